@@ -1,0 +1,69 @@
+/* Tensors to and from the outside: .npy and CSV files, and DLPack for other libraries in the same process. */
+#ifndef COTANGENT_IO_H
+#define COTANGENT_IO_H
+
+#include <cotangent/tensor.h>
+
+CT_BEGIN_DECLS
+
+/* -- NumPy's .npy ------------------------------------------------------------------------------------------ */
+
+/* Reads a .npy file (format 1.0, 2.0 or 3.0; little- or big-endian; C or Fortran order). f8 -> f64, f4 -> f32,
+ * i8 -> i64; narrower integers and bool widen to i64. CT_EIO, CT_EFORMAT with the place in the message. */
+CT_API ct_tensor *ct_npy_load(ct_device *device, const char *path);
+
+/* Writes format 1.0, C order; atomically: the file at `path` is the old one or the new one, never a part. */
+CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
+
+/* -- CSV ---------------------------------------------------------------------------------------------------- */
+
+/* A table of numbers read from CSV (RFC 4180: quoted fields, doubled quotes, CRLF; a UTF-8 byte-order mark is
+ * skipped). The first row is a header where any of its fields is no number. Empty fields, NA, NaN, null and ?
+ * are missing: NaN. Anything else that is no number is CT_EFORMAT, with line and column. */
+typedef struct ct_table ct_table;
+
+typedef struct ct_csv_options {
+    char delimiter; /* 0: comma                                          */
+    int header;     /* 0: detect; 1: there is one; -1: there is none     */
+} ct_csv_options;
+
+CT_API ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options);
+CT_API ct_table *ct_csv_parse(ct_device *device, const char *text, size_t bytes, const ct_csv_options *options);
+CT_API void ct_table_free(ct_table *table);
+CT_API int64_t ct_table_rows(const ct_table *table);
+CT_API int64_t ct_table_cols(const ct_table *table);
+/* Column name: the header's, or "c0", "c1", ... Owned by the table; NULL where there is no such column. */
+CT_API const char *ct_table_name(const ct_table *table, int64_t col);
+/* Index of the column of that name, -1 where there is none. */
+CT_API int64_t ct_table_find(const ct_table *table, const char *name);
+/* One element (NaN where missing); line of the file (from 1) that a row came from. */
+CT_API double ct_table_at(const ct_table *table, int64_t row, int64_t col);
+CT_API int64_t ct_table_line(const ct_table *table, int64_t row);
+/* The columns `cols[0..n)` as an f64 or f32 tensor of (rows, n); cols = NULL takes all. */
+CT_API ct_tensor *ct_table_tensor(const ct_table *table, ct_dtype dtype, const int64_t *cols, int64_t n);
+
+/* The whole file as an f64 tensor of (rows, cols). */
+CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
+
+/* Writes a matrix (a vector is one column) with a header of `names` (NULL: none), 17 digits for f64 and 9 for
+ * f32, so that reading gives the same bits; atomically. */
+CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
+
+/* -- DLPack --------------------------------------------------------------------------------------------------- */
+
+/* The ABI structs of dlpack.h; include that header to look inside. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
+/* Hands a view of t to another library, which calls the struct's deleter; t may be released meanwhile, the
+ * device must not be closed while the other side still computes. NULL with ct_message on failure. */
+CT_API struct DLManagedTensor *ct_to_dlpack(ct_tensor *t);
+CT_API struct DLManagedTensorVersioned *ct_to_dlpack_versioned(ct_tensor *t);
+
+/* Takes a tensor over without a copy; on success its deleter is called when the last view is gone, on failure
+ * the struct stays the caller's. f64, f32, i64; non-negative strides; memory of this device. */
+CT_API ct_tensor *ct_from_dlpack(ct_device *device, struct DLManagedTensor *managed);
+CT_API ct_tensor *ct_from_dlpack_versioned(ct_device *device, struct DLManagedTensorVersioned *managed);
+
+CT_END_DECLS
+#endif

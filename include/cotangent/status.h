@@ -1,0 +1,60 @@
+/* Status codes and the export macro: the one header every other includes.
+ *
+ * Every fallible function returns a ct_status, or NULL / a poisoned ct_var. The message that belongs to a
+ * status is kept by the object it happened on: ct_message(device), ct_tape_message(tape),
+ * ct_kernel_message(kernel). The library never prints, exits or aborts. */
+#ifndef COTANGENT_STATUS_H
+#define COTANGENT_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CT_VERSION_MAJOR 0
+#define CT_VERSION_MINOR 1
+#define CT_VERSION_PATCH 0
+
+#ifdef __cplusplus
+#    define CT_BEGIN_DECLS extern "C" {
+#    define CT_END_DECLS   }
+#else
+#    define CT_BEGIN_DECLS
+#    define CT_END_DECLS
+#endif
+
+#if defined(__GNUC__)
+#    define CT_API                 __attribute__((visibility("default")))
+#    define CT_PRINTF(format, va)  __attribute__((format(printf, format, va)))
+#    define CT_MUST_CHECK          __attribute__((warn_unused_result))
+#else
+#    define CT_API
+#    define CT_PRINTF(format, va)
+#    define CT_MUST_CHECK
+#endif
+
+CT_BEGIN_DECLS
+
+typedef enum ct_status {
+    CT_OK = 0,
+    CT_EINVAL,       /* an argument is NULL or outside its domain             */
+    CT_ESHAPE,       /* shapes do not fit together                            */
+    CT_EDTYPE,       /* dtypes do not fit together, or the op has no such one */
+    CT_EDEVICE,      /* tensors live on different devices, or no such device  */
+    CT_EINDEX,       /* an index lies outside its dimension                   */
+    CT_ENOMEM,       /* memory is exhausted, or a limit would be passed       */
+    CT_ENUMERIC,     /* a factorisation met a singular, indefinite or NaN matrix */
+    CT_ESTALE,       /* a handle from before a reset, or a value already freed   */
+    CT_EIO,          /* the operating system refused to read or write         */
+    CT_EFORMAT,      /* a file or a text is not what it should be             */
+    CT_EUNSUPPORTED, /* this build or device cannot do it                     */
+    CT_ESTOPPED,     /* the caller's callback asked to stop                   */
+} ct_status;
+
+/* "CT_OK", "CT_ESHAPE", ...; never NULL. */
+CT_API const char *ct_status_name(ct_status status);
+
+/* "0.1.0": the version of the library that is linked, not of this header. */
+CT_API const char *ct_version(void);
+
+CT_END_DECLS
+#endif

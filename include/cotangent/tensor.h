@@ -1,0 +1,122 @@
+/* Tensors: n-dimensional, row-major, strided views over a reference-counted storage on a device.
+ *
+ * The last two dimensions are the matrix, the ones before are batch. A view shares the storage of what it was
+ * made from; a tensor's shape never changes. Functions that return a ct_tensor* return a new reference that
+ * the caller releases, or NULL with the reason in ct_message(device). */
+#ifndef COTANGENT_TENSOR_H
+#define COTANGENT_TENSOR_H
+
+#include <cotangent/device.h>
+
+CT_BEGIN_DECLS
+
+#define CT_MAX_DIMS 8
+
+typedef enum ct_dtype { CT_F64 = 0, CT_F32 = 1, CT_I64 = 2 } ct_dtype;
+
+/* Bytes of one element; "f64", "f32", "i64". */
+CT_API size_t ct_dtype_size(ct_dtype dtype);
+CT_API const char *ct_dtype_name(ct_dtype dtype);
+
+typedef struct ct_shape {
+    int ndim; /* 0 (a scalar) to CT_MAX_DIMS; -1 marks a shape that could not be made */
+    int64_t dim[CT_MAX_DIMS];
+} ct_shape;
+
+CT_API ct_shape ct_shape0(void);
+CT_API ct_shape ct_shape1(int64_t n);
+CT_API ct_shape ct_shape2(int64_t rows, int64_t cols);
+CT_API ct_shape ct_shape3(int64_t batch, int64_t rows, int64_t cols);
+CT_API ct_shape ct_shape_of(int ndim, const int64_t *dim);
+CT_API bool ct_shape_equal(ct_shape a, ct_shape b);
+/* Number of elements; -1 where the product does not fit or an extent is negative. */
+CT_API int64_t ct_shape_count(ct_shape shape);
+/* NumPy's broadcasting of two shapes; ndim = -1 where they do not fit. */
+CT_API ct_shape ct_shape_broadcast(ct_shape a, ct_shape b);
+
+typedef struct ct_tensor ct_tensor;
+
+/* -- creation and lifetime ------------------------------------------------------------------------------- */
+
+/* Uninitialised memory; zeros; every element = value. */
+CT_API ct_tensor *ct_empty(ct_device *device, ct_dtype dtype, ct_shape shape);
+CT_API ct_tensor *ct_zeros(ct_device *device, ct_dtype dtype, ct_shape shape);
+CT_API ct_tensor *ct_full(ct_device *device, ct_dtype dtype, ct_shape shape, double value);
+
+/* Copies row-major host data of the tensor's dtype in. */
+CT_API ct_tensor *ct_from(ct_device *device, ct_dtype dtype, ct_shape shape, const void *data);
+
+/* Wraps the caller's row-major buffer without a copy. `release` (may be NULL) is called once with the buffer
+ * and context when the last view is gone; where ct_wrap fails it is not called. CPU devices only. */
+CT_API ct_tensor *ct_wrap(ct_device *device, ct_dtype dtype, ct_shape shape, void *data,
+                          void (*release)(void *context, void *data), void *context);
+
+/* Same, for a buffer with strides, in elements, at least 0. */
+CT_API ct_tensor *ct_wrap_strided(ct_device *device, ct_dtype dtype, ct_shape shape, const int64_t *strides,
+                                  void *data, void (*release)(void *context, void *data), void *context);
+
+/* Counted references. Both accept NULL. */
+CT_API ct_tensor *ct_retain(ct_tensor *t);
+CT_API void ct_release(ct_tensor *t);
+
+/* -- random fill: Philox4x32-10 [Salmon et al. 2011]; the same stream on every device and thread count ------ */
+
+/* A new tensor of independent draws; element i is a function of (seed, stream, i) alone.
+ * f64 or f32; uniform in (0, 1), or standard normal (Box-Muller). */
+CT_API ct_tensor *ct_rand_uniform(ct_device *device, ct_dtype dtype, ct_shape shape, uint64_t seed,
+                                  uint64_t stream);
+CT_API ct_tensor *ct_rand_normal(ct_device *device, ct_dtype dtype, ct_shape shape, uint64_t seed,
+                                 uint64_t stream);
+
+/* -- what a tensor is ------------------------------------------------------------------------------------- */
+
+CT_API ct_device *ct_tensor_device(const ct_tensor *t);
+CT_API ct_dtype ct_tensor_dtype(const ct_tensor *t);
+CT_API ct_shape ct_tensor_shape(const ct_tensor *t);
+CT_API int ct_tensor_ndim(const ct_tensor *t);
+/* Extent of a dimension; negative counts from the end (-1 is the last). 1 where there is no such dimension. */
+CT_API int64_t ct_tensor_dim(const ct_tensor *t, int dim);
+/* Distance in elements between neighbours along a dimension; 0 where there is no such dimension. */
+CT_API int64_t ct_tensor_stride(const ct_tensor *t, int dim);
+CT_API int64_t ct_tensor_count(const ct_tensor *t);
+/* Row-major without gaps. */
+CT_API bool ct_tensor_is_contiguous(const ct_tensor *t);
+/* First element, in the device's memory (a host pointer on CPU devices). */
+CT_API void *ct_tensor_data(const ct_tensor *t);
+
+/* -- copies ----------------------------------------------------------------------------------------------- */
+
+/* Copies out in row-major order, in the tensor's dtype; `bytes` must be count * size. Waits for the device. */
+CT_API ct_status ct_read(const ct_tensor *t, void *data, size_t bytes);
+/* Copies in, likewise. */
+CT_API ct_status ct_write(ct_tensor *t, const void *data, size_t bytes);
+/* The only element of a tensor of one element, as a double; NaN (and a status on the device) otherwise. */
+CT_API double ct_tensor_item(const ct_tensor *t);
+/* dst[...] = src[...], broadcasting src, converting the dtype. The two must not overlap partially. */
+CT_API ct_status ct_copy(const ct_tensor *src, ct_tensor *dst);
+/* A contiguous copy with its own storage; one in another dtype; on another device. */
+CT_API ct_tensor *ct_tensor_clone(const ct_tensor *t);
+CT_API ct_tensor *ct_tensor_cast(const ct_tensor *t, ct_dtype dtype);
+CT_API ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *device);
+
+/* -- views: no copy --------------------------------------------------------------------------------------- */
+
+/* The same elements in another shape. One extent may be -1 (inferred). Needs a layout that allows it without
+ * a copy: contiguous always does; else CT_ESHAPE, and ct_tensor_clone first. */
+CT_API ct_tensor *ct_tensor_reshape(const ct_tensor *t, ct_shape shape);
+/* The last two dimensions exchanged. */
+CT_API ct_tensor *ct_tensor_transpose(const ct_tensor *t);
+/* Dimension i of the result is dimension order[i] of t. */
+CT_API ct_tensor *ct_tensor_permute(const ct_tensor *t, const int *order);
+/* Elements start, start+step, ... < stop along dim; 0 <= start <= stop <= extent, step >= 1. */
+CT_API ct_tensor *ct_tensor_slice(const ct_tensor *t, int dim, int64_t start, int64_t stop, int64_t step);
+/* Removes a dimension of extent 1; inserts one before `dim`. */
+CT_API ct_tensor *ct_tensor_squeeze(const ct_tensor *t, int dim);
+CT_API ct_tensor *ct_tensor_unsqueeze(const ct_tensor *t, int dim);
+/* NumPy's broadcast_to: repeated dimensions have stride 0. */
+CT_API ct_tensor *ct_tensor_broadcast(const ct_tensor *t, ct_shape shape);
+/* The diagonal of the last two dimensions: (..., m, n) -> (..., min(m, n)). */
+CT_API ct_tensor *ct_tensor_diagonal(const ct_tensor *t);
+
+CT_END_DECLS
+#endif
