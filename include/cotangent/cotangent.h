@@ -1,0 +1,16 @@
+/* Everything, in one include. */
+#ifndef COTANGENT_H
+#define COTANGENT_H
+
+#include <cotangent/device.h>
+#include <cotangent/gp.h>
+#include <cotangent/gradcheck.h>
+#include <cotangent/io.h>
+#include <cotangent/kernel.h>
+#include <cotangent/op.h>
+#include <cotangent/ops.h>
+#include <cotangent/status.h>
+#include <cotangent/tape.h>
+#include <cotangent/tensor.h>
+
+#endif

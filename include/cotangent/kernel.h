@@ -1,0 +1,114 @@
+/* Covariance kernels: expression trees of profiles, sums, products and scales, with named positive parameters.
+ *
+ *     ct_kernel *k = ct_kernel_parse("scale * rbf(ard) + scale * periodic * rbf + white");
+ *     ct_kernel *k = ct_kernel_sum(ct_kernel_scale(ct_kernel_rbf()), ct_kernel_white());
+ *
+ * A kernel is a plain host object without a device. Building never returns NULL unless memory is exhausted: an
+ * error stays in the object (ct_kernel_status, ct_kernel_message), and whatever is built from it carries it on.
+ * Functions that take a ct_kernel * to build another take it over, also on failure. */
+#ifndef COTANGENT_KERNEL_H
+#define COTANGENT_KERNEL_H
+
+#include <cotangent/tape.h>
+
+CT_BEGIN_DECLS
+
+typedef struct ct_kernel ct_kernel;
+
+/* -- profiles ------------------------------------------------------------------------------------------------- */
+/* With r² = Σ_d (x_d - z_d)² / l_d² over the active dimensions; one lengthscale l, or one per dimension after
+ * ct_kernel_ard. All have k(x, x) = 1 but linear, polynomial and constant. [Rasmussen & Williams 2006, ch. 4] */
+
+CT_API ct_kernel *ct_kernel_rbf(void);                /* exp(-r²/2)                                         */
+CT_API ct_kernel *ct_kernel_matern12(void);           /* exp(-r)                                            */
+CT_API ct_kernel *ct_kernel_matern32(void);           /* (1 + √3 r) exp(-√3 r)                              */
+CT_API ct_kernel *ct_kernel_matern52(void);           /* (1 + √5 r + 5r²/3) exp(-√5 r)                      */
+CT_API ct_kernel *ct_kernel_rational_quadratic(void); /* (1 + r²/(2α))^-α, parameter alpha                  */
+CT_API ct_kernel *ct_kernel_periodic(void);           /* exp(-2 Σ_d sin²(π (x_d - z_d)/p) / l_d²), period p  */
+CT_API ct_kernel *ct_kernel_cosine(void);             /* cos(2π |x - z| / p), period p; |.| over active dims */
+CT_API ct_kernel *ct_kernel_linear(void);             /* Σ_d x_d z_d / l_d²                                  */
+CT_API ct_kernel *ct_kernel_polynomial(int degree);   /* (offset + Σ_d x_d z_d / l_d²)^degree, offset        */
+CT_API ct_kernel *ct_kernel_constant(void);           /* variance                                            */
+CT_API ct_kernel *ct_kernel_white(void);              /* variance where x and z are the same row of the same
+                                                         tensor, else 0                                      */
+
+/* -- combinations --------------------------------------------------------------------------------------------- */
+
+CT_API ct_kernel *ct_kernel_sum(ct_kernel *a, ct_kernel *b);
+CT_API ct_kernel *ct_kernel_product(ct_kernel *a, ct_kernel *b);
+/* outputscale * k: the product with a positive parameter, a variance */
+CT_API ct_kernel *ct_kernel_scale(ct_kernel *k);
+/* One lengthscale per active dimension in every profile of k that has lengthscales. */
+CT_API ct_kernel *ct_kernel_ard(ct_kernel *k);
+/* k looks at these columns of the inputs only. */
+CT_API ct_kernel *ct_kernel_active(ct_kernel *k, const int *dims, int n);
+
+CT_API ct_kernel *ct_kernel_copy(const ct_kernel *k);
+CT_API void ct_kernel_free(ct_kernel *k);
+
+/* -- text ------------------------------------------------------------------------------------------------------ */
+
+/* sum     = product { "+" product }
+ * product = factor { "*" factor }
+ * factor  = "scale" | profile [ "(" option { "," option } ")" ] | "(" sum ")"
+ * profile = rbf | matern12 | matern32 | matern52 | rq | periodic | cosine | linear | poly | constant | white
+ * option  = "ard" | "dims=" i { ":" i } | "degree=" i | NAME "=" number      (a parameter's start value)
+ *           a value may be followed by "!": the parameter is held fixed
+ * "scale" multiplies the rest of its product; "scale(4)" starts it at 4. On a bad text the kernel carries
+ * CT_EFORMAT and a message of three lines: what, the text, and a caret under the place. */
+CT_API ct_kernel *ct_kernel_parse(const char *text);
+/* The text that parses to the same kernel, with the parameters' present values where `values`. As snprintf. */
+CT_API size_t ct_kernel_print(const ct_kernel *k, bool values, char *buffer, size_t size);
+
+CT_API ct_status ct_kernel_status(const ct_kernel *k);
+CT_API const char *ct_kernel_message(const ct_kernel *k);
+
+/* -- parameters -------------------------------------------------------------------------------------------------- */
+
+/* Tells the kernel how many input columns there are; ARD lengthscales exist after that. CT_EINVAL where an active
+ * dimension lies outside. May be called once; ct_gp_new and ct_cov do it. */
+CT_API ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims);
+CT_API int64_t ct_kernel_input_dims(const ct_kernel *k); /* 0 before bind */
+
+typedef enum ct_prior_kind {
+    CT_PRIOR_NONE = 0,
+    CT_PRIOR_NORMAL,      /* mean a, standard deviation b, of the parameter                    */
+    CT_PRIOR_LOG_NORMAL,  /* log of the parameter is normal(a, b)                              */
+    CT_PRIOR_GAMMA,       /* shape a, rate b                                                    */
+    CT_PRIOR_HALF_CAUCHY, /* scale a                                                            */
+} ct_prior_kind;
+
+typedef struct ct_prior {
+    ct_prior_kind kind;
+    double a, b;
+} ct_prior;
+
+typedef struct ct_param {
+    char name[64];    /* unique in its kernel: "rbf.lengthscale[2]", "scale.variance", "periodic.period"; the
+                         second profile of a name is "rbf#2" */
+    double value;     /* positive                                          */
+    double lower, upper;
+    bool fixed;
+    bool start_given; /* by the text or ct_kernel_set: no data-driven start */
+    ct_prior prior;
+} ct_param;
+
+CT_API int64_t ct_kernel_params(const ct_kernel *k);
+/* Borrowed; NULL out of range. The caller may edit value, bounds, fixed and prior through ct_kernel_set. */
+CT_API const ct_param *ct_kernel_param(const ct_kernel *k, int64_t i);
+CT_API int64_t ct_kernel_find(const ct_kernel *k, const char *name);
+CT_API ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param); /* the name is not changed */
+
+/* -- on the tape --------------------------------------------------------------------------------------------------- */
+
+/* K_ij = k(x_i, z_j):  theta (P), X (n, d), Z (m, d) -> (n, m). Where X and Z are the same handle the matrix is
+ * symmetric and white adds to its diagonal. Gradients in theta, X and Z. The kernel is bound, and unchanged while
+ * the tape uses it. One fused pass forward, one backward; where the sweep is recorded, a composition of ops. */
+CT_API ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z);
+/* k(x_i, x_i), white included: (n). */
+CT_API ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X);
+/* The parameters' values as a new leaf (P). */
+CT_API ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype);
+
+CT_END_DECLS
+#endif

@@ -1,0 +1,157 @@
+/* Writing an op: the same header serves the library's own ops and yours.
+ *
+ * An op is one descriptor. `shape` says what comes out and refuses what does not fit; `forward` computes;
+ * `vjp` is the backward rule, written in ops on ct_vars: the engine accumulates, sums broadcast dimensions
+ * back, skips what nobody needs, and differentiates the rule itself for higher orders. `sample` draws inputs
+ * for ct_gradcheck and the test matrix. See examples/custom_op.c. */
+#ifndef COTANGENT_OP_H
+#define COTANGENT_OP_H
+
+#include <cotangent/ops.h>
+#include <cotangent/tape.h>
+
+CT_BEGIN_DECLS
+
+typedef struct ct_call ct_call;     /* one evaluation: inputs, attributes, outputs   */
+typedef struct ct_vjp ct_vjp;       /* one backward step of one recorded call         */
+typedef struct ct_sample ct_sample; /* a recipe for inputs, at a given size and dtype */
+
+#define CT_MAX_INPUTS  64
+#define CT_MAX_OUTPUTS 4
+
+typedef struct ct_op {
+    const char *name;
+    int n_in; /* number of inputs; -1: any number up to CT_MAX_INPUTS */
+    /* The shape of output 0; its dtype is the floating inputs' (they must agree), unless ct_set_dtype says
+     * otherwise. Further outputs are declared with ct_more_out. Refusals: ct_require. */
+    ct_shape (*shape)(ct_call *c);
+    void (*forward)(ct_call *c);
+    /* Sets the inputs' cotangents with ct_in_bar. NULL: no gradient flows (the outputs are constants). */
+    void (*vjp)(ct_vjp *g);
+    /* Draws the inputs: see ct_sample_* below. NULL: the op is left out of automatic checks. */
+    void (*sample)(ct_sample *s);
+    /* Instead of shape, forward and vjp: the op as a composition of others. */
+    ct_var (*compose)(ct_tape *tape, const ct_var *in, int n_in, const void *attr);
+} ct_op;
+
+/* Computes op on in[0..n) and records it where a gradient is wanted. `attr` (may be NULL) is copied, plain data.
+ * All inputs must be on one tape; for an op without inputs use ct_apply_on. */
+CT_API ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size);
+CT_API ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
+                          size_t attr_size);
+/* Output k of a call, given output 0 as ct_apply returned it. */
+CT_API ct_var ct_output(ct_var first, int k);
+
+/* -- inside shape and forward --------------------------------------------------------------------------------- */
+
+CT_API int ct_args(const ct_call *c);
+/* Input i. Never NULL inside the callbacks. */
+CT_API const ct_tensor *ct_arg(const ct_call *c, int i);
+CT_API const void *ct_attr(const ct_call *c);
+CT_API ct_device *ct_call_device(const ct_call *c);
+/* Extent of a dimension of input i, negative from the end; 1 where there is no such dimension. */
+CT_API int64_t ct_arg_dim(const ct_call *c, int i, int dim);
+CT_API int ct_arg_ndim(const ct_call *c, int i);
+CT_API ct_shape ct_arg_shape(const ct_call *c, int i);
+
+/* Refuses the call with a message unless `ok`; the first refusal wins. Returns ok. The message is prefixed
+ * "op #3 name(2x3, 4): " by the tape. */
+CT_API bool ct_require(ct_call *c, bool ok, ct_status status, const char *format, ...) CT_PRINTF(4, 5);
+CT_API void ct_set_dtype(ct_call *c, ct_dtype dtype);
+CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
+
+/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted:
+ * the call has failed then, return. */
+CT_API ct_tensor *ct_result(ct_call *c);
+CT_API ct_tensor *ct_result_at(ct_call *c, int k);
+/* Sets output k to a view or another ready tensor; takes the reference over. NULL fails the call with the
+ * device's message. */
+CT_API void ct_set_result(ct_call *c, int k, ct_tensor *t);
+/* Scratch memory until the call returns; NULL when memory is exhausted (the call has failed then). */
+CT_API ct_tensor *ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape);
+/* A contiguous version of t: t itself where it is already, else a scratch copy. NULL as above. */
+CT_API const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t);
+/* A view of t, released when the call returns: ct_borrow(c, ct_tensor_transpose(t)). Passes NULL on, failing. */
+CT_API ct_tensor *ct_borrow(ct_call *c, ct_tensor *view);
+/* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the caller
+ * writes NaN there. `detail` is e.g. the failing minor, from 1; the text is "leading minor %d". */
+CT_API void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what);
+
+/* -- inside vjp ------------------------------------------------------------------------------------------------- */
+
+CT_API ct_tape *ct_vjp_tape(const ct_vjp *g);
+CT_API int ct_vjp_args(const ct_vjp *g);
+CT_API const void *ct_vjp_attr(const ct_vjp *g);
+/* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). */
+CT_API ct_var ct_in(const ct_vjp *g, int i);
+CT_API ct_var ct_out(const ct_vjp *g);
+CT_API ct_var ct_out_at(const ct_vjp *g, int k);
+CT_API ct_var ct_out_bar(ct_vjp *g);
+CT_API ct_var ct_out_bar_at(ct_vjp *g, int k);
+/* Whether a cotangent arrived at output k; whether anybody needs input i's. */
+CT_API bool ct_has_out_bar(const ct_vjp *g, int k);
+CT_API bool ct_wants(const ct_vjp *g, int i);
+/* Whether this sweep is itself recorded: then the rule must be made of differentiable ops. Otherwise it may use
+ * a fused backward op (one whose own vjp is NULL). */
+CT_API bool ct_recording(const ct_vjp *g);
+CT_API void ct_give_in_bar(ct_vjp *g, int i, ct_var bar);
+/* The cotangent of input i is `expression`: evaluated only where somebody wants it. A result that is larger than
+ * the input by broadcasting is summed to the input's shape by the engine. May be given in several parts. */
+#define ct_in_bar(g, i, expression)                                                                          \
+    do {                                                                                                       \
+        if (ct_wants((g), (i))) ct_give_in_bar((g), (i), (expression));                                        \
+    } while (0)
+
+/* -- inside sample ---------------------------------------------------------------------------------------------- */
+/* Each call draws input i as a matrix (rows x cols, after the driver's batch dimensions) or a vector. The driver
+ * chooses size, dtype, batch, memory layout and seed. */
+
+/* The size that the driver asks for: 0, 1, 2, 3, 5, 17, 64. */
+CT_API int64_t ct_sample_size(const ct_sample *s);
+/* Declares that the op has n variants (flags, axes, ...) and returns the one to draw, 0 <= v < n. */
+CT_API int ct_sample_variant(ct_sample *s, int n);
+CT_API void ct_sample_attr(ct_sample *s, const void *attr, size_t size);
+/* Input i with the given trailing shape: standard normal; uniform in [lo, hi]; symmetric positive definite
+ * (well conditioned); lower triangular with a positive diagonal away from zero; integers in [0, below).
+ * `symmetric inputs` are declared with ct_sample_spd alone: the checks perturb them symmetrically. */
+CT_API void ct_sample_normal(ct_sample *s, int i, ct_shape trailing);
+CT_API void ct_sample_uniform(ct_sample *s, int i, ct_shape trailing, double lo, double hi);
+CT_API void ct_sample_spd(ct_sample *s, int i, int64_t n);
+CT_API void ct_sample_lower(ct_sample *s, int i, int64_t n);
+CT_API void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below);
+/* No batch dimensions are put before any input from here on (for ops whose inputs have a fixed rank). */
+CT_API void ct_sample_unbatched(ct_sample *s);
+
+/* -- primitives ------------------------------------------------------------------------------------------------- */
+/* What a device can do, on tensors of any strides, batched over leading dimensions, which broadcast where the
+ * output's do. dtype f64 or f32, the same for all. A primitive that fails fails the call. On a GPU none waits. */
+
+typedef enum ct_tri_flags {
+    CT_LOWER = 0,
+    CT_UPPER = 1, /* the triangle that is read is the upper one      */
+    CT_TRANS = 2, /* solve with the transpose of the matrix           */
+    CT_UNIT = 4,  /* the diagonal is one and is not read              */
+    CT_RIGHT = 8, /* X op(T) = B instead of op(T) X = B               */
+} ct_tri_flags;
+
+/* dst = src (broadcast, converted) */
+CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
+/* dst = value */
+CT_API void ct_prim_fill(ct_call *c, ct_tensor *dst, double value);
+/* C = alpha A B + beta C;  A: ...,m,k  B: ...,k,n  C: ...,m,n */
+CT_API void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta,
+                         ct_tensor *C);
+/* lower triangle of C = alpha A Aᵀ + beta C;  A: ...,n,k  C: ...,n,n; the strict upper triangle is untouched */
+CT_API void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double beta, ct_tensor *C);
+/* A = L Lᵀ in place in the lower triangle; the strict upper triangle becomes zero. A member that is not positive
+ * definite becomes NaN and is flagged. */
+CT_API void ct_prim_potrf(ct_call *c, ct_tensor *A);
+/* B = alpha op(T)⁻¹ B, or alpha B op(T)⁻¹ with CT_RIGHT;  T: ...,n,n  B: ...,n,m (...,m,n) */
+CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
+/* B = alpha op(T) B, or alpha B op(T) with CT_RIGHT */
+CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
+/* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
+CT_API void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst);
+
+CT_END_DECLS
+#endif

@@ -1,0 +1,134 @@
+/* The ops. Every function takes handles on one tape and returns a handle on it; shapes broadcast as NumPy's;
+ * "..." are batch dimensions. f64 or f32, all floating inputs of one dtype; indices are i64. What does not fit
+ * poisons the result and sets the tape's error. The descriptor of ct_foo is ct_op_foo (see op.h). */
+#ifndef COTANGENT_OPS_H
+#define COTANGENT_OPS_H
+
+#include <cotangent/tape.h>
+
+CT_BEGIN_DECLS
+
+struct ct_op;
+
+/* Every op of the library, in the order of src/ops/list.h; *n is set to their number. */
+CT_API const struct ct_op *const *ct_op_list(int *n);
+/* The one of that name, NULL where there is none. */
+CT_API const struct ct_op *ct_op_find(const char *name);
+
+/* -- elementwise: y_i = f(x_i) ------------------------------------------------------------------------------- */
+
+CT_API ct_var ct_neg(ct_var x);
+CT_API ct_var ct_abs(ct_var x);  /* derivative sign(x), 0 at 0                         */
+CT_API ct_var ct_sign(ct_var x); /* -1, 0 or 1; derivative 0                           */
+CT_API ct_var ct_exp(ct_var x);
+CT_API ct_var ct_expm1(ct_var x); /* e^x - 1                                            */
+CT_API ct_var ct_log(ct_var x);
+CT_API ct_var ct_log1p(ct_var x); /* log(1 + x)                                         */
+CT_API ct_var ct_sqrt(ct_var x);
+CT_API ct_var ct_square(ct_var x);
+CT_API ct_var ct_reciprocal(ct_var x);
+CT_API ct_var ct_sin(ct_var x);
+CT_API ct_var ct_cos(ct_var x);
+CT_API ct_var ct_tanh(ct_var x);
+CT_API ct_var ct_sigmoid(ct_var x);  /* 1 / (1 + e^-x)                                  */
+CT_API ct_var ct_softplus(ct_var x); /* log(1 + e^x), without overflow                  */
+CT_API ct_var ct_relu(ct_var x);     /* max(x, 0); derivative 0 at 0                    */
+CT_API ct_var ct_erf(ct_var x);
+CT_API ct_var ct_lgamma(ct_var x);               /* log |Γ(x)|                          */
+CT_API ct_var ct_polygamma(ct_var x, int order); /* ψ⁽ᵏ⁾(x), x > 0; order 0 is digamma   */
+CT_API ct_var ct_pow(ct_var x, double p);        /* x^p                                  */
+CT_API ct_var ct_scale(ct_var x, double a);      /* a x                                  */
+CT_API ct_var ct_shift(ct_var x, double b);      /* x + b                                */
+CT_API ct_var ct_clamp(ct_var x, double lo, double hi); /* derivative 1 inside [lo, hi], else 0 */
+CT_API ct_var ct_cast(ct_var x, ct_dtype dtype); /* f64 <-> f32                          */
+
+/* -- elementwise, two inputs, broadcasting --------------------------------------------------------------------- */
+
+CT_API ct_var ct_add(ct_var a, ct_var b);
+CT_API ct_var ct_sub(ct_var a, ct_var b);
+CT_API ct_var ct_mul(ct_var a, ct_var b);
+CT_API ct_var ct_div(ct_var a, ct_var b);
+CT_API ct_var ct_maximum(ct_var a, ct_var b); /* NaN wins; at a tie each side gets half     */
+CT_API ct_var ct_minimum(ct_var a, ct_var b);
+CT_API ct_var ct_less(ct_var a, ct_var b);  /* 1 where a < b, else 0; no gradient           */
+CT_API ct_var ct_equal(ct_var a, ct_var b); /* 1 where a = b, else 0; no gradient           */
+/* a where cond is not 0, else b; cond of any dtype, without a gradient. */
+CT_API ct_var ct_where(ct_var cond, ct_var a, ct_var b);
+
+/* -- reductions: over dimension `dim` (negative from the end), or over all with CT_ALL -------------------------- */
+/* `keep` leaves a dimension of extent 1. The sum of nothing is 0; mean, max and logsumexp refuse an empty one. */
+
+#define CT_ALL INT32_MIN
+
+CT_API ct_var ct_sum(ct_var x, int dim, bool keep);
+CT_API ct_var ct_mean(ct_var x, int dim, bool keep);
+CT_API ct_var ct_max(ct_var x, int dim, bool keep); /* NaN wins; ties share the cotangent equally */
+CT_API ct_var ct_logsumexp(ct_var x, int dim, bool keep);
+CT_API ct_var ct_sum_to(ct_var x, ct_shape shape); /* adjoint of ct_broadcast_to                  */
+
+/* -- shapes: views wherever the layout allows -------------------------------------------------------------------- */
+
+CT_API ct_var ct_reshape(ct_var x, ct_shape shape); /* one extent may be -1                         */
+CT_API ct_var ct_t(ct_var x);                       /* (..., m, n) -> (..., n, m)                    */
+CT_API ct_var ct_permute(ct_var x, const int *order);
+CT_API ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step);
+/* Adjoint of ct_slice: zeros of `extent` along dim, with x at start, start + step, ... */
+CT_API ct_var ct_unslice(ct_var x, int dim, int64_t extent, int64_t start, int64_t step);
+CT_API ct_var ct_concat(const ct_var *x, int n, int dim);
+CT_API ct_var ct_broadcast_to(ct_var x, ct_shape shape);
+CT_API ct_var ct_squeeze(ct_var x, int dim);
+CT_API ct_var ct_unsqueeze(ct_var x, int dim);
+
+/* -- indexing -------------------------------------------------------------------------------------------------------- */
+
+/* Rows x[index[i], ...]: x (n, ...), index (k) -> (k, ...). Index out of range: CT_EINDEX. */
+CT_API ct_var ct_gather(ct_var x, ct_var index);
+/* Adjoint of ct_gather: out (n, ...) zero but out[index[i]] += x[i]; equal indices add up in order of i. */
+CT_API ct_var ct_scatter_add(ct_var x, ct_var index, int64_t n);
+
+/* -- matrices -------------------------------------------------------------------------------------------------------- */
+
+CT_API ct_var ct_matmul(ct_var a, ct_var b); /* (..., m, k) (..., k, n) -> (..., m, n)       */
+CT_API ct_var ct_diag(ct_var A);             /* (..., m, n) -> (..., min(m, n)), the diagonal */
+CT_API ct_var ct_diag_embed(ct_var d);       /* (..., n) -> (..., n, n), d on the diagonal    */
+CT_API ct_var ct_add_diag(ct_var A, ct_var d); /* A + diag(d); d (..., n), or one element: A + d I */
+CT_API ct_var ct_tril(ct_var A, int64_t k);  /* zero where col - row > k                      */
+CT_API ct_var ct_triu(ct_var A, int64_t k);  /* zero where col - row < k                      */
+CT_API ct_var ct_trace(ct_var A);            /* (..., n, n) -> (...)                          */
+
+/* L, lower triangular with A = L Lᵀ. A is symmetric: its lower triangle alone is read, its cotangent is
+ * symmetric. Not positive definite: that batch member is NaN and flagged with the failing minor (tape.h).
+ * [Murray 2016, arXiv:1602.07527; Giles 2008 §2.3] */
+CT_API ct_var ct_cholesky(ct_var A);
+
+/* X with op(T) X = B, or X op(T) = B with CT_RIGHT; T (..., n, n) triangular, flags as in op.h: CT_LOWER, or any of
+ * CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT. The other triangle is not read and gets no cotangent. Batches
+ * broadcast. [Giles 2008 §2.3] */
+CT_API ct_var ct_tri_solve(ct_var T, ct_var B, unsigned flags);
+
+/* A⁻¹ B for A = L Lᵀ, given L. */
+CT_API ct_var ct_cholesky_solve(ct_var L, ct_var B);
+
+/* log det A = 2 Σ log L_ii for A = L Lᵀ, given L: (..., n, n) -> (...). */
+CT_API ct_var ct_cholesky_logdet(ct_var L);
+
+/* D_ij = |x_i - y_j|²: (..., n, d) (..., m, d) -> (..., n, m), by direct differences: exact zeros, no
+ * cancellation. */
+CT_API ct_var ct_sqdist(ct_var x, ct_var y);
+
+/* -- losses: scalars, means over all elements ------------------------------------------------------------------------ */
+
+/* mean (prediction - target)² */
+CT_API ct_var ct_mse(ct_var prediction, ct_var target);
+/* mean of r²/2 where |r| <= delta, delta (|r| - delta/2) elsewhere, r = prediction - target [Huber 1964] */
+CT_API ct_var ct_huber(ct_var prediction, ct_var target, double delta);
+/* mean of ½ (log 2π variance + (target - mean)² / variance) */
+CT_API ct_var ct_gaussian_nll(ct_var mean, ct_var variance, ct_var target);
+/* mean over rows of logsumexp(logits) - logits[label]; logits (..., classes), label i64 (...) */
+CT_API ct_var ct_softmax_cross_entropy(ct_var logits, ct_var label);
+/* log N(y; mean, L Lᵀ) = -½ |L⁻¹(y - mean)|² - Σ log L_ii - n/2 log 2π; y, mean (..., n, 1), L (..., n, n)
+ * -> (...) */
+CT_API ct_var ct_mvn_logpdf(ct_var y, ct_var mean, ct_var L);
+
+CT_END_DECLS
+#endif

@@ -1,0 +1,82 @@
+/* The device layer: what a backend must be able to do. One parallel set of files per backend (cpu/, cuda/).
+ *
+ * Contract of every primitive below:
+ *   - tensors have any non-negative strides; outputs never alias inputs unless said; outputs have no stride 0;
+ *   - shapes are checked by the caller; empty tensors are allowed and mean "nothing to do";
+ *   - "..." are batch dimensions: inputs are already broadcast to the output's batch shape (stride 0);
+ *   - floating tensors of one call have one dtype, f64 or f32, unless said;
+ *   - returns CT_OK, or CT_ENOMEM / CT_EINDEX / ... with the message set by ct__fail;
+ *   - the same inputs, device and thread count give the same bits. */
+#ifndef CT_TENSOR_BACKEND_H
+#define CT_TENSOR_BACKEND_H
+
+#include <cotangent/tensor.h>
+
+#include "maps.h"
+
+typedef struct ct_failure ct_failure;
+
+#define CT__NAME1(name, value, derivative, vjp) CT_MAP_##name,
+typedef enum ct_map1 { CT_MAPS1(CT__NAME1) CT_MAP1_COUNT } ct_map1;
+#undef CT__NAME1
+
+#define CT__NAME2(name, value, vjp_a, vjp_b) CT_MAP_##name,
+typedef enum ct_map2 { CT_MAPS2(CT__NAME2) CT_MAP2_COUNT } ct_map2;
+#undef CT__NAME2
+
+typedef enum ct_reduction { CT_REDUCE_SUM, CT_REDUCE_MAX, CT_REDUCE_LOGSUMEXP } ct_reduction;
+
+typedef struct ct_backend {
+    const char *name;
+
+    /* memory: pool.c sits above. `allocate` returns NULL without a message. */
+    ct_status (*open)(ct_device *dev, int ordinal); /* fills name, description, memory.limit, threads */
+    void (*close)(ct_device *dev);
+    void *(*allocate)(ct_device *dev, size_t bytes);
+    void (*release)(ct_device *dev, void *data, size_t bytes);
+    ct_status (*upload)(ct_device *dev, void *dst, const void *src, size_t bytes);
+    ct_status (*download)(ct_device *dev, void *dst, const void *src, size_t bytes);
+    ct_status (*synchronize)(ct_device *dev);
+
+    /* elementwise, all of out's shape */
+    ct_status (*fill)(ct_device *dev, double value, ct_tensor *out);
+    ct_status (*copy)(ct_device *dev, const ct_tensor *x, ct_tensor *out); /* converts between all dtypes */
+    ct_status (*map1)(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out);
+    /* out = g f'(x), given y = f(x); out may be g */
+    ct_status (*map1_bar)(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, const ct_tensor *y,
+                          const ct_tensor *g, ct_tensor *out);
+    /* out may be a or b, with the same strides */
+    ct_status (*map2)(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
+    /* cond of any dtype */
+    ct_status (*where)(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b,
+                       ct_tensor *out);
+    /* element i (row-major) of out: uniform in (0,1) or standard normal, from Philox(seed, stream, i) */
+    ct_status (*random)(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_tensor *out);
+
+    /* out has x's number of dimensions, extent 1 where reduced. The sum of f32 is accumulated in f64. NaN in gives
+     * NaN out. Of nothing: 0, -inf, -inf. */
+    ct_status (*reduce)(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out);
+
+    /* rows: x (n, ...), index i64 (k), out (k, ...);  scatter_add: x (k, ...), out (n, ...) += , in order.
+     * An index outside [0, n): CT_EINDEX, naming position and value. */
+    ct_status (*gather)(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
+    ct_status (*scatter_add)(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
+
+    /* out (..., n, m) = |x_i - y_j|², x (..., n, d), y (..., m, d) */
+    ct_status (*sqdist)(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
+
+    /* matrices, as the ct_prim_ functions of op.h document; flags are ct_tri_flags */
+    ct_status (*gemm)(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
+                      ct_tensor *c);
+    ct_status (*syrk)(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c);
+    ct_status (*potrf)(ct_device *dev, ct_tensor *a, ct_failure *failure);
+    ct_status (*trsm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
+    ct_status (*trmm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
+    ct_status (*triangle)(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out);
+} ct_backend;
+
+extern const ct_backend ct__cpu_backend;
+/* The CUDA backend, or a stub whose open() says that this build has none: the build chooses the file. */
+extern const ct_backend ct__cuda_backend;
+
+#endif

@@ -1,0 +1,97 @@
+/* What the files of the library share and the public does not see: the inside of devices and tensors. */
+#ifndef CT_TENSOR_INTERNAL_H
+#define CT_TENSOR_INTERNAL_H
+
+#include <cotangent/tensor.h>
+
+#include <stdarg.h>
+
+#include "backend.h"
+
+#define CT__ALIGNMENT 64
+
+/* A block of device memory; views share it by counting references. */
+typedef struct ct_storage {
+    ct_device *device;
+    void *data;
+    size_t bytes; /* as the pool gave it; 0 for wrapped memory */
+    int64_t refs;
+    void (*release)(void *context, void *data); /* of wrapped memory */
+    void *context;
+} ct_storage;
+
+struct ct_tensor {
+    ct_storage *storage;
+    void *data; /* first element */
+    int64_t refs;
+    ct_dtype dtype;
+    int ndim;
+    int64_t dim[CT_MAX_DIMS];
+    int64_t stride[CT_MAX_DIMS]; /* in elements, >= 0; 0 where broadcast */
+};
+
+typedef struct ct__pool ct__pool; /* pool.c */
+
+struct ct_device {
+    const ct_backend *backend;
+    void *backend_state;
+    int64_t refs; /* the user's handle, tapes, and live storages */
+    ct_status status; /* of opening */
+    ct_status last_status;
+    char message[512];
+    char name[16];
+    char description[512];
+    ct_allocator allocator;
+    ct_log_fn log;
+    void *log_context;
+    int threads;
+    ct_memory_info memory;
+    ct__pool *pool;
+};
+
+/* -- device.c: errors ------------------------------------------------------------------------------------------ */
+
+/* Keeps status and message together; returns status. device may be NULL. Allocates nothing. */
+ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
+void ct__log(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
+ct_device *ct__device_retain(ct_device *device);
+void ct__device_release(ct_device *device);
+
+/* -- pool.c: memory ---------------------------------------------------------------------------------------------- */
+
+/* A block of at least *bytes of device memory, whose true size is written back; NULL (with a message) when
+ * memory or the limit is exhausted. Accounted in ct_memory. bytes = 0 gives a block, too. */
+void *ct__pool_get(ct_device *device, size_t *bytes);
+void ct__pool_put(ct_device *device, void *data, size_t bytes);
+/* Host memory for the library's own structs, from the device's allocator, not pooled. */
+void *ct__host_alloc(ct_device *device, size_t bytes);
+void ct__host_free(ct_device *device, void *pointer, size_t bytes);
+/* Recycled small structs (tensors, storages). */
+void *ct__struct_get(ct_device *device, size_t bytes);
+void ct__struct_put(ct_device *device, void *pointer, size_t bytes);
+
+ct_status ct__pool_open(ct_device *device);
+void ct__pool_close(ct_device *device);
+
+/* -- tensor.c ------------------------------------------------------------------------------------------------------ */
+
+/* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
+const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
+/* A new view with t's storage and layout, to be edited by the caller. */
+ct_tensor *ct__view(const ct_tensor *t);
+/* Whether t is the only reference to the only view of its storage: its memory may be reused. */
+bool ct__sole_owner(const ct_tensor *t);
+/* t's strides broadcast to `shape`, into stride[]; false where they do not fit. */
+bool ct__broadcast_strides(const ct_tensor *t, ct_shape shape, int64_t *stride);
+
+/* -- used by the tape: a failed factorisation, kept until the tape is reset -------------------------------------- */
+
+struct ct_failure {
+    bool set;
+    int64_t position; /* of the op on the tape              */
+    int64_t member;   /* batch member, row-major            */
+    int64_t detail;   /* e.g. the failing minor, from 1      */
+    const char *what; /* format of the detail, static string */
+};
+
+#endif
