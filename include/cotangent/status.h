@@ -23,12 +23,12 @@
 #endif
 
 #if defined(__GNUC__)
-#    define CT_API                 __attribute__((visibility("default")))
-#    define CT_PRINTF(format, va)  __attribute__((format(printf, format, va)))
-#    define CT_MUST_CHECK          __attribute__((warn_unused_result))
+#    define CT_API                   __attribute__((visibility("default")))
+#    define CT_PRINTF(string, first) __attribute__((__format__(__printf__, string, first)))
+#    define CT_MUST_CHECK            __attribute__((warn_unused_result))
 #else
 #    define CT_API
-#    define CT_PRINTF(format, va)
+#    define CT_PRINTF(string, first)
 #    define CT_MUST_CHECK
 #endif
 
