@@ -1,0 +1,234 @@
+/* Drawing inputs for an op. Input i of seed s is a function of (s, i, shape) alone: the same numbers in every
+ * dtype (rounded) and on every device. */
+#include "sample.h"
+
+#include <string.h>
+
+#include "tensor/internal.h"
+
+static void fail(ct_sample *s, ct_status status)
+{
+    if (s->status == CT_OK) s->status = status;
+}
+
+/* Takes over t, the f64 draw of input i (i64 for indices). */
+static void give(ct_sample *s, int i, ct__sample_kind kind, ct_tensor *t)
+{
+    if (t && kind != CT__SAMPLE_INDEX && s->dtype != CT_F64) {
+        ct_tensor *rounded = ct_tensor_cast(t, s->dtype);
+        ct_release(t);
+        t = rounded;
+    }
+    if (!t) {
+        fail(s, ct_last_status(s->device));
+        return;
+    }
+    ct_release(s->in[i]);
+    s->in[i] = t;
+    s->kind[i] = kind;
+    if (kind == CT__SAMPLE_SPD) s->symmetric |= (uint64_t)1 << i;
+    if (i >= s->n_in) s->n_in = i + 1;
+}
+
+/* Whether input i may be drawn; *shape becomes batch + trailing. */
+static bool begin(ct_sample *s, int i, ct_shape *shape)
+{
+    if (s->status != CT_OK) return false;
+    if (i < 0 || i >= CT_MAX_INPUTS) {
+        fail(s, ct__fail(s->device, CT_EINVAL, "sample: input %d is outside 0..%d", i, CT_MAX_INPUTS - 1));
+        return false;
+    }
+    ct_shape full = { .ndim = s->unbatched ? 0 : s->batch.ndim };
+    for (int k = 0; k < full.ndim; k++) full.dim[k] = s->batch.dim[k];
+    if (shape->ndim < 0 || full.ndim + shape->ndim > CT_MAX_DIMS) {
+        fail(s, ct__fail(s->device, CT_ESHAPE, "sample: input %d would have %d dimensions, at most %d", i,
+                         full.ndim + shape->ndim, CT_MAX_DIMS));
+        return false;
+    }
+    for (int k = 0; k < shape->ndim; k++) full.dim[full.ndim++] = shape->dim[k];
+    if (ct_shape_count(full) < 0) {
+        fail(s, ct__fail(s->device, CT_ESHAPE, "sample: the shape of input %d is too large or negative", i));
+        return false;
+    }
+    *shape = full;
+    return true;
+}
+
+/* Applies `edit` to the count numbers of an f64 (i64 where `integer`) tensor, on the host. */
+static ct_tensor *edited(ct_sample *s, ct_tensor *t, bool integer, const double p[2],
+                         void (*edit)(const double *x, void *out, const double p[2], ct_shape shape))
+{
+    if (!t) return NULL;
+    ct_device *device = s->device;
+    ct_shape shape = ct_tensor_shape(t);
+    size_t bytes = (size_t)ct_tensor_count(t) * sizeof(double);
+    double *x = ct__host_alloc(device, bytes + sizeof *x), *out = ct__host_alloc(device, bytes + sizeof *out);
+    ct_tensor *result = NULL;
+    if (!x || !out)
+        ct__fail(device, CT_ENOMEM, "sample: no memory for %zu bytes", bytes);
+    else if (ct_read(t, x, bytes) == CT_OK) {
+        edit(x, out, p, shape);
+        result = ct_from(device, integer ? CT_I64 : CT_F64, shape, out);
+    }
+    if (x) ct__host_free(device, x, bytes + sizeof *x);
+    if (out) ct__host_free(device, out, bytes + sizeof *out);
+    ct_release(t);
+    return result;
+}
+
+static ct_tensor *normal(ct_sample *s, int i, ct_shape shape)
+{
+    return ct_rand_normal(s->device, CT_F64, shape, s->seed, (uint64_t)i);
+}
+
+static ct_tensor *uniform(ct_sample *s, int i, ct_shape shape)
+{
+    return ct_rand_uniform(s->device, CT_F64, shape, s->seed, (uint64_t)i);
+}
+
+static void to_interval(const double *x, void *out, const double p[2], ct_shape shape)
+{
+    double *y = out;
+    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) y[i] = p[0] + (p[1] - p[0]) * x[i];
+}
+
+static void to_integers(const double *x, void *out, const double p[2], ct_shape shape)
+{
+    int64_t *y = out, below = (int64_t)p[0];
+    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) {
+        int64_t k = (int64_t)(x[i] * p[0]);
+        y[i] = k < below ? k : below - 1;
+    }
+}
+
+/* A = R Rᵀ / n + I */
+static void to_spd(const double *x, void *out, const double p[2], ct_shape shape)
+{
+    (void)p;
+    int64_t n = shape.dim[shape.ndim - 1];
+    if (ct_shape_count(shape) == 0) return;
+    for (int64_t b = 0, batches = ct_shape_count(shape) / (n * n); b < batches; b++) {
+        const double *R = x + b * n * n;
+        double *A = (double *)out + b * n * n;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j <= i; j++) {
+                double sum = 0;
+                for (int64_t k = 0; k < n; k++) sum += R[i * n + k] * R[j * n + k];
+                A[i * n + j] = A[j * n + i] = sum / (double)n + (i == j);
+            }
+    }
+}
+
+/* Diagonal 1 + |r|, off it r / (n + 1), zero in the other triangle: p[0] is 1 for upper. */
+static void to_triangle(const double *x, void *out, const double p[2], ct_shape shape)
+{
+    bool upper = p[0] != 0;
+    int64_t n = shape.dim[shape.ndim - 1];
+    double *T = out;
+    for (int64_t at = 0, count = ct_shape_count(shape); at < count; at++) {
+        int64_t row = at / n % n, col = at % n;
+        if (row == col)
+            T[at] = 1 + (x[at] < 0 ? -x[at] : x[at]);
+        else
+            T[at] = (col < row) != upper ? x[at] / (double)(n + 1) : 0;
+    }
+}
+
+int64_t ct_sample_size(const ct_sample *s) { return s->size; }
+
+int ct_sample_variant(ct_sample *s, int n)
+{
+    if (n < 1) {
+        fail(s, ct__fail(s->device, CT_EINVAL, "sample: %d variants declared, at least 1", n));
+        n = 1;
+    }
+    s->n_variants = n;
+    return s->variant >= 0 && s->variant < n ? s->variant : 0;
+}
+
+void ct_sample_attr(ct_sample *s, const void *attr, size_t size)
+{
+    if (s->status != CT_OK) return;
+    if (size > sizeof s->attr || (size > 0 && !attr)) {
+        fail(s, ct__fail(s->device, CT_EINVAL, "sample: attributes of %zu bytes, at most %zu", size,
+                         sizeof s->attr));
+        return;
+    }
+    if (size > 0) memcpy(s->attr, attr, size);
+    s->attr_size = size;
+}
+
+void ct_sample_normal(ct_sample *s, int i, ct_shape trailing)
+{
+    if (begin(s, i, &trailing)) give(s, i, CT__SAMPLE_NORMAL, normal(s, i, trailing));
+}
+
+void ct_sample_uniform(ct_sample *s, int i, ct_shape trailing, double lo, double hi)
+{
+    if (!begin(s, i, &trailing)) return;
+    give(s, i, CT__SAMPLE_UNIFORM,
+         edited(s, uniform(s, i, trailing), false, (double[]){ lo, hi }, to_interval));
+}
+
+void ct_sample_spd(ct_sample *s, int i, int64_t n)
+{
+    ct_shape shape = ct_shape2(n, n);
+    if (begin(s, i, &shape))
+        give(s, i, CT__SAMPLE_SPD, edited(s, normal(s, i, shape), false, (double[]){ 0, 0 }, to_spd));
+}
+
+void ct_sample_lower(ct_sample *s, int i, int64_t n)
+{
+    ct_shape shape = ct_shape2(n, n);
+    if (begin(s, i, &shape))
+        give(s, i, CT__SAMPLE_LOWER, edited(s, normal(s, i, shape), false, (double[]){ 0, 0 }, to_triangle));
+}
+
+void ct_sample_upper(ct_sample *s, int i, int64_t n)
+{
+    ct_shape shape = ct_shape2(n, n);
+    if (begin(s, i, &shape))
+        give(s, i, CT__SAMPLE_UPPER, edited(s, normal(s, i, shape), false, (double[]){ 1, 0 }, to_triangle));
+}
+
+void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below)
+{
+    if (!begin(s, i, &trailing)) return;
+    if (below < 1 && ct_shape_count(trailing) > 0) {
+        fail(s, ct__fail(s->device, CT_EINVAL, "sample: input %d has no integer in [0, %lld) to draw", i,
+                         (long long)below));
+        return;
+    }
+    give(s, i, CT__SAMPLE_INDEX,
+         edited(s, uniform(s, i, trailing), true, (double[]){ (double)below, 0 }, to_integers));
+}
+
+void ct_sample_unbatched(ct_sample *s) { s->unbatched = true; }
+
+ct_status ct__sample_draw(ct_sample *s, const ct_op *op)
+{
+    s->n_variants = 1;
+    s->n_in = 0;
+    memset(s->in, 0, sizeof s->in);
+    memset(s->kind, 0, sizeof s->kind);
+    s->symmetric = 0;
+    s->unbatched = false;
+    s->attr_size = 0;
+    s->status = CT_OK;
+    op->sample(s);
+    for (int i = 0; i < s->n_in && s->status == CT_OK; i++)
+        if (!s->in[i])
+            fail(s, ct__fail(s->device, CT_EINVAL, "sample of %s draws input %d, but not input %d", op->name,
+                             s->n_in - 1, i));
+    if (s->status == CT_OK && op->n_in >= 0 && s->n_in != op->n_in)
+        fail(s, ct__fail(s->device, CT_EINVAL, "sample of %s draws %d inputs, the op has %d", op->name,
+                         s->n_in, op->n_in));
+    if (s->status != CT_OK) ct__sample_clear(s);
+    return s->status;
+}
+
+void ct__sample_clear(ct_sample *s)
+{
+    for (int i = 0; i < s->n_in; i++) ct_release(s->in[i]), s->in[i] = NULL;
+    s->n_in = 0;
+}
