@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The house's walls: tensor <- autograd <- ops <- gp <- examples; each folder includes only what stands before it.
+
+layers.py ROOT         checks the tree, one line per offence
+layers.py --self-test  checks that offences are seen
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+PUBLIC = "include/cotangent"
+# Which folders' private headers a folder may include. The gp module is written as a user would write it.
+MAY_INCLUDE = {
+    "src/tensor": {"src/tensor"},
+    "src/tensor/cpu": {"src/tensor", "src/tensor/cpu"},
+    "src/tensor/cuda": {"src/tensor", "src/tensor/cuda"},
+    "src/autograd": {"src/autograd", "src/tensor"},
+    "src/ops": {"src/ops", "src/autograd", "src/tensor"},
+    "src/gp": {"src/gp"},
+    PUBLIC: set(),
+}
+# System headers that belong to one folder alone.
+RESERVED = {
+    re.compile(r"cblas|lapacke?\b|omp\.h|openblas"): "src/tensor/cpu",
+    re.compile(r"cuda|cublas|cusolver|curand|nvrtc"): "src/tensor/cuda",
+    re.compile(r"nlopt"): "src/gp",
+}
+# What a library never does. snprintf and friends are fine; ct__fail's format attribute is no call.
+FORBIDDEN = {
+    re.compile(r"(?<![\w.>])(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror)\s*\("): "prints",
+    re.compile(r"(?<![\w.>])(exit|_Exit|_exit|quick_exit|abort|assert)\s*\("): "ends the process",
+    re.compile(r"(?<![\w.>])(setenv|putenv|setlocale|signal|openblas_set_num_threads|omp_set_num_threads)\s*\("):
+        "changes the host's process",
+    re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA(?!\w*_H$)"): "chooses CUDA by the preprocessor",
+}
+# Files are written with fprintf(f, ...) in these folders' savers.
+WRITES_FILES = {"fprintf", "vfprintf", "fputs"}
+
+
+def code_of(text):
+    """The text without comments and string contents, line by line."""
+    text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+    text = re.sub(r"//[^\n]*", "", text)
+    return re.sub(r'(?<!include )"(\\.|[^"\\\n])*"', '""', text)
+
+
+def folder_of(root, path):
+    return path.parent.relative_to(root).as_posix()
+
+
+def offences(root):
+    for path in sorted([*root.glob("src/**/*.[ch]"), *root.glob("src/**/*.cu"), *root.glob(PUBLIC + "/*.h")]):
+        folder, where = folder_of(root, path), path.relative_to(root).as_posix()
+        if folder not in MAY_INCLUDE:
+            yield f"{where}: no layer is declared for {folder}"
+            continue
+        for number, line in enumerate(code_of(path.read_text()).split("\n"), 1):
+            at = f"{where}:{number}"
+            include = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+            if include:
+                yield from check_include(root, path, folder, at, *include.groups())
+            for pattern, what in FORBIDDEN.items():
+                found = pattern.search(line)
+                if not found or (found.group(1) in WRITES_FILES and not re.search(r"\b(stdout|stderr)\b", line)):
+                    continue
+                yield f"{at}: {what}: {found.group().strip()}"
+    yield from unlisted_ops(root)
+
+
+def check_include(root, path, folder, at, bracket, name):
+    if bracket == "<":
+        for pattern, owner in RESERVED.items():
+            if pattern.search(name) and not name.startswith("cotangent/") and folder != owner:
+                yield f"{at}: <{name}> belongs to {owner}"
+        return
+    target = next((p for p in (path.parent / name, root / "src" / name) if p.exists()), None)
+    if target is None:
+        yield f'{at}: "{name}" is not in the tree; system headers go in <>'
+        return
+    owner = folder_of(root, target.resolve())
+    if owner not in MAY_INCLUDE[folder]:
+        yield f"{at}: {folder} may not include {owner} ({name})"
+
+
+def unlisted_ops(root):
+    ops, listing = root / "src/ops", root / "src/ops/list.h"
+    if not listing.exists():
+        if list(ops.glob("*.c")):
+            yield "src/ops/list.h is missing"
+        return
+    listed = code_of(listing.read_text())
+    for path in sorted(ops.glob("*.c")):
+        descriptors = re.findall(r"^const ct_op (?:ct__)?op_?(\w+)|^const ct_op (?:ct__)?(\w+?)(?:_op)?\s*=", path.read_text(), flags=re.M)
+        for names in descriptors:
+            name = next(n for n in names if n)
+            if not re.search(rf"\b(ct__)?(op_)?{name}(_op)?\b", listed):
+                yield f"{path.relative_to(root)}: the op {name} has no line in src/ops/list.h"
+
+
+def self_test():
+    cases = {
+        "src/tensor/a.c": ('#include "../autograd/tape.h"\n', "may not include"),
+        "src/gp/b.c": ('#include "../tensor/internal.h"\n', "may not include"),
+        "src/ops/c.c": ("#include <cblas.h>\n", "belongs to src/tensor/cpu"),
+        "src/tensor/cpu/d.c": ("#include <cuda_runtime.h>\n", "belongs to src/tensor/cuda"),
+        "src/tensor/e.c": ("void f(void) { abort(); }\n", "ends the process"),
+        "src/tensor/f.c": ('void f(void) { fprintf(stderr, "x"); }\n', "prints"),
+        "src/tensor/g.c": ("#ifdef HAVE_CUDA\n#endif\n", "preprocessor"),
+        "src/tensor/h.c": ('/* printf() */ void f(FILE *o) { fprintf(o, "exit()"); snprintf(b, 1, "x"); }\n', None),
+        "src/ops/i.c": ("const ct_op ct__op_frob = { 0 };\n", "no line in src/ops/list.h"),
+        "src/ops/j.c": ("const ct_op ct__op_known = { 0 };\n", None),
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        root = pathlib.Path(scratch).resolve()
+        fixed = {"src/ops/list.h": "OP(known)\n", "src/autograd/tape.h": "", "src/tensor/internal.h": ""}
+        for name, text in [*fixed.items(), *((n, t) for n, (t, _) in cases.items())]:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        seen = list(offences(root))
+        wrong = [n for n, (_, what) in cases.items()
+                 if (not any(o.startswith(n) and what in o for o in seen) if what else any(o.startswith(n) for o in seen))]
+    for name in wrong:
+        print(f"{name}: expected {cases[name][1]}")
+    return report(len(cases), wrong)
+
+
+def report(checked, wrong):
+    print(f"[  PASSED  ] {checked - len(wrong)} test(s).")
+    if wrong:
+        print(f"[  FAILED  ] {len(wrong)} test(s).")
+    return 1 if wrong else 0
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    root = pathlib.Path(sys.argv[1]).resolve()
+    found = list(offences(root))
+    print("\n".join(found))
+    checked = len([*root.glob("src/**/*.[ch]"), *root.glob(PUBLIC + "/*.h")])
+    wrong = {o.split(":")[0] for o in found}
+    return report(max(checked, len(wrong)), sorted(wrong))
+
+
+sys.exit(main())
