@@ -8,11 +8,14 @@ CT_BEGIN_DECLS
 
 /* Zero-initialise for the defaults. */
 typedef struct ct_gradcheck_options {
-    double step;      /* relative step of the central difference; 0: chosen by Richardson's table [Ridders 1982] */
-    double tolerance; /* accepted error, relative to the size of the terms; 0: 1e-6 for f64, 2e-2 for f32         */
-    uint64_t seed;    /* of the random directions and cotangents                                                  */
-    int first_only;   /* 1: skip the second order                                                                 */
-    int64_t jacobian; /* the full Jacobian is checked where inputs x outputs <= this; 0: 4096                     */
+    double step; /* relative step of the central difference; 0: chosen by Richardson's table [Ridders 1982] */
+    double
+        tolerance; /* accepted error, relative to the size of the terms; 0: 1e-6 for f64, 2e-2 for f32         */
+    uint64_t
+        seed; /* of the random directions and cotangents                                                  */
+    int first_only; /* 1: skip the second order                                                                 */
+    int64_t
+        jacobian; /* the full Jacobian is checked where inputs x outputs <= this; 0: 4096                     */
 } ct_gradcheck_options;
 
 /* Checks op at in[0..n): (1) directional derivative against <x_bar, dx> with a random cotangent, for each
@@ -21,9 +24,9 @@ typedef struct ct_gradcheck_options {
  * Inputs of dtype i64 are constants.
  * Writes a readable report to report[0..size) (NULL, 0 to do without): one line a check, with the worst entry.
  * Returns CT_OK where all agree, CT_ENUMERIC where one does not, or the error of the op itself. */
-CT_API ct_status ct_gradcheck(const ct_op *op, ct_tensor *const *in, int n, const void *attr, size_t attr_size,
-                              uint64_t symmetric, const ct_gradcheck_options *options, char *report,
-                              size_t size);
+CT_API ct_status ct_gradcheck(const ct_op *op, ct_tensor *const *in, int n, const void *attr,
+                              size_t attr_size, uint64_t symmetric, const ct_gradcheck_options *options,
+                              char *report, size_t size);
 
 /* The same on inputs drawn by the op's own `sample`, for every variant, at sizes 1, 3 and 5, with and without a
  * batch dimension. */

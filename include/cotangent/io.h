@@ -28,7 +28,8 @@ typedef struct ct_csv_options {
 } ct_csv_options;
 
 CT_API ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options);
-CT_API ct_table *ct_csv_parse(ct_device *device, const char *text, size_t bytes, const ct_csv_options *options);
+CT_API ct_table *ct_csv_parse(ct_device *device, const char *text, size_t bytes,
+                              const ct_csv_options *options);
 CT_API void ct_table_free(ct_table *table);
 CT_API int64_t ct_table_rows(const ct_table *table);
 CT_API int64_t ct_table_cols(const ct_table *table);

@@ -19,17 +19,17 @@ typedef struct ct_kernel ct_kernel;
 /* With r² = Σ_d (x_d - z_d)² / l_d² over the active dimensions; one lengthscale l, or one per dimension after
  * ct_kernel_ard. All have k(x, x) = 1 but linear, polynomial and constant. [Rasmussen & Williams 2006, ch. 4] */
 
-CT_API ct_kernel *ct_kernel_rbf(void);                /* exp(-r²/2)                                         */
-CT_API ct_kernel *ct_kernel_matern12(void);           /* exp(-r)                                            */
-CT_API ct_kernel *ct_kernel_matern32(void);           /* (1 + √3 r) exp(-√3 r)                              */
-CT_API ct_kernel *ct_kernel_matern52(void);           /* (1 + √5 r + 5r²/3) exp(-√5 r)                      */
+CT_API ct_kernel *ct_kernel_rbf(void);      /* exp(-r²/2)                                         */
+CT_API ct_kernel *ct_kernel_matern12(void); /* exp(-r)                                            */
+CT_API ct_kernel *ct_kernel_matern32(void); /* (1 + √3 r) exp(-√3 r)                              */
+CT_API ct_kernel *ct_kernel_matern52(void); /* (1 + √5 r + 5r²/3) exp(-√5 r)                      */
 CT_API ct_kernel *ct_kernel_rational_quadratic(void); /* (1 + r²/(2α))^-α, parameter alpha                  */
-CT_API ct_kernel *ct_kernel_periodic(void);           /* exp(-2 Σ_d sin²(π (x_d - z_d)/p) / l_d²), period p  */
-CT_API ct_kernel *ct_kernel_cosine(void);             /* cos(2π |x - z| / p), period p; |.| over active dims */
-CT_API ct_kernel *ct_kernel_linear(void);             /* Σ_d x_d z_d / l_d²                                  */
-CT_API ct_kernel *ct_kernel_polynomial(int degree);   /* (offset + Σ_d x_d z_d / l_d²)^degree, offset        */
-CT_API ct_kernel *ct_kernel_constant(void);           /* variance                                            */
-CT_API ct_kernel *ct_kernel_white(void);              /* variance where x and z are the same row of the same
+CT_API ct_kernel *ct_kernel_periodic(void); /* exp(-2 Σ_d sin²(π (x_d - z_d)/p) / l_d²), period p  */
+CT_API ct_kernel *ct_kernel_cosine(void);   /* cos(2π |x - z| / p), period p; |.| over active dims */
+CT_API ct_kernel *ct_kernel_linear(void);   /* Σ_d x_d z_d / l_d²                                  */
+CT_API ct_kernel *ct_kernel_polynomial(int degree); /* (offset + Σ_d x_d z_d / l_d²)^degree, offset        */
+CT_API ct_kernel *ct_kernel_constant(void);         /* variance                                            */
+CT_API ct_kernel *ct_kernel_white(void);            /* variance where x and z are the same row of the same
                                                          tensor, else 0                                      */
 
 /* -- combinations --------------------------------------------------------------------------------------------- */
@@ -84,9 +84,9 @@ typedef struct ct_prior {
 } ct_prior;
 
 typedef struct ct_param {
-    char name[64];    /* unique in its kernel: "rbf.lengthscale[2]", "scale.variance", "periodic.period"; the
+    char name[64]; /* unique in its kernel: "rbf.lengthscale[2]", "scale.variance", "periodic.period"; the
                          second profile of a name is "rbf#2" */
-    double value;     /* positive                                          */
+    double value;  /* positive                                          */
     double lower, upper;
     bool fixed;
     bool start_given; /* by the text or ct_kernel_set: no data-driven start */

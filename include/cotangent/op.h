@@ -97,9 +97,9 @@ CT_API bool ct_recording(const ct_vjp *g);
 CT_API void ct_give_in_bar(ct_vjp *g, int i, ct_var bar);
 /* The cotangent of input i is `expression`: evaluated only where somebody wants it. A result that is larger than
  * the input by broadcasting is summed to the input's shape by the engine. May be given in several parts. */
-#define ct_in_bar(g, i, expression)                                                                          \
-    do {                                                                                                       \
-        if (ct_wants((g), (i))) ct_give_in_bar((g), (i), (expression));                                        \
+#define ct_in_bar(g, i, expression)                                     \
+    do {                                                                \
+        if (ct_wants((g), (i))) ct_give_in_bar((g), (i), (expression)); \
     } while (0)
 
 /* -- inside sample ---------------------------------------------------------------------------------------------- */
@@ -112,12 +112,13 @@ CT_API int64_t ct_sample_size(const ct_sample *s);
 CT_API int ct_sample_variant(ct_sample *s, int n);
 CT_API void ct_sample_attr(ct_sample *s, const void *attr, size_t size);
 /* Input i with the given trailing shape: standard normal; uniform in [lo, hi]; symmetric positive definite
- * (well conditioned); lower triangular with a positive diagonal away from zero; integers in [0, below).
+ * (well conditioned); lower, upper triangular with a positive diagonal away from zero; integers in [0, below).
  * `symmetric inputs` are declared with ct_sample_spd alone: the checks perturb them symmetrically. */
 CT_API void ct_sample_normal(ct_sample *s, int i, ct_shape trailing);
 CT_API void ct_sample_uniform(ct_sample *s, int i, ct_shape trailing, double lo, double hi);
 CT_API void ct_sample_spd(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_lower(ct_sample *s, int i, int64_t n);
+CT_API void ct_sample_upper(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below);
 /* No batch dimensions are put before any input from here on (for ops whose inputs have a fixed rank). */
 CT_API void ct_sample_unbatched(ct_sample *s);

@@ -34,13 +34,13 @@ CT_API ct_var ct_sigmoid(ct_var x);  /* 1 / (1 + e^-x)                          
 CT_API ct_var ct_softplus(ct_var x); /* log(1 + e^x), without overflow                  */
 CT_API ct_var ct_relu(ct_var x);     /* max(x, 0); derivative 0 at 0                    */
 CT_API ct_var ct_erf(ct_var x);
-CT_API ct_var ct_lgamma(ct_var x);               /* log |Γ(x)|                          */
-CT_API ct_var ct_polygamma(ct_var x, int order); /* ψ⁽ᵏ⁾(x), x > 0; order 0 is digamma   */
-CT_API ct_var ct_pow(ct_var x, double p);        /* x^p                                  */
-CT_API ct_var ct_scale(ct_var x, double a);      /* a x                                  */
-CT_API ct_var ct_shift(ct_var x, double b);      /* x + b                                */
+CT_API ct_var ct_lgamma(ct_var x);                      /* log |Γ(x)|                          */
+CT_API ct_var ct_polygamma(ct_var x, int order);        /* ψ⁽ᵏ⁾(x), x > 0; order 0 is digamma   */
+CT_API ct_var ct_pow(ct_var x, double p);               /* x^p                                  */
+CT_API ct_var ct_scale(ct_var x, double a);             /* a x                                  */
+CT_API ct_var ct_shift(ct_var x, double b);             /* x + b                                */
 CT_API ct_var ct_clamp(ct_var x, double lo, double hi); /* derivative 1 inside [lo, hi], else 0 */
-CT_API ct_var ct_cast(ct_var x, ct_dtype dtype); /* f64 <-> f32                          */
+CT_API ct_var ct_cast(ct_var x, ct_dtype dtype);        /* f64 <-> f32                          */
 
 /* -- elementwise, two inputs, broadcasting --------------------------------------------------------------------- */
 
@@ -88,13 +88,13 @@ CT_API ct_var ct_scatter_add(ct_var x, ct_var index, int64_t n);
 
 /* -- matrices -------------------------------------------------------------------------------------------------------- */
 
-CT_API ct_var ct_matmul(ct_var a, ct_var b); /* (..., m, k) (..., k, n) -> (..., m, n)       */
-CT_API ct_var ct_diag(ct_var A);             /* (..., m, n) -> (..., min(m, n)), the diagonal */
-CT_API ct_var ct_diag_embed(ct_var d);       /* (..., n) -> (..., n, n), d on the diagonal    */
+CT_API ct_var ct_matmul(ct_var a, ct_var b);   /* (..., m, k) (..., k, n) -> (..., m, n)       */
+CT_API ct_var ct_diag(ct_var A);               /* (..., m, n) -> (..., min(m, n)), the diagonal */
+CT_API ct_var ct_diag_embed(ct_var d);         /* (..., n) -> (..., n, n), d on the diagonal    */
 CT_API ct_var ct_add_diag(ct_var A, ct_var d); /* A + diag(d); d (..., n), or one element: A + d I */
-CT_API ct_var ct_tril(ct_var A, int64_t k);  /* zero where col - row > k                      */
-CT_API ct_var ct_triu(ct_var A, int64_t k);  /* zero where col - row < k                      */
-CT_API ct_var ct_trace(ct_var A);            /* (..., n, n) -> (...)                          */
+CT_API ct_var ct_tril(ct_var A, int64_t k);    /* zero where col - row > k                      */
+CT_API ct_var ct_triu(ct_var A, int64_t k);    /* zero where col - row < k                      */
+CT_API ct_var ct_trace(ct_var A);              /* (..., n, n) -> (...)                          */
 
 /* L, lower triangular with A = L Lᵀ. A is symmetric: its lower triangle alone is read, its cotangent is
  * symmetric. Not positive definite: that batch member is NaN and flagged with the failing minor (tape.h).

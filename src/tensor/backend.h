@@ -43,8 +43,8 @@ typedef struct ct_backend {
     ct_status (*copy)(ct_device *dev, const ct_tensor *x, ct_tensor *out); /* converts between all dtypes */
     ct_status (*map1)(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out);
     /* out = g f'(x), given y = f(x); out may be g */
-    ct_status (*map1_bar)(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, const ct_tensor *y,
-                          const ct_tensor *g, ct_tensor *out);
+    ct_status (*map1_bar)(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,
+                          const ct_tensor *y, const ct_tensor *g, ct_tensor *out);
     /* out may be a or b, with the same strides */
     ct_status (*map2)(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
     /* cond of any dtype */

@@ -35,7 +35,7 @@ typedef struct ct__pool ct__pool; /* pool.c */
 struct ct_device {
     const ct_backend *backend;
     void *backend_state;
-    int64_t refs; /* the user's handle, tapes, and live storages */
+    int64_t refs;     /* the user's handle, tapes, and live storages */
     ct_status status; /* of opening */
     ct_status last_status;
     char message[512];

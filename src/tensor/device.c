@@ -1,0 +1,146 @@
+/* Devices: opening by name, counting references, and keeping the last error. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What ct_device_open returns when not even a ct_device can be allocated: never written to. */
+static const ct_device no_memory_device = {
+    .status = CT_ENOMEM,
+    .last_status = CT_ENOMEM,
+    .message = "out of memory while opening a device",
+    .description = "no device: out of memory",
+    .name = "none",
+};
+
+static void *default_alloc(void *context, size_t bytes, size_t alignment)
+{
+    (void)context;
+    return aligned_alloc(alignment, bytes);
+}
+
+static void default_release(void *context, void *pointer, size_t bytes)
+{
+    (void)context, (void)bytes;
+    free(pointer);
+}
+
+static const ct_allocator default_allocator = { default_alloc, default_release, NULL };
+
+/* "cpu" or "cuda:<ordinal>"; the backend and its ordinal, or NULL. */
+static const ct_backend *find_backend(const char *name, int *ordinal)
+{
+    *ordinal = 0;
+    if (!strcmp(name, "cpu")) return &ct__cpu_backend;
+    if (!strcmp(name, "cuda")) return &ct__cuda_backend;
+    char tail;
+    if (sscanf(name, "cuda:%3d%c", ordinal, &tail) == 1 && *ordinal >= 0) return &ct__cuda_backend;
+    return NULL;
+}
+
+static ct_status open_backend(ct_device *dev, const char *name, const ct_device_options *options)
+{
+    int ordinal;
+    const ct_backend *backend = find_backend(name, &ordinal);
+    if (!backend)
+        return ct__fail(dev, CT_EDEVICE, "no device is called \"%.40s\": use \"cpu\" or \"cuda:0\"", name);
+    ct_status s = backend->open(dev, ordinal);
+    if (s) return s;
+    dev->backend = backend;
+    if (options->memory_limit) dev->memory.limit = options->memory_limit;
+    s = ct__pool_open(dev);
+    if (s) {
+        backend->close(dev);
+        dev->backend = NULL;
+    }
+    return s;
+}
+
+ct_device *ct_device_open_with(const char *name, const ct_device_options *options)
+{
+    static const ct_device_options none = { 0 };
+    if (!options) options = &none;
+    ct_allocator allocator = options->allocator ? *options->allocator : default_allocator;
+    size_t bytes = (sizeof(ct_device) + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+    ct_device *dev = allocator.alloc(allocator.context, bytes, CT__ALIGNMENT);
+    if (!dev) return (ct_device *)(uintptr_t)&no_memory_device;
+    memset(dev, 0, bytes);
+    dev->refs = 1;
+    dev->allocator = allocator;
+    dev->log = options->log;
+    dev->log_context = options->log_context;
+    dev->threads = options->threads;
+
+    if (options->threads < 0)
+        dev->status = ct__fail(dev, CT_EINVAL, "threads must be 0 or more, not %d", options->threads);
+    else if (name)
+        dev->status = open_backend(dev, name, options);
+    else if ((dev->status = open_backend(dev, "cuda:0", options)) != CT_OK) {
+        char why[sizeof dev->message];
+        snprintf(why, sizeof why, "%s", dev->message);
+        dev->status = open_backend(dev, "cpu", options);
+        if (!dev->status) {
+            dev->last_status = CT_OK;
+            dev->message[0] = '\0';
+            ct__log(dev, "using the CPU: %s", why);
+        }
+    }
+    return dev;
+}
+
+ct_device *ct_device_open(const char *name) { return ct_device_open_with(name, NULL); }
+
+ct_device *ct__device_retain(ct_device *dev)
+{
+    dev->refs++;
+    return dev;
+}
+
+void ct__device_release(ct_device *dev)
+{
+    if (!dev || dev == &no_memory_device || --dev->refs) return;
+    if (dev->backend) {
+        ct__pool_close(dev);
+        dev->backend->close(dev);
+    }
+    dev->allocator.release(dev->allocator.context, dev,
+                           (sizeof(ct_device) + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT);
+}
+
+void ct_device_close(ct_device *dev) { ct__device_release(dev); }
+
+ct_status ct_device_status(const ct_device *dev) { return dev ? dev->status : CT_EINVAL; }
+
+const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
+
+ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
+
+const char *ct_device_description(const ct_device *dev)
+{
+    if (!dev) return "no device";
+    return dev->status ? dev->message : dev->description;
+}
+
+const char *ct_device_name(const ct_device *dev) { return dev ? dev->name : "none"; }
+
+ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
+{
+    if (!dev || dev == &no_memory_device) return status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(dev->message, sizeof dev->message, format, args);
+    va_end(args);
+    return dev->last_status = status;
+}
+
+void ct__log(ct_device *dev, const char *format, ...)
+{
+    if (!dev->log) return;
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    dev->log(dev->log_context, line);
+}

@@ -1,0 +1,223 @@
+/* The storage pool: blocks of device memory that come back are kept for the next request of about their size, so
+ * a loop in its steady state never asks the system.
+ *
+ * Small blocks (up to 64 KiB) have one free list per size class, four classes per power of two. Large blocks
+ * are kept in a list; the best fit that wastes at most an eighth is taken. Sizes are rounded so that equal
+ * requests always meet: small to their class, large to 4 KiB. */
+#include "internal.h"
+
+#include <string.h>
+
+#define SMALL_LIMIT   (64 * 1024)
+#define SMALL_CLASSES 48
+#define STRUCT_LISTS  8 /* structs of up to 8 * 64 bytes */
+#define SLAB_BYTES    (16 * 1024)
+
+typedef struct free_block {
+    struct free_block *next;
+    void *data;
+    size_t bytes;
+} free_block;
+
+typedef struct slab {
+    struct slab *next;
+} slab;
+
+struct ct__pool {
+    free_block *small[SMALL_CLASSES];
+    free_block *large;
+    void *structs[STRUCT_LISTS]; /* singly linked through their first word */
+    slab *slabs;
+};
+
+static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+/* -- host structs -------------------------------------------------------------------------------------------------- */
+
+void *ct__host_alloc(ct_device *dev, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2) {
+        ct__fail(dev, CT_ENOMEM, "out of memory: %zu bytes of host memory were asked for", bytes);
+        return NULL;
+    }
+    size_t rounded = round_up(bytes ? bytes : 1, CT__ALIGNMENT);
+    void *p = dev->allocator.alloc(dev->allocator.context, rounded, CT__ALIGNMENT);
+    if (!p) ct__fail(dev, CT_ENOMEM, "out of memory: %zu bytes of host memory were asked for", bytes);
+    return p;
+}
+
+void ct__host_free(ct_device *dev, void *p, size_t bytes)
+{
+    if (p) dev->allocator.release(dev->allocator.context, p, round_up(bytes ? bytes : 1, CT__ALIGNMENT));
+}
+
+void *ct__struct_get(ct_device *dev, size_t bytes)
+{
+    ct__pool *pool = dev->pool;
+    size_t list = (bytes - 1) / 64;
+    void **head = &pool->structs[list];
+    if (!*head) {
+        slab *s = ct__host_alloc(dev, SLAB_BYTES);
+        if (!s) return NULL;
+        s->next = pool->slabs;
+        pool->slabs = s;
+        size_t each = (list + 1) * 64;
+        for (char *p = (char *)s + 64; p + each <= (char *)s + SLAB_BYTES; p += each) {
+            memcpy(p, head, sizeof(void *));
+            *head = p;
+        }
+    }
+    void *p = *head;
+    memcpy(head, p, sizeof(void *));
+    return p;
+}
+
+void ct__struct_put(ct_device *dev, void *p, size_t bytes)
+{
+    void **head = &dev->pool->structs[(bytes - 1) / 64];
+    memcpy(p, head, sizeof(void *));
+    *head = p;
+}
+
+/* -- device blocks -------------------------------------------------------------------------------------------------- */
+
+/* Class and rounded size of a small request: 64 * {1, 1.25, 1.5, 1.75} * 2^k, in whole cache lines. */
+static size_t small_class(size_t *bytes)
+{
+    size_t lines = round_up(*bytes ? *bytes : 1, 64) / 64;
+    if (lines <= 4) {
+        *bytes = lines * 64;
+        return lines - 1;
+    }
+    int log2 = 63 - __builtin_clzll(lines - 1); /* 2^log2 <= lines - 1 */
+    size_t step = (size_t)1 << (log2 - 2), quarter = (lines - 1 - ((size_t)1 << log2)) / step; /* 0..3 */
+    *bytes = (((size_t)1 << log2) + (quarter + 1) * step) * 64;
+    return 4 + (size_t)(log2 - 2) * 4 + quarter;
+}
+
+/* The free block that fits best, unlinked; NULL where none does. */
+static free_block *take_large(ct__pool *pool, size_t bytes)
+{
+    free_block **best = NULL;
+    for (free_block **b = &pool->large; *b; b = &(*b)->next)
+        if ((*b)->bytes >= bytes && (*b)->bytes - bytes <= bytes / 8 &&
+            (!best || (*b)->bytes < (*best)->bytes))
+            best = b;
+    if (!best) return NULL;
+    free_block *found = *best;
+    *best = found->next;
+    return found;
+}
+
+static void release_list(ct_device *dev, free_block **list)
+{
+    while (*list) {
+        free_block *b = *list;
+        *list = b->next;
+        dev->memory.bytes_pooled -= b->bytes;
+        dev->backend->release(dev, b->data, b->bytes);
+        ct__struct_put(dev, b, sizeof *b);
+    }
+}
+
+void ct_memory_trim(ct_device *dev)
+{
+    if (!dev || !dev->pool) return;
+    release_list(dev, &dev->pool->large);
+    for (int i = 0; i < SMALL_CLASSES; i++) release_list(dev, &dev->pool->small[i]);
+}
+
+static void account(ct_device *dev, size_t bytes)
+{
+    dev->memory.bytes_now += bytes;
+    if (dev->memory.bytes_now > dev->memory.bytes_peak) dev->memory.bytes_peak = dev->memory.bytes_now;
+}
+
+static void *out_of_memory(ct_device *dev, size_t bytes)
+{
+    ct__fail(dev, CT_ENOMEM,
+             "out of memory on %s: %zu bytes were asked for, %llu are held, the limit is %llu: use less "
+             "data, f32, or "
+             "a larger memory_limit",
+             dev->name, bytes, (unsigned long long)dev->memory.bytes_now,
+             (unsigned long long)dev->memory.limit);
+    return NULL;
+}
+
+void *ct__pool_get(ct_device *dev, size_t *bytes)
+{
+    ct__pool *pool = dev->pool;
+    ct_memory_info *m = &dev->memory;
+    if (*bytes > m->limit || m->bytes_now > m->limit - *bytes) return out_of_memory(dev, *bytes);
+    m->requests++;
+    free_block *found;
+    if (*bytes <= SMALL_LIMIT) {
+        free_block **head = &pool->small[small_class(bytes)];
+        found = *head;
+        if (found) *head = found->next;
+    } else {
+        *bytes = round_up(*bytes, 4096);
+        found = take_large(pool, *bytes);
+    }
+    if (found) {
+        void *data = found->data;
+        *bytes = found->bytes;
+        m->from_pool++;
+        m->bytes_pooled -= found->bytes;
+        ct__struct_put(dev, found, sizeof *found);
+        account(dev, *bytes);
+        return data;
+    }
+    if (m->bytes_now + m->bytes_pooled + *bytes > m->limit) ct_memory_trim(dev);
+    void *data = dev->backend->allocate(dev, *bytes);
+    if (!data) {
+        ct_memory_trim(dev);
+        data = dev->backend->allocate(dev, *bytes);
+    }
+    if (!data) return out_of_memory(dev, *bytes);
+    account(dev, *bytes);
+    return data;
+}
+
+void ct__pool_put(ct_device *dev, void *data, size_t bytes)
+{
+    if (!data) return;
+    dev->memory.bytes_now -= bytes;
+    free_block *b = ct__struct_get(dev, sizeof *b);
+    if (!b) { /* no room to remember it: give it back */
+        dev->backend->release(dev, data, bytes);
+        return;
+    }
+    size_t rounded = bytes;
+    free_block **head = bytes <= SMALL_LIMIT ? &dev->pool->small[small_class(&rounded)] : &dev->pool->large;
+    *b = (free_block){ *head, data, bytes };
+    *head = b;
+    dev->memory.bytes_pooled += bytes;
+}
+
+ct_status ct__pool_open(ct_device *dev)
+{
+    dev->pool = ct__host_alloc(dev, sizeof *dev->pool);
+    if (!dev->pool) return CT_ENOMEM;
+    memset(dev->pool, 0, sizeof *dev->pool);
+    return CT_OK;
+}
+
+void ct__pool_close(ct_device *dev)
+{
+    ct_memory_trim(dev);
+    while (dev->pool->slabs) {
+        slab *s = dev->pool->slabs;
+        dev->pool->slabs = s->next;
+        ct__host_free(dev, s, SLAB_BYTES);
+    }
+    ct__host_free(dev, dev->pool, sizeof *dev->pool);
+    dev->pool = NULL;
+}
+
+ct_memory_info ct_memory(const ct_device *dev) { return dev ? dev->memory : (ct_memory_info){ 0 }; }
+
+void ct_memory_mark(ct_device *dev)
+{
+    if (dev && dev->backend) dev->memory.bytes_peak = dev->memory.bytes_now;
+}

@@ -1,0 +1,79 @@
+/* Shapes and dtypes: plain values, every product of extents checked. */
+#include "internal.h"
+
+#include <stdio.h>
+
+size_t ct_dtype_size(ct_dtype dtype)
+{
+    static const size_t size[] = { [CT_F64] = 8, [CT_F32] = 4, [CT_I64] = 8 };
+    return (unsigned)dtype <= CT_I64 ? size[dtype] : 0;
+}
+
+const char *ct_dtype_name(ct_dtype dtype)
+{
+    static const char *const name[] = { [CT_F64] = "f64", [CT_F32] = "f32", [CT_I64] = "i64" };
+    return (unsigned)dtype <= CT_I64 ? name[dtype] : "unknown dtype";
+}
+
+ct_shape ct_shape_of(int ndim, const int64_t *dim)
+{
+    ct_shape s = { .ndim = ndim };
+    if (ndim < 0 || ndim > CT_MAX_DIMS || (ndim && !dim)) s.ndim = -1;
+    for (int i = 0; i < s.ndim; i++) s.dim[i] = dim[i];
+    return s;
+}
+
+ct_shape ct_shape0(void) { return (ct_shape){ 0 }; }
+ct_shape ct_shape1(int64_t n) { return (ct_shape){ 1, { n } }; }
+ct_shape ct_shape2(int64_t rows, int64_t cols) { return (ct_shape){ 2, { rows, cols } }; }
+ct_shape ct_shape3(int64_t batch, int64_t rows, int64_t cols)
+{
+    return (ct_shape){ 3, { batch, rows, cols } };
+}
+
+bool ct_shape_equal(ct_shape a, ct_shape b)
+{
+    if (a.ndim != b.ndim) return false;
+    for (int i = 0; i < a.ndim; i++)
+        if (a.dim[i] != b.dim[i]) return false;
+    return true;
+}
+
+int64_t ct_shape_count(ct_shape s)
+{
+    if (s.ndim < 0 || s.ndim > CT_MAX_DIMS) return -1;
+    int64_t count = 1;
+    bool empty = false;
+    for (int i = 0; i < s.ndim; i++) {
+        if (s.dim[i] < 0) return -1;
+        if (s.dim[i] == 0) {
+            empty = true;
+        } else if (__builtin_mul_overflow(count, s.dim[i], &count)) {
+            return -1;
+        }
+    }
+    return empty ? 0 : count;
+}
+
+ct_shape ct_shape_broadcast(ct_shape a, ct_shape b)
+{
+    ct_shape out = { .ndim = a.ndim > b.ndim ? a.ndim : b.ndim };
+    if (a.ndim < 0 || b.ndim < 0) return (ct_shape){ .ndim = -1 };
+    for (int i = 1; i <= out.ndim; i++) {
+        int64_t da = i <= a.ndim ? a.dim[a.ndim - i] : 1, db = i <= b.ndim ? b.dim[b.ndim - i] : 1;
+        if (da != db && da != 1 && db != 1) return (ct_shape){ .ndim = -1 };
+        out.dim[out.ndim - i] = da == 1 ? db : da;
+    }
+    return out;
+}
+
+const char *ct__shape_text(ct_shape s, char *buffer, size_t size)
+{
+    size_t at = 0;
+    if (size) buffer[0] = '\0';
+    if (s.ndim == 0) snprintf(buffer, size, "scalar");
+    if (s.ndim < 0) snprintf(buffer, size, "no shape");
+    for (int i = 0; i < s.ndim && at < size; i++)
+        at += (size_t)snprintf(buffer + at, size - at, i ? "x%lld" : "%lld", (long long)s.dim[i]);
+    return buffer;
+}

@@ -1,0 +1,364 @@
+/* Tensors: creation, lifetime, and copies in and out. */
+#include "internal.h"
+
+#include <math.h>
+
+/* -- lifetime ------------------------------------------------------------------------------------------------------- */
+
+/* A tensor over `storage` (taken over) with row-major strides. NULL when memory is exhausted: the storage is then
+ * still the caller's. */
+static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, ct_shape shape)
+{
+    ct_tensor *t = ct__struct_get(storage->device, sizeof *t);
+    if (!t) return NULL;
+    t->storage = storage;
+    t->data = storage->data;
+    t->refs = 1;
+    t->dtype = dtype;
+    t->ndim = shape.ndim;
+    int64_t stride = 1;
+    for (int i = shape.ndim - 1; i >= 0; i--) {
+        t->dim[i] = shape.dim[i];
+        t->stride[i] = stride;
+        if (shape.dim[i] > 1) stride *= shape.dim[i];
+    }
+    return t;
+}
+
+static void release_storage(ct_storage *s)
+{
+    if (--s->refs) return;
+    ct_device *dev = s->device;
+    if (s->bytes) ct__pool_put(dev, s->data, s->bytes);
+    if (s->release) s->release(s->context, s->data);
+    ct__struct_put(dev, s, sizeof *s);
+    ct__device_release(dev);
+}
+
+ct_tensor *ct_retain(ct_tensor *t)
+{
+    if (t) t->refs++;
+    return t;
+}
+
+void ct_release(ct_tensor *t)
+{
+    if (!t || --t->refs) return;
+    ct_storage *storage = t->storage;
+    ct__struct_put(storage->device, t, sizeof *t);
+    release_storage(storage);
+}
+
+ct_tensor *ct__view(const ct_tensor *t)
+{
+    ct_tensor *v = ct__struct_get(t->storage->device, sizeof *v);
+    if (!v) return NULL;
+    *v = *t;
+    v->refs = 1;
+    v->storage->refs++;
+    return v;
+}
+
+bool ct__sole_owner(const ct_tensor *t) { return t->refs == 1 && t->storage->refs == 1 && t->storage->bytes; }
+
+/* -- creation --------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a shape in a dtype; a failure is kept on the device. */
+static ct_status shape_bytes(ct_device *dev, ct_dtype dtype, ct_shape shape, size_t *bytes)
+{
+    if (!dev) return CT_EINVAL;
+    if (dev->status) return dev->status;
+    if ((unsigned)dtype > CT_I64) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
+    int64_t count = ct_shape_count(shape);
+    char text[96];
+    if (count < 0 || __builtin_mul_overflow((size_t)count, ct_dtype_size(dtype), bytes) ||
+        *bytes > INT64_MAX / 2)
+        return ct__fail(dev, CT_ESHAPE,
+                        "a tensor cannot have the shape %s: extents must be 0 or more and their "
+                        "product must fit 63 bits",
+                        ct__shape_text(shape, text, sizeof text));
+    return CT_OK;
+}
+
+static ct_storage *new_storage(ct_device *dev, void *data, size_t bytes)
+{
+    ct_storage *s = ct__struct_get(dev, sizeof *s);
+    if (s) *s = (ct_storage){ .device = ct__device_retain(dev), .data = data, .bytes = bytes, .refs = 1 };
+    return s;
+}
+
+ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape)
+{
+    size_t bytes;
+    if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
+    void *data = ct__pool_get(dev, &bytes);
+    if (!data) return NULL;
+    ct_storage *s = new_storage(dev, data, bytes);
+    if (!s) {
+        ct__pool_put(dev, data, bytes);
+        return NULL;
+    }
+    ct_tensor *t = new_tensor(s, dtype, shape);
+    if (!t) release_storage(s);
+    return t;
+}
+
+ct_tensor *ct_full(ct_device *dev, ct_dtype dtype, ct_shape shape, double value)
+{
+    ct_tensor *t = ct_empty(dev, dtype, shape);
+    if (t && dev->backend->fill(dev, value, t)) {
+        ct_release(t);
+        return NULL;
+    }
+    return t;
+}
+
+ct_tensor *ct_zeros(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_full(dev, dtype, shape, 0); }
+
+ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *data)
+{
+    size_t bytes;
+    if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
+    ct_tensor *t = ct_empty(dev, dtype, shape);
+    if (t && ct_write(t, data, bytes)) {
+        ct_release(t);
+        return NULL;
+    }
+    return t;
+}
+
+ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
+                           void (*release)(void *context, void *data), void *context)
+{
+    size_t bytes;
+    if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
+    if (dev->backend != &ct__cpu_backend) {
+        ct__fail(dev, CT_EDEVICE, "host memory cannot be wrapped on %s: copy it in with ct_from", dev->name);
+        return NULL;
+    }
+    if (!data && bytes) {
+        ct__fail(dev, CT_EINVAL, "the buffer to wrap is NULL");
+        return NULL;
+    }
+    if ((uintptr_t)data % ct_dtype_size(dtype)) {
+        ct__fail(dev, CT_EINVAL, "the buffer to wrap is not aligned to its %s elements",
+                 ct_dtype_name(dtype));
+        return NULL;
+    }
+    for (int i = 0; strides && i < shape.ndim; i++)
+        if (strides[i] < 0 || strides[i] > INT64_MAX / 16) {
+            ct__fail(dev, CT_EINVAL,
+                     "stride %lld of dimension %d is not supported: strides must be 0 or more",
+                     (long long)strides[i], i);
+            return NULL;
+        }
+    ct_storage *s = new_storage(dev, data, 0);
+    if (!s) return NULL;
+    ct_tensor *t = new_tensor(s, dtype, shape);
+    if (!t) {
+        release_storage(s);
+        return NULL;
+    }
+    s->release = release;
+    s->context = context;
+    for (int i = 0; strides && i < shape.ndim; i++) t->stride[i] = strides[i];
+    return t;
+}
+
+ct_tensor *ct_wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, void *data,
+                   void (*release)(void *context, void *data), void *context)
+{
+    return ct_wrap_strided(dev, dtype, shape, NULL, data, release, context);
+}
+
+static ct_tensor *random_tensor(ct_device *dev, ct_dtype dtype, ct_shape shape, bool normal, uint64_t seed,
+                                uint64_t stream)
+{
+    if (dev && dtype == CT_I64) {
+        ct__fail(dev, CT_EDTYPE, "random tensors are f64 or f32");
+        return NULL;
+    }
+    ct_tensor *t = ct_empty(dev, dtype, shape);
+    if (t && dev->backend->random(dev, normal, seed, stream, t)) {
+        ct_release(t);
+        return NULL;
+    }
+    return t;
+}
+
+ct_tensor *ct_rand_uniform(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t seed, uint64_t stream)
+{
+    return random_tensor(dev, dtype, shape, false, seed, stream);
+}
+
+ct_tensor *ct_rand_normal(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t seed, uint64_t stream)
+{
+    return random_tensor(dev, dtype, shape, true, seed, stream);
+}
+
+/* -- what a tensor is ----------------------------------------------------------------------------------------------- */
+
+ct_device *ct_tensor_device(const ct_tensor *t) { return t ? t->storage->device : NULL; }
+ct_dtype ct_tensor_dtype(const ct_tensor *t) { return t ? t->dtype : CT_F64; }
+int ct_tensor_ndim(const ct_tensor *t) { return t ? t->ndim : -1; }
+void *ct_tensor_data(const ct_tensor *t) { return t ? t->data : NULL; }
+
+ct_shape ct_tensor_shape(const ct_tensor *t)
+{
+    return t ? ct_shape_of(t->ndim, t->dim) : (ct_shape){ .ndim = -1 };
+}
+
+int64_t ct_tensor_dim(const ct_tensor *t, int dim)
+{
+    if (!t) return 0;
+    if (dim < 0) dim += t->ndim;
+    return dim >= 0 && dim < t->ndim ? t->dim[dim] : 1;
+}
+
+int64_t ct_tensor_stride(const ct_tensor *t, int dim)
+{
+    if (!t) return 0;
+    if (dim < 0) dim += t->ndim;
+    return dim >= 0 && dim < t->ndim ? t->stride[dim] : 0;
+}
+
+int64_t ct_tensor_count(const ct_tensor *t)
+{
+    if (!t) return 0;
+    int64_t count = 1;
+    for (int i = 0; i < t->ndim; i++) count *= t->dim[i];
+    return count;
+}
+
+bool ct_tensor_is_contiguous(const ct_tensor *t)
+{
+    if (!t) return false;
+    int64_t expected = 1;
+    bool dense = true;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->dim[i] == 0) return true;
+        if (t->dim[i] == 1) continue;
+        if (t->stride[i] != expected) dense = false;
+        expected *= t->dim[i];
+    }
+    return dense;
+}
+
+/* -- copies ------------------------------------------------------------------------------------------------------------ */
+
+static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
+{
+    if (!t) return CT_EINVAL;
+    size_t expected = (size_t)ct_tensor_count(t) * ct_dtype_size(t->dtype);
+    if (bytes != expected)
+        return ct__fail(t->storage->device, CT_ESHAPE, "the tensor holds %zu bytes, the buffer %zu", expected,
+                        bytes);
+    if (!data && bytes) return ct__fail(t->storage->device, CT_EINVAL, "the buffer is NULL");
+    return CT_OK;
+}
+
+ct_status ct_read(const ct_tensor *t, void *data, size_t bytes)
+{
+    ct_status s = check_bytes(t, data, bytes);
+    if (s || !bytes) return s;
+    ct_device *dev = t->storage->device;
+    if (ct_tensor_is_contiguous(t)) return dev->backend->download(dev, data, t->data, bytes);
+    ct_tensor *dense = ct_tensor_clone(t);
+    if (!dense) return CT_ENOMEM;
+    s = dev->backend->download(dev, data, dense->data, bytes);
+    ct_release(dense);
+    return s;
+}
+
+ct_status ct_write(ct_tensor *t, const void *data, size_t bytes)
+{
+    ct_status s = check_bytes(t, data, bytes);
+    if (s || !bytes) return s;
+    ct_device *dev = t->storage->device;
+    if (ct_tensor_is_contiguous(t)) return dev->backend->upload(dev, t->data, data, bytes);
+    ct_tensor *dense = ct_empty(dev, t->dtype, ct_tensor_shape(t));
+    if (!dense) return CT_ENOMEM;
+    s = dev->backend->upload(dev, dense->data, data, bytes);
+    if (!s) s = ct_copy(dense, t);
+    ct_release(dense);
+    return s;
+}
+
+double ct_tensor_item(const ct_tensor *t)
+{
+    if (!t) return NAN;
+    if (ct_tensor_count(t) != 1) {
+        char text[96];
+        ct__fail(t->storage->device, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
+                 ct__shape_text(ct_tensor_shape(t), text, sizeof text));
+        return NAN;
+    }
+    union {
+        double f64;
+        float f32;
+        int64_t i64;
+    } u;
+    ct_device *dev = t->storage->device;
+    if (dev->backend->download(dev, &u, t->data, ct_dtype_size(t->dtype))) return NAN;
+    return t->dtype == CT_F64 ? u.f64 : t->dtype == CT_F32 ? (double)u.f32 : (double)u.i64;
+}
+
+ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)
+{
+    if (!src || !dst)
+        return ct__fail(src ? src->storage->device : ct_tensor_device(dst), CT_EINVAL, "a tensor is NULL");
+    ct_device *dev = dst->storage->device;
+    if (src->storage->device != dev)
+        return ct__fail(dev, CT_EDEVICE, "the tensors live on different devices: use ct_tensor_to");
+    for (int i = 0; i < dst->ndim; i++)
+        if (dst->stride[i] == 0 && dst->dim[i] > 1)
+            return ct__fail(dev, CT_EINVAL,
+                            "dimension %d of the destination is broadcast: it cannot be written", i);
+    ct_tensor broadcast = *src;
+    broadcast.ndim = dst->ndim;
+    for (int i = 0; i < dst->ndim; i++) broadcast.dim[i] = dst->dim[i];
+    if (!ct__broadcast_strides(src, ct_tensor_shape(dst), broadcast.stride)) {
+        char from[96], to[96];
+        return ct__fail(dev, CT_ESHAPE, "%s does not broadcast to %s",
+                        ct__shape_text(ct_tensor_shape(src), from, sizeof from),
+                        ct__shape_text(ct_tensor_shape(dst), to, sizeof to));
+    }
+    return dev->backend->copy(dev, &broadcast, dst);
+}
+
+ct_tensor *ct_tensor_cast(const ct_tensor *t, ct_dtype dtype)
+{
+    if (!t) return NULL;
+    ct_device *dev = t->storage->device;
+    ct_tensor *out = ct_empty(dev, dtype, ct_tensor_shape(t));
+    if (out && dev->backend->copy(dev, t, out)) {
+        ct_release(out);
+        return NULL;
+    }
+    return out;
+}
+
+ct_tensor *ct_tensor_clone(const ct_tensor *t) { return t ? ct_tensor_cast(t, t->dtype) : NULL; }
+
+ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
+{
+    if (!t || !to) return NULL;
+    if (t->storage->device == to) return ct_tensor_clone(t);
+    ct_device *from = t->storage->device;
+    ct_tensor *dense = ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
+    ct_tensor *out = dense ? ct_empty(to, t->dtype, ct_tensor_shape(t)) : NULL;
+    size_t bytes = (size_t)ct_tensor_count(t) * ct_dtype_size(t->dtype);
+    ct_status s = out ? CT_OK : CT_ENOMEM;
+    if (out && bytes) {
+        if (from->backend == &ct__cpu_backend)
+            s = to->backend->upload(to, out->data, dense->data, bytes);
+        else if (to->backend == &ct__cpu_backend)
+            s = from->backend->download(from, out->data, dense->data, bytes);
+        else
+            s = ct__fail(to, CT_EUNSUPPORTED, "copy from %s to %s by way of the CPU", from->name, to->name);
+    }
+    ct_release(dense);
+    if (!s) return out;
+    ct_release(out);
+    return NULL;
+}
