@@ -1,0 +1,64 @@
+/* Files: whole ones in, and ones out that are never half written. Messages are "path: what is wrong". */
+#ifndef CT_TENSOR_FILE_H
+#define CT_TENSOR_FILE_H
+
+#include <cotangent/device.h>
+
+/* -- reading ----------------------------------------------------------------------------------------------- */
+
+typedef struct ct__input {
+    ct_device *device;
+    const char *path; /* the caller's; must outlive this */
+    int descriptor;
+    int64_t size; /* -1: not a regular file, so not known */
+} ct__input;
+
+/* CT_EIO: absent, a directory, no permission. Where it fails there is nothing to close. */
+ct_status ct__input_open(ct__input *in, ct_device *device, const char *path);
+/* Reads up to `bytes`, fewer at the end of the file only; *got says how many. */
+ct_status ct__input_read(ct__input *in, void *data, size_t bytes, size_t *got);
+void ct__input_close(ct__input *in);
+
+/* A whole file in host memory; a NUL byte that is not counted in `size` follows. */
+typedef struct ct__bytes {
+    char *data;
+    size_t size;
+    size_t capacity; /* as allocated */
+} ct__bytes;
+
+/* CT_EIO as above, CT_EFORMAT for an empty file, CT_ENOMEM for one of more than `limit` bytes (0: no limit). */
+ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct__bytes *out);
+void ct__bytes_free(ct_device *device, ct__bytes *bytes);
+
+/* -- writing ----------------------------------------------------------------------------------------------- */
+
+/* begin, write*, then commit or abort. The bytes go to a temporary file beside `path`, which commit syncs to
+ * the disk and renames: the file at `path` is the old one or the new one, never a part. A symbolic link stays
+ * one: its target is replaced. What cannot be replaced (a pipe, a terminal) and everything in /dev is written to
+ * directly. Errors stick: after a failed write further ones do nothing, and commit aborts and returns it. */
+typedef struct ct__output {
+    ct_device *device;
+    ct_status status;
+    int descriptor; /* -1: not open */
+    bool direct;    /* no temporary file */
+    char *names;    /* one block: target, then temporary name */
+    size_t names_size;
+    const char *target, *temporary;
+    char *buffer;
+    size_t fill;
+    uint64_t written;
+} ct__output;
+
+/* Where it fails there is nothing left to abort; calling abort is harmless. */
+ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path);
+ct_status ct__file_write(ct__output *out, const void *data, size_t bytes);
+ct_status ct__file_commit(ct__output *out);
+void ct__file_abort(ct__output *out);
+
+/* -- messages ---------------------------------------------------------------------------------------------- */
+
+#define CT__LABEL 96
+/* A path of any length as text for a message: all of it, or "..." and its end. Returns buffer. */
+const char *ct__label(const char *path, char buffer[CT__LABEL]);
+
+#endif
