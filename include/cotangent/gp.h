@@ -1,0 +1,206 @@
+/* Exact Gaussian-process regression: y = m(x) + f(x) + ε, f ~ GP(0, k), ε ~ N(0, noise).
+ *
+ *     ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf(ard)"), NULL);
+ *     ct_status s = gp ? ct_gp_fit(gp, NULL) : ct_last_status(device);
+ *     if (!s) s = ct_gp_predict(gp, Xs, mean, variance);
+ *     if (s) fprintf(stderr, "%s\n", ct_message(device));
+ *
+ * Units. Inputs and outputs are standardised inside the model (unless switched off) and every answer undoes it:
+ * predictions, the likelihood and the parameters are those of the data as given. Kernel variances and the noise are
+ * in units of y², lengthscales and periods in units of their input column; also where a kernel brings them along as
+ * start values, bounds or priors. A lengthscale or period that several columns share has no such unit: it is in
+ * standard deviations of the columns. A kernel without any variance parameter is scaled by the variance of y.
+ *
+ * A model belongs to the device of its data and is used from one thread at a time. Every failure leaves its text in
+ * ct_message(device). [Rasmussen & Williams 2006, ch. 2, 5] */
+#ifndef COTANGENT_GP_H
+#define COTANGENT_GP_H
+
+#include <cotangent/kernel.h>
+
+CT_BEGIN_DECLS
+
+typedef struct ct_gp ct_gp;
+
+/* -- the model ------------------------------------------------------------------------------------------------ */
+
+typedef enum ct_gp_mean {
+    CT_MEAN_CONSTANT = 0, /* m(x) = c, learned: parameter "mean.constant"                       */
+    CT_MEAN_ZERO,         /* nothing to learn: 0, or the average of y where y is standardised    */
+    CT_MEAN_LINEAR,       /* m(x) = c + Σ_j b_j x_j: also "mean.slope[j]"                         */
+} ct_gp_mean;
+
+typedef enum ct_gp_noise {
+    CT_NOISE_LEARNED = 0, /* one variance for all points: parameter "noise.variance"        */
+    CT_NOISE_GIVEN,       /* options.noise_variances, one a point                            */
+    CT_NOISE_GIVEN_PLUS,  /* the given ones plus a learned "noise.variance"                  */
+    CT_NOISE_NONE,        /* y is f(x)                                                        */
+} ct_gp_noise;
+
+typedef enum ct_gp_standardize {
+    CT_STANDARDIZE_BOTH = 0, /* every column of X and y: minus its mean, over its standard deviation (1 where
+                                that is 0)                                                         */
+    CT_STANDARDIZE_NONE,
+    CT_STANDARDIZE_INPUTS,
+    CT_STANDARDIZE_OUTPUTS,
+} ct_gp_standardize;
+
+/* Zero-initialise, then set what you need. */
+typedef struct ct_gp_options {
+    ct_gp_mean mean;
+    ct_gp_noise noise;
+    const ct_tensor
+        *noise_variances; /* (n), not negative, in units of y²; copied; with CT_NOISE_GIVEN[_PLUS] */
+    ct_gp_standardize standardize;
+} ct_gp_options;
+
+/* A model of X (n, d) and y (n) or (n, 1), which are copied. f64 or f32: X's dtype is the model's. The kernel is
+ * taken over, also on failure. options = NULL: the defaults. Parameters without a start value of their own get one
+ * from the data.
+ * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), shapes that do not fit, no rows,
+ * a bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the bytes). */
+CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
+                        const ct_gp_options *options);
+CT_API void ct_gp_free(ct_gp *gp);
+
+/* The most bytes held at once by a model of n points in d dimensions, its data included: while fitting, or, with
+ * fitting = false, while predicting alone. UINT64_MAX where that cannot be counted. */
+CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
+
+CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
+CT_API int64_t ct_gp_dims(const ct_gp *gp);   /* d */
+CT_API ct_dtype ct_gp_dtype(const ct_gp *gp);
+CT_API ct_device *ct_gp_device(const ct_gp *gp);
+CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp); /* noise_variances is NULL here */
+
+/* Names of the columns, kept in the model's file: x0, x1, ... and y until set. inputs: d names. Copied. */
+CT_API ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const char *output);
+CT_API const char *ct_gp_input_name(const ct_gp *gp, int64_t column); /* NULL out of range */
+CT_API const char *ct_gp_output_name(const ct_gp *gp);
+
+/* -- parameters --------------------------------------------------------------------------------------------------- */
+/* The kernel's, in its order, then "noise.variance" (where learned), then the mean's. Values, bounds and priors in
+ * the units of the data. All are positive but the mean's. */
+
+/* Borrowed, with the present values; ct_kernel_print gives it as text. */
+CT_API const ct_kernel *ct_gp_kernel(const ct_gp *gp);
+
+CT_API int64_t ct_gp_params(const ct_gp *gp);
+CT_API const ct_param *ct_gp_param(const ct_gp *gp, int64_t i); /* borrowed; NULL out of range */
+CT_API int64_t ct_gp_find(const ct_gp *gp, const char *name);   /* -1 where there is none        */
+/* Sets value, bounds, fixed and prior (not the name). A lower bound <= 0 of a positive parameter and an infinite
+ * upper one stand for the model's own choice. */
+CT_API ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param);
+
+/* "noise.variance" (0 where there is none). */
+CT_API double ct_gp_noise_variance(const ct_gp *gp);
+/* Negative log marginal likelihood of y as given, at the present parameters; NaN with a status on the device where
+ * the covariance matrix cannot be factorised. */
+CT_API double ct_gp_nlml_value(ct_gp *gp);
+/* What the factorisation needed beyond the noise, added to the diagonal, in units of y²; 0 where nothing. */
+CT_API double ct_gp_jitter(ct_gp *gp);
+
+/* The objective of the fit, nlml - Σ log prior, and its gradient (NULL: not wanted) at any point: u[i] is the log of
+ * parameter i, or the parameter itself for the mean's. For an optimiser of one's own, and for tests. The model is
+ * not changed. The jitter ladder applies. */
+CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gradient);
+
+/* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π with C = k(X, X) + diag(noise), as an op on the tape:
+ * theta (P), X (n, d), r (n) the residual y - m(X), noise (n) or (1) -> scalar. Gradients in theta, X, r and noise;
+ * the kernel is bound and unchanged while the tape uses it. A C that is not positive definite is NaN and flagged
+ * (tape.h); there is no jitter here.
+ * Backward in the sweep: C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r; a composition of ops where the sweep is recorded. */
+CT_API ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
+
+/* -- fitting -------------------------------------------------------------------------------------------------------- */
+
+typedef enum ct_optimizer {
+    CT_OPTIMIZER_DEFAULT = 0, /* L-BFGS where the build has NLopt, else Adam                       */
+    CT_OPTIMIZER_LBFGS,       /* with bounds; CT_EUNSUPPORTED in a build without NLopt              */
+    CT_OPTIMIZER_ADAM,        /* [Kingma & Ba 2015], projected on the bounds                       */
+} ct_optimizer;
+
+/* One evaluation of the objective. */
+typedef struct ct_fit_progress {
+    int start, starts;        /* which start, from 0, of how many                               */
+    int iteration;            /* of this start: steps that lowered the objective so far          */
+    int evaluation;           /* of this start                                                   */
+    double objective;         /* here; +inf where the covariance could not be factorised          */
+    double best;              /* the lowest of this start                                         */
+    double gradient_norm;     /* largest entry of the gradient in the logs of the free parameters,
+                                 where a bound does not hold it                                    */
+    double jitter;            /* in units of y²                                                    */
+    double seconds;           /* since ct_gp_fit was called                                        */
+    const double *parameters; /* ct_gp_params values, in the units of the data                     */
+    int64_t n_parameters;
+} ct_fit_progress;
+
+/* Returns 0 to go on, anything else to stop. */
+typedef int (*ct_fit_fn)(void *context, const ct_fit_progress *progress);
+
+/* Zero-initialise, then set what you need. */
+typedef struct ct_fit_options {
+    ct_optimizer optimizer;
+    int restarts;         /* further starts, from seeded draws, beside the first                          */
+    int max_iterations;   /* a start; 0: 200 (L-BFGS), 1000 (Adam)                                         */
+    double tolerance;     /* stop where gradient_norm / n is below; 0: 1e-6 (f64), 1e-4 (f32)               */
+    double learning_rate; /* of Adam, in the logs of the parameters; 0: 0.1                                 */
+    uint64_t seed;      /* of the restarts' draws: the same seed gives the same fit                        */
+    ct_fit_fn progress; /* may be NULL */
+    void *context;
+} ct_fit_options;
+
+/* Minimises the objective over the free parameters, keeps the best point of all starts and factorises there.
+ * CT_ESTOPPED: the callback asked to stop; the best point is kept and the model is ready to predict. Any other
+ * failure leaves the parameters as they were. A failed factorisation does not end the search: it is tried again with
+ * a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of the mean diagonal, which the report tells. options = NULL: the defaults. */
+CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
+
+typedef struct ct_fit_start {
+    ct_status status; /* CT_OK, CT_ENUMERIC (no point of it could be factorised), CT_ESTOPPED */
+    double objective; /* the lowest; +inf where there is none                            */
+    int iterations, evaluations;
+    double seconds;
+    const char *reason; /* why it ended: "gradient below the tolerance", ... static text    */
+} ct_fit_start;
+
+typedef struct ct_fit_report {
+    ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
+    double objective;       /* at the point that was kept                       */
+    double gradient_norm;
+    double jitter;               /* at that point, in units of y²                     */
+    int jittered;                /* evaluations that needed a jitter                   */
+    int failed;                  /* evaluations that could not be factorised with any  */
+    int iterations, evaluations; /* of all starts                                  */
+    double seconds;
+    int best; /* which start won                                */
+    int starts;
+    const ct_fit_start *start; /* [starts], owned by the model until the next fit; NULL after ct_gp_load */
+} ct_fit_report;
+
+CT_API ct_fit_report ct_gp_report(const ct_gp *gp);
+
+/* -- prediction ------------------------------------------------------------------------------------------------------ */
+/* At Xs (m, d), in the dtype of the model or not. Outputs are the caller's tensors, f64 or f32, (m) or (m, 1) for
+ * mean and variance; either may be NULL. Variances are never negative. The first call after a change factorises. */
+
+/* Mean and variance of m(x) + f(x). */
+CT_API ct_status ct_gp_predict(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
+/* Mean and variance of a new observation y: the noise is added; where noise was given point by point, its average
+ * over the data. */
+CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
+/* Mean (may be NULL) and the full covariance (m, m). */
+CT_API ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
+                                    ct_tensor *covariance);
+/* Joint draws into samples (s, m); draw i is a function of (seed, i) and the model alone. */
+CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
+
+/* -- files ------------------------------------------------------------------------------------------------------------- */
+
+/* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. */
+CT_API ct_status ct_gp_save(ct_gp *gp, const char *path);
+/* Predicts the same bits. NULL with ct_message: CT_EIO, or CT_EFORMAT for any other, truncated or damaged file. */
+CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);
+
+CT_END_DECLS
+#endif
