@@ -51,6 +51,9 @@ CT_API const char *ct_message(const ct_device *device);
 /* The status that belongs to ct_message. */
 CT_API ct_status ct_last_status(const ct_device *device);
 
+/* Sets both, for what is built on this library: one line with a remedy. Returns status. Allocates nothing. */
+CT_API ct_status ct_device_fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
+
 /* One line for a log: name, threads, BLAS and its core, memory; a remark follows where the BLAS core is below
  * what the CPU has. Owned by the device. */
 CT_API const char *ct_device_description(const ct_device *device);

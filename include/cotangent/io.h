@@ -50,6 +50,22 @@ CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
  * f32, so that reading gives the same bits; atomically. */
 CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
 
+/* -- bytes --------------------------------------------------------------------------------------------------- */
+
+/* Writes data[0..bytes) to a file, atomically. */
+CT_API ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes);
+
+/* A whole file in host memory. */
+typedef struct ct_bytes {
+    void *data;
+    size_t size;
+    size_t capacity; /* as allocated, for ct_bytes_free */
+} ct_bytes;
+
+/* CT_EIO; CT_EFORMAT where the file is empty. Give the memory back with ct_bytes_free, which leaves *bytes empty. */
+CT_API ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes);
+CT_API void ct_bytes_free(ct_device *device, ct_bytes *bytes);
+
 /* -- DLPack --------------------------------------------------------------------------------------------------- */
 
 /* The ABI structs of dlpack.h; include that header to look inside. */

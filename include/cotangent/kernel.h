@@ -83,14 +83,23 @@ typedef struct ct_prior {
     double a, b;
 } ct_prior;
 
+/* What a parameter's value is measured in, for whoever rescales inputs or outputs. */
+typedef enum ct_unit {
+    CT_UNIT_NONE = 0, /* a number: alpha, offset, the lengthscale of periodic                       */
+    CT_UNIT_INPUT,    /* that of input column `column`: lengthscales, period                         */
+    CT_UNIT_VARIANCE, /* that of k itself: of the variances in a product, the first                   */
+} ct_unit;
+
 typedef struct ct_param {
     char name[64]; /* unique in its kernel: "rbf.lengthscale[2]", "scale.variance", "periodic.period"; the
                          second profile of a name is "rbf#2" */
     double value;  /* positive                                          */
-    double lower, upper;
+    double lower, upper; /* 0 and INFINITY: none given                */
     bool fixed;
     bool start_given; /* by the text or ct_kernel_set: no data-driven start */
     ct_prior prior;
+    ct_unit unit;
+    int column; /* of CT_UNIT_INPUT; -1: several columns share the parameter */
 } ct_param;
 
 CT_API int64_t ct_kernel_params(const ct_kernel *k);

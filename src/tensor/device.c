@@ -134,6 +134,16 @@ ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
     return dev->last_status = status;
 }
 
+ct_status ct_device_fail(ct_device *dev, ct_status status, const char *format, ...)
+{
+    if (!dev || dev == &no_memory_device) return status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(dev->message, sizeof dev->message, format, args);
+    va_end(args);
+    return dev->last_status = status;
+}
+
 void ct__log(ct_device *dev, const char *format, ...)
 {
     if (!dev->log) return;
