@@ -1,0 +1,69 @@
+/* An op as a function from R^N to R^M, with its first and second derivatives: what gradcheck.c compares. All
+ * numbers are doubles on the host; the op computes in its own dtype. */
+#ifndef CT_AUTOGRAD_CHECK_H
+#define CT_AUTOGRAD_CHECK_H
+
+#include <cotangent/gradcheck.h>
+
+#include "tensor/internal.h"
+
+struct ct__check_block;
+
+typedef struct ct__check {
+    ct_device *device;
+    ct_tape *tape;
+    const ct_op *op;
+    const void *attr;
+    size_t attr_size;
+    uint64_t symmetric;
+    ct_gradcheck_options options;
+    ct_status status; /* the first failure; everything returns false after it */
+
+    int n;
+    ct_tensor *in[CT_MAX_INPUTS]; /* own; the floating ones in the dtype asked for */
+    bool floating[CT_MAX_INPUTS];
+    ct_shape shape[CT_MAX_INPUTS];
+    int64_t count[CT_MAX_INPUTS], offset[CT_MAX_INPUTS]; /* of input i within R^N; 0 for constants */
+    double scale[CT_MAX_INPUTS];                         /* root mean square, 1 for zeros          */
+
+    int n_out;
+    ct_shape out_shape[CT_MAX_OUTPUTS];
+    ct_dtype out_dtype[CT_MAX_OUTPUTS];
+    int64_t out_offset[CT_MAX_OUTPUTS + 1];
+
+    int64_t N, M;
+    double *x, *y;       /* the inputs as given; the outputs there        */
+    double eps;          /* of the least precise dtype that takes part    */
+    bool differentiable; /* whether a gradient flows from some input      */
+
+    void *staging; /* for one tensor, of any of the dtypes */
+    double *work;  /* for one tensor */
+    struct ct__check_block *blocks;
+} ct__check;
+
+/* Evaluates op at in[0..n), floating inputs converted to `dtype`. Close it whatever came back. */
+ct_status ct__check_open(ct__check *k, const ct_op *op, ct_tensor *const *in, int n, const void *attr,
+                         size_t attr_size, uint64_t symmetric, const ct_gradcheck_options *options,
+                         ct_dtype dtype);
+void ct__check_close(ct__check *k);
+
+/* n zeros, until ct__check_close; NULL when memory is exhausted. */
+double *ct__check_numbers(ct__check *k, int64_t n);
+
+/* y(x); where a factorisation fails the outputs are NaN and it is no error. */
+bool ct__check_evaluate(ct__check *k, const double *x, double *y);
+/* bar = (dy/dx)ᵀ c, by an unrecorded sweep */
+bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *bar);
+/* (h_x, h_c) = gradient of <v, bar(x, c)>, by a sweep over a recorded one */
+bool ct__check_second(ct__check *k, const double *x, const double *c, const double *v, double *h_x,
+                      double *h_c);
+
+/* Standard normal draws; a direction along input i (-1: along all), in units of each input's scale, symmetric
+ * where the input is. */
+void ct__check_normal(ct__check *k, uint64_t stream, double *out, int64_t n);
+void ct__check_direction(ct__check *k, int i, uint64_t stream, double *out);
+
+/* "[1,2]", the place of element `at` of a shape, "" for a scalar. */
+const char *ct__check_place(ct_shape shape, int64_t at, char *buffer, size_t size);
+
+#endif
