@@ -1,0 +1,267 @@
+/* One evaluation of an op: check the inputs, ask for the shape, compute, record. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* -- errors of a call ---------------------------------------------------------------------------------------------------- */
+
+/* "matmul(30x1, 30x1)" */
+static void describe(const ct_call *c, char *buffer, size_t size)
+{
+    size_t at = (size_t)snprintf(buffer, size, "%s(", c->op->name);
+    for (int i = 0; i < c->n_in && at < size; i++) {
+        char shape[96];
+        if (i == 6) {
+            at += (size_t)snprintf(buffer + at, size - at, ", ...");
+            break;
+        }
+        at += (size_t)snprintf(buffer + at, size - at, "%s%s", i ? ", " : "",
+                               ct__shape_text(ct_tensor_shape(c->arg[i]), shape, sizeof shape));
+    }
+    if (at < size) snprintf(buffer + at, size - at, ")");
+}
+
+static void fail_call(ct_call *c, ct_status status, const char *text)
+{
+    if (c->status) return;
+    c->status = status;
+    char name[256];
+    describe(c, name, sizeof name);
+    ct_tape_fail(c->tape, status, "op #%u %s: %s", c->tape->n, name, text);
+}
+
+bool ct_require(ct_call *c, bool ok, ct_status status, const char *format, ...)
+{
+    if (ok || c->status) return ok;
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fail_call(c, status, text);
+    return false;
+}
+
+void ct__call_status(ct_call *c, ct_status status)
+{
+    if (status) fail_call(c, status, c->tape->device->message);
+}
+
+ct_failure *ct__call_failure(ct_call *c) { return &c->tape->failure; }
+
+void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what)
+{
+    ct_failure *f = &c->tape->failure;
+    if (!f->set) *f = (ct_failure){ .set = true, .member = member, .detail = detail, .what = what };
+}
+
+/* A factorisation failed in this call: say which, keep the tape going. */
+static void note_failure(ct_call *c)
+{
+    ct_tape *tape = c->tape;
+    ct_failure *f = &tape->failure;
+    f->position = tape->n;
+    char name[256], what[96], batch[48] = "";
+    describe(c, name, sizeof name);
+    snprintf(what, sizeof what, f->what, (long long)f->detail);
+    if (c->arg[0]->ndim > 2) snprintf(batch, sizeof batch, " of batch member %lld", (long long)f->member);
+    char backward[96] = "";
+    if (tape->backward_of >= 0)
+        snprintf(backward, sizeof backward, "backward of op #%lld %s: ", (long long)tape->backward_of,
+                 tape->node[tape->backward_of].op->name);
+    snprintf(tape->message, sizeof tape->message,
+             "%sop #%u %s: %s%s is not positive: the matrix is indefinite, singular to working precision, or "
+             "has NaN; "
+             "add to its diagonal",
+             backward, tape->n, name, what, batch);
+}
+
+/* -- what shape and forward may ask ---------------------------------------------------------------------------------------- */
+
+int ct_args(const ct_call *c) { return c->n_in; }
+const ct_tensor *ct_arg(const ct_call *c, int i) { return c->arg[i]; }
+const void *ct_attr(const ct_call *c) { return c->attr; }
+ct_device *ct_call_device(const ct_call *c) { return c->tape->device; }
+int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(c->arg[i], dim); }
+int ct_arg_ndim(const ct_call *c, int i) { return c->arg[i]->ndim; }
+ct_shape ct_arg_shape(const ct_call *c, int i) { return ct_tensor_shape(c->arg[i]); }
+void ct_set_dtype(ct_call *c, ct_dtype dtype) { c->dtype[0] = dtype; }
+
+void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
+{
+    if (!ct_require(c, k == c->n_out && k < CT_MAX_OUTPUTS, CT_EINVAL,
+                    "outputs are declared in order, at most %d", CT_MAX_OUTPUTS))
+        return;
+    c->dtype[k] = dtype;
+    c->shape[k] = shape;
+    c->out[k] = NULL;
+    c->n_out = k + 1;
+}
+
+ct_tensor *ct_result_at(ct_call *c, int k)
+{
+    if (c->status) return NULL;
+    if (!c->out[k]) {
+        c->out[k] = ct_empty(c->tape->device, c->dtype[k], c->shape[k]);
+        if (!c->out[k]) ct__call_status(c, c->tape->device->last_status);
+    }
+    return c->out[k];
+}
+
+ct_tensor *ct_result(ct_call *c) { return ct_result_at(c, 0); }
+
+void ct_set_result(ct_call *c, int k, ct_tensor *t)
+{
+    if (!t) {
+        ct__call_status(c, c->tape->device->last_status ? c->tape->device->last_status : CT_EINVAL);
+        return;
+    }
+    ct_release(c->out[k]);
+    c->out[k] = t;
+}
+
+ct_tensor *ct_borrow(ct_call *c, ct_tensor *view)
+{
+    if (!view) {
+        ct__call_status(c, c->tape->device->last_status ? c->tape->device->last_status : CT_EINVAL);
+        return NULL;
+    }
+    const int room = (int)(sizeof c->scratch / sizeof *c->scratch);
+    if (!ct_require(c, c->n_scratch < room, CT_EINVAL, "more than %d scratch tensors in one call", room)) {
+        ct_release(view);
+        return NULL;
+    }
+    return c->scratch[c->n_scratch++] = view;
+}
+
+ct_tensor *ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape)
+{
+    return c->status ? NULL : ct_borrow(c, ct_empty(c->tape->device, dtype, shape));
+}
+
+const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t)
+{
+    if (c->status || ct_tensor_is_contiguous(t)) return c->status ? NULL : t;
+    return ct_borrow(c, ct_tensor_clone(t));
+}
+
+/* -- applying ---------------------------------------------------------------------------------------------------------------- */
+
+/* The inputs' tensors, and the dtype that the floating ones share. */
+static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
+{
+    bool floating = false;
+    ct_tape *tape = c->tape;
+    c->dtype[0] = CT_F64;
+    for (int i = 0; i < c->n_in; i++) {
+        if (in[i].tape != tape) {
+            ct_tape_fail(tape, CT_EINVAL, "op #%u %s: input %d is %s", tape->n, c->op->name, i,
+                         in[i].tape ? "on another tape" : "a poisoned handle");
+            return false;
+        }
+        const ct_node *node = ct__node(in[i]);
+        if (!node) return false;
+        const ct_tensor *t = c->arg[i] = node->value;
+        *needs_grad |= node->flags & NODE_NEEDS_GRAD;
+        if (t->dtype == CT_I64) continue;
+        if (floating && t->dtype != c->dtype[0]) {
+            ct_tape_fail(tape, CT_EDTYPE,
+                         "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,
+                         c->op->name, i, ct_dtype_name(t->dtype), ct_dtype_name(c->dtype[0]));
+            return false;
+        }
+        c->dtype[0] = t->dtype;
+        floating = true;
+    }
+    return true;
+}
+
+/* Appends the outputs of a call that has computed. */
+static ct_var record(ct_call *c, const ct_var *in, size_t attr_size, bool needs_grad)
+{
+    ct_tape *tape = c->tape;
+    uint32_t *index = ct__arena(tape, (size_t)c->n_in * sizeof *index);
+    void *attr = NULL;
+    if (index && attr_size && (attr = ct__arena(tape, attr_size))) memcpy(attr, c->attr, attr_size);
+    bool ok = index && (!attr_size || attr);
+    for (int i = 0; ok && i < c->n_in; i++) index[i] = in[i].index;
+    uint32_t first = tape->n;
+    for (int k = 0; k < c->n_out; k++) {
+        bool flows = needs_grad && c->dtype[k] != CT_I64;
+        if (!ok) {
+            ct_release(c->out[k]);
+            continue;
+        }
+        uint32_t at = ct__push(tape, c->op, c->out[k], flows ? NODE_NEEDS_GRAD : 0);
+        if (at == UINT32_MAX) {
+            ok = false;
+            continue;
+        }
+        ct_node *node = &tape->node[at];
+        node->in = index;
+        node->n_in = (uint8_t)c->n_in;
+        node->attr = attr;
+        node->part = (uint8_t)k;
+        node->n_out = (uint8_t)c->n_out;
+    }
+    return ok ? ct__handle(tape, first) : ct__poisoned(tape);
+}
+
+ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
+                   size_t attr_size)
+{
+    if (!tape || tape->status) return ct__poisoned(tape);
+    if (!op || !op->name || (n && !in) || n < 0 || n > CT_MAX_INPUTS || (op->n_in >= 0 && n != op->n_in)) {
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: called with %d inputs, it takes %d (at most %d)", tape->n,
+                     op && op->name ? op->name : "NULL", n, op ? op->n_in : 0, CT_MAX_INPUTS);
+        return ct__poisoned(tape);
+    }
+    ct_call c;
+    c.tape = tape;
+    c.op = op;
+    c.attr = attr;
+    c.n_in = n;
+    c.n_out = 1;
+    c.n_scratch = 0;
+    c.status = CT_OK;
+    c.out[0] = NULL;
+    bool needs_grad = false, failed_before = tape->failure.set;
+    if (!take_inputs(&c, in, &needs_grad)) return ct__poisoned(tape);
+    if (op->compose) {
+        ct_var y = op->compose(tape, in, n, attr);
+        return tape->status ? ct__poisoned(tape) : y;
+    }
+    c.shape[0] = op->shape(&c);
+    if (!c.status)
+        ct_require(&c, ct_shape_count(c.shape[0]) >= 0, CT_ESHAPE, "the result has no valid shape");
+    if (!c.status) op->forward(&c);
+    for (int k = 0; k < c.n_out && !c.status; k++)
+        if (!c.out[k]) ct_result_at(&c, k);
+    for (int i = 0; i < c.n_scratch; i++) ct_release(c.scratch[i]);
+    if (c.status || tape->status) {
+        for (int k = 0; k < c.n_out; k++) ct_release(c.out[k]);
+        return ct__poisoned(tape);
+    }
+    if (tape->failure.set && !failed_before) note_failure(&c);
+    return record(&c, in, attr ? attr_size : 0, needs_grad && op->vjp && !tape->no_grad);
+}
+
+ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)
+{
+    ct_tape *tape = NULL; /* the first that any input has, so that its error says what is wrong */
+    for (int i = 0; in && i < n && !tape; i++) tape = in[i].tape;
+    return ct_apply_on(tape, op, in, n, attr, attr_size);
+}
+
+ct_var ct_output(ct_var first, int k)
+{
+    const ct_node *node = ct__node(first);
+    if (!node) return ct__poisoned(first.tape);
+    if (node->part || k < 0 || k >= node->n_out) {
+        ct_tape_fail(first.tape, CT_EINVAL, "#%u %s has %d outputs, number %d was asked for", first.index,
+                     node->op ? node->op->name : "value", node->n_out, k);
+        return ct__poisoned(first.tape);
+    }
+    return ct__handle(first.tape, first.index + (uint32_t)k);
+}

@@ -1,0 +1,96 @@
+/* The inside of the tape, shared by the files of this folder (and the fused rules of src/ops).
+ *
+ * A tape is an array of nodes in the order of recording. A node is one value: a leaf, a constant, or one output of
+ * an op (outputs of one call stand side by side, `part` 0, 1, ...). Inputs and attributes live in the arena. */
+#ifndef CT_AUTOGRAD_INTERNAL_H
+#define CT_AUTOGRAD_INTERNAL_H
+
+#include <cotangent/op.h>
+
+#include "tensor/internal.h"
+
+enum {
+    NODE_NEEDS_GRAD = 1, /* a gradient flows into it               */
+    NODE_LEAF = 2,       /* keeps its cotangent                    */
+    NODE_KEEP = 4,       /* ct_keep: survives sweeps               */
+    NODE_FREED = 8,      /* a sweep has released its value         */
+};
+
+typedef struct ct_node {
+    const ct_op *op;  /* NULL: leaf or constant            */
+    ct_tensor *value; /* owned                             */
+    ct_tensor *bar;   /* owned: cotangent, NULL before one */
+    const uint32_t *in;
+    const void *attr;
+    uint8_t n_in, n_out, part, flags;
+} ct_node;
+
+typedef struct ct_chunk ct_chunk; /* of the arena */
+
+typedef struct ct_arena {
+    ct_chunk *first, *current;
+    size_t used; /* of the current chunk */
+} ct_arena;
+
+/* One node's cotangent during a sweep: a tensor, or the handle of a recorded one. */
+typedef struct ct_slot {
+    ct_tensor *bar;
+    uint32_t var; /* index + 1 on the tape; 0: none */
+    bool wanted, target;
+} ct_slot;
+
+struct ct_tape {
+    ct_device *device;
+    ct_node *node;
+    uint32_t n, capacity, epoch;
+    int no_grad;
+    ct_arena arena;
+    ct_slot *slot; /* a stack: nested sweeps use what lies above */
+    size_t slots, slot_capacity;
+    ct_status status; /* sticky */
+    ct_failure failure;
+    int64_t backward_of; /* node whose rule is running, -1: none */
+    char message[768];
+};
+
+struct ct_call {
+    ct_tape *tape;
+    const ct_op *op;
+    const void *attr;
+    int n_in, n_out, n_scratch;
+    ct_status status;
+    const ct_tensor *arg[CT_MAX_INPUTS];
+    ct_tensor *out[CT_MAX_OUTPUTS];
+    ct_dtype dtype[CT_MAX_OUTPUTS];
+    ct_shape shape[CT_MAX_OUTPUTS];
+    ct_tensor *scratch[16];
+};
+
+/* -- tape.c ----------------------------------------------------------------------------------------------------------- */
+
+/* The handle that stands for "no value": poisoned as an input, "no cotangent" as the result of a rule. */
+static inline ct_var ct_none(void) { return (ct_var){ NULL, 0, 0 }; }
+static inline ct_var ct__handle(ct_tape *tape, uint32_t index)
+{
+    return (ct_var){ tape, index, tape->epoch };
+}
+ct_var ct__poisoned(ct_tape *tape);
+/* The node behind a handle with a value, or NULL with the tape's error set. */
+ct_node *ct__node(ct_var v);
+/* Appends a node; takes the value over, also on failure. Returns its index, UINT32_MAX when memory is exhausted. */
+uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags);
+/* Forgets the nodes from index n on, and what the arena holds since `mark`. */
+void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark);
+/* Room in the arena until the next reset; NULL with the tape's error set. */
+void *ct__arena(ct_tape *tape, size_t bytes);
+/* The device's last failure becomes the tape's. */
+void ct__tape_fail_device(ct_tape *tape, const char *what);
+
+/* -- call.c ------------------------------------------------------------------------------------------------------------- */
+
+/* A backend's answer: anything but CT_OK fails the call with the device's message. */
+void ct__call_status(ct_call *c, ct_status status);
+/* Where a factorisation notes its failure. */
+ct_failure *ct__call_failure(ct_call *c);
+
+#endif

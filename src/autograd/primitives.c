@@ -1,0 +1,90 @@
+/* The primitives of op.h: broadcast the inputs' batches to the output's, check, and hand over to the backend. */
+#include "internal.h"
+
+static const ct_backend *backend(ct_call *c) { return c->tape->device->backend; }
+
+/* *t with its batch dimensions broadcast to those of `out`. */
+static bool match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view)
+{
+    if (c->status || !t || !out) return false;
+    if (!ct_require(c, t->ndim >= 2 && out->ndim >= 2, CT_ESHAPE, "a matrix needs two dimensions"))
+        return false;
+    ct_shape shape = ct_tensor_shape(out);
+    shape.dim[shape.ndim - 2] = ct_tensor_dim(t, -2);
+    shape.dim[shape.ndim - 1] = ct_tensor_dim(t, -1);
+    *view = *t;
+    view->ndim = shape.ndim;
+    for (int i = 0; i < shape.ndim; i++) view->dim[i] = shape.dim[i];
+    return ct_require(c, ct__broadcast_strides(t, shape, view->stride), CT_ESHAPE,
+                      "batch dimensions do not broadcast to the result's");
+}
+
+void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst)
+{
+    if (!c->status && src && dst) ct__call_status(c, ct_copy(src, dst));
+}
+
+void ct_prim_fill(ct_call *c, ct_tensor *dst, double value)
+{
+    if (!c->status && dst) ct__call_status(c, backend(c)->fill(c->tape->device, value, dst));
+}
+
+void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta, ct_tensor *C)
+{
+    ct_tensor a, b;
+    if (!match_batch(c, A, C, &a) || !match_batch(c, B, C, &b)) return;
+    if (ct_require(c,
+                   ct_tensor_dim(A, -1) == ct_tensor_dim(B, -2) &&
+                       ct_tensor_dim(C, -2) == ct_tensor_dim(A, -2) &&
+                       ct_tensor_dim(C, -1) == ct_tensor_dim(B, -1),
+                   CT_ESHAPE, "the matrices of a product do not fit"))
+        ct__call_status(c, backend(c)->gemm(c->tape->device, alpha, &a, &b, beta, C));
+}
+
+void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double beta, ct_tensor *C)
+{
+    ct_tensor a;
+    if (!match_batch(c, A, C, &a)) return;
+    if (ct_require(
+            c, ct_tensor_dim(C, -2) == ct_tensor_dim(C, -1) && ct_tensor_dim(C, -1) == ct_tensor_dim(A, -2),
+            CT_ESHAPE, "the matrices of a symmetric product do not fit"))
+        ct__call_status(c, backend(c)->syrk(c->tape->device, alpha, &a, beta, C));
+}
+
+void ct_prim_potrf(ct_call *c, ct_tensor *A)
+{
+    if (c->status || !A) return;
+    if (ct_require(c, A->ndim >= 2 && ct_tensor_dim(A, -2) == ct_tensor_dim(A, -1), CT_ESHAPE,
+                   "a factorisation needs square matrices"))
+        ct__call_status(c, backend(c)->potrf(c->tape->device, A, ct__call_failure(c)));
+}
+
+/* A triangular T against B, from the left or the right. */
+static bool check_triangular(ct_call *c, unsigned flags, const ct_tensor *T, const ct_tensor *B, ct_tensor *t)
+{
+    if (!match_batch(c, T, B, t)) return false;
+    int64_t n = ct_tensor_dim(T, -1);
+    return ct_require(c, ct_tensor_dim(T, -2) == n && ct_tensor_dim(B, flags & CT_RIGHT ? -1 : -2) == n,
+                      CT_ESHAPE, "the triangular matrix does not fit the other side");
+}
+
+void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B)
+{
+    ct_tensor t;
+    if (check_triangular(c, flags, T, B, &t))
+        ct__call_status(c, backend(c)->trsm(c->tape->device, flags, alpha, &t, B));
+}
+
+void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B)
+{
+    ct_tensor t;
+    if (check_triangular(c, flags, T, B, &t))
+        ct__call_status(c, backend(c)->trmm(c->tape->device, flags, alpha, &t, B));
+}
+
+void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst)
+{
+    ct_tensor x;
+    if (match_batch(c, src, dst, &x))
+        ct__call_status(c, backend(c)->triangle(c->tape->device, &x, upper, k, dst));
+}

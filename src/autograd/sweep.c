@@ -1,0 +1,404 @@
+/* The reverse sweep: from an output down the tape, every rule once, cotangents accumulated by the engine.
+ *
+ * A sweep keeps its cotangents in slots of its own, one per node of the range it walks; slots are a stack on the
+ * tape, since a rule may itself run a sweep. The first cotangent that arrives at a node is adopted, later ones are
+ * added: in place where nobody else holds the memory. */
+#include "internal.h"
+
+#include <string.h>
+
+typedef struct sweep {
+    ct_tape *tape;
+    size_t base;     /* of its slots on the tape's stack         */
+    uint32_t lo, hi; /* the nodes it walks: lo..hi               */
+    bool record, keep, targeted;
+} sweep;
+
+struct ct_vjp {
+    sweep *s;
+    ct_tape *tape;
+    uint32_t index; /* of output 0 */
+    ct_var out_bar[CT_MAX_OUTPUTS];
+};
+
+static ct_slot *slot_of(const sweep *s, uint32_t index) { return &s->tape->slot[s->base + (index - s->lo)]; }
+
+/* -- accumulation ---------------------------------------------------------------------------------------------------------- */
+
+/* slot += bar, as tensors: takes a reference to bar. */
+static void add_tensor(sweep *s, uint32_t index, ct_tensor *bar)
+{
+    ct_tape *tape = s->tape;
+    ct_device *dev = tape->device;
+    ct_slot *slot = slot_of(s, index);
+    if (!slot->bar) {
+        slot->bar = ct_retain(bar);
+        return;
+    }
+    ct_tensor *sum = slot->bar;
+    bool in_place = ct__sole_owner(sum) && ct_tensor_is_contiguous(sum);
+    if (!in_place) sum = ct_empty(dev, bar->dtype, ct_tensor_shape(bar));
+    if (!sum || dev->backend->map2(dev, CT_MAP_add, slot->bar, bar, sum)) {
+        if (!in_place) ct_release(sum);
+        ct__tape_fail_device(tape, "adding cotangents");
+        return;
+    }
+    if (!in_place) {
+        ct_release(slot->bar);
+        slot->bar = sum;
+    }
+}
+
+static void accumulate(sweep *s, uint32_t index, ct_var bar)
+{
+    if (!s->record) {
+        add_tensor(s, index, s->tape->node[bar.index].value);
+        return;
+    }
+    uint32_t present = slot_of(s, index)->var;
+    if (present) bar = ct_add(ct__handle(s->tape, present - 1), bar);
+    if (!s->tape->status) slot_of(s, index)->var = bar.index + 1;
+}
+
+static bool has_bar(const sweep *s, uint32_t index)
+{
+    const ct_slot *slot = slot_of(s, index);
+    return s->record ? slot->var != 0 : slot->bar != NULL;
+}
+
+/* -- what a rule may ask ----------------------------------------------------------------------------------------------------- */
+
+ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
+int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
+const void *ct_vjp_attr(const ct_vjp *g) { return g->tape->node[g->index].attr; }
+ct_var ct_in(const ct_vjp *g, int i) { return ct__handle(g->tape, g->tape->node[g->index].in[i]); }
+ct_var ct_out(const ct_vjp *g) { return ct__handle(g->tape, g->index); }
+ct_var ct_out_at(const ct_vjp *g, int k) { return ct__handle(g->tape, g->index + (uint32_t)k); }
+bool ct_has_out_bar(const ct_vjp *g, int k) { return has_bar(g->s, g->index + (uint32_t)k); }
+bool ct_recording(const ct_vjp *g) { return g->s->record; }
+ct_var ct_out_bar(ct_vjp *g) { return ct_out_bar_at(g, 0); }
+
+bool ct_wants(const ct_vjp *g, int i)
+{
+    uint32_t in = g->tape->node[g->index].in[i];
+    if (g->s->targeted) return in >= g->s->lo && slot_of(g->s, in)->wanted;
+    return g->tape->node[in].flags & NODE_NEEDS_GRAD;
+}
+
+ct_var ct_out_bar_at(ct_vjp *g, int k)
+{
+    if (g->out_bar[k].tape) return g->out_bar[k];
+    ct_tape *tape = g->tape;
+    uint32_t at = g->index + (uint32_t)k;
+    if (g->s->record && has_bar(g->s, at))
+        return g->out_bar[k] = ct__handle(tape, slot_of(g->s, at)->var - 1);
+    ct_tensor *bar = ct_retain(g->s->record ? NULL : slot_of(g->s, at)->bar);
+    if (!bar) {
+        const ct_tensor *value = tape->node[at].value;
+        bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
+    }
+    if (!bar) {
+        ct__tape_fail_device(tape, "a cotangent of zeros");
+        return ct__poisoned(tape);
+    }
+    uint32_t index = ct__push(tape, NULL, bar, 0);
+    return g->out_bar[k] = index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+}
+
+void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
+{
+    ct_tape *tape = g->tape;
+    if (!bar.tape || tape->status || !ct_wants(g, i)) return;
+    const ct_node *node = ct__node(bar);
+    if (!node) return;
+    uint32_t in = tape->node[g->index].in[i];
+    const ct_tensor *x = tape->node[in].value;
+    ct_shape shape = ct_tensor_shape(x), got = ct_tensor_shape(node->value);
+    if (node->value->dtype != x->dtype) {
+        ct_tape_fail(tape, CT_EDTYPE, "the cotangent of input %d is %s, the input %s", i,
+                     ct_dtype_name(node->value->dtype), ct_dtype_name(x->dtype));
+        return;
+    }
+    if (!ct_shape_equal(got, shape)) {
+        char a[96], b[96];
+        if (!ct_shape_equal(ct_shape_broadcast(got, shape), got)) {
+            ct_tape_fail(tape, CT_ESHAPE, "the cotangent of input %d is %s, the input %s", i,
+                         ct__shape_text(got, a, sizeof a), ct__shape_text(shape, b, sizeof b));
+            return;
+        }
+        bar = ct_sum_to(bar, shape);
+    }
+    if (!tape->status) accumulate(g->s, in, bar);
+}
+
+/* -- the sweep ----------------------------------------------------------------------------------------------------------------- */
+
+static bool open_slots(sweep *s)
+{
+    ct_tape *tape = s->tape;
+    size_t count = (size_t)(s->hi - s->lo) + 1;
+    s->base = tape->slots;
+    if (tape->slots + count > tape->slot_capacity) {
+        size_t capacity = (tape->slots + count) * 2;
+        ct_slot *grown = ct__host_alloc(tape->device, capacity * sizeof *grown);
+        if (!grown) {
+            ct__tape_fail_device(tape, "a backward sweep");
+            return false;
+        }
+        if (tape->slots) memcpy(grown, tape->slot, tape->slots * sizeof *grown);
+        ct__host_free(tape->device, tape->slot, tape->slot_capacity * sizeof *grown);
+        tape->slot = grown;
+        tape->slot_capacity = capacity;
+    }
+    memset(tape->slot + s->base, 0, count * sizeof *tape->slot);
+    tape->slots += count;
+    return true;
+}
+
+static void close_slots(sweep *s)
+{
+    for (uint32_t i = s->lo; i <= s->hi; i++) ct_release(slot_of(s, i)->bar);
+    s->tape->slots = s->base;
+}
+
+/* In a targeted sweep: a node is wanted where it is a target or an input of it is. */
+static void mark_wanted(sweep *s)
+{
+    for (uint32_t i = s->lo; i <= s->hi; i++) {
+        const ct_node *node = &s->tape->node[i];
+        ct_slot *slot = slot_of(s, i);
+        slot->wanted = slot->target;
+        if (!(node->flags & NODE_NEEDS_GRAD)) continue;
+        for (int k = 0; k < node->n_in && !slot->wanted; k++)
+            slot->wanted = node->in[k] >= s->lo && slot_of(s, node->in[k])->wanted;
+    }
+}
+
+/* The rule of the call whose output 0 is node i. */
+static void run_rule(sweep *s, uint32_t i)
+{
+    ct_tape *tape = s->tape;
+    const ct_node *node = &tape->node[i];
+    for (int k = 0; k < node->n_out; k++)
+        if (tape->node[i + (uint32_t)k].flags & NODE_FREED) {
+            ct_tape_fail(tape, CT_ESTALE,
+                         "op #%u %s was swept before and its values are freed: sweep once from the sum of "
+                         "the outputs, or "
+                         "use ct_grad with CT_GRAD_KEEP",
+                         i, node->op->name);
+            return;
+        }
+    ct_vjp g = { .s = s, .tape = tape, .index = i };
+    for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
+    int64_t outer = tape->backward_of;
+    uint32_t n = tape->n;
+    ct_arena mark = tape->arena;
+    tape->backward_of = i;
+    if (!s->record) tape->no_grad++;
+    node->op->vjp(&g);
+    if (!s->record) {
+        tape->no_grad--;
+        ct__truncate(tape, n, mark);
+    }
+    tape->backward_of = outer;
+}
+
+/* After its rule a node's value and cotangent are done with, unless somebody keeps them. */
+static void pass_node(sweep *s, uint32_t i)
+{
+    ct_node *node = &s->tape->node[i];
+    ct_slot *slot = slot_of(s, i);
+    bool kept = node->flags & (NODE_KEEP | NODE_LEAF);
+    if (!slot->target && !kept) {
+        ct_release(slot->bar);
+        slot->bar = NULL;
+    }
+    if (s->keep || kept || slot->target || i == s->hi || !node->value) return;
+    ct_release(node->value);
+    node->value = NULL;
+    node->flags |= NODE_FREED;
+}
+
+static void walk(sweep *s)
+{
+    ct_tape *tape = s->tape;
+    for (uint32_t i = s->hi;; i--) {
+        const ct_node *node = &tape->node[i];
+        bool arrived = false;
+        if (!node->part)
+            for (int k = 0; k < node->n_out && i + (uint32_t)k <= s->hi; k++)
+                arrived |= has_bar(s, i + (uint32_t)k);
+        if (arrived && node->op && (node->flags & NODE_NEEDS_GRAD) &&
+            (!s->targeted || slot_of(s, i)->wanted)) {
+            int n_out = node->n_out;
+            run_rule(s, i);
+            for (int k = 0; k < n_out && i + (uint32_t)k <= s->hi; k++) pass_node(s, i + (uint32_t)k);
+        }
+        if (tape->status || i == s->lo) return;
+    }
+}
+
+/* The seed at y: y_bar, or 1. */
+static void seed(sweep *s, ct_var y, ct_var y_bar)
+{
+    ct_tape *tape = s->tape;
+    uint32_t n = tape->n;
+    ct_arena mark = tape->arena;
+    if (!y_bar.tape) {
+        const ct_tensor *value = tape->node[y.index].value;
+        ct_tensor *one = ct_full(tape->device, value->dtype, ct_tensor_shape(value), 1);
+        if (!one) {
+            ct__tape_fail_device(tape, "the seed of a sweep");
+            return;
+        }
+        uint32_t index = ct__push(tape, NULL, one, 0);
+        if (index == UINT32_MAX) return;
+        y_bar = ct__handle(tape, index);
+    }
+    accumulate(s, y.index, y_bar);
+    if (!s->record) ct__truncate(tape, n, mark);
+}
+
+/* y and y_bar fit; where y_bar is left out, y has one element. */
+static bool check_seed(ct_var y, ct_var y_bar)
+{
+    ct_node *node = ct__node(y);
+    if (!node) return false;
+    char a[96], b[96];
+    ct_shape shape = ct_tensor_shape(node->value);
+    if (node->value->dtype == CT_I64) {
+        ct_tape_fail(y.tape, CT_EDTYPE, "#%u is i64: integers have no gradient", y.index);
+        return false;
+    }
+    if (!y_bar.tape) {
+        if (ct_shape_count(shape) == 1) return true;
+        ct_tape_fail(y.tape, CT_ESHAPE,
+                     "a sweep starts from a value of one element, #%u is %s: reduce it with ct_sum, or "
+                     "give ct_grad its cotangent",
+                     y.index, ct__shape_text(shape, a, sizeof a));
+        return false;
+    }
+    const ct_node *bar = y_bar.tape == y.tape ? ct__node(y_bar) : NULL;
+    if (bar && ct_shape_equal(ct_tensor_shape(bar->value), shape) && bar->value->dtype == node->value->dtype)
+        return true;
+    ct_tape_fail(y.tape, CT_ESHAPE,
+                 "the cotangent given for #%u must be %s of the same dtype and tape, it is %s", y.index,
+                 ct__shape_text(shape, a, sizeof a),
+                 bar ? ct__shape_text(ct_tensor_shape(bar->value), b, sizeof b) : "not");
+    return false;
+}
+
+/* The first sweep's cotangents stay; another's are added. */
+static void deliver(sweep *s)
+{
+    ct_tape *tape = s->tape;
+    ct_device *dev = tape->device;
+    for (uint32_t i = s->lo; i <= s->hi && !tape->status; i++) {
+        ct_node *node = &tape->node[i];
+        ct_slot *slot = slot_of(s, i);
+        if (!slot->bar || !(node->flags & (NODE_LEAF | NODE_KEEP))) continue;
+        if (!node->bar) {
+            node->bar = slot->bar;
+            slot->bar = NULL;
+            continue;
+        }
+        ct_tensor *sum = ct_empty(dev, node->bar->dtype, ct_tensor_shape(node->bar));
+        if (!sum || dev->backend->map2(dev, CT_MAP_add, node->bar, slot->bar, sum)) {
+            ct_release(sum);
+            ct__tape_fail_device(tape, "adding cotangents");
+            return;
+        }
+        ct_release(node->bar);
+        node->bar = sum;
+    }
+}
+
+ct_status ct_backward(ct_var y)
+{
+    ct_tape *tape = y.tape;
+    if (!tape) return CT_EINVAL;
+    if (!check_seed(y, ct_none())) return tape->status;
+    if (!(tape->node[y.index].flags & NODE_NEEDS_GRAD)) {
+        ct_tape_fail(tape, CT_EINVAL, "nothing to differentiate: #%u does not depend on a leaf (ct_leaf)",
+                     y.index);
+        return tape->status;
+    }
+    sweep s = { .tape = tape, .lo = 0, .hi = y.index };
+    if (!open_slots(&s)) return tape->status;
+    seed(&s, y, ct_none());
+    if (!tape->status) walk(&s);
+    if (!tape->status) deliver(&s);
+    close_slots(&s);
+    return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
+}
+
+/* The cotangent that arrived at target x, as a handle. */
+static ct_var take_bar(sweep *s, ct_var x)
+{
+    ct_tape *tape = s->tape;
+    if (s->record && x.index <= s->hi && has_bar(s, x.index))
+        return ct__handle(tape, slot_of(s, x.index)->var - 1);
+    ct_tensor *bar = x.index <= s->hi && !s->record ? ct_retain(slot_of(s, x.index)->bar) : NULL;
+    if (!bar) {
+        const ct_tensor *value = tape->node[x.index].value;
+        bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
+    }
+    if (!bar) {
+        ct__tape_fail_device(tape, "a cotangent of zeros");
+        return ct__poisoned(tape);
+    }
+    uint32_t index = ct__push(tape, NULL, bar, 0);
+    return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+}
+
+ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags)
+{
+    ct_tape *tape = y.tape;
+    for (int i = 0; x_bar && i < n; i++) x_bar[i] = ct__poisoned(tape);
+    if (!tape) return CT_EINVAL;
+    if (n < 0 || (n && (!x || !x_bar))) {
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: x and x_bar must be arrays of n = %d handles", n);
+        return tape->status;
+    }
+    if (!check_seed(y, y_bar)) return tape->status;
+    sweep s = { .tape = tape, .lo = y.index, .hi = y.index, .targeted = true };
+    s.record = flags & CT_GRAD_RECORD;
+    s.keep = flags & (CT_GRAD_KEEP | CT_GRAD_RECORD);
+    for (int i = 0; i < n; i++) {
+        if (x[i].tape != tape)
+            ct_tape_fail(tape, CT_EINVAL, "ct_grad: x[%d] is poisoned or on another tape", i);
+        if (!ct__node(x[i])) return tape->status;
+        if (x[i].index < s.lo) s.lo = x[i].index;
+    }
+    if (!open_slots(&s)) return tape->status;
+    for (int i = 0; i < n; i++)
+        if (x[i].index <= s.hi) slot_of(&s, x[i].index)->target = true;
+    mark_wanted(&s);
+    seed(&s, y, y_bar);
+    if (!tape->status) walk(&s);
+    for (int i = 0; i < n && !tape->status; i++) x_bar[i] = take_bar(&s, x[i]);
+    for (int i = 0; i < n && tape->status; i++) x_bar[i] = ct__poisoned(tape);
+    close_slots(&s);
+    return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
+}
+
+/* Hv = ∂(gᵀv)/∂x with g = ∂y/∂x recorded. */
+ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
+{
+    ct_tape *tape = y.tape;
+    if (!tape) return CT_EINVAL;
+    ct_var g[CT_MAX_INPUTS], dot = ct_none();
+    if (n < 1 || n > CT_MAX_INPUTS || !x || !v || !hv) {
+        ct_tape_fail(tape, CT_EINVAL, "ct_hvp takes 1 to %d inputs, not %d", CT_MAX_INPUTS, n);
+        return tape->status;
+    }
+    for (int i = 0; i < n; i++) hv[i] = ct__poisoned(tape);
+    ct_status s = ct_grad(y, ct_none(), x, g, n, CT_GRAD_RECORD);
+    for (int i = 0; i < n && !s; i++) {
+        if (!ct_shape_equal(ct_var_shape(v[i]), ct_var_shape(x[i])))
+            ct_tape_fail(tape, CT_ESHAPE, "ct_hvp: v[%d] must have the shape of x[%d]", i, i);
+        ct_var part = ct_sum(ct_mul(g[i], v[i]), CT_ALL, false);
+        dot = dot.tape ? ct_add(dot, part) : part;
+    }
+    return s ? s : ct_grad(dot, ct_none(), x, hv, n, CT_GRAD_KEEP);
+}

@@ -1,0 +1,289 @@
+/* The tape: nodes, arena, handles and the sticky error. */
+#include "internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHUNK_BYTES (32 * 1024)
+
+struct ct_chunk {
+    ct_chunk *next;
+    size_t bytes; /* after the header */
+};
+
+/* -- arena --------------------------------------------------------------------------------------------------------------- */
+
+void *ct__arena(ct_tape *tape, size_t bytes)
+{
+    ct_arena *a = &tape->arena;
+    bytes = (bytes + 15) / 16 * 16;
+    while (!a->current || a->used + bytes > a->current->bytes) {
+        ct_chunk **next = a->current ? &a->current->next : &a->first;
+        if (!*next || (*next)->bytes < bytes) {
+            size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+            ct_chunk *c = ct__host_alloc(tape->device, sizeof *c + 64 + room);
+            if (!c) {
+                ct__tape_fail_device(tape, "the tape");
+                return NULL;
+            }
+            *c = (ct_chunk){ *next, room };
+            *next = c;
+        }
+        a->current = *next;
+        a->used = 0;
+    }
+    void *p = (char *)a->current + 64 + a->used;
+    a->used += bytes;
+    return p;
+}
+
+static void free_arena(ct_tape *tape)
+{
+    for (ct_chunk *c = tape->arena.first; c;) {
+        ct_chunk *next = c->next;
+        ct__host_free(tape->device, c, sizeof *c + 64 + c->bytes);
+        c = next;
+    }
+}
+
+/* -- lifetime -------------------------------------------------------------------------------------------------------------- */
+
+ct_tape *ct_tape_new(ct_device *device)
+{
+    if (!device || device->status) return NULL;
+    ct_tape *tape = ct__host_alloc(device, sizeof *tape);
+    if (!tape) return NULL;
+    memset(tape, 0, sizeof *tape);
+    tape->device = ct__device_retain(device);
+    tape->backward_of = -1;
+    tape->epoch = 1;
+    return tape;
+}
+
+void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark)
+{
+    while (tape->n > n) {
+        ct_node *node = &tape->node[--tape->n];
+        ct_release(node->value);
+        ct_release(node->bar);
+    }
+    tape->arena.current = mark.current;
+    tape->arena.used = mark.used;
+}
+
+void ct_tape_reset(ct_tape *tape)
+{
+    if (!tape) return;
+    ct__truncate(tape, 0, (ct_arena){ .current = NULL });
+    tape->epoch++;
+    tape->no_grad = 0;
+    tape->status = CT_OK;
+    tape->failure.set = false;
+    tape->backward_of = -1;
+    tape->message[0] = '\0';
+}
+
+void ct_tape_free(ct_tape *tape)
+{
+    if (!tape) return;
+    ct_tape_reset(tape);
+    ct_device *device = tape->device;
+    free_arena(tape);
+    ct__host_free(device, tape->node, tape->capacity * sizeof *tape->node);
+    ct__host_free(device, tape->slot, tape->slot_capacity * sizeof *tape->slot);
+    ct__host_free(device, tape, sizeof *tape);
+    ct__device_release(device);
+}
+
+ct_device *ct_tape_device(const ct_tape *tape) { return tape ? tape->device : NULL; }
+int64_t ct_tape_length(const ct_tape *tape) { return tape ? tape->n : 0; }
+
+/* -- errors ---------------------------------------------------------------------------------------------------------------- */
+
+void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
+{
+    if (!tape || tape->status) return;
+    tape->status = status ? status : CT_EINVAL;
+    int at = 0;
+    if (tape->backward_of >= 0)
+        at = snprintf(tape->message, sizeof tape->message,
+                      "backward of op #%lld %s: ", (long long)tape->backward_of,
+                      tape->node[tape->backward_of].op->name);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(tape->message + at, sizeof tape->message - (size_t)at, format, args);
+    va_end(args);
+}
+
+void ct__tape_fail_device(ct_tape *tape, const char *what)
+{
+    ct_tape_fail(tape, tape->device->last_status, "%s: %s", what, tape->device->message);
+}
+
+ct_status ct_tape_status(ct_tape *tape)
+{
+    if (!tape) return CT_EINVAL;
+    if (tape->status) return tape->status;
+    ct_status s = tape->device->backend->synchronize(tape->device);
+    if (s) {
+        ct__tape_fail_device(tape, "waiting for the device");
+        return s;
+    }
+    return tape->failure.set ? CT_ENUMERIC : CT_OK;
+}
+
+ct_status ct_check(ct_var v) { return v.tape ? ct_tape_status(v.tape) : CT_EINVAL; }
+
+const char *ct_tape_message(const ct_tape *tape) { return tape ? tape->message : "the tape is NULL"; }
+
+/* -- handles --------------------------------------------------------------------------------------------------------------- */
+
+ct_var ct__poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, tape ? tape->epoch : 0 }; }
+
+/* The node behind a handle, whether or not it has a value still. */
+static ct_node *find_node(ct_var v)
+{
+    ct_tape *tape = v.tape;
+    if (!tape || tape->status) return NULL;
+    if (v.epoch != tape->epoch) {
+        ct_tape_fail(tape, CT_ESTALE, "a handle from before ct_tape_reset was used: make it again");
+        return NULL;
+    }
+    if (v.index >= tape->n) {
+        ct_tape_fail(tape, CT_EINVAL, "a handle to a value that is not on the tape was used");
+        return NULL;
+    }
+    return &tape->node[v.index];
+}
+
+ct_node *ct__node(ct_var v)
+{
+    ct_node *node = find_node(v);
+    if (node && !node->value) {
+        ct_tape_fail(
+            v.tape, CT_ESTALE,
+            "the value of #%u %s was freed by a backward sweep: ct_keep it, or sweep with CT_GRAD_KEEP",
+            v.index, node->op ? node->op->name : "");
+        return NULL;
+    }
+    return node;
+}
+
+uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags)
+{
+    if (tape->n == tape->capacity) {
+        uint32_t capacity = tape->capacity ? tape->capacity * 2 : 256;
+        ct_node *grown =
+            tape->n < UINT32_MAX / 4 ? ct__host_alloc(tape->device, capacity * sizeof *grown) : NULL;
+        if (!grown) {
+            ct_tape_fail(tape, CT_ENOMEM, "out of memory for the %u-th value on the tape", tape->n);
+            ct_release(value);
+            return UINT32_MAX;
+        }
+        if (tape->n) memcpy(grown, tape->node, tape->n * sizeof *grown);
+        ct__host_free(tape->device, tape->node, tape->capacity * sizeof *grown);
+        tape->node = grown;
+        tape->capacity = capacity;
+    }
+    tape->node[tape->n] = (ct_node){ .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags };
+    return tape->n++;
+}
+
+/* A leaf or a constant. */
+static ct_var push_tensor(ct_tape *tape, ct_tensor *t, unsigned flags)
+{
+    if (!tape || tape->status) return ct__poisoned(tape);
+    if (!t) {
+        ct_tape_fail(tape, CT_EINVAL, "the tensor put on the tape is NULL: %s", tape->device->message);
+        return ct__poisoned(tape);
+    }
+    if (t->storage->device != tape->device) {
+        ct_tape_fail(tape, CT_EDEVICE,
+                     "a tensor of another device (%s) was put on a tape of %s: use ct_tensor_to",
+                     t->storage->device->name, tape->device->name);
+        return ct__poisoned(tape);
+    }
+    if ((flags & NODE_NEEDS_GRAD) && t->dtype == CT_I64) {
+        ct_tape_fail(tape, CT_EDTYPE,
+                     "a leaf must be f64 or f32: integers have no gradient, use ct_constant");
+        return ct__poisoned(tape);
+    }
+    uint32_t index = ct__push(tape, NULL, ct_retain(t), flags);
+    return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+}
+
+ct_var ct_leaf(ct_tape *tape, ct_tensor *t) { return push_tensor(tape, t, NODE_LEAF | NODE_NEEDS_GRAD); }
+ct_var ct_constant(ct_tape *tape, ct_tensor *t) { return push_tensor(tape, t, 0); }
+
+ct_var ct_scalar(ct_tape *tape, ct_dtype dtype, double value)
+{
+    if (!tape || tape->status) return ct__poisoned(tape);
+    ct_tensor *t = ct_full(tape->device, dtype, ct_shape0(), value);
+    if (!t) {
+        ct__tape_fail_device(tape, "ct_scalar");
+        return ct__poisoned(tape);
+    }
+    uint32_t index = ct__push(tape, NULL, t, 0);
+    return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+}
+
+ct_var ct_stop_gradient(ct_var x)
+{
+    ct_node *node = ct__node(x);
+    return node ? ct_constant(x.tape, node->value) : ct__poisoned(x.tape);
+}
+
+ct_tensor *ct_value(ct_var v)
+{
+    ct_node *node = ct__node(v);
+    return node ? node->value : NULL;
+}
+
+ct_shape ct_var_shape(ct_var v) { return ct_tensor_shape(ct_value(v)); }
+ct_dtype ct_var_dtype(ct_var v) { return ct_tensor_dtype(ct_value(v)); }
+
+double ct_item(ct_var v)
+{
+    ct_node *node = ct__node(v);
+    if (!node) return NAN;
+    if (ct_tensor_count(node->value) == 1) return ct_tensor_item(node->value);
+    char text[96];
+    ct_tape_fail(v.tape, CT_ESHAPE,
+                 "ct_item needs a value of one element, #%u is %s: reduce it with ct_sum or ct_mean", v.index,
+                 ct__shape_text(ct_tensor_shape(node->value), text, sizeof text));
+    return NAN;
+}
+
+bool ct_var_needs_grad(ct_var v)
+{
+    ct_node *node = find_node(v);
+    return node && (node->flags & NODE_NEEDS_GRAD);
+}
+
+ct_var ct_keep(ct_var v)
+{
+    ct_node *node = ct__node(v);
+    if (node) node->flags |= NODE_KEEP;
+    return v;
+}
+
+ct_tensor *ct_cotangent(ct_var v)
+{
+    ct_node *node = find_node(v);
+    return node ? node->bar : NULL;
+}
+
+void ct_no_grad_begin(ct_tape *tape)
+{
+    if (tape) tape->no_grad++;
+}
+
+void ct_no_grad_end(ct_tape *tape)
+{
+    if (!tape) return;
+    if (tape->no_grad)
+        tape->no_grad--;
+    else
+        ct_tape_fail(tape, CT_EINVAL, "ct_no_grad_end without its ct_no_grad_begin");
+}
