@@ -44,7 +44,7 @@ def broken_links(path):
 def ops():
     listing = ROOT / "src/ops/list.h"
     text = re.sub(r"/\*.*?\*/", "", listing.read_text(), flags=re.S) if listing.exists() else ""
-    return re.findall(r"^\s*(?!#)[A-Z_]+\((?:ct__op_|op_)?(\w+)", text, flags=re.M)
+    return re.findall(r"^\s+M\((\w+)\)", text, flags=re.M)
 
 
 def undocumented():
