@@ -1,0 +1,218 @@
+/* DLPack: tensors to and from other libraries of the same process, without a copy. */
+#include <cotangent/io.h>
+
+#include "dlpack.h"
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The dtypes both sides have, and the device types of the backends. A new backend is a line here. */
+static const struct {
+    uint8_t code, bits;
+} dtypes[] = {
+    [CT_F64] = { CT__DL_FLOAT, 64 }, [CT_F32] = { CT__DL_FLOAT, 32 }, [CT_I64] = { CT__DL_INT, 64 }
+};
+
+static const struct {
+    const char *backend;
+    int32_t type;
+} devices[] = { { "cpu", CT__DL_CPU }, { "cuda", CT__DL_CUDA } };
+
+/* The device as DLPack names it; type 0 where it has no name for it. "cuda:1" has the id 1. */
+static void device_place(const ct_device *device, int32_t *type, int32_t *id)
+{
+    *type = 0;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        if (!strcmp(device->backend->name, devices[i].backend)) *type = devices[i].type;
+    const char *colon = strchr(device->name, ':');
+    *id = colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
+}
+
+/* -- export ------------------------------------------------------------------------------------------------ */
+
+/* What the other side holds: `managed` or `versioned` points into it, and its context back to it. */
+typedef struct export
+{
+    union {
+        ct__dl_managed managed;
+        ct__dl_versioned versioned;
+    } as;
+    ct_tensor *tensor;
+    ct_device *device; /* a reference, so that the allocator outlives this */
+    int64_t shape[CT_MAX_DIMS], stride[CT_MAX_DIMS];
+}
+export;
+
+static void export_free(export *e)
+{
+    ct_device *device = e->device;
+    ct_release(e->tensor);
+    ct__host_free(device, e, sizeof *e);
+    ct__device_release(device);
+}
+
+static void managed_deleter(ct__dl_managed *self) { export_free(self->context); }
+static void versioned_deleter(ct__dl_versioned *self) { export_free(self->context); }
+
+static export *export_new(ct_tensor *t, ct__dl_tensor *out)
+{
+    if (!t) return NULL;
+    ct_device *device = ct_tensor_device(t);
+    int32_t type, id;
+    device_place(device, &type, &id);
+    if (!type) {
+        ct__fail(device, CT_EDEVICE, "DLPack has no name for the device %s", device->name);
+        return NULL;
+    }
+    export *e = ct__host_alloc(device, sizeof *e);
+    if (!e) return NULL;
+    e->tensor = ct_retain(t);
+    e->device = ct__device_retain(device);
+    memcpy(e->shape, t->dim, sizeof e->shape);
+    memcpy(e->stride, t->stride, sizeof e->stride);
+    *out = (ct__dl_tensor){ .data = ct_tensor_count(t) ? t->data : NULL,
+                            .device_type = type,
+                            .device_id = id,
+                            .ndim = t->ndim,
+                            .code = dtypes[t->dtype].code,
+                            .bits = dtypes[t->dtype].bits,
+                            .lanes = 1,
+                            .shape = e->shape,
+                            .strides = e->stride };
+    return e;
+}
+
+struct DLManagedTensor *ct_to_dlpack(ct_tensor *t)
+{
+    ct__dl_tensor tensor;
+    export *e = export_new(t, &tensor);
+    if (!e) return NULL;
+    e->as.managed = (ct__dl_managed){ .tensor = tensor, .context = e, .deleter = managed_deleter };
+    return (struct DLManagedTensor *)&e->as.managed;
+}
+
+struct DLManagedTensorVersioned *ct_to_dlpack_versioned(ct_tensor *t)
+{
+    ct__dl_tensor tensor;
+    export *e = export_new(t, &tensor);
+    if (!e) return NULL;
+    e->as.versioned = (ct__dl_versioned){ .major = CT__DL_MAJOR,
+                                          .minor = CT__DL_MINOR,
+                                          .context = e,
+                                          .deleter = versioned_deleter,
+                                          .tensor = tensor };
+    return (struct DLManagedTensorVersioned *)&e->as.versioned;
+}
+
+/* -- import ------------------------------------------------------------------------------------------------ */
+
+static void release_managed(void *context, void *data)
+{
+    (void)data;
+    ct__dl_managed *m = context;
+    if (m->deleter) m->deleter(m);
+}
+
+static void release_versioned(void *context, void *data)
+{
+    (void)data;
+    ct__dl_versioned *m = context;
+    if (m->deleter) m->deleter(m);
+}
+
+/* The ct_dtype; -1 where there is none. */
+static int find_dtype(const ct__dl_tensor *d)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (d->lanes == 1 && d->code == dtypes[i].code && d->bits == dtypes[i].bits) return (int)i;
+    return -1;
+}
+
+/* Shape and strides of d. Dimensions of extent 1 or of an empty tensor may have any stride: theirs becomes the row-major
+ * one. */
+static ct_status read_layout(ct_device *device, const ct__dl_tensor *d, ct_shape *shape, int64_t *stride)
+{
+    if (d->ndim < 0 || d->ndim > CT_MAX_DIMS || (d->ndim && !d->shape))
+        return ct__fail(device, CT_ESHAPE, "DLPack: %d dimensions%s: at most %d can be taken", (int)d->ndim,
+                        d->ndim > 0 && !d->shape ? " without a shape" : "", CT_MAX_DIMS);
+    *shape = ct_shape_of(d->ndim, d->shape);
+    int64_t count = ct_shape_count(*shape), dense = 1, last = 0;
+    for (int i = d->ndim - 1; i >= 0 && count >= 0; i--) {
+        int64_t n = d->shape[i], span;
+        stride[i] = d->strides && n > 1 && count ? d->strides[i] : dense;
+        if (stride[i] < 0)
+            return ct__fail(device, CT_EINVAL,
+                            "DLPack: dimension %d has the stride %lld: hand over a copy with strides >= 0", i,
+                            (long long)stride[i]);
+        if (n > 1) dense *= n;
+        if (count &&
+            (__builtin_mul_overflow(n - 1, stride[i], &span) || __builtin_add_overflow(last, span, &last)))
+            count = -1;
+    }
+    if (count < 0 || last > INT64_MAX / 16) {
+        char text[96];
+        return ct__fail(device, CT_ESHAPE, "DLPack: the shape %s is no shape of elements in memory",
+                        ct__shape_text(*shape, text, sizeof text));
+    }
+    return CT_OK;
+}
+
+static ct_tensor *import(ct_device *device, const ct__dl_tensor *d, void (*release)(void *, void *),
+                         void *managed)
+{
+    int32_t type, id;
+    device_place(device, &type, &id);
+    if (d->device_type != type || d->device_id != id) {
+        ct__fail(device, CT_EDEVICE,
+                 "DLPack: the memory is on device type %d, id %d, not on %s (type %d, id %d): move it first",
+                 (int)d->device_type, (int)d->device_id, device->name, (int)type, (int)id);
+        return NULL;
+    }
+    int dtype = find_dtype(d);
+    if (dtype < 0) {
+        ct__fail(device, CT_EDTYPE,
+                 "DLPack: elements of code %d, %d bits, %d lanes: only f64, f32 and i64 can be taken",
+                 d->code, d->bits, d->lanes);
+        return NULL;
+    }
+    ct_shape shape;
+    int64_t stride[CT_MAX_DIMS];
+    if (read_layout(device, d, &shape, stride)) return NULL;
+    char *data = d->data;
+    if (!data && ct_shape_count(shape)) {
+        ct__fail(device, CT_EINVAL, "DLPack: the data is NULL");
+        return NULL;
+    }
+    if (data) data += d->byte_offset;
+    return ct_wrap_strided(device, (ct_dtype)dtype, shape, stride, data, release, managed);
+}
+
+static bool can_import(ct_device *device, const void *managed)
+{
+    if (!device || device->status) return false;
+    if (!managed) ct__fail(device, CT_EINVAL, "DLPack: the tensor is NULL");
+    return managed;
+}
+
+ct_tensor *ct_from_dlpack(ct_device *device, struct DLManagedTensor *managed)
+{
+    ct__dl_managed *m = (ct__dl_managed *)managed;
+    return can_import(device, m) ? import(device, &m->tensor, release_managed, m) : NULL;
+}
+
+ct_tensor *ct_from_dlpack_versioned(ct_device *device, struct DLManagedTensorVersioned *managed)
+{
+    ct__dl_versioned *m = (ct__dl_versioned *)managed;
+    if (!can_import(device, m)) return NULL;
+    if (m->major != CT__DL_MAJOR) {
+        ct__fail(device, CT_EUNSUPPORTED, "DLPack: version %u.%u, only %d.x can be taken", (unsigned)m->major,
+                 (unsigned)m->minor, CT__DL_MAJOR);
+        return NULL;
+    }
+    if (m->flags & CT__DL_READ_ONLY) {
+        ct__fail(device, CT_EUNSUPPORTED, "DLPack: the tensor is read-only: hand over a writable copy");
+        return NULL;
+    }
+    return import(device, &m->tensor, release_versioned, m);
+}

@@ -1,0 +1,123 @@
+/* A number of few digits is one exact multiplication or division: digits below 2^53, power of ten up to 10^22
+ * [Clinger 1990]. Others go to strtod and come from printf, without the point in which locales differ. */
+#include "number.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_word(const char *s, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!word[i] || (s[i] >= 'A' && s[i] <= 'Z' ? s[i] - 'A' + 'a' : s[i]) != word[i]) return false;
+    return word[n] == 0;
+}
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* No sign and no digit in front: words for "missing" and infinity. */
+static ct__number read_word(const char *s, size_t n, double *value)
+{
+    *value = NAN;
+    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "null")) return CT__MISSING;
+    bool negative = *s == '-';
+    if (*s == '-' || *s == '+') s++, n--;
+    if (is_word(s, n, "nan")) return CT__MISSING;
+    if (!is_word(s, n, "inf") && !is_word(s, n, "infinity")) return CT__NO_NUMBER;
+    *value = negative ? -(double)INFINITY : (double)INFINITY;
+    return CT__NUMBER;
+}
+
+/* mantissa[0..n) * 10^scale, the point in the mantissa ignored. More than 768 digits decide nothing but whether
+ * there is a rest [the longest tie between two doubles], so a last 1 stands for all of them. */
+static double by_strtod(const char *mantissa, size_t n, int64_t scale)
+{
+    enum { DIGITS = 780 };
+    char text[DIGITS + 32];
+    size_t kept = 0;
+    bool rest = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_digit(mantissa[i]) || (kept == 0 && mantissa[i] == '0')) continue;
+        if (kept < DIGITS) {
+            text[kept++] = mantissa[i];
+        } else {
+            rest |= mantissa[i] != '0';
+            scale++;
+        }
+    }
+    if (rest) {
+        text[kept++] = '1';
+        scale--;
+    }
+    snprintf(text + kept, sizeof text - kept, "e%" PRId64, scale);
+    return strtod(text, NULL);
+}
+
+ct__number ct__number_read(const char *text, size_t size, double *value)
+{
+    static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    const char *p = text, *end = text + size;
+    bool negative = p < end && *p == '-';
+    if (p < end && (*p == '-' || *p == '+')) p++;
+
+    const char *mantissa = p;
+    uint64_t digits = 0; /* the first 18 from the first that is not 0 */
+    int64_t taken = 0, exponent = 0, scale = 0;
+    bool seen = false, point = false;
+    for (; p < end; p++) {
+        if (*p == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (!is_digit(*p)) break;
+        seen = true;
+        scale -= point;
+        if (taken < 18) digits = 10 * digits + (uint64_t)(*p - '0');
+        taken += digits != 0;
+    }
+    if (!seen) return read_word(text, size, value);
+    size_t length = (size_t)(p - mantissa);
+
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        bool down = p < end && *p == '-';
+        if (p < end && (*p == '-' || *p == '+')) p++;
+        if (p == end) return CT__NO_NUMBER;
+        for (; p < end && is_digit(*p); p++)
+            if (exponent < INT64_MAX / 1000) exponent = 10 * exponent + (*p - '0');
+        scale += down ? -exponent : exponent;
+    }
+    if (p != end) return CT__NO_NUMBER;
+
+    double d = (double)digits;
+    if (taken > 18 || digits > (uint64_t)1 << 53 || scale < -22 || scale > 22 || FLT_EVAL_METHOD != 0)
+        d = digits ? by_strtod(mantissa, length, scale) : 0;
+    else
+        d = scale < 0 ? d / power[-scale] : d * power[scale];
+    *value = negative ? -d : d;
+    return isinf(d) ? CT__TOO_LARGE : CT__NUMBER;
+}
+
+size_t ct__number_write(double value, int digits, char text[CT__NUMBER_TEXT])
+{
+    if (!isfinite(value))
+        return (size_t)snprintf(text, CT__NUMBER_TEXT, "%s",
+                                isnan(value) ? "nan"
+                                : value > 0  ? "inf"
+                                             : "-inf");
+    int most = digits < 1 ? 1 : digits > 17 ? 17 : digits;
+    size_t n = (size_t)snprintf(text, CT__NUMBER_TEXT, "%.*g", most, value);
+    char *point = text + strspn(text, "-0123456789");
+    if (*point && *point != 'e') {
+        char *after = point + strcspn(point, "0123456789");
+        *point = '.';
+        memmove(point + 1, after, n + 1 - (size_t)(after - text));
+        n -= (size_t)(after - point) - 1;
+    }
+    return n;
+}
