@@ -89,7 +89,7 @@ static ct_storage *new_storage(ct_device *dev, void *data, size_t bytes)
 
 ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape)
 {
-    size_t bytes;
+    size_t bytes = 0;
     if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
     void *data = ct__pool_get(dev, &bytes);
     if (!data) return NULL;
@@ -117,7 +117,7 @@ ct_tensor *ct_zeros(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_
 
 ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *data)
 {
-    size_t bytes;
+    size_t bytes = 0;
     if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
     ct_tensor *t = ct_empty(dev, dtype, shape);
     if (t && ct_write(t, data, bytes)) {
@@ -130,7 +130,7 @@ ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *d
 ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
                            void (*release)(void *context, void *data), void *context)
 {
-    size_t bytes;
+    size_t bytes = 0;
     if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
     if (dev->backend != &ct__cpu_backend) {
         ct__fail(dev, CT_EDEVICE, "host memory cannot be wrapped on %s: copy it in with ct_from", dev->name);
