@@ -1,0 +1,356 @@
+/* The tape: handles, sticky errors, sweeps, what they free and what they keep, higher orders. */
+#include "alloc.h"
+#include "check.h"
+
+#include <cotangent/op.h>
+
+static ct_device *dev;
+static ct_tape *tape;
+
+static int setup(void **state)
+{
+    (void)state;
+    dev = ct_device_open("cpu");
+    tape = ct_tape_new(dev);
+    return tape ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ct_tape_free(tape);
+    uint64_t held = ct_memory(dev).bytes_now;
+    ct_device_close(dev);
+    return held ? -1 : 0;
+}
+
+static ct_var leaf(ct_tensor *t)
+{
+    ct_var v = ct_leaf(tape, t);
+    ct_release(t);
+    return v;
+}
+
+static ct_var constant(ct_tensor *t)
+{
+    ct_var v = ct_constant(tape, t);
+    ct_release(t);
+    return v;
+}
+
+/* -- gradients --------------------------------------------------------------------------------------------------------- */
+
+static void a_gradient(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor1(dev, 3, 1, 2, 3)), y = ct_sum(ct_mul(ct_square(x), x), CT_ALL, false);
+    assert_close(ct_item(y), 36, 0, 0);
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_elements(ct_cotangent(x), 1e-15, 0, 3, 12, 27);
+    assert_close(ct_item(y), 36, 0, 0); /* the output stays */
+}
+
+static void fan_out_adds(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(dev, 3)), y = ct_add(ct_add(x, x), ct_mul(x, x)); /* 2x + x² */
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_elements(ct_cotangent(x), 0, 0, 8);
+}
+
+static void broadcasting_is_summed_back(void **state)
+{
+    (void)state;
+    ct_var a = leaf(tensor2(dev, 2, 1, 1, 2)), b = leaf(tensor1(dev, 3, 3, 4, 5)), s = leaf(tensor0(dev, 2));
+    assert_ok(ct_backward(ct_sum(ct_mul(s, ct_mul(a, b)), CT_ALL, false)), ct_tape_message(tape));
+    assert_elements(ct_cotangent(a), 0, 0, 24, 24);
+    assert_elements(ct_cotangent(b), 0, 0, 6, 6, 6);
+    assert_elements(ct_cotangent(s), 0, 0, 36);
+}
+
+static void constants_get_no_cotangent(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(dev, 3)), c = constant(tensor0(dev, 5));
+    ct_var y = ct_add(ct_mul(x, c), ct_stop_gradient(ct_square(x)));
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_elements(ct_cotangent(x), 0, 0, 5);
+    assert_null(ct_cotangent(c));
+    assert_false(ct_var_needs_grad(c));
+}
+
+static void no_grad_regions_nest(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(dev, 3));
+    ct_no_grad_begin(tape);
+    ct_no_grad_begin(tape);
+    ct_no_grad_end(tape);
+    ct_var c = ct_square(x);
+    ct_no_grad_end(tape);
+    assert_false(ct_var_needs_grad(c));
+    assert_ok(ct_backward(ct_mul(x, c)), ct_tape_message(tape));
+    assert_elements(ct_cotangent(x), 0, 0, 9);
+    ct_no_grad_end(tape);
+    assert_status(ct_tape_status(tape), CT_EINVAL, ct_tape_message(tape));
+}
+
+static void sweeps_free_what_they_pass(void **state)
+{
+    (void)state;
+    ct_tensor *big = assert_tensor(ct_full(dev, CT_F64, ct_shape1(10000), 0.5), dev);
+    ct_var x = leaf(big), h = ct_exp(x), k = ct_keep(ct_sin(h)), y = ct_sum(ct_square(k), CT_ALL, false);
+    uint64_t before = ct_memory(dev).bytes_now;
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_true(ct_memory(dev).bytes_now <= before + 100000); /* + two cotangents, - two values */
+    assert_non_null(ct_value(k));
+    assert_non_null(ct_cotangent(k));
+    assert_null(ct_cotangent(h));
+    assert_null(ct_value(h));
+    assert_status(ct_tape_status(tape), CT_ESTALE, ct_tape_message(tape));
+    assert_non_null(strstr(ct_tape_message(tape), "freed"));
+}
+
+static void a_second_sweep_adds_or_says_why_not(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(dev, 3)), a = ct_square(x), b = ct_scale(x, 4);
+    assert_ok(ct_backward(a), ct_tape_message(tape));
+    assert_ok(ct_backward(b), ct_tape_message(tape));
+    assert_elements(ct_cotangent(x), 0, 0, 10);
+    ct_var trunk = ct_exp(x), y = ct_square(trunk), z = ct_scale(trunk, 2);
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_status(ct_backward(z), CT_ESTALE, ct_tape_message(tape));
+    assert_non_null(strstr(ct_tape_message(tape), "CT_GRAD_KEEP"));
+}
+
+static void chosen_inputs(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(dev, 3)), z = leaf(tensor0(dev, 2)), h = ct_mul(x, z), y = ct_square(h), g[3];
+    ct_var in[] = { h, x, z };
+    assert_ok(ct_grad(y, (ct_var){ 0 }, in, g, 3, CT_GRAD_KEEP), ct_tape_message(tape));
+    assert_close(ct_item(g[0]), 12, 0, 0);
+    assert_close(ct_item(g[1]), 24, 0, 0);
+    assert_close(ct_item(g[2]), 36, 0, 0);
+    assert_null(ct_cotangent(x));
+    ct_var other = leaf(tensor0(dev, 7));
+    assert_ok(ct_grad(y, (ct_var){ 0 }, &other, g, 1, CT_GRAD_KEEP), ct_tape_message(tape));
+    assert_close(ct_item(g[0]), 0, 0, 0); /* independent: zeros */
+    assert_ok(ct_grad(y, ct_scalar(tape, CT_F64, 10), &x, g, 1, CT_GRAD_FREE), ct_tape_message(tape));
+    assert_close(ct_item(g[0]), 240, 0, 0);
+    assert_status(ct_grad(y, ct_scalar(tape, CT_F32, 10), &x, g, 1, CT_GRAD_FREE), CT_ESHAPE, "");
+}
+
+/* y = x⁴: every derivative by recording the sweeps. */
+static void higher_orders(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(dev, 2)), y = ct_square(ct_square(x));
+    const double expected[] = { 32, 48, 48, 24, 0 };
+    for (int order = 0; order < 5; order++) {
+        assert_ok(ct_grad(y, (ct_var){ 0 }, &x, &y, 1, CT_GRAD_RECORD), ct_tape_message(tape));
+        assert_close(ct_item(y), expected[order], 1e-14, 0);
+    }
+}
+
+static void hessian_vector_products(void **state)
+{
+    (void)state;
+    /* y = Σ x³ z: H = [6xz, 3x²; 3x², 0] */
+    ct_var x = leaf(tensor1(dev, 2, 1, 2)), z = leaf(tensor1(dev, 2, 3, 4));
+    ct_var y = ct_sum(ct_mul(ct_pow(x, 3), z), CT_ALL, false);
+    ct_var in[] = { x, z }, v[] = { constant(tensor1(dev, 2, 1, 0)), constant(tensor1(dev, 2, 0, 1)) }, hv[2];
+    assert_ok(ct_hvp(y, in, v, hv, 2), ct_tape_message(tape));
+    assert_elements(ct_value(hv[0]), 1e-14, 0, 18, 12);
+    assert_elements(ct_value(hv[1]), 1e-14, 0, 3, 0);
+    ct_var bad = constant(tensor0(dev, 1));
+    assert_status(ct_hvp(y, &x, &bad, hv, 1), CT_ESHAPE, "");
+}
+
+/* -- errors ------------------------------------------------------------------------------------------------------------- */
+
+static void the_first_error_sticks(void **state)
+{
+    (void)state;
+    ct_var a = leaf(assert_tensor(ct_zeros(dev, CT_F64, ct_shape2(30, 1)), dev));
+    (void)ct_square(a);
+    ct_var bad = ct_matmul(a, a), worse = ct_add(bad, ct_reshape(bad, ct_shape1(7)));
+    assert_true(isnan(ct_item(worse)));
+    assert_null(ct_value(worse));
+    assert_status(ct_backward(ct_sum(worse, CT_ALL, false)), CT_ESHAPE, "");
+    const char *m = ct_tape_message(tape);
+    assert_non_null(strstr(m, "op #2 matmul(30x1, 30x1): "));
+    assert_non_null(strstr(m, "(1 vs 30)"));
+    assert_status(ct_check(worse), CT_ESHAPE, m);
+    ct_tape_reset(tape);
+    assert_ok(ct_tape_status(tape), "");
+    assert_string_equal(ct_tape_message(tape), "");
+}
+
+static void stale_and_foreign_handles(void **state)
+{
+    (void)state;
+    ct_var old = leaf(tensor0(dev, 1));
+    ct_tape_reset(tape);
+    assert_true(isnan(ct_item(ct_square(old))));
+    assert_status(ct_tape_status(tape), CT_ESTALE, "");
+    ct_tape_reset(tape);
+    ct_tape *other = ct_tape_new(dev);
+    ct_tensor *one = tensor0(dev, 1);
+    ct_var here = ct_leaf(tape, one), there = ct_leaf(other, one);
+    ct_release(one);
+    (void)ct_add(here, there);
+    assert_status(ct_tape_status(tape), CT_EINVAL, "");
+    assert_non_null(strstr(ct_tape_message(tape), "another tape"));
+    ct_tape_free(other);
+    ct_tape_reset(tape);
+    ct_var none = { 0 };
+    assert_true(isnan(ct_item(none)));
+    assert_null(ct_value(none));
+    assert_int_equal(ct_backward(none), CT_EINVAL);
+    assert_int_equal(ct_check(ct_exp(none)), CT_EINVAL);
+    assert_int_equal(ct_check(ct_add(ct_scalar(tape, CT_F64, 1), none)), CT_EINVAL);
+    assert_null(ct_tape_new(NULL));
+    ct_tape_free(NULL);
+    ct_tape_reset(NULL);
+}
+
+static void misuse_is_named(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor1(dev, 3, 1, 2, 3));
+    assert_status(ct_backward(x), CT_ESHAPE, ct_tape_message(tape));
+    ct_tape_reset(tape);
+    assert_status(ct_backward(ct_scalar(tape, CT_F64, 1)), CT_EINVAL, "");
+    assert_non_null(strstr(ct_tape_message(tape), "ct_leaf"));
+    ct_tape_reset(tape);
+    assert_status(ct_check(ct_leaf(tape, NULL)), CT_EINVAL, "");
+    ct_tape_reset(tape);
+    ct_tensor *i = ct_zeros(dev, CT_I64, ct_shape1(2));
+    assert_status(ct_check(ct_leaf(tape, i)), CT_EDTYPE, "");
+    ct_release(i);
+    ct_tape_reset(tape);
+    ct_var f32 = ct_scalar(tape, CT_F32, 1), f64 = ct_scalar(tape, CT_F64, 1);
+    assert_status(ct_check(ct_add(f32, f64)), CT_EDTYPE, "");
+    assert_non_null(strstr(ct_tape_message(tape), "ct_cast"));
+}
+
+static void a_failed_factorisation_leaves_the_others_right(void **state)
+{
+    (void)state;
+    ct_var A = leaf(tensor3(dev, 2, 2, 2, 4, 0, 2, 5, 1, 0, 2, 1)), L = ct_cholesky(A);
+    const double *l = ct_tensor_data(ct_value(L));
+    assert_close(l[0], 2, 1e-15, 0);
+    assert_close(l[3], 2, 1e-15, 0);
+    assert_true(isnan(l[4]) && isnan(l[7]));
+    assert_status(ct_backward(ct_sum(L, CT_ALL, false)), CT_ENUMERIC, "");
+    assert_non_null(strstr(ct_tape_message(tape), "op #1 cholesky(2x2x2)"));
+    assert_non_null(strstr(ct_tape_message(tape), "minor 2 of batch member 1"));
+    const double *bar = ct_tensor_data(ct_cotangent(A));
+    assert_true(isfinite(bar[0]) && isnan(bar[4]));
+}
+
+/* -- looking, and steady state ------------------------------------------------------------------------------------------- */
+
+static void prints_itself(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor1(dev, 2, 1, 2));
+    (void)ct_sum(ct_square(x), CT_ALL, false);
+    char text[2000], tiny[5];
+    size_t n = ct_tape_print(tape, text, sizeof text);
+    assert_int_equal(n, strlen(text));
+    assert_non_null(strstr(text, "square"));
+    assert_int_equal(ct_tape_print(tape, tiny, sizeof tiny), n);
+    assert_int_equal(strlen(tiny), 4);
+    assert_int_equal(ct_tape_print(tape, NULL, 0), n);
+    ct_tape_dot(tape, text, sizeof text);
+    assert_non_null(strstr(text, "n0 -> n1"));
+    assert_int_equal(ct_tape_length(tape), 3);
+}
+
+static double step(ct_tensor *a)
+{
+    ct_tape_reset(tape);
+    ct_var x = ct_leaf(tape, a), y = x;
+    for (int i = 0; i < 50; i++) y = ct_tanh(ct_add(ct_matmul(y, x), x));
+    y = ct_mean(y, CT_ALL, false);
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    return ct_item(y);
+}
+
+static void steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    ct_tensor *a = ct_rand_normal(dev, CT_F64, ct_shape2(20, 20), 1, 1);
+    double first = step(a);
+    step(a);
+    ct_memory_info before = ct_memory(dev);
+    alloc_watch();
+    assert_close(step(a), first, 0, 0); /* and equal bits */
+    assert_int_equal(alloc_calls(), 0);
+    alloc_unwatch();
+    ct_memory_info after = ct_memory(dev);
+    assert_int_equal(after.requests - before.requests, after.from_pool - before.from_pool);
+    ct_release(a);
+}
+
+static void a_long_tape(void **state)
+{
+    (void)state;
+    ct_var x = leaf(tensor0(dev, 1)), y = x;
+    for (int i = 0; i < 100000; i++) y = ct_shift(y, 1);
+    assert_close(ct_item(y), 100001, 0, 0);
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    assert_elements(ct_cotangent(x), 0, 0, 1);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    bool refused = true;
+    for (int64_t k = 1; refused; k++) {
+        alloc_fail_at(k);
+        ct_device *d = ct_device_open("cpu");
+        ct_tape *t = ct_tape_new(d);
+        ct_tensor *a = ct_full(d, CT_F64, ct_shape2(2, 2), 0.5);
+        ct_var x = ct_leaf(t, a), y = ct_sum(ct_tanh(ct_matmul(x, ct_t(x))), CT_ALL, false), hv;
+        ct_status s = ct_hvp(y, &x, &x, &hv, 1);
+        if (!s) s = ct_backward(y);
+        refused = alloc_refused();
+        if (!ct_device_status(d)) assert_true(s == CT_OK ? !refused : refused);
+        ct_release(a);
+        ct_tape_free(t);
+        ct_device_close(d);
+        assert_int_equal(alloc_live(), 0);
+        alloc_unwatch();
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_gradient),
+        TEST(fan_out_adds),
+        TEST(broadcasting_is_summed_back),
+        TEST(constants_get_no_cotangent),
+        TEST(no_grad_regions_nest),
+        TEST(sweeps_free_what_they_pass),
+        TEST(a_second_sweep_adds_or_says_why_not),
+        TEST(chosen_inputs),
+        TEST(higher_orders),
+        TEST(hessian_vector_products),
+        TEST(the_first_error_sticks),
+        TEST(stale_and_foreign_handles),
+        TEST(misuse_is_named),
+        TEST(a_failed_factorisation_leaves_the_others_right),
+        TEST(prints_itself),
+        TEST(steady_state_allocates_nothing),
+        TEST(a_long_tape),
+        TEST(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

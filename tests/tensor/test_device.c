@@ -1,0 +1,166 @@
+/* Devices and the pool: opening, limits, the account of memory, allocators of the application. */
+#include "alloc.h"
+#include "check.h"
+
+#include "tensor/internal.h"
+
+static void opens_the_cpu(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open("cpu");
+    assert_ok(ct_device_status(dev), ct_message(dev));
+    assert_string_equal(ct_device_name(dev), "cpu");
+    assert_non_null(strstr(ct_device_description(dev), "thread"));
+    assert_string_equal(ct_message(dev), "");
+    assert_true(ct_memory(dev).limit > 1000000);
+    ct_device_close(dev);
+}
+
+static void refuses_what_is_no_device(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "", "gpu", "cuda:-1", "cuda:0x", "CPU", "cuda:99999999999", "cuda:0" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ct_device *dev = ct_device_open(bad[i]);
+        assert_int_not_equal(ct_device_status(dev), CT_OK);
+        assert_true(strlen(ct_message(dev)) > 10);
+        assert_null(ct_zeros(dev, CT_F64, ct_shape1(3)));
+        ct_memory_trim(dev);
+        ct_device_close(dev);
+    }
+    assert_null(ct_zeros(NULL, CT_F64, ct_shape1(3)));
+    assert_string_equal(ct_message(NULL), "the device is NULL");
+    ct_device_close(NULL);
+    ct_memory_trim(NULL);
+    ct_memory_mark(NULL);
+}
+
+static void falls_back_to_the_cpu(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open(NULL);
+    assert_ok(ct_device_status(dev), ct_message(dev));
+    assert_string_equal(ct_message(dev), "");
+    ct_device_close(dev);
+}
+
+static void the_pool_serves_what_came_back(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open("cpu");
+    for (int64_t n = 1; n < 3000000; n = n * 3 + 1) {
+        ct_release(ct_empty(dev, CT_F64, ct_shape1(n)));
+        uint64_t before = ct_memory(dev).from_pool;
+        ct_tensor *t = ct_empty(dev, CT_F64, ct_shape1(n));
+        assert_int_equal(ct_memory(dev).from_pool, before + 1);
+        assert_true(ct_memory(dev).bytes_now >= (uint64_t)n * 8);
+        assert_int_equal((uintptr_t)ct_tensor_data(t) % 64, 0);
+        memset(ct_tensor_data(t), 1, (size_t)n * 8);
+        ct_release(t);
+    }
+    assert_int_equal(ct_memory(dev).bytes_now, 0);
+    assert_true(ct_memory(dev).bytes_pooled > 0);
+    ct_memory_trim(dev);
+    assert_int_equal(ct_memory(dev).bytes_pooled, 0);
+    ct_device_close(dev);
+}
+
+static void the_peak_is_kept(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open("cpu");
+    ct_tensor *a = ct_zeros(dev, CT_F64, ct_shape1(100000)), *b = ct_zeros(dev, CT_F64, ct_shape1(100000));
+    ct_release(a);
+    ct_memory_info m = ct_memory(dev);
+    assert_true(m.bytes_peak >= 1600000 && m.bytes_now < 1000000);
+    ct_memory_mark(dev);
+    assert_int_equal(ct_memory(dev).bytes_peak, m.bytes_now);
+    ct_release(b);
+    ct_device_close(dev);
+}
+
+static void a_limit_refuses_and_names_the_bytes(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = 1 << 20 });
+    assert_null(ct_empty(dev, CT_F64, ct_shape1(1 << 20)));
+    assert_int_equal(ct_last_status(dev), CT_ENOMEM);
+    assert_non_null(strstr(ct_message(dev), "8388608 bytes"));
+    ct_tensor *t = ct_empty(dev, CT_F64, ct_shape1(1000)); /* and goes on working */
+    assert_tensor(t, dev);
+    ct_release(t);
+    ct_device_close(dev);
+}
+
+typedef struct ledger {
+    int64_t live, calls;
+} ledger;
+
+static void *ledger_alloc(void *context, size_t bytes, size_t alignment)
+{
+    ledger *l = context;
+    l->live += (int64_t)bytes;
+    l->calls++;
+    return aligned_alloc(alignment, bytes);
+}
+
+static void ledger_release(void *context, void *pointer, size_t bytes)
+{
+    ((ledger *)context)->live -= (int64_t)bytes;
+    free(pointer);
+}
+
+static void uses_the_applications_allocator(void **state)
+{
+    (void)state;
+    ledger l = { 0 };
+    ct_allocator allocator = { ledger_alloc, ledger_release, &l };
+    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .allocator = &allocator });
+    ct_tensor *t = ct_zeros(dev, CT_F32, ct_shape2(30, 40));
+    assert_true(l.calls > 1 && l.live >= 4800);
+    ct_device_close(dev); /* the tensor keeps it alive */
+    assert_int_equal(ct_tensor_count(t), 1200);
+    ct_release(t);
+    assert_int_equal(l.live, 0);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    bool refused = true;
+    for (int64_t k = 1; refused; k++) {
+        alloc_fail_at(k);
+        ct_device *dev = ct_device_open("cpu");
+        ct_tensor *t = ct_zeros(dev, CT_F64, ct_shape2(100, 100)), *u = ct_tensor_transpose(t);
+        ct_tensor *v = ct_tensor_clone(u), *w = ct_rand_normal(dev, CT_F32, ct_shape1(10), 1, 2);
+        refused = alloc_refused();
+        if (t && u && v && w && !ct_device_status(dev)) {
+            assert_false(refused);
+        } else {
+            assert_true(refused);
+            assert_int_equal(ct_last_status(dev), CT_ENOMEM);
+        }
+        ct_release(t);
+        ct_release(u);
+        ct_release(v);
+        ct_release(w);
+        ct_device_close(dev);
+        assert_int_equal(alloc_live(), 0);
+        alloc_unwatch();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opens_the_cpu),
+        cmocka_unit_test(refuses_what_is_no_device),
+        cmocka_unit_test(falls_back_to_the_cpu),
+        cmocka_unit_test(the_pool_serves_what_came_back),
+        cmocka_unit_test(the_peak_is_kept),
+        cmocka_unit_test(a_limit_refuses_and_names_the_bytes),
+        cmocka_unit_test(uses_the_applications_allocator),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
