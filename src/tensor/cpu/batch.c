@@ -1,0 +1,179 @@
+#include "batch.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <string.h>
+
+/* BLAS on a member of more work than this uses its own threads better than the batch does. */
+static const double MEMBER_WORK = 1e9;
+/* Waking the threads costs about this much. */
+static const double WAKE_WORK = 1e5;
+
+void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_tensor *const *t)
+{
+    memset(job, 0, sizeof *job);
+    job->dev = dev;
+    job->dtype = t[0]->dtype;
+    job->n = n;
+    job->members = 1;
+    for (int k = 0; k < n; k++) {
+        int d = t[k]->ndim;
+        job->m[k].rows = t[k]->dim[d - 2];
+        job->m[k].cols = t[k]->dim[d - 1];
+        job->m[k].rs = t[k]->stride[d - 2];
+        job->m[k].cs = t[k]->stride[d - 1];
+        job->data[k] = t[k]->data;
+    }
+    for (int d = 0; d < t[0]->ndim - 2; d++) {
+        int64_t extent = t[0]->dim[d];
+        if (extent == 1) continue;
+        job->members *= extent;
+        bool merge = job->ndim > 0;
+        for (int k = 0; k < n && merge; k++)
+            merge = job->m[k].stride[job->ndim - 1] == t[k]->stride[d] * extent;
+        if (merge)
+            job->dim[job->ndim - 1] *= extent;
+        else
+            job->dim[job->ndim++] = extent;
+        for (int k = 0; k < n; k++) job->m[k].stride[job->ndim - 1] = t[k]->stride[d];
+    }
+}
+
+/* Row-major with a leading dimension, or column-major, or packed. The stride of an extent of 1 is free. */
+static void choose_form(ct__matrix *m)
+{
+    int64_t row_ld = m->rows > 1 ? m->rs : m->cols, column_ld = m->cols > 1 ? m->cs : m->rows;
+    bool row = (m->cs == 1 || m->cols <= 1) && row_ld >= m->cols && row_ld <= INT32_MAX;
+    bool column = (m->rs == 1 || m->rows <= 1) && column_ld >= m->rows && column_ld <= INT32_MAX;
+    m->packed = !row && !column;
+    m->columns = !row && column;
+    int64_t ld = row ? row_ld : column ? column_ld : m->cols;
+    m->ld = ld > 1 ? (int)ld : 1;
+}
+
+ct_status ct__job_forms(ct__job *job, const char *name)
+{
+    for (int k = 0; k < job->n; k++) {
+        ct__matrix *m = &job->m[k];
+        if (m->rows > INT32_MAX || m->cols > INT32_MAX)
+            return ct__fail(job->dev, CT_EUNSUPPORTED,
+                            "%s: a matrix of %" PRId64 "x%" PRId64
+                            " is beyond BLAS's 32-bit extents; split it into blocks",
+                            name, m->rows, m->cols);
+        choose_form(m);
+    }
+    return CT_OK;
+}
+
+static void copy_part(const ct__job *job, const ct__matrix *m, bool lower, const void *from, int64_t from_rs,
+                      int64_t from_cs, void *to, int64_t to_rs, int64_t to_cs)
+{
+    if (!lower) {
+        ct__copy_matrix(job->dev, job->dtype, m->rows, m->cols, from, from_rs, from_cs, to, to_rs, to_cs);
+        return;
+    }
+    for (int64_t i = 0; i < m->rows; i++)
+        ct__copy_matrix(job->dev, job->dtype, 1, i + 1, ct__at(from, job->dtype, i * from_rs), 0, from_cs,
+                        ct__at(to, job->dtype, i * to_rs), 0, to_cs);
+}
+
+static void run_member(const ct__job *job, int64_t member, char *scratch)
+{
+    void *given[CT__MATRICES], *data[CT__MATRICES];
+    for (int k = 0; k < job->n; k++) {
+        int64_t offset = 0, rest = member;
+        for (int d = job->ndim; d-- > 0;) {
+            offset += rest % job->dim[d] * job->m[k].stride[d];
+            rest /= job->dim[d];
+        }
+        const ct__matrix *m = &job->m[k];
+        given[k] = data[k] = ct__at(job->data[k], job->dtype, offset);
+        if (!m->packed) continue;
+        data[k] = scratch;
+        scratch = ct__at(scratch, job->dtype, m->rows * m->cols);
+        if (k < job->n - 1 || job->reads_output)
+            copy_part(job, m, k == job->n - 1 && job->lower_output, given[k], m->rs, m->cs, data[k], m->cols,
+                      1);
+    }
+    int64_t detail = job->member(job, data);
+    const ct__matrix *out = &job->m[job->n - 1];
+    if (out->packed)
+        copy_part(job, out, job->lower_output, data[job->n - 1], out->cols, 1, given[job->n - 1], out->rs,
+                  out->cs);
+    if (!detail || !job->failure) return;
+#pragma omp critical(ct__first_failure)
+    if (!job->failure->set || member < job->failure->member) {
+        job->failure->set = true;
+        job->failure->member = member;
+        job->failure->detail = detail;
+    }
+}
+
+static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < job->members; i++)
+        run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
+}
+
+ct_status ct__job_run(ct__job *job)
+{
+    int threads = 1;
+    if (job->dev->threads > 1 && job->members >= job->dev->threads && job->work < MEMBER_WORK &&
+        job->work * (double)job->members > WAKE_WORK)
+        threads = job->dev->threads;
+    size_t member_bytes = 0;
+    for (int k = 0; k < job->n; k++)
+        if (job->m[k].packed)
+            member_bytes += (size_t)(job->m[k].rows * job->m[k].cols) * (job->dtype == CT_F32 ? 4 : 8);
+    member_bytes = (member_bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+    size_t bytes = member_bytes * (size_t)threads;
+    char *scratch = NULL;
+    if (bytes && !(scratch = ct__pool_get(job->dev, &bytes))) return CT_ENOMEM;
+    ct_failure *failure = job->failure, first = { .set = false };
+    job->failure = failure && !failure->set ? &first : NULL;
+
+    if (threads > 1) {
+        run_batch(job, threads, scratch, member_bytes);
+    } else {
+        /* The calling thread's OpenMP setting alone; OpenBLAS reads it at each call. */
+        int before = omp_get_max_threads();
+        if (before != job->dev->threads) omp_set_num_threads(job->dev->threads);
+        for (int64_t i = 0; i < job->members; i++) run_member(job, i, scratch);
+        if (before != job->dev->threads) omp_set_num_threads(before);
+    }
+
+    if (first.set) {
+        failure->set = true;
+        failure->member = first.member;
+        failure->detail = first.detail;
+    }
+    if (scratch) ct__pool_put(job->dev, scratch, bytes);
+    return CT_OK;
+}
+
+void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to)
+{
+    if (dtype == CT_F64) {
+        const double *x = data;
+        for (int64_t i = 0; i < m->rows; i++)
+            for (int64_t j = 0; j < m->cols; j++) *to++ = x[i * m->rs + j * m->cs];
+    } else {
+        const float *x = data;
+        for (int64_t i = 0; i < m->rows; i++)
+            for (int64_t j = 0; j < m->cols; j++) *to++ = (double)x[i * m->rs + j * m->cs];
+    }
+}
+
+void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *data)
+{
+    if (dtype == CT_F64) {
+        double *x = data;
+        for (int64_t i = 0; i < m->rows; i++)
+            for (int64_t j = 0; j < m->cols; j++) x[i * m->rs + j * m->cs] = *from++;
+    } else {
+        float *x = data;
+        for (int64_t i = 0; i < m->rows; i++)
+            for (int64_t j = 0; j < m->cols; j++) x[i * m->rs + j * m->cs] = (float)*from++;
+    }
+}

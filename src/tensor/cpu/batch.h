@@ -1,0 +1,48 @@
+/* Batches of matrix routines: brings strided operands into a form that BLAS takes, and runs the members. */
+#ifndef CT_TENSOR_CPU_BATCH_H
+#define CT_TENSOR_CPU_BATCH_H
+
+#include "cpu.h"
+
+enum { CT__MATRICES = 3, CT__SMALL = 8 };
+
+typedef struct ct__matrix {
+    int64_t rows, cols, rs, cs; /* as the tensor has it                                            */
+    bool packed;                /* a row-major copy is made for each member                        */
+    bool columns;               /* BLAS sees it column-major as it is; else as its transpose       */
+    int ld;
+    int64_t stride[CT_MAX_DIMS]; /* over the batch dimensions */
+} ct__matrix;
+
+typedef struct ct__job ct__job;
+
+struct ct__job {
+    ct_device *dev;
+    ct_dtype dtype;
+    int n; /* matrices; the last is the output                             */
+    ct__matrix m[CT__MATRICES];
+    const char *data[CT__MATRICES];
+    int ndim; /* of the batch */
+    int64_t dim[CT_MAX_DIMS];
+    int64_t members;
+    double work;       /* floating-point operations of a member */
+    bool reads_output; /* a packed output is filled first       */
+    bool lower_output; /* and only its lower triangle returned  */
+    double alpha, beta;
+    unsigned flags;
+    ct_failure *failure;
+    /* Computes one member; data[k] is matrix k, packed where asked for. Returns 0, or what failed (from 1). */
+    int64_t (*member)(const ct__job *job, void *const *data);
+};
+
+/* Fills dtype, matrices and batch from the tensors. */
+void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_tensor *const *t);
+/* Chooses the form in which BLAS takes every matrix. CT_EUNSUPPORTED where an extent passes 32 bits. */
+ct_status ct__job_forms(ct__job *job, const char *name);
+ct_status ct__job_run(ct__job *job);
+
+/* Between a small strided matrix and a row-major array of doubles. */
+void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to);
+void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *data);
+
+#endif

@@ -1,0 +1,88 @@
+/* The BLAS and LAPACK routines in use, by their Fortran symbols with 32-bit integers, and one inline wrapper each
+ * that chooses by dtype. Everything is column-major here. */
+#ifndef CT_TENSOR_CPU_BLAS_H
+#define CT_TENSOR_CPU_BLAS_H
+
+#include <cotangent/tensor.h>
+
+#define CT__BLAS(p, T)                                                                                     \
+    void p##gemm_(const char *, const char *, const int *, const int *, const int *, const T *, const T *, \
+                  const int *, const T *, const int *, const T *, T *, const int *);                       \
+    void p##gemv_(const char *, const int *, const int *, const T *, const T *, const int *, const T *,    \
+                  const int *, const T *, T *, const int *);                                               \
+    void p##syrk_(const char *, const char *, const int *, const int *, const T *, const T *, const int *, \
+                  const T *, T *, const int *);                                                            \
+    void p##potrf_(const char *, const int *, T *, const int *, int *);                                    \
+    void p##trsm_(const char *, const char *, const char *, const char *, const int *, const int *,        \
+                  const T *, const T *, const int *, T *, const int *);                                    \
+    void p##trmm_(const char *, const char *, const char *, const char *, const int *, const int *,        \
+                  const T *, const T *, const int *, T *, const int *);
+CT__BLAS(d, double)
+CT__BLAS(s, float)
+#undef CT__BLAS
+
+const char *openblas_get_config(void);
+const char *openblas_get_corename(void);
+int openblas_get_parallel(void); /* 0 serial, 1 pthreads, 2 OpenMP */
+
+static inline void blas_gemm(ct_dtype t, char ta, char tb, int m, int n, int k, double alpha, const void *a,
+                             int lda, const void *b, int ldb, double beta, void *c, int ldc)
+{
+    const float alpha_f = (float)alpha, beta_f = (float)beta;
+    if (t == CT_F64)
+        dgemm_(&ta, &tb, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc);
+    else
+        sgemm_(&ta, &tb, &m, &n, &k, &alpha_f, a, &lda, b, &ldb, &beta_f, c, &ldc);
+}
+
+static inline void blas_gemv(ct_dtype t, char ta, int m, int n, double alpha, const void *a, int lda,
+                             const void *x, int incx, double beta, void *y, int incy)
+{
+    const float alpha_f = (float)alpha, beta_f = (float)beta;
+    if (t == CT_F64)
+        dgemv_(&ta, &m, &n, &alpha, a, &lda, x, &incx, &beta, y, &incy);
+    else
+        sgemv_(&ta, &m, &n, &alpha_f, a, &lda, x, &incx, &beta_f, y, &incy);
+}
+
+static inline void blas_syrk(ct_dtype t, char uplo, char trans, int n, int k, double alpha, const void *a,
+                             int lda, double beta, void *c, int ldc)
+{
+    const float alpha_f = (float)alpha, beta_f = (float)beta;
+    if (t == CT_F64)
+        dsyrk_(&uplo, &trans, &n, &k, &alpha, a, &lda, &beta, c, &ldc);
+    else
+        ssyrk_(&uplo, &trans, &n, &k, &alpha_f, a, &lda, &beta_f, c, &ldc);
+}
+
+static inline int blas_potrf(ct_dtype t, char uplo, int n, void *a, int lda)
+{
+    int info = 0;
+    if (t == CT_F64)
+        dpotrf_(&uplo, &n, a, &lda, &info);
+    else
+        spotrf_(&uplo, &n, a, &lda, &info);
+    return info;
+}
+
+static inline void blas_trsm(ct_dtype t, char side, char uplo, char trans, char diag, int m, int n,
+                             double alpha, const void *a, int lda, void *b, int ldb)
+{
+    const float alpha_f = (float)alpha;
+    if (t == CT_F64)
+        dtrsm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
+    else
+        strsm_(&side, &uplo, &trans, &diag, &m, &n, &alpha_f, a, &lda, b, &ldb);
+}
+
+static inline void blas_trmm(ct_dtype t, char side, char uplo, char trans, char diag, int m, int n,
+                             double alpha, const void *a, int lda, void *b, int ldb)
+{
+    const float alpha_f = (float)alpha;
+    if (t == CT_F64)
+        dtrmm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
+    else
+        strmm_(&side, &uplo, &trans, &diag, &m, &n, &alpha_f, a, &lda, b, &ldb);
+}
+
+#endif

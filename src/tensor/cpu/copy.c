@@ -1,0 +1,131 @@
+/* fill, copy between all dtypes, where. */
+#include "cpu.h"
+
+/* clang-format off */
+#define CT_DTYPES(M) M(f64, double) M(f32, float) M(i64, int64_t)
+/* clang-format on */
+
+/* Rounds towards zero; saturates; NaN becomes 0. */
+static inline int64_t integer(double x)
+{
+    if (x != x) return 0;
+    if (x >= 9223372036854775808.0) return INT64_MAX;
+    if (x < -9223372036854775808.0) return INT64_MIN;
+    return (int64_t)x;
+}
+
+#define SAME(x)    (x)
+#define INTEGER(x) integer((double)(x))
+
+/* name, type of out, type of x, conversion */
+#define CONVERSIONS(M)                    \
+    M(f64_f64, double, double, SAME)      \
+    M(f64_f32, double, float, (double))   \
+    M(f64_i64, double, int64_t, (double)) \
+    M(f32_f64, float, double, (float))    \
+    M(f32_f32, float, float, SAME)        \
+    M(f32_i64, float, int64_t, (float))   \
+    M(i64_f64, int64_t, double, INTEGER)  \
+    M(i64_f32, int64_t, float, INTEGER)   \
+    M(i64_i64, int64_t, int64_t, SAME)
+
+#define COPY(name, O, I, convert)                                                                            \
+    static void copy_##name(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0, \
+                            const void *context)                                                             \
+    {                                                                                                        \
+        (void)context;                                                                                       \
+        for (int64_t j = 0; j < n1; j++) {                                                                   \
+            O *restrict out = (O *)data[0] + j * s1[0];                                                      \
+            const I *restrict x = (const I *)data[1] + j * s1[1];                                            \
+            const int64_t so = s0[0], sx = s0[1];                                                            \
+            if (so == 1 && sx == 1)                                                                          \
+                for (int64_t i = 0; i < n0; i++) out[i] = convert(x[i]);                                     \
+            else                                                                                             \
+                for (int64_t i = 0; i < n0; i++) out[i * so] = convert(x[i * sx]);                           \
+        }                                                                                                    \
+    }
+CONVERSIONS(COPY)
+
+#define COPY_ENTRY(name, O, I, convert) copy_##name,
+static const ct__kernel copies[] = { CONVERSIONS(COPY_ENTRY) };
+
+#define FILL(name, O)                                                                                        \
+    static void fill_##name(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0, \
+                            const void *context)                                                             \
+    {                                                                                                        \
+        const O value = *(const O *)context;                                                                 \
+        for (int64_t j = 0; j < n1; j++) {                                                                   \
+            O *out = (O *)data[0] + j * s1[0];                                                               \
+            if (s0[0] == 1)                                                                                  \
+                for (int64_t i = 0; i < n0; i++) out[i] = value;                                             \
+            else                                                                                             \
+                for (int64_t i = 0; i < n0; i++) out[i * s0[0]] = value;                                     \
+        }                                                                                                    \
+    }
+CT_DTYPES(FILL)
+
+/* out = cond ? a : b over out, cond, a, b */
+#define WHERE(name, O, C)                                                                  \
+    static void where_##name(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
+                             const int64_t *s0, const void *context)                       \
+    {                                                                                      \
+        (void)context;                                                                     \
+        for (int64_t j = 0; j < n1; j++) {                                                 \
+            O *out = (O *)data[0] + j * s1[0];                                             \
+            const C *cond = (const C *)data[1] + j * s1[1];                                \
+            const O *a = (const O *)data[2] + j * s1[2];                                   \
+            const O *b = (const O *)data[3] + j * s1[3];                                   \
+            for (int64_t i = 0; i < n0; i++)                                               \
+                out[i * s0[0]] = cond[i * s0[1]] != 0 ? a[i * s0[2]] : b[i * s0[3]];       \
+        }                                                                                  \
+    }
+#define WHERE_OF(name, C) \
+    WHERE(f64_##name, double, C) WHERE(f32_##name, float, C) WHERE(i64_##name, int64_t, C)
+CT_DTYPES(WHERE_OF)
+
+#define WHERE_ROW(name, O) { where_##name##_f64, where_##name##_f32, where_##name##_i64 },
+static const ct__kernel wheres[3][3] = { CT_DTYPES(WHERE_ROW) };
+
+ct_status ct__cpu_fill(ct_device *dev, double value, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out };
+    const float narrow = (float)value;
+    const int64_t whole = integer(value);
+    if (out->dtype == CT_F64)
+        ct__loop(dev, 1, t, fill_f64, &value, CT__GRAIN);
+    else if (out->dtype == CT_F32)
+        ct__loop(dev, 1, t, fill_f32, &narrow, CT__GRAIN);
+    else
+        ct__loop(dev, 1, t, fill_i64, &whole, CT__GRAIN);
+    return CT_OK;
+}
+
+ct_status ct__cpu_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, x };
+    ct__loop(dev, 2, t, copies[out->dtype * 3 + x->dtype], NULL, CT__GRAIN);
+    return CT_OK;
+}
+
+ct_status ct__cpu_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b,
+                        ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, cond, a, b };
+    ct__loop(dev, 4, t, wheres[out->dtype][cond->dtype], NULL, CT__GRAIN);
+    return CT_OK;
+}
+
+void ct__copy_matrix(ct_device *dev, ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t x_rs,
+                     int64_t x_cs, void *y, int64_t y_rs, int64_t y_cs)
+{
+    const ct_tensor from = { .data = (void *)(uintptr_t)x,
+                             .dtype = dtype,
+                             .ndim = 2,
+                             .dim = { rows, cols },
+                             .stride = { x_rs, x_cs } };
+    const ct_tensor to = {
+        .data = y, .dtype = dtype, .ndim = 2, .dim = { rows, cols }, .stride = { y_rs, y_cs }
+    };
+    const ct_tensor *t[] = { &to, &from };
+    ct__loop(dev, 2, t, copies[dtype * 3 + dtype], NULL, CT__GRAIN);
+}

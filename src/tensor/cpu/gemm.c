@@ -1,0 +1,207 @@
+/* gemm and syrk. A row-major matrix is to BLAS the transpose of a column-major one, so C = A B is asked for as
+ * Cᵀ = Bᵀ Aᵀ where C is row-major. */
+#include "batch.h"
+#include "blas.h"
+
+enum { A, B, C };
+
+static void scale_matrix(const ct__job *job, const ct__matrix *m, void *c)
+{
+    for (int64_t i = 0; i < m->rows; i++)
+        for (int64_t j = 0; j < m->cols; j++) {
+            void *at = ct__at(c, job->dtype, m->packed ? i * m->cols + j : i * m->rs + j * m->cs);
+            if (job->dtype == CT_F64)
+                *(double *)at = job->beta == 0 ? 0 : job->beta * *(double *)at;
+            else
+                *(float *)at = job->beta == 0 ? 0 : (float)job->beta * *(float *)at;
+        }
+}
+
+static void small_gemm(const ct__job *job, void *const *data)
+{
+    double a[CT__SMALL * CT__SMALL], b[CT__SMALL * CT__SMALL], c[CT__SMALL * CT__SMALL];
+    int64_t m = job->m[C].rows, n = job->m[C].cols, k = job->m[A].cols;
+    ct__load(job->dtype, data[A], &job->m[A], a);
+    ct__load(job->dtype, data[B], &job->m[B], b);
+    if (job->beta != 0) ct__load(job->dtype, data[C], &job->m[C], c);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < k; l++) sum += a[i * k + l] * b[l * n + j];
+            c[i * n + j] = job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * c[i * n + j];
+        }
+    ct__store(job->dtype, c, &job->m[C], data[C]);
+}
+
+static int64_t small_gemm_member(const ct__job *job, void *const *data)
+{
+    small_gemm(job, data);
+    return 0;
+}
+
+static int64_t scale_member(const ct__job *job, void *const *data)
+{
+    scale_matrix(job, &job->m[C], data[C]);
+    return 0;
+}
+
+static int64_t gemm_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    int m = (int)c->rows, n = (int)c->cols, k = (int)a->cols;
+    if (c->columns)
+        blas_gemm(job->dtype, a->columns ? 'N' : 'T', b->columns ? 'N' : 'T', m, n, k, job->alpha, data[A],
+                  a->ld, data[B], b->ld, job->beta, data[C], c->ld);
+    else
+        blas_gemm(job->dtype, b->columns ? 'T' : 'N', a->columns ? 'T' : 'N', n, m, k, job->alpha, data[B],
+                  b->ld, data[A], a->ld, job->beta, data[C], c->ld);
+    return 0;
+}
+
+/* y = alpha op(M) x + beta y, M of rows x cols, or its transpose */
+static void gemv(const ct__job *job, const ct__matrix *m, bool transposed, const void *data, const void *x,
+                 int64_t incx, void *y, int64_t incy)
+{
+    bool n = m->columns != transposed;
+    int rows = (int)(m->columns ? m->rows : m->cols), cols = (int)(m->columns ? m->cols : m->rows);
+    blas_gemv(job->dtype, n ? 'N' : 'T', rows, cols, job->alpha, data, m->ld, x, (int)incx, job->beta, y,
+              (int)incy);
+}
+
+/* The step of a row or column vector, packed or not. */
+static int64_t vector_step(const ct__matrix *m, int64_t extent, int64_t stride)
+{
+    return m->packed || extent <= 1 ? 1 : stride;
+}
+
+static int64_t gemv_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    if (job->beta == 0) scale_matrix(job, c, data[C]);
+    if (c->cols == 1)
+        gemv(job, a, false, data[A], data[B], vector_step(b, b->rows, b->rs), data[C],
+             vector_step(c, c->rows, c->rs));
+    else
+        gemv(job, b, true, data[B], data[A], vector_step(a, a->cols, a->cs), data[C],
+             vector_step(c, c->cols, c->cs));
+    return 0;
+}
+
+/* Whether a vector needs no packing for gemv: any positive step will do. */
+static bool steps(int64_t extent, int64_t stride)
+{
+    return extent <= 1 || (stride >= 1 && stride <= INT32_MAX);
+}
+
+/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product of
+ * more rows; likewise with the parts exchanged, and columns. */
+static void collapse(ct__job *job)
+{
+    ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    if (job->ndim != 1) return;
+    int64_t members = job->dim[0];
+    if (members * a->rows > INT32_MAX || members * b->cols > INT32_MAX) return;
+    if (b->stride[0] == 0 && a->stride[0] == a->rows * a->rs && c->stride[0] == c->rows * c->rs) {
+        a->rows *= members;
+        c->rows *= members;
+    } else if (a->stride[0] == 0 && b->stride[0] == b->cols * b->cs && c->stride[0] == c->cols * c->cs) {
+        b->cols *= members;
+        c->cols *= members;
+    } else if (b->stride[0] == 0 && a->rows == 1 && a->stride[0] > 0) {
+        a->rs = a->stride[0];
+        c->rs = c->stride[0];
+        a->rows = c->rows = members;
+    } else if (a->stride[0] == 0 && b->cols == 1 && b->stride[0] > 0) {
+        b->cs = b->stride[0];
+        c->cs = c->stride[0];
+        b->cols = c->cols = members;
+    } else {
+        return;
+    }
+    job->ndim = 0;
+    job->members = 1;
+}
+
+ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
+                       ct_tensor *c)
+{
+    const ct_tensor *t[] = { a, b, c };
+    ct__job job;
+    ct__job_init(&job, dev, 3, t);
+    job.alpha = alpha;
+    job.beta = beta;
+    job.reads_output = beta != 0;
+    collapse(&job);
+    int64_t m = job.m[C].rows, n = job.m[C].cols, k = job.m[A].cols;
+    if (!job.members || !m || !n) return CT_OK;
+    job.work = 2.0 * (double)m * (double)n * (double)k;
+    if (k == 0 || alpha == 0) {
+        job.member = scale_member;
+        return ct__job_run(&job);
+    }
+    if (m <= CT__SMALL && n <= CT__SMALL && k <= CT__SMALL) {
+        if (job.members == 1) {
+            void *data[] = { a->data, b->data, c->data };
+            small_gemm(&job, data);
+            return CT_OK;
+        }
+        job.member = small_gemm_member;
+        return ct__job_run(&job);
+    }
+    ct_status status = ct__job_forms(&job, "gemm");
+    if (status) return status;
+    job.member = gemm_member;
+    if (n == 1 || m == 1) {
+        job.member = gemv_member;
+        ct__matrix *x = n == 1 ? &job.m[B] : &job.m[A], *y = &job.m[C];
+        x->packed = n == 1 ? !steps(x->rows, x->rs) : !steps(x->cols, x->cs);
+        y->packed = n == 1 ? !steps(y->rows, y->rs) : !steps(y->cols, y->cs);
+    }
+    return ct__job_run(&job);
+}
+
+static int64_t syrk_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *a = &job->m[0], *c = &job->m[1];
+    blas_syrk(job->dtype, c->columns ? 'L' : 'U', a->columns ? 'N' : 'T', (int)a->rows, (int)a->cols,
+              job->alpha, data[0], a->ld, job->beta, data[1], c->ld);
+    return 0;
+}
+
+static int64_t small_syrk_member(const ct__job *job, void *const *data)
+{
+    double a[CT__SMALL * CT__SMALL], c[CT__SMALL * CT__SMALL];
+    int64_t n = job->m[0].rows, k = job->m[0].cols;
+    ct__load(job->dtype, data[0], &job->m[0], a);
+    ct__load(job->dtype, data[1], &job->m[1], c);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < k; l++) sum += a[i * k + l] * a[j * k + l];
+            c[i * n + j] = job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * c[i * n + j];
+        }
+    ct__store(job->dtype, c, &job->m[1], data[1]);
+    return 0;
+}
+
+ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c)
+{
+    const ct_tensor *t[] = { a, c };
+    ct__job job;
+    ct__job_init(&job, dev, 2, t);
+    job.alpha = alpha;
+    job.beta = beta;
+    job.reads_output = beta != 0;
+    job.lower_output = true;
+    int64_t n = job.m[0].rows, k = job.m[0].cols;
+    if (!job.members || !n) return CT_OK;
+    job.work = (double)n * (double)n * (double)k;
+    if (n <= CT__SMALL && k <= CT__SMALL) {
+        job.member = small_syrk_member;
+        return ct__job_run(&job);
+    }
+    ct_status status = ct__job_forms(&job, "syrk");
+    if (status) return status;
+    job.member = syrk_member;
+    return ct__job_run(&job);
+}

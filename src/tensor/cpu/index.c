@@ -1,0 +1,124 @@
+/* gather and scatter_add of rows. */
+#include "cpu.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <string.h>
+
+/* Rows of two tensors of the same trailing shape: dimensions after the first, coalesced. */
+typedef struct rows {
+    int ndim; /* >= 1 */
+    int64_t dim[CT_MAX_DIMS], from[CT_MAX_DIMS], to[CT_MAX_DIMS];
+    int64_t count;
+} rows;
+
+static rows make_rows(const ct_tensor *from, const ct_tensor *to)
+{
+    rows r = { .count = 1 };
+    for (int d = 1; d < to->ndim; d++) {
+        int64_t n = to->dim[d];
+        r.count *= n;
+        if (n == 1) continue;
+        int last = r.ndim - 1;
+        if (r.ndim && r.from[last] == from->stride[d] * n && r.to[last] == to->stride[d] * n)
+            r.dim[last] *= n;
+        else
+            r.dim[++last] = n, r.ndim++;
+        r.from[last] = from->stride[d];
+        r.to[last] = to->stride[d];
+    }
+    if (!r.ndim) r.dim[r.ndim++] = 1;
+    return r;
+}
+
+#define ROW_LOOPS(T)                                                                        \
+    static void copy_##T(const rows *r, int d, const T *from, T *to)                        \
+    {                                                                                       \
+        int64_t n = r->dim[d], sf = r->from[d], st = r->to[d];                              \
+        if (d < r->ndim - 1)                                                                \
+            for (int64_t i = 0; i < n; i++) copy_##T(r, d + 1, from + i * sf, to + i * st); \
+        else if (sf == 1 && st == 1)                                                        \
+            memcpy(to, from, (size_t)n * sizeof(T));                                        \
+        else                                                                                \
+            for (int64_t i = 0; i < n; i++) to[i * st] = from[i * sf];                      \
+    }                                                                                       \
+    static void add_##T(const rows *r, int d, const T *restrict from, T *restrict to)       \
+    {                                                                                       \
+        int64_t n = r->dim[d], sf = r->from[d], st = r->to[d];                              \
+        if (d < r->ndim - 1)                                                                \
+            for (int64_t i = 0; i < n; i++) add_##T(r, d + 1, from + i * sf, to + i * st);  \
+        else if (sf == 1 && st == 1)                                                        \
+            for (int64_t i = 0; i < n; i++) to[i] += from[i];                               \
+        else                                                                                \
+            for (int64_t i = 0; i < n; i++) to[i * st] += from[i * sf];                     \
+    }
+ROW_LOOPS(double)
+ROW_LOOPS(float)
+ROW_LOOPS(int64_t)
+
+static int64_t at(const ct_tensor *index, int64_t i)
+{
+    return ((const int64_t *)index->data)[i * index->stride[0]];
+}
+
+static ct_status check(ct_device *dev, const char *name, const ct_tensor *index, int64_t n)
+{
+    for (int64_t i = 0; i < index->dim[0]; i++)
+        if (at(index, i) < 0 || at(index, i) >= n)
+            return ct__fail(dev, CT_EINDEX,
+                            "%s: index[%" PRId64 "] = %" PRId64 " is outside [0, %" PRId64 ")", name, i,
+                            at(index, i), n);
+    return CT_OK;
+}
+
+ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+{
+    ct_status status = check(dev, "gather", index, x->dim[0]);
+    if (status) return status;
+    rows r = make_rows(x, out);
+    int64_t k = index->dim[0];
+    if (!r.count) return CT_OK;
+    bool wide = dev->threads > 1 && k > CT__GRAIN / r.count;
+#pragma omp parallel for schedule(static) num_threads(dev->threads) if (wide)
+    for (int64_t i = 0; i < k; i++) {
+        const void *from = ct__at(x->data, x->dtype, at(index, i) * x->stride[0]);
+        void *to = ct__at(out->data, out->dtype, i * out->stride[0]);
+        if (x->dtype == CT_F64)
+            copy_double(&r, 0, from, to);
+        else if (x->dtype == CT_F32)
+            copy_float(&r, 0, from, to);
+        else
+            copy_int64_t(&r, 0, from, to);
+    }
+    return CT_OK;
+}
+
+/* Every thread owns a range of out's rows and takes its additions in the order of the index. */
+ct_status ct__cpu_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+{
+    int64_t n = out->dim[0], k = index->dim[0];
+    ct_status status = check(dev, "scatter_add", index, n);
+    if (status) return status;
+    rows r = make_rows(x, out);
+    if (!r.count) return CT_OK;
+    bool wide = dev->threads > 1 && k > CT__GRAIN / r.count;
+#pragma omp parallel num_threads(dev->threads) if (wide)
+    {
+        int64_t part = omp_get_thread_num(), parts = omp_get_num_threads();
+        int64_t low = n / parts * part + n % parts * part / parts;
+        int64_t high = n / parts * (part + 1) + n % parts * (part + 1) / parts;
+        for (int64_t i = 0; i < k; i++) {
+            int64_t target = at(index, i);
+            if (target < low || target >= high) continue;
+            const void *from = ct__at(x->data, x->dtype, i * x->stride[0]);
+            void *to = ct__at(out->data, out->dtype, target * out->stride[0]);
+            if (x->dtype == CT_F64)
+                add_double(&r, 0, from, to);
+            else if (x->dtype == CT_F32)
+                add_float(&r, 0, from, to);
+            else
+                add_int64_t(&r, 0, from, to);
+        }
+    }
+    return CT_OK;
+}

@@ -1,0 +1,143 @@
+/* Elementwise functions: each line of the tables in maps.h becomes one loop per dtype. */
+#include "cpu.h"
+
+#include <math.h>
+
+#if defined(__clang__)
+#    pragma clang diagnostic ignored "-Wpass-failed" /* loops around libm calls stay scalar */
+#endif
+
+enum { COSTLY_GRAIN = 8192 };
+
+/* clang-format off */
+#define KERNEL(name) static void NAME(name)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
+                                            const int64_t *s0, const void *context)
+
+#define VALUE1(name, value, derivative, vjp)                                                \
+    KERNEL(value_##name)                                                                    \
+    {                                                                                       \
+        const double *p = context;                                                          \
+        (void)p;                                                                            \
+        for (int64_t j = 0; j < n1; j++) {                                                  \
+            T *out = (T *)data[0] + j * s1[0];                                              \
+            const T *in = (const T *)data[1] + j * s1[1];                                   \
+            const int64_t so = s0[0], si = s0[1];                                           \
+            if (so == 1 && si == 1) {                                                       \
+                _Pragma("omp simd")                                                         \
+                for (int64_t i = 0; i < n0; i++) { const T x = in[i]; out[i] = value; }     \
+            } else {                                                                        \
+                for (int64_t i = 0; i < n0; i++) { const T x = in[i * si]; out[i * so] = value; } \
+            }                                                                               \
+        }                                                                                   \
+    }
+
+/* out = g f'(x) over out, x, y, g */
+#define BAR1(name, value, derivative, vjp)                                                  \
+    KERNEL(bar_##name)                                                                      \
+    {                                                                                       \
+        const double *p = context;                                                          \
+        (void)p;                                                                            \
+        for (int64_t j = 0; j < n1; j++) {                                                  \
+            T *out = (T *)data[0] + j * s1[0];                                              \
+            const T *xs = (const T *)data[1] + j * s1[1];                                   \
+            const T *ys = (const T *)data[2] + j * s1[2];                                   \
+            const T *gs = (const T *)data[3] + j * s1[3];                                   \
+            const int64_t so = s0[0], sx = s0[1], sy = s0[2], sg = s0[3];                   \
+            if (so == 1 && sx == 1 && sy == 1 && sg == 1) {                                 \
+                _Pragma("omp simd")                                                         \
+                for (int64_t i = 0; i < n0; i++) {                                          \
+                    const T x = xs[i], y = ys[i], g = gs[i];                                \
+                    (void)x, (void)y;                                                       \
+                    out[i] = g * (derivative);                                              \
+                }                                                                           \
+            } else {                                                                        \
+                for (int64_t i = 0; i < n0; i++) {                                          \
+                    const T x = xs[i * sx], y = ys[i * sy], g = gs[i * sg];                 \
+                    (void)x, (void)y;                                                       \
+                    out[i * so] = g * (derivative);                                         \
+                }                                                                           \
+            }                                                                               \
+        }                                                                                   \
+    }
+
+#define VALUE2(name, value, vjp_a, vjp_b)                                                   \
+    KERNEL(value_##name)                                                                    \
+    {                                                                                       \
+        (void)context;                                                                      \
+        for (int64_t j = 0; j < n1; j++) {                                                  \
+            T *out = (T *)data[0] + j * s1[0];                                              \
+            const T *as = (const T *)data[1] + j * s1[1];                                   \
+            const T *bs = (const T *)data[2] + j * s1[2];                                   \
+            const int64_t so = s0[0], sa = s0[1], sb = s0[2];                               \
+            if (so == 1 && sa == 1 && sb == 1) {                                            \
+                _Pragma("omp simd")                                                         \
+                for (int64_t i = 0; i < n0; i++) { const T a = as[i], b = bs[i]; out[i] = value; } \
+            } else if (so == 1 && sa == 1 && sb == 0) {                                     \
+                const T b = *bs;                                                            \
+                _Pragma("omp simd")                                                         \
+                for (int64_t i = 0; i < n0; i++) { const T a = as[i]; out[i] = value; }     \
+            } else if (so == 1 && sa == 0 && sb == 1) {                                     \
+                const T a = *as;                                                            \
+                _Pragma("omp simd")                                                         \
+                for (int64_t i = 0; i < n0; i++) { const T b = bs[i]; out[i] = value; }     \
+            } else {                                                                        \
+                for (int64_t i = 0; i < n0; i++) {                                          \
+                    const T a = as[i * sa], b = bs[i * sb];                                 \
+                    out[i * so] = value;                                                    \
+                }                                                                           \
+            }                                                                               \
+        }                                                                                   \
+    }
+
+#define VALUE_ENTRY1(name, value, derivative, vjp) NAME(value_##name),
+#define BAR_ENTRY1(name, value, derivative, vjp)   NAME(bar_##name),
+#define VALUE_ENTRY2(name, value, vjp_a, vjp_b)    NAME(value_##name),
+/* clang-format on */
+
+#define T       double
+#define FN(F)   F
+#define NAME(F) F##_f64
+CT_MAPS1(VALUE1)
+CT_MAPS1(BAR1)
+CT_MAPS2(VALUE2)
+static const ct__kernel values1_f64[] = { CT_MAPS1(VALUE_ENTRY1) };
+static const ct__kernel bars1_f64[] = { CT_MAPS1(BAR_ENTRY1) };
+static const ct__kernel values2_f64[] = { CT_MAPS2(VALUE_ENTRY2) };
+#undef T
+#undef FN
+#undef NAME
+
+#define T       float
+#define FN(F)   F##f
+#define NAME(F) F##_f32
+CT_MAPS1(VALUE1)
+CT_MAPS1(BAR1)
+CT_MAPS2(VALUE2)
+static const ct__kernel values1_f32[] = { CT_MAPS1(VALUE_ENTRY1) };
+static const ct__kernel bars1_f32[] = { CT_MAPS1(BAR_ENTRY1) };
+static const ct__kernel values2_f32[] = { CT_MAPS2(VALUE_ENTRY2) };
+#undef T
+#undef FN
+#undef NAME
+
+ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, x };
+    ct__loop(dev, 2, t, out->dtype == CT_F32 ? values1_f32[f] : values1_f64[f], p, COSTLY_GRAIN);
+    return CT_OK;
+}
+
+ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,
+                           const ct_tensor *y, const ct_tensor *g, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, x, y, g };
+    ct__loop(dev, 4, t, out->dtype == CT_F32 ? bars1_f32[f] : bars1_f64[f], p, COSTLY_GRAIN);
+    return CT_OK;
+}
+
+ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, a, b };
+    ct__loop(dev, 3, t, out->dtype == CT_F32 ? values2_f32[f] : values2_f64[f], NULL, CT__GRAIN);
+    return CT_OK;
+}

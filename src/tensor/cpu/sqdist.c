@@ -1,0 +1,75 @@
+/* Squared distances by direct differences, so that equal points are at distance 0 exactly. A strip of y is turned so
+ * that its points lie side by side; every row of x then runs along it. */
+#include "cpu.h"
+
+enum {
+    STRIP = 128, /* points of y  */
+    DEPTH = 16,  /* dimensions   */
+    ROWS = 64,   /* points of x of one task */
+};
+
+typedef struct points {
+    int64_t n, step, inner; /* number of points, strides over points and dimensions */
+} points;
+
+#define SQDIST(T)                                                                                        \
+    static void strip_##T(const points *x, const T *xs, const points *y, const T *ys, int64_t d, T *out, \
+                          int64_t rs, int64_t cs)                                                        \
+    {                                                                                                    \
+        T turned[DEPTH * STRIP], sum[STRIP];                                                             \
+        int64_t m = y->n;                                                                                \
+        for (int64_t k0 = 0; k0 < d || k0 == 0; k0 += DEPTH) {                                           \
+            int64_t depth = d - k0 < DEPTH ? d - k0 : DEPTH;                                             \
+            for (int64_t k = 0; k < depth; k++)                                                          \
+                for (int64_t j = 0; j < m; j++)                                                          \
+                    turned[k * STRIP + j] = ys[j * y->step + (k0 + k) * y->inner];                       \
+            for (int64_t i = 0; i < x->n; i++) {                                                         \
+                T *row = out + i * rs;                                                                   \
+                for (int64_t j = 0; j < m; j++) sum[j] = k0 ? row[j * cs] : 0;                           \
+                for (int64_t k = 0; k < depth; k++) {                                                    \
+                    const T a = xs[i * x->step + (k0 + k) * x->inner], *b = turned + k * STRIP;          \
+                    for (int64_t j = 0; j < m; j++) sum[j] += (a - b[j]) * (a - b[j]);                   \
+                }                                                                                        \
+                for (int64_t j = 0; j < m; j++) row[j * cs] = sum[j];                                    \
+            }                                                                                            \
+        }                                                                                                \
+    }
+SQDIST(double)
+SQDIST(float)
+
+static int64_t member_offset(const ct_tensor *t, const ct_tensor *shape, int64_t member)
+{
+    int64_t offset = 0;
+    for (int d = shape->ndim - 2; d-- > 0;) {
+        offset += member % shape->dim[d] * t->stride[d];
+        member /= shape->dim[d];
+    }
+    return offset;
+}
+
+ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out)
+{
+    int last = out->ndim - 1;
+    int64_t count = ct__count(out);
+    if (!count) return CT_OK;
+    int64_t n = out->dim[last - 1], m = out->dim[last], d = x->dim[last], members = count / (n * m);
+    int64_t tasks_of_member = (n + ROWS - 1) / ROWS, tasks = members * tasks_of_member;
+    bool wide = dev->threads > 1 && count > CT__GRAIN / (d + 1);
+#pragma omp parallel for schedule(static) num_threads(dev->threads) if (wide)
+    for (int64_t task = 0; task < tasks; task++) {
+        int64_t member = task / tasks_of_member, i = task % tasks_of_member * ROWS;
+        points px = { n - i < ROWS ? n - i : ROWS, x->stride[last - 1], x->stride[last] };
+        const void *xs = ct__at(x->data, x->dtype, member_offset(x, out, member) + i * px.step);
+        int64_t rs = out->stride[last - 1], cs = out->stride[last];
+        for (int64_t j = 0; j < m; j += STRIP) {
+            points py = { m - j < STRIP ? m - j : STRIP, y->stride[last - 1], y->stride[last] };
+            const void *ys = ct__at(y->data, y->dtype, member_offset(y, out, member) + j * py.step);
+            void *to = ct__at(out->data, out->dtype, member_offset(out, out, member) + i * rs + j * cs);
+            if (out->dtype == CT_F64)
+                strip_double(&px, xs, &py, ys, d, to, rs, cs);
+            else
+                strip_float(&px, xs, &py, ys, d, to, rs, cs);
+        }
+    }
+    return CT_OK;
+}
