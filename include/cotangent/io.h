@@ -25,6 +25,9 @@ typedef struct ct_table ct_table;
 typedef struct ct_csv_options {
     char delimiter; /* 0: comma                                          */
     int header;     /* 0: detect; 1: there is one; -1: there is none     */
+    /* Not NULL: only these columns must hold numbers; text in the others is missing. */
+    const char *const *only;
+    int64_t n_only;
 } ct_csv_options;
 
 CT_API ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options);

@@ -31,6 +31,8 @@ typedef struct reader {
     const char *label;
     const char *at, *end;
     char delimiter;
+    const char *const *only; /* see ct_csv_options */
+    int64_t n_only;
     int64_t line; /* of `at`, from 1 */
     char *scratch;
     size_t scratch_bytes;
@@ -231,6 +233,13 @@ static ct_status reserve_rows(reader *r, ct_table *t)
     return t->values && t->lines ? CT_OK : CT_ENOMEM;
 }
 
+static bool must_be_number(const reader *r, const char *name)
+{
+    for (int64_t i = 0; r->only && i < r->n_only; i++)
+        if (!strcmp(r->only[i], name)) return true;
+    return !r->only;
+}
+
 static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
 {
     double *row = t->values + t->rows * t->cols;
@@ -242,7 +251,10 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         if (s) return s;
         if (col < t->cols) {
             ct__number k = ct__number_read(f.text, f.size, row + col);
-            if (k > CT__MISSING) return bad_number(r, t, col, &f, k);
+            if (k > CT__MISSING) {
+                if (must_be_number(r, t->names[col])) return bad_number(r, t, col, &f, k);
+                row[col] = NAN;
+            }
         }
         col++;
     } while (!f.last);
@@ -310,6 +322,7 @@ static ct_table *parse_text(ct_device *device, const char *label, const char *te
     reader r = {
         .device = device, .label = label, .at = text, .end = text + bytes, .delimiter = delimiter, .line = 1
     };
+    if (options) r.only = options->only, r.n_only = options->n_only;
     ct_status s = parse(&r, t, options ? options->header : 0);
     ct__host_free(device, r.scratch, r.scratch_bytes);
     if (!s) return t;
