@@ -1,0 +1,118 @@
+/* ctgp: what its commands share. Exact Gaussian processes from the command line, on the library's public API alone. */
+#ifndef CTGP_H
+#define CTGP_H
+
+#include <cotangent/cotangent.h>
+#include <stdio.h>
+
+/* Exit codes; the man page lists them. */
+typedef enum code {
+    CODE_OK = 0,
+    CODE_USAGE = 1,       /* the command line is wrong, the kernel text included */
+    CODE_DATA = 2,        /* a file is not what it should be                      */
+    CODE_NUMERIC = 3,     /* no factorisation succeeded                            */
+    CODE_IO = 4,          /* the operating system refused to read or write         */
+    CODE_MEMORY = 5,      /* memory would not suffice                              */
+    CODE_UNSUPPORTED = 6, /* this build or machine cannot do it                    */
+} code;
+
+/* -- options.c: the command line -- */
+
+typedef struct option {
+    const char *name;  /* "--target"           */
+    const char *value; /* "NAME"; NULL: a flag  */
+    const char *help;
+    const char **text; /* where the value goes; a flag stores its own name */
+} option;
+
+typedef struct command {
+    const char *name, *arguments, *summary, *details;
+    int n_positional;
+    const option *options;
+    int n_options;
+} command;
+
+enum { GO_ON = -1 };
+
+/* GO_ON, or the code to exit with: CODE_OK after --help, CODE_USAGE with a message. */
+int parse_arguments(const command *c, int argc, char **argv, const char **positional);
+
+/* `text` NULL leaves *out alone. GO_ON or CODE_USAGE. */
+int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
+int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
+
+/* Splits "a,b,c" at the commas into *list (free list[0] and list); the number of names, or -1: no memory. */
+int64_t split_names(const char *text, char ***list);
+void free_names(char **list);
+
+/* "ctgp: " and one line on stderr; returns `result`. */
+int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
+/* The same with the message and the code of the device's last failure; `what` (may be NULL) goes before. */
+int fail_device(const ct_device *device, const char *what);
+
+/* -- data.c: columns and rows of a CSV file -- */
+
+typedef struct frame {
+    const char *path;
+    ct_device *device;
+    ct_table *table;
+    int64_t *rows, n_rows; /* the rows that are chosen */
+} frame;
+
+/* Text is an error in the columns of those names, and missing in all others. */
+int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n);
+void frame_close(frame *f);
+/* Index of the column, or -1 after a message that lists the columns. */
+int64_t frame_column(const frame *f, const char *name);
+/* Chooses the rows without a missing value in `cols`. CODE_MEMORY, or CODE_DATA where a value is infinite. */
+int frame_complete(frame *f, const int64_t *cols, int64_t n);
+/* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
+ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
+/* Whether a column has one value only in the chosen rows. */
+bool frame_constant(const frame *f, int64_t col);
+/* Two chosen rows that agree in all of `cols`: true, and their lines in the file. */
+bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t line[2]);
+
+/* -- model.c: loading a model, predicting a table with it -- */
+
+int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
+
+typedef struct prediction {
+    frame data;         /* rows: those whose inputs are complete     */
+    double *mean, *std; /* one a chosen row; of a new observation     */
+    int64_t target;     /* column of the target, -1 where there is none */
+} prediction;
+
+int prediction_make(prediction *p, ct_gp *gp, const char *path);
+void prediction_free(prediction *p);
+
+/* Over the rows with a target. */
+typedef struct score {
+    int64_t n;
+    double rmse, mae, nlpd, coverage95;
+} score;
+
+score prediction_score(const prediction *p);
+
+/* 97.5 % quantile of the standard normal */
+#define Z95 1.959963984540054
+
+/* -- json.c -- */
+
+void json_string(FILE *out, const char *text);
+void json_number(FILE *out, double value); /* null where it is not finite */
+/* "parameters": { name: value, ... } */
+void json_parameters(FILE *out, const ct_gp *gp);
+
+/* -- the commands; each returns an exit code -- */
+
+int run_fit(int argc, char **argv);
+int run_predict(int argc, char **argv);
+int run_info(int argc, char **argv);
+int run_plot(int argc, char **argv);
+
+/* "scale * matern52(ard)", ...; into `text`. */
+const char *kernel_text(const ct_gp *gp, char *text, size_t size);
+const char *mean_name(ct_gp_mean mean);
+
+#endif

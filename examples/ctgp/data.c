@@ -1,0 +1,115 @@
+/* Columns by name and rows without missing values, of a CSV file. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n)
+{
+    *f = (frame){ .path = path, .device = device };
+    f->table = ct_csv_read(device, path, &(ct_csv_options){ .only = only, .n_only = n });
+    if (!f->table) return fail_device(device, NULL);
+    if (ct_table_rows(f->table) == 0) return fail(CODE_DATA, "%s: there are no rows below the header", path);
+    return GO_ON;
+}
+
+void frame_close(frame *f)
+{
+    ct_table_free(f->table);
+    free(f->rows);
+    *f = (frame){ 0 };
+}
+
+int64_t frame_column(const frame *f, const char *name)
+{
+    int64_t found = ct_table_find(f->table, name);
+    if (found >= 0) return found;
+    char list[512] = "";
+    int64_t n = ct_table_cols(f->table);
+    for (int64_t j = 0; j < n; j++) {
+        size_t used = strlen(list);
+        const char *column = ct_table_name(f->table, j);
+        if (used + strlen(column) + 8 > sizeof list) {
+            snprintf(list + used, sizeof list - used, ", ...");
+            break;
+        }
+        snprintf(list + used, sizeof list - used, "%s%s", j ? ", " : "", column);
+    }
+    fail(CODE_DATA, "%s has no column '%s'; it has %s", f->path, name, list);
+    return -1;
+}
+
+int frame_complete(frame *f, const int64_t *cols, int64_t n)
+{
+    int64_t all = ct_table_rows(f->table);
+    free(f->rows);
+    f->n_rows = 0;
+    f->rows = malloc((size_t)all * sizeof *f->rows);
+    if (!f->rows) return fail(CODE_MEMORY, "no memory for the indices of %lld rows", (long long)all);
+    for (int64_t i = 0; i < all; i++) {
+        bool complete = true;
+        for (int64_t j = 0; j < n; j++) {
+            double value = ct_table_at(f->table, i, cols[j]);
+            if (isinf(value))
+                return fail(CODE_DATA, "%s, line %lld, column '%s': the value is infinite", f->path,
+                            (long long)ct_table_line(f->table, i), ct_table_name(f->table, cols[j]));
+            complete &= !isnan(value);
+        }
+        if (complete) f->rows[f->n_rows++] = i;
+    }
+    return GO_ON;
+}
+
+ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype)
+{
+    ct_tensor *t = ct_empty(f->device, CT_F64, ct_shape2(f->n_rows, n));
+    double *values = malloc((size_t)(f->n_rows * n + 1) * sizeof *values);
+    ct_status status = t && values ? CT_OK : CT_ENOMEM;
+    for (int64_t i = 0; i < f->n_rows && !status; i++)
+        for (int64_t j = 0; j < n; j++) values[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
+    if (!status) status = ct_write(t, values, (size_t)(f->n_rows * n) * sizeof *values);
+    free(values);
+    ct_tensor *result = status ? NULL : ct_tensor_cast(t, dtype);
+    ct_release(t);
+    return result;
+}
+
+bool frame_constant(const frame *f, int64_t col)
+{
+    for (int64_t i = 1; i < f->n_rows; i++)
+        if (ct_table_at(f->table, f->rows[i], col) != ct_table_at(f->table, f->rows[0], col)) return false;
+    return true;
+}
+
+typedef struct record {
+    const double *x; /* [n] */
+    int64_t n, line;
+} record;
+
+static int compare(const void *a, const void *b)
+{
+    const record *p = a, *q = b;
+    for (int64_t j = 0; j < p->n; j++)
+        if (p->x[j] != q->x[j]) return p->x[j] < q->x[j] ? -1 : 1;
+    return p->line < q->line ? -1 : p->line > q->line;
+}
+
+bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t line[2])
+{
+    double *x = malloc((size_t)(f->n_rows * n + 1) * sizeof *x);
+    record *records = malloc((size_t)(f->n_rows + 1) * sizeof *records);
+    bool found = false;
+    for (int64_t i = 0; i < f->n_rows && x && records; i++) {
+        for (int64_t j = 0; j < n; j++) x[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
+        records[i] = (record){ x + i * n, n, ct_table_line(f->table, f->rows[i]) };
+    }
+    if (x && records) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
+    for (int64_t i = 1; i < f->n_rows && x && records && !found; i++) {
+        found = !memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x);
+        line[0] = records[i - 1].line, line[1] = records[i].line;
+    }
+    free(x);
+    free(records);
+    return found;
+}

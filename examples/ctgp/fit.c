@@ -1,0 +1,340 @@
+/* ctgp fit: a model from a CSV file. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_KERNEL "scale * matern52(ard)"
+
+typedef struct settings {
+    const char *path, *target, *features, *drop, *kernel, *model;
+    ct_gp_options gp;
+    ct_fit_options fit;
+    ct_dtype dtype;
+    const char *device, *json;
+    char default_model[4096];
+} settings;
+
+/* -- the command line -- */
+
+/* train.csv -> train.ctgp in the working directory */
+static const char *default_model(const char *path, char *text, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    int stem = dot && dot != base ? (int)(dot - base) : (int)strlen(base);
+    snprintf(text, size, "%.*s.ctgp", stem, base);
+    return text;
+}
+
+static int read_settings(int argc, char **argv, settings *s)
+{
+    const char *mean = NULL, *noise = NULL, *optimizer = NULL, *restarts = NULL, *iterations = NULL,
+               *seed = NULL, *dtype = NULL, *standardize = NULL;
+    const option options[] = {
+        { "--target", "NAME", "column to learn (required)", &s->target },
+        { "--features", "A,B,...", "columns to learn it from; all others unless given", &s->features },
+        { "--drop", "A,B,...", "columns to leave out", &s->drop },
+        { "--kernel", "TEXT", "covariance; " DEFAULT_KERNEL " unless given", &s->kernel },
+        { "--mean", "KIND", "zero, constant (default) or linear", &mean },
+        { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
+        { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
+        { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
+        { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
+        { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
+        { "--seed", "S", "of the random starts (default 0)", &seed },
+        { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
+        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &s->device },
+        { "--standardize", "yes|no", "scale columns to mean 0, deviation 1 inside (default yes)",
+          &standardize },
+        { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
+    };
+    static const char *const means[] = { "constant", "zero", "linear" };
+    static const char *const noises[] = { "learned", "none" };
+    static const char *const optimizers[] = { "lbfgs", "adam" };
+    static const char *const dtypes[] = { "f64", "f32" };
+    static const char *const yes_no[] = { "yes", "no" };
+    const command c = {
+        .name = "fit",
+        .arguments = "TRAIN.csv --target NAME",
+        .summary = "Trains an exact Gaussian process on the rows without missing values.",
+        .details =
+            "Kernels: rbf matern12 matern32 matern52 rq periodic cosine linear poly constant white, combined "
+            "by\n"
+            "+, *, scale and brackets: \"scale * rbf(ard) + scale * periodic(period=1!) * rbf + linear\".\n"
+            "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.",
+        .n_positional = 1,
+        .options = options,
+        .n_options = sizeof options / sizeof options[0],
+    };
+    int result = parse_arguments(&c, argc, argv, &s->path);
+    int m = 0, v = 0, o = -1, t = 0, z = 0;
+    long r = 0, n = 0, d = 0;
+    if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
+    if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
+    if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
+    if (result == GO_ON) result = parse_choice("--dtype", dtype, dtypes, 2, &t);
+    if (result == GO_ON) result = parse_choice("--standardize", standardize, yes_no, 2, &z);
+    if (result == GO_ON) result = parse_whole("--restarts", restarts, 0, 1000, &r);
+    if (result == GO_ON) result = parse_whole("--max-iter", iterations, 1, 1000000, &n);
+    if (result == GO_ON) result = parse_whole("--seed", seed, 0, 2147483647, &d);
+    if (result != GO_ON) return result;
+    if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
+    s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
+    s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
+    s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
+    s->fit.optimizer = o == 0 ? CT_OPTIMIZER_LBFGS : o == 1 ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_DEFAULT;
+    s->fit.restarts = (int)r;
+    s->fit.max_iterations = (int)n;
+    s->fit.seed = (uint64_t)d;
+    s->dtype = t ? CT_F32 : CT_F64;
+    if (!s->kernel) s->kernel = DEFAULT_KERNEL;
+    if (!s->model) s->model = default_model(s->path, s->default_model, sizeof s->default_model);
+    return GO_ON;
+}
+
+/* Before hours of work: can the model be written in its folder at all? */
+static int check_writable(const char *path)
+{
+    char folder[4096];
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    if (!folder[0]) strcpy(folder, "/");
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) return fail(CODE_IO, "--model: %s is a directory", path);
+    if (access(folder, W_OK)) return fail(CODE_IO, "--model: the folder %s cannot be written to", folder);
+    return GO_ON;
+}
+
+/* -- columns -- */
+
+static bool named(char **list, int64_t n, const char *name)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!strcmp(list[i], name)) return true;
+    return false;
+}
+
+/* Names and indices of the features, then of the target; the names point into the table. */
+static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
+{
+    char **features = NULL, **drop = NULL;
+    int64_t n = 0, wanted = ct_table_cols(f->table), dropped = 0, target = frame_column(f, s->target);
+    int result = target < 0 ? CODE_DATA : GO_ON;
+    if (s->features && result == GO_ON) wanted = split_names(s->features, &features);
+    if (s->drop && result == GO_ON) dropped = split_names(s->drop, &drop);
+    if (wanted < 0 || dropped < 0) result = fail(CODE_MEMORY, "no memory for the names of the columns");
+    for (int64_t i = 0; i < dropped && result == GO_ON; i++)
+        if (frame_column(f, drop[i]) < 0) result = CODE_DATA;
+    for (int64_t i = 0; i < wanted && result == GO_ON; i++) {
+        int64_t col = features ? frame_column(f, features[i]) : i;
+        const char *name = ct_table_name(f->table, col);
+        if (col < 0)
+            result = CODE_DATA;
+        else if (col == target && features)
+            result = fail(CODE_USAGE, "--features names the target '%s'", name);
+        else if (col == target || named(drop, dropped, name))
+            continue;
+        else if (named((char **)names, n, name) || !strcmp(name, s->target))
+            result = fail(features ? CODE_USAGE : CODE_DATA, "%s: column '%s' is there twice",
+                          features ? "--features" : f->path, name);
+        else
+            names[n++] = name;
+    }
+    if (result == GO_ON && n == 0)
+        result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+    names[n] = ct_table_name(f->table, target);
+    *n_features = n;
+    free_names(features);
+    free_names(drop);
+    return result;
+}
+
+/* Chooses the rows and refuses what no model can be made of. */
+static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d)
+{
+    for (int64_t j = 0; j <= d; j++) {
+        int result = frame_complete(f, &cols[j], 1);
+        if (result != GO_ON) return result;
+        if (f->n_rows == 0)
+            return fail(CODE_DATA, "%s: column '%s' has no value in any row", f->path,
+                        ct_table_name(f->table, cols[j]));
+    }
+    int result = frame_complete(f, cols, d + 1);
+    if (result != GO_ON) return result;
+    long long all = ct_table_rows(f->table), kept = f->n_rows;
+    if (kept < all)
+        fprintf(stderr, "ctgp: %lld of %lld rows are left out: a value is missing\n", all - kept, all);
+    if (kept < 2)
+        return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
+                    kept == 1 ? "" : "s");
+    if (frame_constant(f, cols[d]))
+        return fail(CODE_DATA,
+                    "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
+                    s->target);
+    for (int64_t j = 0; j < d; j++)
+        if (frame_constant(f, cols[j]))
+            return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
+                        f->path, ct_table_name(f->table, cols[j]), ct_table_name(f->table, cols[j]));
+    int64_t line[2];
+    if (s->gp.noise == CT_NOISE_NONE && frame_duplicate(f, cols, d, line))
+        return fail(
+            CODE_DATA,
+            "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell apart; "
+            "use --noise learned",
+            f->path, (long long)line[0], (long long)line[1]);
+    return GO_ON;
+}
+
+/* -- progress -- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+typedef struct watch {
+    bool terminal;
+    int start, iteration; /* last shown */
+} watch;
+
+static int on_step(void *context, const ct_fit_progress *p)
+{
+    watch *w = context;
+    bool news = p->start != w->start || p->iteration != w->iteration;
+    if (w->terminal || news) {
+        char start[48] = "";
+        if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
+        fprintf(stderr, "%s%siteration %d  nlml %.6g  gradient %.2g  %.1f s%s", w->terminal ? "\r\033[K" : "",
+                start, p->iteration, p->best, p->gradient_norm, p->seconds, w->terminal ? "" : "\n");
+        fflush(stderr);
+    }
+    w->start = p->start, w->iteration = p->iteration;
+    return interrupted;
+}
+
+/* -- the result -- */
+
+static void print_result(const settings *s, ct_gp *gp, double nlml)
+{
+    ct_fit_report r = ct_gp_report(gp);
+    long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
+    char text[1024];
+    if (s->json) {
+        printf("{\"model\": ");
+        json_string(stdout, s->model);
+        printf(", \"kernel\": ");
+        json_string(stdout, kernel_text(gp, text, sizeof text));
+        printf(", \"mean\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ", mean_name(s->gp.mean), n,
+               d);
+        json_number(stdout, nlml);
+        printf(", \"iterations\": %d, \"evaluations\": %d, \"starts\": %d, \"seconds\": ", r.iterations,
+               r.evaluations, r.starts);
+        json_number(stdout, r.seconds);
+        printf(", \"jitter\": ");
+        json_number(stdout, r.jitter);
+        printf(", ");
+        json_parameters(stdout, gp);
+        printf("}\n");
+        return;
+    }
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
+    }
+    if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
+    printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
+           r.iterations, r.evaluations, r.seconds, s->model);
+}
+
+static int fit_and_save(const settings *s, ct_gp *gp)
+{
+    ct_device *device = ct_gp_device(gp);
+    watch w = { .terminal = isatty(STDERR_FILENO), .iteration = -1 };
+    ct_fit_options options = s->fit;
+    options.progress = on_step;
+    options.context = &w;
+    /* The second Ctrl-C ends the program. */
+    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+    sigaction(SIGINT, &action, NULL);
+    ct_status status = ct_gp_fit(gp, &options);
+    if (w.terminal && w.iteration >= 0) fputc('\n', stderr);
+    if (status == CT_ESTOPPED)
+        fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
+    else if (status)
+        return fail_device(device, NULL);
+    double nlml = ct_gp_nlml_value(gp);
+    if (ct_gp_save(gp, s->model)) return fail_device(device, NULL);
+    print_result(s, gp, nlml);
+    return CODE_OK;
+}
+
+/* Model of the chosen rows of cols[0..d) and the target cols[d]. */
+static int fit_frame(const settings *s, frame *f, const int64_t *cols, const char *const *names, int64_t d,
+                     ct_kernel **kernel)
+{
+    int result = choose_rows(s, f, cols, d);
+    if (result != GO_ON) return result;
+    ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
+    ct_gp *gp = NULL;
+    if (X && y) gp = ct_gp_new(X, y, *kernel, &s->gp), *kernel = NULL;
+    ct_release(X);
+    ct_release(y);
+    if (!gp || ct_gp_set_names(gp, names, s->target))
+        result = fail_device(f->device, NULL);
+    else
+        result = fit_and_save(s, gp);
+    ct_gp_free(gp);
+    return result;
+}
+
+/* The file is read twice: for its header, then with those columns as numbers that are used. */
+static int fit_file(const settings *s, ct_device *device, ct_kernel **kernel)
+{
+    frame header, f = { 0 };
+    const char *none = NULL;
+    int64_t d = 0, *cols = NULL;
+    int result = frame_open(&header, device, s->path, &none, 0);
+    size_t columns = (size_t)ct_table_cols(header.table) + 1;
+    const char **names = calloc(columns, sizeof *names);
+    cols = calloc(columns, sizeof *cols);
+    if (result == GO_ON && (!names || !cols))
+        result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
+    if (result == GO_ON) result = choose_columns(s, &header, names, &d);
+    if (result == GO_ON) result = frame_open(&f, device, s->path, names, d + 1);
+    for (int64_t j = 0; j <= d && result == GO_ON; j++) {
+        cols[j] = frame_column(&f, names[j]);
+        if (cols[j] < 0) result = CODE_DATA;
+    }
+    if (result == GO_ON) result = fit_frame(s, &f, cols, names, d, kernel);
+    frame_close(&header);
+    frame_close(&f);
+    free(names);
+    free(cols);
+    return result;
+}
+
+int run_fit(int argc, char **argv)
+{
+    settings s = { 0 };
+    int result = read_settings(argc, argv, &s);
+    if (result == GO_ON) result = check_writable(s.model);
+    if (result != GO_ON) return result;
+    ct_kernel *kernel = ct_kernel_parse(s.kernel);
+    if (!kernel || ct_kernel_status(kernel)) {
+        result = fail(CODE_USAGE, "--kernel: %s", kernel ? ct_kernel_message(kernel) : "no memory");
+        ct_kernel_free(kernel);
+        return result;
+    }
+    ct_device *device = ct_device_open(s.device);
+    result = ct_device_status(device) ? fail_device(device, NULL) : fit_file(&s, device, &kernel);
+    ct_kernel_free(kernel);
+    ct_device_close(device);
+    return result;
+}

@@ -1,0 +1,38 @@
+/* JSON for scripts. */
+#include "ctgp.h"
+
+#include <math.h>
+
+void json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fprintf(out, "\\%c", *p);
+        else if (*p < 0x20)
+            fprintf(out, "\\u%04x", *p);
+        else
+            fputc(*p, out);
+    }
+    fputc('"', out);
+}
+
+void json_number(FILE *out, double value)
+{
+    if (isfinite(value))
+        fprintf(out, "%.17g", value);
+    else
+        fputs("null", out);
+}
+
+void json_parameters(FILE *out, const ct_gp *gp)
+{
+    fputs("\"parameters\": {", out);
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        if (i) fputs(", ", out);
+        json_string(out, ct_gp_param(gp, i)->name);
+        fputs(": ", out);
+        json_number(out, ct_gp_param(gp, i)->value);
+    }
+    fputc('}', out);
+}

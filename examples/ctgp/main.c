@@ -1,0 +1,69 @@
+/* ctgp: exact Gaussian processes from the command line. */
+#include "ctgp.h"
+
+#include <string.h>
+
+typedef struct entry {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} entry;
+
+static const entry entries[] = {
+    { "fit", run_fit, "train a model on a CSV file" },
+    { "predict", run_predict, "predict with it, and score the prediction where the target is known" },
+    { "info", run_info, "say what a model is" },
+    { "plot", run_plot, "draw a model and data (gnuplot)" },
+};
+
+enum { N_ENTRIES = sizeof entries / sizeof entries[0] };
+
+static void print_usage(FILE *out)
+{
+    fputs("usage: ctgp COMMAND ...\n\n", out);
+    for (int i = 0; i < N_ENTRIES; i++) fprintf(out, "  %-8s %s\n", entries[i].name, entries[i].summary);
+    fputs("\n"
+          "  ctgp help COMMAND    the options of a command\n"
+          "  ctgp --version       the version\n"
+          "\n"
+          "  ctgp fit train.csv --target y && ctgp predict train.ctgp test.csv --out predicted.csv\n",
+          out);
+}
+
+static const entry *find(const char *name)
+{
+    for (int i = 0; i < N_ENTRIES; i++)
+        if (!strcmp(name, entries[i].name)) return &entries[i];
+    return NULL;
+}
+
+/* Output that could not be written is a failure, too: a full disk, a closed pipe. */
+static int finish(int result)
+{
+    bool bad = ferror(stdout);
+    if (fflush(stdout) || bad) return result ? result : fail(CODE_IO, "standard output could not be written");
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return CODE_USAGE;
+    }
+    const char *name = argv[1];
+    bool help = !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h");
+    if (!strcmp(name, "--version") || !strcmp(name, "version")) {
+        printf("ctgp %s\n", ct_version());
+        return finish(CODE_OK);
+    }
+    if (help && argc == 2) {
+        print_usage(stdout);
+        return finish(CODE_OK);
+    }
+    if (help) name = argv[2];
+    const entry *e = find(name);
+    if (!e) return fail(CODE_USAGE, "there is no command '%s'; there are fit, predict, info and plot", name);
+    char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
+    return finish(help ? e->run(2, for_help) : e->run(argc - 1, argv + 1));
+}

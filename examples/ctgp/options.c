@@ -1,0 +1,159 @@
+/* The command line: options from a table, which is also their help. */
+#include "ctgp.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int fail(int result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("ctgp: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return result;
+}
+
+static int code_of(ct_status status)
+{
+    switch (status) {
+    case CT_OK: return CODE_OK;
+    case CT_ENUMERIC: return CODE_NUMERIC;
+    case CT_EIO: return CODE_IO;
+    case CT_ENOMEM: return CODE_MEMORY;
+    case CT_EDEVICE:
+    case CT_EUNSUPPORTED: return CODE_UNSUPPORTED;
+    default: return CODE_DATA;
+    }
+}
+
+int fail_device(const ct_device *device, const char *what)
+{
+    return fail(code_of(ct_last_status(device)), "%s%s%s", what ? what : "", what ? ": " : "",
+                ct_message(device));
+}
+
+static void print_help(const command *c)
+{
+    printf("usage: ctgp %s %s [options]\n\n%s\n\n", c->name, c->arguments, c->summary);
+    for (int i = 0; i < c->n_options; i++) {
+        char left[64];
+        const option *o = &c->options[i];
+        snprintf(left, sizeof left, "%s %s", o->name, o->value ? o->value : "");
+        printf("  %-28s %s\n", left, o->help);
+    }
+    printf("  %-28s %s\n", "--help", "this text");
+    if (c->details) printf("\n%s\n", c->details);
+}
+
+static const option *find_option(const command *c, const char *name, size_t length)
+{
+    for (int i = 0; i < c->n_options; i++)
+        if (strlen(c->options[i].name) == length && !strncmp(c->options[i].name, name, length))
+            return &c->options[i];
+    return NULL;
+}
+
+int parse_arguments(const command *c, int argc, char **argv, const char **positional)
+{
+    int found = 0;
+    bool only_files = false;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (only_files || word[0] != '-' || !word[1]) {
+            if (found == c->n_positional)
+                return fail(CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, c->name,
+                            c->arguments);
+            positional[found++] = word;
+            continue;
+        }
+        if (!strcmp(word, "--")) {
+            only_files = true;
+            continue;
+        }
+        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+            print_help(c);
+            return CODE_OK;
+        }
+        const char *equals = strchr(word, '=');
+        const option *o = find_option(c, word, equals ? (size_t)(equals - word) : strlen(word));
+        if (!o)
+            return fail(CODE_USAGE, "'%s' is no option of %s; 'ctgp help %s' lists them", word, c->name,
+                        c->name);
+        if (o->value ? *o->text != NULL : false) return fail(CODE_USAGE, "%s is given twice", o->name);
+        if (!o->value && equals) return fail(CODE_USAGE, "%s takes no value", o->name);
+        if (!o->value)
+            *o->text = o->name;
+        else if (equals)
+            *o->text = equals + 1;
+        else if (i + 1 < argc)
+            *o->text = argv[++i];
+        else
+            return fail(CODE_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
+    }
+    if (found < c->n_positional)
+        return fail(CODE_USAGE, "a file is missing: ctgp %s %s; 'ctgp help %s' tells more", c->name,
+                    c->arguments, c->name);
+    return GO_ON;
+}
+
+int parse_whole(const char *name, const char *text, long lowest, long highest, long *out)
+{
+    if (!text) return GO_ON;
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < lowest || value > highest)
+        return fail(CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", name, text, lowest, highest);
+    *out = value;
+    return GO_ON;
+}
+
+int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out)
+{
+    if (!text) return GO_ON;
+    for (int i = 0; i < n; i++)
+        if (!strcmp(text, choices[i])) {
+            *out = i;
+            return GO_ON;
+        }
+    char list[128] = "";
+    for (int i = 0; i < n; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s",
+                 i == 0       ? ""
+                 : i == n - 1 ? " or "
+                              : ", ",
+                 choices[i]);
+    }
+    return fail(CODE_USAGE, "%s: '%s' is not %s", name, text, list);
+}
+
+int64_t split_names(const char *text, char ***list)
+{
+    int64_t n = 1;
+    for (const char *p = text; *p; p++) n += *p == ',';
+    char *copy = malloc(strlen(text) + 1), **names = malloc((size_t)n * sizeof *names);
+    if (!copy || !names) {
+        free(copy);
+        free(names);
+        return -1;
+    }
+    strcpy(copy, text);
+    n = 0;
+    names[n++] = copy;
+    for (char *p = copy; *p; p++)
+        if (*p == ',') *p = 0, names[n++] = p + 1;
+    *list = names;
+    return n;
+}
+
+void free_names(char **list)
+{
+    if (!list) return;
+    free(list[0]);
+    free(list);
+}
