@@ -1,0 +1,42 @@
+"""The cost of one recorded op on 1x1 tensors beside torch: `./run bench overhead`."""
+import subprocess
+import sys
+
+import peers
+
+OPS = 1000
+CASES = ("add", "mul", "tanh", "matmul", "mixed")
+
+
+def torch_chain(torch, name):
+    links = {"add": lambda y, x: y + x, "mul": lambda y, x: y * x, "tanh": lambda y, x: torch.tanh(y),
+             "matmul": lambda y, x: y @ x}
+    order = [links[name]] if name != "mixed" else [links[k] for k in CASES[:4]]
+
+    def run():
+        x = torch.full((1, 1), 0.999, dtype=torch.float64, requires_grad=True)
+        y = x
+        for i in range(OPS):
+            y = order[i % len(order)](y, x)
+        y.backward()
+
+    return run
+
+
+def main():
+    lines = []
+    torch = peers.load("torch")
+    if torch:
+        torch.set_num_threads(1)
+    for _ in range(3):  # interleaved rounds; the best of each counts
+        out = subprocess.run([peers.program("overhead")], check=True, capture_output=True, text=True).stdout
+        lines += [peers.parse(line) for line in out.splitlines()]
+        for case in CASES if torch else ():
+            best = peers.best(torch_chain(torch, case), rounds=3)
+            lines.append({"bench": "overhead", "case": case, "who": "torch", "n": "1", "dtype": "f64",
+                          "pass": "training", "ns_per_op": f"{best / OPS * 1e9:.1f}"})
+    peers.report(lines, value="ns_per_op", columns=("case",), comment=out.splitlines()[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

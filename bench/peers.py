@@ -1,0 +1,74 @@
+"""What the benchmarks' Python sides share: finding peers, timing, and the table for people.
+
+A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h); of lines that differ in their figures alone the
+best is kept, so that rounds of several contenders can be interleaved.
+"""
+import importlib
+import os
+import pathlib
+import time
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIGURES = ("seconds", "per_gemm", "ns_per_op", "peak_bytes", "bytes_per_8n2")
+
+
+def load(name):
+    """The module, or None with a remark where it is not installed."""
+    warnings.filterwarnings("ignore")
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"# {name} is not installed: ./run bench peers")
+        return None
+
+
+def program(name):
+    """The path of our own program, built by ./run bench."""
+    return str(ROOT / os.environ.get("CT_BUILD", "build") / "bench" / name)
+
+
+def parse(line):
+    """{'bench': ..., 'case': ...}; {} for any other line."""
+    fields = dict(f.split("=", 1) for f in line.split() if "=" in f)
+    return fields if "bench" in fields else {}
+
+
+def best(run, rounds=5):
+    """Seconds of the fastest of several calls after one that is not timed."""
+    run()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def merge(lines, value):
+    """One line for each contender and case: the best."""
+    kept = {}
+    for line in lines:
+        if value not in line:
+            continue
+        key = tuple((k, v) for k, v in line.items() if k not in FIGURES)
+        if key not in kept or float(line[value]) < float(kept[key][value]):
+            kept[key] = line
+    return list(kept.values())
+
+
+def report(lines, value, columns, comment=""):
+    """Prints the lines for scripts, then a table: a row for each `columns`, a column for each contender."""
+    lines = merge(lines, value)
+    for line in lines:
+        print(" ".join(f"{k}={v}" for k, v in line.items()))
+    who = list(dict.fromkeys(line["who"] for line in lines))
+    rows = list(dict.fromkeys(tuple(line.get(c, "") for c in columns) for line in lines))
+    print(f"\n{comment}\n\n| {' | '.join(columns)} | {' | '.join(f'{w} ({value})' for w in who)} |")
+    print("|" + "---|" * (len(columns) + len(who)))
+    for row in rows:
+        cells = []
+        for w in who:
+            found = [l[value] for l in lines if l["who"] == w and tuple(l.get(c, "") for c in columns) == row]
+            cells.append(found[0] if found else "")
+        print(f"| {' | '.join(row + tuple(cells))} |")
