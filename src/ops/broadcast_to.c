@@ -1,0 +1,43 @@
+/* broadcast_to:  y = B x, NumPy's broadcasting to `shape`: a view, repeated dimensions have stride 0
+ * adjoint:       x̄ = Bᵀ ȳ = sum_to(ȳ): every copy's cotangent comes home                  [y is linear in x] */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    const ct_shape *target = ct__need_attr(c);
+    ct_shape x = ct_arg_shape(c, 0);
+    if (!target) return x;
+    char text[96];
+    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_require(c, ct_shape_equal(ct_shape_broadcast(x, *target), *target), CT_ESHAPE,
+               "does not broadcast to %s: from the right, extents must be equal, or 1 in the input",
+               ct__shape_text(*target, text, sizeof text));
+    return *target;
+}
+
+static void forward(ct_call *c)
+{
+    const ct_shape *target = ct_attr(c);
+    ct_set_result(c, 0, ct_tensor_broadcast(ct_arg(c, 0), *target));
+}
+
+static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_sum_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    ct_shape target = ct_shape3(2, n, 3),
+             shapes[] = { ct_shape2(n, 1), ct_shape2(1, 3), ct_shape1(3), ct_shape0(), target };
+    ct_sample_attr(s, &target, sizeof target);
+    ct_sample_unbatched(s);
+    ct_sample_normal(s, 0, shapes[ct_sample_variant(s, 5)]);
+}
+
+const ct_op ct_op_broadcast_to = {
+    .name = "broadcast_to", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_broadcast_to(ct_var x, ct_shape shape)
+{
+    return ct_apply(&ct_op_broadcast_to, &x, 1, &shape, sizeof shape);
+}

@@ -1,0 +1,66 @@
+/* cholesky:  L lower triangular, A = L Lᵀ            A: (..., n, n) symmetric, its lower triangle is read
+ * adjoint:   Ā = ½ (S + Sᵀ),  S = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹,  Φ = lower triangle with the diagonal halved
+ *                                                         [Murray 2016, arXiv:1602.07527, eq. 10; Giles 2008, §2.3.3]
+ * From dA = dL Lᵀ + L dLᵀ: L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so F = Φ(L⁻¹ dA L⁻ᵀ), and
+ * ⟨L̄, L F⟩ = ⟨Φ(LᵀL̄), L⁻¹ dA L⁻ᵀ⟩. L̄ above the diagonal never counts: L is zero there. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    ct__need_floating(c, 0);
+    ct__need_square(c, 0);
+    return ct_arg_shape(c, 0);
+}
+
+static void forward(ct_call *c)
+{
+    ct_tensor *L = ct_result(c);
+    ct_prim_triangle(c, ct_arg(c, 0), false, 0, L);
+    ct_prim_potrf(c, L);
+}
+
+/* cholesky_bar(L, L̄) = Ā in place of one matrix: trmm, two trsm, and a panel of scratch. Not differentiable. */
+static void bar_forward(ct_call *c)
+{
+    const ct_tensor *L = ct_arg(c, 0);
+    ct_tensor *S = ct_result(c), *half = ct_scratch(c, L->dtype, ct_shape0());
+    if (!S || !half) return;
+    ct_tensor diagonal = ct__diagonal(S);
+    ct_prim_fill(c, half, 0.5);
+    ct_prim_triangle(c, ct_arg(c, 1), false, 0, S);      /* S = tril(L̄)             */
+    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L, S);       /* S = Lᵀ L̄                */
+    ct_prim_triangle(c, S, false, 0, S);                 /* S = Φ(Lᵀ L̄)             */
+    ct__map2(c, CT_MAP_mul, &diagonal, half, &diagonal); /*   with half the diagonal */
+    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 0.5, L, S);     /* S = ½ L⁻ᵀ S             */
+    ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L, S);       /* S = S L⁻¹               */
+    ct__add_transpose(c, S);                             /* Ā = S + Sᵀ              */
+}
+
+static const ct_op cholesky_bar = {
+    .name = "cholesky_bar", .n_in = 2, .shape = shape, .forward = bar_forward
+};
+
+static ct_var bar_in_ops(ct_var L, ct_var L_bar)
+{
+    ct_var P = ct_tril(ct_matmul(ct_t(L), ct_tril(L_bar, 0)), 0);
+    ct_var S = ct_sub(P, ct_scale(ct_diag_embed(ct_diag(P)), 0.5)); /* Φ(Lᵀ L̄) */
+    S = ct_tri_solve(L, S, CT_LOWER | CT_TRANS);
+    S = ct_tri_solve(L, S, CT_LOWER | CT_RIGHT);
+    return ct_scale(ct_add(S, ct_t(S)), 0.5);
+}
+
+static void vjp(ct_vjp *g)
+{
+    ct_var L = ct_out(g), L_bar = ct_out_bar(g);
+    ct_in_bar(g, 0,
+              ct_recording(g) ? bar_in_ops(L, L_bar)
+                              : ct_apply(&cholesky_bar, (ct_var[]){ L, L_bar }, 2, NULL, 0));
+}
+
+static void sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }
+
+const ct_op ct_op_cholesky = {
+    .name = "cholesky", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_cholesky(ct_var A) { return ct_apply(&ct_op_cholesky, &A, 1, NULL, 0); }

@@ -1,0 +1,35 @@
+/* diag:     d_i = A_ii                    (..., m, n) -> (..., min(m, n)): a view
+ * adjoint:  Ā = d̄ on the diagonal of an m x n zero                                        [a selection's transpose] */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    if (!ct__need_matrices(c, 0)) return ct_shape0();
+    ct_shape A = ct_arg_shape(c, 0);
+    int64_t m = A.dim[A.ndim - 2], n = A.dim[A.ndim - 1];
+    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    A.ndim--;
+    A.dim[A.ndim - 1] = m < n ? m : n;
+    return A;
+}
+
+static void forward(ct_call *c) { ct_set_result(c, 0, ct_tensor_diagonal(ct_arg(c, 0))); }
+
+static void vjp(ct_vjp *g)
+{
+    ct_shape A = ct_var_shape(ct_in(g, 0));
+    ct_in_bar(g, 0, ct__diag_embed(ct_out_bar(g), A.dim[A.ndim - 2], A.dim[A.ndim - 1]));
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    ct_shape shapes[] = { ct_shape2(n, n), ct_shape2(n, n + 2), ct_shape2(n + 1, n) };
+    ct_sample_normal(s, 0, shapes[ct_sample_variant(s, 3)]);
+}
+
+const ct_op ct_op_diag = {
+    .name = "diag", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_diag(ct_var A) { return ct_apply(&ct_op_diag, &A, 1, NULL, 0); }

@@ -1,0 +1,218 @@
+/* The elementwise ops: every line of tensor/maps.h becomes a descriptor.
+ *
+ *     y_i = f(x_i)           x̄_i = ȳ_i f'(x_i)
+ *     y_i = f(a_i, b_i)      ā_i = ȳ_i ∂f/∂a,  b̄_i = ȳ_i ∂f/∂b, summed where a or b were broadcast
+ *
+ * f, f' and the rule in ops stand in the table. f' is the fused rule, one pass over the memory; the rule in ops is
+ * the one that can be differentiated again. [DLMF §4, §5.15, §7.2 for the derivatives] */
+#include "support.h"
+
+static const double no_parameters[2] = { 0, 0 };
+
+/* 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else 0. NaN stays NaN. */
+static ct_var step_of(ct_var x) { return ct_less(ct_scalar(x.tape, ct_var_dtype(x), 0), x); }
+static ct_var inside_of(ct_var x, double lo, double hi) { return ct_equal(x, ct_clamp(x, lo, hi)); }
+static ct_var share_of(ct_var a, ct_var b) { return ct_add(ct_less(a, b), ct_scale(ct_equal(a, b), 0.5)); }
+
+/* -- one input ------------------------------------------------------------------------------------------------------ */
+
+/* Where samples are drawn: inside the domain, away from kinks and poles. lo = hi: standard normal. */
+static const struct domain {
+    double lo, hi;
+    int mirrored; /* a second variant draws from [-hi, -lo]  */
+    int n_p;      /* parameters to go through                */
+    double p[3][2];
+} domains[CT_MAP1_COUNT] = {
+    [CT_MAP_abs] = { .lo = 0.2, .hi = 2, .mirrored = 1 },
+    [CT_MAP_sign] = { .lo = 0.2, .hi = 2, .mirrored = 1 },
+    [CT_MAP_relu] = { .lo = 0.2, .hi = 2, .mirrored = 1 },
+    [CT_MAP_reciprocal] = { .lo = 0.5, .hi = 2, .mirrored = 1 },
+    [CT_MAP_log] = { .lo = 0.3, .hi = 3 },
+    [CT_MAP_log1p] = { .lo = -0.6, .hi = 2 },
+    [CT_MAP_sqrt] = { .lo = 0.3, .hi = 3 },
+    [CT_MAP_lgamma] = { .lo = 0.5, .hi = 6 },
+    [CT_MAP_polygamma] = { .lo = 0.5, .hi = 6, .n_p = 3, .p = { { 0 }, { 1 }, { 2 } } },
+    [CT_MAP_pow] = { .lo = 0.4, .hi = 2, .n_p = 3, .p = { { 2.5 }, { -1 }, { 0 } } },
+    [CT_MAP_scale] = { .n_p = 1, .p = { { -1.5 } } },
+    [CT_MAP_shift] = { .n_p = 1, .p = { { 0.7 } } },
+    [CT_MAP_clamp] = { .lo = 0.2, .hi = 0.8, .mirrored = 1, .n_p = 2, .p = { { -1, 1 }, { -0.1, 0.1 } } },
+};
+
+static ct_shape unary_shape(ct_call *c, ct_map1 f)
+{
+    const double *p = ct_attr(c);
+    ct__need_floating(c, 0);
+    if (f == CT_MAP_clamp && !(p && p[0] <= p[1]))
+        ct_require(c, false, CT_EINVAL, "lo <= hi is wanted, got lo = %g, hi = %g", p ? p[0] : 0,
+                   p ? p[1] : 0);
+    if (f == CT_MAP_polygamma && !(p && p[0] >= 0))
+        ct_require(c, false, CT_EINVAL, "the order must be 0 or more, got %g", p ? p[0] : -1);
+    return ct_arg_shape(c, 0);
+}
+
+static void unary_forward(ct_call *c, ct_map1 f)
+{
+    ct_device *device = ct_call_device(c);
+    const double *p = ct_attr(c) ? ct_attr(c) : no_parameters;
+    ct_tensor *y = ct_result(c);
+    if (y) ct__call_status(c, device->backend->map1(device, f, p, ct_arg(c, 0), y));
+}
+
+/* map_bar(x, y, ȳ) = ȳ f'(x): the fused backward op, not differentiable itself. */
+struct map_bar {
+    ct_map1 f;
+    double p[2];
+};
+
+static ct_shape map_bar_shape(ct_call *c) { return ct_arg_shape(c, 0); }
+
+static void map_bar_forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const struct map_bar *a = ct_attr(c);
+    ct_tensor *x_bar = ct_result(c);
+    if (x_bar)
+        ct__call_status(c, device->backend->map1_bar(device, a->f, a->p, ct_arg(c, 0), ct_arg(c, 1),
+                                                     ct_arg(c, 2), x_bar));
+}
+
+static const ct_op map_bar_op = {
+    .name = "map_bar", .n_in = 3, .shape = map_bar_shape, .forward = map_bar_forward
+};
+
+static ct_var map_bar(ct_map1 f, const double p[2], ct_var x, ct_var y, ct_var g)
+{
+    struct map_bar attr = { f, { p[0], p[1] } };
+    return ct_apply(&map_bar_op, (ct_var[]){ x, y, g }, 3, &attr, sizeof attr);
+}
+
+/* f' is a constant: the rule in ops is a single pass, too. */
+static bool is_affine(ct_map1 f) { return f == CT_MAP_neg || f == CT_MAP_scale || f == CT_MAP_shift; }
+
+static void unary_sample(ct_sample *s, ct_map1 f)
+{
+    const struct domain *d = &domains[f];
+    int n_p = d->n_p ? d->n_p : 1, v = ct_sample_variant(s, n_p * (1 + d->mirrored));
+    ct_shape shape = ct_shape2(ct_sample_size(s), 3);
+    if (d->n_p) ct_sample_attr(s, d->p[v % n_p], sizeof d->p[0]);
+    if (d->lo == d->hi)
+        ct_sample_normal(s, 0, shape);
+    else if (v < n_p)
+        ct_sample_uniform(s, 0, shape, d->lo, d->hi);
+    else
+        ct_sample_uniform(s, 0, shape, -d->hi, -d->lo);
+}
+
+#define UNARY(name_, value, derivative, rule)                                                     \
+    static ct_shape name_##_shape(ct_call *c) { return unary_shape(c, CT_MAP_##name_); }          \
+    static void name_##_forward(ct_call *c) { unary_forward(c, CT_MAP_##name_); }                 \
+    static ct_var name_##_rule(ct_var x, ct_var y, ct_var g, const double *p)                     \
+    {                                                                                             \
+        (void)x, (void)y, (void)g, (void)p;                                                       \
+        return rule;                                                                              \
+    }                                                                                             \
+    static void name_##_vjp(ct_vjp *v)                                                            \
+    {                                                                                             \
+        const double *p = ct_vjp_attr(v) ? ct_vjp_attr(v) : no_parameters;                        \
+        ct_var x = ct_in(v, 0), y = ct_out(v), g = ct_out_bar(v);                                 \
+        bool in_ops = is_affine(CT_MAP_##name_) || ct_recording(v);                               \
+        ct_in_bar(v, 0, in_ops ? name_##_rule(x, y, g, p) : map_bar(CT_MAP_##name_, p, x, y, g)); \
+    }                                                                                             \
+    static void name_##_sample(ct_sample *s) { unary_sample(s, CT_MAP_##name_); }                 \
+    const ct_op ct_op_##name_ = { .name = #name_,                                                 \
+                                  .n_in = 1,                                                      \
+                                  .shape = name_##_shape,                                         \
+                                  .forward = name_##_forward,                                     \
+                                  .vjp = CT_MAP_##name_ == CT_MAP_sign ? NULL : name_##_vjp,      \
+                                  .sample = name_##_sample };
+CT_MAPS1(UNARY)
+#undef UNARY
+
+#define PLAIN(name) \
+    ct_var ct_##name(ct_var x) { return ct_apply(&ct_op_##name, &x, 1, NULL, 0); }
+PLAIN(neg)
+PLAIN(abs)
+PLAIN(sign)
+PLAIN(exp)
+PLAIN(expm1)
+PLAIN(log)
+PLAIN(log1p)
+PLAIN(sqrt)
+PLAIN(square)
+PLAIN(reciprocal)
+PLAIN(sin)
+PLAIN(cos)
+PLAIN(tanh)
+PLAIN(sigmoid)
+PLAIN(softplus)
+PLAIN(relu)
+PLAIN(erf)
+PLAIN(lgamma)
+#undef PLAIN
+
+static ct_var with(const ct_op *op, ct_var x, double p0, double p1)
+{
+    return ct_apply(op, &x, 1, (double[]){ p0, p1 }, 2 * sizeof(double));
+}
+
+ct_var ct_polygamma(ct_var x, int order) { return with(&ct_op_polygamma, x, order, 0); }
+ct_var ct_pow(ct_var x, double p) { return with(&ct_op_pow, x, p, 0); }
+ct_var ct_scale(ct_var x, double a) { return with(&ct_op_scale, x, a, 0); }
+ct_var ct_shift(ct_var x, double b) { return with(&ct_op_shift, x, b, 0); }
+ct_var ct_clamp(ct_var x, double lo, double hi) { return with(&ct_op_clamp, x, lo, hi); }
+
+/* -- two inputs, broadcasting ---------------------------------------------------------------------------------------- */
+
+static ct_shape binary_shape(ct_call *c)
+{
+    ct_shape a = ct_arg_shape(c, 0), b = ct_arg_shape(c, 1);
+    if (!ct__need_floating(c, 0) || ct_shape_equal(a, b)) return a;
+    ct_shape y = ct_shape_broadcast(a, b);
+    ct_require(c, y.ndim >= 0, CT_ESHAPE,
+               "the shapes do not broadcast: from the right, extents must be equal or 1");
+    return y;
+}
+
+static void binary_forward(ct_call *c, ct_map2 f)
+{
+    ct_tensor *y = ct_result(c);
+    if (y) ct__map2(c, f, ct_arg(c, 0), ct_arg(c, 1), y);
+}
+
+/* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of the
+ * same shape, or both broadcast, or it is a scalar. */
+static void binary_sample(ct_sample *s)
+{
+    static const double lo[] = { -3, 1.5 }, hi[] = { -1.5, 3 };
+    int v = ct_sample_variant(s, 6), a = v % 2, b = 1 - a;
+    enum { SAME, OUTER, SCALAR } kind = v / 2;
+    int64_t n = ct_sample_size(s);
+    ct_sample_uniform(s, 0, kind == OUTER ? ct_shape2(n, 1) : ct_shape2(n, 3), lo[a], hi[a]);
+    if (kind == SCALAR) ct_sample_unbatched(s);
+    ct_sample_uniform(s, 1,
+                      kind == SAME    ? ct_shape2(n, 3)
+                      : kind == OUTER ? ct_shape2(1, 3)
+                                      : ct_shape0(),
+                      lo[b], hi[b]);
+}
+
+#define BINARY(name_, value, rule_a, rule_b)                                                             \
+    static void name_##_forward(ct_call *c) { binary_forward(c, CT_MAP_##name_); }                       \
+    static void name_##_vjp(ct_vjp *v)                                                                   \
+    {                                                                                                    \
+        ct_var a = ct_in(v, 0), b = ct_in(v, 1), y = ct_out(v), g = ct_out_bar(v);                       \
+        (void)a, (void)b, (void)y, (void)g;                                                              \
+        ct_in_bar(v, 0, rule_a);                                                                         \
+        ct_in_bar(v, 1, rule_b);                                                                         \
+    }                                                                                                    \
+    const ct_op ct_op_##name_ = { .name = #name_,                                                        \
+                                  .n_in = 2,                                                             \
+                                  .shape = binary_shape,                                                 \
+                                  .forward = name_##_forward,                                            \
+                                  .vjp = CT_MAP_##name_ == CT_MAP_less || CT_MAP_##name_ == CT_MAP_equal \
+                                             ? NULL                                                      \
+                                             : name_##_vjp,                                              \
+                                  .sample = binary_sample };                                             \
+    ct_var ct_##name_(ct_var a, ct_var b) { return ct_apply(&ct_op_##name_, (ct_var[]){ a, b }, 2, NULL, 0); }
+CT_MAPS2(BINARY)
+#undef BINARY

@@ -1,0 +1,34 @@
+/* gaussian_nll:  y = 1/N Σ_i ½ (log 2π v_i + r_i² / v_i),  r = target - mean; the variance v has their shape or one element
+ * adjoint:       m̄_i = -ȳ r_i / (N v_i),  v̄_i = ȳ (1 - r_i² / v_i) / (2 N v_i), from the composition */
+#include "support.h"
+
+#define LOG_2PI 1.8378770664093454836
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    ct_var mean = in[0], variance = in[1], target = in[2];
+    (void)tape, (void)n_in, (void)attr;
+    if (!ct__need_same_shape("gaussian_nll", "mean", mean, "target", target)) return ct_none();
+    if (ct_shape_count(ct_var_shape(variance)) != 1 &&
+        !ct__need_same_shape("gaussian_nll", "variance", variance, "target", target))
+        return ct_none();
+    ct_var chi2 = ct_mean(ct_div(ct_square(ct_sub(target, mean)), variance), CT_ALL, false);
+    return ct_scale(ct_shift(ct_add(ct_mean(ct_log(variance), CT_ALL, false), chi2), LOG_2PI), 0.5);
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s) > 0 ? ct_sample_size(s) : 1;
+    int v = ct_sample_variant(s, 2);
+    ct_sample_unbatched(s);
+    ct_sample_normal(s, 0, ct_shape1(n));
+    ct_sample_uniform(s, 1, v == 1 ? ct_shape0() : ct_shape1(n), 0.5, 2);
+    ct_sample_normal(s, 2, ct_shape1(n));
+}
+
+const ct_op ct_op_gaussian_nll = { .name = "gaussian_nll", .n_in = 3, .compose = compose, .sample = sample };
+
+ct_var ct_gaussian_nll(ct_var mean, ct_var variance, ct_var target)
+{
+    return ct_apply(&ct_op_gaussian_nll, (ct_var[]){ mean, variance, target }, 3, NULL, 0);
+}

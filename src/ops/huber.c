@@ -1,0 +1,37 @@
+/* huber:    y = 1/N Σ_i h(r_i),  h(r) = r²/2 where |r| <= δ, δ (|r| - δ/2) elsewhere       [Huber 1964, Ann. Math. Stat. 35:73]
+ * adjoint:  r̄_i = ȳ clamp(r_i, -δ, δ) / N, from the composition
+ *
+ * With q = min(|r|, δ) both branches are h = q (|r| - q/2). */
+#include "support.h"
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    const double *delta = attr;
+    (void)n_in;
+    if (!ct__need_same_shape("huber", "prediction", in[0], "target", in[1])) return ct_none();
+    if (!delta || !(*delta > 0)) {
+        ct_tape_fail(tape, CT_EINVAL, "op #%lld huber: delta must be positive, got %g",
+                     (long long)ct_tape_length(tape), delta ? *delta : 0);
+        return ct_none();
+    }
+    ct_var r = ct_abs(ct_sub(in[0], in[1])), q = ct_clamp(r, 0, *delta);
+    return ct_mean(ct_mul(q, ct_sub(r, ct_scale(q, 0.5))), CT_ALL, false);
+}
+
+/* Residuals inside delta, and beyond it. */
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s) > 0 ? ct_sample_size(s) : 1;
+    double delta = ct_sample_variant(s, 2) ? 0.75 : 8;
+    ct_sample_attr(s, &delta, sizeof delta);
+    ct_sample_unbatched(s);
+    ct_sample_uniform(s, 0, ct_shape2(n, 3), -3, -1);
+    ct_sample_uniform(s, 1, ct_shape2(n, 3), 0, 2);
+}
+
+const ct_op ct_op_huber = { .name = "huber", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_huber(ct_var prediction, ct_var target, double delta)
+{
+    return ct_apply(&ct_op_huber, (ct_var[]){ prediction, target }, 2, &delta, sizeof delta);
+}

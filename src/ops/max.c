@@ -1,0 +1,26 @@
+/* max:      y = max_k x_k           over one dimension, or all; NaN wins
+ * adjoint:  x̄_k = ȳ [x_k = y] / #{j : x_j = y}
+ *
+ * Away from ties the gradient is that of the selected entry. At a tie of m entries max is not differentiable; equal
+ * shares are the element of the subdifferential conv{e_k} that no order of the entries can change. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c) { return ct__axis_shape(c, false); }
+
+static void forward(ct_call *c) { ct__axis_forward(c, CT_REDUCE_MAX); }
+
+static void vjp(ct_vjp *g)
+{
+    const ct__axis *axis = ct_vjp_attr(g);
+    ct_var x = ct_in(g, 0), y_bar = ct__axis_restore(ct_out_bar(g), axis, x);
+    ct_var chosen = ct_equal(x, ct__axis_restore(ct_out(g), axis, x));
+    ct_in_bar(g, 0, ct_mul(ct_div(y_bar, ct_sum(chosen, axis->dim, true)), chosen));
+}
+
+static void sample(ct_sample *s) { ct__axis_sample(s, 1); }
+
+const ct_op ct_op_max = {
+    .name = "max", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_max(ct_var x, int dim, bool keep) { return ct__apply_axis(&ct_op_max, x, dim, keep); }

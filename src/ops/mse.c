@@ -1,0 +1,25 @@
+/* mse:      y = 1/N Σ_i r_i²              r = prediction - target, of one shape
+ * adjoint:  r̄_i = 2 ȳ r_i / N, from the composition */
+#include "support.h"
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    (void)tape, (void)n_in, (void)attr;
+    if (!ct__need_same_shape("mse", "prediction", in[0], "target", in[1])) return ct_none();
+    return ct_mean(ct_square(ct_sub(in[0], in[1])), CT_ALL, false);
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s) > 0 ? ct_sample_size(s) : 1;
+    ct_sample_unbatched(s);
+    ct_sample_normal(s, 0, ct_shape2(n, 3));
+    ct_sample_normal(s, 1, ct_shape2(n, 3));
+}
+
+const ct_op ct_op_mse = { .name = "mse", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_mse(ct_var prediction, ct_var target)
+{
+    return ct_apply(&ct_op_mse, (ct_var[]){ prediction, target }, 2, NULL, 0);
+}

@@ -1,0 +1,57 @@
+/* permute:  dimension i of y is dimension order[i] of x: a view
+ * adjoint:  dimension order[i] of x̄ is dimension i of ȳ                                   [the inverse permutation] */
+#include "support.h"
+
+typedef struct attr {
+    int order[CT_MAX_DIMS];
+} attr;
+
+static ct_shape shape(ct_call *c)
+{
+    const attr *a = ct__need_attr(c);
+    ct_shape x = ct_arg_shape(c, 0), y = x;
+    if (!a) return x;
+    unsigned seen = 0;
+    for (int i = 0; i < x.ndim; i++)
+        if (a->order[i] >= 0 && a->order[i] < x.ndim) {
+            seen |= 1u << a->order[i];
+            y.dim[i] = x.dim[a->order[i]];
+        }
+    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_require(c, seen == (1u << x.ndim) - 1, CT_EINVAL,
+               "the order must name each of the dimensions 0 to %d once", x.ndim - 1);
+    return y;
+}
+
+static void forward(ct_call *c)
+{
+    const attr *a = ct_attr(c);
+    ct_set_result(c, 0, ct_tensor_permute(ct_arg(c, 0), a->order));
+}
+
+static void vjp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    int inverse[CT_MAX_DIMS] = { 0 };
+    for (int i = 0, n = ct_var_shape(ct_in(g, 0)).ndim; i < n; i++) inverse[a->order[i]] = i;
+    ct_in_bar(g, 0, ct_permute(ct_out_bar(g), inverse));
+}
+
+static void sample(ct_sample *s)
+{
+    static const attr orders[] = { { { 2, 0, 1 } }, { { 0, 2, 1 } }, { { 2, 1, 0 } } };
+    ct_sample_attr(s, &orders[ct_sample_variant(s, 3)], sizeof(attr));
+    ct_sample_unbatched(s);
+    ct_sample_normal(s, 0, ct_shape3(ct_sample_size(s), 3, 2));
+}
+
+const ct_op ct_op_permute = {
+    .name = "permute", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_permute(ct_var x, const int *order)
+{
+    attr a = { { 0 } };
+    for (int i = 0, n = ct_var_shape(x).ndim; order && i < n; i++) a.order[i] = order[i];
+    return ct_apply(&ct_op_permute, &x, 1, order ? &a : NULL, sizeof a);
+}

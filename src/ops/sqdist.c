@@ -1,0 +1,57 @@
+/* sqdist:   D_ij = |x_i - y_j|²           x: (..., n, d)  y: (..., m, d) -> D: (..., n, m), batches broadcast
+ * adjoint:  x̄_i = 2 Σ_j D̄_ij (x_i - y_j) = 2 (D̄ 1 ∘ x - D̄ y)_i
+ *           ȳ_j = 2 Σ_i D̄_ij (y_j - x_i) = 2 (D̄ᵀ 1 ∘ y - D̄ᵀ x)_j                          [dD_ij = 2 (x_i - y_j)ᵀ (dx_i - dy_j)]
+ *
+ * The rule is two matrix products. D depends on differences alone, so both sets are first moved to the centre of y:
+ * a common offset then costs no digits. The centre is any constant, so it is no part of the derivative. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
+    long long d = ct_arg_dim(c, 0, -1), e = ct_arg_dim(c, 1, -1);
+    ct_require(c, d == e, CT_ESHAPE, "the points have %lld and %lld coordinates: one point a row in both", d,
+               e);
+    return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -2), ct_arg_dim(c, 1, -2));
+}
+
+static void forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const ct_tensor *x = ct_arg(c, 0), *y = ct_arg(c, 1);
+    ct_tensor *D = ct_result(c), like_x, like_y, x_view, y_view;
+    if (!D) return;
+    like_x = like_y = *D;
+    like_x.dim[D->ndim - 1] = like_y.dim[D->ndim - 1] = ct_tensor_dim(x, -1);
+    like_y.dim[D->ndim - 2] = ct_tensor_dim(y, -2);
+    ct__call_status(c, device->backend->sqdist(device, ct__spread(x, &like_x, &x_view),
+                                               ct__spread(y, &like_y, &y_view), D));
+}
+
+static void vjp(ct_vjp *g)
+{
+    ct_var x = ct_in(g, 0), y = ct_in(g, 1), D_bar = ct_scale(ct_out_bar(g), 2);
+    int64_t m = ct_tensor_dim(ct_value(y), -2);
+    ct_var centre = ct_stop_gradient(ct_scale(ct_sum(y, -2, true), 1 / (double)(m > 0 ? m : 1)));
+    x = ct_sub(x, centre);
+    y = ct_sub(y, centre);
+    ct_in_bar(g, 0, ct_sub(ct_mul(ct_sum(D_bar, -1, true), x), ct_matmul(D_bar, y)));
+    if (!ct_wants(g, 1)) return;
+    D_bar = ct_t(D_bar);
+    ct_in_bar(g, 1, ct_sub(ct_mul(ct_sum(D_bar, -1, true), y), ct_matmul(D_bar, x)));
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    int v = ct_sample_variant(s, 2);
+    ct_sample_normal(s, 0, ct_shape2(n, 3));
+    if (v == 1) ct_sample_unbatched(s); /* one set of points against a batch */
+    ct_sample_normal(s, 1, ct_shape2(n + 1, 3));
+}
+
+const ct_op ct_op_sqdist = {
+    .name = "sqdist", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_sqdist(ct_var x, ct_var y) { return ct_apply(&ct_op_sqdist, (ct_var[]){ x, y }, 2, NULL, 0); }

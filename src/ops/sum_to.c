@@ -1,0 +1,48 @@
+/* sum_to:   y = Bᵀ x, where B broadcasts `shape` to x's shape: sums the dimensions that broadcasting would repeat
+ * adjoint:  x̄ = B ȳ = broadcast_to(ȳ)                                                     [y is linear in x] */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    const ct_shape *target = ct__need_attr(c);
+    ct_shape x = ct_arg_shape(c, 0);
+    if (!target || !ct__need_floating(c, 0)) return x;
+    char text[96];
+    ct_require(c, ct_shape_equal(ct_shape_broadcast(*target, x), x), CT_ESHAPE,
+               "%s does not broadcast to the input's shape, so the input cannot be summed to it",
+               ct__shape_text(*target, text, sizeof text));
+    return *target;
+}
+
+static void forward(ct_call *c)
+{
+    const ct_tensor *x = ct_arg(c, 0);
+    const ct_shape *target = ct_attr(c);
+    ct_shape kept = ct_tensor_shape(x);
+    if (ct_shape_equal(kept, *target)) {
+        ct_set_result(c, 0, ct__view(x));
+        return;
+    }
+    for (int i = 0, missing = x->ndim - target->ndim; i < x->ndim; i++)
+        kept.dim[i] = i < missing ? 1 : target->dim[i - missing];
+    ct_tensor *y = ct_result(c);
+    if (y) ct__reduce(c, CT_REDUCE_SUM, x, kept, y);
+}
+
+static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_broadcast_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    ct_shape shapes[] = { ct_shape1(3), ct_shape2(1, 3), ct_shape2(n, 1), ct_shape0(), ct_shape2(n, 3) };
+    ct_shape target = shapes[ct_sample_variant(s, 5)];
+    ct_sample_attr(s, &target, sizeof target);
+    if (target.ndim == 2) ct_sample_unbatched(s);
+    ct_sample_normal(s, 0, ct_shape2(n, 3));
+}
+
+const ct_op ct_op_sum_to = {
+    .name = "sum_to", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_sum_to(ct_var x, ct_shape shape) { return ct_apply(&ct_op_sum_to, &x, 1, &shape, sizeof shape); }

@@ -1,0 +1,78 @@
+/* What the op files share beyond cotangent/op.h: views without an allocation, refusals, reductions. */
+#ifndef CT_OPS_SUPPORT_H
+#define CT_OPS_SUPPORT_H
+
+#include <cotangent/op.h>
+
+#include "autograd/internal.h"
+#include "list.h"
+#include "tensor/internal.h"
+
+/* -- refusals: each returns whether all is well --------------------------------------------------------------- */
+
+/* Inputs first, first + 1, ... are f64 or f32. */
+bool ct__need_floating(ct_call *c, int first);
+/* Inputs first, first + 1, ... have at least two dimensions. */
+bool ct__need_matrices(ct_call *c, int first);
+/* The last two dimensions of input i are equal (and there are two). */
+bool ct__need_square(ct_call *c, int i);
+/* The call's attributes; NULL, with the call refused, where there are none (ct_apply on a bare descriptor). */
+const void *ct__need_attr(ct_call *c);
+/* Dimension dim of ndim, negative from the end, as 0..ndim-1; -1, with the call refused, where there is none. */
+int ct__need_dim(ct_call *c, int dim, int ndim);
+/* The batch dimensions (all but the last two) of inputs i and j broadcast, then rows and cols. */
+ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
+
+/* The same for the operands of compositions: a's shape is b's; else the tape fails. */
+bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const char *b_name, ct_var b);
+
+/* A is a square matrix or a batch of them; else the tape fails. */
+bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A);
+
+/* -- views by value: they borrow the storage, hold no reference and end with the block ------------------------ */
+
+/* t broadcast to the shape of `like` (which it must fit): t itself, or *view. */
+const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *like, ct_tensor *view);
+/* A contiguous t in another shape of the same count. */
+ct_tensor ct__reshaped(const ct_tensor *t, ct_shape shape);
+/* The last two dimensions exchanged; their diagonal; rows [row, row + rows) and columns [col, col + cols). */
+ct_tensor ct__transposed(const ct_tensor *t);
+ct_tensor ct__diagonal(const ct_tensor *t);
+ct_tensor ct__block(const ct_tensor *t, int64_t row, int64_t rows, int64_t col, int64_t cols);
+/* Elements start, start + step, ..., n of them, along dimension dim. */
+ct_tensor ct__strided(const ct_tensor *t, int dim, int64_t start, int64_t n, int64_t step);
+
+/* -- shapes ------------------------------------------------------------------------------------------------------ */
+
+/* shape with its last two extents replaced: a batch of rows x cols. */
+ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
+
+/* -- device calls that have no public primitive ---------------------------------------------------------------- */
+
+/* out = f(a, b), a and b broadcast to out; out may be a. */
+void ct__map2(ct_call *c, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
+/* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch; bitwise symmetric. */
+void ct__add_transpose(ct_call *c, ct_tensor *A);
+
+/* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
+ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
+
+/* -- reductions over one dimension or all of them: sum, mean, max, logsumexp ---------------------------------- */
+
+typedef struct ct__axis {
+    int dim; /* CT_ALL, or negative from the end */
+    int keep;
+} ct__axis;
+
+ct_var ct__apply_axis(const ct_op *op, ct_var x, int dim, bool keep);
+/* The shape rule; an extent that is reduced may be 0 only where `of_nothing`. */
+ct_shape ct__axis_shape(ct_call *c, bool of_nothing);
+void ct__axis_forward(ct_call *c, ct_reduction f);
+/* y or its cotangent, shaped so that it broadcasts against x again. */
+ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
+/* Draws a matrix and goes through all axes; n rows at least. */
+void ct__axis_sample(ct_sample *s, int64_t at_least);
+/* out = f over the dimensions where `kept` (of x's number of dimensions) has extent 1; out is contiguous. */
+void ct__reduce(ct_call *c, ct_reduction f, const ct_tensor *x, ct_shape kept, ct_tensor *out);
+
+#endif

@@ -1,0 +1,76 @@
+/* tri_solve:  op(T) X = B, or X op(T) = B with CT_RIGHT      T: (..., n, n) triangular; op(T) = T or Tᵀ
+ *
+ * adjoint:    left    B̄ = op(T)⁻ᵀ X̄,   op(T)‾ = -B̄ Xᵀ                                   [Giles 2008, §2.2.4]
+ *             right   B̄ = X̄ op(T)⁻ᵀ,   op(T)‾ = -Xᵀ B̄
+ *             T̄ = op(T)‾, transposed with CT_TRANS, in the triangle that is read (without the diagonal: CT_UNIT).
+ *
+ * From op(T) dX = dB - dop(T) X: ⟨X̄, dX⟩ = ⟨B̄, dB⟩ - ⟨B̄ Xᵀ, dop(T)⟩. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    const unsigned *flags = ct__need_attr(c);
+    if (!flags || !ct__need_floating(c, 0) || !ct__need_matrices(c, 0) || !ct__need_square(c, 0))
+        return ct_shape0();
+    bool right = *flags & CT_RIGHT;
+    int64_t n = ct_arg_dim(c, 0, -1), rows = ct_arg_dim(c, 1, -2), cols = ct_arg_dim(c, 1, -1);
+    ct_require(c, *flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL, "unknown flags %#x",
+               *flags);
+    ct_require(c, (right ? cols : rows) == n, CT_ESHAPE,
+               "the right-hand side has %lld %s, the matrix is %lldx%lld", (long long)(right ? cols : rows),
+               right ? "columns" : "rows", (long long)n, (long long)n);
+    return ct__need_batch(c, 0, 1, rows, cols);
+}
+
+static void forward(ct_call *c)
+{
+    const unsigned *flags = ct_attr(c);
+    ct_tensor *X = ct_result(c);
+    ct_prim_copy(c, ct_arg(c, 1), X);
+    ct_prim_trsm(c, *flags, 1, ct_arg(c, 0), X);
+}
+
+static void vjp(ct_vjp *g)
+{
+    const unsigned flags = *(const unsigned *)ct_vjp_attr(g);
+    bool right = flags & CT_RIGHT, trans = flags & CT_TRANS, upper = flags & CT_UPPER, unit = flags & CT_UNIT;
+    ct_var T = ct_in(g, 0), X = ct_out(g);
+    ct_var B_bar = ct_tri_solve(T, ct_out_bar(g), flags ^ CT_TRANS);
+    ct_in_bar(g, 1, B_bar);
+    if (!ct_wants(g, 0)) return;
+    ct_var u = right ? ct_t(X) : ct_neg(B_bar), v = right ? ct_neg(B_bar) : ct_t(X); /* op(T)‾ = u v */
+    ct_var T_bar = trans ? ct_matmul(ct_t(v), ct_t(u)) : ct_matmul(u, v);
+    ct_in_bar(g, 0, upper ? ct_triu(T_bar, unit ? 1 : 0) : ct_tril(T_bar, unit ? -1 : 0));
+}
+
+/* Both triangles, sides, with and without transpose and unit diagonal; one T for a batch, one B for a batch. */
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    int v = ct_sample_variant(s, 18);
+    unsigned flags = v < 16 ? (unsigned)v : CT_LOWER;
+    bool upper = flags & CT_UPPER, right = flags & CT_RIGHT;
+    ct_shape B = right ? ct_shape2(2, n) : ct_shape2(n, 2);
+    ct_sample_attr(s, &flags, sizeof flags);
+    if (v == 16) {
+        ct_sample_normal(s, 1, B);
+        ct_sample_unbatched(s);
+        ct_sample_lower(s, 0, n);
+        return;
+    }
+    if (upper)
+        ct_sample_upper(s, 0, n);
+    else
+        ct_sample_lower(s, 0, n);
+    if (v == 17) ct_sample_unbatched(s);
+    ct_sample_normal(s, 1, B);
+}
+
+const ct_op ct_op_tri_solve = {
+    .name = "tri_solve", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_tri_solve(ct_var T, ct_var B, unsigned flags)
+{
+    return ct_apply(&ct_op_tri_solve, (ct_var[]){ T, B }, 2, &flags, sizeof flags);
+}

@@ -1,0 +1,36 @@
+/* triu:     Y = the upper triangle of X: zero where col - row < k
+ * adjoint:  X̄ = triu(Ȳ, k)                                                                [a mask is its own transpose] */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    ct__need_attr(c);
+    ct__need_floating(c, 0);
+    ct__need_matrices(c, 0);
+    return ct_arg_shape(c, 0);
+}
+
+static void forward(ct_call *c)
+{
+    const int64_t *k = ct_attr(c);
+    ct_prim_triangle(c, ct_arg(c, 0), true, *k, ct_result(c));
+}
+
+static void vjp(ct_vjp *g)
+{
+    const int64_t *k = ct_vjp_attr(g);
+    ct_in_bar(g, 0, ct_triu(ct_out_bar(g), *k));
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s), k = ct_sample_variant(s, 3) - 1;
+    ct_sample_attr(s, &k, sizeof k);
+    ct_sample_normal(s, 0, k == 0 ? ct_shape2(n, n) : ct_shape2(n, 3));
+}
+
+const ct_op ct_op_triu = {
+    .name = "triu", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_triu(ct_var A, int64_t k) { return ct_apply(&ct_op_triu, &A, 1, &k, sizeof k); }

@@ -1,0 +1,51 @@
+/* where:    y_i = a_i where c_i ≠ 0, else b_i        all three broadcast; c of any dtype, without a gradient
+ * adjoint:  ā_i = ȳ_i where c_i ≠ 0, else 0;  b̄_i = 0 where c_i ≠ 0, else ȳ_i
+ *
+ * The branch not taken gets an exact zero, also where its value is infinite or NaN. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    if (!ct__need_floating(c, 1)) return ct_shape0();
+    ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 1), ct_arg_shape(c, 2));
+    if (y.ndim >= 0) y = ct_shape_broadcast(y, ct_arg_shape(c, 0));
+    ct_require(c, y.ndim >= 0, CT_ESHAPE,
+               "the shapes do not broadcast: from the right, extents must be equal or 1");
+    return y;
+}
+
+static void forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    ct_tensor *y = ct_result(c), view[3];
+    if (!y) return;
+    ct__call_status(c, device->backend->where(device, ct__spread(ct_arg(c, 0), y, &view[0]),
+                                              ct__spread(ct_arg(c, 1), y, &view[1]),
+                                              ct__spread(ct_arg(c, 2), y, &view[2]), y));
+}
+
+static void vjp(ct_vjp *g)
+{
+    ct_var cond = ct_in(g, 0), y_bar = ct_out_bar(g),
+           zero = ct_scalar(ct_vjp_tape(g), ct_var_dtype(y_bar), 0);
+    ct_in_bar(g, 1, ct_where(cond, y_bar, zero));
+    ct_in_bar(g, 2, ct_where(cond, zero, y_bar));
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    bool broadcast = ct_sample_variant(s, 2);
+    ct_sample_index(s, 0, broadcast ? ct_shape2(n, 1) : ct_shape2(n, 3), 2);
+    ct_sample_normal(s, 1, ct_shape2(n, 3));
+    ct_sample_normal(s, 2, broadcast ? ct_shape2(1, 3) : ct_shape2(n, 3));
+}
+
+const ct_op ct_op_where = {
+    .name = "where", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_where(ct_var cond, ct_var a, ct_var b)
+{
+    return ct_apply(&ct_op_where, (ct_var[]){ cond, a, b }, 3, NULL, 0);
+}
