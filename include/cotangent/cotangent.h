@@ -2,6 +2,7 @@
 #ifndef COTANGENT_H
 #define COTANGENT_H
 
+#include <cotangent/covariance.h>
 #include <cotangent/device.h>
 #include <cotangent/gp.h>
 #include <cotangent/gradcheck.h>
