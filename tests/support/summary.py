@@ -9,13 +9,14 @@ import sys
 
 PASSED = re.compile(r"^\[  PASSED  \] (\d+) test", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (\d+) test", re.M)
+ENDED = re.compile(r"^ (\d+) FAILED TEST", re.M)  # cmocka's last line, which counts crashes, too
 
 
 def tally(test):
     log = test.get("stdout", "") + test.get("stderr", "")
     passed, failed = (sum(map(int, pattern.findall(log))) for pattern in (PASSED, FAILED))
     if test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP"):
-        return passed, max(failed, 1), log
+        return passed, max(failed, 1, *map(int, ENDED.findall(log))), log
     return passed if passed or failed or test["result"] == "SKIP" else 1, failed, log
 
 
