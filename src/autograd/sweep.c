@@ -112,7 +112,9 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
     const ct_node *node = ct__node(bar);
     if (!node) return;
     uint32_t in = tape->node[g->index].in[i];
-    const ct_tensor *x = tape->node[in].value;
+    const ct_node *input = ct__node(ct__handle(tape, in));
+    if (!input) return;
+    const ct_tensor *x = input->value;
     ct_shape shape = ct_tensor_shape(x), got = ct_tensor_shape(node->value);
     if (node->value->dtype != x->dtype) {
         ct_tape_fail(tape, CT_EDTYPE, "the cotangent of input %d is %s, the input %s", i,
