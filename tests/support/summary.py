@@ -4,6 +4,7 @@
 A program that says "[  PASSED  ] N test(s)." counts as N; one that says nothing counts as one.
 """
 import json
+import pathlib
 import re
 import sys
 
@@ -22,14 +23,18 @@ def tally(test):
 
 def main():
     passed = failed = 0
-    for build in sys.argv[1:]:
-        with open(f"{build}/meson-logs/testlog.json") as lines:
-            for line in lines:
-                test = json.loads(line)
-                p, f, log = tally(test)
-                passed, failed = passed + p, failed + f
-                if f:
-                    print(f"--- {build}: {test['name']}: {test['result']}, exit status {test['returncode']}\n{log.rstrip()}\n---")
+    for build in map(pathlib.Path, sys.argv[1:]):
+        log_file = build / "meson-logs/testlog.json"
+        tests = [json.loads(line) for line in log_file.read_text().splitlines()] if log_file.exists() else []
+        if not tests:
+            print(f"--- {build}: no test ran")
+            failed += 1
+        for test in tests:
+            p, f, log = tally(test)
+            passed, failed = passed + p, failed + f
+            if f:
+                print(f"--- {build}: {test['name']}: {test['result']}, exit status {test['returncode']}")
+                print(log.rstrip(), "---", sep="\n")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
