@@ -513,7 +513,7 @@ ct_status ct_gradcheck_op(ct_device *device, const ct_op *op, const ct_gradcheck
                             .variant = variant };
             status = ct__sample_draw(&s, op);
             n_variants = s.n_variants;
-            if (status == CT_OK && s.n_in > 0 && !(batched && s.unbatched)) {
+            if (status == CT_OK && s.n_in > 0 && batched == s.batched) {
                 job j = { op, s.in, s.n_in, s.attr_size ? s.attr : NULL, s.attr_size, s.symmetric, options };
                 print(&r, "variant %d, size %lld%s: ", variant, (long long)s.size,
                       batched ? ", batch 2" : "");

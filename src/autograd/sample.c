@@ -51,6 +51,7 @@ static bool begin(ct_sample *s, int i, ct_shape *shape)
         return false;
     }
     *shape = full;
+    s->batched = s->batched || (!s->unbatched && s->batch.ndim > 0);
     return true;
 }
 
@@ -213,6 +214,7 @@ ct_status ct__sample_draw(ct_sample *s, const ct_op *op)
     memset(s->kind, 0, sizeof s->kind);
     s->symmetric = 0;
     s->unbatched = false;
+    s->batched = false;
     s->attr_size = 0;
     s->status = CT_OK;
     op->sample(s);
