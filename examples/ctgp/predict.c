@@ -49,10 +49,13 @@ static int write_rows(const prediction *p, const char *out)
 
 static void print_score(const score *s, bool json, FILE *out)
 {
-    const char *format =
-        json ? "{\"n\": %lld, \"rmse\": %.9g, \"mae\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g}\n"
-             : "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n";
-    fprintf(out, format, (long long)s->n, s->rmse, s->mae, s->nlpd, s->coverage95);
+    long long n = s->n;
+    if (json)
+        fprintf(out, "{\"n\": %lld, \"rmse\": %.9g, \"mae\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g}\n",
+                n, s->rmse, s->mae, s->nlpd, s->coverage95);
+    else
+        fprintf(out, "n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", n, s->rmse, s->mae, s->nlpd,
+                s->coverage95);
 }
 
 int run_predict(int argc, char **argv)
