@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(code, text, lengthscale, extra, lower, upper) { text, lengthscale, extra, lower, upper },
+#define ROW(code, text, lengthscale, extra) { text, lengthscale, extra },
 const kernel_kind ct__kernel_kinds[CT_COV_CODES] = { CT__KERNEL_TABLE(ROW) };
 #undef ROW
 
@@ -28,10 +28,9 @@ kernel_node *ct__kernel_node(ct_cov_code code)
         return NULL;
     }
     for (int i = 0; i < n->n_param; i++) {
-        bool length = i < n->n_length;
         n->param[i].value = 1;
-        n->param[i].lower = length ? 1e-5 : kind->lower;
-        n->param[i].upper = length ? 1e5 : kind->upper;
+        n->param[i].upper = INFINITY;
+        n->param[i].column = -1;
     }
     return n;
 }

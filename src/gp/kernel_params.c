@@ -117,18 +117,19 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
     if (!positive(param->value))
         return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: a parameter is positive and finite", p->name,
                                  param->value);
-    if (!(param->lower > 0) || !(param->lower <= param->value) || !(param->value <= param->upper) ||
-        !isfinite(param->upper))
-        return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: its bounds [%g, %g] must hold it and be positive",
-                                 p->name, param->value, param->lower, param->upper);
+    if (!(param->lower >= 0) || !(param->lower <= param->value) || !(param->value <= param->upper))
+        return ct__kernel_refuse(k, CT_EINVAL,
+                                 "%s = %g: its bounds [%g, %g] must hold it, the lower at least 0", p->name,
+                                 param->value, param->lower, param->upper);
     if (!prior_valid(&param->prior))
         return ct__kernel_refuse(k, CT_EINVAL, "%s: prior of kind %d with a = %g, b = %g is none", p->name,
                                  (int)param->prior.kind, param->prior.a, param->prior.b);
     bool given = param->start_given || param->value != p->value;
-    char name[sizeof p->name];
-    memcpy(name, p->name, sizeof name);
+    ct_param before = *p;
     *p = *param;
-    memcpy(p->name, name, sizeof name);
+    memcpy(p->name, before.name, sizeof p->name);
+    p->unit = before.unit;
+    p->column = before.column;
     p->start_given = given;
     return CT_OK;
 }
@@ -164,6 +165,47 @@ static void bind_node(kernel_node *n, void *context)
     else if (!ct__kernel_lengthscales(n, active))
         b->status = ct__kernel_refuse(b->kernel, CT_ENOMEM, "%d lengthscales: memory is exhausted", active);
 }
+
+/* -- units -------------------------------------------------------------------------------------------------------------- */
+
+/* Whether every term of n has a variance of its own. */
+static bool has_variance(const kernel_node *n)
+{
+    if (n->code == CT_COV_SUM) return has_variance(n->left) && has_variance(n->right);
+    if (n->code == CT_COV_PRODUCT) return has_variance(n->left) || has_variance(n->right);
+    return n->code == CT_COV_SCALE || n->code == CT_COV_CONSTANT || n->code == CT_COV_WHITE;
+}
+
+/* `taken`: another factor has the product's variance already. */
+static void set_units(kernel_node *n, int input_dims, bool taken)
+{
+    if (!n) return;
+    if (n->code == CT_COV_SUM || n->code == CT_COV_PRODUCT) {
+        bool product = n->code == CT_COV_PRODUCT, left = has_variance(n->left);
+        set_units(n->left, input_dims, taken || (product && !left));
+        set_units(n->right, input_dims, taken || (product && left));
+        return;
+    }
+    int active = n->dims ? n->n_dims : input_dims;
+    for (int i = 0; i < n->n_param; i++) {
+        ct_param *p = &n->param[i];
+        bool length = i < n->n_length, periodic = n->code == CT_COV_PERIODIC,
+             cosine = n->code == CT_COV_COSINE;
+        p->unit = CT_UNIT_NONE;
+        p->column = -1;
+        if (!ct__kernel_looks(n))
+            p->unit = taken ? CT_UNIT_NONE : CT_UNIT_VARIANCE;
+        else if (length ? !periodic : periodic || cosine)
+            p->unit = CT_UNIT_INPUT;
+        if (p->unit == CT_UNIT_INPUT && (active == 1 || (length && n->ard))) {
+            int k = active == 1 ? 0 : i;
+            p->column = n->dims ? n->dims[k] : k;
+        }
+    }
+    if (n->code == CT_COV_SCALE) set_units(n->right, input_dims, true);
+}
+
+/* -- the program --------------------------------------------------------------------------------------------------------- */
 
 typedef struct emitter {
     ct_cov_program *program;
@@ -209,6 +251,7 @@ ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims)
     walk(k->root, bind_node, &b);
     ct__kernel_changed(k);
     if (b.status) return b.status;
+    set_units(k->root, (int)input_dims, false);
 
     size_t bytes =
         sizeof(ct_cov_program) + (size_t)b.nodes * sizeof(ct_cov_node) + (size_t)b.dims * sizeof(int32_t);

@@ -14,30 +14,29 @@
 #define CT__KERNEL_MAX_ACTIVE 4096    /* listed columns of one profile */
 #define CT__KERNEL_MAX_DEGREE 64
 
-/* M(code, text, has lengthscales, name of the extra parameter or NULL, its lower and upper bound) */
+/* M(code, text, has lengthscales, name of the extra parameter or NULL) */
 /* clang-format off */
 #define CT__KERNEL_TABLE(M)                                                \
-    M(RBF,                "rbf",      true,  NULL,       0,    0  )        \
-    M(MATERN12,           "matern12", true,  NULL,       0,    0  )        \
-    M(MATERN32,           "matern32", true,  NULL,       0,    0  )        \
-    M(MATERN52,           "matern52", true,  NULL,       0,    0  )        \
-    M(RATIONAL_QUADRATIC, "rq",       true,  "alpha",    1e-5, 1e5)        \
-    M(PERIODIC,           "periodic", true,  "period",   1e-5, 1e5)        \
-    M(COSINE,             "cosine",   false, "period",   1e-5, 1e5)        \
-    M(LINEAR,             "linear",   true,  NULL,       0,    0  )        \
-    M(POLYNOMIAL,         "poly",     true,  "offset",   1e-8, 1e8)        \
-    M(CONSTANT,           "constant", false, "variance", 1e-8, 1e8)        \
-    M(WHITE,              "white",    false, "variance", 1e-8, 1e8)        \
-    M(SCALE,              "scale",    false, "variance", 1e-8, 1e8)        \
-    M(SUM,                "+",        false, NULL,       0,    0  )        \
-    M(PRODUCT,            "*",        false, NULL,       0,    0  )
+    M(RBF,                "rbf",      true,  NULL)        \
+    M(MATERN12,           "matern12", true,  NULL)        \
+    M(MATERN32,           "matern32", true,  NULL)        \
+    M(MATERN52,           "matern52", true,  NULL)        \
+    M(RATIONAL_QUADRATIC, "rq",       true,  "alpha")        \
+    M(PERIODIC,           "periodic", true,  "period")        \
+    M(COSINE,             "cosine",   false, "period")        \
+    M(LINEAR,             "linear",   true,  NULL)        \
+    M(POLYNOMIAL,         "poly",     true,  "offset")        \
+    M(CONSTANT,           "constant", false, "variance")        \
+    M(WHITE,              "white",    false, "variance")        \
+    M(SCALE,              "scale",    false, "variance")        \
+    M(SUM,                "+",        false, NULL)        \
+    M(PRODUCT,            "*",        false, NULL)
 /* clang-format on */
 
 typedef struct kernel_kind {
     const char *text;
     bool lengthscale;
     const char *extra;
-    double lower, upper;
 } kernel_kind;
 
 extern const kernel_kind ct__kernel_kinds[CT_COV_CODES];

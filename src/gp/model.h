@@ -1,0 +1,137 @@
+/* The inside of a model, shared by the files that fit it, predict with it and save it.
+ *
+ * Three sets of coordinates of the parameters:
+ *   v   values in the units of the data: what the public sees, what ct_param holds;
+ *   s   values of the standardised problem: what goes on the tape.  s = (v - origin) / unit
+ *   z   the optimiser's: log s for positive parameters, s for the mean's. */
+#ifndef CT_GP_MODEL_H
+#define CT_GP_MODEL_H
+
+#include <cotangent/gp.h>
+
+typedef struct ct__gp_factor {
+    bool ready;
+    ct_tensor *L;     /* (n, n), lower: L Lᵀ = k(X, X) + noise + jitter */
+    ct_tensor *alpha; /* (n, 1) */
+    double jitter;    /* s coordinates */
+    double nlml;      /* of y as given */
+} ct__gp_factor;
+
+struct ct_gp {
+    ct_device *device; /* kept alive by the tape */
+    ct_tape *tape;
+    ct_kernel *kernel; /* values v */
+    ct_gp_options options;
+    int64_t n, d;
+    ct_dtype dtype;
+    ct_tensor *X;     /* (n, d), standardised */
+    ct_tensor *y;     /* (n, 1), standardised */
+    ct_tensor *given; /* (n), noise variances, standardised; or NULL */
+    double given_mean;
+    double *shift, *scale,
+        *spread; /* [d] of the columns of X: x = shift + scale s; spread: standard deviation, or 1 */
+    double y_shift, y_scale, y_spread;
+    ct_param *param; /* [n_params] */
+    int64_t n_params, n_kernel;
+    int64_t noise_at, mean_at; /* -1: no such parameter */
+    char **name;               /* [d + 1] of the input columns, then the output */
+    ct__gp_factor factor;
+    ct_fit_report report;
+    ct_fit_start *starts;
+};
+
+/* -- model.c -------------------------------------------------------------------------------------------------- */
+
+/* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
+ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
+                    const ct_gp_options *options);
+/* Lists the parameters once the kernel and the transforms are there. */
+ct_status ct__gp_list_params(ct_gp *gp);
+/* Puts values v into the model; the factor is no longer valid. */
+ct_status ct__gp_set_values(ct_gp *gp, const double *v);
+ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
+/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. */
+ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, const char *what);
+/* Copies the tape's failure to the device and resets the tape. Returns the status. */
+ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
+void ct__gp_drop_factor(ct_gp *gp);
+/* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
+void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
+
+/* -- transform.c ------------------------------------------------------------------------------------------------ */
+
+/* Reads a tensor as doubles, row-major: malloc'ed, NULL with the reason on the device. */
+double *ct__gp_doubles(const ct_tensor *t);
+/* CT_EINVAL naming the first row and column that is not finite. */
+ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
+                              const char *what);
+/* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
+void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
+/* A tensor (rows, cols) of (x - shift) / scale by column. */
+ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, const double *x, int64_t rows, int64_t cols,
+                               const double *shift, const double *scale);
+/* unit and origin of parameter i. */
+double ct__gp_unit(const ct_gp *gp, int64_t i);
+double ct__gp_origin(const ct_gp *gp, int64_t i);
+bool ct__gp_positive(const ct_gp *gp, int64_t i);
+double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
+double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
+/* Data-driven start v, bounds in z, and the standard deviation in z of a restart's draw. */
+double ct__gp_start_value(const ct_gp *gp, int64_t i);
+void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
+double ct__gp_draw_width(const ct_gp *gp, int64_t i);
+
+/* -- nlml.c ------------------------------------------------------------------------------------------------------- */
+
+/* gaussian_nlml: K (n, n), noise (n) or (1), r (n) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π */
+extern const struct ct_op ct__op_gaussian_nlml;
+/* L (n, n) of K + diag(noise), without a gradient. */
+extern const struct ct_op ct__op_gp_factor;
+
+/* -- objective.c -------------------------------------------------------------------------------------------------- */
+
+/* nlml - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s coordinates. CT_ENUMERIC
+ * where no jitter of the ladder helps. */
+ct_status ct__gp_evaluate(ct_gp *gp, const double *z, double *value, double *gradient, double *jitter);
+/* L and alpha at the present values. */
+ct_status ct__gp_factorise(ct_gp *gp);
+/* The kernel's parameters as a constant on the model's tape. */
+ct_var ct__gp_theta(ct_gp *gp);
+/* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
+ct_var ct__gp_mean_at(ct_gp *gp, ct_var X);
+
+/* -- prior.c -------------------------------------------------------------------------------------------------------- */
+
+bool ct__prior_valid(const ct_prior *prior, bool positive);
+/* log p(v); *slope = d log p / dv */
+double ct__prior_log_density(const ct_prior *prior, double v, double *slope);
+
+/* -- optimisers -------------------------------------------------------------------------------------------------------- */
+
+typedef enum ct__search_end {
+    CT__SEARCH_CONVERGED, /* no more progress       */
+    CT__SEARCH_STOPPED,   /* evaluate asked to stop */
+    CT__SEARCH_LIMIT,     /* max_evaluations        */
+    CT__SEARCH_NO_MEMORY,
+    CT__SEARCH_ABSENT, /* not in this build */
+} ct__search_end;
+
+typedef struct ct__search {
+    int n;
+    double *x; /* in: the start, inside the bounds; out: the last point tried */
+    const double *lower, *upper;
+    int max_evaluations;
+    double flat; /* stop where a step changes the objective by less */
+    double learning_rate;
+    /* Sets *f (finite) and g[n]; nonzero stops the search. It keeps the best point. */
+    int (*evaluate)(void *context, const double *x, double *f, double *g);
+    /* Copies the best point so far into x. */
+    void (*best)(void *context, double *x);
+    void *context;
+} ct__search;
+
+extern const bool ct__has_lbfgs;
+ct__search_end ct__search_lbfgs(ct__search *s);
+ct__search_end ct__search_adam(ct__search *s);
+
+#endif

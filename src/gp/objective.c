@@ -1,0 +1,247 @@
+/* The objective of the fit and the factorisation, both under the jitter ladder. */
+#include <math.h>
+#include <stdlib.h>
+
+#include <cotangent/op.h>
+
+#include "model.h"
+
+#define LOG_2PI 1.8378770664093454835606594728112
+
+/* Jitter relative to the mean diagonal of k(X, X). */
+static const double ladder[] = { 0, 1e-10, 1e-8, 1e-6, 1e-4 };
+static const int rungs = (int)(sizeof ladder / sizeof *ladder);
+
+/* -- the model on the tape ------------------------------------------------------------------------------------------- */
+
+/* s[first..first+n) as a new vector; leaf or constant. */
+static ct_var vector(ct_gp *gp, const double *s, int64_t n, bool leaf)
+{
+    ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape1(n), s);
+    if (t && gp->dtype != CT_F64) {
+        ct_tensor *cast = ct_tensor_cast(t, gp->dtype);
+        ct_release(t);
+        t = cast;
+    }
+    if (!t) {
+        char why[256];
+        ct_status status = ct_last_status(gp->device);
+        size_t i = 0;
+        for (const char *m = ct_message(gp->device); *m && i + 1 < sizeof why; m++) why[i++] = *m;
+        why[i] = 0;
+        ct_tape_fail(gp->tape, status ? status : CT_ENOMEM, "%s", why);
+        return (ct_var){ NULL, 0, 0 };
+    }
+    ct_var v = leaf ? ct_leaf(gp->tape, t) : ct_constant(gp->tape, t);
+    ct_release(t);
+    return v;
+}
+
+typedef struct graph {
+    ct_var theta, noise, mean; /* leaves; mean: c, then the slopes, as one vector */
+    ct_var X, variance, residual;
+} graph;
+
+static ct_var mean_of(ct_gp *gp, ct_var mean, ct_var X)
+{
+    ct_var c = ct_slice(mean, 0, 0, 1, 1);
+    if (gp->options.mean == CT_MEAN_CONSTANT) return c;
+    ct_var slopes = ct_reshape(ct_slice(mean, 0, 1, 1 + gp->d, 1), ct_shape2(gp->d, 1));
+    return ct_add(ct_matmul(X, slopes), c);
+}
+
+/* From s, with `jitter` on the diagonal. */
+static graph build(ct_gp *gp, const double *s, double jitter, bool leaves)
+{
+    graph g = { .X = ct_constant(gp->tape, gp->X), .residual = ct_constant(gp->tape, gp->y) };
+    g.theta = vector(gp, s, gp->n_kernel, leaves);
+    g.variance = vector(gp, &jitter, 1, false);
+    if (gp->given) g.variance = ct_add(ct_constant(gp->tape, gp->given), g.variance);
+    if (gp->noise_at >= 0) {
+        g.noise = vector(gp, s + gp->noise_at, 1, leaves);
+        g.variance = ct_add(g.variance, g.noise);
+    }
+    if (gp->mean_at >= 0) {
+        g.mean = vector(gp, s + gp->mean_at, gp->n_params - gp->mean_at, leaves);
+        g.residual = ct_sub(g.residual, mean_of(gp, g.mean, g.X));
+    }
+    return g;
+}
+
+static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
+{
+    ct_tape_reset(gp->tape);
+    graph g = build(gp, s, 0, false);
+    *result = ct_item(ct_mean(ct_cov_diag(gp->kernel, g.theta, g.X), CT_ALL, false));
+    ct_status status = ct_tape_status(gp->tape);
+    if (status) return ct__gp_tape_failed(gp, "the kernel");
+    return isfinite(*result) && *result > 0 ? CT_OK : CT_ENUMERIC;
+}
+
+/* -- objective --------------------------------------------------------------------------------------------------------- */
+
+static ct_status read_bar(ct_gp *gp, ct_var v, double *out, int64_t n)
+{
+    ct_tensor *bar = ct_cotangent(v);
+    for (int64_t i = 0; i < n; i++) out[i] = 0;
+    if (!bar) return CT_OK;
+    if (gp->dtype == CT_F64) return ct_read(bar, out, (size_t)n * sizeof *out);
+    ct_tensor *f64 = ct_tensor_cast(bar, CT_F64);
+    ct_status status = f64 ? ct_read(f64, out, (size_t)n * sizeof *out) : CT_ENOMEM;
+    ct_release(f64);
+    return status;
+}
+
+/* One rung: nlml of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be factorised. */
+static ct_status attempt(ct_gp *gp, const double *s, double jitter, double *value, double *gradient)
+{
+    ct_tape_reset(gp->tape);
+    graph g = build(gp, s, jitter, gradient != NULL);
+    ct_var nlml = ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
+    *value = ct_item(nlml);
+    ct_status status = ct_tape_status(gp->tape);
+    if (!status && !isfinite(*value)) return CT_ENUMERIC;
+    if (status || !gradient) return status;
+    status = ct_backward(nlml);
+    if (!status) status = read_bar(gp, g.theta, gradient, gp->n_kernel);
+    if (!status && gp->noise_at >= 0) status = read_bar(gp, g.noise, gradient + gp->noise_at, 1);
+    if (!status && gp->mean_at >= 0)
+        status = read_bar(gp, g.mean, gradient + gp->mean_at, gp->n_params - gp->mean_at);
+    for (int64_t i = 0; i < gp->n_params && !status; i++)
+        if (!isfinite(gradient[i])) status = CT_ENUMERIC;
+    return status;
+}
+
+/* Climbs the ladder until `try` is not CT_ENUMERIC. */
+typedef ct_status (*rung_fn)(ct_gp *gp, const double *s, double jitter, double *value, double *gradient);
+
+static ct_status climb(ct_gp *gp, rung_fn try_rung, const double *s, double *value, double *gradient,
+                       double *jitter)
+{
+    double diagonal = 0;
+    for (int i = 0; i < rungs; i++) {
+        if (i == 1 && mean_diagonal(gp, s, &diagonal)) break;
+        *jitter = ladder[i] * diagonal;
+        ct_status status = try_rung(gp, s, *jitter, value, gradient);
+        if (!status) return CT_OK;
+        if (status != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the likelihood");
+    }
+    return ct__gp_tape_failed(gp, "the covariance matrix, even with a jitter of 1e-4 of its mean diagonal");
+}
+
+static double *standardised(const ct_gp *gp, const double *z)
+{
+    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
+    for (int64_t i = 0; s && i < gp->n_params; i++) s[i] = ct__gp_positive(gp, i) ? exp(z[i]) : z[i];
+    return s;
+}
+
+ct_status ct__gp_evaluate(ct_gp *gp, const double *z, double *value, double *gradient, double *jitter)
+{
+    double *s = standardised(gp, z);
+    if (!s) return CT_ENOMEM;
+    ct_status status = climb(gp, attempt, s, value, gradient, jitter);
+    ct_tape_reset(gp->tape);
+    for (int64_t i = 0; i < gp->n_params && !status; i++) {
+        double slope, unit = ct__gp_unit(gp, i), v = ct__gp_origin(gp, i) + s[i] * unit;
+        *value -= ct__prior_log_density(&gp->param[i].prior, v, &slope);
+        if (!gradient) continue;
+        gradient[i] -= slope * unit;
+        if (ct__gp_positive(gp, i)) gradient[i] *= s[i];
+    }
+    *value += (double)gp->n * log(gp->y_scale);
+    free(s);
+    if (!status && !isfinite(*value))
+        status = ct_device_fail(gp->device, CT_ENUMERIC,
+                                "the objective is not finite: a prior excludes this point");
+    return status;
+}
+
+ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gradient)
+{
+    if (!gp) return CT_EINVAL;
+    if (!u || !value) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_objective: an argument is NULL");
+    double *z = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *z), jitter;
+    if (!z) return CT_ENOMEM;
+    for (int64_t i = 0; i < gp->n_params; i++) {
+        bool positive = ct__gp_positive(gp, i);
+        double unit = ct__gp_unit(gp, i);
+        z[i] = positive ? u[i] - log(unit) : (u[i] - ct__gp_origin(gp, i)) / unit;
+    }
+    *value = NAN;
+    ct_status status =
+        ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL), "this");
+    if (!status) status = ct__gp_evaluate(gp, z, value, gradient, &jitter);
+    for (int64_t i = 0; gradient && i < gp->n_params; i++)
+        if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);
+    free(z);
+    if (status) *value = NAN;
+    return status;
+}
+
+/* -- the factor --------------------------------------------------------------------------------------------------------- */
+
+static ct_status factor_rung(ct_gp *gp, const double *s, double jitter, double *value, double *gradient)
+{
+    (void)gradient;
+    ct_tape_reset(gp->tape);
+    graph g = build(gp, s, jitter, false);
+    ct_var K = ct_cov(gp->kernel, g.theta, g.X, g.X);
+    ct_var L = ct_apply(&ct__op_gp_factor, (ct_var[]){ K, g.variance }, 2, NULL, 0);
+    ct_var alpha = ct_cholesky_solve(L, g.residual);
+    ct_var fit = ct_sum(ct_mul(g.residual, alpha), CT_ALL, false);
+    *value = ct_item(ct_scale(ct_add(fit, ct_cholesky_logdet(L)), 0.5)) + 0.5 * LOG_2PI * (double)gp->n;
+    ct_status status = ct_tape_status(gp->tape);
+    if (!status && !isfinite(*value)) return CT_ENUMERIC;
+    if (status) return status;
+    gp->factor.L = ct_retain(ct_value(L));
+    gp->factor.alpha = ct_retain(ct_value(alpha));
+    return CT_OK;
+}
+
+ct_status ct__gp_factorise(ct_gp *gp)
+{
+    if (gp->factor.ready) return CT_OK;
+    ct_status status =
+        ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false), "a factorisation");
+    if (status) return status;
+    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
+    if (!s) return CT_ENOMEM;
+    for (int64_t i = 0; i < gp->n_params; i++)
+        s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
+    double nlml;
+    status = climb(gp, factor_rung, s, &nlml, NULL, &gp->factor.jitter);
+    free(s);
+    ct_tape_reset(gp->tape);
+    if (status) return status;
+    gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
+    gp->factor.ready = true;
+    return CT_OK;
+}
+
+ct_var ct__gp_theta(ct_gp *gp)
+{
+    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_kernel, sizeof *s);
+    for (int64_t i = 0; s && i < gp->n_kernel; i++) s[i] = gp->param[i].value / ct__gp_unit(gp, i);
+    if (!s) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld parameters", (long long)gp->n_kernel);
+    ct_var theta = s ? vector(gp, s, gp->n_kernel, false) : (ct_var){ NULL, 0, 0 };
+    free(s);
+    return theta;
+}
+
+ct_var ct__gp_mean_at(ct_gp *gp, ct_var X)
+{
+    if (gp->mean_at < 0) return ct_scalar(gp->tape, gp->dtype, 0);
+    int64_t count = gp->n_params - gp->mean_at;
+    double *s = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *s);
+    if (!s) {
+        ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld parameters", (long long)count);
+        return (ct_var){ NULL, 0, 0 };
+    }
+    for (int64_t i = 0; i < count; i++)
+        s[i] = (gp->param[gp->mean_at + i].value - ct__gp_origin(gp, gp->mean_at + i)) /
+               ct__gp_unit(gp, gp->mean_at + i);
+    ct_var mean = vector(gp, s, count, false);
+    free(s);
+    return mean_of(gp, mean, X);
+}

@@ -1,0 +1,45 @@
+/* Adam [Kingma & Ba 2015], projected on the bounds. The learning rate falls with the cosine to a hundredth, so that
+ * the last steps settle. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "model.h"
+
+#define PI 3.14159265358979323846264338327950
+
+enum { PATIENCE = 50 };
+
+ct__search_end ct__search_adam(ct__search *s)
+{
+    const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+    size_t n = (size_t)s->n;
+    double *g = calloc(3 * n + 1, sizeof *g);
+    if (!g) return CT__SEARCH_NO_MEMORY;
+    double *m = g + n, *v = m + n;
+    double lowest = INFINITY;
+    int waited = 0;
+    ct__search_end end = CT__SEARCH_LIMIT;
+    for (int t = 1; t <= s->max_evaluations; t++) {
+        double f;
+        if (s->evaluate(s->context, s->x, &f, g)) {
+            end = CT__SEARCH_STOPPED;
+            break;
+        }
+        waited = f < lowest - s->flat ? 0 : waited + 1;
+        lowest = fmin(lowest, f);
+        if (waited > PATIENCE) {
+            end = CT__SEARCH_CONVERGED;
+            break;
+        }
+        double progress = (double)(t - 1) / s->max_evaluations;
+        double rate = s->learning_rate * (0.01 + 0.99 * 0.5 * (1 + cos(PI * progress)));
+        for (size_t i = 0; i < n; i++) {
+            m[i] = beta1 * m[i] + (1 - beta1) * g[i];
+            v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
+            double step = m[i] / (1 - pow(beta1, t)) / (sqrt(v[i] / (1 - pow(beta2, t))) + epsilon);
+            s->x[i] = fmin(fmax(s->x[i] - rate * step, s->lower[i]), s->upper[i]);
+        }
+    }
+    free(g);
+    return end;
+}

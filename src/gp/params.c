@@ -1,0 +1,83 @@
+/* The parameters of a model, as the public sees them. */
+#include <math.h>
+#include <string.h>
+
+#include "model.h"
+
+int64_t ct_gp_params(const ct_gp *gp) { return gp ? gp->n_params : 0; }
+
+const ct_param *ct_gp_param(const ct_gp *gp, int64_t i)
+{
+    return gp && i >= 0 && i < gp->n_params ? &gp->param[i] : NULL;
+}
+
+int64_t ct_gp_find(const ct_gp *gp, const char *name)
+{
+    for (int64_t i = 0; gp && name && i < gp->n_params; i++)
+        if (!strcmp(gp->param[i].name, name)) return i;
+    return -1;
+}
+
+double ct_gp_noise_variance(const ct_gp *gp)
+{
+    return gp && gp->noise_at >= 0 ? gp->param[gp->noise_at].value : 0;
+}
+
+ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *p)
+{
+    const char *name = gp->param[i].name;
+    bool positive = ct__gp_positive(gp, i);
+    if (!isfinite(p->value) || (positive && !(p->value > 0)))
+        return ct_device_fail(gp->device, CT_EINVAL, "%s = %g: it must be %s", name, p->value,
+                              positive ? "positive and finite" : "finite");
+    if (!(p->lower <= p->value && p->value <= p->upper))
+        return ct_device_fail(gp->device, CT_EINVAL, "%s = %g lies outside its bounds [%g, %g]", name,
+                              p->value, p->lower, p->upper);
+    if (!ct__prior_valid(&p->prior, positive))
+        return ct_device_fail(gp->device, CT_EINVAL, "%s: no prior of kind %d has a = %g, b = %g here", name,
+                              (int)p->prior.kind, p->prior.a, p->prior.b);
+    return CT_OK;
+}
+
+/* Parameter i of the kernel as the model has it. */
+static ct_status pass_on(ct_gp *gp, int64_t i)
+{
+    ct_status s = i < gp->n_kernel ? ct_kernel_set(gp->kernel, i, &gp->param[i]) : CT_OK;
+    return s ? ct_device_fail(gp->device, s, "%s", ct_kernel_message(gp->kernel)) : CT_OK;
+}
+
+ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
+{
+    if (!gp) return CT_EINVAL;
+    if (!param || i < 0 || i >= gp->n_params)
+        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_set_param: parameter %lld of %lld", (long long)i,
+                              (long long)gp->n_params);
+    ct_status s = ct__gp_check_param(gp, i, param);
+    if (s) return s;
+    ct_param *p = &gp->param[i], before = *p;
+    bool moved = p->value != param->value;
+    p->value = param->value;
+    p->lower = param->lower;
+    p->upper = param->upper;
+    p->fixed = param->fixed;
+    p->prior = param->prior;
+    p->start_given = param->start_given || moved;
+    s = pass_on(gp, i);
+    if (s)
+        *p = before;
+    else if (moved)
+        ct__gp_drop_factor(gp);
+    return s;
+}
+
+ct_status ct__gp_set_values(ct_gp *gp, const double *v)
+{
+    ct__gp_drop_factor(gp);
+    for (int64_t i = 0; i < gp->n_params; i++) {
+        ct_param *p = &gp->param[i];
+        p->value = fmin(fmax(v[i], p->lower), p->upper); /* rounding may have left a bound */
+        ct_status s = pass_on(gp, i);
+        if (s) return s;
+    }
+    return CT_OK;
+}

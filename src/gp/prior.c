@@ -1,0 +1,45 @@
+/* Log densities of priors, with their slopes. */
+#include <math.h>
+
+#include "model.h"
+
+#define LOG_2PI 1.8378770664093454835606594728112
+#define PI      3.14159265358979323846264338327950
+
+bool ct__prior_valid(const ct_prior *p, bool positive)
+{
+    switch (p->kind) {
+    case CT_PRIOR_NONE: return true;
+    case CT_PRIOR_NORMAL: return isfinite(p->a) && isfinite(p->b) && p->b > 0;
+    case CT_PRIOR_LOG_NORMAL: return positive && isfinite(p->a) && isfinite(p->b) && p->b > 0;
+    case CT_PRIOR_GAMMA: return positive && isfinite(p->a) && isfinite(p->b) && p->a > 0 && p->b > 0;
+    case CT_PRIOR_HALF_CAUCHY: return positive && isfinite(p->a) && p->a > 0;
+    }
+    return false;
+}
+
+double ct__prior_log_density(const ct_prior *p, double v, double *slope)
+{
+    double a = p->a, b = p->b, t;
+    int sign;
+    switch (p->kind) {
+    case CT_PRIOR_NORMAL: /* exp(-t²/2) / (b √2π), t = (v - a) / b */
+        t = (v - a) / b;
+        *slope = -t / b;
+        return -0.5 * t * t - log(b) - 0.5 * LOG_2PI;
+    case CT_PRIOR_LOG_NORMAL: /* exp(-t²/2) / (v b √2π), t = (log v - a) / b */
+        t = (log(v) - a) / b;
+        *slope = -(t / b + 1) / v;
+        return -0.5 * t * t - log(v) - log(b) - 0.5 * LOG_2PI;
+    case CT_PRIOR_GAMMA: /* bᵃ vᵃ⁻¹ exp(-b v) / Γ(a) */
+        *slope = (a - 1) / v - b;
+        return a * log(b) - lgamma_r(a, &sign) + (a - 1) * log(v) - b * v;
+    case CT_PRIOR_HALF_CAUCHY: /* 2 / (π a (1 + v²/a²)) */
+        t = v / a;
+        *slope = -2 * t / (a * (1 + t * t));
+        return log(2 / (PI * a)) - log1p(t * t);
+    case CT_PRIOR_NONE: break;
+    }
+    *slope = 0;
+    return 0;
+}

@@ -1,0 +1,180 @@
+/* Standardisation, and the parameters' way through it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+double *ct__gp_doubles(const ct_tensor *t)
+{
+    ct_device *device = ct_tensor_device(t);
+    int64_t count = ct_tensor_count(t);
+    double *x = ct__gp_alloc(device, (uint64_t)count, sizeof *x);
+    if (!x) return NULL;
+    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
+    ct_status s = f64 ? ct_read(f64, x, (size_t)count * sizeof *x) : CT_ENOMEM;
+    ct_release(f64);
+    if (!s) return x;
+    free(x);
+    return NULL;
+}
+
+ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
+                              const char *what)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            if (!isfinite(x[i * cols + j]))
+                return ct_device_fail(
+                    device, CT_EINVAL, "%s: row %lld, column %lld is %s: leave such rows out or fill them in",
+                    what, (long long)i, (long long)j, isnan(x[i * cols + j]) ? "NaN" : "infinite");
+    return CT_OK;
+}
+
+void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation)
+{
+    double largest = 0, sum = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(x[i * stride]));
+    double unit = largest > 0 ? largest : 1; /* so that no sum overflows */
+    for (int64_t i = 0; i < n; i++) sum += x[i * stride] / unit;
+    double average = sum / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        double t = x[i * stride] / unit - average;
+        square += t * t;
+    }
+    double relative = sqrt(square / (double)n);
+    *mean = average * unit;
+    /* A constant column is left with rounding. */
+    *deviation = relative > 1e-14 && isnormal(relative * unit) ? relative * unit : 1;
+}
+
+ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, const double *x, int64_t rows, int64_t cols,
+                               const double *shift, const double *scale)
+{
+    ct_shape shape = ct_shape2(rows, cols);
+    double *s = ct__gp_alloc(device, (uint64_t)(rows * cols), sizeof *s);
+    if (!s) return NULL;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) s[i * cols + j] = (x[i * cols + j] - shift[j]) / scale[j];
+    ct_tensor *f64 = ct_from(device, CT_F64, shape, s), *result = f64;
+    free(s);
+    if (dtype != CT_F64 && f64) {
+        result = ct_tensor_cast(f64, dtype);
+        ct_release(f64);
+    }
+    return result;
+}
+
+/* -- parameters ------------------------------------------------------------------------------------------------ */
+
+bool ct__gp_positive(const ct_gp *gp, int64_t i) { return gp->mean_at < 0 || i < gp->mean_at; }
+
+double ct__gp_unit(const ct_gp *gp, int64_t i)
+{
+    const ct_param *p = &gp->param[i];
+    if (!ct__gp_positive(gp, i))
+        return i == gp->mean_at ? gp->y_scale : gp->y_scale / gp->scale[i - gp->mean_at - 1];
+    if (p->unit == CT_UNIT_VARIANCE) return gp->y_scale * gp->y_scale;
+    if (p->unit == CT_UNIT_INPUT && p->column >= 0) return gp->scale[p->column];
+    return 1;
+}
+
+double ct__gp_origin(const ct_gp *gp, int64_t i) { return i == gp->mean_at ? gp->y_shift : 0; }
+
+double ct__gp_z_of(const ct_gp *gp, int64_t i, double v)
+{
+    double s = (v - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
+    return ct__gp_positive(gp, i) ? log(s) : s;
+}
+
+double ct__gp_v_of(const ct_gp *gp, int64_t i, double z)
+{
+    double s = ct__gp_positive(gp, i) ? exp(z) : z;
+    return ct__gp_origin(gp, i) + s * ct__gp_unit(gp, i);
+}
+
+/* -- starts and bounds ------------------------------------------------------------------------------------------- */
+
+/* Size of parameter i that the data suggest: v = typical * (a number around 1). */
+static double typical(const ct_gp *gp, int64_t i)
+{
+    const ct_param *p = &gp->param[i];
+    if (p->unit == CT_UNIT_VARIANCE) return gp->y_spread * gp->y_spread;
+    if (p->unit != CT_UNIT_INPUT) return 1;
+    if (p->column >= 0) return gp->spread[p->column];
+    double logs = 0;
+    for (int64_t j = 0; j < gp->d; j++) logs += log(gp->spread[j] / gp->scale[j]);
+    return exp(logs / (double)gp->d);
+}
+
+/* The part of the name behind the profile: "lengthscale" of "rbf#2.lengthscale[3]". */
+static bool called(const ct_param *p, const char *word)
+{
+    const char *dot = strrchr(p->name, '.');
+    const char *own = dot ? dot + 1 : p->name;
+    size_t length = strlen(word);
+    return !strncmp(own, word, length) && (own[length] == 0 || own[length] == '[');
+}
+
+/* k of "rbf#k.lengthscale", 1 where it has none. */
+static long ordinal(const ct_param *p)
+{
+    const char *hash = strchr(p->name, '#');
+    long k = hash ? strtol(hash + 1, NULL, 10) : 1;
+    return k > 1 ? k : 1;
+}
+
+/* How many columns the distance of parameter i's profile runs over. */
+static int64_t columns_beside(const ct_gp *gp, int64_t i)
+{
+    const ct_param *p = &gp->param[i];
+    const char *bracket = strchr(p->name, '[');
+    if (!bracket) return p->column >= 0 ? 1 : gp->d;
+    size_t length = (size_t)(bracket - p->name) + 1;
+    int64_t count = 0;
+    for (int64_t j = 0; j < gp->n_kernel; j++) count += !strncmp(gp->param[j].name, p->name, length);
+    return count;
+}
+
+double ct__gp_start_value(const ct_gp *gp, int64_t i)
+{
+    const ct_param *p = &gp->param[i];
+    if (i == gp->mean_at) return gp->y_shift;
+    if (!ct__gp_positive(gp, i)) return 0;
+    if (i == gp->noise_at || !strncmp(p->name, "white", 5)) return 0.1 * typical(gp, i);
+    double start = 1;
+    /* r² is about 2 between two typical points; profiles of one name start apart, or they would stay together */
+    if (called(p, "lengthscale")) start = sqrt((double)columns_beside(gp, i));
+    if (called(p, "lengthscale") || called(p, "period")) start *= pow(0.4, (double)(ordinal(p) - 1));
+    return start * typical(gp, i);
+}
+
+void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
+{
+    const ct_param *p = &gp->param[i];
+    if (!ct__gp_positive(gp, i)) {
+        *lower = ct__gp_z_of(gp, i, p->lower);
+        *upper = ct__gp_z_of(gp, i, p->upper);
+        return;
+    }
+    double least = 1e-4, most = 1e4;
+    if (i == gp->noise_at) {
+        least = gp->dtype == CT_F32 ? 1e-5 : 1e-6;
+        most = 1e2;
+    } else if (p->unit == CT_UNIT_VARIANCE) {
+        least = 1e-6;
+        most = 1e6;
+    }
+    *lower = ct__gp_z_of(gp, i, p->lower > 0 ? p->lower : least * typical(gp, i));
+    *upper = ct__gp_z_of(gp, i, isfinite(p->upper) ? p->upper : most * typical(gp, i));
+    double z = ct__gp_z_of(gp, i, p->value); /* a given start outside the model's own box widens it */
+    if (!(p->lower > 0)) *lower = fmin(*lower, z);
+    if (!isfinite(p->upper)) *upper = fmax(*upper, z);
+}
+
+double ct__gp_draw_width(const ct_gp *gp, int64_t i)
+{
+    if (!ct__gp_positive(gp, i)) return 0.3;
+    if (gp->param[i].start_given) return 0.5;
+    return i == gp->noise_at ? 1.5 : 1;
+}
