@@ -115,13 +115,13 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
     const ct_node *input = ct__node(ct__handle(tape, in));
     if (!input) return;
     const ct_tensor *x = input->value;
-    ct_shape shape = ct_tensor_shape(x), got = ct_tensor_shape(node->value);
     if (node->value->dtype != x->dtype) {
         ct_tape_fail(tape, CT_EDTYPE, "the cotangent of input %d is %s, the input %s", i,
                      ct_dtype_name(node->value->dtype), ct_dtype_name(x->dtype));
         return;
     }
-    if (!ct_shape_equal(got, shape)) {
+    if (!ct__same_shape(node->value, x)) {
+        ct_shape shape = ct_tensor_shape(x), got = ct_tensor_shape(node->value);
         char a[96], b[96];
         if (!ct_shape_equal(ct_shape_broadcast(got, shape), got)) {
             ct_tape_fail(tape, CT_ESHAPE, "the cotangent of input %d is %s, the input %s", i,

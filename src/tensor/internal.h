@@ -77,6 +77,14 @@ void ct__pool_close(ct_device *device);
 
 /* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
 const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
+/* Whether two tensors have the same shape. */
+static inline bool ct__same_shape(const ct_tensor *a, const ct_tensor *b)
+{
+    if (a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->dim[i] != b->dim[i]) return false;
+    return true;
+}
 /* A new view with t's storage and layout, to be edited by the caller. */
 ct_tensor *ct__view(const ct_tensor *t);
 /* Whether t is the only reference to the only view of its storage: its memory may be reused. */

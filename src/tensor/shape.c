@@ -17,18 +17,18 @@ const char *ct_dtype_name(ct_dtype dtype)
 
 ct_shape ct_shape_of(int ndim, const int64_t *dim)
 {
-    ct_shape s = { .ndim = ndim };
-    if (ndim < 0 || ndim > CT_MAX_DIMS || (ndim && !dim)) s.ndim = -1;
+    ct_shape s; /* extents past ndim mean nothing, and stay unset: this is called for every op */
+    s.ndim = ndim < 0 || ndim > CT_MAX_DIMS || (ndim && !dim) ? -1 : ndim;
     for (int i = 0; i < s.ndim; i++) s.dim[i] = dim[i];
     return s;
 }
 
-ct_shape ct_shape0(void) { return (ct_shape){ 0 }; }
-ct_shape ct_shape1(int64_t n) { return (ct_shape){ 1, { n } }; }
-ct_shape ct_shape2(int64_t rows, int64_t cols) { return (ct_shape){ 2, { rows, cols } }; }
+ct_shape ct_shape0(void) { return ct_shape_of(0, NULL); }
+ct_shape ct_shape1(int64_t n) { return ct_shape_of(1, &n); }
+ct_shape ct_shape2(int64_t rows, int64_t cols) { return ct_shape_of(2, (int64_t[]){ rows, cols }); }
 ct_shape ct_shape3(int64_t batch, int64_t rows, int64_t cols)
 {
-    return (ct_shape){ 3, { batch, rows, cols } };
+    return ct_shape_of(3, (int64_t[]){ batch, rows, cols });
 }
 
 bool ct_shape_equal(ct_shape a, ct_shape b)

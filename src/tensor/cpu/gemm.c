@@ -4,6 +4,7 @@
 #include "blas.h"
 
 enum { A, B, C };
+enum { TINY = 64 }; /* multiplications */
 
 static void scale_matrix(const ct__job *job, const ct__matrix *m, void *c)
 {
@@ -122,9 +123,34 @@ static void collapse(ct__job *job)
     job->members = 1;
 }
 
+/* One product of a few elements, without any preparation: what a 1x1 chain costs. */
+static void tiny_gemm(double alpha, const ct_tensor *a, const ct_tensor *b, double beta, ct_tensor *c)
+{
+    const int64_t k = a->dim[1];
+    for (int64_t i = 0; i < c->dim[0]; i++)
+        for (int64_t j = 0; j < c->dim[1]; j++) {
+            double sum = 0;
+            int64_t at = i * c->stride[0] + j * c->stride[1];
+            for (int64_t l = 0; l < k; l++) {
+                int64_t ia = i * a->stride[0] + l * a->stride[1], ib = l * b->stride[0] + j * b->stride[1];
+                sum += c->dtype == CT_F64 ? ((double *)a->data)[ia] * ((double *)b->data)[ib]
+                                          : (double)((float *)a->data)[ia] * (double)((float *)b->data)[ib];
+            }
+            if (c->dtype == CT_F64)
+                ((double *)c->data)[at] = alpha * sum + (beta == 0 ? 0 : beta * ((double *)c->data)[at]);
+            else
+                ((float *)c->data)[at] =
+                    (float)(alpha * sum + (beta == 0 ? 0 : beta * (double)((float *)c->data)[at]));
+        }
+}
+
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
                        ct_tensor *c)
 {
+    if (c->ndim == 2 && c->dim[0] * c->dim[1] * a->dim[1] <= TINY && c->dim[0] * c->dim[1] <= TINY) {
+        tiny_gemm(alpha, a, b, beta, c);
+        return CT_OK;
+    }
     const ct_tensor *t[] = { a, b, c };
     ct__job job;
     ct__job_init(&job, dev, 3, t);
