@@ -145,6 +145,16 @@ static int64_t pass_empty_lines(reader *r)
     }
 }
 
+/* Also with blanks around it inside quotes. */
+static ct__number read_number(const reader *r, const field *f, double *value)
+{
+    const char *text = f->text;
+    size_t n = f->size;
+    while (n && is_blank(r, *text)) text++, n--;
+    while (n && is_blank(r, text[n - 1])) n--;
+    return ct__number_read(text, n, value);
+}
+
 /* -- errors ------------------------------------------------------------------------------------------------ */
 
 #define SHOWN 40
@@ -187,7 +197,7 @@ static ct_status survey(reader r, ct_table *t, bool *text, char **scratch, size_
     do {
         s = next_field(&r, &f);
         if (s) break;
-        if (ct__number_read(f.text, f.size, &value) == CT__NO_NUMBER) *text = true;
+        if (read_number(&r, &f, &value) == CT__NO_NUMBER) *text = true;
         t->cols++;
         t->names_bytes += f.size + 24 + sizeof(char *);
     } while (!s && !f.last);
@@ -250,7 +260,7 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         ct_status s = next_field(r, &f);
         if (s) return s;
         if (col < t->cols) {
-            ct__number k = ct__number_read(f.text, f.size, row + col);
+            ct__number k = read_number(r, &f, row + col);
             if (k > CT__MISSING) {
                 if (must_be_number(r, t->names[col])) return bad_number(r, t, col, &f, k);
                 row[col] = NAN;
