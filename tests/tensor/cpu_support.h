@@ -1,0 +1,108 @@
+/* Tensors of every layout and their elements one by one, for comparing primitives with naive loops. */
+#ifndef TESTS_TENSOR_CPU_SUPPORT_H
+#define TESTS_TENSOR_CPU_SUPPORT_H
+
+#include "check.h"
+#include "tensor/internal.h"
+
+enum { CONTIGUOUS, TRANSPOSED, SLICED, REVERSED_DIMS, BROADCAST, LAYOUTS, OUT_LAYOUTS = BROADCAST };
+
+static inline double element(const ct_tensor *t, int64_t i)
+{
+    int64_t offset = 0;
+    for (int d = t->ndim; d-- > 0;) {
+        offset += i % t->dim[d] * t->stride[d];
+        i /= t->dim[d];
+    }
+    if (t->dtype == CT_F64) return ((double *)t->data)[offset];
+    if (t->dtype == CT_F32) return (double)((float *)t->data)[offset];
+    return (double)((int64_t *)t->data)[offset];
+}
+
+/* Element (i, j) of batch member b. */
+static inline double entry(const ct_tensor *t, int64_t b, int64_t i, int64_t j)
+{
+    int64_t rows = t->dim[t->ndim - 2], cols = t->dim[t->ndim - 1];
+    return element(t, (b * rows + i) * cols + j);
+}
+
+/* A view of that shape and layout over memory that is NaN elsewhere (-77 for i64). */
+static inline ct_tensor *blank(ct_device *dev, ct_dtype dtype, ct_shape shape, int layout)
+{
+    int n = shape.ndim, order[CT_MAX_DIMS];
+    ct_shape base = shape;
+    for (int d = 0; d < n; d++) order[d] = d;
+    if (layout == TRANSPOSED && n > 1) order[n - 1] = n - 2, order[n - 2] = n - 1;
+    if (layout == REVERSED_DIMS)
+        for (int d = 0; d < n; d++) order[d] = n - 1 - d;
+    for (int d = 0; d < n; d++) base.dim[order[d]] = shape.dim[d];
+    if (layout == BROADCAST)
+        for (int d = 0; d < n; d++) base.dim[d] = d % 2 == n % 2 ? 1 : shape.dim[d];
+    if (layout == SLICED)
+        for (int d = 0; d < n; d++) base.dim[d] = 2 * shape.dim[d] + 3;
+    ct_tensor *t = ct_full(dev, dtype, base, dtype == CT_I64 ? -77 : NAN), *view = ct_retain(t);
+    for (int d = 0; d < n && layout == SLICED; d++) {
+        ct_tensor *next = ct_tensor_slice(view, d, 1, 1 + 2 * shape.dim[d], 2);
+        ct_release(view);
+        view = next;
+    }
+    if (layout == TRANSPOSED || layout == REVERSED_DIMS) {
+        ct_release(view);
+        view = ct_tensor_permute(t, order);
+    }
+    if (layout == BROADCAST) {
+        ct_release(view);
+        view = ct_tensor_broadcast(t, shape);
+    }
+    ct_release(t);
+    assert_non_null(view);
+    assert_true(ct_shape_equal(ct_tensor_shape(view), shape));
+    return view;
+}
+
+/* The same with standard normal values; integers 0..6 for i64. */
+static inline ct_tensor *sample(ct_device *dev, ct_dtype dtype, ct_shape shape, int layout, uint64_t seed)
+{
+    ct_tensor *t = blank(dev, dtype, shape, layout);
+    for (int64_t i = 0; i < ct_tensor_count(t); i++) {
+        int64_t offset = 0, rest = i;
+        for (int d = t->ndim; d-- > 0;) {
+            offset += rest % t->dim[d] * t->stride[d];
+            rest /= t->dim[d];
+        }
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        double u = (double)(seed >> 11) * 0x1p-53, value = 3 * (u - 0.5);
+        if (t->dtype == CT_F64)
+            ((double *)t->data)[offset] = value;
+        else if (t->dtype == CT_F32)
+            ((float *)t->data)[offset] = (float)value;
+        else
+            ((int64_t *)t->data)[offset] = (int64_t)(u * 7);
+    }
+    return t;
+}
+
+/* Nothing was written beside the elements of a SLICED view from blank(): floating tensors only. */
+static inline void assert_contained(const ct_tensor *t)
+{
+    int64_t all = 1, inside = 0, found = 0;
+    for (int d = 0; d < t->ndim; d++) all *= 2 * t->dim[d] + 3;
+    ct_tensor memory = {
+        .data = t->storage->data, .dtype = t->dtype, .ndim = 1, .dim = { all }, .stride = { 1 }
+    };
+    for (int64_t i = 0; i < all; i++) found += !isnan(element(&memory, i));
+    for (int64_t i = 0; i < ct_tensor_count(t); i++) inside += !isnan(element(t, i));
+    assert_int_equal(found, inside);
+}
+
+static inline double tolerance(ct_dtype dtype) { return dtype == CT_F64 ? 1e-13 : 2e-5; }
+
+static inline ct_device *open_cpu(int threads)
+{
+    ct_device_options options = { .threads = threads };
+    ct_device *dev = ct_device_open_with("cpu", &options);
+    assert_int_equal(ct_device_status(dev), CT_OK);
+    return dev;
+}
+
+#endif
