@@ -19,8 +19,8 @@ CT_API size_t ct_dtype_size(ct_dtype dtype);
 CT_API const char *ct_dtype_name(ct_dtype dtype);
 
 typedef struct ct_shape {
-    int ndim; /* 0 (a scalar) to CT_MAX_DIMS; -1 marks a shape that could not be made */
     int64_t dim[CT_MAX_DIMS];
+    int ndim; /* 0 (a scalar) to CT_MAX_DIMS; -1 marks a shape that could not be made */
 } ct_shape;
 
 CT_API ct_shape ct_shape0(void);

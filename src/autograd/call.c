@@ -85,7 +85,7 @@ const void *ct_attr(const ct_call *c) { return c->attr; }
 ct_device *ct_call_device(const ct_call *c) { return c->tape->device; }
 int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(c->arg[i], dim); }
 int ct_arg_ndim(const ct_call *c, int i) { return c->arg[i]->ndim; }
-ct_shape ct_arg_shape(const ct_call *c, int i) { return ct_tensor_shape(c->arg[i]); }
+ct_shape ct_arg_shape(const ct_call *c, int i) { return ct__shape(c->arg[i]); }
 void ct_set_dtype(ct_call *c, ct_dtype dtype) { c->dtype[0] = dtype; }
 
 void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)

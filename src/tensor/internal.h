@@ -5,6 +5,7 @@
 #include <cotangent/tensor.h>
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "backend.h"
 
@@ -77,6 +78,14 @@ void ct__pool_close(ct_device *device);
 
 /* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
 const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
+/* t's shape; extents past ndim mean nothing. */
+static inline ct_shape ct__shape(const ct_tensor *t)
+{
+    ct_shape s;
+    memcpy(s.dim, t->dim, sizeof s.dim);
+    s.ndim = t->ndim;
+    return s;
+}
 /* Whether two tensors have the same shape. */
 static inline bool ct__same_shape(const ct_tensor *a, const ct_tensor *b)
 {

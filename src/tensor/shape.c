@@ -17,18 +17,44 @@ const char *ct_dtype_name(ct_dtype dtype)
 
 ct_shape ct_shape_of(int ndim, const int64_t *dim)
 {
-    ct_shape s; /* extents past ndim mean nothing, and stay unset: this is called for every op */
+    ct_shape s = { { 0 }, 0 };
     s.ndim = ndim < 0 || ndim > CT_MAX_DIMS || (ndim && !dim) ? -1 : ndim;
     for (int i = 0; i < s.ndim; i++) s.dim[i] = dim[i];
     return s;
 }
 
-ct_shape ct_shape0(void) { return ct_shape_of(0, NULL); }
-ct_shape ct_shape1(int64_t n) { return ct_shape_of(1, &n); }
-ct_shape ct_shape2(int64_t rows, int64_t cols) { return ct_shape_of(2, (int64_t[]){ rows, cols }); }
+ct_shape ct_shape0(void)
+{
+    ct_shape s = { { 0 }, 0 };
+    s.ndim = 0;
+    return s;
+}
+
+ct_shape ct_shape1(int64_t n)
+{
+    ct_shape s = { { 0 }, 0 };
+    s.ndim = 1;
+    s.dim[0] = n;
+    return s;
+}
+
+ct_shape ct_shape2(int64_t rows, int64_t cols)
+{
+    ct_shape s = { { 0 }, 0 };
+    s.ndim = 2;
+    s.dim[0] = rows;
+    s.dim[1] = cols;
+    return s;
+}
+
 ct_shape ct_shape3(int64_t batch, int64_t rows, int64_t cols)
 {
-    return ct_shape_of(3, (int64_t[]){ batch, rows, cols });
+    ct_shape s = { { 0 }, 0 };
+    s.ndim = 3;
+    s.dim[0] = batch;
+    s.dim[1] = rows;
+    s.dim[2] = cols;
+    return s;
 }
 
 bool ct_shape_equal(ct_shape a, ct_shape b)

@@ -205,7 +205,7 @@ void *ct_tensor_data(const ct_tensor *t) { return t ? t->data : NULL; }
 
 ct_shape ct_tensor_shape(const ct_tensor *t)
 {
-    return t ? ct_shape_of(t->ndim, t->dim) : (ct_shape){ .ndim = -1 };
+    return t ? ct__shape(t) : (ct_shape){ .ndim = -1 };
 }
 
 int64_t ct_tensor_dim(const ct_tensor *t, int dim)
