@@ -4,6 +4,7 @@
  *   first order   <x_bar, d> = d/dt <c, y(x + t d)>             x_bar = ct_grad of y with cotangent c
  *   Jacobian      the rows ct_grad(y, e_o) against the columns d/dt y(x + t e_j)
  *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar, recorded
+ *   symmetry      <h_x(v), d> = <h_x(d), v>: a rule that is right at x alone is no gradient around it
  * Differences are central, extrapolated to step 0 [Ridders 1982, Adv. Eng. Software 4(2)].
  *
  * f32 inputs are checked so in f64, where differences are exact enough to tell; then the f32 gradients are
@@ -307,10 +308,14 @@ static bool check_second_order(ct__check *k, report *r, double tolerance, line_c
     if (!ct__check_second(k, k->x, l->c, l->v, h_x, h_c)) return false;
     if (!ct__check_gradient(k, k->x, l->c, bar)) return false;
     double size = dot_abs(l->v, bar, k->N);
+    double *swapped_x = ct__check_numbers(k, k->N), *swapped_c = ct__check_numbers(k, k->M);
+    ct__check_direction(k, -1, 101, d);
+    if (!swapped_x || !swapped_c || !ct__check_second(k, k->x, l->c, d, swapped_x, swapped_c)) return false;
+    worst symmetry = nothing_compared();
+    compare(&symmetry, dot(h_x, d, k->N), dot(swapped_x, l->v, k->N),
+            fmax(dot_abs(h_x, d, k->N), dot_abs(swapped_x, l->v, k->N)), tolerance, noise(k, size), 0);
     for (int part = 0; part < 2; part++) { /* along x; along the cotangent */
-        if (part == 0) {
-            ct__check_direction(k, -1, 101, d);
-        } else {
+        if (part == 1) {
             memset(d, 0, (size_t)k->N * sizeof *d);
             ct__check_normal(k, 102, e, k->M);
         }
@@ -323,6 +328,7 @@ static bool check_second_order(ct__check *k, report *r, double tolerance, line_c
         compare(&w, rule, *steps.slope, fmax(terms, fabs(*steps.slope)), tolerance, noise(k, size), 0);
         conclude(r, &w, tolerance, part == 0 ? "second order, inputs" : "second order, cotangent", "");
     }
+    conclude(r, &symmetry, tolerance, "second order, symmetry", "");
     return true;
 }
 

@@ -60,8 +60,10 @@ static void accumulate(sweep *s, uint32_t index, ct_var bar)
     if (!s->tape->status) slot_of(s, index)->var = bar.index + 1;
 }
 
+/* Outputs behind the swept one, of the same call, lie outside the walk: none arrived there. */
 static bool has_bar(const sweep *s, uint32_t index)
 {
+    if (index > s->hi) return false;
     const ct_slot *slot = slot_of(s, index);
     return s->record ? slot->var != 0 : slot->bar != NULL;
 }
@@ -92,7 +94,7 @@ ct_var ct_out_bar_at(ct_vjp *g, int k)
     uint32_t at = g->index + (uint32_t)k;
     if (g->s->record && has_bar(g->s, at))
         return g->out_bar[k] = ct__handle(tape, slot_of(g->s, at)->var - 1);
-    ct_tensor *bar = ct_retain(g->s->record ? NULL : slot_of(g->s, at)->bar);
+    ct_tensor *bar = has_bar(g->s, at) ? ct_retain(slot_of(g->s, at)->bar) : NULL;
     if (!bar) {
         const ct_tensor *value = tape->node[at].value;
         bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
