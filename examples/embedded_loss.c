@@ -1,5 +1,5 @@
-/* A differentiable loss inside an application that has its own buffers, its own optimiser and its own threads.
- * Each thread opens a device and a tape of its own; nothing is shared, so nothing is locked.
+/* A loss inside an application with its own buffers, its own optimiser and two threads. Each thread opens a device and
+ * a tape: nothing is shared, so nothing is locked.
  * Logistic regression: f(w) = mean_i log(1 + exp(-y_i x_iᵀ w)), y_i = ±1. */
 #include <cotangent/cotangent.h>
 #include <pthread.h>
@@ -8,8 +8,7 @@
 enum { ROWS = 200, COLS = 3, STEPS = 300, JOBS = 2 };
 
 typedef struct job {
-    double X[ROWS][COLS], y[ROWS], w[COLS]; /* the application's buffers */
-    double loss;
+    double X[ROWS][COLS], y[ROWS], w[COLS], loss; /* the application's buffers */
     char message[256];
 } job;
 
@@ -33,9 +32,7 @@ static void *train(void *argument)
         j->loss = ct_item(loss);
     }
     snprintf(j->message, sizeof j->message, "%s", ct_tape_message(tape));
-    ct_release(X), ct_release(y), ct_release(w);
-    ct_tape_free(tape);
-    ct_device_close(device);
+    ct_release(X), ct_release(y), ct_release(w), ct_tape_free(tape), ct_device_close(device);
     return NULL;
 }
 
@@ -46,8 +43,7 @@ int main(void)
     int failed = 0;
     for (int k = 0; k < JOBS; k++) {
         for (int i = 0; i < ROWS; i++) {
-            double a = (i * 37 % 100) / 50.0 - 1, b = (i * 61 % 89) / 44.5 - 1,
-                   noise = (i * 17 % 20) / 10.0 - 1;
+            double a = i * 37 % 100 / 50.0 - 1, b = i * 61 % 89 / 44.5 - 1, noise = i * 17 % 20 / 10.0 - 1;
             jobs[k].X[i][0] = 1, jobs[k].X[i][1] = a, jobs[k].X[i][2] = b;
             jobs[k].y[i] = a + (k ? 2 : -1) * b + noise > 0 ? 1 : -1;
         }
@@ -56,8 +52,8 @@ int main(void)
     for (int k = 0; k < JOBS; k++) {
         pthread_join(threads[k], NULL);
         failed |= jobs[k].message[0] != 0;
-        printf("thread %d: loss %.4f, w = (%.3f, %.3f, %.3f) %s\n", k, jobs[k].loss, jobs[k].w[0],
-               jobs[k].w[1], jobs[k].w[2], jobs[k].message);
+        printf("loss %.4f, slopes %.3f and %.3f %s\n", jobs[k].loss, jobs[k].w[1], jobs[k].w[2],
+               jobs[k].message);
     }
     return failed;
 }

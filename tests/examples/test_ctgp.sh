@@ -1,0 +1,242 @@
+#!/usr/bin/env bash
+# test_ctgp.sh CTGP: the command-line tool on good and bad input. Says "[  PASSED  ] N test(s)." for the summary.
+set -u
+ctgp=$1
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+passed=0
+failed=()
+
+pass() { passed=$((passed + 1)); }
+flunk() {
+    failed+=("$1")
+    printf -- '--- %s: %s\n' "$1" "$2"
+    head -n 5 err out | cut -c 1-300
+}
+
+# ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
+ok() {
+    local name=$1 pattern=$2 rc=0
+    shift 2
+    "$@" >out 2>err </dev/null || rc=$?
+    if [ $rc -ne 0 ]; then flunk "$name" "exit code $rc"
+    elif ! grep -qE -- "$pattern" out; then flunk "$name" "no '$pattern' on standard output"
+    else pass; fi
+}
+
+# bad NAME CODE PATTERN COMMAND...: that exit code, and one line "ctgp: ...PATTERN..." on standard error.
+# LINES may allow more lines: those of a caret.
+bad() {
+    local name=$1 code=$2 pattern=$3 rc=0 lines
+    shift 3
+    "$@" >out 2>err </dev/null || rc=$?
+    lines=$(wc -l <err)
+    if [ $rc -ne "$code" ]; then flunk "$name" "exit code $rc instead of $code"
+    elif [ "$lines" -ne "${LINES_ALLOWED:-1}" ]; then flunk "$name" "$lines lines on standard error"
+    elif ! head -n 1 err | grep -q '^ctgp: '; then flunk "$name" "the message does not begin with the program's name"
+    elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
+    else pass; fi
+}
+
+# that NAME COMMAND...: the command succeeds.
+that() {
+    local name=$1
+    shift
+    : >out
+    : >err
+    if "$@" >out 2>err; then pass; else flunk "$name" "$*"; fi
+}
+
+# -- data ------------------------------------------------------------------------------------------------------------
+
+awk 'BEGIN { srand(7); print "id,a,b,y"
+    for (i = 0; i < 60; i++) { a = rand() * 4; b = rand() * 2 - 1
+        printf "row%d,%.6f,%.6f,%.6f\n", i, a, b, sin(2 * a) + b * b + 0.05 * (rand() - 0.5) } }' >all.csv
+cut -d, -f2-4 all.csv >numbers.csv
+head -n 41 numbers.csv >train.csv
+{ head -n 1 numbers.csv; tail -n 20 numbers.csv; } >test.csv
+awk -F, -v OFS=, '{ print $3, $2, $1 }' test.csv >shuffled.csv
+cut -d, -f1,2 test.csv >unknown.csv
+cut -d, -f1,3 train.csv >curve.csv
+fit=("$ctgp" fit --target y --max-iter 30)
+
+# -- what it does -----------------------------------------------------------------------------------------------------
+
+ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
+ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
+for c in fit predict info plot; do
+    ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
+    ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
+done
+line='^n=40 features=2 nlml=-?[0-9.]+ iterations=[0-9]+ evaluations=[0-9]+ seconds=[0-9.]+ model='
+ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
+that 'progress: plain lines where there is no terminal' grep -qE '^iteration [1-9]' err
+that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
+that 'the model is in the working directory' test -s train.ctgp
+ok 'info names the kernel' 'kernel +scale \* matern52\(ard\)' "$ctgp" info train.ctgp
+ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
+ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
+that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["features"] == ["a", "b"] and d["target"] == "y"' 
+score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+ok 'predict scores' "$score" "$ctgp" predict train.ctgp test.csv --out predicted.csv
+cp out score
+that 'predicts well' awk -F'[= ]' '{ exit !($4 < 0.2 && $10 > 0.6) }' score
+that 'the columns' grep -qx 'mean,std,lower95,upper95' predicted.csv
+that 'a row for each row' test "$(wc -l <predicted.csv)" -eq 21
+ok 'predict again gives the same bits' . "$ctgp" predict train.ctgp test.csv --out again.csv
+that 'same bits' cmp predicted.csv again.csv
+ok 'columns in any order' "$score" "$ctgp" predict train.ctgp shuffled.csv --out again.csv
+that 'the same answer' cmp predicted.csv again.csv
+ok 'to standard output' '^mean,std,lower95,upper95$' "$ctgp" predict train.ctgp test.csv
+that 'the same numbers there' cmp out predicted.csv
+ok 'the score then goes to standard error' . "$ctgp" predict train.ctgp test.csv
+that 'it does' grep -qE "$score" err
+ok 'predict --json' '^\{"n": 20, "rmse": ' "$ctgp" predict train.ctgp test.csv --out again.csv --json
+ok 'without a target there is no score' '^$' sh -c '"$1" predict train.ctgp unknown.csv --out again.csv; echo' sh "$ctgp"
+that 'and the same prediction' cmp predicted.csv again.csv
+ok 'fit --json' '"nlml": -?[0-9]' "${fit[@]}" train.csv --json --model j.ctgp
+that 'fit --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["n"] == 40 and d["model"] == "j.ctgp" and len(d["parameters"]) == 5'
+ok 'all options' "${line}b.ctgp\$" "${fit[@]}" train.csv --features b,a --kernel 'scale * rbf(ard) + linear' --mean linear --model b.ctgp \
+    --optimizer adam --restarts 1 --seed 3 --dtype f32 --device cpu --standardize no --noise learned
+ok '--name=value' "${line}b.ctgp\$" "${fit[@]}" --model=b.ctgp train.csv
+ok 'text in a column that is not used' 'features=2' "${fit[@]}" all.csv --features a,b
+ok 'or that is dropped' 'features=2' "${fit[@]}" all.csv --drop id
+ok 'a model that ignores text predicts beside it' '^n=60 ' "$ctgp" predict all.ctgp all.csv --out again.csv
+ok 'the same seed' . "${fit[@]}" train.csv --restarts 2 --seed 5 --model s1.ctgp
+"$ctgp" info s1.ctgp | grep -v optimizer >s1
+ok 'gives the same' . "${fit[@]}" train.csv --restarts 2 --seed 5 --model s2.ctgp
+"$ctgp" info s2.ctgp | grep -v optimizer >s2
+that 'model' cmp s1 s2
+
+sed '3s/^[^,]*/NA/; 5s/[^,]*$//' train.csv >holes.csv
+ok 'rows with missing values are left out' '^n=38 ' "${fit[@]}" holes.csv
+that 'with a note' grep -qx 'ctgp: 2 of 40 rows are left out: a value is missing' err
+sed '3s/^[^,]*//; 5s/[^,]*$//' test.csv >holes.csv
+ok 'a missing input gives an empty prediction, a missing target no score' '^n=18 ' "$ctgp" predict train.ctgp holes.csv --out again.csv
+that 'a row for each row, still' test "$(wc -l <again.csv)" -eq 21
+
+if command -v gnuplot >/dev/null; then
+    ok 'plot of several inputs' '^picture=p.svg$' "$ctgp" plot train.ctgp test.csv --out p.svg
+    that 'is SVG' grep -q '</svg>' p.svg
+    ok 'fit of one input' 'features=1' "${fit[@]}" curve.csv
+    name="it's \"odd\"; \$(touch pwned) \`touch pwned\` |.png"
+    ok 'plot of one input, with an odd file name' '^picture=' "$ctgp" plot curve.ctgp curve.csv --out "$name"
+    that 'is PNG' grep -q PNG "$name"
+    that 'nothing was executed' test ! -e pwned
+    that 'nothing is left over' sh -c '! ls | grep -q part'
+    bad 'a plot of several inputs needs the target' 2 'target' "$ctgp" plot train.ctgp unknown.csv --out p.svg
+fi
+bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp" plot train.ctgp test.csv --out q.svg
+
+# -- the command line, wrong ----------------------------------------------------------------------------------------
+
+bad 'no such command' 1 "no command 'frob'" "$ctgp" frob
+bad 'no such option' 1 "'--frob' is no option of fit" "${fit[@]}" train.csv --frob
+bad 'a value is missing' 1 '--kernel needs a value' "${fit[@]}" train.csv --kernel
+bad 'a file is missing' 1 'a file is missing' "$ctgp" fit --target y
+bad 'one file too many' 1 'one argument too many' "${fit[@]}" train.csv test.csv
+bad 'no target' 1 '--target NAME' "$ctgp" fit train.csv
+bad 'twice' 1 'given twice' "${fit[@]}" train.csv --seed 1 --seed 2
+bad 'no number' 1 "--restarts: 'x' is no whole number" "${fit[@]}" train.csv --restarts x
+bad 'out of range' 1 "--max-iter: '0'" "$ctgp" fit train.csv --target y --max-iter 0
+bad 'no such mean' 1 'constant, zero or linear' "${fit[@]}" train.csv --mean cubic
+bad 'no such device' 6 'tpu' "${fit[@]}" train.csv --device tpu
+bad 'plot to no picture' 1 'neither in .svg nor in .png' "$ctgp" plot train.ctgp test.csv --out p.txt
+LINES_ALLOWED=3
+bad 'no such kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * rfb + linear'
+bad 'an open bracket' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * (rbf'
+bad 'an empty kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel ''
+LINES_ALLOWED=1
+bad 'a kernel that looks at no column' 2 'dim' "${fit[@]}" train.csv --kernel 'rbf(dims=7)'
+
+# -- data, wrong ------------------------------------------------------------------------------------------------------
+
+bad 'absent file' 4 'nowhere.csv' "${fit[@]}" nowhere.csv
+: >empty.csv
+bad 'empty file' 2 'empty.csv' "${fit[@]}" empty.csv
+mkdir dir.csv
+bad 'a directory' 4 'dir.csv' "${fit[@]}" dir.csv
+echo 'a,b,y' >header.csv
+bad 'a header alone' 2 'no rows' "${fit[@]}" header.csv
+sed '7s/^[^,]*/seven/' train.csv >text.csv
+bad 'text in a number column' 2 'text.csv:7: column 1 \("a"\): "seven"' "${fit[@]}" text.csv
+sed '7s/,.*//' train.csv >ragged.csv
+bad 'a short row' 2 'ragged.csv:7' "${fit[@]}" ragged.csv
+bad 'no such target' 2 "no column 'z'; it has a, b, y" "$ctgp" fit train.csv --target z
+bad 'no such feature' 2 "no column 'c'; it has a, b, y" "${fit[@]}" train.csv --features a,c
+bad 'the target among the features' 1 "names the target 'y'" "${fit[@]}" train.csv --features a,y
+bad 'a feature twice' 1 "'a' is there twice" "${fit[@]}" train.csv --features a,a
+bad 'no features' 2 "no column is left" "${fit[@]}" train.csv --drop a,b
+sed '1s/b/a/' train.csv >twins.csv
+bad 'two columns of one name' 2 "'a' is there twice" "${fit[@]}" twins.csv
+head -n 2 train.csv >one.csv
+bad 'one row' 2 '1 complete row' "${fit[@]}" one.csv
+awk -F, -v OFS=, 'NR > 1 { $2 = 3 } 1' train.csv >constant.csv
+bad 'a constant column' 2 "'b' has the same value in every row" "${fit[@]}" constant.csv
+ok 'which can be dropped' 'features=1' "${fit[@]}" constant.csv --drop b
+awk -F, -v OFS=, 'NR > 1 { $3 = 3 } 1' train.csv >flat.csv
+bad 'a constant target' 2 "'y' has the same value in every row" "${fit[@]}" flat.csv
+awk -F, -v OFS=, 'NR > 1 { $3 = "" } 1' train.csv >void.csv
+bad 'all-missing target' 2 "'y' has no value in any row" "${fit[@]}" void.csv
+awk -F, -v OFS=, 'NR == 4 { $1 = "inf" } 1' train.csv >infinite.csv
+bad 'an infinite value' 2 'infinite.csv' "${fit[@]}" infinite.csv
+{ cat train.csv; sed -n '5p' train.csv | sed 's/[^,]*$/9/'; } >duplicate.csv
+bad 'duplicate rows without noise' 2 'lines 5 and 42 have equal inputs' "${fit[@]}" duplicate.csv --noise none
+ok 'duplicate rows with noise' '^n=41 ' "${fit[@]}" duplicate.csv
+awk 'BEGIN { print "a,y"; for (i = 0; i < 400000; i++) print i "," i % 7 }' >huge.csv
+bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes|[0-9.]+ [GT]i?B' timeout 20 "${fit[@]}" huge.csv
+bad 'columns that prediction misses' 2 "no column 'b'" "$ctgp" predict train.ctgp curve.csv
+bad 'predict: text' 2 'text.csv:7' "$ctgp" predict train.ctgp text.csv
+head -n 1 test.csv >header.csv
+bad 'predict: no rows' 2 'no rows' "$ctgp" predict train.ctgp header.csv
+
+# -- models, damaged; files that cannot be written -----------------------------------------------------------------------
+
+bad 'no model' 4 'nowhere.ctgp' "$ctgp" info nowhere.ctgp
+bad 'a model that is none' 2 'train.csv' "$ctgp" info train.csv
+bytes=$(wc -c <train.ctgp)
+for part in 0 1 20 $((bytes / 2)) $((bytes - 1)); do
+    head -c "$part" train.ctgp >cut.ctgp
+    bad "a model cut after $part bytes" 2 'cut.ctgp' "$ctgp" predict cut.ctgp test.csv
+done
+for at in 0 9 100 $((bytes / 2)) $((bytes - 3)); do
+    cp train.ctgp flipped.ctgp
+    byte=$(od -An -tu1 -j "$at" -N 1 train.ctgp)
+    printf "\\$(printf %o $((byte ^ 16)))" | dd of=flipped.ctgp bs=1 seek="$at" conv=notrunc 2>/dev/null
+    bad "a model with a flipped bit at $at" 2 'flipped.ctgp' "$ctgp" info flipped.ctgp
+done
+bad 'a folder that is not there' 4 'nowhere' "${fit[@]}" train.csv --model nowhere/m.ctgp
+bad 'a folder as the model' 4 'directory' "${fit[@]}" train.csv --model dir.csv
+bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict train.ctgp test.csv --out nowhere/p.csv
+[ -e /dev/full ] && bad 'a full disk' 4 'standard output' sh -c '"$1" predict train.ctgp unknown.csv >/dev/full' sh "$ctgp"
+
+# kill -9 at many moments while a model is being replaced: the old file or the new one, never a part.
+cp train.ctgp kept.ctgp
+whole=true
+for delay in 0.01 0.02 0.03 0.05 0.08 0.12 0.2 0.3; do
+    "${fit[@]}" train.csv --model kept.ctgp >out 2>err &
+    sleep "$delay"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+    "$ctgp" info kept.ctgp >out 2>err || whole=false
+done 2>/dev/null
+that 'kill -9 leaves a whole model' $whole
+
+# Ctrl-C keeps the best model so far. (A background job of this shell ignores it unless told otherwise.)
+awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 900; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slow.csv
+python3 - "$ctgp" <<'PYTHON' >out 2>err
+import signal, subprocess, sys
+p = subprocess.Popen([sys.argv[1], "fit", "slow.csv", "--target", "y", "--restarts", "500"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+p.stderr.readline()
+p.send_signal(signal.SIGINT)
+out, err = p.communicate(timeout=60)
+print(out, err, p.returncode)
+sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in err))
+PYTHON
+[ $? -eq 0 ] && pass || flunk 'Ctrl-C keeps the best model' 'see above'
+
+[ ${#failed[@]} -eq 0 ] || echo "[  FAILED  ] ${#failed[@]} test(s)."
+echo "[  PASSED  ] $passed test(s)."
+[ ${#failed[@]} -eq 0 ]

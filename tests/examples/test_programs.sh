@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they are.
+set -u
+programs=$1 sources=$2
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+passed=0
+failed=0
+
+that() {
+    local name=$1
+    shift
+    if "$@" >log 2>&1; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        printf -- '--- %s: %s\n' "$name" "$*"
+        tail -n 8 out err log
+    fi
+}
+
+# prints PROGRAM PATTERN: exit code 0, nothing on standard error, the pattern on standard output.
+prints() {
+    local rc=0
+    "$programs/$1" >out 2>err || rc=$?
+    that "$1 succeeds" test $rc -eq 0
+    that "$1 complains of nothing" test ! -s err
+    that "$1 prints its result" grep -qE -- "$2" out
+}
+
+prints first_gradient '^f = 11\.6667, gradient = \(-6, -8\.66667\)$'
+prints custom_op '^the rule is right$'
+that 'custom_op checks something' grep -qE '^[1-9][0-9]* checks, 0 failed$' out
+prints embedded_loss '^loss 0\.2637, slopes 2\.9'
+that 'embedded_loss trains two models' test "$(wc -l <out)" -eq 2
+prints own_likelihood '^f = 148\.738461, df/dlog l = 21\.821673, df/dlog s2 = -109\.442590'
+prints train_gp '^f\(1\.2\) = (0\.9|1\.0)'
+that 'train_gp saves its model' test -s bump.ctgp
+
+# The demo on every tenth week: the same program, in seconds.
+mkdir -p examples/data
+cp "$sources/examples/demo.gnuplot" examples
+awk 'NR == 1 || NR % 10 == 2' "$sources/examples/data/co2_weekly.csv" >examples/data/co2_weekly.csv
+last='^demo rmse_ppm=[0-9.]+ coverage95=[01]\.[0-9]+ nlml=-?[0-9.]+ seconds=[0-9.]+ picture='
+prints demo "${last}out/co2.png\$|^no picture"
+that 'its last line is for scripts' sh -c "tail -n 1 out | grep -qE '$last'"
+that 'a line for each iteration' grep -qE '^iteration +[1-9]' out
+that 'it forecasts' awk -F'[= ]' '/^demo/ { exit !($3 < 3 && $5 > 0.8) }' out
+that 'it says what the parameters mean' grep -qE 'season: period \(held fixed\) +1 year' out
+if command -v gnuplot >/dev/null; then
+    that 'it draws SVG' grep -q '</svg>' out/co2.svg
+    that 'and PNG' test -s out/co2.png
+fi
+PATH=/nowhere "$programs/demo" >out.log 2>err
+that 'without gnuplot it runs, too' test $? -eq 0
+that 'and says that no picture was drawn' grep -q '^no picture was drawn' out.log
+that 'and in its last line' sh -c "tail -n 1 out.log | grep -q 'picture=none\$'"
+rm examples/data/co2_weekly.csv
+"$programs/demo" >out.log 2>err
+that 'without its data it says so' test $? -ne 0 -a -s err
+
+for f in first_gradient custom_op embedded_loss train_gp own_likelihood; do
+    that "$f.c is under 60 lines" test "$(wc -l <"$sources/examples/$f.c")" -lt 60
+done
+that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30
+that 'demo.c is under 150 lines' test "$(wc -l <"$sources/examples/demo.c")" -lt 150
+
+[ $failed -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
+echo "[  PASSED  ] $passed test(s)."
+[ $failed -eq 0 ]
