@@ -6,13 +6,13 @@ static ct_shape shape(ct_call *c)
 {
     const ct_shape *target = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
-    if (!target) return x;
-    char text[96];
     ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
-    ct_require(c, ct_shape_equal(ct_shape_broadcast(x, *target), *target), CT_ESHAPE,
+    if (!target || ct_shape_equal(ct_shape_broadcast(x, *target), *target)) return target ? *target : x;
+    char text[96];
+    ct_require(c, false, CT_ESHAPE,
                "does not broadcast to %s: from the right, extents must be equal, or 1 in the input",
                ct__shape_text(*target, text, sizeof text));
-    return *target;
+    return x;
 }
 
 static void forward(ct_call *c)

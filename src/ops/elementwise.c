@@ -165,9 +165,8 @@ ct_var ct_clamp(ct_var x, double lo, double hi) { return with(&ct_op_clamp, x, l
 
 static ct_shape binary_shape(ct_call *c)
 {
-    ct_shape a = ct_arg_shape(c, 0), b = ct_arg_shape(c, 1);
-    if (!ct__need_floating(c, 0) || ct_shape_equal(a, b)) return a;
-    ct_shape y = ct_shape_broadcast(a, b);
+    if (!ct__need_floating(c, 0) || ct__same_shape(ct_arg(c, 0), ct_arg(c, 1))) return ct_arg_shape(c, 0);
+    ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 0), ct_arg_shape(c, 1));
     ct_require(c, y.ndim >= 0, CT_ESHAPE,
                "the shapes do not broadcast: from the right, extents must be equal or 1");
     return y;

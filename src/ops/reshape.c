@@ -3,31 +3,42 @@
  * adjoint:  x̄ = reshape(ȳ, shape of x)                                                   [a permutation's transpose] */
 #include "support.h"
 
+/* The asked shape with its -1 filled in; ndim = -1 where the counts do not fit. */
+static ct_shape resolved(const ct_tensor *x, ct_shape y)
+{
+    int64_t count = ct_tensor_count(x), known = 1;
+    int unknown = -1;
+    for (int i = 0; i < y.ndim; i++)
+        if (y.dim[i] == -1 && unknown < 0)
+            unknown = i;
+        else if (y.dim[i] < 0 || __builtin_mul_overflow(known, y.dim[i], &known))
+            return (ct_shape){ .ndim = -1 };
+    if (unknown >= 0 && known > 0) y.dim[unknown] = count / known;
+    bool fits = unknown >= 0 ? known > 0 && count % known == 0 : known == count;
+    return fits ? y : (ct_shape){ .ndim = -1 };
+}
+
 static ct_shape shape(ct_call *c)
 {
     const ct_shape *asked = ct__need_attr(c);
-    ct_shape x = ct_arg_shape(c, 0), y;
-    if (!asked) return x;
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
-    y = *asked;
-    int64_t count = ct_shape_count(x), known = 1;
-    int unknown = -1, unknowns = 0;
-    for (int i = 0; i < y.ndim; i++)
-        if (y.dim[i] == -1) unknown = i, unknowns++, y.dim[i] = 1;
-    known = ct_shape_count(y);
-    if (unknowns == 1 && known > 0 && count % known == 0) y.dim[unknown] = count / known;
+    const ct_tensor *x = ct_arg(c, 0);
+    if (!asked) return ct_arg_shape(c, 0);
+    ct_shape y = resolved(x, *asked);
+    ct_set_dtype(c, ct_tensor_dtype(x));
+    if (y.ndim >= 0) return y;
     char text[96];
-    ct_require(c, unknowns <= 1 && ct_shape_count(y) == count, CT_ESHAPE,
-               "the %lld elements do not fill %s: the product of the extents must be the same, one may be -1",
-               (long long)count, ct__shape_text(*asked, text, sizeof text));
-    return y;
+    ct_require(c, false, CT_ESHAPE,
+               "the %lld elements do not fill %s: the product of the extents must be the same, "
+               "one may be -1",
+               (long long)ct_tensor_count(x), ct__shape_text(*asked, text, sizeof text));
+    return ct_arg_shape(c, 0);
 }
 
 static void forward(ct_call *c)
 {
+    const ct_shape *asked = ct_attr(c);
     const ct_tensor *x = ct_arg(c, 0);
-    ct_shape y_shape = shape(c);
-    ct_tensor *view = ct_tensor_reshape(x, y_shape);
+    ct_tensor *view = ct_tensor_reshape(x, *asked);
     if (view || ct_last_status(ct_call_device(c)) != CT_ESHAPE) {
         ct_set_result(c, 0, view);
         return;

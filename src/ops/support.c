@@ -3,19 +3,19 @@
 
 bool ct__need_floating(ct_call *c, int first)
 {
-    for (int i = first, n = ct_args(c); i < n; i++)
-        if (ct_arg(c, i)->dtype == CT_I64)
+    for (int i = first; i < c->n_in; i++)
+        if (c->arg[i]->dtype == CT_I64)
             return ct_require(c, false, CT_EDTYPE, "input %d is i64, wanted f64 or f32: ct_cast it", i);
     return true;
 }
 
 bool ct__need_matrices(ct_call *c, int first)
 {
-    for (int i = first, n = ct_args(c); i < n; i++)
-        if (ct_arg(c, i)->ndim < 2)
+    for (int i = first; i < c->n_in; i++)
+        if (c->arg[i]->ndim < 2)
             return ct_require(c, false, CT_ESHAPE,
                               "input %d has %d dimension%s, wanted a matrix: ct_unsqueeze a vector first", i,
-                              ct_arg(c, i)->ndim, ct_arg(c, i)->ndim == 1 ? "" : "s");
+                              c->arg[i]->ndim, c->arg[i]->ndim == 1 ? "" : "s");
     return true;
 }
 
@@ -28,9 +28,8 @@ bool ct__need_square(ct_call *c, int i)
 
 const void *ct__need_attr(ct_call *c)
 {
-    const void *attr = ct_attr(c);
-    ct_require(c, attr != NULL, CT_EINVAL, "the attributes are missing: call the function of ops.h");
-    return attr;
+    if (!c->attr) ct_require(c, false, CT_EINVAL, "the attributes are missing: call the function of ops.h");
+    return c->attr;
 }
 
 int ct__need_dim(ct_call *c, int dim, int ndim)
@@ -83,17 +82,9 @@ bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A)
     return false;
 }
 
-static bool same_extents(const ct_tensor *a, const ct_tensor *b)
-{
-    if (a->ndim != b->ndim) return false;
-    for (int i = 0; i < a->ndim; i++)
-        if (a->dim[i] != b->dim[i]) return false;
-    return true;
-}
-
 const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *like, ct_tensor *view)
 {
-    if (same_extents(t, like)) return t;
+    if (ct__same_shape(t, like)) return t;
     int missing = like->ndim - t->ndim;
     *view = *t;
     view->ndim = like->ndim;
