@@ -90,10 +90,17 @@ static double magnitude(int k, double x)
     return leading_term(k, x) * (sum + pow(x / z, k) * series);
 }
 
+/* cot πx, exactly zero at the half integers. */
+static double cot_pi(double x)
+{
+    double r = x - round(x);
+    return fabs(r) <= 0.25 ? 1 / tan(PI * r) : r > 0 ? tan(PI * (0.5 - r)) : -tan(PI * (0.5 + r));
+}
+
 /* The k-th derivative of π cot(πx): with c = cot πx, d/dx p(c) = -π (1 + c²) p'(c). */
 static double cot_derivative(int k, double x)
 {
-    double p[MAX_REFLECTED + 2] = { 0, 1 }, c = 1 / tan(PI * (x - floor(x))), factor = PI;
+    double p[MAX_REFLECTED + 2] = { 0, 1 }, c = cot_pi(x), factor = PI;
     for (int n = 0; n < k; n++) {
         double q[MAX_REFLECTED + 2] = { 0 };
         for (int i = 1; i <= n + 1; i++) {
