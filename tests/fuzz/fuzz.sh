@@ -1,0 +1,51 @@
+#!/bin/sh
+# Fuzzes parsers: tests/fuzz/fuzz.sh [SECONDS EACH [TARGET...]]; all fuzz_*.c by default. Needs clang. The corpus
+# grows in build-fuzz/corpus/TARGET; an input that crashed is left there as crash-*, and the exit status is not 0.
+set -eu
+cd "$(dirname "$0")/../.."
+source=$PWD/tests/fuzz
+build=$PWD/build-fuzz
+seconds=${1:-60}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- $(cd "$source" && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
+
+if [ ! -f "$build/build.ninja" ]; then
+    CC=clang meson setup "$build" -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
+        -Dwerror=false -Dtests=false -Dexamples=false -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined'
+fi
+ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1; }
+
+# Seeds are printf formats: seed TARGET NAME FORMAT; npy NAME HEADER DATA writes the magic and the length before.
+seed()
+{
+    mkdir -p "$build/corpus/$1"
+    printf "$3" >"$build/corpus/$1/seed-$2"
+}
+npy() { seed npy "$1" "\\223NUMPY\\001\\000\\$(printf %03o ${#2})\\000$2$3"; }
+
+# csv: the first byte is the delimiter + 128 (below: a comma), the second modulo 3 the header (1: detect)
+seed csv plain '\000\001x0,x1,y\n1,2,3\n4.5,-6e-3,NA\n'
+seed csv quoted '\000\001"a ""b""", "c\r\nd"\r\n"1",inf\r\n,?\r\n'
+seed csv semicolon '\273\0001;2\n\n3;nan\n'
+seed csv bom '\000\001\357\273\277y\n1\n\n0.1234567890123456789012345678901234567890e-5\n'
+seed csv ragged '\000\002a,b\n1\n'
+npy f8 "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\360\077'
+npy f4 "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 1), }" '\077\0\0\0\0\0\0\0'
+npy i2 "{'descr': '<i2', 'fortran_order': False, 'shape': (), }" '\001\002'
+npy b1 "{'shape': (1, 0, 3), 'descr': '|b1', 'fortran_order': False}" ''
+
+for target; do
+    [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
+    mkdir -p "$build/corpus/$target"
+    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Iinclude \
+        "$source/fuzz_$target.c" -o "$build/fuzz_$target" -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
+    log=$build/fuzz_$target.log
+    if OMP_NUM_THREADS=1 "$build/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+        -max_len=4096 -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/corpus/" \
+        "$build/corpus/$target" >"$log" 2>&1; then
+        sed -n "s/^stat::number_of_executed_units: */fuzz: $target inputs=/p" "$log"
+    else
+        tail -n 60 "$log"
+        exit 1
+    fi
+done
