@@ -15,6 +15,7 @@
 #include "maps.h"
 
 typedef struct ct_failure ct_failure;
+typedef struct ct_cov_program ct_cov_program;
 
 #define CT__NAME1(name, value, derivative, vjp) CT_MAP_##name,
 typedef enum ct_map1 { CT_MAPS1(CT__NAME1) CT_MAP1_COUNT } ct_map1;
@@ -28,6 +29,7 @@ typedef enum ct_reduction { CT_REDUCE_SUM, CT_REDUCE_MAX, CT_REDUCE_LOGSUMEXP } 
 
 typedef struct ct_backend {
     const char *name;
+    bool host_memory; /* the device's memory is the host's */
 
     /* memory: pool.c sits above. `allocate` returns NULL without a message. */
     ct_status (*open)(ct_device *dev, int ordinal); /* fills name, description, memory.limit, threads */
@@ -64,6 +66,14 @@ typedef struct ct_backend {
 
     /* out (..., n, m) = |x_i - y_j|², x (..., n, d), y (..., m, d) */
     ct_status (*sqdist)(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
+
+    /* covariance matrices and the contraction of their derivatives, as ct_prim_covariance(_bar) of covariance.h
+     * documents; z = NULL: the symmetric case */
+    ct_status (*covariance)(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
+                            const ct_tensor *x, const ct_tensor *z, ct_tensor *out);
+    ct_status (*covariance_bar)(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
+                                const ct_tensor *x, const ct_tensor *z, const ct_tensor *K_bar,
+                                ct_tensor *theta_bar, ct_tensor *x_bar);
 
     /* matrices, as the ct_prim_ functions of op.h document; flags are ct_tri_flags */
     ct_status (*gemm)(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,

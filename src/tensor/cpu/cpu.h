@@ -55,6 +55,11 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_
 ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
 ct_status ct__cpu_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
 ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
+ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
+                             const ct_tensor *x, const ct_tensor *z, ct_tensor *out);
+ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
+                                 const ct_tensor *x, const ct_tensor *z, const ct_tensor *K_bar,
+                                 ct_tensor *theta_bar, ct_tensor *x_bar);
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
                        ct_tensor *c);
 ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c);

@@ -167,6 +167,7 @@ static ct_status synchronize(ct_device *dev)
 
 const ct_backend ct__cpu_backend = {
     .name = "cpu",
+    .host_memory = true,
     .open = open_cpu,
     .close = close_cpu,
     .allocate = allocate,
@@ -185,6 +186,8 @@ const ct_backend ct__cpu_backend = {
     .gather = ct__cpu_gather,
     .scatter_add = ct__cpu_scatter_add,
     .sqdist = ct__cpu_sqdist,
+    .covariance = ct__cpu_covariance,
+    .covariance_bar = ct__cpu_covariance_bar,
     .gemm = ct__cpu_gemm,
     .syrk = ct__cpu_syrk,
     .potrf = ct__cpu_potrf,

@@ -1,0 +1,135 @@
+/* Covariance matrices and the contraction of their gradients, tile by tile: no array of the matrix's size besides the
+ * result (or the cotangent) exists. */
+#include "../covariance.h"
+#include "cpu.h"
+#include "vmath.h"
+
+#include <math.h>
+#include <omp.h>
+
+enum {
+    ROWS = 32,    /* of one task; the partial sums of theta_bar are by such blocks, whatever the threads */
+    WIDTH = 256,  /* columns of one tile                                                                  */
+    SMALL = 8192, /* entries that one thread had better do alone                                         */
+};
+
+/* M(name, attribute, whether it has fused multiply-adds); the best last */
+#if defined(__x86_64__) && defined(__GNUC__)
+#    define ISAS(M)                                        \
+        M(base, , false)                                   \
+        M(avx2, __attribute__((target("avx2,fma"))), true) \
+        M(avx512, __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl"))), true)
+static int best_isa(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+               ? 2
+               : 1;
+}
+#else
+#    ifdef FP_FAST_FMA
+#        define ISAS(M) M(base, , true)
+#    else
+#        define ISAS(M) M(base, , false)
+#    endif
+static int best_isa(void) { return 0; }
+#endif
+
+#define GEOMETRY(code, geometry, u, value, ds, da) [code] = geometry,
+static const int geometry_of[CT_COV_PROFILES] = { CT_PROFILES(GEOMETRY) };
+#undef GEOMETRY
+
+typedef struct problem {
+    const ct_cov_program *program;
+    const ct_tensor *theta, *x, *z;
+    int64_t n, m, d, z_row, blocks;
+    bool symmetric;
+    int threads, isa;
+} problem;
+
+/* The next piece of a block, aligned; NULL where the block is. */
+static void *take(char *block, size_t *used, size_t bytes)
+{
+    void *piece = block ? block + *used : NULL;
+    *used += (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+    return piece;
+}
+
+#define T        double
+#define FN(name) name
+#define NAME(n)  n##_f64
+#define LARGE    1e300
+#include "covariance_tile.h"
+
+#include "covariance_run.h"
+#undef T
+#undef FN
+#undef NAME
+#undef LARGE
+
+#define T        float
+#define FN(name) name##f
+#define NAME(n)  n##_f32
+#define LARGE    1e36f
+#include "covariance_tile.h"
+
+#include "covariance_run.h"
+
+static problem describe(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
+                        const ct_tensor *x, const ct_tensor *z)
+{
+    problem q = {
+        .program = program, .theta = theta, .x = x, .z = z ? z : x, .symmetric = !z, .isa = best_isa()
+    };
+    q.n = x->dim[0];
+    q.m = q.z->dim[0];
+    q.d = x->dim[1];
+    q.z_row = (q.m + 15) / 16 * 16;
+    q.blocks = (q.n + ROWS - 1) / ROWS;
+    q.threads = q.n * q.m * program->n_nodes < SMALL || q.n <= ROWS ? 1 : dev->threads;
+    return q;
+}
+
+ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
+                             const ct_tensor *x, const ct_tensor *z, ct_tensor *out)
+{
+    problem q = describe(dev, program, theta, x, z);
+    if (!q.n || !q.m) return CT_OK;
+    bool f64 = out->dtype == CT_F64, direct = out->stride[1] == 1;
+    room_f64 wide;
+    room_f32 narrow;
+    size_t work = f64 ? cut_f64(NULL, &q, false, &wide) : cut_f32(NULL, &q, false, &narrow);
+    size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(out->dtype));
+    char *block = ct__pool_get(dev, &bytes);
+    if (!block) return CT_ENOMEM;
+    void *K = direct ? out->data : block + work;
+    int64_t ld = direct ? out->stride[0] : q.m;
+    if (f64)
+        forward_f64(&q, block, K, ld);
+    else
+        forward_f32(&q, block, K, ld);
+    if (!direct)
+        ct__copy_matrix(dev, out->dtype, q.n, q.m, K, ld, 1, out->data, out->stride[0], out->stride[1]);
+    ct__pool_put(dev, block, bytes);
+    return CT_OK;
+}
+
+ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
+                                 const ct_tensor *x, const ct_tensor *z, const ct_tensor *K_bar,
+                                 ct_tensor *theta_bar, ct_tensor *x_bar)
+{
+    problem q = describe(dev, program, theta, x, z);
+    bool f64 = K_bar->dtype == CT_F64;
+    room_f64 wide;
+    room_f32 narrow;
+    size_t bytes = f64 ? cut_f64(NULL, &q, true, &wide) : cut_f32(NULL, &q, true, &narrow);
+    char *block = ct__pool_get(dev, &bytes);
+    if (!block) return CT_ENOMEM;
+    if (f64)
+        backward_f64(&q, block, K_bar, theta_bar, x_bar);
+    else
+        backward_f32(&q, block, K_bar, theta_bar, x_bar);
+    ct__pool_put(dev, block, bytes);
+    return CT_OK;
+}

@@ -1,0 +1,183 @@
+/* Whole covariance matrices from tiles, for one dtype: see covariance_tile.h for the names it needs, and ISAS. */
+
+typedef void (*NAME(tile_fn))(const NAME(plan) * p, NAME(node_space) * w, int64_t i0, int64_t i1, int64_t j0,
+                              int64_t m, T *out, int64_t ld);
+typedef void (*NAME(row_bar_fn))(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
+                                 const T *K_bar, double *theta_bar, double *x_bar, const T **bar);
+
+#define ENTRY(isa, attribute, fused)                                                                    \
+    attribute static void NAME(tile_##isa)(const NAME(plan) * p, NAME(node_space) * w, int64_t i0,      \
+                                           int64_t i1, int64_t j0, int64_t m, T * out, int64_t ld)      \
+    {                                                                                                   \
+        NAME(tile)(p, w, i0, i1, j0, m, out, ld, fused);                                                \
+    }                                                                                                   \
+    attribute static void NAME(row_bar_##isa)(const NAME(plan) * p, NAME(node_space) * w, int64_t i,    \
+                                              int64_t j0, int64_t m, const T *K_bar, double *theta_bar, \
+                                              double *x_bar, const T **bar)                             \
+    {                                                                                                   \
+        NAME(row_bar)(p, w, i, j0, m, K_bar, theta_bar, x_bar, bar, fused);                             \
+    }
+ISAS(ENTRY)
+#undef ENTRY
+
+#define TILE(isa, attribute, fused)    NAME(tile_##isa),
+#define ROW_BAR(isa, attribute, fused) NAME(row_bar_##isa),
+static const NAME(tile_fn) NAME(tiles)[] = { ISAS(TILE) };
+static const NAME(row_bar_fn) NAME(row_bars)[] = { ISAS(ROW_BAR) };
+#undef TILE
+#undef ROW_BAR
+
+/* One block of memory from the pool, cut into pieces. */
+typedef struct NAME(room) {
+    T *weight, *theta, *z, *tile;
+    NAME(node_space) * space;
+    const T **bar;
+    double *theta_bar, *x_bar;
+} NAME(room);
+
+/* Sets the pieces where `block` is not NULL; returns their size. */
+static size_t NAME(cut)(char *block, const problem *q, bool bars, NAME(room) * r)
+{
+    size_t used = 0, threads = (size_t)q->threads, nodes = (size_t)q->program->n_nodes;
+    r->weight = take(block, &used, (size_t)q->program->n_dims * sizeof(T));
+    r->theta = take(block, &used, (size_t)q->program->n_params * sizeof(T));
+    r->z = take(block, &used, (size_t)q->d * (size_t)q->z_row * sizeof(T));
+    r->tile = take(block, &used, threads * ROWS * WIDTH * sizeof(T));
+    r->space = take(block, &used, threads * nodes * sizeof(NAME(node_space)));
+    r->bar = take(block, &used, threads * nodes * sizeof(T *));
+    r->theta_bar =
+        take(block, &used, bars ? (size_t)q->blocks * (size_t)q->program->n_params * sizeof(double) : 0);
+    r->x_bar = take(block, &used, bars ? threads * ROWS * (size_t)q->d * sizeof(double) : 0);
+    return used;
+}
+
+static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
+{
+    const ct_cov_program *program = q->program;
+    const ct_cov_node *nodes = ct_cov_nodes(program);
+    const T *theta = q->theta->data, *z = q->z->data;
+    for (int32_t i = 0; i < program->n_params; i++) r->theta[i] = theta[i * q->theta->stride[0]];
+    for (int32_t k = 0; k < program->n_nodes; k++) {
+        const ct_cov_node *n = &nodes[k];
+        if (n->code >= CT_COV_PROFILES) continue;
+        for (int32_t i = 0; i < n->n_dims; i++) {
+            double l = n->lengthscale < 0 ? 1 : r->theta[n->lengthscale + (n->ard ? i : 0)];
+            r->weight[n->dims + i] = (T)(1 / (l * l));
+        }
+    }
+    for (int64_t j = 0; j < q->m; j++)
+        for (int64_t d = 0; d < q->d; d++)
+            r->z[d * q->z_row + j] = z[j * q->z->stride[0] + d * q->z->stride[1]];
+    return (NAME(plan)){ .nodes = nodes,
+                         .dims = ct_cov_dims(program),
+                         .n_nodes = program->n_nodes,
+                         .symmetric = q->symmetric,
+                         .theta = r->theta,
+                         .weight = r->weight,
+                         .x = q->x->data,
+                         .x_row = q->x->stride[0],
+                         .x_col = q->x->stride[1],
+                         .z = r->z,
+                         .z_row = q->z_row };
+}
+
+/* -- values -------------------------------------------------------------------------------------------------------- */
+
+/* The part of a tile on and below the diagonal, and its mirror image. */
+static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAME(node_space) * w, T *tile,
+                                int64_t i0, int64_t i1, int64_t j0, int64_t j1, T *K, int64_t ld)
+{
+    for (int64_t i = i0; i < i1; i++) {
+        int64_t width = (j1 < i + 1 ? j1 : i + 1) - j0;
+        if (width <= 0) continue;
+        T *row = tile + (i - i0) * WIDTH;
+        compute(p, w, i, i + 1, j0, width, row, WIDTH);
+        memcpy(K + i * ld + j0, row, (size_t)width * sizeof(T));
+    }
+    for (int64_t j = j0; j < j1 && j < i1; j++)
+        for (int64_t i = i0 > j ? i0 : j; i < i1; i++) K[j * ld + i] = tile[(i - i0) * WIDTH + j - j0];
+}
+
+/* K: row i begins at K + i * ld */
+static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld)
+{
+    NAME(room) r;
+    NAME(cut)(block, q, false, &r);
+    const NAME(plan) p = NAME(prepare)(q, &r);
+    NAME(tile_fn) compute = NAME(tiles)[q->isa];
+    int64_t across = (q->m + WIDTH - 1) / WIDTH, tasks = q->blocks * across;
+#pragma omp parallel for schedule(dynamic) num_threads(q->threads) if (q->threads > 1)
+    for (int64_t task = 0; task < tasks; task++) {
+        int64_t reversed = tasks - 1 - task, i0 = reversed / across * ROWS, j0 = reversed % across * WIDTH;
+        int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, j1 = j0 + WIDTH < q->m ? j0 + WIDTH : q->m;
+        int thread = omp_get_thread_num();
+        NAME(node_space) *w = r.space + (int64_t)thread * p.n_nodes;
+        if (!q->symmetric)
+            compute(&p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
+        else if (j0 < i1)
+            NAME(mirrored_tile)
+            (&p, compute, w, r.tile + (int64_t)thread * ROWS * WIDTH, i0, i1, j0, j1, K, ld);
+    }
+}
+
+/* -- gradients ----------------------------------------------------------------------------------------------------- */
+
+/* dst[i * WIDTH + j] (+)= src[i * rs + j * cs] */
+static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t rows, int64_t cols, bool add)
+{
+    bool by_row = cs <= rs;
+    for (int64_t a = 0; a < (by_row ? rows : cols); a++) {
+        for (int64_t b = 0; b < (by_row ? cols : rows); b++) {
+            int64_t i = by_row ? a : b, j = by_row ? b : a;
+            T value = src[i * rs + j * cs];
+            dst[i * WIDTH + j] = add ? dst[i * WIDTH + j] + value : value;
+        }
+    }
+}
+
+/* In the symmetric case the derivatives of k_ij and k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With
+ * X_bar each row is wanted whole: theta_bar comes out twice, then. */
+static void NAME(backward)(const problem *q, char *block, const ct_tensor *K_bar, ct_tensor *theta_bar,
+                           ct_tensor *x_bar)
+{
+    NAME(room) r;
+    NAME(cut)(block, q, true, &r);
+    const NAME(plan) p = NAME(prepare)(q, &r);
+    NAME(row_bar_fn) contract = NAME(row_bars)[q->isa];
+    const T *kb = K_bar->data;
+    int64_t rs = K_bar->stride[0], cs = K_bar->stride[1], n_params = q->program->n_params;
+    bool lower = q->symmetric && !x_bar;
+    memset(r.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof *r.theta_bar);
+#pragma omp parallel for schedule(dynamic) num_threads(q->threads) if (q->threads > 1)
+    for (int64_t task = 0; task < q->blocks; task++) {
+        int64_t number = q->blocks - 1 - task, i0 = number * ROWS, i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n;
+        int thread = omp_get_thread_num();
+        NAME(node_space) *w = r.space + (int64_t)thread * p.n_nodes;
+        const T **bar = r.bar + (int64_t)thread * p.n_nodes;
+        T *tile = r.tile + (int64_t)thread * ROWS * WIDTH;
+        double *xb = x_bar ? r.x_bar + (int64_t)thread * ROWS * q->d : NULL;
+        double *tb = theta_bar ? r.theta_bar + number * n_params : NULL;
+        if (xb) memset(xb, 0, (size_t)(ROWS * q->d) * sizeof *xb);
+        int64_t end = lower ? i1 : q->m;
+        for (int64_t j0 = 0; j0 < end; j0 += WIDTH) {
+            int64_t j1 = j0 + WIDTH < end ? j0 + WIDTH : end;
+            NAME(load)(tile, kb + i0 * rs + j0 * cs, rs, cs, i1 - i0, j1 - j0, false);
+            if (q->symmetric) NAME(load)(tile, kb + j0 * rs + i0 * cs, cs, rs, i1 - i0, j1 - j0, true);
+            for (int64_t i = i0; i < i1; i++) {
+                T *row = tile + (i - i0) * WIDTH;
+                int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
+                if (lower && i >= j0 && i < j1) row[i - j0] = kb[i * rs + i * cs];
+                if (width > 0) contract(&p, w, i, j0, width, row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
+            }
+        }
+        for (int64_t i = i0; xb && i < i1; i++)
+            for (int64_t d = 0; d < q->d; d++)
+                ((T *)x_bar->data)[i * x_bar->stride[0] + d * x_bar->stride[1]] = (T)xb[(i - i0) * q->d + d];
+    }
+    double share = q->symmetric && !lower ? 0.5 : 1;
+    for (int64_t k = 0; theta_bar && k < n_params; k++) {
+        double sum = 0;
+        for (int64_t b = 0; b < q->blocks; b++) sum += r.theta_bar[b * n_params + k];
+        ((T *)theta_bar->data)[k * theta_bar->stride[0]] = (T)(share * sum);
+    }
+}

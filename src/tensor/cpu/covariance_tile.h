@@ -1,0 +1,271 @@
+/* Tiles of covariance matrices and of their gradients, for one dtype T. Included by covariance.c once per dtype, with
+ * T, FN(f) (f or ff), NAME(n) (n_f64 or n_f32), LARGE, the bound of s, and geometry_of[code]. Everything here is inlined into the entry
+ * points of one instruction set; `fused` is a constant there.
+ *
+ * One row x_i against WIDTH columns z_j at a time: every array below is WIDTH numbers that stay in the first-level
+ * cache, and every loop runs along j. */
+
+typedef struct NAME(plan) {
+    const ct_cov_node *nodes;
+    const int32_t *dims;
+    int n_nodes;
+    bool symmetric;
+    const T *theta;
+    const T *weight; /* 1/l² of each active column, in the order of the program's; 1 without a lengthscale */
+    const T *x;      /* x_id = x[i * x_row + d * x_col] */
+    int64_t x_row, x_col;
+    const T *z; /* z_jd = z[d * z_row + j] */
+    int64_t z_row;
+} NAME(plan);
+
+/* What one thread works in: five arrays per node. */
+typedef struct NAME(node_space) {
+    T value[WIDTH], slope[WIDTH], extra_slope[WIDTH], s[WIDTH], bar[WIDTH];
+} NAME(node_space);
+
+/* -- s ----------------------------------------------------------------------------------------------------------- */
+
+/* s_j, less the common weight where all dimensions have the same lengthscale */
+CT__INLINE void NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                               T *s, bool fused)
+{
+    const int geometry = geometry_of[n->code];
+    for (int64_t j = 0; j < m; j++) s[j] = 0;
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        int64_t d = p->dims[n->dims + k];
+        const T a = x[d * p->x_col], *b = z + d * p->z_row;
+        T w = n->ard ? p->weight[n->dims + k] : 1;
+        if (geometry == CT_SINE) {
+            T period = p->theta[n->extra];
+            for (int64_t j = 0; j < m; j++) {
+                T square, unused;
+                FN(ct__sine_square)((a - b[j]) / period, &square, &unused, fused);
+                s[j] = FN(ct__mad)(square, w, s[j], fused);
+            }
+        } else if (geometry == CT_DOT) {
+            for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)(a * b[j], w, s[j], fused);
+        } else if (n->ard) {
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j];
+                s[j] = FN(ct__mad)(difference * difference, w, s[j], fused);
+            }
+        } else {
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j];
+                s[j] = FN(ct__mad)(difference, difference, s[j], fused);
+            }
+        }
+    }
+    T common = n->ard ? 1 : p->weight[n->dims];
+    for (int64_t j = 0; j < m; j++) {
+        T scaled = s[j] * common;
+        s[j] = scaled > LARGE ? LARGE : scaled;
+    }
+}
+
+/* -- profiles ------------------------------------------------------------------------------------------------------ */
+
+CT__INLINE T NAME(power)(T x, int n)
+{
+    T y = 1;
+    for (; n > 0; n >>= 1, x *= x)
+        if (n & 1) y *= x;
+    return y;
+}
+
+#define EXP(x)     FN(ct__exp)(x, fused)
+#define LOG1P(x)   FN(ct__log1p)(x, fused)
+#define SQRT(x)    FN(sqrt)(x)
+#define SIN2PI(x)  FN(ct__sin2pi)(x, fused)
+#define COS2PI(x)  FN(ct__cos2pi)(x, fused)
+#define POWI(x, n) NAME(power)(x, n)
+
+/* value, and where `slopes` ∂k/∂s and ∂k/∂a */
+CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                           NAME(node_space) * w, T *value, bool slopes, bool fused)
+{
+    const T a = n->extra < 0 ? 1 : p->theta[n->extra];
+    const int degree = n->degree;
+    (void)degree;
+    NAME(geometry)(p, n, x, z, m, w->s, fused);
+    switch (n->code) {
+#define PROFILE(code, geometry, first, second, by_s, by_a)               \
+    case code:                                                           \
+        if (!slopes) {                                                   \
+            for (int64_t j = 0; j < m; j++) {                            \
+                const T s = w->s[j], r = SQRT(s), u = first;             \
+                (void)r;                                                 \
+                value[j] = second;                                       \
+            }                                                            \
+        } else {                                                         \
+            for (int64_t j = 0; j < m; j++) {                            \
+                const T s = w->s[j], r = SQRT(s), u = first, y = second; \
+                (void)r;                                                 \
+                value[j] = y;                                            \
+                w->slope[j] = by_s;                                      \
+                w->extra_slope[j] = by_a;                                \
+            }                                                            \
+        }                                                                \
+        break;
+        CT_PROFILES(PROFILE)
+#undef PROFILE
+    default: break;
+    }
+}
+
+#undef EXP
+#undef LOG1P
+#undef SQRT
+#undef SIN2PI
+#undef COS2PI
+#undef POWI
+
+/* -- values -------------------------------------------------------------------------------------------------------- */
+
+/* All nodes' values at row i, columns [j0, j0 + m); the root's go to `out`. */
+CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
+                             T *out, bool slopes, bool fused)
+{
+    const T *x = p->x + i * p->x_row, *z = p->z + j0;
+    for (int k = 0; k < p->n_nodes; k++) {
+        const ct_cov_node *n = &p->nodes[k];
+        T *restrict y = k == p->n_nodes - 1 ? out : w[k].value;
+        if (n->code < CT_COV_PROFILES) {
+            NAME(leaf)(p, n, x, z, m, &w[k], y, slopes, fused);
+        } else if (n->code == CT_COV_CONSTANT) {
+            for (int64_t j = 0; j < m; j++) y[j] = p->theta[n->extra];
+        } else if (n->code == CT_COV_WHITE) {
+            for (int64_t j = 0; j < m; j++) y[j] = 0;
+            if (p->symmetric && i >= j0 && i < j0 + m) y[i - j0] = p->theta[n->extra];
+        } else if (n->code == CT_COV_SCALE) {
+            const T *b = w[n->right].value, v = p->theta[n->extra];
+            for (int64_t j = 0; j < m; j++) y[j] = v * b[j];
+        } else {
+            const T *a = w[n->left].value, *b = w[n->right].value;
+            if (n->code == CT_COV_SUM)
+                for (int64_t j = 0; j < m; j++) y[j] = a[j] + b[j];
+            else
+                for (int64_t j = 0; j < m; j++) y[j] = a[j] * b[j];
+        }
+    }
+}
+
+/* K[i, j] for i in [i0, i1), j in [j0, j0 + m), m <= WIDTH, to out[(i - i0) * ld + j - j0] */
+CT__INLINE void NAME(tile)(const NAME(plan) * p, NAME(node_space) * w, int64_t i0, int64_t i1, int64_t j0,
+                           int64_t m, T *out, int64_t ld, bool fused)
+{
+    for (int64_t i = i0; i < i1; i++) NAME(values)(p, w, i, j0, m, out + (i - i0) * ld, false, fused);
+}
+
+/* -- gradients ----------------------------------------------------------------------------------------------------- */
+
+CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
+{
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < m; j++) sum += a[j] * b[j];
+    return sum;
+}
+
+/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with difference
+ * δ_j = x_d - z_jd and weight w = 1/l²:
+ *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
+ *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
+ *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
+CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                               NAME(node_space) * w, const T *y_bar, double *theta_bar, double *x_bar,
+                               bool fused)
+{
+    const int geometry = geometry_of[n->code];
+    T *restrict g = w->slope;
+    if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
+        theta_bar[n->extra] += NAME(dot)(y_bar, w->extra_slope, m);
+    for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
+    bool lengths = theta_bar && n->lengthscale >= 0 && n->ard;
+    if (theta_bar && n->lengthscale >= 0 && !n->ard)
+        theta_bar[n->lengthscale] -= 2 / p->theta[n->lengthscale] * NAME(dot)(g, w->s, m);
+    if (!lengths && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
+
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        int64_t d = p->dims[n->dims + k];
+        const T a = x[d * p->x_col], *b = z + d * p->z_row, weight = p->weight[n->dims + k];
+        T by_x = 0, by_l = 0, by_p = 0;
+        if (geometry == CT_SINE) {
+            T period = p->theta[n->extra];
+            T *restrict square = w->value, *restrict slope = w->extra_slope;
+            for (int64_t j = 0; j < m; j++)
+                FN(ct__sine_square)((a - b[j]) / period, &square[j], &slope[j], fused);
+            by_l = NAME(dot)(g, square, m);
+            for (int64_t j = 0; j < m; j++) slope[j] *= g[j];
+#pragma omp simd reduction(+ : by_x, by_p)
+            for (int64_t j = 0; j < m; j++) {
+                by_x += slope[j];
+                by_p += slope[j] * (a - b[j]);
+            }
+            by_p /= period;
+            T pi_by_period = (T)CT__PI / period;
+            by_x *= pi_by_period;
+            if (theta_bar) theta_bar[n->extra] -= weight * pi_by_period * by_p;
+        } else if (geometry == CT_DOT) {
+#pragma omp simd reduction(+ : by_x)
+            for (int64_t j = 0; j < m; j++) by_x += g[j] * b[j];
+            by_l = by_x * a;
+        } else {
+#pragma omp simd reduction(+ : by_x, by_l)
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j], t = g[j] * difference;
+                by_x += t;
+                by_l = FN(ct__mad)(t, difference, by_l, fused);
+            }
+            by_x *= 2;
+        }
+        if (lengths) theta_bar[n->lengthscale + k] -= 2 * weight / p->theta[n->lengthscale + k] * by_l;
+        if (x_bar) x_bar[d] += weight * by_x;
+    }
+}
+
+/* Contracts K̄[i, j0 .. j0 + m) with the derivatives of that piece of row i: adds to theta_bar[P] and x_bar[d],
+ * each of which may be NULL. */
+CT__INLINE void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
+                              const T *K_bar, double *theta_bar, double *x_bar, const T **bar, bool fused)
+{
+    const T *x = p->x + i * p->x_row, *z = p->z + j0;
+    int root = p->n_nodes - 1;
+    NAME(values)(p, w, i, j0, m, w[root].value, true, fused);
+    bar[root] = K_bar;
+    for (int k = root; k >= 0; k--) {
+        const ct_cov_node *n = &p->nodes[k];
+        const T *y_bar = bar[k];
+        switch (n->code) {
+        case CT_COV_CONSTANT: {
+            T sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (int64_t j = 0; j < m; j++) sum += y_bar[j];
+            if (theta_bar) theta_bar[n->extra] += sum;
+            break;
+        }
+        case CT_COV_WHITE:
+            if (theta_bar && p->symmetric && i >= j0 && i < j0 + m) theta_bar[n->extra] += y_bar[i - j0];
+            break;
+        case CT_COV_SCALE: {
+            if (theta_bar) theta_bar[n->extra] += NAME(dot)(y_bar, w[n->right].value, m);
+            T *restrict b = w[n->right].bar;
+            const T v = p->theta[n->extra];
+            for (int64_t j = 0; j < m; j++) b[j] = v * y_bar[j];
+            bar[n->right] = b;
+            break;
+        }
+        case CT_COV_SUM: bar[n->left] = bar[n->right] = y_bar; break;
+        case CT_COV_PRODUCT: {
+            T *restrict a = w[n->left].bar, *restrict b = w[n->right].bar;
+            const T *av = w[n->left].value, *bv = w[n->right].value;
+            for (int64_t j = 0; j < m; j++) a[j] = y_bar[j] * bv[j];
+            for (int64_t j = 0; j < m; j++) b[j] = y_bar[j] * av[j];
+            bar[n->left] = a;
+            bar[n->right] = b;
+            break;
+        }
+        default: NAME(leaf_bar)(p, n, x, z, m, &w[k], y_bar, theta_bar, x_bar, fused);
+        }
+    }
+}
