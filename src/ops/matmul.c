@@ -19,14 +19,15 @@ static ct_shape shape(ct_call *c)
 {
     if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
     unsigned flags = flags_of(ct_attr(c));
-    int row_a = flags & TRANS_A ? -1 : -2, row_b = flags & TRANS_B ? -1 : -2;
-    int64_t k = ct_arg_dim(c, 0, -3 - row_a), l = ct_arg_dim(c, 1, row_b);
-    if (k != l)
+    const ct_tensor *A = ct_arg(c, 0), *B = ct_arg(c, 1);
+    const int64_t *a = A->dim + A->ndim - 2, *b = B->dim + B->ndim - 2;
+    int row_a = flags & TRANS_A ? 1 : 0, row_b = flags & TRANS_B ? 1 : 0;
+    if (a[1 - row_a] != b[row_b])
         ct_require(
             c, false, CT_ESHAPE,
             "inner dimensions differ (%lld vs %lld): the columns of the first must be the rows of the second",
-            (long long)k, (long long)l);
-    return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, row_a), ct_arg_dim(c, 1, -3 - row_b));
+            (long long)a[1 - row_a], (long long)b[row_b]);
+    return ct__need_batch(c, 0, 1, a[row_a], b[1 - row_b]);
 }
 
 /* All rows of a batch as one matrix. */
@@ -46,16 +47,16 @@ static ct_var tall(ct_var x)
 static void forward(ct_call *c)
 {
     unsigned flags = flags_of(ct_attr(c));
-    ct_tensor A = *ct_arg(c, 0), B = *ct_arg(c, 1), *C = ct_result(c);
+    const ct_tensor *A = ct_arg(c, 0), *B = ct_arg(c, 1);
+    ct_tensor *C = ct_result(c), A_view, B_view, C_view;
     if (!C) return;
-    ct_tensor out = *C;
-    if (B.ndim == 2 && A.ndim > 2 && !(flags & TRANS_A) && ct_tensor_is_contiguous(&A)) {
-        A = ct__reshaped(&A, tall_shape(&A));
-        out = ct__reshaped(C, tall_shape(C));
+    if (B->ndim == 2 && A->ndim > 2 && !(flags & TRANS_A) && ct_tensor_is_contiguous(A)) {
+        A_view = ct__reshaped(A, tall_shape(A)), A = &A_view;
+        C_view = ct__reshaped(C, tall_shape(C)), C = &C_view;
     }
-    if (flags & TRANS_A) A = ct__transposed(&A);
-    if (flags & TRANS_B) B = ct__transposed(&B);
-    ct_prim_gemm(c, 1, &A, &B, 0, &out);
+    if (flags & TRANS_A) A_view = ct__transposed(A), A = &A_view;
+    if (flags & TRANS_B) B_view = ct__transposed(B), B = &B_view;
+    ct_prim_gemm(c, 1, A, B, 0, C);
 }
 
 static void vjp(ct_vjp *g)
