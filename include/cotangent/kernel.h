@@ -58,8 +58,8 @@ CT_API void ct_kernel_free(ct_kernel *k);
  *         | "lengthscale=" value { ":" value }                               (with ard: one each)
  *         | value                                                            (of scale, constant, white)
  * value   = number [ "!" ]                                                   (!: the parameter is held fixed)
- * "scale" multiplies the rest of its product; "scale(4)" starts it at 4. A start outside the default bounds moves
- * them. Numbers have a point in every locale. At most 64 parentheses deep. On a bad text the kernel carries
+ * "scale" multiplies the rest of its product; "scale(4)" starts it at 4. Numbers have a point
+ * in every locale. At most 64 parentheses deep. On a bad text the kernel carries
  * CT_EFORMAT and a message of three lines: what, the text (a part of it, where it is long), and a caret under the
  * place. */
 CT_API ct_kernel *ct_kernel_parse(const char *text);
@@ -103,8 +103,9 @@ typedef enum ct_unit {
 } ct_unit;
 
 typedef struct ct_param {
-    char name[64]; /* unique in its kernel: "rbf.lengthscale[2]", "scale.variance", "periodic.period"; the
-                         second profile of a name is "rbf#2" */
+    char name[64]; /* unique in its kernel: "rbf.lengthscale" (ARD: "rbf.lengthscale[2]", the number of the input
+                      column), "scale.variance", "rq.alpha", "periodic.period", "cosine.period", "poly.offset",
+                      "constant.variance", "white.variance"; the second of a name is "rbf#2.lengthscale" */
     double value;  /* positive                                          */
     double lower, upper; /* 0 and INFINITY: none given                */
     bool fixed;
@@ -115,15 +116,15 @@ typedef struct ct_param {
 } ct_param;
 
 /* Their order is that of the text, a scale before what it multiplies; of one profile: lengthscales, then the
- * other. All start at 1, with bounds [1e-5, 1e5] for lengthscales, periods and alpha, [1e-8, 1e8] for variances and
- * offsets, without priors. */
+ * other. All start at 1, without bounds or priors. */
 CT_API int64_t ct_kernel_params(const ct_kernel *k);
 /* Borrowed until the kernel is changed; NULL out of range. Edited through ct_kernel_set. */
 CT_API const ct_param *ct_kernel_param(const ct_kernel *k, int64_t i);
 /* -1 where there is none of that name. */
 CT_API int64_t ct_kernel_find(const ct_kernel *k, const char *name);
-/* Replaces all but the name; start_given becomes true where it was set in `param` or the value changes. CT_EINVAL
- * unless 0 < lower <= value <= upper, all finite, and the prior is a proper one; k is unchanged then. */
+/* Replaces all but name, unit and column; start_given becomes true where it was set in `param` or the value changes.
+ * CT_EINVAL unless the value is positive and finite, 0 <= lower <= value <= upper, and the prior is a proper one; k
+ * is unchanged then. */
 CT_API ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param);
 
 /* -- on the tape --------------------------------------------------------------------------------------------------- */

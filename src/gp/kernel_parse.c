@@ -142,8 +142,6 @@ static void give(ct_param *param, double value, bool fixed)
     param->value = value;
     param->fixed = fixed;
     param->start_given = true;
-    if (value < param->lower) param->lower = value;
-    if (value > param->upper) param->upper = value;
 }
 
 /* -- options ---------------------------------------------------------------------------------------------------------- */

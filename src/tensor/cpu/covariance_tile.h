@@ -215,7 +215,7 @@ CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const
             for (int64_t j = 0; j < m; j++) {
                 T difference = a - b[j], t = g[j] * difference;
                 by_x += t;
-                by_l = FN(ct__mad)(t, difference, by_l, fused);
+                by_l += t * difference;
             }
             by_x *= 2;
         }
