@@ -32,7 +32,7 @@ struct ct_sample {
     uint64_t symmetric; /* bit i: input i is symmetric */
     bool unbatched;
     bool batched; /* some input has the batch dimensions */
-    unsigned char attr[CT__SAMPLE_ATTR];
+    _Alignas(16) unsigned char attr[CT__SAMPLE_ATTR];
     size_t attr_size; /* 0: none */
     ct_status status; /* of the drawing; the message is the device's */
 };
