@@ -7,6 +7,8 @@
 
 #include "model.h"
 
+enum { IDLE = 5 };
+
 static double now(void)
 {
     struct timespec t;
@@ -19,7 +21,7 @@ typedef struct fit {
     ct_gp *gp;
     const ct_fit_options *options;
     ct_fit_report *report;
-    double tolerance, begun;
+    double tolerance, flat, begun; /* flat: a change of the objective that does not matter */
     int max_iterations, n_free;
     int64_t *free_index;               /* [n_free] */
     double *first;                     /* where the first start begins                       */
@@ -31,6 +33,7 @@ typedef struct fit {
     double winner_norm;
     ct_fit_start *start;
     int start_index;
+    int idle;         /* evaluations in a row that changed the objective by no more than rounding */
     ct_status status; /* of what ends the whole fit */
 } fit;
 
@@ -115,6 +118,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
         *value = objective / points;
         for (int i = 0; i < f->n_free; i++) g[i] = f->gradient[f->free_index[i]] / points;
         norm = projected_norm(f, x);
+        f->idle = fabs(objective - f->start->objective) <= f->flat ? f->idle + 1 : 0;
         if (objective < f->start->objective) {
             if (f->start->evaluations > 1) f->start->iterations++;
             f->start->objective = objective;
@@ -133,6 +137,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
         return stop(f, "stopped by the caller");
     }
     if (!s && norm / points <= f->tolerance) return stop(f, "gradient below the tolerance");
+    if (f->idle >= IDLE) return stop(f, "steps no longer lower the objective");
     return f->start->iterations >= f->max_iterations ? stop(f, "iteration limit") : 0;
 }
 
@@ -174,7 +179,7 @@ static void run_start(fit *f, ct_optimizer optimizer)
                           .upper = f->upper,
                           .max_evaluations =
                               optimizer == CT_OPTIMIZER_ADAM ? f->max_iterations : 2 * f->max_iterations + 20,
-                          .flat = (f->gp->dtype == CT_F32 ? 1e-3 : 1e-6) / (double)f->gp->n,
+                          .flat = f->flat / (double)f->gp->n,
                           .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
                           .evaluate = evaluate,
                           .best = best_point,
@@ -275,12 +280,14 @@ ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)
               .tolerance = options->tolerance > 0 ? options->tolerance
                            : gp->dtype == CT_F32  ? 1e-4
                                                   : 1e-6,
+              .flat = gp->dtype == CT_F32 ? 1e-3 : 1e-6,
               .max_iterations = options->max_iterations ? options->max_iterations
                                 : adam                  ? 1000
                                                         : 200 };
     f.status = prepare(&f);
     for (int k = 0; k < report.starts && !f.status; k++) {
         f.start_index = k;
+        f.idle = 0;
         f.start = &gp->starts[k];
         *f.start = (ct_fit_start){ .objective = INFINITY };
         f.status = place(&f, k);

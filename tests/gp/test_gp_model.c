@@ -1,0 +1,316 @@
+/* Making a model: what is refused, units, parameters, names, priors. */
+#include "gp_support.h"
+
+static ct_device *device;
+
+static ct_kernel *rbf(void) { return ct_kernel_parse("scale * rbf(ard)"); }
+
+static void bad_data_is_refused(void **state)
+{
+    (void)state;
+    ct_tensor *X = tensor2(device, 3, 2, 0.0, 1, 2, 3, 4, 5), *y = tensor1(device, 3, 1.0, 2, 3);
+    ct_tensor *nan_X = tensor2(device, 3, 2, 0.0, 1, 2, NAN, 4, 5),
+              *inf_y = tensor1(device, 3, 1.0, 2, INFINITY);
+    ct_tensor *short_y = tensor1(device, 2, 1.0, 2), *square_y = tensor2(device, 3, 2, 1.0, 2, 3, 4, 5, 6);
+    ct_tensor *none = ct_zeros(device, CT_F64, ct_shape2(0, 2)),
+              *no_y = ct_zeros(device, CT_F64, ct_shape1(0));
+    ct_tensor *whole = ct_zeros(device, CT_I64, ct_shape2(3, 2));
+    assert_refused(ct_gp_new(nan_X, y, rbf(), NULL), device, CT_EINVAL, "row 1, column 1 is NaN");
+    assert_refused(ct_gp_new(X, inf_y, rbf(), NULL), device, CT_EINVAL, "row 2, column 0 is infinite");
+    assert_refused(ct_gp_new(X, short_y, rbf(), NULL), device, CT_ESHAPE, "3 and 2 rows");
+    assert_refused(ct_gp_new(X, square_y, rbf(), NULL), device, CT_ESHAPE, "(n, d)");
+    assert_refused(ct_gp_new(y, y, rbf(), NULL), device, CT_ESHAPE, "(n, d)");
+    assert_refused(ct_gp_new(none, no_y, rbf(), NULL), device, CT_ESHAPE, "at least one row");
+    assert_refused(ct_gp_new(whole, y, rbf(), NULL), device, CT_EDTYPE, "f64 or f32");
+    assert_refused(ct_gp_new(X, NULL, rbf(), NULL), device, CT_EINVAL, "y is NULL");
+    assert_refused(ct_gp_new(NULL, y, rbf(), NULL), device, CT_EINVAL, "X is NULL");
+    assert_refused(ct_gp_new(X, y, NULL, NULL), device, CT_ENOMEM, "kernel");
+    assert_refused(ct_gp_new(X, y, ct_kernel_parse("scale * rbg"), NULL), device, CT_EFORMAT, "^");
+    assert_refused(ct_gp_new(X, y, ct_kernel_parse("rbf(dims=7)"), NULL), device, CT_EINVAL, "7");
+    assert_null(ct_gp_new(NULL, NULL, rbf(), NULL));
+    assert_refused(ct_gp_new(X, y, rbf(), &(ct_gp_options){ .noise = CT_NOISE_GIVEN }), device, CT_EINVAL,
+                   "noise_variances");
+    assert_refused(ct_gp_new(X, y, rbf(), &(ct_gp_options){ .noise_variances = y }), device, CT_EINVAL,
+                   "noise_variances");
+    ct_tensor *negative = tensor1(device, 3, 0.1, -0.1, 0.2);
+    assert_refused(
+        ct_gp_new(X, y, rbf(), &(ct_gp_options){ .noise = CT_NOISE_GIVEN, .noise_variances = negative }),
+        device, CT_EINVAL, "row 1 is -0.1");
+    ct_tensor *all[] = { X, y, nan_X, inf_y, short_y, square_y, none, no_y, whole, negative };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) ct_release(all[i]);
+}
+
+static void too_large_is_refused_before_allocating(void **state)
+{
+    (void)state;
+    ct_device *small = ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = 3 << 20 });
+    ct_tensor *X = ct_zeros(small, CT_F64, ct_shape2(20000, 1)),
+              *y = ct_zeros(small, CT_F64, ct_shape1(20000));
+    ct_memory_mark(small);
+    assert_refused(ct_gp_new(X, y, rbf(), NULL), small, CT_ENOMEM, "bytes");
+    assert_true(ct_memory(small).bytes_peak < 1 << 20);
+    ct_release(X);
+    ct_release(y);
+    X = ct_zeros(small, CT_F64, ct_shape2(300, 1));
+    y = ct_zeros(small, CT_F64, ct_shape1(300));
+    ct_gp *gp = ct_gp_new(X, y, rbf(), NULL);
+    assert_gp(gp, small);
+    assert_failed(ct_gp_fit(gp, NULL), small, CT_ENOMEM, "ct_gp_fit needs");
+    ct_gp_free(gp);
+    ct_release(X);
+    ct_release(y);
+    ct_device_close(small);
+    assert_true(ct_gp_bytes_needed(INT64_MAX, 3, CT_F64, true) == UINT64_MAX);
+    assert_true(ct_gp_bytes_needed(40000, 8, CT_F64, true) > (uint64_t)3 * 8 * 40000 * 40000);
+    assert_true(ct_gp_bytes_needed(1000, 8, CT_F32, false) < ct_gp_bytes_needed(1000, 8, CT_F64, false));
+}
+
+/* The likelihood and the predictions do not depend on standardisation where the parameters are the same. */
+static void units_are_those_of_the_data(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 40, 2);
+    double nlml[2], *mean[2], *variance[2], *sum[2];
+    ct_tensor *Xs = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape2(5, 2), 5, 0), device);
+    for (int raw = 0; raw < 2; raw++) {
+        ct_gp *gp = ct_gp_new(
+            s.X, s.y,
+            ct_kernel_parse(
+                "scale(3) * rbf(ard) * periodic(dims=0, period=0.7) + scale(2) * cosine(dims=1, period=9)"),
+            &(ct_gp_options){ .mean = CT_MEAN_CONSTANT,
+                              .standardize = raw ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH });
+        assert_gp(gp, device);
+        assert_close(gp_get(gp, "periodic.period"), 0.7, 1e-15, 0);
+        gp_set(gp, "rbf.lengthscale[0]", 0.4, false);
+        gp_set(gp, "rbf.lengthscale[1]", 1.4, false);
+        gp_set(gp, "noise.variance", 0.03, false);
+        gp_set(gp, "mean.constant", 0.5, false);
+        assert_close(ct_gp_noise_variance(gp), 0.03, 1e-15, 0);
+        nlml[raw] = ct_gp_nlml_value(gp);
+        ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(5)), *v = ct_empty(device, CT_F64, ct_shape1(5));
+        assert_ok(ct_gp_predict(gp, Xs, m, v), ct_message(device));
+        mean[raw] = gp_host(m);
+        variance[raw] = gp_host(v);
+        double u[9], value, *gradient = malloc(9 * sizeof *gradient);
+        int64_t p = ct_gp_params(gp);
+        assert_true(p <= 9);
+        for (int64_t i = 0; i < p; i++) {
+            double now = ct_gp_param(gp, i)->value;
+            u[i] = i == ct_gp_find(gp, "mean.constant") ? now : log(now);
+        }
+        assert_ok(ct_gp_objective(gp, u, &value, gradient), ct_message(device));
+        assert_close(value, nlml[raw], 1e-12, 0);
+        sum[raw] = gradient;
+        ct_release(m);
+        ct_release(v);
+        if (raw) {
+            assert_close(nlml[0], nlml[1], 1e-10, 0);
+            for (int i = 0; i < 5; i++) {
+                assert_close(mean[0][i], mean[1][i], 1e-9, 1e-9);
+                assert_close(variance[0][i], variance[1][i], 1e-8, 1e-9);
+            }
+            for (int64_t i = 0; i < p; i++) assert_close(sum[0][i], sum[1][i], 1e-8, 1e-8);
+        }
+        ct_gp_free(gp);
+    }
+    for (int raw = 0; raw < 2; raw++) {
+        free(mean[raw]);
+        free(variance[raw]);
+        free(sum[raw]);
+    }
+    ct_release(Xs);
+    gp_data_free(&s);
+}
+
+/* Central differences of the objective over every parameter, with priors, linear mean and given noise. */
+static void gradient_of_the_objective(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 25, 2);
+    ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(25), 3, 0), device);
+    ct_gp *gp = ct_gp_new(
+        s.X, s.y, ct_kernel_parse("scale * matern52(ard) + scale * rq"),
+        &(ct_gp_options){ .mean = CT_MEAN_LINEAR, .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = given });
+    assert_gp(gp, device);
+    int64_t p = ct_gp_params(gp);
+    assert_int_equal(p, 10);
+    const ct_prior priors[] = { { CT_PRIOR_GAMMA, 2, 0.5 },
+                                { CT_PRIOR_LOG_NORMAL, 0.3, 0.8 },
+                                { CT_PRIOR_HALF_CAUCHY, 1.5, 0 },
+                                { CT_PRIOR_NORMAL, 1, 2 } };
+    double *u = malloc((size_t)p * sizeof *u), *gradient = malloc((size_t)p * sizeof *gradient), value,
+           without;
+    for (int64_t i = 0; i < p; i++) {
+        const ct_param *now = ct_gp_param(gp, i);
+        u[i] = now->lower < 0 ? now->value + 0.1 : log(now->value) + 0.1 * (double)i;
+    }
+    assert_ok(ct_gp_objective(gp, u, &without, NULL), ct_message(device));
+    double expected = without;
+    for (int64_t i = 0; i < p; i++) {
+        ct_param q = *ct_gp_param(gp, i);
+        q.prior = q.lower < 0 ? priors[3] : priors[i % 4];
+        assert_ok(ct_gp_set_param(gp, i, &q), ct_message(device));
+        double v = q.lower < 0 ? u[i] : exp(u[i]), a = q.prior.a, b = q.prior.b, density = 0;
+        switch (q.prior.kind) {
+        case CT_PRIOR_GAMMA: density = pow(b, a) * pow(v, a - 1) * exp(-b * v) / tgamma(a); break;
+        case CT_PRIOR_LOG_NORMAL:
+            density = exp(-pow((log(v) - a) / b, 2) / 2) / (v * b * sqrt(2 * 3.14159265358979323846));
+            break;
+        case CT_PRIOR_HALF_CAUCHY: density = 2 / (3.14159265358979323846 * a * (1 + v * v / (a * a))); break;
+        case CT_PRIOR_NORMAL:
+            density = exp(-pow((v - a) / b, 2) / 2) / (b * sqrt(2 * 3.14159265358979323846));
+            break;
+        case CT_PRIOR_NONE: break;
+        }
+        expected -= log(density);
+    }
+    assert_ok(ct_gp_objective(gp, u, &value, gradient), ct_message(device));
+    assert_close(value, expected, 1e-12, 0);
+    for (int64_t i = 0; i < p; i++) {
+        double h = 1e-5, up, down, keep = u[i];
+        u[i] = keep + h;
+        assert_ok(ct_gp_objective(gp, u, &up, NULL), ct_message(device));
+        u[i] = keep - h;
+        assert_ok(ct_gp_objective(gp, u, &down, NULL), ct_message(device));
+        u[i] = keep;
+        assert_close(gradient[i], (up - down) / (2 * h), 1e-6, 1e-6);
+    }
+    free(u);
+    free(gradient);
+    ct_gp_free(gp);
+    ct_release(given);
+    gp_data_free(&s);
+}
+
+static void given_noise_stands_in_the_likelihood(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 20, 2);
+    ct_tensor *given = ct_full(device, CT_F64, ct_shape1(20), 0.05);
+    double nlml[3];
+    const ct_gp_noise noise[] = { CT_NOISE_LEARNED, CT_NOISE_GIVEN, CT_NOISE_GIVEN_PLUS };
+    for (int i = 0; i < 3; i++) {
+        ct_gp *gp = ct_gp_new(s.X, s.y, rbf(),
+                              &(ct_gp_options){ .noise = noise[i], .noise_variances = i ? given : NULL });
+        assert_gp(gp, device);
+        if (i == 0) gp_set(gp, "noise.variance", 0.05, true);
+        if (i == 1) assert_int_equal(ct_gp_find(gp, "noise.variance"), -1);
+        if (i == 2) gp_set(gp, "noise.variance", 1e-14, true);
+        nlml[i] = ct_gp_nlml_value(gp);
+        ct_tensor *x = ct_tensor_slice(s.X, 0, 0, 1, 1), *v = ct_empty(device, CT_F64, ct_shape1(1));
+        ct_tensor *w = ct_empty(device, CT_F64, ct_shape1(1));
+        assert_ok(ct_gp_predict(gp, x, NULL, v), ct_message(device));
+        assert_ok(ct_gp_predict_noisy(gp, x, NULL, w), ct_message(device));
+        assert_close(ct_tensor_item(w) - ct_tensor_item(v), 0.05, 1e-10, 0);
+        ct_release(x);
+        ct_release(v);
+        ct_release(w);
+        ct_gp_free(gp);
+    }
+    assert_close(nlml[0], nlml[1], 1e-12, 0);
+    assert_close(nlml[0], nlml[2], 1e-9, 0);
+    ct_release(given);
+    gp_data_free(&s);
+}
+
+static void parameters_are_checked(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 10, 2);
+    ct_gp *gp = ct_gp_new(s.X, s.y, rbf(), NULL);
+    assert_gp(gp, device);
+    ct_param p = *ct_gp_param(gp, 0), bad = p;
+    bad.value = -1;
+    assert_failed(ct_gp_set_param(gp, 0, &bad), device, CT_EINVAL, "positive");
+    bad.value = NAN;
+    assert_failed(ct_gp_set_param(gp, 0, &bad), device, CT_EINVAL, "positive");
+    bad = p;
+    bad.lower = 2 * p.value;
+    assert_failed(ct_gp_set_param(gp, 0, &bad), device, CT_EINVAL, "bounds");
+    bad = p;
+    bad.prior = (ct_prior){ CT_PRIOR_GAMMA, -1, 1 };
+    assert_failed(ct_gp_set_param(gp, 0, &bad), device, CT_EINVAL, "prior");
+    int64_t mean = ct_gp_find(gp, "mean.constant");
+    bad = *ct_gp_param(gp, mean);
+    bad.prior = (ct_prior){ CT_PRIOR_GAMMA, 1, 1 };
+    assert_failed(ct_gp_set_param(gp, mean, &bad), device, CT_EINVAL, "prior");
+    assert_failed(ct_gp_set_param(gp, 99, &p), device, CT_EINVAL, "99");
+    assert_status(ct_gp_set_param(NULL, 0, &p), CT_EINVAL, "");
+    assert_close(ct_gp_param(gp, 0)->value, p.value, 0, 0);
+    gp_set(gp, "scale.variance", 4, false);
+    assert_close(ct_kernel_param(ct_gp_kernel(gp), 0)->value, 4, 0, 0);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+static void names_are_kept(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 10, 2);
+    ct_gp *gp = ct_gp_new(s.X, s.y, rbf(), NULL);
+    assert_string_equal(ct_gp_input_name(gp, 1), "x1");
+    assert_string_equal(ct_gp_output_name(gp), "y");
+    assert_ok(ct_gp_set_names(gp, (const char *[]){ "width", "height" }, "price"), ct_message(device));
+    assert_string_equal(ct_gp_input_name(gp, 0), "width");
+    assert_string_equal(ct_gp_output_name(gp), "price");
+    assert_ok(ct_gp_set_names(gp, NULL, "cost"), ct_message(device));
+    assert_string_equal(ct_gp_input_name(gp, 1), "height");
+    assert_string_equal(ct_gp_output_name(gp), "cost");
+    assert_status(ct_gp_set_names(gp, (const char *[]){ "a", NULL }, "b"), CT_EINVAL, "");
+    assert_string_equal(ct_gp_input_name(gp, 0), "width");
+    assert_null(ct_gp_input_name(gp, 2));
+    assert_null(ct_gp_input_name(gp, -1));
+    assert_null(ct_gp_output_name(NULL));
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+static void nothing_crashes_without_a_model(void **state)
+{
+    (void)state;
+    double x;
+    ct_gp_free(NULL);
+    assert_int_equal(ct_gp_params(NULL), 0);
+    assert_null(ct_gp_param(NULL, 0));
+    assert_int_equal(ct_gp_find(NULL, "a"), -1);
+    assert_true(isnan(ct_gp_nlml_value(NULL)));
+    assert_true(isnan(ct_gp_jitter(NULL)));
+    assert_status(ct_gp_fit(NULL, NULL), CT_EINVAL, "");
+    assert_status(ct_gp_predict(NULL, NULL, NULL, NULL), CT_EINVAL, "");
+    assert_status(ct_gp_predict_full(NULL, NULL, false, NULL, NULL), CT_EINVAL, "");
+    assert_status(ct_gp_sample(NULL, NULL, false, 0, NULL), CT_EINVAL, "");
+    assert_status(ct_gp_save(NULL, "x"), CT_EINVAL, "");
+    assert_status(ct_gp_objective(NULL, &x, &x, &x), CT_EINVAL, "");
+    assert_null(ct_gp_load(NULL, "x"));
+    assert_null(ct_gp_load(device, NULL));
+    assert_int_equal(ct_gp_report(NULL).starts, 0);
+}
+
+static int open_device(void **state)
+{
+    (void)state;
+    device = ct_device_open("cpu");
+    return ct_device_status(device) != CT_OK;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    ct_device_close(device);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_data_is_refused),
+        cmocka_unit_test(too_large_is_refused_before_allocating),
+        cmocka_unit_test(units_are_those_of_the_data),
+        cmocka_unit_test(gradient_of_the_objective),
+        cmocka_unit_test(given_noise_stands_in_the_likelihood),
+        cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(names_are_kept),
+        cmocka_unit_test(nothing_crashes_without_a_model),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
