@@ -103,7 +103,7 @@ ct_tensor *ct_result_at(ct_call *c, int k)
 {
     if (c->status) return NULL;
     if (!c->out[k]) {
-        c->out[k] = ct_empty(c->tape->device, c->dtype[k], c->shape[k]);
+        c->out[k] = ct__empty(c->tape->device, c->dtype[k], &c->shape[k]);
         if (!c->out[k]) ct__call_status(c, c->tape->device->last_status);
     }
     return c->out[k];
@@ -177,35 +177,45 @@ static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
     return true;
 }
 
-/* Appends the outputs of a call that has computed. */
+/* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule only: what
+ * they were made from is not noted. */
 static ct_var record(ct_call *c, const ct_var *in, size_t attr_size, bool needs_grad)
 {
     ct_tape *tape = c->tape;
-    uint32_t *index = ct__arena(tape, (size_t)c->n_in * sizeof *index);
+    uint32_t *index = NULL;
     void *attr = NULL;
-    if (index && attr_size && (attr = ct__arena(tape, attr_size))) memcpy(attr, c->attr, attr_size);
-    bool ok = index && (!attr_size || attr);
-    for (int i = 0; ok && i < c->n_in; i++) index[i] = in[i].index;
+    bool noted = needs_grad || tape->backward_of < 0, ok = true;
+    if (noted && c->n_in) ok = (index = ct__arena(tape, (size_t)c->n_in * sizeof *index)) != NULL;
+    if (noted && attr_size && ok) ok = (attr = ct__arena(tape, attr_size)) != NULL;
+    if (attr) memcpy(attr, c->attr, attr_size);
+    for (int i = 0; index && i < c->n_in; i++) index[i] = in[i].index;
     uint32_t first = tape->n;
     for (int k = 0; k < c->n_out; k++) {
         bool flows = needs_grad && c->dtype[k] != CT_I64;
-        if (!ok) {
-            ct_release(c->out[k]);
-            continue;
-        }
-        uint32_t at = ct__push(tape, c->op, c->out[k], flows ? NODE_NEEDS_GRAD : 0);
+        uint32_t at = ok ? ct__push(tape, c->op, c->out[k], flows ? NODE_NEEDS_GRAD : 0) : UINT32_MAX;
+        if (!ok) ct_release(c->out[k]);
         if (at == UINT32_MAX) {
             ok = false;
             continue;
         }
         ct_node *node = &tape->node[at];
         node->in = index;
-        node->n_in = (uint8_t)c->n_in;
+        node->n_in = (uint8_t)(noted ? c->n_in : 0);
         node->attr = attr;
         node->part = (uint8_t)k;
         node->n_out = (uint8_t)c->n_out;
     }
     return ok ? ct__handle(tape, first) : ct__poisoned(tape);
+}
+
+/* An op inside a composition failed: the message begins with the composition, as the caller knows it. */
+static void name_composition(ct_call *c, uint32_t position)
+{
+    ct_tape *tape = c->tape;
+    char name[256], inner[sizeof tape->message];
+    describe(c, name, sizeof name);
+    snprintf(inner, sizeof inner, "%s", tape->message);
+    snprintf(tape->message, sizeof tape->message, "op #%u %.255s: %.480s", position, name, inner);
 }
 
 ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
@@ -229,8 +239,11 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     bool needs_grad = false, failed_before = tape->failure.set;
     if (!take_inputs(&c, in, &needs_grad)) return ct__poisoned(tape);
     if (op->compose) {
+        uint32_t position = tape->n;
         ct_var y = op->compose(tape, in, n, attr);
-        return tape->status ? ct__poisoned(tape) : y;
+        if (!tape->status) return y;
+        name_composition(&c, position);
+        return ct__poisoned(tape);
     }
     c.shape[0] = op->shape(&c);
     if (!c.status)

@@ -76,7 +76,14 @@ static inline ct_var ct__handle(ct_tape *tape, uint32_t index)
 }
 ct_var ct__poisoned(ct_tape *tape);
 /* The node behind a handle with a value, or NULL with the tape's error set. */
-ct_node *ct__node(ct_var v);
+ct_node *ct__no_node(ct_var v);
+static inline ct_node *ct__node(ct_var v)
+{
+    ct_tape *tape = v.tape;
+    if (tape && !tape->status && v.epoch == tape->epoch && v.index < tape->n && tape->node[v.index].value)
+        return &tape->node[v.index];
+    return ct__no_node(v);
+}
 /* Appends a node; takes the value over, also on failure. Returns its index, UINT32_MAX when memory is exhausted. */
 uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags);
 /* Forgets the nodes from index n on, and what the arena holds since `mark`. */

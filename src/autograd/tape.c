@@ -157,17 +157,15 @@ static ct_node *find_node(ct_var v)
     return &tape->node[v.index];
 }
 
-ct_node *ct__node(ct_var v)
+ct_node *ct__no_node(ct_var v)
 {
-    ct_node *node = find_node(v);
-    if (node && !node->value) {
+    const ct_node *node = find_node(v);
+    if (node)
         ct_tape_fail(
             v.tape, CT_ESTALE,
             "the value of #%u %s was freed by a backward sweep: ct_keep it, or sweep with CT_GRAD_KEEP",
             v.index, node->op ? node->op->name : "");
-        return NULL;
-    }
-    return node;
+    return NULL;
 }
 
 uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags)

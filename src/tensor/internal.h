@@ -11,15 +11,19 @@
 
 #define CT__ALIGNMENT 64
 
-/* A block of device memory; views share it by counting references. */
+/* A block of device memory; views share it by counting references. Where device memory is host memory, a few
+ * elements lie in the struct's own block, right behind it. */
 typedef struct ct_storage {
-    ct_device *device;
+    _Alignas(64) ct_device *device;
     void *data;
-    size_t bytes; /* as the pool gave it; 0 for wrapped memory */
+    size_t bytes; /* as the pool gave it; 0 for wrapped memory, and for memory in the block */
     int64_t refs;
     void (*release)(void *context, void *data); /* of wrapped memory */
     void *context;
+    size_t block; /* bytes of this struct and what lies behind it */
 } ct_storage;
+
+enum { CT__INLINE = 64 }; /* bytes that lie behind a storage */
 
 struct ct_tensor {
     ct_storage *storage;
@@ -48,6 +52,7 @@ struct ct_device {
     int threads;
     ct_memory_info memory;
     ct__pool *pool;
+    void *structs[8]; /* free blocks of 64, 128, ..., linked through their first word */
 };
 
 /* -- device.c: errors ------------------------------------------------------------------------------------------ */
@@ -67,15 +72,40 @@ void ct__pool_put(ct_device *device, void *data, size_t bytes);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
 void *ct__host_alloc(ct_device *device, size_t bytes);
 void ct__host_free(ct_device *device, void *pointer, size_t bytes);
-/* Recycled small structs (tensors, storages). */
-void *ct__struct_get(ct_device *device, size_t bytes);
-void ct__struct_put(ct_device *device, void *pointer, size_t bytes);
+/* Tensor storage of so many bytes is held from now on. */
+static inline void ct__account(ct_device *device, size_t bytes)
+{
+    ct_memory_info *m = &device->memory;
+    m->bytes_now += bytes;
+    if (m->bytes_now > m->bytes_peak) m->bytes_peak = m->bytes_now;
+}
+/* Recycled small blocks, up to 512 bytes, aligned to 64: tensors, storages. NULL with a message. */
+void *ct__struct_refill(ct_device *device, size_t list);
+
+static inline void *ct__struct_get(ct_device *device, size_t bytes)
+{
+    size_t list = (bytes - 1) / 64;
+    void *p = device->structs[list];
+    if (!p) return ct__struct_refill(device, list);
+    memcpy(&device->structs[list], p, sizeof(void *));
+    return p;
+}
+
+static inline void ct__struct_put(ct_device *device, void *pointer, size_t bytes)
+{
+    size_t list = (bytes - 1) / 64;
+    memcpy(pointer, &device->structs[list], sizeof(void *));
+    device->structs[list] = pointer;
+}
 
 ct_status ct__pool_open(ct_device *device);
 void ct__pool_close(ct_device *device);
 
 /* -- tensor.c ------------------------------------------------------------------------------------------------------ */
 
+/* ct_shape_count and ct_empty without a copy of the shape. */
+int64_t ct__shape_count(const ct_shape *shape);
+ct_tensor *ct__empty(ct_device *device, ct_dtype dtype, const ct_shape *shape);
 /* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
 const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
 /* t's shape; extents past ndim mean nothing. */

@@ -10,7 +10,6 @@
 
 #define SMALL_LIMIT   (64 * 1024)
 #define SMALL_CLASSES 48
-#define STRUCT_LISTS  8 /* structs of up to 8 * 64 bytes */
 #define SLAB_BYTES    (16 * 1024)
 
 typedef struct free_block {
@@ -26,7 +25,6 @@ typedef struct slab {
 struct ct__pool {
     free_block *small[SMALL_CLASSES];
     free_block *large;
-    void *structs[STRUCT_LISTS]; /* singly linked through their first word */
     slab *slabs;
 };
 
@@ -51,32 +49,17 @@ void ct__host_free(ct_device *dev, void *p, size_t bytes)
     if (p) dev->allocator.release(dev->allocator.context, p, round_up(bytes ? bytes : 1, CT__ALIGNMENT));
 }
 
-void *ct__struct_get(ct_device *dev, size_t bytes)
+/* A slab becomes free blocks of that list's size, the first of which is returned. */
+void *ct__struct_refill(ct_device *dev, size_t list)
 {
-    ct__pool *pool = dev->pool;
-    size_t list = (bytes - 1) / 64;
-    void **head = &pool->structs[list];
-    if (!*head) {
-        slab *s = ct__host_alloc(dev, SLAB_BYTES);
-        if (!s) return NULL;
-        s->next = pool->slabs;
-        pool->slabs = s;
-        size_t each = (list + 1) * 64;
-        for (char *p = (char *)s + 64; p + each <= (char *)s + SLAB_BYTES; p += each) {
-            memcpy(p, head, sizeof(void *));
-            *head = p;
-        }
-    }
-    void *p = *head;
-    memcpy(head, p, sizeof(void *));
-    return p;
-}
-
-void ct__struct_put(ct_device *dev, void *p, size_t bytes)
-{
-    void **head = &dev->pool->structs[(bytes - 1) / 64];
-    memcpy(p, head, sizeof(void *));
-    *head = p;
+    slab *s = ct__host_alloc(dev, SLAB_BYTES);
+    if (!s) return NULL;
+    s->next = dev->pool->slabs;
+    dev->pool->slabs = s;
+    size_t each = (list + 1) * 64;
+    char *first = (char *)s + 64;
+    for (char *p = first + each; p + each <= (char *)s + SLAB_BYTES; p += each) ct__struct_put(dev, p, each);
+    return first;
 }
 
 /* -- device blocks -------------------------------------------------------------------------------------------------- */
@@ -127,12 +110,6 @@ void ct_memory_trim(ct_device *dev)
     for (int i = 0; i < SMALL_CLASSES; i++) release_list(dev, &dev->pool->small[i]);
 }
 
-static void account(ct_device *dev, size_t bytes)
-{
-    dev->memory.bytes_now += bytes;
-    if (dev->memory.bytes_now > dev->memory.bytes_peak) dev->memory.bytes_peak = dev->memory.bytes_now;
-}
-
 static void *out_of_memory(ct_device *dev, size_t bytes)
 {
     ct__fail(dev, CT_ENOMEM,
@@ -165,7 +142,7 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
         m->from_pool++;
         m->bytes_pooled -= found->bytes;
         ct__struct_put(dev, found, sizeof *found);
-        account(dev, *bytes);
+        ct__account(dev, *bytes);
         return data;
     }
     if (m->bytes_now + m->bytes_pooled + *bytes > m->limit) ct_memory_trim(dev);
@@ -175,7 +152,7 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
         data = dev->backend->allocate(dev, *bytes);
     }
     if (!data) return out_of_memory(dev, *bytes);
-    account(dev, *bytes);
+    ct__account(dev, *bytes);
     return data;
 }
 

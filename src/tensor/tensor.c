@@ -7,7 +7,7 @@
 
 /* A tensor over `storage` (taken over) with row-major strides. NULL when memory is exhausted: the storage is then
  * still the caller's. */
-static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, ct_shape shape)
+static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, const ct_shape *shape)
 {
     ct_tensor *t = ct__struct_get(storage->device, sizeof *t);
     if (!t) return NULL;
@@ -15,12 +15,12 @@ static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, ct_shape shape
     t->data = storage->data;
     t->refs = 1;
     t->dtype = dtype;
-    t->ndim = shape.ndim;
+    t->ndim = shape->ndim;
     int64_t stride = 1;
-    for (int i = shape.ndim - 1; i >= 0; i--) {
-        t->dim[i] = shape.dim[i];
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+        t->dim[i] = shape->dim[i];
         t->stride[i] = stride;
-        if (shape.dim[i] > 1) stride *= shape.dim[i];
+        if (shape->dim[i] > 1) stride *= shape->dim[i];
     }
     return t;
 }
@@ -29,9 +29,12 @@ static void release_storage(ct_storage *s)
 {
     if (--s->refs) return;
     ct_device *dev = s->device;
-    if (s->bytes) ct__pool_put(dev, s->data, s->bytes);
-    if (s->release) s->release(s->context, s->data);
-    ct__struct_put(dev, s, sizeof *s);
+    if (s->bytes)
+        ct__pool_put(dev, s->data, s->bytes);
+    else if (s->release)
+        s->release(s->context, s->data);
+    if (s->block > sizeof *s) dev->memory.bytes_now -= CT__INLINE;
+    ct__struct_put(dev, s, s->block);
     ct__device_release(dev);
 }
 
@@ -59,49 +62,77 @@ ct_tensor *ct__view(const ct_tensor *t)
     return v;
 }
 
-bool ct__sole_owner(const ct_tensor *t) { return t->refs == 1 && t->storage->refs == 1 && t->storage->bytes; }
+bool ct__sole_owner(const ct_tensor *t)
+{
+    bool wrapped = !t->storage->bytes && t->storage->block == sizeof *t->storage;
+    return t->refs == 1 && t->storage->refs == 1 && !wrapped;
+}
 
 /* -- creation --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a shape in a dtype; a failure is kept on the device. */
-static ct_status shape_bytes(ct_device *dev, ct_dtype dtype, ct_shape shape, size_t *bytes)
+static ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *shape, size_t *bytes)
 {
     if (!dev) return CT_EINVAL;
     if (dev->status) return dev->status;
     if ((unsigned)dtype > CT_I64) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
-    int64_t count = ct_shape_count(shape);
+    int64_t count = ct__shape_count(shape);
     char text[96];
     if (count < 0 || __builtin_mul_overflow((size_t)count, ct_dtype_size(dtype), bytes) ||
         *bytes > INT64_MAX / 2)
         return ct__fail(dev, CT_ESHAPE,
                         "a tensor cannot have the shape %s: extents must be 0 or more and their "
                         "product must fit 63 bits",
-                        ct__shape_text(shape, text, sizeof text));
+                        ct__shape_text(*shape, text, sizeof text));
     return CT_OK;
 }
 
-static ct_storage *new_storage(ct_device *dev, void *data, size_t bytes)
+/* A storage over memory of the caller. */
+static ct_storage *wrapping_storage(ct_device *dev, void *data)
 {
     ct_storage *s = ct__struct_get(dev, sizeof *s);
-    if (s) *s = (ct_storage){ .device = ct__device_retain(dev), .data = data, .bytes = bytes, .refs = 1 };
+    if (s) *s = (ct_storage){ .device = ct__device_retain(dev), .data = data, .refs = 1, .block = sizeof *s };
     return s;
 }
 
-ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape)
+/* A storage of its own memory: a block of the pool, or for a few elements what lies behind the struct. */
+static ct_storage *new_storage(ct_device *dev, size_t bytes)
 {
-    size_t bytes = 0;
-    if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
+    if (bytes <= CT__INLINE && dev->backend->host_memory &&
+        dev->memory.bytes_now + CT__INLINE <= dev->memory.limit) {
+        const size_t block = sizeof(ct_storage) + CT__INLINE;
+        dev->memory.requests++;
+        dev->memory.from_pool += dev->structs[(block - 1) / 64] != NULL;
+        ct_storage *s = ct__struct_get(dev, block);
+        if (!s) return NULL;
+        *s = (ct_storage){
+            .device = ct__device_retain(dev), .data = (char *)s + sizeof *s, .refs = 1, .block = block
+        };
+        ct__account(dev, CT__INLINE);
+        return s;
+    }
     void *data = ct__pool_get(dev, &bytes);
     if (!data) return NULL;
-    ct_storage *s = new_storage(dev, data, bytes);
-    if (!s) {
+    ct_storage *s = wrapping_storage(dev, data);
+    if (s)
+        s->bytes = bytes;
+    else
         ct__pool_put(dev, data, bytes);
-        return NULL;
-    }
+    return s;
+}
+
+ct_tensor *ct__empty(ct_device *dev, ct_dtype dtype, const ct_shape *shape)
+{
+    size_t bytes;
+    if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
+    ct_storage *s = new_storage(dev, bytes);
+    if (!s) return NULL;
     ct_tensor *t = new_tensor(s, dtype, shape);
     if (!t) release_storage(s);
     return t;
 }
+
+ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct__empty(dev, dtype, &shape); }
 
 ct_tensor *ct_full(ct_device *dev, ct_dtype dtype, ct_shape shape, double value)
 {
@@ -118,7 +149,7 @@ ct_tensor *ct_zeros(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_
 ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *data)
 {
     size_t bytes = 0;
-    if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
+    if (shape_bytes(dev, dtype, &shape, &bytes)) return NULL;
     ct_tensor *t = ct_empty(dev, dtype, shape);
     if (t && ct_write(t, data, bytes)) {
         ct_release(t);
@@ -131,8 +162,8 @@ ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const
                            void (*release)(void *context, void *data), void *context)
 {
     size_t bytes = 0;
-    if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
-    if (dev->backend != &ct__cpu_backend) {
+    if (shape_bytes(dev, dtype, &shape, &bytes)) return NULL;
+    if (!dev->backend->host_memory) {
         ct__fail(dev, CT_EDEVICE, "host memory cannot be wrapped on %s: copy it in with ct_from", dev->name);
         return NULL;
     }
@@ -152,9 +183,9 @@ ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const
                      (long long)strides[i], i);
             return NULL;
         }
-    ct_storage *s = new_storage(dev, data, 0);
+    ct_storage *s = wrapping_storage(dev, data);
     if (!s) return NULL;
-    ct_tensor *t = new_tensor(s, dtype, shape);
+    ct_tensor *t = new_tensor(s, dtype, &shape);
     if (!t) {
         release_storage(s);
         return NULL;
@@ -203,10 +234,7 @@ ct_dtype ct_tensor_dtype(const ct_tensor *t) { return t ? t->dtype : CT_F64; }
 int ct_tensor_ndim(const ct_tensor *t) { return t ? t->ndim : -1; }
 void *ct_tensor_data(const ct_tensor *t) { return t ? t->data : NULL; }
 
-ct_shape ct_tensor_shape(const ct_tensor *t)
-{
-    return t ? ct__shape(t) : (ct_shape){ .ndim = -1 };
-}
+ct_shape ct_tensor_shape(const ct_tensor *t) { return t ? ct__shape(t) : (ct_shape){ .ndim = -1 }; }
 
 int64_t ct_tensor_dim(const ct_tensor *t, int dim)
 {
@@ -350,9 +378,9 @@ ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
     size_t bytes = (size_t)ct_tensor_count(t) * ct_dtype_size(t->dtype);
     ct_status s = out ? CT_OK : CT_ENOMEM;
     if (out && bytes) {
-        if (from->backend == &ct__cpu_backend)
+        if (from->backend->host_memory)
             s = to->backend->upload(to, out->data, dense->data, bytes);
-        else if (to->backend == &ct__cpu_backend)
+        else if (to->backend->host_memory)
             s = from->backend->download(from, out->data, dense->data, bytes);
         else
             s = ct__fail(to, CT_EUNSUPPORTED, "copy from %s to %s by way of the CPU", from->name, to->name);

@@ -161,6 +161,12 @@ void ct__loop(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel kerne
     static const int64_t zero[CT__OPERANDS] = { 0 }, one[CT__OPERANDS] = { 1, 1, 1, 1 };
     int64_t count = ct__count(t[0]);
     if (!count) return;
+    if (count == 1) {
+        void *data[CT__OPERANDS];
+        for (int k = 0; k < n; k++) data[k] = t[k]->data;
+        kernel(1, 1, data, zero, one, context);
+        return;
+    }
     if (count < 2 * grain || dev->threads < 2) {
         bool flat = true;
         for (int k = 0; k < n && flat; k++) flat = is_flat(t[k]);
