@@ -25,8 +25,12 @@ unset PKG_CONFIG_SYSROOT_DIR
     $(pkg-config --libs-only-l --libs-only-L --libs-only-other --static cotangent | sed 's/-lcotangent//')
 ./static && passed=$((passed + 1))
 
+# The installed tool finds its library beside it.
+tool=$scratch$(pkg-config --variable=prefix cotangent)/bin/ctgp
+[ ! -f "$tool" ] || "$tool" --help >help.txt && passed=$((passed + 1))
+
 # Nothing leaves the library but what the headers declare.
 if nm -D --defined-only "$libdir"/libcotangent.so | awk '$2 != "A" && $3 !~ /^ct_/ { print "exported: " $3; bad = 1 } END { exit bad }'
 then passed=$((passed + 1)); fi
 echo "[  PASSED  ] $passed test(s)."
-[ $passed -eq 3 ]
+[ $passed -eq 4 ]
