@@ -1,0 +1,198 @@
+/* cov:      K_ij = k(x_i, z_j)                     theta (P), X (n, d), Z (m, d) -> (n, m)
+ * adjoint:  theta_bar_p = Σ_ij K̄_ij ∂K_ij/∂theta_p,   x̄_i = Σ_j K̄_ij ∂k(x_i, z_j)/∂x_i,   z̄_j likewise
+ *
+ * One primitive each way computes entries and derivatives tile by tile and stores neither distances nor ∂K. z̄ is the x̄
+ * of the transposed problem, k being symmetric. With two inputs, theta and X, the matrix is the symmetric one. */
+#include "cov.h"
+
+#include "kernel_tree.h"
+
+#include <stdlib.h>
+
+static bool refuse_shapes(ct_call *c, int first)
+{
+    const ct_cov_program *p = ct_attr(c);
+    int inputs = ct_args(c) - first;
+    if (!ct_require(c, inputs == 2 || inputs == 3, CT_EINVAL, "takes theta, X and perhaps Z") ||
+        !ct_require(c, p && p->n_nodes <= CT__KERNEL_MAX_NODES, CT_EINVAL,
+                    "needs a kernel's program as its attribute"))
+        return false;
+    if (!ct_require(c, ct_arg_ndim(c, first) == 1 && ct_arg_dim(c, first, 0) == p->n_params, CT_ESHAPE,
+                    "theta must be a vector of the kernel's %d parameters", (int)p->n_params))
+        return false;
+    for (int i = first; i < ct_args(c); i++) {
+        if (!ct_require(c, ct_tensor_dtype(ct_arg(c, i)) != CT_I64, CT_EDTYPE, "inputs must be f64 or f32"))
+            return false;
+        if (i > first &&
+            !ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
+                        "the points must be a matrix of %d columns, as the kernel is bound to",
+                        (int)p->input_dims))
+            return false;
+    }
+    return true;
+}
+
+/* Z, NULL in the symmetric case, where the inputs begin at `first` with theta. */
+static const ct_tensor *other(const ct_call *c, int first)
+{
+    return ct_args(c) - first == 3 ? ct_arg(c, first + 2) : NULL;
+}
+
+/* -- backward: inputs K̄, theta, X [, Z] ------------------------------------------------------------------------------ */
+
+static ct_shape theta_shape(ct_call *c) { return refuse_shapes(c, 1) ? ct_arg_shape(c, 1) : ct_shape0(); }
+static ct_shape x_shape(ct_call *c) { return refuse_shapes(c, 1) ? ct_arg_shape(c, 2) : ct_shape0(); }
+
+static ct_shape both_shapes(ct_call *c)
+{
+    if (!refuse_shapes(c, 1)) return ct_shape0();
+    ct_more_out(c, 1, ct_tensor_dtype(ct_arg(c, 2)), ct_arg_shape(c, 2));
+    return ct_arg_shape(c, 1);
+}
+
+static void contract(ct_call *c, ct_tensor *theta_bar, ct_tensor *x_bar)
+{
+    ct_prim_covariance_bar(c, ct_attr(c), ct_arg(c, 1), ct_arg(c, 2), other(c, 1), ct_arg(c, 0), theta_bar,
+                           x_bar);
+}
+
+static void theta_forward(ct_call *c) { contract(c, ct_result(c), NULL); }
+static void x_forward(ct_call *c) { contract(c, NULL, ct_result(c)); }
+static void both_forward(ct_call *c) { contract(c, ct_result(c), ct_result_at(c, 1)); }
+
+static const ct_op theta_bar_op = {
+    .name = "cov_theta_bar", .n_in = -1, .shape = theta_shape, .forward = theta_forward
+};
+static const ct_op x_bar_op = { .name = "cov_x_bar", .n_in = -1, .shape = x_shape, .forward = x_forward };
+static const ct_op both_bars_op = {
+    .name = "cov_bar", .n_in = -1, .shape = both_shapes, .forward = both_forward
+};
+
+/* Gives the cotangents of theta (input 0) and of points (input x), whichever of them `to_theta` and `to_x` say. */
+static void give(ct_vjp *g, const ct_cov_program *p, ct_var K_bar, int x, int z, bool to_theta, bool to_x)
+{
+    ct_var in[4] = { K_bar, ct_in(g, 0), ct_in(g, x), z ? ct_in(g, z) : K_bar };
+    const ct_op *op = to_theta && to_x ? &both_bars_op : to_theta ? &theta_bar_op : &x_bar_op;
+    ct_var bar = ct_apply(op, in, z ? 4 : 3, p, (size_t)p->bytes);
+    if (to_theta) ct_give_in_bar(g, 0, bar);
+    if (to_x) ct_give_in_bar(g, x, to_theta ? ct_output(bar, 1) : bar);
+}
+
+/* -- the op ------------------------------------------------------------------------------------------------------------ */
+
+static ct_shape shape(ct_call *c)
+{
+    if (!refuse_shapes(c, 0)) return ct_shape0();
+    return ct_shape2(ct_arg_dim(c, 1, 0), ct_arg_dim(c, ct_args(c) - 1, 0));
+}
+
+static void forward(ct_call *c)
+{
+    ct_tensor *K = ct_result(c);
+    if (K) ct_prim_covariance(c, ct_attr(c), ct_arg(c, 0), ct_arg(c, 1), other(c, 0), K);
+}
+
+static void vjp(ct_vjp *g)
+{
+    const ct_cov_program *p = ct_vjp_attr(g);
+    if (ct_recording(g)) {
+        ct__cov_vjp_recorded(g, p);
+        return;
+    }
+    int z = ct_vjp_args(g) == 3 ? 2 : 0;
+    bool theta_wanted = ct_wants(g, 0), x_wanted = ct_wants(g, 1), z_wanted = z && ct_wants(g, z);
+    ct_var K_bar = ct_out_bar(g);
+    if (x_wanted || (theta_wanted && !z_wanted)) give(g, p, K_bar, 1, z, theta_wanted, x_wanted);
+    if (z_wanted) give(g, p, ct_t(K_bar), z, 1, theta_wanted && !x_wanted, true);
+}
+
+/* -- samples -------------------------------------------------------------------------------------------------------------- */
+
+static const char *const sampled[] = {
+    "rbf",
+    "rbf(ard)",
+    "matern12(dims=2:0)",
+    "matern32(ard, dims=0:2)",
+    "matern52(ard)",
+    "rq",
+    "periodic(ard)",
+    "cosine",
+    "linear(ard) + constant",
+    "poly(degree=3)",
+    "scale * rbf(ard) + scale * periodic * matern52 + white",
+    "(scale * rq + linear) * (constant + cosine(dims=1)) * rbf",
+};
+
+void ct__cov_sample(ct_sample *s, bool pairs)
+{
+    enum { KERNELS = sizeof sampled / sizeof *sampled, COLUMNS = 3 };
+    int variant = ct_sample_variant(s, pairs ? 2 * KERNELS : KERNELS);
+    int64_t n = ct_sample_size(s);
+    ct_kernel *k = ct_kernel_parse(sampled[variant % KERNELS]);
+    if (ct_kernel_bind(k, COLUMNS) == CT_OK) {
+        const ct_cov_program *p = ct_kernel_program(k);
+        ct_sample_attr(s, p, (size_t)p->bytes);
+        ct_sample_unbatched(s);
+        ct_sample_uniform(s, 0, ct_shape1(p->n_params), 0.5, 2);
+        ct_sample_normal(s, 1, ct_shape2(n, COLUMNS));
+        if (variant >= KERNELS) ct_sample_normal(s, 2, ct_shape2(n + 1, COLUMNS));
+    }
+    ct_kernel_free(k);
+}
+
+static void sample(ct_sample *s) { ct__cov_sample(s, true); }
+
+const ct_op ct_op_cov = {
+    .name = "cov", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+/* -- calls ------------------------------------------------------------------------------------------------------------------ */
+
+/* The program of a kernel that can be used; else NULL, and the tape has failed. */
+static const ct_cov_program *usable(const ct_kernel *k, ct_tape *tape, const char *who)
+{
+    const ct_cov_program *p = ct_kernel_program(k);
+    if (!p && ct_kernel_status(k))
+        ct_tape_fail(tape, ct_kernel_status(k), "%s: %s", who, ct_kernel_message(k));
+    else if (!p)
+        ct_tape_fail(tape, CT_EINVAL,
+                     "%s: the kernel does not know its inputs' columns: ct_kernel_bind it first", who);
+    return p;
+}
+
+/* What stands for a result once the tape has failed. */
+static ct_var poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, 0 }; }
+
+ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z)
+{
+    const ct_cov_program *p = theta.tape ? usable(k, theta.tape, "cov") : NULL;
+    if (!p) return poisoned(theta.tape);
+    bool same = X.tape == Z.tape && X.index == Z.index && X.epoch == Z.epoch;
+    return ct_apply(&ct_op_cov, (ct_var[]){ theta, X, Z }, same ? 2 : 3, p, (size_t)p->bytes);
+}
+
+ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X)
+{
+    const ct_cov_program *p = theta.tape ? usable(k, theta.tape, "cov_diag") : NULL;
+    if (!p) return poisoned(theta.tape);
+    return ct_apply(&ct_op_cov_diag, (ct_var[]){ theta, X }, 2, p, (size_t)p->bytes);
+}
+
+ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)
+{
+    const ct_cov_program *p = tape ? usable(k, tape, "kernel_theta") : NULL;
+    if (!p) return poisoned(tape);
+    double *values = malloc((size_t)p->n_params * sizeof *values + 1);
+    if (!values) {
+        ct_tape_fail(tape, CT_ENOMEM, "kernel_theta: no memory for %d parameters", (int)p->n_params);
+        return poisoned(tape);
+    }
+    for (int32_t i = 0; i < p->n_params; i++) values[i] = ct_kernel_param(k, i)->value;
+    ct_tensor *wide = ct_from(ct_tape_device(tape), CT_F64, ct_shape1(p->n_params), values);
+    free(values);
+    ct_tensor *theta = wide ? ct_tensor_cast(wide, dtype) : NULL;
+    ct_var leaf = ct_leaf(tape, theta);
+    ct_release(theta);
+    ct_release(wide);
+    return leaf;
+}

@@ -1,0 +1,20 @@
+/* What the files of the covariance ops share. */
+#ifndef CT_GP_COV_H
+#define CT_GP_COV_H
+
+#include <cotangent/covariance.h>
+
+/* K by composition of public ops; Z without a tape: the symmetric case. */
+ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z);
+/* The rule of ct_cov in differentiable ops. */
+void ct__cov_vjp_recorded(ct_vjp *g, const ct_cov_program *program);
+
+/* The columns that node n looks at, divided by its lengthscales: (rows, n->n_dims). */
+ct_var ct__cov_scaled(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X);
+/* theta[at], (1). */
+ct_var ct__cov_extra(ct_var theta, int32_t at);
+
+/* Draws theta, X and, in half of the variants, Z (where `pairs`) for a set of kernels over three columns. */
+void ct__cov_sample(ct_sample *s, bool pairs);
+
+#endif

@@ -1,0 +1,187 @@
+/* Covariance matrices as compositions of public ops: slower than the fused primitives, and differentiable to any order. */
+#include "cov.h"
+#include "kernel_rules.h"
+#include "kernel_tree.h"
+
+/* -- pieces ------------------------------------------------------------------------------------------------------------- */
+
+static ct_var number(ct_var like, double value) { return ct_scalar(like.tape, ct_var_dtype(like), value); }
+
+ct_var ct__cov_extra(ct_var theta, int32_t at) { return ct_slice(theta, 0, at, at + 1, 1); }
+
+/* The active columns of X: slices of neighbouring ones, side by side. */
+static ct_var columns(const ct_cov_program *program, const ct_cov_node *n, ct_var X)
+{
+    const int32_t *dims = ct_cov_dims(program) + n->dims;
+    ct_var all = { NULL, 0, 0 };
+    for (int32_t k = 0; k < n->n_dims;) {
+        int32_t end = k + 1;
+        while (end < n->n_dims && dims[end] == dims[end - 1] + 1) end++;
+        if (end - k == program->input_dims) return X;
+        ct_var run = ct_slice(X, 1, dims[k], dims[end - 1] + 1, 1);
+        all = k ? ct_concat((ct_var[]){ all, run }, 2, 1) : run;
+        k = end;
+    }
+    return all;
+}
+
+ct_var ct__cov_scaled(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X)
+{
+    ct_var active = columns(program, n, X);
+    if (n->lengthscale < 0) return active;
+    int32_t lengths = n->ard ? n->n_dims : 1;
+    return ct_div(active, ct_slice(theta, 0, n->lengthscale, n->lengthscale + lengths, 1));
+}
+
+/* s of CT_SINE: Σ_d sin²(π (x_d - z_d)/p) / l_d² */
+static ct_var sines(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X, ct_var Z)
+{
+    const int32_t *dims = ct_cov_dims(program) + n->dims;
+    ct_var s = { NULL, 0, 0 }, period = ct__cov_extra(theta, n->extra);
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        ct_var x = ct_slice(X, 1, dims[k], dims[k] + 1, 1), z = ct_slice(Z, 1, dims[k], dims[k] + 1, 1);
+        ct_var angle = ct_div(ct_scale(ct_sub(x, ct_t(z)), CT__PI), period);
+        ct_var length = ct__cov_extra(theta, n->lengthscale + (n->ard ? k : 0));
+        ct_var part = ct_square(ct_div(ct_sin(angle), length));
+        s = k ? ct_add(s, part) : part;
+    }
+    return s;
+}
+
+typedef struct leaf {
+    ct_var s, y, ds, da; /* da without a tape: none */
+} leaf;
+
+static leaf evaluate(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X, ct_var Z,
+                     bool slopes)
+{
+    static const int geometry_of[CT_COV_PROFILES] = {
+#define GEOMETRY(code, geometry, u, value, ds, da) [code] = geometry,
+        CT__KERNEL_RULES(GEOMETRY)
+#undef GEOMETRY
+    };
+    const int degree = n->degree, geometry = geometry_of[n->code];
+    const ct_var none = { NULL, 0, 0 }, one = number(theta, 1);
+    ct_var a = n->extra < 0 ? none : ct__cov_extra(theta, n->extra), s, some = none, r1 = none, r = none;
+    leaf out;
+    if (geometry == CT_SINE) {
+        s = sines(program, n, theta, X, Z);
+    } else {
+        ct_var x = ct__cov_scaled(program, n, theta, X), z = ct__cov_scaled(program, n, theta, Z);
+        s = geometry == CT_DOT ? ct_matmul(x, ct_t(z)) : ct_sqdist(x, z);
+    }
+    if (geometry == CT_DISTANCE || geometry == CT_PLAIN) {
+        some = ct_less(number(theta, 0), s);
+        r1 = ct_sqrt(ct_where(some, s, one));
+        r = ct_mul(some, r1);
+    }
+    out.s = s;
+    switch (n->code) {
+#define RULE(code, geometry, first, value, by_s, by_a) \
+    case code: {                                       \
+        ct_var u = first, y = value;                   \
+        (void)degree, (void)r1, (void)a;               \
+        out.y = y;                                     \
+        out.ds = slopes ? by_s : none;                 \
+        out.da = slopes ? by_a : none;                 \
+        break;                                         \
+    }
+        CT__KERNEL_RULES(RULE)
+#undef RULE
+    default: out.y = out.ds = out.da = none;
+    }
+    return out;
+}
+
+/* -- values --------------------------------------------------------------------------------------------------------------- */
+
+/* All nodes' values; scalars where a node is constant. In leaves[k], where not NULL, what the profiles' rules need. */
+static void values(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, ct_var *value,
+                   leaf *leaves)
+{
+    const ct_cov_node *nodes = ct_cov_nodes(program);
+    bool symmetric = !Z.tape;
+    for (int k = 0; k < program->n_nodes; k++) {
+        const ct_cov_node *n = &nodes[k];
+        if (n->code < CT_COV_PROFILES) {
+            leaf l = evaluate(program, n, theta, X, symmetric ? X : Z, leaves != NULL);
+            value[k] = l.y;
+            if (leaves) leaves[k] = l;
+        } else if (n->code == CT_COV_CONSTANT) {
+            value[k] = ct__cov_extra(theta, n->extra);
+        } else if (n->code == CT_COV_WHITE) {
+            ct_shape rows = ct_shape1(ct_var_shape(X).dim[0]);
+            value[k] = symmetric ? ct_diag_embed(ct_broadcast_to(ct__cov_extra(theta, n->extra), rows))
+                                 : number(theta, 0);
+        } else if (n->code == CT_COV_SCALE) {
+            value[k] = ct_mul(ct__cov_extra(theta, n->extra), value[n->right]);
+        } else if (n->code == CT_COV_SUM) {
+            value[k] = ct_add(value[n->left], value[n->right]);
+        } else {
+            value[k] = ct_mul(value[n->left], value[n->right]);
+        }
+    }
+}
+
+ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z)
+{
+    ct_var value[CT__KERNEL_MAX_NODES];
+    values(program, theta, X, Z, value, NULL);
+    ct_shape shape = ct_shape2(ct_var_shape(X).dim[0], ct_var_shape(Z.tape ? Z : X).dim[0]);
+    return ct_broadcast_to(value[program->n_nodes - 1], shape);
+}
+
+/* -- the rule ---------------------------------------------------------------------------------------------------------------- */
+
+/* theta_bar[at] is Σ terms. */
+static void give_extra(ct_vjp *g, const ct_cov_program *program, int32_t at, ct_var terms)
+{
+    ct_in_bar(
+        g, 0,
+        ct_unslice(ct_reshape(ct_sum(terms, CT_ALL, false), ct_shape1(1)), 0, program->n_params, at, 1));
+}
+
+/* The cotangent of s on to theta, X and Z. */
+static void give_s(ct_vjp *g, ct_var s, ct_var s_bar)
+{
+    ct_var x[3], x_bar[3];
+    int input[3], n = 0;
+    for (int i = 0; i < ct_vjp_args(g); i++) {
+        if (!ct_wants(g, i)) continue;
+        x[n] = ct_in(g, i);
+        input[n++] = i;
+    }
+    if (!n || ct_grad(s, s_bar, x, x_bar, n, CT_GRAD_RECORD)) return;
+    for (int i = 0; i < n; i++) ct_give_in_bar(g, input[i], x_bar[i]);
+}
+
+void ct__cov_vjp_recorded(ct_vjp *g, const ct_cov_program *program)
+{
+    ct_var value[CT__KERNEL_MAX_NODES], bar[CT__KERNEL_MAX_NODES], none = { NULL, 0, 0 };
+    leaf leaves[CT__KERNEL_MAX_NODES];
+    const ct_cov_node *nodes = ct_cov_nodes(program);
+    bool symmetric = ct_vjp_args(g) == 2;
+    ct_var theta = ct_in(g, 0), X = ct_in(g, 1), Z = symmetric ? none : ct_in(g, 2);
+    values(program, theta, X, Z, value, leaves);
+    bar[program->n_nodes - 1] = ct_out_bar(g);
+    for (int k = program->n_nodes - 1; k >= 0; k--) {
+        const ct_cov_node *n = &nodes[k];
+        ct_var y_bar = bar[k];
+        if (n->code < CT_COV_PROFILES) {
+            give_s(g, leaves[k].s, ct_mul(y_bar, leaves[k].ds));
+            if (leaves[k].da.tape) give_extra(g, program, n->extra, ct_mul(y_bar, leaves[k].da));
+        } else if (n->code == CT_COV_CONSTANT) {
+            give_extra(g, program, n->extra, y_bar);
+        } else if (n->code == CT_COV_WHITE) {
+            if (symmetric) give_extra(g, program, n->extra, ct_diag(y_bar));
+        } else if (n->code == CT_COV_SCALE) {
+            give_extra(g, program, n->extra, ct_mul(y_bar, value[n->right]));
+            bar[n->right] = ct_mul(ct__cov_extra(theta, n->extra), y_bar);
+        } else if (n->code == CT_COV_SUM) {
+            bar[n->left] = bar[n->right] = y_bar;
+        } else {
+            bar[n->left] = ct_mul(y_bar, value[n->right]);
+            bar[n->right] = ct_mul(y_bar, value[n->left]);
+        }
+    }
+}

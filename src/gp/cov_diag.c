@@ -1,0 +1,51 @@
+/* cov_diag: k(x_i, x_i)                            theta (P), X (n, d) -> (n), by composition
+ * Profiles of a distance are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
+#include "cov.h"
+#include "kernel_tree.h"
+
+static ct_var profile(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X)
+{
+    if (n->code != CT_COV_LINEAR && n->code != CT_COV_POLYNOMIAL)
+        return ct_scalar(theta.tape, ct_var_dtype(theta), 1);
+    ct_var s = ct_sum(ct_square(ct__cov_scaled(program, n, theta, X)), -1, false);
+    if (n->code == CT_COV_LINEAR) return s;
+    return ct_pow(ct_add(ct__cov_extra(theta, n->extra), s), n->degree);
+}
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    const ct_cov_program *program = attr;
+    ct_var theta = in[0], X = in[1], value[CT__KERNEL_MAX_NODES], poisoned = { tape, UINT32_MAX, 0 };
+    (void)n_in;
+    if (!program || program->n_nodes > CT__KERNEL_MAX_NODES) {
+        ct_tape_fail(tape, CT_EINVAL, "cov_diag: needs a kernel's program as its attribute");
+        return poisoned;
+    }
+    ct_shape t = ct_var_shape(theta), x = ct_var_shape(X);
+    if (t.ndim != 1 || t.dim[0] != program->n_params || x.ndim != 2 || x.dim[1] != program->input_dims) {
+        ct_tape_fail(
+            tape, CT_ESHAPE,
+            "cov_diag: theta must be a vector of the kernel's %d parameters, X a matrix of %d columns",
+            (int)program->n_params, (int)program->input_dims);
+        return poisoned;
+    }
+    const ct_cov_node *nodes = ct_cov_nodes(program);
+    for (int k = 0; k < program->n_nodes; k++) {
+        const ct_cov_node *n = &nodes[k];
+        if (n->code < CT_COV_PROFILES)
+            value[k] = profile(program, n, theta, X);
+        else if (n->code == CT_COV_CONSTANT || n->code == CT_COV_WHITE)
+            value[k] = ct__cov_extra(theta, n->extra);
+        else if (n->code == CT_COV_SCALE)
+            value[k] = ct_mul(ct__cov_extra(theta, n->extra), value[n->right]);
+        else if (n->code == CT_COV_SUM)
+            value[k] = ct_add(value[n->left], value[n->right]);
+        else
+            value[k] = ct_mul(value[n->left], value[n->right]);
+    }
+    return ct_broadcast_to(value[program->n_nodes - 1], ct_shape1(x.dim[0]));
+}
+
+static void sample(ct_sample *s) { ct__cov_sample(s, false); }
+
+const ct_op ct_op_cov_diag = { .name = "cov_diag", .n_in = 2, .compose = compose, .sample = sample };
