@@ -63,6 +63,23 @@ bool ct__check_second(ct__check *k, const double *x, const double *c, const doub
 void ct__check_normal(ct__check *k, uint64_t stream, double *out, int64_t n);
 void ct__check_direction(ct__check *k, int i, uint64_t stream, double *out);
 
+/* -- difference.c: derivatives of a curve in R^m at t = 0 -------------------------------------------------------- */
+
+/* value[0..m) at t; false where it cannot be computed at all. NaN is a value. */
+typedef bool ct__curve(ct__check *k, double t, double *value, void *context);
+
+typedef struct ct__ladder {
+    double step;
+    int levels;
+    double *slope, *error; /* m each: the result                      */
+    double *table;         /* two rows of the table, then two values  */
+} ct__ladder;
+
+/* step > 0: one difference with that step; 0: a ladder. table is NULL when memory is exhausted. */
+ct__ladder ct__ladder_new(ct__check *k, int64_t m, double step);
+/* Halves the step until all entries have converged to `goal` relative to the largest, or the ladder ends. */
+bool ct__differentiate(ct__check *k, ct__curve *f, void *context, int64_t m, ct__ladder *l, double goal);
+
 /* "[1,2]", the place of element `at` of a shape, "" for a scalar. */
 const char *ct__check_place(ct_shape shape, int64_t at, char *buffer, size_t size);
 

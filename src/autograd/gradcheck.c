@@ -5,7 +5,7 @@
  *   Jacobian      the rows ct_grad(y, e_o) against the columns d/dt y(x + t e_j)
  *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar, recorded
  *   symmetry      <h_x(v), d> = <h_x(d), v>: a rule that is right at x alone is no gradient around it
- * Differences are central, extrapolated to step 0 [Ridders 1982, Adv. Eng. Software 4(2)].
+ * Differences are central, extrapolated to step 0 (difference.c).
  *
  * f32 inputs are checked so in f64, where differences are exact enough to tell; then the f32 gradients are
  * compared with the f64 ones entry by entry. An op that refuses f64 is checked by differences in f32. */
@@ -18,8 +18,6 @@
 
 #include "check.h"
 #include "sample.h"
-
-#define LEVELS 14
 
 /* One comparison of many entries: the worst of them, in units of what is allowed. */
 typedef struct worst {
@@ -71,63 +69,6 @@ static void conclude(report *r, const worst *w, double tolerance, const char *wh
     r->checks++;
     if (ok) return;
     if (r->failures++ == 0) memcpy(r->first, line, sizeof line);
-}
-
-/* -- differences ------------------------------------------------------------------------------------------------- */
-
-/* value[0..m) at base + t direction; false where it cannot be computed at all. */
-typedef bool curve(ct__check *k, double t, double *value, void *context);
-
-typedef struct ladder {
-    double step;
-    int levels;
-    double *slope, *error; /* m each: the result */
-    double *table;         /* 2 rows of LEVELS m, then two values of m */
-} ladder;
-
-static ladder ladder_new(ct__check *k, int64_t m, double step)
-{
-    ladder l = { .step = step > 0         ? step
-                         : k->eps > 1e-10 ? 0.125
-                                          : 0.03125,
-                 .levels = step > 0         ? 1
-                           : k->eps > 1e-10 ? 6
-                                            : LEVELS };
-    l.slope = ct__check_numbers(k, 2 * m);
-    l.error = l.slope ? l.slope + m : NULL;
-    l.table = ct__check_numbers(k, (2 * LEVELS + 2) * m);
-    return l;
-}
-
-/* Neville's table in h²: D[j] = D[j-1] + (D[j-1] - D_before[j-1]) / (4^j - 1), each entry keeping the value with
- * the smallest estimated error. Halves the step until all entries have converged to `goal` relative to the
- * largest, or the ladder ends. */
-static bool differentiate(ct__check *k, curve *f, void *context, int64_t m, ladder *l, double goal)
-{
-    double *row = l->table, *before = row + LEVELS * m, *up = before + LEVELS * m, *down = up + m;
-    for (int64_t i = 0; i < m; i++) l->slope[i] = NAN, l->error[i] = INFINITY;
-    double h = l->step;
-    for (int level = 0; level < l->levels; level++, h /= 2) {
-        if (!f(k, h, up, context) || !f(k, -h, down, context)) return false;
-        double *swap = row;
-        row = before, before = swap;
-        double largest = 0, error = 0;
-        for (int64_t i = 0; i < m; i++) {
-            row[i] = (up[i] - down[i]) / (2 * h);
-            if (l->levels == 1) l->slope[i] = row[i], l->error[i] = 0;
-            double factor = 4;
-            for (int j = 1; j <= level; j++, factor *= 4) {
-                double left = row[(j - 1) * m + i], above = before[(j - 1) * m + i];
-                row[j * m + i] = left + (left - above) / (factor - 1);
-                double e = fmax(fabs(row[j * m + i] - left), fabs(row[j * m + i] - above));
-                if (e < l->error[i]) l->slope[i] = row[j * m + i], l->error[i] = e;
-            }
-            largest = fmax(largest, fabs(l->slope[i]));
-            error = fmax(error, l->error[i]);
-        }
-        if (level >= 2 && error <= goal * largest) break;
-    }
-    return true;
 }
 
 /* -- first order --------------------------------------------------------------------------------------------------- */
@@ -193,7 +134,7 @@ static double noise(const ct__check *k, double size) { return 2048 * k->eps * si
 static bool check_directions(ct__check *k, report *r, double tolerance, line_context *l, const double *x_bar)
 {
     double *direction = ct__check_numbers(k, k->N);
-    ladder steps = ladder_new(k, 1, k->options.step);
+    ct__ladder steps = ct__ladder_new(k, 1, k->options.step);
     if (!direction || !steps.table) return false;
     l->direction = direction;
     int floating = 0;
@@ -201,7 +142,7 @@ static bool check_directions(ct__check *k, report *r, double tolerance, line_con
     for (int i = 0; i <= k->n; i++) { /* each alone, then all */
         if (i < k->n ? !k->floating[i] || k->count[i] == 0 : floating < 2) continue;
         ct__check_direction(k, i < k->n ? i : -1, (uint64_t)i, direction);
-        if (!differentiate(k, objective, l, 1, &steps, 1e-3 * tolerance)) return false;
+        if (!ct__differentiate(k, objective, l, 1, &steps, 1e-3 * tolerance)) return false;
         double scale = fmax(dot_abs(x_bar, direction, k->N), fabs(*steps.slope));
         double size = dot_abs(l->c, k->y, k->M);
         worst w = nothing_compared();
@@ -243,7 +184,7 @@ static bool check_jacobian(ct__check *k, report *r, double tolerance)
     double *J = ct__check_numbers(k, N * M), *unit = ct__check_numbers(k, M);
     double *direction = ct__check_numbers(k, N);
     line_context l = { .direction = direction, .x = ct__check_numbers(k, N) };
-    ladder steps = ladder_new(k, M, k->options.step);
+    ct__ladder steps = ct__ladder_new(k, M, k->options.step);
     if (!J || !unit || !direction || !l.x || !steps.table) return false;
     for (int64_t o = 0; o < M; o++) {
         unit[o] = 1;
@@ -264,7 +205,7 @@ static bool check_jacobian(ct__check *k, report *r, double tolerance)
             double s = k->scale[i];
             direction[here] = s;
             if (pair) direction[mirror] = s;
-            bool ok = differentiate(k, all_outputs, &l, M, &steps, 1e-3 * tolerance);
+            bool ok = ct__differentiate(k, all_outputs, &l, M, &steps, 1e-3 * tolerance);
             direction[here] = 0;
             if (pair) direction[mirror] = 0;
             if (!ok) return false;
@@ -303,7 +244,7 @@ static bool check_second_order(ct__check *k, report *r, double tolerance, line_c
     double *d = ct__check_numbers(k, k->N), *e = ct__check_numbers(k, k->M),
            *zero = ct__check_numbers(k, k->M);
     double *bar = ct__check_numbers(k, k->N);
-    ladder steps = ladder_new(k, 1, k->options.step);
+    ct__ladder steps = ct__ladder_new(k, 1, k->options.step);
     if (!d || !e || !zero || !bar || !steps.table) return false;
     if (!ct__check_second(k, k->x, l->c, l->v, h_x, h_c)) return false;
     if (!ct__check_gradient(k, k->x, l->c, bar)) return false;
@@ -321,7 +262,7 @@ static bool check_second_order(ct__check *k, report *r, double tolerance, line_c
         }
         l->direction = d;
         l->cotangent_direction = part == 0 ? zero : e;
-        if (!differentiate(k, gradient_objective, l, 1, &steps, 1e-3 * tolerance)) return false;
+        if (!ct__differentiate(k, gradient_objective, l, 1, &steps, 1e-3 * tolerance)) return false;
         double rule = part == 0 ? dot(h_x, d, k->N) : dot(h_c, e, k->M);
         double terms = part == 0 ? dot_abs(h_x, d, k->N) : dot_abs(h_c, e, k->M);
         worst w = nothing_compared();

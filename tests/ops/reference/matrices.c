@@ -56,7 +56,7 @@ static void add_diag_(ref_call *c)
     for (int64_t o = 0; o < c->out.n; o++) {
         int64_t b = o / (n * n), row = o / n % n, col = o % n;
         y[o] = ref_member(A, 2, batch, b)[row * n + col];
-        if (row == col) y[o] += scalar ? d->x[0] : ref_member(d, 1, batch, b)[row];
+        if (row == col) y[o] += scalar ? d->x[0] : ref_member(d, 1, batch, b)[ref_dim(d, -1) == 1 ? 0 : row];
     }
 }
 
