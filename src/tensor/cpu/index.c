@@ -71,54 +71,73 @@ static ct_status check(ct_device *dev, const char *name, const ct_tensor *index,
     return CT_OK;
 }
 
+static void gather_rows(const rows *r, const ct_tensor *x, const ct_tensor *index, const ct_tensor *out,
+                        int64_t low, int64_t high)
+{
+    for (int64_t i = low; i < high; i++) {
+        const void *from = ct__at(x->data, x->dtype, at(index, i) * x->stride[0]);
+        void *to = ct__at(out->data, out->dtype, i * out->stride[0]);
+        if (x->dtype == CT_F64)
+            copy_double(r, 0, from, to);
+        else if (x->dtype == CT_F32)
+            copy_float(r, 0, from, to);
+        else
+            copy_int64_t(r, 0, from, to);
+    }
+}
+
+/* The additions to out's rows low <= row < high, in the order of the index. */
+static void add_rows(const rows *r, const ct_tensor *x, const ct_tensor *index, const ct_tensor *out,
+                     int64_t low, int64_t high)
+{
+    for (int64_t i = 0; i < index->dim[0]; i++) {
+        int64_t target = at(index, i);
+        if (target < low || target >= high) continue;
+        const void *from = ct__at(x->data, x->dtype, i * x->stride[0]);
+        void *to = ct__at(out->data, out->dtype, target * out->stride[0]);
+        if (x->dtype == CT_F64)
+            add_double(r, 0, from, to);
+        else if (x->dtype == CT_F32)
+            add_float(r, 0, from, to);
+        else
+            add_int64_t(r, 0, from, to);
+    }
+}
+
+/* Each thread owns a range of out's rows. */
+static void share_rows(ct_device *dev, const rows *r, const ct_tensor *x, const ct_tensor *index,
+                       const ct_tensor *out,
+                       void (*work)(const rows *, const ct_tensor *, const ct_tensor *, const ct_tensor *,
+                                    int64_t, int64_t))
+{
+    int64_t n = out->dim[0];
+    if (!r->count) return;
+    if (dev->threads < 2 || index->dim[0] <= CT__GRAIN / r->count) {
+        work(r, x, index, out, 0, n);
+        return;
+    }
+#pragma omp parallel num_threads(dev->threads)
+    {
+        int64_t part = omp_get_thread_num(), parts = omp_get_num_threads();
+        work(r, x, index, out, n / parts * part + n % parts * part / parts,
+             n / parts * (part + 1) + n % parts * (part + 1) / parts);
+    }
+}
+
 ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
 {
     ct_status status = check(dev, "gather", index, x->dim[0]);
     if (status) return status;
     rows r = make_rows(x, out);
-    int64_t k = index->dim[0];
-    if (!r.count) return CT_OK;
-    bool wide = dev->threads > 1 && k > CT__GRAIN / r.count;
-#pragma omp parallel for schedule(static) num_threads(dev->threads) if (wide)
-    for (int64_t i = 0; i < k; i++) {
-        const void *from = ct__at(x->data, x->dtype, at(index, i) * x->stride[0]);
-        void *to = ct__at(out->data, out->dtype, i * out->stride[0]);
-        if (x->dtype == CT_F64)
-            copy_double(&r, 0, from, to);
-        else if (x->dtype == CT_F32)
-            copy_float(&r, 0, from, to);
-        else
-            copy_int64_t(&r, 0, from, to);
-    }
+    share_rows(dev, &r, x, index, out, gather_rows);
     return CT_OK;
 }
 
-/* Every thread owns a range of out's rows and takes its additions in the order of the index. */
 ct_status ct__cpu_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
 {
-    int64_t n = out->dim[0], k = index->dim[0];
-    ct_status status = check(dev, "scatter_add", index, n);
+    ct_status status = check(dev, "scatter_add", index, out->dim[0]);
     if (status) return status;
     rows r = make_rows(x, out);
-    if (!r.count) return CT_OK;
-    bool wide = dev->threads > 1 && k > CT__GRAIN / r.count;
-#pragma omp parallel num_threads(dev->threads) if (wide)
-    {
-        int64_t part = omp_get_thread_num(), parts = omp_get_num_threads();
-        int64_t low = n / parts * part + n % parts * part / parts;
-        int64_t high = n / parts * (part + 1) + n % parts * (part + 1) / parts;
-        for (int64_t i = 0; i < k; i++) {
-            int64_t target = at(index, i);
-            if (target < low || target >= high) continue;
-            const void *from = ct__at(x->data, x->dtype, i * x->stride[0]);
-            void *to = ct__at(out->data, out->dtype, target * out->stride[0]);
-            if (x->dtype == CT_F64)
-                add_double(&r, 0, from, to);
-            else if (x->dtype == CT_F32)
-                add_float(&r, 0, from, to);
-            else
-                add_int64_t(&r, 0, from, to);
-        }
-    }
+    share_rows(dev, &r, x, index, out, add_rows);
     return CT_OK;
 }

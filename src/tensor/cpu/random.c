@@ -100,7 +100,11 @@ static void fill_chunk(const ct_tensor *t, bool normal, uint64_t seed, uint64_t 
 ct_status ct__cpu_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_tensor *out)
 {
     int64_t count = ct__count(out), chunks = (count + CHUNK - 1) / CHUNK;
-#pragma omp parallel for schedule(static) num_threads(dev->threads) if (chunks > 8 && dev->threads > 1)
+    if (chunks <= 8 || dev->threads < 2) {
+        fill_chunk(out, normal, seed, stream, 0, count);
+        return CT_OK;
+    }
+#pragma omp parallel for schedule(static) num_threads(dev->threads)
     for (int64_t c = 0; c < chunks; c++)
         fill_chunk(out, normal, seed, stream, c * CHUNK, c == chunks - 1 ? count : (c + 1) * CHUNK);
     return CT_OK;

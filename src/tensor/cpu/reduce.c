@@ -8,6 +8,7 @@
 enum {
     WIDTH = 256,   /* outputs worked on together   */
     RUN = 256,     /* elements summed in one go     */
+    LANES = 8,     /* sums of a run side by side    */
     ROWS = 16,     /* rows added up in one go       */
     PIECES = 32,   /* of a long reduction           */
     PIECE = 32768, /* elements that make a piece    */
@@ -23,7 +24,10 @@ typedef struct reduction {
     const ct_tensor *x;
     int kept, reduced; /* numbers of dimensions, at least 1; the last has x's shortest step */
     axis keep[CT_MAX_DIMS], over[CT_MAX_DIMS];
-    bool columns; /* neighbours in memory are different outputs */
+    bool columns;  /* neighbours in memory are different outputs         */
+    int64_t block; /* outputs of a unit of work, along the last kept one */
+    int pieces;    /* of the reduced elements, worked on in parallel     */
+    int threads;
 } reduction;
 
 static double start(pass f) { return f == MAX ? -INFINITY : 0; }
@@ -48,18 +52,25 @@ static const double *load(const ct_tensor *t, const void *x, int64_t n, int64_t 
     return buffer;
 }
 
+/* Lanes of their own, so that every compiler adds in the same order. */
 static double run(pass f, const double *v, int64_t n, double shift)
 {
-    double result = start(f);
-    if (f == SUM) {
-#pragma omp simd reduction(+ : result)
-        for (int64_t i = 0; i < n; i++) result += v[i];
-    } else if (f == MAX) {
-        for (int64_t i = 0; i < n; i++) result = v[i] > result || v[i] != v[i] ? v[i] : result;
-    } else {
-        for (int64_t i = 0; i < n; i++) result += exp(v[i] - shift);
+    double lane[LANES];
+    for (int l = 0; l < LANES; l++) lane[l] = start(f);
+    int64_t i = 0;
+    if (f == SUM)
+        for (; i + LANES <= n; i += LANES)
+            for (int l = 0; l < LANES; l++) lane[l] += v[i + l];
+    else if (f == MAX)
+        for (; i + LANES <= n; i += LANES)
+            for (int l = 0; l < LANES; l++) lane[l] = combine(MAX, lane[l], v[i + l]);
+    for (; i < n; i++) {
+        double x = f == EXPSUM ? exp(v[i] - shift) : v[i];
+        lane[i % LANES] = combine(f, lane[i % LANES], x);
     }
-    return result;
+    for (int half = LANES / 2; half; half /= 2)
+        for (int l = 0; l < half; l++) lane[l] = combine(f, lane[l], lane[l + half]);
+    return lane[0];
 }
 
 /* Over n indices of dimension d and all below. */
@@ -122,17 +133,18 @@ static void reduce_part(const reduction *r, pass f, int64_t n, const void *x, in
             result[j] = reduce_row(r, f, 0, n, ct__at(x, r->x->dtype, j * step), shift ? shift[j] : 0);
 }
 
-/* `width` outputs, the reduced elements in pieces whose number is a function of the shape. */
-static void reduce_block(const reduction *r, pass f, const void *x, int64_t width, int pieces, int threads,
-                         const double *shift, double *result)
+/* The number of pieces is a function of the shape, whatever the threads. */
+static void reduce_block(const reduction *r, pass f, const void *x, int64_t width, const double *shift,
+                         double *result)
 {
     int64_t n = r->over[0].n;
+    int pieces = r->pieces;
     if (pieces < 2) {
         reduce_part(r, f, n, x, width, shift, result);
         return;
     }
     double partial[PIECES][WIDTH];
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(r->threads)
     for (int i = 0; i < pieces; i++) {
         int64_t from = n / pieces * i + n % pieces * i / pieces;
         int64_t to = n / pieces * (i + 1) + n % pieces * (i + 1) / pieces;
@@ -144,23 +156,32 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
 }
 
 /* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the answer itself. */
-static void finish_block(const reduction *r, ct_reduction f, const void *x, int64_t width, int pieces,
-                         int threads, void *out, ct_dtype dtype)
+static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const ct_tensor *out)
 {
-    double result[WIDTH], shift[WIDTH], sum[WIDTH];
-    reduce_block(r, f == CT_REDUCE_SUM ? SUM : MAX, x, width, pieces, threads, NULL, result);
-    if (f == CT_REDUCE_LOGSUMEXP) {
-        for (int64_t j = 0; j < width; j++) shift[j] = isfinite(result[j]) ? result[j] : 0;
-        reduce_block(r, EXPSUM, x, width, pieces, threads, shift, sum);
-        for (int64_t j = 0; j < width; j++)
-            if (isfinite(result[j])) result[j] += log(sum[j]);
+    const axis *last = &r->keep[r->kept - 1];
+    int64_t blocks = (last->n + r->block - 1) / r->block, j = unit % blocks * r->block, rest = unit / blocks;
+    int64_t width = last->n - j < r->block ? last->n - j : r->block, at_x = j * last->x,
+            at_out = j * last->out;
+    for (int d = r->kept - 1; d-- > 0;) {
+        at_x += rest % r->keep[d].n * r->keep[d].x;
+        at_out += rest % r->keep[d].n * r->keep[d].out;
+        rest /= r->keep[d].n;
     }
-    int64_t step = r->keep[r->kept - 1].out;
-    for (int64_t j = 0; j < width; j++)
-        if (dtype == CT_F64)
-            ((double *)out)[j * step] = result[j];
+    const void *x = ct__at(r->x->data, r->x->dtype, at_x);
+    double result[WIDTH];
+    reduce_block(r, f == CT_REDUCE_SUM ? SUM : MAX, x, width, NULL, result);
+    if (f == CT_REDUCE_LOGSUMEXP) {
+        double shift[WIDTH], sum[WIDTH];
+        for (int64_t i = 0; i < width; i++) shift[i] = isfinite(result[i]) ? result[i] : 0;
+        reduce_block(r, EXPSUM, x, width, shift, sum);
+        for (int64_t i = 0; i < width; i++)
+            if (isfinite(result[i])) result[i] += log(sum[i]);
+    }
+    for (int64_t i = 0; i < width; i++)
+        if (out->dtype == CT_F64)
+            ((double *)out->data)[at_out + i * last->out] = result[i];
         else
-            ((float *)out)[j * step] = (float)result[j];
+            ((float *)out->data)[at_out + i * last->out] = (float)result[i];
 }
 
 /* Inserts an axis by falling steps of x. */
@@ -188,7 +209,7 @@ static void coalesce(axis *list, int *n)
 ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out)
 {
     reduction r = { .x = x };
-    int64_t outputs = ct__count(out), inputs = 1, size = out->dtype == CT_F32 ? 4 : 8;
+    int64_t outputs = ct__count(out), inputs = 1;
     if (!outputs) return CT_OK;
     for (int d = 0; d < x->ndim; d++) {
         if (x->dim[d] == 1) continue;
@@ -204,24 +225,19 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_
     const axis *last = &r.keep[r.kept - 1];
     r.columns = last->n > 1 && (r.over[r.reduced - 1].n == 1 || last->x < r.over[r.reduced - 1].x);
 
-    int64_t block = WIDTH;
-    if (!r.columns && inputs) block = PIECE / inputs;
-    block = block < 1 ? 1 : block > last->n ? last->n : block > WIDTH ? WIDTH : block;
-    int64_t blocks = (last->n + block - 1) / block, units = outputs / last->n * blocks;
-    int64_t pieces = units < 8 ? inputs * block / PIECE : 1;
-    pieces = pieces > PIECES ? PIECES : pieces > r.over[0].n ? r.over[0].n : pieces;
-    bool wide = pieces < 2 && inputs && outputs > 2 * PIECE / inputs;
-#pragma omp parallel for schedule(static) num_threads(dev->threads) if (wide && dev->threads > 1)
-    for (int64_t unit = 0; unit < units; unit++) {
-        int64_t j = unit % blocks * block, rest = unit / blocks, at_x = j * last->x, at_out = j * last->out;
-        for (int d = r.kept - 1; d-- > 0;) {
-            at_x += rest % r.keep[d].n * r.keep[d].x;
-            at_out += rest % r.keep[d].n * r.keep[d].out;
-            rest /= r.keep[d].n;
-        }
-        int64_t width = last->n - j < block ? last->n - j : block;
-        finish_block(&r, f, ct__at(x->data, x->dtype, at_x), width, (int)pieces, dev->threads,
-                     (char *)out->data + at_out * size, out->dtype);
+    int64_t most = r.columns || !inputs ? WIDTH : PIECE / inputs;
+    most = most < 1 ? 1 : most > WIDTH ? WIDTH : most;
+    r.block = last->n < most ? last->n : most;
+    int64_t units = outputs / last->n * ((last->n + r.block - 1) / r.block);
+    int64_t pieces = units < 8 ? inputs * r.block / PIECE : 1;
+    pieces = pieces > PIECES ? PIECES : pieces;
+    r.pieces = (int)(pieces > r.over[0].n ? r.over[0].n : pieces);
+    r.threads = dev->threads;
+    if (r.pieces > 1 || dev->threads < 2 || !inputs || outputs <= 2 * PIECE / inputs) {
+        for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
+    } else {
+#pragma omp parallel for schedule(static) num_threads(dev->threads)
+        for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
     }
     return CT_OK;
 }

@@ -47,29 +47,37 @@ static int64_t member_offset(const ct_tensor *t, const ct_tensor *shape, int64_t
     return offset;
 }
 
-ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out)
+/* ROWS points of x against all of y, of one member. */
+static void run_task(const ct_tensor *x, const ct_tensor *y, const ct_tensor *out, int64_t task)
 {
     int last = out->ndim - 1;
+    int64_t n = out->dim[last - 1], m = out->dim[last], d = x->dim[last], per_member = (n + ROWS - 1) / ROWS;
+    int64_t member = task / per_member, i = task % per_member * ROWS;
+    points px = { n - i < ROWS ? n - i : ROWS, x->stride[last - 1], x->stride[last] };
+    const void *xs = ct__at(x->data, x->dtype, member_offset(x, out, member) + i * px.step);
+    int64_t rs = out->stride[last - 1], cs = out->stride[last];
+    for (int64_t j = 0; j < m; j += STRIP) {
+        points py = { m - j < STRIP ? m - j : STRIP, y->stride[last - 1], y->stride[last] };
+        const void *ys = ct__at(y->data, y->dtype, member_offset(y, out, member) + j * py.step);
+        void *to = ct__at(out->data, out->dtype, member_offset(out, out, member) + i * rs + j * cs);
+        if (out->dtype == CT_F64)
+            strip_double(&px, xs, &py, ys, d, to, rs, cs);
+        else
+            strip_float(&px, xs, &py, ys, d, to, rs, cs);
+    }
+}
+
+ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out)
+{
     int64_t count = ct__count(out);
     if (!count) return CT_OK;
-    int64_t n = out->dim[last - 1], m = out->dim[last], d = x->dim[last], members = count / (n * m);
-    int64_t tasks_of_member = (n + ROWS - 1) / ROWS, tasks = members * tasks_of_member;
-    bool wide = dev->threads > 1 && count > CT__GRAIN / (d + 1);
-#pragma omp parallel for schedule(static) num_threads(dev->threads) if (wide)
-    for (int64_t task = 0; task < tasks; task++) {
-        int64_t member = task / tasks_of_member, i = task % tasks_of_member * ROWS;
-        points px = { n - i < ROWS ? n - i : ROWS, x->stride[last - 1], x->stride[last] };
-        const void *xs = ct__at(x->data, x->dtype, member_offset(x, out, member) + i * px.step);
-        int64_t rs = out->stride[last - 1], cs = out->stride[last];
-        for (int64_t j = 0; j < m; j += STRIP) {
-            points py = { m - j < STRIP ? m - j : STRIP, y->stride[last - 1], y->stride[last] };
-            const void *ys = ct__at(y->data, y->dtype, member_offset(y, out, member) + j * py.step);
-            void *to = ct__at(out->data, out->dtype, member_offset(out, out, member) + i * rs + j * cs);
-            if (out->dtype == CT_F64)
-                strip_double(&px, xs, &py, ys, d, to, rs, cs);
-            else
-                strip_float(&px, xs, &py, ys, d, to, rs, cs);
-        }
+    int64_t n = out->dim[out->ndim - 2], m = out->dim[out->ndim - 1], d = x->dim[x->ndim - 1];
+    int64_t tasks = count / (n * m) * ((n + ROWS - 1) / ROWS);
+    if (dev->threads < 2 || count <= CT__GRAIN / (d + 1)) {
+        for (int64_t task = 0; task < tasks; task++) run_task(x, y, out, task);
+        return CT_OK;
     }
+#pragma omp parallel for schedule(static) num_threads(dev->threads)
+    for (int64_t task = 0; task < tasks; task++) run_task(x, y, out, task);
     return CT_OK;
 }
