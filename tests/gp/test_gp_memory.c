@@ -1,0 +1,137 @@
+/* Every allocation fails once, at every entry point: a status, no leak, and the model is as it was. */
+#include "gp_support.h"
+
+#include "alloc.h"
+
+#include <cotangent/io.h>
+
+static const char *path = "/tmp/test_gp_memory.ctgp";
+
+typedef struct job {
+    ct_device *device;
+    gp_data data;
+    ct_gp *gp;
+    ct_tensor *mean, *variance, *covariance, *samples;
+} job;
+
+static ct_status make(job *j)
+{
+    ct_gp *gp = ct_gp_new(j->data.X, j->data.y, ct_kernel_parse("scale * rbf(ard) + scale * linear"),
+                          &(ct_gp_options){ .mean = CT_MEAN_LINEAR });
+    ct_status s = gp ? CT_OK : ct_last_status(j->device);
+    ct_gp_free(gp);
+    return s;
+}
+
+static ct_status rename_columns(job *j) { return ct_gp_set_names(j->gp, (const char *[]){ "a", "b" }, "c"); }
+
+static ct_status objective(job *j)
+{
+    double u[16] = { 0 }, value, gradient[16];
+    return ct_gp_objective(j->gp, u, &value, gradient);
+}
+
+static ct_status fit(job *j)
+{
+    return ct_gp_fit(j->gp, &(ct_fit_options){ .max_iterations = 1, .restarts = 1 });
+}
+
+static ct_status adam(job *j)
+{
+    return ct_gp_fit(j->gp, &(ct_fit_options){ .optimizer = CT_OPTIMIZER_ADAM, .max_iterations = 2 });
+}
+
+static ct_status predict(job *j) { return ct_gp_predict(j->gp, j->data.X, j->mean, j->variance); }
+
+static ct_status full(job *j) { return ct_gp_predict_full(j->gp, j->data.X, true, j->mean, j->covariance); }
+
+static ct_status sample(job *j) { return ct_gp_sample(j->gp, j->data.X, false, 3, j->samples); }
+
+static ct_status save(job *j) { return ct_gp_save(j->gp, path); }
+
+static ct_status load(job *j)
+{
+    ct_gp *gp = ct_gp_load(j->device, path);
+    ct_status s = gp ? CT_OK : ct_last_status(j->device);
+    ct_gp_free(gp);
+    return s;
+}
+
+static void run(ct_status (*call)(job *))
+{
+    for (int64_t k = 1; k < 4000; k++) {
+        job j = { .device = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 }) };
+        assert_ok(ct_device_status(j.device), ct_message(j.device));
+        j.data = gp_data_new(j.device, CT_F64, 6, 2);
+        j.gp = ct_gp_new(j.data.X, j.data.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
+        assert_gp(j.gp, j.device);
+        j.mean = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
+        j.variance = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
+        j.covariance = assert_tensor(ct_empty(j.device, CT_F64, ct_shape2(6, 6)), j.device);
+        j.samples = assert_tensor(ct_empty(j.device, CT_F64, ct_shape2(2, 6)), j.device);
+        if (call == load) assert_ok(save(&j), ct_message(j.device));
+        if (k % 2) ct_memory_trim(j.device);
+        double before[8];
+        for (int64_t i = 0; i < ct_gp_params(j.gp); i++) before[i] = ct_gp_param(j.gp, i)->value;
+
+        alloc_fail_at(k);
+        ct_status s = call(&j);
+        bool refused = alloc_refused();
+        alloc_unwatch();
+
+        if (!refused) assert_ok(s, ct_message(j.device));
+        if (s) {
+            assert_status(s, CT_ENOMEM, ct_message(j.device));
+            assert_true(ct_message(j.device)[0] != 0);
+            for (int64_t i = 0; i < ct_gp_params(j.gp); i++)
+                assert_true(before[i] == ct_gp_param(j.gp, i)->value);
+        }
+        assert_ok(predict(&j), ct_message(j.device)); /* still usable */
+        ct_gp_free(j.gp);
+        gp_data_free(&j.data);
+        ct_release(j.mean);
+        ct_release(j.variance);
+        ct_release(j.covariance);
+        ct_release(j.samples);
+        assert_int_equal(ct_memory(j.device).bytes_now, 0);
+        ct_device_close(j.device);
+        if (!refused) return;
+    }
+    fail_msg("no end of allocations");
+}
+
+#define TEST(name)                         \
+    static void name##_fails(void **state) \
+    {                                      \
+        (void)state;                       \
+        run(name);                         \
+    }
+TEST(make)
+TEST(rename_columns)
+TEST(objective)
+TEST(fit)
+TEST(adam)
+TEST(predict)
+TEST(full)
+TEST(sample)
+TEST(save)
+TEST(load)
+
+static int clean(void **state)
+{
+    (void)state;
+    remove(path);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(make_fails),      cmocka_unit_test(rename_columns_fails),
+        cmocka_unit_test(objective_fails), cmocka_unit_test(fit_fails),
+        cmocka_unit_test(adam_fails),      cmocka_unit_test(predict_fails),
+        cmocka_unit_test(full_fails),      cmocka_unit_test(sample_fails),
+        cmocka_unit_test(save_fails),      cmocka_unit_test(load_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, clean);
+}

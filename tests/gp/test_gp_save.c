@@ -1,0 +1,238 @@
+/* The model's file: the same bits back, and every damage seen. */
+#define _XOPEN_SOURCE 700
+#include "gp_support.h"
+
+#include <cotangent/io.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static ct_device *device;
+static char path[64];
+
+static ct_gp *model(gp_data *s, const char *kernel, ct_gp_mean mean, ct_gp_noise noise,
+                    const ct_tensor *given)
+{
+    ct_gp *gp = ct_gp_new(s->X, s->y, ct_kernel_parse(kernel),
+                          &(ct_gp_options){ .mean = mean, .noise = noise, .noise_variances = given });
+    assert_gp(gp, device);
+    return gp;
+}
+
+static void assert_same_predictions(ct_gp *a, ct_gp *b, const ct_tensor *Xs)
+{
+    int64_t m = ct_tensor_dim(Xs, 0);
+    double *out[2][2];
+    for (int i = 0; i < 2; i++) {
+        ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(m)),
+                  *variance = ct_empty(device, CT_F64, ct_shape1(m));
+        assert_ok(ct_gp_predict_noisy(i ? b : a, Xs, mean, variance), ct_message(device));
+        out[i][0] = gp_host(mean);
+        out[i][1] = gp_host(variance);
+        ct_release(mean);
+        ct_release(variance);
+    }
+    for (int j = 0; j < 2; j++) {
+        assert_memory_equal(out[0][j], out[1][j], (size_t)m * sizeof(double));
+        free(out[0][j]);
+        free(out[1][j]);
+    }
+}
+
+static void the_same_bits_come_back(void **state)
+{
+    (void)state;
+    const ct_dtype dtypes[] = { CT_F64, CT_F32 };
+    for (int t = 0; t < 2; t++) {
+        gp_data s = gp_data_new(device, dtypes[t], 30, 2);
+        ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(30), 3, 0), device);
+        ct_gp *gp = model(&s, "scale * rbf(ard) + scale * periodic(dims=0, period=1.5!) * matern32(dims=1)",
+                          CT_MEAN_LINEAR, CT_NOISE_GIVEN_PLUS, given);
+        assert_ok(ct_gp_set_names(gp, (const char *[]){ "a column, quoted", "b" }, "yield"),
+                  ct_message(device));
+        ct_param p = *ct_gp_param(gp, 1);
+        p.prior = (ct_prior){ CT_PRIOR_GAMMA, 2, 3 };
+        p.upper = 50;
+        assert_ok(ct_gp_set_param(gp, 1, &p), ct_message(device));
+        assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 5 }), ct_message(device));
+        assert_ok(ct_gp_save(gp, path), ct_message(device));
+        ct_gp *back = ct_gp_load(device, path);
+        assert_gp(back, device);
+        assert_same_predictions(gp, back, s.X);
+        assert_int_equal(ct_gp_points(back), 30);
+        assert_int_equal(ct_gp_dims(back), 2);
+        assert_int_equal(ct_gp_dtype(back), dtypes[t]);
+        assert_int_equal(ct_gp_params(back), ct_gp_params(gp));
+        assert_string_equal(ct_gp_input_name(back, 0), "a column, quoted");
+        assert_string_equal(ct_gp_output_name(back), "yield");
+        assert_true(ct_gp_nlml_value(back) == ct_gp_nlml_value(gp));
+        assert_int_equal(ct_gp_report(back).evaluations, ct_gp_report(gp).evaluations);
+        assert_null(ct_gp_report(back).start);
+        for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+            const ct_param *a = ct_gp_param(gp, i), *b = ct_gp_param(back, i);
+            assert_string_equal(a->name, b->name);
+            assert_true(a->value == b->value && a->lower == b->lower && a->upper == b->upper);
+            assert_true(a->fixed == b->fixed && a->prior.kind == b->prior.kind && a->prior.b == b->prior.b);
+        }
+        /* fitting goes on from there */
+        assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+        assert_ok(ct_gp_fit(back, NULL), ct_message(device));
+        assert_same_predictions(gp, back, s.X);
+        ct_gp_free(gp);
+        ct_gp_free(back);
+        ct_release(given);
+        gp_data_free(&s);
+    }
+}
+
+static void every_flipped_bit_is_seen(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 3, 1);
+    ct_gp *gp = model(&s, "scale * rbf", CT_MEAN_CONSTANT, CT_NOISE_LEARNED, NULL);
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    ct_bytes file;
+    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    unsigned char *b = file.data;
+    for (size_t bit = 0; bit < 8 * file.size; bit++) {
+        b[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(b, 1, file.size, f), file.size);
+        fclose(f);
+        assert_null(ct_gp_load(device, path));
+        assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));
+        b[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    for (size_t length = 0; length < file.size; length++) {
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(b, 1, length, f), length);
+        fclose(f);
+        assert_null(ct_gp_load(device, path));
+        assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));
+    }
+    ct_bytes_free(device, &file);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+/* The checksum of the format, bit by bit, to sign forged files with. */
+static void sign(unsigned char *data, size_t size)
+{
+    uint64_t crc = ~(uint64_t)0;
+    for (size_t i = 0; i + 8 < size; i++) {
+        crc ^= data[i];
+        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xc96c5795d7870f42u : 0);
+    }
+    crc = ~crc;
+    for (int k = 0; k < 8; k++) data[size - 8 + (size_t)k] = (unsigned char)(crc >> 8 * k);
+}
+
+/* With a right checksum every byte may lie: no crash, no huge allocation, and no NaN with CT_OK. */
+static void forged_files_do_no_harm(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 3, 1);
+    ct_gp *gp = model(&s, "scale * rbf", CT_MEAN_CONSTANT, CT_NOISE_LEARNED, NULL);
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    ct_bytes file;
+    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    unsigned char *b = file.data;
+    const unsigned char values[] = { 0x00, 0x7f, 0x80, 0xff };
+    ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(3)), *v = ct_empty(device, CT_F64, ct_shape1(3));
+    for (size_t i = 0; i + 8 < file.size; i++)
+        for (size_t k = 0; k < sizeof values; k++) {
+            unsigned char keep = b[i];
+            b[i] = values[k];
+            sign(b, file.size);
+            FILE *f = fopen(path, "wb");
+            assert_non_null(f);
+            assert_int_equal(fwrite(b, 1, file.size, f), file.size);
+            fclose(f);
+            ct_gp *back = ct_gp_load(device, path);
+            if (back && ct_gp_dims(back) == 1 && !ct_gp_predict(back, s.X, m, v)) {
+                double *mean = gp_host(m), *variance = gp_host(v);
+                for (int j = 0; j < 3; j++) assert_true(isfinite(mean[j]) && variance[j] >= 0);
+                free(mean);
+                free(variance);
+            }
+            ct_gp_free(back);
+            b[i] = keep;
+        }
+    ct_release(m);
+    ct_release(v);
+    ct_bytes_free(device, &file);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+static void what_is_no_model_is_refused(void **state)
+{
+    (void)state;
+    assert_refused(ct_gp_load(device, "/nonexistent/model"), device, CT_EIO, "/nonexistent/model");
+    assert_refused(ct_gp_load(device, "/"), device, CT_EIO, "directory");
+    FILE *f = fopen(path, "wb");
+    fputs("x,y\n1,2\n3,4\n5,6\n7,8\n9,10\n", f);
+    fclose(f);
+    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "not a cotangent model");
+}
+
+/* A child that saves over and over is killed at some moment: a whole model is at the path. */
+static void a_kill_leaves_a_whole_file(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 120, 2);
+    ct_gp *gp = model(&s, "scale * rbf(ard)", CT_MEAN_CONSTANT, CT_NOISE_LEARNED, NULL);
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    for (int round = 0; round < 10; round++) {
+        pid_t child = fork();
+        if (child == 0)
+            for (;;)
+                if (ct_gp_save(gp, path)) _exit(1);
+        usleep((useconds_t)(3000 + 1700 * round));
+        kill(child, SIGKILL);
+        int status;
+        waitpid(child, &status, 0);
+        assert_true(WIFSIGNALED(status));
+        ct_gp *back = ct_gp_load(device, path);
+        assert_gp(back, device);
+        ct_gp_free(back);
+    }
+    char command[128];
+    snprintf(command, sizeof command, "rm -f %s.tmp-*", path);
+    assert_int_equal(system(command), 0);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+static int open_device(void **state)
+{
+    (void)state;
+    device = ct_device_open("cpu");
+    strcpy(path, "/tmp/test_gp_save_XXXXXX");
+    int descriptor = mkstemp(path);
+    if (descriptor < 0) return 1;
+    close(descriptor);
+    return ct_device_status(device) != CT_OK;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    unlink(path);
+    assert_true(ct_memory(device).bytes_now == 0);
+    ct_device_close(device);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_bits_come_back),    cmocka_unit_test(every_flipped_bit_is_seen),
+        cmocka_unit_test(forged_files_do_no_harm),    cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(a_kill_leaves_a_whole_file),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
