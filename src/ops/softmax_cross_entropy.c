@@ -15,6 +15,8 @@ static ct_shape one_hot_shape(ct_call *c)
     const one_hot_attr *a = ct_attr(c);
     ct_shape h = ct_arg_shape(c, 0);
     ct_set_dtype(c, a->dtype);
+    ct_require(c, a->dtype == CT_F64 || a->classes <= 1 << 24, CT_EUNSUPPORTED,
+               "f32 counts to 2^24 exactly, there are %lld classes: use f64 logits", (long long)a->classes);
     h.dim[h.ndim++] = a->classes;
     return h;
 }
