@@ -1,5 +1,5 @@
 /* broadcast_to:  y = B x, NumPy's broadcasting to `shape`: a view, repeated dimensions have stride 0
- * adjoint:       x̄ = Bᵀ ȳ = sum_to(ȳ): every copy's cotangent comes home                  [y is linear in x] */
+ * adjoint:       x̄ = Bᵀ ȳ = sum_to(ȳ): every copy's cotangent comes home      [y is linear in x] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

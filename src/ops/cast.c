@@ -1,5 +1,5 @@
 /* cast:     y = x in another dtype, f64 <-> f32 (an i64 x gives constants)
- * adjoint:  x̄ = ȳ in x's dtype                                                            [the identity, rounded] */
+ * adjoint:  x̄ = ȳ in x's dtype                                           [the identity, rounded] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

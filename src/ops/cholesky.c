@@ -1,6 +1,6 @@
 /* cholesky:  L lower triangular, A = L Lᵀ            A: (..., n, n) symmetric, its lower triangle is read
  * adjoint:   Ā = ½ (S + Sᵀ),  S = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹,  Φ = lower triangle with the diagonal halved
- *                                                         [Murray 2016, arXiv:1602.07527, eq. 10; Giles 2008, §2.3.3]
+ *                                     [Murray 2016, arXiv:1602.07527, eq. 10; Giles 2008, §2.3.3]
  * From dA = dL Lᵀ + L dLᵀ: L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so F = Φ(L⁻¹ dA L⁻ᵀ), and
  * ⟨L̄, L F⟩ = ⟨Φ(LᵀL̄), L⁻¹ dA L⁻ᵀ⟩. L̄ above the diagonal never counts: L is zero there. */
 #include "support.h"

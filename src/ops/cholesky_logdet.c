@@ -1,5 +1,5 @@
 /* cholesky_logdet:  y = log det A = 2 Σ_i log L_ii for A = L Lᵀ, given L: (..., n, n) -> (...)
- * adjoint:          L̄_ii = 2 ȳ / L_ii, zero elsewhere                                     [det L = Π_i L_ii] */
+ * adjoint:          L̄_ii = 2 ȳ / L_ii, zero elsewhere                         [det L = Π_i L_ii] */
 #include "support.h"
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)

@@ -1,5 +1,5 @@
-/* diag_embed:  A_ii = d_i, zero elsewhere   (..., n) -> (..., n, n); as the adjoint of diag also (..., rows, cols)
- * adjoint:     d̄_i = Ā_ii: a view                                                         [the transpose of diag] */
+/* diag_embed:  A_ii = d_i, zero elsewhere   (..., n) -> (..., n, n), or (..., rows, cols) for diag's rule
+ * adjoint:     d̄_i = Ā_ii: a view                                        [the transpose of diag] */
 #include "support.h"
 
 typedef struct attr {

@@ -1,5 +1,5 @@
 /* gather:   y_i = x_{q_i}                 rows: x (n, ...), index q (k) i64 -> y (k, ...)
- * adjoint:  x̄_j = Σ_{i : q_i = j} ȳ_i = scatter_add(ȳ, q, n)                              [a selection's transpose] */
+ * adjoint:  x̄_j = Σ_{i : q_i = j} ȳ_i = scatter_add(ȳ, q, n)           [a selection's transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -1,5 +1,7 @@
-/* gaussian_nll:  y = 1/N Σ_i ½ (log 2π v_i + r_i² / v_i),  r = target - mean; the variance v has their shape or one element
- * adjoint:       m̄_i = -ȳ r_i / (N v_i),  v̄_i = ȳ (1 - r_i² / v_i) / (2 N v_i), from the composition */
+/* gaussian_nll:  y = 1/N Σ_i ½ (log 2π v_i + r_i² / v_i),  r = target - mean
+ * adjoint:       m̄_i = -ȳ r_i / (N v_i),  v̄_i = ȳ (1 - r_i² / v_i) / (2 N v_i), from the composition
+ *
+ * The variance v has the shape of mean and target, or one element. */
 #include "support.h"
 
 #define LOG_2PI 1.8378770664093454836

@@ -1,4 +1,4 @@
-/* huber:    y = 1/N Σ_i h(r_i),  h(r) = r²/2 where |r| <= δ, δ (|r| - δ/2) elsewhere       [Huber 1964, Ann. Math. Stat. 35:73]
+/* huber:    y = 1/N Σ_i h(r_i),  h(r) = r²/2 where |r| <= δ, δ (|r| - δ/2) elsewhere   [Huber 1964]
  * adjoint:  r̄_i = ȳ clamp(r_i, -δ, δ) / N, from the composition
  *
  * With q = min(|r|, δ) both branches are h = q (|r| - q/2). */

@@ -1,5 +1,5 @@
 /* logsumexp:  y = log Σ_k e^{x_k}   over one dimension, or all, with the maximum taken out first
- * adjoint:    x̄_k = ȳ e^{x_k - y}   the softmax of x                                     [dy = Σ_k e^{x_k - y} dx_k] */
+ * adjoint:    x̄_k = ȳ e^{x_k - y}   the softmax of x                 [dy = Σ_k e^{x_k - y} dx_k] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c) { return ct__axis_shape(c, false); }

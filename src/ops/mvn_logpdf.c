@@ -1,6 +1,7 @@
-/* mvn_logpdf:  l = -½ |z|² - Σ_i log L_ii - n/2 log 2π,  z = L⁻¹ (y - μ)        y, μ: (..., n, 1)  L: (..., n, n) -> (...)
- * adjoint:     with α = L⁻ᵀ z:  ȳ = -l̄ α,  μ̄ = l̄ α,  L̄ = l̄ tril(α zᵀ) - l̄ diag(1/L_ii), from the composition
- *                                                                             [Rasmussen & Williams 2006, §2.2, A.2] */
+/* mvn_logpdf:  l = -½ |z|² - Σ_i log L_ii - n/2 log 2π,  z = L⁻¹ (y - μ)
+ *              y, μ: (..., n, 1)  L: (..., n, n) -> (...)
+ * adjoint:     with α = L⁻ᵀ z:  ȳ = -l̄ α,  μ̄ = l̄ α,  L̄ = l̄ tril(α zᵀ) - l̄ diag(1/L_ii)
+ *                                                         [Rasmussen & Williams 2006, §2.2, A.2] */
 #include "support.h"
 
 #define LOG_2PI 1.8378770664093454836

@@ -1,5 +1,5 @@
 /* permute:  dimension i of y is dimension order[i] of x: a view
- * adjoint:  dimension order[i] of x̄ is dimension i of ȳ                                   [the inverse permutation] */
+ * adjoint:  dimension order[i] of x̄ is dimension i of ȳ                [the inverse permutation] */
 #include "support.h"
 
 typedef struct attr {

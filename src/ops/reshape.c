@@ -1,6 +1,6 @@
-/* reshape:  the same elements, row-major, in another shape; one extent may be -1. A view where the layout allows it,
- *           else a copy.
- * adjoint:  x̄ = reshape(ȳ, shape of x)                                                   [a permutation's transpose] */
+/* reshape:  the same elements, row-major, in another shape; one extent may be -1.
+ *           A view where the layout allows it, else a copy.
+ * adjoint:  x̄ = reshape(ȳ, shape of x)                               [a permutation's transpose] */
 #include "support.h"
 
 /* The asked shape with its -1 filled in; ndim = -1 where the counts do not fit. */

@@ -1,5 +1,5 @@
 /* scatter_add:  y_j = Σ_{i : q_i = j} x_i, in order of i     rows: x (k, ...), index q (k) i64 -> y (n, ...)
- * adjoint:      x̄_i = ȳ_{q_i} = gather(ȳ, q)                                              [the transpose of gather] */
+ * adjoint:      x̄_i = ȳ_{q_i} = gather(ȳ, q)                           [the transpose of gather] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -1,5 +1,5 @@
 /* slice:    y = elements start, start + step, ... < stop of x along a dimension: a view
- * adjoint:  x̄ = unslice(ȳ): zeros elsewhere                                               [a selection's transpose] */
+ * adjoint:  x̄ = unslice(ȳ): zeros elsewhere                            [a selection's transpose] */
 #include "support.h"
 
 typedef struct attr {

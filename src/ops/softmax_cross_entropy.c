@@ -1,7 +1,9 @@
-/* softmax_cross_entropy:  y = 1/N Σ_i (logsumexp_k z_ik - z_{i, q_i})      logits z: (..., classes), labels q: (...) i64
- * adjoint:                z̄_ik = ȳ (softmax(z_i)_k - [k = q_i]) / N, from the composition      [Bishop 2006, §4.3.4]
+/* softmax_cross_entropy:  y = 1/N Σ_i (logsumexp_k z_ik - z_{i, q_i})
+ *                         logits z: (..., classes), labels q: (...) i64
+ * adjoint:                z̄_ik = ȳ (softmax(z_i)_k - [k = q_i]) / N                  [Bishop 2006, §4.3.4]
  *
- * z_{i, q_i} is picked by a one-hot mask, so logits of -∞ (classes ruled out) are fine unless they are the label. */
+ * z_{i, q_i} is picked by a one-hot mask, so logits of -∞ (classes ruled out) are fine unless they are the
+ * label. */
 #include "support.h"
 
 /* one_hot: h_ik = [k = q_i]; a label outside 0..classes-1 is CT_EINDEX. A constant: it has no adjoint. */

@@ -1,9 +1,9 @@
 /* sqdist:   D_ij = |x_i - y_j|²           x: (..., n, d)  y: (..., m, d) -> D: (..., n, m), batches broadcast
  * adjoint:  x̄_i = 2 Σ_j D̄_ij (x_i - y_j) = 2 (D̄ 1 ∘ x - D̄ y)_i
- *           ȳ_j = 2 Σ_i D̄_ij (y_j - x_i) = 2 (D̄ᵀ 1 ∘ y - D̄ᵀ x)_j                          [dD_ij = 2 (x_i - y_j)ᵀ (dx_i - dy_j)]
+ *           ȳ_j = 2 Σ_i D̄_ij (y_j - x_i) = 2 (D̄ᵀ 1 ∘ y - D̄ᵀ x)_j   [dD_ij = 2 (x_i - y_j)ᵀ (dx_i - dy_j)]
  *
- * The rule is two matrix products. D depends on differences alone, so both sets are first moved to the centre of y:
- * a common offset then costs no digits. The centre is any constant, so it is no part of the derivative. */
+ * The rule is two matrix products. D depends on differences alone, so both sets are first moved to the
+ * centre of y: a common offset then costs no digits. The centre is any constant, so it is no part of the derivative. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

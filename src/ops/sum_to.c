@@ -1,5 +1,5 @@
-/* sum_to:   y = Bᵀ x, where B broadcasts `shape` to x's shape: sums the dimensions that broadcasting would repeat
- * adjoint:  x̄ = B ȳ = broadcast_to(ȳ)                                                     [y is linear in x] */
+/* sum_to:   y = Bᵀ x, where B broadcasts `shape` to x's shape: sums what broadcasting would repeat
+ * adjoint:  x̄ = B ȳ = broadcast_to(ȳ)                                         [y is linear in x] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

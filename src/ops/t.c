@@ -1,5 +1,5 @@
 /* t:        Y = Xᵀ on the last two dimensions: a view
- * adjoint:  X̄ = Ȳᵀ                                                                        [⟨Ȳ, dXᵀ⟩ = ⟨Ȳᵀ, dX⟩] */
+ * adjoint:  X̄ = Ȳᵀ                                                         [⟨Ȳ, dXᵀ⟩ = ⟨Ȳᵀ, dX⟩] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

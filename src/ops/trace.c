@@ -1,5 +1,5 @@
 /* trace:    y = Σ_i A_ii                  (..., n, n) -> (...): the sum of a view
- * adjoint:  Ā = ȳ I                                                                       [dy = Σ_i dA_ii] */
+ * adjoint:  Ā = ȳ I                                                             [dy = Σ_i dA_ii] */
 #include "support.h"
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)

@@ -1,6 +1,6 @@
 /* tri_solve:  op(T) X = B, or X op(T) = B with CT_RIGHT      T: (..., n, n) triangular; op(T) = T or Tᵀ
  *
- * adjoint:    left    B̄ = op(T)⁻ᵀ X̄,   op(T)‾ = -B̄ Xᵀ                                   [Giles 2008, §2.2.4]
+ * adjoint:    left    B̄ = op(T)⁻ᵀ X̄,   op(T)‾ = -B̄ Xᵀ                          [Giles 2008, §2.2.4]
  *             right   B̄ = X̄ op(T)⁻ᵀ,   op(T)‾ = -Xᵀ B̄
  *             T̄ = op(T)‾, transposed with CT_TRANS, in the triangle that is read (without the diagonal: CT_UNIT).
  *

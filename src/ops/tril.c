@@ -1,5 +1,5 @@
 /* tril:     Y = the lower triangle of X: zero where col - row > k
- * adjoint:  X̄ = tril(Ȳ, k)                                                                [a mask is its own transpose] */
+ * adjoint:  X̄ = tril(Ȳ, k)                                         [a mask is its own transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

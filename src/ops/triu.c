@@ -1,5 +1,5 @@
 /* triu:     Y = the upper triangle of X: zero where col - row < k
- * adjoint:  X̄ = triu(Ȳ, k)                                                                [a mask is its own transpose] */
+ * adjoint:  X̄ = triu(Ȳ, k)                                         [a mask is its own transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

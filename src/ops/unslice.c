@@ -1,5 +1,5 @@
 /* unslice:  y = zeros of `extent` along a dimension, with x at start, start + step, ...
- * adjoint:  x̄ = slice(ȳ)                                                                  [the transpose of slice] */
+ * adjoint:  x̄ = slice(ȳ)                                                [the transpose of slice] */
 #include "support.h"
 
 typedef struct attr {

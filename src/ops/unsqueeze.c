@@ -1,5 +1,5 @@
-/* unsqueeze:  inserts a dimension of extent 1 before `dim` (negative: so that it stands there in the result): a view
- * adjoint:    x̄ = squeeze(ȳ)                                                              [a permutation's transpose] */
+/* unsqueeze:  inserts a dimension of extent 1, which stands at `dim` in the result: a view
+ * adjoint:    x̄ = squeeze(ȳ)                                         [a permutation's transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
