@@ -93,6 +93,13 @@ void *ct__arena(ct_tape *tape, size_t bytes);
 /* The device's last failure becomes the tape's. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
+/* -- sweep.c: rules whose fused form needs no op ------------------------------------------------------------------ */
+
+/* The cotangent of output 0 of a rule that is not recorded; borrowed. */
+const ct_tensor *ct__out_bar(const ct_vjp *g);
+/* ct_give_in_bar with a tensor, which is taken over; NULL fails the sweep with the device's message. */
+void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar);
+
 /* -- call.c ------------------------------------------------------------------------------------------------------------- */
 
 /* A backend's answer: anything but CT_OK fails the call with the device's message. */

@@ -3,20 +3,23 @@
 
 static const ct_backend *backend(ct_call *c) { return c->tape->device->backend; }
 
-/* *t with its batch dimensions broadcast to those of `out`. */
-static bool match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view)
+/* t with its batch dimensions broadcast to those of `out`: t itself where they are, else *view; NULL where they
+ * do not fit. */
+static const ct_tensor *match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view)
 {
-    if (c->status || !t || !out) return false;
+    if (c->status || !t || !out) return NULL;
+    if (t->ndim == 2 && out->ndim == 2) return t;
     if (!ct_require(c, t->ndim >= 2 && out->ndim >= 2, CT_ESHAPE, "a matrix needs two dimensions"))
-        return false;
+        return NULL;
     ct_shape shape = ct_tensor_shape(out);
     shape.dim[shape.ndim - 2] = ct_tensor_dim(t, -2);
     shape.dim[shape.ndim - 1] = ct_tensor_dim(t, -1);
     *view = *t;
     view->ndim = shape.ndim;
     for (int i = 0; i < shape.ndim; i++) view->dim[i] = shape.dim[i];
-    return ct_require(c, ct__broadcast_strides(t, shape, view->stride), CT_ESHAPE,
-                      "batch dimensions do not broadcast to the result's");
+    bool fits = ct_require(c, ct__broadcast_strides(t, shape, view->stride), CT_ESHAPE,
+                           "batch dimensions do not broadcast to the result's");
+    return fits ? view : NULL;
 }
 
 void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst)
@@ -31,24 +34,26 @@ void ct_prim_fill(ct_call *c, ct_tensor *dst, double value)
 
 void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta, ct_tensor *C)
 {
-    ct_tensor a, b;
-    if (!match_batch(c, A, C, &a) || !match_batch(c, B, C, &b)) return;
+    ct_tensor a_view, b_view;
+    const ct_tensor *a = match_batch(c, A, C, &a_view), *b = match_batch(c, B, C, &b_view);
+    if (!a || !b) return;
     if (ct_require(c,
                    ct_tensor_dim(A, -1) == ct_tensor_dim(B, -2) &&
                        ct_tensor_dim(C, -2) == ct_tensor_dim(A, -2) &&
                        ct_tensor_dim(C, -1) == ct_tensor_dim(B, -1),
                    CT_ESHAPE, "the matrices of a product do not fit"))
-        ct__call_status(c, backend(c)->gemm(c->tape->device, alpha, &a, &b, beta, C));
+        ct__call_status(c, backend(c)->gemm(c->tape->device, alpha, a, b, beta, C));
 }
 
 void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double beta, ct_tensor *C)
 {
-    ct_tensor a;
-    if (!match_batch(c, A, C, &a)) return;
+    ct_tensor view;
+    const ct_tensor *a = match_batch(c, A, C, &view);
+    if (!a) return;
     if (ct_require(
             c, ct_tensor_dim(C, -2) == ct_tensor_dim(C, -1) && ct_tensor_dim(C, -1) == ct_tensor_dim(A, -2),
             CT_ESHAPE, "the matrices of a symmetric product do not fit"))
-        ct__call_status(c, backend(c)->syrk(c->tape->device, alpha, &a, beta, C));
+        ct__call_status(c, backend(c)->syrk(c->tape->device, alpha, a, beta, C));
 }
 
 void ct_prim_potrf(ct_call *c, ct_tensor *A)
@@ -60,31 +65,34 @@ void ct_prim_potrf(ct_call *c, ct_tensor *A)
 }
 
 /* A triangular T against B, from the left or the right. */
-static bool check_triangular(ct_call *c, unsigned flags, const ct_tensor *T, const ct_tensor *B, ct_tensor *t)
+static const ct_tensor *match_triangular(ct_call *c, unsigned flags, const ct_tensor *T, const ct_tensor *B,
+                                         ct_tensor *view)
 {
-    if (!match_batch(c, T, B, t)) return false;
+    const ct_tensor *t = match_batch(c, T, B, view);
     int64_t n = ct_tensor_dim(T, -1);
-    return ct_require(c, ct_tensor_dim(T, -2) == n && ct_tensor_dim(B, flags & CT_RIGHT ? -1 : -2) == n,
-                      CT_ESHAPE, "the triangular matrix does not fit the other side");
+    bool fits =
+        t && ct_require(c, ct_tensor_dim(T, -2) == n && ct_tensor_dim(B, flags & CT_RIGHT ? -1 : -2) == n,
+                        CT_ESHAPE, "the triangular matrix does not fit the other side");
+    return fits ? t : NULL;
 }
 
 void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B)
 {
-    ct_tensor t;
-    if (check_triangular(c, flags, T, B, &t))
-        ct__call_status(c, backend(c)->trsm(c->tape->device, flags, alpha, &t, B));
+    ct_tensor view;
+    const ct_tensor *t = match_triangular(c, flags, T, B, &view);
+    if (t) ct__call_status(c, backend(c)->trsm(c->tape->device, flags, alpha, t, B));
 }
 
 void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B)
 {
-    ct_tensor t;
-    if (check_triangular(c, flags, T, B, &t))
-        ct__call_status(c, backend(c)->trmm(c->tape->device, flags, alpha, &t, B));
+    ct_tensor view;
+    const ct_tensor *t = match_triangular(c, flags, T, B, &view);
+    if (t) ct__call_status(c, backend(c)->trmm(c->tape->device, flags, alpha, t, B));
 }
 
 void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst)
 {
-    ct_tensor x;
-    if (match_batch(c, src, dst, &x))
-        ct__call_status(c, backend(c)->triangle(c->tape->device, &x, upper, k, dst));
+    ct_tensor view;
+    const ct_tensor *x = match_batch(c, src, dst, &view);
+    if (x) ct__call_status(c, backend(c)->triangle(c->tape->device, x, upper, k, dst));
 }

@@ -135,6 +135,23 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
     if (!tape->status) accumulate(g->s, in, bar);
 }
 
+const ct_tensor *ct__out_bar(const ct_vjp *g) { return slot_of(g->s, g->index)->bar; }
+
+void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar)
+{
+    ct_tape *tape = g->tape;
+    uint32_t in = tape->node[g->index].in[i];
+    if (!bar) {
+        ct__tape_fail_device(tape, "a cotangent");
+    } else if (tape->node[in].value && ct__same_shape(bar, tape->node[in].value)) {
+        add_tensor(g->s, in, bar);
+        ct_release(bar);
+    } else {
+        uint32_t index = ct__push(tape, NULL, bar, 0);
+        if (index != UINT32_MAX) ct_give_in_bar(g, i, ct__handle(tape, index));
+    }
+}
+
 /* -- the sweep ----------------------------------------------------------------------------------------------------------------- */
 
 static bool open_slots(sweep *s)

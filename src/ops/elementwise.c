@@ -58,36 +58,20 @@ static void unary_forward(ct_call *c, ct_map1 f)
     if (y) ct__call_status(c, device->backend->map1(device, f, p, ct_arg(c, 0), y));
 }
 
-/* map_bar(x, y, ȳ) = ȳ f'(x): the fused backward op, not differentiable itself. */
-struct map_bar {
-    ct_map1 f;
-    double p[2];
-};
-
-static ct_shape map_bar_shape(ct_call *c) { return ct_arg_shape(c, 0); }
-
-static void map_bar_forward(ct_call *c)
+/* x̄ = ȳ f'(x), fused: one pass over the memory, no op. */
+static void unary_bar(ct_vjp *v, ct_map1 f, const double *p)
 {
-    ct_device *device = ct_call_device(c);
-    const struct map_bar *a = ct_attr(c);
-    ct_tensor *x_bar = ct_result(c);
-    if (x_bar)
-        ct__call_status(c, device->backend->map1_bar(device, a->f, a->p, ct_arg(c, 0), ct_arg(c, 1),
-                                                     ct_arg(c, 2), x_bar));
+    const ct_tensor *x = ct_value(ct_in(v, 0)), *y = ct_value(ct_out(v));
+    if (!x || !y || !ct_wants(v, 0)) return;
+    ct_device *device = ct_tape_device(ct_vjp_tape(v));
+    ct_shape shape = ct__shape(y);
+    ct_tensor *x_bar = ct__empty(device, y->dtype, &shape);
+    if (x_bar && device->backend->map1_bar(device, f, p, x, y, ct__out_bar(v), x_bar)) {
+        ct_release(x_bar);
+        x_bar = NULL;
+    }
+    ct__give_in_bar(v, 0, x_bar);
 }
-
-static const ct_op map_bar_op = {
-    .name = "map_bar", .n_in = 3, .shape = map_bar_shape, .forward = map_bar_forward
-};
-
-static ct_var map_bar(ct_map1 f, const double p[2], ct_var x, ct_var y, ct_var g)
-{
-    struct map_bar attr = { f, { p[0], p[1] } };
-    return ct_apply(&map_bar_op, (ct_var[]){ x, y, g }, 3, &attr, sizeof attr);
-}
-
-/* f' is a constant: the rule in ops is a single pass, too. */
-static bool is_affine(ct_map1 f) { return f == CT_MAP_neg || f == CT_MAP_scale || f == CT_MAP_shift; }
 
 static void unary_sample(ct_sample *s, ct_map1 f)
 {
@@ -103,27 +87,28 @@ static void unary_sample(ct_sample *s, ct_map1 f)
         ct_sample_uniform(s, 0, shape, -d->hi, -d->lo);
 }
 
-#define UNARY(name_, value, derivative, rule)                                                     \
-    static ct_shape name_##_shape(ct_call *c) { return unary_shape(c, CT_MAP_##name_); }          \
-    static void name_##_forward(ct_call *c) { unary_forward(c, CT_MAP_##name_); }                 \
-    static ct_var name_##_rule(ct_var x, ct_var y, ct_var g, const double *p)                     \
-    {                                                                                             \
-        (void)x, (void)y, (void)g, (void)p;                                                       \
-        return rule;                                                                              \
-    }                                                                                             \
-    static void name_##_vjp(ct_vjp *v)                                                            \
-    {                                                                                             \
-        const double *p = ct_vjp_attr(v) ? ct_vjp_attr(v) : no_parameters;                        \
-        ct_var x = ct_in(v, 0), y = ct_out(v), g = ct_out_bar(v);                                 \
-        bool in_ops = is_affine(CT_MAP_##name_) || ct_recording(v);                               \
-        ct_in_bar(v, 0, in_ops ? name_##_rule(x, y, g, p) : map_bar(CT_MAP_##name_, p, x, y, g)); \
-    }                                                                                             \
-    static void name_##_sample(ct_sample *s) { unary_sample(s, CT_MAP_##name_); }                 \
-    const ct_op ct_op_##name_ = { .name = #name_,                                                 \
-                                  .n_in = 1,                                                      \
-                                  .shape = name_##_shape,                                         \
-                                  .forward = name_##_forward,                                     \
-                                  .vjp = CT_MAP_##name_ == CT_MAP_sign ? NULL : name_##_vjp,      \
+#define UNARY(name_, value, derivative, rule)                                                \
+    static ct_shape name_##_shape(ct_call *c) { return unary_shape(c, CT_MAP_##name_); }     \
+    static void name_##_forward(ct_call *c) { unary_forward(c, CT_MAP_##name_); }            \
+    static ct_var name_##_rule(ct_var x, ct_var y, ct_var g, const double *p)                \
+    {                                                                                        \
+        (void)x, (void)y, (void)g, (void)p;                                                  \
+        return rule;                                                                         \
+    }                                                                                        \
+    static void name_##_vjp(ct_vjp *v)                                                       \
+    {                                                                                        \
+        const double *p = ct_vjp_attr(v) ? ct_vjp_attr(v) : no_parameters;                   \
+        if (ct_recording(v))                                                                 \
+            ct_in_bar(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_out_bar(v), p));         \
+        else                                                                                 \
+            unary_bar(v, CT_MAP_##name_, p);                                                 \
+    }                                                                                        \
+    static void name_##_sample(ct_sample *s) { unary_sample(s, CT_MAP_##name_); }            \
+    const ct_op ct_op_##name_ = { .name = #name_,                                            \
+                                  .n_in = 1,                                                 \
+                                  .shape = name_##_shape,                                    \
+                                  .forward = name_##_forward,                                \
+                                  .vjp = CT_MAP_##name_ == CT_MAP_sign ? NULL : name_##_vjp, \
                                   .sample = name_##_sample };
 CT_MAPS1(UNARY)
 #undef UNARY
@@ -178,6 +163,27 @@ static void binary_forward(ct_call *c, ct_map2 f)
     if (y) ct__map2(c, f, ct_arg(c, 0), ct_arg(c, 1), y);
 }
 
+/* ā = ȳ ∂f/∂a (side 0) or b̄ = ȳ ∂f/∂b (side 1), fused; the engine sums where the side was broadcast. */
+static void binary_bar(ct_vjp *v, ct_map2 f, int side)
+{
+    const ct_tensor *a = ct_value(ct_in(v, 0)), *b = ct_value(ct_in(v, 1)), *g = ct__out_bar(v);
+    if (!a || !b || !ct_wants(v, side)) return;
+    if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0)) {
+        ct__give_in_bar(v, side, ct_retain((ct_tensor *)(uintptr_t)g));
+        return;
+    }
+    ct_device *device = ct_tape_device(ct_vjp_tape(v));
+    ct_tensor a_view, b_view;
+    ct_shape shape = ct__shape(g);
+    ct_tensor *bar = ct__empty(device, g->dtype, &shape);
+    if (bar && device->backend->map2_bar(device, f, side, ct__spread(a, g, &a_view),
+                                         ct__spread(b, g, &b_view), g, bar)) {
+        ct_release(bar);
+        bar = NULL;
+    }
+    ct__give_in_bar(v, side, bar);
+}
+
 /* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of the
  * same shape, or both broadcast, or it is a scalar. */
 static void binary_sample(ct_sample *s)
@@ -195,14 +201,22 @@ static void binary_sample(ct_sample *s)
                       lo[b], hi[b]);
 }
 
-#define BINARY(name_, value, rule_a, rule_b)                                                             \
+#define BINARY(name_, value, derivative_a, derivative_b, rule_a, rule_b)                                 \
     static void name_##_forward(ct_call *c) { binary_forward(c, CT_MAP_##name_); }                       \
-    static void name_##_vjp(ct_vjp *v)                                                                   \
+    static void name_##_rules(ct_vjp *v, ct_var a, ct_var b, ct_var y, ct_var g)                         \
     {                                                                                                    \
-        ct_var a = ct_in(v, 0), b = ct_in(v, 1), y = ct_out(v), g = ct_out_bar(v);                       \
         (void)a, (void)b, (void)y, (void)g;                                                              \
         ct_in_bar(v, 0, rule_a);                                                                         \
         ct_in_bar(v, 1, rule_b);                                                                         \
+    }                                                                                                    \
+    static void name_##_vjp(ct_vjp *v)                                                                   \
+    {                                                                                                    \
+        if (ct_recording(v)) {                                                                           \
+            name_##_rules(v, ct_in(v, 0), ct_in(v, 1), ct_out(v), ct_out_bar(v));                        \
+        } else {                                                                                         \
+            binary_bar(v, CT_MAP_##name_, 0);                                                            \
+            binary_bar(v, CT_MAP_##name_, 1);                                                            \
+        }                                                                                                \
     }                                                                                                    \
     const ct_op ct_op_##name_ = { .name = #name_,                                                        \
                                   .n_in = 2,                                                             \

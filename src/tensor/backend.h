@@ -21,7 +21,7 @@ typedef struct ct_cov_program ct_cov_program;
 typedef enum ct_map1 { CT_MAPS1(CT__NAME1) CT_MAP1_COUNT } ct_map1;
 #undef CT__NAME1
 
-#define CT__NAME2(name, value, vjp_a, vjp_b) CT_MAP_##name,
+#define CT__NAME2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) CT_MAP_##name,
 typedef enum ct_map2 { CT_MAPS2(CT__NAME2) CT_MAP2_COUNT } ct_map2;
 #undef CT__NAME2
 
@@ -49,6 +49,9 @@ typedef struct ct_backend {
                           const ct_tensor *y, const ct_tensor *g, ct_tensor *out);
     /* out may be a or b, with the same strides */
     ct_status (*map2)(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
+    /* out = g ∂f/∂a (side 0) or g ∂f/∂b (side 1); out may be g */
+    ct_status (*map2_bar)(ct_device *dev, ct_map2 f, int side, const ct_tensor *a, const ct_tensor *b,
+                          const ct_tensor *g, ct_tensor *out);
     /* cond of any dtype */
     ct_status (*where)(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b,
                        ct_tensor *out);

@@ -6,7 +6,9 @@
  *                        and ff for float (exp, expf).
  *     vjp:               the same derivative as an expression in ops over the vars x, y, g and the parameters p;
  *                        the whole product x_bar = g f'(x). Used where the sweep is recorded.
- * Binary: M(name, value, vjp_a, vjp_b) over a, b; rules over the vars a, b, y, g. ct_none(): no gradient. */
+ * Binary: M(name, value, derivative_a, derivative_b, vjp_a, vjp_b) over a, b; rules over the vars a, b, y, g.
+ *     ct_none(): no gradient flows.
+ */
 #ifndef CT_TENSOR_MAPS_H
 #define CT_TENSOR_MAPS_H
 
@@ -40,15 +42,18 @@
     M(clamp,      x != x ? x : x < (T)p[0] ? (T)p[0] : x > (T)p[1] ? (T)p[1] : x,                                          \
                   (T)(x >= (T)p[0] && x <= (T)p[1]),                                   ct_mul(g, inside_of(x, p[0], p[1])))
 
-#define CT_MAPS2(M)                                                                                                        \
-    M(add,     a + b,                                      g,                              g)                              \
-    M(sub,     a - b,                                      g,                              ct_neg(g))                      \
-    M(mul,     a * b,                                      ct_mul(g, b),                   ct_mul(g, a))                   \
-    M(div,     a / b,                                      ct_div(g, b),                   ct_neg(ct_mul(g, ct_div(y, b)))) \
-    M(maximum, a > b || a != a ? a : b,                    ct_mul(g, share_of(b, a)),      ct_mul(g, share_of(a, b)))      \
-    M(minimum, a < b || a != a ? a : b,                    ct_mul(g, share_of(a, b)),      ct_mul(g, share_of(b, a)))      \
-    M(less,    a != a || b != b ? a + b : (T)(a < b),      ct_none(),                      ct_none())                      \
-    M(equal,   a != a || b != b ? a + b : (T)(a == b),     ct_none(),                      ct_none())
+/* 1 where a < b, ½ where a = b, else 0; NaN stays NaN */
+#define CT_SHARE(a, b) (a != a || b != b ? a + b : (T)(a < b) + (T)0.5 * (T)(a == b))
+
+#define CT_MAPS2(M) \
+    M(add,      a + b,                                   (T)1,            (T)1,            g,                         g) \
+    M(sub,      a - b,                                   (T)1,            -(T)1,           g,                         ct_neg(g)) \
+    M(mul,      a * b,                                   b,               a,               ct_mul(g, b),              ct_mul(g, a)) \
+    M(div,      a / b,                                   1 / b,           -(a / b) / b,    ct_div(g, b),              ct_neg(ct_mul(g, ct_div(y, b)))) \
+    M(maximum,  a > b || a != a ? a : b,                 CT_SHARE(b, a),  CT_SHARE(a, b),  ct_mul(g, share_of(b, a)), ct_mul(g, share_of(a, b))) \
+    M(minimum,  a < b || a != a ? a : b,                 CT_SHARE(a, b),  CT_SHARE(b, a),  ct_mul(g, share_of(a, b)), ct_mul(g, share_of(b, a))) \
+    M(less,     a != a || b != b ? a + b : (T)(a < b),   (T)0,            (T)0,            ct_none(),                 ct_none()) \
+    M(equal,    a != a || b != b ? a + b : (T)(a == b),  (T)0,            (T)0,            ct_none(),                 ct_none())
 /* clang-format on */
 
 #endif

@@ -48,6 +48,8 @@ ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_te
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,
                            const ct_tensor *y, const ct_tensor *g, ct_tensor *out);
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
+ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_tensor *a, const ct_tensor *b,
+                           const ct_tensor *g, ct_tensor *out);
 ct_status ct__cpu_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b,
                         ct_tensor *out);
 ct_status ct__cpu_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_tensor *out);

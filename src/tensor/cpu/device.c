@@ -180,6 +180,7 @@ const ct_backend ct__cpu_backend = {
     .map1 = ct__cpu_map1,
     .map1_bar = ct__cpu_map1_bar,
     .map2 = ct__cpu_map2,
+    .map2_bar = ct__cpu_map2_bar,
     .where = ct__cpu_where,
     .random = ct__cpu_random,
     .reduce = ct__cpu_reduce,

@@ -60,7 +60,7 @@ enum { COSTLY_GRAIN = 8192 };
         }                                                                                   \
     }
 
-#define VALUE2(name, value, vjp_a, vjp_b)                                                   \
+#define VALUE2(name, value, derivative_a, derivative_b, vjp_a, vjp_b)                       \
     KERNEL(value_##name)                                                                    \
     {                                                                                       \
         (void)context;                                                                      \
@@ -89,9 +89,41 @@ enum { COSTLY_GRAIN = 8192 };
         }                                                                                   \
     }
 
+/* out = g derivative over out, a, b, g */
+#define BAR2(name, derivative)                                                              \
+    KERNEL(name)                                                                            \
+    {                                                                                       \
+        (void)context;                                                                      \
+        for (int64_t j = 0; j < n1; j++) {                                                  \
+            T *out = (T *)data[0] + j * s1[0];                                              \
+            const T *as = (const T *)data[1] + j * s1[1];                                   \
+            const T *bs = (const T *)data[2] + j * s1[2];                                   \
+            const T *gs = (const T *)data[3] + j * s1[3];                                   \
+            const int64_t so = s0[0], sa = s0[1], sb = s0[2], sg = s0[3];                   \
+            if (so == 1 && sa == 1 && sb == 1 && sg == 1) {                                 \
+                _Pragma("omp simd")                                                         \
+                for (int64_t i = 0; i < n0; i++) {                                          \
+                    const T a = as[i], b = bs[i], g = gs[i];                                \
+                    (void)a, (void)b;                                                       \
+                    out[i] = g * (derivative);                                              \
+                }                                                                           \
+            } else {                                                                        \
+                for (int64_t i = 0; i < n0; i++) {                                          \
+                    const T a = as[i * sa], b = bs[i * sb], g = gs[i * sg];                 \
+                    (void)a, (void)b;                                                       \
+                    out[i * so] = g * (derivative);                                         \
+                }                                                                           \
+            }                                                                               \
+        }                                                                                   \
+    }
+#define BARS2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
+    BAR2(bar_a_##name, derivative_a)                                 \
+    BAR2(bar_b_##name, derivative_b)
+
 #define VALUE_ENTRY1(name, value, derivative, vjp) NAME(value_##name),
 #define BAR_ENTRY1(name, value, derivative, vjp)   NAME(bar_##name),
-#define VALUE_ENTRY2(name, value, vjp_a, vjp_b)    NAME(value_##name),
+#define VALUE_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) NAME(value_##name),
+#define BAR_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b)   { NAME(bar_a_##name), NAME(bar_b_##name) },
 /* clang-format on */
 
 #define T       double
@@ -100,9 +132,11 @@ enum { COSTLY_GRAIN = 8192 };
 CT_MAPS1(VALUE1)
 CT_MAPS1(BAR1)
 CT_MAPS2(VALUE2)
+CT_MAPS2(BARS2)
 static const ct__kernel values1_f64[] = { CT_MAPS1(VALUE_ENTRY1) };
 static const ct__kernel bars1_f64[] = { CT_MAPS1(BAR_ENTRY1) };
 static const ct__kernel values2_f64[] = { CT_MAPS2(VALUE_ENTRY2) };
+static const ct__kernel bars2_f64[][2] = { CT_MAPS2(BAR_ENTRY2) };
 #undef T
 #undef FN
 #undef NAME
@@ -113,9 +147,11 @@ static const ct__kernel values2_f64[] = { CT_MAPS2(VALUE_ENTRY2) };
 CT_MAPS1(VALUE1)
 CT_MAPS1(BAR1)
 CT_MAPS2(VALUE2)
+CT_MAPS2(BARS2)
 static const ct__kernel values1_f32[] = { CT_MAPS1(VALUE_ENTRY1) };
 static const ct__kernel bars1_f32[] = { CT_MAPS1(BAR_ENTRY1) };
 static const ct__kernel values2_f32[] = { CT_MAPS2(VALUE_ENTRY2) };
+static const ct__kernel bars2_f32[][2] = { CT_MAPS2(BAR_ENTRY2) };
 #undef T
 #undef FN
 #undef NAME
@@ -139,5 +175,13 @@ ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_t
 {
     const ct_tensor *t[] = { out, a, b };
     ct__loop(dev, 3, t, out->dtype == CT_F32 ? values2_f32[f] : values2_f64[f], NULL, CT__GRAIN);
+    return CT_OK;
+}
+
+ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_tensor *a, const ct_tensor *b,
+                           const ct_tensor *g, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, a, b, g };
+    ct__loop(dev, 4, t, out->dtype == CT_F32 ? bars2_f32[f][side] : bars2_f64[f][side], NULL, CT__GRAIN);
     return CT_OK;
 }
