@@ -8,7 +8,7 @@
 #include "list.h"
 #include "tensor/internal.h"
 
-/* -- refusals: each returns whether all is well --------------------------------------------------------------- */
+/* -- refusals: each returns whether all is well ---------------------------------------------------------- */
 
 /* Inputs first, first + 1, ... are f64 or f32. */
 bool ct__need_floating(ct_call *c, int first);
@@ -29,7 +29,7 @@ bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const cha
 /* A is a square matrix or a batch of them; else the tape fails. */
 bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A);
 
-/* -- views by value: they borrow the storage, hold no reference and end with the block ------------------------ */
+/* -- views by value: they borrow the storage, hold no reference and end with the block ------------------- */
 
 /* t broadcast to the shape of `like` (which it must fit): t itself, or *view. */
 const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *like, ct_tensor *view);
@@ -42,12 +42,12 @@ ct_tensor ct__block(const ct_tensor *t, int64_t row, int64_t rows, int64_t col, 
 /* Elements start, start + step, ..., n of them, along dimension dim. */
 ct_tensor ct__strided(const ct_tensor *t, int dim, int64_t start, int64_t n, int64_t step);
 
-/* -- shapes ------------------------------------------------------------------------------------------------------ */
+/* -- shapes ---------------------------------------------------------------------------------------------- */
 
 /* shape with its last two extents replaced: a batch of rows x cols. */
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
 
-/* -- device calls that have no public primitive ---------------------------------------------------------------- */
+/* -- device calls that have no public primitive ---------------------------------------------------------- */
 
 /* out = f(a, b), a and b broadcast to out; out may be a. */
 void ct__map2(ct_call *c, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
@@ -57,7 +57,7 @@ void ct__add_transpose(ct_call *c, ct_tensor *A);
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
 ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
 
-/* -- reductions over one dimension or all of them: sum, mean, max, logsumexp ---------------------------------- */
+/* -- reductions over one dimension or all of them: sum, mean, max, logsumexp ----------------------------- */
 
 typedef struct ct__axis {
     int dim; /* CT_ALL, or negative from the end */
