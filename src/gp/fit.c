@@ -24,13 +24,13 @@ typedef struct fit {
     double tolerance, flat, begun; /* flat: a change of the objective that does not matter */
     int max_iterations, n_free;
     int64_t *free_index;               /* [n_free] */
+    double *before;                    /* the values that the model came with */
     double *first;                     /* where the first start begins                       */
     double *z, *gradient;              /* the point under evaluation                          */
     double *v;                         /* its values                                           */
     double *best;                      /* of this start                                        */
     double *winner;                    /* of all starts                                        */
     double *x, *lower, *upper, *draws; /* [n_free]                                 */
-    double winner_norm;
     ct_fit_start *start;
     int start_index;
     int idle;         /* evaluations in a row that changed the objective by no more than rounding */
@@ -224,15 +224,16 @@ static ct_status prepare(fit *f)
 {
     ct_gp *gp = f->gp;
     uint64_t p = (uint64_t)gp->n_params;
-    f->first = ct__gp_alloc(gp->device, 10 * p, sizeof *f->first);
+    f->before = ct__gp_alloc(gp->device, 11 * p, sizeof *f->before);
     f->free_index = ct__gp_alloc(gp->device, p, sizeof *f->free_index);
     f->report->start = gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report->starts, sizeof *gp->starts);
-    if (!f->first || !f->free_index || !gp->starts) return CT_ENOMEM;
-    double **part[] = { &f->z, &f->gradient, &f->v,     &f->best, &f->winner,
-                        &f->x, &f->lower,    &f->upper, &f->draws };
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = f->first + (i + 1) * p;
+    if (!f->before || !f->free_index || !gp->starts) return CT_ENOMEM;
+    double **part[] = { &f->first,  &f->z, &f->gradient, &f->v,     &f->best,
+                        &f->winner, &f->x, &f->lower,    &f->upper, &f->draws };
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = f->before + (i + 1) * p;
     for (int64_t i = 0; i < gp->n_params; i++) {
-        f->first[i] = ct__gp_z_of(gp, i, gp->param[i].value);
+        f->before[i] = gp->param[i].value;
+        f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
         if (gp->param[i].fixed) continue;
         ct__gp_bounds(gp, i, &f->lower[f->n_free], &f->upper[f->n_free]);
         f->free_index[f->n_free++] = i;
@@ -252,7 +253,10 @@ static ct_status conclude(fit *f)
     ct_status s = ct__gp_set_values(gp, f->v);
     if (!s) s = ct__gp_factorise(gp);
     f->report->jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
-    if (s) return s;
+    if (s) {
+        ct__gp_set_values(gp, f->before);
+        return s;
+    }
     return f->status ? ct_device_fail(gp->device, f->status, "ct_gp_fit: stopped by the caller") : CT_OK;
 }
 
@@ -295,7 +299,7 @@ ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)
     }
     s = conclude(&f);
     report.seconds = now() - f.begun;
-    free(f.first);
+    free(f.before);
     free(f.free_index);
     gp->report = report;
     return s;
