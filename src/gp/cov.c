@@ -191,6 +191,8 @@ ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)
     ct_tensor *wide = ct_from(ct_tape_device(tape), CT_F64, ct_shape1(p->n_params), values);
     free(values);
     ct_tensor *theta = wide ? ct_tensor_cast(wide, dtype) : NULL;
+    ct_device *device = ct_tape_device(tape);
+    if (!theta) ct_tape_fail(tape, ct_last_status(device), "kernel_theta: %s", ct_message(device));
     ct_var leaf = ct_leaf(tape, theta);
     ct_release(theta);
     ct_release(wide);

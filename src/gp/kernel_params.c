@@ -108,8 +108,7 @@ static bool prior_valid(const ct_prior *p)
 
 ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
 {
-    if (!k) return CT_EINVAL;
-    if (k->status) return k->status;
+    if (ct_kernel_status(k)) return ct_kernel_status(k);
     ct_param *p = param_at(k, i);
     if (!p || !param)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel parameter %lld: there are %lld", (long long)i,
@@ -238,8 +237,7 @@ static int32_t emit(emitter *e, const kernel_node *n)
 
 ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims)
 {
-    if (!k) return CT_EINVAL;
-    if (k->status) return k->status;
+    if (ct_kernel_status(k)) return ct_kernel_status(k);
     if (k->program && k->program->input_dims == input_dims) return CT_OK;
     if (k->program)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel is bound to %d input columns, not %lld",

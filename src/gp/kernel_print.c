@@ -36,7 +36,7 @@ int ct__kernel_number_print(double value, char buffer[32])
     local[1 + width] = 0;
     char *point = strstr(text, local + 1);
     if (!point) return snprintf(buffer, 32, "%.31s", text);
-    return snprintf(buffer, 32, "%.*s.%.20s", (int)(point - text), text, point + width);
+    return snprintf(buffer, 32, "%.*s.%.24s", (int)(point - text), text, point + width);
 }
 
 static void put_value(printer *p, const ct_param *param)
