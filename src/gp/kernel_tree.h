@@ -16,20 +16,20 @@
 
 /* M(code, text, has lengthscales, name of the extra parameter or NULL) */
 /* clang-format off */
-#define CT__KERNEL_TABLE(M)                                                \
-    M(RBF,                "rbf",      true,  NULL)        \
-    M(MATERN12,           "matern12", true,  NULL)        \
-    M(MATERN32,           "matern32", true,  NULL)        \
-    M(MATERN52,           "matern52", true,  NULL)        \
-    M(RATIONAL_QUADRATIC, "rq",       true,  "alpha")        \
-    M(PERIODIC,           "periodic", true,  "period")        \
-    M(COSINE,             "cosine",   false, "period")        \
-    M(LINEAR,             "linear",   true,  NULL)        \
-    M(POLYNOMIAL,         "poly",     true,  "offset")        \
-    M(CONSTANT,           "constant", false, "variance")        \
-    M(WHITE,              "white",    false, "variance")        \
-    M(SCALE,              "scale",    false, "variance")        \
-    M(SUM,                "+",        false, NULL)        \
+#define CT__KERNEL_TABLE(M)                              \
+    M(RBF,                "rbf",      true,  NULL)       \
+    M(MATERN12,           "matern12", true,  NULL)       \
+    M(MATERN32,           "matern32", true,  NULL)       \
+    M(MATERN52,           "matern52", true,  NULL)       \
+    M(RATIONAL_QUADRATIC, "rq",       true,  "alpha")    \
+    M(PERIODIC,           "periodic", true,  "period")   \
+    M(COSINE,             "cosine",   false, "period")   \
+    M(LINEAR,             "linear",   true,  NULL)       \
+    M(POLYNOMIAL,         "poly",     true,  "offset")   \
+    M(CONSTANT,           "constant", false, "variance") \
+    M(WHITE,              "white",    false, "variance") \
+    M(SCALE,              "scale",    false, "variance") \
+    M(SUM,                "+",        false, NULL)       \
     M(PRODUCT,            "*",        false, NULL)
 /* clang-format on */
 

@@ -33,6 +33,8 @@ npy f8 "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" '\0\0\0\0\0\0
 npy f4 "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 1), }" '\077\0\0\0\0\0\0\0'
 npy i2 "{'descr': '<i2', 'fortran_order': False, 'shape': (), }" '\001\002'
 npy b1 "{'shape': (1, 0, 3), 'descr': '|b1', 'fortran_order': False}" ''
+seed kernel all 'scale(4!) * rbf(ard, dims=0:2, lengthscale=0.5:2) + poly(degree=3, offset=.5) * rq(alpha=1e-3)'
+seed kernel rest '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
 
 for target; do
     [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
