@@ -14,24 +14,24 @@ that() {
     if "$@" >log 2>&1; then passed=$((passed + 1)); else
         failed=$((failed + 1))
         printf -- '--- %s: %s\n' "$name" "$*"
-        tail -n 8 out err log
+        tail -n 8 said err log
     fi
 }
 
 # prints PROGRAM PATTERN: exit code 0, nothing on standard error, the pattern on standard output.
 prints() {
     local rc=0
-    "$programs/$1" >out 2>err || rc=$?
+    "$programs/$1" >said 2>err || rc=$?
     that "$1 succeeds" test $rc -eq 0
     that "$1 complains of nothing" test ! -s err
-    that "$1 prints its result" grep -qE -- "$2" out
+    that "$1 prints its result" grep -qE -- "$2" said
 }
 
 prints first_gradient '^f = 11\.6667, gradient = \(-6, -8\.66667\)$'
 prints custom_op '^the rule is right$'
-that 'custom_op checks something' grep -qE '^[1-9][0-9]* checks, 0 failed$' out
+that 'custom_op checks something' grep -qE '^[1-9][0-9]* checks, 0 failed$' said
 prints embedded_loss '^loss 0\.2637, slopes 2\.9'
-that 'embedded_loss trains two models' test "$(wc -l <out)" -eq 2
+that 'embedded_loss trains two models' test "$(wc -l <said)" -eq 2
 prints own_likelihood '^f = 148\.738461, df/dlog l = 21\.821673, df/dlog s2 = -109\.442590'
 prints train_gp '^f\(1\.2\) = (0\.9|1\.0)'
 that 'train_gp saves its model' test -s bump.ctgp
@@ -42,20 +42,20 @@ cp "$sources/examples/demo.gnuplot" examples
 awk 'NR == 1 || NR % 10 == 2' "$sources/examples/data/co2_weekly.csv" >examples/data/co2_weekly.csv
 last='^demo rmse_ppm=[0-9.]+ coverage95=[01]\.[0-9]+ nlml=-?[0-9.]+ seconds=[0-9.]+ picture='
 prints demo "${last}out/co2.png\$|^no picture"
-that 'its last line is for scripts' sh -c "tail -n 1 out | grep -qE '$last'"
-that 'a line for each iteration' grep -qE '^iteration +[1-9]' out
-that 'it forecasts' awk -F'[= ]' '/^demo/ { exit !($3 < 3 && $5 > 0.8) }' out
-that 'it says what the parameters mean' grep -qE 'season: period \(held fixed\) +1 year' out
+that 'its last line is for scripts' sh -c "tail -n 1 said | grep -qE '$last'"
+that 'a line for each iteration' grep -qE '^iteration +[1-9]' said
+that 'it forecasts' awk -F'[= ]' '/^demo/ { exit !($3 < 3 && $5 > 0.8) }' said
+that 'it says what the parameters mean' grep -qE 'season: period \(held fixed\) +1 year' said
 if command -v gnuplot >/dev/null; then
     that 'it draws SVG' grep -q '</svg>' out/co2.svg
     that 'and PNG' test -s out/co2.png
 fi
-PATH=/nowhere "$programs/demo" >out.log 2>err
+PATH=/nowhere "$programs/demo" >said.log 2>err
 that 'without gnuplot it runs, too' test $? -eq 0
-that 'and says that no picture was drawn' grep -q '^no picture was drawn' out.log
-that 'and in its last line' sh -c "tail -n 1 out.log | grep -q 'picture=none\$'"
+that 'and says that no picture was drawn' grep -q '^no picture was drawn' said.log
+that 'and in its last line' sh -c "tail -n 1 said.log | grep -q 'picture=none\$'"
 rm examples/data/co2_weekly.csv
-"$programs/demo" >out.log 2>err
+"$programs/demo" >said.log 2>err
 that 'without its data it says so' test $? -ne 0 -a -s err
 
 for f in first_gradient custom_op embedded_loss train_gp own_likelihood; do
