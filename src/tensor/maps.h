@@ -15,7 +15,7 @@
 /* clang-format off */
 #define CT_MAPS1(M)                                                                                                      \
     M(neg,        -x,                                  -(T)1,                          ct_neg(g))                          \
-    M(abs,        FN(fabs)(x),                         (T)((x > 0) - (x < 0)),         ct_mul(g, ct_sign(x)))              \
+    M(abs,        FN(fabs)(x),                         x != x ? x : (T)((x > 0) - (x < 0)),  ct_mul(g, ct_sign(x)))              \
     M(sign,       x != x ? x : (T)((x > 0) - (x < 0)), (T)0,                           ct_none())                          \
     M(exp,        FN(exp)(x),                          y,                              ct_mul(g, y))                       \
     M(expm1,      FN(expm1)(x),                        y + 1,                          ct_mul(g, ct_shift(y, 1)))          \
@@ -29,7 +29,7 @@
     M(tanh,       FN(tanh)(x),                         1 - y * y,                      ct_sub(g, ct_mul(g, ct_square(y)))) \
     M(sigmoid,    1 / (1 + FN(exp)(-x)),               y * (1 - y),                    ct_mul(g, ct_sub(y, ct_square(y)))) \
     M(softplus,   FN(fmax)(x, 0) + FN(log1p)(FN(exp)(-FN(fabs)(x))), 1 / (1 + FN(exp)(-x)), ct_mul(g, ct_sigmoid(x))) \
-    M(relu,       x > 0 || x != x ? x : 0,            (T)(x > 0),                     ct_mul(g, step_of(x)))              \
+    M(relu,       x > 0 || x != x ? x : 0,            x != x ? x : (T)(x > 0),                     ct_mul(g, step_of(x)))              \
     M(erf,        FN(erf)(x),                          (T)1.1283791670955126 * FN(exp)(-x * x),                            \
                                           ct_mul(g, ct_scale(ct_exp(ct_neg(ct_square(x))), 1.1283791670955126)))           \
     M(lgamma,     FN(ct__lgamma)(x),                   FN(ct__polygamma)(0, x),        ct_mul(g, ct_polygamma(x, 0)))      \
@@ -40,7 +40,7 @@
     M(scale,      (T)p[0] * x,                         (T)p[0],                        ct_scale(g, p[0]))                  \
     M(shift,      x + (T)p[0],                         (T)1,                           g)                                  \
     M(clamp,      x != x ? x : x < (T)p[0] ? (T)p[0] : x > (T)p[1] ? (T)p[1] : x,                                          \
-                  (T)(x >= (T)p[0] && x <= (T)p[1]),                                   ct_mul(g, inside_of(x, p[0], p[1])))
+                  x != x ? x : (T)(x >= (T)p[0] && x <= (T)p[1]),                                   ct_mul(g, inside_of(x, p[0], p[1])))
 
 /* 1 where a < b, ½ where a = b, else 0; NaN stays NaN */
 #define CT_SHARE(a, b) (a != a || b != b ? a + b : (T)(a < b) + (T)0.5 * (T)(a == b))
