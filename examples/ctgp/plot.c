@@ -32,7 +32,7 @@ static void write_header(FILE *script, const char *picture, bool png, const char
     quote(script, picture);
     fputs("\nset border 3 lc rgb '#606060'\nset tics nomirror out scale 0.6 tc rgb '#303030'\n"
           "set grid lc rgb '#e4e4e4' lt 1 lw 0.6\nset style fill solid 1 noborder\n"
-          "set key top left Left reverse samplen 2 width 1 opaque noborder\nset xlabel ",
+          "set key top left Left reverse samplen 2 width 1 opaque nobox\nset xlabel ",
           script);
     quote(script, xlabel);
     fputs("\nset ylabel ", script);
