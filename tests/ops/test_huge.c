@@ -1,0 +1,99 @@
+/* Results that no memory holds, and extents whose product overflows: refused with a message, before anything is
+ * written. The inputs are broadcast views of one number. */
+#include "check.h"
+
+#include <cotangent/ops.h>
+
+static ct_device *device;
+static ct_tape *tape;
+
+static int open_tape(void **state)
+{
+    (void)state;
+    device = ct_device_open("cpu");
+    tape = ct_tape_new(device);
+    return tape == NULL;
+}
+
+static int close_tape(void **state)
+{
+    (void)state;
+    ct_tape_free(tape);
+    uint64_t held = ct_memory(device).bytes_now;
+    ct_device_close(device);
+    return held != 0;
+}
+
+static ct_var spread(ct_shape shape)
+{
+    ct_tensor *one = tensor0(device, 1), *wide = assert_tensor(ct_tensor_broadcast(one, shape), device);
+    ct_var v = ct_leaf(tape, wide);
+    ct_release(one);
+    ct_release(wide);
+    return v;
+}
+
+static void refused(ct_var y, const char *op)
+{
+    ct_status status = ct_check(y);
+    if (status != CT_ENOMEM && status != CT_ESHAPE) print_error("%s: %s\n", op, ct_status_name(status));
+    assert_true(status == CT_ENOMEM || status == CT_ESHAPE);
+    assert_null(ct_value(y));
+    assert_non_null(strstr(ct_tape_message(tape), op));
+    ct_tape_reset(tape);
+}
+
+static const int64_t MANY = (int64_t)1 << 40, MOST = (int64_t)1 << 61;
+
+static void test_too_much(void **state)
+{
+    (void)state;
+    refused(ct_exp(spread(ct_shape1(MANY))), "exp");
+    refused(ct_exp(spread(ct_shape1(MOST))), "exp");
+    refused(ct_add(spread(ct_shape2(MANY, 1)), spread(ct_shape2(1, MANY))), "add");
+    refused(ct_where(spread(ct_shape2(MANY, 1)), spread(ct_shape2(1, MANY)), spread(ct_shape0())), "where");
+    refused(ct_matmul(spread(ct_shape2(MANY, 1)), spread(ct_shape2(1, MANY))), "matmul");
+    refused(ct_sqdist(spread(ct_shape2(MANY, 1)), spread(ct_shape2(MANY, 1))), "sqdist");
+    refused(ct_diag_embed(spread(ct_shape1(MANY))), "diag_embed");
+    refused(ct_diag_embed(spread(ct_shape1((int64_t)1 << 32))), "diag_embed");
+    refused(ct_concat((ct_var[]){ spread(ct_shape1(MOST)), spread(ct_shape1(MOST)) }, 2, 0), "concat");
+    refused(ct_unslice(spread(ct_shape1(1)), 0, MOST, 0, 1), "unslice");
+    refused(ct_unslice(spread(ct_shape2(MANY, 1)), 1, MANY, 0, 1), "unslice");
+    refused(ct_cholesky(spread(ct_shape2((int64_t)1 << 30, (int64_t)1 << 30))), "cholesky");
+    refused(ct_tril(spread(ct_shape2((int64_t)1 << 30, (int64_t)1 << 30)), 0), "tril");
+    refused(ct_broadcast_to(spread(ct_shape1(1)), ct_shape2(MANY, MANY)), "broadcast_to");
+    refused(ct_reshape(spread(ct_shape1(1)), ct_shape2(MANY, MANY)), "reshape");
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    ct_tensor *zero = ct_zeros(device, CT_I64, ct_shape1(1));
+    ct_var index = ct_constant(tape, zero);
+    refused(ct_scatter_add(spread(ct_shape2(1, 3)), index, MOST), "scatter_add");
+    ct_tensor *many = assert_tensor(ct_tensor_broadcast(zero, ct_shape1(MANY)), device);
+    refused(ct_gather(spread(ct_shape2(1, MANY)), ct_constant(tape, many)), "gather");
+    ct_release(zero);
+    ct_release(many);
+}
+
+/* Views of that size are fine: nothing is allocated. */
+static void test_views(void **state)
+{
+    (void)state;
+    ct_var x = spread(ct_shape2(MANY, 3)), y = ct_slice(ct_t(x), 1, MANY - 1, MANY, 1);
+    assert_ok(ct_check(y), ct_tape_message(tape));
+    assert_true(ct_shape_equal(ct_var_shape(y), ct_shape2(3, 1)));
+    assert_close(ct_item(ct_sum(y, CT_ALL, false)), 3, 0, 0);
+    ct_tape_reset(tape);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_views),
+    };
+    return cmocka_run_group_tests_name("huge", tests, open_tape, close_tape);
+}
