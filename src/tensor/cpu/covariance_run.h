@@ -42,7 +42,7 @@ static size_t NAME(cut)(char *block, const problem *q, bool bars, NAME(room) * r
     r->weight = take(block, &used, (size_t)q->program->n_dims * sizeof(T));
     r->theta = take(block, &used, (size_t)q->program->n_params * sizeof(T));
     r->z = take(block, &used, (size_t)q->d * (size_t)q->z_row * sizeof(T));
-    r->tile = take(block, &used, threads * ROWS * WIDTH * sizeof(T));
+    r->tile = take(block, &used, threads * ROWS * PITCH * sizeof(T));
     r->space = take(block, &used, threads * nodes * sizeof(NAME(node_space)));
     r->bar = take(block, &used, threads * nodes * sizeof(T *));
     r->theta_bar =
@@ -90,12 +90,12 @@ static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
     for (int64_t i = i0; i < i1; i++) {
         int64_t width = (j1 < i + 1 ? j1 : i + 1) - j0;
         if (width <= 0) continue;
-        T *row = tile + (i - i0) * WIDTH;
-        compute(p, w, i, i + 1, j0, width, row, WIDTH);
+        T *row = tile + (i - i0) * PITCH;
+        compute(p, w, i, i + 1, j0, width, row, PITCH);
         memcpy(K + i * ld + j0, row, (size_t)width * sizeof(T));
     }
     for (int64_t j = j0; j < j1 && j < i1; j++)
-        for (int64_t i = i0 > j ? i0 : j; i < i1; i++) K[j * ld + i] = tile[(i - i0) * WIDTH + j - j0];
+        for (int64_t i = i0 > j ? i0 : j; i < i1; i++) K[j * ld + i] = tile[(i - i0) * PITCH + j - j0];
 }
 
 /* K: row i begins at K + i * ld */
@@ -116,13 +116,13 @@ static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld)
             compute(&p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
         else if (j0 < i1)
             NAME(mirrored_tile)
-            (&p, compute, w, r.tile + (int64_t)thread * ROWS * WIDTH, i0, i1, j0, j1, K, ld);
+        (&p, compute, w, r.tile + (int64_t)thread * ROWS * PITCH, i0, i1, j0, j1, K, ld);
     }
 }
 
 /* -- gradients ----------------------------------------------------------------------------------------------------- */
 
-/* dst[i * WIDTH + j] (+)= src[i * rs + j * cs] */
+/* dst[i * PITCH + j] (+)= src[i * rs + j * cs] */
 static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t rows, int64_t cols, bool add)
 {
     bool by_row = cs <= rs;
@@ -130,7 +130,7 @@ static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t row
         for (int64_t b = 0; b < (by_row ? cols : rows); b++) {
             int64_t i = by_row ? a : b, j = by_row ? b : a;
             T value = src[i * rs + j * cs];
-            dst[i * WIDTH + j] = add ? dst[i * WIDTH + j] + value : value;
+            dst[i * PITCH + j] = add ? dst[i * PITCH + j] + value : value;
         }
     }
 }
@@ -154,7 +154,7 @@ static void NAME(backward)(const problem *q, char *block, const ct_tensor *K_bar
         int thread = omp_get_thread_num();
         NAME(node_space) *w = r.space + (int64_t)thread * p.n_nodes;
         const T **bar = r.bar + (int64_t)thread * p.n_nodes;
-        T *tile = r.tile + (int64_t)thread * ROWS * WIDTH;
+        T *tile = r.tile + (int64_t)thread * ROWS * PITCH;
         double *xb = x_bar ? r.x_bar + (int64_t)thread * ROWS * q->d : NULL;
         double *tb = theta_bar ? r.theta_bar + number * n_params : NULL;
         if (xb) memset(xb, 0, (size_t)(ROWS * q->d) * sizeof *xb);
@@ -164,7 +164,7 @@ static void NAME(backward)(const problem *q, char *block, const ct_tensor *K_bar
             NAME(load)(tile, kb + i0 * rs + j0 * cs, rs, cs, i1 - i0, j1 - j0, false);
             if (q->symmetric) NAME(load)(tile, kb + j0 * rs + i0 * cs, cs, rs, i1 - i0, j1 - j0, true);
             for (int64_t i = i0; i < i1; i++) {
-                T *row = tile + (i - i0) * WIDTH;
+                T *row = tile + (i - i0) * PITCH;
                 int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
                 if (lower && i >= j0 && i < j1) row[i - j0] = kb[i * rs + i * cs];
                 if (width > 0) contract(&p, w, i, j0, width, row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
