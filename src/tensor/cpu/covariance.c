@@ -8,12 +8,10 @@
 #include <omp.h>
 
 enum {
-    ROWS = 32,   /* of one task; the partial sums of theta_bar are by such blocks, whatever the threads    */
-    WIDTH = 256, /* columns of one tile                                                                     */
-    PITCH =
-        264, /* between a stored tile's rows: at a power of two they would meet in a few sets of a cache */
-    SMALL =
-        8192, /* entries that one thread had better do alone                                             */
+    ROWS = 32,    /* of one task; theta_bar is summed by such blocks, whatever the threads       */
+    WIDTH = 256,  /* columns of one tile                                                          */
+    PITCH = 264,  /* between a stored tile's rows: no power of two, which would meet in the cache */
+    SMALL = 8192, /* entries that one thread had better do alone                                  */
 };
 
 /* M(name, attribute, whether it has fused multiply-adds); the best last */
