@@ -12,7 +12,7 @@ pass() { passed=$((passed + 1)); }
 flunk() {
     failed+=("$1")
     printf -- '--- %s: %s\n' "$1" "$2"
-    head -n 5 err out | cut -c 1-300
+    head -qn 5 err out log 2>/dev/null | cut -c 1-300
 }
 
 # ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
@@ -39,13 +39,11 @@ bad() {
     else pass; fi
 }
 
-# that NAME COMMAND...: the command succeeds.
+# that NAME COMMAND...: the command succeeds; it may look at out and err of the last ok or bad.
 that() {
     local name=$1
     shift
-    : >out
-    : >err
-    if "$@" >out 2>err; then pass; else flunk "$name" "$*"; fi
+    if "$@" >log 2>&1; then pass; else flunk "$name" "$*"; fi
 }
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -148,7 +146,7 @@ bad 'no such kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * rfb + lin
 bad 'an open bracket' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * (rbf'
 bad 'an empty kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel ''
 LINES_ALLOWED=1
-bad 'a kernel that looks at no column' 2 'dim' "${fit[@]}" train.csv --kernel 'rbf(dims=7)'
+bad 'a kernel that looks at no column' 2 'column 7, the inputs have 2' "${fit[@]}" train.csv --kernel 'rbf(dims=7)'
 
 # -- data, wrong ------------------------------------------------------------------------------------------------------
 
