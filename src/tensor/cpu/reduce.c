@@ -7,294 +7,262 @@
 #include <string.h>
 
 enum {
-  WIDTH = 256,   /* outputs worked on together   */
-  RUN = 256,     /* elements summed in one go     */
-  LEAF = 4096,   /* and run after run; above this by halves */
-  LANES = 8,     /* sums of a run side by side    */
-  ROWS = 16,     /* rows added up in one go       */
-  PIECES = 32,   /* of a long reduction           */
-  PIECE = 32768, /* elements that make a piece    */
+    WIDTH = 256,   /* outputs worked on together   */
+    RUN = 256,     /* elements summed in one go     */
+    LEAF = 4096,   /* and run after run; above this by halves */
+    LANES = 8,     /* sums of a run side by side    */
+    ROWS = 16,     /* rows added up in one go       */
+    PIECES = 32,   /* of a long reduction           */
+    PIECE = 32768, /* elements that make a piece    */
 };
 
 typedef enum pass { SUM, MAX, EXPSUM } pass;
 
 typedef struct axis {
-  int64_t n, x, out; /* extent and strides */
+    int64_t n, x, out; /* extent and strides */
 } axis;
 
 typedef struct reduction {
-  const ct_tensor *x;
-  int kept, reduced; /* numbers of dimensions, at least 1; the last has x's
+    const ct_tensor *x;
+    int kept, reduced; /* numbers of dimensions, at least 1; the last has x's
                         shortest step */
-  axis keep[CT_MAX_DIMS], over[CT_MAX_DIMS];
-  bool columns;  /* neighbours in memory are different outputs         */
-  int64_t block; /* outputs of a unit of work, along the last kept one */
-  int pieces;    /* of the reduced elements, worked on in parallel     */
-  int threads;
+    axis keep[CT_MAX_DIMS], over[CT_MAX_DIMS];
+    bool columns;  /* neighbours in memory are different outputs         */
+    int64_t block; /* outputs of a unit of work, along the last kept one */
+    int pieces;    /* of the reduced elements, worked on in parallel     */
+    int threads;
 } reduction;
 
 static double start(pass f) { return f == MAX ? -INFINITY : 0; }
 
 /* For MAX a NaN on either side wins. */
-static inline double combine(pass f, double a, double b) {
-  return f != MAX ? a + b : (b > a) | (b != b) ? b : a;
+static inline double combine(pass f, double a, double b)
+{
+    return f != MAX ? a + b : ((b > a) | (b != b)) ? b : a;
 }
 
 /* n elements as doubles: where they lie, or in buffer. */
-static const double *load(const ct_tensor *t, const void *x, int64_t n,
-                          int64_t step, double *buffer) {
-  if (t->dtype == CT_F64) {
-    const double *v = x;
-    if (step == 1)
-      return v;
-    for (int64_t i = 0; i < n; i++)
-      buffer[i] = v[i * step];
-  } else {
-    const float *v = x;
-    if (step == 1)
-      for (int64_t i = 0; i < n; i++)
-        buffer[i] = (double)v[i];
-    else
-      for (int64_t i = 0; i < n; i++)
-        buffer[i] = (double)v[i * step];
-  }
-  return buffer;
+static const double *load(const ct_tensor *t, const void *x, int64_t n, int64_t step, double *buffer)
+{
+    if (t->dtype == CT_F64) {
+        const double *v = x;
+        if (step == 1) return v;
+        for (int64_t i = 0; i < n; i++) buffer[i] = v[i * step];
+    } else {
+        const float *v = x;
+        if (step == 1)
+            for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i];
+        else
+            for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i * step];
+    }
+    return buffer;
 }
 
 /* In lanes, so that every compiler adds in the same order. */
-static double sum_run(const double *v, int64_t n) {
-  double lane[LANES] = {0}, rest = 0;
-  int64_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; l++)
-      lane[l] += v[i + l];
-  for (; i < n; i++)
-    rest += v[i];
-  for (int half = LANES / 2; half; half /= 2)
-    for (int l = 0; l < half; l++)
-      lane[l] += lane[l + half];
-  return lane[0] + rest;
+static double sum_run(const double *v, int64_t n)
+{
+    double lane[LANES] = { 0 }, rest = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++) lane[l] += v[i + l];
+    for (; i < n; i++) rest += v[i];
+    for (int half = LANES / 2; half; half /= 2)
+        for (int l = 0; l < half; l++) lane[l] += lane[l + half];
+    return lane[0] + rest;
 }
 
-static double max_run(const double *v, int64_t n) {
-  double lane[LANES], result = -INFINITY;
-  for (int l = 0; l < LANES; l++)
-    lane[l] = -INFINITY;
-  int64_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; l++)
-      lane[l] = combine(MAX, lane[l], v[i + l]);
-  for (; i < n; i++)
-    result = combine(MAX, result, v[i]);
-  for (int l = 0; l < LANES; l++)
-    result = combine(MAX, result, lane[l]);
-  return result;
+static double max_run(const double *v, int64_t n)
+{
+    double lane[LANES], result = -INFINITY;
+    for (int l = 0; l < LANES; l++) lane[l] = -INFINITY;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++) lane[l] = combine(MAX, lane[l], v[i + l]);
+    for (; i < n; i++) result = combine(MAX, result, v[i]);
+    for (int l = 0; l < LANES; l++) result = combine(MAX, result, lane[l]);
+    return result;
 }
 
-static double run(pass f, const double *v, int64_t n, double shift) {
-  if (f == SUM)
-    return sum_run(v, n);
-  if (f == MAX)
-    return max_run(v, n);
-  double result = 0;
-  for (int64_t i = 0; i < n; i++)
-    result += exp(v[i] - shift);
-  return result;
+static double run(pass f, const double *v, int64_t n, double shift)
+{
+    if (f == SUM) return sum_run(v, n);
+    if (f == MAX) return max_run(v, n);
+    double result = 0;
+    for (int64_t i = 0; i < n; i++) result += exp(v[i] - shift);
+    return result;
 }
 
 /* Over n indices of dimension d and all below. */
-static double reduce_row(const reduction *r, pass f, int d, int64_t n,
-                         const void *x, double shift) {
-  const axis *a = &r->over[d];
-  if (d == r->reduced - 1 && n <= LEAF) {
-    double buffer[RUN], result = start(f);
-    for (int64_t i = 0; i < n; i += RUN) {
-      int64_t length = n - i < RUN ? n - i : RUN;
-      const double *v =
-          load(r->x, ct__at(x, r->x->dtype, i * a->x), length, a->x, buffer);
-      result = combine(f, result, run(f, v, length, shift));
+static double reduce_row(const reduction *r, pass f, int d, int64_t n, const void *x, double shift)
+{
+    const axis *a = &r->over[d];
+    if (d == r->reduced - 1 && n <= LEAF) {
+        double buffer[RUN], result = start(f);
+        for (int64_t i = 0; i < n; i += RUN) {
+            int64_t length = n - i < RUN ? n - i : RUN;
+            const double *v = load(r->x, ct__at(x, r->x->dtype, i * a->x), length, a->x, buffer);
+            result = combine(f, result, run(f, v, length, shift));
+        }
+        return result;
     }
-    return result;
-  }
-  if (n == 0)
-    return start(f);
-  if (n == 1)
-    return reduce_row(r, f, d + 1, a[1].n, x, shift);
-  int64_t half = n / 2;
-  return combine(f, reduce_row(r, f, d, half, x, shift),
-                 reduce_row(r, f, d, n - half,
-                            ct__at(x, r->x->dtype, half * a->x), shift));
+    if (n == 0) return start(f);
+    if (n == 1) return reduce_row(r, f, d + 1, a[1].n, x, shift);
+    int64_t half = n / 2;
+    return combine(f, reduce_row(r, f, d, half, x, shift),
+                   reduce_row(r, f, d, n - half, ct__at(x, r->x->dtype, half * a->x), shift));
 }
 
-static void add_row(pass f, int64_t width, const double *v, const double *shift,
-                    double *result) {
-  if (f == SUM)
-    for (int64_t j = 0; j < width; j++)
-      result[j] += v[j];
-  else if (f == MAX)
-    for (int64_t j = 0; j < width; j++)
-      result[j] = combine(MAX, result[j], v[j]);
-  else
-    for (int64_t j = 0; j < width; j++)
-      result[j] += exp(v[j] - shift[j]);
+static void add_row(pass f, int64_t width, const double *v, const double *shift, double *result)
+{
+    if (f == SUM)
+        for (int64_t j = 0; j < width; j++) result[j] += v[j];
+    else if (f == MAX)
+        for (int64_t j = 0; j < width; j++) result[j] = combine(MAX, result[j], v[j]);
+    else
+        for (int64_t j = 0; j < width; j++) result[j] += exp(v[j] - shift[j]);
 }
 
 /* The same for `width` outputs side by side. */
-static void reduce_columns(const reduction *r, pass f, int d, int64_t n,
-                           const void *x, int64_t width, const double *shift,
-                           double *result) {
-  const axis *a = &r->over[d];
-  int64_t step = r->keep[r->kept - 1].x;
-  if (n == 0 || (d == r->reduced - 1 && n <= ROWS)) {
-    for (int64_t j = 0; j < width; j++)
-      result[j] = start(f);
-    for (int64_t i = 0; i < n; i++) {
-      double buffer[WIDTH];
-      add_row(f, width,
-              load(r->x, ct__at(x, r->x->dtype, i * a->x), width, step, buffer),
-              shift, result);
+static void reduce_columns(const reduction *r, pass f, int d, int64_t n, const void *x, int64_t width,
+                           const double *shift, double *result)
+{
+    const axis *a = &r->over[d];
+    int64_t step = r->keep[r->kept - 1].x;
+    if (n == 0 || (d == r->reduced - 1 && n <= ROWS)) {
+        for (int64_t j = 0; j < width; j++) result[j] = start(f);
+        for (int64_t i = 0; i < n; i++) {
+            double buffer[WIDTH];
+            add_row(f, width, load(r->x, ct__at(x, r->x->dtype, i * a->x), width, step, buffer), shift,
+                    result);
+        }
+    } else if (n == 1) {
+        reduce_columns(r, f, d + 1, a[1].n, x, width, shift, result);
+    } else {
+        double other[WIDTH];
+        int64_t half = n / 2;
+        reduce_columns(r, f, d, half, x, width, shift, result);
+        reduce_columns(r, f, d, n - half, ct__at(x, r->x->dtype, half * a->x), width, shift, other);
+        for (int64_t j = 0; j < width; j++) result[j] = combine(f, result[j], other[j]);
     }
-  } else if (n == 1) {
-    reduce_columns(r, f, d + 1, a[1].n, x, width, shift, result);
-  } else {
-    double other[WIDTH];
-    int64_t half = n / 2;
-    reduce_columns(r, f, d, half, x, width, shift, result);
-    reduce_columns(r, f, d, n - half, ct__at(x, r->x->dtype, half * a->x),
-                   width, shift, other);
-    for (int64_t j = 0; j < width; j++)
-      result[j] = combine(f, result[j], other[j]);
-  }
 }
 
-static void reduce_part(const reduction *r, pass f, int64_t n, const void *x,
-                        int64_t width, const double *shift, double *result) {
-  int64_t step = r->keep[r->kept - 1].x;
-  if (r->columns)
-    reduce_columns(r, f, 0, n, x, width, shift, result);
-  else
-    for (int64_t j = 0; j < width; j++)
-      result[j] = reduce_row(r, f, 0, n, ct__at(x, r->x->dtype, j * step),
-                             shift ? shift[j] : 0);
+static void reduce_part(const reduction *r, pass f, int64_t n, const void *x, int64_t width,
+                        const double *shift, double *result)
+{
+    int64_t step = r->keep[r->kept - 1].x;
+    if (r->columns)
+        reduce_columns(r, f, 0, n, x, width, shift, result);
+    else
+        for (int64_t j = 0; j < width; j++)
+            result[j] = reduce_row(r, f, 0, n, ct__at(x, r->x->dtype, j * step), shift ? shift[j] : 0);
 }
 
 /* The number of pieces is a function of the shape, whatever the threads. */
-static void reduce_block(const reduction *r, pass f, const void *x,
-                         int64_t width, const double *shift, double *result) {
-  int64_t n = r->over[0].n;
-  int pieces = r->pieces;
-  if (pieces < 2) {
-    reduce_part(r, f, n, x, width, shift, result);
-    return;
-  }
-  double partial[PIECES][WIDTH];
+static void reduce_block(const reduction *r, pass f, const void *x, int64_t width, const double *shift,
+                         double *result)
+{
+    int64_t n = r->over[0].n;
+    int pieces = r->pieces;
+    if (pieces < 2) {
+        reduce_part(r, f, n, x, width, shift, result);
+        return;
+    }
+    double partial[PIECES][WIDTH];
 #pragma omp parallel for schedule(static) num_threads(r->threads)
-  for (int i = 0; i < pieces; i++) {
-    int64_t from = n / pieces * i + n % pieces * i / pieces;
-    int64_t to = n / pieces * (i + 1) + n % pieces * (i + 1) / pieces;
-    reduce_part(r, f, to - from, ct__at(x, r->x->dtype, from * r->over[0].x),
-                width, shift, partial[i]);
-  }
-  memcpy(result, partial[0], (size_t)width * sizeof *result);
-  for (int i = 1; i < pieces; i++)
-    for (int64_t j = 0; j < width; j++)
-      result[j] = combine(f, result[j], partial[i][j]);
+    for (int i = 0; i < pieces; i++) {
+        int64_t from = n / pieces * i + n % pieces * i / pieces;
+        int64_t to = n / pieces * (i + 1) + n % pieces * (i + 1) / pieces;
+        reduce_part(r, f, to - from, ct__at(x, r->x->dtype, from * r->over[0].x), width, shift, partial[i]);
+    }
+    memcpy(result, partial[0], (size_t)width * sizeof *result);
+    for (int i = 1; i < pieces; i++)
+        for (int64_t j = 0; j < width; j++) result[j] = combine(f, result[j], partial[i][j]);
 }
 
 /* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the answer
  * itself. */
-static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit,
-                        const ct_tensor *out) {
-  const axis *last = &r->keep[r->kept - 1];
-  int64_t blocks = (last->n + r->block - 1) / r->block,
-          j = unit % blocks * r->block, rest = unit / blocks;
-  int64_t width = last->n - j < r->block ? last->n - j : r->block,
-          at_x = j * last->x, at_out = j * last->out;
-  for (int d = r->kept - 1; d-- > 0;) {
-    at_x += rest % r->keep[d].n * r->keep[d].x;
-    at_out += rest % r->keep[d].n * r->keep[d].out;
-    rest /= r->keep[d].n;
-  }
-  const void *x = ct__at(r->x->data, r->x->dtype, at_x);
-  double result[WIDTH];
-  reduce_block(r, f == CT_REDUCE_SUM ? SUM : MAX, x, width, NULL, result);
-  if (f == CT_REDUCE_LOGSUMEXP) {
-    double shift[WIDTH], sum[WIDTH];
+static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const ct_tensor *out)
+{
+    const axis *last = &r->keep[r->kept - 1];
+    int64_t blocks = (last->n + r->block - 1) / r->block, j = unit % blocks * r->block, rest = unit / blocks;
+    int64_t width = last->n - j < r->block ? last->n - j : r->block, at_x = j * last->x,
+            at_out = j * last->out;
+    for (int d = r->kept - 1; d-- > 0;) {
+        at_x += rest % r->keep[d].n * r->keep[d].x;
+        at_out += rest % r->keep[d].n * r->keep[d].out;
+        rest /= r->keep[d].n;
+    }
+    const void *x = ct__at(r->x->data, r->x->dtype, at_x);
+    double result[WIDTH];
+    reduce_block(r, f == CT_REDUCE_SUM ? SUM : MAX, x, width, NULL, result);
+    if (f == CT_REDUCE_LOGSUMEXP) {
+        double shift[WIDTH], sum[WIDTH];
+        for (int64_t i = 0; i < width; i++) shift[i] = isfinite(result[i]) ? result[i] : 0;
+        reduce_block(r, EXPSUM, x, width, shift, sum);
+        for (int64_t i = 0; i < width; i++)
+            if (isfinite(result[i])) result[i] += log(sum[i]);
+    }
     for (int64_t i = 0; i < width; i++)
-      shift[i] = isfinite(result[i]) ? result[i] : 0;
-    reduce_block(r, EXPSUM, x, width, shift, sum);
-    for (int64_t i = 0; i < width; i++)
-      if (isfinite(result[i]))
-        result[i] += log(sum[i]);
-  }
-  for (int64_t i = 0; i < width; i++)
-    if (out->dtype == CT_F64)
-      ((double *)out->data)[at_out + i * last->out] = result[i];
-    else
-      ((float *)out->data)[at_out + i * last->out] = (float)result[i];
+        if (out->dtype == CT_F64)
+            ((double *)out->data)[at_out + i * last->out] = result[i];
+        else
+            ((float *)out->data)[at_out + i * last->out] = (float)result[i];
 }
 
 /* Inserts an axis by falling steps of x. */
-static void insert(axis *list, int *n, axis a) {
-  int at = (*n)++;
-  for (; at > 0 && list[at - 1].x < a.x; at--)
-    list[at] = list[at - 1];
-  list[at] = a;
+static void insert(axis *list, int *n, axis a)
+{
+    int at = (*n)++;
+    for (; at > 0 && list[at - 1].x < a.x; at--) list[at] = list[at - 1];
+    list[at] = a;
 }
 
-static void coalesce(axis *list, int *n) {
-  int kept = 0;
-  for (int d = 1; d < *n; d++) {
-    axis *a = &list[kept];
-    if (a->x == list[d].x * list[d].n && a->out == list[d].out * list[d].n)
-      list[kept] = (axis){a->n * list[d].n, list[d].x, list[d].out};
-    else
-      list[++kept] = list[d];
-  }
-  if (*n)
-    *n = kept + 1;
-  if (!*n)
-    list[(*n)++] = (axis){1, 0, 0};
-}
-
-ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x,
-                         ct_tensor *out) {
-  reduction r = {.x = x};
-  int64_t outputs = ct__count(out), inputs = 1;
-  if (!outputs)
-    return CT_OK;
-  for (int d = 0; d < x->ndim; d++) {
-    if (x->dim[d] == 1)
-      continue;
-    if (out->dim[d] == 1) {
-      inputs *= x->dim[d];
-      insert(r.over, &r.reduced, (axis){x->dim[d], x->stride[d], 0});
-    } else {
-      insert(r.keep, &r.kept, (axis){x->dim[d], x->stride[d], out->stride[d]});
+static void coalesce(axis *list, int *n)
+{
+    int kept = 0;
+    for (int d = 1; d < *n; d++) {
+        axis *a = &list[kept];
+        if (a->x == list[d].x * list[d].n && a->out == list[d].out * list[d].n)
+            list[kept] = (axis){ a->n * list[d].n, list[d].x, list[d].out };
+        else
+            list[++kept] = list[d];
     }
-  }
-  coalesce(r.keep, &r.kept);
-  coalesce(r.over, &r.reduced);
-  const axis *last = &r.keep[r.kept - 1];
-  r.columns = last->n > 1 && (r.over[r.reduced - 1].n == 1 ||
-                              last->x < r.over[r.reduced - 1].x);
+    if (*n) *n = kept + 1;
+    if (!*n) list[(*n)++] = (axis){ 1, 0, 0 };
+}
 
-  int64_t most = r.columns || !inputs ? WIDTH : PIECE / inputs;
-  most = most < 1 ? 1 : most > WIDTH ? WIDTH : most;
-  r.block = last->n < most ? last->n : most;
-  int64_t units = outputs / last->n * ((last->n + r.block - 1) / r.block);
-  int64_t pieces = units < 8 ? inputs * r.block / PIECE : 1;
-  pieces = pieces > PIECES ? PIECES : pieces;
-  r.pieces = (int)(pieces > r.over[0].n ? r.over[0].n : pieces);
-  r.threads = dev->threads;
-  if (r.pieces > 1 || dev->threads < 2 || !inputs ||
-      outputs <= 2 * PIECE / inputs) {
-    for (int64_t unit = 0; unit < units; unit++)
-      reduce_unit(&r, f, unit, out);
-  } else {
+ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out)
+{
+    reduction r = { .x = x };
+    int64_t outputs = ct__count(out), inputs = 1;
+    if (!outputs) return CT_OK;
+    for (int d = 0; d < x->ndim; d++) {
+        if (x->dim[d] == 1) continue;
+        if (out->dim[d] == 1) {
+            inputs *= x->dim[d];
+            insert(r.over, &r.reduced, (axis){ x->dim[d], x->stride[d], 0 });
+        } else {
+            insert(r.keep, &r.kept, (axis){ x->dim[d], x->stride[d], out->stride[d] });
+        }
+    }
+    coalesce(r.keep, &r.kept);
+    coalesce(r.over, &r.reduced);
+    const axis *last = &r.keep[r.kept - 1];
+    r.columns = last->n > 1 && (r.over[r.reduced - 1].n == 1 || last->x < r.over[r.reduced - 1].x);
+
+    int64_t most = r.columns || !inputs ? WIDTH : PIECE / inputs;
+    most = most < 1 ? 1 : most > WIDTH ? WIDTH : most;
+    r.block = last->n < most ? last->n : most;
+    int64_t units = outputs / last->n * ((last->n + r.block - 1) / r.block);
+    int64_t pieces = units < 8 ? inputs * r.block / PIECE : 1;
+    pieces = pieces > PIECES ? PIECES : pieces;
+    r.pieces = (int)(pieces > r.over[0].n ? r.over[0].n : pieces);
+    r.threads = dev->threads;
+    if (r.pieces > 1 || dev->threads < 2 || !inputs || outputs <= 2 * PIECE / inputs) {
+        for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
+    } else {
 #pragma omp parallel for schedule(static) num_threads(dev->threads)
-    for (int64_t unit = 0; unit < units; unit++)
-      reduce_unit(&r, f, unit, out);
-  }
-  return CT_OK;
+        for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
+    }
+    return CT_OK;
 }
