@@ -27,7 +27,8 @@ typedef struct ct_gp ct_gp;
 typedef enum ct_gp_mean {
     CT_MEAN_CONSTANT = 0, /* m(x) = c, learned: parameter "mean.constant"                       */
     CT_MEAN_ZERO,         /* nothing to learn: 0, or the average of y where y is standardised    */
-    CT_MEAN_LINEAR,       /* m(x) = c + Σ_j b_j x_j: also "mean.slope[j]"                         */
+    CT_MEAN_LINEAR, /* m(x) = c + Σ_j b_j (x_j - a_j): also "mean.slope[j]"; a: the columns' averages where
+                             inputs are standardised, else 0 */
 } ct_gp_mean;
 
 typedef enum ct_gp_noise {

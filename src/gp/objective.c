@@ -169,8 +169,8 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
         z[i] = positive ? u[i] - log(unit) : (u[i] - ct__gp_origin(gp, i)) / unit;
     }
     *value = NAN;
-    ct_status status =
-        ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL), "this");
+    ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL),
+                                      "the likelihood");
     if (!status) status = ct__gp_evaluate(gp, z, value, gradient, &jitter);
     for (int64_t i = 0; gradient && i < gp->n_params; i++)
         if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);

@@ -33,7 +33,8 @@ static void recovers_known_parameters(void **state)
     assert_true(fabs(log(gp_get(gp, "matern52.lengthscale") / 0.15)) < 0.6);
     assert_true(fabs(log(gp_get(gp, "noise.variance") / 0.04)) < 0.3);
     ct_fit_report r = ct_gp_report(gp);
-    assert_true(r.evaluations > 0 && r.evaluations < 100 && r.iterations > 0);
+    assert_true(r.evaluations > 0 && r.iterations > 0);
+    if (ct__has_lbfgs) assert_true(r.evaluations < 100);
     assert_close(r.objective, ct_gp_nlml_value(gp), 1e-9, 1e-9);
     assert_true(r.jitter == 0 && r.failed == 0 && r.starts == 1 && r.best == 0);
     assert_non_null(r.start[0].reason);
