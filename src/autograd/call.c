@@ -247,7 +247,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     }
     c.shape[0] = op->shape(&c);
     if (!c.status)
-        ct_require(&c, ct_shape_count(c.shape[0]) >= 0, CT_ESHAPE, "the result has no valid shape");
+        ct_require(&c, ct__shape_count(&c.shape[0]) >= 0, CT_ESHAPE, "the result has no valid shape");
     if (!c.status) op->forward(&c);
     for (int k = 0; k < c.n_out && !c.status; k++)
         if (!c.out[k]) ct_result_at(&c, k);

@@ -37,7 +37,7 @@ static void add_tensor(sweep *s, uint32_t index, ct_tensor *bar)
     }
     ct_tensor *sum = slot->bar;
     bool in_place = ct__sole_owner(sum) && ct_tensor_is_contiguous(sum);
-    if (!in_place) sum = ct_empty(dev, bar->dtype, ct_tensor_shape(bar));
+    if (!in_place) sum = ct__empty_like(bar);
     if (!sum || dev->backend->map2(dev, CT_MAP_add, slot->bar, bar, sum)) {
         if (!in_place) ct_release(sum);
         ct__tape_fail_device(tape, "adding cotangents");
@@ -323,7 +323,7 @@ static void deliver(sweep *s)
             slot->bar = NULL;
             continue;
         }
-        ct_tensor *sum = ct_empty(dev, node->bar->dtype, ct_tensor_shape(node->bar));
+        ct_tensor *sum = ct__empty_like(node->bar);
         if (!sum || dev->backend->map2(dev, CT_MAP_add, node->bar, slot->bar, sum)) {
             ct_release(sum);
             ct__tape_fail_device(tape, "adding cotangents");

@@ -64,8 +64,7 @@ static void unary_bar(ct_vjp *v, ct_map1 f, const double *p)
     const ct_tensor *x = ct_value(ct_in(v, 0)), *y = ct_value(ct_out(v));
     if (!x || !y || !ct_wants(v, 0)) return;
     ct_device *device = ct_tape_device(ct_vjp_tape(v));
-    ct_shape shape = ct__shape(y);
-    ct_tensor *x_bar = ct__empty(device, y->dtype, &shape);
+    ct_tensor *x_bar = ct__empty_like(y);
     if (x_bar && device->backend->map1_bar(device, f, p, x, y, ct__out_bar(v), x_bar)) {
         ct_release(x_bar);
         x_bar = NULL;
@@ -174,8 +173,7 @@ static void binary_bar(ct_vjp *v, ct_map2 f, int side)
     }
     ct_device *device = ct_tape_device(ct_vjp_tape(v));
     ct_tensor a_view, b_view;
-    ct_shape shape = ct__shape(g);
-    ct_tensor *bar = ct__empty(device, g->dtype, &shape);
+    ct_tensor *bar = ct__empty_like(g);
     if (bar && device->backend->map2_bar(device, f, side, ct__spread(a, g, &a_view),
                                          ct__spread(b, g, &b_view), g, bar)) {
         ct_release(bar);

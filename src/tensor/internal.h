@@ -106,6 +106,10 @@ void ct__pool_close(ct_device *device);
 /* ct_shape_count and ct_empty without a copy of the shape. */
 int64_t ct__shape_count(const ct_shape *shape);
 ct_tensor *ct__empty(ct_device *device, ct_dtype dtype, const ct_shape *shape);
+/* Uninitialised, contiguous, of t's dtype and shape. */
+ct_tensor *ct__empty_like(const ct_tensor *t);
+/* Bytes of an element. */
+static inline size_t ct__size(ct_dtype dtype) { return dtype == CT_F32 ? 4 : 8; }
 /* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
 const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
 /* t's shape; extents past ndim mean nothing. */

@@ -5,9 +5,20 @@
 
 /* -- lifetime ------------------------------------------------------------------------------------------------------- */
 
+/* Extents, and the strides of row-major order. */
+static inline void lay_out(ct_tensor *t, const int64_t *dim)
+{
+    int64_t stride = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        t->dim[i] = dim[i];
+        t->stride[i] = stride;
+        if (dim[i] > 1) stride *= dim[i];
+    }
+}
+
 /* A tensor over `storage` (taken over) with row-major strides. NULL when memory is exhausted: the storage is then
  * still the caller's. */
-static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, const ct_shape *shape)
+static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, int ndim, const int64_t *dim)
 {
     ct_tensor *t = ct__struct_get(storage->device, sizeof *t);
     if (!t) return NULL;
@@ -15,13 +26,8 @@ static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, const ct_shape
     t->data = storage->data;
     t->refs = 1;
     t->dtype = dtype;
-    t->ndim = shape->ndim;
-    int64_t stride = 1;
-    for (int i = shape->ndim - 1; i >= 0; i--) {
-        t->dim[i] = shape->dim[i];
-        t->stride[i] = stride;
-        if (shape->dim[i] > 1) stride *= shape->dim[i];
-    }
+    t->ndim = ndim;
+    lay_out(t, dim);
     return t;
 }
 
@@ -127,7 +133,18 @@ ct_tensor *ct__empty(ct_device *dev, ct_dtype dtype, const ct_shape *shape)
     if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
     ct_storage *s = new_storage(dev, bytes);
     if (!s) return NULL;
-    ct_tensor *t = new_tensor(s, dtype, shape);
+    ct_tensor *t = new_tensor(s, dtype, shape->ndim, shape->dim);
+    if (!t) release_storage(s);
+    return t;
+}
+
+ct_tensor *ct__empty_like(const ct_tensor *like)
+{
+    int64_t count = 1;
+    for (int i = 0; i < like->ndim; i++) count *= like->dim[i];
+    ct_storage *s = new_storage(like->storage->device, (size_t)count * ct__size(like->dtype));
+    if (!s) return NULL;
+    ct_tensor *t = new_tensor(s, like->dtype, like->ndim, like->dim);
     if (!t) release_storage(s);
     return t;
 }
@@ -185,7 +202,7 @@ ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const
         }
     ct_storage *s = wrapping_storage(dev, data);
     if (!s) return NULL;
-    ct_tensor *t = new_tensor(s, dtype, &shape);
+    ct_tensor *t = new_tensor(s, dtype, shape.ndim, shape.dim);
     if (!t) {
         release_storage(s);
         return NULL;
