@@ -59,18 +59,43 @@ static void forward(ct_call *c)
     ct_prim_gemm(c, 1, A, B, 0, C);
 }
 
+/* The cotangent of input i is op(X) op(Y); between two matrices it needs no op of its own. */
+static void give(ct_vjp *g, int i, ct_var X, ct_var Y, unsigned flags)
+{
+    const ct_tensor *x = ct_value(X), *y = ct_value(Y);
+    if (!x || !y || !ct_wants(g, i)) return;
+    if (ct_recording(g) || x->ndim > 2 || y->ndim > 2) {
+        ct_give_in_bar(g, i, product(X, Y, flags));
+        return;
+    }
+    ct_tensor x_view, y_view;
+    if (flags & TRANS_A) x_view = ct__transposed(x), x = &x_view;
+    if (flags & TRANS_B) y_view = ct__transposed(y), y = &y_view;
+    ct_device *device = ct_tape_device(ct_vjp_tape(g));
+    ct_tensor *bar = ct_empty(device, x->dtype, ct_shape2(x->dim[0], y->dim[1]));
+    if (bar && device->backend->gemm(device, 1, x, y, 0, bar)) {
+        ct_release(bar);
+        bar = NULL;
+    }
+    ct__give_in_bar(g, i, bar);
+}
+
 static void vjp(ct_vjp *g)
 {
     unsigned flags = flags_of(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
     ct_var A = ct_in(g, 0), B = ct_in(g, 1), C_bar = ct_out_bar(g);
     /* Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ */
-    ct_in_bar(g, 0,
-              ta ? product(B, C_bar, (tb ? TRANS_A : 0) | TRANS_B) : product(C_bar, B, tb ? 0 : TRANS_B));
+    if (ta)
+        give(g, 0, B, C_bar, (tb ? TRANS_A : 0) | TRANS_B);
+    else
+        give(g, 0, C_bar, B, tb ? 0 : TRANS_B);
     if (!ct_wants(g, 1)) return;
     if (!ta && ct_tensor_ndim(ct_value(B)) == 2) A = tall(A), C_bar = tall(C_bar);
     /* B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ op(A) */
-    ct_in_bar(g, 1,
-              tb ? product(C_bar, A, TRANS_A | (ta ? TRANS_B : 0)) : product(A, C_bar, ta ? 0 : TRANS_A));
+    if (tb)
+        give(g, 1, C_bar, A, TRANS_A | (ta ? TRANS_B : 0));
+    else
+        give(g, 1, A, C_bar, ta ? 0 : TRANS_A);
 }
 
 static void sample(ct_sample *s)
