@@ -111,7 +111,7 @@ int run_predict(int argc, char **argv);
 int run_info(int argc, char **argv);
 int run_plot(int argc, char **argv);
 
-/* "scale * matern52(ard)", ...; into `text`. */
+/* "scale * rbf(ard)", ...; into `text`. */
 const char *kernel_text(const ct_gp *gp, char *text, size_t size);
 const char *mean_name(ct_gp_mean mean);
 

@@ -64,6 +64,18 @@ done
 that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30
 that 'demo.c is under 150 lines' test "$(wc -l <"$sources/examples/demo.c")" -lt 150
 
+# Every block of C in README.md stands in an example, line for line.
+cat >blocks.py <<'PYTHON'
+import pathlib, re, sys
+root = pathlib.Path(sys.argv[1])
+examples = [p.read_text() for p in root.glob("examples/*.c")]
+blocks = re.findall(r"^```c\n(.*?)^```", (root / "README.md").read_text(), re.M | re.S)
+missing = [b for b in blocks if not any(b.strip() in e for e in examples)]
+print("\n---\n".join(missing))
+sys.exit(bool(missing) or len(blocks) < 4)
+PYTHON
+that 'README.md shows the examples as they are' python3 blocks.py "$sources"
+
 [ $failed -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
 echo "[  PASSED  ] $passed test(s)."
 [ $failed -eq 0 ]
