@@ -86,9 +86,22 @@ CT_API ct_var ct_gather(ct_var x, ct_var index);
 /* Adjoint of ct_gather: out (n, ...) zero but out[index[i]] += x[i]; equal indices add up in order of i. */
 CT_API ct_var ct_scatter_add(ct_var x, ct_var index, int64_t n);
 
+/* out_i = A_i C_{q_i}: A (N, I, J), C (M, J, K), q i64 (N) -> (N, I, K). q in any order, rows of C used often or never;
+ * an index outside [0, M): CT_EINDEX. No N x J x K array is made, forward or backward. */
+CT_API ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q);
+/* The groups of equal indices: q i64 (N), each in [0, M) -> i64 (M + 1 + N), first where each of the M groups begins (and
+ * N), then the positions 0..N-1 ordered by q, equal ones in their order. A q that stays the same is sorted once:
+ * ct_retain the value and give it as a constant to later steps. */
+CT_API ct_var ct_group_by(ct_var q, int64_t M);
+/* ct_gather_matmul with the groups of q, as ct_group_by made them. */
+CT_API ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups);
+
 /* -- matrices -------------------------------------------------------------------------------------------------------- */
 
-CT_API ct_var ct_matmul(ct_var a, ct_var b);   /* (..., m, k) (..., k, n) -> (..., m, n)       */
+CT_API ct_var ct_matmul(ct_var a, ct_var b); /* (..., m, k) (..., k, n) -> (..., m, n)       */
+/* A linear layer with a block-diagonal weight, y_m = x_m W_mᵀ + b_m: x (B, M F), W (M, G, F), bias (M G) or {NULL,0,0} for
+ * none -> (B, M G). Blocks are read and written in place. */
+CT_API ct_var ct_blockdiag_linear(ct_var x, ct_var W, ct_var bias);
 CT_API ct_var ct_diag(ct_var A);               /* (..., m, n) -> (..., min(m, n)), the diagonal */
 CT_API ct_var ct_diag_embed(ct_var d);         /* (..., n) -> (..., n, n), d on the diagonal    */
 CT_API ct_var ct_add_diag(ct_var A, ct_var d); /* A + diag(d); d (..., n), or one element: A + d I */

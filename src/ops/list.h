@@ -55,7 +55,10 @@
     M(unsqueeze)          \
     M(gather)             \
     M(scatter_add)        \
+    M(group_by)           \
+    M(gather_matmul)      \
     M(matmul)             \
+    M(blockdiag_linear)   \
     M(diag)               \
     M(diag_embed)         \
     M(add_diag)           \

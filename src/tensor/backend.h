@@ -67,6 +67,18 @@ typedef struct ct_backend {
     ct_status (*gather)(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
     ct_status (*scatter_add)(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
 
+    /* index i64 (N) in [0, M) -> groups i64 (M + 1 + N), contiguous: offsets, then positions sorted by index, stable.
+     * An index outside: CT_EINDEX, naming position and value. */
+    ct_status (*group_by)(ct_device *dev, const ct_tensor *index, ct_tensor *groups);
+    /* Over such groups of N into M, everything contiguous; A (N, I, J), C (M, J, K), G and out (N, I, K). Groups that
+     * group_by cannot have made: CT_EINDEX.
+     *     out_i = A_i C_m for each i of group m;
+     *     A_bar_i = G_i C_mᵀ (N, I, J), C_bar_m = Σ_i A_iᵀ G_i (M, J, K): either may be NULL, then so may C or A. */
+    ct_status (*grouped_gemm)(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *groups,
+                              ct_tensor *out);
+    ct_status (*grouped_gemm_bar)(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *G,
+                                  const ct_tensor *groups, ct_tensor *A_bar, ct_tensor *C_bar);
+
     /* out (..., n, m) = |x_i - y_j|², x (..., n, d), y (..., m, d) */
     ct_status (*sqdist)(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
 
@@ -86,6 +98,16 @@ typedef struct ct_backend {
     ct_status (*trsm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*trmm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*triangle)(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out);
+
+    /* A = Q R in place for a (..., m, n): R in the upper triangle, below it and in tau (..., 1, min(m, n), contiguous) the
+     * reflectors of Q. With rank_tolerance >= 0 a member with some |R_jj| <= rank_tolerance max_i |R_ii| becomes NaN and is
+     * flagged with j, from 1. */
+    ct_status (*qr)(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_tensor *tau, ct_failure *failure);
+    /* c = Q c or Qᵀ c, given a and tau of qr; c (..., m, k) */
+    ct_status (*qr_mul)(ct_device *dev, bool trans, const ct_tensor *a, const ct_tensor *tau, ct_tensor *c);
+    /* out (..., 1, 1) = 1 / (|R| |R⁻¹|), estimated, for the upper triangle r (..., n, n); 0 where that is singular or not
+     * finite. In the 1-norm or the infinity norm. */
+    ct_status (*tri_rcond)(ct_device *dev, const ct_tensor *r, ct_tensor *out);
 } ct_backend;
 
 extern const ct_backend ct__cpu_backend;

@@ -56,6 +56,11 @@ ct_status ct__cpu_random(ct_device *dev, bool normal, uint64_t seed, uint64_t st
 ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out);
 ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
 ct_status ct__cpu_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
+ct_status ct__cpu_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *groups);
+ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *groups,
+                               ct_tensor *out);
+ct_status ct__cpu_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *G,
+                                   const ct_tensor *groups, ct_tensor *A_bar, ct_tensor *C_bar);
 ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
 ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
                              const ct_tensor *x, const ct_tensor *z, ct_tensor *out);
@@ -69,5 +74,9 @@ ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure);
 ct_status ct__cpu_trsm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
 ct_status ct__cpu_trmm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
 ct_status ct__cpu_triangle(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out);
+ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_tensor *tau,
+                     ct_failure *failure);
+ct_status ct__cpu_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const ct_tensor *tau, ct_tensor *c);
+ct_status ct__cpu_tri_rcond(ct_device *dev, const ct_tensor *r, ct_tensor *out);
 
 #endif

@@ -186,6 +186,9 @@ const ct_backend ct__cpu_backend = {
     .reduce = ct__cpu_reduce,
     .gather = ct__cpu_gather,
     .scatter_add = ct__cpu_scatter_add,
+    .group_by = ct__cpu_group_by,
+    .grouped_gemm = ct__cpu_grouped_gemm,
+    .grouped_gemm_bar = ct__cpu_grouped_gemm_bar,
     .sqdist = ct__cpu_sqdist,
     .covariance = ct__cpu_covariance,
     .covariance_bar = ct__cpu_covariance_bar,
@@ -195,4 +198,7 @@ const ct_backend ct__cpu_backend = {
     .trsm = ct__cpu_trsm,
     .trmm = ct__cpu_trmm,
     .triangle = ct__cpu_triangle,
+    .qr = ct__cpu_qr,
+    .qr_mul = ct__cpu_qr_mul,
+    .tri_rcond = ct__cpu_tri_rcond,
 };

@@ -1,0 +1,120 @@
+/* blockdiag_linear:  y_m = x_m W_mᵀ + b_m     x: (B, M F), M blocks x_m of columns  W: (M, G, F)  b: (M G), or none
+ *                                             -> y: (B, M G)
+ * adjoint:           x̄_m = ȳ_m W_m,  W̄_m = ȳ_mᵀ x_m,  b̄ = Σ_rows ȳ                           [Giles 2008, §2.2.2]
+ *
+ * The layer of a block-diagonal weight. Block m is a product on a view of x with M F elements from row to row: one
+ * batched product, nothing is copied. With a flag the op is y_m = x_m W_m; with it and the outer products ȳ_mᵀ x_m
+ * the rule is closed under its own derivative. */
+#include "support.h"
+
+enum { PLAIN = 1 }; /* W_m instead of W_mᵀ */
+
+static ct_var product(ct_var x, ct_var W, unsigned flags)
+{
+    return ct_apply(&ct_op_blockdiag_linear, (ct_var[]){ x, W }, 2, flags ? &flags : NULL, sizeof flags);
+}
+
+static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
+
+/* t (B, m n) as its blocks (m, B, n). */
+static ct_tensor blocks(const ct_tensor *t, int64_t m, int64_t n)
+{
+    ct_tensor view = *t;
+    view.ndim = 3;
+    view.dim[0] = m, view.stride[0] = n * t->stride[1];
+    view.dim[1] = t->dim[0], view.stride[1] = t->stride[0];
+    view.dim[2] = n, view.stride[2] = t->stride[1];
+    return view;
+}
+
+static ct_shape shape(ct_call *c)
+{
+    if (!ct_require(c, c->n_in == 2 || c->n_in == 3, CT_EINVAL,
+                    "wanted x, W and perhaps a bias, got %d inputs", c->n_in) ||
+        !ct__need_floating(c, 0))
+        return ct_shape0();
+    const ct_tensor *x = ct_arg(c, 0), *W = ct_arg(c, 1);
+    if (!ct_require(c, x->ndim == 2 && W->ndim == 3, CT_ESHAPE,
+                    "wanted x (B, M F) and W (M, G, F), a matrix and a batch of them"))
+        return ct_shape0();
+    bool plain = flags_of(ct_attr(c)) & PLAIN;
+    int64_t in = ct_shape_count(ct_shape2(W->dim[0], W->dim[plain ? 1 : 2])),
+            out = ct_shape_count(ct_shape2(W->dim[0], W->dim[plain ? 2 : 1]));
+    ct_require(c, in >= 0 && x->dim[1] == in, CT_ESHAPE,
+               "x has %lld columns, the %lld blocks of W take %lld each", (long long)x->dim[1],
+               (long long)W->dim[0], (long long)W->dim[plain ? 1 : 2]);
+    ct_require(c, out >= 0, CT_ESHAPE, "the result has no valid shape");
+    if (c->n_in == 3)
+        ct_require(c, ct_arg_ndim(c, 2) == 1 && ct_arg_dim(c, 2, 0) == out, CT_ESHAPE,
+                   "the bias must be a vector of M G = %lld elements", (long long)out);
+    return ct_shape2(x->dim[0], out);
+}
+
+static void forward(ct_call *c)
+{
+    const ct_tensor *W = ct_arg(c, 1);
+    ct_tensor *y = ct_result(c);
+    if (!y) return;
+    if (c->n_in == 3) ct_prim_copy(c, ct_arg(c, 2), y);
+    const ct_tensor W_t = ct__transposed(W), *V = flags_of(ct_attr(c)) & PLAIN ? W : &W_t;
+    ct_tensor x_m = blocks(ct_arg(c, 0), V->dim[0], V->dim[1]), y_m = blocks(y, V->dim[0], V->dim[2]);
+    ct_prim_gemm(c, 1, &x_m, V, c->n_in == 3, &y_m);
+}
+
+/* outer: D_m = u_mᵀ v_m    u: (B, M G)  v: (B, M F) -> D: (M, G, F);    ū_m = v_m D̄_mᵀ,  v̄_m = u_m D̄_m */
+static ct_shape outer_shape(ct_call *c) { return *(const ct_shape *)ct_attr(c); }
+
+static void outer_forward(ct_call *c)
+{
+    ct_tensor *D = ct_result(c);
+    if (!D) return;
+    ct_tensor u_m = blocks(ct_arg(c, 0), D->dim[0], D->dim[1]), u_t = ct__transposed(&u_m),
+              v_m = blocks(ct_arg(c, 1), D->dim[0], D->dim[2]);
+    ct_prim_gemm(c, 1, &u_t, &v_m, 0, D);
+}
+
+static void outer_vjp(ct_vjp *g)
+{
+    ct_var D_bar = ct_out_bar(g);
+    ct_in_bar(g, 0, product(ct_in(g, 1), D_bar, 0));
+    ct_in_bar(g, 1, product(ct_in(g, 0), D_bar, PLAIN));
+}
+
+static const ct_op outer_op = {
+    .name = "blockdiag_outer", .n_in = 2, .shape = outer_shape, .forward = outer_forward, .vjp = outer_vjp
+};
+
+static ct_var outer(ct_var u, ct_var v, ct_var W)
+{
+    ct_shape shape_of_W = ct_var_shape(W);
+    return ct_apply(&outer_op, (ct_var[]){ u, v }, 2, &shape_of_W, sizeof shape_of_W);
+}
+
+static void vjp(ct_vjp *g)
+{
+    unsigned flags = flags_of(ct_vjp_attr(g));
+    ct_var x = ct_in(g, 0), W = ct_in(g, 1), y_bar = ct_out_bar(g);
+    ct_in_bar(g, 0, product(y_bar, W, flags ^ PLAIN));
+    ct_in_bar(g, 1, flags & PLAIN ? outer(x, y_bar, W) : outer(y_bar, x, W));
+    if (ct_vjp_args(g) == 3) ct_in_bar(g, 2, ct_sum(y_bar, 0, false));
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    int v = ct_sample_variant(s, 3); /* without a bias; with one; many blocks of few columns */
+    int64_t m = v == 2 ? n : 3, rows = v == 2 ? n + 1 : 4, F = v == 2 ? 3 : n, G = v == 2 ? 1 : n + 1;
+    ct_sample_unbatched(s);
+    ct_sample_normal(s, 0, ct_shape2(rows, m * F));
+    ct_sample_normal(s, 1, ct_shape3(m, G, F));
+    if (v) ct_sample_normal(s, 2, ct_shape1(m * G));
+}
+
+const ct_op ct_op_blockdiag_linear = {
+    .name = "blockdiag_linear", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_blockdiag_linear(ct_var x, ct_var W, ct_var bias)
+{
+    return ct_apply(&ct_op_blockdiag_linear, (ct_var[]){ x, W, bias }, bias.tape ? 3 : 2, NULL, 0);
+}

@@ -1,0 +1,203 @@
+/* gather_matmul:  out_i = A_i C_{q_i}      A: (N, I, J)  C: (M, J, K)  q: (N) i64 -> out: (N, I, K)
+ * adjoint:        Ā_i = ḡ_i C_{q_i}ᵀ,  C̄_m = Σ_{i : q_i = m} A_iᵀ ḡ_i,  ḡ = the cotangent of out   [Giles 2008, §2.2.2]
+ *
+ * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Group by group, no C_{q_i} is ever copied, and C̄_m is
+ * summed in one place and order. The product, its transposed form A_i C_{q_i}ᵀ and the sums A_iᵀ G_i make a set that is
+ * closed under differentiation: each rule is written in the others. */
+#include "support.h"
+
+static const ct_op grouped_op;
+
+static ct_var times(ct_var A, ct_var C, ct_var groups)
+{
+    return ct_apply(&grouped_op, (ct_var[]){ A, C, groups }, 3, NULL, 0);
+}
+
+/* Three dimensions each, and groups of N positions into M; false where the call is refused. */
+static bool fits(ct_call *c)
+{
+    const ct_tensor *A = ct_arg(c, 0), *C = ct_arg(c, 1), *groups = ct_arg(c, 2);
+    if (A->dtype == CT_I64 || C->dtype == CT_I64)
+        return ct_require(c, false, CT_EDTYPE, "A and C must be f64 or f32: ct_cast them");
+    return ct_require(c, groups->dtype == CT_I64, CT_EDTYPE, "the groups must be i64: see ct_group_by") &&
+           ct_require(c, A->ndim == 3 && C->ndim == 3 && groups->ndim == 1, CT_ESHAPE,
+                      "wanted A (N, I, J), C (M, J, K) and groups (M + 1 + N)") &&
+           ct_require(c, groups->dim[0] - 1 - A->dim[0] == C->dim[0], CT_ESHAPE,
+                      "the groups are not those of %lld rows into %lld: use ct_group_by(q, %lld)",
+                      (long long)A->dim[0], (long long)C->dim[0], (long long)C->dim[0]);
+}
+
+static bool same_inner(ct_call *c, int64_t a, int64_t b)
+{
+    return ct_require(c, a == b, CT_ESHAPE, "inner dimensions differ (%lld vs %lld)", (long long)a,
+                      (long long)b);
+}
+
+/* grouped_matmul: out_i = A_i C_{q_i} */
+static ct_shape shape(ct_call *c)
+{
+    if (!fits(c) || !same_inner(c, ct_arg_dim(c, 0, 2), ct_arg_dim(c, 1, 1))) return ct_shape0();
+    return ct_shape3(ct_arg_dim(c, 0, 0), ct_arg_dim(c, 0, 1), ct_arg_dim(c, 1, 2));
+}
+
+static void forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const ct_tensor *A = ct_contiguous(c, ct_arg(c, 0)), *C = ct_contiguous(c, ct_arg(c, 1)),
+                    *groups = ct_contiguous(c, ct_arg(c, 2));
+    ct_tensor *out = ct_result(c);
+    if (A && C && groups && out) ct__call_status(c, device->backend->grouped_gemm(device, A, C, groups, out));
+}
+
+/* grouped_times_t: out_i = G_i C_{q_i}ᵀ     G: (N, I, K)  C: (M, J, K) -> (N, I, J);   Ḡ_i = ḡ_i C_{q_i},
+ *                                          C̄_m = Σ ḡ_iᵀ G_i */
+static ct_var times_t(ct_var G, ct_var C, ct_var groups);
+/* grouped_sum: D_m = Σ_{i : q_i = m} A_iᵀ G_i    A: (N, I, J)  G: (N, I, K) -> (M, J, K);   Ā_i = G_i D̄_{q_i}ᵀ,
+ *                                          Ḡ_i = A_i D̄_{q_i} */
+static ct_var sums(ct_var A, ct_var G, ct_var groups);
+
+static ct_shape times_t_shape(ct_call *c)
+{
+    return ct_shape3(ct_arg_dim(c, 0, 0), ct_arg_dim(c, 0, 1), ct_arg_dim(c, 1, 1));
+}
+
+static void times_t_forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const ct_tensor *G = ct_contiguous(c, ct_arg(c, 0)), *C = ct_contiguous(c, ct_arg(c, 1)),
+                    *groups = ct_contiguous(c, ct_arg(c, 2));
+    ct_tensor *out = ct_result(c);
+    if (G && C && groups && out)
+        ct__call_status(c, device->backend->grouped_gemm_bar(device, NULL, C, G, groups, out, NULL));
+}
+
+static void times_t_vjp(ct_vjp *g)
+{
+    ct_var groups = ct_in(g, 2), out_bar = ct_out_bar(g);
+    ct_in_bar(g, 0, times(out_bar, ct_in(g, 1), groups));
+    ct_in_bar(g, 1, sums(out_bar, ct_in(g, 0), groups));
+}
+
+static const ct_op times_t_op = { .name = "grouped_times_t",
+                                  .n_in = 3,
+                                  .shape = times_t_shape,
+                                  .forward = times_t_forward,
+                                  .vjp = times_t_vjp };
+
+static ct_var times_t(ct_var G, ct_var C, ct_var groups)
+{
+    return ct_apply(&times_t_op, (ct_var[]){ G, C, groups }, 3, NULL, 0);
+}
+
+static ct_shape sums_shape(ct_call *c)
+{
+    return ct_shape3(ct_arg_dim(c, 2, 0) - 1 - ct_arg_dim(c, 0, 0), ct_arg_dim(c, 0, 2), ct_arg_dim(c, 1, 2));
+}
+
+static void sums_forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const ct_tensor *A = ct_contiguous(c, ct_arg(c, 0)), *G = ct_contiguous(c, ct_arg(c, 1)),
+                    *groups = ct_contiguous(c, ct_arg(c, 2));
+    ct_tensor *out = ct_result(c);
+    if (A && G && groups && out)
+        ct__call_status(c, device->backend->grouped_gemm_bar(device, A, NULL, G, groups, NULL, out));
+}
+
+static void sums_vjp(ct_vjp *g)
+{
+    ct_var groups = ct_in(g, 2), D_bar = ct_out_bar(g);
+    ct_in_bar(g, 0, times_t(ct_in(g, 1), D_bar, groups));
+    ct_in_bar(g, 1, times(ct_in(g, 0), D_bar, groups));
+}
+
+static const ct_op sums_op = {
+    .name = "grouped_sum", .n_in = 3, .shape = sums_shape, .forward = sums_forward, .vjp = sums_vjp
+};
+
+static ct_var sums(ct_var A, ct_var G, ct_var groups)
+{
+    return ct_apply(&sums_op, (ct_var[]){ A, G, groups }, 3, NULL, 0);
+}
+
+/* grouped_bars: both cotangents at once, (A, C, ḡ, groups) -> Ā, C̄: every row is read once. Not recorded. */
+static ct_shape bars_shape(ct_call *c)
+{
+    ct_more_out(c, 1, ct_arg(c, 1)->dtype, ct_arg_shape(c, 1));
+    return ct_arg_shape(c, 0);
+}
+
+static void bars_forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const ct_tensor *A = ct_contiguous(c, ct_arg(c, 0)), *C = ct_contiguous(c, ct_arg(c, 1)),
+                    *G = ct_contiguous(c, ct_arg(c, 2)), *groups = ct_contiguous(c, ct_arg(c, 3));
+    ct_tensor *A_bar = ct_result(c), *C_bar = ct_result_at(c, 1);
+    if (A && C && G && groups && A_bar && C_bar)
+        ct__call_status(c, device->backend->grouped_gemm_bar(device, A, C, G, groups, A_bar, C_bar));
+}
+
+static const ct_op bars_op = {
+    .name = "grouped_bars", .n_in = 4, .shape = bars_shape, .forward = bars_forward
+};
+
+static void vjp(ct_vjp *g)
+{
+    ct_var A = ct_in(g, 0), C = ct_in(g, 1), groups = ct_in(g, 2), out_bar = ct_out_bar(g);
+    if (!ct_recording(g) && ct_wants(g, 0) && ct_wants(g, 1)) {
+        ct_var A_bar = ct_apply(&bars_op, (ct_var[]){ A, C, out_bar, groups }, 4, NULL, 0);
+        ct_give_in_bar(g, 0, A_bar);
+        ct_give_in_bar(g, 1, ct_output(A_bar, 1));
+        return;
+    }
+    ct_in_bar(g, 0, times_t(out_bar, C, groups));
+    ct_in_bar(g, 1, sums(A, out_bar, groups));
+}
+
+static const ct_op grouped_op = {
+    .name = "grouped_matmul", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp
+};
+
+ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups) { return times(A, C, groups); }
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    (void)n_in, (void)attr;
+    ct_shape A = ct_var_shape(in[0]), C = ct_var_shape(in[1]), q = ct_var_shape(in[2]);
+    if (ct_var_dtype(in[2]) != CT_I64)
+        ct_tape_fail(tape, CT_EDTYPE, "the index must be i64, it is %s", ct_dtype_name(ct_var_dtype(in[2])));
+    else if (A.ndim != 3 || C.ndim != 3 || q.ndim != 1 || A.dim[0] != q.dim[0])
+        ct_tape_fail(tape, CT_ESHAPE, "wanted A (N, I, J), C (M, J, K) and an index (N)");
+    return times(in[0], in[1], ct_group_by(in[2], C.dim[0]));
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    ct_sample_unbatched(s);
+    switch (ct_sample_variant(s, 3)) {
+    case 0: /* rows of C that are used often, or never */
+        ct_sample_normal(s, 0, ct_shape3(n, 1, 3));
+        ct_sample_normal(s, 1, ct_shape3(4, 3, n));
+        ct_sample_index(s, 2, ct_shape1(n), 3);
+        break;
+    case 1: /* more than one row a product, many groups */
+        ct_sample_normal(s, 0, ct_shape3(n, 2, 2));
+        ct_sample_normal(s, 1, ct_shape3(n, 2, 3));
+        ct_sample_index(s, 2, ct_shape1(n), n);
+        break;
+    default: /* long inner dimension, one group */
+        ct_sample_normal(s, 0, ct_shape3(2, 2, n));
+        ct_sample_normal(s, 1, ct_shape3(1, n, 2));
+        ct_sample_index(s, 2, ct_shape1(2), 1);
+    }
+}
+
+const ct_op ct_op_gather_matmul = {
+    .name = "gather_matmul", .n_in = 3, .compose = compose, .sample = sample
+};
+
+ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q)
+{
+    return ct_apply(&ct_op_gather_matmul, (ct_var[]){ A, C, q }, 3, NULL, 0);
+}

@@ -1,0 +1,217 @@
+/* Products of rows that lie anywhere, for one type T, one vector length and one instruction set: included by grouped.c
+ * for each. LANES numbers of T make a vector; a tile of at most TILE rows by WIDE vectors is held in registers. */
+#define L     LANES
+#define WIDTH (WIDE * LANES) /* of a tile, in numbers */
+
+typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+typedef union NAME(room) {
+    NAME(vec) v[WIDE];
+    T x[WIDTH];
+} NAME(room);
+
+/* The first n numbers of y = (or +=) sum. */
+TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, T *y, bool add)
+{
+    if (n == vectors * L) {
+        NAME(vec) *to = (NAME(vec) *)(void *)y;
+        for (int v = 0; v < vectors; v++) {
+            if (add)
+                to[v] += sum[v];
+            else
+                to[v] = sum[v];
+        }
+        return;
+    }
+    NAME(room) out;
+    for (int v = 0; v < vectors; v++) out.v[v] = sum[v];
+    for (int64_t k = 0; k < n; k++) y[k] = add ? y[k] + out.x[k] : out.x[k];
+}
+
+/* y_r = Σ_p x_r[p] b[p ld + ...] (+ y_r) for `rows` rows and the first n columns of `vectors` vectors. rows and vectors
+ * are constants where it is called. */
+TARGET CT__INLINE void NAME(tile)(int rows, int vectors, int64_t n, const T *const *x, int64_t depth,
+                                  const T *b, int64_t ld, T *const *y, bool add)
+{
+    NAME(vec) sum[TILE][WIDE];
+    const NAME(vec) zero = { 0 };
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sum[r][v] = zero;
+    for (int64_t p = 0; p < depth; p++, b += ld) {
+        NAME(vec) row[WIDE];
+        for (int v = 0; v < vectors; v++) row[v] = *(const NAME(vec) *)(const void *)(b + v * L);
+        for (int r = 0; r < rows; r++) {
+            NAME(vec) s = x[r][p] - zero;
+            for (int v = 0; v < vectors; v++) sum[r][v] = MAD(s, row[v], sum[r][v]);
+        }
+    }
+    for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, y[r], add);
+}
+
+/* d_r = Σ_p a_p[r] g_p[...] (+ d_r) for `rows` rows d, ld apart, and the first n columns. */
+TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T *const *a, int64_t a_at,
+                                      int64_t depth, const T *const *g, int64_t g_at, T *d, int64_t ld,
+                                      bool add)
+{
+    NAME(vec) sum[TILE][WIDE];
+    const NAME(vec) zero = { 0 };
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sum[r][v] = zero;
+    for (int64_t p = 0; p < depth; p++) {
+        NAME(vec) row[WIDE];
+        const T *a_p = a[p] + a_at, *g_p = g[p] + g_at;
+        for (int v = 0; v < vectors; v++) row[v] = *(const NAME(vec) *)(const void *)(g_p + v * L);
+        for (int r = 0; r < rows; r++) {
+            NAME(vec) s = a_p[r] - zero;
+            for (int v = 0; v < vectors; v++) sum[r][v] = MAD(s, row[v], sum[r][v]);
+        }
+    }
+    for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, d + r * ld, add);
+}
+
+/* The tile's sizes become constants. */
+#define BY_ROWS(call, rows, vectors) \
+    switch (rows) {                  \
+    case 6: call(6, vectors); break; \
+    case 4: call(4, vectors); break; \
+    case 2: call(2, vectors); break; \
+    default: call(1, vectors);       \
+    }
+#if WIDE == 4
+#    define BY_SIZE(call, rows, vectors)      \
+        switch (vectors) {                    \
+        case 4: BY_ROWS(call, rows, 4) break; \
+        case 2: BY_ROWS(call, rows, 2) break; \
+        default: BY_ROWS(call, rows, 1)       \
+        }
+#else
+#    define BY_SIZE(call, rows, vectors)      \
+        switch (vectors) {                    \
+        case 2: BY_ROWS(call, rows, 2) break; \
+        default: BY_ROWS(call, rows, 1)       \
+        }
+#endif
+
+static int NAME(vectors)(int64_t columns) { return columns <= L ? 1 : columns <= 2 * L ? 2 : WIDE; }
+
+/* to (L × L, `ld` apart) = from (L × L, `step` apart), transposed: log2 L rounds that interleave row i with i + L/2 */
+TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld)
+{
+    NAME(vec) r[L], next[L];
+    for (int i = 0; i < L; i++) r[i] = *(const NAME(vec) *)(const void *)(from + i * step);
+    for (int n = 1; n < L; n *= 2) {
+        for (int i = 0; i < L / 2; i++) {
+            next[2 * i] = ZIP_LOW(r[i], r[i + L / 2]);
+            next[2 * i + 1] = ZIP_HIGH(r[i], r[i + L / 2]);
+        }
+        for (int i = 0; i < L; i++) r[i] = next[i];
+    }
+    for (int i = 0; i < L; i++) *(NAME(vec) *)(void *)(to + i * ld) = r[i];
+}
+
+/* panel (depth × width) = columns [0, n) of b, whose element (p, k) is b[p rs + k cs]; zeros behind them */
+TARGET static void NAME(pack)(const T *b, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
+                              T *panel)
+{
+    int64_t p = 0;
+    if (rs == 1)
+        for (; p + L <= depth; p += L) {
+            int64_t k = 0;
+            for (; k + L <= n; k += L) NAME(turn)(b + p + k * cs, cs, panel + p * width + k, width);
+            for (int64_t i = p; i < p + L; i++)
+                for (int64_t l = k; l < width; l++) panel[i * width + l] = l < n ? b[i + l * cs] : 0;
+        }
+    for (; p < depth; p++)
+        for (int64_t k = 0; k < width; k++) panel[p * width + k] = k < n ? b[p * rs + k * cs] : 0;
+}
+
+/* y_r = x_r B for rows r, B (depth × columns) with strides (rs, cs). panel: PANEL numbers; *held says which B lies
+ * there, whole, from an earlier call. */
+TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth, const T *B, int64_t rs,
+                                  int64_t cs, int64_t columns, T *const *y, T *panel, const T **held)
+{
+    T *at[ROWS];
+    if (!depth)
+        for (int64_t r = 0; r < rows; r++) memset(y[r], 0, (size_t)columns * sizeof(T));
+    for (int64_t k = 0; k < columns; k += WIDTH) {
+        int64_t n = columns - k < WIDTH ? columns - k : WIDTH;
+        int vectors = NAME(vectors)(n);
+        for (int64_t r = 0; r < rows; r++) at[r] = y[r] + k;
+        for (int64_t p = 0; p < depth; p += DEPTH) {
+            int64_t part = depth - p < DEPTH ? depth - p : DEPTH, ld = rs;
+            const T *b = B + p * rs + k * cs, *from[TILE];
+            if (cs != 1 || n != vectors * L) {
+                ld = vectors * L;
+                if (*held != B) NAME(pack)(b, rs, cs, part, n, ld, panel);
+                *held = columns <= WIDTH && depth <= DEPTH ? B : NULL;
+                b = panel;
+            }
+            for (int64_t r = 0; r < rows;) {
+                int tall = rows - r >= 6 ? 6 : rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
+                for (int i = 0; i < tall; i++) from[i] = x[r + i] + p;
+#define CALL(height, width) NAME(tile)(height, width, n, from, part, b, ld, at + r, p > 0)
+                BY_SIZE(CALL, tall, vectors)
+#undef CALL
+                r += tall;
+            }
+        }
+    }
+}
+
+/* D = Σ_r a_rᵀ g_r (+ D) over rows r; D (J × K) contiguous. panel: ROWS × 4 L numbers. */
+TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *const *g, int64_t J, int64_t K,
+                                   T *D, bool add, T *panel)
+{
+    const T *packed[ROWS];
+    for (int64_t k = 0; k < K; k += WIDTH) {
+        int64_t n = K - k < WIDTH ? K - k : WIDTH, g_at = k;
+        int vectors = NAME(vectors)(n);
+        const T *const *from = g;
+        if (n != vectors * L) {
+            for (int64_t r = 0; r < rows; r++) {
+                T *to = panel + r * vectors * L;
+                for (int64_t l = 0; l < vectors * L; l++) to[l] = l < n ? g[r][k + l] : 0;
+                packed[r] = to;
+            }
+            from = packed;
+            g_at = 0;
+        }
+        for (int64_t j = 0; j < J;) {
+            int tall = J - j >= 6 ? 6 : J - j >= 4 ? 4 : J - j >= 2 ? 2 : 1;
+#define CALL(height, width) NAME(sum_tile)(height, width, n, a, j, rows, from, g_at, D + j * K + k, K, add)
+            BY_SIZE(CALL, tall, vectors)
+#undef CALL
+            j += tall;
+        }
+    }
+}
+
+/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (may be NULL) = their sums. */
+TARGET static void NAME(run_rows)(const problem *q, int64_t m, int64_t start, int64_t stop, void *D_,
+                                  void *panel_)
+{
+    const T *C = (const T *)q->C + m * q->J * q->K, *a[ROWS], *g[ROWS], *held = NULL;
+    T *y[ROWS], *D = D_, *panel = panel_;
+    const int64_t *order = q->order + q->offset[m];
+    for (int64_t at = start, i = start / q->I, sub = start % q->I; at < stop;) {
+        int64_t rows = stop - at < ROWS ? stop - at : ROWS;
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t row = order[i] * q->I + sub;
+            if (q->A) a[r] = (const T *)q->A + row * q->J;
+            if (q->G) g[r] = (const T *)q->G + row * q->K;
+            y[r] = (T *)q->out + row * (q->G ? q->J : q->K);
+            if (++sub == q->I) sub = 0, i++;
+        }
+        if (q->out && q->G)
+            NAME(multiply)(rows, g, q->K, C, 1, q->K, q->J, y, panel, &held);
+        else if (q->out)
+            NAME(multiply)(rows, a, q->J, C, q->K, 1, q->K, y, panel, &held);
+        if (D) NAME(add_outer)(rows, a, g, q->J, q->K, D, at > start, panel + PANEL);
+        at += rows;
+    }
+}
+
+#undef BY_ROWS
+#undef BY_SIZE
+#undef L
+#undef WIDTH
