@@ -329,7 +329,7 @@ int run_fit(int argc, char **argv)
     if (result != GO_ON) return result;
     ct_kernel *kernel = ct_kernel_parse(s.kernel);
     if (!kernel || ct_kernel_status(kernel)) {
-        result = fail(CODE_USAGE, "--kernel: %s", kernel ? ct_kernel_message(kernel) : "no memory");
+        result = fail(CODE_USAGE, "%s", kernel ? ct_kernel_message(kernel) : "no memory");
         ct_kernel_free(kernel);
         return result;
     }
