@@ -11,9 +11,12 @@
 #endif
 
 enum {
-    TILE = 6,        /* rows of a tile                                                        */
-    ROWS = 96,       /* of one group worked on together: they stay in the cache               */
-    DEPTH = 256,     /* inner extent of a packed panel                                        */
+    TILE = 6,          /* rows of a tile                                                        */
+    ROWS = 96,         /* of one group worked on together: they stay in the cache               */
+    DEPTH = 256,       /* inner extent of a packed panel                                        */
+    AHEAD = 48,        /* rows                                                                  */
+    FETCHED = 1 << 16, /* bytes */
+    WRITES = 1,
     CUTS = 4,        /* pieces of work for each thread                                        */
     GROUP = 8,       /* what a group costs beside its rows, in rows                           */
     SMALL = 1 << 15, /* multiplications that one thread had better do alone                */
@@ -32,6 +35,46 @@ typedef struct problem {
 
 /* One instruction set and type: rows [start, stop) of group m. */
 typedef void run_rows(const problem *q, int64_t m, int64_t start, int64_t stop, void *D, void *panel);
+
+/* What is wanted soon: rows lie anywhere, which the hardware does not foresee. */
+typedef struct ahead {
+    const problem *q;
+    int64_t row;   /* of all rows in order: AHEAD behind a block's first */
+    const char *C; /* of the next group, NULL: none                      */
+    int64_t C_bytes, C_rows;
+} ahead;
+
+static ahead look_ahead(const problem *q, int64_t m, int64_t at, int64_t rows)
+{
+    int64_t bytes = q->J * q->K * (int64_t)ct_dtype_size(q->dtype);
+    ahead next = { q, q->offset[m] * q->I + at + AHEAD, NULL, bytes, rows };
+    if (q->C && m + 1 < q->M && bytes <= FETCHED) next.C = (const char *)q->C + (m + 1) * bytes;
+    return next;
+}
+
+static inline void fetch_bytes(const char *from, int64_t bytes)
+{
+    for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(from + b, 0, 2);
+}
+
+/* Asks for what n rows from row r of a block will want. */
+static inline void fetch(const ahead *next, int64_t r, int64_t n)
+{
+    const problem *q = next->q;
+    int64_t size = (int64_t)ct_dtype_size(q->dtype), J = q->J * size, K = q->K * size, row = next->row + r;
+    if (next->C) {
+        int64_t from = next->C_bytes / 64 * r / next->C_rows * 64;
+        fetch_bytes(next->C + from, next->C_bytes / 64 * (r + n) / next->C_rows * 64 - from);
+    }
+    if (J + K > FETCHED / 16) return;
+    for (int64_t i = row / q->I, sub = row % q->I; n > 0 && i < q->N; n--) {
+        int64_t at = q->order[i] * q->I + sub;
+        if (q->A) fetch_bytes((const char *)q->A + at * J, J);
+        if (q->G) fetch_bytes((const char *)q->G + at * K, K);
+        if (WRITES) fetch_bytes((const char *)q->out + at * (q->G ? J : K), q->G ? J : K);
+        if (++sub == q->I) sub = 0, i++;
+    }
+}
 
 #define PANEL         ((int64_t)(PANEL_BYTES / sizeof(T)))
 #define ZIP2(a, b, h) __builtin_shufflevector(a, b, h, 2 + h)

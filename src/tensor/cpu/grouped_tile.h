@@ -128,7 +128,8 @@ TARGET static void NAME(pack)(const T *b, int64_t rs, int64_t cs, int64_t depth,
 /* y_r = x_r B for rows r, B (depth × columns) with strides (rs, cs). panel: PANEL numbers; *held says which B lies
  * there, whole, from an earlier call. */
 TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth, const T *B, int64_t rs,
-                                  int64_t cs, int64_t columns, T *const *y, T *panel, const T **held)
+                                  int64_t cs, int64_t columns, T *const *y, T *panel, const T **held,
+                                  const ahead *next)
 {
     T *at[ROWS];
     if (!depth)
@@ -149,6 +150,7 @@ TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth
             for (int64_t r = 0; r < rows;) {
                 int tall = rows - r >= 6 ? 6 : rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
                 for (int i = 0; i < tall; i++) from[i] = x[r + i] + p;
+                if (!k && !p) fetch(next, r, tall);
 #define CALL(height, width) NAME(tile)(height, width, n, from, part, b, ld, at + r, p > 0)
                 BY_SIZE(CALL, tall, vectors)
 #undef CALL
@@ -202,10 +204,11 @@ TARGET static void NAME(run_rows)(const problem *q, int64_t m, int64_t start, in
             y[r] = (T *)q->out + row * (q->G ? q->J : q->K);
             if (++sub == q->I) sub = 0, i++;
         }
+        const ahead next = look_ahead(q, m, at, stop - start);
         if (q->out && q->G)
-            NAME(multiply)(rows, g, q->K, C, 1, q->K, q->J, y, panel, &held);
+            NAME(multiply)(rows, g, q->K, C, 1, q->K, q->J, y, panel, &held, &next);
         else if (q->out)
-            NAME(multiply)(rows, a, q->J, C, q->K, 1, q->K, y, panel, &held);
+            NAME(multiply)(rows, a, q->J, C, q->K, 1, q->K, y, panel, &held, &next);
         if (D) NAME(add_outer)(rows, a, g, q->J, q->K, D, at > start, panel + PANEL);
         at += rows;
     }
