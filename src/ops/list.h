@@ -69,6 +69,8 @@
     M(tri_solve)          \
     M(cholesky_solve)     \
     M(cholesky_logdet)    \
+    M(lstsq)              \
+    M(ridge_solve)        \
     M(sqdist)             \
     M(mse)                \
     M(huber)              \

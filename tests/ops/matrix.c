@@ -143,7 +143,7 @@ static ct_tensor *repeated(const point *p, int i)
     const ct_tensor *t = p->s.in[i];
     ct_shape shape = ct_tensor_shape(t);
     bool square = p->s.kind[i] == CT__SAMPLE_SPD || p->s.kind[i] == CT__SAMPLE_LOWER ||
-                  p->s.kind[i] == CT__SAMPLE_UPPER;
+                  p->s.kind[i] == CT__SAMPLE_UPPER || (p->ref->full_rank >> i & 1);
     if (shape.ndim < (square ? 3 : 1) || shape.dim[0] == 0) return NULL;
     ct_tensor *one = ct_tensor_slice(t, 0, 0, 1, 1), *own = one ? ct_tensor_clone(one) : NULL;
     ct_tensor *view = own ? ct_tensor_broadcast(own, shape) : NULL;

@@ -28,6 +28,7 @@ typedef struct reference {
     ref_function *compute;
     ref_part (*reads)(const void *attr, int input); /* NULL: all of every input                     */
     uint64_t swallows_nan; /* bit i: an input i that is NaN all over need not make the output NaN */
+    uint64_t full_rank;    /* bit i: with equal rows input i would be outside the op's domain         */
 } reference;
 
 /* NULL where there is none: then the matrix fails. */
@@ -35,7 +36,7 @@ const reference *reference_find(const char *op);
 
 /* One table a file, ended by a NULL name. */
 extern const reference reference_elementwise[], reference_reductions[], reference_shapes[],
-    reference_matrices[], reference_losses[], reference_layers[];
+    reference_matrices[], reference_losses[], reference_least_squares[], reference_layers[];
 
 /* c->out with this shape, uninitialised. */
 long double *ref_out(ref_call *c, ct_shape shape);

@@ -1,0 +1,131 @@
+/* lstsq:    X = argmin |A X - B|, by A = Q R           A: (..., m, n) of full column rank  B: (..., m, k) -> X: (..., n, k)
+ * adjoint:  with Z = (AᵀA)⁻¹ X̄ = R⁻¹ R⁻ᵀ X̄:   B̄ = A Z,   Ā = (B - A X) Zᵀ - B̄ Xᵀ
+ *
+ * From AᵀA X = AᵀB: AᵀA dX = dAᵀ (B - A X) + Aᵀ (dB - dA X), so ⟨X̄, dX⟩ = ⟨Z, dAᵀ (B - A X)⟩ + ⟨A Z, dB - dA X⟩.
+ *                                                                  [Golub & Pereyra 1973, for the derivative of A⁺] */
+#include "support.h"
+
+#include <float.h>
+
+/* -- factor(A): reflectors and R, and tau. Constants: the rule differentiates through AᵀA ----------------------- */
+
+static ct_shape factor_shape(ct_call *c)
+{
+    ct_shape A = ct_arg_shape(c, 0);
+    ct_more_out(c, 1, ct_arg(c, 0)->dtype, ct__matrix_shape(A, 1, A.dim[A.ndim - 1]));
+    return A;
+}
+
+static void factor(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const ct_tensor *A = ct_arg(c, 0);
+    int64_t m = ct_tensor_dim(A, -2), n = ct_tensor_dim(A, -1);
+    ct_tensor *columns = ct_scratch(c, A->dtype, ct__matrix_shape(ct__shape(A), n, m)),
+              *tau = ct_result_at(c, 1);
+    if (!columns || !tau) return;
+    ct_tensor QR = ct__transposed(columns);
+    double tolerance = (double)m * (A->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON);
+    ct_prim_copy(c, A, &QR);
+    if (!c->status) ct__call_status(c, device->backend->qr(device, tolerance, &QR, tau, ct__call_failure(c)));
+    if (!c->status) ct_set_result(c, 0, ct_tensor_transpose(columns));
+}
+
+static const ct_op lstsq_factor = { .name = "lstsq", .n_in = 1, .shape = factor_shape, .forward = factor };
+
+/* -- apply(A, B, QR, tau): X -------------------------------------------------------------------------------------- */
+
+static ct_shape apply_shape(ct_call *c)
+{
+    return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, -1));
+}
+
+static const ct_tensor *spread_batch(const ct_tensor *t, const ct_tensor *over, ct_tensor *view)
+{
+    ct_tensor like = *over;
+    for (int i = 0; i < 2; i++) like.dim[like.ndim - 2 + i] = t->dim[t->ndim - 2 + i];
+    return ct__spread(t, &like, view);
+}
+
+static void apply(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const ct_tensor *B = ct_arg(c, 1), *QR = ct_arg(c, 2), *tau = ct_arg(c, 3);
+    int64_t m = ct_tensor_dim(B, -2), n = ct_tensor_dim(QR, -1), k = ct_tensor_dim(B, -1);
+    ct_tensor *X = ct_result(c), QR_view, tau_view;
+    if (!X) return;
+    ct_tensor *columns = ct_scratch(c, B->dtype, ct__matrix_shape(ct__shape(X), k, m));
+    if (!columns) return;
+    ct_tensor C = ct__transposed(columns), top = ct__block(&C, 0, n, 0, k), R = ct__block(QR, 0, n, 0, n);
+    ct_prim_copy(c, B, &C);
+    if (!c->status)
+        ct__call_status(c, device->backend->qr_mul(device, true, spread_batch(QR, &C, &QR_view),
+                                                   spread_batch(tau, &C, &tau_view), &C));
+    ct_prim_trsm(c, CT_UPPER, 1, &R, &top);
+    ct_prim_copy(c, &top, X);
+}
+
+static void vjp(ct_vjp *g)
+{
+    ct_var A = ct_in(g, 0), B = ct_in(g, 1), X = ct_out(g);
+    int64_t n = ct_var_shape(X).dim[ct_var_shape(X).ndim - 2];
+    ct_var R =
+        ct_recording(g) ? ct_t(ct_cholesky(ct_matmul(ct_t(A), A))) : ct_slice(ct_in(g, 2), -2, 0, n, 1);
+    ct_var Z = ct_tri_solve(R, ct_tri_solve(R, ct_out_bar(g), CT_UPPER | CT_TRANS), CT_UPPER);
+    ct_var B_bar = ct_matmul(A, Z);
+    ct_in_bar(g, 1, B_bar);
+    if (!ct_wants(g, 0)) return;
+    ct_var residual = ct_sub(B, ct_matmul(A, X));
+    ct_in_bar(g, 0, ct_sub(ct_matmul(residual, ct_t(Z)), ct_matmul(B_bar, ct_t(X))));
+}
+
+static const ct_op lstsq_apply = {
+    .name = "lstsq", .n_in = 4, .shape = apply_shape, .forward = apply, .vjp = vjp
+};
+
+/* -- the op --------------------------------------------------------------------------------------------------------- */
+
+static bool refuse(ct_tape *tape, ct_status status, const char *reason)
+{
+    ct_tape_fail(tape, status, "%s", reason);
+    return false;
+}
+
+static bool inputs_fit(ct_tape *tape, const ct_var *in)
+{
+    const ct_tensor *A = ct_value(in[0]), *B = ct_value(in[1]);
+    if (!A || !B) return false;
+    if (A->dtype == CT_I64 || B->dtype == CT_I64)
+        return refuse(tape, CT_EDTYPE, "an input is i64, wanted f64 or f32: ct_cast it");
+    if (A->ndim < 2 || B->ndim < 2)
+        return refuse(tape, CT_ESHAPE, "A and B must be matrices or batches of them: ct_unsqueeze a vector");
+    if (ct_tensor_dim(A, -2) != ct_tensor_dim(B, -2))
+        return refuse(tape, CT_ESHAPE, "A and B must have the same number of rows");
+    if (ct_tensor_dim(A, -2) < ct_tensor_dim(A, -1))
+        return refuse(tape, CT_ESHAPE,
+                      "A has fewer rows than columns, so the solution is not unique: ct_ridge_solve has one");
+    return true;
+}
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    (void)n_in, (void)attr;
+    if (!inputs_fit(tape, in)) return ct_none();
+    ct_var QR = ct_apply(&lstsq_factor, in, 1, NULL, 0);
+    return ct_apply(&lstsq_apply, (ct_var[]){ in[0], in[1], QR, ct_output(QR, 1) }, 4, NULL, 0);
+}
+
+/* A and B in batches; one A for a batch of B; one B for a batch of A. */
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s), m = 2 * n + 1;
+    int v = ct_sample_variant(s, 3);
+    if (v == 1) ct_sample_normal(s, 1, ct_shape2(m, 2)), ct_sample_unbatched(s);
+    ct_sample_normal(s, 0, ct_shape2(m, n));
+    if (v == 2) ct_sample_unbatched(s);
+    if (v != 1) ct_sample_normal(s, 1, ct_shape2(m, 2));
+}
+
+const ct_op ct_op_lstsq = { .name = "lstsq", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_lstsq(ct_var A, ct_var B) { return ct_apply(&ct_op_lstsq, (ct_var[]){ A, B }, 2, NULL, 0); }

@@ -1,0 +1,47 @@
+/* The two forms of the ridge solve, P = (BᵀB + λ DᵀD)⁻¹ Bᵀ: what ridge_solve.c and ridge_forms.c share. */
+#ifndef CT_OPS_RIDGE_H
+#define CT_OPS_RIDGE_H
+
+#include "support.h"
+
+/* ct_ridge_solve in a form that is asked for; CT_RIDGE_AUTO chooses. CT_RIDGE_PUSH_THROUGH wants one D for the whole
+ * batch, with at least n rows. */
+ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form);
+
+/* Extents, with every input's batch dimensions broadcast to `batch`. */
+typedef struct ct__ridge {
+    int64_t r, n, m;
+    ct_shape batch;
+    bool shared; /* one D for all */
+    ct_dtype dtype;
+} ct__ridge;
+
+/* Of B (..., r, n), D (..., m, n), λ (...), which fit. */
+ct__ridge ct__ridge_of(const ct_tensor *B, const ct_tensor *D, const ct_tensor *lambda);
+
+/* Tensors, and what a solve keeps for its backward pass, with C = B/√λ where λ > 0, else NaN:
+ *     primal         L Lᵀ = CᵀC + DᵀD, n×n for each member;    R, V unused
+ *     push-through   R of D = Q R, n×n once; V = B R⁻¹ (..., r, n) for B's own batch; L Lᵀ = λ I + V Vᵀ, r×r for each member */
+typedef struct ct__ridge_call {
+    const ct_tensor *B, *D, *lambda; /* as given */
+    const ct_tensor *L, *R, *V;
+} ct__ridge_call;
+
+void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *L);
+/* R of D = Q R; its estimated reciprocal condition is returned. */
+double ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_tensor *R);
+void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *V,
+                           ct_tensor *L);
+
+/* Pᵀ (batch, r, n), contiguous. */
+void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *Pt);
+void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *Pt);
+
+/* From Pᵀ and P̄ᵀ the cotangents, each of which may be NULL: B̄ (batch, r, n), D̄ (m, n) where D is shared, else (batch, m,
+ * n), λ̄ (batch). */
+void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,
+                          const ct_tensor *Pt_bar, ct_tensor *B_bar, ct_tensor *D_bar, ct_tensor *lambda_bar);
+void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,
+                        const ct_tensor *Pt_bar, ct_tensor *B_bar, ct_tensor *D_bar, ct_tensor *lambda_bar);
+
+#endif
