@@ -118,6 +118,8 @@ CT_API void ct_sample_normal(ct_sample *s, int i, ct_shape trailing);
 CT_API void ct_sample_uniform(ct_sample *s, int i, ct_shape trailing, double lo, double hi);
 CT_API void ct_sample_spd(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_lower(ct_sample *s, int i, int64_t n);
+/* n×n, well conditioned, neither symmetric nor dominated by its diagonal (LU must pivot), det > 0. */
+CT_API void ct_sample_invertible(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_upper(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below);
 /* No batch dimensions are put before any input from here on (for ops whose inputs have a fixed rank). */
@@ -147,6 +149,27 @@ CT_API void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double be
 /* A = L Lᵀ in place in the lower triangle; the strict upper triangle becomes zero. A member that is not positive
  * definite becomes NaN and is flagged. */
 CT_API void ct_prim_potrf(ct_call *c, ct_tensor *A);
+/* A_inv = A⁻¹ for a symmetric positive definite A, whose lower triangle is read; symmetric to the bit. Failures as
+ * above. The two share no memory; this holds for all that follow with an output of its own. */
+CT_API void ct_prim_potri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
+/* A[order] = L U with partial pivoting: row i of L U is row order[i] of A. L unit lower and U upper triangular, both in
+ * LU; fastest where LU's columns are contiguous. order: i64 (..., n), contiguous. A member with a pivot that is zero or
+ * with elements that are not finite becomes NaN, in natural order, and is flagged. */
+CT_API void ct_prim_getrf(ct_call *c, const ct_tensor *A, ct_tensor *LU, ct_tensor *order);
+/* log |det A| and the sign of det A from ct_prim_getrf's results; NaN where they are. order is marked on the way and
+ * restored. */
+CT_API void ct_prim_lu_det(ct_call *c, const ct_tensor *LU, ct_tensor *order, ct_tensor *log_abs,
+                           ct_tensor *sign);
+/* A_inv = A⁻¹ by LU. Failures as above. */
+CT_API void ct_prim_getri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
+/* A_bar = -A_invᵀ G A_invᵀ, the adjoint of the inverse; with `symmetric`, where A_inv is, (G + Gᵀ)/2 stands for G and
+ * A_bar is symmetric to the bit. */
+CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, const ct_tensor *A_inv, const ct_tensor *G,
+                                ct_tensor *A_bar);
+/* Row i of dst is row order[i] of src, or, with `back`, row order[i] of dst is row i of src; src (..., n, m), order i64
+ * (..., n), a permutation. */
+CT_API void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back,
+                                 ct_tensor *dst);
 /* B = alpha op(T)⁻¹ B, or alpha B op(T)⁻¹ with CT_RIGHT;  T: ...,n,n  B: ...,n,m (...,m,n) */
 CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
 /* B = alpha op(T) B, or alpha B op(T) with CT_RIGHT */

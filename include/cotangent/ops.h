@@ -133,12 +133,53 @@ CT_API ct_var ct_lstsq(ct_var A, ct_var B);
  * lambda (...) positive, one for all or for each sample -> (..., n, r), a transposed view. Gradients in all three. A sample
  * whose matrix is singular, or whose lambda is not positive, is NaN and flagged. Batches broadcast.
  * Two forms: n×n Cholesky factors for every sample; or, where one D of full column rank serves all and r < n, one QR of D
- * and r×r factors. The second is taken where D is well enough conditioned for it (1e-7; f32: 1e-3). */
+ * and r×r factors, which is faster and loses fewer digits unless D is nearly singular: then the better conditioned one is
+ * taken. */
 CT_API ct_var ct_ridge_solve(ct_var B, ct_var D, ct_var lambda);
 
 typedef enum ct_ridge_form { CT_RIDGE_AUTO, CT_RIDGE_PRIMAL, CT_RIDGE_PUSH_THROUGH } ct_ridge_form;
 /* The form that a result of ct_ridge_solve was computed in; CT_RIDGE_AUTO for any other handle. */
 CT_API ct_ridge_form ct_ridge_form_of(ct_var P);
+
+/* A⁻¹ by LU with partial pivoting: (..., n, n). A singular member, or one that is not finite, is NaN and flagged with
+ * the failing pivot, here and below. [Giles 2008 §2.2.3] */
+CT_API ct_var ct_inverse(ct_var A);
+
+/* A⁻¹ for a symmetric positive definite A by Cholesky, in half the work: A's lower triangle alone is read, the result
+ * and the cotangent are symmetric. Not positive definite: as ct_cholesky. */
+CT_API ct_var ct_inverse_spd(ct_var A);
+
+/* Columns (..., n, r), rows (..., r, n) of A⁻¹: those that index, i64 (r), names, in its order, the same for the whole
+ * batch. Neither forward nor backward forms the n×n inverse. Index out of range: CT_EINDEX. */
+CT_API ct_var ct_inverse_cols(ct_var A, ct_var index);
+CT_API ct_var ct_inverse_rows(ct_var A, ct_var index);
+
+/* X = A⁻¹ B by LU: (..., n, n) (..., n, m) -> (..., n, m). */
+CT_API ct_var ct_solve(ct_var A, ct_var B);
+
+/* A[order] = L U with partial pivoting: row i of L U is row order[i] of A; L (unit lower) and U in one matrix, order
+ * i64 (..., n). Constants: gradients of what ct_lu_solve computes from them go to A. `order` may be NULL. */
+CT_API ct_var ct_lu(ct_var A, ct_var *order);
+/* X with A X = B, or Aᵀ X = B with flags CT_TRANS (op.h), from A's own factors; any number of times. The gradient goes
+ * to A and B, and reuses the factors. */
+CT_API ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned flags);
+
+/* log |det A|, and in *sign (may be NULL; a constant) det A / |det A|: (..., n, n) -> (...), by LU. Singular: NaN and
+ * flagged. log det A, NaN where it is negative. */
+CT_API ct_var ct_slogdet(ct_var A, ct_var *sign);
+CT_API ct_var ct_logdet(ct_var A);
+
+/* yᵀ K⁻¹ y, and in *logdet (may be NULL) log det K: (..., n, n) (..., n, 1) -> (...), by one Cholesky factorisation. K is
+ * symmetric positive definite, its lower triangle is read, its cotangent is symmetric. */
+CT_API ct_var ct_inv_quad_logdet(ct_var K, ct_var y, ct_var *logdet);
+
+/* The factors of a matrix (or a batch) that stays the same from step to step: LU, or Cholesky's where A is `symmetric`
+ * positive definite. NULL on any failure, with a message on A's device. A must not be written to while they are used. */
+typedef struct ct_factor ct_factor;
+CT_API ct_factor *ct_factor_new(ct_tensor *A, bool symmetric);
+CT_API void ct_factor_free(ct_factor *factor);
+/* A⁻¹ B on B's tape; the gradient goes to B. The factor may be freed before the tape is reset. */
+CT_API ct_var ct_factor_solve(const ct_factor *factor, ct_var B);
 
 /* D_ij = |x_i - y_j|²: (..., n, d) (..., m, d) -> (..., n, m), by direct differences: exact zeros, no
  * cancellation. */

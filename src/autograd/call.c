@@ -71,10 +71,10 @@ static void note_failure(ct_call *c)
         snprintf(backward, sizeof backward, "backward of op #%lld %s: ", (long long)tape->backward_of,
                  tape->node[tape->backward_of].op->name);
     snprintf(tape->message, sizeof tape->message,
-             "%sop #%u %s: %s%s is not positive: the matrix is indefinite, singular to working precision, or "
-             "has NaN; "
-             "add to its diagonal",
-             backward, tape->n, name, what, batch);
+             "%sop #%u %s: %s%s %s", backward, tape->n, name, what, batch,
+             f->why ? f->why
+                    : "is not positive: the matrix is indefinite, singular to working precision, or has NaN; "
+                      "add to its diagonal");
 }
 
 /* -- what shape and forward may ask ---------------------------------------------------------------------------------------- */

@@ -3,9 +3,7 @@
 
 static const ct_backend *backend(ct_call *c) { return c->tape->device->backend; }
 
-/* t with its batch dimensions broadcast to those of `out`: t itself where they are, else *view; NULL where they
- * do not fit. */
-static const ct_tensor *match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view)
+const ct_tensor *ct__match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view)
 {
     if (c->status || !t || !out) return NULL;
     if (t->ndim == 2 && out->ndim == 2) return t;
@@ -35,7 +33,7 @@ void ct_prim_fill(ct_call *c, ct_tensor *dst, double value)
 void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta, ct_tensor *C)
 {
     ct_tensor a_view, b_view;
-    const ct_tensor *a = match_batch(c, A, C, &a_view), *b = match_batch(c, B, C, &b_view);
+    const ct_tensor *a = ct__match_batch(c, A, C, &a_view), *b = ct__match_batch(c, B, C, &b_view);
     if (!a || !b) return;
     if (ct_require(c,
                    ct_tensor_dim(A, -1) == ct_tensor_dim(B, -2) &&
@@ -48,7 +46,7 @@ void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor 
 void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double beta, ct_tensor *C)
 {
     ct_tensor view;
-    const ct_tensor *a = match_batch(c, A, C, &view);
+    const ct_tensor *a = ct__match_batch(c, A, C, &view);
     if (!a) return;
     if (ct_require(
             c, ct_tensor_dim(C, -2) == ct_tensor_dim(C, -1) && ct_tensor_dim(C, -1) == ct_tensor_dim(A, -2),
@@ -68,7 +66,7 @@ void ct_prim_potrf(ct_call *c, ct_tensor *A)
 static const ct_tensor *match_triangular(ct_call *c, unsigned flags, const ct_tensor *T, const ct_tensor *B,
                                          ct_tensor *view)
 {
-    const ct_tensor *t = match_batch(c, T, B, view);
+    const ct_tensor *t = ct__match_batch(c, T, B, view);
     int64_t n = ct_tensor_dim(T, -1);
     bool fits =
         t && ct_require(c, ct_tensor_dim(T, -2) == n && ct_tensor_dim(B, flags & CT_RIGHT ? -1 : -2) == n,
@@ -93,6 +91,6 @@ void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, 
 void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst)
 {
     ct_tensor view;
-    const ct_tensor *x = match_batch(c, src, dst, &view);
+    const ct_tensor *x = ct__match_batch(c, src, dst, &view);
     if (x) ct__call_status(c, backend(c)->triangle(c->tape->device, x, upper, k, dst));
 }

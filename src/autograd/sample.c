@@ -135,6 +135,18 @@ static void to_triangle(const double *x, void *out, const double p[2], ct_shape 
     }
 }
 
+/* r / (n + 1), and 2 + |r| at a permutation's places: a cycle of the first three rows, so that det > 0. */
+static void to_invertible(const double *x, void *out, const double p[2], ct_shape shape)
+{
+    (void)p;
+    int64_t n = shape.dim[shape.ndim - 1];
+    double *A = out;
+    for (int64_t at = 0, count = ct_shape_count(shape); at < count; at++) {
+        int64_t row = at / n % n, col = at % n, place = n >= 3 && row < 3 ? (row + 1) % 3 : row;
+        A[at] = col == place ? 2 + (x[at] < 0 ? -x[at] : x[at]) : x[at] / (double)(n + 1);
+    }
+}
+
 int64_t ct_sample_size(const ct_sample *s) { return s->size; }
 
 int ct_sample_variant(ct_sample *s, int n)
@@ -183,6 +195,14 @@ void ct_sample_lower(ct_sample *s, int i, int64_t n)
     ct_shape shape = ct_shape2(n, n);
     if (begin(s, i, &shape))
         give(s, i, CT__SAMPLE_LOWER, edited(s, normal(s, i, shape), false, (double[]){ 0, 0 }, to_triangle));
+}
+
+void ct_sample_invertible(ct_sample *s, int i, int64_t n)
+{
+    ct_shape shape = ct_shape2(n, n);
+    if (begin(s, i, &shape))
+        give(s, i, CT__SAMPLE_NORMAL,
+             edited(s, normal(s, i, shape), false, (double[]){ 0, 0 }, to_invertible));
 }
 
 void ct_sample_upper(ct_sample *s, int i, int64_t n)

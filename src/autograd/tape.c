@@ -79,7 +79,7 @@ void ct_tape_reset(ct_tape *tape)
     tape->epoch++;
     tape->no_grad = 0;
     tape->status = CT_OK;
-    tape->failure.set = false;
+    tape->failure = (ct_failure){ .set = false };
     tape->backward_of = -1;
     tape->message[0] = '\0';
 }

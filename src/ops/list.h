@@ -69,6 +69,15 @@
     M(tri_solve)          \
     M(cholesky_solve)     \
     M(cholesky_logdet)    \
+    M(inverse)            \
+    M(inverse_spd)        \
+    M(inverse_cols)       \
+    M(inverse_rows)       \
+    M(lu)                 \
+    M(solve)              \
+    M(slogdet)            \
+    M(logdet)             \
+    M(inv_quad_logdet)    \
     M(lstsq)              \
     M(ridge_solve)        \
     M(sqdist)             \

@@ -54,6 +54,9 @@ void ct__map2(ct_call *c, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_
 /* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch; bitwise symmetric. */
 void ct__add_transpose(ct_call *c, ct_tensor *A);
 
+/* E (n, r), columns index of the identity of A's extent and dtype; not differentiable. */
+ct_var ct__unit_columns(ct_var A, ct_var index);
+
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
 ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
 

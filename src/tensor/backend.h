@@ -95,6 +95,19 @@ typedef struct ct_backend {
                       ct_tensor *c);
     ct_status (*syrk)(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c);
     ct_status (*potrf)(ct_device *dev, ct_tensor *a, ct_failure *failure);
+    ct_status (*potri)(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
+    /* order: contiguous */
+    ct_status (*getrf)(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
+                       ct_failure *failure);
+    ct_status (*getri)(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
+    ct_status (*inverse_bar)(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
+                             ct_tensor *out);
+    /* all contiguous but lu; order is written to, and restored */
+    ct_status (*lu_det)(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs,
+                        ct_tensor *sign);
+    /* An index outside [0, n): CT_EINDEX. */
+    ct_status (*permute_rows)(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
+                              ct_tensor *out);
     ct_status (*trsm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*trmm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*triangle)(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out);

@@ -143,6 +143,7 @@ struct ct_failure {
     int64_t member;   /* batch member, row-major            */
     int64_t detail;   /* e.g. the failing minor, from 1      */
     const char *what; /* format of the detail, static string */
+    const char *why;  /* what is wrong with it and what to do; NULL: it is not positive */
 };
 
 #endif

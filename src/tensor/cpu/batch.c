@@ -79,7 +79,10 @@ static void copy_part(const ct__job *job, const ct__matrix *m, bool lower, const
 
 static void run_member(const ct__job *job, int64_t member, char *scratch)
 {
-    void *given[CT__MATRICES], *data[CT__MATRICES];
+    void *given[CT__MATRICES], *data[CT__MATRICES + 2];
+    data[job->n] = scratch;
+    data[job->n + 1] = job->index ? job->index + member * job->m[0].rows : NULL;
+    if (job->scratch) scratch += job->scratch;
     for (int k = 0; k < job->n; k++) {
         int64_t offset = 0, rest = member;
         for (int d = job->ndim; d-- > 0;) {
@@ -116,17 +119,19 @@ static void run_batch(const ct__job *job, int threads, char *scratch, size_t mem
         run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
 }
 
+static size_t round_up(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT; }
+
 ct_status ct__job_run(ct__job *job)
 {
     int threads = 1;
     if (job->dev->threads > 1 && job->members >= job->dev->threads && job->work < MEMBER_WORK &&
         job->work * (double)job->members > WAKE_WORK)
         threads = job->dev->threads;
-    size_t member_bytes = 0;
+    size_t member_bytes = job->scratch = round_up(job->scratch);
     for (int k = 0; k < job->n; k++)
         if (job->m[k].packed)
             member_bytes += (size_t)(job->m[k].rows * job->m[k].cols) * (job->dtype == CT_F32 ? 4 : 8);
-    member_bytes = (member_bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+    member_bytes = round_up(member_bytes);
     size_t bytes = member_bytes * (size_t)threads;
     char *scratch = NULL;
     if (bytes && !(scratch = ct__pool_get(job->dev, &bytes))) return CT_ENOMEM;

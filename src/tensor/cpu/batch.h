@@ -30,6 +30,8 @@ struct ct__job {
     bool lower_output; /* and only its lower triangle returned  */
     double alpha, beta;
     unsigned flags;
+    size_t scratch; /* bytes that a member wants at data[n] */
+    int64_t *index; /* NULL, or contiguous rows of m[0].rows integers: member i's at data[n + 1] */
     ct_failure *failure;
     /* Computes one member; data[k] is matrix k, packed where asked for. Returns 0, or what failed (from 1). */
     int64_t (*member)(const ct__job *job, void *const *data);
@@ -44,5 +46,8 @@ ct_status ct__job_run(ct__job *job);
 /* Between a small strided matrix and a row-major array of doubles. */
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to);
 void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *data);
+
+/* Every element of the last matrix of the job becomes NaN. */
+void ct__fill_nan(const ct__job *job, void *out);
 
 #endif

@@ -13,6 +13,8 @@
     void p##syrk_(const char *, const char *, const int *, const int *, const T *, const T *, const int *, \
                   const T *, T *, const int *);                                                            \
     void p##potrf_(const char *, const int *, T *, const int *, int *);                                    \
+    void p##potri_(const char *, const int *, T *, const int *, int *);                                    \
+    void p##getrf_(const int *, const int *, T *, const int *, int *, int *);                              \
     void p##trsm_(const char *, const char *, const char *, const char *, const int *, const int *,        \
                   const T *, const T *, const int *, T *, const int *);                                    \
     void p##trmm_(const char *, const char *, const char *, const char *, const int *, const int *,        \
@@ -62,6 +64,26 @@ static inline int blas_potrf(ct_dtype t, char uplo, int n, void *a, int lda)
         dpotrf_(&uplo, &n, a, &lda, &info);
     else
         spotrf_(&uplo, &n, a, &lda, &info);
+    return info;
+}
+
+static inline int blas_potri(ct_dtype t, char uplo, int n, void *a, int lda)
+{
+    int info = 0;
+    if (t == CT_F64)
+        dpotri_(&uplo, &n, a, &lda, &info);
+    else
+        spotri_(&uplo, &n, a, &lda, &info);
+    return info;
+}
+
+static inline int blas_getrf(ct_dtype t, int n, void *a, int lda, int *pivots)
+{
+    int info = 0;
+    if (t == CT_F64)
+        dgetrf_(&n, &n, a, &lda, pivots, &info);
+    else
+        sgetrf_(&n, &n, a, &lda, pivots, &info);
     return info;
 }
 

@@ -71,6 +71,16 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const c
                        ct_tensor *c);
 ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c);
 ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure);
+ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
+ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
+                        ct_failure *failure);
+ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
+ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
+                              ct_tensor *out);
+ct_status ct__cpu_lu_det(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs,
+                         ct_tensor *sign);
+ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
+                               ct_tensor *out);
 ct_status ct__cpu_trsm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
 ct_status ct__cpu_trmm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
 ct_status ct__cpu_triangle(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out);

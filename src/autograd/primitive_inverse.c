@@ -1,0 +1,84 @@
+/* The primitives of op.h that invert and factor, and their adjoint. */
+#include "internal.h"
+
+static const ct_backend *backend(ct_call *c) { return c->tape->device->backend; }
+
+/* A and out are square, of one extent; A with its batch broadcast to out's. */
+static const ct_tensor *square(ct_call *c, const ct_tensor *A, const ct_tensor *out, ct_tensor *view)
+{
+    const ct_tensor *a = ct__match_batch(c, A, out, view);
+    if (!a) return NULL;
+    int64_t n = ct_tensor_dim(A, -1);
+    bool fits = ct_tensor_dim(A, -2) == n && ct_tensor_dim(out, -1) == n && ct_tensor_dim(out, -2) == n;
+    return ct_require(c, fits, CT_ESHAPE, "an inverse needs square matrices of one size") ? a : NULL;
+}
+
+/* Whether order is i64 (..., n), one for each row of t. */
+static bool orders(ct_call *c, const ct_tensor *order, const ct_tensor *t)
+{
+    return ct_require(c,
+                      order->dtype == CT_I64 && order->ndim >= 1 && order->ndim < t->ndim &&
+                          ct_tensor_dim(order, -1) == ct_tensor_dim(t, -2),
+                      CT_ESHAPE, "the order of the rows must be i64, one for each");
+}
+
+void ct_prim_potri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv)
+{
+    ct_tensor view;
+    const ct_tensor *a = square(c, A, A_inv, &view);
+    if (a) ct__call_status(c, backend(c)->potri(c->tape->device, a, A_inv, ct__call_failure(c)));
+}
+
+void ct_prim_getrf(ct_call *c, const ct_tensor *A, ct_tensor *LU, ct_tensor *order)
+{
+    ct_tensor view;
+    const ct_tensor *a = square(c, A, LU, &view);
+    if (!a || !order || !orders(c, order, LU)) return;
+    if (ct_require(c, order->ndim == LU->ndim - 1 && ct_tensor_is_contiguous(order), CT_ESHAPE,
+                   "the order of the rows must be contiguous, with the batch of the factors"))
+        ct__call_status(c, backend(c)->getrf(c->tape->device, a, LU, order, ct__call_failure(c)));
+}
+
+void ct_prim_getri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv)
+{
+    ct_tensor view;
+    const ct_tensor *a = square(c, A, A_inv, &view);
+    if (a) ct__call_status(c, backend(c)->getri(c->tape->device, a, A_inv, ct__call_failure(c)));
+}
+
+void ct_prim_inverse_bar(ct_call *c, bool symmetric, const ct_tensor *A_inv, const ct_tensor *G,
+                         ct_tensor *A_bar)
+{
+    ct_tensor p_view, g_view;
+    const ct_tensor *p = square(c, A_inv, A_bar, &p_view), *g = square(c, G, A_bar, &g_view);
+    if (p && g) ct__call_status(c, backend(c)->inverse_bar(c->tape->device, symmetric, p, g, A_bar));
+}
+
+void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back, ct_tensor *dst)
+{
+    ct_tensor view, column, order_view;
+    const ct_tensor *x = ct__match_batch(c, src, dst, &view);
+    if (!x || !order || !orders(c, order, dst)) return;
+    if (!ct_require(c,
+                    ct_tensor_dim(src, -1) == ct_tensor_dim(dst, -1) &&
+                        ct_tensor_dim(src, -2) == ct_tensor_dim(dst, -2),
+                    CT_ESHAPE, "a permutation of rows keeps the shape"))
+        return;
+    column = *order; /* (..., n, 1), so that its batch is all but the last two */
+    column.dim[column.ndim] = 1;
+    column.stride[column.ndim++] = 1;
+    const ct_tensor *p = ct__match_batch(c, &column, dst, &order_view);
+    if (p) ct__call_status(c, backend(c)->permute_rows(c->tape->device, x, p, back, dst));
+}
+
+void ct_prim_lu_det(ct_call *c, const ct_tensor *LU, ct_tensor *order, ct_tensor *log_abs, ct_tensor *sign)
+{
+    if (c->status || !LU || !order || !log_abs || !sign || !orders(c, order, LU)) return;
+    if (ct_require(c,
+                   ct_tensor_dim(LU, -1) == ct_tensor_dim(LU, -2) && order->ndim == LU->ndim - 1 &&
+                       log_abs->ndim == LU->ndim - 2 && ct__same_shape(log_abs, sign) &&
+                       ct_tensor_is_contiguous(order) && ct_tensor_is_contiguous(log_abs) &&
+                       ct_tensor_is_contiguous(sign),
+                   CT_ESHAPE, "a determinant is one number for each matrix, contiguous"))
+        ct__call_status(c, backend(c)->lu_det(c->tape->device, LU, order, log_abs, sign));
+}

@@ -1,0 +1,38 @@
+/* inverse:  P = A⁻¹ by LU with partial pivoting       A: (..., n, n)
+ * adjoint:  Ā = -A⁻ᵀ P̄ A⁻ᵀ                                             [Giles 2008, §2.2.3]
+ * From 0 = d(A P) = dA P + A dP: dP = -P dA P, and ⟨P̄, -P dA P⟩ = ⟨-Pᵀ P̄ Pᵀ, dA⟩. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    ct__need_floating(c, 0);
+    ct__need_square(c, 0);
+    return ct_arg_shape(c, 0);
+}
+
+static void forward(ct_call *c) { ct_prim_getri(c, ct_arg(c, 0), ct_result(c)); }
+
+static void bar_forward(ct_call *c)
+{
+    ct_prim_inverse_bar(c, false, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
+}
+
+/* inverse_bar(P, P̄) = Ā, member by member with one matrix of scratch. Not differentiable. */
+static const ct_op inverse_bar = { .name = "inverse_bar", .n_in = 2, .shape = shape, .forward = bar_forward };
+
+static void vjp(ct_vjp *g)
+{
+    ct_var P = ct_out(g), P_bar = ct_out_bar(g);
+    if (ct_recording(g))
+        ct_in_bar(g, 0, ct_neg(ct_matmul(ct_t(P), ct_matmul(P_bar, ct_t(P)))));
+    else
+        ct_in_bar(g, 0, ct_apply(&inverse_bar, (ct_var[]){ P, P_bar }, 2, NULL, 0));
+}
+
+static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
+
+const ct_op ct_op_inverse = {
+    .name = "inverse", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_inverse(ct_var A) { return ct_apply(&ct_op_inverse, &A, 1, NULL, 0); }

@@ -1,0 +1,59 @@
+/* inverse_cols:  P = A⁻¹ E, columns idx of A⁻¹            A: (..., n, n)  idx: (r) i64 -> P: (..., n, r)
+ * adjoint:       Z = A⁻ᵀ P̄,  Ā = -Z Pᵀ                        [the adjoint of a solve, lu_solve.c]
+ * E holds columns idx of the identity. Forward and backward solve r right-hand sides with one LU: the n×n inverse is
+ * never formed. */
+#include "support.h"
+
+static ct_shape unit_shape(ct_call *c)
+{
+    const ct_tensor *A = ct_arg(c, 0), *index = ct_arg(c, 1);
+    if (A->dtype == CT_I64) ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
+    ct_require(c, index->dtype == CT_I64 && index->ndim == 1, CT_EDTYPE, "the index must be a vector of i64");
+    if (!ct__need_square(c, 0)) return ct_shape0();
+    return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0));
+}
+
+/* Row idx_k of E has a one in column k: the rows of the r×r identity, scattered. */
+static void unit_forward(ct_call *c)
+{
+    ct_device *device = ct_call_device(c);
+    const int64_t r = ct_arg_dim(c, 1, 0);
+    ct_tensor *E = ct_result(c), *eye = E ? ct_scratch(c, E->dtype, ct_shape2(r, r)) : NULL;
+    if (!eye) return;
+    ct_tensor diagonal = ct__diagonal(eye);
+    ct_prim_fill(c, E, 0);
+    ct_prim_fill(c, eye, 0);
+    ct_prim_fill(c, &diagonal, 1);
+    if (r) ct__call_status(c, device->backend->scatter_add(device, eye, ct_arg(c, 1), E));
+}
+
+static const ct_op unit_columns = {
+    .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward
+};
+
+ct_var ct__unit_columns(ct_var A, ct_var index)
+{
+    return ct_apply(&unit_columns, (ct_var[]){ A, index }, 2, NULL, 0);
+}
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    (void)tape, (void)n_in, (void)attr;
+    ct_var E = ct__unit_columns(in[0], in[1]), order, LU = ct_lu(in[0], &order);
+    return ct_lu_solve(in[0], LU, order, E, 0);
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    ct_sample_invertible(s, 0, n);
+    ct_sample_unbatched(s);
+    ct_sample_index(s, 1, ct_shape1(n > 0 ? 2 : 0), n);
+}
+
+const ct_op ct_op_inverse_cols = { .name = "inverse_cols", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_inverse_cols(ct_var A, ct_var index)
+{
+    return ct_apply(&ct_op_inverse_cols, (ct_var[]){ A, index }, 2, NULL, 0);
+}

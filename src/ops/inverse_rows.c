@@ -1,0 +1,26 @@
+/* inverse_rows:  P = Eᵀ A⁻¹, rows idx of A⁻¹              A: (..., n, n)  idx: (r) i64 -> P: (..., r, n)
+ * adjoint:       Z = A⁻¹ P̄ᵀ,  Ā = -Pᵀ Zᵀ                      [the adjoint of a solve, lu_solve.c]
+ * Rows of A⁻¹ are columns of A⁻ᵀ: Pᵀ = A⁻ᵀ E, as in inverse_cols.c. */
+#include "support.h"
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    (void)tape, (void)n_in, (void)attr;
+    ct_var E = ct__unit_columns(in[0], in[1]), order, LU = ct_lu(in[0], &order);
+    return ct_t(ct_lu_solve(in[0], LU, order, E, CT_TRANS));
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    ct_sample_invertible(s, 0, n);
+    ct_sample_unbatched(s);
+    ct_sample_index(s, 1, ct_shape1(n > 0 ? 2 : 0), n);
+}
+
+const ct_op ct_op_inverse_rows = { .name = "inverse_rows", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_inverse_rows(ct_var A, ct_var index)
+{
+    return ct_apply(&ct_op_inverse_rows, (ct_var[]){ A, index }, 2, NULL, 0);
+}

@@ -1,0 +1,33 @@
+/* lu:       A[order] = L U with partial pivoting      A: (..., n, n) -> L and U in one matrix, order (..., n) i64
+ * adjoint:  none. Gradients of what is computed from the factors go to A and not through them: see lu_solve.c.
+ * LU is stored by columns, as LAPACK has it; row i of L U is row order[i] of A. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    ct_shape shape = ct_arg_shape(c, 0), order = shape;
+    order.ndim--;
+    ct_more_out(c, 1, CT_I64, order);
+    return shape;
+}
+
+static void forward(ct_call *c)
+{
+    const ct_tensor *A = ct_arg(c, 0);
+    ct_tensor *memory = ct_empty(ct_call_device(c), A->dtype, ct_tensor_shape(A));
+    ct_set_result(c, 0, memory ? ct_tensor_transpose(memory) : NULL);
+    ct_release(memory);
+    ct_prim_getrf(c, A, ct_result(c), ct_result_at(c, 1));
+}
+
+static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
+
+const ct_op ct_op_lu = { .name = "lu", .n_in = 1, .shape = shape, .forward = forward, .sample = sample };
+
+ct_var ct_lu(ct_var A, ct_var *order)
+{
+    ct_var LU = ct_apply(&ct_op_lu, &A, 1, NULL, 0);
+    if (order) *order = ct_output(LU, 1);
+    return LU;
+}

@@ -1,0 +1,48 @@
+/* slogdet:  y = log |det A| = Σ_i log |U_ii|, and sign = det A / |det A|, from A[order] = L U
+ *                                                       A: (..., n, n) -> (...), (...)
+ * adjoint:  Ā = ȳ A⁻ᵀ                                                   [Jacobi; Giles 2008, §2.2.4]
+ * From d det A = det A tr(A⁻¹ dA). The sign is constant wherever it is differentiable. */
+#include "support.h"
+
+static ct_shape shape(ct_call *c)
+{
+    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    ct_shape shape = ct_arg_shape(c, 0);
+    shape.ndim -= 2;
+    ct_more_out(c, 1, ct_arg(c, 0)->dtype, shape);
+    return shape;
+}
+
+static void forward(ct_call *c)
+{
+    const ct_tensor *A = ct_arg(c, 0);
+    ct_shape rows = ct_arg_shape(c, 0);
+    rows.ndim--;
+    ct_tensor *y = ct_result(c), *sign = ct_result_at(c, 1),
+              *memory = ct_scratch(c, A->dtype, ct_tensor_shape(A));
+    ct_tensor *order = ct_scratch(c, CT_I64, rows);
+    if (!y || !sign || !memory || !order) return;
+    ct_tensor LU = ct__transposed(memory);
+    ct_prim_getrf(c, A, &LU, order);
+    ct_prim_lu_det(c, &LU, order, y, sign);
+}
+
+static void vjp(ct_vjp *g)
+{
+    if (!ct_has_out_bar(g, 0)) return;
+    ct_var y_bar = ct_unsqueeze(ct_unsqueeze(ct_out_bar(g), -1), -1);
+    ct_in_bar(g, 0, ct_mul(y_bar, ct_t(ct_inverse(ct_in(g, 0)))));
+}
+
+static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
+
+const ct_op ct_op_slogdet = {
+    .name = "slogdet", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+
+ct_var ct_slogdet(ct_var A, ct_var *sign)
+{
+    ct_var y = ct_apply(&ct_op_slogdet, &A, 1, NULL, 0);
+    if (sign) *sign = ct_output(y, 1);
+    return y;
+}

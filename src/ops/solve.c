@@ -1,0 +1,29 @@
+/* solve:    X = A⁻¹ B by LU with partial pivoting      A: (..., n, n)  B: (..., n, m), batches broadcast
+ * adjoint:  B̄ = A⁻ᵀ X̄,  Ā = -B̄ Xᵀ, with the same factors: see lu_solve.c */
+#include "support.h"
+
+static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+{
+    (void)tape, (void)n_in, (void)attr;
+    ct_var order, LU = ct_lu(in[0], &order);
+    return ct_lu_solve(in[0], LU, order, in[1], 0);
+}
+
+static void sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    int v = ct_sample_variant(s, 3); /* batches on both sides, on the right, on the left */
+    if (v == 1) {
+        ct_sample_normal(s, 1, ct_shape2(n, 2));
+        ct_sample_unbatched(s);
+        ct_sample_invertible(s, 0, n);
+        return;
+    }
+    ct_sample_invertible(s, 0, n);
+    if (v == 2) ct_sample_unbatched(s);
+    ct_sample_normal(s, 1, ct_shape2(n, 2));
+}
+
+const ct_op ct_op_solve = { .name = "solve", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_solve(ct_var A, ct_var B) { return ct_apply(&ct_op_solve, (ct_var[]){ A, B }, 2, NULL, 0); }

@@ -1,0 +1,222 @@
+/* The inverse of symmetric positive definite matrices: A = L Lᵀ, M = L⁻¹, A⁻¹ = Mᵀ M; n³ operations, a third in each
+ * step, nearly all of them in gemm. L is solved for, block by block, against the inverses of its diagonal tiles alone:
+ * no inverse of a larger block enters the factor, so its accuracy is that of a plain blocked factorisation. */
+#include "inverse.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "batch.h"
+#include "tile.h"
+
+enum { PANEL = 64 }; /* rows of a symmetric product computed at once */
+
+static int64_t half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__TILE * CT__TILE; }
+
+static void *at(const void *data, ct_dtype dtype, int64_t ld, int64_t row, int64_t col)
+{
+    return ct__at(data, dtype, row * ld + col);
+}
+
+/* -- A = L Lᵀ ------------------------------------------------------------------------------------------------------ */
+
+/* X = B L⁻ᵀ in place of B (rows x n), with the inverses of L's diagonal tiles in m. */
+static void solve_right(ct_dtype t, const void *l, int64_t ldl, const void *m, int64_t ldm, int64_t n,
+                        void *b, int64_t ldb, int64_t rows, void *work)
+{
+    if (n <= CT__TILE) {
+        size_t bytes = (size_t)n * ct_dtype_size(t);
+        ct__rows_gemm(t, 'N', 'T', rows, n, n, 1, b, ldb, m, ldm, 0, work, n);
+        for (int64_t i = 0; i < rows; i++) memcpy(at(b, t, ldb, i, 0), at(work, t, n, i, 0), bytes);
+        return;
+    }
+    int64_t h = half(n);
+    void *right = at(b, t, ldb, 0, h);
+    solve_right(t, l, ldl, m, ldm, h, b, ldb, rows, work);
+    ct__rows_gemm(t, 'N', 'T', rows, n - h, h, -1, b, ldb, at(l, t, ldl, h, 0), ldl, 1, right, ldb);
+    solve_right(t, at(l, t, ldl, h, h), ldl, at(m, t, ldm, h, h), ldm, n - h, right, ldb, rows, work);
+}
+
+/* The lower triangle of a becomes L, m the inverses of its diagonal tiles. Returns the failing minor, or 0. */
+static int64_t factor(ct_dtype t, void *a, int64_t lda, int64_t n, void *m, int64_t ldm, void *work)
+{
+    if (n <= CT__TILE) return ct__tile_cholesky(t, a, lda, n, m, ldm);
+    int64_t h = half(n), r = n - h;
+    int64_t failed = factor(t, a, lda, h, m, ldm, work);
+    if (failed) return failed;
+    void *l21 = at(a, t, lda, h, 0), *a22 = at(a, t, lda, h, h);
+    solve_right(t, a, lda, m, ldm, h, l21, lda, r, work);
+    for (int64_t i = 0; i < r; i += PANEL) { /* A22 -= L21 L21ᵀ */
+        int64_t rows = r - i < PANEL ? r - i : PANEL;
+        ct__rows_gemm(t, 'N', 'T', rows, i + rows, h, -1, at(l21, t, lda, i, 0), lda, l21, lda, 1,
+                      at(a22, t, lda, i, 0), lda);
+    }
+    failed = factor(t, a22, lda, r, at(m, t, ldm, h, h), ldm, work);
+    return failed ? h + failed : 0;
+}
+
+/* -- M = T⁻¹ ------------------------------------------------------------------------------------------------------- */
+
+/* M21 = -M22 (T21 M11), each product over the part of the triangle that is not zero */
+void ct__invert_lower(ct_dtype dtype, const void *t, int64_t ldt, int64_t n, void *m, int64_t ldm, void *work)
+{
+    if (n <= CT__TILE) return;
+    int64_t h = half(n), r = n - h;
+    const void *t21 = at(t, dtype, ldt, h, 0);
+    void *m21 = at(m, dtype, ldm, h, 0), *m22 = at(m, dtype, ldm, h, h);
+    ct__invert_lower(dtype, t, ldt, h, m, ldm, work);
+    ct__invert_lower(dtype, at(t, dtype, ldt, h, h), ldt, r, m22, ldm, work);
+    int64_t ldw = h + 8;
+    for (int64_t i = 0; i < r; i += CT__TILE) {
+        int64_t rows = r - i < CT__TILE ? r - i : CT__TILE;
+        ct__rows_gemm(dtype, 'N', 'N', rows, h, i + rows, 1, at(m22, dtype, ldm, i, 0), ldm, t21, ldt, 0,
+                      at(work, dtype, ldw, i, 0), ldw);
+    }
+    for (int64_t j = 0; j < h; j += CT__TILE) {
+        int64_t cols = h - j < CT__TILE ? h - j : CT__TILE;
+        ct__rows_gemm(dtype, 'N', 'N', r, cols, h - j, -1, at(work, dtype, ldw, 0, j), ldw,
+                      at(m, dtype, ldm, j, j), ldm, 0, at(m21, dtype, ldm, 0, j), ldm);
+    }
+}
+
+/* -- A⁻¹ = Mᵀ M ---------------------------------------------------------------------------------------------------- */
+
+/* Rows [i, i + rows) of a symmetric matrix up to the diagonal, and their mirror image: bitwise symmetric. */
+static void put_rows(const ct__job *job, const void *panel, int64_t ld, int64_t i, int64_t rows, void *out)
+{
+    const ct__matrix *o = &job->m[job->n - 1];
+    ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, ct__at(out, job->dtype, i * o->rs),
+                    o->rs, o->cs);
+    ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, ct__at(out, job->dtype, i * o->cs),
+                    o->cs, o->rs);
+}
+
+void ct__fill_nan(const ct__job *job, void *out)
+{
+    const ct__matrix *o = &job->m[job->n - 1];
+    for (int64_t i = 0; i < o->rows; i++)
+        for (int64_t j = 0; j < o->cols; j++) {
+            void *x = ct__at(out, job->dtype, i * o->rs + j * o->cs);
+            if (job->dtype == CT_F64)
+                *(double *)x = NAN;
+            else
+                *(float *)x = NAN;
+        }
+}
+
+static void load_lower(const ct__job *job, const void *from, void *a, int64_t lda)
+{
+    const ct__matrix *x = &job->m[0];
+    if (x->cs != 1) {
+        ct__copy_matrix(job->dev, job->dtype, x->rows, x->rows, from, x->rs, x->cs, a, lda, 1);
+        return;
+    }
+    for (int64_t i = 0; i < x->rows; i++)
+        memcpy(at(a, job->dtype, lda, i, 0), ct__at(from, job->dtype, i * x->rs),
+               (size_t)(i + 1) * ct_dtype_size(job->dtype));
+}
+
+static int64_t potri_member(const ct__job *job, void *const *data)
+{
+    const int64_t n = job->m[0].rows, ld = ct__pitch(n);
+    const ct_dtype t = job->dtype;
+    void *a = data[2], *m = at(a, t, ld, n, 0), *work = at(m, t, ld, n, 0), *out = data[1];
+    load_lower(job, data[0], a, ld);
+    int64_t failed = factor(t, a, ld, n, m, ld, work);
+    if (failed) {
+        ct__fill_nan(job, out);
+        return failed;
+    }
+    ct__invert_lower(t, a, ld, n, m, ld, work);
+    for (int64_t i = 0; i < n; i += CT__TILE) {
+        int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
+        ct__rows_gemm(t, 'T', 'N', rows, i + rows, n - i, 1, at(m, t, ld, i, i), ld, at(m, t, ld, i, 0), ld,
+                      0, work, ld);
+        put_rows(job, work, ld, i, rows, out);
+    }
+    return 0;
+}
+
+ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
+{
+    const ct_tensor *t[] = { a, out };
+    ct__job job;
+    ct__job_init(&job, dev, 2, t);
+    int64_t n = job.m[0].rows, ld = ct__pitch(n);
+    if (!job.members || !n) return CT_OK;
+    bool failed = failure && failure->set;
+    job.failure = failure;
+    job.work = (double)n * (double)n * (double)n;
+    job.scratch = (size_t)(2 * n + n / 2 + CT__TILE) * (size_t)ld * ct_dtype_size(job.dtype);
+    job.member = potri_member;
+    ct_status status = ct__job_run(&job);
+    if (failure && failure->set && !failed) failure->what = "leading minor %lld";
+    return status;
+}
+
+/* -- the adjoint of the inverse ------------------------------------------------------------------------------------ */
+
+/* -Pᵀ G Pᵀ */
+static int64_t general_bar_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *p = &job->m[0], *g = &job->m[1], *o = &job->m[2];
+    const int n = (int)p->rows;
+    const char p_t = p->columns ? 'T' : 'N', p_n = p->columns ? 'N' : 'T';
+    void *h = data[3]; /* Pᵀ G, column-major */
+    blas_gemm(job->dtype, p_t, g->columns ? 'N' : 'T', n, n, n, 1, data[0], p->ld, data[1], g->ld, 0, h, n);
+    if (o->columns)
+        blas_gemm(job->dtype, 'N', p_t, n, n, n, -1, h, n, data[0], p->ld, 0, data[2], o->ld);
+    else
+        blas_gemm(job->dtype, p_n, 'T', n, n, n, -1, data[0], p->ld, h, n, 0, data[2], o->ld);
+    return 0;
+}
+
+#define SYMMETRISE(name, T)                                                                  \
+    static void symmetrise_##name(T *s, int64_t ld, int64_t n)                               \
+    {                                                                                        \
+        for (int64_t i0 = 0; i0 < n; i0 += CT__TILE)                                         \
+            for (int64_t j0 = 0; j0 <= i0; j0 += CT__TILE)                                   \
+                for (int64_t i = i0; i < n && i < i0 + CT__TILE; i++)                        \
+                    for (int64_t j = j0; j < i && j < j0 + CT__TILE; j++)                    \
+                        s[i * ld + j] = s[j * ld + i] = (s[i * ld + j] + s[j * ld + i]) / 2; \
+    }
+SYMMETRISE(f64, double)
+SYMMETRISE(f32, float)
+
+/* -P ½(G + Gᵀ) P for a symmetric P, the second product on and below the diagonal alone */
+static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *p = &job->m[0], *g = &job->m[1];
+    const int64_t n = p->rows, ld = ct__pitch(n);
+    const ct_dtype t = job->dtype;
+    void *s = data[3], *h = at(s, t, ld, n, 0);
+    ct__copy_matrix(job->dev, t, n, n, data[1], g->columns ? 1 : g->ld, g->columns ? g->ld : 1, s, ld, 1);
+    if (t == CT_F64)
+        symmetrise_f64(s, ld, n);
+    else
+        symmetrise_f32(s, ld, n);
+    ct__rows_gemm(t, 'N', 'N', n, n, n, -1, data[0], p->ld, s, ld, 0, h, ld);
+    for (int64_t i = 0; i < n; i += PANEL) {
+        int64_t rows = n - i < PANEL ? n - i : PANEL;
+        ct__rows_gemm(t, 'N', 'N', rows, i + rows, n, 1, at(h, t, ld, i, 0), ld, data[0], p->ld, 0, s, ld);
+        put_rows(job, s, ld, i, rows, data[2]);
+    }
+    return 0;
+}
+
+ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
+                              ct_tensor *out)
+{
+    const ct_tensor *t[] = { p, g, out };
+    ct__job job;
+    ct__job_init(&job, dev, 3, t);
+    int64_t n = job.m[0].rows;
+    if (!job.members || !n) return CT_OK;
+    ct_status status = ct__job_forms(&job, "inverse");
+    if (status) return status;
+    if (symmetric) job.m[2].packed = false;
+    job.work = (symmetric ? 3.0 : 4.0) * (double)n * (double)n * (double)n;
+    job.scratch = (size_t)(symmetric ? 2 * n * ct__pitch(n) : n * n) * ct_dtype_size(job.dtype);
+    job.member = symmetric ? symmetric_bar_member : general_bar_member;
+    return ct__job_run(&job);
+}
