@@ -14,7 +14,7 @@ enum {
     TILE = 6,          /* rows of a tile                                                        */
     ROWS = 96,         /* of one group worked on together: they stay in the cache               */
     DEPTH = 256,       /* inner extent of a packed panel                                        */
-    AHEAD = 48,        /* rows                                                                  */
+    AHEAD = 32,        /* rows                                                                  */
     FETCHED = 1 << 16, /* bytes */
     WRITES = 1,
     CUTS = 4,        /* pieces of work for each thread                                        */
@@ -48,7 +48,7 @@ static ahead look_ahead(const problem *q, int64_t m, int64_t at, int64_t rows)
 {
     int64_t bytes = q->J * q->K * (int64_t)ct_dtype_size(q->dtype);
     ahead next = { q, q->offset[m] * q->I + at + AHEAD, NULL, bytes, rows };
-    if (q->C && m + 1 < q->M && bytes <= FETCHED) next.C = (const char *)q->C + (m + 1) * bytes;
+    if (q->C && m + 1 < q->M && rows >= 8 && bytes <= FETCHED) next.C = (const char *)q->C + (m + 1) * bytes;
     return next;
 }
 

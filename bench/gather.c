@@ -1,0 +1,152 @@
+/* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for kinds of q; per_gemm is over
+ * one product of as many flops, all rows of A with one C. Arguments: names of cases. */
+#include "bench.h"
+
+#include <cotangent/cotangent.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sgemm_(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
+            const int *, const float *, const int *, const float *, float *, const int *);
+
+static const struct kind {
+    const char *name;
+    int N, M, I;
+} kinds[] = {
+    { "uniform", 131072, 2048, 1 }, { "uniform-I8", 16384, 2048, 8 }, { "zipf", 131072, 2048, 1 },
+    { "zipf-I8", 16384, 2048, 8 },  { "M1", 131072, 1, 1 },           { "M1-I8", 16384, 1, 8 },
+    { "MN", 8192, 8192, 1 },        { "MN-I8", 8192, 8192, 8 },       { "empty", 131072, 2048, 1 },
+    { "reused", 131072, 2048, 1 },
+};
+
+enum { J = 64, K = 64 };
+
+typedef struct work {
+    const struct kind *kind;
+    ct_device *dev;
+    ct_tape *tape;
+    ct_tensor *A, *C, *q, *G, *groups;
+    ct_var a, c, out;
+    ct_status status;
+} work;
+
+static void forward(void *context)
+{
+    work *w = context;
+    ct_tape_reset(w->tape);
+    w->a = ct_leaf(w->tape, w->A), w->c = ct_leaf(w->tape, w->C);
+    w->out = w->groups ? ct_grouped_matmul(w->a, w->c, ct_constant(w->tape, w->groups))
+                       : ct_gather_matmul(w->a, w->c, ct_constant(w->tape, w->q));
+    w->status = ct_check(w->out);
+}
+
+static void training(void *context)
+{
+    work *w = context;
+    forward(w);
+    ct_var bar[2];
+    w->status = ct_grad(w->out, ct_constant(w->tape, w->G), (ct_var[]){ w->a, w->c }, bar, 2, CT_GRAD_FREE);
+}
+
+/* One product of as many flops. */
+static void product(void *context)
+{
+    const work *w = context;
+    int rows = w->kind->N * w->kind->I, j = J, k = K;
+    sgemm_("N", "N", &k, &rows, &j, &(float){ 1 }, ct_tensor_data(w->C), &k, ct_tensor_data(w->A), &j,
+           &(float){ 0 }, ct_tensor_data(w->G), &k);
+}
+
+/* The next of a fixed stream of numbers in (0, 1). */
+static double draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(*state >> 11) + 0.5) * 0x1p-53;
+}
+
+/* zipf: P(m) ∝ 1/m; empty: only every 32nd row of C is used; MN: a permutation. bench/gather.py draws the same. */
+static void draw_index(const struct kind *k, int64_t *q)
+{
+    uint64_t state = 1;
+    double *below = calloc((size_t)k->M + 1, sizeof *below);
+    for (int m = 0; below && m < k->M; m++) below[m + 1] = below[m] + 1.0 / (m + 1);
+    for (int i = 0; i < k->N; i++) {
+        double u = draw(&state);
+        q[i] = (int64_t)(u * k->M);
+        if (!strncmp(k->name, "empty", 5)) q[i] = q[i] / 32 * 32;
+        if (!strncmp(k->name, "MN", 2)) q[i] = (int64_t)i * 5501 % k->M;
+        if (below && !strncmp(k->name, "zipf", 4)) {
+            int low = 0, high = k->M;
+            while (high - low > 1) {
+                int middle = (low + high) / 2;
+                if (below[middle] <= u * below[k->M])
+                    low = middle;
+                else
+                    high = middle;
+            }
+            q[i] = low;
+        }
+    }
+    free(below);
+}
+
+static int run_kind(const struct kind *k, ct_device *dev)
+{
+    work w = { .kind = k, .dev = dev, .tape = ct_tape_new(dev) };
+    int64_t *q = malloc((size_t)k->N * sizeof *q);
+    if (!q || !w.tape) return 1;
+    draw_index(k, q);
+    w.q = ct_from(dev, CT_I64, ct_shape1(k->N), q);
+    free(q);
+    w.A = ct_rand_normal(dev, CT_F32, ct_shape3(k->N, k->I, J), 1, 0);
+    w.C = ct_rand_normal(dev, CT_F32, ct_shape3(k->M, J, K), 1, 1);
+    w.G = ct_rand_normal(dev, CT_F32, ct_shape3(k->N, k->I, K), 1, 2);
+    if (!strcmp(k->name, "reused"))
+        w.groups = ct_retain(ct_value(ct_group_by(ct_constant(w.tape, w.q), k->M)));
+    double gemm = 1e300, seconds[2] = { 1e300, 1e300 };
+    for (int round = 0; round < 3; round++) { /* interleaved */
+        double g = bench_best(product, &w, 5, 0.1), f = bench_best(forward, &w, 5, 0.1),
+               t = bench_best(training, &w, 5, 0.2);
+        gemm = fmin(gemm, g), seconds[0] = fmin(seconds[0], f), seconds[1] = fmin(seconds[1], t);
+    }
+    printf("bench=gather case=%s who=gemm n=%d dtype=f32 pass=forward seconds=%.6g per_gemm=1\n", k->name,
+           k->N, gemm);
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t own = ((uint64_t)k->N * (uint64_t)k->I * (J + K) + (uint64_t)k->M * J * K) * sizeof(float);
+        ct_tape_reset(w.tape);
+        ct_memory_mark(dev);
+        uint64_t before = ct_memory(dev).bytes_now;
+        pass ? training(&w) : forward(&w);
+        uint64_t more = ct_memory(dev).bytes_peak - before,
+                 results = pass ? own : (uint64_t)k->N * (uint64_t)k->I * K * sizeof(float);
+        if (pass)
+            results += (uint64_t)k->N * (uint64_t)k->I * K * sizeof(float) -
+                       (uint64_t)k->N * (uint64_t)k->I * K * sizeof(float);
+        printf("bench=gather case=%s who=cotangent n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f "
+               "peak_bytes=%lld\n",
+               k->name, k->N, pass ? "training" : "forward", seconds[pass], seconds[pass] / gemm,
+               (long long)more - (long long)results);
+    }
+    if (w.status) fprintf(stderr, "gather: %s\n", ct_tape_message(w.tape));
+    ct_tape_free(w.tape);
+    ct_release(w.A), ct_release(w.C), ct_release(w.q), ct_release(w.G), ct_release(w.groups);
+    return w.status != CT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    bench_machine();
+    ct_device *dev = ct_device_open("cpu");
+    int failed = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bool chosen = argc < 2;
+        for (int k = 1; k < argc; k++) chosen |= !strcmp(argv[k], kinds[i].name);
+        if (chosen) failed |= run_kind(&kinds[i], dev);
+        fflush(stdout);
+    }
+    ct_device_close(dev);
+    return failed;
+}

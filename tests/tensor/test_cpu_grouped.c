@@ -1,0 +1,259 @@
+/* Products over groups against naive loops: every instruction set that this CPU has, sizes around the tiles' and
+ * panels', groups of all kinds, cut among threads anywhere. The file under test is compiled in: its variants are static. */
+#include "cpu_support.h"
+
+#include "../../src/tensor/cpu/grouped.c"
+
+#include <math.h>
+
+typedef struct variant {
+    const char *name;
+    ct_dtype dtype;
+    run_rows *run;
+    bool here;
+} variant;
+
+typedef struct sizes {
+    int64_t N, M, I, J, K;
+    int skew; /* 0: any group, 1: nearly all in one, 2: one group each, where M = N */
+} sizes;
+
+static const sizes all_sizes[] = {
+    { 40, 7, 1, 64, 64, 0 },  { 40, 7, 2, 5, 3, 0 },     { 9, 9, 1, 33, 17, 2 },  { 30, 4, 3, 300, 70, 1 },
+    { 250, 3, 1, 8, 130, 1 }, { 20, 50, 1, 66, 34, 0 },  { 1, 1, 1, 1, 1, 0 },    { 120, 1, 1, 16, 96, 0 },
+    { 12, 5, 1, 0, 4, 0 },    { 12, 5, 1, 4, 0, 0 },     { 0, 3, 1, 4, 4, 0 },    { 12, 5, 0, 4, 4, 0 },
+    { 64, 6, 2, 515, 31, 0 }, { 700, 11, 1, 32, 32, 1 }, { 333, 111, 2, 7, 9, 0 }
+};
+
+static double draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return 3 * ((double)(*state >> 11) * 0x1p-53 - 0.5);
+}
+
+/* Inputs, groups, and what should come out. */
+typedef struct scene {
+    ct_device *dev;
+    const sizes *s;
+    ct_tensor *A, *C, *G, *q, *groups, *out, *A_bar, *C_bar;
+    double *wanted[3];
+} scene;
+
+static ct_tensor *drawn(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t seed)
+{
+    return sample(dev, dtype, shape, 0, seed);
+}
+
+static void naive(scene *c)
+{
+    const sizes *s = c->s;
+    for (int64_t i = 0; i < s->N; i++)
+        for (int64_t r = i * s->I; r < (i + 1) * s->I; r++)
+            for (int64_t j = 0; j < s->J; j++)
+                for (int64_t k = 0; k < s->K; k++) {
+                    int64_t m = (int64_t)element(c->q, i) * s->J * s->K + j * s->K + k;
+                    double a = element(c->A, r * s->J + j), g = element(c->G, r * s->K + k),
+                           w = element(c->C, m);
+                    c->wanted[0][r * s->K + k] += a * w;
+                    c->wanted[1][r * s->J + j] += g * w;
+                    c->wanted[2][m] += a * g;
+                }
+}
+
+static void build(scene *c, ct_device *dev, ct_dtype dtype, const sizes *s)
+{
+    *c = (scene){ .dev = dev, .s = s };
+    c->A = drawn(dev, dtype, ct_shape3(s->N, s->I, s->J), 1);
+    c->C = drawn(dev, dtype, ct_shape3(s->M, s->J, s->K), 2);
+    c->G = drawn(dev, dtype, ct_shape3(s->N, s->I, s->K), 3);
+    int64_t *q = calloc((size_t)s->N + 1, sizeof *q);
+    assert_non_null(q);
+    uint64_t state = 4;
+    for (int64_t i = 0; i < s->N; i++) {
+        double u = draw(&state) / 3 + 0.5;
+        q[i] = s->skew == 2 ? s->N - 1 - i : s->skew == 1 && u < 0.9 ? s->M / 2 : (int64_t)(u * (double)s->M);
+    }
+    c->q = ct_from(dev, CT_I64, ct_shape1(s->N), q);
+    free(q);
+    c->groups = ct_empty(dev, CT_I64, ct_shape1(s->M + 1 + s->N));
+    assert_int_equal(ct__cpu_group_by(dev, c->q, c->groups), CT_OK);
+    ct_shape shapes[] = { ct_tensor_shape(c->G), ct_tensor_shape(c->A), ct_tensor_shape(c->C) };
+    ct_tensor **out[] = { &c->out, &c->A_bar, &c->C_bar };
+    for (int k = 0; k < 3; k++) {
+        *out[k] = ct_full(dev, dtype, shapes[k], NAN);
+        c->wanted[k] = calloc((size_t)ct_shape_count(shapes[k]) + 1, sizeof(double));
+        assert_non_null(c->wanted[k]);
+    }
+    naive(c);
+}
+
+static void clear(scene *c)
+{
+    ct_tensor *t[] = { c->A, c->C, c->G, c->q, c->groups, c->out, c->A_bar, c->C_bar };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) ct_release(t[i]);
+    for (int k = 0; k < 3; k++) free(c->wanted[k]);
+}
+
+static void assert_wanted(const ct_tensor *t, const double *wanted, const char *what)
+{
+    double largest = 1;
+    for (int64_t i = 0; i < ct_tensor_count(t); i++) largest = fmax(largest, fabs(wanted[i]));
+    for (int64_t i = 0; i < ct_tensor_count(t); i++)
+        if (!(fabs(element(t, i) - wanted[i]) <= tolerance(t->dtype) * largest))
+            fail_msg("%s: element %lld is %.17g, not %.17g", what, (long long)i, element(t, i), wanted[i]);
+}
+
+static void test_instruction_sets(void **state)
+{
+    (void)state;
+    const variant variants[] = {
+        { "base f64", CT_F64, run_rows_f64_base, true },
+        { "base f32", CT_F32, run_rows_f32_base, true },
+#if defined(__x86_64__) && defined(__GNUC__)
+        { "avx2 f64", CT_F64, run_rows_f64_avx2,
+          __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") },
+        { "avx2 f32", CT_F32, run_rows_f32_avx2,
+          __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") },
+        { "avx512 f64", CT_F64, run_rows_f64_avx512, best_run(CT_F64) == run_rows_f64_avx512 },
+        { "avx512 f32", CT_F32, run_rows_f32_avx512, best_run(CT_F64) == run_rows_f64_avx512 },
+#endif
+    };
+    ct_device *dev = open_cpu(1);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+        for (size_t k = 0; variants[v].here && k < sizeof all_sizes / sizeof *all_sizes; k++) {
+            scene c;
+            const sizes *s = &all_sizes[k];
+            build(&c, dev, variants[v].dtype, s);
+            char *panel = ct__host_alloc(dev, SCRATCH_BYTES);
+            assert_non_null(panel);
+            problem q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .out = c.out->data };
+            q.dtype = variants[v].dtype, q.offset = c.groups->data, q.order = q.offset + s->M + 1;
+            place from = { 0, 0 }, to = { s->M, 0 };
+            run_piece(&q, variants[v].run, from, to, NULL, panel);
+            q.G = c.G->data, q.out = c.A_bar->data, q.D = c.C_bar->data;
+            run_piece(&q, variants[v].run, from, to, NULL, panel);
+            assert_wanted(c.out, c.wanted[0], variants[v].name);
+            assert_wanted(c.A_bar, c.wanted[1], variants[v].name);
+            assert_wanted(c.C_bar, c.wanted[2], variants[v].name);
+            ct__host_free(dev, panel, SCRATCH_BYTES);
+            clear(&c);
+        }
+    ct_device_close(dev);
+}
+
+/* Any cut of the work into pieces gives every row and every sum once. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(1);
+    for (size_t k = 0; k < sizeof all_sizes / sizeof *all_sizes; k++)
+        for (int pieces = 1; pieces <= 13; pieces += 4) {
+            scene c;
+            const sizes *s = &all_sizes[k];
+            build(&c, dev, CT_F64, s);
+            problem q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .G = c.G->data };
+            q.offset = c.groups->data, q.order = q.offset + s->M + 1;
+            q.out = c.A_bar->data, q.D = c.C_bar->data;
+            size_t bytes = (size_t)(s->J * s->K) * sizeof(double);
+            char *panel = ct__host_alloc(dev, SCRATCH_BYTES), *heads = ct__host_alloc(dev, 13 * bytes + 64);
+            place from[14];
+            int64_t total = cost_before(&q, s->M);
+            for (int p = 0; p <= pieces; p++) from[p] = cut(&q, total * p / pieces);
+            for (int p = pieces - 1; p >= 0; p--)
+                run_piece(&q, best_run(CT_F64), from[p], from[p + 1], heads + (size_t)p * bytes, panel);
+            add_heads(&q, from, pieces, heads, bytes);
+            assert_wanted(c.A_bar, c.wanted[1], "rows");
+            assert_wanted(c.C_bar, c.wanted[2], "sums");
+            ct__host_free(dev, panel, SCRATCH_BYTES);
+            ct__host_free(dev, heads, 13 * bytes + 64);
+            clear(&c);
+        }
+    ct_device_close(dev);
+}
+
+/* The device's own functions, with threads: the right numbers, the same bits every time, each cotangent alone too. */
+static void test_threads(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        ct_device *dev = open_cpu(threads);
+        for (size_t k = 0; k < 2 * (sizeof all_sizes / sizeof *all_sizes); k++) {
+            scene c, again;
+            ct_dtype dtype = k % 2 ? CT_F32 : CT_F64;
+            build(&c, dev, dtype, &all_sizes[k / 2]);
+            build(&again, dev, dtype, &all_sizes[k / 2]);
+            assert_int_equal(ct__cpu_grouped_gemm(dev, c.A, c.C, c.groups, c.out), CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, c.A, c.C, c.G, c.groups, c.A_bar, c.C_bar), CT_OK);
+            assert_wanted(c.out, c.wanted[0], "out");
+            assert_wanted(c.A_bar, c.wanted[1], "A_bar");
+            assert_wanted(c.C_bar, c.wanted[2], "C_bar");
+            assert_int_equal(
+                ct__cpu_grouped_gemm_bar(dev, NULL, again.C, again.G, again.groups, again.A_bar, NULL),
+                CT_OK);
+            assert_int_equal(
+                ct__cpu_grouped_gemm_bar(dev, again.A, NULL, again.G, again.groups, NULL, again.C_bar),
+                CT_OK);
+            for (int64_t i = 0; i < ct_tensor_count(c.A); i++)
+                assert_true(element(c.A_bar, i) == element(again.A_bar, i));
+            for (int64_t i = 0; i < ct_tensor_count(c.C); i++)
+                assert_true(element(c.C_bar, i) == element(again.C_bar, i));
+            clear(&c);
+            clear(&again);
+        }
+        ct_device_close(dev);
+    }
+}
+
+static void test_group_by(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(1);
+    const int64_t q[] = { 2, 0, 2, 4, 0, 2 }, wanted[] = { 0, 2, 2, 5, 5, 6, 1, 4, 0, 2, 5, 3 };
+    ct_tensor *index = ct_from(dev, CT_I64, ct_shape1(6), q), *groups = ct_empty(dev, CT_I64, ct_shape1(12));
+    assert_int_equal(ct__cpu_group_by(dev, index, groups), CT_OK);
+    assert_memory_equal(groups->data, wanted, sizeof wanted);
+    ct_release(groups);
+    groups = ct_empty(dev, CT_I64, ct_shape1(4 + 1 + 6));
+    assert_int_equal(ct__cpu_group_by(dev, index, groups), CT_EINDEX);
+    assert_non_null(strstr(ct_message(dev), "index[3] = 4 is outside [0, 4)"));
+    ((int64_t *)index->data)[1] = -7;
+    assert_int_equal(ct__cpu_group_by(dev, index, groups), CT_EINDEX);
+    assert_non_null(strstr(ct_message(dev), "index[1] = -7 is outside [0, 4)"));
+    ct_release(index);
+    ct_release(groups);
+    ct_device_close(dev);
+}
+
+/* What group_by did not make is refused before anything is read or written out of bounds. */
+static void test_bad_groups(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(1);
+    scene c;
+    const sizes s = { 6, 5, 1, 2, 2, 0 };
+    build(&c, dev, CT_F64, &s);
+    int64_t *x = c.groups->data, good[12];
+    memcpy(good, x, sizeof good);
+    const struct {
+        int at;
+        int64_t value;
+    } bad[] = { { 0, 1 },   { 0, -1 }, { 5, 5 },  { 5, 1000 },     { 2, -3 },
+                { 3, 100 }, { 6, -1 }, { 11, 6 }, { 8, INT64_MAX } };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        memcpy(x, good, sizeof good);
+        x[bad[k].at] = bad[k].value;
+        assert_int_equal(ct__cpu_grouped_gemm(dev, c.A, c.C, c.groups, c.out), CT_EINDEX);
+        assert_int_equal(ct__cpu_grouped_gemm_bar(dev, c.A, c.C, c.G, c.groups, c.A_bar, c.C_bar), CT_EINDEX);
+        assert_non_null(strstr(ct_message(dev), "ct_group_by"));
+    }
+    clear(&c);
+    ct_device_close(dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_instruction_sets),
+                                        cmocka_unit_test(test_pieces), cmocka_unit_test(test_threads),
+                                        cmocka_unit_test(test_group_by), cmocka_unit_test(test_bad_groups) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
