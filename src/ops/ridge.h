@@ -28,8 +28,10 @@ typedef struct ct__ridge_call {
 } ct__ridge_call;
 
 void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *L);
-/* R of D = Q R; its estimated reciprocal condition is returned. */
-double ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_tensor *R);
+/* R of D = Q R. */
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_tensor *R);
+/* The worst estimated reciprocal condition of a batch of upper triangles. Waits for the device. */
+double ct__ridge_rcond(ct_call *c, const ct_tensor *T);
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *V,
                            ct_tensor *L);
 

@@ -108,16 +108,66 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_cal
     ct_prim_potrf(c, L);
 }
 
+/* Whether what the solves with L lose is worth a second pass: max_i L_ii / min_i L_ii over all members, squared, is a lower
+ * bound of the condition of L Lᵀ. */
+static bool ill_conditioned(ct_call *c, const ct__ridge *s, const ct_tensor *L)
+{
+    ct_device *device = ct_call_device(c);
+    ct_tensor diagonal = ct__diagonal(L);
+    ct_shape kept = s->batch;
+    kept.dim[kept.ndim++] = s->n;
+    ct_tensor *inverse = ct_scratch(c, s->dtype, kept), *high = ct_scratch(c, s->dtype, s->batch);
+    ct_tensor *low = ct_scratch(c, s->dtype, s->batch), *ratio = ct_scratch(c, s->dtype, ct_shape0());
+    if (!inverse || !high || !low || !ratio || ct_tensor_count(&diagonal) == 0) return false;
+    ct__call_status(c,
+                    device->backend->map1(device, CT_MAP_reciprocal, (double[2]){ 0 }, &diagonal, inverse));
+    kept.dim[kept.ndim - 1] = 1;
+    if (!c->status) ct__reduce(c, CT_REDUCE_MAX, &diagonal, kept, high);
+    if (!c->status) ct__reduce(c, CT_REDUCE_MAX, inverse, kept, low);
+    if (!c->status) ct__map2(c, CT_MAP_mul, high, low, high);
+    for (int i = 0; i < kept.ndim; i++) kept.dim[i] = 1;
+    kept.ndim--;
+    if (!c->status) ct__reduce(c, CT_REDUCE_MAX, high, kept, ratio);
+    double limit = s->dtype == CT_F32 ? 1e2 : 1e4, worst = c->status ? 0 : ct_tensor_item(ratio);
+    return worst * worst > limit;
+}
+
+/* One step of refinement of Y = A (L Lᵀ)⁻¹ for a wide B; A = NULL stands for B/λ. The residual is
+ *     A - (Y Bᵀ) B/λ - (Y Dᵀ) D, or (I - Y Bᵀ) B/λ - (Y Dᵀ) D,
+ * whose rounding errors pass through the condition of [C; D] where those of L Lᵀ = CᵀC + DᵀD were squared. */
+static void refine(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *A, ct_tensor *Y)
+{
+    if (s->r >= s->n || !ill_conditioned(c, s, a->L)) return;
+    ct_tensor *E = ct_scratch(c, s->dtype, matrices(s, s->r, s->r));
+    ct_tensor *F = ct_scratch(c, s->dtype, matrices(s, s->r, s->m));
+    ct_tensor *X = ct_scratch(c, s->dtype, matrices(s, s->r, s->n));
+    if (!E || !F || !X) return;
+    ct_tensor Bt = ct__transposed(a->B), Dt = ct__transposed(a->D), lambda = with_ones(a->lambda, 2);
+    ct_tensor diagonal = ct__diagonal(E);
+    ct_prim_fill(c, E, 0);
+    if (A)
+        ct_prim_copy(c, A, X);
+    else
+        ct_prim_fill(c, &diagonal, 1);
+    ct_prim_gemm(c, -1, Y, &Bt, 1, E);
+    if (!c->status) ct__map2(c, CT_MAP_div, E, &lambda, E);
+    ct_prim_gemm(c, 1, Y, &Dt, 0, F);
+    ct_prim_gemm(c, 1, E, a->B, A ? 1 : 0, X);
+    ct_prim_gemm(c, -1, F, a->D, 1, X);
+    solve_right(c, 1, a->L, X);
+    if (!c->status) ct__map2(c, CT_MAP_add, Y, X, Y);
+}
+
 void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *Pt)
 {
-    (void)s;
     if (c->status || !Pt) return;
     ct_tensor lambda = with_ones(a->lambda, 2);
     ct__map2(c, CT_MAP_div, a->B, &lambda, Pt);
     solve_right(c, 1, a->L, Pt);
+    refine(c, s, a, NULL, Pt);
 }
 
-/* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ]: r×r products, or B (Pᵀ... ) with n×n ones where n <= r */
+/* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ]: r×r products; or, where r >= n, λZᵀ - B N with N = λ (P Zᵀ + Z Pᵀ) */
 static void primal_B_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,
                          const ct_tensor *Z, const ct_tensor *N, ct_tensor *B_bar)
 {
@@ -159,6 +209,7 @@ void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *
     ct_tensor Dt = ct__transposed(a->D), Pv = ct__transposed(Pt);
     ct_prim_copy(c, Pt_bar, Z);
     solve_right(c, 1, a->L, Z); /* Z = (λ G⁻¹ P̄)ᵀ */
+    refine(c, s, a, Pt_bar, Z);
     if (!wide && (B_bar || (D_bar && !s->shared))) {
         N = ct_scratch(c, s->dtype, matrices(s, s->n, s->n));
         if (!N) return;
@@ -187,19 +238,31 @@ void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *
 
 /* -- push-through ------------------------------------------------------------------------------------------------ */
 
-double ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_tensor *R)
+double ct__ridge_rcond(ct_call *c, const ct_tensor *T)
+{
+    ct_device *device = ct_call_device(c);
+    ct_shape shape = ct__shape(T);
+    ct_tensor *rcond = ct_scratch(c, T->dtype, ct__matrix_shape(shape, 1, 1));
+    ct_tensor *worst = ct_scratch(c, T->dtype, ct_shape0());
+    if (!rcond || !worst || ct_tensor_count(rcond) == 0) return 0;
+    ct__call_status(c, device->backend->tri_rcond(device, T, rcond));
+    if (!c->status)
+        ct__call_status(c, device->backend->map1(device, CT_MAP_neg, (double[2]){ 0 }, rcond, rcond));
+    for (int i = 0; i < shape.ndim; i++) shape.dim[i] = 1;
+    if (!c->status) ct__reduce(c, CT_REDUCE_MAX, rcond, shape, worst);
+    return c->status ? 0 : -ct_tensor_item(worst);
+}
+
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_tensor *R)
 {
     ct_device *device = ct_call_device(c);
     ct_tensor *A = ct_scratch(c, s->dtype, ct_shape2(s->m, s->n)), one = the_one(D);
-    ct_tensor *tau = ct_scratch(c, s->dtype, ct_shape2(1, s->n)),
-              *rcond = ct_scratch(c, s->dtype, ct_shape2(1, 1));
-    if (!A || !tau || !rcond || !R) return 0;
+    ct_tensor *tau = ct_scratch(c, s->dtype, ct_shape2(1, s->n));
+    if (!A || !tau || !R) return;
     ct_prim_copy(c, &one, A);
     if (!c->status) ct__call_status(c, device->backend->qr(device, -1, A, tau, NULL));
     ct_tensor top = ct__block(A, 0, s->n, 0, s->n);
     ct_prim_triangle(c, &top, true, 0, R);
-    if (!c->status) ct__call_status(c, device->backend->tri_rcond(device, R, rcond));
-    return c->status ? 0 : ct_tensor_item(rcond);
 }
 
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *V,

@@ -6,9 +6,7 @@
 #include "ridge.h"
 
 #include <float.h>
-
-/* Where D is closer to singular than this, R⁻¹ would cost more digits than the primal form's squares do. */
-static double worst_rcond(ct_dtype dtype) { return dtype == CT_F32 ? 1e-3 : 1e-7; }
+#include <math.h>
 
 /* -- factor(B, D, λ): L, R, V of ridge.h. Constants: the rule differentiates through the formula above ----------- */
 
@@ -27,29 +25,46 @@ static ct_tensor *output(ct_call *c, int k, ct_dtype dtype, ct_shape batch_of, i
     return t;
 }
 
+/* The push-through form loses about κ(D) units of rounding, the primal one κ(G). The latter is known only after n×n factors
+ * of every sample, so where D's is good enough it decides alone; else the smaller of the two. Whether the outputs are now
+ * those of the primal form. */
+static bool fall_back(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_shape batch)
+{
+    double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rcond_D = ct__ridge_rcond(c, a->R);
+    if (c->status || rcond_D >= sqrt(eps)) return false;
+    ct_failure *failure = ct__call_failure(c), before = *failure;
+    ct_tensor *L = output(c, 0, s->dtype, batch, s->n, s->n);
+    if (!L) return true;
+    ct_tensor upper = ct__transposed(L);
+    ct__ridge_primal_factor(c, s, a, L);
+    double rcond_L = ct__ridge_rcond(c, &upper);
+    if (rcond_D > eps && rcond_L * rcond_L < rcond_D) {
+        *failure = before;
+        return false;
+    }
+    output(c, 1, s->dtype, ct_shape2(0, 0), 0, 0);
+    return true;
+}
+
 static void factor(ct_call *c)
 {
     ct_ridge_form form = *(const ct_ridge_form *)ct_attr(c);
     ct__ridge_call a = { .B = ct_arg(c, 0), .D = ct_arg(c, 1), .lambda = ct_arg(c, 2) };
     ct__ridge s = ct__ridge_of(a.B, a.D, a.lambda);
-    ct_shape batch = s.batch;
+    ct_shape batch = s.batch, one = ct_shape2(0, 0);
     batch.ndim += 2;
-    if (form == CT_RIDGE_AUTO && !(s.shared && s.r < s.n && s.n <= s.m)) form = CT_RIDGE_PRIMAL;
-    if (form != CT_RIDGE_PRIMAL) {
-        ct_tensor *R = output(c, 1, s.dtype, ct_shape2(0, 0), s.n, s.n);
-        double rcond = ct__ridge_triangle(c, &s, a.D, R);
-        a.R = R;
-        if (form == CT_RIDGE_AUTO && !(rcond >= worst_rcond(s.dtype))) {
-            form = CT_RIDGE_PRIMAL;
-            output(c, 1, s.dtype, ct_shape2(0, 0), 0, 0);
-        }
-    }
-    if (form == CT_RIDGE_PRIMAL) {
+    bool push =
+        form == CT_RIDGE_PUSH_THROUGH || (form == CT_RIDGE_AUTO && s.shared && s.r < s.n && s.n <= s.m);
+    if (!push) {
         ct__ridge_primal_factor(c, &s, &a, output(c, 0, s.dtype, batch, s.n, s.n));
-    } else {
-        ct_tensor *V = output(c, 2, s.dtype, ct__shape(a.B), s.r, s.n);
-        ct__ridge_push_factor(c, &s, &a, V, output(c, 0, s.dtype, batch, s.r, s.r));
+        return;
     }
+    ct_tensor *R = output(c, 1, s.dtype, one, s.n, s.n);
+    a.R = R;
+    ct__ridge_triangle(c, &s, a.D, R);
+    if (form == CT_RIDGE_AUTO && fall_back(c, &s, &a, batch)) return;
+    ct_tensor *V = output(c, 2, s.dtype, ct__shape(a.B), s.r, s.n);
+    ct__ridge_push_factor(c, &s, &a, V, output(c, 0, s.dtype, batch, s.r, s.r));
 }
 
 static const ct_op ridge_factor = {

@@ -1,0 +1,365 @@
+/* The ridge solve where conditioning bites: both forms, value and gradients, against quadruple precision; which form is
+ * chosen; failing members. */
+#include "check.h"
+
+#include <cotangent/cotangent.h>
+
+#include "ops/ridge.h"
+
+typedef __float128 quad;
+
+enum { R = 6, N = 20, MEMBERS = 3 };
+
+/* -- the reference: P and its derivative along (dB, dD, dλ), by elimination --------------------------------------- */
+
+/* X with G X = B in place of B (n×k), G n×n overwritten. */
+static void eliminate(quad *G, quad *B, int k)
+{
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) { /* G is positive definite: no exchanges */
+            if (i == j) continue;
+            quad f = G[i * N + j] / G[j * N + j];
+            for (int c = j; c < N; c++) G[i * N + c] -= f * G[j * N + c];
+            for (int c = 0; c < k; c++) B[i * k + c] -= f * B[j * k + c];
+        }
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < k; c++) B[i * k + c] /= G[i * N + i];
+}
+
+/* G += a (MᵀK + KᵀM)/2 */
+static void add_gram(quad *G, quad a, const double *M, const double *K, int rows)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            for (int l = 0; l < rows; l++)
+                G[i * N + j] +=
+                    a / 2 * ((quad)M[l * N + i] * K[l * N + j] + (quad)K[l * N + i] * M[l * N + j]);
+}
+
+typedef struct problem {
+    int m;                           /* rows of D */
+    double B[R * N], *D, lambda;     /* D m×n     */
+    double dB[R * N], *dD, d_lambda; /* a direction */
+    double P_bar[N * R];
+    quad P[N * R], dP[N * R];
+} problem;
+
+static void solve(problem *p)
+{
+    quad G[N * N] = { 0 }, copy[N * N], dG[N * N] = { 0 };
+    add_gram(G, 1, p->B, p->B, R);
+    add_gram(G, p->lambda, p->D, p->D, p->m);
+    add_gram(dG, 2, p->B, p->dB, R);
+    add_gram(dG, 2 * (quad)p->lambda, p->D, p->dD, p->m);
+    add_gram(dG, p->d_lambda, p->D, p->D, p->m);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < R; j++) p->P[i * R + j] = p->B[j * N + i];
+    for (int i = 0; i < N * N; i++) copy[i] = G[i];
+    eliminate(copy, p->P, R);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < R; j++) {
+            p->dP[i * R + j] = p->dB[j * N + i];
+            for (int l = 0; l < N; l++) p->dP[i * R + j] -= dG[i * N + l] * p->P[l * R + j];
+        }
+    eliminate(G, p->dP, R);
+}
+
+/* -- the problems ------------------------------------------------------------------------------------------------- */
+
+static uint64_t state = 1;
+static double uniform(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) / 9007199254740992.0 - 0.5;
+}
+
+/* m×n (m >= n) with singular values from 1 down to 1/condition: Householder reflections of a diagonal. */
+static void make_matrix(int m, double condition, double *D)
+{
+    for (int i = 0; i < m * N; i++) D[i] = 0;
+    for (int i = 0; i < N; i++) D[i * N + i] = pow(condition, -(double)i / (N - 1));
+    for (int side = 0; side < 2; side++)
+        for (int round = 0; round < 3; round++) {
+            int n = side ? N : m, others = side ? m : N, step = side ? 1 : N, other = side ? N : 1;
+            double v[128], norm = 0;
+            for (int i = 0; i < n; i++) v[i] = uniform(), norm += v[i] * v[i];
+            for (int j = 0; j < others; j++) {
+                double dot = 0;
+                for (int i = 0; i < n; i++) dot += v[i] * D[i * step + j * other];
+                for (int i = 0; i < n; i++) D[i * step + j * other] -= 2 * dot / norm * v[i];
+            }
+        }
+}
+
+static double rounded(double x, ct_dtype dtype) { return dtype == CT_F32 ? (double)(float)x : x; }
+
+static void make_problem(problem *p, int m, double condition, double lambda, double size_of_B, ct_dtype dtype)
+{
+    p->m = m;
+    p->lambda = rounded(lambda, dtype);
+    p->D = calloc((size_t)(2 * m * N), sizeof *p->D);
+    p->dD = p->D + m * N;
+    assert_non_null(p->D);
+    make_matrix(m, condition, p->D);
+    for (int i = 0; i < m * N; i++) p->D[i] = rounded(p->D[i], dtype), p->dD[i] = uniform();
+    for (int i = 0; i < R * N; i++) {
+        p->B[i] = rounded(size_of_B * uniform(), dtype);
+        p->dB[i] = size_of_B * uniform();
+        p->P_bar[i] = rounded(uniform(), dtype);
+    }
+    p->d_lambda = p->lambda * uniform();
+    solve(p);
+}
+
+/* -- the library ----------------------------------------------------------------------------------------------------- */
+
+typedef struct answer {
+    double P[N * R], slope; /* ⟨B̄, dB⟩ + ⟨D̄, dD⟩ + λ̄ dλ */
+    ct_ridge_form form;
+    ct_status status;
+} answer;
+
+static ct_tensor *tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x)
+{
+    ct_tensor *wide = ct_from(device, CT_F64, shape, x), *t = ct_tensor_cast(wide, dtype);
+    ct_release(wide);
+    return t;
+}
+
+static double inner(ct_var v, const double *d)
+{
+    ct_tensor *bar = ct_tensor_cast(ct_cotangent(v), CT_F64);
+    int64_t n = ct_tensor_count(bar);
+    double *x = malloc((size_t)n * sizeof *x), sum = 0;
+    assert_non_null(x);
+    assert_int_equal(ct_read(bar, x, (size_t)n * sizeof *x), CT_OK);
+    for (int64_t i = 0; i < n; i++) sum += x[i] * d[i];
+    free(x);
+    ct_release(bar);
+    return sum;
+}
+
+static answer ask(const problem *p, ct_dtype dtype, ct_ridge_form form)
+{
+    answer a = { .slope = 0 };
+    ct_device *device = ct_device_open("cpu");
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *B = tensor(device, dtype, ct_shape2(R, N), p->B),
+              *D = tensor(device, dtype, ct_shape2(p->m, N), p->D);
+    ct_tensor *lambda = tensor(device, dtype, ct_shape0(), &p->lambda);
+    ct_tensor *P_bar = tensor(device, dtype, ct_shape2(N, R), p->P_bar);
+    ct_var b = ct_leaf(tape, B), d = ct_leaf(tape, D), l = ct_leaf(tape, lambda);
+    ct_var P = ct_keep(ct__ridge_solve_as(b, d, l, form));
+    a.form = ct_ridge_form_of(P);
+    ct_tensor *value = ct_tensor_cast(ct_value(P), CT_F64);
+    ct_read(value, a.P, sizeof a.P);
+    a.status = ct_backward(ct_sum(ct_mul(P, ct_constant(tape, P_bar)), CT_ALL, false));
+    a.slope = inner(b, p->dB) + inner(d, p->dD) + inner(l, &p->d_lambda);
+    ct_release(value), ct_release(B), ct_release(D), ct_release(lambda), ct_release(P_bar);
+    ct_tape_free(tape);
+    ct_device_close(device);
+    return a;
+}
+
+/* |P - reference| / |reference| */
+static double error_of(const problem *p, const double *P)
+{
+    double difference = 0, norm = 0;
+    for (int i = 0; i < N * R; i++) {
+        difference += pow((double)((quad)P[i] - p->P[i]), 2);
+        norm += pow((double)p->P[i], 2);
+    }
+    return sqrt(difference / norm);
+}
+
+/* The slope's error relative to the size of what it is a sum of. */
+static double slope_error(const problem *p, double slope)
+{
+    quad exact = 0;
+    double size = 0;
+    for (int i = 0; i < N * R; i++) {
+        exact += p->dP[i] * p->P_bar[i];
+        size += fabs((double)p->dP[i] * p->P_bar[i]);
+    }
+    return fabs((double)((quad)slope - exact)) / size;
+}
+
+/* -- accuracy ----------------------------------------------------------------------------------------------------- */
+
+static const double sizes[] = { 0.01, 1, 100 };
+
+/* The push-through form loses κ(D) units of rounding, in value and gradient, however large B is. */
+static void push_through_loses_the_condition_of_D(void **unused)
+{
+    (void)unused;
+    for (int f32 = 0; f32 < 2; f32++)
+        for (int b = 0; b < 3; b++)
+            for (double condition = 1; condition < (f32 ? 1e6 : 1e13); condition *= 10)
+                for (int m = N; m <= 2 * N; m += N) {
+                    problem p;
+                    make_problem(&p, m, condition, 1e-2, sizes[b], f32 ? CT_F32 : CT_F64);
+                    answer a = ask(&p, f32 ? CT_F32 : CT_F64, CT_RIDGE_AUTO);
+                    double limit = (f32 ? 0x1p-23 : 0x1p-52) * (50 + 10 * condition);
+                    assert_int_equal(a.status, CT_OK);
+                    assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
+                    assert_close(error_of(&p, a.P), 0, 0, limit);
+                    assert_close(slope_error(&p, a.slope), 0, 0, limit);
+                    free(p.D);
+                }
+}
+
+static void the_forms_agree(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 20; round++) {
+        problem p;
+        make_problem(&p, N, 1e4, 1e-2, sizes[round % 2], CT_F64);
+        answer primal = ask(&p, CT_F64, CT_RIDGE_PRIMAL), push = ask(&p, CT_F64, CT_RIDGE_PUSH_THROUGH);
+        assert_int_equal(primal.form, CT_RIDGE_PRIMAL);
+        assert_int_equal(push.form, CT_RIDGE_PUSH_THROUGH);
+        double difference = 0, norm = 0;
+        for (int i = 0; i < N * R; i++)
+            difference += pow(primal.P[i] - push.P[i], 2), norm += pow(push.P[i], 2);
+        assert_close(sqrt(difference / norm), 0, 0, 1e-10);
+        free(p.D);
+    }
+}
+
+/* Condition up to 1e8 of G, where that of D is its root: rounding of G costs that of G, refinement gives most back. */
+static void primal_is_refined(void **unused)
+{
+    (void)unused;
+    for (double condition = 1; condition < 2e4; condition *= 10)
+        for (int round = 0; round < 5; round++) {
+            problem p;
+            make_problem(&p, N, condition, 1e-2, 0.1, CT_F64);
+            answer a = ask(&p, CT_F64, CT_RIDGE_PRIMAL);
+            assert_int_equal(a.status, CT_OK);
+            assert_close(error_of(&p, a.P), 0, 0, 1e-10);
+            assert_close(slope_error(&p, a.slope), 0, 0, 1e-10);
+            free(p.D);
+        }
+}
+
+/* D nearly singular along a direction that B covers: G is fine and R⁻¹ is not. */
+static void a_bad_D_falls_back(void **unused)
+{
+    (void)unused;
+    for (int singular = 0; singular < 2; singular++) {
+        problem p;
+        make_problem(&p, N, 1, 1, 1, CT_F64);
+        for (int i = 0; i < N; i++)
+            p.D[i] *= singular ? 0 : 1e-12; /* D = diag(tiny, 1, ...) H, H orthogonal */
+        solve(&p);
+        answer a = ask(&p, CT_F64, CT_RIDGE_AUTO);
+        assert_int_equal(a.status, CT_OK);
+        assert_int_equal(a.form, CT_RIDGE_PRIMAL);
+        assert_close(error_of(&p, a.P), 0, 0, 1e-11);
+        assert_close(slope_error(&p, a.slope), 0, 0, 1e-11);
+        free(p.D);
+    }
+}
+
+static void forms_by_shape(void **unused)
+{
+    (void)unused;
+    static const struct {
+        ct_shape B, D;
+        ct_ridge_form form;
+    } cases[] = {
+        { { { 2, 5 }, 2 }, { { 5, 5 }, 2 }, CT_RIDGE_PUSH_THROUGH },
+        { { { 2, 5 }, 2 }, { { 9, 5 }, 2 }, CT_RIDGE_PUSH_THROUGH },
+        { { { 3, 2, 5 }, 3 }, { { 1, 5, 5 }, 3 }, CT_RIDGE_PUSH_THROUGH },
+        { { { 5, 5 }, 2 }, { { 5, 5 }, 2 }, CT_RIDGE_PRIMAL },
+        { { { 4, 5 }, 2 }, { { 4, 5 }, 2 }, CT_RIDGE_PRIMAL },
+        { { { 3, 2, 5 }, 3 }, { { 3, 5, 5 }, 3 }, CT_RIDGE_PRIMAL },
+    };
+    ct_device *device = ct_device_open("cpu");
+    ct_tape *tape = ct_tape_new(device);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ct_tape_reset(tape);
+        ct_tensor *B = ct_rand_normal(device, CT_F64, cases[i].B, 1, 0),
+                  *D = ct_rand_normal(device, CT_F64, cases[i].D, 1, 1);
+        ct_var P = ct_ridge_solve(ct_leaf(tape, B), ct_constant(tape, D), ct_scalar(tape, CT_F64, 0.5));
+        assert_ok(ct_check(P), ct_tape_message(tape));
+        assert_int_equal(ct_ridge_form_of(P), cases[i].form);
+        assert_int_equal(ct_ridge_form_of(ct_neg(P)), CT_RIDGE_AUTO);
+        ct_release(B), ct_release(D);
+    }
+    ct_tape_reset(tape);
+    ct_tensor *B = ct_zeros(device, CT_F64, ct_shape2(4, 5)), *D = ct_zeros(device, CT_F64, ct_shape2(4, 5));
+    ct__ridge_solve_as(ct_constant(tape, B), ct_constant(tape, D), ct_scalar(tape, CT_F64, 1),
+                       CT_RIDGE_PUSH_THROUGH);
+    assert_int_equal(ct_tape_status(tape), CT_EINVAL);
+    assert_non_null(strstr(ct_tape_message(tape), "CT_RIDGE_AUTO"));
+    ct_release(B), ct_release(D);
+    ct_tape_free(tape);
+    ct_device_close(device);
+}
+
+/* -- failing members, and memory --------------------------------------------------------------------------------- */
+
+static void a_bad_lambda_fails_alone(void **unused)
+{
+    (void)unused;
+    static const double bad[] = { 0, -1, NAN };
+    ct_device *device = ct_device_open("cpu");
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *B = ct_rand_normal(device, CT_F64, ct_shape3(MEMBERS, R, N), 1, 0);
+    ct_tensor *D = ct_rand_normal(device, CT_F64, ct_shape2(N, N), 1, 1);
+    for (int form = CT_RIDGE_PRIMAL; form <= CT_RIDGE_PUSH_THROUGH; form++)
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+            double wanted[MEMBERS * N * R], got[MEMBERS * N * R];
+            for (int round = 0; round < 2; round++) {
+                ct_tape_reset(tape);
+                ct_tensor *lambda = tensor1(device, MEMBERS, 0.5, round ? bad[k] : 1, 2);
+                ct_var P = ct__ridge_solve_as(ct_constant(tape, B), ct_constant(tape, D),
+                                              ct_constant(tape, lambda), (ct_ridge_form)form);
+                assert_int_equal(ct_read(ct_value(P), round ? got : wanted, sizeof got), CT_OK);
+                assert_int_equal(ct_tape_status(tape), round ? CT_ENUMERIC : CT_OK);
+                if (round) assert_non_null(strstr(ct_tape_message(tape), "ridge_solve(3x6x20"));
+                if (round) assert_non_null(strstr(ct_tape_message(tape), "batch member 1"));
+                ct_release(lambda);
+            }
+            for (int i = 0; i < MEMBERS * N * R; i++)
+                if (i / (N * R) == 1)
+                    assert_true(isnan(got[i]));
+                else
+                    assert_close(got[i], wanted[i], 1e-13, 1e-13);
+        }
+    ct_release(B), ct_release(D);
+    ct_tape_free(tape);
+    ct_device_close(device);
+}
+
+/* Forward and backward with one D hold no n×n array for a sample. */
+static void pushed_through_without_squares(void **unused)
+{
+    (void)unused;
+    enum { SAMPLES = 200, WIDE = 64 };
+    ct_device *device = ct_device_open("cpu");
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *B = ct_rand_normal(device, CT_F64, ct_shape3(SAMPLES, 2, WIDE), 1, 0);
+    ct_tensor *D = ct_rand_normal(device, CT_F64, ct_shape2(WIDE, WIDE), 1, 1);
+    ct_tensor *lambda = ct_full(device, CT_F64, ct_shape1(SAMPLES), 0.1);
+    ct_var P = ct_ridge_solve(ct_leaf(tape, B), ct_leaf(tape, D), ct_leaf(tape, lambda));
+    assert_ok(ct_backward(ct_sum(ct_square(P), CT_ALL, false)), ct_tape_message(tape));
+    assert_true(ct_memory(device).bytes_peak < (uint64_t)SAMPLES * WIDE * WIDE * sizeof(double) / 2);
+    ct_release(B), ct_release(D), ct_release(lambda);
+    ct_tape_free(tape);
+    ct_device_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(push_through_loses_the_condition_of_D),
+        cmocka_unit_test(the_forms_agree),
+        cmocka_unit_test(primal_is_refined),
+        cmocka_unit_test(a_bad_D_falls_back),
+        cmocka_unit_test(forms_by_shape),
+        cmocka_unit_test(a_bad_lambda_fails_alone),
+        cmocka_unit_test(pushed_through_without_squares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
