@@ -133,21 +133,6 @@ CT_API ct_var ct_lstsq(ct_var A, ct_var B);
  * lambda (...) positive, one for all or for each sample -> (..., n, r), a transposed view. Gradients in all three. A sample
  * whose matrix is singular, or whose lambda is not positive, is NaN and flagged. Batches broadcast.
  * Two forms: n×n Cholesky factors for every sample; or, where one D of full column rank serves all and r < n, one QR of D
- * and r×r factors. The second is taken where D is well enough conditioned for it (1e-7; f32: 1e-3). */
-CT_API ct_var ct_ridge_solve(ct_var B, ct_var D, ct_var lambda);
-
-typedef enum ct_ridge_form { CT_RIDGE_AUTO, CT_RIDGE_PRIMAL, CT_RIDGE_PUSH_THROUGH } ct_ridge_form;
-/* The form that a result of ct_ridge_solve was computed in; CT_RIDGE_AUTO for any other handle. */
-CT_API ct_ridge_form ct_ridge_form_of(ct_var P);
-
-/* X with the least |A X - B|, by QR: A (..., m, n) with m >= n and linearly independent columns, B (..., m, k)
- * -> (..., n, k). Dependent columns: that batch member is NaN and flagged. Batches broadcast. */
-CT_API ct_var ct_lstsq(ct_var A, ct_var B);
-
-/* P = (BᵀB + λ DᵀD)⁻¹ Bᵀ, the first r columns of the pseudo-inverse of [B; √λ D]: B (..., r, n), D (m, n) or (..., m, n),
- * lambda (...) positive, one for all or for each sample -> (..., n, r), a transposed view. Gradients in all three. A sample
- * whose matrix is singular, or whose lambda is not positive, is NaN and flagged. Batches broadcast.
- * Two forms: n×n Cholesky factors for every sample; or, where one D of full column rank serves all and r < n, one QR of D
  * and r×r factors, which is faster and loses fewer digits unless D is nearly singular: then the better conditioned one is
  * taken. */
 CT_API ct_var ct_ridge_solve(ct_var B, ct_var D, ct_var lambda);
