@@ -18,6 +18,51 @@ static void *at(const void *data, ct_dtype dtype, int64_t ld, int64_t row, int64
     return ct__at(data, dtype, row * ld + col);
 }
 
+/* -- transposes ---------------------------------------------------------------------------------------------------- */
+
+enum { BLOCK = 8 }; /* rows whose lines share the first cache's ways, whatever the leading dimension */
+
+#define TRANSPOSES(name, T)                                                                              \
+    static void transpose_##name(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy) \
+    {                                                                                                    \
+        for (int64_t i = 0; i < rows; i += BLOCK)                                                        \
+            for (int64_t j = 0; j < cols; j += BLOCK)                                                    \
+                for (int64_t c = j; c < cols && c < j + BLOCK; c++)                                      \
+                    for (int64_t r = i; r < rows && r < i + BLOCK; r++) y[c * ldy + r] = x[r * ldx + c]; \
+    }                                                                                                    \
+    /* a_ij = a_ji above the diagonal */                                                                 \
+    static void mirror_##name(int64_t n, T *a, int64_t lda)                                              \
+    {                                                                                                    \
+        for (int64_t i = 0; i < n; i++)                                                                  \
+            for (int64_t j = i + 1; j < n; j++) a[i * lda + j] = a[j * lda + i];                         \
+    }                                                                                                    \
+    /* s = ½(g + gᵀ) */                                                                               \
+    static void symmetric_part_##name(int64_t n, const T *g, int64_t ldg, T *s, int64_t lds)             \
+    {                                                                                                    \
+        for (int64_t i = 0; i < n; i += BLOCK)                                                           \
+            for (int64_t j = 0; j <= i; j += BLOCK) {                                                    \
+                T x[BLOCK][BLOCK];                                                                       \
+                for (int64_t c = j; c < n && c < j + BLOCK; c++)                                         \
+                    for (int64_t r = i; r < n && r < i + BLOCK; r++) x[r - i][c - j] = g[c * ldg + r];   \
+                for (int64_t r = i; r < n && r < i + BLOCK; r++)                                         \
+                    for (int64_t c = j; c < n && c < j + BLOCK; c++)                                     \
+                        s[r * lds + c] = x[r - i][c - j] = (T)0.5 * (x[r - i][c - j] + g[r * ldg + c]);  \
+                for (int64_t c = j; c < n && c < j + BLOCK; c++)                                         \
+                    for (int64_t r = i; r < n && r < i + BLOCK; r++) s[c * lds + r] = x[r - i][c - j];   \
+            }                                                                                            \
+    }
+TRANSPOSES(f64, double)
+TRANSPOSES(f32, float)
+
+void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
+                   int64_t ldy)
+{
+    if (dtype == CT_F64)
+        transpose_f64(rows, cols, x, ldx, y, ldy);
+    else
+        transpose_f32(rows, cols, x, ldx, y, ldy);
+}
+
 /* -- A = L Lᵀ ------------------------------------------------------------------------------------------------------ */
 
 /* X = B L⁻ᵀ in place of B (rows x n), with the inverses of L's diagonal tiles in m. */
@@ -82,13 +127,23 @@ void ct__invert_lower(ct_dtype dtype, const void *t, int64_t ldt, int64_t n, voi
 /* -- A⁻¹ = Mᵀ M ---------------------------------------------------------------------------------------------------- */
 
 /* Rows [i, i + rows) of a symmetric matrix up to the diagonal, and their mirror image: bitwise symmetric. */
-static void put_rows(const ct__job *job, const void *panel, int64_t ld, int64_t i, int64_t rows, void *out)
+static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int64_t rows, void *out)
 {
     const ct__matrix *o = &job->m[job->n - 1];
-    ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, ct__at(out, job->dtype, i * o->rs),
-                    o->rs, o->cs);
-    ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, ct__at(out, job->dtype, i * o->cs),
-                    o->cs, o->rs);
+    if (job->dtype == CT_F64) /* gemm need not round a product and its mirror image alike */
+        mirror_f64(rows, at(panel, job->dtype, ld, 0, i), ld);
+    else
+        mirror_f32(rows, at(panel, job->dtype, ld, 0, i), ld);
+    void *across = ct__at(out, job->dtype, i * o->rs), *down = ct__at(out, job->dtype, i * o->cs);
+    if (o->cs == 1) {
+        for (int64_t r = 0; r < rows; r++)
+            memcpy(at(across, job->dtype, o->rs, r, 0), at(panel, job->dtype, ld, r, 0),
+                   (size_t)(i + rows) * ct_dtype_size(job->dtype));
+        ct__transpose(job->dtype, rows, i + rows, panel, ld, down, o->rs);
+    } else {
+        ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, across, o->rs, o->cs);
+        ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, down, o->cs, o->rs);
+    }
 }
 
 void ct__fill_nan(const ct__job *job, void *out)
@@ -171,18 +226,6 @@ static int64_t general_bar_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-#define SYMMETRISE(name, T)                                                                  \
-    static void symmetrise_##name(T *s, int64_t ld, int64_t n)                               \
-    {                                                                                        \
-        for (int64_t i0 = 0; i0 < n; i0 += CT__TILE)                                         \
-            for (int64_t j0 = 0; j0 <= i0; j0 += CT__TILE)                                   \
-                for (int64_t i = i0; i < n && i < i0 + CT__TILE; i++)                        \
-                    for (int64_t j = j0; j < i && j < j0 + CT__TILE; j++)                    \
-                        s[i * ld + j] = s[j * ld + i] = (s[i * ld + j] + s[j * ld + i]) / 2; \
-    }
-SYMMETRISE(f64, double)
-SYMMETRISE(f32, float)
-
 /* -P ½(G + Gᵀ) P for a symmetric P, the second product on and below the diagonal alone */
 static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
 {
@@ -190,11 +233,10 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     const int64_t n = p->rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
     void *s = data[3], *h = at(s, t, ld, n, 0);
-    ct__copy_matrix(job->dev, t, n, n, data[1], g->columns ? 1 : g->ld, g->columns ? g->ld : 1, s, ld, 1);
     if (t == CT_F64)
-        symmetrise_f64(s, ld, n);
+        symmetric_part_f64(n, data[1], g->ld, s, ld);
     else
-        symmetrise_f32(s, ld, n);
+        symmetric_part_f32(n, data[1], g->ld, s, ld);
     ct__rows_gemm(t, 'N', 'N', n, n, n, -1, data[0], p->ld, s, ld, 0, h, ld);
     for (int64_t i = 0; i < n; i += PANEL) {
         int64_t rows = n - i < PANEL ? n - i : PANEL;

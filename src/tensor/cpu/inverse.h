@@ -22,4 +22,8 @@ static inline int64_t ct__pitch(int64_t n) { return n <= 32 ? (n + 7) / 8 * 8 : 
 void ct__invert_lower(ct_dtype dtype, const void *t, int64_t ldt, int64_t n, void *m, int64_t ldm,
                       void *work);
 
+/* y_ji = x_ij: rows x cols into cols x rows, both row-major, block by block. */
+void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
+                   int64_t ldy);
+
 #endif

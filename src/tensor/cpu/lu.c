@@ -76,7 +76,10 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     void *a = direct ? data[1] : data[2];
     int64_t ld = direct ? o->cs : n;
     int *pivots = ct__at(data[2], job->dtype, n * n);
-    ct__copy_matrix(job->dev, job->dtype, n, n, data[0], x->rs, x->cs, a, 1, ld);
+    if (x->cs == 1)
+        ct__transpose(job->dtype, n, n, data[0], x->rs, a, ld);
+    else
+        ct__copy_matrix(job->dev, job->dtype, n, n, data[0], x->rs, x->cs, a, 1, ld);
     int64_t failed = factor(job->dtype, n, a, ld, pivots, data[3]);
     if (failed)
         ct__fill_nan(job, data[1]);
@@ -129,7 +132,7 @@ static int64_t getri_member(const ct__job *job, void *const *data)
         ct__fill_nan(job, data[1]);
         return failed;
     }
-    ct__copy_matrix(job->dev, t, n, n, a, ld, 1, r, 1, ld);
+    ct__transpose(t, n, n, a, ld, r, ld);
     invert_lower(t, a, n, false, m, ld, work);
     invert_lower(t, r, n, true, v, ld, work);
     for (int64_t i = 0; i < n; i += CT__TILE) { /* a = Vᵀ M: rows up to the diagonal, then columns above it */
