@@ -60,6 +60,7 @@ static void factor(ct_call *c)
         return;
     }
     ct_tensor *R = output(c, 1, s.dtype, one, s.n, s.n);
+    if (!R) return;
     a.R = R;
     ct__ridge_triangle(c, &s, a.D, R);
     if (form == CT_RIDGE_AUTO && fall_back(c, &s, &a, batch)) return;
