@@ -57,6 +57,18 @@ def merge(lines, value):
     return list(kept.values())
 
 
+def per_gemm(lines):
+    """The lines of peers get per_gemm, too: over the fastest matrix product of this run and case (who=gemm)."""
+    unit = {}
+    for line in lines:
+        if line.get("who") == "gemm":
+            unit[line["case"]] = min(float(line["seconds"]), unit.get(line["case"], float("inf")))
+    for line in lines:
+        if "per_gemm" not in line and line.get("case") in unit:
+            line["per_gemm"] = f"{float(line['seconds']) / unit[line['case']]:.3f}"
+    return lines
+
+
 def report(lines, value, columns, comment=""):
     """Prints the lines for scripts, then a table: a row for each `columns`, a column for each contender."""
     lines = merge(lines, value)

@@ -33,6 +33,8 @@ that 'custom_op checks something' grep -qE '^[1-9][0-9]* checks, 0 failed$' said
 prints embedded_loss '^loss 0\.2637, slopes 2\.9'
 that 'embedded_loss trains two models' test "$(wc -l <said)" -eq 2
 prints own_likelihood '^f = 148\.738461, df/dlog l = 21\.821673, df/dlog s2 = -109\.442590'
+prints block_layers '^loss 29\.0[0-9]* -> 0\.[0-9]+ for 8 networks at once$'
+prints expert_rows '^loss [0-9.]+ -> 0\.000[0-9] with 50 matrices for 4000 samples$'
 prints train_gp '^f\(1\.2\) = (0\.9|1\.0)'
 that 'train_gp saves its model' test -s bump.ctgp
 
@@ -58,7 +60,7 @@ rm examples/data/co2_weekly.csv
 "$programs/demo" >said.log 2>err
 that 'without its data it says so' test $? -ne 0 -a -s err
 
-for f in first_gradient custom_op embedded_loss train_gp own_likelihood; do
+for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows; do
     that "$f.c is under 60 lines" test "$(wc -l <"$sources/examples/$f.c")" -lt 60
 done
 that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30

@@ -1,0 +1,92 @@
+"""A block-diagonal linear layer beside the strategies that torch offers: `./run bench blockdiag [M4-F1024...]`."""
+import subprocess
+import sys
+
+import peers
+
+ROWS = 128
+CASES = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)]
+DENSE = 1 << 31  # bytes of a dense weight that are worth trying
+
+
+def strategies(torch, M, F):
+    """name -> a function of x (B, M F), W (M, F, F), bias (M F), and of what its weight is made of outside the step."""
+    linear = torch.nn.functional.linear
+    found = {
+        "torch-loop": lambda x, W, b: torch.cat([linear(x[:, m * F:(m + 1) * F], W[m], b[m * F:(m + 1) * F]) for m in range(M)], 1),
+        "torch-bmm": lambda x, W, b: (torch.bmm(x.view(-1, M, F).transpose(0, 1), W.transpose(1, 2)).transpose(0, 1)
+                                      .reshape(-1, M * F) + b),
+        "torch-einsum": lambda x, W, b: torch.einsum("bmf,mgf->bmg", x.view(-1, M, F), W).reshape(-1, M * F) + b,
+        "torch-conv1d": lambda x, W, b: torch.conv1d(x.unsqueeze(2), W.reshape(M * F, F, 1), b, groups=M).squeeze(2),
+    }
+    if 4 * (M * F) ** 2 <= DENSE:
+        mask = torch.block_diag(*[torch.ones(F, F)] * M)
+        found["torch-block_diag"] = lambda x, W, b: linear(x, torch.block_diag(*W.unbind(0)), b)
+        # The weight is dense and the mask keeps its gradient there: W is laid into it by block_diag once, outside.
+        found["torch-masked"] = lambda x, dense, b: linear(x, dense * mask, b)
+    return found
+
+
+def passes(torch, name, run, x, W, b, y_bar):
+    """(forward, training), both checked against float64."""
+    weight = torch.block_diag(*W.detach().unbind(0)) if name == "torch-masked" else W.detach()
+    inputs = [t.detach().clone().requires_grad_(True) for t in (x, weight, b)]
+    M, F = W.shape[0], W.shape[2]
+
+    def forward():
+        return run(*inputs)
+
+    def training():
+        return torch.autograd.grad(run(*inputs), inputs, y_bar)
+
+    if M * F * F <= 1 << 22:
+        x64, W64, g64 = (t.detach().double() for t in (x, W, y_bar))
+        xm, gm = x64.view(-1, M, F), g64.view(-1, M, F)
+        y = torch.einsum("bmf,mgf->bmg", xm, W64).reshape(-1, M * F) + b.double()
+        W_bar = torch.einsum("bmg,bmf->mgf", gm, xm)
+        x_bar = torch.einsum("bmg,mgf->bmf", gm, W64).reshape(-1, M * F)
+        got = training()
+        blocks = got[1]
+        if name == "torch-masked":
+            blocks = torch.stack([got[1][m * F:(m + 1) * F, m * F:(m + 1) * F] for m in range(M)])
+        for value, wanted in ((forward(), y), (got[0], x_bar), (blocks, W_bar), (got[2], g64.sum(0))):
+            error = (value.double() - wanted).abs().max().item() / wanted.abs().max().item()
+            if not error < 1e-4:
+                raise ValueError(f"relative error {error:.1e}")
+    return forward, training
+
+
+def peer_lines(torch, case):
+    M, F = (int(part[1:]) for part in case.split("-"))
+    torch.manual_seed(1)
+    x, W, b = torch.randn(ROWS, M * F), torch.randn(M, F, F), torch.randn(M * F)
+    y_bar = torch.randn(ROWS, M * F)
+    rounds = 2 if M * F * F > 1 << 25 else 5 if M * F * F > 1 << 22 else 30
+    for name, run in strategies(torch, M, F).items():
+        try:
+            both = passes(torch, name, run, x, W, b, y_bar)
+            timed = [peers.best(step, rounds) for step in both]
+        except (RuntimeError, ValueError) as error:
+            print(f"# {name} {case}: {error}")
+            continue
+        for which, seconds in zip(("forward", "training"), timed):
+            yield {"bench": "blockdiag", "case": case, "who": name, "n": str(ROWS), "dtype": "f32", "pass": which,
+                   "seconds": f"{seconds:.6g}"}
+
+
+def main():
+    cases = sys.argv[1:] or CASES
+    torch = peers.load("torch")
+    lines = []
+    comment = ""
+    for case in cases:
+        for _ in range(2):  # interleaved; the best of each counts
+            out = subprocess.run([peers.program("blockdiag"), case], check=True, capture_output=True, text=True).stdout
+            comment = out.splitlines()[0]
+            lines += [peers.parse(line) for line in out.splitlines()[1:]]
+            lines += peer_lines(torch, case) if torch else []
+    peers.report(peers.per_gemm(lines), value="per_gemm", columns=("case", "pass"), comment=comment)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
