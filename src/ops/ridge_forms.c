@@ -128,7 +128,7 @@ static bool ill_conditioned(ct_call *c, const ct__ridge *s, const ct_tensor *L)
     for (int i = 0; i < kept.ndim; i++) kept.dim[i] = 1;
     kept.ndim--;
     if (!c->status) ct__reduce(c, CT_REDUCE_MAX, high, kept, ratio);
-    double limit = s->dtype == CT_F32 ? 1e2 : 1e4, worst = c->status ? 0 : ct_tensor_item(ratio);
+    double limit = s->dtype == CT_F32 ? 1e3 : 1e4, worst = c->status ? 0 : ct_tensor_item(ratio);
     return worst * worst > limit;
 }
 

@@ -35,6 +35,8 @@ that 'embedded_loss trains two models' test "$(wc -l <said)" -eq 2
 prints own_likelihood '^f = 148\.738461, df/dlog l = 21\.821673, df/dlog s2 = -109\.442590'
 prints block_layers '^loss 29\.0[0-9]* -> 0\.[0-9]+ for 8 networks at once$'
 prints expert_rows '^loss [0-9.]+ -> 0\.000[0-9] with 50 matrices for 4000 samples$'
+prints partial_inverse '^exact: loss 0\.3536, after 50 steps 0\.32[0-9]* $'
+that 'partial_inverse learns by both losses' grep -qE '^ridge: loss 0\.3506, after 50 steps 0\.01' said
 prints train_gp '^f\(1\.2\) = (0\.9|1\.0)'
 that 'train_gp saves its model' test -s bump.ctgp
 
@@ -60,7 +62,7 @@ rm examples/data/co2_weekly.csv
 "$programs/demo" >said.log 2>err
 that 'without its data it says so' test $? -ne 0 -a -s err
 
-for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows; do
+for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows partial_inverse; do
     that "$f.c is under 60 lines" test "$(wc -l <"$sources/examples/$f.c")" -lt 60
 done
 that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30

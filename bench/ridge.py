@@ -1,0 +1,91 @@
+"""The ridge solve P = (BᵀB + λ DᵀD)⁻¹ Bᵀ beside torch's inv, solve and Cholesky: `./run bench ridge`.
+
+64 samples, r = 60, n = 512; one D for all (shared) or one each (per-sample). A peer's first sample, and its gradients, are
+checked against one computed in f64 on one thread before its time counts.
+"""
+import subprocess
+import sys
+
+import peers
+
+BATCH, N, R = 64, 512, 60
+TOLERANCE = {"f64": 1e-9, "f32": 1e-2}
+
+
+def inputs(torch, case, dtype):
+    torch.manual_seed(1)
+    B, G = torch.randn(BATCH, R, N, dtype=dtype), torch.randn(BATCH, N, R, dtype=dtype)
+    H = torch.randn(*((N, N) if case == "shared" else (BATCH, N, N)), dtype=dtype)
+    D = torch.eye(N, dtype=dtype) + 0.5 * H / N**0.5
+    return [x.requires_grad_() for x in (B, D, torch.full((BATCH,), 10.0, dtype=dtype))], G
+
+
+def gram(B, D, l):
+    return B.mT @ B + l[:, None, None] * (D.mT @ D)
+
+
+def ways(torch):
+    return {
+        "torch-inv": lambda B, D, l: torch.linalg.inv(gram(B, D, l)) @ B.mT,
+        "torch-solve": lambda B, D, l: torch.linalg.solve(gram(B, D, l), B.mT),
+        "torch-cholesky": lambda B, D, l: torch.cholesky_solve(B.mT, torch.linalg.cholesky(gram(B, D, l))),
+    }
+
+
+def training(way, x, G):
+    for v in x:
+        v.grad = None
+    P = way(*x)
+    P.backward(G)
+    return P
+
+
+def right(torch, way, case, x, G, tolerance):
+    """Value and B's gradient of some samples against f64 on one thread, sample by sample."""
+    P = training(way, x, G).detach()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    worst = 0
+    for i in (0, 1, BATCH // 2, BATCH - 1):
+        B, D, l, g = (v.detach().double() for v in (x[0][i], x[1] if case == "shared" else x[1][i], x[2][i], G[i]))
+        B.requires_grad_()
+        p = torch.linalg.solve(B.mT @ B + l * (D.mT @ D), B.mT)
+        p.backward(g)
+        for got, wanted in ((P[i], p.detach()), (x[0].grad[i], B.grad)):
+            error = (got.double() - wanted).norm() / wanted.norm()
+            worst = max(worst, error.item() if error == error else float("inf"))
+    torch.set_num_threads(threads)
+    return worst <= tolerance, worst
+
+
+def main():
+    names = sys.argv[1:] or ["shared", "per-sample"]
+    lines, wrong = [], set()
+    torch = peers.load("torch")
+    for _ in range(2):  # interleaved rounds; the best of each counts
+        out = subprocess.run([peers.program("ridge"), *names], check=True, capture_output=True, text=True).stdout
+        lines += [peers.parse(line) for line in out.splitlines()]
+        for case in names if torch else ():
+            for d in ("f64", "f32"):
+                dtype = torch.float64 if d == "f64" else torch.float32
+                x, G = inputs(torch, case, dtype)
+                a, b = torch.randn(N, N, dtype=dtype), torch.randn(N, N, dtype=dtype)
+                for who, way in ways(torch).items():
+                    if (who, case, d) in wrong:
+                        continue
+                    ok, error = right(torch, way, case, x, G, TOLERANCE[d])
+                    if not ok:
+                        print(f"# {who} is wrong by {error:.1e} for {case} in {d} on {torch.get_num_threads()} threads")
+                        wrong.add((who, case, d))
+                        continue
+                    gemm = peers.best(lambda: a @ b, rounds=10)
+                    with torch.no_grad():
+                        forward = peers.best(lambda: way(*x), rounds=2)
+                    for name, s in (("forward", forward), ("training", peers.best(lambda: training(way, x, G), rounds=2))):
+                        lines.append({"bench": "ridge", "case": case, "who": who, "n": str(N), "dtype": d, "pass": name,
+                                      "seconds": f"{s:.6g}", "per_gemm": f"{s / gemm / BATCH:.3f}"})
+    peers.report(lines, value="seconds", columns=("case", "dtype", "pass"), comment=out.splitlines()[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
