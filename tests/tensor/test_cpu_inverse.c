@@ -1,0 +1,331 @@
+/* Inverses, LU and what follows from it: residual ratios in the manner of LAPACK's own tests, over sizes around the
+ * tiles, layouts, dtypes and conditions; failing members. */
+#include "cpu_support.h"
+
+#include <float.h>
+
+static const ct_backend *const cpu = &ct__cpu_backend;
+
+static const int64_t sizes[] = { 0, 1, 2, 3, 8, 9, 16, 17, 31, 32, 33, 64, 65, 100, 131 };
+
+static double epsilon(ct_dtype dtype) { return dtype == CT_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
+
+static void set(ct_tensor *t, int64_t b, int64_t i, int64_t j, double value)
+{
+    int64_t at =
+        i * t->stride[t->ndim - 2] + j * t->stride[t->ndim - 1] + (t->ndim > 2 ? b * t->stride[0] : 0);
+    if (t->dtype == CT_F64)
+        ((double *)t->data)[at] = value;
+    else
+        ((float *)t->data)[at] = (float)value;
+}
+
+static double get(const ct_tensor *t, int64_t b, int64_t i, int64_t j)
+{
+    int64_t at =
+        i * t->stride[t->ndim - 2] + j * t->stride[t->ndim - 1] + (t->ndim > 2 ? b * t->stride[0] : 0);
+    return t->dtype == CT_F64 ? ((double *)t->data)[at] : (double)((float *)t->data)[at];
+}
+
+/* The largest row sum of member b. */
+static double norm(const ct_tensor *t, int64_t b)
+{
+    int64_t n = t->dim[t->ndim - 1];
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++) sum += fabs(get(t, b, i, j));
+        largest = fmax(largest, sum);
+    }
+    return largest;
+}
+
+static double next(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 11) * 0x1p-53 - 0.5;
+}
+
+/* H D H with Householder's H and a diagonal falling from 1 to 1/condition: symmetric, and with a second H' on the right,
+ * rows out of order, general. */
+static void fill(ct_tensor *t, int64_t b, double condition, bool symmetric, uint64_t seed)
+{
+    int64_t n = t->dim[t->ndim - 1];
+    double *v = calloc((size_t)n + 1, sizeof *v), *w = calloc((size_t)n + 1, sizeof *w), vv = 0, ww = 0;
+    for (int64_t i = 0; i < n; i++) {
+        v[i] = next(&seed), w[i] = symmetric ? v[i] : next(&seed);
+        vv += v[i] * v[i], ww += w[i] * w[i];
+    }
+    double vdw = 0;
+    for (int64_t i = 0; i < n; i++)
+        vdw += v[i] * w[i] * pow(condition, n > 1 ? -(double)i / (double)(n - 1) : 0);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double di = pow(condition, n > 1 ? -(double)i / (double)(n - 1) : 0),
+                   dj = pow(condition, n > 1 ? -(double)j / (double)(n - 1) : 0);
+            double x = (i == j ? di : 0) - 2 / ww * di * w[i] * w[j] - 2 / vv * v[i] * v[j] * dj +
+                       4 / (vv * ww) * vdw * v[i] * w[j];
+            set(t, b, symmetric ? i : (i + 1) % n, j, x);
+        }
+    free(v);
+    free(w);
+}
+
+/* |A P - I| / (n |A| |P| ε), row sums */
+static double residual(const ct_tensor *A, const ct_tensor *P, int64_t b)
+{
+    int64_t n = A->dim[A->ndim - 1];
+    double worst = 0;
+    long double *sum = malloc((size_t)n * sizeof *sum);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) sum[j] = i == j ? -1 : 0;
+        for (int64_t k = 0; k < n; k++) {
+            long double a = get(A, b, i, k);
+            for (int64_t j = 0; j < n; j++) sum[j] += a * get(P, b, k, j);
+        }
+        double row = 0;
+        for (int64_t j = 0; j < n; j++) row += fabs((double)sum[j]);
+        if (!(row <= worst)) worst = row;
+    }
+    free(sum);
+    return worst / ((double)n * norm(A, b) * norm(P, b) * epsilon(A->dtype));
+}
+
+/* NaN above the diagonal in a copy. */
+static ct_tensor *poisoned(ct_device *dev, const ct_tensor *A, int layout)
+{
+    ct_tensor *copy = blank(dev, A->dtype, ct_tensor_shape(A), layout);
+    ct_copy(A, copy);
+    for (int64_t b = 0; b < (A->ndim > 2 ? A->dim[0] : 1); b++)
+        for (int64_t i = 0; i < A->dim[A->ndim - 1]; i++)
+            for (int64_t j = i + 1; j < A->dim[A->ndim - 1]; j++) set(copy, b, i, j, NAN);
+    return copy;
+}
+
+static void inverses_have_small_residuals(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int kind = 0; kind < 8; kind++) {
+                ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+                bool symmetric = kind & 2;
+                int64_t n = sizes[s];
+                double condition = kind & 4 ? (dtype == CT_F64 ? 1e12 : 1e4) : 10;
+                ct_device *dev = open_cpu(threads);
+                ct_tensor *A = ct_zeros(dev, dtype, ct_shape3(2, n, n));
+                for (int64_t b = 0; b < 2; b++) fill(A, b, condition, symmetric, 17 + (uint64_t)b);
+                int in_layout = (int)s % OUT_LAYOUTS, out_layout = (int)(s + (size_t)kind) % OUT_LAYOUTS;
+                ct_tensor *P = blank(dev, dtype, ct_tensor_shape(A), out_layout), *in;
+                ct_failure failure = { .set = false };
+                if (symmetric) {
+                    in = poisoned(dev, A, in_layout);
+                    assert_ok(cpu->potri(dev, in, P, &failure), ct_message(dev));
+                } else {
+                    in = blank(dev, dtype, ct_tensor_shape(A), in_layout);
+                    ct_copy(A, in);
+                    assert_ok(cpu->getri(dev, in, P, &failure), ct_message(dev));
+                }
+                assert_false(failure.set);
+                for (int64_t b = 0; b < 2 && n; b++) {
+                    double ratio = residual(A, P, b);
+                    if (!(ratio <= 1))
+                        fail_msg("%s inverse of %dx%d %s, condition %g: residual ratio %g",
+                                 symmetric ? "symmetric" : "general", (int)n, (int)n, ct_dtype_name(dtype),
+                                 condition, ratio);
+                    for (int64_t i = 0; i < n && symmetric; i++)
+                        for (int64_t j = 0; j < i; j++) assert_true(get(P, b, i, j) == get(P, b, j, i));
+                }
+                if (out_layout == SLICED) assert_contained(P);
+                ct_release(A);
+                ct_release(in);
+                ct_release(P);
+                ct_device_close(dev);
+            }
+}
+
+static void lu_has_small_residuals(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int kind = 0; kind < 4; kind++) {
+            ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+            int64_t n = sizes[s];
+            ct_tensor *A = ct_zeros(dev, dtype, ct_shape3(2, n, n)),
+                      *order = ct_zeros(dev, CT_I64, ct_shape2(2, n));
+            for (int64_t b = 0; b < 2; b++) fill(A, b, kind & 2 ? 1e6 : 10, false, 5 + (uint64_t)b);
+            ct_tensor *LU = blank(dev, dtype, ct_tensor_shape(A), (int)(s + (size_t)kind) % OUT_LAYOUTS);
+            ct_failure failure = { .set = false };
+            assert_ok(cpu->getrf(dev, A, LU, order, &failure), ct_message(dev));
+            assert_false(failure.set);
+            double worst = 0;
+            for (int64_t b = 0; b < 2; b++)
+                for (int64_t i = 0; i < n; i++) {
+                    int64_t row = ((int64_t *)order->data)[b * n + i];
+                    assert_in_range(row, 0, n - 1);
+                    for (int64_t j = 0; j < n; j++) {
+                        long double sum = -get(A, b, row, j);
+                        for (int64_t k = 0; k <= i && k <= j; k++)
+                            sum += (k == i ? 1 : (long double)get(LU, b, i, k)) * get(LU, b, k, j);
+                        worst = fmax(worst, fabs((double)sum) / (norm(A, b) * epsilon(dtype)));
+                    }
+                }
+            assert_true(worst <= (double)(n + 1));
+            ct_release(A);
+            ct_release(LU);
+            ct_release(order);
+        }
+    ct_device_close(dev);
+}
+
+/* Member 1 of 4 is spoiled; the others come out as without it. */
+static void a_failing_member_is_nan_and_named(void **state)
+{
+    (void)state;
+    static const int64_t extents[] = { 1, 5, 20, 40, 70 };
+    for (size_t s = 0; s < sizeof extents / sizeof *extents; s++)
+        for (int kind = 0; kind < 12; kind++) {
+            ct_device *dev = open_cpu(2);
+            ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+            bool symmetric = kind & 2;
+            int64_t n = extents[s], at = n / 2;
+            ct_tensor *A = ct_zeros(dev, dtype, ct_shape3(4, n, n)),
+                      *P = ct_zeros(dev, dtype, ct_shape3(4, n, n)),
+                      *Q = ct_zeros(dev, dtype, ct_shape3(4, n, n));
+            for (int64_t b = 0; b < 4; b++) fill(A, b, 10, symmetric, 3 + (uint64_t)b);
+            ct_failure failure = { .set = false };
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, A, P, &failure), ct_message(dev));
+            assert_false(failure.set);
+            if (kind / 4 == 0) /* a row and a column of zeros; NaN; infinity */
+                for (int64_t i = 0; i < n; i++) set(A, 1, at, i, 0), set(A, 1, i, at, 0);
+            else
+                set(A, 1, n - 1, 0, kind / 4 == 1 ? NAN : INFINITY);
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, A, Q, &failure), ct_message(dev));
+            assert_true(failure.set);
+            assert_int_equal(failure.member, 1);
+            assert_in_range(failure.detail, 1, n);
+            assert_non_null(strstr(failure.what, symmetric ? "minor" : "pivot"));
+            assert_true(symmetric == !failure.why);
+            for (int64_t b = 0; b < 4; b++)
+                for (int64_t i = 0; i < n * n; i++)
+                    assert_true(b == 1 ? isnan(get(Q, b, i / n, i % n))
+                                       : get(P, b, i / n, i % n) == get(Q, b, i / n, i % n));
+            ct_release(A);
+            ct_release(P);
+            ct_release(Q);
+            ct_device_close(dev);
+        }
+}
+
+static void the_adjoint_of_the_inverse(void **state)
+{
+    (void)state;
+    static const int64_t extents[] = { 0, 1, 8, 37 };
+    ct_device *dev = open_cpu(2);
+    for (size_t s = 0; s < sizeof extents / sizeof *extents; s++)
+        for (int lp = 0; lp < LAYOUTS; lp++)
+            for (int lo = 0; lo < OUT_LAYOUTS; lo++)
+                for (int kind = 0; kind < 4; kind++) {
+                    ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+                    bool symmetric = kind & 2;
+                    int64_t n = extents[s];
+                    if (lp == BROADCAST && symmetric) continue;
+                    ct_tensor *P = sample(dev, dtype, ct_shape3(2, n, n), lp, 1);
+                    ct_tensor *G = sample(dev, dtype, ct_shape3(2, n, n), (lp + lo) % LAYOUTS, 2);
+                    ct_tensor *O = blank(dev, dtype, ct_shape3(2, n, n), lo);
+                    for (int64_t b = 0; b < 2 && symmetric; b++)
+                        for (int64_t i = 0; i < n; i++)
+                            for (int64_t j = 0; j < i; j++) set(P, b, j, i, get(P, b, i, j));
+                    assert_ok(cpu->inverse_bar(dev, symmetric, P, G, O), ct_message(dev));
+                    for (int64_t b = 0; b < 2; b++)
+                        for (int64_t i = 0; i < n; i += 1 + n / 4)
+                            for (int64_t j = 0; j < n; j += 1 + n / 5) {
+                                double sum = 0;
+                                for (int64_t k = 0; k < n; k++)
+                                    for (int64_t l = 0; l < n; l++)
+                                        sum -= entry(P, b, k, i) * entry(P, b, j, l) *
+                                               (symmetric ? (entry(G, b, k, l) + entry(G, b, l, k)) / 2
+                                                          : entry(G, b, k, l));
+                                assert_close(entry(O, b, i, j), sum, 0,
+                                             2 * tolerance(dtype) * (double)(n * n));
+                                if (symmetric) assert_true(entry(O, b, i, j) == entry(O, b, j, i));
+                            }
+                    if (lo == SLICED) assert_contained(O);
+                    ct_release(P);
+                    ct_release(G);
+                    ct_release(O);
+                }
+    ct_device_close(dev);
+}
+
+static void rows_in_pivot_order(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    ct_tensor *order = ct_from(dev, CT_I64, ct_shape2(3, 1), (int64_t[]){ 2, 0, 1 });
+    ct_tensor *bad = ct_from(dev, CT_I64, ct_shape2(3, 1), (int64_t[]){ 2, 0, 3 });
+    for (int lx = 0; lx < LAYOUTS; lx++)
+        for (int lo = 0; lo < OUT_LAYOUTS; lo++) {
+            ct_tensor *x = sample(dev, CT_F64, ct_shape3(2, 3, 4), lx, 1);
+            ct_tensor *y = blank(dev, CT_F64, ct_shape3(2, 3, 4), lo),
+                      *z = blank(dev, CT_F64, ct_shape3(2, 3, 4), lo);
+            ct_tensor *p = ct_tensor_broadcast(order, ct_shape3(2, 3, 1)),
+                      *q = ct_tensor_broadcast(bad, ct_shape3(2, 3, 1));
+            assert_ok(cpu->permute_rows(dev, x, p, false, y), ct_message(dev));
+            assert_ok(cpu->permute_rows(dev, y, p, true, z), ct_message(dev));
+            for (int64_t b = 0; b < 2; b++)
+                for (int64_t i = 0; i < 3; i++)
+                    for (int64_t j = 0; j < 4; j++) {
+                        assert_true(entry(y, b, i, j) == entry(x, b, (int64_t[]){ 2, 0, 1 }[i], j));
+                        assert_true(entry(z, b, i, j) == entry(x, b, i, j));
+                    }
+            assert_int_equal(cpu->permute_rows(dev, x, q, false, y), CT_EINDEX);
+            assert_non_null(strstr(ct_message(dev), "3 at 2"));
+            ct_release(x);
+            ct_release(y);
+            ct_release(z);
+            ct_release(p);
+            ct_release(q);
+        }
+    ct_release(order);
+    ct_release(bad);
+    ct_device_close(dev);
+}
+
+static void determinants_have_the_permutations_sign(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(1);
+    const double lu[] = { 2, 9, 9, 9, -3, 9, 9, 9, 5 };
+    static const int64_t orders[][3] = { { 0, 1, 2 }, { 1, 0, 2 }, { 1, 2, 0 },
+                                         { 2, 1, 0 }, { 2, 0, 1 }, { 0, 2, 1 } };
+    static const double signs[] = { -1, 1, -1, 1, -1, 1 };
+    ct_tensor *LU = ct_from(dev, CT_F64, ct_shape2(3, 3), lu), *y = ct_zeros(dev, CT_F64, ct_shape0()),
+              *sign = ct_zeros(dev, CT_F64, ct_shape0());
+    for (int k = 0; k < 6; k++) {
+        ct_tensor *order = ct_from(dev, CT_I64, ct_shape1(3), orders[k]);
+        assert_ok(cpu->lu_det(dev, LU, order, y, sign), ct_message(dev));
+        assert_elements(y, 1e-15, 0, log(30));
+        assert_elements(sign, 0, 0, signs[k]);
+        assert_memory_equal(order->data, orders[k], sizeof orders[k]);
+        ct_release(order);
+    }
+    ct_release(LU);
+    ct_release(y);
+    ct_release(sign);
+    ct_device_close(dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inverses_have_small_residuals),
+        cmocka_unit_test(lu_has_small_residuals),
+        cmocka_unit_test(a_failing_member_is_nan_and_named),
+        cmocka_unit_test(the_adjoint_of_the_inverse),
+        cmocka_unit_test(rows_in_pivot_order),
+        cmocka_unit_test(determinants_have_the_permutations_sign),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
