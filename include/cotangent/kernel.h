@@ -103,10 +103,11 @@ typedef enum ct_unit {
 } ct_unit;
 
 typedef struct ct_param {
-    char name[64]; /* unique in its kernel: "rbf.lengthscale" (ARD: "rbf.lengthscale[2]", the number of the input
+    char name
+        [64]; /* unique in its kernel: "rbf.lengthscale" (ARD: "rbf.lengthscale[2]", the number of the input
                       column), "scale.variance", "rq.alpha", "periodic.period", "cosine.period", "poly.offset",
                       "constant.variance", "white.variance"; the second of a name is "rbf#2.lengthscale" */
-    double value;  /* positive                                          */
+    double value;        /* positive                                          */
     double lower, upper; /* 0 and INFINITY: none given                */
     bool fixed;
     bool start_given; /* by the text or ct_kernel_set: no data-driven start */
