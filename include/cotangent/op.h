@@ -76,6 +76,9 @@ CT_API ct_tensor *ct_borrow(ct_call *c, ct_tensor *view);
 /* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the caller
  * writes NaN there. `detail` is e.g. the failing minor, from 1; the text is "leading minor %d". */
 CT_API void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what);
+/* Whether a failure is flagged on the tape as far as is known without waiting: true lets a call stop early, false
+ * says nothing. */
+CT_API bool ct_failure_known(const ct_call *c);
 
 /* -- inside vjp ------------------------------------------------------------------------------------------------- */
 
@@ -149,6 +152,14 @@ CT_API void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double be
 /* A = L Lᵀ in place in the lower triangle; the strict upper triangle becomes zero. A member that is not positive
  * definite becomes NaN and is flagged. */
 CT_API void ct_prim_potrf(ct_call *c, ct_tensor *A);
+/* Triangles in place: of a square A the lower triangle alone is read and written, so that two of them can share a
+ * rectangle. A transposed view serves for an upper one. */
+/* A = L Lᵀ; failures as above, the failing minor counted from row `first` of a larger matrix. */
+CT_API void ct_prim_potrf_lower(ct_call *c, int64_t first, ct_tensor *A);
+/* A = L⁻¹ of a lower triangular L without zeros on its diagonal */
+CT_API void ct_prim_trtri(ct_call *c, ct_tensor *L);
+/* A = the lower triangle of LᵀL; after trtri of a Cholesky factor this is the inverse */
+CT_API void ct_prim_lauum(ct_call *c, ct_tensor *L);
 /* A_inv = A⁻¹ for a symmetric positive definite A, whose lower triangle is read; symmetric to the bit. Failures as
  * above. The two share no memory; this holds for all that follow with an output of its own. */
 CT_API void ct_prim_potri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);

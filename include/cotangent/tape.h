@@ -95,6 +95,8 @@ CT_API ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, 
 /* Between these two calls ops compute but are not recorded: their results are constants. They nest. */
 CT_API void ct_no_grad_begin(ct_tape *tape);
 CT_API void ct_no_grad_end(ct_tape *tape);
+/* Whether ops are recorded now. */
+CT_API bool ct_grad_enabled(const ct_tape *tape);
 /* The same value as a constant. */
 CT_API ct_var ct_stop_gradient(ct_var x);
 

@@ -56,6 +56,8 @@ void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *wha
     if (!f->set) *f = (ct_failure){ .set = true, .member = member, .detail = detail, .what = what };
 }
 
+bool ct_failure_known(const ct_call *c) { return c->tape->failure.set; }
+
 /* A factorisation failed in this call: say which, keep the tape going. */
 static void note_failure(ct_call *c)
 {
@@ -70,8 +72,8 @@ static void note_failure(ct_call *c)
     if (tape->backward_of >= 0)
         snprintf(backward, sizeof backward, "backward of op #%lld %s: ", (long long)tape->backward_of,
                  tape->node[tape->backward_of].op->name);
-    snprintf(tape->message, sizeof tape->message,
-             "%sop #%u %s: %s%s %s", backward, tape->n, name, what, batch,
+    snprintf(tape->message, sizeof tape->message, "%sop #%u %s: %s%s %s", backward, tape->n, name, what,
+             batch,
              f->why ? f->why
                     : "is not positive: the matrix is indefinite, singular to working precision, or has NaN; "
                       "add to its diagonal");

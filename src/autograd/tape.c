@@ -277,6 +277,8 @@ void ct_no_grad_begin(ct_tape *tape)
     if (tape) tape->no_grad++;
 }
 
+bool ct_grad_enabled(const ct_tape *tape) { return tape && !tape->no_grad; }
+
 void ct_no_grad_end(ct_tape *tape)
 {
     if (!tape) return;

@@ -116,7 +116,7 @@ static const char *const sampled[] = {
     "matern52(ard)",
     "rq",
     "periodic(ard)",
-    "cosine",
+    "cosine(dims=2)", /* indefinite over several columns */
     "linear(ard) + constant",
     "poly(degree=3)",
     "scale * rbf(ard) + scale * periodic * matern52 + white",
@@ -148,8 +148,7 @@ const ct_op ct_op_cov = {
 
 /* -- calls ------------------------------------------------------------------------------------------------------------------ */
 
-/* The program of a kernel that can be used; else NULL, and the tape has failed. */
-static const ct_cov_program *usable(const ct_kernel *k, ct_tape *tape, const char *who)
+const ct_cov_program *ct__cov_usable(const ct_kernel *k, ct_tape *tape, const char *who)
 {
     const ct_cov_program *p = ct_kernel_program(k);
     if (!p && ct_kernel_status(k))
@@ -165,7 +164,7 @@ static ct_var poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, 0 }; 
 
 ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z)
 {
-    const ct_cov_program *p = theta.tape ? usable(k, theta.tape, "cov") : NULL;
+    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov") : NULL;
     if (!p) return poisoned(theta.tape);
     bool same = X.tape == Z.tape && X.index == Z.index && X.epoch == Z.epoch;
     return ct_apply(&ct_op_cov, (ct_var[]){ theta, X, Z }, same ? 2 : 3, p, (size_t)p->bytes);
@@ -173,14 +172,14 @@ ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z)
 
 ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X)
 {
-    const ct_cov_program *p = theta.tape ? usable(k, theta.tape, "cov_diag") : NULL;
+    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov_diag") : NULL;
     if (!p) return poisoned(theta.tape);
     return ct_apply(&ct_op_cov_diag, (ct_var[]){ theta, X }, 2, p, (size_t)p->bytes);
 }
 
 ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)
 {
-    const ct_cov_program *p = tape ? usable(k, tape, "kernel_theta") : NULL;
+    const ct_cov_program *p = tape ? ct__cov_usable(k, tape, "kernel_theta") : NULL;
     if (!p) return poisoned(tape);
     double *values = malloc((size_t)p->n_params * sizeof *values + 1);
     if (!values) {

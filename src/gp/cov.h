@@ -14,6 +14,9 @@ ct_var ct__cov_scaled(const ct_cov_program *program, const ct_cov_node *n, ct_va
 /* theta[at], (1). */
 ct_var ct__cov_extra(ct_var theta, int32_t at);
 
+/* The program of a kernel that can be used; else NULL, and the tape has failed. */
+const ct_cov_program *ct__cov_usable(const ct_kernel *k, ct_tape *tape, const char *who);
+
 /* Draws theta, X and, in half of the variants, Z (where `pairs`) for a set of kernels over three columns. */
 void ct__cov_sample(ct_sample *s, bool pairs);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "packed.h"
 
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size)
 {
@@ -28,10 +29,11 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     if (n < 0 || d < 0 || n > INT32_MAX || d > INT32_MAX) return UINT64_MAX;
     uint64_t size = dtype == CT_F32 ? 4 : 8, rows = (uint64_t)n, cols = (uint64_t)d;
     if (rows && (cols + 64) > UINT64_MAX / 64 / rows) return UINT64_MAX;
-    /* K, L and the cotangent of K; or K and L, then L and what one chunk of the prediction takes */
-    uint64_t square = rows * rows, squares = fitting ? 3 : 2;
-    if (square > UINT64_MAX / 32 / squares) return UINT64_MAX;
-    return size * (squares * square + rows * (cols + 64)) + (1u << 20);
+    /* one packed triangle, and beside it what contracts it, or what one chunk of the prediction takes */
+    ct_shape packed = ct__packed_shape(n);
+    uint64_t triangle = (uint64_t)packed.dim[0] * (uint64_t)packed.dim[1];
+    uint64_t chunk = fitting ? 0 : 3 * rows * (uint64_t)ct__gp_chunk_rows(n, dtype);
+    return size * (triangle + chunk + rows * (2 * cols + 64)) + (1u << 20);
 }
 
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, const char *what)

@@ -11,7 +11,7 @@
 
 typedef struct ct__gp_factor {
     bool ready;
-    ct_tensor *L;     /* (n, n), lower: L Lᵀ = k(X, X) + noise + jitter */
+    ct_tensor *L;     /* packed (packed.h): L Lᵀ = k(X, X) + noise + jitter */
     ct_tensor *alpha; /* (n, 1) */
     double jitter;    /* s coordinates */
     double nlml;      /* of y as given */
@@ -81,12 +81,22 @@ double ct__gp_start_value(const ct_gp *gp, int64_t i);
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
+/* -- factor.c ----------------------------------------------------------------------------------------------------- */
+
+/* theta (P), X (n, d), r (n, 1), noise (n) or (1); the attribute is a kernel's program. With C = k(X, X) + diag(noise)
+ * = L Lᵀ and C̄ = ½ (C⁻¹ - ααᵀ), all without a gradient:
+ *     0: alpha = C⁻¹r (n, 1);  1: diag L (n);  and
+ *     gp_factor:    2: L, packed (packed.h)
+ *     gp_slopes:    2: diag C⁻¹ (n), then theta_bar (P)
+ *     gp_slopes_x:  also 3: X_bar (n, d) */
+extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_slopes, ct__op_gp_slopes_x;
+
 /* -- nlml.c ------------------------------------------------------------------------------------------------------- */
 
-/* gaussian_nlml: K (n, n), noise (n) or (1), r (n) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π */
-extern const struct ct_op ct__op_gaussian_nlml;
-/* L (n, n) of K + diag(noise), without a gradient. */
-extern const struct ct_op ct__op_gp_factor;
+/* theta (P), X (n, d), r (n), noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π */
+extern const struct ct_op ct__op_gp_nlml;
+/* That value, given alpha as one of factor.c's ops returned it, and r (n, 1). */
+ct_var ct__gp_value(ct_var alpha, ct_var r);
 
 /* -- objective.c -------------------------------------------------------------------------------------------------- */
 
@@ -99,6 +109,11 @@ ct_status ct__gp_factorise(ct_gp *gp);
 ct_var ct__gp_theta(ct_gp *gp);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
 ct_var ct__gp_mean_at(ct_gp *gp, ct_var X);
+
+/* -- predict.c ---------------------------------------------------------------------------------------------------- */
+
+/* How many points are predicted at once: k*, L⁻¹k* and its square are (n, that). */
+int64_t ct__gp_chunk_rows(int64_t n, ct_dtype dtype);
 
 /* -- prior.c -------------------------------------------------------------------------------------------------------- */
 

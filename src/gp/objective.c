@@ -2,11 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <cotangent/op.h>
+#include <cotangent/covariance.h>
 
 #include "model.h"
-
-#define LOG_2PI 1.8378770664093454835606594728112
 
 /* Jitter relative to the mean diagonal of k(X, X). */
 static const double ladder[] = { 0, 1e-10, 1e-8, 1e-6, 1e-4 };
@@ -186,15 +184,14 @@ static ct_status factor_rung(ct_gp *gp, const double *s, double jitter, double *
     (void)gradient;
     ct_tape_reset(gp->tape);
     graph g = build(gp, s, jitter, false);
-    ct_var K = ct_cov(gp->kernel, g.theta, g.X, g.X);
-    ct_var L = ct_apply(&ct__op_gp_factor, (ct_var[]){ K, g.variance }, 2, NULL, 0);
-    ct_var alpha = ct_cholesky_solve(L, g.residual);
-    ct_var fit = ct_sum(ct_mul(g.residual, alpha), CT_ALL, false);
-    *value = ct_item(ct_scale(ct_add(fit, ct_cholesky_logdet(L)), 0.5)) + 0.5 * LOG_2PI * (double)gp->n;
+    const ct_cov_program *program = ct_kernel_program(gp->kernel);
+    ct_var in[] = { g.theta, g.X, g.residual, g.variance };
+    ct_var alpha = ct_apply(&ct__op_gp_factor, in, 4, program, (size_t)program->bytes);
+    *value = ct_item(ct__gp_value(alpha, g.residual));
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
     if (status) return status;
-    gp->factor.L = ct_retain(ct_value(L));
+    gp->factor.L = ct_retain(ct_value(ct_output(alpha, 2)));
     gp->factor.alpha = ct_retain(ct_value(alpha));
     return CT_OK;
 }

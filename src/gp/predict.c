@@ -7,9 +7,17 @@
 #include <cotangent/op.h>
 
 #include "model.h"
+#include "packed.h"
 
 /* Bytes of k* and L⁻¹k* together in one chunk. */
 #define CHUNK_BYTES (32u << 20)
+
+int64_t ct__gp_chunk_rows(int64_t n, ct_dtype dtype)
+{
+    int64_t rows = n > 0 ? (int64_t)(CHUNK_BYTES / (2 * ct_dtype_size(dtype))) / n : 16;
+    int64_t most = n > 256 ? n / 4 : 64;
+    return rows < 16 ? 16 : rows > most ? most : rows;
+}
 
 static ct_status check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what)
 {
@@ -98,7 +106,8 @@ static posterior at(ct_gp *gp, const double *x, int64_t m, bool spread)
     ct_var Ks = ct_cov(gp->kernel, p.theta, p.Xs, ct_constant(gp->tape, gp->X));
     ct_var fit = ct_matmul(Ks, ct_constant(gp->tape, gp->factor.alpha));
     p.mean = ct_add(fit, ct__gp_mean_at(gp, p.Xs));
-    if (spread) p.V = ct_tri_solve(ct_constant(gp->tape, gp->factor.L), ct_t(Ks), CT_LOWER);
+    ct_var L = ct_constant(gp->tape, gp->factor.L);
+    if (spread) p.V = ct_apply(&ct__op_packed_solve, (ct_var[]){ L, ct_t(Ks) }, 2, NULL, 0);
     return p;
 }
 
@@ -134,8 +143,7 @@ static ct_status predict(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *
     ct_status s = out ? check_out(gp, mean, m, "mean") : CT_ENOMEM;
     if (!s) s = check_out(gp, variance, m, "variance");
     if (!s) s = ct__gp_factorise(gp);
-    int64_t most = (int64_t)(CHUNK_BYTES / (2 * ct_dtype_size(gp->dtype) * (size_t)gp->n));
-    if (most < 16) most = 16;
+    int64_t most = ct__gp_chunk_rows(gp->n, gp->dtype);
     for (int64_t i = 0; i < m && !s; i += most) {
         int64_t rows = m - i < most ? m - i : most;
         s = chunk(gp, x + i * gp->d, rows, noise, mean ? out + i : NULL, variance ? out + m + i : NULL);

@@ -19,6 +19,7 @@
 
 #include "crc64.h"
 #include "model.h"
+#include "packed.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
 enum { VERSION = 1, LONGEST_TEXT = 1 << 20 };
@@ -198,22 +199,55 @@ static ct_tensor *read_tensor(stream *s, ct_dtype dtype, ct_shape shape)
 /* Row i of the factor has i + 1 numbers. */
 static void write_triangle(stream *s, const ct_tensor *L, int64_t n)
 {
-    size_t size = ct_dtype_size(ct_tensor_dtype(L));
-    size_t bytes = (size_t)n * ((size_t)n + 1) / 2 * size;
-    if (s->data && !s->bad) {
-        for (int64_t i = 0; i < n && !s->bad; i++) {
-            ct_tensor *row = ct_tensor_slice(L, 0, i, i + 1, 1);
-            ct_tensor *part = row ? ct_tensor_slice(row, 1, 0, i + 1, 1) : NULL;
-            if (part)
-                write_tensor(s, part);
-            else
-                s->bad = true;
-            ct_release(part);
-            ct_release(row);
-        }
+    ct__packed p;
+    if (!s->data || s->bad) {
+        s->at += (size_t)n * ((size_t)n + 1) / 2 * ct_dtype_size(ct_tensor_dtype(L));
         return;
     }
-    s->at += bytes;
+    if (!ct__packed_open(L, n, &p)) {
+        s->bad = true;
+        return;
+    }
+    for (int64_t i = 0; i < n && !s->bad; i++) {
+        ct_tensor *part[2];
+        if (!ct__packed_row(&p, i, part)) {
+            s->bad = true;
+            break;
+        }
+        for (int k = 0; k < 2; k++) {
+            if (part[k]) write_tensor(s, part[k]);
+            ct_release(part[k]);
+        }
+    }
+    ct__packed_close(&p);
+}
+
+/* One row of the file into its two parts. */
+static void read_row(stream *s, const ct__packed *p, int64_t i, unsigned char *host, size_t size)
+{
+    ct_tensor *part[2];
+    size_t at = (size_t)i * size;
+    double pivot = 0;
+    float narrow = 0;
+    numbers(s, host, (size_t)i + 1, size);
+    if (s->bad) return;
+    memcpy(size == 8 ? (void *)&pivot : (void *)&narrow, host + at, size);
+    if (size == 4) pivot = (double)narrow;
+    if (!(pivot > 0) || !isfinite(pivot)) s->bad = true;
+    if (s->bad) return;
+    if (!ct__packed_row(p, i, part)) {
+        lack_memory(s);
+        return;
+    }
+    const unsigned char *from = host;
+    for (int k = 0; k < 2; k++) {
+        if (!part[k]) continue;
+        ct_tensor *row = ct_from(s->device, ct_tensor_dtype(part[k]), ct_tensor_shape(part[k]), from);
+        if (!row || ct_copy(row, part[k])) lack_memory(s);
+        from += (size_t)ct_tensor_count(part[k]) * size;
+        ct_release(row);
+        ct_release(part[k]);
+    }
 }
 
 static ct_tensor *read_triangle(stream *s, ct_dtype dtype, int64_t n)
@@ -223,20 +257,19 @@ static ct_tensor *read_triangle(stream *s, ct_dtype dtype, int64_t n)
         s->bad = true;
         return NULL;
     }
-    unsigned char *host = ct__gp_alloc(s->device, (uint64_t)n * (uint64_t)n, size);
-    for (int64_t i = 0; host && i < n; i++) numbers(s, host + (size_t)(i * n) * size, (size_t)i + 1, size);
-    for (int64_t i = 0; host && i < n && !s->bad; i++) {
-        size_t at = (size_t)(i * n + i) * size;
-        double pivot;
-        float narrow;
-        memcpy(size == 8 ? (void *)&pivot : (void *)&narrow, host + at, size);
-        if (size == 4) pivot = (double)narrow;
-        if (!(pivot > 0) || !isfinite(pivot)) s->bad = true;
+    unsigned char *host = ct__gp_alloc(s->device, (uint64_t)n, size);
+    ct_tensor *L = host ? ct_zeros(s->device, dtype, ct__packed_shape(n)) : NULL;
+    ct__packed p;
+    if (L && ct__packed_open(L, n, &p)) {
+        for (int64_t i = 0; i < n && !s->bad; i++) read_row(s, &p, i, host, size);
+        ct__packed_close(&p);
+    } else if (!s->bad) {
+        lack_memory(s);
     }
-    ct_tensor *L = host && !s->bad ? ct_from(s->device, dtype, ct_shape2(n, n), host) : NULL;
     free(host);
-    if (!L && !s->bad) lack_memory(s);
-    return L;
+    if (!s->bad) return L;
+    ct_release(L);
+    return NULL;
 }
 
 /* -- saving --------------------------------------------------------------------------------------------------------------- */

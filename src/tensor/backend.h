@@ -16,6 +16,7 @@
 
 typedef struct ct_failure ct_failure;
 typedef struct ct_cov_program ct_cov_program;
+typedef struct ct_cov_bar ct_cov_bar;
 
 #define CT__NAME1(name, value, derivative, vjp) CT_MAP_##name,
 typedef enum ct_map1 { CT_MAPS1(CT__NAME1) CT_MAP1_COUNT } ct_map1;
@@ -82,12 +83,13 @@ typedef struct ct_backend {
     /* out (..., n, m) = |x_i - y_j|², x (..., n, d), y (..., m, d) */
     ct_status (*sqdist)(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
 
-    /* covariance matrices and the contraction of their derivatives, as ct_prim_covariance(_bar) of covariance.h
-     * documents; z = NULL: the symmetric case */
+    /* covariance matrices and the contraction of their derivatives, as the ct_prim_covariance... of covariance.h
+     * document; z = NULL: the symmetric case, where with `lower` that triangle of out alone is written; `add`: to
+     * what theta_bar and x_bar hold */
     ct_status (*covariance)(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                            const ct_tensor *x, const ct_tensor *z, ct_tensor *out);
+                            const ct_tensor *x, const ct_tensor *z, bool lower, ct_tensor *out);
     ct_status (*covariance_bar)(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                                const ct_tensor *x, const ct_tensor *z, const ct_tensor *K_bar,
+                                const ct_tensor *x, const ct_tensor *z, const ct_cov_bar *K_bar, bool add,
                                 ct_tensor *theta_bar, ct_tensor *x_bar);
 
     /* matrices, as the ct_prim_ functions of op.h document; flags are ct_tri_flags */
@@ -95,6 +97,9 @@ typedef struct ct_backend {
                       ct_tensor *c);
     ct_status (*syrk)(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c);
     ct_status (*potrf)(ct_device *dev, ct_tensor *a, ct_failure *failure);
+    ct_status (*potrf_lower)(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure);
+    ct_status (*trtri)(ct_device *dev, ct_tensor *a);
+    ct_status (*lauum)(ct_device *dev, ct_tensor *a);
     ct_status (*potri)(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
     /* order: contiguous */
     ct_status (*getrf)(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,

@@ -13,6 +13,10 @@
     void p##syrk_(const char *, const char *, const int *, const int *, const T *, const T *, const int *, \
                   const T *, T *, const int *);                                                            \
     void p##potrf_(const char *, const int *, T *, const int *, int *);                                    \
+    void p##trtri_(const char *, const char *, const int *, T *, const int *, int *);                      \
+    void p##lauum_(const char *, const int *, T *, const int *, int *);                                    \
+    void p##trsv_(const char *, const char *, const char *, const int *, const T *, const int *, T *,      \
+                  const int *);                                                                            \
     void p##potri_(const char *, const int *, T *, const int *, int *);                                    \
     void p##getrf_(const int *, const int *, T *, const int *, int *, int *);                              \
     void p##trsm_(const char *, const char *, const char *, const char *, const int *, const int *,        \
@@ -75,6 +79,34 @@ static inline int blas_potri(ct_dtype t, char uplo, int n, void *a, int lda)
     else
         spotri_(&uplo, &n, a, &lda, &info);
     return info;
+}
+
+/* a = a⁻¹, triangular; a = op(a) a of LAPACK's lauum. The diagonal has no zeros. */
+static inline void blas_trtri(ct_dtype t, char uplo, int n, void *a, int lda)
+{
+    int info = 0;
+    if (t == CT_F64)
+        dtrtri_(&uplo, "N", &n, a, &lda, &info);
+    else
+        strtri_(&uplo, "N", &n, a, &lda, &info);
+}
+
+static inline void blas_lauum(ct_dtype t, char uplo, int n, void *a, int lda)
+{
+    int info = 0;
+    if (t == CT_F64)
+        dlauum_(&uplo, &n, a, &lda, &info);
+    else
+        slauum_(&uplo, &n, a, &lda, &info);
+}
+
+static inline void blas_trsv(ct_dtype t, char uplo, char trans, char diag, int n, const void *a, int lda,
+                             void *x, int step)
+{
+    if (t == CT_F64)
+        dtrsv_(&uplo, &trans, &diag, &n, a, &lda, x, &step);
+    else
+        strsv_(&uplo, &trans, &diag, &n, a, &lda, x, &step);
 }
 
 static inline int blas_getrf(ct_dtype t, int n, void *a, int lda, int *pivots)

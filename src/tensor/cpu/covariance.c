@@ -50,7 +50,7 @@ typedef struct problem {
     const ct_cov_program *program;
     const ct_tensor *theta, *x, *z;
     int64_t n, m, d, z_row, blocks;
-    bool symmetric;
+    bool symmetric, lower; /* lower: that triangle alone */
     int threads, isa;
 } problem;
 
@@ -98,11 +98,13 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
 }
 
 ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                             const ct_tensor *x, const ct_tensor *z, ct_tensor *out)
+                             const ct_tensor *x, const ct_tensor *z, bool lower, ct_tensor *out)
 {
     problem q = describe(dev, program, theta, x, z);
     if (!q.n || !q.m) return CT_OK;
-    bool f64 = out->dtype == CT_F64, direct = out->stride[1] == 1;
+    bool f64 = out->dtype == CT_F64, upper = lower && out->stride[1] != 1 && out->stride[0] == 1;
+    bool direct = upper || out->stride[1] == 1;
+    q.lower = lower;
     room_f64 wide;
     room_f32 narrow;
     size_t work = f64 ? cut_f64(NULL, &q, false, &wide) : cut_f32(NULL, &q, false, &narrow);
@@ -110,32 +112,36 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
     void *K = direct ? out->data : block + work;
-    int64_t ld = direct ? out->stride[0] : q.m;
+    int64_t ld = upper ? out->stride[1] : direct ? out->stride[0] : q.m;
     if (f64)
-        forward_f64(&q, block, K, ld);
+        forward_f64(&q, block, K, ld, upper);
     else
-        forward_f32(&q, block, K, ld);
-    if (!direct)
+        forward_f32(&q, block, K, ld, upper);
+    if (!direct && !lower)
         ct__copy_matrix(dev, out->dtype, q.n, q.m, K, ld, 1, out->data, out->stride[0], out->stride[1]);
+    for (int64_t i = 0; !direct && lower && i < q.n; i++)
+        ct__copy_matrix(dev, out->dtype, 1, i + 1, ct__at(K, out->dtype, i * ld), ld, 1,
+                        ct__at(out->data, out->dtype, i * out->stride[0]), out->stride[0], out->stride[1]);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
 }
 
 ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                                 const ct_tensor *x, const ct_tensor *z, const ct_tensor *K_bar,
+                                 const ct_tensor *x, const ct_tensor *z, const ct_cov_bar *K_bar, bool add,
                                  ct_tensor *theta_bar, ct_tensor *x_bar)
 {
     problem q = describe(dev, program, theta, x, z);
-    bool f64 = K_bar->dtype == CT_F64;
+    bool f64 = theta->dtype == CT_F64;
+    q.lower = K_bar->lower;
     room_f64 wide;
     room_f32 narrow;
     size_t bytes = f64 ? cut_f64(NULL, &q, true, &wide) : cut_f32(NULL, &q, true, &narrow);
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
     if (f64)
-        backward_f64(&q, block, K_bar, theta_bar, x_bar);
+        backward_f64(&q, block, K_bar, add, theta_bar, x_bar);
     else
-        backward_f32(&q, block, K_bar, theta_bar, x_bar);
+        backward_f32(&q, block, K_bar, add, theta_bar, x_bar);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
 }

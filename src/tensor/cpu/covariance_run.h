@@ -98,8 +98,23 @@ static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
         for (int64_t i = i0 > j ? i0 : j; i < i1; i++) K[j * ld + i] = tile[(i - i0) * PITCH + j - j0];
 }
 
+/* The part of a tile in one triangle, the diagonal included; the other one is not touched. */
+static void NAME(triangle_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAME(node_space) * w, int64_t i0,
+                                int64_t i1, int64_t j0, int64_t j1, T *K, int64_t ld, bool upper)
+{
+    bool inside = upper ? j0 + 1 >= i1 : j1 <= i0 + 1;
+    if (inside) {
+        compute(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
+        return;
+    }
+    for (int64_t i = i0; i < i1; i++) {
+        int64_t from = upper && i > j0 ? i : j0, to = upper || i + 1 > j1 ? j1 : i + 1;
+        if (to > from) compute(p, w, i, i + 1, from, to - from, K + i * ld + from, ld);
+    }
+}
+
 /* K: row i begins at K + i * ld */
-static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld)
+static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld, bool upper)
 {
     NAME(room) r;
     NAME(cut)(block, q, false, &r);
@@ -114,6 +129,8 @@ static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld)
         NAME(node_space) *w = r.space + (int64_t)thread * p.n_nodes;
         if (!q->symmetric)
             compute(&p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
+        else if (q->lower)
+            NAME(triangle_tile)(&p, compute, w, i0, i1, j0, j1, K, ld, upper);
         else if (j0 < i1)
             NAME(mirrored_tile)
         (&p, compute, w, r.tile + (int64_t)thread * ROWS * PITCH, i0, i1, j0, j1, K, ld);
@@ -135,17 +152,56 @@ static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t row
     }
 }
 
+/* dst[i * PITCH + j] = M_ij + M_ji, given the lower triangle of M; (i0, j0) is the tile's first element */
+static void NAME(load_lower)(T *dst, const T *M, int64_t rs, int64_t cs, int64_t i0, int64_t i1, int64_t j0,
+                             int64_t j1)
+{
+    int64_t below = j1 < i0 ? j1 : i0; /* columns that lie below the diagonal in every row */
+    if (below > j0) {
+        NAME(load)(dst, M + i0 * rs + j0 * cs, rs, cs, i1 - i0, below - j0, false);
+        for (int64_t i = i0; i < i1; i++)
+            for (int64_t j = j0; j < below; j++) dst[(i - i0) * PITCH + j - j0] *= 2;
+    }
+    for (int64_t i = i0; i < i1; i++)
+        for (int64_t j = below > j0 ? below : j0; j < j1; j++)
+            dst[(i - i0) * PITCH + j - j0] = 2 * (j <= i ? M[i * rs + j * cs] : M[j * rs + i * cs]);
+}
+
+/* A tile of K̄, plus in the symmetric case its mirror image. */
+static void NAME(load_bar)(T *tile, const problem *q, const ct_cov_bar *K_bar, int64_t i0, int64_t i1,
+                           int64_t j0, int64_t j1)
+{
+    const T *M = K_bar->M->data;
+    int64_t rs = K_bar->M->stride[0], cs = K_bar->M->stride[1];
+    if (q->lower) {
+        NAME(load_lower)(tile, M, rs, cs, i0, i1, j0, j1);
+    } else {
+        NAME(load)(tile, M + i0 * rs + j0 * cs, rs, cs, i1 - i0, j1 - j0, false);
+        if (q->symmetric) NAME(load)(tile, M + j0 * rs + i0 * cs, cs, rs, i1 - i0, j1 - j0, true);
+    }
+    if (!K_bar->u && K_bar->alpha == 1) return;
+    const T alpha = (T)K_bar->alpha, *u = K_bar->u ? K_bar->u->data : NULL, *v = u ? K_bar->v->data : NULL;
+    int64_t us = u ? K_bar->u->stride[0] : 0, vs = u ? K_bar->v->stride[0] : 0;
+    for (int64_t i = i0; i < i1; i++) {
+        T *row = tile + (i - i0) * PITCH;
+        if (u && !q->symmetric)
+            for (int64_t j = j0; j < j1; j++) row[j - j0] -= u[i * us] * v[j * vs];
+        else if (u)
+            for (int64_t j = j0; j < j1; j++) row[j - j0] -= u[i * us] * v[j * vs] + u[j * us] * v[i * vs];
+        for (int64_t j = j0; j < j1; j++) row[j - j0] *= alpha;
+    }
+}
+
 /* In the symmetric case the derivatives of k_ij and k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With
  * X_bar each row is wanted whole: theta_bar comes out twice, then. */
-static void NAME(backward)(const problem *q, char *block, const ct_tensor *K_bar, ct_tensor *theta_bar,
-                           ct_tensor *x_bar)
+static void NAME(backward)(const problem *q, char *block, const ct_cov_bar *K_bar, bool add,
+                           ct_tensor *theta_bar, ct_tensor *x_bar)
 {
     NAME(room) r;
     NAME(cut)(block, q, true, &r);
     const NAME(plan) p = NAME(prepare)(q, &r);
     NAME(row_bar_fn) contract = NAME(row_bars)[q->isa];
-    const T *kb = K_bar->data;
-    int64_t rs = K_bar->stride[0], cs = K_bar->stride[1], n_params = q->program->n_params;
+    int64_t n_params = q->program->n_params;
     bool lower = q->symmetric && !x_bar;
     memset(r.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof *r.theta_bar);
 #pragma omp parallel for schedule(dynamic) num_threads(q->threads) if (q->threads > 1)
@@ -161,23 +217,25 @@ static void NAME(backward)(const problem *q, char *block, const ct_tensor *K_bar
         int64_t end = lower ? i1 : q->m;
         for (int64_t j0 = 0; j0 < end; j0 += WIDTH) {
             int64_t j1 = j0 + WIDTH < end ? j0 + WIDTH : end;
-            NAME(load)(tile, kb + i0 * rs + j0 * cs, rs, cs, i1 - i0, j1 - j0, false);
-            if (q->symmetric) NAME(load)(tile, kb + j0 * rs + i0 * cs, cs, rs, i1 - i0, j1 - j0, true);
+            NAME(load_bar)(tile, q, K_bar, i0, i1, j0, j1);
             for (int64_t i = i0; i < i1; i++) {
                 T *row = tile + (i - i0) * PITCH;
                 int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
-                if (lower && i >= j0 && i < j1) row[i - j0] = kb[i * rs + i * cs];
+                if (lower && i >= j0 && i < j1) row[i - j0] /= 2;
                 if (width > 0) contract(&p, w, i, j0, width, row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
             }
         }
         for (int64_t i = i0; xb && i < i1; i++)
-            for (int64_t d = 0; d < q->d; d++)
-                ((T *)x_bar->data)[i * x_bar->stride[0] + d * x_bar->stride[1]] = (T)xb[(i - i0) * q->d + d];
+            for (int64_t d = 0; d < q->d; d++) {
+                T *out = (T *)x_bar->data + i * x_bar->stride[0] + d * x_bar->stride[1];
+                *out = (T)(xb[(i - i0) * q->d + d] + (add ? *out : 0));
+            }
     }
     double share = q->symmetric && !lower ? 0.5 : 1;
     for (int64_t k = 0; theta_bar && k < n_params; k++) {
         double sum = 0;
         for (int64_t b = 0; b < q->blocks; b++) sum += r.theta_bar[b * n_params + k];
-        ((T *)theta_bar->data)[k * theta_bar->stride[0]] = (T)(share * sum);
+        T *out = (T *)theta_bar->data + k * theta_bar->stride[0];
+        *out = (T)(share * sum + (add ? *out : 0));
     }
 }

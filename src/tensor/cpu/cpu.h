@@ -57,20 +57,23 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_
 ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
 ct_status ct__cpu_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
 ct_status ct__cpu_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *groups);
-ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *groups,
-                               ct_tensor *out);
+ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
+                               const ct_tensor *groups, ct_tensor *out);
 ct_status ct__cpu_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *G,
                                    const ct_tensor *groups, ct_tensor *A_bar, ct_tensor *C_bar);
 ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
 ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                             const ct_tensor *x, const ct_tensor *z, ct_tensor *out);
+                             const ct_tensor *x, const ct_tensor *z, bool lower, ct_tensor *out);
 ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                                 const ct_tensor *x, const ct_tensor *z, const ct_tensor *K_bar,
+                                 const ct_tensor *x, const ct_tensor *z, const ct_cov_bar *K_bar, bool add,
                                  ct_tensor *theta_bar, ct_tensor *x_bar);
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
                        ct_tensor *c);
 ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c);
 ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure);
+ct_status ct__cpu_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure);
+ct_status ct__cpu_trtri(ct_device *dev, ct_tensor *a);
+ct_status ct__cpu_lauum(ct_device *dev, ct_tensor *a);
 ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
 ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
                         ct_failure *failure);

@@ -1,4 +1,4 @@
-/* potrf, trsm, trmm, triangle. To BLAS a row-major lower triangle is an upper one, and a row-major right-hand side
+/* potrf, trtri, lauum, trsm, trmm, triangle. To BLAS a row-major lower triangle is an upper one, and a row-major right-hand side
  * on the left is one on the right. */
 #include "batch.h"
 #include "blas.h"
@@ -20,10 +20,13 @@ static void set_element(ct_dtype dtype, void *data, int64_t at, double value)
 
 /* -- Cholesky ------------------------------------------------------------------------------------------------------ */
 
-static void fill_nan(ct_dtype dtype, const ct__matrix *m, int64_t rs, int64_t cs, void *data)
+/* The lower triangle, or with the zeros of the strict upper one the whole. */
+static void fill_nan(const ct__job *job, int64_t rs, int64_t cs, void *data)
 {
-    for (int64_t i = 0; i < m->rows; i++)
-        for (int64_t j = 0; j < m->cols; j++) set_element(dtype, data, i * rs + j * cs, NAN);
+    int64_t n = job->m[0].rows;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < (job->lower_output ? i + 1 : n); j++)
+            set_element(job->dtype, data, i * rs + j * cs, NAN);
 }
 
 /* L row by row: L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj. The diagonal's test is false for NaN. */
@@ -35,6 +38,7 @@ static int64_t small_potrf_member(const ct__job *job, void *const *data)
     ct__load(job->dtype, data[0], m, a);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
+            if (j > i && job->lower_output) break;
             double sum = j <= i ? a[i * n + j] : 0;
             for (int64_t k = 0; k < j && j <= i; k++) sum -= a[i * n + k] * a[j * n + k];
             if (j < i) {
@@ -44,7 +48,7 @@ static int64_t small_potrf_member(const ct__job *job, void *const *data)
             } else if (sum > 0 && sum < INFINITY) {
                 a[i * n + i] = sqrt(sum);
             } else {
-                fill_nan(job->dtype, m, m->rs, m->cs, data[0]);
+                fill_nan(job, m->rs, m->cs, data[0]);
                 return i + 1;
             }
         }
@@ -70,9 +74,10 @@ static int64_t potrf_member(const ct__job *job, void *const *data)
     }
     int64_t rs = m->columns ? 1 : ld, cs = m->columns ? ld : 1;
     if (detail) {
-        fill_nan(job->dtype, m, rs, cs, data[0]);
+        fill_nan(job, rs, cs, data[0]);
         return detail;
     }
+    if (job->lower_output) return 0;
     if (m->columns)
         for (int64_t j = 1; j < n; j++)
             memset(ct__at(data[0], job->dtype, j * ld), 0, (size_t)j * ct_dtype_size(job->dtype));
@@ -83,13 +88,14 @@ static int64_t potrf_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure)
+static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_tensor *a, ct_failure *failure)
 {
     const ct_tensor *t[] = { a };
     ct__job job;
     ct__job_init(&job, dev, 1, t);
     job.failure = failure;
     job.reads_output = true;
+    job.lower_output = lower;
     int64_t n = job.m[0].rows;
     if (!job.members || !n) return CT_OK;
     bool failed = failure && failure->set;
@@ -101,9 +107,56 @@ ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure)
         status = ct__job_forms(&job, "cholesky");
     }
     if (!status) status = ct__job_run(&job);
-    if (failure && failure->set && !failed) failure->what = "leading minor %lld";
+    if (failure && failure->set && !failed) {
+        failure->what = "leading minor %lld";
+        failure->detail += first;
+    }
     return status;
 }
+
+ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure)
+{
+    return cholesky(dev, false, 0, a, failure);
+}
+
+ct_status ct__cpu_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure)
+{
+    return cholesky(dev, true, first, a, failure);
+}
+
+/* -- a triangle in place ------------------------------------------------------------------------------------------- */
+
+static int64_t trtri_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *m = &job->m[0];
+    blas_trtri(job->dtype, m->columns ? 'L' : 'U', (int)m->rows, data[0], m->ld);
+    return 0;
+}
+
+static int64_t lauum_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *m = &job->m[0];
+    blas_lauum(job->dtype, m->columns ? 'L' : 'U', (int)m->rows, data[0], m->ld);
+    return 0;
+}
+
+static ct_status run_lower(ct_device *dev, const char *name, ct_tensor *a,
+                           int64_t (*member)(const ct__job *, void *const *))
+{
+    const ct_tensor *t[] = { a };
+    ct__job job;
+    ct__job_init(&job, dev, 1, t);
+    job.reads_output = job.lower_output = true;
+    double n = (double)job.m[0].rows;
+    if (!job.members || !job.m[0].rows) return CT_OK;
+    job.work = n * n * n / 3;
+    job.member = member;
+    ct_status status = ct__job_forms(&job, name);
+    return status ? status : ct__job_run(&job);
+}
+
+ct_status ct__cpu_trtri(ct_device *dev, ct_tensor *a) { return run_lower(dev, "trtri", a, trtri_member); }
+ct_status ct__cpu_lauum(ct_device *dev, ct_tensor *a) { return run_lower(dev, "lauum", a, lauum_member); }
 
 /* -- products and solutions with a triangle ------------------------------------------------------------------------ */
 
@@ -193,7 +246,29 @@ static inline int64_t triangular(const ct__job *job, void *const *data, blas_tri
     return 0;
 }
 
-static int64_t trsm_member(const ct__job *job, void *const *data) { return triangular(job, data, blas_trsm); }
+/* One right-hand side: a row xᵀ T⁻¹ is the column T⁻ᵀ x. */
+static void solve_vector(const ct__job *job, void *const *data)
+{
+    const ct__matrix *t = &job->m[0], *b = &job->m[1];
+    bool right = job->flags & CT_RIGHT, upper = job->flags & CT_UPPER, trans = job->flags & CT_TRANS;
+    upper ^= !t->columns;
+    trans ^= !t->columns;
+    trans ^= right;
+    int64_t step = b->packed ? 1 : right ? b->cs : b->rs;
+    blas_trsv(job->dtype, upper ? 'U' : 'L', trans ? 'T' : 'N', job->flags & CT_UNIT ? 'U' : 'N',
+              (int)t->rows, data[0], t->ld, data[1], (int)step);
+}
+
+static int64_t trsm_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *b = &job->m[1];
+    bool right = job->flags & CT_RIGHT;
+    int64_t step = right ? b->cs : b->rs;
+    bool vector = (right ? b->rows : b->cols) == 1 && (b->packed || (step >= 1 && step <= INT32_MAX));
+    if (!vector || job->alpha != 1) return triangular(job, data, blas_trsm);
+    solve_vector(job, data);
+    return 0;
+}
 
 static int64_t trmm_member(const ct__job *job, void *const *data) { return triangular(job, data, blas_trmm); }
 

@@ -1,0 +1,33 @@
+/* A symmetric or lower triangular matrix of n rows in half its square: rectangular full packed, three blocks
+ *
+ *     A = [ A11       ]   n1 = n - n2        A11 is stored transposed, above A22:  row j of the rectangle holds
+ *         [ A21  A22  ]   n2 = n/2           row j of A22 (of row j-1 where n is odd), column j of A11, column j of A21
+ *
+ * in one rectangle of n1 rows and n + 1 columns (n where n is odd), its rows padded to whole cache lines.
+ * [Gustavson et al. 2010, "Rectangular full packed format for Cholesky's algorithm"] */
+#ifndef CT_GP_PACKED_H
+#define CT_GP_PACKED_H
+
+#include <cotangent/op.h>
+
+/* Of the rectangle: (rows, leading dimension). */
+ct_shape ct__packed_shape(int64_t n);
+
+/* The blocks as views of the rectangle; of A11 and A22 the lower triangle alone may be read or written. */
+typedef struct ct__packed {
+    int64_t n1, n2;
+    ct_tensor *A11, *A22;  /* (n1, n1), (n2, n2) */
+    ct_tensor *A21, *A21t; /* (n2, n1), and its transpose, whose rows are contiguous */
+} ct__packed;
+
+/* False, and nothing to close, where memory for the views is exhausted. */
+bool ct__packed_open(const ct_tensor *rectangle, int64_t n, ct__packed *p);
+void ct__packed_close(ct__packed *p);
+/* Row i of the lower triangle up to the diagonal, in its two parts (..., NULL where i < n1): views that the caller
+ * releases. False where memory is exhausted. */
+bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
+
+/* L (n, n) packed, B (n, m) -> L⁻¹B; without a gradient. */
+extern const ct_op ct__op_packed_solve;
+
+#endif
