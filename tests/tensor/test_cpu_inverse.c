@@ -317,10 +317,42 @@ static void determinants_have_the_permutations_sign(void **state)
     ct_device_close(dev);
 }
 
+/* Two threads and one matrix: LAPACK's routines from some extent on. */
+static void large_matrices_have_small_residuals(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+        bool symmetric = kind & 2;
+        ct_device *dev = open_cpu(2);
+        ct_tensor *A = ct_zeros(dev, dtype, ct_shape2(390, 390)), *in = A,
+                  *P = blank(dev, dtype, ct_tensor_shape(A), kind / 4);
+        fill(A, 0, 1e3, symmetric, 9);
+        if (symmetric) in = poisoned(dev, A, CONTIGUOUS);
+        ct_failure failure = { .set = false };
+        assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, in, P, &failure), ct_message(dev));
+        assert_false(failure.set);
+        assert_true(residual(A, P, 0) <= 1);
+        for (int64_t i = 0; i < 390 && symmetric; i++)
+            for (int64_t j = 0; j < i; j++) assert_true(get(P, 0, i, j) == get(P, 0, j, i));
+        for (int spoil = 0; spoil < 2; spoil++) {
+            for (int64_t i = 0; i < 390; i++) set(in, 0, 200, i, 0), set(in, 0, i, 200, spoil ? NAN : 0);
+            failure.set = false;
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, in, P, &failure), ct_message(dev));
+            assert_true(failure.set && isnan(get(P, 0, 0, 0)) && isnan(get(P, 0, 389, 389)));
+        }
+        if (symmetric) ct_release(in);
+        ct_release(A);
+        ct_release(P);
+        ct_device_close(dev);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inverses_have_small_residuals),
+        cmocka_unit_test(large_matrices_have_small_residuals),
         cmocka_unit_test(lu_has_small_residuals),
         cmocka_unit_test(a_failing_member_is_nan_and_named),
         cmocka_unit_test(the_adjoint_of_the_inverse),

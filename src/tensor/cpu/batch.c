@@ -124,9 +124,10 @@ static size_t round_up(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__
 ct_status ct__job_run(ct__job *job)
 {
     int threads = 1;
-    if (job->dev->threads > 1 && job->members >= job->dev->threads && job->work < MEMBER_WORK &&
-        job->work * (double)job->members > WAKE_WORK)
-        threads = job->dev->threads;
+    const bool many =
+        job->serial ? job->members > 1 : job->members >= job->dev->threads && job->work < MEMBER_WORK;
+    if (job->dev->threads > 1 && many && job->work * (double)job->members > WAKE_WORK)
+        threads = job->members < job->dev->threads ? (int)job->members : job->dev->threads;
     size_t member_bytes = job->scratch = round_up(job->scratch);
     for (int k = 0; k < job->n; k++)
         if (job->m[k].packed)
@@ -142,10 +143,10 @@ ct_status ct__job_run(ct__job *job)
         run_batch(job, threads, scratch, member_bytes);
     } else {
         /* The calling thread's OpenMP setting alone; OpenBLAS reads it at each call. */
-        int before = omp_get_max_threads();
-        if (before != job->dev->threads) omp_set_num_threads(job->dev->threads);
+        const int before = omp_get_max_threads(), wanted = job->serial ? 1 : job->dev->threads;
+        if (before != wanted) omp_set_num_threads(wanted);
         for (int64_t i = 0; i < job->members; i++) run_member(job, i, scratch);
-        if (before != job->dev->threads) omp_set_num_threads(before);
+        if (before != wanted) omp_set_num_threads(before);
     }
 
     if (first.set) {

@@ -30,6 +30,7 @@ struct ct__job {
     bool lower_output; /* and only its lower triangle returned  */
     double alpha, beta;
     unsigned flags;
+    bool serial;    /* BLAS works on one thread, also for a member alone */
     size_t scratch; /* bytes that a member wants at data[n] */
     int64_t *index; /* NULL, or contiguous rows of m[0].rows integers: member i's at data[n + 1] */
     ct_failure *failure;

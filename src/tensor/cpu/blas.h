@@ -18,6 +18,7 @@
     void p##trsv_(const char *, const char *, const char *, const int *, const T *, const int *, T *,      \
                   const int *);                                                                            \
     void p##potri_(const char *, const int *, T *, const int *, int *);                                    \
+    void p##getri_(const int *, T *, const int *, const int *, T *, const int *, int *);                   \
     void p##getrf_(const int *, const int *, T *, const int *, int *, int *);                              \
     void p##trsm_(const char *, const char *, const char *, const char *, const int *, const int *,        \
                   const T *, const T *, const int *, T *, const int *);                                    \
@@ -116,6 +117,17 @@ static inline int blas_getrf(ct_dtype t, int n, void *a, int lda, int *pivots)
         dgetrf_(&n, &n, a, &lda, pivots, &info);
     else
         sgetrf_(&n, &n, a, &lda, pivots, &info);
+    return info;
+}
+
+/* work: at least n elements, better 64 n */
+static inline int blas_getri(ct_dtype t, int n, void *a, int lda, const int *pivots, void *work, int lwork)
+{
+    int info = 0;
+    if (t == CT_F64)
+        dgetri_(&n, a, &lda, pivots, work, &lwork, &info);
+    else
+        sgetri_(&n, a, &lda, pivots, work, &lwork, &info);
     return info;
 }
 

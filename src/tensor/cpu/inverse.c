@@ -192,6 +192,28 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     return 0;
 }
 
+/* One large matrix: LAPACK with all threads. To it a row-major lower triangle is an upper one. */
+static int64_t lapack_potri_member(const ct__job *job, void *const *data)
+{
+    const int64_t n = job->m[0].rows, ld = ct__pitch(n);
+    const ct_dtype t = job->dtype;
+    void *a = data[2];
+    load_lower(job, data[0], a, ld);
+    int64_t failed = blas_potrf(t, 'U', (int)n, a, (int)ld);
+    for (int64_t i = 0; i < n && !failed; i++) {
+        double d = t == CT_F64 ? *(double *)at(a, t, ld, i, i) : (double)*(float *)at(a, t, ld, i, i);
+        if (!(d > 0 && d < INFINITY)) failed = i + 1;
+    }
+    if (!failed) failed = blas_potri(t, 'U', (int)n, a, (int)ld);
+    if (failed) {
+        ct__fill_nan(job, data[1]);
+        return failed;
+    }
+    for (int64_t i = 0; i < n; i += CT__TILE)
+        put_rows(job, at(a, t, ld, i, 0), ld, i, n - i < CT__TILE ? n - i : CT__TILE, data[1]);
+    return 0;
+}
+
 ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
 {
     const ct_tensor *t[] = { a, out };
@@ -203,7 +225,8 @@ ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     job.failure = failure;
     job.work = (double)n * (double)n * (double)n;
     job.scratch = (size_t)(2 * n + n / 2 + CT__TILE) * (size_t)ld * ct_dtype_size(job.dtype);
-    job.member = potri_member;
+    job.serial = !ct__inverse_alone(dev, job.members, n);
+    job.member = job.serial ? potri_member : lapack_potri_member;
     ct_status status = ct__job_run(&job);
     if (failure && failure->set && !failed) failure->what = "leading minor %lld";
     return status;

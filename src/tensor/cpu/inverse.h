@@ -6,6 +6,13 @@
 #include "blas.h"
 #include "cpu.h"
 
+/* Whether matrices of this extent go one by one to LAPACK and its threads: there are too few for a thread each, and
+ * they are large enough (measured). Otherwise the small products of the routines here run on one thread. */
+static inline bool ct__inverse_alone(const ct_device *dev, int64_t members, int64_t n)
+{
+    return dev->threads > 1 && members < dev->threads && n > 384;
+}
+
 /* C = alpha op(A) op(B) + beta C of row-major matrices: m x k times k x n. */
 static inline void ct__rows_gemm(ct_dtype t, char ta, char tb, int64_t m, int64_t n, int64_t k, double alpha,
                                  const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,

@@ -116,6 +116,15 @@ static void invert_lower(ct_dtype dtype, const void *t, int64_t n, bool unit, vo
     ct__invert_lower(dtype, t, ld, n, m, ld, work);
 }
 
+static void put_row(const ct__job *job, const void *from, void *to)
+{
+    const ct__matrix *o = &job->m[1];
+    if (o->cs == 1)
+        memcpy(to, from, (size_t)o->cols * ct_dtype_size(job->dtype));
+    else
+        ct__copy_matrix(job->dev, job->dtype, 1, o->cols, from, 0, 1, to, 0, o->cs);
+}
+
 /* A row-major A is factored as its transpose, P L U = Aᵀ: in the same memory, row by row, A = T R Pᵀ with T = Uᵀ lower
  * and R = Lᵀ upper triangular with a unit diagonal. A⁻¹ = P R⁻¹ T⁻¹ = P Vᵀ M with M = T⁻¹, V = R⁻ᵀ, both lower. */
 static int64_t getri_member(const ct__job *job, void *const *data)
@@ -142,14 +151,28 @@ static int64_t getri_member(const ct__job *job, void *const *data)
         ct__rows_gemm(t, 'T', 'N', i, b, k, 1, at(v, t, ld, i, 0), ld, at(m, t, ld, i, i), ld, 0,
                       at(a, t, ld, 0, i), ld);
     }
-    for (int64_t i = 0; i < n; i++) {
-        void *row = ct__at(data[1], t, order[i] * o->rs);
-        if (o->cs == 1)
-            memcpy(row, at(a, t, ld, i, 0), (size_t)n * ct_dtype_size(t));
-        else
-            ct__copy_matrix(job->dev, t, 1, n, at(a, t, ld, i, 0), 0, 1, row, 0, o->cs);
-    }
+    for (int64_t i = 0; i < n; i++) put_row(job, at(a, t, ld, i, 0), ct__at(data[1], t, order[i] * o->rs));
     return 0;
+}
+
+/* One large matrix: LAPACK with all threads; the inverse of the transpose is the transpose of the inverse. */
+static int64_t lapack_getri_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *x = &job->m[0], *o = &job->m[1];
+    const ct_dtype t = job->dtype;
+    const int64_t n = x->rows, ld = ct__pitch(n);
+    void *a = data[2], *work = at(a, t, ld, n, 0);
+    int64_t *order = at(work, t, ld, 64, 0);
+    int *pivots = (int *)(order + n);
+    ct__copy_matrix(job->dev, t, n, n, data[0], x->rs, x->cs, a, ld, 1);
+    int64_t failed = factor(t, n, a, ld, pivots, order);
+    if (!failed)
+        failed = blas_getri(t, (int)n, a, (int)ld, pivots, work, (int)(64 * ld < INT32_MAX ? 64 * ld : n));
+    if (failed)
+        ct__fill_nan(job, data[1]);
+    else
+        for (int64_t i = 0; i < n; i++) put_row(job, at(a, t, ld, i, 0), ct__at(data[1], t, i * o->rs));
+    return failed;
 }
 
 ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
@@ -163,7 +186,8 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     job.work = 2 * (double)n * (double)n * (double)n;
     job.scratch = (size_t)((4 * n + n / 2 + CT__TILE) * ld) * ct_dtype_size(job.dtype) +
                   (size_t)n * (sizeof(int64_t) + sizeof(int));
-    job.member = getri_member;
+    job.serial = !ct__inverse_alone(dev, job.members, n);
+    job.member = job.serial ? getri_member : lapack_getri_member;
     return run(&job, failure);
 }
 
