@@ -10,7 +10,7 @@ import time
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FIGURES = ("seconds", "per_gemm", "ns_per_op", "peak_bytes", "bytes_per_8n2")
+FIGURES = ("seconds", "per_gemm", "ns_per_op", "peak_bytes", "bytes_per_8n2", "value")
 
 
 def load(name):
@@ -43,6 +43,13 @@ def best(run, rounds=5):
         run()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def best_within(run, seconds=0.5, rounds=30):
+    """The same with as many calls as fit into so many seconds: one at least, `rounds` at most."""
+    start = time.perf_counter()
+    run()
+    return best(run, max(1, min(rounds, int(seconds / (time.perf_counter() - start)))))
 
 
 def merge(lines, value):

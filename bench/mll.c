@@ -1,0 +1,107 @@
+/* The likelihood of an exact GP and its gradient: `mll [n...]`. One line for each size, kernel and pass, per_gemm
+ * against one n x n x n product timed right beside it; bytes_per_8n2: the most held at once, of one n x n array.
+ * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
+#include "bench.h"
+
+#include <cotangent/cotangent.h>
+#include <cotangent/gp.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COLUMNS = 8 };
+
+static const struct kernel_case {
+    const char *name, *kernel;
+} cases[] = {
+    { "rbf", "scale(1.3) * rbf(ard, lengthscale=0.7)" },
+    { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)" },
+    { "sum3", "scale(1.3) * rbf(ard, lengthscale=0.7) + scale(0.5) * matern32(ard, lengthscale=1.5) + "
+              "scale(0.2) * linear" },
+};
+
+typedef struct problem {
+    ct_tape *tape;
+    ct_kernel *kernel;
+    ct_tensor *X, *y, *noise;
+    int training;
+    double value;
+    ct_status status;
+} problem;
+
+static void run(void *context)
+{
+    problem *p = context;
+    ct_tape_reset(p->tape);
+    ct_var theta = ct_kernel_theta(p->kernel, p->tape, CT_F64);
+    ct_var noise = p->training ? ct_leaf(p->tape, p->noise) : ct_constant(p->tape, p->noise);
+    if (!p->training) theta = ct_stop_gradient(theta);
+    ct_var v = ct_gp_nlml(p->kernel, theta, ct_constant(p->tape, p->X), ct_constant(p->tape, p->y), noise);
+    p->value = ct_item(v);
+    p->status = p->training ? ct_backward(v) : ct_tape_status(p->tape);
+}
+
+/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: mll.py has the same numbers. */
+static int make_data(ct_device *dev, int64_t n, problem *p)
+{
+    static const double prime[COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
+    double *x = malloc((size_t)(n * (COLUMNS + 1)) * sizeof *x), *y = x ? x + n * COLUMNS : NULL;
+    for (int64_t i = 0; x && i < n; i++) {
+        for (int d = 0; d < COLUMNS; d++) x[i * COLUMNS + d] = fmod((double)(i + 1) * sqrt(prime[d]), 1);
+        y[i] = sin(6 * x[i * COLUMNS]) + x[i * COLUMNS + 1] + 0.1 * sin(1000 * (double)(i + 1));
+    }
+    p->X = x ? ct_from(dev, CT_F64, ct_shape2(n, COLUMNS), x) : NULL;
+    p->y = x ? ct_from(dev, CT_F64, ct_shape1(n), y) : NULL;
+    p->noise = ct_full(dev, CT_F64, ct_shape0(), 0.1);
+    free(x);
+    return !p->X || !p->y || !p->noise;
+}
+
+static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int training)
+{
+    problem p = { .tape = ct_tape_new(dev), .kernel = ct_kernel_parse(k->kernel), .training = training };
+    int failed = make_data(dev, n, &p) || ct_kernel_bind(p.kernel, COLUMNS) != CT_OK;
+    int rounds = n < 500 ? 30 : n < 2000 ? 8 : 2;
+    double gemm = 0, seconds = 0;
+    uint64_t peak = 0;
+    if (!failed) {
+        ct_memory_mark(dev);
+        uint64_t before = ct_memory(dev).bytes_now;
+        for (int i = 0; i < 2; i++) { /* in turn: others may be at work, too */
+            double product = bench_gemm(n, 0, rounds), ours = bench_best(run, &p, rounds, 0);
+            gemm = i && gemm < product ? gemm : product;
+            seconds = i && seconds < ours ? seconds : ours;
+        }
+        peak = ct_memory(dev).bytes_peak - before;
+        printf("bench=mll case=%s who=cotangent n=%lld d=%d dtype=f64 pass=%s seconds=%.6g per_gemm=%.3f "
+               "bytes_per_8n2=%.3f value=%.12g\n",
+               k->name, (long long)n, COLUMNS, training ? "training" : "forward", seconds, seconds / gemm,
+               (double)peak / (8.0 * (double)n * (double)n), p.value);
+        fflush(stdout);
+        failed = p.status != CT_OK;
+        if (failed) fprintf(stderr, "mll: %s\n", ct_tape_message(p.tape));
+    }
+    ct_tape_free(p.tape);
+    ct_kernel_free(p.kernel);
+    ct_release(p.X);
+    ct_release(p.y);
+    ct_release(p.noise);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const sizes[] = { "mll", "100", "500", "1000", "3000" };
+    const char *const *n_text = argc > 1 ? (const char *const *)argv : sizes;
+    int count = argc > 1 ? argc : (int)(sizeof sizes / sizeof *sizes), failed = 0;
+    bench_machine();
+    ct_device *dev = ct_device_open("cpu");
+    for (int i = 1; i < count; i++) {
+        int64_t n = strtoll(n_text[i], NULL, 10);
+        for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
+            for (int training = 0; training < 2; training++) failed |= measure(dev, n, &cases[k], training);
+    }
+    ct_device_close(dev);
+    return failed;
+}

@@ -1,0 +1,209 @@
+"""The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n...]`.
+
+Everyone evaluates the same covariance (case), data and parameters in f64, value alone (pass=forward) or value and
+gradient (pass=training); a peer whose value is another one is left out with a remark. per_gemm is in terms of the
+product that our side timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
+cholesky_inverse; gpytorch: its Cholesky path.
+"""
+import subprocess
+import sys
+
+import peers
+
+D, NOISE = 8, 0.1
+CASES = ("rbf", "matern52", "sum3")
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
+
+
+def data(np, n):
+    """As in mll.c."""
+    i = np.arange(1, n + 1, dtype=np.float64)
+    X = np.stack([np.mod(i * np.sqrt(float(p)), 1.0) for p in PRIMES], axis=1)
+    return X, np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * np.sin(1000 * i)
+
+
+def covariance(lib, case, p, X):
+    """With lib = torch or jax.numpy; p: scale, lengthscales, then those of the second term, the third's scale."""
+    def square(lengths):
+        Z = X / lengths
+        norms = (Z * Z).sum(1)
+        s = norms[:, None] + norms[None, :] - 2 * Z @ Z.T
+        return s.clamp(min=1e-15) if hasattr(s, "clamp") else lib.maximum(s, 1e-15)
+
+    def rbf(lengths):
+        return lib.exp(-0.5 * square(lengths))
+
+    def matern(lengths, nu):
+        r = lib.sqrt((5 if nu == 52 else 3) * square(lengths))
+        return (1 + r + (r * r / 3 if nu == 52 else 0)) * lib.exp(-r)
+
+    if case == "matern52":
+        return p[0] * matern(p[1:D + 1], 52)
+    if case == "rbf":
+        return p[0] * rbf(p[1:D + 1])
+    return p[0] * rbf(p[1:D + 1]) + p[D + 1] * matern(p[D + 2:2 * D + 2], 32) + p[2 * D + 2] * X @ X.T
+
+
+def parameters(case):
+    first = [1.3] + [0.7] * D
+    return first if case != "sum3" else first + [0.5] + [1.5] * D + [0.2]
+
+
+def torch_autograd(torch, np, case, n, by_hand):
+    X, y = (torch.from_numpy(a) for a in data(np, n))
+    half_log = 0.5 * n * float(np.log(2 * np.pi))
+
+    class Likelihood(torch.autograd.Function):
+        @staticmethod
+        def forward(context, C, r):
+            L = torch.linalg.cholesky(C)
+            alpha = torch.cholesky_solve(r[:, None], L)[:, 0]
+            context.save_for_backward(L, alpha)
+            return 0.5 * r @ alpha + L.diagonal().log().sum() + half_log
+
+        @staticmethod
+        def backward(context, v_bar):
+            L, alpha = context.saved_tensors
+            return 0.5 * v_bar * (torch.cholesky_inverse(L).addr_(alpha, alpha, alpha=-1)), v_bar * alpha
+
+    def run(training):
+        p = torch.tensor(parameters(case), dtype=torch.float64, requires_grad=training)
+        noise = torch.tensor(NOISE, dtype=torch.float64, requires_grad=training)
+        C = covariance(torch, case, p, X) + noise * torch.eye(n, dtype=torch.float64)
+        if by_hand:
+            v = Likelihood.apply(C, y)
+        else:
+            L = torch.linalg.cholesky(C)
+            z = torch.linalg.solve_triangular(L, y[:, None], upper=False)
+            v = 0.5 * (z * z).sum() + L.diagonal().log().sum() + half_log
+        if training:
+            v.backward()
+        return v.item()
+
+    return run
+
+
+def gpytorch_run(gpytorch, torch, np, case, n):
+    X, y = (torch.from_numpy(a) for a in data(np, n))
+    k = gpytorch.kernels
+
+    def scaled(kernel, scale, length):
+        kernel = k.ScaleKernel(kernel)
+        kernel.outputscale = scale
+        kernel.base_kernel.lengthscale = length
+        return kernel
+
+    class Model(gpytorch.models.ExactGP):
+        def __init__(self, likelihood):
+            super().__init__(X, y, likelihood)
+            self.mean_module = gpytorch.means.ZeroMean()
+            first = k.MaternKernel(2.5, ard_num_dims=D) if case == "matern52" else k.RBFKernel(ard_num_dims=D)
+            self.covar_module = scaled(first.double(), 1.3, 0.7)
+            if case == "sum3":
+                linear = k.LinearKernel()
+                linear.variance = 0.2
+                self.covar_module = (self.covar_module + scaled(k.MaternKernel(1.5, ard_num_dims=D).double(), 0.5, 1.5)
+                                     + linear)
+
+        def forward(self, x):
+            return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
+    likelihood.noise = NOISE
+    model = Model(likelihood).double()
+    mll = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+    model.train()
+    likelihood.train()
+
+    def run(training):
+        with gpytorch.settings.max_cholesky_size(10**9), gpytorch.settings.fast_computations(False, False, False), \
+                torch.set_grad_enabled(training):
+            model.zero_grad()
+            v = -mll(model(X), y) * n
+            if training:
+                v.backward()
+            return v.item()
+
+    return run
+
+
+def jax_run(jax, np, case, n):
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+    import jax.scipy.linalg as jsl
+    X, y = (jnp.asarray(a) for a in data(np, n))
+
+    def nlml(p, noise):
+        L = jnp.linalg.cholesky(covariance(jnp, case, p, X) + noise * jnp.eye(n))
+        z = jsl.solve_triangular(L, y, lower=True)
+        return 0.5 * z @ z + jnp.log(jnp.diagonal(L)).sum() + 0.5 * n * jnp.log(2 * jnp.pi)
+
+    forward, both = jax.jit(nlml), jax.jit(jax.value_and_grad(nlml, (0, 1)))
+    p = jnp.asarray(parameters(case))
+
+    def run(training):
+        v = both(p, NOISE) if training else forward(p, NOISE)
+        return float(jax.block_until_ready(v)[0] if training else v)
+
+    return run
+
+
+def sklearn_run(sklearn, np, case, n):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
+    X, y = data(np, n)
+    first = Matern([0.7] * D, nu=2.5) if case == "matern52" else RBF([0.7] * D)
+    k = ConstantKernel(1.3) * first
+    if case == "sum3":
+        k = k + ConstantKernel(0.5) * Matern([1.5] * D, nu=1.5) + ConstantKernel(0.2) * DotProduct(0, "fixed")
+    gp = GaussianProcessRegressor(k + WhiteKernel(NOISE), optimizer=None, alpha=0)
+    gp.X_train_, gp.y_train_, gp.kernel_ = X, y, gp.kernel
+
+    def run(training):
+        v = gp.log_marginal_likelihood(gp.kernel_.theta, eval_gradient=training, clone_kernel=False)
+        return -float(v[0] if training else v)
+
+    return run
+
+
+def contenders(case, n):
+    """name -> run(training), for the peers that are installed."""
+    np, found = peers.load("numpy"), {}
+    torch, gpytorch, jax, sklearn = (peers.load(name) for name in ("torch", "gpytorch", "jax", "sklearn"))
+    if torch:
+        found["torch"] = torch_autograd(torch, np, case, n, False)
+        found["torch_function"] = torch_autograd(torch, np, case, n, True)
+    if gpytorch:
+        found["gpytorch"] = gpytorch_run(gpytorch, torch, np, case, n)
+    if jax:
+        found["jax"] = jax_run(jax, np, case, n)
+    if sklearn and n <= 1000:  # an n x n array for each parameter
+        found["sklearn"] = sklearn_run(sklearn, np, case, n)
+    return found
+
+
+def main():
+    sizes = [int(n) for n in sys.argv[1:]] or [100, 500, 1000, 3000]
+    lines = []
+    for n in sizes:
+        out = subprocess.run([peers.program("mll"), str(n)], check=True, capture_output=True, text=True).stdout
+        ours = [line for line in map(peers.parse, out.splitlines()) if line]
+        lines += ours
+        for case in CASES:
+            same = [line for line in ours if line["case"] == case]
+            gemm = float(same[0]["seconds"]) / float(same[0]["per_gemm"])
+            for who, run in contenders(case, n).items():
+                value, wanted = run(False), float(same[0]["value"])
+                if abs(value - wanted) > 1e-6 * abs(wanted):
+                    print(f"# {who} has {value:.10g} for {case} at n={n}, we have {wanted:.10g}: left out")
+                    continue
+                for training in (False, True):
+                    seconds = peers.best_within(lambda: run(training), 1.0)
+                    lines.append({"bench": "mll", "case": case, "who": who, "n": str(n), "d": str(D), "dtype": "f64",
+                                  "pass": "training" if training else "forward", "seconds": f"{seconds:.6g}",
+                                  "per_gemm": f"{seconds / gemm:.3f}"})
+    peers.report(lines, value="seconds", columns=("case", "n", "pass"), comment=out.splitlines()[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
