@@ -119,8 +119,8 @@ static void test_instruction_sets(void **state)
 #endif
     };
     ct_device *dev = open_cpu(1);
-    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
-        for (size_t k = 0; variants[v].here && k < sizeof all_sizes / sizeof *all_sizes; k++) {
+    for (size_t twice = 0; twice < 2 * (sizeof variants / sizeof *variants); twice++)
+        for (size_t k = 0, v = twice / 2; variants[v].here && k < sizeof all_sizes / sizeof *all_sizes; k++) {
             scene c;
             const sizes *s = &all_sizes[k];
             build(&c, dev, variants[v].dtype, s);
@@ -128,6 +128,7 @@ static void test_instruction_sets(void **state)
             assert_non_null(panel);
             problem q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .out = c.out->data };
             q.dtype = variants[v].dtype, q.offset = c.groups->data, q.order = q.offset + s->M + 1;
+            q.stream_out = q.stream_D = twice % 2;
             place from = { 0, 0 }, to = { s->M, 0 };
             run_piece(&q, variants[v].run, from, to, NULL, panel);
             q.G = c.G->data, q.out = c.A_bar->data, q.D = c.C_bar->data;

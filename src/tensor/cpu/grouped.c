@@ -4,22 +4,25 @@
 #include "vmath.h"
 
 #include <inttypes.h>
-#include <omp.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #    include <immintrin.h>
+/* Streamed results are in memory before another thread looks. */
+#    define FENCE() _mm_sfence()
+#else
+#    define FENCE() ((void)0)
 #endif
 
 enum {
-    TILE = 6,          /* rows of a tile                                                        */
-    ROWS = 96,         /* of one group worked on together: they stay in the cache               */
-    DEPTH = 256,       /* inner extent of a packed panel                                        */
-    AHEAD = 32,        /* rows                                                                  */
-    FETCHED = 1 << 16, /* bytes */
-    WRITES = 1,
-    CUTS = 4,        /* pieces of work for each thread                                        */
-    GROUP = 8,       /* what a group costs beside its rows, in rows                           */
-    SMALL = 1 << 15, /* multiplications that one thread had better do alone                */
+    TILE = 6,          /* rows of a tile                                                     */
+    ROWS = 96,         /* of one group worked on together: they stay in the cache            */
+    DEPTH = 256,       /* inner extent of a packed panel                                     */
+    AHEAD = 32,        /* rows between the one worked on and the one asked for               */
+    FETCHED = 1 << 16, /* bytes of a matrix that are asked for ahead, at most                */
+    CACHE = 1 << 23,   /* bytes of results that need not pass through the caches             */
+    CUTS = 4,          /* pieces of work for each thread                                     */
+    GROUP = 8,         /* what a group costs beside its rows, in rows                        */
+    SMALL = 1 << 15,   /* multiplications that one thread had better do alone                */
     PANEL_BYTES = DEPTH * 4 * 64,
     SCRATCH_BYTES = PANEL_BYTES + ROWS * 4 * 64,
 };
@@ -31,6 +34,7 @@ typedef struct problem {
     const void *A, *C, *G;
     void *out, *D;
     ct_dtype dtype;
+    bool stream_out, stream_D; /* past the caches, straight to memory */
 } problem;
 
 /* One instruction set and type: rows [start, stop) of group m. */
@@ -48,7 +52,8 @@ static ahead look_ahead(const problem *q, int64_t m, int64_t at, int64_t rows)
 {
     int64_t bytes = q->J * q->K * (int64_t)ct_dtype_size(q->dtype);
     ahead next = { q, q->offset[m] * q->I + at + AHEAD, NULL, bytes, rows };
-    if (q->C && m + 1 < q->M && rows >= 8 && bytes <= FETCHED) next.C = (const char *)q->C + (m + 1) * bytes;
+    if (q->C && m + 1 < q->M && (rows >= 8 || q->G) && bytes <= FETCHED)
+        next.C = (const char *)q->C + (m + 1) * bytes;
     return next;
 }
 
@@ -71,7 +76,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
         int64_t at = q->order[i] * q->I + sub;
         if (q->A) fetch_bytes((const char *)q->A + at * J, J);
         if (q->G) fetch_bytes((const char *)q->G + at * K, K);
-        if (WRITES) fetch_bytes((const char *)q->out + at * (q->G ? J : K), q->G ? J : K);
+        if (q->out && !q->stream_out) fetch_bytes((const char *)q->out + at * (q->G ? J : K), q->G ? J : K);
         if (++sub == q->I) sub = 0, i++;
     }
 }
@@ -87,8 +92,9 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 /* -- any machine: 16 bytes ------------------------------------------------------------------------------------------- */
 
 #define TARGET
-#define WIDE         2
-#define MAD(a, b, c) ((a) * (b) + (c))
+#define WIDE          2
+#define MAD(a, b, c)  ((a) * (b) + (c))
+#define STREAM(to, v) (*(to) = (v))
 
 #define T              double
 #define NAME(n)        n##_f64_base
@@ -117,6 +123,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #undef TARGET
 #undef WIDE
 #undef MAD
+#undef STREAM
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /* -- 32 bytes with fused multiply-adds ------------------------------------------------------------------------------- */
@@ -130,6 +137,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    define ZIP_LOW(a, b)  ZIP4(a, b, 0)
 #    define ZIP_HIGH(a, b) ZIP4(a, b, 2)
 #    define MAD(a, b, c)   ((vec_f64_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#    define STREAM(to, v)  _mm256_stream_pd((void *)(to), (__m256d)(v))
 #    include "grouped_tile.h"
 #    undef T
 #    undef NAME
@@ -137,6 +145,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    undef ZIP_LOW
 #    undef ZIP_HIGH
 #    undef MAD
+#    undef STREAM
 
 #    define T              float
 #    define NAME(n)        n##_f32_avx2
@@ -144,6 +153,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    define ZIP_LOW(a, b)  ZIP8(a, b, 0)
 #    define ZIP_HIGH(a, b) ZIP8(a, b, 4)
 #    define MAD(a, b, c)   ((vec_f32_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#    define STREAM(to, v)  _mm256_stream_ps((void *)(to), (__m256)(v))
 #    include "grouped_tile.h"
 #    undef T
 #    undef NAME
@@ -151,6 +161,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    undef ZIP_LOW
 #    undef ZIP_HIGH
 #    undef MAD
+#    undef STREAM
 
 #    undef TARGET
 #    undef WIDE
@@ -166,6 +177,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    define ZIP_LOW(a, b)  ZIP8(a, b, 0)
 #    define ZIP_HIGH(a, b) ZIP8(a, b, 4)
 #    define MAD(a, b, c)   ((vec_f64_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#    define STREAM(to, v)  _mm512_stream_pd((void *)(to), (__m512d)(v))
 #    include "grouped_tile.h"
 #    undef T
 #    undef NAME
@@ -173,6 +185,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    undef ZIP_LOW
 #    undef ZIP_HIGH
 #    undef MAD
+#    undef STREAM
 
 #    define T              float
 #    define NAME(n)        n##_f32_avx512
@@ -180,6 +193,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    define ZIP_LOW(a, b)  ZIP16(a, b, 0)
 #    define ZIP_HIGH(a, b) ZIP16(a, b, 8)
 #    define MAD(a, b, c)   ((vec_f32_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#    define STREAM(to, v)  _mm512_stream_ps((void *)(to), (__m512)(v))
 #    include "grouped_tile.h"
 #    undef T
 #    undef NAME
@@ -187,6 +201,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    undef ZIP_LOW
 #    undef ZIP_HIGH
 #    undef MAD
+#    undef STREAM
 
 #    undef TARGET
 #    undef WIDE
@@ -243,6 +258,7 @@ static void run_piece(const problem *q, run_rows *run, place from, place to, cha
         if (D && stop <= start) memset(D, 0, bytes);
         if (stop > start) run(q, m, start, stop, D, panel);
     }
+    FENCE();
 }
 
 static void add_heads(const problem *q, const place *from, int pieces, const char *heads, size_t bytes)
@@ -260,10 +276,13 @@ static void add_heads(const problem *q, const place *from, int pieces, const cha
     }
 }
 
-static ct_status run_all(ct_device *dev, const problem *q)
+static ct_status run_all(ct_device *dev, problem *q)
 {
     int64_t total = cost_before(q, q->M), row_work = q->J * q->K;
     if (!q->M || (!q->out && !row_work)) return CT_OK;
+    int64_t size = (int64_t)ct_dtype_size(q->dtype);
+    q->stream_out = q->N * q->I * (q->G ? q->J : q->K) * size >= CACHE;
+    q->stream_D = q->M * row_work * size >= CACHE;
     bool alone = dev->threads < 2 || total <= SMALL / (row_work > 0 ? row_work : 1);
     int threads = alone ? 1 : dev->threads, pieces = alone ? 1 : threads * CUTS;
     size_t head_bytes = (size_t)row_work * ct_dtype_size(q->dtype) * (q->D && pieces > 1);
@@ -280,10 +299,17 @@ static ct_status run_all(ct_device *dev, const problem *q)
     if (alone) {
         run_piece(q, run, from[0], from[1], heads, panels);
     } else {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-        for (int c = 0; c < pieces; c++)
-            run_piece(q, run, from[c], from[c + 1], heads + (size_t)c * head_bytes,
-                      panels + (size_t)omp_get_thread_num() * SCRATCH_BYTES);
+        int next = 0; /* the piece that nobody has taken yet */
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+        for (int t = 0; t < threads; t++)
+            for (;;) {
+                int c;
+#pragma omp atomic capture
+                c = next++;
+                if (c >= pieces) break;
+                run_piece(q, run, from[c], from[c + 1], heads + (size_t)c * head_bytes,
+                          panels + (size_t)t * SCRATCH_BYTES);
+            }
         if (q->D) add_heads(q, from, pieces, heads, head_bytes);
     }
     ct__pool_put(dev, scratch, bytes);

@@ -11,10 +11,14 @@ typedef union NAME(room) {
 } NAME(room);
 
 /* The first n numbers of y = (or +=) sum. */
-TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, T *y, bool add)
+TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, T *y, bool add, bool stream)
 {
     if (n == vectors * L) {
         NAME(vec) *to = (NAME(vec) *)(void *)y;
+        if (stream && !add && (uintptr_t)y % (L * sizeof(T)) == 0) {
+            for (int v = 0; v < vectors; v++) STREAM(to + v, sum[v]);
+            return;
+        }
         for (int v = 0; v < vectors; v++) {
             if (add)
                 to[v] += sum[v];
@@ -31,7 +35,7 @@ TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, 
 /* y_r = Σ_p x_r[p] b[p ld + ...] (+ y_r) for `rows` rows and the first n columns of `vectors` vectors. rows and vectors
  * are constants where it is called. */
 TARGET CT__INLINE void NAME(tile)(int rows, int vectors, int64_t n, const T *const *x, int64_t depth,
-                                  const T *b, int64_t ld, T *const *y, bool add)
+                                  const T *b, int64_t ld, T *const *y, bool add, bool stream)
 {
     NAME(vec) sum[TILE][WIDE];
     const NAME(vec) zero = { 0 };
@@ -45,13 +49,13 @@ TARGET CT__INLINE void NAME(tile)(int rows, int vectors, int64_t n, const T *con
             for (int v = 0; v < vectors; v++) sum[r][v] = MAD(s, row[v], sum[r][v]);
         }
     }
-    for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, y[r], add);
+    for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, y[r], add, stream);
 }
 
 /* d_r = Σ_p a_p[r] g_p[...] (+ d_r) for `rows` rows d, ld apart, and the first n columns. */
 TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T *const *a, int64_t a_at,
                                       int64_t depth, const T *const *g, int64_t g_at, T *d, int64_t ld,
-                                      bool add)
+                                      bool add, bool stream)
 {
     NAME(vec) sum[TILE][WIDE];
     const NAME(vec) zero = { 0 };
@@ -66,7 +70,7 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
             for (int v = 0; v < vectors; v++) sum[r][v] = MAD(s, row[v], sum[r][v]);
         }
     }
-    for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, d + r * ld, add);
+    for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, d + r * ld, add, stream);
 }
 
 /* The tile's sizes become constants. */
@@ -113,16 +117,16 @@ TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld
 TARGET static void NAME(pack)(const T *b, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
                               T *panel)
 {
-    int64_t p = 0;
+    int64_t k = 0;
     if (rs == 1)
-        for (; p + L <= depth; p += L) {
-            int64_t k = 0;
-            for (; k + L <= n; k += L) NAME(turn)(b + p + k * cs, cs, panel + p * width + k, width);
-            for (int64_t i = p; i < p + L; i++)
-                for (int64_t l = k; l < width; l++) panel[i * width + l] = l < n ? b[i + l * cs] : 0;
+        for (; k + L <= n; k += L) {
+            int64_t p = 0;
+            for (; p + L <= depth; p += L) NAME(turn)(b + p + k * cs, cs, panel + p * width + k, width);
+            for (; p < depth; p++)
+                for (int64_t l = k; l < k + L; l++) panel[p * width + l] = b[p + l * cs];
         }
-    for (; p < depth; p++)
-        for (int64_t k = 0; k < width; k++) panel[p * width + k] = k < n ? b[p * rs + k * cs] : 0;
+    for (int64_t p = 0; p < depth; p++)
+        for (int64_t l = k; l < width; l++) panel[p * width + l] = l < n ? b[p * rs + l * cs] : 0;
 }
 
 /* y_r = x_r B for rows r, B (depth × columns) with strides (rs, cs). panel: PANEL numbers; *held says which B lies
@@ -151,7 +155,8 @@ TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth
                 int tall = rows - r >= 6 ? 6 : rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
                 for (int i = 0; i < tall; i++) from[i] = x[r + i] + p;
                 if (!k && !p) fetch(next, r, tall);
-#define CALL(height, width) NAME(tile)(height, width, n, from, part, b, ld, at + r, p > 0)
+#define CALL(height, width) \
+    NAME(tile)(height, width, n, from, part, b, ld, at + r, p > 0, next->q->stream_out && depth <= DEPTH)
                 BY_SIZE(CALL, tall, vectors)
 #undef CALL
                 r += tall;
@@ -162,7 +167,7 @@ TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth
 
 /* D = Σ_r a_rᵀ g_r (+ D) over rows r; D (J × K) contiguous. panel: ROWS × 4 L numbers. */
 TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *const *g, int64_t J, int64_t K,
-                                   T *D, bool add, T *panel)
+                                   T *D, bool add, bool stream, T *panel)
 {
     const T *packed[ROWS];
     for (int64_t k = 0; k < K; k += WIDTH) {
@@ -180,7 +185,8 @@ TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *con
         }
         for (int64_t j = 0; j < J;) {
             int tall = J - j >= 6 ? 6 : J - j >= 4 ? 4 : J - j >= 2 ? 2 : 1;
-#define CALL(height, width) NAME(sum_tile)(height, width, n, a, j, rows, from, g_at, D + j * K + k, K, add)
+#define CALL(height, width) \
+    NAME(sum_tile)(height, width, n, a, j, rows, from, g_at, D + j * K + k, K, add, stream)
             BY_SIZE(CALL, tall, vectors)
 #undef CALL
             j += tall;
@@ -192,16 +198,17 @@ TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *con
 TARGET static void NAME(run_rows)(const problem *q, int64_t m, int64_t start, int64_t stop, void *D_,
                                   void *panel_)
 {
-    const T *C = (const T *)q->C + m * q->J * q->K, *a[ROWS], *g[ROWS], *held = NULL;
+    const T *C = q->C ? (const T *)q->C + m * q->J * q->K : NULL, *a[ROWS], *g[ROWS], *held = NULL;
     T *y[ROWS], *D = D_, *panel = panel_;
     const int64_t *order = q->order + q->offset[m];
+    bool stream = q->stream_D && stop - start <= ROWS; /* D is written once */
     for (int64_t at = start, i = start / q->I, sub = start % q->I; at < stop;) {
         int64_t rows = stop - at < ROWS ? stop - at : ROWS;
         for (int64_t r = 0; r < rows; r++) {
             int64_t row = order[i] * q->I + sub;
             if (q->A) a[r] = (const T *)q->A + row * q->J;
             if (q->G) g[r] = (const T *)q->G + row * q->K;
-            y[r] = (T *)q->out + row * (q->G ? q->J : q->K);
+            if (q->out) y[r] = (T *)q->out + row * (q->G ? q->J : q->K);
             if (++sub == q->I) sub = 0, i++;
         }
         const ahead next = look_ahead(q, m, at, stop - start);
@@ -209,7 +216,9 @@ TARGET static void NAME(run_rows)(const problem *q, int64_t m, int64_t start, in
             NAME(multiply)(rows, g, q->K, C, 1, q->K, q->J, y, panel, &held, &next);
         else if (q->out)
             NAME(multiply)(rows, a, q->J, C, q->K, 1, q->K, y, panel, &held, &next);
-        if (D) NAME(add_outer)(rows, a, g, q->J, q->K, D, at > start, panel + PANEL);
+        else
+            fetch(&next, 0, rows);
+        if (D) NAME(add_outer)(rows, a, g, q->J, q->K, D, at > start, stream, panel + PANEL);
         at += rows;
     }
 }
