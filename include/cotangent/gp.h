@@ -110,7 +110,9 @@ CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, doub
  * theta (P), X (n, d), r (n) the residual y - m(X), noise (n) or (1) -> scalar. Gradients in theta, X, r and noise;
  * the kernel is bound and unchanged while the tape uses it. A C that is not positive definite is NaN and flagged
  * (tape.h); there is no jitter here.
- * Backward in the sweep: C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r; a composition of ops where the sweep is recorded. */
+ * One packed triangle of n(n+1)/2 numbers is all that it takes, until it returns: where a gradient is wanted it is
+ * computed at once, from C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r, and a sweep only scales it. A recorded sweep composes it from
+ * ops, with some n×n arrays. */
 CT_API ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
 /* -- fitting -------------------------------------------------------------------------------------------------------- */

@@ -68,6 +68,34 @@ static void too_large_is_refused_before_allocating(void **state)
     assert_true(ct_gp_bytes_needed(1000, 8, CT_F32, false) < ct_gp_bytes_needed(1000, 8, CT_F64, false));
 }
 
+/* Fit and prediction stay within what ct_gp_bytes_needed says, and that is little more than a triangle. */
+static void the_plan_is_kept(void **state)
+{
+    (void)state;
+    const int64_t n = 700, m = 2000, d = 3;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        ct_dtype dtype = narrow ? CT_F32 : CT_F64;
+        gp_data s = gp_data_new(device, dtype, n, d), points = gp_data_new(device, dtype, m, d);
+        ct_tensor *variance = assert_tensor(ct_empty(device, dtype, ct_shape1(m)), device);
+        ct_memory_trim(device);
+        uint64_t before = ct_memory(device).bytes_now;
+        ct_memory_mark(device);
+        ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard) + scale * matern32"), NULL);
+        assert_gp(gp, device);
+        assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 2 }), ct_message(device));
+        uint64_t fit = ct_memory(device).bytes_peak - before, planned = ct_gp_bytes_needed(n, d, dtype, true);
+        assert_true(fit <= planned);
+        assert_true(fit > planned / 2);
+        ct_memory_mark(device);
+        assert_ok(ct_gp_predict(gp, points.X, variance, variance), ct_message(device));
+        assert_true(ct_memory(device).bytes_peak - before <= ct_gp_bytes_needed(n, d, dtype, false));
+        ct_gp_free(gp);
+        gp_data_free(&s);
+        gp_data_free(&points);
+        ct_release(variance);
+    }
+}
+
 /* The likelihood and the predictions do not depend on standardisation where the parameters are the same. */
 static void units_are_those_of_the_data(void **state)
 {
@@ -308,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_data_is_refused),
         cmocka_unit_test(too_large_is_refused_before_allocating),
+        cmocka_unit_test(the_plan_is_kept),
         cmocka_unit_test(units_are_those_of_the_data),
         cmocka_unit_test(gradient_of_the_objective),
         cmocka_unit_test(given_noise_stands_in_the_likelihood),
