@@ -7,7 +7,8 @@
 #include "cpu.h"
 
 /* Whether matrices of this extent go one by one to LAPACK and its threads: there are too few for a thread each, and
- * they are large enough (not yet measured on idle cores). Otherwise the small products of the routines here run on one thread. */
+ * they are large enough (the extent is a guess until it is measured on idle cores). Otherwise the small products of
+ * the routines here run on one thread. */
 static inline bool ct__inverse_alone(const ct_device *dev, int64_t members, int64_t n)
 {
     return dev->threads > 1 && members < dev->threads && n > 384;
