@@ -72,7 +72,8 @@ static void give(ct_vjp *g, int i, ct_var X, ct_var Y, unsigned flags)
     if (flags & TRANS_A) x_view = ct__transposed(x), x = &x_view;
     if (flags & TRANS_B) y_view = ct__transposed(y), y = &y_view;
     ct_device *device = ct_tape_device(ct_vjp_tape(g));
-    ct_tensor *bar = ct_empty(device, x->dtype, ct_shape2(x->dim[0], y->dim[1]));
+    ct_tensor *bar = x->dim[1] == y->dim[1] ? ct__empty_like(x)
+                                            : ct_empty(device, x->dtype, ct_shape2(x->dim[0], y->dim[1]));
     if (bar && device->backend->gemm(device, 1, x, y, 0, bar)) {
         ct_release(bar);
         bar = NULL;

@@ -82,9 +82,8 @@ bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A)
     return false;
 }
 
-const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *like, ct_tensor *view)
+const ct_tensor *ct__spread_over(const ct_tensor *t, const ct_tensor *like, ct_tensor *view)
 {
-    if (ct__same_shape(t, like)) return t;
     int missing = like->ndim - t->ndim;
     *view = *t;
     view->ndim = like->ndim;

@@ -32,7 +32,11 @@ bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A);
 /* -- views by value: they borrow the storage, hold no reference and end with the block ------------------- */
 
 /* t broadcast to the shape of `like` (which it must fit): t itself, or *view. */
-const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *like, ct_tensor *view);
+const ct_tensor *ct__spread_over(const ct_tensor *t, const ct_tensor *like, ct_tensor *view);
+static inline const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *like, ct_tensor *view)
+{
+    return ct__same_shape(t, like) ? t : ct__spread_over(t, like, view);
+}
 /* A contiguous t in another shape of the same count. */
 ct_tensor ct__reshaped(const ct_tensor *t, ct_shape shape);
 /* The last two dimensions exchanged; their diagonal; rows [row, row + rows) and columns [col, col + cols). */

@@ -104,7 +104,21 @@ void ct__pool_close(ct_device *device);
 /* -- tensor.c ------------------------------------------------------------------------------------------------------ */
 
 /* ct_shape_count and ct_empty without a copy of the shape. */
-int64_t ct__shape_count(const ct_shape *shape);
+static inline int64_t ct__shape_count(const ct_shape *s)
+{
+    if (s->ndim < 0 || s->ndim > CT_MAX_DIMS) return -1;
+    int64_t count = 1;
+    bool empty = false;
+    for (int i = 0; i < s->ndim; i++) {
+        if (s->dim[i] < 0) return -1;
+        if (s->dim[i] == 0) {
+            empty = true;
+        } else if (__builtin_mul_overflow(count, s->dim[i], &count)) {
+            return -1;
+        }
+    }
+    return empty ? 0 : count;
+}
 ct_tensor *ct__empty(ct_device *device, ct_dtype dtype, const ct_shape *shape);
 /* Uninitialised, contiguous, of t's dtype and shape. */
 ct_tensor *ct__empty_like(const ct_tensor *t);

@@ -65,22 +65,6 @@ bool ct_shape_equal(ct_shape a, ct_shape b)
     return true;
 }
 
-int64_t ct__shape_count(const ct_shape *s)
-{
-    if (s->ndim < 0 || s->ndim > CT_MAX_DIMS) return -1;
-    int64_t count = 1;
-    bool empty = false;
-    for (int i = 0; i < s->ndim; i++) {
-        if (s->dim[i] < 0) return -1;
-        if (s->dim[i] == 0) {
-            empty = true;
-        } else if (__builtin_mul_overflow(count, s->dim[i], &count)) {
-            return -1;
-        }
-    }
-    return empty ? 0 : count;
-}
-
 int64_t ct_shape_count(ct_shape s) { return ct__shape_count(&s); }
 
 ct_shape ct_shape_broadcast(ct_shape a, ct_shape b)

@@ -127,6 +127,11 @@ static void collapse(ct__job *job)
 static void tiny_gemm(double alpha, const ct_tensor *a, const ct_tensor *b, double beta, ct_tensor *c)
 {
     const int64_t k = a->dim[1];
+    if (c->dim[0] * c->dim[1] * k == 1 && c->dtype == CT_F64) {
+        double *y = c->data;
+        *y = alpha * *(const double *)a->data * *(const double *)b->data + (beta == 0 ? 0 : beta * *y);
+        return;
+    }
     for (int64_t i = 0; i < c->dim[0]; i++)
         for (int64_t j = 0; j < c->dim[1]; j++) {
             double sum = 0;
