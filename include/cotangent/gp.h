@@ -185,7 +185,9 @@ CT_API ct_fit_report ct_gp_report(const ct_gp *gp);
 
 /* -- prediction ------------------------------------------------------------------------------------------------------ */
 /* At Xs (m, d), in the dtype of the model or not. Outputs are the caller's tensors, f64 or f32, (m) or (m, 1) for
- * mean and variance; either may be NULL. Variances are never negative. The first call after a change factorises. */
+ * mean and variance; either may be NULL. Variances are never negative. The first call after a change factorises.
+ * Points go through in panels: beside the model, inputs and outputs a mean takes 1 MB (or 32 n numbers), a variance
+ * 32 MB (or 16 n numbers) whatever m is. [Rasmussen & Williams 2006, alg. 2.1] */
 
 /* Mean and variance of m(x) + f(x). */
 CT_API ct_status ct_gp_predict(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
@@ -195,6 +197,10 @@ CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *
 /* Mean (may be NULL) and the full covariance (m, m). */
 CT_API ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                                     ct_tensor *covariance);
+/* Mean and variance (m) on the tape of Xs, as functions of it: Xs (m, d) in the data's units, in the model's dtype; the
+ * model is taken as it is now. Either may be NULL. Gradients of any order flow into Xs; the first costs one more
+ * triangular solve and is computed with the value. Where rounding leaves nothing of the variance of f its gradient is 0. */
+CT_API void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance);
 /* Joint draws into samples (s, m); draw i is a function of (seed, i) and the model alone. */
 CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
 

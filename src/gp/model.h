@@ -7,6 +7,7 @@
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
+#include <cotangent/covariance.h>
 #include <cotangent/gp.h>
 
 typedef struct ct__gp_factor {
@@ -105,15 +106,16 @@ ct_var ct__gp_value(ct_var alpha, ct_var r);
 ct_status ct__gp_evaluate(ct_gp *gp, const double *z, double *value, double *gradient, double *jitter);
 /* L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
-/* The kernel's parameters as a constant on the model's tape. */
-ct_var ct__gp_theta(ct_gp *gp);
+/* The kernel's parameters as a constant on a tape. */
+ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
-ct_var ct__gp_mean_at(ct_gp *gp, ct_var X);
+ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
 
-/* -- predict.c ---------------------------------------------------------------------------------------------------- */
+/* -- posterior.c -------------------------------------------------------------------------------------------------- */
 
-/* How many points are predicted at once: k*, L⁻¹k* and its square are (n, that). */
-int64_t ct__gp_chunk_rows(int64_t n, ct_dtype dtype);
+/* theta, points (m, d), X (n, d), alpha (n, 1), L packed -> kᵀα (m), and with `variance` as output 1 kᵀC⁻¹k (m), where
+ * k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
+ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance);
 
 /* -- prior.c -------------------------------------------------------------------------------------------------------- */
 

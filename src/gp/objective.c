@@ -13,7 +13,7 @@ static const int rungs = (int)(sizeof ladder / sizeof *ladder);
 /* -- the model on the tape ------------------------------------------------------------------------------------------- */
 
 /* s[first..first+n) as a new vector; leaf or constant. */
-static ct_var vector(ct_gp *gp, const double *s, int64_t n, bool leaf)
+static ct_var vector(const ct_gp *gp, ct_tape *tape, const double *s, int64_t n, bool leaf)
 {
     ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape1(n), s);
     if (t && gp->dtype != CT_F64) {
@@ -27,10 +27,10 @@ static ct_var vector(ct_gp *gp, const double *s, int64_t n, bool leaf)
         size_t i = 0;
         for (const char *m = ct_message(gp->device); *m && i + 1 < sizeof why; m++) why[i++] = *m;
         why[i] = 0;
-        ct_tape_fail(gp->tape, status ? status : CT_ENOMEM, "%s", why);
+        ct_tape_fail(tape, status ? status : CT_ENOMEM, "%s", why);
         return (ct_var){ NULL, 0, 0 };
     }
-    ct_var v = leaf ? ct_leaf(gp->tape, t) : ct_constant(gp->tape, t);
+    ct_var v = leaf ? ct_leaf(tape, t) : ct_constant(tape, t);
     ct_release(t);
     return v;
 }
@@ -40,7 +40,7 @@ typedef struct graph {
     ct_var X, variance, residual;
 } graph;
 
-static ct_var mean_of(ct_gp *gp, ct_var mean, ct_var X)
+static ct_var mean_of(const ct_gp *gp, ct_var mean, ct_var X)
 {
     ct_var c = ct_slice(mean, 0, 0, 1, 1);
     if (gp->options.mean == CT_MEAN_CONSTANT) return c;
@@ -52,15 +52,15 @@ static ct_var mean_of(ct_gp *gp, ct_var mean, ct_var X)
 static graph build(ct_gp *gp, const double *s, double jitter, bool leaves)
 {
     graph g = { .X = ct_constant(gp->tape, gp->X), .residual = ct_constant(gp->tape, gp->y) };
-    g.theta = vector(gp, s, gp->n_kernel, leaves);
-    g.variance = vector(gp, &jitter, 1, false);
+    g.theta = vector(gp, gp->tape, s, gp->n_kernel, leaves);
+    g.variance = vector(gp, gp->tape, &jitter, 1, false);
     if (gp->given) g.variance = ct_add(ct_constant(gp->tape, gp->given), g.variance);
     if (gp->noise_at >= 0) {
-        g.noise = vector(gp, s + gp->noise_at, 1, leaves);
+        g.noise = vector(gp, gp->tape, s + gp->noise_at, 1, leaves);
         g.variance = ct_add(g.variance, g.noise);
     }
     if (gp->mean_at >= 0) {
-        g.mean = vector(gp, s + gp->mean_at, gp->n_params - gp->mean_at, leaves);
+        g.mean = vector(gp, gp->tape, s + gp->mean_at, gp->n_params - gp->mean_at, leaves);
         g.residual = ct_sub(g.residual, mean_of(gp, g.mean, g.X));
     }
     return g;
@@ -216,29 +216,29 @@ ct_status ct__gp_factorise(ct_gp *gp)
     return CT_OK;
 }
 
-ct_var ct__gp_theta(ct_gp *gp)
+ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape)
 {
     double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_kernel, sizeof *s);
     for (int64_t i = 0; s && i < gp->n_kernel; i++) s[i] = gp->param[i].value / ct__gp_unit(gp, i);
-    if (!s) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld parameters", (long long)gp->n_kernel);
-    ct_var theta = s ? vector(gp, s, gp->n_kernel, false) : (ct_var){ NULL, 0, 0 };
+    if (!s) ct_tape_fail(tape, CT_ENOMEM, "no memory for %lld parameters", (long long)gp->n_kernel);
+    ct_var theta = s ? vector(gp, tape, s, gp->n_kernel, false) : (ct_var){ NULL, 0, 0 };
     free(s);
     return theta;
 }
 
-ct_var ct__gp_mean_at(ct_gp *gp, ct_var X)
+ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X)
 {
-    if (gp->mean_at < 0) return ct_scalar(gp->tape, gp->dtype, 0);
+    if (gp->mean_at < 0) return ct_scalar(tape, gp->dtype, 0);
     int64_t count = gp->n_params - gp->mean_at;
     double *s = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *s);
     if (!s) {
-        ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld parameters", (long long)count);
+        ct_tape_fail(tape, CT_ENOMEM, "no memory for %lld parameters", (long long)count);
         return (ct_var){ NULL, 0, 0 };
     }
     for (int64_t i = 0; i < count; i++)
         s[i] = (gp->param[gp->mean_at + i].value - ct__gp_origin(gp, gp->mean_at + i)) /
                ct__gp_unit(gp, gp->mean_at + i);
-    ct_var mean = vector(gp, s, count, false);
+    ct_var mean = vector(gp, tape, s, count, false);
     free(s);
     return mean_of(gp, mean, X);
 }

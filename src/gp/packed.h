@@ -27,7 +27,26 @@ void ct__packed_close(ct__packed *p);
  * releases. False where memory is exhausted. */
 bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
 
-/* L (n, n) packed, B (n, m) -> L⁻¹B; without a gradient. */
+/* A view of some rows and columns of a matrix, released by the caller; NULL where memory is exhausted. */
+ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols);
+
+/* -- packed_solve.c: right-hand sides are rows ----------------------------------------------------------------------- */
+
+/* B (m, n - first) = B L⁻ᵀ with the rows and columns of L from `first` on: for B that is zero before. */
+void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_tensor *B);
+/* B (m, n) = B L⁻¹ */
+void ct__packed_solve_trans(ct_call *c, const ct__packed *L, ct_tensor *B);
+
+/* L (n, n) packed, B (m, n) -> B L⁻ᵀ; without a gradient. */
 extern const ct_op ct__op_packed_solve;
+/* L (n, n) packed, B (m, n) -> B (L Lᵀ)⁻¹; with a gradient in B, of any order. */
+extern const ct_op ct__op_packed_solve_both;
+/* L (n, n) packed, like (n, ...) -> the diagonal of (L Lᵀ)⁻¹, (n); without a gradient. */
+extern const ct_op ct__op_packed_inverse_diag;
+
+/* out_i = |row i of V|², for V (m, n) and out (m) */
+void ct__row_squares(ct_call *c, const ct_tensor *V, ct_tensor *out);
+/* How many right-hand sides of n numbers make a panel of 32 MB; at least 16, at most n/2 or 512. */
+int64_t ct__packed_panel(int64_t n, ct_dtype dtype);
 
 #endif

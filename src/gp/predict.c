@@ -1,23 +1,12 @@
-/* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²     [Rasmussen & Williams 2006, alg. 2.1]
- * The points go through in chunks, so that the memory is bounded whatever their number. */
+/* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²     [Rasmussen & Williams 2006, alg. 2.1] */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cotangent/op.h>
+#include <cotangent/covariance.h>
 
 #include "model.h"
 #include "packed.h"
-
-/* Bytes of k* and L⁻¹k* together in one chunk. */
-#define CHUNK_BYTES (32u << 20)
-
-int64_t ct__gp_chunk_rows(int64_t n, ct_dtype dtype)
-{
-    int64_t rows = n > 0 ? (int64_t)(CHUNK_BYTES / (2 * ct_dtype_size(dtype))) / n : 16;
-    int64_t most = n > 256 ? n / 4 : 64;
-    return rows < 16 ? 16 : rows > most ? most : rows;
-}
 
 static ct_status check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what)
 {
@@ -90,24 +79,23 @@ static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
     return s;
 }
 
-/* What the tape holds at the points Xs (m, d), standardised. */
+/* -- on a tape ------------------------------------------------------------------------------------------------------ */
+
 typedef struct posterior {
-    ct_var theta, Xs, mean; /* mean: (m, 1) */
-    ct_var V;               /* L⁻¹ k(X, Xs): (n, m) */
+    ct_var theta, Xs; /* (m, d), standardised */
+    ct_var mean;      /* (m, 1), standardised */
+    ct_var taken;     /* (m), |L⁻¹k*|²        */
 } posterior;
 
-static posterior at(ct_gp *gp, const double *x, int64_t m, bool spread)
+static posterior at(ct_gp *gp, ct_var Xs, bool variance)
 {
-    posterior p = { .theta = ct__gp_theta(gp) };
-    ct_tensor *t = ct__gp_standardised(gp->device, gp->dtype, x, m, gp->d, gp->shift, gp->scale);
-    if (!t) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld points", (long long)m);
-    p.Xs = t ? ct_constant(gp->tape, t) : (ct_var){ NULL, 0, 0 };
-    ct_release(t);
-    ct_var Ks = ct_cov(gp->kernel, p.theta, p.Xs, ct_constant(gp->tape, gp->X));
-    ct_var fit = ct_matmul(Ks, ct_constant(gp->tape, gp->factor.alpha));
-    p.mean = ct_add(fit, ct__gp_mean_at(gp, p.Xs));
-    ct_var L = ct_constant(gp->tape, gp->factor.L);
-    if (spread) p.V = ct_apply(&ct__op_packed_solve, (ct_var[]){ L, ct_t(Ks) }, 2, NULL, 0);
+    ct_tape *tape = Xs.tape;
+    posterior p = { .theta = ct__gp_theta(gp, tape), .Xs = Xs };
+    ct_var in[] = { p.theta, Xs, ct_constant(tape, gp->X), ct_constant(tape, gp->factor.alpha),
+                    ct_constant(tape, gp->factor.L) };
+    ct_var added = ct__gp_moments_at(ct_kernel_program(gp->kernel), in, variance);
+    p.mean = ct_add(ct_unsqueeze(added, 1), ct__gp_mean_at(gp, tape, Xs));
+    if (variance) p.taken = ct_output(added, 1);
     return p;
 }
 
@@ -116,16 +104,77 @@ static double noise_at_new_points(const ct_gp *gp)
     return ct_gp_noise_variance(gp) + gp->given_mean * gp->y_scale * gp->y_scale;
 }
 
-static ct_status chunk(ct_gp *gp, const double *x, int64_t m, double noise, double *mean, double *variance)
+/* x[0..d) of the model's dtype as a constant, for broadcasting over rows. */
+static ct_var row(const ct_gp *gp, ct_tape *tape, const double *x)
+{
+    ct_tensor *f64 = ct_from(gp->device, CT_F64, ct_shape1(gp->d), x);
+    ct_tensor *t = f64 ? ct_tensor_cast(f64, gp->dtype) : NULL;
+    if (!t) ct_tape_fail(tape, CT_ENOMEM, "ct_gp_posterior: no memory for %lld numbers", (long long)gp->d);
+    ct_var v = ct_constant(tape, t);
+    ct_release(f64);
+    ct_release(t);
+    return v;
+}
+
+static ct_status usable(ct_gp *gp, ct_var Xs)
+{
+    ct_tape *tape = Xs.tape;
+    ct_shape shape = ct_var_shape(Xs);
+    if (ct_tape_status(tape)) return ct_tape_status(tape);
+    if (ct_tape_device(tape) != gp->device)
+        ct_tape_fail(tape, CT_EDEVICE, "ct_gp_posterior: Xs lives on another device than the model");
+    else if (shape.ndim != 2 || shape.dim[1] != gp->d)
+        ct_tape_fail(
+            tape, CT_ESHAPE,
+            "ct_gp_posterior: Xs has %lld columns in %d dimensions, must be (m, %lld) as in training",
+            (long long)(shape.ndim ? shape.dim[shape.ndim - 1] : 1), shape.ndim, (long long)gp->d);
+    else if (ct_var_dtype(Xs) != gp->dtype)
+        ct_tape_fail(tape, CT_EDTYPE, "ct_gp_posterior: Xs is %s, the model %s: convert with ct_cast",
+                     ct_dtype_name(ct_var_dtype(Xs)), ct_dtype_name(gp->dtype));
+    else if (ct__gp_factorise(gp))
+        ct_tape_fail(tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
+    return ct_tape_status(tape);
+}
+
+void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance)
+{
+    ct_var poisoned = { Xs.tape, UINT32_MAX, 0 };
+    if (mean) *mean = poisoned;
+    if (variance) *variance = poisoned;
+    if (!Xs.tape) return;
+    if (!gp) ct_tape_fail(Xs.tape, CT_EINVAL, "ct_gp_posterior: the model is NULL");
+    if (!gp || usable(gp, Xs)) return;
+    ct_var standardised = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
+    posterior p = at(gp, standardised, variance != NULL);
+    if (mean) *mean = ct_shift(ct_scale(ct_squeeze(p.mean, 1), gp->y_scale), gp->y_shift);
+    if (!variance) return;
+    ct_var left = ct_sub(ct_cov_diag(gp->kernel, p.theta, standardised), p.taken);
+    *variance = ct_shift(ct_scale(ct_clamp(left, 0, INFINITY), gp->y_scale * gp->y_scale),
+                         noisy ? noise_at_new_points(gp) : 0);
+}
+
+/* -- into tensors ---------------------------------------------------------------------------------------------------- */
+
+/* The same at the points x (m, d), in the data's units, on the model's own tape. */
+static posterior at_points(ct_gp *gp, const double *x, int64_t m, bool variance)
+{
+    ct_tape_reset(gp->tape);
+    ct_tensor *t = ct__gp_standardised(gp->device, gp->dtype, x, m, gp->d, gp->shift, gp->scale);
+    if (!t) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld points", (long long)m);
+    ct_var Xs = ct_constant(gp->tape, t);
+    ct_release(t);
+    Xs.tape = gp->tape;
+    return at(gp, Xs, variance);
+}
+
+static ct_status moments(ct_gp *gp, const double *x, int64_t m, double noise, double *mean, double *variance)
 {
     double unit = gp->y_scale * gp->y_scale;
-    ct_tape_reset(gp->tape);
-    posterior p = at(gp, x, m, variance != NULL);
+    posterior p = at_points(gp, x, m, variance != NULL);
     ct_status s = mean ? fetch(gp, p.mean, mean, m) : CT_OK;
     for (int64_t i = 0; mean && i < m; i++) mean[i] = gp->y_shift + gp->y_scale * mean[i];
     if (!s && variance) {
-        ct_var explained = ct_sum(ct_square(p.V), 0, false);
-        s = fetch(gp, ct_sub(ct_cov_diag(gp->kernel, p.theta, p.Xs), explained), variance, m);
+        s = fetch(gp, ct_sub(ct_cov_diag(gp->kernel, p.theta, p.Xs), p.taken), variance, m);
         for (int64_t i = 0; i < m; i++) variance[i] = fmax(unit * variance[i], 0) + noise;
     }
     ct_tape_reset(gp->tape);
@@ -143,11 +192,7 @@ static ct_status predict(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *
     ct_status s = out ? check_out(gp, mean, m, "mean") : CT_ENOMEM;
     if (!s) s = check_out(gp, variance, m, "variance");
     if (!s) s = ct__gp_factorise(gp);
-    int64_t most = ct__gp_chunk_rows(gp->n, gp->dtype);
-    for (int64_t i = 0; i < m && !s; i += most) {
-        int64_t rows = m - i < most ? m - i : most;
-        s = chunk(gp, x + i * gp->d, rows, noise, mean ? out + i : NULL, variance ? out + m + i : NULL);
-    }
+    if (!s) s = moments(gp, x, m, noise, mean ? out : NULL, variance ? out + m : NULL);
     if (!s && mean) s = deliver(gp, out, mean);
     if (!s && variance) s = deliver(gp, out + m, variance);
     free(out);
@@ -179,10 +224,12 @@ static ct_status reserve_joint(ct_gp *gp, int64_t m, int64_t draws)
 /* Mean (m, 1) and covariance (m, m) of the standardised problem on the tape; the noise is left out. */
 static posterior joint(ct_gp *gp, const double *x, int64_t m, ct_var *covariance)
 {
-    ct_tape_reset(gp->tape);
-    posterior p = at(gp, x, m, true);
+    posterior p = at_points(gp, x, m, false);
+    ct_var K = ct_cov(gp->kernel, p.theta, p.Xs, ct_constant(gp->tape, gp->X));
+    ct_var L = ct_constant(gp->tape, gp->factor.L);
+    ct_var V = ct_apply(&ct__op_packed_solve, (ct_var[]){ L, K }, 2, NULL, 0);
     ct_var prior = ct_cov(gp->kernel, p.theta, p.Xs, p.Xs);
-    *covariance = ct_sub(prior, ct_matmul(ct_t(p.V), p.V));
+    *covariance = ct_sub(prior, ct_matmul(V, ct_t(V)));
     return p;
 }
 
