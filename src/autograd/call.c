@@ -96,7 +96,7 @@ void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
                     "outputs are declared in order, at most %d", CT_MAX_OUTPUTS))
         return;
     c->dtype[k] = dtype;
-    c->shape[k] = shape;
+    c->more[k] = shape;
     c->out[k] = NULL;
     c->n_out = k + 1;
 }
@@ -105,7 +105,7 @@ ct_tensor *ct_result_at(ct_call *c, int k)
 {
     if (c->status) return NULL;
     if (!c->out[k]) {
-        c->out[k] = ct__empty(c->tape->device, c->dtype[k], &c->shape[k]);
+        c->out[k] = ct__empty(c->tape->device, c->dtype[k], k ? &c->more[k] : c->shape);
         if (!c->out[k]) ct__call_status(c, c->tape->device->last_status);
     }
     return c->out[k];
@@ -247,9 +247,8 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
         name_composition(&c, position);
         return ct__poisoned(tape);
     }
-    c.shape[0] = op->shape(&c);
-    if (!c.status)
-        ct_require(&c, ct__shape_count(&c.shape[0]) >= 0, CT_ESHAPE, "the result has no valid shape");
+    const ct_shape shape = op->shape(&c);
+    c.shape = &shape;
     if (!c.status) op->forward(&c);
     for (int k = 0; k < c.n_out && !c.status; k++)
         if (!c.out[k]) ct_result_at(&c, k);

@@ -29,7 +29,7 @@ typedef struct ct_chunk ct_chunk; /* of the arena */
 
 typedef struct ct_arena {
     ct_chunk *first, *current;
-    size_t used; /* of the current chunk */
+    char *free, *end; /* what is left of the current chunk */
 } ct_arena;
 
 /* One node's cotangent during a sweep: a tensor, or the handle of a recorded one. */
@@ -62,7 +62,8 @@ struct ct_call {
     const ct_tensor *arg[CT_MAX_INPUTS];
     ct_tensor *out[CT_MAX_OUTPUTS];
     ct_dtype dtype[CT_MAX_OUTPUTS];
-    ct_shape shape[CT_MAX_OUTPUTS];
+    const ct_shape *shape;         /* of output 0 */
+    ct_shape more[CT_MAX_OUTPUTS]; /* of outputs 1, 2, ... */
     ct_tensor *scratch[16];
 };
 
@@ -85,18 +86,40 @@ static inline ct_node *ct__node(ct_var v)
     return ct__no_node(v);
 }
 /* Appends a node; takes the value over, also on failure. Returns its index, UINT32_MAX when memory is exhausted. */
-uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags);
+bool ct__more_nodes(ct_tape *tape);
+static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags)
+{
+    if (tape->n == tape->capacity && !ct__more_nodes(tape)) {
+        ct_release(value);
+        return UINT32_MAX;
+    }
+    tape->node[tape->n] = (ct_node){ .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags };
+    return tape->n++;
+}
 /* Forgets the nodes from index n on, and what the arena holds since `mark`. */
 void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark);
 /* Room in the arena until the next reset; NULL with the tape's error set. */
-void *ct__arena(ct_tape *tape, size_t bytes);
+void *ct__arena_grow(ct_tape *tape, size_t bytes);
+static inline void *ct__arena(ct_tape *tape, size_t bytes)
+{
+    ct_arena *a = &tape->arena;
+    bytes = (bytes + 15) / 16 * 16;
+    if (bytes > (size_t)(a->end - a->free)) return ct__arena_grow(tape, bytes);
+    void *p = a->free;
+    a->free += bytes;
+    return p;
+}
 /* The device's last failure becomes the tape's. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
 /* -- sweep.c: rules whose fused form needs no op ------------------------------------------------------------------ */
 
+/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. Borrowed. */
+const ct_tensor *ct__in_value(const ct_vjp *g, int i);
 /* The cotangent of output 0 of a rule that is not recorded; borrowed. */
 const ct_tensor *ct__out_bar(const ct_vjp *g);
+/* What has arrived at input i so far, where more may be added to it in place; else NULL. Borrowed. */
+ct_tensor *ct__in_bar_sum(const ct_vjp *g, int i);
 /* ct_give_in_bar with a tensor, which is taken over; NULL fails the sweep with the device's message. */
 void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar);
 

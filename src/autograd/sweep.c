@@ -25,18 +25,15 @@ static ct_slot *slot_of(const sweep *s, uint32_t index) { return &s->tape->slot[
 
 /* -- accumulation ---------------------------------------------------------------------------------------------------------- */
 
-/* slot += bar, as tensors: takes a reference to bar. */
-static void add_tensor(sweep *s, uint32_t index, ct_tensor *bar)
+/* Whether a cotangent may be added to in place. */
+static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct_tensor_is_contiguous(sum); }
+
+/* slot += bar where one has arrived before. */
+static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
 {
-    ct_tape *tape = s->tape;
     ct_device *dev = tape->device;
-    ct_slot *slot = slot_of(s, index);
-    if (!slot->bar) {
-        slot->bar = ct_retain(bar);
-        return;
-    }
     ct_tensor *sum = slot->bar;
-    bool in_place = ct__sole_owner(sum) && ct_tensor_is_contiguous(sum);
+    bool in_place = can_grow(sum);
     if (!in_place) sum = ct__empty_like(bar);
     if (!sum || dev->backend->map2(dev, CT_MAP_add, slot->bar, bar, sum)) {
         if (!in_place) ct_release(sum);
@@ -49,10 +46,22 @@ static void add_tensor(sweep *s, uint32_t index, ct_tensor *bar)
     }
 }
 
+/* slot += bar, which is taken over. */
+static inline void add_tensor(sweep *s, uint32_t index, ct_tensor *bar)
+{
+    ct_slot *slot = slot_of(s, index);
+    if (slot->bar) {
+        add_to(s->tape, slot, bar);
+        ct_release(bar);
+    } else {
+        slot->bar = bar;
+    }
+}
+
 static void accumulate(sweep *s, uint32_t index, ct_var bar)
 {
     if (!s->record) {
-        add_tensor(s, index, s->tape->node[bar.index].value);
+        add_tensor(s, index, ct_retain(s->tape->node[bar.index].value));
         return;
     }
     uint32_t present = slot_of(s, index)->var;
@@ -135,6 +144,18 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
     if (!tape->status) accumulate(g->s, in, bar);
 }
 
+const ct_tensor *ct__in_value(const ct_vjp *g, int i)
+{
+    const ct_node *node = ct__node(ct_in(g, i));
+    return node ? node->value : NULL;
+}
+
+ct_tensor *ct__in_bar_sum(const ct_vjp *g, int i)
+{
+    ct_tensor *sum = slot_of(g->s, g->tape->node[g->index].in[i])->bar;
+    return sum && can_grow(sum) ? sum : NULL;
+}
+
 const ct_tensor *ct__out_bar(const ct_vjp *g) { return slot_of(g->s, g->index)->bar; }
 
 void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar)
@@ -145,7 +166,6 @@ void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar)
         ct__tape_fail_device(tape, "a cotangent");
     } else if (tape->node[in].value && ct__same_shape(bar, tape->node[in].value)) {
         add_tensor(g->s, in, bar);
-        ct_release(bar);
     } else {
         uint32_t index = ct__push(tape, NULL, bar, 0);
         if (index != UINT32_MAX) ct_give_in_bar(g, i, ct__handle(tape, index));
@@ -209,7 +229,10 @@ static void run_rule(sweep *s, uint32_t i)
                          i, node->op->name);
             return;
         }
-    ct_vjp g = { .s = s, .tape = tape, .index = i };
+    ct_vjp g;
+    g.s = s;
+    g.tape = tape;
+    g.index = i;
     for (int k = 0; k < node->n_out; k++) g.out_bar[k] = ct_none();
     int64_t outer = tape->backward_of;
     uint32_t n = tape->n;

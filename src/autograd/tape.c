@@ -9,40 +9,38 @@
 
 struct ct_chunk {
     ct_chunk *next;
-    size_t bytes; /* after the header */
+    size_t bytes; /* of data */
+    _Alignas(16) char data[];
 };
 
 /* -- arena --------------------------------------------------------------------------------------------------------------- */
 
-void *ct__arena(ct_tape *tape, size_t bytes)
+/* The next chunk, made where there is none with that much room. */
+void *ct__arena_grow(ct_tape *tape, size_t bytes)
 {
     ct_arena *a = &tape->arena;
-    bytes = (bytes + 15) / 16 * 16;
-    while (!a->current || a->used + bytes > a->current->bytes) {
-        ct_chunk **next = a->current ? &a->current->next : &a->first;
-        if (!*next || (*next)->bytes < bytes) {
-            size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-            ct_chunk *c = ct__host_alloc(tape->device, sizeof *c + 64 + room);
-            if (!c) {
-                ct__tape_fail_device(tape, "the tape");
-                return NULL;
-            }
-            *c = (ct_chunk){ *next, room };
-            *next = c;
+    ct_chunk **next = a->current ? &a->current->next : &a->first;
+    if (!*next || (*next)->bytes < bytes) {
+        size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        ct_chunk *c = ct__host_alloc(tape->device, sizeof *c + room);
+        if (!c) {
+            ct__tape_fail_device(tape, "the tape");
+            return NULL;
         }
-        a->current = *next;
-        a->used = 0;
+        *c = (ct_chunk){ .next = *next, .bytes = room };
+        *next = c;
     }
-    void *p = (char *)a->current + 64 + a->used;
-    a->used += bytes;
-    return p;
+    a->current = *next;
+    a->free = a->current->data + bytes;
+    a->end = a->current->data + a->current->bytes;
+    return a->current->data;
 }
 
 static void free_arena(ct_tape *tape)
 {
     for (ct_chunk *c = tape->arena.first; c;) {
         ct_chunk *next = c->next;
-        ct__host_free(tape->device, c, sizeof *c + 64 + c->bytes);
+        ct__host_free(tape->device, c, sizeof *c + c->bytes);
         c = next;
     }
 }
@@ -68,8 +66,8 @@ void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark)
         ct_release(node->value);
         ct_release(node->bar);
     }
-    tape->arena.current = mark.current;
-    tape->arena.used = mark.used;
+    mark.first = tape->arena.first;
+    tape->arena = mark;
 }
 
 void ct_tape_reset(ct_tape *tape)
@@ -168,24 +166,19 @@ ct_node *ct__no_node(ct_var v)
     return NULL;
 }
 
-uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags)
+bool ct__more_nodes(ct_tape *tape)
 {
-    if (tape->n == tape->capacity) {
-        uint32_t capacity = tape->capacity ? tape->capacity * 2 : 256;
-        ct_node *grown =
-            tape->n < UINT32_MAX / 4 ? ct__host_alloc(tape->device, capacity * sizeof *grown) : NULL;
-        if (!grown) {
-            ct_tape_fail(tape, CT_ENOMEM, "out of memory for the %u-th value on the tape", tape->n);
-            ct_release(value);
-            return UINT32_MAX;
-        }
-        if (tape->n) memcpy(grown, tape->node, tape->n * sizeof *grown);
-        ct__host_free(tape->device, tape->node, tape->capacity * sizeof *grown);
-        tape->node = grown;
-        tape->capacity = capacity;
+    uint32_t capacity = tape->capacity ? tape->capacity * 2 : 256;
+    ct_node *grown = tape->n < UINT32_MAX / 4 ? ct__host_alloc(tape->device, capacity * sizeof *grown) : NULL;
+    if (!grown) {
+        ct_tape_fail(tape, CT_ENOMEM, "out of memory for the %u-th value on the tape", tape->n);
+        return false;
     }
-    tape->node[tape->n] = (ct_node){ .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags };
-    return tape->n++;
+    if (tape->n) memcpy(grown, tape->node, tape->n * sizeof *grown);
+    ct__host_free(tape->device, tape->node, tape->capacity * sizeof *grown);
+    tape->node = grown;
+    tape->capacity = capacity;
+    return true;
 }
 
 /* A leaf or a constant. */

@@ -61,7 +61,7 @@ static void unary_forward(ct_call *c, ct_map1 f)
 /* x̄ = ȳ f'(x), fused: one pass over the memory, no op. */
 static void unary_bar(ct_vjp *v, ct_map1 f, const double *p)
 {
-    const ct_tensor *x = ct_value(ct_in(v, 0)), *y = ct_value(ct_out(v));
+    const ct_tensor *x = ct__in_value(v, 0), *y = ct_value(ct_out(v));
     if (!x || !y || !ct_wants(v, 0)) return;
     ct_device *device = ct_tape_device(ct_vjp_tape(v));
     ct_tensor *x_bar = ct__empty_like(y);
@@ -162,24 +162,28 @@ static void binary_forward(ct_call *c, ct_map2 f)
     if (y) ct__map2(c, f, ct_arg(c, 0), ct_arg(c, 1), y);
 }
 
-/* ā = ȳ ∂f/∂a (side 0) or b̄ = ȳ ∂f/∂b (side 1), fused; the engine sums where the side was broadcast. */
-static void binary_bar(ct_vjp *v, ct_map2 f, int side)
+/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1), fused; the engine sums where a side was broadcast. */
+static void binary_bar(ct_vjp *v, ct_map2 f)
 {
-    const ct_tensor *a = ct_value(ct_in(v, 0)), *b = ct_value(ct_in(v, 1)), *g = ct__out_bar(v);
-    if (!a || !b || !ct_wants(v, side)) return;
-    if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0)) {
-        ct__give_in_bar(v, side, ct_retain((ct_tensor *)(uintptr_t)g));
-        return;
-    }
+    const ct_tensor *a = ct__in_value(v, 0), *b = ct__in_value(v, 1), *g = ct__out_bar(v);
+    if (!a || !b) return;
     ct_device *device = ct_tape_device(ct_vjp_tape(v));
     ct_tensor a_view, b_view;
-    ct_tensor *bar = ct__empty_like(g);
-    if (bar && device->backend->map2_bar(device, f, side, ct__spread(a, g, &a_view),
-                                         ct__spread(b, g, &b_view), g, bar)) {
-        ct_release(bar);
-        bar = NULL;
+    a = ct__spread(a, g, &a_view);
+    b = ct__spread(b, g, &b_view);
+    for (int side = 0; side < 2; side++) {
+        if (!ct_wants(v, side)) continue;
+        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0)) { /* ȳ itself */
+            ct__give_in_bar(v, side, ct_retain((ct_tensor *)(uintptr_t)g));
+            continue;
+        }
+        ct_tensor *bar = ct__empty_like(g);
+        if (bar && device->backend->map2_bar(device, f, side, a, b, g, bar)) {
+            ct_release(bar);
+            bar = NULL;
+        }
+        ct__give_in_bar(v, side, bar);
     }
-    ct__give_in_bar(v, side, bar);
 }
 
 /* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of the
@@ -212,8 +216,7 @@ static void binary_sample(ct_sample *s)
         if (ct_recording(v)) {                                                                           \
             name_##_rules(v, ct_in(v, 0), ct_in(v, 1), ct_out(v), ct_out_bar(v));                        \
         } else {                                                                                         \
-            binary_bar(v, CT_MAP_##name_, 0);                                                            \
-            binary_bar(v, CT_MAP_##name_, 1);                                                            \
+            binary_bar(v, CT_MAP_##name_);                                                               \
         }                                                                                                \
     }                                                                                                    \
     const ct_op ct_op_##name_ = { .name = #name_,                                                        \

@@ -56,24 +56,41 @@ static void forward(ct_call *c)
     }
     if (flags & TRANS_A) A_view = ct__transposed(A), A = &A_view;
     if (flags & TRANS_B) B_view = ct__transposed(B), B = &B_view;
-    ct_prim_gemm(c, 1, A, B, 0, C);
+    if (C->ndim > 2)
+        ct_prim_gemm(c, 1, A, B, 0, C);
+    else
+        ct__call_status(c, ct_call_device(c)->backend->gemm(ct_call_device(c), 1, A, B, 0, C));
 }
 
-/* The cotangent of input i is op(X) op(Y); between two matrices it needs no op of its own. */
-static void give(ct_vjp *g, int i, ct_var X, ct_var Y, unsigned flags)
+/* The rule:
+ *     Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ where A was transposed,
+ *     B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ op(A) where B was. */
+static void rule(ct_vjp *g, unsigned ta, unsigned tb)
 {
-    const ct_tensor *x = ct_value(X), *y = ct_value(Y);
-    if (!x || !y || !ct_wants(g, i)) return;
-    if (ct_recording(g) || x->ndim > 2 || y->ndim > 2) {
-        ct_give_in_bar(g, i, product(X, Y, flags));
-        return;
-    }
+    ct_var A = ct_in(g, 0), B = ct_in(g, 1), C_bar = ct_out_bar(g);
+    ct_in_bar(g, 0,
+              ta ? product(B, C_bar, (tb ? TRANS_A : 0) | TRANS_B) : product(C_bar, B, tb ? 0 : TRANS_B));
+    if (!ct_wants(g, 1)) return;
+    if (!ta && ct_tensor_ndim(ct_value(B)) == 2) A = tall(A), C_bar = tall(C_bar);
+    ct_in_bar(g, 1,
+              tb ? product(C_bar, A, TRANS_A | (ta ? TRANS_B : 0)) : product(A, C_bar, ta ? 0 : TRANS_A));
+}
+
+/* x̄_i = op(X) op(Y) between two matrices, without an op; added by the product itself to what has arrived. */
+static void give(ct_vjp *g, int i, const ct_tensor *x, const ct_tensor *y, unsigned flags)
+{
+    if (!ct_wants(g, i)) return;
     ct_tensor x_view, y_view;
     if (flags & TRANS_A) x_view = ct__transposed(x), x = &x_view;
     if (flags & TRANS_B) y_view = ct__transposed(y), y = &y_view;
     ct_device *device = ct_tape_device(ct_vjp_tape(g));
-    ct_tensor *bar = x->dim[1] == y->dim[1] ? ct__empty_like(x)
-                                            : ct_empty(device, x->dtype, ct_shape2(x->dim[0], y->dim[1]));
+    ct_tensor *sum = ct__in_bar_sum(g, i);
+    if (sum) {
+        if (device->backend->gemm(device, 1, x, y, 1, sum)) ct__give_in_bar(g, i, NULL);
+        return;
+    }
+    ct_shape shape = { .dim = { x->dim[0], y->dim[1] }, .ndim = 2 };
+    ct_tensor *bar = ct__empty(device, x->dtype, &shape);
     if (bar && device->backend->gemm(device, 1, x, y, 0, bar)) {
         ct_release(bar);
         bar = NULL;
@@ -84,15 +101,17 @@ static void give(ct_vjp *g, int i, ct_var X, ct_var Y, unsigned flags)
 static void vjp(ct_vjp *g)
 {
     unsigned flags = flags_of(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
-    ct_var A = ct_in(g, 0), B = ct_in(g, 1), C_bar = ct_out_bar(g);
-    /* Ā = C̄ op(B)ᵀ, or its transpose op(B) C̄ᵀ */
+    const ct_tensor *A = ct__in_value(g, 0), *B = ct__in_value(g, 1);
+    if (!A || !B) return;
+    if (ct_recording(g) || A->ndim > 2 || B->ndim > 2) {
+        rule(g, ta, tb);
+        return;
+    }
+    const ct_tensor *C_bar = ct__out_bar(g);
     if (ta)
         give(g, 0, B, C_bar, (tb ? TRANS_A : 0) | TRANS_B);
     else
         give(g, 0, C_bar, B, tb ? 0 : TRANS_B);
-    if (!ct_wants(g, 1)) return;
-    if (!ta && ct_tensor_ndim(ct_value(B)) == 2) A = tall(A), C_bar = tall(C_bar);
-    /* B̄ = op(A)ᵀ C̄, or its transpose C̄ᵀ op(A) */
     if (tb)
         give(g, 1, C_bar, A, TRANS_A | (ta ? TRANS_B : 0));
     else

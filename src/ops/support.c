@@ -110,8 +110,14 @@ ct_tensor ct__reshaped(const ct_tensor *t, ct_shape shape)
 
 ct_tensor ct__transposed(const ct_tensor *t)
 {
-    ct_tensor view = *t;
     int row = t->ndim - 2, col = t->ndim - 1;
+    ct_tensor view;
+    view.storage = t->storage;
+    view.data = t->data;
+    view.refs = 0;
+    view.dtype = t->dtype;
+    view.ndim = t->ndim;
+    for (int i = 0; i < row; i++) view.dim[i] = t->dim[i], view.stride[i] = t->stride[i];
     view.dim[row] = t->dim[col], view.stride[row] = t->stride[col];
     view.dim[col] = t->dim[row], view.stride[col] = t->stride[row];
     return view;

@@ -99,7 +99,11 @@ ct_device *ct__device_retain(ct_device *dev)
 
 void ct__device_release(ct_device *dev)
 {
-    if (!dev || dev == &no_memory_device || --dev->refs) return;
+    if (dev && dev != &no_memory_device && !--dev->refs) ct__device_destroy(dev);
+}
+
+void ct__device_destroy(ct_device *dev)
+{
     if (dev->backend) {
         ct__pool_close(dev);
         dev->backend->close(dev);

@@ -11,19 +11,16 @@
 
 #define CT__ALIGNMENT 64
 
-/* A block of device memory; views share it by counting references. Where device memory is host memory, a few
- * elements lie in the struct's own block, right behind it. */
+/* A block of device memory; views share it by counting references. */
 typedef struct ct_storage {
     _Alignas(64) ct_device *device;
     void *data;
-    size_t bytes; /* as the pool gave it; 0 for wrapped memory, and for memory in the block */
+    size_t bytes; /* as the pool gave it; 0 for wrapped memory, and in a ct__small */
     int64_t refs;
     void (*release)(void *context, void *data); /* of wrapped memory */
     void *context;
-    size_t block; /* bytes of this struct and what lies behind it */
+    bool small; /* the first member of a ct__small */
 } ct_storage;
-
-enum { CT__INLINE = 64 }; /* bytes that lie behind a storage */
 
 struct ct_tensor {
     ct_storage *storage;
@@ -34,6 +31,13 @@ struct ct_tensor {
     int64_t dim[CT_MAX_DIMS];
     int64_t stride[CT_MAX_DIMS]; /* in elements, >= 0; 0 where broadcast */
 };
+
+/* Where device memory is host memory, a few elements lie in one block with their storage and its first tensor. */
+typedef struct ct__small {
+    ct_storage storage;
+    char data[64];
+    ct_tensor tensor;
+} ct__small;
 
 typedef struct ct__pool ct__pool; /* pool.c */
 
@@ -62,6 +66,8 @@ ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...)
 void ct__log(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
 ct_device *ct__device_retain(ct_device *device);
 void ct__device_release(ct_device *device);
+/* Once no reference is left. */
+void ct__device_destroy(ct_device *device);
 
 /* -- pool.c: memory ---------------------------------------------------------------------------------------------- */
 

@@ -16,12 +16,10 @@ static inline void lay_out(ct_tensor *t, const int64_t *dim)
     }
 }
 
-/* A tensor over `storage` (taken over) with row-major strides. NULL when memory is exhausted: the storage is then
- * still the caller's. */
-static ct_tensor *new_tensor(ct_storage *storage, ct_dtype dtype, int ndim, const int64_t *dim)
+/* t, uninitialised before, is all of `storage` (taken over) with row-major strides. */
+static inline ct_tensor *set_up(ct_tensor *t, ct_storage *storage, ct_dtype dtype, int ndim,
+                                const int64_t *dim)
 {
-    ct_tensor *t = ct__struct_get(storage->device, sizeof *t);
-    if (!t) return NULL;
     t->storage = storage;
     t->data = storage->data;
     t->refs = 1;
@@ -35,13 +33,23 @@ static void release_storage(ct_storage *s)
 {
     if (--s->refs) return;
     ct_device *dev = s->device;
-    if (s->bytes)
-        ct__pool_put(dev, s->data, s->bytes);
-    else if (s->release)
-        s->release(s->context, s->data);
-    if (s->block > sizeof *s) dev->memory.bytes_now -= CT__INLINE;
-    ct__struct_put(dev, s, s->block);
-    ct__device_release(dev);
+    if (s->small) {
+        dev->memory.bytes_now -= sizeof((ct__small *)s)->data;
+        ct__struct_put(dev, s, sizeof(ct__small));
+    } else {
+        if (s->bytes)
+            ct__pool_put(dev, s->data, s->bytes);
+        else if (s->release)
+            s->release(s->context, s->data);
+        ct__struct_put(dev, s, sizeof *s);
+    }
+    if (!--dev->refs) ct__device_destroy(dev);
+}
+
+/* The first tensor of a small storage is part of its block. */
+static inline bool is_part(const ct_tensor *t)
+{
+    return t->storage->small && t == &((const ct__small *)t->storage)->tensor;
 }
 
 ct_tensor *ct_retain(ct_tensor *t)
@@ -54,7 +62,7 @@ void ct_release(ct_tensor *t)
 {
     if (!t || --t->refs) return;
     ct_storage *storage = t->storage;
-    ct__struct_put(storage->device, t, sizeof *t);
+    if (!is_part(t)) ct__struct_put(storage->device, t, sizeof *t);
     release_storage(storage);
 }
 
@@ -70,26 +78,30 @@ ct_tensor *ct__view(const ct_tensor *t)
 
 bool ct__sole_owner(const ct_tensor *t)
 {
-    bool wrapped = !t->storage->bytes && t->storage->block == sizeof *t->storage;
+    bool wrapped = !t->storage->bytes && !t->storage->small;
     return t->refs == 1 && t->storage->refs == 1 && !wrapped;
 }
 
 /* -- creation --------------------------------------------------------------------------------------------------------- */
 
+static ct_status no_such_shape(ct_device *dev, const ct_shape *shape)
+{
+    char text[96];
+    return ct__fail(dev, CT_ESHAPE,
+                    "a tensor cannot have the shape %s: extents must be 0 or more and their "
+                    "product must fit 63 bits",
+                    ct__shape_text(*shape, text, sizeof text));
+}
+
 /* Bytes of a shape in a dtype; a failure is kept on the device. */
-static ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *shape, size_t *bytes)
+static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *shape, size_t *bytes)
 {
     if (!dev) return CT_EINVAL;
     if (dev->status) return dev->status;
     if ((unsigned)dtype > CT_I64) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
     int64_t count = ct__shape_count(shape);
-    char text[96];
-    if (count < 0 || __builtin_mul_overflow((size_t)count, ct_dtype_size(dtype), bytes) ||
-        *bytes > INT64_MAX / 2)
-        return ct__fail(dev, CT_ESHAPE,
-                        "a tensor cannot have the shape %s: extents must be 0 or more and their "
-                        "product must fit 63 bits",
-                        ct__shape_text(*shape, text, sizeof text));
+    if (count < 0 || __builtin_mul_overflow((size_t)count, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
+        return no_such_shape(dev, shape);
     return CT_OK;
 }
 
@@ -97,56 +109,58 @@ static ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *sha
 static ct_storage *wrapping_storage(ct_device *dev, void *data)
 {
     ct_storage *s = ct__struct_get(dev, sizeof *s);
-    if (s) *s = (ct_storage){ .device = ct__device_retain(dev), .data = data, .refs = 1, .block = sizeof *s };
+    if (s) *s = (ct_storage){ .device = ct__device_retain(dev), .data = data, .refs = 1 };
     return s;
 }
 
-/* A storage of its own memory: a block of the pool, or for a few elements what lies behind the struct. */
-static ct_storage *new_storage(ct_device *dev, size_t bytes)
+/* A tensor over a block of the pool. */
+static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int64_t *dim, size_t bytes)
 {
-    if (bytes <= CT__INLINE && dev->backend->host_memory &&
-        dev->memory.bytes_now + CT__INLINE <= dev->memory.limit) {
-        const size_t block = sizeof(ct_storage) + CT__INLINE;
-        dev->memory.requests++;
-        dev->memory.from_pool += dev->structs[(block - 1) / 64] != NULL;
-        ct_storage *s = ct__struct_get(dev, block);
-        if (!s) return NULL;
-        *s = (ct_storage){
-            .device = ct__device_retain(dev), .data = (char *)s + sizeof *s, .refs = 1, .block = block
-        };
-        ct__account(dev, CT__INLINE);
-        return s;
-    }
     void *data = ct__pool_get(dev, &bytes);
     if (!data) return NULL;
     ct_storage *s = wrapping_storage(dev, data);
-    if (s)
+    ct_tensor *t = s ? ct__struct_get(dev, sizeof *t) : NULL;
+    if (t) {
         s->bytes = bytes;
-    else
-        ct__pool_put(dev, data, bytes);
-    return s;
+        return set_up(t, s, dtype, ndim, dim);
+    }
+    if (s) release_storage(s);
+    ct__pool_put(dev, data, bytes);
+    return NULL;
+}
+
+/* A tensor of its own memory, uninitialised: bytes fit dtype and extents. */
+static inline ct_tensor *new_tensor(ct_device *dev, ct_dtype dtype, int ndim, const int64_t *dim,
+                                    size_t bytes)
+{
+    ct__small *small;
+    ct_memory_info *m = &dev->memory;
+    if (bytes > sizeof small->data || !dev->backend->host_memory ||
+        m->bytes_now + sizeof small->data > m->limit)
+        return new_pooled(dev, dtype, ndim, dim, bytes);
+    m->requests++;
+    m->from_pool += dev->structs[(sizeof *small - 1) / 64] != NULL;
+    small = ct__struct_get(dev, sizeof *small);
+    if (!small) return NULL;
+    dev->refs++;
+    small->storage = (ct_storage){ .device = dev, .data = small->data, .refs = 1, .small = true };
+    ct__account(dev, sizeof small->data);
+    return set_up(&small->tensor, &small->storage, dtype, ndim, dim);
 }
 
 ct_tensor *ct__empty(ct_device *dev, ct_dtype dtype, const ct_shape *shape)
 {
     size_t bytes;
     if (shape_bytes(dev, dtype, shape, &bytes)) return NULL;
-    ct_storage *s = new_storage(dev, bytes);
-    if (!s) return NULL;
-    ct_tensor *t = new_tensor(s, dtype, shape->ndim, shape->dim);
-    if (!t) release_storage(s);
-    return t;
+    return new_tensor(dev, dtype, shape->ndim, shape->dim, bytes);
 }
 
 ct_tensor *ct__empty_like(const ct_tensor *like)
 {
-    int64_t count = 1;
-    for (int i = 0; i < like->ndim; i++) count *= like->dim[i];
-    ct_storage *s = new_storage(like->storage->device, (size_t)count * ct__size(like->dtype));
-    if (!s) return NULL;
-    ct_tensor *t = new_tensor(s, like->dtype, like->ndim, like->dim);
-    if (!t) release_storage(s);
-    return t;
+    size_t count = 1;
+    for (int i = 0; i < like->ndim; i++) count *= (size_t)like->dim[i];
+    return new_tensor(like->storage->device, like->dtype, like->ndim, like->dim,
+                      count * ct__size(like->dtype));
 }
 
 ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct__empty(dev, dtype, &shape); }
@@ -202,11 +216,12 @@ ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const
         }
     ct_storage *s = wrapping_storage(dev, data);
     if (!s) return NULL;
-    ct_tensor *t = new_tensor(s, dtype, shape.ndim, shape.dim);
+    ct_tensor *t = ct__struct_get(dev, sizeof *t);
     if (!t) {
         release_storage(s);
         return NULL;
     }
+    set_up(t, s, dtype, shape.ndim, shape.dim);
     s->release = release;
     s->context = context;
     for (int i = 0; strides && i < shape.ndim; i++) t->stride[i] = strides[i];

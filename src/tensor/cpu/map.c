@@ -18,6 +18,11 @@ enum { COSTLY_GRAIN = 8192 };
     {                                                                                       \
         const double *p = context;                                                          \
         (void)p;                                                                            \
+        if (n1 == 1 && n0 == 1) {                                                           \
+            const T x = *(const T *)data[1];                                                \
+            *(T *)data[0] = value;                                                          \
+            return;                                                                         \
+        }                                                                                   \
         for (int64_t j = 0; j < n1; j++) {                                                  \
             T *out = (T *)data[0] + j * s1[0];                                              \
             const T *in = (const T *)data[1] + j * s1[1];                                   \
@@ -37,6 +42,12 @@ enum { COSTLY_GRAIN = 8192 };
     {                                                                                       \
         const double *p = context;                                                          \
         (void)p;                                                                            \
+        if (n1 == 1 && n0 == 1) {                                                           \
+            const T x = *(const T *)data[1], y = *(const T *)data[2], g = *(const T *)data[3]; \
+            (void)x, (void)y;                                                               \
+            *(T *)data[0] = g * (derivative);                                               \
+            return;                                                                         \
+        }                                                                                   \
         for (int64_t j = 0; j < n1; j++) {                                                  \
             T *out = (T *)data[0] + j * s1[0];                                              \
             const T *xs = (const T *)data[1] + j * s1[1];                                   \
@@ -64,6 +75,11 @@ enum { COSTLY_GRAIN = 8192 };
     KERNEL(value_##name)                                                                    \
     {                                                                                       \
         (void)context;                                                                      \
+        if (n1 == 1 && n0 == 1) {                                                           \
+            const T a = *(const T *)data[1], b = *(const T *)data[2];                       \
+            *(T *)data[0] = value;                                                          \
+            return;                                                                         \
+        }                                                                                   \
         for (int64_t j = 0; j < n1; j++) {                                                  \
             T *out = (T *)data[0] + j * s1[0];                                              \
             const T *as = (const T *)data[1] + j * s1[1];                                   \
@@ -94,6 +110,12 @@ enum { COSTLY_GRAIN = 8192 };
     KERNEL(name)                                                                            \
     {                                                                                       \
         (void)context;                                                                      \
+        if (n1 == 1 && n0 == 1) {                                                           \
+            const T a = *(const T *)data[1], b = *(const T *)data[2], g = *(const T *)data[3]; \
+            (void)a, (void)b;                                                               \
+            *(T *)data[0] = g * (derivative);                                               \
+            return;                                                                         \
+        }                                                                                   \
         for (int64_t j = 0; j < n1; j++) {                                                  \
             T *out = (T *)data[0] + j * s1[0];                                              \
             const T *as = (const T *)data[1] + j * s1[1];                                   \
