@@ -13,7 +13,7 @@ typedef struct chain {
     ct_tape *tape;
     ct_tensor *x;
     ct_status status;
-    double value;
+    double y, x_bar;
 } chain;
 
 /* Which op comes i-th. */
@@ -34,7 +34,8 @@ static void run(void *context)
     ct_var x = ct_leaf(c->tape, c->x), y = x;
     for (int i = 0; i < OPS; i++) y = link_of(c->kind, i, y, x);
     c->status = ct_backward(y);
-    c->value = ct_item(y);
+    c->y = ct_item(y);
+    c->x_bar = ct_tensor_item(ct_cotangent(x));
 }
 
 int main(void)
@@ -52,6 +53,7 @@ int main(void)
         failed |= c.status;
         printf("bench=overhead case=%s who=cotangent n=1 dtype=f64 pass=training ns_per_op=%.1f\n", names[i],
                seconds / OPS * 1e9);
+        printf("# case=%s y=%.15g x_bar=%.15g\n", names[i], c.y, c.x_bar);
         if (c.status) fprintf(stderr, "overhead: %s\n", ct_tape_message(tape));
     }
     ct_tape_free(tape);

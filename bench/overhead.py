@@ -1,4 +1,5 @@
 """The cost of one recorded op on 1x1 tensors beside torch: `./run bench overhead`."""
+import math
 import subprocess
 import sys
 
@@ -19,8 +20,15 @@ def torch_chain(torch, name):
         for i in range(OPS):
             y = order[i % len(order)](y, x)
         y.backward()
+        return y.item(), x.grad.item()
 
     return run
+
+
+def answers(out):
+    """{case: (y, x_bar)} of our own chains."""
+    fields = [dict(f.split("=") for f in line[2:].split()) for line in out.splitlines() if line.startswith("# case=")]
+    return {f["case"]: (float(f["y"]), float(f["x_bar"])) for f in fields}
 
 
 def main():
@@ -32,6 +40,8 @@ def main():
         out = subprocess.run([peers.program("overhead")], check=True, capture_output=True, text=True).stdout
         lines += [peers.parse(line) for line in out.splitlines()]
         for case in CASES if torch else ():
+            if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(torch_chain(torch, case)(), answers(out)[case])):
+                sys.exit(f"overhead: the two sides of {case} differ: {torch_chain(torch, case)()}, {answers(out)[case]}")
             best = peers.best(torch_chain(torch, case), rounds=3)
             lines.append({"bench": "overhead", "case": case, "who": "torch", "n": "1", "dtype": "f64",
                           "pass": "training", "ns_per_op": f"{best / OPS * 1e9:.1f}"})
