@@ -25,3 +25,18 @@ void ct_prim_lauum(ct_call *c, ct_tensor *L)
     ct_device *device = c->tape->device;
     if (square(c, L)) ct__call_status(c, device->backend->lauum(device, L));
 }
+
+bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, ct_tensor *C, ct_tensor *z,
+                          ct_tensor *diagonal)
+{
+    ct_device *device = c->tape->device;
+    if (!device->backend->packed_sweep) return false;
+    if (c->status || !C || !z || !diagonal) return true;
+    bool fits = C->ndim == 2 && C->dim[0] == n - n / 2 && C->dim[1] >= n + 1 - n % 2 && z->ndim == 2 &&
+                z->dim[0] == n && z->dim[1] == 1 && diagonal->ndim == 1 && diagonal->dim[0] == n;
+    if (ct_require(c, !n || fits, CT_ESHAPE, "a packed triangle of %lld rows does not fit its vectors",
+                   (long long)n))
+        ct__call_status(
+            c, device->backend->packed_sweep(device, n, inverse, C, z, diagonal, ct__call_failure(c)));
+    return true;
+}

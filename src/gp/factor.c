@@ -48,6 +48,7 @@ static ct_shape shape(ct_call *c, goal depth)
 
 typedef struct parts {
     ct__packed C;
+    ct_tensor *rectangle; /* what C is in */
     ct_tensor *X1, *X2, *alpha1, *alpha2;
 } parts;
 
@@ -102,13 +103,18 @@ static void factor(ct_call *c, const ct__packed *C)
     ct_prim_potrf_lower(c, C->n1, C->A22);
 }
 
-/* α = L⁻ᵀ L⁻¹ r */
+/* α = L⁻¹ r, then L⁻ᵀ of that */
 static void solve(ct_call *c, const parts *p)
 {
     const ct__packed *L = &p->C;
     ct_prim_trsm(c, CT_LOWER, 1, L->A11, p->alpha1);
     ct_prim_gemm(c, -1, L->A21, p->alpha1, 1, p->alpha2);
     ct_prim_trsm(c, CT_LOWER, 1, L->A22, p->alpha2);
+}
+
+static void solve_back(ct_call *c, const parts *p)
+{
+    const ct__packed *L = &p->C;
     ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L->A22, p->alpha2);
     ct_prim_gemm(c, -1, L->A21t, p->alpha2, 1, p->alpha1);
     ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L->A11, p->alpha1);
@@ -162,20 +168,27 @@ static void run(ct_call *c, const parts *p, goal depth)
     bool failed_before = ct_failure_known(c);
     build(c, p);
     add_noise(c, &p->C);
-    factor(c, &p->C);
+    bool inverted = depth >= SLOPES;
+    if (!ct_prim_packed_sweep(c, p->C.n1 + p->C.n2, inverted, p->rectangle, ct_result(c),
+                              ct_result_at(c, 1))) {
+        factor(c, &p->C);
+        diagonal(c, &p->C, ct_result_at(c, 1), NULL);
+        solve(c, p);
+        solve_back(c, p);
+        if (inverted) invert(c, &p->C);
+    } else if (!inverted) {
+        solve_back(c, p);
+    }
     if (!failed_before && ct_failure_known(c)) {
         fill_outputs(c, depth, NAN);
         return;
     }
-    diagonal(c, &p->C, ct_result_at(c, 1), NULL);
-    solve(c, p);
     if (depth < SLOPES) return;
     int64_t n = p->C.n1 + p->C.n2;
     ct_tensor *slopes = ct_result_at(c, 2);
     ct_tensor *inverse_diagonal = ct_borrow(c, ct_tensor_slice(slopes, 0, 0, n, 1));
     ct_tensor *theta_bar = ct_borrow(c, ct_tensor_slice(slopes, 0, n, ct_tensor_dim(slopes, 0), 1));
     if (!inverse_diagonal || !theta_bar) return;
-    invert(c, &p->C);
     diagonal(c, &p->C, inverse_diagonal, NULL);
     contract(c, p, theta_bar, depth == SLOPES_X ? ct_result_at(c, 3) : NULL);
 }
@@ -189,7 +202,7 @@ static void forward(ct_call *c, goal depth)
     if (depth != FACTOR) rectangle = ct_scratch(c, ct_tensor_dtype(ct_arg(c, 0)), ct__packed_shape(n));
     if (!alpha || !rectangle) return;
     ct_prim_copy(c, ct_arg(c, 2), alpha);
-    parts p;
+    parts p = { .rectangle = rectangle };
     p.X1 = ct_borrow(c, ct_tensor_slice(ct_arg(c, 1), 0, 0, n1, 1));
     p.X2 = ct_borrow(c, ct_tensor_slice(ct_arg(c, 1), 0, n1, n, 1));
     p.alpha1 = ct_borrow(c, ct_tensor_slice(alpha, 0, 0, n1, 1));

@@ -54,6 +54,7 @@ struct ct_device {
     ct_log_fn log;
     void *log_context;
     int threads;
+    int isa; /* of the CPU backend: a ct__isa */
     ct_memory_info memory;
     ct__pool *pool;
     void *structs[8]; /* free blocks of 64, 128, ..., linked through their first word */

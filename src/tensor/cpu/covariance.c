@@ -2,6 +2,7 @@
  * result (or the cotangent) exists. */
 #include "../covariance.h"
 #include "cpu.h"
+#include "isa.h"
 #include "vmath.h"
 
 #include <math.h>
@@ -18,29 +19,6 @@ enum {
     PITCH = 264,  /* between a stored tile's rows: no power of two, which would meet in the cache */
     SMALL = 8192, /* entries that one thread had better do alone                                  */
 };
-
-/* M(name, attribute, whether it has fused multiply-adds); the best last */
-#if defined(__x86_64__) && defined(__GNUC__)
-#    define ISAS(M)                                        \
-        M(base, , false)                                   \
-        M(avx2, __attribute__((target("avx2,fma"))), true) \
-        M(avx512, __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl"))), true)
-static int best_isa(void)
-{
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-               ? 2
-               : 1;
-}
-#else
-#    ifdef FP_FAST_FMA
-#        define ISAS(M) M(base, , true)
-#    else
-#        define ISAS(M) M(base, , false)
-#    endif
-static int best_isa(void) { return 0; }
-#endif
 
 #define GEOMETRY(code, geometry, u, value, ds, da) [code] = geometry,
 static const int geometry_of[CT_COV_PROFILES] = { CT_PROFILES(GEOMETRY) };
@@ -86,7 +64,7 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
                         const ct_tensor *x, const ct_tensor *z)
 {
     problem q = {
-        .program = program, .theta = theta, .x = x, .z = z ? z : x, .symmetric = !z, .isa = best_isa()
+        .program = program, .theta = theta, .x = x, .z = z ? z : x, .symmetric = !z, .isa = dev->isa
     };
     q.n = x->dim[0];
     q.m = q.z->dim[0];

@@ -1,4 +1,4 @@
-/* Whole covariance matrices from tiles, for one dtype: see covariance_tile.h for the names it needs, and ISAS. */
+/* Whole covariance matrices from tiles, for one dtype: see covariance_tile.h for the names it needs, and CT__ISAS. */
 
 typedef void (*NAME(tile_fn))(const NAME(plan) * p, NAME(node_space) * w, int64_t i0, int64_t i1, int64_t j0,
                               int64_t m, T *out, int64_t ld);
@@ -17,13 +17,13 @@ typedef void (*NAME(row_bar_fn))(const NAME(plan) * p, NAME(node_space) * w, int
     {                                                                                                   \
         NAME(row_bar)(p, w, i, j0, m, K_bar, theta_bar, x_bar, bar, fused);                             \
     }
-ISAS(ENTRY)
+CT__ISAS(ENTRY)
 #undef ENTRY
 
 #define TILE(isa, attribute, fused)    NAME(tile_##isa),
 #define ROW_BAR(isa, attribute, fused) NAME(row_bar_##isa),
-static const NAME(tile_fn) NAME(tiles)[] = { ISAS(TILE) };
-static const NAME(row_bar_fn) NAME(row_bars)[] = { ISAS(ROW_BAR) };
+static const NAME(tile_fn) NAME(tiles)[] = { CT__ISAS(TILE) };
+static const NAME(row_bar_fn) NAME(row_bars)[] = { CT__ISAS(ROW_BAR) };
 #undef TILE
 #undef ROW_BAR
 

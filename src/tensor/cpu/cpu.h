@@ -74,6 +74,8 @@ ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure);
 ct_status ct__cpu_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure);
 ct_status ct__cpu_trtri(ct_device *dev, ct_tensor *a);
 ct_status ct__cpu_lauum(ct_device *dev, ct_tensor *a);
+ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, ct_tensor *A, ct_tensor *z,
+                               ct_tensor *diagonal, ct_failure *failure);
 ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
 ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
                         ct_failure *failure);

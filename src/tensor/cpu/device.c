@@ -1,6 +1,7 @@
 /* The CPU as a device: memory, description, and the table of primitives. */
 #include "blas.h"
 #include "cpu.h"
+#include "isa.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -125,6 +126,7 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     read_cpu(&cpu);
     snprintf(dev->name, sizeof dev->name, "cpu");
     if (dev->threads <= 0) dev->threads = omp_get_max_threads();
+    dev->isa = ct__best_isa();
     uint64_t memory = physical_memory();
     if (!dev->memory.limit) dev->memory.limit = memory;
     const char *config = openblas_get_config(), *core = openblas_get_corename();
@@ -198,6 +200,7 @@ const ct_backend ct__cpu_backend = {
     .potrf_lower = ct__cpu_potrf_lower,
     .trtri = ct__cpu_trtri,
     .lauum = ct__cpu_lauum,
+    .packed_sweep = ct__cpu_packed_sweep,
     .potri = ct__cpu_potri,
     .getrf = ct__cpu_getrf,
     .getri = ct__cpu_getri,

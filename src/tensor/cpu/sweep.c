@@ -1,0 +1,218 @@
+/* In place, on one packed triangle: the Cholesky factor, or the inverse of a symmetric positive definite matrix, in one
+ * sweep of steps of the same form. A step takes the next b rows as pivots. With Ā the part swept so far, which holds
+ * an inverse, and L Lᵀ = A_kk:
+ *
+ *     A = [ S00         ]     W_i = A_ik L⁻ᵀ for all other i              S00 = A00⁻¹
+ *         [ Ak0 Akk     ]     A_ij -= W_i W_jᵀ, but S_ij += W_i W_jᵀ      Ak0 = -A_k0 A00⁻¹ of the matrix at first
+ *         [ A20 A2k A22 ]     A_ik = -W_i L⁻¹ (swept: + W_i L⁻¹),  A_kk = L⁻ᵀL⁻¹,
+ *
+ * n³ operations, as Cholesky, trtri and lauum in sequence, but all nearly in one product of rank b on the whole triangle,
+ * whatever the step, so threads always have enough to do. The next pivots are updated and factorised first, while others
+ * update the rest. Without the inverse the rows swept are left out, W_i takes A_ik's place, and the result is L.
+ * [Bientinesi, Gunter & van de Geijn 2008, "Families of algorithms related to the inversion of a symmetric positive
+ * definite matrix"]
+ *
+ * A panel is kept in slivers of as many rows as a register tile is wide, a sliver's numbers of one pivot side by side:
+ * that is the form in which the product reads its both operands. */
+#include "cpu.h"
+#include "isa.h"
+#include "tile.h"
+
+#if CT__X86
+#    include <immintrin.h>
+#endif
+
+#include <omp.h>
+
+enum {
+    LARGEST = CT__TILE, /* rows of a sliver, of any instruction set */
+    SERIAL = 96,        /* rows that one thread had better do alone */
+};
+
+/* The packed triangle (packed.h of src/gp): pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too. */
+typedef struct layout {
+    int64_t n, n1, ld;
+} layout;
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
+
+static int64_t row_offset(const layout *A, int64_t p)
+{
+    int64_t odd = A->n % 2;
+    return p < A->n1 ? p * A->ld + 1 - odd : (odd + p - A->n1) * A->ld - A->n1;
+}
+
+/* Of (i, k), k <= i */
+static int64_t element(const layout *A, int64_t i, int64_t k)
+{
+    return k < A->n1 ? row_offset(A, k) + i : row_offset(A, i) + k;
+}
+
+/* The pivots from k0 on, in whole slivers */
+static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t width)
+{
+    return smaller(block, (A->n - k0 + width - 1) / width * width);
+}
+
+static void *take(char *block, size_t *used, size_t bytes)
+{
+    void *piece = block ? block + *used : NULL;
+    *used += (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+    return piece;
+}
+
+/* -- products for each instruction set ------------------------------------------------------------------------------- */
+
+#define TARGET
+#define RANK         4
+#define VECTORS      2
+#define MAD(a, b, c) ((a) * (b) + (c))
+#define T            double
+#define NAME(n)      n##_f64_base
+#define LANES        2
+#include "sweep_kernel.h"
+#undef T
+#undef NAME
+#undef LANES
+#define T       float
+#define NAME(n) n##_f32_base
+#define LANES   4
+#include "sweep_kernel.h"
+#undef T
+#undef NAME
+#undef LANES
+#undef MAD
+#undef TARGET
+#undef RANK
+#undef VECTORS
+
+#if CT__X86
+#    define TARGET       CT__AVX2
+#    define RANK         4
+#    define VECTORS      3
+#    define T            double
+#    define NAME(n)      n##_f64_avx2
+#    define LANES        4
+#    define MAD(a, b, c) ((vec_f64_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#    include "sweep_kernel.h"
+#    undef T
+#    undef NAME
+#    undef LANES
+#    undef MAD
+#    define T            float
+#    define NAME(n)      n##_f32_avx2
+#    define LANES        8
+#    define MAD(a, b, c) ((vec_f32_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#    include "sweep_kernel.h"
+#    undef T
+#    undef NAME
+#    undef LANES
+#    undef MAD
+#    undef TARGET
+#    undef RANK
+#    undef VECTORS
+
+#    define TARGET       CT__AVX512
+#    define RANK         8
+#    define VECTORS      3
+#    define T            double
+#    define NAME(n)      n##_f64_avx512
+#    define LANES        8
+#    define MAD(a, b, c) ((vec_f64_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#    include "sweep_kernel.h"
+#    undef T
+#    undef NAME
+#    undef LANES
+#    undef MAD
+#    undef VECTORS
+#    define VECTORS      2
+#    define T            float
+#    define NAME(n)      n##_f32_avx512
+#    define LANES        16
+#    define MAD(a, b, c) ((vec_f32_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#    include "sweep_kernel.h"
+#    undef T
+#    undef NAME
+#    undef LANES
+#    undef MAD
+#    undef TARGET
+#    undef RANK
+#    undef VECTORS
+#endif
+
+/* -- sweeps -------------------------------------------------------------------------------------------------------- */
+
+#define T       double
+#define TYPE    CT_F64
+#define NAME(n) n##_f64
+#include "sweep_run.h"
+#undef T
+#undef TYPE
+#undef NAME
+
+#define T       float
+#define TYPE    CT_F32
+#define NAME(n) n##_f32
+#include "sweep_run.h"
+#undef T
+#undef TYPE
+#undef NAME
+
+static const kernel_f64 kernels_f64[] = {
+    { 4, 4, multiply_f64_base },
+#if CT__X86
+    { 12, 4, multiply_f64_avx2 },
+    { 24, 8, multiply_f64_avx512 },
+#endif
+};
+static const kernel_f32 kernels_f32[] = {
+    { 8, 4, multiply_f32_base },
+#if CT__X86
+    { 24, 4, multiply_f32_avx2 },
+    { 32, 8, multiply_f32_avx512 },
+#endif
+};
+
+/* Few pivots keep panels short against the rest, many keep products deep. */
+static int64_t choose_block(int64_t n, int64_t width)
+{
+    int64_t b = n <= 1500 ? 96 : n <= 4000 ? 144 : 192;
+    b = (b + width - 1) / width * width;
+    int64_t all = (n + width - 1) / width * width;
+    return smaller(b, all);
+}
+
+ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, ct_tensor *A, ct_tensor *z,
+                               ct_tensor *diagonal, ct_failure *failure)
+{
+    if (!n) return CT_OK;
+    const bool f64 = A->dtype == CT_F64;
+    const layout packed = { n, n - n / 2, A->stride[0] };
+    sweep_f64 wide = { .kernel = &kernels_f64[dev->isa], .A = packed, .inverse = inverse };
+    sweep_f32 narrow = { .kernel = &kernels_f32[dev->isa], .A = packed, .inverse = inverse };
+    const int64_t width = f64 ? wide.kernel->width : narrow.kernel->width;
+    wide.block = narrow.block = choose_block(n, width);
+    const int threads = n <= SERIAL ? 1 : dev->threads;
+    size_t bytes = f64 ? cut_f64(&wide, NULL, threads) : cut_f32(&narrow, NULL, threads);
+    char *block = ct__pool_get(dev, &bytes);
+    if (!block) return CT_ENOMEM;
+    int64_t failed;
+    if (f64) {
+        cut_f64(&wide, block, threads);
+        wide.data = A->data, wide.z = z->data, wide.diagonal = diagonal->data;
+        failed = run_f64(&wide, threads);
+    } else {
+        cut_f32(&narrow, block, threads);
+        narrow.data = A->data, narrow.z = z->data, narrow.diagonal = diagonal->data;
+        failed = run_f32(&narrow, threads);
+    }
+    ct__pool_put(dev, block, bytes);
+    if (failed && failure && !failure->set) {
+        failure->set = true;
+        failure->member = 0;
+        failure->detail = failed;
+        failure->what = "leading minor %lld";
+    }
+    return CT_OK;
+}

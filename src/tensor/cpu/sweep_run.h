@@ -1,0 +1,290 @@
+/* The sweep of sweep.c for one type T. */
+
+/* multiply of sweep_kernel.h for one instruction set */
+typedef struct NAME(kernel) {
+    int64_t width, rank;
+    void (*multiply)(int64_t depth, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T sign, bool add);
+} NAME(kernel);
+
+typedef struct NAME(sweep) {
+    const NAME(kernel) * kernel;
+    layout A;
+    int64_t block; /* pivots at once, whole slivers */
+    bool inverse;
+    T *data, *z, *diagonal; /* z, diagonal: contiguous */
+    T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step            */
+    T *L, *Lt;              /* the pivot block's factor by slivers, and likewise its transpose       */
+    T *V, *Vt;              /* [sliver][width][width]: inverses of L's diagonal tiles, transposes    */
+    T *y;                   /* L⁻¹z of the pivot block                                               */
+    T *spare;               /* a sliver of W for each part                                           */
+} NAME(sweep);
+
+/* -- slivers and the matrix ---------------------------------------------------------------------------------------- */
+
+/* P[k][i] = A_ik, or back, for rows [i0, i1) and pivots [k0, k1), all in one triangle; P begins at (i0, k0). */
+static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
+                       bool along_i, bool store, T sign)
+{
+    const int64_t width = s->kernel->width;
+    for (int64_t k = k0; k < k1; k++) {
+        T *p = P + (k - k0) * width;
+        if (along_i) {
+            T *a = s->data + row_offset(&s->A, k);
+            for (int64_t i = i0; i < i1; i++)
+                if (store)
+                    a[i] = sign * p[i - i0];
+                else
+                    p[i - i0] = a[i];
+        } else {
+            for (int64_t i = i0; i < i1; i++) {
+                T *a = s->data + row_offset(&s->A, i) + k;
+                if (store)
+                    *a = sign * p[i - i0];
+                else
+                    p[i - i0] = *a;
+            }
+        }
+    }
+}
+
+/* The same for a whole sliver from row i0 that does not meet the pivots [k0, k0 + w). */
+static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k0, int64_t w, bool store,
+                              T sign)
+{
+    const int64_t width = s->kernel->width, n1 = s->A.n1, k1 = smaller(k0 + w, s->A.n);
+    const int64_t i1 = smaller(i0 + width, s->A.n);
+    if (!store && (i1 - i0 < width || k1 - k0 < w)) memset(P, 0, (size_t)(w * width) * sizeof(T));
+    if (i0 >= k1) {
+        int64_t cut = within(n1, k0, k1);
+        NAME(move)(s, P, i0, i1, k0, cut, true, store, sign);
+        NAME(move)(s, P + (cut - k0) * width, i0, i1, cut, k1, false, store, sign);
+    } else {
+        int64_t cut = within(n1, i0, i1);
+        NAME(move)(s, P, i0, cut, k0, k1, false, store, sign);
+        NAME(move)(s, P + cut - i0, cut, i1, k0, k1, true, store, sign);
+    }
+}
+
+/* -- triangular solves on a sliver ----------------------------------------------------------------------------------- */
+
+/* The first `tiles` tiles of P become those of P L⁻ᵀ:  W_t = (P_t - Σ_{u<t} W_u L_tuᵀ) L_tt⁻ᵀ */
+static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t tiles)
+{
+    const NAME(kernel) *q = s->kernel;
+    const int64_t width = q->width, rank = q->rank, tile = width * width;
+    T copy[LARGEST * LARGEST];
+    for (int64_t t = 0; t < tiles; t++) {
+        T *c = P + t * tile;
+        const T *l = s->L + t * s->block * width, *v = s->Vt + t * tile;
+        for (int64_t g = 0; g < width && t; g += rank)
+            q->multiply(t * width, P, l + g, width, c + g * width, width, -1, true);
+        memcpy(copy, c, (size_t)tile * sizeof(T));
+        for (int64_t g = 0; g < width; g += rank)
+            q->multiply(g + rank, copy, v + g, width, c + g * width, width, 1, false);
+    }
+}
+
+/* P becomes P L⁻¹:  X_t = (P_t - Σ_{u>t} X_u L_ut) L_tt⁻¹ */
+static void NAME(solve_back)(const NAME(sweep) * s, T *P, int64_t tiles)
+{
+    const NAME(kernel) *q = s->kernel;
+    const int64_t width = q->width, rank = q->rank, tile = width * width;
+    T copy[LARGEST * LARGEST];
+    for (int64_t t = tiles; t-- > 0;) {
+        T *c = P + t * tile;
+        const T *l = s->Lt + t * s->block * width + (t + 1) * tile, *v = s->V + t * tile;
+        for (int64_t g = 0; g < width && t + 1 < tiles; g += rank)
+            q->multiply((tiles - 1 - t) * width, c + tile, l + g, width, c + g * width, width, -1, true);
+        memcpy(copy, c, (size_t)tile * sizeof(T));
+        for (int64_t g = 0; g < width; g += rank)
+            q->multiply(width - g, copy + g * width, v + g * width + g, width, c + g * width, width, 1,
+                        false);
+    }
+}
+
+/* -- pivots -------------------------------------------------------------------------------------------------------- */
+
+/* Tile t of the pivots on the diagonal, from row i0: L_tt to the tile (row-major), its inverse to V and Vt. */
+static int64_t NAME(factor_tile)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0, T *tile)
+{
+    const NAME(kernel) *q = s->kernel;
+    const int64_t width = q->width, rows = smaller(width, s->A.n - i0);
+    T *v = s->V + t * width * width, *vt = s->Vt + t * width * width;
+    for (int64_t i = 0; i < width; i++)
+        for (int64_t k = 0; k <= i; k++) {
+            T a = i < rows ? s->data[element(&s->A, i0 + i, i0 + k)] : (T)(i == k);
+            tile[i * width + k] = tile[k * width + i] = a;
+        }
+    for (int64_t g = 0; g < width && t; g += q->rank)
+        q->multiply(t * width, P, P + g, width, tile + g * width, width, -1, true);
+    int64_t failed = ct__tile_cholesky(TYPE, tile, width, width, v, width);
+    if (failed) return i0 + failed;
+    for (int64_t i = 0; i < width; i++)
+        for (int64_t k = 0; k < width; k++) vt[k * width + i] = v[i * width + k];
+    for (int64_t i = 0; i < rows; i++) s->diagonal[i0 + i] = tile[i * width + i];
+    return 0;
+}
+
+/* y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) */
+static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0)
+{
+    const int64_t width = s->kernel->width, rows = smaller(width, s->A.n - i0);
+    const T *vt = s->Vt + t * width * width;
+    T r[LARGEST], *y = s->y + t * width;
+    for (int64_t i = 0; i < width; i++) r[i] = i < rows ? s->z[i0 + i] : 0;
+    for (int64_t k = 0; k < t * width; k++)
+        for (int64_t i = 0; i < width; i++) r[i] -= P[k * width + i] * s->y[k];
+    for (int64_t i = 0; i < width; i++) y[i] = 0;
+    for (int64_t k = 0; k < width; k++)
+        for (int64_t i = 0; i < width; i++) y[i] += vt[k * width + i] * r[k];
+}
+
+/* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their places. */
+static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
+{
+    const int64_t width = s->kernel->width, w = padded_block(&s->A, k0, s->block, width), n = s->A.n;
+    T tile[LARGEST * LARGEST];
+    for (int64_t t = 0; t < w / width; t++) {
+        const int64_t i0 = k0 + t * width, rows = smaller(width, n - i0);
+        T *P = s->L + t * s->block * width;
+        if (t) {
+            if (rows < width) memset(P, 0, (size_t)(t * width * width) * sizeof(T));
+            for (int64_t k = 0; k < t * width; k++)
+                for (int64_t i = 0; i < rows; i++) P[k * width + i] = s->data[element(&s->A, i0 + i, k0 + k)];
+            NAME(solve)(s, P, t);
+        }
+        int64_t failed = NAME(factor_tile)(s, P, t, i0, tile);
+        if (failed) return failed;
+        NAME(solve_z)(s, P, t, i0);
+        for (int64_t k = 0; k < t * width; k++)
+            for (int64_t i = 0; i < width; i++)
+                s->Lt[(k / width * s->block + t * width + i) * width + k % width] = P[k * width + i];
+        if (s->inverse) continue;
+        for (int64_t i = 0; i < rows; i++) {
+            s->z[i0 + i] = s->y[t * width + i];
+            for (int64_t k = 0; k < t * width; k++)
+                s->data[element(&s->A, i0 + i, k0 + k)] = P[k * width + i];
+            for (int64_t k = 0; k <= i; k++) s->data[element(&s->A, i0 + i, i0 + k)] = tile[i * width + k];
+        }
+    }
+    return 0;
+}
+
+/* -- one step ------------------------------------------------------------------------------------------------------ */
+
+/* Sliver number `sliver` of the panel: W for the update, what takes its place in A, and its share of z. */
+static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
+{
+    const int64_t width = s->kernel->width, w = padded_block(&s->A, k0, s->block, width), i0 = sliver * width;
+    const int64_t rows = smaller(width, s->A.n - i0);
+    const bool pivot = i0 >= k0 && i0 < k0 + w, above = i0 < k0;
+    const T sign = above || pivot ? 1 : -1;
+    if (!s->inverse && (above || pivot)) return;
+    T *W = s->W + sliver * s->block * width, dot[LARGEST] = { 0 };
+    if (pivot) {
+        memset(W, 0, (size_t)(w * width) * sizeof(T));
+        for (int64_t i = 0; i < width; i++) W[(i0 - k0 + i) * width + i] = 1;
+    } else {
+        NAME(move_sliver)(s, W, i0, k0, w, false, 1);
+    }
+    NAME(solve)(s, W, w / width);
+    for (int64_t k = 0; k < w; k++)
+        for (int64_t i = 0; i < width; i++) dot[i] += W[k * width + i] * s->y[k];
+    for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + sign * dot[i];
+    if (!s->inverse) {
+        NAME(move_sliver)(s, W, i0, k0, w, true, 1);
+        return;
+    }
+    memcpy(X, W, (size_t)(w * width) * sizeof(T));
+    NAME(solve_back)(s, X, w / width);
+    if (!pivot)
+        NAME(move_sliver)(s, X, i0, k0, w, true, sign);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t k = k0; k <= i0 + i; k++)
+                s->data[element(&s->A, i0 + i, k)] = X[(k - k0) * width + i];
+}
+
+/* Rows p of the rectangle, `rank` of them, and the sliver from q0: what lies in the triangle. */
+static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int64_t w, const T *a,
+                              const T *b, T sign)
+{
+    const NAME(kernel) *q = s->kernel;
+    T tile[LARGEST * LARGEST];
+    q->multiply(w, a, b, q->width, tile, q->width, sign, false);
+    for (int64_t r = 0; r < q->rank && p0 + r < s->A.n; r++) {
+        const int64_t p = p0 + r, from = p < s->A.n1 ? p : s->A.n1, to = p < s->A.n1 ? s->A.n : p + 1;
+        T *c = s->data + row_offset(&s->A, p);
+        for (int64_t j = q0 > from ? q0 : from; j < to && j < q0 + q->width; j++)
+            c[j] += tile[r * q->width + j - q0];
+    }
+}
+
+/* A_pq -= W_p W_qᵀ for rows p of the rectangle in block P and columns q in block Q; += between blocks swept. */
+static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
+{
+    const NAME(kernel) *q = s->kernel;
+    const int64_t width = q->width, rank = q->rank, w = padded_block(&s->A, k0, s->block, width);
+    const int64_t n = s->A.n, n1 = s->A.n1, pivot = k0 / s->block;
+    const T sign = P < pivot && Q < pivot ? 1 : -1;
+    int64_t p0 = P * s->block, p1 = smaller(p0 + s->block, n), q1 = smaller((Q + 1) * s->block, n);
+    if (P < Q) p1 = smaller(p1, n1);
+    if (P > Q && p0 < n1) p0 = n1 / rank * rank;
+    for (int64_t q0 = Q * s->block; q0 < q1; q0 += width) {
+        const T *a = s->W + q0 / width * s->block * width;
+        for (int64_t p = p0; p < p1; p += rank) {
+            const int64_t last = p + rank - 1;
+            const T *b = s->W + p / width * s->block * width + p % width;
+            if (last < n1 ? q0 >= last && q0 + width <= n
+                          : p >= n1 && last < n && q0 >= n1 && q0 + width <= p + 1)
+                q->multiply(w, a, b, width, s->data + row_offset(&s->A, p) + q0, s->A.ld, sign, true);
+            else if (p < n1 ? q0 + width > p : q0 + width > n1 && q0 <= last)
+                NAME(update_edge)(s, p, q0, w, a, b, sign);
+        }
+    }
+}
+
+/* -- all steps ----------------------------------------------------------------------------------------------------- */
+
+/* One piece of memory, cut where `block` is not NULL; returns its size. */
+static size_t NAME(cut)(NAME(sweep) * s, char *block, int parts)
+{
+    const size_t width = (size_t)s->kernel->width, b = (size_t)s->block, tiles = b / width;
+    const size_t slivers = ((size_t)s->A.n + width - 1) / width;
+    size_t used = 0;
+    s->W = take(block, &used, slivers * b * width * sizeof(T));
+    s->L = take(block, &used, b * b * sizeof(T));
+    s->Lt = take(block, &used, b * b * sizeof(T));
+    s->V = take(block, &used, tiles * width * width * sizeof(T));
+    s->Vt = take(block, &used, tiles * width * width * sizeof(T));
+    s->y = take(block, &used, b * sizeof(T));
+    s->spare = take(block, &used, (size_t)parts * b * width * sizeof(T));
+    return used;
+}
+
+static int64_t NAME(run)(const NAME(sweep) * s, int threads)
+{
+    const int64_t width = s->kernel->width, n = s->A.n, slivers = (n + width - 1) / width;
+    const int64_t blocks = (n + s->block - 1) / s->block;
+    int64_t failed = NAME(factor)(s, 0);
+    if (failed) return failed;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    for (int64_t k = 0; k < blocks; k++) {
+        const int64_t k0 = k * s->block;
+#pragma omp for schedule(static)
+        for (int64_t part = 0; part < threads; part++)
+            for (int64_t i = part; i < slivers; i += threads)
+                NAME(panel)(s, k0, i, s->spare + part * s->block * width);
+#pragma omp for schedule(dynamic)
+        for (int64_t task = 0; task <= blocks * blocks; task++) {
+            const int64_t next = (k + 1) * (blocks + 1), at = task ? task - 1 : next;
+            const int64_t P = at / blocks, Q = at % blocks;
+            if (k + 1 >= blocks ? !task : task && at == next) continue;
+            if (P == k || Q == k || (!s->inverse && (P < k || Q < k))) continue;
+            NAME(update)(s, k0, P, Q);
+            if (!task) failed = NAME(factor)(s, k0 + s->block);
+        }
+        if (failed) break;
+    }
+    return failed;
+}
