@@ -1,5 +1,8 @@
-/* ctgp info: what a model is. */
+/* ctgp info: what a model is, and how far its numbers can be trusted. */
 #include "ctgp.h"
+
+#include <stdarg.h>
+#include <string.h>
 
 static const char *noise_name(ct_gp_noise noise)
 {
@@ -26,6 +29,114 @@ static const char *optimizer_name(ct_optimizer optimizer)
     return optimizer == CT_OPTIMIZER_LBFGS ? "lbfgs" : optimizer == CT_OPTIMIZER_ADAM ? "adam" : "none";
 }
 
+/* -- numerics -- */
+
+static void advise(bool *any, const char *format, ...) CT_PRINTF(2, 3);
+
+static void advise(bool *any, const char *format, ...)
+{
+    va_list args;
+    if (!*any) printf("advice:\n");
+    *any = true;
+    printf("  ");
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+}
+
+static void advise_on_bounds(ct_gp *gp, bool *any)
+{
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        int side = ct_gp_at_bound(gp, i);
+        bool noise = !strcmp(p->name, "noise.variance"), length = strstr(p->name, "lengthscale") != NULL;
+        const char *column = p->column >= 0 ? ct_gp_input_name(gp, p->column) : "its columns";
+        if (!side) continue;
+        if (noise && side < 0)
+            advise(any, "noise.variance is at its lower bound: the model passes through the data; where they "
+                        "are noisy, "
+                        "raise the bound");
+        else if (noise)
+            advise(any, "noise.variance is at its upper bound: the inputs explain nothing; look for others");
+        else if (length && side > 0)
+            advise(any, "%s is at its upper bound: %s has no effect there; it can be dropped", p->name,
+                   column);
+        else if (length)
+            advise(any, "%s is at its lower bound: the target jumps along %s; that may be noise", p->name,
+                   column);
+        else if (strstr(p->name, "variance") && side < 0)
+            advise(any, "%s is at its lower bound: this term of the kernel can be dropped", p->name);
+        else
+            advise(any, "%s is at its %s bound: widen it, or fix the parameter", p->name,
+                   side < 0 ? "lower" : "upper");
+    }
+}
+
+static void print_advice(ct_gp *gp, const ct_gp_numerics *q)
+{
+    bool any = false;
+    int64_t noise = ct_gp_find(gp, "noise.variance");
+    bool quiet = noise < 0 || ct_gp_at_bound(gp, noise) < 0;
+    if (q->jitter > 0)
+        advise(&any, "the covariance is singular without the jitter of %.3g: learn a noise, or drop row %lld",
+               q->jitter, (long long)q->pivot_row + 1);
+    if (q->near_rows && quiet)
+        advise(&any, "rows that are alike and next to no noise: drop one of each pair, or expect a noise");
+    if (q->digits < 4)
+        advise(&any, "%s digits hold: %s", q->digits < 1 ? "no" : "few",
+               ct_gp_dtype(gp) == CT_F32 ? "use --dtype f64"
+                                         : "raise the noise, or drop rows that are alike");
+    advise_on_bounds(gp, &any);
+}
+
+/* Rows are counted from 1, the missing ones left out. */
+static void print_numerics(ct_gp *gp)
+{
+    ct_gp_numerics q;
+    if (ct_gp_inspect(gp, &q)) {
+        printf("numerics     %s\n", ct_message(ct_gp_device(gp)));
+        return;
+    }
+    printf("condition    %.2g: about %d of %d digits hold\n", q.condition, (int)q.digits,
+           ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
+    printf("pivots       smallest %.2g of the diagonal, row %lld\n", q.smallest_pivot,
+           (long long)q.pivot_row + 1);
+    printf("rows alike   %lld", (long long)q.near_rows);
+    int64_t shown = q.near_rows < 5 ? q.near_rows : 5;
+    for (int64_t i = 0; i < shown; i++)
+        printf("%s%lld as %lld", i ? ", " : ": ", (long long)q.near[i].row + 1,
+               (long long)q.near[i].like + 1);
+    printf("%s\nat bounds    %lld\n", shown < q.near_rows ? ", ..." : "", (long long)q.at_bounds);
+    print_advice(gp, &q);
+}
+
+static void json_numerics(ct_gp *gp)
+{
+    ct_gp_numerics q;
+    if (ct_gp_inspect(gp, &q)) {
+        printf("null");
+        return;
+    }
+    printf("{\"condition\": ");
+    json_number(stdout, q.condition);
+    printf(", \"digits\": %.1f, \"smallest_pivot\": ", q.digits);
+    json_number(stdout, q.smallest_pivot);
+    printf(", \"pivot_row\": %lld, \"near_rows\": %lld, \"near\": [", (long long)q.pivot_row + 1,
+           (long long)q.near_rows);
+    for (int64_t i = 0; i < q.near_rows && i < CT_GP_NEAR_SHOWN; i++)
+        printf("%s[%lld, %lld]", i ? ", " : "", (long long)q.near[i].row + 1, (long long)q.near[i].like + 1);
+    printf("], \"at_bounds\": [");
+    for (int64_t i = 0, k = 0; i < ct_gp_params(gp); i++) {
+        if (!ct_gp_at_bound(gp, i)) continue;
+        if (k++) printf(", ");
+        json_string(stdout, ct_gp_param(gp, i)->name);
+    }
+    printf("]}");
+}
+
+/* -- the model -- */
+
 static void print_text(ct_gp *gp, double nlml)
 {
     char text[1024];
@@ -45,6 +156,7 @@ static void print_text(ct_gp *gp, double nlml)
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
     }
+    print_numerics(gp);
 }
 
 static void print_json(ct_gp *gp, double nlml)
@@ -71,6 +183,8 @@ static void print_json(ct_gp *gp, double nlml)
     json_number(stdout, ct_gp_jitter(gp));
     printf(", \"nlml\": ");
     json_number(stdout, nlml);
+    printf(", \"numerics\": ");
+    json_numerics(gp);
     printf(", ");
     json_parameters(stdout, gp);
     printf("}\n");
@@ -83,7 +197,8 @@ int run_info(int argc, char **argv)
     const command c = {
         .name = "info",
         .arguments = "MODEL",
-        .summary = "Says what a model is: columns, kernel, parameters, how it was fitted.",
+        .summary = "Says what a model is: columns, kernel, parameters, how it was fitted, how well it is "
+                   "conditioned.",
         .n_positional = 1,
         .options = options,
         .n_options = 1,

@@ -183,6 +183,35 @@ typedef struct ct_fit_report {
 
 CT_API ct_fit_report ct_gp_report(const ct_gp *gp);
 
+/* -- numerics: how far the answers can be trusted --------------------------------------------------------------------- */
+
+enum { CT_GP_NEAR_SHOWN = 16 };
+
+/* A row of the data that to the kernel is (nearly) an earlier one. */
+typedef struct ct_gp_near {
+    int64_t row, like;  /* from 0; like < row */
+    double correlation; /* k(x, x') / √(k(x, x) k(x', x')) without noise and white: 1 - 1e-6 or more */
+} ct_gp_near;
+
+/* Of C = k(X, X) + diag(noise) + jitter at the present parameters. */
+typedef struct ct_gp_numerics {
+    double
+        condition; /* estimate of |C|₁ |C⁻¹|₁, hardly ever more than 3 times too low [Higham 1988, alg. 4.1] */
+    double digits; /* decimal digits that a solution with C keeps: -log10(ε condition), not below 0 */
+    double jitter; /* on the diagonal, in units of y²                                                 */
+    /* min_i L_ii² / C_ii, the share of a row's variance that the rows before it leave open, and that row */
+    double smallest_pivot;
+    int64_t pivot_row;
+    int64_t near_rows;                 /* rows with an earlier one of that correlation or more */
+    ct_gp_near near[CT_GP_NEAR_SHOWN]; /* the first of them: min(near_rows, CT_GP_NEAR_SHOWN)   */
+    int64_t at_bounds;                 /* free parameters that a bound holds: ct_gp_at_bound     */
+} ct_gp_numerics;
+
+/* Fills *numerics. Factorises where that is not done yet; beyond that O(n² d) work, in chunks of bounded memory. */
+CT_API ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics);
+/* -1, 1: parameter i lies at its lower, upper bound, the user's or the fit's own, to 0.1 %; 0: free, or fixed. */
+CT_API int ct_gp_at_bound(const ct_gp *gp, int64_t i);
+
 /* -- prediction ------------------------------------------------------------------------------------------------------ */
 /* At Xs (m, d), in the dtype of the model or not. Outputs are the caller's tensors, f64 or f32, (m) or (m, 1) for
  * mean and variance; either may be NULL. Variances are never negative. The first call after a change factorises.

@@ -74,6 +74,7 @@ that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err
 that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* rbf\(ard\) \+ scale \* matern32\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
+ok 'info tells the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
 that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["features"] == ["a", "b"] and d["target"] == "y"' 
 score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'

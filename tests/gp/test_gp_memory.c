@@ -47,6 +47,12 @@ static ct_status full(job *j) { return ct_gp_predict_full(j->gp, j->data.X, true
 
 static ct_status sample(job *j) { return ct_gp_sample(j->gp, j->data.X, false, 3, j->samples); }
 
+static ct_status inspect(job *j)
+{
+    ct_gp_numerics q;
+    return ct_gp_inspect(j->gp, &q);
+}
+
 static ct_status save(job *j) { return ct_gp_save(j->gp, path); }
 
 static ct_status load(job *j)
@@ -114,6 +120,7 @@ TEST(adam)
 TEST(predict)
 TEST(full)
 TEST(sample)
+TEST(inspect)
 TEST(save)
 TEST(load)
 
@@ -131,7 +138,8 @@ int main(void)
         cmocka_unit_test(objective_fails), cmocka_unit_test(fit_fails),
         cmocka_unit_test(adam_fails),      cmocka_unit_test(predict_fails),
         cmocka_unit_test(full_fails),      cmocka_unit_test(sample_fails),
-        cmocka_unit_test(save_fails),      cmocka_unit_test(load_fails),
+        cmocka_unit_test(inspect_fails),   cmocka_unit_test(save_fails),
+        cmocka_unit_test(load_fails),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

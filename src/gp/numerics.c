@@ -1,0 +1,241 @@
+/* How well C = k(X, X) + diag(noise) is conditioned, and why not: condition number, pivots, rows alike, bounds. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cotangent/op.h>
+
+#include "model.h"
+#include "packed.h"
+
+/* Bytes of a chunk of rows of k(X, X), as doubles. */
+#define CHUNK_BYTES (16u << 20)
+/* Two rows with a correlation of 1 - NEAR or more are alike: f64 and f32 both resolve it. */
+#define NEAR 1e-6
+/* A parameter within this of its bound, in z, is held by it. */
+#define AT_BOUND 1e-3
+
+enum { MOST_STEPS = 5 };
+
+typedef struct inspection {
+    ct_gp *gp;
+    ct_gp_numerics *report;
+    double *diagonal; /* [n] of C                                    */
+    double *root;     /* [n] √k(x_i, x_i) without white              */
+    double *sum;      /* [n] Σ_j |C_ij|                              */
+    double *v, *sign; /* [n] */
+    double *chunk;    /* [rows][n] */
+    int64_t rows;
+} inspection;
+
+/* Element by element, converted. */
+static ct_status read_doubles(ct_gp *gp, ct_var v, double *out, int64_t count)
+{
+    ct_tensor *t = ct_value(v);
+    if (!t) return ct__gp_tape_failed(gp, "the covariance");
+    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
+    ct_status s = f64 ? ct_read(f64, out, (size_t)count * sizeof *out) : ct_last_status(gp->device);
+    ct_release(f64);
+    return s;
+}
+
+/* -- the matrix ---------------------------------------------------------------------------------------------------- */
+
+static ct_status read_diagonal(inspection *q)
+{
+    ct_gp *gp = q->gp;
+    double noise = gp->factor.jitter;
+    if (gp->noise_at >= 0) noise += gp->param[gp->noise_at].value / ct__gp_unit(gp, gp->noise_at);
+    ct_tape_reset(gp->tape);
+    ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp), ct_constant(gp->tape, gp->X));
+    if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
+    ct_status s = read_doubles(gp, K, q->diagonal, gp->n);
+    for (int64_t i = 0; i < gp->n; i++) {
+        q->diagonal[i] += noise;
+        q->sum[i] = q->diagonal[i];
+    }
+    return s;
+}
+
+/* Row i of k(X, X) up to the diagonal: sums of both triangles, and the row most like it. */
+static void take_row(inspection *q, int64_t i, const double *row)
+{
+    ct_gp_near near = { .row = i };
+    q->root[i] = sqrt(row[i]);
+    for (int64_t j = 0; j < i; j++) {
+        double size = fabs(row[j]), scale = q->root[i] * q->root[j];
+        q->sum[i] += size;
+        q->sum[j] += size;
+        if (scale > 0 && row[j] > near.correlation * scale) {
+            near.correlation = fmin(row[j] / scale, 1);
+            near.like = j;
+        }
+    }
+    if (near.correlation < 1 - NEAR) return;
+    int64_t k = q->report->near_rows++;
+    if (k < CT_GP_NEAR_SHOWN) q->report->near[k] = near;
+}
+
+/* Two handles of the same points, so that white stays out. */
+static ct_status read_rows(inspection *q)
+{
+    ct_gp *gp = q->gp;
+    ct_status s = CT_OK;
+    for (int64_t first = 0; first < gp->n && !s; first += q->rows) {
+        int64_t rows = gp->n - first < q->rows ? gp->n - first : q->rows;
+        ct_tape_reset(gp->tape);
+        ct_var X = ct_constant(gp->tape, gp->X), all = ct_slice(X, 0, 0, first + rows, 1);
+        ct_var some = ct_slice(X, 0, first, first + rows, 1);
+        s = read_doubles(gp, ct_cov(gp->kernel, ct__gp_theta(gp), some, all), q->chunk,
+                         rows * (first + rows));
+        for (int64_t i = 0; i < rows && !s; i++) take_row(q, first + i, q->chunk + i * (first + rows));
+    }
+    return s;
+}
+
+static double largest(const double *x, int64_t n, int64_t *at)
+{
+    *at = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (fabs(x[i]) > fabs(x[*at])) *at = i;
+    return fabs(x[*at]);
+}
+
+/* -- the inverse's norm -------------------------------------------------------------------------------------------- */
+
+/* v = C⁻¹v; *norm = |C⁻¹v|₁ */
+static ct_status solve(inspection *q, double *v, double *norm)
+{
+    ct_gp *gp = q->gp;
+    ct_tape_reset(gp->tape);
+    ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape2(1, gp->n), v);
+    ct_tensor *cast = t ? ct_tensor_cast(t, gp->dtype) : NULL;
+    ct_release(t);
+    if (!cast) return ct_last_status(gp->device);
+    ct_var in[] = { ct_constant(gp->tape, gp->factor.L), ct_constant(gp->tape, cast) };
+    ct_release(cast);
+    ct_status s = read_doubles(gp, ct_apply(&ct__op_packed_solve_both, in, 2, NULL, 0), v, gp->n);
+    *norm = 0;
+    for (int64_t i = 0; i < gp->n && !s; i++) *norm += fabs(v[i]);
+    return s;
+}
+
+/* sign = ±1 by the signs of v; whether that changed anything. */
+static bool take_signs(inspection *q)
+{
+    bool changed = false;
+    for (int64_t i = 0; i < q->gp->n; i++) {
+        double sign = q->v[i] < 0 ? -1 : 1;
+        changed |= sign != q->sign[i];
+        q->sign[i] = sign;
+    }
+    return changed;
+}
+
+/* Climbs from vertex to vertex of the unit ball of |.|₁, towards the column of C⁻¹ with the largest sum, and tries one
+ * vector with alternating signs in the end. [Higham 1988, "FORTRAN codes for estimating the one-norm", alg. 4.1] */
+static ct_status inverse_norm(inspection *q, double *estimate)
+{
+    int64_t n = q->gp->n, at = -1, next;
+    double norm, last = 0;
+    for (int64_t i = 0; i < n; i++) q->v[i] = 1 / (double)n, q->sign[i] = 0;
+    ct_status s = solve(q, q->v, estimate);
+    for (int step = 0; step < MOST_STEPS && n > 1 && !s; step++) {
+        if (!take_signs(q)) break;
+        memcpy(q->v, q->sign, (size_t)n * sizeof *q->v);
+        s = solve(q, q->v, &norm);
+        double top = largest(q->v, n, &next);
+        if (s || (at >= 0 && top <= fabs(q->v[at]))) break;
+        at = next;
+        memset(q->v, 0, (size_t)n * sizeof *q->v);
+        q->v[at] = 1;
+        s = solve(q, q->v, &norm);
+        last = *estimate;
+        *estimate = fmax(last, norm);
+        if (norm <= last) break;
+    }
+    if (s || n == 1) return s;
+    for (int64_t i = 0; i < n; i++) q->v[i] = (i % 2 ? -1 : 1) * (1 + (double)i / (double)(n - 1));
+    s = solve(q, q->v, &norm);
+    *estimate = fmax(*estimate, 2 * norm / (3 * (double)n));
+    return s;
+}
+
+/* -- pivots and bounds --------------------------------------------------------------------------------------------- */
+
+static ct_status read_pivots(inspection *q)
+{
+    ct_gp *gp = q->gp;
+    ct__packed L;
+    if (!ct__packed_open(gp->factor.L, gp->n, &L))
+        return ct_device_fail(gp->device, CT_ENOMEM, "no memory for views of the factor");
+    ct_tensor *const block[] = { L.A11, L.A22 };
+    ct_status s = CT_OK;
+    q->report->smallest_pivot = INFINITY;
+    for (int64_t b = 0, first = 0; b < 2 && !s; first += L.n1, b++) {
+        int64_t size = b ? L.n2 : L.n1;
+        ct_tensor *line = ct_tensor_diagonal(block[b]), *f64 = line ? ct_tensor_cast(line, CT_F64) : NULL;
+        s = f64 ? ct_read(f64, q->v, (size_t)size * sizeof *q->v) : ct_last_status(gp->device);
+        ct_release(line);
+        ct_release(f64);
+        for (int64_t i = 0; i < size && !s; i++) {
+            double pivot = q->v[i] * q->v[i] / q->diagonal[first + i];
+            if (pivot >= q->report->smallest_pivot) continue;
+            q->report->smallest_pivot = pivot;
+            q->report->pivot_row = first + i;
+        }
+    }
+    ct__packed_close(&L);
+    return s;
+}
+
+int ct_gp_at_bound(const ct_gp *gp, int64_t i)
+{
+    if (!gp || i < 0 || i >= gp->n_params || gp->param[i].fixed) return 0;
+    double lower, upper, z = ct__gp_z_of(gp, i, gp->param[i].value);
+    ct__gp_bounds(gp, i, &lower, &upper);
+    return z <= lower + AT_BOUND ? -1 : z >= upper - AT_BOUND ? 1 : 0;
+}
+
+/* -- the whole ----------------------------------------------------------------------------------------------------- */
+
+static ct_status inspect(inspection *q)
+{
+    ct_gp *gp = q->gp;
+    double inverse = 0, epsilon = gp->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON;
+    ct_status s = read_diagonal(q);
+    if (!s) s = read_rows(q);
+    if (!s) s = read_pivots(q);
+    if (!s) s = inverse_norm(q, &inverse);
+    if (s) return s;
+    int64_t at;
+    q->report->condition = fmax(largest(q->sum, gp->n, &at) * inverse, 1);
+    q->report->digits = fmax(-log10(epsilon * q->report->condition), 0);
+    q->report->jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
+    for (int64_t i = 0; i < gp->n_params; i++) q->report->at_bounds += ct_gp_at_bound(gp, i) != 0;
+    return CT_OK;
+}
+
+ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
+{
+    if (numerics) *numerics = (ct_gp_numerics){ 0 };
+    if (!gp) return CT_EINVAL;
+    if (!numerics) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_inspect: the report is NULL");
+    ct_status s = ct__gp_factorise(gp);
+    if (s) return s;
+    uint64_t n = (uint64_t)gp->n, rows = CHUNK_BYTES / sizeof(double) / n;
+    rows = rows < 16 ? 16 : rows;
+    rows = rows > n ? n : rows;
+    s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), "ct_gp_inspect");
+    double *work = s ? NULL : ct__gp_alloc(gp->device, (5 + rows) * n, sizeof *work);
+    if (!work) return ct_last_status(gp->device);
+    inspection q = { .gp = gp, .report = numerics, .rows = (int64_t)rows };
+    double **part[] = { &q.diagonal, &q.root, &q.sum, &q.v, &q.sign, &q.chunk };
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = work + i * n;
+    s = inspect(&q);
+    ct_tape_reset(gp->tape);
+    free(work);
+    if (s) *numerics = (ct_gp_numerics){ 0 };
+    return s;
+}

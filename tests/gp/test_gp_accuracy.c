@@ -1,0 +1,150 @@
+/* The likelihood and its gradient against quadruple precision, also where C is all but singular. */
+#include "gp_support.h"
+
+#include "quad.h"
+
+static ct_device *device;
+
+#ifdef __SIZEOF_FLOAT128__
+
+enum { D = 3 };
+
+typedef struct problem {
+    quad_profile profile;
+    int n;
+    double noise, theta[1 + D], *X, *r;
+} problem;
+
+/* Points of the unit cube, a smooth residual with some noise. */
+static problem make(quad_profile profile, int n, double noise, double lengthscale)
+{
+    static const double step[D] = { 0.8191725134, 0.6710436067, 0.5497004779 };
+    problem p = { profile, n, noise, { 1.3 }, malloc((size_t)(n * D) * sizeof(double)),
+                  malloc((size_t)n * sizeof(double)) };
+    for (int k = 0; k < D; k++) p.theta[1 + k] = lengthscale * (1 + 0.25 * k);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < D; k++) p.X[i * D + k] = fmod(0.5 + step[k] * (i + 1), 1);
+        p.r[i] = sin(4 * p.X[i * D]) + p.X[i * D + 1] + 0.05 * sin(1e3 * (i + 1));
+    }
+    return p;
+}
+
+static void drop(problem *p)
+{
+    free(p->X);
+    free(p->r);
+}
+
+/* The op's value; gradients as quad_nlml lays them out. */
+static double evaluate(const problem *p, ct_dtype dtype, double *gradient, ct_status *status)
+{
+    ct_kernel *k = ct_kernel_parse(p->profile == QUAD_RBF ? "scale * rbf(ard)" : "scale * matern32(ard)");
+    assert_ok(ct_kernel_bind(k, D), ct_kernel_message(k));
+    ct_tape *tape = ct_tape_new(device);
+    const struct {
+        ct_shape shape;
+        const double *data;
+    } in[] = { { ct_shape1(1 + D), p->theta },
+               { ct_shape1(1), &p->noise },
+               { ct_shape1(p->n), p->r },
+               { ct_shape2(p->n, D), p->X } };
+    ct_var v[4];
+    for (int i = 0; i < 4; i++) {
+        ct_tensor *f64 = assert_tensor(ct_from(device, CT_F64, in[i].shape, in[i].data), device);
+        ct_tensor *t = assert_tensor(ct_tensor_cast(f64, dtype), device);
+        v[i] = ct_leaf(tape, t);
+        ct_release(f64);
+        ct_release(t);
+    }
+    ct_var nlml = ct_gp_nlml(k, v[0], v[3], v[2], v[1]);
+    double value = ct_item(nlml);
+    *status = ct_backward(nlml);
+    for (int i = 0, at = 0; i < 4 && !*status; i++) {
+        double *bar = gp_host(ct_cotangent(v[i]));
+        for (int64_t j = 0; j < ct_shape_count(in[i].shape); j++) gradient[at++] = bar[j];
+        free(bar);
+    }
+    ct_tape_free(tape);
+    ct_kernel_free(k);
+    return value;
+}
+
+/* Of the value and of each hyperparameter's gradient; of those in r and X over their largest element. */
+static double worst_error(const problem *p, ct_dtype dtype)
+{
+    int count = 2 + D + p->n + p->n * D;
+    double *a = malloc(2 * (size_t)count * sizeof *a), *b = a + count, worst;
+    ct_status status;
+    double reference = quad_nlml(p->profile, p->theta, D, p->X, p->r, p->n, p->noise, b);
+    worst = fabs(evaluate(p, dtype, a, &status) / reference - 1);
+    assert_ok(status, "the likelihood");
+    for (int i = 0; i < 2 + D; i++) worst = fmax(worst, fabs(a[i] / b[i] - 1));
+    const int part[] = { 2 + D, 2 + D + p->n, count };
+    for (int k = 0; k < 2; k++) {
+        double size = 0, error = 0;
+        for (int i = part[k]; i < part[k + 1]; i++)
+            size = fmax(size, fabs(b[i])), error = fmax(error, fabs(a[i] - b[i]));
+        worst = fmax(worst, error / size);
+    }
+    free(a);
+    return worst;
+}
+
+static void compare(double noise, double tolerance)
+{
+    for (int n = 20; n <= 100; n += 16)
+        for (int profile = QUAD_RBF; profile <= QUAD_MATERN32; profile++) {
+            problem p = make(profile, n, noise, 0.4);
+            double error = worst_error(&p, CT_F64);
+            if (getenv("CT_SHOW")) print_message("%g %d %d: %.2g\n", noise, n, profile, error);
+            assert_close(error, 0, 0, tolerance);
+            drop(&p);
+        }
+}
+
+static void large_noise(void **state)
+{
+    (void)state;
+    compare(1e-2, 1e-12);
+}
+
+static void small_noise(void **state)
+{
+    (void)state;
+    compare(1e-6, 1e-9);
+}
+
+static void tiny_noise(void **state)
+{
+    (void)state;
+    compare(1e-8, 1e-7);
+}
+
+#endif
+
+static int open_device(void **state)
+{
+    (void)state;
+    device = ct_device_open("cpu");
+    return ct_device_status(device) != CT_OK;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    assert_true(ct_memory(device).bytes_now == 0);
+    ct_device_close(device);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#ifdef __SIZEOF_FLOAT128__
+        cmocka_unit_test(large_noise),
+        cmocka_unit_test(small_noise),
+        cmocka_unit_test(tiny_noise),
+#endif
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
