@@ -48,7 +48,7 @@ static ct_status read_diagonal(inspection *q)
     double noise = gp->factor.jitter;
     if (gp->noise_at >= 0) noise += gp->param[gp->noise_at].value / ct__gp_unit(gp, gp->noise_at);
     ct_tape_reset(gp->tape);
-    ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp), ct_constant(gp->tape, gp->X));
+    ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, gp->X));
     if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
     ct_status s = read_doubles(gp, K, q->diagonal, gp->n);
     for (int64_t i = 0; i < gp->n; i++) {
@@ -87,7 +87,7 @@ static ct_status read_rows(inspection *q)
         ct_tape_reset(gp->tape);
         ct_var X = ct_constant(gp->tape, gp->X), all = ct_slice(X, 0, 0, first + rows, 1);
         ct_var some = ct_slice(X, 0, first, first + rows, 1);
-        s = read_doubles(gp, ct_cov(gp->kernel, ct__gp_theta(gp), some, all), q->chunk,
+        s = read_doubles(gp, ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all), q->chunk,
                          rows * (first + rows));
         for (int64_t i = 0; i < rows && !s; i++) take_row(q, first + i, q->chunk + i * (first + rows));
     }
