@@ -5,7 +5,7 @@
 
 #ifdef __SIZEOF_FLOAT128__
 
-#include <stdlib.h>
+#    include <stdlib.h>
 
 __extension__ typedef __float128 quad;
 
@@ -110,7 +110,8 @@ static inline double quad_nlml(quad_profile p, const double *theta, int d, const
                 quad t = ((quad)X[i * d + k] - X[j * d + k]) / ((quad)theta[1 + k] * theta[1 + k]);
                 quad x_bar = 2 * C_bar * slope[i * n + j] * t;
                 X_bar[i * d + k] += x_bar;
-                bar[1 + k] -= C_bar * slope[i * n + j] * t * ((quad)X[i * d + k] - X[j * d + k]) / theta[1 + k];
+                bar[1 + k] -=
+                    C_bar * slope[i * n + j] * t * ((quad)X[i * d + k] - X[j * d + k]) / theta[1 + k];
             }
         }
     for (int i = 0; i < 2 + d; i++) gradient[i] = (double)bar[i];
