@@ -19,7 +19,11 @@ typedef struct problem {
 static problem make(quad_profile profile, int n, double noise, double lengthscale)
 {
     static const double step[D] = { 0.8191725134, 0.6710436067, 0.5497004779 };
-    problem p = { profile, n, noise, { 1.3 }, malloc((size_t)(n * D) * sizeof(double)),
+    problem p = { profile,
+                  n,
+                  noise,
+                  { 1.3 },
+                  malloc((size_t)(n * D) * sizeof(double)),
                   malloc((size_t)n * sizeof(double)) };
     for (int k = 0; k < D; k++) p.theta[1 + k] = lengthscale * (1 + 0.25 * k);
     for (int i = 0; i < n; i++) {
