@@ -67,6 +67,9 @@ CT_API const ct_cov_program *ct_kernel_program(const ct_kernel *k);
  * program. */
 CT_API extern const ct_op ct_op_cov, ct_op_cov_diag;
 
+/* The ops of the Gaussian processes, beside ct_op_list: the two above and gp_nlml. *n is their number. */
+CT_API const ct_op *const *ct_gp_op_list(int *n);
+
 /* -- primitives ----------------------------------------------------------------------------------------------- */
 /* theta (P), X (n, d), Z (m, d) of one dtype, f64 or f32. Z = NULL stands for X: the matrix is symmetric then,
  * and white adds to its diagonal. No other n×m array is used. */

@@ -125,6 +125,8 @@ CT_API void ct_sample_lower(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_invertible(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_upper(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below);
+/* The inputs cannot be drawn: no memory for an attribute, say. */
+CT_API void ct_sample_fail(ct_sample *s, ct_status status, const char *why);
 /* No batch dimensions are put before any input from here on (for ops whose inputs have a fixed rank). */
 CT_API void ct_sample_unbatched(ct_sample *s);
 

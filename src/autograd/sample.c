@@ -11,6 +11,12 @@ static void fail(ct_sample *s, ct_status status)
     if (s->status == CT_OK) s->status = status;
 }
 
+void ct_sample_fail(ct_sample *s, ct_status status, const char *why)
+{
+    ct__fail(s->device, status ? status : CT_EINVAL, "sample: %s", why ? why : "failed");
+    fail(s, status ? status : CT_EINVAL);
+}
+
 /* Takes over t, the f64 draw of input i (i64 for indices). */
 static void give(ct_sample *s, int i, ct__sample_kind kind, ct_tensor *t)
 {

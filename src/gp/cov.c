@@ -129,13 +129,16 @@ void ct__cov_sample(ct_sample *s, bool pairs)
     int variant = ct_sample_variant(s, pairs ? 2 * KERNELS : KERNELS);
     int64_t n = ct_sample_size(s);
     ct_kernel *k = ct_kernel_parse(sampled[variant % KERNELS]);
-    if (ct_kernel_bind(k, COLUMNS) == CT_OK) {
+    ct_status bound = ct_kernel_bind(k, COLUMNS);
+    if (bound == CT_OK) {
         const ct_cov_program *p = ct_kernel_program(k);
         ct_sample_attr(s, p, (size_t)p->bytes);
         ct_sample_unbatched(s);
         ct_sample_uniform(s, 0, ct_shape1(p->n_params), 0.5, 2);
-        ct_sample_normal(s, 1, ct_shape2(n, COLUMNS));
-        if (variant >= KERNELS) ct_sample_normal(s, 2, ct_shape2(n + 1, COLUMNS));
+        ct_sample_uniform(s, 1, ct_shape2(n, COLUMNS), -0.8, 0.8);
+        if (variant >= KERNELS) ct_sample_uniform(s, 2, ct_shape2(n + 1, COLUMNS), -0.8, 0.8);
+    } else {
+        ct_sample_fail(s, bound, ct_kernel_message(k));
     }
     ct_kernel_free(k);
 }

@@ -120,17 +120,6 @@ static void tables_f32(void **state)
 
 /* -- rules ---------------------------------------------------------------------------------------------------------------- */
 
-static void finite_differences(void **state)
-{
-    (void)state;
-    enum { SIZE = 1 << 20 };
-    char *report = malloc(SIZE);
-    const ct_op *const ops[] = { &ct_op_cov, &ct_op_cov_diag };
-    for (int i = 0; i < 2; i++)
-        if (ct_gradcheck_op(dev, ops[i], NULL, report, SIZE)) fail_msg("%.4000s", report);
-    free(report);
-}
-
 static const char *const composites[] = {
     "rbf",
     "rbf(ard)",
@@ -446,7 +435,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_f64),
         cmocka_unit_test(tables_f32),
-        cmocka_unit_test(finite_differences),
         cmocka_unit_test(fused_is_composed),
         cmocka_unit_test(wanted_inputs_alone),
         cmocka_unit_test(distances_are_exact),

@@ -37,7 +37,7 @@ const reference *reference_find(const char *op);
 /* One table a file, ended by a NULL name. */
 extern const reference reference_elementwise[], reference_reductions[], reference_shapes[],
     reference_matrices[], reference_inverses[], reference_losses[], reference_least_squares[],
-    reference_layers[];
+    reference_layers[], reference_covariances[];
 
 /* c->out with this shape, uninitialised. */
 long double *ref_out(ref_call *c, ct_shape shape);

@@ -1,0 +1,11 @@
+/* The ops of this layer as a table, for checks that visit them all. */
+#include <cotangent/covariance.h>
+
+#include "model.h"
+
+const ct_op *const *ct_gp_op_list(int *n)
+{
+    static const ct_op *const ops[] = { &ct_op_cov, &ct_op_cov_diag, &ct__op_gp_nlml };
+    if (n) *n = (int)(sizeof ops / sizeof *ops);
+    return ops;
+}

@@ -1,0 +1,116 @@
+/* Covariance functions by the book, entry by entry [Rasmussen & Williams 2006, ch. 4], and the likelihood of eq. 2.30. */
+#include <cotangent/covariance.h>
+
+#include "reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PI 3.14159265358979323846264338327950288L
+
+typedef struct pair {
+    const ct_cov_program *program;
+    const long double *theta, *x, *z;
+    bool same; /* one point with itself, where white noise counts */
+} pair;
+
+static long double lengthscale(const pair *p, const ct_cov_node *node, int k)
+{
+    return node->lengthscale < 0 ? 1 : p->theta[node->lengthscale + (node->ard ? k : 0)];
+}
+
+static long double profile(const pair *p, const ct_cov_node *node)
+{
+    const int32_t *dims = ct_cov_dims(p->program) + node->dims;
+    long double a = node->extra < 0 ? 0 : p->theta[node->extra], distance = 0, plain = 0, sines = 0, dot = 0;
+    for (int k = 0; k < node->n_dims; k++) {
+        long double l = lengthscale(p, node, k), x = p->x[dims[k]], z = p->z[dims[k]], d = x - z;
+        distance += d * d / (l * l);
+        plain += d * d;
+        sines += node->code == CT_COV_PERIODIC ? powl(sinl(PI * d / a) / l, 2) : 0;
+        dot += x * z / (l * l);
+    }
+    bool dot_product = node->code == CT_COV_LINEAR || node->code == CT_COV_POLYNOMIAL;
+    if (p->same && !dot_product) return 1; /* whatever the point and the lengthscales are */
+    long double r = sqrtl(distance), r3 = sqrtl(3) * r, r5 = sqrtl(5) * r;
+    switch (node->code) {
+    case CT_COV_RBF: return expl(-distance / 2);
+    case CT_COV_MATERN12: return expl(-r);
+    case CT_COV_MATERN32: return (1 + r3) * expl(-r3);
+    case CT_COV_MATERN52: return (1 + r5 + r5 * r5 / 3) * expl(-r5);
+    case CT_COV_RATIONAL_QUADRATIC: return powl(1 + distance / (2 * a), -a);
+    case CT_COV_PERIODIC: return expl(-2 * sines);
+    case CT_COV_COSINE: return cosl(2 * PI * sqrtl(plain) / a);
+    case CT_COV_LINEAR: return dot;
+    default: return powl(a + dot, node->degree);
+    }
+}
+
+static long double value_of(const pair *p, int at)
+{
+    const ct_cov_node *node = &ct_cov_nodes(p->program)[at];
+    switch (node->code) {
+    case CT_COV_CONSTANT: return p->theta[node->extra];
+    case CT_COV_WHITE: return p->same ? p->theta[node->extra] : 0;
+    case CT_COV_SCALE: return p->theta[node->extra] * value_of(p, node->right);
+    case CT_COV_SUM: return value_of(p, node->left) + value_of(p, node->right);
+    case CT_COV_PRODUCT: return value_of(p, node->left) * value_of(p, node->right);
+    default: return profile(p, node);
+    }
+}
+
+/* k(x_i, z_j), z = x in the symmetric case */
+static long double entry(const ref_call *c, int64_t i, int64_t j, bool symmetric)
+{
+    const ct_cov_program *program = c->attr;
+    const ref_array *x = &c->in[1], *z = symmetric ? x : &c->in[2];
+    int64_t d = program->input_dims;
+    pair p = { program, c->in[0].x, x->x + i * d, z->x + j * d, symmetric && i == j };
+    return value_of(&p, program->n_nodes - 1);
+}
+
+static void cov(ref_call *c)
+{
+    int64_t n = c->in[1].shape.dim[0], m = c->in[c->n_in - 1].shape.dim[0];
+    long double *K = ref_out(c, ct_shape2(n, m));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m; j++) K[i * m + j] = entry(c, i, j, c->n_in == 2);
+}
+
+static void cov_diag(ref_call *c)
+{
+    int64_t n = c->in[1].shape.dim[0];
+    long double *k = ref_out(c, ct_shape1(n));
+    for (int64_t i = 0; i < n; i++) k[i] = entry(c, i, i, true);
+}
+
+/* log N(r; 0, K + diag(noise)), negated: with L = chol, ½ |L⁻¹ r|² + Σ log L_ii + ½ n log 2π */
+static void gp_nlml(ref_call *c)
+{
+    int64_t n = c->in[2].n;
+    const long double *r = c->in[2].x, *noise = c->in[3].x;
+    long double *L = malloc((size_t)(n * n + 1) * sizeof *L), *w = malloc((size_t)(n + 1) * sizeof *w);
+    long double *v = ref_out(c, ct_shape0());
+    if (!L || !w) abort();
+    *v = (long double)n / 2 * logl(2 * PI);
+    for (int64_t i = 0; i < n; i++) {
+        w[i] = r[i];
+        for (int64_t j = 0; j <= i; j++) {
+            long double s = entry(c, i, j, true) + (i == j ? noise[c->in[3].n == 1 ? 0 : i] : 0);
+            for (int64_t k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k];
+            L[i * n + j] = i == j ? sqrtl(s) : s / L[j * n + j];
+            if (j < i) w[i] -= L[i * n + j] * w[j];
+        }
+        w[i] /= L[i * n + i];
+        *v += w[i] * w[i] / 2 + logl(L[i * n + i]);
+    }
+    free(L);
+    free(w);
+}
+
+const reference reference_covariances[] = {
+    { .name = "cov", .compute = cov },
+    { .name = "cov_diag", .compute = cov_diag, .swallows_nan = 3 },
+    { .name = "gp_nlml", .compute = gp_nlml, .swallows_nan = 9 }, /* of no data */
+    { 0 },
+};
