@@ -64,6 +64,14 @@ static void *take(char *block, size_t *used, size_t bytes)
 
 /* -- products for each instruction set ------------------------------------------------------------------------------- */
 
+/* The halves of a and b from element h on, interleaved. */
+#define ZIP2(a, b, h) __builtin_shufflevector(a, b, h, 2 + h)
+#define ZIP4(a, b, h) __builtin_shufflevector(a, b, h, 4 + h, h + 1, 5 + h)
+#define ZIP8(a, b, h) __builtin_shufflevector(a, b, h, 8 + h, h + 1, 9 + h, h + 2, 10 + h, h + 3, 11 + h)
+#define ZIP16(a, b, h)                                                                                   \
+    __builtin_shufflevector(a, b, h, 16 + h, h + 1, 17 + h, h + 2, 18 + h, h + 3, 19 + h, h + 4, 20 + h, \
+                            h + 5, 21 + h, h + 6, 22 + h, h + 7, 23 + h)
+
 #define TARGET
 #define RANK         4
 #define VECTORS      2
@@ -71,17 +79,21 @@ static void *take(char *block, size_t *used, size_t bytes)
 #define T            double
 #define NAME(n)      n##_f64_base
 #define LANES        2
+#define ZIP          ZIP2
 #include "sweep_kernel.h"
 #undef T
 #undef NAME
 #undef LANES
+#undef ZIP
 #define T       float
 #define NAME(n) n##_f32_base
 #define LANES   4
+#define ZIP     ZIP4
 #include "sweep_kernel.h"
 #undef T
 #undef NAME
 #undef LANES
+#undef ZIP
 #undef MAD
 #undef TARGET
 #undef RANK
@@ -94,20 +106,24 @@ static void *take(char *block, size_t *used, size_t bytes)
 #    define T            double
 #    define NAME(n)      n##_f64_avx2
 #    define LANES        4
+#    define ZIP          ZIP4
 #    define MAD(a, b, c) ((vec_f64_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #    include "sweep_kernel.h"
 #    undef T
 #    undef NAME
 #    undef LANES
+#    undef ZIP
 #    undef MAD
 #    define T            float
 #    define NAME(n)      n##_f32_avx2
 #    define LANES        8
+#    define ZIP          ZIP8
 #    define MAD(a, b, c) ((vec_f32_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #    include "sweep_kernel.h"
 #    undef T
 #    undef NAME
 #    undef LANES
+#    undef ZIP
 #    undef MAD
 #    undef TARGET
 #    undef RANK
@@ -119,22 +135,26 @@ static void *take(char *block, size_t *used, size_t bytes)
 #    define T            double
 #    define NAME(n)      n##_f64_avx512
 #    define LANES        8
+#    define ZIP          ZIP8
 #    define MAD(a, b, c) ((vec_f64_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #    include "sweep_kernel.h"
 #    undef T
 #    undef NAME
 #    undef LANES
+#    undef ZIP
 #    undef MAD
 #    undef VECTORS
 #    define VECTORS      2
 #    define T            float
 #    define NAME(n)      n##_f32_avx512
 #    define LANES        16
+#    define ZIP          ZIP16
 #    define MAD(a, b, c) ((vec_f32_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #    include "sweep_kernel.h"
 #    undef T
 #    undef NAME
 #    undef LANES
+#    undef ZIP
 #    undef MAD
 #    undef TARGET
 #    undef RANK
@@ -160,27 +180,28 @@ static void *take(char *block, size_t *used, size_t bytes)
 #undef NAME
 
 static const kernel_f64 kernels_f64[] = {
-    { 4, 4, multiply_f64_base },
+    { 4, 4, 2, multiply_f64_base, combine_f64_base, turn_f64_base },
 #if CT__X86
-    { 12, 4, multiply_f64_avx2 },
-    { 24, 8, multiply_f64_avx512 },
+    { 12, 4, 4, multiply_f64_avx2, combine_f64_avx2, turn_f64_avx2 },
+    { 24, 8, 8, multiply_f64_avx512, combine_f64_avx512, turn_f64_avx512 },
 #endif
 };
 static const kernel_f32 kernels_f32[] = {
-    { 8, 4, multiply_f32_base },
+    { 8, 4, 4, multiply_f32_base, combine_f32_base, turn_f32_base },
 #if CT__X86
-    { 24, 4, multiply_f32_avx2 },
-    { 32, 8, multiply_f32_avx512 },
+    { 24, 4, 8, multiply_f32_avx2, combine_f32_avx2, turn_f32_avx2 },
+    { 32, 8, 16, multiply_f32_avx512, combine_f32_avx512, turn_f32_avx512 },
 #endif
 };
 
-/* Few pivots keep panels short against the rest, many keep products deep. */
-static int64_t choose_block(int64_t n, int64_t width)
+/* Few pivots keep panels short against the rest, many keep products deep. A task is a part of that many rows. */
+static int64_t choose_block(int64_t n, int64_t width, int64_t *grain)
 {
-    int64_t b = n <= 1500 ? 96 : n <= 4000 ? 144 : 192;
-    b = (b + width - 1) / width * width;
     int64_t all = (n + width - 1) / width * width;
-    return smaller(b, all);
+    *grain = (96 + width - 1) / width * width;
+    int64_t b = n <= 1500 ? *grain : 4 * *grain;
+    if (all < *grain) *grain = all;
+    return smaller(b, (all + *grain - 1) / *grain * *grain);
 }
 
 ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, ct_tensor *A, ct_tensor *z,
@@ -192,7 +213,9 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, ct_tenso
     sweep_f64 wide = { .kernel = &kernels_f64[dev->isa], .A = packed, .inverse = inverse };
     sweep_f32 narrow = { .kernel = &kernels_f32[dev->isa], .A = packed, .inverse = inverse };
     const int64_t width = f64 ? wide.kernel->width : narrow.kernel->width;
-    wide.block = narrow.block = choose_block(n, width);
+    int64_t grain;
+    wide.block = narrow.block = choose_block(n, width, &grain);
+    wide.grain = narrow.grain = grain;
     const int threads = n <= SERIAL ? 1 : dev->threads;
     size_t bytes = f64 ? cut_f64(&wide, NULL, threads) : cut_f32(&narrow, NULL, threads);
     char *block = ct__pool_get(dev, &bytes);

@@ -2,14 +2,17 @@
 
 /* multiply of sweep_kernel.h for one instruction set */
 typedef struct NAME(kernel) {
-    int64_t width, rank;
+    int64_t width, rank, lanes;
     void (*multiply)(int64_t depth, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T sign, bool add);
+    void (*combine)(int64_t depth, const T *a, const T *b, T *c, T sign);
+    void (*turn)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy, T sign);
 } NAME(kernel);
 
 typedef struct NAME(sweep) {
     const NAME(kernel) * kernel;
     layout A;
-    int64_t block; /* pivots at once, whole slivers */
+    int64_t block; /* pivots at once, whole slivers          */
+    int64_t grain; /* rows and columns of a task of the update */
     bool inverse;
     T *data, *z, *diagonal; /* z, diagonal: contiguous */
     T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step            */
@@ -25,7 +28,15 @@ typedef struct NAME(sweep) {
 static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
                        bool along_i, bool store, T sign)
 {
-    const int64_t width = s->kernel->width;
+    const int64_t width = s->kernel->width, lanes = s->kernel->lanes, rows = i1 - i0, cols = k1 - k0;
+    if (!along_i && rows % lanes == 0 && cols % lanes == 0 && rows && cols) {
+        T *a = s->data + row_offset(&s->A, i0) + k0;
+        if (store)
+            s->kernel->turn(cols, rows, P, width, a, s->A.ld, sign);
+        else
+            s->kernel->turn(rows, cols, a, s->A.ld, P, width, sign);
+        return;
+    }
     for (int64_t k = k0; k < k1; k++) {
         T *p = P + (k - k0) * width;
         if (along_i) {
@@ -188,9 +199,8 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
         NAME(move_sliver)(s, W, i0, k0, w, false, 1);
     }
     NAME(solve)(s, W, w / width);
-    for (int64_t k = 0; k < w; k++)
-        for (int64_t i = 0; i < width; i++) dot[i] += W[k * width + i] * s->y[k];
-    for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + sign * dot[i];
+    s->kernel->combine(w, W, s->y, dot, sign);
+    for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + dot[i];
     if (!s->inverse) {
         NAME(move_sliver)(s, W, i0, k0, w, true, 1);
         return;
@@ -220,17 +230,17 @@ static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int
     }
 }
 
-/* A_pq -= W_p W_qᵀ for rows p of the rectangle in block P and columns q in block Q; += between blocks swept. */
+/* A_pq -= W_p W_qᵀ for rows p of the rectangle in stretch P and columns q in stretch Q; += between rows swept. */
 static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
 {
     const NAME(kernel) *q = s->kernel;
     const int64_t width = q->width, rank = q->rank, w = padded_block(&s->A, k0, s->block, width);
-    const int64_t n = s->A.n, n1 = s->A.n1, pivot = k0 / s->block;
-    const T sign = P < pivot && Q < pivot ? 1 : -1;
-    int64_t p0 = P * s->block, p1 = smaller(p0 + s->block, n), q1 = smaller((Q + 1) * s->block, n);
+    const int64_t n = s->A.n, n1 = s->A.n1, grain = s->grain;
+    const T sign = P * grain < k0 && Q * grain < k0 ? 1 : -1;
+    int64_t p0 = P * grain, p1 = smaller(p0 + grain, n), q1 = smaller((Q + 1) * grain, n);
     if (P < Q) p1 = smaller(p1, n1);
     if (P > Q && p0 < n1) p0 = n1 / rank * rank;
-    for (int64_t q0 = Q * s->block; q0 < q1; q0 += width) {
+    for (int64_t q0 = Q * grain; q0 < q1; q0 += width) {
         const T *a = s->W + q0 / width * s->block * width;
         for (int64_t p = p0; p < p1; p += rank) {
             const int64_t last = p + rank - 1;
@@ -262,27 +272,35 @@ static size_t NAME(cut)(NAME(sweep) * s, char *block, int parts)
     return used;
 }
 
+/* The pivots from k0 on, brought up to date with the step before, and factorised. */
+static int64_t NAME(next)(const NAME(sweep) * s, int64_t k0)
+{
+    const int64_t first = k0 / s->grain, stretches = (s->A.n + s->grain - 1) / s->grain;
+    const int64_t end = smaller(first + s->block / s->grain, stretches);
+    for (int64_t P = first; P < end && k0; P++)
+        for (int64_t Q = first; Q < end; Q++) NAME(update)(s, k0 - s->block, P, Q);
+    return NAME(factor)(s, k0);
+}
+
 static int64_t NAME(run)(const NAME(sweep) * s, int threads)
 {
-    const int64_t width = s->kernel->width, n = s->A.n, slivers = (n + width - 1) / width;
-    const int64_t blocks = (n + s->block - 1) / s->block;
-    int64_t failed = NAME(factor)(s, 0);
+    const int64_t n = s->A.n, block = s->block, grain = s->grain, width = s->kernel->width;
+    const int64_t slivers = (n + width - 1) / width, stretches = (n + grain - 1) / grain;
+    int64_t failed = NAME(next)(s, 0);
     if (failed) return failed;
 #pragma omp parallel num_threads(threads) if (threads > 1)
-    for (int64_t k = 0; k < blocks; k++) {
-        const int64_t k0 = k * s->block;
+    for (int64_t k0 = 0; k0 < n; k0 += block) {
 #pragma omp for schedule(static)
         for (int64_t part = 0; part < threads; part++)
             for (int64_t i = part; i < slivers; i += threads)
-                NAME(panel)(s, k0, i, s->spare + part * s->block * width);
+                NAME(panel)(s, k0, i, s->spare + part * block * width);
 #pragma omp for schedule(dynamic)
-        for (int64_t task = 0; task <= blocks * blocks; task++) {
-            const int64_t next = (k + 1) * (blocks + 1), at = task ? task - 1 : next;
-            const int64_t P = at / blocks, Q = at % blocks;
-            if (k + 1 >= blocks ? !task : task && at == next) continue;
-            if (P == k || Q == k || (!s->inverse && (P < k || Q < k))) continue;
-            NAME(update)(s, k0, P, Q);
-            if (!task) failed = NAME(factor)(s, k0 + s->block);
+        for (int64_t task = 0; task <= stretches * stretches; task++) {
+            const int64_t P = (task - 1) / stretches, Q = (task - 1) % stretches, pivots = block / grain;
+            const int64_t p = P / pivots * block, q = Q / pivots * block, next = k0 + block;
+            if (!task && next < n) failed = NAME(next)(s, next);
+            if (!task || p == k0 || q == k0 || (p == next && q == next)) continue;
+            if (s->inverse || (p > k0 && q > k0)) NAME(update)(s, k0, P, Q);
         }
         if (failed) break;
     }
