@@ -4,6 +4,7 @@
 
 #include <cotangent/tensor.h>
 
+#include <stdalign.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 /* A block of device memory; views share it by counting references. */
 typedef struct ct_storage {
-    _Alignas(64) ct_device *device;
+    alignas(64) ct_device *device;
     void *data;
     size_t bytes; /* as the pool gave it; 0 for wrapped memory, and in a ct__small */
     int64_t refs;
@@ -158,7 +159,13 @@ bool ct__broadcast_strides(const ct_tensor *t, ct_shape shape, int64_t *stride);
 
 /* -- used by the tape: a failed factorisation, kept until the tape is reset -------------------------------------- */
 
+/* A device that computes late knows of a failure long after the call. It notes the first one in its own memory, as
+ * position + 1, member and detail, and says in `suspected` that the op under way may have one, in the words of what
+ * and why; ct__failure_settle waits and brings the note home. */
 struct ct_failure {
+    ct_tensor *note; /* i64 (3), zero: none; NULL before the first late factorisation */
+    int64_t now;     /* position of the op under way */
+    bool suspected;
     bool set;
     int64_t position; /* of the op on the tape              */
     int64_t member;   /* batch member, row-major            */
@@ -166,5 +173,10 @@ struct ct_failure {
     const char *what; /* format of the detail, static string */
     const char *why;  /* what is wrong with it and what to do; NULL: it is not positive */
 };
+
+/* Sets position, member and detail from the note. Waits for the device where there is a note. */
+ct_status ct__failure_settle(ct_device *device, ct_failure *failure);
+/* As before any failure; the note stays for the next. */
+ct_status ct__failure_clear(ct_device *device, ct_failure *failure);
 
 #endif

@@ -28,7 +28,7 @@
     M(cos,        FN(cos)(x),                          -FN(sin)(x),                    ct_neg(ct_mul(g, ct_sin(x))))       \
     M(tanh,       FN(tanh)(x),                         1 - y * y,                      ct_sub(g, ct_mul(g, ct_square(y)))) \
     M(sigmoid,    1 / (1 + FN(exp)(-x)),               y * (1 - y),                    ct_mul(g, ct_sub(y, ct_square(y)))) \
-    M(softplus,   FN(fmax)(x, 0) + FN(log1p)(FN(exp)(-FN(fabs)(x))), 1 / (1 + FN(exp)(-x)), ct_mul(g, ct_sigmoid(x))) \
+    M(softplus,   FN(fmax)(x, (T)0) + FN(log1p)(FN(exp)(-FN(fabs)(x))), 1 / (1 + FN(exp)(-x)), ct_mul(g, ct_sigmoid(x))) \
     M(relu,       x > 0 || x != x ? x : 0,            x != x ? x : (T)(x > 0),                     ct_mul(g, step_of(x)))              \
     M(erf,        FN(erf)(x),                          (T)1.1283791670955126 * FN(exp)(-x * x),                            \
                                           ct_mul(g, ct_scale(ct_exp(ct_neg(ct_square(x))), 1.1283791670955126)))           \

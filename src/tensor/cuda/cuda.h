@@ -5,7 +5,7 @@
  *            multiProcessorCount, totalGlobalMem) cudaMemGetInfo cudaDeviceGetAttribute
  *            (cudaDevAttrMemoryPoolsSupported) cudaStreamCreateWithFlags (cudaStreamNonBlocking) cudaStreamDestroy
  *            cudaStreamSynchronize cudaStreamWaitEvent cudaEventCreateWithFlags (cudaEventDisableTiming)
- *            cudaEventRecord cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
+ *            cudaEventRecord cudaEventSynchronize cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
  *            cudaMemPoolSetAttribute (cudaMemPoolAttrReleaseThreshold) cudaMemPoolDestroy cudaMallocFromPoolAsync
  *            cudaFreeAsync cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  *            cudaStreamBeginCapture (cudaStreamCaptureModeThreadLocal) cudaStreamEndCapture cudaStreamIsCapturing
@@ -15,7 +15,7 @@
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams
  *            cusolverDnXpotrf, cusolverDnXgetrf, cusolverDnXgeqrf and their _bufferSize,
  *            cusolverDn{S,D}ormqr and their _bufferSize; algorithm 0, scalars and handles as in CUDA 13
- * in kernels __global__ __device__ __host__ __forceinline__ __restrict__ __launch_bounds__, blockIdx, blockDim,
+ * in kernels __global__ __device__ __host__ __forceinline__ __noinline__, blockIdx, blockDim,
  *            threadIdx, gridDim (x, y, z), static __shared__ arrays, __syncthreads, the math functions of <math.h>
  *            for double and float, __nv_bfloat16 and __half with their conversions to and from float. No dynamic
  *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
@@ -33,15 +33,84 @@
 #include <cuda_runtime.h>
 #include <cusolverDn.h>
 
-extern "C" {
-#include "../internal.h"
-}
+#include "primitives.h"
 
 /* CT__LAUNCH(kernel, grid, block, stream, argument...) */
 #ifndef CT__LAUNCH
-#    define CT__LAUNCH(kernel, grid, block, stream, ...) kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
-#    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
-        kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
+#    define CT__LAUNCH(kernel, grid, block, stream, ...)       kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
+#    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
 #endif
+
+enum {
+    CT__BLOCK = 256,             /* threads of a block, where the kernel has no reason for another number */
+    CT__GRID = 16384,            /* blocks, at most, where each thread walks on by the size of the grid    */
+    CT__LEAF = 32,               /* extent of the triangles that one block works on in shared memory       */
+    CT__UPLOADS = 4,             /* uploads on their way at once                                           */
+    CT__UPLOAD_BYTES = 64 << 10, /* of one of them                                                         */
+};
+
+/* The inside of a device. */
+typedef struct ct__cuda {
+    int ordinal, processors;
+    cudaStream_t stream;
+    cudaMemPool_t pool; /* NULL where the runtime has none */
+    cublasHandle_t blas;
+    cusolverDnHandle_t solver;
+    cusolverDnParams_t params;
+    void *blas_workspace;
+    char *staging; /* pinned: CT__UPLOADS pieces, each free again after its event */
+    cudaEvent_t staged[CT__UPLOADS];
+    int next_upload;
+    /* The first index outside its range, in device memory: the text's address, position, value, extent; zero: none.
+     * `checked`: since it was last read, an index has been. */
+    int64_t *bad_index;
+    bool checked;
+} ct__cuda;
+
+/* The device's state, with its GPU current for this thread. */
+ct__cuda *ct__cuda_of(ct_device *dev);
+/* What is wrong, in the device's words: CUDA's, cuBLAS's or cuSOLVER's status while doing `what`. */
+ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
+ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);
+ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error);
+/* Whether the last launches were accepted. */
+ct_status ct__cuda_launched(ct_device *dev, const char *what);
+/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call that
+ * waits; `what` is a static string. */
+ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
+                               int64_t extent);
+
+/* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets it next
+ * is queued behind. */
+struct ct__scratch {
+    ct_device *dev;
+    size_t bytes;
+    void *data;
+    ct__scratch(ct_device *device, int64_t size) : dev(device), bytes((size_t)size), data(ct__pool_get(dev, &bytes)) {}
+    ~ct__scratch() { ct__pool_put(dev, data, bytes); }
+    ct__scratch(const ct__scratch &) = delete;
+    ct__scratch &operator=(const ct__scratch &) = delete;
+};
+
+static inline int64_t ct__count(const ct_tensor *t)
+{
+    int64_t count = 1;
+    for (int d = 0; d < t->ndim; d++) count *= t->dim[d];
+    return count;
+}
+
+static inline int64_t ct__divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static inline unsigned ct__grid(int64_t count)
+{
+    int64_t blocks = ct__divide_up(count, CT__BLOCK);
+    return blocks < CT__GRID ? (unsigned)blocks : (unsigned)CT__GRID;
+}
+
+/* For a kernel's loop over `count` things. */
+#define CT__EACH(i, count)                                                                  \
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i##_end = (count),     \
+                 i##_step = (int64_t)gridDim.x * blockDim.x;                                \
+         i < i##_end; i += i##_step)
 
 #endif

@@ -1,0 +1,223 @@
+/* Layouts that BLAS takes, triangles, and members that failed. */
+#include "batch.cuh"
+
+#include <math.h>
+
+enum { NOTERS = 256 };
+
+ct__batch ct__one(ct_dtype dtype)
+{
+    ct__batch b;
+    memset(&b, 0, sizeof b);
+    b.dtype = dtype;
+    b.members = 1;
+    return b;
+}
+
+ct__batch ct__make_batch(int n, const ct_tensor *const *t, ct__matrix *m)
+{
+    ct__batch b = ct__one(t[0]->dtype);
+    for (int k = 0; k < n; k++) {
+        int d = t[k]->ndim;
+        memset(&m[k], 0, sizeof m[k]);
+        m[k].data = (char *)t[k]->data;
+        m[k].rows = t[k]->dim[d - 2], m[k].cols = t[k]->dim[d - 1];
+        m[k].rs = t[k]->stride[d - 2], m[k].cs = t[k]->stride[d - 1];
+    }
+    for (int d = 0; d < t[0]->ndim - 2; d++) {
+        int64_t extent = t[0]->dim[d];
+        if (extent == 1) continue;
+        b.members *= extent;
+        bool merge = b.ndim > 0;
+        for (int k = 0; k < n && merge; k++) merge = m[k].step[b.ndim - 1] == t[k]->stride[d] * extent;
+        if (merge)
+            b.dim[b.ndim - 1] *= extent;
+        else
+            b.dim[b.ndim++] = extent;
+        for (int k = 0; k < n; k++) m[k].step[b.ndim - 1] = t[k]->stride[d];
+    }
+    return b;
+}
+
+ct_tensor ct__as_tensor(const ct__batch *b, const ct__matrix *m)
+{
+    ct_tensor t;
+    memset(&t, 0, sizeof t);
+    t.data = m->data;
+    t.dtype = b->dtype;
+    t.ndim = b->ndim + 2;
+    for (int d = 0; d < b->ndim; d++) t.dim[d] = b->dim[d], t.stride[d] = m->step[d];
+    t.dim[b->ndim] = m->rows, t.stride[b->ndim] = m->rs;
+    t.dim[b->ndim + 1] = m->cols, t.stride[b->ndim + 1] = m->cs;
+    return t;
+}
+
+ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols)
+{
+    ct__matrix m;
+    memset(&m, 0, sizeof m);
+    m.data = (char *)data;
+    m.rows = rows, m.cols = cols;
+    m.rs = cols > 1 ? cols : 1, m.cs = 1;
+    int64_t step = rows * cols;
+    for (int d = b->ndim - 1; d >= 0; d--) {
+        m.step[d] = step;
+        step *= b->dim[d];
+    }
+    return m;
+}
+
+/* Row-major with a leading dimension, or column-major; the stride of an extent of 1 is free. */
+static bool take_form(ct__matrix *m)
+{
+    int64_t rs = m->rows > 1 ? m->rs : m->cols, cs = m->cols > 1 ? m->cs : m->rows;
+    bool row = (m->cols <= 1 || m->cs == 1) && rs >= m->cols, column = (m->rows <= 1 || m->rs == 1) && cs >= m->rows;
+    if (!row && !column) return false;
+    m->columns = !row;
+    m->rs = !row ? 1 : rs > 1 ? rs : 1;
+    m->cs = row ? 1 : cs > 1 ? cs : 1;
+    return true;
+}
+
+ct__formed::ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &matrix, part in, part out)
+    : dev(device), batch(b), given(matrix), m(matrix), bytes(0), data(NULL), status(CT_OK), back(NOTHING)
+{
+    if (take_form(&m)) return;
+    back = out;
+    m = ct__dense(b, NULL, given.rows, given.cols);
+    int64_t step = m.rows * m.cols;
+    for (int d = b->ndim - 1; d >= 0; d--) { /* what is shared is copied once */
+        const bool shared = given.step[d] == 0 && out == NOTHING;
+        m.step[d] = shared ? 0 : step;
+        if (!shared) step *= b->dim[d];
+    }
+    bytes = (size_t)(step * ct__bytes_of(b));
+    data = ct__pool_get(dev, &bytes);
+    if (!data) {
+        bytes = 0;
+        status = CT_ENOMEM;
+        return;
+    }
+    m.data = (char *)data;
+    if (in == LOWER) status = ct__copy_lower(dev, b, &given, &m);
+    if (in != ALL) return;
+    ct_tensor from = ct__as_tensor(b, &given), to = ct__as_tensor(b, &m);
+    for (int d = 0; d < b->ndim; d++)
+        if (m.step[d] == 0) from.dim[d] = to.dim[d] = 1;
+    status = ct__cuda_copy(dev, &from, &to);
+}
+
+ct_status ct__formed::finish()
+{
+    if (status || back == NOTHING) return status;
+    if (back == LOWER) return ct__copy_lower(dev, batch, &m, &given);
+    ct_tensor from = ct__as_tensor(batch, &m), to = ct__as_tensor(batch, &given);
+    return ct__cuda_copy(dev, &from, &to);
+}
+
+/* -- triangles ----------------------------------------------------------------------------------------------------- */
+
+template <typename T> static __global__ void copy_lower_kernel(ct__batch b, ct__matrix from, ct__matrix to)
+{
+    const int64_t size = to.rows * to.cols;
+    CT__EACH(e, b.members * size)
+    {
+        int64_t member = e / size, i = e % size / to.cols, j = e % to.cols;
+        if (j > i) continue;
+        ((T *)to.data)[ct__member_at(b, to, member) + i * to.rs + j * to.cs] =
+            ((const T *)from.data)[ct__member_at(b, from, member) + i * from.rs + j * from.cs];
+    }
+}
+
+template <typename T> static __global__ void mirror_lower_kernel(ct__batch b, ct__matrix m)
+{
+    const int64_t size = m.rows * m.cols;
+    CT__EACH(e, b.members * size)
+    {
+        int64_t i = e % size / m.cols, j = e % m.cols;
+        if (j <= i) continue;
+        T *a = (T *)m.data + ct__member_at(b, m, e / size);
+        a[i * m.rs + j * m.cs] = a[j * m.rs + i * m.cs];
+    }
+}
+
+template <typename T> static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *failed, bool lower)
+{
+    const int64_t size = m.rows * m.cols;
+    CT__EACH(e, b.members * size)
+    {
+        int64_t member = e / size, i = e % size / m.cols, j = e % m.cols;
+        if (!failed[member] || (lower && j > i)) continue;
+        ((T *)m.data)[ct__member_at(b, m, member) + i * m.rs + j * m.cs] = (T)NAN;
+    }
+}
+
+#define EACH_ELEMENT(kernel, ...)                                                                  \
+    do {                                                                                           \
+        cudaStream_t stream = ct__cuda_of(dev)->stream;                                            \
+        if (!count) return CT_OK;                                                                  \
+        if (b->dtype == CT_F64)                                                                    \
+            CT__LAUNCH(kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__);       \
+        else                                                                                       \
+            CT__LAUNCH(kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__);        \
+        return ct__cuda_launched(dev, #kernel);                                                    \
+    } while (0)
+
+ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to)
+{
+    int64_t count = b->members * to->rows * to->cols;
+    EACH_ELEMENT(copy_lower_kernel, *from, *to);
+}
+
+ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix *m)
+{
+    int64_t count = b->members * m->rows * m->cols;
+    EACH_ELEMENT(mirror_lower_kernel, *m);
+}
+
+ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower, const ct__matrix *m)
+{
+    int64_t count = b->members * m->rows * m->cols;
+    EACH_ELEMENT(poison_kernel, *m, failed, lower);
+}
+
+/* -- failures ------------------------------------------------------------------------------------------------------ */
+
+/* One block. */
+static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position, int64_t *note)
+{
+    __shared__ int64_t least[NOTERS];
+    const int t = (int)threadIdx.x;
+    int64_t mine = members;
+    for (int64_t i = t; i < members; i += NOTERS)
+        if (failed[i]) {
+            mine = i;
+            break;
+        }
+    least[t] = mine;
+    __syncthreads();
+    for (int half = NOTERS / 2; half; half /= 2) {
+        if (t < half && least[t + half] < least[t]) least[t] = least[t + half];
+        __syncthreads();
+    }
+    if (t || least[0] == members || note[0]) return;
+    note[0] = position + 1;
+    note[1] = least[0];
+    note[2] = failed[least[0]] + first;
+}
+
+ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first, const char *what,
+                           const char *why, ct_failure *failure)
+{
+    if (!failure) return CT_OK;
+    if (!failure->note) failure->note = ct_zeros(dev, CT_I64, ct_shape1(3));
+    if (!failure->note) return CT_ENOMEM;
+    if (!failure->set) {
+        failure->suspected = true;
+        failure->what = what;
+        failure->why = why;
+    }
+    CT__LAUNCH_BLOCK(note_kernel, 1, NOTERS, ct__cuda_of(dev)->stream, failed, b->members, first, failure->now,
+                     (int64_t *)failure->note->data);
+    return ct__cuda_launched(dev, "noting failures");
+}

@@ -1,0 +1,107 @@
+/* Batches of matrices: what the files of linear algebra share. */
+#ifndef CT_TENSOR_CUDA_BATCH_CUH
+#define CT_TENSOR_CUDA_BATCH_CUH
+
+#include "cuda.h"
+
+/* The members of a batch. */
+typedef struct ct__batch {
+    ct_dtype dtype;
+    int ndim;
+    int64_t members, dim[CT_MAX_DIMS];
+} ct__batch;
+
+/* One matrix per member. */
+typedef struct ct__matrix {
+    char *data;
+    int64_t rows, cols, rs, cs; /* strides in elements */
+    bool columns;               /* for BLAS: column-major with leading dimension cs; else row-major with rs */
+    int64_t step[CT_MAX_DIMS];  /* over the batch's dimensions; 0: shared */
+} ct__matrix;
+
+/* The batch of the first tensor, coalesced, and the matrices of all. */
+ct__batch ct__make_batch(int n, const ct_tensor *const *t, ct__matrix *m);
+/* The member alone: no batch. */
+ct__batch ct__one(ct_dtype dtype);
+
+static inline int64_t ct__bytes_of(const ct__batch *b) { return (int64_t)ct__size(b->dtype); }
+
+static inline ct__matrix ct__block(const ct__batch *b, ct__matrix m, int64_t row, int64_t col, int64_t rows, int64_t cols)
+{
+    m.data += (row * m.rs + col * m.cs) * ct__bytes_of(b);
+    m.rows = rows;
+    m.cols = cols;
+    return m;
+}
+
+static inline ct__matrix ct__turned(ct__matrix m)
+{
+    int64_t rows = m.rows, rs = m.rs;
+    m.rows = m.cols, m.cols = rows;
+    m.rs = m.cs, m.cs = rs;
+    m.columns = !m.columns;
+    return m;
+}
+
+/* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
+ct_tensor ct__as_tensor(const ct__batch *b, const ct__matrix *m);
+
+/* Offset of a member's matrix, in elements. */
+static __device__ __host__ __forceinline__ int64_t ct__member_at(const ct__batch &b, const ct__matrix &m, int64_t member)
+{
+    int64_t at = 0;
+    for (int d = b.ndim - 1; d >= 0; d--) {
+        at += member % b.dim[d] * m.step[d];
+        member /= b.dim[d];
+    }
+    return at;
+}
+
+/* A matrix in a layout that BLAS takes: as it is where it is one, else a copy in scratch memory. */
+struct ct__formed {
+    ct_device *dev;
+    const ct__batch *batch;
+    ct__matrix given, m;
+    size_t bytes;
+    void *data; /* of the copy */
+    ct_status status;
+    enum part { NOTHING, LOWER, ALL } back;
+    /* `in`: what of the given matrix is wanted; `out`: what finish() brings back. */
+    ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &matrix, part in, part out);
+    ~ct__formed() { ct__pool_put(dev, data, bytes); }
+    ct_status finish();
+    ct__formed(const ct__formed &) = delete;
+    ct__formed &operator=(const ct__formed &) = delete;
+};
+
+/* A contiguous row-major matrix per member in memory that holds them. */
+ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
+
+/* to = from on and below the diagonal; all of to = NaN, or that part, where failed[member] is set; the rest of the lower
+ * triangle's mirror image. */
+ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to);
+ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix *m);
+ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower, const ct__matrix *m);
+/* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may be NULL. */
+ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first, const char *what,
+                           const char *why, ct_failure *failure);
+
+/* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks of one
+ * another's storage allow. */
+ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, const ct__matrix &B, double beta,
+                   const ct__matrix &C);
+ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, double beta, const ct__matrix &C);
+/* B = alpha M⁻¹ B and B = alpha M B, for the lower or the upper triangle of M. */
+ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
+                    const ct__matrix &B);
+ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
+                       const ct__matrix &B);
+/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor; L⁻¹; LᵀL. */
+ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
+ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
+ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
+
+/* Where a triangle is cut: whole leaves before the cut. */
+static inline int64_t ct__half(int64_t n) { return ct__divide_up(n / 2, CT__LEAF) * CT__LEAF; }
+
+#endif

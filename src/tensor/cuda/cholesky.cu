@@ -1,0 +1,168 @@
+/* A = L Lᵀ and the inverse that follows from it. */
+#include "batch.cuh"
+
+#include <math.h>
+
+enum { AREA = 256 };
+enum { LARGE = 1024 }; /* extent from which matrices are cuSOLVER's, one by one */
+
+static const char *const WHAT = "leading minor %lld";
+
+/* Right-looking. The test of the pivot is false for NaN. */
+template <typename T>
+static __global__ void cholesky_leaf(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
+{
+    __shared__ T a[CT__LEAF][CT__LEAF + 1];
+    const int n = (int)m.rows, t = (int)threadIdx.x;
+    const int64_t member = blockIdx.x;
+    T *to = (T *)m.data + ct__member_at(b, m, member);
+    for (int e = t; e < n * n; e += AREA)
+        if (e % n <= e / n) a[e / n][e % n] = to[e / n * m.rs + e % n * m.cs];
+    for (int j = 0; j < n; j++) {
+        __syncthreads();
+        const T pivot = a[j][j];
+        if (!(pivot > 0 && pivot < (T)INFINITY)) { /* the same for all threads */
+            if (!t && !failed[member]) failed[member] = first + j + 1;
+            return;
+        }
+        const T root = sqrt(pivot);
+        __syncthreads();
+        if (t == j) a[j][j] = root;
+        if (t > j && t < n) a[t][j] /= root;
+        __syncthreads();
+        for (int e = t; e < n * n; e += AREA) {
+            int i = e / n, k = e % n;
+            if (k > j && k <= i) a[i][k] -= a[i][j] * a[k][j];
+        }
+    }
+    __syncthreads();
+    for (int e = t; e < n * n; e += AREA)
+        if (e % n <= e / n) to[e / n * m.rs + e % n * m.cs] = a[e / n][e % n];
+}
+
+/* A11 = L11 L11ᵀ,  L21 = A21 L11⁻ᵀ,  A22 - L21 L21ᵀ = L22 L22ᵀ */
+static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first, int64_t *failed)
+{
+    const int64_t n = A.rows;
+    if (n <= CT__LEAF) {
+        cudaStream_t stream = ct__cuda_of(dev)->stream;
+        if (b->dtype == CT_F64)
+            CT__LAUNCH_BLOCK(cholesky_leaf<double>, (unsigned)b->members, AREA, stream, *b, A, first, failed);
+        else
+            CT__LAUNCH_BLOCK(cholesky_leaf<float>, (unsigned)b->members, AREA, stream, *b, A, first, failed);
+        return ct__cuda_launched(dev, "cholesky");
+    }
+    const int64_t h = ct__half(n), r = n - h;
+    const ct__matrix A11 = ct__block(b, A, 0, 0, h, h), A21 = ct__block(b, A, h, 0, r, h),
+                     A22 = ct__block(b, A, h, h, r, r);
+    ct_status s = factor(dev, b, A11, first, failed);
+    if (!s) s = ct__solve(dev, b, true, false, 1, A11, ct__turned(A21));
+    if (!s) s = ct__syrk(dev, b, -1, A21, 1, A22);
+    return s ? s : factor(dev, b, A22, first + h, failed);
+}
+
+/* -- large matrices ------------------------------------------------------------------------------------------------ */
+
+/* One thread: cuSOLVER's verdict, and the first pivot that is not finite and positive, which it may not have seen. */
+template <typename T> static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info, int64_t *failed)
+{
+    const T *a = (const T *)m.data + ct__member_at(b, m, member);
+    int64_t bad = info[0] > 0 ? info[0] : 0;
+    for (int64_t i = 0; i < m.rows && !bad; i++) {
+        T d = a[i * (m.rs + m.cs)];
+        if (!(d > 0 && d < (T)INFINITY)) bad = i + 1;
+    }
+    failed[member] = bad;
+}
+
+static ct_status factor_large(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const bool f64 = b->dtype == CT_F64;
+    const cudaDataType type = f64 ? CUDA_R_64F : CUDA_R_32F;
+    const cublasFillMode_t fill = A.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+    const int64_t n = A.rows, ld = A.columns ? A.cs : A.rs;
+    size_t device_bytes = 0, host_bytes = 0;
+    ct_status s = ct__cusolver_status(dev, "cholesky",
+                                      cusolverDnXpotrf_bufferSize(cuda->solver, cuda->params, fill, n, type, A.data, ld,
+                                                                  type, &device_bytes, &host_bytes));
+    if (s) return s;
+    ct__scratch work(dev, (int64_t)device_bytes + CT__ALIGNMENT);
+    void *host = work.data && host_bytes ? ct__host_alloc(dev, host_bytes) : NULL;
+    if (!work.data || (host_bytes && !host)) return CT_ENOMEM;
+    int *info = (int *)work.data;
+    char *room = (char *)work.data + CT__ALIGNMENT;
+    for (int64_t i = 0; i < b->members && !s; i++) {
+        char *a = A.data + ct__member_at(*b, A, i) * ct__bytes_of(b);
+        s = ct__cusolver_status(dev, "cholesky",
+                                cusolverDnXpotrf(cuda->solver, cuda->params, fill, n, type, a, ld, type, room,
+                                                 device_bytes, host, host_bytes, info));
+        if (s) break;
+        if (f64)
+            CT__LAUNCH(verdict_kernel<double>, 1, 1, cuda->stream, *b, A, i, info, failed);
+        else
+            CT__LAUNCH(verdict_kernel<float>, 1, 1, cuda->stream, *b, A, i, info, failed);
+    }
+    ct__host_free(dev, host, host_bytes);
+    return s ? s : ct__cuda_launched(dev, "cholesky");
+}
+
+ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct_status s = ct__cuda_status(
+        dev, "cholesky", cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
+    if (s) return s;
+    return A.rows >= LARGE ? factor_large(dev, b, A, failed) : factor(dev, b, A, 0, failed);
+}
+
+/* -- primitives ---------------------------------------------------------------------------------------------------- */
+
+static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_tensor *a, ct_failure *failure)
+{
+    const ct_tensor *t[] = { a };
+    ct__matrix m;
+    ct__batch b = ct__make_batch(1, t, &m);
+    if (!b.members || !m.rows) return CT_OK;
+    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
+    if (!failed.data) return CT_ENOMEM;
+    ct__formed f(dev, &b, m, ct__formed::LOWER, lower ? ct__formed::LOWER : ct__formed::ALL);
+    ct_status s = f.status ? f.status : ct__cholesky(dev, &b, f.m, (int64_t *)failed.data);
+    if (!s && !lower) {
+        ct_tensor whole = ct__as_tensor(&b, &f.m);
+        s = ct__cuda_triangle(dev, &whole, false, 0, &whole);
+    }
+    if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, lower, &f.m);
+    if (!s) s = f.finish();
+    return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, first, WHAT, NULL, failure);
+}
+
+ct_status ct__cuda_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure)
+{
+    return cholesky(dev, false, 0, a, failure);
+}
+
+ct_status ct__cuda_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure)
+{
+    return cholesky(dev, true, first, a, failure);
+}
+
+/* A⁻¹ = L⁻ᵀL⁻¹ */
+ct_status ct__cuda_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
+{
+    const ct_tensor *t[] = { a, out };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, t, m);
+    if (!b.members || !m[0].rows) return CT_OK;
+    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
+    if (!failed.data) return CT_ENOMEM;
+    ct__formed f(dev, &b, m[1], ct__formed::NOTHING, ct__formed::ALL);
+    ct_status s = f.status ? f.status : ct__copy_lower(dev, &b, &m[0], &f.m);
+    if (!s) s = ct__cholesky(dev, &b, f.m, (int64_t *)failed.data);
+    if (!s) s = ct__invert_lower(dev, &b, f.m);
+    if (!s) s = ct__square_lower(dev, &b, f.m);
+    if (!s) s = ct__mirror_lower(dev, &b, &f.m);
+    if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, false, &f.m);
+    if (!s) s = f.finish();
+    return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, 0, WHAT, NULL, failure);
+}

@@ -1,0 +1,163 @@
+/* fill, copy between layouts and dtypes, where, random numbers: elementwise, whatever the dtype. */
+#include <math.h>
+
+#include "loop.cuh"
+
+#include <Random123/philox.h>
+
+#define CT__FN    static __device__
+#define CT__CONST static __device__ const
+#include "../random.h"
+
+/* -- fill ---------------------------------------------------------------------------------------------------------- */
+
+static __global__ void fill_kernel(ct__span s, double value)
+{
+    CT__EACH(i, s.count)
+    {
+        int64_t at[1];
+        ct__locate<1>(s, i, at);
+        switch (s.dtype[0]) {
+        case CT_F64: ((double *)s.data[0])[at[0]] = value; break;
+        case CT_F32: ((float *)s.data[0])[at[0]] = (float)value; break;
+        default: ((int64_t *)s.data[0])[at[0]] = (int64_t)value; break;
+        }
+    }
+}
+
+ct_status ct__cuda_fill(ct_device *dev, double value, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out };
+    ct__span s = ct__make_span(1, t);
+    if (!s.count) return CT_OK;
+    CT__LAUNCH(fill_kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s, value);
+    return ct__cuda_launched(dev, "fill");
+}
+
+/* -- copy ---------------------------------------------------------------------------------------------------------- */
+
+/* Bits as they are, 4 or 8 bytes an element. */
+static __global__ void move_kernel(ct__span s, int bytes)
+{
+    CT__EACH(i, s.count)
+    {
+        int64_t at[2];
+        ct__locate<2>(s, i, at);
+        if (bytes == 8)
+            ((uint64_t *)s.data[0])[at[0]] = ((const uint64_t *)s.data[1])[at[1]];
+        else
+            ((uint32_t *)s.data[0])[at[0]] = ((const uint32_t *)s.data[1])[at[1]];
+    }
+}
+
+template <typename X> static __device__ void put(const ct__span &s, int64_t at, X x)
+{
+    switch (s.dtype[0]) {
+    case CT_F64: ((double *)s.data[0])[at] = (double)x; break;
+    case CT_F32: ((float *)s.data[0])[at] = (float)x; break;
+    default: ((int64_t *)s.data[0])[at] = (int64_t)x; break;
+    }
+}
+
+static __global__ void convert_kernel(ct__span s)
+{
+    CT__EACH(i, s.count)
+    {
+        int64_t at[2];
+        ct__locate<2>(s, i, at);
+        switch (s.dtype[1]) {
+        case CT_F64: put(s, at[0], ((const double *)s.data[1])[at[1]]); break;
+        case CT_F32: put(s, at[0], ((const float *)s.data[1])[at[1]]); break;
+        default: put(s, at[0], ((const int64_t *)s.data[1])[at[1]]); break;
+        }
+    }
+}
+
+ct_status ct__cuda_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, x };
+    ct__span s = ct__make_span(2, t);
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (!s.count) return CT_OK;
+    if (x->dtype == out->dtype)
+        CT__LAUNCH(move_kernel, ct__grid(s.count), CT__BLOCK, cuda->stream, s, (int)ct__size(x->dtype));
+    else
+        CT__LAUNCH(convert_kernel, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+    return ct__cuda_launched(dev, "copy");
+}
+
+/* -- where --------------------------------------------------------------------------------------------------------- */
+
+static __global__ void where_kernel(ct__span s, int bytes)
+{
+    CT__EACH(i, s.count)
+    {
+        int64_t at[4];
+        ct__locate<4>(s, i, at);
+        bool yes;
+        switch (s.dtype[1]) {
+        case CT_F64: yes = ((const double *)s.data[1])[at[1]] != 0; break;
+        case CT_F32: yes = ((const float *)s.data[1])[at[1]] != 0; break;
+        default: yes = ((const int64_t *)s.data[1])[at[1]] != 0; break;
+        }
+        const void *from = yes ? s.data[2] : s.data[3];
+        int64_t place = yes ? at[2] : at[3];
+        if (bytes == 8)
+            ((uint64_t *)s.data[0])[at[0]] = ((const uint64_t *)from)[place];
+        else
+            ((uint32_t *)s.data[0])[at[0]] = ((const uint32_t *)from)[place];
+    }
+}
+
+ct_status ct__cuda_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, cond, a, b };
+    ct__span s = ct__make_span(4, t);
+    if (!s.count) return CT_OK;
+    CT__LAUNCH(where_kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s, (int)ct__size(out->dtype));
+    return ct__cuda_launched(dev, "where");
+}
+
+/* -- random -------------------------------------------------------------------------------------------------------- */
+
+/* `shape` in row-major order: which element a number is, is part of the contract. */
+typedef struct layout {
+    int ndim;
+    int64_t dim[CT_MAX_DIMS], stride[CT_MAX_DIMS], count;
+    void *data;
+} layout;
+
+static __global__ void random_kernel(layout t, bool f64, bool normal, uint64_t seed, uint64_t stream)
+{
+    const int per_block = f64 ? 2 : 4;
+    CT__EACH(block, (t.count + per_block - 1) / per_block)
+    {
+        double z[4];
+        block_of(normal, f64 ? CT_F64 : CT_F32, draw(seed, stream, (uint64_t)block), z);
+        for (int j = 0; j < per_block && block * per_block + j < t.count; j++) {
+            int64_t i = block * per_block + j, at = 0;
+            for (int d = t.ndim - 1; d >= 0; d--) {
+                at += i % t.dim[d] * t.stride[d];
+                i /= t.dim[d];
+            }
+            if (f64)
+                ((double *)t.data)[at] = z[j];
+            else
+                ((float *)t.data)[at] = (float)z[j];
+        }
+    }
+}
+
+ct_status ct__cuda_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_tensor *out)
+{
+    layout t;
+    memset(&t, 0, sizeof t);
+    t.ndim = out->ndim;
+    t.count = ct__count(out);
+    t.data = out->data;
+    for (int d = 0; d < out->ndim; d++) t.dim[d] = out->dim[d], t.stride[d] = out->stride[d];
+    if (!t.count) return CT_OK;
+    CT__LAUNCH(random_kernel, ct__grid(t.count), CT__BLOCK, ct__cuda_of(dev)->stream, t, out->dtype == CT_F64, normal,
+               seed, stream);
+    return ct__cuda_launched(dev, "random");
+}

@@ -1,0 +1,270 @@
+/* A GPU as a device: memory, transfers, errors. */
+#include "cuda.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { BLAS_WORKSPACE = 32 << 20, CHECKERS = 256 };
+
+/* -- errors -------------------------------------------------------------------------------------------------------- */
+
+ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
+{
+    if (error == cudaSuccess) return CT_OK;
+    cudaGetLastError(); /* else it would be found again */
+    return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s (%s)", dev->name, what,
+                    cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error)
+{
+    if (error == CUBLAS_STATUS_SUCCESS) return CT_OK;
+    return ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuBLAS: %s", dev->name,
+                    what, cublasGetStatusString(error));
+}
+
+ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error)
+{
+    if (error == CUSOLVER_STATUS_SUCCESS) return CT_OK;
+    return ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuSOLVER: status %d",
+                    dev->name, what, (int)error);
+}
+
+ct_status ct__cuda_launched(ct_device *dev, const char *what)
+{
+    return ct__cuda_status(dev, what, cudaGetLastError());
+}
+
+ct__cuda *ct__cuda_of(ct_device *dev)
+{
+    ct__cuda *cuda = (ct__cuda *)dev->backend_state;
+    cudaSetDevice(cuda->ordinal);
+    return cuda;
+}
+
+/* -- opening and closing ------------------------------------------------------------------------------------------- */
+
+void ct__cuda_close(ct_device *dev)
+{
+    ct__cuda *cuda = (ct__cuda *)dev->backend_state;
+    if (!cuda) return;
+    cudaSetDevice(cuda->ordinal);
+    if (cuda->stream) cudaStreamSynchronize(cuda->stream);
+    if (cuda->params) cusolverDnDestroyParams(cuda->params);
+    if (cuda->solver) cusolverDnDestroy(cuda->solver);
+    if (cuda->blas) cublasDestroy(cuda->blas);
+    for (int i = 0; i < CT__UPLOADS; i++)
+        if (cuda->staged[i]) cudaEventDestroy(cuda->staged[i]);
+    if (cuda->staging) cudaFreeHost(cuda->staging);
+    if (cuda->blas_workspace) cudaFree(cuda->blas_workspace);
+    if (cuda->bad_index) cudaFree(cuda->bad_index);
+    if (cuda->stream) cudaStreamDestroy(cuda->stream);
+    if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
+    cudaGetLastError();
+    dev->backend_state = NULL;
+    ct__host_free(dev, cuda, sizeof *cuda);
+}
+
+/* Memory that is freed stays with the process. */
+static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
+{
+    int supported = 0;
+    ct_status s = ct__cuda_status(
+        dev, "opening", cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->ordinal));
+    if (s || !supported) return s;
+    cudaMemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = cuda->ordinal;
+    s = ct__cuda_status(dev, "making a memory pool", cudaMemPoolCreate(&cuda->pool, &props));
+    uint64_t threshold = UINT64_MAX;
+    if (!s)
+        s = ct__cuda_status(dev, "keeping freed memory",
+                            cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    return s;
+}
+
+static ct_status open_staging(ct_device *dev, ct__cuda *cuda)
+{
+    ct_status s = ct__cuda_status(dev, "pinning memory",
+                                  cudaMallocHost((void **)&cuda->staging, (size_t)CT__UPLOADS * CT__UPLOAD_BYTES));
+    for (int i = 0; i < CT__UPLOADS && !s; i++)
+        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&cuda->staged[i], cudaEventDisableTiming));
+    if (!s)
+        s = ct__cuda_status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad_index, 4 * sizeof(int64_t)));
+    if (!s)
+        s = ct__cuda_status(dev, "making room for errors",
+                            cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
+    return s;
+}
+
+static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
+{
+    ct_status s = ct__cublas_status(dev, "opening", cublasCreate(&cuda->blas));
+    if (!s) s = ct__cublas_status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "opening", cudaMalloc(&cuda->blas_workspace, BLAS_WORKSPACE));
+    if (!s)
+        s = ct__cublas_status(dev, "opening", cublasSetWorkspace(cuda->blas, cuda->blas_workspace, BLAS_WORKSPACE));
+    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreate(&cuda->solver));
+    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
+    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreateParams(&cuda->params));
+    return s;
+}
+
+static ct_status describe(ct_device *dev, ct__cuda *cuda)
+{
+    cudaDeviceProp props;
+    size_t free_bytes = 0, total = 0;
+    ct_status s = ct__cuda_status(dev, "asking its name", cudaGetDeviceProperties(&props, cuda->ordinal));
+    if (!s) s = ct__cuda_status(dev, "asking its memory", cudaMemGetInfo(&free_bytes, &total));
+    if (s) return s;
+    cuda->processors = props.multiProcessorCount;
+    if (!dev->memory.limit) dev->memory.limit = total;
+    dev->threads = 1;
+    snprintf(dev->description, sizeof dev->description, "%s: %s, compute capability %d.%d, %d processors, %.1f GiB, %.1f free",
+             dev->name, props.name, props.major, props.minor, props.multiProcessorCount,
+             (double)total / (1 << 30), (double)free_bytes / (1 << 30));
+    return CT_OK;
+}
+
+ct_status ct__cuda_open(ct_device *dev, int ordinal)
+{
+    int count = 0;
+    snprintf(dev->name, sizeof dev->name, "cuda:%d", ordinal);
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+        return ct__fail(dev, CT_EDEVICE, "cuda:%d: %s: install a driver, or open \"cpu\"", ordinal,
+                        cudaGetErrorString(error));
+    }
+    if (ordinal >= count)
+        return ct__fail(dev, CT_EDEVICE, "cuda:%d: there %s %d GPU%s, counted from 0: open one of these, or \"cpu\"",
+                        ordinal, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+    ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(ordinal));
+    ct__cuda *cuda = s ? NULL : (ct__cuda *)ct__host_alloc(dev, sizeof *cuda);
+    if (!cuda) return s ? s : CT_ENOMEM;
+    memset(cuda, 0, sizeof *cuda);
+    cuda->ordinal = ordinal;
+    dev->backend_state = cuda;
+    s = ct__cuda_status(dev, "making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    if (!s) s = describe(dev, cuda);
+    if (!s) s = open_pool(dev, cuda);
+    if (!s) s = open_staging(dev, cuda);
+    if (!s) s = open_libraries(dev, cuda);
+    if (s) ct__cuda_close(dev);
+    return s;
+}
+
+/* -- memory -------------------------------------------------------------------------------------------------------- */
+
+void *ct__cuda_allocate(ct_device *dev, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    void *data = NULL;
+    cudaError_t error = cuda->pool ? cudaMallocFromPoolAsync(&data, bytes, cuda->pool, cuda->stream)
+                                   : cudaMalloc(&data, bytes);
+    if (error == cudaSuccess) return data;
+    cudaGetLastError();
+    return NULL;
+}
+
+void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
+{
+    (void)bytes;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (cuda->pool)
+        cudaFreeAsync(data, cuda->stream);
+    else
+        cudaFree(data);
+}
+
+/* Waits, and reports the index that a check found. */
+static ct_status wait(ct_device *dev, ct__cuda *cuda)
+{
+    int64_t bad[4] = { 0 };
+    ct_status s = CT_OK;
+    if (cuda->checked)
+        s = ct__cuda_status(dev, "reading the errors",
+                            cudaMemcpyAsync(bad, cuda->bad_index, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
+    if (s) return s;
+    cuda->checked = false;
+    if (!bad[0]) return CT_OK;
+    s = ct__cuda_status(dev, "clearing the errors",
+                        cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
+    if (s) return s;
+    return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is outside [0, %" PRId64 ")",
+                    (const char *)(uintptr_t)bad[0], bad[1], bad[2], bad[3]);
+}
+
+/* The caller may change src as soon as this returns: a small piece is copied aside, a large one waited for. */
+ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    if (!bytes) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (bytes > CT__UPLOAD_BYTES) {
+        ct_status s = ct__cuda_status(dev, "uploading",
+                                      cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
+        return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
+    }
+    int piece = cuda->next_upload;
+    char *staging = cuda->staging + (size_t)piece * CT__UPLOAD_BYTES;
+    ct_status s = ct__cuda_status(dev, "uploading", cudaEventSynchronize(cuda->staged[piece]));
+    if (s) return s;
+    memcpy(staging, src, bytes);
+    s = ct__cuda_status(dev, "uploading", cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "uploading", cudaEventRecord(cuda->staged[piece], cuda->stream));
+    cuda->next_upload = (piece + 1) % CT__UPLOADS;
+    return s;
+}
+
+ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct_status s = CT_OK;
+    if (bytes)
+        s = ct__cuda_status(dev, "downloading",
+                            cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
+    return s ? s : wait(dev, cuda);
+}
+
+ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(dev)); }
+
+/* -- indices ------------------------------------------------------------------------------------------------------- */
+
+/* One block; the first bad index in order. */
+static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t step, int64_t extent, int64_t what,
+                                    int64_t *bad)
+{
+    __shared__ int64_t first[CHECKERS];
+    const int t = (int)threadIdx.x;
+    int64_t mine = n;
+    for (int64_t i = t; i < n; i += CHECKERS)
+        if (index[i * step] < 0 || index[i * step] >= extent) {
+            mine = i;
+            break;
+        }
+    first[t] = mine;
+    __syncthreads();
+    for (int half = CHECKERS / 2; half; half /= 2) {
+        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
+        __syncthreads();
+    }
+    if (t || first[0] == n || bad[0]) return;
+    bad[0] = what;
+    bad[1] = first[0];
+    bad[2] = index[first[0] * step];
+    bad[3] = extent;
+}
+
+ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
+                               int64_t extent)
+{
+    if (!n) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    cuda->checked = true;
+    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, index, n, step, extent, (int64_t)(uintptr_t)what,
+                     cuda->bad_index);
+    return ct__cuda_launched(dev, what);
+}

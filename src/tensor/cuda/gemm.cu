@@ -1,0 +1,150 @@
+/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so C = A B is asked
+ * for as Cᵀ = Bᵀ Aᵀ where C is row-major. */
+#include "batch.cuh"
+
+enum { A, B, C };
+enum { DIAGONAL = 512 }; /* extent of the blocks on the diagonal of a symmetric product, computed whole */
+
+template <typename T> static __global__ void scale_kernel(ct__batch b, ct__matrix m, double beta)
+{
+    const int64_t size = m.rows * m.cols;
+    CT__EACH(e, b.members * size)
+    {
+        T *c = (T *)m.data + ct__member_at(b, m, e / size) + e % size / m.cols * m.rs + e % m.cols * m.cs;
+        *c = beta == 0 ? (T)0 : (T)beta * *c;
+    }
+}
+
+static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct__matrix &c)
+{
+    int64_t count = b->members * c.rows * c.cols;
+    if (!count || beta == 1) return CT_OK;
+    cudaStream_t stream = ct__cuda_of(dev)->stream;
+    if (b->dtype == CT_F64)
+        CT__LAUNCH(scale_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, c, beta);
+    else
+        CT__LAUNCH(scale_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, c, beta);
+    return ct__cuda_launched(dev, "gemm");
+}
+
+/* The last dimension of the batch is one call's, the others are walked over. */
+ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A_, const ct__matrix &B_,
+                   double beta, const ct__matrix &C_)
+{
+    ct__matrix a = C_.columns ? A_ : ct__turned(B_), x = C_.columns ? B_ : ct__turned(A_),
+               c = C_.columns ? C_ : ct__turned(C_);
+    if (!b->members || !c.rows || !c.cols) return CT_OK;
+    if (a.cols == 0 || alpha == 0) return scale(dev, b, beta, C_);
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const float alpha32 = (float)alpha, beta32 = (float)beta;
+    const bool f64 = b->dtype == CT_F64;
+    const cudaDataType type = f64 ? CUDA_R_64F : CUDA_R_32F;
+    const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+    int last = b->ndim - 1;
+    int64_t together = b->ndim ? b->dim[last] : 1;
+    for (int64_t i = 0; i < b->members; i += together) {
+        cublasStatus_t s = cublasGemmStridedBatchedEx_64(
+            cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T, c.rows, c.cols,
+            a.cols, f64 ? (const void *)&alpha : &alpha32, a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type,
+            a.columns ? a.cs : a.rs, b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b),
+            type, x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
+            c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0, together,
+            compute, CUBLAS_GEMM_DEFAULT);
+        if (s != CUBLAS_STATUS_SUCCESS) return ct__cublas_status(dev, "gemm", s);
+    }
+    return CT_OK;
+}
+
+/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product of more rows;
+ * likewise with the parts exchanged, and columns. */
+static void collapse(ct__batch *b, ct__matrix *m)
+{
+    if (b->ndim != 1) return;
+    const int64_t members = b->members;
+    if (m[B].step[0] == 0 && m[A].step[0] == m[A].rows * m[A].rs && m[C].step[0] == m[C].rows * m[C].rs) {
+        m[A].rows *= members;
+        m[C].rows *= members;
+    } else if (m[A].step[0] == 0 && m[B].step[0] == m[B].cols * m[B].cs && m[C].step[0] == m[C].cols * m[C].cs) {
+        m[B].cols *= members;
+        m[C].cols *= members;
+    } else if (m[B].step[0] == 0 && m[A].rows == 1 && m[A].step[0] > 0) {
+        m[A].rs = m[A].step[0];
+        m[C].rs = m[C].step[0];
+        m[A].rows = m[C].rows = members;
+    } else if (m[A].step[0] == 0 && m[B].cols == 1 && m[B].step[0] > 0) {
+        m[B].cs = m[B].step[0];
+        m[C].cs = m[C].step[0];
+        m[B].cols = m[C].cols = members;
+    } else {
+        return;
+    }
+    *b = ct__one(b->dtype);
+}
+
+ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta, ct_tensor *c)
+{
+    const ct_tensor *t[] = { a, b, c };
+    ct__matrix m[3];
+    ct__batch batch = ct__make_batch(3, t, m);
+    collapse(&batch, m);
+    if (!batch.members || !m[C].rows || !m[C].cols) return CT_OK;
+    if (!m[A].cols || alpha == 0) return scale(dev, &batch, beta, m[C]);
+    ct__formed fa(dev, &batch, m[A], ct__formed::ALL, ct__formed::NOTHING),
+        fb(dev, &batch, m[B], ct__formed::ALL, ct__formed::NOTHING),
+        fc(dev, &batch, m[C], beta == 0 ? ct__formed::NOTHING : ct__formed::ALL, ct__formed::ALL);
+    ct_status s = fa.status ? fa.status : fb.status ? fb.status : fc.status;
+    if (!s) s = ct__gemm(dev, &batch, alpha, fa.m, fb.m, beta, fc.m);
+    return s ? s : fc.finish();
+}
+
+/* -- symmetric products -------------------------------------------------------------------------------------------- */
+
+/* C = from + beta C on and below the diagonal */
+template <typename T> static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double beta, ct__matrix c)
+{
+    const int64_t size = c.rows * c.cols;
+    CT__EACH(e, b.members * size)
+    {
+        int64_t member = e / size, i = e % size / c.cols, j = e % c.cols;
+        if (j > i) continue;
+        T x = ((const T *)from.data)[ct__member_at(b, from, member) + i * from.rs + j * from.cs];
+        T *to = (T *)c.data + ct__member_at(b, c, member) + i * c.rs + j * c.cs;
+        *to = beta == 0 ? x : x + (T)beta * *to;
+    }
+}
+
+/* Row block by row block: what lies left of the diagonal's block in place, that block whole and then its lower half. */
+ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta, const ct__matrix &c)
+{
+    const int64_t n = c.rows, width = n < DIAGONAL ? n : (int64_t)DIAGONAL, k = a.cols;
+    if (!n || !b->members) return CT_OK;
+    ct__scratch whole(dev, b->members * width * width * ct__bytes_of(b));
+    if (!whole.data) return CT_ENOMEM;
+    cudaStream_t stream = ct__cuda_of(dev)->stream;
+    for (int64_t i = 0; i < n; i += width) {
+        int64_t rows = n - i < width ? n - i : width, count = b->members * rows * rows;
+        ct__matrix strip = ct__block(b, a, i, 0, rows, k), above = ct__turned(ct__block(b, a, 0, 0, i, k)),
+                   square = ct__dense(b, whole.data, rows, rows), corner = ct__block(b, c, i, i, rows, rows);
+        ct_status s = ct__gemm(dev, b, alpha, strip, above, beta, ct__block(b, c, i, 0, rows, i));
+        if (!s) s = ct__gemm(dev, b, alpha, strip, ct__turned(strip), 0, square);
+        if (s) return s;
+        if (b->dtype == CT_F64)
+            CT__LAUNCH(add_lower_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, corner);
+        else
+            CT__LAUNCH(add_lower_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, corner);
+    }
+    return ct__cuda_launched(dev, "syrk");
+}
+
+ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c)
+{
+    const ct_tensor *t[] = { a, c };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, t, m);
+    if (!b.members || !m[1].rows) return CT_OK;
+    ct__formed fa(dev, &b, m[0], ct__formed::ALL, ct__formed::NOTHING),
+        fc(dev, &b, m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
+    ct_status s = fa.status ? fa.status : fc.status;
+    if (!s) s = ct__syrk(dev, &b, alpha, fa.m, beta, fc.m);
+    return s ? s : fc.finish();
+}

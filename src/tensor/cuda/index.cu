@@ -1,0 +1,152 @@
+/* gather, scatter_add, group_by, rows in another order. An index outside its range is found by a check on the device and
+ * reported by the next call that waits; until then its row is left alone. */
+#include <cotangent/op.h>
+
+#include "batch.cuh"
+#include "loop.cuh"
+#include "sort.cuh"
+
+/* Rows of two tensors of the same trailing shape: `to` has the numbers of dimensions and extents. */
+typedef struct rows {
+    int ndim, bytes;
+    int64_t count, dim[CT_MAX_DIMS], from[CT_MAX_DIMS], to[CT_MAX_DIMS]; /* after the first dimension */
+    int64_t from_row, to_row;
+    const void *x;
+    void *out;
+} rows;
+
+static rows make_rows(const ct_tensor *x, const ct_tensor *out)
+{
+    rows r;
+    memset(&r, 0, sizeof r);
+    r.count = 1;
+    r.bytes = (int)ct__size(x->dtype);
+    r.x = x->data, r.out = out->data;
+    r.from_row = x->stride[0], r.to_row = out->stride[0];
+    for (int d = 1; d < out->ndim; d++) {
+        r.count *= out->dim[d];
+        r.dim[r.ndim] = out->dim[d];
+        r.from[r.ndim] = x->stride[d];
+        r.to[r.ndim++] = out->stride[d];
+    }
+    return r;
+}
+
+static __device__ void locate(const rows &r, int64_t i, int64_t &from, int64_t &to)
+{
+    for (int d = r.ndim - 1; d >= 0; d--) {
+        int64_t rest = i / r.dim[d], index = i - rest * r.dim[d];
+        from += index * r.from[d];
+        to += index * r.to[d];
+        i = rest;
+    }
+}
+
+static __global__ void gather_kernel(rows r, const int64_t *index, int64_t k, int64_t step, int64_t n)
+{
+    CT__EACH(e, k * r.count)
+    {
+        int64_t i = e / r.count, row = index[i * step], from = row * r.from_row, to = i * r.to_row;
+        if (row < 0 || row >= n) continue;
+        locate(r, e % r.count, from, to);
+        if (r.bytes == 8)
+            ((uint64_t *)r.out)[to] = ((const uint64_t *)r.x)[from];
+        else
+            ((uint32_t *)r.out)[to] = ((const uint32_t *)r.x)[from];
+    }
+}
+
+ct_status ct__cuda_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+{
+    const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
+    ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
+    rows r = make_rows(x, out);
+    if (s || !k || !r.count) return s;
+    CT__LAUNCH(gather_kernel, ct__grid(k * r.count), CT__BLOCK, ct__cuda_of(dev)->stream, r, q, k, step, x->dim[0]);
+    return ct__cuda_launched(dev, "gather");
+}
+
+/* A thread per element of the output, over the rows that go there in their order. */
+template <typename T>
+static __global__ void scatter_kernel(rows r, int64_t n, const int64_t *index, int64_t step, const int64_t *offsets,
+                                      const int64_t *positions)
+{
+    CT__EACH(e, n * r.count)
+    {
+        int64_t row = e / r.count, from = 0, to = row * r.to_row;
+        locate(r, e % r.count, from, to);
+        T sum = ((T *)r.out)[to];
+        for (int64_t i = offsets[row]; i < offsets[row + 1]; i++)
+            if (index[positions[i] * step] == row) sum += ((const T *)r.x)[from + positions[i] * r.from_row];
+        ((T *)r.out)[to] = sum;
+    }
+}
+
+ct_status ct__cuda_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+{
+    const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0], n = out->dim[0];
+    ct_status s = ct__cuda_check_index(dev, "scatter_add", q, k, step, n);
+    rows r = make_rows(x, out);
+    int64_t count = n * r.count;
+    if (s || !k || !count) return s;
+    ct__scratch groups(dev, (n + 1 + k) * (int64_t)sizeof(int64_t));
+    if (!groups.data) return CT_ENOMEM;
+    int64_t *offsets = (int64_t *)groups.data, *positions = offsets + n + 1;
+    s = ct__cuda_sort(dev, q, k, step, n, offsets, positions);
+    if (s) return s;
+    cudaStream_t stream = ct__cuda_of(dev)->stream;
+    if (x->dtype == CT_F64)
+        CT__LAUNCH(scatter_kernel<double>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets, positions);
+    else if (x->dtype == CT_F32)
+        CT__LAUNCH(scatter_kernel<float>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets, positions);
+    else
+        CT__LAUNCH(scatter_kernel<int64_t>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets, positions);
+    return ct__cuda_launched(dev, "scatter_add");
+}
+
+ct_status ct__cuda_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *groups)
+{
+    const int64_t n = index->dim[0], m = groups->dim[0] - 1 - n;
+    int64_t *offsets = (int64_t *)groups->data;
+    ct_status s = ct__cuda_check_index(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m);
+    return s ? s
+             : ct__cuda_sort(dev, (const int64_t *)index->data, n, index->stride[0], m, offsets, offsets + m + 1);
+}
+
+/* -- rows in pivot order ------------------------------------------------------------------------------------------- */
+
+static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix order, ct__matrix out, int bytes, bool back)
+{
+    const int64_t size = out.rows * out.cols;
+    CT__EACH(e, b.members * size)
+    {
+        int64_t member = e / size, i = e % size / out.cols, j = e % out.cols;
+        int64_t k = ((const int64_t *)order.data)[ct__member_at(b, order, member) + i * order.rs];
+        if (k < 0 || k >= out.rows) continue;
+        int64_t from = ct__member_at(b, x, member) + (back ? i : k) * x.rs + j * x.cs,
+                to = ct__member_at(b, out, member) + (back ? k : i) * out.rs + j * out.cs;
+        if (bytes == 8)
+            ((uint64_t *)out.data)[to] = ((const uint64_t *)x.data)[from];
+        else
+            ((uint32_t *)out.data)[to] = ((const uint32_t *)x.data)[from];
+    }
+}
+
+ct_status ct__cuda_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back, ct_tensor *out)
+{
+    const ct_tensor *t[] = { x, order, out };
+    ct__matrix m[3];
+    ct__batch b = ct__make_batch(3, t, m);
+    const int64_t count = b.members * m[2].rows * m[2].cols, n = m[2].rows;
+    if (!count) return CT_OK;
+    const int64_t *p = (const int64_t *)order->data;
+    const bool shared = b.ndim == 1 && m[1].step[0] == 0, dense = b.ndim == 1 && m[1].step[0] == n * m[1].rs;
+    ct_status s = CT_OK;
+    if (dense) s = ct__cuda_check_index(dev, "pivot order", p, b.members * n, m[1].rs, n);
+    for (int64_t i = 0; i < (dense ? 0 : shared ? 1 : b.members) && !s; i++)
+        s = ct__cuda_check_index(dev, "pivot order", p + ct__member_at(b, m[1], i), n, m[1].rs, n);
+    if (s) return s;
+    CT__LAUNCH(permute_kernel, ct__grid(count), CT__BLOCK, ct__cuda_of(dev)->stream, b, m[0], m[1], m[2],
+               (int)ct__size(x->dtype), back);
+    return ct__cuda_launched(dev, "permute_rows");
+}

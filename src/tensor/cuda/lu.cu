@@ -1,0 +1,287 @@
+/* LU with partial pivoting, inverses and determinants from it. Panels of CT__LEAF columns are a block's work, one for each
+ * member; the rest is trsm and gemm on the whole batch. */
+#include "batch.cuh"
+
+#include <math.h>
+
+enum { THREADS = 256 };
+
+static const char *const WHAT = "pivot %lld",
+                         *const WHY = "is zero or not finite: the matrix is singular, or has NaN or infinities";
+
+/* Whether |a|, at row i, is to be preferred to |b|, at row j: the largest, then the first. NaN counts as nothing, and is
+ * found at the end. */
+template <typename T> static __device__ bool better(T a, int64_t i, T b, int64_t j) { return a > b || (a == b && i < j); }
+
+/* Columns [at, at + width) of the rows from `at` on. pivot[member][column]: the row that was exchanged with it. */
+template <typename T>
+static __global__ void panel_kernel(ct__batch b, ct__matrix m, int64_t at, int width, int64_t *pivot, int64_t *failed)
+{
+    __shared__ T largest[THREADS];
+    __shared__ int64_t place[THREADS];
+    const int t = (int)threadIdx.x;
+    const int64_t n = m.rows, member = blockIdx.x;
+    T *a = (T *)m.data + ct__member_at(b, m, member);
+    for (int64_t j = at; j < at + width; j++) {
+        T best = -1;
+        int64_t row = j;
+        for (int64_t i = j + t; i < n; i += THREADS) {
+            T x = fabs(a[i * m.rs + j * m.cs]);
+            if (better(x, i, best, row)) best = x, row = i;
+        }
+        largest[t] = best, place[t] = row;
+        __syncthreads();
+        for (int half = THREADS / 2; half; half /= 2) {
+            if (t < half && better(largest[t + half], place[t + half], largest[t], place[t]))
+                largest[t] = largest[t + half], place[t] = place[t + half];
+            __syncthreads();
+        }
+        row = place[0];
+        const T size = largest[0];
+        if (!t) {
+            pivot[member * n + j] = row;
+            if (!(size > 0 && size < (T)INFINITY) && !failed[member]) failed[member] = j + 1;
+        }
+        for (int k = t; k < width && row != j; k += THREADS) {
+            T *x = &a[j * m.rs + (at + k) * m.cs], *y = &a[row * m.rs + (at + k) * m.cs], z = *x;
+            *x = *y, *y = z;
+        }
+        __syncthreads();
+        const T head = a[j * m.rs + j * m.cs];
+        for (int64_t i = j + 1 + t; i < n; i += THREADS) {
+            const T l = a[i * m.rs + j * m.cs] /= head;
+            for (int64_t k = j + 1; k < at + width; k++) a[i * m.rs + k * m.cs] -= l * a[j * m.rs + k * m.cs];
+        }
+        __syncthreads();
+    }
+}
+
+/* The panel's exchanges in the other columns: a thread has a column. */
+template <typename T>
+static __global__ void exchange_kernel(ct__batch b, ct__matrix m, int64_t at, int64_t width, const int64_t *pivot)
+{
+    const int64_t others = m.cols - width;
+    CT__EACH(e, b.members * others)
+    {
+        int64_t member = e / others, j = e % others;
+        if (j >= at) j += width;
+        T *a = (T *)m.data + ct__member_at(b, m, member) + j * m.cs;
+        for (int64_t i = at; i < at + width; i++) {
+            int64_t row = pivot[member * m.rows + i];
+            if (row == i) continue;
+            T x = a[i * m.rs];
+            a[i * m.rs] = a[row * m.rs], a[row * m.rs] = x;
+        }
+    }
+}
+
+/* A thread per member: the exchanges become an order. A failed one is left in its natural order. */
+static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivot, const int64_t *failed, int64_t *order)
+{
+    CT__EACH(member, members)
+    {
+        int64_t *o = order + member * n;
+        for (int64_t i = 0; i < n; i++) o[i] = i;
+        for (int64_t i = 0; i < n && !failed[member]; i++) {
+            int64_t row = pivot[member * n + i], x = o[i];
+            o[i] = o[row], o[row] = x;
+        }
+    }
+}
+
+/* An element that is not finite, wherever it is: the failure counts as the last pivot's. One block per member. */
+template <typename T> static __global__ void finite_kernel(ct__batch b, ct__matrix m, int64_t *failed)
+{
+    __shared__ int bad[THREADS];
+    const int t = (int)threadIdx.x;
+    const int64_t member = blockIdx.x;
+    const T *a = (const T *)m.data + ct__member_at(b, m, member);
+    bad[t] = 0;
+    for (int64_t e = t; e < m.rows * m.cols; e += THREADS) {
+        T x = a[e / m.cols * m.rs + e % m.cols * m.cs];
+        if (!(x - x == 0)) bad[t] = 1;
+    }
+    __syncthreads();
+    for (int half = THREADS / 2; half; half /= 2) {
+        if (t < half) bad[t] |= bad[t + half];
+        __syncthreads();
+    }
+    if (!t && bad[0] && !failed[member]) failed[member] = m.rows;
+}
+
+#define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                                    \
+    do {                                                                                \
+        if (b->dtype == CT_F64)                                                         \
+            LAUNCH(kernel<double>, grid, threads, cuda->stream, *b, __VA_ARGS__);       \
+        else                                                                            \
+            LAUNCH(kernel<float>, grid, threads, cuda->stream, *b, __VA_ARGS__);        \
+    } while (0)
+
+/* m becomes L and U; order and failed, one of n and one for each member, are set. */
+static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order, int64_t *failed)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const int64_t n = m.rows;
+    ct__scratch pivots(dev, b->members * n * (int64_t)sizeof(int64_t));
+    if (!pivots.data) return CT_ENOMEM;
+    int64_t *pivot = (int64_t *)pivots.data;
+    ct_status s = ct__cuda_status(dev, "lu",
+                                  cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
+    for (int64_t at = 0; at < n && !s; at += CT__LEAF) {
+        const int64_t width = n - at < CT__LEAF ? n - at : (int64_t)CT__LEAF, rest = n - at - width;
+        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, (unsigned)b->members, THREADS, m, at, (int)width, pivot, failed);
+        if (n > width)
+            PER_TYPE(CT__LAUNCH, exchange_kernel, ct__grid(b->members * (n - width)), CT__BLOCK, m, at, width, pivot);
+        if (!rest) break;
+        const ct__matrix right = ct__block(b, m, at, at + width, width, rest);
+        s = ct__solve(dev, b, true, true, 1, ct__block(b, m, at, at, width, width), right);
+        if (!s)
+            s = ct__gemm(dev, b, -1, ct__block(b, m, at + width, at, rest, width), right, 1,
+                         ct__block(b, m, at + width, at + width, rest, rest));
+    }
+    if (s) return s;
+    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, (unsigned)b->members, THREADS, m, failed);
+    CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, failed, order);
+    return ct__cuda_launched(dev, "lu");
+}
+
+ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order, ct_failure *failure)
+{
+    const ct_tensor *t[] = { a, lu };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, t, m);
+    if (!b.members || !m[0].rows) return CT_OK;
+    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
+    if (!failed.data) return CT_ENOMEM;
+    ct__formed f(dev, &b, m[1], ct__formed::NOTHING, ct__formed::ALL);
+    ct_tensor to = ct__as_tensor(&b, &f.m), from = ct__as_tensor(&b, &m[0]);
+    ct_status s = f.status ? f.status : ct__cuda_copy(dev, &from, &to);
+    if (!s) s = factor(dev, &b, f.m, (int64_t *)order->data, (int64_t *)failed.data);
+    if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, false, &f.m);
+    if (!s) s = f.finish();
+    return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, 0, WHAT, WHY, failure);
+}
+
+/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ: the identity's rows in pivot order, solved for twice. */
+ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
+{
+    const ct_tensor *t[] = { a, out };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, t, m);
+    const int64_t n = m[0].rows;
+    if (!b.members || !n) return CT_OK;
+    ct__scratch failed(dev, b.members * (1 + n) * (int64_t)sizeof(int64_t)),
+        work(dev, b.members * n * n * ct__bytes_of(&b)), identity(dev, n * n * ct__bytes_of(&b));
+    if (!failed.data || !work.data || !identity.data) return CT_ENOMEM;
+    int64_t *flags = (int64_t *)failed.data, *orders = flags + b.members;
+    ct__formed f(dev, &b, m[1], ct__formed::NOTHING, ct__formed::ALL);
+    ct__matrix lu = ct__dense(&b, work.data, n, n), eye = lu, order = ct__dense(&b, orders, n, 1);
+    eye.data = (char *)identity.data;
+    for (int d = 0; d < b.ndim; d++) eye.step[d] = 0;
+    ct__batch one = ct__one(b.dtype);
+    ct_tensor from = ct__as_tensor(&b, &m[0]), factors = ct__as_tensor(&b, &lu), result = ct__as_tensor(&b, &f.m),
+              unit = ct__as_tensor(&one, &eye), spread = ct__as_tensor(&b, &eye), rows = ct__as_tensor(&b, &order),
+              diagonal = unit;
+    rows.dtype = CT_I64;
+    diagonal.ndim = 1;
+    diagonal.stride[0] = eye.rs + eye.cs;
+    ct_status s = f.status ? f.status : ct__cuda_copy(dev, &from, &factors);
+    if (!s) s = factor(dev, &b, lu, orders, flags);
+    if (!s) s = ct__cuda_fill(dev, 0, &unit);
+    if (!s) s = ct__cuda_fill(dev, 1, &diagonal);
+    if (!s) s = ct__cuda_permute_rows(dev, &spread, &rows, false, &result);
+    if (!s) s = ct__solve(dev, &b, true, true, 1, lu, f.m);
+    if (!s) s = ct__solve(dev, &b, false, false, 1, lu, f.m);
+    if (!s) s = ct__poison(dev, &b, flags, false, &f.m);
+    if (!s) s = f.finish();
+    return s ? s : ct__note_failure(dev, &b, flags, 0, WHAT, WHY, failure);
+}
+
+/* -- determinants -------------------------------------------------------------------------------------------------- */
+
+/* A thread per member. The sign of a permutation: each cycle of even length turns it; visited places are marked by their
+ * complement, and restored. */
+template <typename T>
+static __global__ void det_kernel(ct__batch b, ct__matrix lu, int64_t *orders, T *log_abs, T *sign)
+{
+    CT__EACH(member, b.members)
+    {
+        const int64_t n = lu.rows;
+        const T *a = (const T *)lu.data + ct__member_at(b, lu, member);
+        int64_t *order = orders + member * n;
+        double sum = 0, s = 1;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t length = 0;
+            for (int64_t k = i; order[k] >= 0; length++) {
+                int64_t next = order[k];
+                order[k] = ~next;
+                k = next;
+            }
+            if (length && length % 2 == 0) s = -s;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const double u = (double)a[i * (lu.rs + lu.cs)];
+            order[i] = ~order[i];
+            sum += log(fabs(u));
+            s *= u != u ? u : u < 0 ? -1 : 1;
+        }
+        log_abs[member] = (T)sum;
+        sign[member] = (T)s;
+    }
+}
+
+ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs, ct_tensor *sign)
+{
+    const ct_tensor *t[] = { lu };
+    ct__matrix m;
+    ct__batch batch = ct__make_batch(1, t, &m);
+    if (!batch.members) return CT_OK;
+    cudaStream_t stream = ct__cuda_of(dev)->stream;
+    int64_t *orders = (int64_t *)order->data;
+    if (batch.dtype == CT_F64)
+        CT__LAUNCH(det_kernel<double>, ct__grid(batch.members), CT__BLOCK, stream, batch, m, orders,
+                   (double *)log_abs->data, (double *)sign->data);
+    else
+        CT__LAUNCH(det_kernel<float>, ct__grid(batch.members), CT__BLOCK, stream, batch, m, orders,
+                   (float *)log_abs->data, (float *)sign->data);
+    return ct__cuda_launched(dev, "lu_det");
+}
+
+/* -- the adjoint of the inverse ------------------------------------------------------------------------------------ */
+
+/* s = ½(g + gᵀ) */
+template <typename T> static __global__ void symmetric_kernel(ct__batch b, ct__matrix g, ct__matrix s)
+{
+    const int64_t size = s.rows * s.cols;
+    CT__EACH(e, b.members * size)
+    {
+        int64_t member = e / size, i = e % size / s.cols, j = e % s.cols;
+        const T *x = (const T *)g.data + ct__member_at(b, g, member);
+        ((T *)s.data)[ct__member_at(b, s, member) + i * s.rs + j * s.cs] =
+            (T)0.5 * (x[i * g.rs + j * g.cs] + x[j * g.rs + i * g.cs]);
+    }
+}
+
+/* -Pᵀ G Pᵀ; where P is symmetric with ½(G + Gᵀ) for G, and the upper triangle is the mirror image of the lower */
+ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g, ct_tensor *out)
+{
+    const ct_tensor *t[] = { p, g, out };
+    ct__matrix m[3];
+    ct__batch batch = ct__make_batch(3, t, m), *b = &batch;
+    const int64_t n = m[0].rows, bytes = b->members * n * n * ct__bytes_of(b);
+    if (!b->members || !n) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__scratch half(dev, symmetric ? bytes : 0), work(dev, bytes);
+    if (!half.data || !work.data) return CT_ENOMEM;
+    ct__formed fp(dev, b, m[0], ct__formed::ALL, ct__formed::NOTHING),
+        fg(dev, b, m[1], ct__formed::ALL, ct__formed::NOTHING), fo(dev, b, m[2], ct__formed::NOTHING, ct__formed::ALL);
+    ct_status s = fp.status ? fp.status : fg.status ? fg.status : fo.status;
+    if (s) return s;
+    ct__matrix sum = ct__dense(b, half.data, n, n), h = ct__dense(b, work.data, n, n);
+    if (symmetric) PER_TYPE(CT__LAUNCH, symmetric_kernel, ct__grid(b->members * n * n), CT__BLOCK, fg.m, sum);
+    const ct__matrix turned = ct__turned(fp.m);
+    s = ct__gemm(dev, b, 1, turned, symmetric ? sum : fg.m, 0, h);
+    if (!s) s = ct__gemm(dev, b, -1, h, turned, 0, fo.m);
+    if (!s && symmetric) s = ct__mirror_lower(dev, b, &fo.m);
+    return s ? s : fo.finish();
+}

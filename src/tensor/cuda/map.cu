@@ -1,0 +1,71 @@
+/* Elementwise functions, from the tables of maps.h. */
+#include <math.h>
+
+#include "loop.cuh"
+
+#define CT__FN     static __device__ __noinline__
+#define CT__CONST  static __device__ const
+#define CT__LGAMMA lgamma
+#include "../special.h"
+
+static __device__ __noinline__ double ct__lgamma(double x) { return lgamma(x); }
+static __device__ __noinline__ float ct__lgammaf(float x) { return lgammaf(x); }
+static __device__ double ct__polygamma(int k, double x) { return polygamma(k, x); }
+static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma(k, (double)x); }
+
+#define T        double
+#define FN(name) name
+#define NAME(n)  n##_f64
+#include "map_kernels.cuh"
+#undef T
+#undef FN
+#undef NAME
+
+#define T        float
+#define FN(name) name##f
+#define NAME(n)  n##_f32
+#include "map_kernels.cuh"
+#undef T
+#undef FN
+#undef NAME
+
+#define RUN(kernel, ...)                                                                            \
+    do {                                                                                            \
+        ct__cuda *cuda = ct__cuda_of(dev);                                                          \
+        if (!s.count) return CT_OK;                                                                 \
+        if (out->dtype == CT_F64)                                                                   \
+            CT__LAUNCH(kernel##_f64, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__);   \
+        else                                                                                        \
+            CT__LAUNCH(kernel##_f32, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__);   \
+        return ct__cuda_launched(dev, #kernel);                                                     \
+    } while (0)
+
+ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, x };
+    ct__span s = ct__make_span(2, t);
+    RUN(value1, (int)f, p[0], p[1]);
+}
+
+ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, const ct_tensor *y,
+                            const ct_tensor *g, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, x, y, g };
+    ct__span s = ct__make_span(4, t);
+    RUN(bar1, (int)f, p[0], p[1]);
+}
+
+ct_status ct__cuda_map2(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, a, b };
+    ct__span s = ct__make_span(3, t);
+    RUN(value2, (int)f);
+}
+
+ct_status ct__cuda_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_tensor *a, const ct_tensor *b,
+                            const ct_tensor *g, ct_tensor *out)
+{
+    const ct_tensor *t[] = { out, a, b, g };
+    ct__span s = ct__make_span(4, t);
+    RUN(bar2, (int)f, side);
+}

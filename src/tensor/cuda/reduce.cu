@@ -1,0 +1,181 @@
+/* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64; the order of operations follows from the shape
+ * alone: no atomics. A pair (m, s) stands for what has been seen: m = Σ x, or m = max x and s = Σ exp(x - m). */
+#include "cuda.h"
+
+#include <math.h>
+
+enum { THREADS = 256, RUN = 64, PIECES = 1024 };
+
+typedef struct axes {
+    int n;
+    int64_t dim[CT_MAX_DIMS], x[CT_MAX_DIMS], out[CT_MAX_DIMS];
+} axes;
+
+typedef struct reduction {
+    axes keep, over; /* the last has x's shortest step */
+    int64_t outputs, inputs, piece; /* inputs: of an output; piece: of these, in one go */
+    int pieces, f;
+    bool f64;
+    const void *x;
+    void *out;
+    double *m, *s; /* [piece][output] */
+} reduction;
+
+static __device__ int64_t offset_of(const axes &a, const int64_t *stride, int64_t i)
+{
+    int64_t at = 0;
+    for (int d = a.n - 1; d > 0; d--) {
+        int64_t rest = i / a.dim[d];
+        at += (i - rest * a.dim[d]) * stride[d];
+        i = rest;
+    }
+    return a.n ? at + i * stride[0] : 0;
+}
+
+static __device__ double load(const reduction &r, int64_t at)
+{
+    return r.f64 ? ((const double *)r.x)[at] : (double)((const float *)r.x)[at];
+}
+
+static __device__ double start(int f) { return f == CT_REDUCE_SUM ? 0 : -(double)INFINITY; }
+
+/* (m, s) and (m2, s2) together; NaN wins, and an infinite maximum is the answer itself. */
+static __device__ void combine(int f, double &m, double &s, double m2, double s2)
+{
+    if (f == CT_REDUCE_SUM) {
+        m += m2;
+        return;
+    }
+    const double top = m2 > m || m2 != m2 ? m2 : m;
+    if (f == CT_REDUCE_LOGSUMEXP && isfinite(top)) s = (s > 0 ? s * exp(m - top) : 0) + (s2 > 0 ? s2 * exp(m2 - top) : 0);
+    m = top;
+}
+
+static __device__ void put(const reduction &r, int64_t output, double m, double s)
+{
+    if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(m)) m += log(s);
+    int64_t at = offset_of(r.keep, r.keep.out, output);
+    if (r.f64)
+        ((double *)r.out)[at] = m;
+    else
+        ((float *)r.out)[at] = (float)m;
+}
+
+/* A thread per output and piece: where neighbouring outputs are neighbours in memory, or there is little to sum. */
+static __global__ void columns_kernel(reduction r)
+{
+    CT__EACH(e, r.outputs * r.pieces)
+    {
+        const int64_t output = e % r.outputs, piece = e / r.outputs, from = piece * r.piece;
+        const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
+        const int64_t base = offset_of(r.keep, r.keep.x, output);
+        double m = start(r.f), s = 0;
+        for (int64_t i = from; i < to; i++) combine(r.f, m, s, load(r, base + offset_of(r.over, r.over.x, i)), 1);
+        if (r.pieces == 1)
+            put(r, output, m, s);
+        else
+            r.m[e] = m, r.s[e] = s;
+    }
+}
+
+/* A block per output and piece. */
+static __global__ void rows_kernel(reduction r)
+{
+    __shared__ double sm[THREADS], ss[THREADS];
+    const int t = (int)threadIdx.x;
+    const int64_t e = blockIdx.x, output = e % r.outputs, from = e / r.outputs * r.piece;
+    const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
+    const int64_t base = offset_of(r.keep, r.keep.x, output);
+    double m = start(r.f), s = 0;
+    for (int64_t i = from + t; i < to; i += THREADS)
+        combine(r.f, m, s, load(r, base + offset_of(r.over, r.over.x, i)), 1);
+    sm[t] = m, ss[t] = s;
+    __syncthreads();
+    for (int half = THREADS / 2; half; half /= 2) {
+        if (t < half) combine(r.f, sm[t], ss[t], sm[t + half], ss[t + half]);
+        __syncthreads();
+    }
+    if (t) return;
+    if (r.pieces == 1)
+        put(r, output, sm[0], ss[0]);
+    else
+        r.m[e] = sm[0], r.s[e] = ss[0];
+}
+
+static __global__ void finish_kernel(reduction r)
+{
+    CT__EACH(output, r.outputs)
+    {
+        double m = start(r.f), s = 0;
+        for (int piece = 0; piece < r.pieces; piece++)
+            combine(r.f, m, s, r.m[piece * r.outputs + output], r.s[piece * r.outputs + output]);
+        put(r, output, m, s);
+    }
+}
+
+/* Inserts an axis by falling steps of x. */
+static void insert(axes *a, int64_t dim, int64_t x, int64_t out)
+{
+    int at = a->n++;
+    for (; at > 0 && a->x[at - 1] < x; at--)
+        a->dim[at] = a->dim[at - 1], a->x[at] = a->x[at - 1], a->out[at] = a->out[at - 1];
+    a->dim[at] = dim, a->x[at] = x, a->out[at] = out;
+}
+
+static void coalesce(axes *a)
+{
+    int kept = 0;
+    for (int d = 1; d < a->n; d++) {
+        bool merge = a->x[kept] == a->x[d] * a->dim[d] && a->out[kept] == a->out[d] * a->dim[d];
+        if (merge)
+            a->dim[kept] *= a->dim[d];
+        else
+            a->dim[++kept] = a->dim[d];
+        a->x[kept] = a->x[d], a->out[kept] = a->out[d];
+    }
+    if (a->n) a->n = kept + 1;
+}
+
+ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out)
+{
+    reduction r;
+    memset(&r, 0, sizeof r);
+    r.outputs = ct__count(out);
+    r.inputs = 1;
+    if (!r.outputs) return CT_OK;
+    for (int d = 0; d < x->ndim; d++) {
+        if (x->dim[d] == 1) continue;
+        if (out->dim[d] == 1) {
+            r.inputs *= x->dim[d];
+            insert(&r.over, x->dim[d], x->stride[d], 0);
+        } else {
+            insert(&r.keep, x->dim[d], x->stride[d], out->stride[d]);
+        }
+    }
+    coalesce(&r.keep);
+    coalesce(&r.over);
+    r.f = f;
+    r.f64 = x->dtype == CT_F64;
+    r.x = x->data;
+    r.out = out->data;
+    const int64_t step_out = r.keep.n ? r.keep.x[r.keep.n - 1] : INT64_MAX, step_in = r.over.n ? r.over.x[r.over.n - 1] : 0;
+    const bool columns = r.inputs <= RUN || (step_out < step_in && r.keep.dim[r.keep.n - 1] >= 32);
+    const int64_t least = columns ? RUN : RUN * THREADS; /* inputs that a piece should have */
+    const int64_t wanted = ct__divide_up(65536, columns ? r.outputs : r.outputs * THREADS);
+    int64_t pieces = ct__divide_up(r.inputs, least);
+    pieces = pieces > wanted ? wanted : pieces;
+    pieces = pieces > PIECES ? (int64_t)PIECES : pieces < 1 ? 1 : pieces;
+    r.piece = ct__divide_up(r.inputs, pieces);
+    r.pieces = (int)pieces;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__scratch partial(dev, pieces > 1 ? 2 * pieces * r.outputs * (int64_t)sizeof(double) : 0);
+    if (!partial.data) return CT_ENOMEM;
+    r.m = (double *)partial.data;
+    r.s = r.m + pieces * r.outputs;
+    if (columns)
+        CT__LAUNCH(columns_kernel, ct__grid(r.outputs * pieces), CT__BLOCK, cuda->stream, r);
+    else
+        CT__LAUNCH_BLOCK(rows_kernel, (unsigned)(r.outputs * pieces), THREADS, cuda->stream, r);
+    if (pieces > 1) CT__LAUNCH(finish_kernel, ct__grid(r.outputs), CT__BLOCK, cuda->stream, r);
+    return ct__cuda_launched(dev, "reduce");
+}

@@ -1,0 +1,276 @@
+/* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to triangles of CT__LEAF that
+ * one block holds in shared memory. */
+#include "batch.cuh"
+
+#include <cotangent/op.h>
+
+enum { WIDTH = 128, AREA = 256 }; /* threads of a leaf: columns of the right-hand side; elements of the triangle */
+enum { LARGE = 1024 };            /* extent from which a triangle without a batch is cuBLAS's */
+
+/* The triangle of m in shared memory, completed by the identity. */
+template <typename T>
+static __device__ void load_triangle(const T *m, int64_t rs, int64_t cs, int n, bool lower, bool unit, int threads,
+                                     T (*to)[CT__LEAF + 1])
+{
+    for (int e = (int)threadIdx.x; e < CT__LEAF * CT__LEAF; e += threads) {
+        int i = e / CT__LEAF, j = e % CT__LEAF;
+        bool read = i < n && j < n && (i == j ? !unit : lower ? j < i : j > i);
+        to[i][j] = read ? m[i * rs + j * cs] : (T)(i == j);
+    }
+}
+
+/* -- B = alpha M⁻¹ B, B = alpha M B -------------------------------------------------------------------------------- */
+
+/* A thread has a column of B; v is in registers. */
+template <typename T>
+static __global__ void solve_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit, double alpha)
+{
+    __shared__ T t[CT__LEAF][CT__LEAF + 1];
+    const int64_t pieces = (x.cols + WIDTH - 1) / WIDTH, member = blockIdx.x / pieces,
+                  column = blockIdx.x % pieces * WIDTH + threadIdx.x;
+    const int n = (int)m.rows;
+    load_triangle((const T *)m.data + ct__member_at(b, m, member), m.rs, m.cs, n, lower, unit, WIDTH, t);
+    __syncthreads();
+    if (column >= x.cols) return;
+    T *to = (T *)x.data + ct__member_at(b, x, member) + column * x.cs, v[CT__LEAF];
+    for (int i = 0; i < CT__LEAF; i++) v[i] = i < n ? (T)alpha * to[i * x.rs] : (T)0;
+    if (lower) {
+        for (int i = 0; i < CT__LEAF; i++) {
+            T sum = v[i];
+            for (int k = 0; k < i; k++) sum -= t[i][k] * v[k];
+            v[i] = sum / t[i][i];
+        }
+    } else {
+        for (int i = CT__LEAF - 1; i >= 0; i--) {
+            T sum = v[i];
+            for (int k = i + 1; k < CT__LEAF; k++) sum -= t[i][k] * v[k];
+            v[i] = sum / t[i][i];
+        }
+    }
+    for (int i = 0; i < CT__LEAF; i++)
+        if (i < n) to[i * x.rs] = v[i];
+}
+
+template <typename T>
+static __global__ void multiply_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit, double alpha)
+{
+    __shared__ T t[CT__LEAF][CT__LEAF + 1];
+    const int64_t pieces = (x.cols + WIDTH - 1) / WIDTH, member = blockIdx.x / pieces,
+                  column = blockIdx.x % pieces * WIDTH + threadIdx.x;
+    const int n = (int)m.rows;
+    load_triangle((const T *)m.data + ct__member_at(b, m, member), m.rs, m.cs, n, lower, unit, WIDTH, t);
+    __syncthreads();
+    if (column >= x.cols) return;
+    T *to = (T *)x.data + ct__member_at(b, x, member) + column * x.cs, v[CT__LEAF];
+    for (int i = 0; i < CT__LEAF; i++) v[i] = i < n ? to[i * x.rs] : (T)0;
+    for (int step = 0; step < CT__LEAF; step++) {
+        const int i = lower ? CT__LEAF - 1 - step : step;
+        T sum = 0;
+        for (int k = lower ? 0 : i; k < (lower ? i + 1 : n); k++) sum += t[i][k] * v[k];
+        if (i < n) to[i * x.rs] = (T)alpha * sum;
+    }
+}
+
+#define LEAF(kernel, blocks, threads, ...)                                                          \
+    do {                                                                                            \
+        cudaStream_t stream = ct__cuda_of(dev)->stream;                                             \
+        if (b->dtype == CT_F64)                                                                     \
+            CT__LAUNCH_BLOCK(kernel<double>, (unsigned)(blocks), threads, stream, *b, __VA_ARGS__); \
+        else                                                                                        \
+            CT__LAUNCH_BLOCK(kernel<float>, (unsigned)(blocks), threads, stream, *b, __VA_ARGS__);  \
+        return ct__cuda_launched(dev, #kernel);                                                     \
+    } while (0)
+
+/* One large system: a row-major triangle is to cuBLAS the other one transposed, a row-major B turns the sides. */
+static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
+                             const ct__matrix &B)
+{
+    const bool trans = M.columns != B.columns;
+    const cublasSideMode_t side = B.columns ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
+    const cublasFillMode_t fill = lower == M.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+    const cublasOperation_t op = trans ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasDiagType_t diag = unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+    const int64_t rows = B.columns ? B.rows : B.cols, cols = B.columns ? B.cols : B.rows,
+                  ldm = M.columns ? M.cs : M.rs, ldb = B.columns ? B.cs : B.rs;
+    cublasHandle_t blas = ct__cuda_of(dev)->blas;
+    const float alpha32 = (float)alpha;
+    cublasStatus_t s = b->dtype == CT_F64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha,
+                                                           (const double *)M.data, ldm, (double *)B.data, ldb)
+                                          : cublasStrsm_64(blas, side, fill, op, diag, rows, cols, &alpha32,
+                                                           (const float *)M.data, ldm, (float *)B.data, ldb);
+    return ct__cublas_status(dev, "tri_solve", s);
+}
+
+/* M11 X1 = alpha B1,  M22 X2 = alpha B2 - M21 X1, or from below where M is upper */
+ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
+                    const ct__matrix &B)
+{
+    const int64_t n = M.rows;
+    if (!n || !B.cols || !b->members) return CT_OK;
+    if (n <= CT__LEAF) LEAF(solve_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
+    if (n >= LARGE && b->members == 1) return solve_large(dev, b, lower, unit, alpha, M, B);
+    const int64_t h = ct__half(n), r = n - h;
+    const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
+                     M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
+                     off = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r);
+    const ct__matrix &early = lower ? top : bottom, &late = lower ? bottom : top;
+    ct_status s = ct__solve(dev, b, lower, unit, alpha, lower ? M11 : M22, early);
+    if (!s) s = ct__gemm(dev, b, -1, off, early, alpha, late);
+    return s ? s : ct__solve(dev, b, lower, unit, 1, lower ? M22 : M11, late);
+}
+
+/* Where M is lower: B2 = M22 B2 + M21 B1 first, then B1 = M11 B1 */
+ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
+                       const ct__matrix &B)
+{
+    const int64_t n = M.rows;
+    if (!n || !B.cols || !b->members) return CT_OK;
+    if (n <= CT__LEAF) LEAF(multiply_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
+    const int64_t h = ct__half(n), r = n - h;
+    const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
+                     M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
+                     off = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r);
+    const ct__matrix &early = lower ? bottom : top, &late = lower ? top : bottom;
+    ct_status s = ct__multiply(dev, b, lower, unit, alpha, lower ? M22 : M11, early);
+    if (!s) s = ct__gemm(dev, b, alpha, off, late, 1, early);
+    return s ? s : ct__multiply(dev, b, lower, unit, alpha, lower ? M11 : M22, late);
+}
+
+typedef ct_status side_by_side(ct_device *, const ct__batch *, bool, bool, double, const ct__matrix &, const ct__matrix &);
+
+/* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
+static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *x, side_by_side *work)
+{
+    const ct_tensor *tensors[] = { t, x };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, tensors, m);
+    if (!b.members || !m[1].rows || !m[1].cols) return CT_OK;
+    ct__formed ft(dev, &b, m[0], ct__formed::ALL, ct__formed::NOTHING),
+        fx(dev, &b, m[1], ct__formed::ALL, ct__formed::ALL);
+    if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
+    const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
+    ct_status s = work(dev, &b, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
+                       right ? ct__turned(fx.m) : fx.m);
+    return s ? s : fx.finish();
+}
+
+ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b)
+{
+    return run(dev, flags, alpha, t, b, ct__solve);
+}
+
+ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b)
+{
+    return run(dev, flags, alpha, t, b, ct__multiply);
+}
+
+/* -- L⁻¹ and LᵀL in place ------------------------------------------------------------------------------------------ */
+
+/* A thread has a column of the inverse. */
+template <typename T> static __global__ void invert_leaf(ct__batch b, ct__matrix m)
+{
+    __shared__ T t[CT__LEAF][CT__LEAF + 1];
+    const int n = (int)m.rows, j = (int)threadIdx.x;
+    T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x), v[CT__LEAF];
+    load_triangle<T>(a, m.rs, m.cs, n, true, false, CT__LEAF, t);
+    __syncthreads();
+    for (int i = 0; i < CT__LEAF; i++) {
+        T sum = (T)(i == j);
+        for (int k = 0; k < i; k++) sum -= t[i][k] * v[k];
+        v[i] = i < j ? (T)0 : sum / t[i][i];
+    }
+    for (int i = 0; i < CT__LEAF; i++)
+        if (i < n && j <= i) a[i * m.rs + j * m.cs] = v[i];
+}
+
+template <typename T> static __global__ void square_leaf(ct__batch b, ct__matrix m)
+{
+    __shared__ T t[CT__LEAF][CT__LEAF + 1];
+    const int n = (int)m.rows;
+    T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x);
+    load_triangle<T>(a, m.rs, m.cs, n, true, false, AREA, t);
+    __syncthreads();
+    for (int e = (int)threadIdx.x; e < CT__LEAF * CT__LEAF; e += AREA) {
+        int i = e / CT__LEAF, j = e % CT__LEAF;
+        if (i >= n || j > i) continue;
+        T sum = 0;
+        for (int k = i; k < n; k++) sum += t[k][i] * t[k][j];
+        a[i * m.rs + j * m.cs] = sum;
+    }
+}
+
+/* [L11 0; L21 L22]⁻¹ = [M11 0; -M22 L21 M11 M22] */
+ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+{
+    const int64_t n = L.rows;
+    if (!n || !b->members) return CT_OK;
+    if (n <= CT__LEAF) LEAF(invert_leaf, b->members, CT__LEAF, L);
+    const int64_t h = ct__half(n), r = n - h;
+    const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
+                     L22 = ct__block(b, L, h, h, r, r);
+    ct_status s = ct__invert_lower(dev, b, L11);
+    if (!s) s = ct__invert_lower(dev, b, L22);
+    if (!s) s = ct__multiply(dev, b, true, false, -1, L22, L21);
+    return s ? s : ct__multiply(dev, b, false, false, 1, ct__turned(L11), ct__turned(L21));
+}
+
+/* LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22] */
+ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+{
+    const int64_t n = L.rows;
+    if (!n || !b->members) return CT_OK;
+    if (n <= CT__LEAF) LEAF(square_leaf, b->members, AREA, L);
+    const int64_t h = ct__half(n), r = n - h;
+    const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
+                     L22 = ct__block(b, L, h, h, r, r);
+    ct_status s = ct__square_lower(dev, b, L11);
+    if (!s) s = ct__syrk(dev, b, 1, ct__turned(L21), 1, L11);
+    if (!s) s = ct__multiply(dev, b, false, false, 1, ct__turned(L22), L21);
+    return s ? s : ct__square_lower(dev, b, L22);
+}
+
+static ct_status in_place(ct_device *dev, ct_tensor *a,
+                          ct_status (*work)(ct_device *, const ct__batch *, const ct__matrix &))
+{
+    const ct_tensor *t[] = { a };
+    ct__matrix m;
+    ct__batch b = ct__make_batch(1, t, &m);
+    if (!b.members || !m.rows) return CT_OK;
+    ct__formed f(dev, &b, m, ct__formed::LOWER, ct__formed::LOWER);
+    ct_status s = f.status ? f.status : work(dev, &b, f.m);
+    return s ? s : f.finish();
+}
+
+ct_status ct__cuda_trtri(ct_device *dev, ct_tensor *a) { return in_place(dev, a, ct__invert_lower); }
+ct_status ct__cuda_lauum(ct_device *dev, ct_tensor *a) { return in_place(dev, a, ct__square_lower); }
+
+/* -- triangle ------------------------------------------------------------------------------------------------------ */
+
+/* T: bits of an element. */
+template <typename T> static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k)
+{
+    const int64_t size = out.rows * out.cols;
+    CT__EACH(e, b.members * size)
+    {
+        int64_t member = e / size, i = e % size / out.cols, j = e % out.cols;
+        T value = 0;
+        if (upper ? j - i >= k : j - i <= k)
+            value = ((const T *)x.data)[ct__member_at(b, x, member) + i * x.rs + j * x.cs];
+        ((T *)out.data)[ct__member_at(b, out, member) + i * out.rs + j * out.cs] = value;
+    }
+}
+
+ct_status ct__cuda_triangle(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out)
+{
+    const ct_tensor *t[] = { x, out };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, t, m);
+    int64_t count = b.members * m[1].rows * m[1].cols;
+    if (!count) return CT_OK;
+    cudaStream_t stream = ct__cuda_of(dev)->stream;
+    if (ct__bytes_of(&b) == 8)
+        CT__LAUNCH(triangle_kernel<uint64_t>, ct__grid(count), CT__BLOCK, stream, b, m[0], m[1], upper, k);
+    else
+        CT__LAUNCH(triangle_kernel<uint32_t>, ct__grid(count), CT__BLOCK, stream, b, m[0], m[1], upper, k);
+    return ct__cuda_launched(dev, "triangle");
+}

@@ -1,0 +1,22 @@
+/* The note of a failed factorisation, where a device computes late. */
+#include "internal.h"
+
+ct_status ct__failure_settle(ct_device *dev, ct_failure *failure)
+{
+    if (!failure->note || failure->set) return CT_OK;
+    int64_t note[3];
+    ct_status status = dev->backend->download(dev, note, failure->note->data, sizeof note);
+    if (status || !note[0]) return status;
+    failure->set = true;
+    failure->position = note[0] - 1;
+    failure->member = note[1];
+    failure->detail = note[2];
+    return CT_OK;
+}
+
+ct_status ct__failure_clear(ct_device *dev, ct_failure *failure)
+{
+    ct_tensor *note = failure->note;
+    *failure = (ct_failure){ .note = note };
+    return note ? dev->backend->fill(dev, 0, note) : CT_OK;
+}
