@@ -53,30 +53,86 @@ ct_failure *ct__call_failure(ct_call *c) { return &c->tape->failure; }
 void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what)
 {
     ct_failure *f = &c->tape->failure;
-    if (!f->set) *f = (ct_failure){ .set = true, .member = member, .detail = detail, .what = what };
+    if (f->set) return;
+    f->set = true;
+    f->member = member;
+    f->detail = detail;
+    f->what = what;
+    f->why = NULL;
 }
 
 bool ct_failure_known(const ct_call *c) { return c->tape->failure.set; }
 
-/* A factorisation failed in this call: say which, keep the tape going. */
-static void note_failure(ct_call *c)
+/* "backward of op #1 inverse: op #3 cholesky(5x5): " */
+static void place(const ct_call *c, char *buffer, size_t size)
 {
-    ct_tape *tape = c->tape;
-    ct_failure *f = &tape->failure;
-    f->position = tape->n;
-    char name[256], what[96], batch[48] = "";
+    const ct_tape *tape = c->tape;
+    char name[256], backward[96] = "";
     describe(c, name, sizeof name);
-    snprintf(what, sizeof what, f->what, (long long)f->detail);
-    if (c->arg[0]->ndim > 2) snprintf(batch, sizeof batch, " of batch member %lld", (long long)f->member);
-    char backward[96] = "";
     if (tape->backward_of >= 0)
         snprintf(backward, sizeof backward, "backward of op #%lld %s: ", (long long)tape->backward_of,
                  tape->node[tape->backward_of].op->name);
-    snprintf(tape->message, sizeof tape->message, "%sop #%u %s: %s%s %s", backward, tape->n, name, what,
-             batch,
+    snprintf(buffer, size, "%sop #%u %s: ", backward, tape->n, name);
+}
+
+/* The tape's message for its failure, in the op at `where`. */
+static void say_failure(ct_tape *tape, const char *where, bool batched)
+{
+    const ct_failure *f = &tape->failure;
+    char what[96], batch[48] = "";
+    snprintf(what, sizeof what, f->what, (long long)f->detail);
+    if (batched) snprintf(batch, sizeof batch, " of batch member %lld", (long long)f->member);
+    snprintf(tape->message, sizeof tape->message, "%s%s%s %s", where, what, batch,
              f->why ? f->why
                     : "is not positive: the matrix is indefinite, singular to working precision, or has NaN; "
                       "add to its diagonal");
+}
+
+/* A factorisation failed in this call: say which, keep the tape going. */
+static void note_failure(ct_call *c)
+{
+    char where[384];
+    place(c, where, sizeof where);
+    c->tape->failure.position = c->tape->n;
+    say_failure(c->tape, where, c->arg[0]->ndim > 2);
+}
+
+/* A factorisation in this call may fail, later: what would have to be said then. */
+static void note_suspect(ct_call *c)
+{
+    ct_tape *tape = c->tape;
+    ct_failure *f = &tape->failure;
+    f->suspected = false;
+    if (tape->n_suspects == tape->suspect_capacity) {
+        uint32_t capacity = tape->suspect_capacity ? tape->suspect_capacity * 2 : 16;
+        ct_suspect *grown = ct__host_alloc(tape->device, capacity * sizeof *grown);
+        if (!grown) {
+            ct__tape_fail_device(tape, "the tape");
+            return;
+        }
+        if (tape->n_suspects) memcpy(grown, tape->suspect, tape->n_suspects * sizeof *grown);
+        ct__host_free(tape->device, tape->suspect, tape->suspect_capacity * sizeof *grown);
+        tape->suspect = grown;
+        tape->suspect_capacity = capacity;
+    }
+    ct_suspect *s = &tape->suspect[tape->n_suspects++];
+    *s = (ct_suspect){ .what = f->what, .why = f->why, .position = tape->n, .batched = c->arg[0]->ndim > 2 };
+    place(c, s->where, sizeof s->where);
+    f->call = tape->n_suspects;
+}
+
+ct_status ct__settle(ct_tape *tape)
+{
+    ct_failure *f = &tape->failure;
+    if (f->set) return CT_ENUMERIC;
+    ct_status status = ct__failure_settle(tape->device, f);
+    if (status || !f->set) return status;
+    const ct_suspect *s = &tape->suspect[f->position];
+    f->position = s->position;
+    f->what = s->what;
+    f->why = s->why;
+    say_failure(tape, s->where, s->batched);
+    return CT_ENUMERIC;
 }
 
 /* -- what shape and forward may ask ---------------------------------------------------------------------------------------- */
@@ -253,6 +309,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     for (int k = 0; k < c.n_out && !c.status; k++)
         if (!c.out[k]) ct_result_at(&c, k);
     for (int i = 0; i < c.n_scratch; i++) ct_release(c.scratch[i]);
+    if (tape->failure.suspected) note_suspect(&c);
     if (c.status || tape->status) {
         for (int k = 0; k < c.n_out; k++) ct_release(c.out[k]);
         return ct__poisoned(tape);

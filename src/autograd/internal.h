@@ -39,6 +39,14 @@ typedef struct ct_slot {
     bool wanted, target;
 } ct_slot;
 
+/* A call whose factorisation a device may find failed later. */
+typedef struct ct_suspect {
+    const char *what, *why; /* as in ct_failure */
+    int64_t position;
+    bool batched;
+    char where[384]; /* "op #3 cholesky(5x5): " */
+} ct_suspect;
+
 struct ct_tape {
     ct_device *device;
     ct_node *node;
@@ -49,6 +57,8 @@ struct ct_tape {
     size_t slots, slot_capacity;
     ct_status status; /* sticky */
     ct_failure failure;
+    ct_suspect *suspect;
+    uint32_t n_suspects, suspect_capacity;
     int64_t backward_of; /* node whose rule is running, -1: none */
     char message[768];
 };
@@ -132,5 +142,8 @@ void ct__call_status(ct_call *c, ct_status status);
 const ct_tensor *ct__match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view);
 /* Where a factorisation notes its failure. */
 ct_failure *ct__call_failure(ct_call *c);
+/* What the device knows of the tape's failures, with the message: CT_ENUMERIC where there is one. Waits for a device that
+ * computes late, if a factorisation was asked of it. */
+ct_status ct__settle(ct_tape *tape);
 
 #endif

@@ -77,9 +77,10 @@ void ct_tape_reset(ct_tape *tape)
     tape->epoch++;
     tape->no_grad = 0;
     tape->status = CT_OK;
-    tape->failure = (ct_failure){ .set = false };
+    tape->n_suspects = 0;
     tape->backward_of = -1;
     tape->message[0] = '\0';
+    if (ct__failure_clear(tape->device, &tape->failure)) ct__tape_fail_device(tape, "ct_tape_reset");
 }
 
 void ct_tape_free(ct_tape *tape)
@@ -87,6 +88,8 @@ void ct_tape_free(ct_tape *tape)
     if (!tape) return;
     ct_tape_reset(tape);
     ct_device *device = tape->device;
+    ct_release(tape->failure.note);
+    ct__host_free(device, tape->suspect, tape->suspect_capacity * sizeof *tape->suspect);
     free_arena(tape);
     ct__host_free(device, tape->node, tape->capacity * sizeof *tape->node);
     ct__host_free(device, tape->slot, tape->slot_capacity * sizeof *tape->slot);
@@ -128,7 +131,9 @@ ct_status ct_tape_status(ct_tape *tape)
         ct__tape_fail_device(tape, "waiting for the device");
         return s;
     }
-    return tape->failure.set ? CT_ENUMERIC : CT_OK;
+    s = ct__settle(tape);
+    if (s && s != CT_ENUMERIC) ct__tape_fail_device(tape, "waiting for the device");
+    return s;
 }
 
 ct_status ct_check(ct_var v) { return v.tape ? ct_tape_status(v.tape) : CT_EINVAL; }

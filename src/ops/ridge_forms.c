@@ -109,10 +109,11 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_cal
 }
 
 /* Whether what the solves with L lose is worth a second pass: max_i L_ii / min_i L_ii over all members, squared, is a lower
- * bound of the condition of L Lᵀ. */
+ * bound of the condition of L Lᵀ. Where to know would be to wait for the device, yes. */
 static bool ill_conditioned(ct_call *c, const ct__ridge *s, const ct_tensor *L)
 {
     ct_device *device = ct_call_device(c);
+    if (!device->backend->host_memory) return true;
     ct_tensor diagonal = ct__diagonal(L);
     ct_shape kept = s->batch;
     kept.dim[kept.ndim++] = s->n;

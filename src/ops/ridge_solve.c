@@ -26,10 +26,11 @@ static ct_tensor *output(ct_call *c, int k, ct_dtype dtype, ct_shape batch_of, i
 }
 
 /* The push-through form loses about κ(D) units of rounding, the primal one κ(G). The latter is known only after n×n factors
- * of every sample, so where D's is good enough it decides alone; else the smaller of the two. Whether the outputs are now
- * those of the primal form. */
+ * of every sample, so where D's is good enough it decides alone; else the smaller of the two. A device that computes late
+ * is not asked, which would be to wait for it. Whether the outputs are now those of the primal form. */
 static bool fall_back(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_shape batch)
 {
+    if (!ct_call_device(c)->backend->host_memory) return false;
     double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rcond_D = ct__ridge_rcond(c, a->R);
     if (c->status || rcond_D >= sqrt(eps)) return false;
     ct_failure *failure = ct__call_failure(c), before = *failure;

@@ -29,22 +29,22 @@ static void one_hot_forward(ct_call *c)
     const one_hot_attr *a = ct_attr(c);
     const ct_tensor *label = ct_contiguous(c, ct_arg(c, 0));
     if (!label) return;
-    int64_t rows = ct_tensor_count(label), chunk[64];
+    int64_t rows = ct_tensor_count(label);
     ct_tensor vector = ct__reshaped(label, ct_shape1(rows)), column = ct__reshaped(label, ct_shape2(rows, 1));
     ct_tensor *h = ct_result(c), *q = ct_scratch(c, a->dtype, ct_shape2(rows, 1));
-    ct_tensor *number = ct_scratch(c, CT_I64, ct_shape1(a->classes)),
+    ct_tensor *zeros = ct_scratch(c, CT_I64, ct_shape1(a->classes)),
+              *groups = ct_scratch(c, CT_I64, ct_shape1(2 + a->classes)),
               *k = ct_scratch(c, a->dtype, ct_shape1(a->classes));
-    if (!h || !q || !number || !k) return;
+    if (!h || !q || !zeros || !groups || !k) return;
     ct_prim_fill(c, k, 0);
     ct_tensor q_vector = ct__reshaped(q, ct_shape1(rows)); /* a gather from 0..classes-1 checks the labels */
     ct__call_status(c, device->backend->gather(device, k, &vector, &q_vector));
-    for (int64_t at = 0; at < a->classes; at += 64) {
-        int64_t n = a->classes - at < 64 ? a->classes - at : 64;
-        for (int64_t i = 0; i < n; i++) chunk[i] = at + i;
-        ct__call_status(c, device->backend->upload(device, (int64_t *)number->data + at, chunk,
-                                                   (size_t)n * sizeof *chunk));
-    }
-    ct_prim_copy(c, number, k);
+    ct_prim_fill(c, zeros, 0); /* one group of all: behind its two offsets the positions 0, 1, ... */
+    ct__call_status(c, device->backend->group_by(device, zeros, groups));
+    ct_tensor numbers = ct__reshaped(groups, ct_shape1(2 + a->classes));
+    numbers.dim[0] = a->classes;
+    numbers.data = (int64_t *)numbers.data + 2;
+    ct_prim_copy(c, &numbers, k);
     ct_prim_copy(c, &column, q);
     ct_tensor mask = ct__reshaped(h, ct_shape2(rows, a->classes));
     ct__map2(c, CT_MAP_equal, q, k, &mask);

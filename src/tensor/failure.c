@@ -17,6 +17,7 @@ ct_status ct__failure_settle(ct_device *dev, ct_failure *failure)
 ct_status ct__failure_clear(ct_device *dev, ct_failure *failure)
 {
     ct_tensor *note = failure->note;
+    bool used = failure->call;
     *failure = (ct_failure){ .note = note };
-    return note ? dev->backend->fill(dev, 0, note) : CT_OK;
+    return note && used ? dev->backend->fill(dev, 0, note) : CT_OK;
 }

@@ -164,7 +164,7 @@ bool ct__broadcast_strides(const ct_tensor *t, ct_shape shape, int64_t *stride);
  * and why; ct__failure_settle waits and brings the note home. */
 struct ct_failure {
     ct_tensor *note; /* i64 (3), zero: none; NULL before the first late factorisation */
-    int64_t now;     /* position of the op under way */
+    int64_t call;    /* number of the op under way, which the device notes as the position */
     bool suspected;
     bool set;
     int64_t position; /* of the op on the tape              */

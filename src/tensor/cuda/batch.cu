@@ -71,7 +71,8 @@ ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols)
 static bool take_form(ct__matrix *m)
 {
     int64_t rs = m->rows > 1 ? m->rs : m->cols, cs = m->cols > 1 ? m->cs : m->rows;
-    bool row = (m->cols <= 1 || m->cs == 1) && rs >= m->cols, column = (m->rows <= 1 || m->rs == 1) && cs >= m->rows;
+    bool row = (m->cols <= 1 || m->cs == 1) && rs >= m->cols,
+         column = (m->rows <= 1 || m->rs == 1) && cs >= m->rows;
     if (!row && !column) return false;
     m->columns = !row;
     m->rs = !row ? 1 : rs > 1 ? rs : 1;
@@ -141,7 +142,8 @@ template <typename T> static __global__ void mirror_lower_kernel(ct__batch b, ct
     }
 }
 
-template <typename T> static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *failed, bool lower)
+template <typename T>
+static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *failed, bool lower)
 {
     const int64_t size = m.rows * m.cols;
     CT__EACH(e, b.members * size)
@@ -152,15 +154,15 @@ template <typename T> static __global__ void poison_kernel(ct__batch b, ct__matr
     }
 }
 
-#define EACH_ELEMENT(kernel, ...)                                                                  \
-    do {                                                                                           \
-        cudaStream_t stream = ct__cuda_of(dev)->stream;                                            \
-        if (!count) return CT_OK;                                                                  \
-        if (b->dtype == CT_F64)                                                                    \
-            CT__LAUNCH(kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__);       \
-        else                                                                                       \
-            CT__LAUNCH(kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__);        \
-        return ct__cuda_launched(dev, #kernel);                                                    \
+#define EACH_ELEMENT(kernel, ...)                                                            \
+    do {                                                                                     \
+        cudaStream_t stream = ct__cuda_of(dev)->stream;                                      \
+        if (!count) return CT_OK;                                                            \
+        if (b->dtype == CT_F64)                                                              \
+            CT__LAUNCH(kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__); \
+        else                                                                                 \
+            CT__LAUNCH(kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__);  \
+        return ct__cuda_launched(dev, #kernel);                                              \
     } while (0)
 
 ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to)
@@ -175,7 +177,8 @@ ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix 
     EACH_ELEMENT(mirror_lower_kernel, *m);
 }
 
-ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower, const ct__matrix *m)
+ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
+                     const ct__matrix *m)
 {
     int64_t count = b->members * m->rows * m->cols;
     EACH_ELEMENT(poison_kernel, *m, failed, lower);
@@ -184,7 +187,8 @@ ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, 
 /* -- failures ------------------------------------------------------------------------------------------------------ */
 
 /* One block. */
-static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position, int64_t *note)
+static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position,
+                                   int64_t *note)
 {
     __shared__ int64_t least[NOTERS];
     const int t = (int)threadIdx.x;
@@ -206,8 +210,8 @@ static __global__ void note_kernel(const int64_t *failed, int64_t members, int64
     note[2] = failed[least[0]] + first;
 }
 
-ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first, const char *what,
-                           const char *why, ct_failure *failure)
+ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
+                           const char *what, const char *why, ct_failure *failure)
 {
     if (!failure) return CT_OK;
     if (!failure->note) failure->note = ct_zeros(dev, CT_I64, ct_shape1(3));
@@ -217,7 +221,7 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
         failure->what = what;
         failure->why = why;
     }
-    CT__LAUNCH_BLOCK(note_kernel, 1, NOTERS, ct__cuda_of(dev)->stream, failed, b->members, first, failure->now,
-                     (int64_t *)failure->note->data);
+    CT__LAUNCH_BLOCK(note_kernel, 1, NOTERS, ct__cuda_of(dev)->stream, failed, b->members, first,
+                     failure->call, (int64_t *)failure->note->data);
     return ct__cuda_launched(dev, "noting failures");
 }

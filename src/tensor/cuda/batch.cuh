@@ -26,7 +26,8 @@ ct__batch ct__one(ct_dtype dtype);
 
 static inline int64_t ct__bytes_of(const ct__batch *b) { return (int64_t)ct__size(b->dtype); }
 
-static inline ct__matrix ct__block(const ct__batch *b, ct__matrix m, int64_t row, int64_t col, int64_t rows, int64_t cols)
+static inline ct__matrix ct__block(const ct__batch *b, ct__matrix m, int64_t row, int64_t col, int64_t rows,
+                                   int64_t cols)
 {
     m.data += (row * m.rs + col * m.cs) * ct__bytes_of(b);
     m.rows = rows;
@@ -47,7 +48,8 @@ static inline ct__matrix ct__turned(ct__matrix m)
 ct_tensor ct__as_tensor(const ct__batch *b, const ct__matrix *m);
 
 /* Offset of a member's matrix, in elements. */
-static __device__ __host__ __forceinline__ int64_t ct__member_at(const ct__batch &b, const ct__matrix &m, int64_t member)
+static __device__ __host__ __forceinline__ int64_t ct__member_at(const ct__batch &b, const ct__matrix &m,
+                                                                 int64_t member)
 {
     int64_t at = 0;
     for (int d = b.ndim - 1; d >= 0; d--) {
@@ -81,21 +83,23 @@ ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols)
  * triangle's mirror image. */
 ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to);
 ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix *m);
-ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower, const ct__matrix *m);
+ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
+                     const ct__matrix *m);
 /* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may be NULL. */
-ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first, const char *what,
-                           const char *why, ct_failure *failure);
+ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
+                           const char *what, const char *why, ct_failure *failure);
 
 /* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks of one
  * another's storage allow. */
-ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, const ct__matrix &B, double beta,
+ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, const ct__matrix &B,
+                   double beta, const ct__matrix &C);
+ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, double beta,
                    const ct__matrix &C);
-ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, double beta, const ct__matrix &C);
 /* B = alpha M⁻¹ B and B = alpha M B, for the lower or the upper triangle of M. */
-ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                    const ct__matrix &B);
-ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                       const ct__matrix &B);
+ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+                    const ct__matrix &M, const ct__matrix &B);
+ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+                       const ct__matrix &M, const ct__matrix &B);
 /* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor; L⁻¹; LᵀL. */
 ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);

@@ -41,7 +41,8 @@ static __global__ void cholesky_leaf(ct__batch b, ct__matrix m, int64_t first, i
 }
 
 /* A11 = L11 L11ᵀ,  L21 = A21 L11⁻ᵀ,  A22 - L21 L21ᵀ = L22 L22ᵀ */
-static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first, int64_t *failed)
+static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first,
+                        int64_t *failed)
 {
     const int64_t n = A.rows;
     if (n <= CT__LEAF) {
@@ -64,7 +65,9 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A,
 /* -- large matrices ------------------------------------------------------------------------------------------------ */
 
 /* One thread: cuSOLVER's verdict, and the first pivot that is not finite and positive, which it may not have seen. */
-template <typename T> static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info, int64_t *failed)
+template <typename T>
+static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info,
+                                      int64_t *failed)
 {
     const T *a = (const T *)m.data + ct__member_at(b, m, member);
     int64_t bad = info[0] > 0 ? info[0] : 0;
@@ -83,9 +86,10 @@ static ct_status factor_large(ct_device *dev, const ct__batch *b, const ct__matr
     const cublasFillMode_t fill = A.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const int64_t n = A.rows, ld = A.columns ? A.cs : A.rs;
     size_t device_bytes = 0, host_bytes = 0;
-    ct_status s = ct__cusolver_status(dev, "cholesky",
-                                      cusolverDnXpotrf_bufferSize(cuda->solver, cuda->params, fill, n, type, A.data, ld,
-                                                                  type, &device_bytes, &host_bytes));
+    ct_status s =
+        ct__cusolver_status(dev, "cholesky",
+                            cusolverDnXpotrf_bufferSize(cuda->solver, cuda->params, fill, n, type, A.data, ld,
+                                                        type, &device_bytes, &host_bytes));
     if (s) return s;
     ct__scratch work(dev, (int64_t)device_bytes + CT__ALIGNMENT);
     void *host = work.data && host_bytes ? ct__host_alloc(dev, host_bytes) : NULL;

@@ -109,12 +109,14 @@ static __global__ void where_kernel(ct__span s, int bytes)
     }
 }
 
-ct_status ct__cuda_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
+ct_status ct__cuda_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b,
+                         ct_tensor *out)
 {
     const ct_tensor *t[] = { out, cond, a, b };
     ct__span s = ct__make_span(4, t);
     if (!s.count) return CT_OK;
-    CT__LAUNCH(where_kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s, (int)ct__size(out->dtype));
+    CT__LAUNCH(where_kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s,
+               (int)ct__size(out->dtype));
     return ct__cuda_launched(dev, "where");
 }
 
@@ -157,7 +159,7 @@ ct_status ct__cuda_random(ct_device *dev, bool normal, uint64_t seed, uint64_t s
     t.data = out->data;
     for (int d = 0; d < out->ndim; d++) t.dim[d] = out->dim[d], t.stride[d] = out->stride[d];
     if (!t.count) return CT_OK;
-    CT__LAUNCH(random_kernel, ct__grid(t.count), CT__BLOCK, ct__cuda_of(dev)->stream, t, out->dtype == CT_F64, normal,
-               seed, stream);
+    CT__LAUNCH(random_kernel, ct__grid(t.count), CT__BLOCK, ct__cuda_of(dev)->stream, t, out->dtype == CT_F64,
+               normal, seed, stream);
     return ct__cuda_launched(dev, "random");
 }

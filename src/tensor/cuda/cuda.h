@@ -15,7 +15,7 @@
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams
  *            cusolverDnXpotrf, cusolverDnXgetrf, cusolverDnXgeqrf and their _bufferSize,
  *            cusolverDn{S,D}ormqr and their _bufferSize; algorithm 0, scalars and handles as in CUDA 13
- * in kernels __global__ __device__ __host__ __forceinline__ __noinline__, blockIdx, blockDim,
+ * in kernels __global__ __device__ __host__ __forceinline__, blockIdx, blockDim,
  *            threadIdx, gridDim (x, y, z), static __shared__ arrays, __syncthreads, the math functions of <math.h>
  *            for double and float, __nv_bfloat16 and __half with their conversions to and from float. No dynamic
  *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
@@ -37,8 +37,9 @@
 
 /* CT__LAUNCH(kernel, grid, block, stream, argument...) */
 #ifndef CT__LAUNCH
-#    define CT__LAUNCH(kernel, grid, block, stream, ...)       kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
-#    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
+#    define CT__LAUNCH(kernel, grid, block, stream, ...) kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
+#    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
+        kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
 #endif
 
 enum {
@@ -77,8 +78,8 @@ ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t
 ct_status ct__cuda_launched(ct_device *dev, const char *what);
 /* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call that
  * waits; `what` is a static string. */
-ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
-                               int64_t extent);
+ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
+                               int64_t step, int64_t extent);
 
 /* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets it next
  * is queued behind. */
@@ -86,7 +87,10 @@ struct ct__scratch {
     ct_device *dev;
     size_t bytes;
     void *data;
-    ct__scratch(ct_device *device, int64_t size) : dev(device), bytes((size_t)size), data(ct__pool_get(dev, &bytes)) {}
+    ct__scratch(ct_device *device, int64_t size)
+        : dev(device), bytes((size_t)size), data(ct__pool_get(dev, &bytes))
+    {
+    }
     ~ct__scratch() { ct__pool_put(dev, data, bytes); }
     ct__scratch(const ct__scratch &) = delete;
     ct__scratch &operator=(const ct__scratch &) = delete;
@@ -108,9 +112,9 @@ static inline unsigned ct__grid(int64_t count)
 }
 
 /* For a kernel's loop over `count` things. */
-#define CT__EACH(i, count)                                                                  \
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i##_end = (count),     \
-                 i##_step = (int64_t)gridDim.x * blockDim.x;                                \
+#define CT__EACH(i, count)                                                              \
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i##_end = (count), \
+                 i##_step = (int64_t)gridDim.x * blockDim.x;                            \
          i < i##_end; i += i##_step)
 
 #endif

@@ -12,22 +12,22 @@ ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
 {
     if (error == cudaSuccess) return CT_OK;
     cudaGetLastError(); /* else it would be found again */
-    return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s (%s)", dev->name, what,
-                    cudaGetErrorString(error), cudaGetErrorName(error));
+    return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s (%s)",
+                    dev->name, what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error)
 {
     if (error == CUBLAS_STATUS_SUCCESS) return CT_OK;
-    return ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuBLAS: %s", dev->name,
-                    what, cublasGetStatusString(error));
+    return ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuBLAS: %s",
+                    dev->name, what, cublasGetStatusString(error));
 }
 
 ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error)
 {
     if (error == CUSOLVER_STATUS_SUCCESS) return CT_OK;
-    return ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuSOLVER: status %d",
-                    dev->name, what, (int)error);
+    return ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
+                    "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
 }
 
 ct_status ct__cuda_launched(ct_device *dev, const char *what)
@@ -87,12 +87,15 @@ static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
 
 static ct_status open_staging(ct_device *dev, ct__cuda *cuda)
 {
-    ct_status s = ct__cuda_status(dev, "pinning memory",
-                                  cudaMallocHost((void **)&cuda->staging, (size_t)CT__UPLOADS * CT__UPLOAD_BYTES));
+    ct_status s =
+        ct__cuda_status(dev, "pinning memory",
+                        cudaMallocHost((void **)&cuda->staging, (size_t)CT__UPLOADS * CT__UPLOAD_BYTES));
     for (int i = 0; i < CT__UPLOADS && !s; i++)
-        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&cuda->staged[i], cudaEventDisableTiming));
+        s = ct__cuda_status(dev, "making an event",
+                            cudaEventCreateWithFlags(&cuda->staged[i], cudaEventDisableTiming));
     if (!s)
-        s = ct__cuda_status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad_index, 4 * sizeof(int64_t)));
+        s = ct__cuda_status(dev, "making room for errors",
+                            cudaMalloc((void **)&cuda->bad_index, 4 * sizeof(int64_t)));
     if (!s)
         s = ct__cuda_status(dev, "making room for errors",
                             cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
@@ -105,7 +108,8 @@ static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
     if (!s) s = ct__cublas_status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
     if (!s) s = ct__cuda_status(dev, "opening", cudaMalloc(&cuda->blas_workspace, BLAS_WORKSPACE));
     if (!s)
-        s = ct__cublas_status(dev, "opening", cublasSetWorkspace(cuda->blas, cuda->blas_workspace, BLAS_WORKSPACE));
+        s = ct__cublas_status(dev, "opening",
+                              cublasSetWorkspace(cuda->blas, cuda->blas_workspace, BLAS_WORKSPACE));
     if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreate(&cuda->solver));
     if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
     if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreateParams(&cuda->params));
@@ -122,9 +126,10 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     cuda->processors = props.multiProcessorCount;
     if (!dev->memory.limit) dev->memory.limit = total;
     dev->threads = 1;
-    snprintf(dev->description, sizeof dev->description, "%s: %s, compute capability %d.%d, %d processors, %.1f GiB, %.1f free",
-             dev->name, props.name, props.major, props.minor, props.multiProcessorCount,
-             (double)total / (1 << 30), (double)free_bytes / (1 << 30));
+    snprintf(dev->description, sizeof dev->description,
+             "%s: %s, compute capability %d.%d, %d processors, %.1f GiB, %.1f free", dev->name, props.name,
+             props.major, props.minor, props.multiProcessorCount, (double)total / (1 << 30),
+             (double)free_bytes / (1 << 30));
     return CT_OK;
 }
 
@@ -139,15 +144,17 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
                         cudaGetErrorString(error));
     }
     if (ordinal >= count)
-        return ct__fail(dev, CT_EDEVICE, "cuda:%d: there %s %d GPU%s, counted from 0: open one of these, or \"cpu\"",
-                        ordinal, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+        return ct__fail(dev, CT_EDEVICE,
+                        "cuda:%d: there %s %d GPU%s, counted from 0: open one of these, or \"cpu\"", ordinal,
+                        count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
     ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(ordinal));
     ct__cuda *cuda = s ? NULL : (ct__cuda *)ct__host_alloc(dev, sizeof *cuda);
     if (!cuda) return s ? s : CT_ENOMEM;
     memset(cuda, 0, sizeof *cuda);
     cuda->ordinal = ordinal;
     dev->backend_state = cuda;
-    s = ct__cuda_status(dev, "making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    s = ct__cuda_status(dev, "making a stream",
+                        cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
     if (!s) s = open_staging(dev, cuda);
@@ -185,8 +192,9 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
     int64_t bad[4] = { 0 };
     ct_status s = CT_OK;
     if (cuda->checked)
-        s = ct__cuda_status(dev, "reading the errors",
-                            cudaMemcpyAsync(bad, cuda->bad_index, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
+        s = ct__cuda_status(
+            dev, "reading the errors",
+            cudaMemcpyAsync(bad, cuda->bad_index, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
     if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
     if (s) return s;
     cuda->checked = false;
@@ -213,7 +221,8 @@ ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t byt
     ct_status s = ct__cuda_status(dev, "uploading", cudaEventSynchronize(cuda->staged[piece]));
     if (s) return s;
     memcpy(staging, src, bytes);
-    s = ct__cuda_status(dev, "uploading", cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    s = ct__cuda_status(dev, "uploading",
+                        cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
     if (!s) s = ct__cuda_status(dev, "uploading", cudaEventRecord(cuda->staged[piece], cuda->stream));
     cuda->next_upload = (piece + 1) % CT__UPLOADS;
     return s;
@@ -234,8 +243,8 @@ ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(de
 /* -- indices ------------------------------------------------------------------------------------------------------- */
 
 /* One block; the first bad index in order. */
-static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t step, int64_t extent, int64_t what,
-                                    int64_t *bad)
+static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t step, int64_t extent,
+                                    int64_t what, int64_t *bad)
 {
     __shared__ int64_t first[CHECKERS];
     const int t = (int)threadIdx.x;
@@ -258,13 +267,13 @@ static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t ste
     bad[3] = extent;
 }
 
-ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
-                               int64_t extent)
+ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
+                               int64_t step, int64_t extent)
 {
     if (!n) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
     cuda->checked = true;
-    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, index, n, step, extent, (int64_t)(uintptr_t)what,
-                     cuda->bad_index);
+    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, index, n, step, extent,
+                     (int64_t)(uintptr_t)what, cuda->bad_index);
     return ct__cuda_launched(dev, what);
 }

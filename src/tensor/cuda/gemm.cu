@@ -28,8 +28,8 @@ static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct
 }
 
 /* The last dimension of the batch is one call's, the others are walked over. */
-ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A_, const ct__matrix &B_,
-                   double beta, const ct__matrix &C_)
+ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A_,
+                   const ct__matrix &B_, double beta, const ct__matrix &C_)
 {
     ct__matrix a = C_.columns ? A_ : ct__turned(B_), x = C_.columns ? B_ : ct__turned(A_),
                c = C_.columns ? C_ : ct__turned(C_);
@@ -44,12 +44,13 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     int64_t together = b->ndim ? b->dim[last] : 1;
     for (int64_t i = 0; i < b->members; i += together) {
         cublasStatus_t s = cublasGemmStridedBatchedEx_64(
-            cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T, c.rows, c.cols,
-            a.cols, f64 ? (const void *)&alpha : &alpha32, a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type,
-            a.columns ? a.cs : a.rs, b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b),
-            type, x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
-            c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0, together,
-            compute, CUBLAS_GEMM_DEFAULT);
+            cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T, c.rows,
+            c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
+            a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
+            b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
+            x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
+            c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0,
+            together, compute, CUBLAS_GEMM_DEFAULT);
         if (s != CUBLAS_STATUS_SUCCESS) return ct__cublas_status(dev, "gemm", s);
     }
     return CT_OK;
@@ -64,7 +65,8 @@ static void collapse(ct__batch *b, ct__matrix *m)
     if (m[B].step[0] == 0 && m[A].step[0] == m[A].rows * m[A].rs && m[C].step[0] == m[C].rows * m[C].rs) {
         m[A].rows *= members;
         m[C].rows *= members;
-    } else if (m[A].step[0] == 0 && m[B].step[0] == m[B].cols * m[B].cs && m[C].step[0] == m[C].cols * m[C].cs) {
+    } else if (m[A].step[0] == 0 && m[B].step[0] == m[B].cols * m[B].cs &&
+               m[C].step[0] == m[C].cols * m[C].cs) {
         m[B].cols *= members;
         m[C].cols *= members;
     } else if (m[B].step[0] == 0 && m[A].rows == 1 && m[A].step[0] > 0) {
@@ -81,7 +83,8 @@ static void collapse(ct__batch *b, ct__matrix *m)
     *b = ct__one(b->dtype);
 }
 
-ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta, ct_tensor *c)
+ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
+                        ct_tensor *c)
 {
     const ct_tensor *t[] = { a, b, c };
     ct__matrix m[3];
@@ -100,7 +103,8 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_tensor *a, const 
 /* -- symmetric products -------------------------------------------------------------------------------------------- */
 
 /* C = from + beta C on and below the diagonal */
-template <typename T> static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double beta, ct__matrix c)
+template <typename T>
+static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double beta, ct__matrix c)
 {
     const int64_t size = c.rows * c.cols;
     CT__EACH(e, b.members * size)
@@ -114,7 +118,8 @@ template <typename T> static __global__ void add_lower_kernel(ct__batch b, ct__m
 }
 
 /* Row block by row block: what lies left of the diagonal's block in place, that block whole and then its lower half. */
-ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta, const ct__matrix &c)
+ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta,
+                   const ct__matrix &c)
 {
     const int64_t n = c.rows, width = n < DIAGONAL ? n : (int64_t)DIAGONAL, k = a.cols;
     if (!n || !b->members) return CT_OK;
@@ -129,7 +134,8 @@ ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__m
         if (!s) s = ct__gemm(dev, b, alpha, strip, ct__turned(strip), 0, square);
         if (s) return s;
         if (b->dtype == CT_F64)
-            CT__LAUNCH(add_lower_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, corner);
+            CT__LAUNCH(add_lower_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, square, beta,
+                       corner);
         else
             CT__LAUNCH(add_lower_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, corner);
     }

@@ -62,14 +62,15 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *i
     ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
     rows r = make_rows(x, out);
     if (s || !k || !r.count) return s;
-    CT__LAUNCH(gather_kernel, ct__grid(k * r.count), CT__BLOCK, ct__cuda_of(dev)->stream, r, q, k, step, x->dim[0]);
+    CT__LAUNCH(gather_kernel, ct__grid(k * r.count), CT__BLOCK, ct__cuda_of(dev)->stream, r, q, k, step,
+               x->dim[0]);
     return ct__cuda_launched(dev, "gather");
 }
 
 /* A thread per element of the output, over the rows that go there in their order. */
 template <typename T>
-static __global__ void scatter_kernel(rows r, int64_t n, const int64_t *index, int64_t step, const int64_t *offsets,
-                                      const int64_t *positions)
+static __global__ void scatter_kernel(rows r, int64_t n, const int64_t *index, int64_t step,
+                                      const int64_t *offsets, const int64_t *positions)
 {
     CT__EACH(e, n * r.count)
     {
@@ -84,7 +85,8 @@ static __global__ void scatter_kernel(rows r, int64_t n, const int64_t *index, i
 
 ct_status ct__cuda_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
 {
-    const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0], n = out->dim[0];
+    const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0],
+                  n = out->dim[0];
     ct_status s = ct__cuda_check_index(dev, "scatter_add", q, k, step, n);
     rows r = make_rows(x, out);
     int64_t count = n * r.count;
@@ -96,11 +98,14 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tens
     if (s) return s;
     cudaStream_t stream = ct__cuda_of(dev)->stream;
     if (x->dtype == CT_F64)
-        CT__LAUNCH(scatter_kernel<double>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets, positions);
+        CT__LAUNCH(scatter_kernel<double>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets,
+                   positions);
     else if (x->dtype == CT_F32)
-        CT__LAUNCH(scatter_kernel<float>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets, positions);
+        CT__LAUNCH(scatter_kernel<float>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets,
+                   positions);
     else
-        CT__LAUNCH(scatter_kernel<int64_t>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets, positions);
+        CT__LAUNCH(scatter_kernel<int64_t>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets,
+                   positions);
     return ct__cuda_launched(dev, "scatter_add");
 }
 
@@ -110,12 +115,14 @@ ct_status ct__cuda_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *g
     int64_t *offsets = (int64_t *)groups->data;
     ct_status s = ct__cuda_check_index(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m);
     return s ? s
-             : ct__cuda_sort(dev, (const int64_t *)index->data, n, index->stride[0], m, offsets, offsets + m + 1);
+             : ct__cuda_sort(dev, (const int64_t *)index->data, n, index->stride[0], m, offsets,
+                             offsets + m + 1);
 }
 
 /* -- rows in pivot order ------------------------------------------------------------------------------------------- */
 
-static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix order, ct__matrix out, int bytes, bool back)
+static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix order, ct__matrix out, int bytes,
+                                      bool back)
 {
     const int64_t size = out.rows * out.cols;
     CT__EACH(e, b.members * size)
@@ -132,7 +139,8 @@ static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix orde
     }
 }
 
-ct_status ct__cuda_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back, ct_tensor *out)
+ct_status ct__cuda_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
+                                ct_tensor *out)
 {
     const ct_tensor *t[] = { x, order, out };
     ct__matrix m[3];

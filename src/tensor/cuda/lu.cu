@@ -7,15 +7,20 @@
 enum { THREADS = 256 };
 
 static const char *const WHAT = "pivot %lld",
-                         *const WHY = "is zero or not finite: the matrix is singular, or has NaN or infinities";
+                         *const WHY =
+                             "is zero or not finite: the matrix is singular, or has NaN or infinities";
 
 /* Whether |a|, at row i, is to be preferred to |b|, at row j: the largest, then the first. NaN counts as nothing, and is
  * found at the end. */
-template <typename T> static __device__ bool better(T a, int64_t i, T b, int64_t j) { return a > b || (a == b && i < j); }
+template <typename T> static __device__ bool better(T a, int64_t i, T b, int64_t j)
+{
+    return a > b || (a == b && i < j);
+}
 
 /* Columns [at, at + width) of the rows from `at` on. pivot[member][column]: the row that was exchanged with it. */
 template <typename T>
-static __global__ void panel_kernel(ct__batch b, ct__matrix m, int64_t at, int width, int64_t *pivot, int64_t *failed)
+static __global__ void panel_kernel(ct__batch b, ct__matrix m, int64_t at, int width, int64_t *pivot,
+                                    int64_t *failed)
 {
     __shared__ T largest[THREADS];
     __shared__ int64_t place[THREADS];
@@ -58,7 +63,8 @@ static __global__ void panel_kernel(ct__batch b, ct__matrix m, int64_t at, int w
 
 /* The panel's exchanges in the other columns: a thread has a column. */
 template <typename T>
-static __global__ void exchange_kernel(ct__batch b, ct__matrix m, int64_t at, int64_t width, const int64_t *pivot)
+static __global__ void exchange_kernel(ct__batch b, ct__matrix m, int64_t at, int64_t width,
+                                       const int64_t *pivot)
 {
     const int64_t others = m.cols - width;
     CT__EACH(e, b.members * others)
@@ -76,7 +82,8 @@ static __global__ void exchange_kernel(ct__batch b, ct__matrix m, int64_t at, in
 }
 
 /* A thread per member: the exchanges become an order. A failed one is left in its natural order. */
-static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivot, const int64_t *failed, int64_t *order)
+static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivot, const int64_t *failed,
+                                    int64_t *order)
 {
     CT__EACH(member, members)
     {
@@ -109,29 +116,32 @@ template <typename T> static __global__ void finite_kernel(ct__batch b, ct__matr
     if (!t && bad[0] && !failed[member]) failed[member] = m.rows;
 }
 
-#define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                                    \
-    do {                                                                                \
-        if (b->dtype == CT_F64)                                                         \
-            LAUNCH(kernel<double>, grid, threads, cuda->stream, *b, __VA_ARGS__);       \
-        else                                                                            \
-            LAUNCH(kernel<float>, grid, threads, cuda->stream, *b, __VA_ARGS__);        \
+#define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                              \
+    do {                                                                          \
+        if (b->dtype == CT_F64)                                                   \
+            LAUNCH(kernel<double>, grid, threads, cuda->stream, *b, __VA_ARGS__); \
+        else                                                                      \
+            LAUNCH(kernel<float>, grid, threads, cuda->stream, *b, __VA_ARGS__);  \
     } while (0)
 
 /* m becomes L and U; order and failed, one of n and one for each member, are set. */
-static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order, int64_t *failed)
+static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
+                        int64_t *failed)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     const int64_t n = m.rows;
     ct__scratch pivots(dev, b->members * n * (int64_t)sizeof(int64_t));
     if (!pivots.data) return CT_ENOMEM;
     int64_t *pivot = (int64_t *)pivots.data;
-    ct_status s = ct__cuda_status(dev, "lu",
-                                  cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
+    ct_status s = ct__cuda_status(
+        dev, "lu", cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
     for (int64_t at = 0; at < n && !s; at += CT__LEAF) {
         const int64_t width = n - at < CT__LEAF ? n - at : (int64_t)CT__LEAF, rest = n - at - width;
-        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, (unsigned)b->members, THREADS, m, at, (int)width, pivot, failed);
+        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, (unsigned)b->members, THREADS, m, at, (int)width, pivot,
+                 failed);
         if (n > width)
-            PER_TYPE(CT__LAUNCH, exchange_kernel, ct__grid(b->members * (n - width)), CT__BLOCK, m, at, width, pivot);
+            PER_TYPE(CT__LAUNCH, exchange_kernel, ct__grid(b->members * (n - width)), CT__BLOCK, m, at, width,
+                     pivot);
         if (!rest) break;
         const ct__matrix right = ct__block(b, m, at, at + width, width, rest);
         s = ct__solve(dev, b, true, true, 1, ct__block(b, m, at, at, width, width), right);
@@ -141,11 +151,13 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m,
     }
     if (s) return s;
     PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, (unsigned)b->members, THREADS, m, failed);
-    CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, failed, order);
+    CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, failed,
+               order);
     return ct__cuda_launched(dev, "lu");
 }
 
-ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order, ct_failure *failure)
+ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
+                         ct_failure *failure)
 {
     const ct_tensor *t[] = { a, lu };
     ct__matrix m[2];
@@ -179,9 +191,9 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
     eye.data = (char *)identity.data;
     for (int d = 0; d < b.ndim; d++) eye.step[d] = 0;
     ct__batch one = ct__one(b.dtype);
-    ct_tensor from = ct__as_tensor(&b, &m[0]), factors = ct__as_tensor(&b, &lu), result = ct__as_tensor(&b, &f.m),
-              unit = ct__as_tensor(&one, &eye), spread = ct__as_tensor(&b, &eye), rows = ct__as_tensor(&b, &order),
-              diagonal = unit;
+    ct_tensor from = ct__as_tensor(&b, &m[0]), factors = ct__as_tensor(&b, &lu),
+              result = ct__as_tensor(&b, &f.m), unit = ct__as_tensor(&one, &eye),
+              spread = ct__as_tensor(&b, &eye), rows = ct__as_tensor(&b, &order), diagonal = unit;
     rows.dtype = CT_I64;
     diagonal.ndim = 1;
     diagonal.stride[0] = eye.rs + eye.cs;
@@ -230,7 +242,8 @@ static __global__ void det_kernel(ct__batch b, ct__matrix lu, int64_t *orders, T
     }
 }
 
-ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs, ct_tensor *sign)
+ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs,
+                          ct_tensor *sign)
 {
     const ct_tensor *t[] = { lu };
     ct__matrix m;
@@ -263,7 +276,8 @@ template <typename T> static __global__ void symmetric_kernel(ct__batch b, ct__m
 }
 
 /* -Pᵀ G Pᵀ; where P is symmetric with ½(G + Gᵀ) for G, and the upper triangle is the mirror image of the lower */
-ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g, ct_tensor *out)
+ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
+                               ct_tensor *out)
 {
     const ct_tensor *t[] = { p, g, out };
     ct__matrix m[3];
@@ -274,7 +288,8 @@ ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *
     ct__scratch half(dev, symmetric ? bytes : 0), work(dev, bytes);
     if (!half.data || !work.data) return CT_ENOMEM;
     ct__formed fp(dev, b, m[0], ct__formed::ALL, ct__formed::NOTHING),
-        fg(dev, b, m[1], ct__formed::ALL, ct__formed::NOTHING), fo(dev, b, m[2], ct__formed::NOTHING, ct__formed::ALL);
+        fg(dev, b, m[1], ct__formed::ALL, ct__formed::NOTHING),
+        fo(dev, b, m[2], ct__formed::NOTHING, ct__formed::ALL);
     ct_status s = fp.status ? fp.status : fg.status ? fg.status : fo.status;
     if (s) return s;
     ct__matrix sum = ct__dense(b, half.data, n, n), h = ct__dense(b, work.data, n, n);

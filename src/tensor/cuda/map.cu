@@ -3,13 +3,13 @@
 
 #include "loop.cuh"
 
-#define CT__FN     static __device__ __noinline__
+#define CT__FN     static __device__ __attribute__((noinline))
 #define CT__CONST  static __device__ const
 #define CT__LGAMMA lgamma
 #include "../special.h"
 
-static __device__ __noinline__ double ct__lgamma(double x) { return lgamma(x); }
-static __device__ __noinline__ float ct__lgammaf(float x) { return lgammaf(x); }
+static __device__ __attribute__((noinline)) double ct__lgamma(double x) { return lgamma(x); }
+static __device__ __attribute__((noinline)) float ct__lgammaf(float x) { return lgammaf(x); }
 static __device__ double ct__polygamma(int k, double x) { return polygamma(k, x); }
 static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma(k, (double)x); }
 
@@ -29,15 +29,15 @@ static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma
 #undef FN
 #undef NAME
 
-#define RUN(kernel, ...)                                                                            \
-    do {                                                                                            \
-        ct__cuda *cuda = ct__cuda_of(dev);                                                          \
-        if (!s.count) return CT_OK;                                                                 \
-        if (out->dtype == CT_F64)                                                                   \
-            CT__LAUNCH(kernel##_f64, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__);   \
-        else                                                                                        \
-            CT__LAUNCH(kernel##_f32, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__);   \
-        return ct__cuda_launched(dev, #kernel);                                                     \
+#define RUN(kernel, ...)                                                                          \
+    do {                                                                                          \
+        ct__cuda *cuda = ct__cuda_of(dev);                                                        \
+        if (!s.count) return CT_OK;                                                               \
+        if (out->dtype == CT_F64)                                                                 \
+            CT__LAUNCH(kernel##_f64, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__); \
+        else                                                                                      \
+            CT__LAUNCH(kernel##_f32, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__); \
+        return ct__cuda_launched(dev, #kernel);                                                   \
     } while (0)
 
 ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)
@@ -47,8 +47,8 @@ ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_t
     RUN(value1, (int)f, p[0], p[1]);
 }
 
-ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, const ct_tensor *y,
-                            const ct_tensor *g, ct_tensor *out)
+ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,
+                            const ct_tensor *y, const ct_tensor *g, ct_tensor *out)
 {
     const ct_tensor *t[] = { out, x, y, g };
     ct__span s = ct__make_span(4, t);

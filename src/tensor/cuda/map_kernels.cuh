@@ -28,7 +28,8 @@ static __global__ void NAME(bar1)(ct__span s, int f, double p0, double p1)
     {
         int64_t at[4];
         ct__locate<4>(s, i, at);
-        const T x = ((const T *)s.data[1])[at[1]], y = ((const T *)s.data[2])[at[2]], g = ((const T *)s.data[3])[at[3]];
+        const T x = ((const T *)s.data[1])[at[1]], y = ((const T *)s.data[2])[at[2]],
+                g = ((const T *)s.data[3])[at[3]];
         T slope = 0;
         switch (f) {
 #define SLOPE(name, value, derivative, vjp) \
@@ -65,7 +66,8 @@ static __global__ void NAME(bar2)(ct__span s, int f, int side)
     {
         int64_t at[4];
         ct__locate<4>(s, i, at);
-        const T a = ((const T *)s.data[1])[at[1]], b = ((const T *)s.data[2])[at[2]], g = ((const T *)s.data[3])[at[3]];
+        const T a = ((const T *)s.data[1])[at[1]], b = ((const T *)s.data[2])[at[2]],
+                g = ((const T *)s.data[3])[at[3]];
         T slope = 0;
         switch (f) {
 #define SLOPE(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \

@@ -12,7 +12,7 @@ typedef struct axes {
 } axes;
 
 typedef struct reduction {
-    axes keep, over; /* the last has x's shortest step */
+    axes keep, over;                /* the last has x's shortest step */
     int64_t outputs, inputs, piece; /* inputs: of an output; piece: of these, in one go */
     int pieces, f;
     bool f64;
@@ -47,7 +47,8 @@ static __device__ void combine(int f, double &m, double &s, double m2, double s2
         return;
     }
     const double top = m2 > m || m2 != m2 ? m2 : m;
-    if (f == CT_REDUCE_LOGSUMEXP && isfinite(top)) s = (s > 0 ? s * exp(m - top) : 0) + (s2 > 0 ? s2 * exp(m2 - top) : 0);
+    if (f == CT_REDUCE_LOGSUMEXP && isfinite(top))
+        s = (s > 0 ? s * exp(m - top) : 0) + (s2 > 0 ? s2 * exp(m2 - top) : 0);
     m = top;
 }
 
@@ -70,7 +71,8 @@ static __global__ void columns_kernel(reduction r)
         const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
         const int64_t base = offset_of(r.keep, r.keep.x, output);
         double m = start(r.f), s = 0;
-        for (int64_t i = from; i < to; i++) combine(r.f, m, s, load(r, base + offset_of(r.over, r.over.x, i)), 1);
+        for (int64_t i = from; i < to; i++)
+            combine(r.f, m, s, load(r, base + offset_of(r.over, r.over.x, i)), 1);
         if (r.pieces == 1)
             put(r, output, m, s);
         else
@@ -158,7 +160,8 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
     r.f64 = x->dtype == CT_F64;
     r.x = x->data;
     r.out = out->data;
-    const int64_t step_out = r.keep.n ? r.keep.x[r.keep.n - 1] : INT64_MAX, step_in = r.over.n ? r.over.x[r.over.n - 1] : 0;
+    const int64_t step_out = r.keep.n ? r.keep.x[r.keep.n - 1] : INT64_MAX,
+                  step_in = r.over.n ? r.over.x[r.over.n - 1] : 0;
     const bool columns = r.inputs <= RUN || (step_out < step_in && r.keep.dim[r.keep.n - 1] >= 32);
     const int64_t least = columns ? RUN : RUN * THREADS; /* inputs that a piece should have */
     const int64_t wanted = ct__divide_up(65536, columns ? r.outputs : r.outputs * THREADS);

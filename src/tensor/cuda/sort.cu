@@ -19,8 +19,8 @@ typedef struct pass {
 
 static __device__ int digit_of(const pass &p, int64_t i) { return (int)(p.key[i] >> p.shift & (DIGITS - 1)); }
 
-static __global__ void start_kernel(const int64_t *index, int64_t n, int64_t step, int64_t groups, int64_t *key,
-                                    int64_t *position)
+static __global__ void start_kernel(const int64_t *index, int64_t n, int64_t step, int64_t groups,
+                                    int64_t *key, int64_t *position)
 {
     CT__EACH(i, n)
     {
@@ -119,8 +119,8 @@ static __global__ void offsets_kernel(const int64_t *key, int64_t n, int64_t gro
     }
 }
 
-ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t step, int64_t groups, int64_t *offsets,
-                        int64_t *positions)
+ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t step, int64_t groups,
+                        int64_t *offsets, int64_t *positions)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     const int64_t blocks = ct__divide_up(n, TILE), counts = DIGITS * blocks;
@@ -132,14 +132,18 @@ ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t
     /* so that the last pass ends in `positions` */
     int64_t *place[2] = { passes % 2 ? other : positions, passes % 2 ? positions : other };
     if (n) {
-        CT__LAUNCH(start_kernel, ct__grid(n), CT__BLOCK, cuda->stream, index, n, step, groups, key[0], place[0]);
+        CT__LAUNCH(start_kernel, ct__grid(n), CT__BLOCK, cuda->stream, index, n, step, groups, key[0],
+                   place[0]);
         for (int i = 0; i < passes; i++) {
-            pass p = { n, blocks, i * BITS, key[i % 2], place[i % 2], key[(i + 1) % 2], place[(i + 1) % 2], other + n };
+            pass p = {
+                n, blocks, i * BITS, key[i % 2], place[i % 2], key[(i + 1) % 2], place[(i + 1) % 2], other + n
+            };
             CT__LAUNCH_BLOCK(count_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
             CT__LAUNCH_BLOCK(scan_kernel, 1, THREADS, cuda->stream, p.counts, counts);
             CT__LAUNCH_BLOCK(move_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
         }
     }
-    CT__LAUNCH(offsets_kernel, ct__grid(groups + 1), CT__BLOCK, cuda->stream, key[passes % 2], n, groups, offsets);
+    CT__LAUNCH(offsets_kernel, ct__grid(groups + 1), CT__BLOCK, cuda->stream, key[passes % 2], n, groups,
+               offsets);
     return ct__cuda_launched(dev, "group_by");
 }

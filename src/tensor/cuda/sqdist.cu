@@ -1,7 +1,8 @@
 /* Squared distances by direct differences, so that equal points are at distance 0 exactly. */
 #include "batch.cuh"
 
-template <typename T> static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct__matrix out)
+template <typename T>
+static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct__matrix out)
 {
     const int64_t size = out.rows * out.cols;
     CT__EACH(e, b.members * size)

@@ -4,13 +4,16 @@
 
 #include <cotangent/op.h>
 
-enum { WIDTH = 128, AREA = 256 }; /* threads of a leaf: columns of the right-hand side; elements of the triangle */
-enum { LARGE = 1024 };            /* extent from which a triangle without a batch is cuBLAS's */
+enum {
+    WIDTH = 128,
+    AREA = 256
+};                     /* threads of a leaf: columns of the right-hand side; elements of the triangle */
+enum { LARGE = 1024 }; /* extent from which a triangle without a batch is cuBLAS's */
 
 /* The triangle of m in shared memory, completed by the identity. */
 template <typename T>
-static __device__ void load_triangle(const T *m, int64_t rs, int64_t cs, int n, bool lower, bool unit, int threads,
-                                     T (*to)[CT__LEAF + 1])
+static __device__ void load_triangle(const T *m, int64_t rs, int64_t cs, int n, bool lower, bool unit,
+                                     int threads, T (*to)[CT__LEAF + 1])
 {
     for (int e = (int)threadIdx.x; e < CT__LEAF * CT__LEAF; e += threads) {
         int i = e / CT__LEAF, j = e % CT__LEAF;
@@ -23,7 +26,8 @@ static __device__ void load_triangle(const T *m, int64_t rs, int64_t cs, int n, 
 
 /* A thread has a column of B; v is in registers. */
 template <typename T>
-static __global__ void solve_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit, double alpha)
+static __global__ void solve_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit,
+                                  double alpha)
 {
     __shared__ T t[CT__LEAF][CT__LEAF + 1];
     const int64_t pieces = (x.cols + WIDTH - 1) / WIDTH, member = blockIdx.x / pieces,
@@ -52,7 +56,8 @@ static __global__ void solve_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool 
 }
 
 template <typename T>
-static __global__ void multiply_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit, double alpha)
+static __global__ void multiply_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit,
+                                     double alpha)
 {
     __shared__ T t[CT__LEAF][CT__LEAF + 1];
     const int64_t pieces = (x.cols + WIDTH - 1) / WIDTH, member = blockIdx.x / pieces,
@@ -82,8 +87,8 @@ static __global__ void multiply_leaf(ct__batch b, ct__matrix m, ct__matrix x, bo
     } while (0)
 
 /* One large system: a row-major triangle is to cuBLAS the other one transposed, a row-major B turns the sides. */
-static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                             const ct__matrix &B)
+static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+                             const ct__matrix &M, const ct__matrix &B)
 {
     const bool trans = M.columns != B.columns;
     const cublasSideMode_t side = B.columns ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
@@ -102,12 +107,13 @@ static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, boo
 }
 
 /* M11 X1 = alpha B1,  M22 X2 = alpha B2 - M21 X1, or from below where M is upper */
-ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                    const ct__matrix &B)
+ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+                    const ct__matrix &M, const ct__matrix &B)
 {
     const int64_t n = M.rows;
     if (!n || !B.cols || !b->members) return CT_OK;
-    if (n <= CT__LEAF) LEAF(solve_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
+    if (n <= CT__LEAF)
+        LEAF(solve_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
     if (n >= LARGE && b->members == 1) return solve_large(dev, b, lower, unit, alpha, M, B);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
@@ -120,12 +126,13 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
 }
 
 /* Where M is lower: B2 = M22 B2 + M21 B1 first, then B1 = M11 B1 */
-ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                       const ct__matrix &B)
+ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+                       const ct__matrix &M, const ct__matrix &B)
 {
     const int64_t n = M.rows;
     if (!n || !B.cols || !b->members) return CT_OK;
-    if (n <= CT__LEAF) LEAF(multiply_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
+    if (n <= CT__LEAF)
+        LEAF(multiply_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
                      M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
@@ -136,10 +143,12 @@ ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit
     return s ? s : ct__multiply(dev, b, lower, unit, alpha, lower ? M11 : M22, late);
 }
 
-typedef ct_status side_by_side(ct_device *, const ct__batch *, bool, bool, double, const ct__matrix &, const ct__matrix &);
+typedef ct_status side_by_side(ct_device *, const ct__batch *, bool, bool, double, const ct__matrix &,
+                               const ct__matrix &);
 
 /* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
-static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *x, side_by_side *work)
+static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *x,
+                     side_by_side *work)
 {
     const ct_tensor *tensors[] = { t, x };
     ct__matrix m[2];
@@ -247,7 +256,8 @@ ct_status ct__cuda_lauum(ct_device *dev, ct_tensor *a) { return in_place(dev, a,
 /* -- triangle ------------------------------------------------------------------------------------------------------ */
 
 /* T: bits of an element. */
-template <typename T> static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k)
+template <typename T>
+static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k)
 {
     const int64_t size = out.rows * out.cols;
     CT__EACH(e, b.members * size)

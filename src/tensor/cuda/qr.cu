@@ -1,0 +1,224 @@
+/* QR by Householder's reflectors, a block per member, in any layout; and how well a triangle is conditioned. */
+#include "batch.cuh"
+
+#include <math.h>
+
+enum { COLUMNS = 32, GROUPS = 8, THREADS = COLUMNS * GROUPS };
+
+/* The sum of x over the block, in all threads. */
+static __device__ double block_sum(double x, double *room)
+{
+    const int t = (int)threadIdx.x;
+    room[t] = x;
+    __syncthreads();
+    for (int half = THREADS / 2; half; half /= 2) {
+        if (t < half) room[t] += room[t + half];
+        __syncthreads();
+    }
+    const double sum = room[0];
+    __syncthreads();
+    return sum;
+}
+
+/* C = (I - tau v vᵀ) C for v = (1, below): rows [j, m) of c, columns [from, to). */
+template <typename T>
+static __device__ void reflect(const T *v, int64_t v_rs, double tau, int64_t j, int64_t m, T *c, int64_t rs,
+                               int64_t cs, int64_t from, int64_t to, double *room)
+{
+    const int column = (int)threadIdx.x % COLUMNS, group = (int)threadIdx.x / COLUMNS;
+    for (int64_t k0 = from; k0 < to; k0 += COLUMNS) {
+        const int64_t k = k0 + column;
+        double dot = 0;
+        for (int64_t i = j + group; i < m && k < to; i += GROUPS)
+            dot += (i == j ? 1. : (double)v[i * v_rs]) * (double)c[i * rs + k * cs];
+        room[threadIdx.x] = dot;
+        __syncthreads();
+        dot = 0;
+        for (int g = 0; g < GROUPS; g++) dot += room[g * COLUMNS + column];
+        for (int64_t i = j + group; i < m && k < to; i += GROUPS)
+            c[i * rs + k * cs] -= (T)(tau * (i == j ? 1. : (double)v[i * v_rs]) * dot);
+        __syncthreads();
+    }
+}
+
+/* beta = -sign(a_jj) |a_j|, tau = (beta - a_jj)/beta, v = a_j/(a_jj - beta) below its 1 [LAPACK's geqr2]; the norm of the
+ * column over its largest element, so that squares neither overflow nor vanish */
+template <typename T> static __global__ void qr_kernel(ct__batch b, ct__matrix m, ct__matrix tau)
+{
+    __shared__ double room[THREADS];
+    const int t = (int)threadIdx.x;
+    T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x),
+      *taus = (T *)tau.data + ct__member_at(b, tau, blockIdx.x);
+    const int64_t count = m.rows < m.cols ? m.rows : m.cols;
+    for (int64_t j = 0; j < count; j++) {
+        double largest = 0, sum = 0;
+        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS) {
+            const double x = fabs((double)a[i * m.rs + j * m.cs]);
+            if (x > largest || x != x) largest = x;
+        }
+        room[t] = largest;
+        __syncthreads();
+        for (int half = THREADS / 2; half; half /= 2) {
+            if (t < half && (room[t + half] > room[t] || room[t + half] != room[t + half]))
+                room[t] = room[t + half];
+            __syncthreads();
+        }
+        largest = room[0];
+        __syncthreads();
+        const double head = (double)a[j * m.rs + j * m.cs];
+        if (largest == 0) { /* nothing below: H = I */
+            if (!t) taus[j * tau.cs] = 0;
+            continue;
+        }
+        const double scale = fmax(largest, fabs(head));
+        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS) {
+            const double x = (double)a[i * m.rs + j * m.cs] / scale;
+            sum += x * x;
+        }
+        sum = block_sum(sum, room) + head / scale * (head / scale);
+        const double beta = head >= 0 ? -scale * sqrt(sum) : scale * sqrt(sum), factor = (beta - head) / beta;
+        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS)
+            a[i * m.rs + j * m.cs] = (T)((double)a[i * m.rs + j * m.cs] / (head - beta));
+        if (!t) {
+            a[j * m.rs + j * m.cs] = (T)beta;
+            taus[j * tau.cs] = (T)factor;
+        }
+        __syncthreads();
+        reflect(a + j * m.cs, m.rs, factor, j, m.rows, a, m.rs, m.cs, j + 1, m.cols, room);
+    }
+}
+
+/* A thread per member: the first column, from 1, whose part beyond those before it is nothing next to the largest. */
+template <typename T>
+static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, int64_t *failed)
+{
+    CT__EACH(member, b.members)
+    {
+        const T *a = (const T *)m.data + ct__member_at(b, m, member);
+        const int64_t count = m.rows < m.cols ? m.rows : m.cols;
+        double largest = 0;
+        for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)a[i * (m.rs + m.cs)]));
+        int64_t bad = 0;
+        for (int64_t i = 0; i < count && !bad; i++)
+            if (!(fabs((double)a[i * (m.rs + m.cs)]) > tolerance * largest)) bad = i + 1;
+        failed[member] = bad;
+    }
+}
+
+template <typename T>
+static __global__ void qr_mul_kernel(ct__batch b, ct__matrix m, ct__matrix tau, ct__matrix c, bool trans)
+{
+    __shared__ double room[THREADS];
+    const int64_t pieces = (c.cols + COLUMNS - 1) / COLUMNS, member = blockIdx.x / pieces,
+                  from = blockIdx.x % pieces * COLUMNS,
+                  to = from + COLUMNS < c.cols ? from + COLUMNS : c.cols;
+    const T *a = (const T *)m.data + ct__member_at(b, m, member),
+            *taus = (const T *)tau.data + ct__member_at(b, tau, member);
+    T *x = (T *)c.data + ct__member_at(b, c, member);
+    const int64_t count = m.rows < m.cols ? m.rows : m.cols;
+    for (int64_t step = 0; step < count; step++) {
+        const int64_t j = trans ? step : count - 1 - step;
+        reflect(a + j * m.cs, m.rs, (double)taus[j * tau.cs], j, m.rows, x, c.rs, c.cs, from, to, room);
+    }
+}
+
+#define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                             \
+    do {                                                                         \
+        if (b.dtype == CT_F64)                                                   \
+            LAUNCH(kernel<double>, grid, threads, cuda->stream, b, __VA_ARGS__); \
+        else                                                                     \
+            LAUNCH(kernel<float>, grid, threads, cuda->stream, b, __VA_ARGS__);  \
+    } while (0)
+
+ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_tensor *tau,
+                      ct_failure *failure)
+{
+    const ct_tensor *t[] = { a, tau };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, t, m);
+    if (!b.members || !m[0].rows || !m[0].cols) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    PER_TYPE(CT__LAUNCH_BLOCK, qr_kernel, (unsigned)b.members, THREADS, m[0], m[1]);
+    ct_status s = ct__cuda_launched(dev, "qr");
+    if (s || rank_tolerance < 0) return s;
+    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
+    if (!failed.data) return CT_ENOMEM;
+    int64_t *flags = (int64_t *)failed.data;
+    PER_TYPE(CT__LAUNCH, rank_kernel, ct__grid(b.members), CT__BLOCK, m[0], rank_tolerance, flags);
+    s = ct__poison(dev, &b, flags, false, &m[0]);
+    return s ? s
+             : ct__note_failure(
+                   dev, &b, flags, 0, "column %lld",
+                   "depends on those before it to working precision, or has NaN: leave it out, or solve "
+                   "with ct_ridge_solve",
+                   failure);
+}
+
+ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const ct_tensor *tau, ct_tensor *c)
+{
+    const ct_tensor *t[] = { a, tau, c };
+    ct__matrix m[3];
+    ct__batch b = ct__make_batch(3, t, m);
+    if (!b.members || !m[0].rows || !m[0].cols || !m[2].cols) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    PER_TYPE(CT__LAUNCH_BLOCK, qr_mul_kernel, (unsigned)(b.members * ct__divide_up(m[2].cols, COLUMNS)),
+             THREADS, m[0], m[1], m[2], trans);
+    return ct__cuda_launched(dev, "qr_mul");
+}
+
+/* -- 1 / (|R| |R⁻¹|) ----------------------------------------------------------------------------------------------- */
+
+/* The largest sum of |r_ij| over a row i; R upper triangular. In the block, in all threads. */
+template <typename T>
+static __device__ double row_norm(const T *r, int64_t n, int64_t rs, int64_t cs, double *room)
+{
+    const int t = (int)threadIdx.x;
+    double largest = 0;
+    for (int64_t i = t; i < n; i += THREADS) {
+        double sum = 0;
+        for (int64_t j = i; j < n; j++) sum += fabs((double)r[i * rs + j * cs]);
+        if (sum > largest || sum != sum) largest = sum;
+    }
+    room[t] = largest;
+    __syncthreads();
+    for (int half = THREADS / 2; half; half /= 2) {
+        if (t < half && (room[t + half] > room[t] || room[t + half] != room[t + half]))
+            room[t] = room[t + half];
+        __syncthreads();
+    }
+    const double norm = room[0];
+    __syncthreads();
+    return norm;
+}
+
+/* inverse: of Rᵀ */
+template <typename T>
+static __global__ void rcond_kernel(ct__batch b, ct__matrix r, ct__matrix inverse, ct__matrix out)
+{
+    __shared__ double room[THREADS];
+    const int64_t member = blockIdx.x;
+    const double norm = row_norm((const T *)r.data + ct__member_at(b, r, member), r.rows, r.rs, r.cs, room),
+                 other = row_norm((const T *)inverse.data + ct__member_at(b, inverse, member), r.rows,
+                                  inverse.cs, inverse.rs, room);
+    const double rcond = 1 / (norm * other);
+    if (!threadIdx.x) ((T *)out.data)[ct__member_at(b, out, member)] = rcond - rcond == 0 ? (T)rcond : (T)0;
+}
+
+ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_tensor *r, ct_tensor *out)
+{
+    const ct_tensor *t[] = { r, out };
+    ct__matrix m[2];
+    ct__batch b = ct__make_batch(2, t, m);
+    const int64_t n = m[0].rows;
+    if (!b.members) return CT_OK;
+    if (!n) return ct__cuda_fill(dev, 1, out);
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__scratch work(dev, b.members * n * n * ct__bytes_of(&b));
+    if (!work.data) return CT_ENOMEM;
+    const ct__matrix inverse = ct__dense(&b, work.data, n, n), turned = ct__turned(m[0]);
+    ct_status s = ct__copy_lower(dev, &b, &turned, &inverse);
+    if (!s) s = ct__invert_lower(dev, &b, inverse);
+    if (s) return s;
+    PER_TYPE(CT__LAUNCH_BLOCK, rcond_kernel, (unsigned)b.members, THREADS, m[0], inverse, m[1]);
+    return ct__cuda_launched(dev, "tri_rcond");
+}
