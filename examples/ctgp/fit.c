@@ -201,14 +201,14 @@ static void on_interrupt(int number)
 }
 
 typedef struct watch {
-    bool terminal;
-    int start, iteration; /* last shown */
+    bool terminal, shown;
+    int *iteration; /* [starts] last shown, plus 1: the starts may take turns */
 } watch;
 
 static int on_step(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
-    bool news = p->start != w->start || p->iteration != w->iteration;
+    bool news = w->iteration[p->start] != p->iteration + 1;
     if (w->terminal || news) {
         char start[48] = "";
         if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
@@ -216,7 +216,8 @@ static int on_step(void *context, const ct_fit_progress *p)
                 start, p->iteration, p->best, p->gradient_norm, p->seconds, w->terminal ? "" : "\n");
         fflush(stderr);
     }
-    w->start = p->start, w->iteration = p->iteration;
+    w->shown = true;
+    w->iteration[p->start] = p->iteration + 1;
     return interrupted;
 }
 
@@ -257,15 +258,18 @@ static void print_result(const settings *s, ct_gp *gp, double nlml)
 static int fit_and_save(const settings *s, ct_gp *gp)
 {
     ct_device *device = ct_gp_device(gp);
-    watch w = { .terminal = isatty(STDERR_FILENO), .iteration = -1 };
     ct_fit_options options = s->fit;
+    watch w = { .terminal = isatty(STDERR_FILENO),
+                .iteration = calloc((size_t)options.restarts + 1, sizeof *w.iteration) };
+    if (!w.iteration) return fail(CODE_MEMORY, "no memory for %d starts", options.restarts + 1);
     options.progress = on_step;
     options.context = &w;
     /* The second Ctrl-C ends the program. */
     struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
     sigaction(SIGINT, &action, NULL);
     ct_status status = ct_gp_fit(gp, &options);
-    if (w.terminal && w.iteration >= 0) fputc('\n', stderr);
+    free(w.iteration);
+    if (w.terminal && w.shown) fputc('\n', stderr);
     if (status == CT_ESTOPPED)
         fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
     else if (status)

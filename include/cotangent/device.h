@@ -61,6 +61,19 @@ CT_API const char *ct_device_description(const ct_device *device);
 /* "cpu", "cuda:0". */
 CT_API const char *ct_device_name(const ct_device *device);
 
+/* -- several devices at once -- */
+
+/* Threads that the device computes with; 1 where it is not the host that computes. */
+CT_API int ct_device_threads(const ct_device *device);
+/* Calls run(context, k) once for each k in 0 .. count-1, on up to ct_device_threads(device) threads, and returns when all
+ * have returned. The device and its tensors are not for `run` to use: each call, or each thread, opens a device of its own
+ * with ct_device_open_beside. One after the other, in the caller's thread, where the device is not the CPU or has an allocator
+ * of the application's. */
+CT_API void ct_device_spread(ct_device *device, int64_t count, void (*run)(void *context, int64_t k),
+                             void *context);
+/* A device like this one (allocator, memory limit) that computes on one thread and logs nothing. As ct_device_open_with. */
+CT_API ct_device *ct_device_open_beside(const ct_device *device);
+
 /* Bytes of tensor storage; the pool's idle blocks are not counted as held. */
 typedef struct ct_memory_info {
     uint64_t bytes_now;    /* held by live tensors                                      */

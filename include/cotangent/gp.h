@@ -125,6 +125,7 @@ typedef enum ct_optimizer {
 
 /* One evaluation of the objective. */
 typedef struct ct_fit_progress {
+    int model;                /* of ct_gp_fit_many's list, from 0                               */
     int start, starts;        /* which start, from 0, of how many                               */
     int iteration;            /* of this start: steps that lowered the objective so far          */
     int evaluation;           /* of this start                                                   */
@@ -138,7 +139,8 @@ typedef struct ct_fit_progress {
     int64_t n_parameters;
 } ct_fit_progress;
 
-/* Returns 0 to go on, anything else to stop. */
+/* Returns 0 to go on, anything else to stop. One call at a time; where starts run side by side, from threads of the
+ * library's own, the starts in turn. */
 typedef int (*ct_fit_fn)(void *context, const ct_fit_progress *progress);
 
 /* Zero-initialise, then set what you need. */
@@ -158,6 +160,15 @@ typedef struct ct_fit_options {
  * failure leaves the parameters as they were. A failed factorisation does not end the search: it is tried again with
  * a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of the mean diagonal, which the report tells. options = NULL: the defaults. */
 CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
+
+/* Fits models that have nothing to do with each other: the outputs of a table, say, one model each. status[i] (may be NULL)
+ * is what ct_gp_fit would return for models[i]; all of them are tried, and the first failure is returned.
+ * On the CPU all starts of all models of up to 1000 rows advance side by side, one a thread; so do the starts of one model in
+ * ct_gp_fit. Each start computes on one thread then, on memory of its own, so that the result is the same to the bit however
+ * many threads there are. The models' devices must not be used meanwhile. With an allocator of the application's the starts
+ * follow one another in the caller's thread. */
+CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
+                                ct_status *status);
 
 typedef struct ct_fit_start {
     ct_status status; /* CT_OK, CT_ENUMERIC (no point of it could be factorised), CT_ESTOPPED */

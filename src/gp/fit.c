@@ -1,206 +1,33 @@
-/* The fit: starts, the objective as the optimiser sees it, the report. */
-#include <float.h>
+/* Fits of one model and of many: their starts, side by side where the data are small, and what becomes of them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "model.h"
+#include "fit.h"
 
-enum { IDLE = 5 };
+/* Up to so many rows one thread a start is faster than all threads on one after the other. */
+enum { SMALL = 1000 };
 
-static double now(void)
+double ct__now(void)
 {
     struct timespec t;
     timespec_get(&t, TIME_UTC);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One call of ct_gp_fit. Arrays over all parameters are in z coordinates. */
-typedef struct fit {
-    ct_gp *gp;
-    const ct_fit_options *options;
-    ct_fit_report *report;
-    double tolerance, flat, begun; /* flat: a change of the objective that does not matter */
-    int max_iterations, n_free;
-    int64_t *free_index;               /* [n_free] */
-    double *before;                    /* the values that the model came with */
-    double *first;                     /* where the first start begins                       */
-    double *z, *gradient;              /* the point under evaluation                          */
-    double *v;                         /* its values                                           */
-    double *best;                      /* of this start                                        */
-    double *winner;                    /* of all starts                                        */
-    double *x, *lower, *upper, *draws; /* [n_free]                                 */
-    ct_fit_start *start;
-    int start_index;
-    int idle;         /* evaluations in a row that changed the objective by no more than rounding */
-    ct_status status; /* of what ends the whole fit */
-} fit;
-
-/* -- one evaluation ------------------------------------------------------------------------------------------------ */
-
-/* Largest entry of the gradient over the free parameters that a bound does not hold. */
-static double projected_norm(const fit *f, const double *x)
+void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
 {
-    double norm = 0;
-    for (int i = 0; i < f->n_free; i++) {
-        double g = f->gradient[f->free_index[i]];
-        bool held = (x[i] <= f->lower[i] && g > 0) || (x[i] >= f->upper[i] && g < 0);
-        if (!held) norm = fmax(norm, fabs(g));
-    }
-    return norm;
+    bool kept = f->failed_start >= 0, same = !f->status == !status;
+    if (kept && (same ? f->failed_start <= index : !status)) return;
+    size_t i = 0;
+    for (; message[i] && i + 1 < sizeof f->message; i++) f->message[i] = message[i];
+    f->message[i] = 0;
+    f->failed_start = index;
+    f->status = status;
 }
 
-static int tell(fit *f, double value, double norm, double jitter)
-{
-    ct_gp *gp = f->gp;
-    if (!f->options->progress) return 0;
-    for (int64_t i = 0; i < gp->n_params; i++) f->v[i] = ct__gp_v_of(gp, i, f->z[i]);
-    ct_fit_progress p = { .start = f->start_index,
-                          .starts = f->report->starts,
-                          .iteration = f->start->iterations,
-                          .evaluation = f->start->evaluations,
-                          .objective = value,
-                          .best = f->start->objective,
-                          .gradient_norm = norm,
-                          .jitter = jitter * gp->y_scale * gp->y_scale,
-                          .seconds = now() - f->begun,
-                          .parameters = f->v,
-                          .n_parameters = gp->n_params };
-    return f->options->progress(f->options->context, &p);
-}
-
-/* A point that cannot be factorised: a bowl around the best point leads the line search back. */
-static int outside(fit *f, const double *x, double *value, double *g)
-{
-    f->report->failed++;
-    if (isinf(f->start->objective)) {
-        f->start->status = CT_ENUMERIC;
-        f->start->reason = "the covariance cannot be factorised at the start";
-        tell(f, INFINITY, NAN, 0);
-        return 1;
-    }
-    *value = f->start->objective / (double)f->gp->n + 1;
-    for (int i = 0; i < f->n_free; i++) {
-        double away = x[i] - f->best[f->free_index[i]];
-        *value += away * away;
-        g[i] = 2 * away;
-    }
-    return 0;
-}
-
-static int stop(fit *f, const char *reason)
-{
-    f->start->reason = reason;
-    return 1;
-}
-
-/* The optimiser's view: objective and gradient per data point, so that a first step has a sensible length. */
-static int evaluate(void *context, const double *x, double *value, double *g)
-{
-    fit *f = context;
-    ct_gp *gp = f->gp;
-    double objective, jitter, points = (double)gp->n;
-    for (int i = 0; i < f->n_free; i++) f->z[f->free_index[i]] = x[i];
-    f->start->evaluations++;
-    ct_status s = ct__gp_evaluate(gp, f->z, &objective, f->gradient, &jitter);
-    if (s && s != CT_ENUMERIC) {
-        f->status = s;
-        return stop(f, "an error");
-    }
-    bool stopped = false;
-    double norm = NAN;
-    if (s) {
-        if (outside(f, x, value, g)) return 1;
-        stopped = tell(f, INFINITY, NAN, 0);
-    } else {
-        f->report->jittered += jitter > 0;
-        *value = objective / points;
-        for (int i = 0; i < f->n_free; i++) g[i] = f->gradient[f->free_index[i]] / points;
-        norm = projected_norm(f, x);
-        f->idle = fabs(objective - f->start->objective) <= f->flat ? f->idle + 1 : 0;
-        if (objective < f->start->objective) {
-            if (f->start->evaluations > 1) f->start->iterations++;
-            f->start->objective = objective;
-            memcpy(f->best, f->z, (size_t)gp->n_params * sizeof *f->best);
-            if (objective < f->report->objective) {
-                f->report->objective = objective;
-                f->report->best = f->start_index;
-                f->report->gradient_norm = norm;
-                memcpy(f->winner, f->z, (size_t)gp->n_params * sizeof *f->winner);
-            }
-        }
-        stopped = tell(f, objective, norm, jitter);
-    }
-    if (stopped) {
-        f->status = f->start->status = CT_ESTOPPED;
-        return stop(f, "stopped by the caller");
-    }
-    if (!s && norm / points <= f->tolerance) return stop(f, "gradient below the tolerance");
-    if (f->idle >= IDLE) return stop(f, "steps no longer lower the objective");
-    return f->start->iterations >= f->max_iterations ? stop(f, "iteration limit") : 0;
-}
-
-static void best_point(void *context, double *x)
-{
-    fit *f = context;
-    for (int i = 0; i < f->n_free; i++) x[i] = f->best[f->free_index[i]];
-}
-
-/* -- one start -------------------------------------------------------------------------------------------------------- */
-
-/* The k-th start: the present values, or draws around them. */
-static ct_status place(fit *f, int k)
-{
-    for (int i = 0; i < f->n_free; i++) f->draws[i] = 0;
-    if (k > 0 && f->n_free > 0) {
-        ct_tensor *t =
-            ct_rand_normal(f->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)k);
-        ct_status s = t ? ct_read(t, f->draws, (size_t)f->n_free * sizeof *f->draws) : CT_ENOMEM;
-        ct_release(t);
-        if (s) return s;
-    }
-    memcpy(f->z, f->first, (size_t)f->gp->n_params * sizeof *f->z);
-    memcpy(f->best, f->first, (size_t)f->gp->n_params * sizeof *f->best);
-    for (int i = 0; i < f->n_free; i++) {
-        int64_t p = f->free_index[i];
-        double x = f->first[p] + f->draws[i] * ct__gp_draw_width(f->gp, p);
-        f->x[i] = fmin(fmax(x, f->lower[i]), f->upper[i]);
-    }
-    return CT_OK;
-}
-
-static void run_start(fit *f, ct_optimizer optimizer)
-{
-    double begun = now();
-    ct__search search = { .n = f->n_free,
-                          .x = f->x,
-                          .lower = f->lower,
-                          .upper = f->upper,
-                          .max_evaluations =
-                              optimizer == CT_OPTIMIZER_ADAM ? f->max_iterations : 2 * f->max_iterations + 20,
-                          .flat = f->flat / (double)f->gp->n,
-                          .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
-                          .evaluate = evaluate,
-                          .best = best_point,
-                          .context = f };
-    ct__search_end end = CT__SEARCH_STOPPED;
-    if (f->n_free == 0) {
-        double value;
-        if (!evaluate(f, f->x, &value, NULL)) stop(f, "nothing to learn: every parameter is fixed");
-    } else {
-        end = optimizer == CT_OPTIMIZER_ADAM ? ct__search_adam(&search) : ct__search_lbfgs(&search);
-    }
-    if (end == CT__SEARCH_NO_MEMORY)
-        f->status = ct_device_fail(f->gp->device, CT_ENOMEM, "the optimiser has no memory");
-    if (end == CT__SEARCH_CONVERGED) f->start->reason = "steps no longer lower the objective";
-    if (end == CT__SEARCH_LIMIT) f->start->reason = "evaluation limit";
-    f->start->seconds = now() - begun;
-    f->report->iterations += f->start->iterations;
-    f->report->evaluations += f->start->evaluations;
-}
-
-/* -- the whole --------------------------------------------------------------------------------------------------------- */
+/* -- one model ----------------------------------------------------------------------------------------------------- */
 
 static ct_status check(ct_gp *gp, const ct_fit_options *o)
 {
@@ -220,16 +47,16 @@ static ct_status check(ct_gp *gp, const ct_fit_options *o)
 }
 
 /* All working memory is one block of doubles and one of indices. */
-static ct_status prepare(fit *f)
+static ct_status allocate(ct__fit *f)
 {
     ct_gp *gp = f->gp;
     uint64_t p = (uint64_t)gp->n_params;
-    f->before = ct__gp_alloc(gp->device, 11 * p, sizeof *f->before);
+    free(gp->starts);
+    f->before = ct__gp_alloc(gp->device, 5 * p, sizeof *f->before);
     f->free_index = ct__gp_alloc(gp->device, p, sizeof *f->free_index);
-    f->report->start = gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report->starts, sizeof *gp->starts);
+    f->report.start = gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
     if (!f->before || !f->free_index || !gp->starts) return CT_ENOMEM;
-    double **part[] = { &f->first,  &f->z, &f->gradient, &f->v,     &f->best,
-                        &f->winner, &f->x, &f->lower,    &f->upper, &f->draws };
+    double **part[] = { &f->first, &f->lower, &f->upper, &f->winner };
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = f->before + (i + 1) * p;
     for (int64_t i = 0; i < gp->n_params; i++) {
         f->before[i] = gp->param[i].value;
@@ -242,65 +69,170 @@ static ct_status prepare(fit *f)
     return CT_OK;
 }
 
-/* The winner becomes the model; without one the model stays as it was. */
-static ct_status conclude(fit *f)
+/* Into *f, an empty one; release with conclude. */
+static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *options, ct__gate *gate)
 {
-    ct_gp *gp = f->gp;
-    if (f->status && f->status != CT_ESTOPPED) return f->status;
-    if (isinf(f->report->objective)) return f->status ? f->status : ct_last_status(gp->device);
-    for (int64_t i = 0; i < gp->n_params; i++)
-        f->v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
-    ct_status s = ct__gp_set_values(gp, f->v);
-    if (!s) s = ct__gp_factorise(gp);
-    f->report->jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
-    if (s) {
-        ct__gp_set_values(gp, f->before);
-        return s;
-    }
-    return f->status ? ct_device_fail(gp->device, f->status, "ct_gp_fit: stopped by the caller") : CT_OK;
-}
-
-ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)
-{
-    static const ct_fit_options defaults = { 0 };
-    if (!options) options = &defaults;
-    if (!gp) return CT_EINVAL;
+    f->gp = gp;
     ct_status s = check(gp, options);
     if (s) return s;
     ct__gp_drop_factor(gp);
     s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, true), "ct_gp_fit");
     if (s) return s;
-
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
-    bool adam = optimizer == CT_OPTIMIZER_ADAM;
-    ct_fit_report report = { .optimizer = optimizer, .objective = INFINITY, .starts = 1 + options->restarts };
-    free(gp->starts);
-    gp->starts = NULL;
-    fit f = { .gp = gp,
-              .options = options,
-              .report = &report,
-              .begun = now(),
-              .tolerance = options->tolerance > 0 ? options->tolerance
-                           : gp->dtype == CT_F32  ? 1e-4
-                                                  : 1e-6,
-              .flat = gp->dtype == CT_F32 ? 1e-3 : 1e-6,
-              .max_iterations = options->max_iterations ? options->max_iterations
-                                : adam                  ? 1000
-                                                        : 200 };
-    f.status = prepare(&f);
-    for (int k = 0; k < report.starts && !f.status; k++) {
-        f.start_index = k;
-        f.idle = 0;
-        f.start = &gp->starts[k];
-        *f.start = (ct_fit_start){ .objective = INFINITY };
-        f.status = place(&f, k);
-        if (!f.status) run_start(&f, optimizer);
+    int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
+    bool narrow = gp->dtype == CT_F32;
+    f->options = options;
+    f->gate = gate;
+    f->index = index;
+    f->report =
+        (ct_fit_report){ .optimizer = optimizer, .objective = INFINITY, .starts = 1 + options->restarts };
+    f->begun = ct__now();
+    f->tolerance = options->tolerance > 0 ? options->tolerance : narrow ? 1e-4 : 1e-6;
+    f->flat = narrow ? 1e-3 : 1e-6;
+    f->max_iterations = options->max_iterations ? options->max_iterations : iterations;
+    f->failed_start = -1;
+    return allocate(f);
+}
+
+/* The winner becomes the model; without one the model stays as it was. */
+static ct_status keep_winner(ct__fit *f)
+{
+    ct_gp *gp = f->gp;
+    bool stopped = f->gate->stopped;
+    if (f->status) return ct_device_fail(gp->device, f->status, "%s", f->message);
+    if (isinf(f->report.objective))
+        return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller")
+                       : ct_device_fail(gp->device, CT_ENUMERIC, "%s", f->message);
+    double *v = f->first; /* no longer needed */
+    for (int64_t i = 0; i < gp->n_params; i++)
+        v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
+    ct_status s = ct__gp_set_values(gp, v);
+    if (!s) s = ct__gp_factorise(gp);
+    f->report.jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
+    if (s) {
+        ct__gp_set_values(gp, f->before);
+        return s;
     }
-    s = conclude(&f);
-    report.seconds = now() - f.begun;
-    free(f.before);
-    free(f.free_index);
-    gp->report = report;
+    return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller") : CT_OK;
+}
+
+static ct_status conclude(ct__fit *f, ct_status s)
+{
+    if (!s) s = keep_winner(f);
+    if (f->gate) {
+        f->report.seconds = ct__now() - f->begun;
+        f->report.start = f->gp->starts;
+        f->gp->report = f->report;
+    }
+    free(f->before);
+    free(f->free_index);
     return s;
+}
+
+/* -- many ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct task {
+    ct__fit *fit;
+    int start;
+} task;
+
+/* One start on one thread, on a twin of the model: what it computes does not depend on how many run at a time. */
+static void run_beside(void *context, int64_t k)
+{
+    const task *t = (const task *)context + k;
+    ct__fit *f = t->fit;
+    pthread_mutex_lock(&f->gate->lock);
+    bool skip = f->gate->stopped || f->status;
+    ct_device *device = skip ? NULL : ct_device_open_beside(f->gp->device);
+    ct_gp *twin = skip ? NULL : ct__gp_twin(f->gp, device);
+    if (!skip && !twin) ct__fit_fail(f, t->start, ct_last_status(device), ct_message(device));
+    pthread_mutex_unlock(&f->gate->lock);
+    if (twin) ct__fit_start(f, twin, t->start);
+    ct_gp_free(twin);
+    ct_device_close(device);
+}
+
+static bool beside(const ct__fit *f, int64_t models)
+{
+    return f->gp->n <= SMALL && (f->report.starts > 1 || models > 1) &&
+           !strcmp(ct_device_name(f->gp->device), "cpu");
+}
+
+/* The starts of all small models side by side, then each of the others with all threads. */
+static ct_status run_all(ct__fit *fits, const ct_status *status, int64_t count)
+{
+    ct_device *device = NULL;
+    int64_t tasks = 0, room = 0;
+    uint64_t bytes = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!status[i]) device = fits[i].gp->device, room += fits[i].report.starts;
+    task *list = device ? ct__gp_alloc(device, (uint64_t)room, sizeof *list) : NULL;
+    if (device && !list) return CT_ENOMEM;
+    for (int64_t i = 0; i < count; i++) {
+        if (status[i] || !beside(&fits[i], count)) continue;
+        for (int k = 0; k < fits[i].report.starts; k++) list[tasks++] = (task){ &fits[i], k };
+        uint64_t needed = ct_gp_bytes_needed(fits[i].gp->n, fits[i].gp->d, fits[i].gp->dtype, true);
+        if (needed > bytes) bytes = needed;
+    }
+    int64_t threads = ct_device_threads(device);
+    ct_status s = tasks ? ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads),
+                                         "ct_gp_fit: its starts side by side")
+                        : CT_OK;
+    if (!s && tasks) ct_device_spread(device, tasks, run_beside, list);
+    free(list);
+    for (int64_t i = 0; i < count && !s; i++) {
+        if (status[i] || beside(&fits[i], count)) continue;
+        for (int k = 0; k < fits[i].report.starts && !fits[i].status && !fits[i].gate->stopped; k++)
+            ct__fit_start(&fits[i], fits[i].gp, k);
+    }
+    return s;
+}
+
+static ct_status check_list(ct_gp *const *models, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (!models[i]) return CT_EINVAL;
+        for (int64_t j = 0; j < i; j++)
+            if (models[i] == models[j])
+                return ct_device_fail(models[i]->device, CT_EINVAL,
+                                      "ct_gp_fit_many: models %lld and %lld are the same", (long long)j,
+                                      (long long)i);
+    }
+    return CT_OK;
+}
+
+ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
+                         ct_status *status)
+{
+    static const ct_fit_options defaults = { 0 };
+    if (!options) options = &defaults;
+    if (count < 0 || (count > 0 && !models)) return CT_EINVAL;
+    ct_status s = check_list(models, count), *each = NULL;
+    if (s || count == 0) return s;
+    ct_device *device = models[0]->device;
+    ct__fit *fits = ct__gp_alloc(device, (uint64_t)count, sizeof *fits);
+    ct__gate gate = { .stopped = false };
+    if (fits) each = ct__gp_alloc(device, (uint64_t)count, sizeof *each);
+    if (!each || pthread_mutex_init(&gate.lock, NULL)) {
+        free(fits);
+        free(each);
+        return ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory");
+    }
+    for (int64_t i = 0; i < count; i++) each[i] = prepare(&fits[i], models[i], (int)i, options, &gate);
+    ct_status all = run_all(fits, each, count);
+    for (int64_t i = 0; i < count; i++) {
+        each[i] = conclude(&fits[i], each[i] ? each[i] : all);
+        if (!s) s = each[i];
+        if (status) status[i] = each[i];
+    }
+    pthread_mutex_destroy(&gate.lock);
+    free(fits);
+    free(each);
+    return s;
+}
+
+ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)
+{
+    return gp ? ct_gp_fit_many(&gp, 1, options, NULL) : CT_EINVAL;
 }

@@ -46,6 +46,9 @@ struct ct_gp {
 /* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options);
+/* A model of the same data, kernel and parameters on another device, for another thread: it reads gp's data and must not
+ * outlive it. CPU only. NULL with the reason on the device. */
+ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 /* Lists the parameters once the kernel and the transforms are there. */
 ct_status ct__gp_list_params(ct_gp *gp);
 /* Puts values v into the model; the factor is no longer valid. */

@@ -40,6 +40,8 @@ typedef struct ct_backend {
     ct_status (*upload)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*download)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*synchronize)(ct_device *dev);
+    /* run(context, k) for k in 0 .. count-1 on dev->threads host threads; NULL: the host does not compute */
+    void (*spread)(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context);
 
     /* elementwise, all of out's shape */
     ct_status (*fill)(ct_device *dev, double value, ct_tensor *out);

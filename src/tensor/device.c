@@ -158,3 +158,27 @@ void ct__log(ct_device *dev, const char *format, ...)
     va_end(args);
     dev->log(dev->log_context, line);
 }
+
+/* -- several at once ----------------------------------------------------------------------------------------------- */
+
+int ct_device_threads(const ct_device *dev)
+{
+    return dev && !dev->status && dev->backend->spread && dev->threads > 1 ? dev->threads : 1;
+}
+
+void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
+{
+    if (count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc)
+        dev->backend->spread(dev, count, run, context);
+    else
+        for (int64_t k = 0; k < count; k++) run(context, k);
+}
+
+ct_device *ct_device_open_beside(const ct_device *dev)
+{
+    if (!dev || dev->status) return ct_device_open_with("the device beside it is none", NULL);
+    const ct_device_options options = { .allocator = &dev->allocator,
+                                        .memory_limit = dev->memory.limit,
+                                        .threads = 1 };
+    return ct_device_open_with(dev->name, &options);
+}

@@ -167,6 +167,14 @@ static ct_status synchronize(ct_device *dev)
     return CT_OK;
 }
 
+/* The next number goes to whoever is free. */
+static void spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
+{
+    int threads = count < dev->threads ? (int)count : dev->threads;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (int64_t k = 0; k < count; k++) run(context, k);
+}
+
 const ct_backend ct__cpu_backend = {
     .name = "cpu",
     .host_memory = true,
@@ -177,6 +185,7 @@ const ct_backend ct__cpu_backend = {
     .upload = transfer,
     .download = transfer,
     .synchronize = synchronize,
+    .spread = spread,
     .fill = ct__cpu_fill,
     .copy = ct__cpu_copy,
     .map1 = ct__cpu_map1,

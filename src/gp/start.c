@@ -1,0 +1,228 @@
+/* One search from one point: the objective as the optimiser sees it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit.h"
+
+enum { IDLE = 5 };
+
+/* Arrays over all parameters are in z coordinates. */
+typedef struct start {
+    ct__fit *fit;
+    ct_gp *gp; /* the model of the fit, or its twin on another device */
+    ct_fit_start report;
+    int index, jittered, failed;
+    int idle; /* evaluations in a row that changed the objective by no more than rounding */
+    double gradient_norm;
+    ct_status status;     /* of what ends the whole fit */
+    double *z, *gradient; /* the point under evaluation */
+    double *v;            /* its values                  */
+    double *best;
+    double *x, *draws; /* [n_free] */
+} start;
+
+/* -- one evaluation ------------------------------------------------------------------------------------------------ */
+
+/* Largest entry of the gradient over the free parameters that a bound does not hold. */
+static double projected_norm(const start *t, const double *x)
+{
+    const ct__fit *f = t->fit;
+    double norm = 0;
+    for (int i = 0; i < f->n_free; i++) {
+        double g = t->gradient[f->free_index[i]];
+        bool held = (x[i] <= f->lower[i] && g > 0) || (x[i] >= f->upper[i] && g < 0);
+        if (!held) norm = fmax(norm, fabs(g));
+    }
+    return norm;
+}
+
+/* Nonzero: the caller, asked by this or another start, wants to stop. */
+static int tell(start *t, double value, double norm, double jitter)
+{
+    ct__fit *f = t->fit;
+    ct_gp *gp = t->gp;
+    for (int64_t i = 0; i < gp->n_params; i++) t->v[i] = ct__gp_v_of(gp, i, t->z[i]);
+    const ct_fit_progress p = { .model = f->index,
+                                .start = t->index,
+                                .starts = f->report.starts,
+                                .iteration = t->report.iterations,
+                                .evaluation = t->report.evaluations,
+                                .objective = value,
+                                .best = t->report.objective,
+                                .gradient_norm = norm,
+                                .jitter = jitter * gp->y_scale * gp->y_scale,
+                                .seconds = ct__now() - f->begun,
+                                .parameters = t->v,
+                                .n_parameters = gp->n_params };
+    pthread_mutex_lock(&f->gate->lock);
+    if (!f->gate->stopped && f->options->progress)
+        f->gate->stopped = f->options->progress(f->options->context, &p) != 0;
+    bool stopped = f->gate->stopped;
+    pthread_mutex_unlock(&f->gate->lock);
+    return stopped;
+}
+
+static int stop(start *t, const char *reason)
+{
+    t->report.reason = reason;
+    return 1;
+}
+
+/* A point that cannot be factorised: a bowl around the best point leads the line search back. */
+static int outside(start *t, const double *x, double *value, double *g)
+{
+    const ct__fit *f = t->fit;
+    t->failed++;
+    if (isinf(t->report.objective)) {
+        t->report.status = CT_ENUMERIC;
+        tell(t, INFINITY, NAN, 0);
+        return stop(t, "the covariance cannot be factorised at the start");
+    }
+    *value = t->report.objective / (double)t->gp->n + 1;
+    for (int i = 0; i < f->n_free; i++) {
+        double away = x[i] - t->best[f->free_index[i]];
+        *value += away * away;
+        g[i] = 2 * away;
+    }
+    return 0;
+}
+
+/* The optimiser's view: objective and gradient per data point, so that a first step has a sensible length. */
+static int evaluate(void *context, const double *x, double *value, double *g)
+{
+    start *t = context;
+    const ct__fit *f = t->fit;
+    ct_gp *gp = t->gp;
+    double objective, jitter, points = (double)gp->n, norm = NAN;
+    for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
+    t->report.evaluations++;
+    ct_status s = ct__gp_evaluate(gp, t->z, &objective, t->gradient, &jitter);
+    if (s && s != CT_ENUMERIC) {
+        t->status = s;
+        return stop(t, "an error");
+    }
+    bool stopped = false;
+    if (s) {
+        if (outside(t, x, value, g)) return 1;
+        stopped = tell(t, INFINITY, NAN, 0);
+    } else {
+        t->jittered += jitter > 0;
+        *value = objective / points;
+        for (int i = 0; i < f->n_free; i++) g[i] = t->gradient[f->free_index[i]] / points;
+        norm = projected_norm(t, x);
+        t->idle = fabs(objective - t->report.objective) <= f->flat ? t->idle + 1 : 0;
+        if (objective < t->report.objective) {
+            if (t->report.evaluations > 1) t->report.iterations++;
+            t->report.objective = objective;
+            t->gradient_norm = norm;
+            memcpy(t->best, t->z, (size_t)gp->n_params * sizeof *t->best);
+        }
+        stopped = tell(t, objective, norm, jitter);
+    }
+    if (stopped) {
+        t->status = t->report.status = CT_ESTOPPED;
+        return stop(t, "stopped by the caller");
+    }
+    if (!s && norm / points <= f->tolerance) return stop(t, "gradient below the tolerance");
+    if (t->idle >= IDLE) return stop(t, "steps no longer lower the objective");
+    return t->report.iterations >= f->max_iterations ? stop(t, "iteration limit") : 0;
+}
+
+static void best_point(void *context, double *x)
+{
+    start *t = context;
+    for (int i = 0; i < t->fit->n_free; i++) x[i] = t->best[t->fit->free_index[i]];
+}
+
+/* -- the search ---------------------------------------------------------------------------------------------------- */
+
+/* Start 0 is at the present values, the others at draws around them. */
+static ct_status place(start *t)
+{
+    const ct__fit *f = t->fit;
+    if (t->index > 0 && f->n_free > 0) {
+        ct_tensor *draw =
+            ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index);
+        ct_status s = draw ? ct_read(draw, t->draws, (size_t)f->n_free * sizeof *t->draws) : CT_ENOMEM;
+        ct_release(draw);
+        if (s) return s;
+    }
+    memcpy(t->z, f->first, (size_t)t->gp->n_params * sizeof *t->z);
+    memcpy(t->best, f->first, (size_t)t->gp->n_params * sizeof *t->best);
+    for (int i = 0; i < f->n_free; i++) {
+        int64_t p = f->free_index[i];
+        double x = f->first[p] + t->draws[i] * ct__gp_draw_width(t->gp, p);
+        t->x[i] = fmin(fmax(x, f->lower[i]), f->upper[i]);
+    }
+    return CT_OK;
+}
+
+static void search(start *t)
+{
+    const ct__fit *f = t->fit;
+    bool adam = f->report.optimizer == CT_OPTIMIZER_ADAM;
+    ct__search search = { .n = f->n_free,
+                          .x = t->x,
+                          .lower = f->lower,
+                          .upper = f->upper,
+                          .max_evaluations = adam ? f->max_iterations : 2 * f->max_iterations + 20,
+                          .flat = f->flat / (double)t->gp->n,
+                          .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
+                          .evaluate = evaluate,
+                          .best = best_point,
+                          .context = t };
+    ct__search_end end = CT__SEARCH_STOPPED;
+    if (f->n_free == 0) {
+        double value;
+        if (!evaluate(t, t->x, &value, NULL)) stop(t, "nothing to learn: every parameter is fixed");
+    } else {
+        end = adam ? ct__search_adam(&search) : ct__search_lbfgs(&search);
+    }
+    if (end == CT__SEARCH_NO_MEMORY)
+        t->status = ct_device_fail(t->gp->device, CT_ENOMEM, "the optimiser has no memory");
+    if (end == CT__SEARCH_CONVERGED) t->report.reason = "steps no longer lower the objective";
+    if (end == CT__SEARCH_LIMIT) t->report.reason = "evaluation limit";
+}
+
+/* Into the fit, in whatever order the starts end: of two as good ones, or two errors, the first counts. */
+static void conclude(start *t)
+{
+    ct__fit *f = t->fit;
+    ct_fit_report *r = &f->report;
+    pthread_mutex_lock(&f->gate->lock);
+    r->iterations += t->report.iterations;
+    r->evaluations += t->report.evaluations;
+    r->jittered += t->jittered;
+    r->failed += t->failed;
+    if (t->report.objective < r->objective || (t->report.objective == r->objective && t->index < r->best)) {
+        r->objective = t->report.objective;
+        r->gradient_norm = t->gradient_norm;
+        r->best = t->index;
+        memcpy(f->winner, t->best, (size_t)t->gp->n_params * sizeof *f->winner);
+    }
+    if (t->report.status == CT_ENUMERIC || (t->status && t->status != CT_ESTOPPED))
+        ct__fit_fail(f, t->index, t->status, ct_message(t->gp->device));
+    f->gp->starts[t->index] = t->report;
+    pthread_mutex_unlock(&f->gate->lock);
+}
+
+void ct__fit_start(ct__fit *f, ct_gp *gp, int index)
+{
+    size_t p = (size_t)gp->n_params;
+    double begun = ct__now();
+    start t = { .fit = f, .gp = gp, .index = index, .report = { .objective = INFINITY } };
+    t.z = ct__gp_alloc(gp->device, 6 * p, sizeof *t.z);
+    if (t.z) {
+        double **part[] = { &t.gradient, &t.v, &t.best, &t.x, &t.draws };
+        for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = t.z + (i + 1) * p;
+        t.status = place(&t);
+        if (!t.status) search(&t);
+    } else {
+        t.status = CT_ENOMEM;
+    }
+    t.report.seconds = ct__now() - begun;
+    conclude(&t);
+    free(t.z);
+}
