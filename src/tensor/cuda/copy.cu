@@ -124,7 +124,7 @@ ct_status ct__cuda_where(ct_device *dev, const ct_tensor *cond, const ct_tensor 
 
 /* `shape` in row-major order: which element a number is, is part of the contract. */
 typedef struct layout {
-    int ndim;
+    int64_t ndim;
     int64_t dim[CT_MAX_DIMS], stride[CT_MAX_DIMS], count;
     void *data;
 } layout;
@@ -138,7 +138,7 @@ static __global__ void random_kernel(layout t, bool f64, bool normal, uint64_t s
         block_of(normal, f64 ? CT_F64 : CT_F32, draw(seed, stream, (uint64_t)block), z);
         for (int j = 0; j < per_block && block * per_block + j < t.count; j++) {
             int64_t i = block * per_block + j, at = 0;
-            for (int d = t.ndim - 1; d >= 0; d--) {
+            for (int d = (int)t.ndim - 1; d >= 0; d--) {
                 at += i % t.dim[d] * t.stride[d];
                 i /= t.dim[d];
             }

@@ -15,7 +15,7 @@ template <typename T> struct ct__plan {
     const ct_cov_node *nodes;
     const int32_t *dims;
     int n_nodes, n_params;
-    bool symmetric;
+    int64_t symmetric;
     const T *theta, *weight; /* weight: 1/l² of each active column, in the order of the program's */
     const T *x, *z;
     int64_t x_row, x_col, z_row, z_col;

@@ -12,11 +12,11 @@ template <typename T> struct contraction {
     ct__plan<T> plan;
     int64_t n, m, d, rows,
         lanes;            /* thread (r, l) has the rows r, r + rows, ... and the columns l, l + lanes, ... */
-    bool by_row;          /* threads are numbered along a row of M, else along a column */
-    bool lower, triangle; /* M's lower triangle alone is read; each pair is met once */
+    int64_t by_row;       /* threads are numbered along a row of M, else along a column */
+    int64_t lower, triangle; /* M's lower triangle alone is read; each pair is met once */
     const T *M, *u, *v;
     int64_t rs, cs, us, vs;
-    T alpha;
+    double alpha;
     double *theta_bar, *x_bar; /* [parameter][thread], [column][thread]; NULL: not wanted */
 };
 
@@ -31,7 +31,7 @@ template <typename T> static __device__ T bar_of(const contraction<T> &q, int64_
         if (q.plan.symmetric) outer += q.u[j * q.us] * q.v[i * q.vs];
         bar -= outer;
     }
-    bar *= q.alpha;
+    bar *= (T)q.alpha;
     return q.triangle && i == j ? bar / 2 : bar;
 }
 
@@ -169,7 +169,7 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
         q.u = (const T *)K_bar->u->data, q.us = K_bar->u->stride[0];
         q.v = (const T *)K_bar->v->data, q.vs = K_bar->v->stride[0];
     }
-    q.alpha = (T)K_bar->alpha;
+    q.alpha = K_bar->alpha;
     q.lower = K_bar->lower;
     q.triangle = !z && !x_bar;
     q.by_row = q.cs <= q.rs;

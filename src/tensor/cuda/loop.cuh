@@ -9,7 +9,7 @@ enum { CT__OPERANDS = 4 };
 /* Operand k's element of number i is data[k][Σ_d i_d stride[k][d]]; operand 0 is the output. Dimensions are sorted by the
  * output's strides, so that neighbouring threads write neighbours, and coalesced. The order of elements is free. */
 typedef struct ct__span {
-    int ndim;
+    int64_t ndim; /* as wide as what follows: no padding, whose bytes would be anything */
     int64_t count, dim[CT_MAX_DIMS], stride[CT__OPERANDS][CT_MAX_DIMS];
     void *data[CT__OPERANDS];
     ct_dtype dtype[CT__OPERANDS];
@@ -23,7 +23,7 @@ static inline ct__span ct__make_span(int n, const ct_tensor *const *t)
     for (int k = 0; k < n; k++) s.data[k] = t[k]->data, s.dtype[k] = t[k]->dtype;
     for (int d = 0; d < t[0]->ndim; d++) {
         if (t[0]->dim[d] == 1) continue;
-        int at = s.ndim++;
+        int at = (int)s.ndim++;
         for (; at > 0 && s.stride[0][at - 1] < t[0]->stride[d]; at--) {
             s.dim[at] = s.dim[at - 1];
             for (int k = 0; k < n; k++) s.stride[k][at] = s.stride[k][at - 1];
@@ -49,7 +49,7 @@ static inline ct__span ct__make_span(int n, const ct_tensor *const *t)
 template <int N> static __device__ __forceinline__ void ct__locate(const ct__span &s, int64_t i, int64_t *at)
 {
     for (int k = 0; k < N; k++) at[k] = 0;
-    for (int d = s.ndim - 1; d >= 0; d--) {
+    for (int d = (int)s.ndim - 1; d >= 0; d--) {
         int64_t index = i;
         if (d && i >> 32) {
             int64_t rest = i / s.dim[d];

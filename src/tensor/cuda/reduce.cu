@@ -7,7 +7,7 @@
 enum { THREADS = 256, RUN = 64, PIECES = 1024 };
 
 typedef struct axes {
-    int n;
+    int64_t n;
     int64_t dim[CT_MAX_DIMS], x[CT_MAX_DIMS], out[CT_MAX_DIMS];
 } axes;
 
@@ -15,7 +15,7 @@ typedef struct reduction {
     axes keep, over;                /* the last has x's shortest step */
     int64_t outputs, inputs, piece; /* inputs: of an output; piece: of these, in one go */
     int pieces, f;
-    bool f64;
+    int64_t f64;
     const void *x;
     void *out;
     double *m, *s; /* [piece][output] */
@@ -24,7 +24,7 @@ typedef struct reduction {
 static __device__ int64_t offset_of(const axes &a, const int64_t *stride, int64_t i)
 {
     int64_t at = 0;
-    for (int d = a.n - 1; d > 0; d--) {
+    for (int d = (int)a.n - 1; d > 0; d--) {
         int64_t rest = i / a.dim[d];
         at += (i - rest * a.dim[d]) * stride[d];
         i = rest;
@@ -118,7 +118,7 @@ static __global__ void finish_kernel(reduction r)
 /* Inserts an axis by falling steps of x. */
 static void insert(axes *a, int64_t dim, int64_t x, int64_t out)
 {
-    int at = a->n++;
+    int at = (int)a->n++;
     for (; at > 0 && a->x[at - 1] < x; at--)
         a->dim[at] = a->dim[at - 1], a->x[at] = a->x[at - 1], a->out[at] = a->out[at - 1];
     a->dim[at] = dim, a->x[at] = x, a->out[at] = out;

@@ -12,7 +12,7 @@ enum {
 
 typedef struct pass {
     int64_t n, blocks;
-    int shift;
+    int64_t shift;
     const int64_t *key, *position;
     int64_t *key_out, *position_out, *counts; /* counts[digit][block] */
 } pass;
@@ -136,7 +136,7 @@ ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t
                    place[0]);
         for (int i = 0; i < passes; i++) {
             pass p = {
-                n, blocks, i * BITS, key[i % 2], place[i % 2], key[(i + 1) % 2], place[(i + 1) % 2], other + n
+                n, blocks, (int64_t)i * BITS, key[i % 2], place[i % 2], key[(i + 1) % 2], place[(i + 1) % 2], other + n
             };
             CT__LAUNCH_BLOCK(count_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
             CT__LAUNCH_BLOCK(scan_kernel, 1, THREADS, cuda->stream, p.counts, counts);
