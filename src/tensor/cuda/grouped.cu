@@ -120,6 +120,7 @@ static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const T 
     }
     const int64_t m = low, r0 = (tile - g.tiles[m]) * TILE;
     if (t < TILE) row[t] = row_at(g, m, r0 + t);
+    __syncthreads();
     T sum[EACH][EACH];
     for (int y = 0; y < EACH; y++)
         for (int x = 0; x < EACH; x++) sum[y][x] = 0;
