@@ -15,8 +15,8 @@ typedef struct ct__batch {
 typedef struct ct__matrix {
     char *data;
     int64_t rows, cols, rs, cs; /* strides in elements */
-    int64_t columns;            /* not 0: for BLAS: column-major with leading dimension cs; else row-major with rs */
-    int64_t step[CT_MAX_DIMS];  /* over the batch's dimensions; 0: shared */
+    int64_t columns; /* not 0: for BLAS: column-major with leading dimension cs; else row-major with rs */
+    int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
 } ct__matrix;
 
 /* The batch of the first tensor, coalesced, and the matrices of all. */

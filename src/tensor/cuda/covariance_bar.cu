@@ -11,8 +11,8 @@ enum {
 template <typename T> struct contraction {
     ct__plan<T> plan;
     int64_t n, m, d, rows,
-        lanes;            /* thread (r, l) has the rows r, r + rows, ... and the columns l, l + lanes, ... */
-    int64_t by_row;       /* threads are numbered along a row of M, else along a column */
+        lanes;      /* thread (r, l) has the rows r, r + rows, ... and the columns l, l + lanes, ... */
+    int64_t by_row; /* threads are numbered along a row of M, else along a column */
     int64_t lower, triangle; /* M's lower triangle alone is read; each pair is met once */
     const T *M, *u, *v;
     int64_t rs, cs, us, vs;

@@ -1,24 +1,21 @@
 /* What the files of the CUDA backend share. They are compiled by nvcc, and as C++17 by any compiler against headers
  * of the same names that simulate a GPU (tests/cudasim). What such headers must provide is what is used here:
  *
- * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDevice cudaGetDeviceProperties (name, major, minor,
- *            multiProcessorCount, totalGlobalMem) cudaMemGetInfo cudaDeviceGetAttribute
- *            (cudaDevAttrMemoryPoolsSupported) cudaStreamCreateWithFlags (cudaStreamNonBlocking) cudaStreamDestroy
- *            cudaStreamSynchronize cudaStreamWaitEvent cudaEventCreateWithFlags (cudaEventDisableTiming)
- *            cudaEventRecord cudaEventSynchronize cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
- *            cudaMemPoolSetAttribute (cudaMemPoolAttrReleaseThreshold) cudaMemPoolDestroy cudaMallocFromPoolAsync
- *            cudaFreeAsync cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
- *            cudaStreamBeginCapture (cudaStreamCaptureModeThreadLocal) cudaStreamEndCapture cudaStreamIsCapturing
- *            cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
- * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasGemmStridedBatchedEx_64
- *            cublas{S,D}trsm_64 cublasGetStatusString
+ * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor, multiProcessorCount)
+ *            cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported) cudaStreamCreateWithFlags
+ *            (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize cudaEventCreateWithFlags
+ *            (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize cudaEventDestroy cudaMalloc cudaFree
+ *            cudaMallocHost cudaFreeHost cudaMemPoolCreate cudaMemPoolSetAttribute
+ *            (cudaMemPoolAttrReleaseThreshold) cudaMemPoolDestroy cudaMallocFromPoolAsync cudaFreeAsync
+ *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
+ * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasGetStatusString
+ *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride below the
+ *            leading dimension
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams
- *            cusolverDnXpotrf, cusolverDnXgetrf, cusolverDnXgeqrf and their _bufferSize,
- *            cusolverDn{S,D}ormqr and their _bufferSize; algorithm 0, scalars and handles as in CUDA 13
- * in kernels __global__ __device__ __host__ __forceinline__, blockIdx, blockDim,
- *            threadIdx, gridDim (x, y, z), static __shared__ arrays, __syncthreads, the math functions of <math.h>
- *            for double and float, __nv_bfloat16 and __half with their conversions to and from float. No dynamic
- *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
+ *            cusolverDnXpotrf cusolverDnXpotrf_bufferSize
+ * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
+ *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float. No dynamic shared
+ *            memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
  *
  * Kernels are launched through the two macros below alone: CT__LAUNCH for kernels whose threads share nothing,
  * CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads. Arguments are plain data, passed by value. The

@@ -135,9 +135,14 @@ ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t
         CT__LAUNCH(start_kernel, ct__grid(n), CT__BLOCK, cuda->stream, index, n, step, groups, key[0],
                    place[0]);
         for (int i = 0; i < passes; i++) {
-            pass p = {
-                n, blocks, (int64_t)i * BITS, key[i % 2], place[i % 2], key[(i + 1) % 2], place[(i + 1) % 2], other + n
-            };
+            pass p = { n,
+                       blocks,
+                       (int64_t)i * BITS,
+                       key[i % 2],
+                       place[i % 2],
+                       key[(i + 1) % 2],
+                       place[(i + 1) % 2],
+                       other + n };
             CT__LAUNCH_BLOCK(count_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
             CT__LAUNCH_BLOCK(scan_kernel, 1, THREADS, cuda->stream, p.counts, counts);
             CT__LAUNCH_BLOCK(move_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
