@@ -7,16 +7,15 @@
 #include <string.h>
 
 #include "batch.h"
+#include "product.h"
 #include "tile.h"
-
-enum { PANEL = 64 }; /* rows of a symmetric product computed at once */
-
-static int64_t half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__TILE * CT__TILE; }
 
 static void *at(const void *data, ct_dtype dtype, int64_t ld, int64_t row, int64_t col)
 {
     return ct__at(data, dtype, row * ld + col);
 }
+
+enum { PANEL = 256 }; /* rows of a symmetric product that BLAS computes at once */
 
 /* -- transposes ---------------------------------------------------------------------------------------------------- */
 
@@ -66,62 +65,46 @@ void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, in
 /* -- A = L Lᵀ ------------------------------------------------------------------------------------------------------ */
 
 /* X = B L⁻ᵀ in place of B (rows x n), with the inverses of L's diagonal tiles in m. */
-static void solve_right(ct_dtype t, const void *l, int64_t ldl, const void *m, int64_t ldm, int64_t n,
-                        void *b, int64_t ldb, int64_t rows, void *work)
+static void solve_right(ct_dtype t, const void *l, const void *m, int64_t n, void *b, int64_t ld,
+                        int64_t rows, void *work)
 {
     if (n <= CT__TILE) {
-        size_t bytes = (size_t)n * ct_dtype_size(t);
-        ct__rows_gemm(t, 'N', 'T', rows, n, n, 1, b, ldb, m, ldm, 0, work, n);
-        for (int64_t i = 0; i < rows; i++) memcpy(at(b, t, ldb, i, 0), at(work, t, n, i, 0), bytes);
+        ct__multiply(t, CT__RIGHT_UPPER, 'N', 'T', rows, n, n, 1, b, ld, m, ld, 0, b, ld, work);
         return;
     }
-    int64_t h = half(n);
-    void *right = at(b, t, ldb, 0, h);
-    solve_right(t, l, ldl, m, ldm, h, b, ldb, rows, work);
-    ct__rows_gemm(t, 'N', 'T', rows, n - h, h, -1, b, ldb, at(l, t, ldl, h, 0), ldl, 1, right, ldb);
-    solve_right(t, at(l, t, ldl, h, h), ldl, at(m, t, ldm, h, h), ldm, n - h, right, ldb, rows, work);
+    int64_t h = ct__half(n);
+    void *right = at(b, t, ld, 0, h);
+    solve_right(t, l, m, h, b, ld, rows, work);
+    ct__multiply(t, 0, 'N', 'T', rows, n - h, h, -1, b, ld, at(l, t, ld, h, 0), ld, 1, right, ld, work);
+    solve_right(t, at(l, t, ld, h, h), at(m, t, ld, h, h), n - h, right, ld, rows, work);
 }
 
 /* The lower triangle of a becomes L, m the inverses of its diagonal tiles. Returns the failing minor, or 0. */
-static int64_t factor(ct_dtype t, void *a, int64_t lda, int64_t n, void *m, int64_t ldm, void *work)
+static int64_t factor(ct_dtype t, void *a, void *m, int64_t ld, int64_t n, void *work)
 {
-    if (n <= CT__TILE) return ct__tile_cholesky(t, a, lda, n, m, ldm);
-    int64_t h = half(n), r = n - h;
-    int64_t failed = factor(t, a, lda, h, m, ldm, work);
+    if (n <= CT__TILE) return ct__tile_cholesky(t, a, ld, n, m, ld);
+    int64_t h = ct__half(n), r = n - h;
+    int64_t failed = factor(t, a, m, ld, h, work);
     if (failed) return failed;
-    void *l21 = at(a, t, lda, h, 0), *a22 = at(a, t, lda, h, h);
-    solve_right(t, a, lda, m, ldm, h, l21, lda, r, work);
-    for (int64_t i = 0; i < r; i += PANEL) { /* A22 -= L21 L21ᵀ */
-        int64_t rows = r - i < PANEL ? r - i : PANEL;
-        ct__rows_gemm(t, 'N', 'T', rows, i + rows, h, -1, at(l21, t, lda, i, 0), lda, l21, lda, 1,
-                      at(a22, t, lda, i, 0), lda);
-    }
-    failed = factor(t, a22, lda, r, at(m, t, ldm, h, h), ldm, work);
+    void *l21 = at(a, t, ld, h, 0), *a22 = at(a, t, ld, h, h);
+    solve_right(t, a, m, h, l21, ld, r, work);
+    ct__multiply(t, CT__OUT_LOWER, 'N', 'T', r, r, h, -1, l21, ld, l21, ld, 1, a22, ld, work);
+    failed = factor(t, a22, at(m, t, ld, h, h), ld, r, work);
     return failed ? h + failed : 0;
 }
 
 /* -- M = T⁻¹ ------------------------------------------------------------------------------------------------------- */
 
-/* M21 = -M22 (T21 M11), each product over the part of the triangle that is not zero */
-void ct__invert_lower(ct_dtype dtype, const void *t, int64_t ldt, int64_t n, void *m, int64_t ldm, void *work)
+/* M21 = -(M22 T21) M11, each product over the part of the triangle that is not zero; w holds a quarter of the matrix */
+void ct__invert_lower(ct_dtype t, const void *a, void *m, int64_t ld, int64_t n, void *w, void *work)
 {
     if (n <= CT__TILE) return;
-    int64_t h = half(n), r = n - h;
-    const void *t21 = at(t, dtype, ldt, h, 0);
-    void *m21 = at(m, dtype, ldm, h, 0), *m22 = at(m, dtype, ldm, h, h);
-    ct__invert_lower(dtype, t, ldt, h, m, ldm, work);
-    ct__invert_lower(dtype, at(t, dtype, ldt, h, h), ldt, r, m22, ldm, work);
-    int64_t ldw = h + 8;
-    for (int64_t i = 0; i < r; i += CT__TILE) {
-        int64_t rows = r - i < CT__TILE ? r - i : CT__TILE;
-        ct__rows_gemm(dtype, 'N', 'N', rows, h, i + rows, 1, at(m22, dtype, ldm, i, 0), ldm, t21, ldt, 0,
-                      at(work, dtype, ldw, i, 0), ldw);
-    }
-    for (int64_t j = 0; j < h; j += CT__TILE) {
-        int64_t cols = h - j < CT__TILE ? h - j : CT__TILE;
-        ct__rows_gemm(dtype, 'N', 'N', r, cols, h - j, -1, at(work, dtype, ldw, 0, j), ldw,
-                      at(m, dtype, ldm, j, j), ldm, 0, at(m21, dtype, ldm, 0, j), ldm);
-    }
+    int64_t h = ct__half(n), r = n - h, ldw = ct__pitch(h);
+    void *m21 = at(m, t, ld, h, 0), *m22 = at(m, t, ld, h, h);
+    ct__invert_lower(t, a, m, ld, h, w, work);
+    ct__invert_lower(t, at(a, t, ld, h, h), m22, ld, r, w, work);
+    ct__multiply(t, CT__LEFT_LOWER, 'N', 'N', r, h, r, 1, m22, ld, at(a, t, ld, h, 0), ld, 0, w, ldw, work);
+    ct__multiply(t, CT__RIGHT_LOWER, 'N', 'N', r, h, h, -1, w, ldw, m, ld, 0, m21, ld, work);
 }
 
 /* -- A⁻¹ = Mᵀ M ---------------------------------------------------------------------------------------------------- */
@@ -171,24 +154,30 @@ static void load_lower(const ct__job *job, const void *from, void *a, int64_t ld
                (size_t)(i + 1) * ct_dtype_size(job->dtype));
 }
 
+/* Both triangles of a symmetric matrix from its lower one. */
+static void put_symmetric(const ct__job *job, void *a, int64_t ld, void *out)
+{
+    const int64_t n = job->m[job->n - 1].rows;
+    for (int64_t i = 0; i < n; i += CT__TILE)
+        put_rows(job, at(a, job->dtype, ld, i, 0), ld, i, n - i < CT__TILE ? n - i : CT__TILE, out);
+}
+
 static int64_t potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
-    void *a = data[2], *m = at(a, t, ld, n, 0), *work = at(m, t, ld, n, 0), *out = data[1];
+    void *work = data[2], *a = (char *)work + CT__PRODUCT_WORK, *m = at(a, t, ld, n, 0),
+         *w = at(m, t, ld, n, 0);
     load_lower(job, data[0], a, ld);
-    int64_t failed = factor(t, a, ld, n, m, ld, work);
+    int64_t failed = factor(t, a, m, ld, n, work);
     if (failed) {
-        ct__fill_nan(job, out);
+        ct__fill_nan(job, data[1]);
         return failed;
     }
-    ct__invert_lower(t, a, ld, n, m, ld, work);
-    for (int64_t i = 0; i < n; i += CT__TILE) {
-        int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
-        ct__rows_gemm(t, 'T', 'N', rows, i + rows, n - i, 1, at(m, t, ld, i, i), ld, at(m, t, ld, i, 0), ld,
-                      0, work, ld);
-        put_rows(job, work, ld, i, rows, out);
-    }
+    ct__invert_lower(t, a, m, ld, n, w, work);
+    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'T', 'N', n, n, n, 1, m, ld, m, ld, 0,
+                 a, ld, work);
+    put_symmetric(job, a, ld, data[1]);
     return 0;
 }
 
@@ -209,8 +198,7 @@ static int64_t lapack_potri_member(const ct__job *job, void *const *data)
         ct__fill_nan(job, data[1]);
         return failed;
     }
-    for (int64_t i = 0; i < n; i += CT__TILE)
-        put_rows(job, at(a, t, ld, i, 0), ld, i, n - i < CT__TILE ? n - i : CT__TILE, data[1]);
+    put_symmetric(job, a, ld, data[1]);
     return 0;
 }
 
@@ -224,7 +212,7 @@ ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     bool failed = failure && failure->set;
     job.failure = failure;
     job.work = (double)n * (double)n * (double)n;
-    job.scratch = (size_t)(2 * n + n / 2 + CT__TILE) * (size_t)ld * ct_dtype_size(job.dtype);
+    job.scratch = CT__PRODUCT_WORK + (size_t)((2 * n + ct__half(n)) * ld) * ct_dtype_size(job.dtype);
     job.serial = !ct__inverse_alone(dev, job.members, n);
     job.member = job.serial ? potri_member : lapack_potri_member;
     ct_status status = ct__job_run(&job);
@@ -234,18 +222,50 @@ ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
 
 /* -- the adjoint of the inverse ------------------------------------------------------------------------------------ */
 
-/* -Pᵀ G Pᵀ */
+/* An operand as it lies in memory, or transposed. */
+static void place(const ct__matrix *m, bool transposed, int64_t *rs, int64_t *cs)
+{
+    const int64_t row = m->columns ? 1 : m->ld, column = m->columns ? m->ld : 1;
+    *rs = transposed ? column : row;
+    *cs = transposed ? row : column;
+}
+
+/* -Pᵀ G Pᵀ, on one thread: H = Pᵀ G, then -H Pᵀ, or its transpose -P Hᵀ where the result lies by columns */
 static int64_t general_bar_member(const ct__job *job, void *const *data)
 {
+    const ct__matrix *p = &job->m[0], *o = &job->m[2];
+    const int64_t n = p->rows, ld = ct__pitch(n);
+    void *work = data[3], *h = (char *)work + CT__PRODUCT_WORK;
+    ct__product q = {
+        .dtype = job->dtype, .m = n, .n = n, .k = n, .a = data[0], .b = data[1], .c = h, .ldc = ld
+    };
+    place(p, true, &q.a_rs, &q.a_cs);
+    place(&job->m[1], false, &q.b_rs, &q.b_cs);
+    ct__product_run(&q, work);
+    q.minus = true, q.c = data[2], q.ldc = o->ld;
+    if (o->columns) {
+        q.a = data[0], q.b = h, q.b_rs = 1, q.b_cs = ld;
+        place(p, false, &q.a_rs, &q.a_cs);
+    } else {
+        q.a = h, q.b = data[0], q.a_rs = ld, q.a_cs = 1;
+        place(p, true, &q.b_rs, &q.b_cs);
+    }
+    ct__product_run(&q, work);
+    return 0;
+}
+
+/* The same of one large matrix, on all threads. */
+static int64_t blas_general_bar_member(const ct__job *job, void *const *data)
+{
     const ct__matrix *p = &job->m[0], *g = &job->m[1], *o = &job->m[2];
-    const int n = (int)p->rows;
+    const int n = (int)p->rows, ld = (int)ct__pitch(n);
     const char p_t = p->columns ? 'T' : 'N', p_n = p->columns ? 'N' : 'T';
-    void *h = data[3]; /* Pᵀ G, column-major */
-    blas_gemm(job->dtype, p_t, g->columns ? 'N' : 'T', n, n, n, 1, data[0], p->ld, data[1], g->ld, 0, h, n);
+    void *h = (char *)data[3] + CT__PRODUCT_WORK; /* column-major */
+    blas_gemm(job->dtype, p_t, g->columns ? 'N' : 'T', n, n, n, 1, data[0], p->ld, data[1], g->ld, 0, h, ld);
     if (o->columns)
-        blas_gemm(job->dtype, 'N', p_t, n, n, n, -1, h, n, data[0], p->ld, 0, data[2], o->ld);
+        blas_gemm(job->dtype, 'N', p_t, n, n, n, -1, h, ld, data[0], p->ld, 0, data[2], o->ld);
     else
-        blas_gemm(job->dtype, p_n, 'T', n, n, n, -1, data[0], p->ld, h, n, 0, data[2], o->ld);
+        blas_gemm(job->dtype, p_n, 'T', n, n, n, -1, data[0], p->ld, h, ld, 0, data[2], o->ld);
     return 0;
 }
 
@@ -255,17 +275,24 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     const ct__matrix *p = &job->m[0], *g = &job->m[1];
     const int64_t n = p->rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
-    void *s = data[3], *h = at(s, t, ld, n, 0);
+    void *work = data[3], *s = (char *)work + CT__PRODUCT_WORK, *h = at(s, t, ld, n, 0);
     if (t == CT_F64)
         symmetric_part_f64(n, data[1], g->ld, s, ld);
     else
         symmetric_part_f32(n, data[1], g->ld, s, ld);
-    ct__rows_gemm(t, 'N', 'N', n, n, n, -1, data[0], p->ld, s, ld, 0, h, ld);
-    for (int64_t i = 0; i < n; i += PANEL) {
-        int64_t rows = n - i < PANEL ? n - i : PANEL;
-        ct__rows_gemm(t, 'N', 'N', rows, i + rows, n, 1, at(h, t, ld, i, 0), ld, data[0], p->ld, 0, s, ld);
-        put_rows(job, s, ld, i, rows, data[2]);
+    if (job->serial) {
+        ct__multiply(t, 0, 'N', 'N', n, n, n, -1, data[0], p->ld, s, ld, 0, h, ld, work);
+        ct__multiply(t, CT__OUT_LOWER, 'N', 'N', n, n, n, 1, h, ld, data[0], p->ld, 0, s, ld, work);
+    } else {
+        const int order = (int)n, pitch = (int)ld;
+        blas_gemm(t, 'N', 'N', order, order, order, -1, s, pitch, data[0], p->ld, 0, h, pitch);
+        for (int i = 0; i < order; i += PANEL) {
+            const int rows = order - i < PANEL ? order - i : PANEL;
+            blas_gemm(t, 'N', 'N', i + rows, rows, order, 1, data[0], p->ld, at(h, t, ld, i, 0), pitch, 0,
+                      at(s, t, ld, i, 0), pitch);
+        }
     }
+    put_symmetric(job, s, ld, data[2]);
     return 0;
 }
 
@@ -281,7 +308,9 @@ ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p
     if (status) return status;
     if (symmetric) job.m[2].packed = false;
     job.work = (symmetric ? 3.0 : 4.0) * (double)n * (double)n * (double)n;
-    job.scratch = (size_t)(symmetric ? 2 * n * ct__pitch(n) : n * n) * ct_dtype_size(job.dtype);
-    job.member = symmetric ? symmetric_bar_member : general_bar_member;
+    job.scratch =
+        CT__PRODUCT_WORK + (size_t)((symmetric ? 2 : 1) * n * ct__pitch(n)) * ct_dtype_size(job.dtype);
+    job.serial = !ct__inverse_alone(dev, job.members, n);
+    job.member = symmetric ? symmetric_bar_member : job.serial ? general_bar_member : blas_general_bar_member;
     return ct__job_run(&job);
 }

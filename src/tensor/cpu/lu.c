@@ -1,7 +1,7 @@
 /* LU with partial pivoting, inverses from it, and rows in pivot order. */
 #include "batch.h"
 #include "inverse.h"
-#include "tile.h"
+#include "product.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,23 +26,27 @@ static void *at(const void *data, ct_dtype dtype, int64_t ld, int64_t row, int64
 FINITE(f64, double)
 FINITE(f32, float)
 
-/* The column-major a becomes L and U; order[i] is the row that came to stand at i. Returns 0 or the first pivot that is
- * zero or not finite (from 1; n where it is another element that is not finite). */
-static int64_t factor(ct_dtype t, int64_t n, void *a, int64_t ld, int *pivots, int64_t *order)
+/* The first pivot that is zero or not finite (from 1; n where it is another element that is not finite), or 0. */
+static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
 {
-    int64_t failed = blas_getrf(t, (int)n, a, (int)ld, pivots);
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = 0; i < n && !failed; i++) {
+    for (int64_t i = 0; i < n; i++) {
         double d = t == CT_F64 ? *(double *)at(a, t, ld, i, i) : (double)*(float *)at(a, t, ld, i, i);
-        if (!isfinite(d) || d == 0) failed = i + 1;
+        if (!isfinite(d) || d == 0) return i + 1;
     }
-    if (!failed && !(t == CT_F64 ? finite_f64(a, n, ld) : finite_f32(a, n, ld))) failed = n;
-    for (int64_t i = 0; i < n && !failed; i++) {
+    return (t == CT_F64 ? finite_f64(a, n, ld) : finite_f32(a, n, ld)) ? 0 : n;
+}
+
+/* One large matrix: LAPACK with all threads. The column-major a becomes L and U; order[i] is the row that came to stand
+ * at i. */
+static void lapack_lu(ct_dtype t, int64_t n, void *a, int64_t ld, int *pivots, int64_t *order)
+{
+    blas_getrf(t, (int)n, a, (int)ld, pivots);
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = 0; i < n; i++) {
         int64_t other = pivots[i] - 1, row = order[i];
         order[i] = order[other];
         order[other] = row;
     }
-    return failed;
 }
 
 static ct_status run(ct__job *job, ct_failure *failure)
@@ -68,23 +72,39 @@ static ct_status check_extent(ct_device *dev, const char *name, int64_t n)
 
 /* -- A[order] = L U ------------------------------------------------------------------------------------------------ */
 
+/* y = x or xᵀ, both n x n, into a row-major y or out of a row-major x */
+static void load(const ct__job *job, const void *from, bool transposed, void *a, int64_t ld)
+{
+    const ct__matrix *x = &job->m[0];
+    const int64_t n = x->rows, rs = transposed ? x->cs : x->rs, cs = transposed ? x->rs : x->cs;
+    if (rs == 1 && cs != 1)
+        ct__transpose(job->dtype, n, n, from, cs, a, ld);
+    else
+        ct__copy_matrix(job->dev, job->dtype, n, n, from, rs, cs, a, ld, 1);
+}
+
 static int64_t getrf_member(const ct__job *job, void *const *data)
 {
-    const ct__matrix *x = &job->m[0], *o = &job->m[1];
-    const int64_t n = x->rows;
-    bool direct = o->rs == 1 && o->cs >= n && o->cs <= INT32_MAX;
-    void *a = direct ? data[1] : data[2];
-    int64_t ld = direct ? o->cs : n;
-    int *pivots = ct__at(data[2], job->dtype, n * n);
-    if (x->cs == 1)
-        ct__transpose(job->dtype, n, n, data[0], x->rs, a, ld);
-    else
-        ct__copy_matrix(job->dev, job->dtype, n, n, data[0], x->rs, x->cs, a, 1, ld);
-    int64_t failed = factor(job->dtype, n, a, ld, pivots, data[3]);
+    const ct__matrix *o = &job->m[1];
+    const ct_dtype t = job->dtype;
+    const int64_t n = o->rows, ld = ct__pitch(n);
+    void *work = data[2], *a = (char *)work + CT__PRODUCT_WORK, *l = at(a, t, ld, n, 0),
+         *columns = at(l, t, ld, n, 0);
+    if (job->serial) {
+        load(job, data[0], false, a, ld);
+        ct__lu(t, a, l, ld, n, data[3], columns, work);
+    } else {
+        load(job, data[0], true, a, ld);
+        lapack_lu(t, n, a, ld, columns, data[3]);
+    }
+    const int64_t failed = fault(t, n, a, ld), rs = job->serial ? o->rs : o->cs,
+                  cs = job->serial ? o->cs : o->rs;
     if (failed)
         ct__fill_nan(job, data[1]);
-    else if (!direct)
-        ct__copy_matrix(job->dev, job->dtype, n, n, a, 1, ld, data[1], o->rs, o->cs);
+    else if (rs == 1)
+        ct__transpose(t, n, n, a, ld, data[1], cs);
+    else
+        ct__copy_matrix(job->dev, t, n, n, a, ld, 1, data[1], rs, cs);
     return failed;
 }
 
@@ -99,22 +119,14 @@ ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_te
     if (status || !job.members || !n) return status;
     job.index = order->data;
     job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
-    job.scratch = (size_t)(n * n) * ct_dtype_size(job.dtype) + (size_t)n * sizeof(int);
+    job.scratch =
+        CT__PRODUCT_WORK + (size_t)(2 * n * ct__pitch(n) + ct__lu_columns(n)) * ct_dtype_size(job.dtype);
+    job.serial = !ct__inverse_alone(dev, job.members, n);
     job.member = getrf_member;
     return run(&job, failure);
 }
 
 /* -- A⁻¹ ----------------------------------------------------------------------------------------------------------- */
-
-/* m = T⁻¹ for the lower triangle T of t */
-static void invert_lower(ct_dtype dtype, const void *t, int64_t n, bool unit, void *m, int64_t ld, void *work)
-{
-    for (int64_t i = 0; i < n; i += CT__TILE) {
-        int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
-        ct__tile_triangle(dtype, at(t, dtype, ld, i, i), ld, rows, unit, at(m, dtype, ld, i, i), ld);
-    }
-    ct__invert_lower(dtype, t, ld, n, m, ld, work);
-}
 
 static void put_row(const ct__job *job, const void *from, void *to)
 {
@@ -125,32 +137,30 @@ static void put_row(const ct__job *job, const void *from, void *to)
         ct__copy_matrix(job->dev, job->dtype, 1, o->cols, from, 0, 1, to, 0, o->cs);
 }
 
-/* A row-major A is factored as its transpose, P L U = Aᵀ: in the same memory, row by row, A = T R Pᵀ with T = Uᵀ lower
- * and R = Lᵀ upper triangular with a unit diagonal. A⁻¹ = P R⁻¹ T⁻¹ = P Vᵀ M with M = T⁻¹, V = R⁻ᵀ, both lower. */
+/* Πᵀ L U = Aᵀ, so A = Uᵀ Lᵀ Π and A⁻¹ = Πᵀ Vᵀ M with V = L⁻¹ and M = U⁻ᵀ, both lower. */
 static int64_t getri_member(const ct__job *job, void *const *data)
 {
-    const ct__matrix *x = &job->m[0], *o = &job->m[1];
+    const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
-    const int64_t n = x->rows, ld = ct__pitch(n);
-    void *a = data[2], *m = at(a, t, ld, n, 0), *r = at(m, t, ld, n, 0), *v = at(r, t, ld, n, 0),
-         *work = at(v, t, ld, n, 0);
-    int64_t *order = at(work, t, ld, n / 2 + CT__TILE, 0);
-    ct__copy_matrix(job->dev, t, n, n, data[0], x->rs, x->cs, a, ld, 1);
-    int64_t failed = factor(t, n, a, ld, (int *)(order + n), order);
+    const int64_t n = o->rows, ld = ct__pitch(n);
+    void *work = data[2], *a = (char *)work + CT__PRODUCT_WORK, *v = at(a, t, ld, n, 0),
+         *r = at(v, t, ld, n, 0), *m = at(r, t, ld, n, 0), *w = at(m, t, ld, n, 0);
+    int64_t *order = ct__at(w, CT_F64, ct__half(n) * ld + ct__lu_columns(n));
+    load(job, data[0], true, a, ld);
+    ct__lu(t, a, v, ld, n, order, w, work);
+    const int64_t failed = fault(t, n, a, ld);
     if (failed) {
         ct__fill_nan(job, data[1]);
         return failed;
     }
     ct__transpose(t, n, n, a, ld, r, ld);
-    invert_lower(t, a, n, false, m, ld, work);
-    invert_lower(t, r, n, true, v, ld, work);
-    for (int64_t i = 0; i < n; i += CT__TILE) { /* a = Vᵀ M: rows up to the diagonal, then columns above it */
-        int64_t b = n - i < CT__TILE ? n - i : CT__TILE, k = n - i;
-        ct__rows_gemm(t, 'T', 'N', b, i + b, k, 1, at(v, t, ld, i, i), ld, at(m, t, ld, i, 0), ld, 0,
-                      at(a, t, ld, i, 0), ld);
-        ct__rows_gemm(t, 'T', 'N', i, b, k, 1, at(v, t, ld, i, 0), ld, at(m, t, ld, i, i), ld, 0,
-                      at(a, t, ld, 0, i), ld);
+    for (int64_t i = 0; i < n; i += CT__TILE) {
+        int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
+        ct__tile_triangle(t, at(r, t, ld, i, i), ld, rows, false, at(m, t, ld, i, i), ld);
     }
+    ct__invert_lower(t, r, m, ld, n, w, work);
+    ct__invert_lower(t, a, v, ld, n, w, work);
+    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER, 'T', 'N', n, n, n, 1, v, ld, m, ld, 0, a, ld, work);
     for (int64_t i = 0; i < n; i++) put_row(job, at(a, t, ld, i, 0), ct__at(data[1], t, order[i] * o->rs));
     return 0;
 }
@@ -158,14 +168,15 @@ static int64_t getri_member(const ct__job *job, void *const *data)
 /* One large matrix: LAPACK with all threads; the inverse of the transpose is the transpose of the inverse. */
 static int64_t lapack_getri_member(const ct__job *job, void *const *data)
 {
-    const ct__matrix *x = &job->m[0], *o = &job->m[1];
+    const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
-    const int64_t n = x->rows, ld = ct__pitch(n);
+    const int64_t n = o->rows, ld = ct__pitch(n);
     void *a = data[2], *work = at(a, t, ld, n, 0);
     int64_t *order = at(work, t, ld, 64, 0);
     int *pivots = (int *)(order + n);
-    ct__copy_matrix(job->dev, t, n, n, data[0], x->rs, x->cs, a, ld, 1);
-    int64_t failed = factor(t, n, a, ld, pivots, order);
+    load(job, data[0], false, a, ld);
+    lapack_lu(t, n, a, ld, pivots, order);
+    int64_t failed = fault(t, n, a, ld);
     if (!failed)
         failed = blas_getri(t, (int)n, a, (int)ld, pivots, work, (int)(64 * ld < INT32_MAX ? 64 * ld : n));
     if (failed)
@@ -184,8 +195,8 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     ct_status status = check_extent(dev, "inverse", ld);
     if (status || !job.members || !n) return status;
     job.work = 2 * (double)n * (double)n * (double)n;
-    job.scratch = (size_t)((4 * n + n / 2 + CT__TILE) * ld) * ct_dtype_size(job.dtype) +
-                  (size_t)n * (sizeof(int64_t) + sizeof(int));
+    job.scratch = CT__PRODUCT_WORK + (size_t)(4 * n * ld) * ct_dtype_size(job.dtype) +
+                  (size_t)(ct__half(n) * ld + ct__lu_columns(n) + 2 * n) * sizeof(int64_t);
     job.serial = !ct__inverse_alone(dev, job.members, n);
     job.member = job.serial ? getri_member : lapack_getri_member;
     return run(&job, failure);

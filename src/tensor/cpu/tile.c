@@ -3,33 +3,11 @@
 
 #include <math.h>
 
+#include "isa.h"
 #include "vmath.h"
 
 #if defined(__clang__)
 #    pragma clang diagnostic ignored "-Wpass-failed"
-#endif
-
-/* M(name, attribute, whether it has fused multiply-adds); the best last */
-#if defined(__x86_64__) && defined(__GNUC__)
-#    define ISAS(M)                                        \
-        M(base, , false)                                   \
-        M(avx2, __attribute__((target("avx2,fma"))), true) \
-        M(avx512, __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl"))), true)
-static int best_isa(void)
-{
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-               ? 2
-               : 1;
-}
-#else
-#    ifdef FP_FAST_FMA
-#        define ISAS(M) M(base, , true)
-#    else
-#        define ISAS(M) M(base, , false)
-#    endif
-static int best_isa(void) { return 0; }
 #endif
 
 #define T             double
@@ -58,24 +36,36 @@ static int best_isa(void) { return 0; }
 
 #define CHOLESKY_F64(isa, target, fused) cholesky_##isa##_f64,
 #define CHOLESKY_F32(isa, target, fused) cholesky_##isa##_f32,
+#define PANEL_F64(isa, target, fused)    panel_##isa##_f64,
+#define PANEL_F32(isa, target, fused)    panel_##isa##_f32,
 #define TRIANGLE_F64(isa, target, fused) triangle_##isa##_f64,
 #define TRIANGLE_F32(isa, target, fused) triangle_##isa##_f32,
 
 int64_t ct__tile_cholesky(ct_dtype dtype, void *a, int64_t lda, int64_t n, void *m, int64_t ldm)
 {
-    static int64_t (*const f64[])(double *, int64_t, int64_t, double *, int64_t) = { ISAS(CHOLESKY_F64) };
-    static int64_t (*const f32[])(float *, int64_t, int64_t, float *, int64_t) = { ISAS(CHOLESKY_F32) };
-    return dtype == CT_F64 ? f64[best_isa()](a, lda, n, m, ldm) : f32[best_isa()](a, lda, n, m, ldm);
+    static int64_t (*const f64[])(double *, int64_t, int64_t, double *, int64_t) = { CT__ISAS(CHOLESKY_F64) };
+    static int64_t (*const f32[])(float *, int64_t, int64_t, float *, int64_t) = { CT__ISAS(CHOLESKY_F32) };
+    return dtype == CT_F64 ? f64[ct__best_isa()](a, lda, n, m, ldm) : f32[ct__best_isa()](a, lda, n, m, ldm);
 }
 
 void ct__tile_triangle(ct_dtype dtype, const void *a, int64_t lda, int64_t n, bool unit, void *m, int64_t ldm)
 {
     static void (*const f64[])(const double *, int64_t, int64_t, double *, int64_t,
-                               bool) = { ISAS(TRIANGLE_F64) };
+                               bool) = { CT__ISAS(TRIANGLE_F64) };
     static void (*const f32[])(const float *, int64_t, int64_t, float *, int64_t,
-                               bool) = { ISAS(TRIANGLE_F32) };
+                               bool) = { CT__ISAS(TRIANGLE_F32) };
     if (dtype == CT_F64)
-        f64[best_isa()](a, lda, n, m, ldm, unit);
+        f64[ct__best_isa()](a, lda, n, m, ldm, unit);
     else
-        f32[best_isa()](a, lda, n, m, ldm, unit);
+        f32[ct__best_isa()](a, lda, n, m, ldm, unit);
+}
+
+void ct__tile_lu(ct_dtype dtype, void *c, int64_t ld, int64_t m, int64_t n, int64_t *pivots)
+{
+    static void (*const f64[])(double *, int64_t, int64_t, int64_t, int64_t *) = { CT__ISAS(PANEL_F64) };
+    static void (*const f32[])(float *, int64_t, int64_t, int64_t, int64_t *) = { CT__ISAS(PANEL_F32) };
+    if (dtype == CT_F64)
+        f64[ct__best_isa()](c, ld, m, n, pivots);
+    else
+        f32[ct__best_isa()](c, ld, m, n, pivots);
 }

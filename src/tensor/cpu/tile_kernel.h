@@ -62,22 +62,69 @@ CT__INLINE void NAME(triangle)(const T *a, int64_t lda, int64_t n, T *m, int64_t
     NAME(store)(v, m, ldm, n);
 }
 
-#define TILE_OF(isa, target, fused)                                                                \
-    target static int64_t NAME2(cholesky, isa)(T * a, int64_t lda, int64_t n, T * m, int64_t ldm)  \
-    {                                                                                              \
-        return n <= 8    ? NAME(cholesky)(a, lda, n, m, ldm, 8, fused)                             \
-               : n <= 16 ? NAME(cholesky)(a, lda, n, m, ldm, 16, fused)                            \
-                         : NAME(cholesky)(a, lda, n, m, ldm, CT__TILE, fused);                     \
-    }                                                                                              \
-    target static void NAME2(triangle, isa)(const T *a, int64_t lda, int64_t n, T *m, int64_t ldm, \
-                                            bool unit)                                             \
-    {                                                                                              \
-        if (n <= 8)                                                                                \
-            NAME(triangle)(a, lda, n, m, ldm, unit, 8, fused);                                     \
-        else if (n <= 16)                                                                          \
-            NAME(triangle)(a, lda, n, m, ldm, unit, 16, fused);                                    \
-        else                                                                                       \
-            NAME(triangle)(a, lda, n, m, ldm, unit, CT__TILE, fused);                              \
+/* Column j of U and L after those before it: u_kj = a_kj - Σ_{p<k} l_kp u_pj, then below the diagonal, divided by the
+ * pivot. Rows from m to the next multiple of CT__STRIP and another strip are zero, or at least no use. */
+CT__INLINE void NAME(panel)(T *c, int64_t ld, int64_t m, int64_t n, int64_t *pivots, const bool fused)
+{
+    for (int64_t j = 0; j < n; j++) {
+        T *x = c + j * ld, best[CT__STRIP] = { 0 }, big = 0;
+        for (int64_t k = 0; k < j; k++)
+            for (int64_t i = k + 1; i < j; i++) x[i] = MAD(-x[k], c[k * ld + i], x[i], fused);
+        for (int64_t i = j; i < m; i += CT__STRIP) {
+            T s[CT__STRIP];
+            for (int64_t r = 0; r < CT__STRIP; r++) s[r] = x[i + r];
+            for (int64_t k = 0; k < j; k++) {
+                const T f = -x[k], *l = c + k * ld + i;
+                for (int64_t r = 0; r < CT__STRIP; r++) s[r] = MAD(f, l[r], s[r], fused);
+            }
+            for (int64_t r = 0; r < CT__STRIP; r++) {
+                x[i + r] = s[r];
+                const T size = s[r] < 0 ? -s[r] : s[r];
+                best[r] = size > best[r] ? size : best[r];
+            }
+        }
+        for (int64_t r = 0; r < CT__STRIP; r++) big = best[r] > big ? best[r] : big;
+        int64_t p = j;
+        for (int64_t i = j; i < m && big > 0; i++)
+            if (x[i] == big || x[i] == -big) {
+                p = i;
+                break;
+            }
+        pivots[j] = p;
+        for (int64_t k = 0; k < n && p != j; k++) {
+            const T t = c[k * ld + j];
+            c[k * ld + j] = c[k * ld + p];
+            c[k * ld + p] = t;
+        }
+        const T d = x[j], inverse = 1 / d;
+        if (d == 0) continue;
+        if (inverse - inverse == 0)
+            for (int64_t i = j + 1; i < m; i++) x[i] *= inverse;
+        else
+            for (int64_t i = j + 1; i < m; i++) x[i] /= d;
     }
-ISAS(TILE_OF)
+}
+
+#define TILE_OF(isa, target, fused)                                                                 \
+    target static int64_t NAME2(cholesky, isa)(T * a, int64_t lda, int64_t n, T * m, int64_t ldm)   \
+    {                                                                                               \
+        return n <= 8    ? NAME(cholesky)(a, lda, n, m, ldm, 8, fused)                              \
+               : n <= 16 ? NAME(cholesky)(a, lda, n, m, ldm, 16, fused)                             \
+                         : NAME(cholesky)(a, lda, n, m, ldm, CT__TILE, fused);                      \
+    }                                                                                               \
+    target static void NAME2(panel, isa)(T * c, int64_t ld, int64_t m, int64_t n, int64_t * pivots) \
+    {                                                                                               \
+        NAME(panel)(c, ld, m, n, pivots, fused);                                                    \
+    }                                                                                               \
+    target static void NAME2(triangle, isa)(const T *a, int64_t lda, int64_t n, T *m, int64_t ldm,  \
+                                            bool unit)                                              \
+    {                                                                                               \
+        if (n <= 8)                                                                                 \
+            NAME(triangle)(a, lda, n, m, ldm, unit, 8, fused);                                      \
+        else if (n <= 16)                                                                           \
+            NAME(triangle)(a, lda, n, m, ldm, unit, 16, fused);                                     \
+        else                                                                                        \
+            NAME(triangle)(a, lda, n, m, ldm, unit, CT__TILE, fused);                               \
+    }
+CT__ISAS(TILE_OF)
 #undef TILE_OF

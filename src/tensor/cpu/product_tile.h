@@ -1,0 +1,189 @@
+/* Products of matrices for one type T, one vector length and one instruction set: included by product.c for each. LANES
+ * numbers of T make a vector; a tile of HIGH rows by WIDE vectors is held in registers. */
+#define L     LANES
+#define WIDTH (WIDE * LANES) /* of a tile, in numbers */
+
+typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+/* c (rows x n) = (or +=, or with its sign turned) sums, which pass through memory: with anything else behind it, compilers
+ * keep the sums of the loop above there at each turn. */
+TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t rows, int64_t n, T *c,
+                                 int64_t ldc, bool minus, bool add)
+{
+    const T sign = minus ? -1 : 1;
+    if (n < vectors * L) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t j = 0; j < n; j++) c[r * ldc + j] = sign * sum[r][j] + (add ? c[r * ldc + j] : 0);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) {
+            NAME(vec) *to = (NAME(vec) *)(void *)(c + r * ldc + v * L),
+                      s = sign * *(NAME(vec) *)(void *)(sum[r] + v * L);
+            if (add)
+                *to += s;
+            else
+                *to = s;
+        }
+}
+
+/* c (rows x n) = (or +=, or with its sign turned) Σ_p a_rp b_p, a_rp at a[r ra + p pa], b packed. `vectors` is a constant
+ * where it is called; depth is at least 1. */
+TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, int64_t ra, int64_t pa,
+                                  const T *b, int64_t rows, int64_t n, T *c, int64_t ldc, bool minus,
+                                  bool add)
+{
+    NAME(vec) sum[HIGH][WIDE];
+    const NAME(vec) zero = { 0 };
+    const T *x[HIGH];
+    UNROLL for (int r = 0; r < HIGH; r++)
+    {
+        x[r] = a + (r < rows ? r : 0) * ra;
+        UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = zero;
+    }
+    int64_t at = 0;
+    do {
+        NAME(vec) row[WIDE];
+        UNROLL for (int v = 0; v < vectors; v++) row[v] = *(const NAME(vec) *)(const void *)(b + v * L);
+        UNROLL for (int r = 0; r < HIGH; r++)
+        {
+            const NAME(vec) s = x[r][at] - zero;
+            UNROLL for (int v = 0; v < vectors; v++) ADD(sum[r][v], s, row[v]);
+        }
+        at += pa, b += vectors * L;
+    } while (--depth);
+    T out[HIGH][WIDTH];
+    UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < vectors; v++) *
+        (NAME(vec) *)(void *)(out[r] + v * L) = sum[r][v];
+    NAME(put)(vectors, out, rows, n, c, ldc, minus, add);
+}
+
+/* to (L × L, `ld` apart) = from (L × L, `step` apart), transposed: log2 L rounds that interleave row i with i + L/2 */
+TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld)
+{
+    NAME(vec) r[L], next[L];
+    for (int i = 0; i < L; i++) r[i] = *(const NAME(vec) *)(const void *)(from + i * step);
+    for (int n = 1; n < L; n *= 2) {
+        for (int i = 0; i < L / 2; i++) {
+            next[2 * i] = ZIP_LOW(r[i], r[i + L / 2]);
+            next[2 * i + 1] = ZIP_HIGH(r[i], r[i + L / 2]);
+        }
+        for (int i = 0; i < L; i++) r[i] = next[i];
+    }
+    for (int i = 0; i < L; i++) *(NAME(vec) *)(void *)(to + i * ld) = r[i];
+}
+
+/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the columns */
+TARGET static void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
+                              T *to)
+{
+    if (n == width && cs == 1) {
+        for (int64_t p = 0; p < depth; p++)
+            for (int64_t j = 0; j < width; j += L)
+                *(NAME(vec) *)(void *)(to + p * width + j) =
+                    *(const NAME(vec) *)(const void *)(from + p * rs + j);
+        return;
+    }
+    int64_t j = 0;
+    if (rs == 1)
+        for (; j + L <= n; j += L) {
+            int64_t p = 0;
+            for (; p + L <= depth; p += L) NAME(turn)(from + p + j * cs, cs, to + p * width + j, width);
+            for (; p < depth; p++)
+                for (int64_t l = j; l < j + L; l++) to[p * width + l] = from[p + l * cs];
+        }
+    for (int64_t p = 0; p < depth; p++)
+        for (int64_t l = j; l < width; l++) to[p * width + l] = l < n ? from[p * rs + l * cs] : 0;
+}
+
+/* rows: the panel's; zeros where p + k < j (lower) or > j (upper), j from 0 */
+static void NAME(trim)(T *panel, int64_t width, int64_t depth, int64_t k, bool lower)
+{
+    for (int64_t p = 0; p < depth; p++)
+        for (int64_t j = 0; j < width; j++)
+            if (lower ? p + k < j : p + k > j) panel[p * width + j] = 0;
+}
+
+/* Columns [j, j + n) and depths [from, to) of B, of which a triangle may count alone, into panels KC · WIDTH apart. */
+TARGET static void NAME(pack_right)(const ct__product *q, int64_t from, int64_t to, int64_t j, int64_t n,
+                                    T *panels)
+{
+    for (int64_t c = j; c < j + n; c += WIDTH, panels += KC * WIDTH) {
+        const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH, width = (cols + L - 1) / L * L;
+        const int64_t first = q->parts & CT__RIGHT_LOWER ? max(from, c) : from;
+        const int64_t last = q->parts & CT__RIGHT_UPPER ? min(to, c + cols) : to;
+        if (first >= last) continue;
+        const T *b = (const T *)q->b + first * q->b_rs + c * q->b_cs;
+        T *panel = panels + (first - from) * width;
+        NAME(pack)(b, q->b_rs, q->b_cs, last - first, cols, width, panel);
+        if (q->parts & CT__RIGHT_LOWER && first < c + cols)
+            NAME(trim)(panel, width, min(last, c + cols) - first, first - c, true);
+        if (q->parts & CT__RIGHT_UPPER && last > c) {
+            const int64_t p = max(first, c);
+            NAME(trim)(panel + (p - first) * width, width, last - p, p - c, false);
+        }
+    }
+}
+
+static void NAME(clear)(int64_t rows, int64_t n, T *c, int64_t ldc)
+{
+    for (int64_t r = 0; r < rows; r++) memset(c + r * ldc, 0, (size_t)n * sizeof(T));
+}
+
+/* Tiles of rows [i, i + HIGH) and columns [j, j + n), depths [from, to). */
+TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
+                               int64_t j, int64_t n, const T *panels, T *packed)
+{
+    const int64_t low = q->parts & CT__LEFT_UPPER ? i : 0,
+                  high = q->parts & CT__LEFT_LOWER ? min(q->k, i + rows) : q->k;
+    const T *a = (const T *)q->a + i * q->a_rs;
+    int64_t ra = q->a_rs, pa = q->a_cs, origin = 0;
+    if (pa != 1 || q->a == q->c) {
+        origin = max(from, low);
+        const int64_t end = min(to, high);
+        if (origin < end) NAME(pack)(a + origin * pa, pa, ra, end - origin, rows, HIGH, packed);
+        a = packed, ra = 1, pa = HIGH;
+    }
+    for (int64_t c = j; c < j + n; c += WIDTH, panels += KC * WIDTH) {
+        if (q->parts & CT__OUT_LOWER && c >= i + rows) return;
+        const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH;
+        const int64_t first = q->parts & CT__RIGHT_LOWER ? max(low, c) : low,
+                      last = q->parts & CT__RIGHT_UPPER ? min(high, c + cols) : high;
+        const int64_t start = max(from, first), stop = min(to, last), vectors = (cols + L - 1) / L;
+        T *out = (T *)q->c + i * q->ldc + c;
+        if (start >= stop) {
+            if (first >= last && !from && !q->add) NAME(clear)(rows, cols, out, q->ldc);
+            continue;
+        }
+        const bool begun = q->add || first < from;
+        const int64_t depth = stop - start;
+        const T *left = a + (start - origin) * pa, *right = panels + (start - from) * vectors * L;
+        switch (vectors) {
+        case 1: NAME(tile)(1, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
+#if WIDE == 3
+        case 2: NAME(tile)(2, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
+#endif
+        default: NAME(tile)(WIDE, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun);
+        }
+    }
+}
+
+static void NAME(product)(const ct__product *q, void *work)
+{
+    const int64_t nc = PANELS * WIDTH;
+    T *panels = work, *packed = panels + nc * KC;
+    int64_t from = 0;
+    do {
+        const int64_t to = min(q->k, from + KC);
+        for (int64_t j = 0; j < q->n; j += nc) {
+            const int64_t n = min(nc, q->n - j);
+            NAME(pack_right)(q, from, to, j, n, panels);
+            for (int64_t i = 0; i < q->m; i += HIGH)
+                NAME(strip)(q, i, min(HIGH, q->m - i), from, to, j, n, panels, packed);
+        }
+        from = to;
+    } while (from < q->k);
+}
+
+#undef L
+#undef WIDTH
