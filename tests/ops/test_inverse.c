@@ -307,7 +307,7 @@ static void a_constant_factor_outlives_the_tape(void **state)
 static void columns_cost_no_inverse(void **state)
 {
     fixture *f = *state;
-    enum { N = 200, MEMBERS = 4, R = 3 };
+    enum { N = 100, MEMBERS = 32, R = 3 };
     ct_tensor *R_ = ct_rand_normal(f->dev, CT_F64, ct_shape3(MEMBERS, N, N), 1, 0);
     ct_tensor *index = ct_from(f->dev, CT_I64, ct_shape1(R), (int64_t[]){ 3, 1, 4 });
     ct_tape_reset(f->tape);

@@ -166,7 +166,7 @@ static int64_t potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
-    void *work = data[2], *a = (char *)work + CT__PRODUCT_WORK, *m = at(a, t, ld, n, 0),
+    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *m = at(a, t, ld, n, 0),
          *w = at(m, t, ld, n, 0);
     load_lower(job, data[0], a, ld);
     int64_t failed = factor(t, a, m, ld, n, work);
@@ -212,7 +212,8 @@ ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     bool failed = failure && failure->set;
     job.failure = failure;
     job.work = (double)n * (double)n * (double)n;
-    job.scratch = CT__PRODUCT_WORK + (size_t)((2 * n + ct__half(n)) * ld) * ct_dtype_size(job.dtype);
+    job.scratch =
+        ct__product_work(job.dtype, n) + (size_t)((2 * n + ct__half(n)) * ld) * ct_dtype_size(job.dtype);
     job.serial = !ct__inverse_alone(dev, job.members, n);
     job.member = job.serial ? potri_member : lapack_potri_member;
     ct_status status = ct__job_run(&job);
@@ -234,11 +235,10 @@ static void place(const ct__matrix *m, bool transposed, int64_t *rs, int64_t *cs
 static int64_t general_bar_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *p = &job->m[0], *o = &job->m[2];
+    const ct_dtype t = job->dtype;
     const int64_t n = p->rows, ld = ct__pitch(n);
-    void *work = data[3], *h = (char *)work + CT__PRODUCT_WORK;
-    ct__product q = {
-        .dtype = job->dtype, .m = n, .n = n, .k = n, .a = data[0], .b = data[1], .c = h, .ldc = ld
-    };
+    void *work = data[3], *h = (char *)work + ct__product_work(t, n);
+    ct__product q = { .dtype = t, .m = n, .n = n, .k = n, .a = data[0], .b = data[1], .c = h, .ldc = ld };
     place(p, true, &q.a_rs, &q.a_cs);
     place(&job->m[1], false, &q.b_rs, &q.b_cs);
     ct__product_run(&q, work);
@@ -260,7 +260,7 @@ static int64_t blas_general_bar_member(const ct__job *job, void *const *data)
     const ct__matrix *p = &job->m[0], *g = &job->m[1], *o = &job->m[2];
     const int n = (int)p->rows, ld = (int)ct__pitch(n);
     const char p_t = p->columns ? 'T' : 'N', p_n = p->columns ? 'N' : 'T';
-    void *h = (char *)data[3] + CT__PRODUCT_WORK; /* column-major */
+    void *h = data[3]; /* column-major */
     blas_gemm(job->dtype, p_t, g->columns ? 'N' : 'T', n, n, n, 1, data[0], p->ld, data[1], g->ld, 0, h, ld);
     if (o->columns)
         blas_gemm(job->dtype, 'N', p_t, n, n, n, -1, h, ld, data[0], p->ld, 0, data[2], o->ld);
@@ -275,7 +275,7 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     const ct__matrix *p = &job->m[0], *g = &job->m[1];
     const int64_t n = p->rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
-    void *work = data[3], *s = (char *)work + CT__PRODUCT_WORK, *h = at(s, t, ld, n, 0);
+    void *work = data[3], *s = (char *)work + ct__product_work(t, n), *h = at(s, t, ld, n, 0);
     if (t == CT_F64)
         symmetric_part_f64(n, data[1], g->ld, s, ld);
     else
@@ -308,8 +308,8 @@ ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p
     if (status) return status;
     if (symmetric) job.m[2].packed = false;
     job.work = (symmetric ? 3.0 : 4.0) * (double)n * (double)n * (double)n;
-    job.scratch =
-        CT__PRODUCT_WORK + (size_t)((symmetric ? 2 : 1) * n * ct__pitch(n)) * ct_dtype_size(job.dtype);
+    job.scratch = ct__product_work(job.dtype, n) +
+                  (size_t)((symmetric ? 2 : 1) * n * ct__pitch(n)) * ct_dtype_size(job.dtype);
     job.serial = !ct__inverse_alone(dev, job.members, n);
     job.member = symmetric ? symmetric_bar_member : job.serial ? general_bar_member : blas_general_bar_member;
     return ct__job_run(&job);

@@ -1,5 +1,5 @@
 /* Blocked routines made of products and tiles on one thread, which LU and Cholesky inverses share. Row-major; leading
- * dimensions count elements, and triangles are lower where nothing else is said; `work` holds CT__PRODUCT_WORK bytes. */
+ * dimensions count elements, and triangles are lower where nothing else is said; `work` is that of a product. */
 #ifndef CT_TENSOR_CPU_INVERSE_H
 #define CT_TENSOR_CPU_INVERSE_H
 

@@ -88,7 +88,7 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
-    void *work = data[2], *a = (char *)work + CT__PRODUCT_WORK, *l = at(a, t, ld, n, 0),
+    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *l = at(a, t, ld, n, 0),
          *columns = at(l, t, ld, n, 0);
     if (job->serial) {
         load(job, data[0], false, a, ld);
@@ -119,8 +119,8 @@ ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_te
     if (status || !job.members || !n) return status;
     job.index = order->data;
     job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
-    job.scratch =
-        CT__PRODUCT_WORK + (size_t)(2 * n * ct__pitch(n) + ct__lu_columns(n)) * ct_dtype_size(job.dtype);
+    job.scratch = ct__product_work(job.dtype, n) +
+                  (size_t)(2 * n * ct__pitch(n) + ct__lu_columns(n)) * ct_dtype_size(job.dtype);
     job.serial = !ct__inverse_alone(dev, job.members, n);
     job.member = getrf_member;
     return run(&job, failure);
@@ -143,7 +143,7 @@ static int64_t getri_member(const ct__job *job, void *const *data)
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
-    void *work = data[2], *a = (char *)work + CT__PRODUCT_WORK, *v = at(a, t, ld, n, 0),
+    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *v = at(a, t, ld, n, 0),
          *r = at(v, t, ld, n, 0), *m = at(r, t, ld, n, 0), *w = at(m, t, ld, n, 0);
     int64_t *order = ct__at(w, CT_F64, ct__half(n) * ld + ct__lu_columns(n));
     load(job, data[0], true, a, ld);
@@ -195,7 +195,7 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     ct_status status = check_extent(dev, "inverse", ld);
     if (status || !job.members || !n) return status;
     job.work = 2 * (double)n * (double)n * (double)n;
-    job.scratch = CT__PRODUCT_WORK + (size_t)(4 * n * ld) * ct_dtype_size(job.dtype) +
+    job.scratch = ct__product_work(job.dtype, n) + (size_t)(4 * n * ld) * ct_dtype_size(job.dtype) +
                   (size_t)(ct__half(n) * ld + ct__lu_columns(n) + 2 * n) * sizeof(int64_t);
     job.serial = !ct__inverse_alone(dev, job.members, n);
     job.member = job.serial ? getri_member : lapack_getri_member;

@@ -152,3 +152,10 @@ void ct__product_run(const ct__product *q, void *work)
 #endif
     if (q->m > 0 && q->n > 0) (q->dtype == CT_F64 ? f64 : f32)[ct__best_isa()](q, work);
 }
+
+/* Panels of up to 192 bytes a row, the last of them filled up, and HIGH rows of A; a multiple of 64. */
+size_t ct__product_work(ct_dtype dtype, int64_t extent)
+{
+    const int64_t size = (int64_t)ct_dtype_size(dtype), width = 192 / size;
+    return (size_t)((min(extent, KC) * min(extent + width, PANELS * width) + 8 * KC) * size + 63) / 64 * 64;
+}

@@ -6,12 +6,11 @@
 #include "cpu.h"
 
 enum {
-    CT__LEFT_LOWER = 1,         /* A's elements (i, p) count for p <= i alone, */
-    CT__LEFT_UPPER = 2,         /* or for p >= i                               */
-    CT__RIGHT_LOWER = 4,        /* B's elements (p, j) count for p >= j alone, */
-    CT__RIGHT_UPPER = 8,        /* or for p <= j                               */
-    CT__OUT_LOWER = 16,         /* C's elements (i, j) are wanted for j <= i   */
-    CT__PRODUCT_WORK = 9 << 16, /* bytes */
+    CT__LEFT_LOWER = 1,  /* A's elements (i, p) count for p <= i alone, */
+    CT__LEFT_UPPER = 2,  /* or for p >= i                               */
+    CT__RIGHT_LOWER = 4, /* B's elements (p, j) count for p >= j alone, */
+    CT__RIGHT_UPPER = 8, /* or for p <= j                               */
+    CT__OUT_LOWER = 16,  /* C's elements (i, j) are wanted for j <= i   */
 };
 
 typedef struct ct__product {
@@ -29,8 +28,9 @@ typedef struct ct__product {
 
 /* Of a left triangle the other half must hold zeros in the tiles of CT__TILE that meet the diagonal; of a right one it is
  * not read; of C the tiles that meet the triangle are written whole. One stride of A and of B is 1. C may be B for k up to
- * CT__TILE and A for n up to CT__TILE. work: CT__PRODUCT_WORK bytes, aligned to 64. */
+ * CT__TILE and A for n up to CT__TILE. work: ct__product_work(dtype, the largest extent) bytes, aligned to 64. */
 void ct__product_run(const ct__product *q, void *work);
+size_t ct__product_work(ct_dtype dtype, int64_t extent);
 
 /* C = ± op(A) op(B), or + C, of row-major matrices: m x k times k x n; op is 'N' or 'T', alpha 1 or -1, beta 0 or 1. */
 static inline void ct__multiply(ct_dtype dtype, unsigned parts, char ta, char tb, int64_t m, int64_t n,

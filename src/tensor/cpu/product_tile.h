@@ -104,11 +104,11 @@ static void NAME(trim)(T *panel, int64_t width, int64_t depth, int64_t k, bool l
             if (lower ? p + k < j : p + k > j) panel[p * width + j] = 0;
 }
 
-/* Columns [j, j + n) and depths [from, to) of B, of which a triangle may count alone, into panels KC · WIDTH apart. */
+/* Columns [j, j + n) and depths [from, to) of B, of which a triangle may count alone, into panels (to - from) WIDTH apart. */
 TARGET static void NAME(pack_right)(const ct__product *q, int64_t from, int64_t to, int64_t j, int64_t n,
                                     T *panels)
 {
-    for (int64_t c = j; c < j + n; c += WIDTH, panels += KC * WIDTH) {
+    for (int64_t c = j; c < j + n; c += WIDTH, panels += (to - from) * WIDTH) {
         const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH, width = (cols + L - 1) / L * L;
         const int64_t first = q->parts & CT__RIGHT_LOWER ? max(from, c) : from;
         const int64_t last = q->parts & CT__RIGHT_UPPER ? min(to, c + cols) : to;
@@ -144,7 +144,7 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
         if (origin < end) NAME(pack)(a + origin * pa, pa, ra, end - origin, rows, HIGH, packed);
         a = packed, ra = 1, pa = HIGH;
     }
-    for (int64_t c = j; c < j + n; c += WIDTH, panels += KC * WIDTH) {
+    for (int64_t c = j; c < j + n; c += WIDTH, panels += (to - from) * WIDTH) {
         if (q->parts & CT__OUT_LOWER && c >= i + rows) return;
         const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH;
         const int64_t first = q->parts & CT__RIGHT_LOWER ? max(low, c) : low,
@@ -171,7 +171,7 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
 static void NAME(product)(const ct__product *q, void *work)
 {
     const int64_t nc = PANELS * WIDTH;
-    T *panels = work, *packed = panels + nc * KC;
+    T *packed = work, *panels = packed + HIGH * KC;
     int64_t from = 0;
     do {
         const int64_t to = min(q->k, from + KC);
