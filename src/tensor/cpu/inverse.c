@@ -17,51 +17,6 @@ static void *at(const void *data, ct_dtype dtype, int64_t ld, int64_t row, int64
 
 enum { PANEL = 256 }; /* rows of a symmetric product that BLAS computes at once */
 
-/* -- transposes ---------------------------------------------------------------------------------------------------- */
-
-enum { BLOCK = 8 }; /* rows whose lines share the first cache's ways, whatever the leading dimension */
-
-#define TRANSPOSES(name, T)                                                                              \
-    static void transpose_##name(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy) \
-    {                                                                                                    \
-        for (int64_t i = 0; i < rows; i += BLOCK)                                                        \
-            for (int64_t j = 0; j < cols; j += BLOCK)                                                    \
-                for (int64_t c = j; c < cols && c < j + BLOCK; c++)                                      \
-                    for (int64_t r = i; r < rows && r < i + BLOCK; r++) y[c * ldy + r] = x[r * ldx + c]; \
-    }                                                                                                    \
-    /* a_ij = a_ji above the diagonal */                                                                 \
-    static void mirror_##name(int64_t n, T *a, int64_t lda)                                              \
-    {                                                                                                    \
-        for (int64_t i = 0; i < n; i++)                                                                  \
-            for (int64_t j = i + 1; j < n; j++) a[i * lda + j] = a[j * lda + i];                         \
-    }                                                                                                    \
-    /* s = ½(g + gᵀ) */                                                                               \
-    static void symmetric_part_##name(int64_t n, const T *g, int64_t ldg, T *s, int64_t lds)             \
-    {                                                                                                    \
-        for (int64_t i = 0; i < n; i += BLOCK)                                                           \
-            for (int64_t j = 0; j <= i; j += BLOCK) {                                                    \
-                T x[BLOCK][BLOCK];                                                                       \
-                for (int64_t c = j; c < n && c < j + BLOCK; c++)                                         \
-                    for (int64_t r = i; r < n && r < i + BLOCK; r++) x[r - i][c - j] = g[c * ldg + r];   \
-                for (int64_t r = i; r < n && r < i + BLOCK; r++)                                         \
-                    for (int64_t c = j; c < n && c < j + BLOCK; c++)                                     \
-                        s[r * lds + c] = x[r - i][c - j] = (T)0.5 * (x[r - i][c - j] + g[r * ldg + c]);  \
-                for (int64_t c = j; c < n && c < j + BLOCK; c++)                                         \
-                    for (int64_t r = i; r < n && r < i + BLOCK; r++) s[c * lds + r] = x[r - i][c - j];   \
-            }                                                                                            \
-    }
-TRANSPOSES(f64, double)
-TRANSPOSES(f32, float)
-
-void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
-                   int64_t ldy)
-{
-    if (dtype == CT_F64)
-        transpose_f64(rows, cols, x, ldx, y, ldy);
-    else
-        transpose_f32(rows, cols, x, ldx, y, ldy);
-}
-
 /* -- A = L Lᵀ ------------------------------------------------------------------------------------------------------ */
 
 /* X = B L⁻ᵀ in place of B (rows x n), with the inverses of L's diagonal tiles in m. */
@@ -108,6 +63,16 @@ void ct__invert_lower(ct_dtype t, const void *a, void *m, int64_t ld, int64_t n,
 }
 
 /* -- A⁻¹ = Mᵀ M ---------------------------------------------------------------------------------------------------- */
+
+/* a_ij = a_ji above the diagonal */
+#define MIRROR(name, T)                                                          \
+    static void mirror_##name(int64_t n, T *a, int64_t lda)                      \
+    {                                                                            \
+        for (int64_t i = 0; i < n; i++)                                          \
+            for (int64_t j = i + 1; j < n; j++) a[i * lda + j] = a[j * lda + i]; \
+    }
+MIRROR(f64, double)
+MIRROR(f32, float)
 
 /* Rows [i, i + rows) of a symmetric matrix up to the diagonal, and their mirror image: bitwise symmetric. */
 static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int64_t rows, void *out)
@@ -276,10 +241,7 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     const int64_t n = p->rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
     void *work = data[3], *s = (char *)work + ct__product_work(t, n), *h = at(s, t, ld, n, 0);
-    if (t == CT_F64)
-        symmetric_part_f64(n, data[1], g->ld, s, ld);
-    else
-        symmetric_part_f32(n, data[1], g->ld, s, ld);
+    ct__symmetric_part(t, n, data[1], g->ld, s, ld);
     if (job->serial) {
         ct__multiply(t, 0, 'N', 'N', n, n, n, -1, data[0], p->ld, s, ld, 0, h, ld, work);
         ct__multiply(t, CT__OUT_LOWER, 'N', 'N', n, n, n, 1, h, ld, data[0], p->ld, 0, s, ld, work);

@@ -30,8 +30,4 @@ void ct__lu(ct_dtype dtype, void *a, void *l, int64_t ld, int64_t n, int64_t *or
             void *work);
 int64_t ct__lu_columns(int64_t n);
 
-/* y_ji = x_ij: rows x cols into cols x rows, both row-major, block by block. */
-void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
-                   int64_t ldy);
-
 #endif

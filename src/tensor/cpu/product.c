@@ -1,4 +1,4 @@
-/* The products of product_tile.h for both dtypes and the instruction sets of x86, chosen at run time. */
+/* The products and transposes of product_tile.h for both dtypes and the instruction sets of x86, chosen at run time. */
 #include "product.h"
 
 #include <string.h>
@@ -141,16 +141,42 @@ static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 #    undef ADD
 #endif
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#    define EACH(routine, type) routine##_##type##_base, routine##_##type##_avx2, routine##_##type##_avx512
+#else
+#    define EACH(routine, type) routine##_##type##_base
+#endif
+
 void ct__product_run(const ct__product *q, void *work)
 {
-    typedef void routine(const ct__product *, void *);
-#if defined(__x86_64__) && defined(__GNUC__)
-    static routine *const f64[] = { product_f64_base, product_f64_avx2, product_f64_avx512 };
-    static routine *const f32[] = { product_f32_base, product_f32_avx2, product_f32_avx512 };
-#else
-    static routine *const f64[] = { product_f64_base }, *const f32[] = { product_f32_base };
-#endif
+    static void (*const f64[])(const ct__product *, void *) = { EACH(product, f64) };
+    static void (*const f32[])(const ct__product *, void *) = { EACH(product, f32) };
     if (q->m > 0 && q->n > 0) (q->dtype == CT_F64 ? f64 : f32)[ct__best_isa()](q, work);
+}
+
+void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
+                   int64_t ldy)
+{
+    static void (*const f64[])(int64_t, int64_t, const double *, int64_t, double *,
+                               int64_t) = { EACH(transpose, f64) };
+    static void (*const f32[])(int64_t, int64_t, const float *, int64_t, float *,
+                               int64_t) = { EACH(transpose, f32) };
+    if (dtype == CT_F64)
+        f64[ct__best_isa()](rows, cols, x, ldx, y, ldy);
+    else
+        f32[ct__best_isa()](rows, cols, x, ldx, y, ldy);
+}
+
+void ct__symmetric_part(ct_dtype dtype, int64_t n, const void *g, int64_t ldg, void *s, int64_t lds)
+{
+    static void (*const f64[])(int64_t, const double *, int64_t, double *,
+                               int64_t) = { EACH(symmetric_part, f64) };
+    static void (*const f32[])(int64_t, const float *, int64_t, float *,
+                               int64_t) = { EACH(symmetric_part, f32) };
+    if (dtype == CT_F64)
+        f64[ct__best_isa()](n, g, ldg, s, lds);
+    else
+        f32[ct__best_isa()](n, g, ldg, s, lds);
 }
 
 /* Panels of up to 192 bytes a row, the last of them filled up, and HIGH rows of A; a multiple of 64. */

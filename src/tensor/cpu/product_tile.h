@@ -1,4 +1,4 @@
-/* Products of matrices for one type T, one vector length and one instruction set: included by product.c for each. LANES
+/* Products and transposes of matrices for one type T, one vector length and one instruction set: included by product.c for each. LANES
  * numbers of T make a vector; a tile of HIGH rows by WIDE vectors is held in registers. */
 #define L     LANES
 #define WIDTH (WIDE * LANES) /* of a tile, in numbers */
@@ -183,6 +183,39 @@ static void NAME(product)(const ct__product *q, void *work)
         }
         from = to;
     } while (from < q->k);
+}
+
+/* y_ji = x_ij: rows x cols into cols x rows */
+TARGET static void NAME(transpose)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy)
+{
+    const int64_t r = rows / L * L, c = cols / L * L;
+    for (int64_t i = 0; i < r; i += L)
+        for (int64_t j = 0; j < c; j += L) NAME(turn)(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+    for (int64_t j = 0; j < c; j++)
+        for (int64_t i = r; i < rows; i++) y[j * ldy + i] = x[i * ldx + j];
+    for (int64_t j = c; j < cols; j++)
+        for (int64_t i = 0; i < rows; i++) y[j * ldy + i] = x[i * ldx + j];
+}
+
+/* s = ½(g + gᵀ) */
+TARGET static void NAME(symmetric_part)(int64_t n, const T *g, int64_t ldg, T *s, int64_t lds)
+{
+    const int64_t whole = n / L * L;
+    for (int64_t i = 0; i < whole; i += L)
+        for (int64_t j = 0; j <= i; j += L) {
+            T turned[L][L], sum[L][L];
+            NAME(turn)(g + j * ldg + i, ldg, turned[0], L);
+            for (int r = 0; r < L; r++)
+                *(NAME(vec) *)(void *)sum[r] =
+                    (T)0.5 * (*(NAME(vec) *)(void *)turned[r] +
+                              *(const NAME(vec) *)(const void *)(g + (i + r) * ldg + j));
+            NAME(turn)(sum[0], L, s + j * lds + i, lds);
+            for (int r = 0; r < L; r++)
+                *(NAME(vec) *)(void *)(s + (i + r) * lds + j) = *(NAME(vec) *)(void *)sum[r];
+        }
+    for (int64_t i = whole; i < n; i++)
+        for (int64_t j = 0; j <= i; j++)
+            s[j * lds + i] = s[i * lds + j] = (T)0.5 * (g[i * ldg + j] + g[j * ldg + i]);
 }
 
 #undef L
