@@ -6,10 +6,6 @@
 #include "isa.h"
 #include "vmath.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#    include <immintrin.h>
-#endif
-
 enum {
     KC = 256,   /* depths worked on at once: a tile's operands stay in the first caches */
     PANELS = 11 /* of B in the second-level cache                                       */
@@ -64,10 +60,10 @@ static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 #undef WIDE
 #undef ADD
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if CT__X86
 /* -- 32 bytes with fused multiply-adds ------------------------------------------------------------------------------- */
 
-#    define TARGET __attribute__((target("avx2,fma")))
+#    define TARGET CT__AVX2
 #    define HIGH   4
 #    define WIDE   3
 /* As an instruction that works in place: gcc 12 else copies every sum to memory in each turn of the loop. */
@@ -108,7 +104,7 @@ static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* -- 64 bytes --------------------------------------------------------------------------------------------------------- */
 
-#    define TARGET __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")))
+#    define TARGET CT__AVX512
 #    define HIGH   8
 
 #    define T              double
@@ -141,7 +137,7 @@ static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 #    undef ADD
 #endif
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if CT__X86
 #    define EACH(routine, type) routine##_##type##_base, routine##_##type##_avx2, routine##_##type##_avx512
 #else
 #    define EACH(routine, type) routine##_##type##_base
