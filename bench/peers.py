@@ -3,9 +3,11 @@
 A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h); of lines that differ in their figures alone the
 best is kept, so that rounds of several contenders can be interleaved.
 """
+import contextlib
 import importlib
 import os
 import pathlib
+import sys
 import time
 import warnings
 
@@ -50,6 +52,39 @@ def best_within(run, seconds=0.5, rounds=30):
     start = time.perf_counter()
     run()
     return best(run, max(1, min(rounds, int(seconds / (time.perf_counter() - start)))))
+
+
+@contextlib.contextmanager
+def silent():
+    """Without what C code prints: where torch's pivots are wrong, its BLAS says so a thousand times."""
+    sys.stdout.flush()
+    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(null)
+
+
+def checked(torch, who, what, wrong, measure):
+    """(name, what measure() returns) on all of torch's threads; where that raises, for an answer that is wrong or none, it is
+    said and noted in `wrong`, and one thread has its turn, as WHO-1thread. None where both raise."""
+    threads = torch.get_num_threads()
+    for used, name in ((threads, who), (1, f"{who}-1thread")):
+        if (name, what) in wrong:
+            continue
+        torch.set_num_threads(used)
+        try:
+            with silent():
+                return name, measure()
+        except (RuntimeError, ValueError) as error:
+            wrong.add((name, what))
+            print(f"# {name}, {what}: wrong on {used} thread(s): {error}", flush=True)
+        finally:
+            torch.set_num_threads(threads)
+    return None
 
 
 def merge(lines, value):

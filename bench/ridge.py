@@ -3,8 +3,6 @@
 64 samples, r = 60, n = 512; one D for all (shared) or one each (per-sample). A peer's first sample, and its gradients, are
 checked against one computed in f64 on one thread before its time counts.
 """
-import contextlib
-import os
 import subprocess
 import sys
 
@@ -60,20 +58,6 @@ def error_of(torch, way, case, x, G):
     return worst
 
 
-@contextlib.contextmanager
-def quiet():
-    """Without what C code prints: where torch's pivots are wrong, its BLAS says so a thousand times."""
-    sys.stdout.flush()
-    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(null)
-
-
 def measure(torch, way, case, x, G, tolerance):
     """Seconds of a matrix product, forward and training; ValueError where an answer, before or after, is wrong."""
     def check():
@@ -93,28 +77,17 @@ def measure(torch, way, case, x, G, tolerance):
 
 def peer_lines(torch, case, wrong):
     """The peers' lines; one that is wrong on all threads (it is named in `wrong`) is timed on one."""
-    threads = torch.get_num_threads()
     for d, dtype in (("f64", torch.float64), ("f32", torch.float32)):
         x, G = inputs(torch, case, dtype)
         for who, way in ways(torch).items():
-            for used in (threads, 1):
-                name = who if used == threads else f"{who}-1thread"
-                if (name, d) in wrong:
-                    continue
-                torch.set_num_threads(used)
-                try:
-                    with quiet():
-                        gemm, *seconds = measure(torch, way, case, x, G, TOLERANCE[d])
-                except (RuntimeError, ValueError) as error:
-                    wrong.add((name, d))
-                    print(f"# {name} is wrong for {case} in {d} on {used} threads: {error}", flush=True)
-                    continue
-                finally:
-                    torch.set_num_threads(threads)
-                for which, s in zip(("forward", "training"), seconds):
-                    yield {"bench": "ridge", "case": case, "who": name, "n": str(N), "dtype": d, "pass": which,
-                           "seconds": f"{s:.6g}", "per_gemm": f"{s / gemm / BATCH:.3f}"}
-                break
+            found = peers.checked(torch, who, f"{case} {d}", wrong,
+                                  lambda way=way: measure(torch, way, case, x, G, TOLERANCE[d]))
+            if not found:
+                continue
+            name, (gemm, *seconds) = found
+            for which, s in zip(("forward", "training"), seconds):
+                yield {"bench": "ridge", "case": case, "who": name, "n": str(N), "dtype": d, "pass": which,
+                       "seconds": f"{s:.6g}", "per_gemm": f"{s / gemm / BATCH:.3f}"}
 
 
 def main():

@@ -77,6 +77,11 @@ TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld
 TARGET static void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
                               T *to)
 {
+    if (n == width && cs == 1 && width == HIGH) { /* may be less than a vector */
+        for (int64_t p = 0; p < depth; p++)
+            for (int64_t j = 0; j < HIGH; j++) to[p * HIGH + j] = from[p * rs + j];
+        return;
+    }
     if (n == width && cs == 1) {
         for (int64_t p = 0; p < depth; p++)
             for (int64_t j = 0; j < width; j += L)
