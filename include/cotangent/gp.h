@@ -244,6 +244,14 @@ CT_API void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_v
 /* Joint draws into samples (s, m); draw i is a function of (seed, i) and the model alone. */
 CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
 
+/* -- leave-one-out -------------------------------------------------------------------------------------------------- */
+
+/* Prediction of every y_i by the model that has seen all rows but i, at the present parameters: its mean, its variance
+ * (noise and jitter included), and log p(y_i), the log predictive density; (n) or (n, 1), f64 or f32, any may be NULL.
+ * In closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The transforms and parameters are those
+ * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
+CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
+
 /* -- files ------------------------------------------------------------------------------------------------------------- */
 
 /* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. */

@@ -120,6 +120,13 @@ ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
  * k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
 ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance);
 
+/* -- predict.c ---------------------------------------------------------------------------------------------------- */
+
+/* Whether `out` (may be NULL) can take m numbers; else with `what` in the message. */
+ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
+/* Host numbers into out, whatever its dtype, shape and strides. */
+ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
+
 /* -- prior.c -------------------------------------------------------------------------------------------------------- */
 
 bool ct__prior_valid(const ct_prior *prior, bool positive);

@@ -8,7 +8,7 @@
 #include "model.h"
 #include "packed.h"
 
-static ct_status check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what)
+ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what)
 {
     if (!out) return CT_OK;
     int ndim = ct_tensor_ndim(out);
@@ -54,8 +54,7 @@ static double *points(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
     return x;
 }
 
-/* host[0..count) into out, whatever its dtype, shape and strides. */
-static ct_status deliver(ct_gp *gp, const double *host, ct_tensor *out)
+ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out)
 {
     ct_tensor *t = ct_from(gp->device, CT_F64, ct_tensor_shape(out), host);
     ct_status s = t ? ct_copy(t, out) : CT_ENOMEM;
@@ -189,12 +188,12 @@ static ct_status predict(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *
     if (!x) return ct_last_status(gp->device);
     double noise = noisy ? noise_at_new_points(gp) : 0;
     double *out = ct__gp_alloc(gp->device, 2 * (uint64_t)m, sizeof *out);
-    ct_status s = out ? check_out(gp, mean, m, "mean") : CT_ENOMEM;
-    if (!s) s = check_out(gp, variance, m, "variance");
+    ct_status s = out ? ct__gp_check_out(gp, mean, m, "mean") : CT_ENOMEM;
+    if (!s) s = ct__gp_check_out(gp, variance, m, "variance");
     if (!s) s = ct__gp_factorise(gp);
     if (!s) s = moments(gp, x, m, noise, mean ? out : NULL, variance ? out + m : NULL);
-    if (!s && mean) s = deliver(gp, out, mean);
-    if (!s && variance) s = deliver(gp, out + m, variance);
+    if (!s && mean) s = ct__gp_deliver(gp, out, mean);
+    if (!s && variance) s = ct__gp_deliver(gp, out + m, variance);
     free(out);
     free(x);
     return s;
@@ -240,7 +239,7 @@ ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tens
     int64_t m = 0;
     double *x = points(gp, Xs, &m), *out = NULL, unit = gp->y_scale * gp->y_scale;
     if (!x) return ct_last_status(gp->device);
-    ct_status s = check_out(gp, mean, m, "mean");
+    ct_status s = ct__gp_check_out(gp, mean, m, "mean");
     if (!s && (!covariance || ct_tensor_ndim(covariance) != 2 || ct_tensor_dim(covariance, 0) != m ||
                ct_tensor_dim(covariance, 1) != m || ct_tensor_dtype(covariance) == CT_I64 ||
                ct_tensor_device(covariance) != gp->device))
@@ -263,8 +262,8 @@ ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tens
             out[i * m + j] = out[j * m + i] = 0.5 * unit * (out[i * m + j] + out[j * m + i]);
         out[i * m + i] = fmax(unit * out[i * m + i], 0) + (noisy ? noise_at_new_points(gp) : 0);
     }
-    if (!s && mean) s = deliver(gp, out + m * m, mean);
-    if (!s) s = deliver(gp, out, covariance);
+    if (!s && mean) s = ct__gp_deliver(gp, out + m * m, mean);
+    if (!s) s = ct__gp_deliver(gp, out, covariance);
     free(out);
     free(x);
     return s;
@@ -326,7 +325,7 @@ ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed
     double noise = noisy ? noise_at_new_points(gp) / (gp->y_scale * gp->y_scale) : 0;
     if (!s && draws * m > 0) s = draw(gp, x, m, noise, draws, z);
     for (int64_t i = 0; i < draws * m && !s; i++) z[i] = gp->y_shift + gp->y_scale * z[i];
-    if (!s) s = deliver(gp, z, samples);
+    if (!s) s = ct__gp_deliver(gp, z, samples);
     free(z);
     free(x);
     return s;
