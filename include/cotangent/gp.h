@@ -252,6 +252,23 @@ CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64
  * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
 
+/* -- rows more, rows less ------------------------------------------------------------------------------------------- */
+/* Parameters and transforms stay those of the fit: new rows are standardised as the old ones were, and what the model says
+ * is what a model of all rows with these parameters would say, to rounding. A factor that is there is carried over. On
+ * failure the model is as before. */
+
+/* A second model with the same data, parameters and factor, which the two share until one of them changes: for "what if".
+ * NULL with ct_message. */
+CT_API ct_gp *ct_gp_copy(const ct_gp *gp);
+/* k new rows at the end: X (k, d), y (k) or (k, 1), and with noise that is given point by point noise_variances (k), else
+ * NULL; k n² operations, a second factor and k (n + k) numbers while it works. Where the new rows leave the matrix
+ * indefinite to rounding all is factorised anew, with the jitter ladder. */
+CT_API ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y,
+                              const ct_tensor *noise_variances);
+/* Takes out `count` rows, counted from 0; those behind move up. 3 (n - i)² operations for row i; of many rows, and where
+ * that is less, n³/3 for all. CT_EINDEX for a row that is not there or named twice. One must stay. */
+CT_API ct_status ct_gp_remove(ct_gp *gp, const int64_t *rows, int64_t count);
+
 /* -- files ------------------------------------------------------------------------------------------------------------- */
 
 /* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. */

@@ -44,6 +44,11 @@ extern const ct_op ct__op_packed_solve_both;
 /* L (n, n) packed, like (n, ...) -> the diagonal of (L Lᵀ)⁻¹, (n); without a gradient. */
 extern const ct_op ct__op_packed_inverse_diag;
 
+/* L (n, n) packed, like (n, ...) -> its diagonal, (n); without a gradient. */
+extern const ct_op ct__op_packed_diag;
+/* See packed_append.c. */
+extern const ct_op ct__op_packed_append;
+
 /* out_i = |row i of V|², for V (m, n) and out (m) */
 void ct__row_squares(ct_call *c, const ct_tensor *V, ct_tensor *out);
 /* How many right-hand sides of n numbers make a panel of 32 MB; at least 16, at most n/2 or 512. */

@@ -86,7 +86,7 @@ const ct_op ct__op_packed_solve_both = {
     .name = "packed_solve_both", .n_in = 2, .shape = solve_shape, .forward = both_forward, .vjp = both_vjp
 };
 
-/* -- the diagonal of the inverse ------------------------------------------------------------------------------------- */
+/* -- diagonals ------------------------------------------------------------------------------------- */
 
 static ct_shape diag_shape(ct_call *c)
 {
@@ -148,4 +148,25 @@ static void diag_forward(ct_call *c)
 
 const ct_op ct__op_packed_inverse_diag = {
     .name = "packed_inverse_diag", .n_in = 2, .shape = diag_shape, .forward = diag_forward
+};
+
+static void factor_diag_forward(ct_call *c)
+{
+    ct__packed L;
+    ct_tensor *out = ct_result(c);
+    int64_t n = ct_arg_dim(c, 1, 0);
+    if (!out || !ct_require(c, ct__packed_open(ct_arg(c, 0), n, &L), CT_ENOMEM, "no memory for views"))
+        return;
+    for (int k = 0; k < 2; k++) {
+        ct_tensor *line = ct_tensor_diagonal(k ? L.A22 : L.A11);
+        ct_tensor *part = ct_tensor_slice(out, 0, k ? L.n1 : 0, k ? n : L.n1, 1);
+        if (ct_require(c, line && part, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, line, part);
+        ct_release(line);
+        ct_release(part);
+    }
+    ct__packed_close(&L);
+}
+
+const ct_op ct__op_packed_diag = {
+    .name = "packed_diag", .n_in = 2, .shape = diag_shape, .forward = factor_diag_forward
 };

@@ -4,6 +4,7 @@
 #include "alloc.h"
 
 #include <cotangent/io.h>
+#include <cotangent/ops.h>
 
 static const char *path = "/tmp/test_gp_memory.ctgp";
 
@@ -51,6 +52,50 @@ static ct_status inspect(job *j)
 {
     ct_gp_numerics q;
     return ct_gp_inspect(j->gp, &q);
+}
+
+static ct_status loo(job *j)
+{
+    ct_status s = ct_gp_predict(j->gp, j->data.X, NULL, NULL);
+    return s ? s : ct_gp_loo(j->gp, j->mean, j->variance, NULL);
+}
+
+static ct_status posterior(job *j)
+{
+    ct_tape *tape = ct_tape_new(j->device);
+    if (!tape) return CT_ENOMEM;
+    ct_var mean, variance, x = ct_leaf(tape, j->data.X), bar;
+    ct_gp_posterior(j->gp, x, true, &mean, &variance);
+    ct_var y = ct_sum(ct_add(mean, variance), CT_ALL, false);
+    ct_status s = ct_grad(y, (ct_var){ NULL, 0, 0 }, &x, &bar, 1, CT_GRAD_RECORD);
+    if (!s) s = ct_backward(y);
+    ct_tape_free(tape);
+    return s;
+}
+
+/* With a factor, and on failure with all rows as they were. */
+static ct_status append(job *j)
+{
+    ct_status s = ct_gp_predict(j->gp, j->data.X, NULL, NULL);
+    if (!s) s = ct_gp_append(j->gp, j->data.X, j->data.y, NULL);
+    assert_int_equal(ct_gp_points(j->gp), s ? 6 : 12);
+    return s;
+}
+
+static ct_status remove_rows(job *j)
+{
+    ct_status s = ct_gp_predict(j->gp, j->data.X, NULL, NULL);
+    if (!s) s = ct_gp_remove(j->gp, (const int64_t[]){ 1, 4 }, 2);
+    assert_int_equal(ct_gp_points(j->gp), s ? 6 : 4);
+    return s;
+}
+
+static ct_status copy(job *j)
+{
+    ct_gp *gp = ct_gp_copy(j->gp);
+    ct_status s = gp ? CT_OK : ct_last_status(j->device);
+    ct_gp_free(gp);
+    return s;
 }
 
 static ct_status save(job *j) { return ct_gp_save(j->gp, path); }
@@ -121,6 +166,11 @@ TEST(predict)
 TEST(full)
 TEST(sample)
 TEST(inspect)
+TEST(loo)
+TEST(posterior)
+TEST(append)
+TEST(remove_rows)
+TEST(copy)
 TEST(save)
 TEST(load)
 
@@ -139,6 +189,9 @@ int main(void)
         cmocka_unit_test(adam_fails),      cmocka_unit_test(predict_fails),
         cmocka_unit_test(full_fails),      cmocka_unit_test(sample_fails),
         cmocka_unit_test(inspect_fails),   cmocka_unit_test(save_fails),
+        cmocka_unit_test(loo_fails),       cmocka_unit_test(posterior_fails),
+        cmocka_unit_test(append_fails),    cmocka_unit_test(remove_rows_fails),
+        cmocka_unit_test(copy_fails),      cmocka_unit_test(save_fails),
         cmocka_unit_test(load_fails),
     };
     return cmocka_run_group_tests(tests, NULL, clean);

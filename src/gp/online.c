@@ -1,0 +1,407 @@
+/* Rows more and rows less, the parameters as they are, from the factor that is there:
+ *     append:  [ L      ]   B = K21 L⁻ᵀ,  S Sᵀ = K22 + noise - B Bᵀ                                  k n² operations
+ *              [ B   S  ]
+ *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the triangle  [Golub &
+ *              Van Loan 2013, §6.5.4]                                                          3 (n - q)² for each row
+ * A model's tensors are never written, so that copies of it share them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "packed.h"
+
+#define LOG_2PI 1.8378770664093454835606594728112
+
+/* -- what the rows of a model are ------------------------------------------------------------------------------------ */
+
+typedef struct rows {
+    int64_t n;
+    ct_tensor *X, *y, *given;
+    double given_mean;
+    ct__gp_factor factor;
+} rows;
+
+static rows rows_of(const ct_gp *gp)
+{
+    return (rows){ gp->n, gp->X, gp->y, gp->given, gp->given_mean, gp->factor };
+}
+
+static void put_rows(ct_gp *gp, const rows *r)
+{
+    gp->n = r->n;
+    gp->X = r->X;
+    gp->y = r->y;
+    gp->given = r->given;
+    gp->given_mean = r->given_mean;
+    gp->factor = r->factor;
+}
+
+static void release_rows(rows *r)
+{
+    ct_release(r->X);
+    ct_release(r->y);
+    ct_release(r->given);
+    ct_release(r->factor.L);
+    ct_release(r->factor.alpha);
+}
+
+static ct_status average_given(rows *r)
+{
+    if (!r->given) return CT_OK;
+    double *v = ct__gp_doubles(r->given), sum = 0;
+    if (!v) return CT_ENOMEM;
+    for (int64_t i = 0; i < r->n; i++) sum += v[i];
+    r->given_mean = sum / (double)r->n;
+    free(v);
+    return CT_OK;
+}
+
+/* α and the likelihood that go with a new L, for the rows that gp has. CT_ENUMERIC where they are not finite. */
+static ct_status complete(ct_gp *gp, ct__gp_factor *f)
+{
+    ct_tape_reset(gp->tape);
+    ct_var X = ct_constant(gp->tape, gp->X), L = ct_constant(gp->tape, f->L);
+    ct_var r = ct_sub(ct_constant(gp->tape, gp->y), ct__gp_mean_at(gp, gp->tape, X));
+    ct_var line = ct_apply(&ct__op_packed_solve_both, (ct_var[]){ L, ct_t(r) }, 2, NULL, 0);
+    ct_var alpha = ct_reshape(line, ct_shape2(gp->n, 1));
+    ct_var logs = ct_log(ct_apply(&ct__op_packed_diag, (ct_var[]){ L, r }, 2, NULL, 0));
+    double fit = ct_item(ct_sum(ct_mul(r, alpha), CT_ALL, false)),
+           log_root = ct_item(ct_sum(logs, CT_ALL, false));
+    f->nlml = 0.5 * fit + log_root + (double)gp->n * (0.5 * LOG_2PI + log(gp->y_scale));
+    ct_status s = ct_tape_status(gp->tape);
+    if (!s && !isfinite(f->nlml)) s = CT_ENUMERIC;
+    if (!s) f->alpha = ct_retain(ct_value(alpha));
+    if (s && s != CT_ENUMERIC) ct__gp_tape_failed(gp, "the new factor");
+    ct_tape_reset(gp->tape);
+    f->ready = !s;
+    return s;
+}
+
+/* Makes `fresh` the rows of gp. Where its factor has an L, that is used; else, or where it is no good, and the model had a
+ * factor, all is factorised. On failure gp is as before. `fresh` is taken over. */
+static ct_status adopt(ct_gp *gp, rows *fresh)
+{
+    rows before = rows_of(gp);
+    put_rows(gp, fresh);
+    ct_status s = gp->factor.L ? complete(gp, &gp->factor) : CT_OK;
+    if (s == CT_ENUMERIC || (!gp->factor.L && before.factor.ready)) {
+        ct__gp_drop_factor(gp);
+        s = ct__gp_factorise(gp);
+    }
+    *fresh = rows_of(gp);
+    if (s) put_rows(gp, &before);
+    release_rows(s ? fresh : &before);
+    return s;
+}
+
+/* -- copies ---------------------------------------------------------------------------------------------------------- */
+
+ct_gp *ct_gp_copy(const ct_gp *gp)
+{
+    if (!gp) return NULL;
+    ct_kernel *kernel = ct_kernel_copy(gp->kernel);
+    ct_status s = ct_kernel_bind(kernel, gp->d);
+    if (s) {
+        ct_device_fail(gp->device, s, "ct_gp_copy: %s", ct_kernel_message(kernel));
+        ct_kernel_free(kernel);
+        return NULL;
+    }
+    ct_gp *copy = ct__gp_blank(gp->device, kernel, gp->n, gp->d, gp->dtype, &gp->options);
+    if (!copy) return NULL;
+    size_t starts = gp->starts ? (size_t)gp->report.starts : 0;
+    memcpy(copy->shift, gp->shift, 3 * (size_t)gp->d * sizeof *gp->shift);
+    copy->y_shift = gp->y_shift;
+    copy->y_scale = gp->y_scale;
+    copy->y_spread = gp->y_spread;
+    s = ct_gp_set_names(copy, (const char *const *)gp->name, gp->name[gp->d]);
+    if (!s) s = ct__gp_list_params(copy);
+    if (!s && starts && !(copy->starts = ct__gp_alloc(gp->device, starts, sizeof *copy->starts)))
+        s = CT_ENOMEM;
+    if (s) {
+        ct_gp_free(copy);
+        return NULL;
+    }
+    memcpy(copy->param, gp->param, (size_t)gp->n_params * sizeof *gp->param);
+    if (starts) memcpy(copy->starts, gp->starts, starts * sizeof *gp->starts);
+    copy->report = gp->report;
+    copy->report.start = copy->starts;
+    rows same = rows_of(gp);
+    ct_retain(same.X);
+    ct_retain(same.y);
+    ct_retain(same.given);
+    ct_retain(same.factor.L);
+    ct_retain(same.factor.alpha);
+    put_rows(copy, &same);
+    return copy;
+}
+
+/* -- append ---------------------------------------------------------------------------------------------------------- */
+
+/* a above b; NULL with the reason on the device */
+static ct_tensor *stacked(ct_gp *gp, const ct_tensor *a, const ct_tensor *b)
+{
+    if (!a || !b) return NULL;
+    ct_shape shape = ct_tensor_shape(a);
+    int64_t n = shape.dim[0];
+    shape.dim[0] += ct_tensor_dim(b, 0);
+    ct_tensor *all = ct_empty(gp->device, gp->dtype, shape);
+    ct_tensor *top = all ? ct_tensor_slice(all, 0, 0, n, 1) : NULL;
+    ct_tensor *rest = all ? ct_tensor_slice(all, 0, n, shape.dim[0], 1) : NULL;
+    bool good = top && rest && !ct_copy(a, top) && !ct_copy(b, rest);
+    ct_release(top);
+    ct_release(rest);
+    if (good) return all;
+    ct_release(all);
+    return NULL;
+}
+
+/* Checks new rows (k, d) of t, standardises them and puts them under `old`; 1-d where old is. */
+static ct_tensor *under(ct_gp *gp, const ct_tensor *old, const ct_tensor *t, int64_t d, const double *shift,
+                        const double *scale, const char *what)
+{
+    double *x = ct__gp_doubles(t);
+    int64_t k = ct_tensor_dim(t, 0);
+    ct_tensor *column = NULL, *all = NULL;
+    if (x && !ct__gp_check_finite(gp->device, x, k, d, what))
+        column = ct__gp_standardised(gp->device, gp->dtype, x, k, d, shift, scale);
+    ct_tensor *fitting =
+        column && ct_tensor_ndim(old) == 1 ? ct_tensor_reshape(column, ct_shape1(k)) : ct_retain(column);
+    all = stacked(gp, old, fitting);
+    ct_release(fitting);
+    ct_release(column);
+    free(x);
+    return all;
+}
+
+static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
+{
+    ct_device *device = gp->device;
+    if (!X || !y) return ct_device_fail(device, CT_EINVAL, "ct_gp_append: X or y is NULL");
+    int64_t k = ct_tensor_dim(X, 0);
+    if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 1) != gp->d)
+        return ct_device_fail(
+            device, CT_ESHAPE,
+            "ct_gp_append: X has %lld columns in %d dimensions, must be (k, %lld) as in training",
+            (long long)ct_tensor_dim(X, 1), ct_tensor_ndim(X), (long long)gp->d);
+    ct_status s = ct__gp_check_out(gp, y, k, "ct_gp_append: y");
+    if (s) return s;
+    if (ct_tensor_device(X) != device)
+        return ct_device_fail(device, CT_EDEVICE, "ct_gp_append: X lives on another device than the model");
+    if (ct_tensor_dtype(X) == CT_I64)
+        return ct_device_fail(device, CT_EDTYPE,
+                              "ct_gp_append: X must be f64 or f32: convert with ct_tensor_cast");
+    if ((gp->given != NULL) != (noise != NULL))
+        return ct_device_fail(
+            device, CT_EINVAL,
+            "ct_gp_append: noise_variances belong with CT_NOISE_GIVEN and CT_NOISE_GIVEN_PLUS");
+    if (!noise) return CT_OK;
+    s = ct__gp_check_out(gp, noise, k, "ct_gp_append: noise_variances");
+    double *v = s ? NULL : ct__gp_doubles(noise);
+    for (int64_t i = 0; v && i < k && !s; i++)
+        if (v[i] < 0)
+            s = ct_device_fail(device, CT_EINVAL,
+                               "noise_variances: row %lld is %g, a variance is not negative", (long long)i,
+                               v[i]);
+    if (!s && !v) s = CT_ENOMEM;
+    free(v);
+    return s;
+}
+
+/* L of the rows of `fresh`, of which those from gp->n on are new; NULL where it cannot be had so. */
+static ct_status append_factor(ct_gp *gp, rows *fresh)
+{
+    ct_tape_reset(gp->tape);
+    ct_tensor *t = ct_full(gp->device, gp->dtype, ct_shape1(1),
+                           gp->factor.jitter + ct_gp_noise_variance(gp) / (gp->y_scale * gp->y_scale));
+    if (!t) return CT_ENOMEM;
+    ct_var noise = ct_constant(gp->tape, t);
+    ct_release(t);
+    if (fresh->given)
+        noise = ct_add(noise, ct_slice(ct_constant(gp->tape, fresh->given), 0, gp->n, fresh->n, 1));
+    const ct_cov_program *program = ct_kernel_program(gp->kernel);
+    ct_var in[] = { ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, fresh->X),
+                    ct_broadcast_to(noise, ct_shape1(fresh->n - gp->n)),
+                    ct_constant(gp->tape, gp->factor.L) };
+    ct_var L = ct_apply(&ct__op_packed_append, in, 4, program, (size_t)program->bytes);
+    ct_status s = ct_tape_status(gp->tape);
+    if (!s) fresh->factor = (ct__gp_factor){ .L = ct_retain(ct_value(L)), .jitter = gp->factor.jitter };
+    if (s && s != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the new rows");
+    ct_tape_reset(gp->tape);
+    return CT_OK;
+}
+
+ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise_variances)
+{
+    if (!gp) return CT_EINVAL;
+    ct_status s = check_new(gp, X, y, noise_variances);
+    int64_t k = s ? 0 : ct_tensor_dim(X, 0);
+    if (s || !k) return s;
+    double zero = 0, unit = gp->y_scale * gp->y_scale;
+    rows fresh = { .n = gp->n + k };
+    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false),
+                       "ct_gp_append: the model");
+    if (s) return s;
+    fresh.X = under(gp, gp->X, X, gp->d, gp->shift, gp->scale, "X");
+    fresh.y = fresh.X ? under(gp, gp->y, y, 1, &gp->y_shift, &gp->y_scale, "y") : NULL;
+    if (fresh.y && gp->given)
+        fresh.given = under(gp, gp->given, noise_variances, 1, &zero, &unit, "noise_variances");
+    if (!fresh.y || (gp->given && !fresh.given)) s = ct_last_status(gp->device);
+    if (!s) s = average_given(&fresh);
+    if (!s && gp->factor.ready) s = append_factor(gp, &fresh);
+    if (!s) return adopt(gp, &fresh);
+    release_rows(&fresh);
+    return s;
+}
+
+/* -- remove ---------------------------------------------------------------------------------------------------------- */
+
+/* gone[i]: whether row i is to go. */
+static ct_status mark(ct_gp *gp, const int64_t *index, int64_t count, bool *gone)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = index[i];
+        if (row < 0 || row >= gp->n || gone[row])
+            return ct_device_fail(gp->device, CT_EINDEX, "ct_gp_remove: row %lld %s", (long long)row,
+                                  row >= 0 && row < gp->n ? "is named twice" : "is not there");
+        gone[row] = true;
+    }
+    return CT_OK;
+}
+
+/* The rows of t (n, ...) that stay: (m, ...). */
+static ct_tensor *kept(ct_gp *gp, ct_tensor *t, ct_tensor *index)
+{
+    ct_tape_reset(gp->tape);
+    ct_var rest = ct_gather(ct_constant(gp->tape, t), ct_constant(gp->tape, index));
+    ct_tensor *result = ct_value(rest) ? ct_retain(ct_value(rest)) : NULL;
+    if (!result) ct__gp_tape_failed(gp, "the rows that stay");
+    ct_tape_reset(gp->tape);
+    return result;
+}
+
+/* Row i of a packed L to or from x[0..i]. */
+static ct_status move_row(ct_gp *gp, const ct__packed *L, int64_t i, double *x, bool write)
+{
+    ct_tensor *part[2];
+    if (!ct__packed_row(L, i, part)) return CT_ENOMEM;
+    ct_status s = CT_OK;
+    for (int k = 0; k < 2; k++) {
+        if (part[k] && !s) {
+            ct_tensor *wide = write ? ct_from(gp->device, CT_F64, ct_tensor_shape(part[k]), x)
+                                    : ct_tensor_cast(part[k], CT_F64);
+            size_t bytes = (size_t)ct_tensor_count(part[k]) * sizeof *x;
+            s = !wide ? CT_ENOMEM : write ? ct_copy(wide, part[k]) : ct_read(wide, x, bytes);
+            x += ct_tensor_count(part[k]);
+            ct_release(wide);
+        }
+        ct_release(part[k]);
+    }
+    return s;
+}
+
+typedef struct rotation {
+    double c, s;
+} rotation;
+
+/* Row i of L through the rotations that the rows gone before it have left, each with one more at its end. */
+static void rotate(double *x, int64_t i, const int64_t *went, int64_t n_went, rotation *r, int64_t n)
+{
+    for (int64_t k = 0; k < n_went; k++) {
+        rotation *of = r + k * n;
+        double w = x[went[k]];
+        for (int64_t j = went[k] + 1; j < i; j++) {
+            double a = x[j];
+            x[j] = of[j].c * a + of[j].s * w;
+            w = of[j].c * w - of[j].s * a;
+        }
+        double size = hypot(x[i], w);
+        of[i] = (rotation){ x[i] / size, w / size };
+        x[i] = size;
+    }
+}
+
+static ct_status stream(ct_gp *gp, const bool *gone, int64_t n_gone, const ct__packed *from,
+                        const ct__packed *to)
+{
+    int64_t n = gp->n, n_went = 0, target = 0;
+    double *x = ct__gp_alloc(gp->device, (uint64_t)n, sizeof *x);
+    int64_t *went = ct__gp_alloc(gp->device, (uint64_t)n_gone, sizeof *went);
+    rotation *r = ct__gp_alloc(gp->device, (uint64_t)n_gone * (uint64_t)n, sizeof *r);
+    ct_status s = x && went && r ? CT_OK : CT_ENOMEM;
+    for (int64_t i = 0; i < n && !s; i++) {
+        s = move_row(gp, from, i, x, false);
+        if (s) break;
+        rotate(x, i, went, n_went, r, n);
+        if (gone[i]) {
+            went[n_went++] = i;
+            continue;
+        }
+        int64_t width = 0;
+        for (int64_t j = 0; j <= i; j++)
+            if (!gone[j]) x[width++] = x[j];
+        s = move_row(gp, to, target++, x, true);
+    }
+    free(x);
+    free(went);
+    free(r);
+    return s;
+}
+
+/* L of the rows that stay, unless as many go that it is quicker to factorise what is left. */
+static ct_status remove_factor(ct_gp *gp, const bool *gone, int64_t n_gone, rows *fresh)
+{
+    double work = 0, m = (double)fresh->n;
+    for (int64_t i = 0; i < gp->n; i++) work += gone[i] ? (double)(gp->n - i) * (double)(gp->n - i) : 0;
+    if (work > m * m * (m / 64 + 64)) return CT_OK;
+    ct_tensor *L = ct_zeros(gp->device, gp->dtype, ct__packed_shape(fresh->n));
+    ct__packed from, to;
+    if (!L || !ct__packed_open(gp->factor.L, gp->n, &from)) {
+        ct_release(L);
+        return CT_ENOMEM;
+    }
+    ct_status s = CT_ENOMEM;
+    if (ct__packed_open(L, fresh->n, &to)) {
+        s = stream(gp, gone, n_gone, &from, &to);
+        ct__packed_close(&to);
+    }
+    ct__packed_close(&from);
+    if (!s) fresh->factor = (ct__gp_factor){ .L = L, .jitter = gp->factor.jitter };
+    if (s) ct_release(L);
+    return s;
+}
+
+ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
+{
+    if (!gp) return CT_EINVAL;
+    if (count < 0 || (count && !index))
+        return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_remove: %lld rows, and no list of them",
+                              (long long)count);
+    if (!count) return CT_OK;
+    if (count >= gp->n)
+        return ct_device_fail(gp->device, CT_EINVAL,
+                              "ct_gp_remove: %lld of %lld rows: one at least must stay", (long long)count,
+                              (long long)gp->n);
+    rows fresh = { .n = gp->n - count };
+    bool *gone = ct__gp_alloc(gp->device, (uint64_t)gp->n, sizeof *gone);
+    int64_t *stays = ct__gp_alloc(gp->device, (uint64_t)fresh.n, sizeof *stays), m = 0;
+    ct_status s = gone && stays ? mark(gp, index, count, gone) : CT_ENOMEM;
+    if (!s)
+        s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false),
+                           "ct_gp_remove: the smaller model");
+    for (int64_t i = 0; i < gp->n && !s; i++)
+        if (!gone[i]) stays[m++] = i;
+    ct_tensor *which = s ? NULL : ct_from(gp->device, CT_I64, ct_shape1(fresh.n), stays);
+    if (which) fresh.X = kept(gp, gp->X, which);
+    if (fresh.X) fresh.y = kept(gp, gp->y, which);
+    if (fresh.y && gp->given) fresh.given = kept(gp, gp->given, which);
+    if (!s && (!fresh.y || (gp->given && !fresh.given))) s = ct_last_status(gp->device);
+    if (!s) s = average_given(&fresh);
+    if (!s && gp->factor.ready) s = remove_factor(gp, gone, count, &fresh);
+    ct_release(which);
+    free(gone);
+    free(stays);
+    if (!s) return adopt(gp, &fresh);
+    release_rows(&fresh);
+    return s;
+}
