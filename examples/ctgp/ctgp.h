@@ -76,6 +76,10 @@ bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t lin
 /* -- model.c: loading a model, predicting a table with it -- */
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
+/* Opens a file; cols[0..d): the model's inputs there, cols[d]: its target, or -1. */
+int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols);
+/* Opens a file and reads the rows whose inputs are complete, one at least. */
+int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X);
 
 typedef struct prediction {
     frame data;         /* rows: those whose inputs are complete     */
@@ -110,6 +114,9 @@ int run_fit(int argc, char **argv);
 int run_predict(int argc, char **argv);
 int run_info(int argc, char **argv);
 int run_plot(int argc, char **argv);
+int run_loo(int argc, char **argv);
+int run_sample(int argc, char **argv);
+int run_append(int argc, char **argv);
 
 /* "scale * rbf(ard)", ...; into `text`. */
 const char *kernel_text(const ct_gp *gp, char *text, size_t size);

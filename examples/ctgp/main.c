@@ -12,6 +12,9 @@ typedef struct entry {
 static const entry entries[] = {
     { "fit", run_fit, "train a model on a CSV file" },
     { "predict", run_predict, "predict with it, and score the prediction where the target is known" },
+    { "loo", run_loo, "leave-one-out: score the model on the rows it learned from" },
+    { "sample", run_sample, "draw functions from it, jointly at all rows" },
+    { "append", run_append, "add rows to it without fitting again" },
     { "info", run_info, "say what a model is" },
     { "plot", run_plot, "draw a model and data (gnuplot)" },
 };
@@ -63,7 +66,10 @@ int main(int argc, char **argv)
     }
     if (help) name = argv[2];
     const entry *e = find(name);
-    if (!e) return fail(CODE_USAGE, "there is no command '%s'; there are fit, predict, info and plot", name);
+    if (!e)
+        return fail(CODE_USAGE,
+                    "there is no command '%s'; there are fit, predict, loo, sample, append, info and plot",
+                    name);
     char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
     return finish(help ? e->run(2, for_help) : e->run(argc - 1, argv + 1));
 }

@@ -24,49 +24,61 @@ const char *mean_name(ct_gp_mean mean)
     return mean == CT_MEAN_ZERO ? "zero" : mean == CT_MEAN_LINEAR ? "linear" : "constant";
 }
 
-/* Mean and standard deviation of a new observation at the chosen rows of `cols`. */
-static int predict_rows(prediction *p, ct_gp *gp, const int64_t *cols, int64_t d)
+int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols)
 {
-    int64_t m = p->data.n_rows;
-    size_t bytes = (size_t)m * sizeof(double);
-    ct_device *device = p->data.device;
-    p->mean = malloc(bytes + 1);
-    p->std = malloc(bytes + 1);
-    if (!p->mean || !p->std) return fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);
-    ct_tensor *X = frame_tensor(&p->data, cols, d, ct_gp_dtype(gp));
-    ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(m)),
-              *variance = ct_empty(device, CT_F64, ct_shape1(m));
-    bool good = X && mean && variance && !ct_gp_predict_noisy(gp, X, mean, variance) &&
-                !ct_read(mean, p->mean, bytes) && !ct_read(variance, p->std, bytes);
-    ct_release(X);
-    ct_release(mean);
-    ct_release(variance);
-    if (!good) return fail_device(device, NULL);
-    for (int64_t i = 0; i < m; i++) p->std[i] = sqrt(p->std[i]);
-    return GO_ON;
+    int64_t d = ct_gp_dims(gp);
+    const char **names = malloc((size_t)(d + 1) * sizeof *names);
+    if (!names) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = 0; j < d; j++) names[j] = ct_gp_input_name(gp, j);
+    names[d] = ct_gp_output_name(gp);
+    int result = frame_open(f, ct_gp_device(gp), path, names, d + 1);
+    for (int64_t j = 0; j < d && result == GO_ON; j++) {
+        cols[j] = frame_column(f, names[j]);
+        if (cols[j] < 0) result = CODE_DATA;
+    }
+    if (result == GO_ON) cols[d] = ct_table_find(f->table, names[d]);
+    free(names);
+    return result;
+}
+
+int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X)
+{
+    int64_t d = ct_gp_dims(gp);
+    int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
+    int result =
+        cols ? frame_model(f, gp, path, cols) : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (result == GO_ON) result = frame_complete(f, cols, d);
+    if (result == GO_ON && f->n_rows == 0)
+        result = fail(CODE_DATA, "%s: no row has a value in every input column", path);
+    if (result == GO_ON && !(*X = frame_tensor(f, cols, d, ct_gp_dtype(gp))))
+        result = fail_device(f->device, NULL);
+    free(cols);
+    return result;
 }
 
 int prediction_make(prediction *p, ct_gp *gp, const char *path)
 {
-    int64_t d = ct_gp_dims(gp);
     *p = (prediction){ .target = -1 };
-    int64_t *cols = malloc((size_t)d * sizeof *cols);
-    const char **names = malloc((size_t)(d + 1) * sizeof *names);
-    int result = cols && names ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = 0; j < d && result == GO_ON; j++) names[j] = ct_gp_input_name(gp, j);
-    if (result == GO_ON) names[d] = ct_gp_output_name(gp);
-    if (result == GO_ON) result = frame_open(&p->data, ct_gp_device(gp), path, names, d + 1);
-    for (int64_t j = 0; j < d && result == GO_ON; j++) {
-        cols[j] = frame_column(&p->data, names[j]);
-        if (cols[j] < 0) result = CODE_DATA;
+    ct_tensor *X = NULL, *mean = NULL, *variance = NULL;
+    int result = frame_inputs(&p->data, gp, path, &X);
+    if (result != GO_ON) return result;
+    int64_t m = p->data.n_rows;
+    size_t bytes = (size_t)m * sizeof(double);
+    p->target = ct_table_find(p->data.table, ct_gp_output_name(gp));
+    p->mean = malloc(bytes);
+    p->std = malloc(bytes);
+    if (!p->mean || !p->std) result = fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);
+    if (result == GO_ON) {
+        mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
+        variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
+        if (!mean || !variance || ct_gp_predict_noisy(gp, X, mean, variance) ||
+            ct_read(mean, p->mean, bytes) || ct_read(variance, p->std, bytes))
+            result = fail_device(p->data.device, NULL);
     }
-    if (result == GO_ON) result = frame_complete(&p->data, cols, d);
-    if (result == GO_ON && p->data.n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every input column", path);
-    if (result == GO_ON) p->target = ct_table_find(p->data.table, names[d]);
-    if (result == GO_ON) result = predict_rows(p, gp, cols, d);
-    free(cols);
-    free(names);
+    for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i]);
+    ct_release(X);
+    ct_release(mean);
+    ct_release(variance);
     return result;
 }
 

@@ -63,7 +63,7 @@ fit=("$ctgp" fit --target y --max-iter 30)
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
-for c in fit predict info plot; do
+for c in fit predict loo sample append info plot; do
     ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
     ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
 done
@@ -114,6 +114,58 @@ that 'with a note' grep -qx 'ctgp: 2 of 40 rows are left out: a value is missing
 sed '3s/^[^,]*//; 5s/[^,]*$//' test.csv >holes.csv
 ok 'a missing input gives an empty prediction, a missing target no score' '^n=18 ' "$ctgp" predict train.ctgp holes.csv --out again.csv
 that 'a row for each row, still' test "$(wc -l <again.csv)" -eq 21
+
+# -- leave-one-out, draws, more rows ---------------------------------------------------------------------------------
+
+score='^n=40 rmse=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+ok 'loo scores' "$score" "$ctgp" loo train.ctgp
+that 'as well as it should' awk -F'[= ]' '{ exit !($4 < 0.3 && $8 > 0.6) }' out
+ok 'loo --out' "$score" "$ctgp" loo train.ctgp --out left.csv
+that 'its columns' grep -qx 'mean,std,log_density' left.csv
+that 'a row for each row of the model' test "$(wc -l <left.csv)" -eq 41
+ok 'loo --json' '^\{"n": 40, "rmse": ' "$ctgp" loo train.ctgp --json
+that 'is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["n"] == 40 and 0 < d["coverage95"] <= 1'
+# rmse from the file and the training data is the one printed
+ok 'loo again' "$score" "$ctgp" loo train.ctgp
+that 'the score is that of the file' python3 - <<'PYTHON'
+import csv, re
+y = [float(r["y"]) for r in csv.DictReader(open("train.csv"))]
+m = [float(r["mean"]) for r in csv.DictReader(open("left.csv"))]
+rmse = (sum((a - b) ** 2 for a, b in zip(y, m)) / len(y)) ** 0.5
+said = float(re.search(r"rmse=(\S+)", open("out").read()).group(1))
+assert abs(rmse - said) < 1e-5 * rmse, (rmse, said)
+PYTHON
+ok 'sample' '^samples=3 rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out drawn.csv
+that 'a column for each draw' grep -qx 'draw0,draw1,draw2' drawn.csv
+that 'a row for each row' test "$(wc -l <drawn.csv)" -eq 21
+ok 'sample again' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out again.csv
+that 'the same seed, the same draws' cmp drawn.csv again.csv
+ok 'sample, another seed' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 8 --out again.csv
+that 'other draws' sh -c '! cmp -s drawn.csv again.csv'
+ok 'sample --noisy' 'samples=1 rows=20' "$ctgp" sample train.ctgp test.csv --noisy --out noisy.csv
+ok 'sample where inputs are missing' 'rows=19' "$ctgp" sample train.ctgp holes.csv --out again.csv
+that 'with a note' grep -q '1 rows have a missing input' err
+that 'and a row for each row' test "$(wc -l <again.csv)" -eq 21
+ok 'append' '^n=60 appended=20 nlml=-?[0-9.]+ model=more.ctgp$' "$ctgp" append train.ctgp shuffled.csv --model more.ctgp
+ok 'the model knows them' 'points +60' "$ctgp" info more.ctgp
+ok 'and predicts them better' . "$ctgp" predict more.ctgp test.csv --out again.csv
+that 'much better' sh -c 'awk -F"[= ]" "{ print \$4 }" score out | { read a; read b; awk "BEGIN { exit !($b <= $a) }"; }'
+ok 'append in place' '^n=80 ' "$ctgp" append more.ctgp test.csv --model more.ctgp
+ok 'append leaves incomplete rows out' '^n=58 appended=18 ' "$ctgp" append train.ctgp holes.csv --model again.ctgp
+that 'with a note' grep -qx 'ctgp: 2 of 20 rows are left out: a value is missing' err
+bad 'append: no target column' 2 "no column 'y'" "$ctgp" append train.ctgp unknown.csv --model x.ctgp
+bad 'append: no input column' 2 "no column 'b'" "$ctgp" append train.ctgp curve.csv --model x.ctgp
+bad 'append: no --model' 1 '--model FILE' "$ctgp" append train.ctgp test.csv
+bad 'append: a folder that is not there' 4 'nowhere' "$ctgp" append train.ctgp test.csv --model nowhere/x.ctgp
+bad 'append: no such file' 4 'nowhere.csv' "$ctgp" append train.ctgp nowhere.csv --model x.ctgp
+that 'nothing was written' test ! -e x.ctgp
+bad 'sample: no --out' 1 '--out FILE' "$ctgp" sample train.ctgp test.csv
+bad 'sample: no draws' 1 "--samples: '0'" "$ctgp" sample train.ctgp test.csv --samples 0 --out x.csv
+bad 'sample: no seed' 1 "--seed: '-1'" "$ctgp" sample train.ctgp test.csv --seed=-1 --out x.csv
+bad 'sample: a folder that is not there' 4 'nowhere' "$ctgp" sample train.ctgp test.csv --out nowhere/x.csv
+bad 'loo: no model' 4 'nowhere.ctgp' "$ctgp" loo nowhere.ctgp
+bad 'loo: a model that is none' 2 'train.csv' "$ctgp" loo train.csv
+bad 'loo: a folder that is not there' 4 'nowhere' "$ctgp" loo train.ctgp --out nowhere/x.csv
 
 if command -v gnuplot >/dev/null; then
     ok 'plot of several inputs' '^picture=p.svg$' "$ctgp" plot train.ctgp test.csv --out p.svg

@@ -1,0 +1,81 @@
+/* ctgp append: more rows for a model, its parameters as they are. */
+#include "ctgp.h"
+
+#include <stdlib.h>
+
+/* Inputs and target of the complete rows of a file. */
+static int read_rows(frame *data, ct_gp *gp, const char *path, ct_tensor **X, ct_tensor **y)
+{
+    int64_t d = ct_gp_dims(gp);
+    int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
+    if (!cols) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    int result = frame_model(data, gp, path, cols);
+    if (result == GO_ON && cols[d] < 0) {
+        frame_column(data, ct_gp_output_name(gp));
+        result = CODE_DATA;
+    }
+    if (result == GO_ON) result = frame_complete(data, cols, d + 1);
+    if (result == GO_ON && data->n_rows == 0)
+        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", path);
+    if (result == GO_ON) {
+        *X = frame_tensor(data, cols, d, ct_gp_dtype(gp));
+        *y = frame_tensor(data, cols + d, 1, ct_gp_dtype(gp));
+        if (!*X || !*y) result = fail_device(ct_gp_device(gp), NULL);
+    }
+    free(cols);
+    return result;
+}
+
+static int append(ct_gp *gp, const char *path, const char *model)
+{
+    frame data = { 0 };
+    ct_tensor *X = NULL, *y = NULL;
+    int result = read_rows(&data, gp, path, &X, &y);
+    if (result == GO_ON && (ct_gp_append(gp, X, y, NULL) || ct_gp_save(gp, model)))
+        result = fail_device(ct_gp_device(gp), NULL);
+    if (result == GO_ON) {
+        long long all = ct_table_rows(data.table), missing = all - data.n_rows;
+        if (missing)
+            fprintf(stderr, "ctgp: %lld of %lld rows are left out: a value is missing\n", missing, all);
+        printf("n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_gp_points(gp),
+               (long long)data.n_rows, ct_gp_nlml_value(gp), model);
+    }
+    ct_release(X);
+    ct_release(y);
+    frame_close(&data);
+    return result;
+}
+
+int run_append(int argc, char **argv)
+{
+    const char *model = NULL, *device_name = NULL, *paths[2];
+    const option options[] = {
+        { "--model", "FILE", "where to write the new model; required, may be MODEL itself", &model },
+        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
+    };
+    const command c = {
+        .name = "append",
+        .arguments = "MODEL NEW.csv",
+        .summary =
+            "Adds rows to what a model knows. Nothing is fitted: parameters and scales stay as they are.",
+        .details = "Columns are found by their names, in any order; rows with a missing value are left out. "
+                   "The result "
+                   "is the\n"
+                   "model of all rows with these parameters, in time that goes with the square of the rows "
+                   "instead of the "
+                   "cube.",
+        .n_positional = 2,
+        .options = options,
+        .n_options = sizeof options / sizeof options[0],
+    };
+    int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON && !model) result = fail(CODE_USAGE, "--model FILE says where the new model goes");
+    if (result != GO_ON) return result;
+    ct_device *device;
+    ct_gp *gp;
+    result = model_load(device_name, paths[0], &device, &gp);
+    if (result == GO_ON) result = append(gp, paths[1], model);
+    ct_gp_free(gp);
+    ct_device_close(device);
+    return result == GO_ON ? CODE_OK : result;
+}

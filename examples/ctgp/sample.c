@@ -1,0 +1,107 @@
+/* ctgp sample: joint draws at the rows of a CSV file. */
+#include "ctgp.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Names draw0, draw1, ... in one block. */
+static char **draw_names(int64_t n)
+{
+    enum { LONGEST = 24 };
+    char **names = malloc((size_t)n * (sizeof *names + LONGEST));
+    for (int64_t i = 0; names && i < n; i++) {
+        names[i] = (char *)(names + n) + i * LONGEST;
+        snprintf(names[i], LONGEST, "draw%lld", (long long)i);
+    }
+    return names;
+}
+
+/* A row for each row of the data, a column for each draw; empty where an input is missing. */
+static int write_draws(const frame *data, const ct_tensor *samples, const char *out)
+{
+    int64_t draws = ct_tensor_dim(samples, 0), m = data->n_rows, all = ct_table_rows(data->table);
+    double *drawn = malloc((size_t)(draws * m) * sizeof *drawn);
+    double *rows = malloc((size_t)(draws * all) * sizeof *rows);
+    char **names = draw_names(draws);
+    int result = GO_ON;
+    ct_tensor *t = NULL;
+    if (!drawn || !rows || !names) {
+        result = fail(CODE_MEMORY, "no memory for %lld draws of %lld rows", (long long)draws, (long long)all);
+    } else if (ct_read(samples, drawn, (size_t)(draws * m) * sizeof *drawn)) {
+        result = fail_device(data->device, NULL);
+    } else {
+        for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
+        for (int64_t k = 0; k < m; k++)
+            for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
+        t = ct_from(data->device, CT_F64, ct_shape2(all, draws), rows);
+        if (!t || ct_csv_save(t, (const char *const *)names, out)) result = fail_device(data->device, NULL);
+    }
+    ct_release(t);
+    free(drawn);
+    free(rows);
+    free(names);
+    return result;
+}
+
+static int draw(ct_gp *gp, const char *path, long count, long seed, bool noisy, const char *out)
+{
+    ct_device *device = ct_gp_device(gp);
+    frame data = { 0 };
+    ct_tensor *X = NULL, *samples = NULL;
+    int result = frame_inputs(&data, gp, path, &X);
+    if (result == GO_ON) {
+        samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
+        if (!samples || ct_gp_sample(gp, X, noisy, (uint64_t)seed, samples))
+            result = fail_device(device, NULL);
+    }
+    if (result == GO_ON) result = write_draws(&data, samples, out);
+    if (result == GO_ON) {
+        long long missing = ct_table_rows(data.table) - data.n_rows;
+        if (missing)
+            fprintf(stderr, "ctgp: %lld rows have a missing input: their draws are empty\n", missing);
+        printf("samples=%ld rows=%lld out=%s\n", count, (long long)data.n_rows, out);
+    }
+    ct_release(X);
+    ct_release(samples);
+    frame_close(&data);
+    return result;
+}
+
+int run_sample(int argc, char **argv)
+{
+    const char *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL, *noisy = NULL,
+               *paths[2];
+    const option options[] = {
+        { "--samples", "S", "how many draws; 1 unless given", &count_text },
+        { "--seed", "K", "of the draws: the same seed gives the same draws; 0 unless given", &seed_text },
+        { "--out", "FILE.csv", "where to write the columns draw0, draw1, ...; required", &out },
+        { "--noisy", NULL, "of new observations, with noise, instead of the function", &noisy },
+        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
+    };
+    const command c = {
+        .name = "sample",
+        .arguments = "MODEL DATA.csv",
+        .summary = "Draws the function at all rows jointly: a column for each draw, a row for each row.",
+        .details = "Rows are drawn together, so that differences between them mean something: that takes the "
+                   "square of "
+                   "their\n"
+                   "number in memory. A row with a missing input gets empty fields.",
+        .n_positional = 2,
+        .options = options,
+        .n_options = sizeof options / sizeof options[0],
+    };
+    long count = 1, seed = 0;
+    int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = parse_whole("--samples", count_text, 1, 1000000, &count);
+    if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
+    if (result == GO_ON && !out) result = fail(CODE_USAGE, "--out FILE.csv says where the draws go");
+    if (result != GO_ON) return result;
+    ct_device *device;
+    ct_gp *gp;
+    result = model_load(device_name, paths[0], &device, &gp);
+    if (result == GO_ON) result = draw(gp, paths[1], count, seed, noisy != NULL, out);
+    ct_gp_free(gp);
+    ct_device_close(device);
+    return result == GO_ON ? CODE_OK : result;
+}
