@@ -109,6 +109,9 @@ ct_var ct__gp_value(ct_var alpha, ct_var r);
 ct_status ct__gp_evaluate(ct_gp *gp, const double *z, double *value, double *gradient, double *jitter);
 /* L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
+/* CT_ENUMERIC where a pivot of L Lᵀ = k(X, X) + diag(variance) is nothing but rounding, which makes C singular although the
+ * factorisation went through; diagonal: of L (n). On gp's tape. */
+ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance, ct_var diagonal);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */

@@ -86,10 +86,9 @@ static const double rounding_units = 16;
 
 static double epsilon(const ct_gp *gp) { return gp->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON; }
 
-/* CT_ENUMERIC where a pivot says so; diagonal: of L (n). */
-static ct_status check_pivots(ct_gp *gp, const graph *g, ct_var diagonal)
+ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance, ct_var diagonal)
 {
-    ct_var C = ct_add(ct_cov_diag(gp->kernel, g->theta, g->X), g->variance);
+    ct_var C = ct_add(ct_cov_diag(gp->kernel, theta, X), variance);
     double least = ct_item(ct_neg(ct_max(ct_neg(ct_div(ct_square(diagonal), C)), CT_ALL, false)));
     ct_status status = ct_tape_status(gp->tape);
     return status ? status : least > rounding_units * epsilon(gp) ? CT_OK : CT_ENUMERIC;
@@ -111,7 +110,7 @@ static ct_status check_singular(ct_gp *gp, const graph *g)
     ct_status status = ct_tape_status(gp->tape);
     if (!status && least < 1000 * epsilon(gp) * size * size) {
         ct_var diagonal = ct_output(apply(gp, &ct__op_gp_value, g), 1);
-        status = check_pivots(gp, g, diagonal);
+        status = ct__gp_check_pivots(gp, g->theta, g->X, g->variance, diagonal);
     }
     ct_no_grad_end(gp->tape);
     return status;
@@ -230,7 +229,7 @@ static ct_status factor_rung(ct_gp *gp, const double *s, double jitter, double *
     *value = ct_item(ct__gp_value(alpha, g.residual));
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
-    if (!status) status = check_pivots(gp, &g, ct_output(alpha, 1));
+    if (!status) status = ct__gp_check_pivots(gp, g.theta, g.X, g.variance, ct_output(alpha, 1));
     if (status) return status;
     gp->factor.L = ct_retain(ct_value(ct_output(alpha, 2)));
     gp->factor.alpha = ct_retain(ct_value(alpha));

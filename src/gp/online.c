@@ -57,24 +57,37 @@ static ct_status average_given(rows *r)
     return CT_OK;
 }
 
-/* α and the likelihood that go with a new L, for the rows that gp has. CT_ENUMERIC where they are not finite. */
-static ct_status complete(ct_gp *gp, ct__gp_factor *f)
+/* Noise and jitter of rows first..n as a constant (n - first) on gp's tape. */
+static ct_var noise_from(ct_gp *gp, const rows *r, int64_t first)
+{
+    double level = gp->factor.jitter + ct_gp_noise_variance(gp) / (gp->y_scale * gp->y_scale);
+    ct_tensor *t = ct_full(gp->device, gp->dtype, ct_shape1(r->n - first), level);
+    if (!t) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld noises", (long long)(r->n - first));
+    ct_var noise = ct_constant(gp->tape, t);
+    ct_release(t);
+    return r->given ? ct_add(noise, ct_slice(ct_constant(gp->tape, r->given), 0, first, r->n, 1)) : noise;
+}
+
+/* α and the likelihood that go with a new L, for the rows that gp has. CT_ENUMERIC where they are nothing but rounding. */
+static ct_status complete(ct_gp *gp)
 {
     ct_tape_reset(gp->tape);
-    ct_var X = ct_constant(gp->tape, gp->X), L = ct_constant(gp->tape, f->L);
-    ct_var r = ct_sub(ct_constant(gp->tape, gp->y), ct__gp_mean_at(gp, gp->tape, X));
-    ct_var line = ct_apply(&ct__op_packed_solve_both, (ct_var[]){ L, ct_t(r) }, 2, NULL, 0);
+    rows r = rows_of(gp);
+    ct_var X = ct_constant(gp->tape, gp->X), L = ct_constant(gp->tape, gp->factor.L);
+    ct_var residual = ct_sub(ct_constant(gp->tape, gp->y), ct__gp_mean_at(gp, gp->tape, X));
+    ct_var line = ct_apply(&ct__op_packed_solve_both, (ct_var[]){ L, ct_t(residual) }, 2, NULL, 0);
     ct_var alpha = ct_reshape(line, ct_shape2(gp->n, 1));
-    ct_var logs = ct_log(ct_apply(&ct__op_packed_diag, (ct_var[]){ L, r }, 2, NULL, 0));
-    double fit = ct_item(ct_sum(ct_mul(r, alpha), CT_ALL, false)),
-           log_root = ct_item(ct_sum(logs, CT_ALL, false));
-    f->nlml = 0.5 * fit + log_root + (double)gp->n * (0.5 * LOG_2PI + log(gp->y_scale));
-    ct_status s = ct_tape_status(gp->tape);
-    if (!s && !isfinite(f->nlml)) s = CT_ENUMERIC;
-    if (!s) f->alpha = ct_retain(ct_value(alpha));
+    ct_var diagonal = ct_apply(&ct__op_packed_diag, (ct_var[]){ L, residual }, 2, NULL, 0);
+    ct_status s = ct__gp_check_pivots(gp, ct__gp_theta(gp, gp->tape), X, noise_from(gp, &r, 0), diagonal);
+    double fit = ct_item(ct_sum(ct_mul(residual, alpha), CT_ALL, false));
+    double log_root = ct_item(ct_sum(ct_log(diagonal), CT_ALL, false));
+    gp->factor.nlml = 0.5 * fit + log_root + (double)gp->n * (0.5 * LOG_2PI + log(gp->y_scale));
+    if (!s) s = ct_tape_status(gp->tape);
+    if (!s && !isfinite(gp->factor.nlml)) s = CT_ENUMERIC;
+    if (!s) gp->factor.alpha = ct_retain(ct_value(alpha));
     if (s && s != CT_ENUMERIC) ct__gp_tape_failed(gp, "the new factor");
     ct_tape_reset(gp->tape);
-    f->ready = !s;
+    gp->factor.ready = !s;
     return s;
 }
 
@@ -84,7 +97,7 @@ static ct_status adopt(ct_gp *gp, rows *fresh)
 {
     rows before = rows_of(gp);
     put_rows(gp, fresh);
-    ct_status s = gp->factor.L ? complete(gp, &gp->factor) : CT_OK;
+    ct_status s = gp->factor.L ? complete(gp) : CT_OK;
     if (s == CT_ENUMERIC || (!gp->factor.L && before.factor.ready)) {
         ct__gp_drop_factor(gp);
         s = ct__gp_factorise(gp);
@@ -212,16 +225,8 @@ static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, co
 static ct_status append_factor(ct_gp *gp, rows *fresh)
 {
     ct_tape_reset(gp->tape);
-    ct_tensor *t = ct_full(gp->device, gp->dtype, ct_shape1(1),
-                           gp->factor.jitter + ct_gp_noise_variance(gp) / (gp->y_scale * gp->y_scale));
-    if (!t) return CT_ENOMEM;
-    ct_var noise = ct_constant(gp->tape, t);
-    ct_release(t);
-    if (fresh->given)
-        noise = ct_add(noise, ct_slice(ct_constant(gp->tape, fresh->given), 0, gp->n, fresh->n, 1));
     const ct_cov_program *program = ct_kernel_program(gp->kernel);
-    ct_var in[] = { ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, fresh->X),
-                    ct_broadcast_to(noise, ct_shape1(fresh->n - gp->n)),
+    ct_var in[] = { ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, fresh->X), noise_from(gp, fresh, gp->n),
                     ct_constant(gp->tape, gp->factor.L) };
     ct_var L = ct_apply(&ct__op_packed_append, in, 4, program, (size_t)program->bytes);
     ct_status s = ct_tape_status(gp->tape);

@@ -40,6 +40,8 @@ that 'partial_inverse learns by both losses' grep -qE '^ridge: loss 0\.3506, aft
 prints train_gp '^f\(1\.2\) = (0\.9|1\.0)'
 that 'train_gp saves its model' test -s bump.ctgp
 
+prints bayesopt '^19: .* best 0\.39[0-9]*$'
+
 # The demo on every tenth week: the same program, in seconds.
 mkdir -p examples/data
 cp "$sources/examples/demo.gnuplot" examples
@@ -62,7 +64,7 @@ rm examples/data/co2_weekly.csv
 "$programs/demo" >said.log 2>err
 that 'without its data it says so' test $? -ne 0 -a -s err
 
-for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows partial_inverse; do
+for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows partial_inverse bayesopt; do
     that "$f.c is under 60 lines" test "$(wc -l <"$sources/examples/$f.c")" -lt 60
 done
 that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30

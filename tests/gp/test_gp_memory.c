@@ -184,15 +184,14 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(make_fails),      cmocka_unit_test(rename_columns_fails),
-        cmocka_unit_test(objective_fails), cmocka_unit_test(fit_fails),
-        cmocka_unit_test(adam_fails),      cmocka_unit_test(predict_fails),
-        cmocka_unit_test(full_fails),      cmocka_unit_test(sample_fails),
-        cmocka_unit_test(inspect_fails),   cmocka_unit_test(save_fails),
-        cmocka_unit_test(loo_fails),       cmocka_unit_test(posterior_fails),
-        cmocka_unit_test(append_fails),    cmocka_unit_test(remove_rows_fails),
-        cmocka_unit_test(copy_fails),      cmocka_unit_test(save_fails),
-        cmocka_unit_test(load_fails),
+        cmocka_unit_test(make_fails),        cmocka_unit_test(rename_columns_fails),
+        cmocka_unit_test(objective_fails),   cmocka_unit_test(fit_fails),
+        cmocka_unit_test(adam_fails),        cmocka_unit_test(predict_fails),
+        cmocka_unit_test(full_fails),        cmocka_unit_test(sample_fails),
+        cmocka_unit_test(inspect_fails),     cmocka_unit_test(loo_fails),
+        cmocka_unit_test(posterior_fails),   cmocka_unit_test(append_fails),
+        cmocka_unit_test(remove_rows_fails), cmocka_unit_test(copy_fails),
+        cmocka_unit_test(save_fails),        cmocka_unit_test(load_fails),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }
