@@ -12,7 +12,7 @@ import time
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FIGURES = ("seconds", "per_gemm", "ns_per_op", "peak_bytes", "bytes_per_8n2", "value")
+FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2", "value")
 
 
 def load(name):

@@ -33,8 +33,8 @@ static const char *default_model(const char *path, char *text, size_t size)
 
 static int read_settings(int argc, char **argv, settings *s)
 {
-    const char *mean = NULL, *noise = NULL, *optimizer = NULL, *restarts = NULL, *iterations = NULL,
-               *seed = NULL, *dtype = NULL, *standardize = NULL;
+    const char *mean = NULL, *noise = NULL, *optimizer = NULL, *objective = NULL, *restarts = NULL,
+               *iterations = NULL, *seed = NULL, *dtype = NULL, *standardize = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B,...", "columns to learn it from; all others unless given", &s->features },
@@ -44,6 +44,7 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
         { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
+        { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts (default 0)", &seed },
@@ -56,6 +57,7 @@ static int read_settings(int argc, char **argv, settings *s)
     static const char *const means[] = { "constant", "zero", "linear" };
     static const char *const noises[] = { "learned", "none" };
     static const char *const optimizers[] = { "lbfgs", "adam" };
+    static const char *const objectives[] = { "likelihood", "loo" };
     static const char *const dtypes[] = { "f64", "f32" };
     static const char *const yes_no[] = { "yes", "no" };
     const command c = {
@@ -72,11 +74,12 @@ static int read_settings(int argc, char **argv, settings *s)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
-    int m = 0, v = 0, o = -1, t = 0, z = 0;
+    int m = 0, v = 0, o = -1, t = 0, z = 0, by = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
     if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
+    if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
     if (result == GO_ON) result = parse_choice("--dtype", dtype, dtypes, 2, &t);
     if (result == GO_ON) result = parse_choice("--standardize", standardize, yes_no, 2, &z);
     if (result == GO_ON) result = parse_whole("--restarts", restarts, 0, 1000, &r);
@@ -87,6 +90,7 @@ static int read_settings(int argc, char **argv, settings *s)
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
     s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
+    s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
     s->fit.optimizer = o == 0 ? CT_OPTIMIZER_LBFGS : o == 1 ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_DEFAULT;
     s->fit.restarts = (int)r;
     s->fit.max_iterations = (int)n;

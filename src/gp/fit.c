@@ -32,9 +32,9 @@ void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
 static ct_status check(ct_gp *gp, const ct_fit_options *o)
 {
     ct_device *device = gp->device;
-    if ((unsigned)o->optimizer > CT_OPTIMIZER_ADAM || o->restarts < 0 || o->restarts > 100000 ||
-        o->max_iterations < 0 || !(o->tolerance >= 0) || !(o->learning_rate >= 0) ||
-        !isfinite(o->learning_rate))
+    if ((unsigned)o->optimizer > CT_OPTIMIZER_ADAM || (unsigned)o->objective > CT_OBJECTIVE_LOO ||
+        o->restarts < 0 || o->restarts > 100000 || o->max_iterations < 0 || !(o->tolerance >= 0) ||
+        !(o->learning_rate >= 0) || !isfinite(o->learning_rate))
         return ct_device_fail(device, CT_EINVAL,
                               "ct_gp_fit: an option is negative, not a number, or unknown");
     if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__has_lbfgs)

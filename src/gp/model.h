@@ -99,14 +99,17 @@ extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_slopes, c
 
 /* theta (P), X (n, d), r (n), noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π */
 extern const struct ct_op ct__op_gp_nlml;
+/* loo_objective.c: the same inputs -> -Σ log p(y_i | the others) */
+extern const struct ct_op ct__op_gp_loo_nlpd;
 /* That value, given alpha as one of factor.c's ops returned it, and r (n, 1). */
 ct_var ct__gp_value(ct_var alpha, ct_var r);
 
 /* -- objective.c -------------------------------------------------------------------------------------------------- */
 
-/* nlml - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s coordinates. CT_ENUMERIC
+/* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s coordinates. CT_ENUMERIC
  * where no jitter of the ladder helps. */
-ct_status ct__gp_evaluate(ct_gp *gp, const double *z, double *value, double *gradient, double *jitter);
+ct_status ct__gp_evaluate(ct_gp *gp, ct_fit_objective objective, const double *z, double *value,
+                          double *gradient, double *jitter);
 /* L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
 /* CT_ENUMERIC where a pivot of L Lᵀ = k(X, X) + diag(variance) is nothing but rounding, which makes C singular although the

@@ -130,18 +130,20 @@ static ct_status read_bar(ct_gp *gp, ct_var v, double *out, int64_t n)
     return status;
 }
 
-/* One rung: nlml of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be factorised. */
-static ct_status attempt(ct_gp *gp, const double *s, double jitter, double *value, double *gradient)
+/* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be factorised. */
+static ct_status attempt(ct_gp *gp, ct_fit_objective objective, const double *s, double jitter, double *value,
+                         double *gradient)
 {
     ct_tape_reset(gp->tape);
     graph g = build(gp, s, jitter, gradient != NULL);
-    ct_var nlml = ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
-    *value = ct_item(nlml);
+    ct_var v = (objective == CT_OBJECTIVE_LOO ? ct_gp_loo_nlpd : ct_gp_nlml)(gp->kernel, g.theta, g.X,
+                                                                             g.residual, g.variance);
+    *value = ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
     if (!status) status = check_singular(gp, &g);
     if (status || !gradient) return status;
-    status = ct_backward(nlml);
+    status = ct_backward(v);
     if (!status) status = read_bar(gp, g.theta, gradient, gp->n_kernel);
     if (!status && gp->noise_at >= 0) status = read_bar(gp, g.noise, gradient + gp->noise_at, 1);
     if (!status && gp->mean_at >= 0)
@@ -152,16 +154,17 @@ static ct_status attempt(ct_gp *gp, const double *s, double jitter, double *valu
 }
 
 /* Climbs the ladder until `try` is not CT_ENUMERIC. */
-typedef ct_status (*rung_fn)(ct_gp *gp, const double *s, double jitter, double *value, double *gradient);
+typedef ct_status (*rung_fn)(ct_gp *gp, ct_fit_objective objective, const double *s, double jitter,
+                             double *value, double *gradient);
 
-static ct_status climb(ct_gp *gp, rung_fn try_rung, const double *s, double *value, double *gradient,
-                       double *jitter)
+static ct_status climb(ct_gp *gp, rung_fn try_rung, ct_fit_objective objective, const double *s,
+                       double *value, double *gradient, double *jitter)
 {
     double diagonal = 0;
     for (int i = 0; i < rungs; i++) {
         if (i == 1 && mean_diagonal(gp, s, &diagonal)) break;
         *jitter = ladder[i] * diagonal;
-        ct_status status = try_rung(gp, s, *jitter, value, gradient);
+        ct_status status = try_rung(gp, objective, s, *jitter, value, gradient);
         if (!status) return CT_OK;
         if (status != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the likelihood");
     }
@@ -175,11 +178,12 @@ static double *standardised(const ct_gp *gp, const double *z)
     return s;
 }
 
-ct_status ct__gp_evaluate(ct_gp *gp, const double *z, double *value, double *gradient, double *jitter)
+ct_status ct__gp_evaluate(ct_gp *gp, ct_fit_objective objective, const double *z, double *value,
+                          double *gradient, double *jitter)
 {
     double *s = standardised(gp, z);
     if (!s) return CT_ENOMEM;
-    ct_status status = climb(gp, attempt, s, value, gradient, jitter);
+    ct_status status = climb(gp, attempt, objective, s, value, gradient, jitter);
     ct_tape_reset(gp->tape);
     for (int64_t i = 0; i < gp->n_params && !status; i++) {
         double slope, unit = ct__gp_unit(gp, i), v = ct__gp_origin(gp, i) + s[i] * unit;
@@ -210,7 +214,7 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     *value = NAN;
     ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL),
                                       "the likelihood");
-    if (!status) status = ct__gp_evaluate(gp, z, value, gradient, &jitter);
+    if (!status) status = ct__gp_evaluate(gp, CT_OBJECTIVE_LIKELIHOOD, z, value, gradient, &jitter);
     for (int64_t i = 0; gradient && i < gp->n_params; i++)
         if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);
     free(z);
@@ -220,9 +224,10 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
 
 /* -- the factor --------------------------------------------------------------------------------------------------------- */
 
-static ct_status factor_rung(ct_gp *gp, const double *s, double jitter, double *value, double *gradient)
+static ct_status factor_rung(ct_gp *gp, ct_fit_objective objective, const double *s, double jitter,
+                             double *value, double *gradient)
 {
-    (void)gradient;
+    (void)objective, (void)gradient;
     ct_tape_reset(gp->tape);
     graph g = build(gp, s, jitter, false);
     ct_var alpha = apply(gp, &ct__op_gp_factor, &g);
@@ -247,7 +252,7 @@ ct_status ct__gp_factorise(ct_gp *gp)
     for (int64_t i = 0; i < gp->n_params; i++)
         s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
     double nlml;
-    status = climb(gp, factor_rung, s, &nlml, NULL, &gp->factor.jitter);
+    status = climb(gp, factor_rung, CT_OBJECTIVE_LIKELIHOOD, s, &nlml, NULL, &gp->factor.jitter);
     free(s);
     ct_tape_reset(gp->tape);
     if (status) return status;

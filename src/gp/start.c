@@ -98,7 +98,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     double objective, jitter, points = (double)gp->n, norm = NAN;
     for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
     t->report.evaluations++;
-    ct_status s = ct__gp_evaluate(gp, t->z, &objective, t->gradient, &jitter);
+    ct_status s = ct__gp_evaluate(gp, f->options->objective, t->z, &objective, t->gradient, &jitter);
     if (s && s != CT_ENUMERIC) {
         t->status = s;
         return stop(t, "an error");

@@ -98,6 +98,8 @@ ok 'fit --json' '"nlml": -?[0-9]' "${fit[@]}" train.csv --json --model j.ctgp
 that 'fit --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["n"] == 40 and d["model"] == "j.ctgp" and len(d["parameters"]) == 8'
 ok 'all options' "${line}b.ctgp\$" "${fit[@]}" train.csv --features b,a --kernel 'scale * rbf(ard) + linear' --mean linear --model b.ctgp \
     --optimizer adam --restarts 1 --seed 3 --dtype f32 --device cpu --standardize no --noise learned
+ok 'fit by leave-one-out' "${line}o.ctgp\$" "${fit[@]}" train.csv --objective loo --kernel 'scale * rbf(ard)' --model o.ctgp
+bad 'no such objective' 1 'likelihood or loo' "${fit[@]}" train.csv --objective mse
 ok '--name=value' "${line}b.ctgp\$" "${fit[@]}" --model=b.ctgp train.csv
 ok 'text in a column that is not used' 'features=2' "${fit[@]}" all.csv --features a,b
 ok 'or that is dropped' 'features=2' "${fit[@]}" all.csv --drop id

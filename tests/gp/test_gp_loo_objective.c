@@ -1,0 +1,168 @@
+/* The leave-one-out density as an objective: its rule against differences, the composition of public ops, and ct_gp_loo. */
+#include "gp_support.h"
+
+#include <cotangent/covariance.h>
+#include <cotangent/gradcheck.h>
+
+#include "gp/model.h"
+
+static ct_device *device;
+
+static void rule_agrees_with_differences(void **state)
+{
+    (void)state;
+    static char report[65536];
+    ct_status s = ct_gradcheck_op(device, &ct__op_gp_loo_nlpd, NULL, report, sizeof report);
+    if (s) fputs(report, stderr);
+    assert_ok(s, "gradcheck");
+}
+
+/* ½ Σ (α_i²/q_i - log q_i) + n/2 log 2π from public ops alone. */
+static ct_var composed(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_var noise)
+{
+    int64_t n = ct_var_shape(X).dim[0];
+    ct_tensor *ones = ct_full(device, CT_F64, ct_shape1(n), 1);
+    ct_var identity = ct_diag_embed(ct_constant(theta.tape, ones));
+    ct_release(ones);
+    ct_var L = ct_cholesky(ct_add_diag(ct_cov(k, theta, X, X), noise));
+    ct_var alpha = ct_squeeze(ct_cholesky_solve(L, ct_reshape(r, ct_shape2(n, 1))), 1);
+    ct_var q = ct_diag(ct_cholesky_solve(L, identity));
+    ct_var terms = ct_sub(ct_div(ct_square(alpha), q), ct_log(q));
+    return ct_shift(ct_scale(ct_sum(terms, CT_ALL, false), 0.5), 0.5 * (double)n * 1.8378770664093454836);
+}
+
+typedef ct_var density(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_var noise);
+
+/* Value and cotangents of theta, X, r and noise of -1.7 times the density. */
+static double evaluate(density *f, const ct_kernel *k, const gp_data *s, int64_t noises, double *bar[4])
+{
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *v = ct_full(device, CT_F64, ct_shape1(noises), 0.02);
+    ct_var in[] = { ct_kernel_theta(k, tape, CT_F64), ct_leaf(tape, s->X), ct_leaf(tape, s->y),
+                    ct_leaf(tape, v) };
+    ct_var y = ct_scale(f(k, in[0], in[1], in[2], in[3]), -1.7);
+    double value = ct_item(y);
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    for (int j = 0; j < 4; j++) bar[j] = gp_host(ct_cotangent(in[j]));
+    ct_release(v);
+    ct_tape_free(tape);
+    return value;
+}
+
+static void equals_the_composition(void **state)
+{
+    (void)state;
+    const char *const kernels[] = { "scale(1.5) * rbf(ard) + scale(0.3) * linear",
+                                    "matern52(ard) + white(0.1)", "rq",
+                                    "scale * periodic * matern32 + white" };
+    const int64_t sizes[] = { 1, 2, 5, 33, 130, 700 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int each = 0; each < 2; each++) {
+            int64_t n = sizes[i], noises = each ? n : 1;
+            gp_data s = gp_data_new(device, CT_F64, n, 3);
+            ct_kernel *k = ct_kernel_parse(kernels[(i + (size_t)each) % 4]);
+            assert_ok(ct_kernel_bind(k, 3), ct_kernel_message(k));
+            double *fused[4], *reference[4];
+            double value = evaluate(ct_gp_loo_nlpd, k, &s, noises, fused);
+            assert_close(value, evaluate(composed, k, &s, noises, reference), 1e-10, 1e-10);
+            const int64_t count[] = { ct_kernel_params(k), n * 3, n, noises };
+            for (int j = 0; j < 4; j++) {
+                double size = 0;
+                for (int64_t p = 0; p < count[j]; p++) size = fmax(size, fabs(reference[j][p]));
+                for (int64_t p = 0; p < count[j]; p++)
+                    assert_close(fused[j][p], reference[j][p], 1e-8, 1e-9 * size);
+                free(fused[j]);
+                free(reference[j]);
+            }
+            ct_kernel_free(k);
+            gp_data_free(&s);
+        }
+}
+
+static double density_of(ct_gp *gp)
+{
+    int64_t n = ct_gp_points(gp);
+    ct_tensor *t = ct_empty(device, CT_F64, ct_shape1(n));
+    assert_ok(ct_gp_loo(gp, NULL, NULL, t), ct_message(device));
+    double *d = gp_host(t), sum = 0;
+    for (int64_t i = 0; i < n; i++) sum -= d[i];
+    free(d);
+    ct_release(t);
+    return sum;
+}
+
+/* The fit minimises what ct_gp_loo says, in the data's units, and beats the likelihood's point at it. */
+static void fits(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 60, 2);
+    double found[2];
+    for (int loo = 0; loo < 2; loo++) {
+        ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
+        assert_gp(gp, device);
+        double before = density_of(gp);
+        ct_fit_options options = { .objective = loo ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD };
+        assert_ok(ct_gp_fit(gp, &options), ct_message(device));
+        found[loo] = density_of(gp);
+        assert_true(found[loo] < before);
+        assert_close(ct_gp_report(gp).objective, loo ? found[1] : ct_gp_nlml_value(gp), 1e-6, 1e-6);
+        ct_gp_free(gp);
+    }
+    assert_true(found[1] < found[0]);
+    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), NULL);
+    assert_failed(ct_gp_fit(gp, &(ct_fit_options){ .objective = (ct_fit_objective)2 }), device, CT_EINVAL,
+                  "option");
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+static void indefinite_is_flagged(void **state)
+{
+    (void)state;
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *X = tensor2(device, 2, 1, 0.0, 0.0), *r = tensor1(device, 2, 1.0, 2.0),
+              *zero = tensor1(device, 1, 0.0);
+    ct_kernel *k = ct_kernel_rbf();
+    assert_ok(ct_kernel_bind(k, 1), ct_kernel_message(k));
+    ct_var y = ct_gp_loo_nlpd(k, ct_kernel_theta(k, tape, CT_F64), ct_leaf(tape, X), ct_constant(tape, r),
+                              ct_constant(tape, zero));
+    assert_true(isnan(ct_item(y)));
+    assert_status(ct_tape_status(tape), CT_ENUMERIC, ct_tape_message(tape));
+    ct_tape_reset(tape);
+    ct_kernel *loose = ct_kernel_rbf();
+    ct_var v = ct_leaf(tape, r);
+    ct_gp_loo_nlpd(loose, v, v, v, v);
+    assert_status(ct_tape_status(tape), CT_EINVAL, ct_tape_message(tape));
+    ct_kernel_free(loose);
+    ct_tape_free(tape);
+    ct_kernel_free(k);
+    ct_release(X);
+    ct_release(r);
+    ct_release(zero);
+}
+
+static int open_device(void **state)
+{
+    (void)state;
+    device = ct_device_open("cpu");
+    return ct_device_status(device) != CT_OK;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    assert_true(ct_memory(device).bytes_now == 0);
+    ct_device_close(device);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rule_agrees_with_differences),
+        cmocka_unit_test(equals_the_composition),
+        cmocka_unit_test(fits),
+        cmocka_unit_test(indefinite_is_flagged),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
