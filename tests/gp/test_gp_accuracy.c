@@ -124,6 +124,76 @@ static void tiny_noise(void **state)
     compare(1e-8, 1e-7);
 }
 
+/* A model at these parameters, nothing standardised, of dtype's rounding of the data. */
+static ct_gp *hold(problem *p, ct_dtype dtype)
+{
+    ct_tensor *X64 = assert_tensor(ct_from(device, CT_F64, ct_shape2(p->n, D), p->X), device);
+    ct_tensor *r64 = assert_tensor(ct_from(device, CT_F64, ct_shape1(p->n), p->r), device);
+    ct_tensor *X = ct_tensor_cast(X64, dtype), *r = ct_tensor_cast(r64, dtype);
+    ct_gp *gp = ct_gp_new(X, r, ct_kernel_parse("scale * rbf(ard)"),
+                          &(ct_gp_options){ .mean = CT_MEAN_ZERO, .standardize = CT_STANDARDIZE_NONE });
+    assert_gp(gp, device);
+    gp_set(gp, "scale.variance", p->theta[0], true);
+    for (int k = 0; k < D; k++) {
+        char name[40];
+        snprintf(name, sizeof name, "rbf.lengthscale[%d]", k);
+        gp_set(gp, name, p->theta[1 + k], true);
+    }
+    gp_set(gp, "noise.variance", p->noise, true);
+    double *x = gp_host(X), *y = gp_host(r);
+    memcpy(p->X, x, (size_t)(p->n * D) * sizeof *x);
+    memcpy(p->r, y, (size_t)p->n * sizeof *y);
+    free(x);
+    free(y);
+    ct_release(X64);
+    ct_release(r64);
+    ct_release(X);
+    ct_release(r);
+    return gp;
+}
+
+/* The right likelihood, for the jitter that the model owns up to and as far as its report promises, or a status. */
+static void right_or_refused(problem *p, ct_dtype dtype)
+{
+    ct_gp *gp = hold(p, dtype);
+    ct_gp_numerics q;
+    double value = ct_gp_nlml_value(gp),
+           *gradient = malloc((size_t)(2 + D + p->n * (1 + D)) * sizeof *gradient);
+    if (isnan(value)) {
+        assert_status(ct_last_status(device), CT_ENUMERIC, ct_message(device));
+        assert_non_null(strstr(ct_message(device), "minor"));
+        assert_non_null(strstr(ct_message(device), "noise"));
+    } else {
+        assert_ok(ct_gp_inspect(gp, &q), ct_message(device));
+        double wanted = quad_nlml(p->profile, p->theta, D, p->X, p->r, p->n, p->noise + q.jitter, gradient);
+        if (getenv("CT_SHOW"))
+            print_message("f%d noise %g length %g: %.10g %.10g, jitter %.2g, %.1f digits\n",
+                          dtype == CT_F32 ? 32 : 64, p->noise, p->theta[1], value, wanted, q.jitter,
+                          q.digits);
+        assert_true(isfinite(value));
+        assert_close(value, wanted, fmin(3 * pow(10, -q.digits) + 1e-14, 0.5), 0);
+    }
+    free(gradient);
+    ct_gp_free(gp);
+}
+
+static void ill_conditioned(void **state)
+{
+    (void)state;
+    const ct_dtype dtypes[] = { CT_F64, CT_F32 };
+    const double lengthscales[] = { 1e-6, 0.5, 1e6 }, noises[] = { 1e-2, 1e-6, 1e-10 };
+    for (int t = 0; t < 2; t++)
+        for (int l = 0; l < 3; l++)
+            for (int k = 0; k < 3; k++)
+                for (int twice = 0; twice < 2; twice++) {
+                    problem p = make(QUAD_RBF, 60, noises[k], lengthscales[l]);
+                    for (int i = 0; i < 30 && twice; i++)
+                        memcpy(p.X + (30 + i) * D, p.X + i * D, D * sizeof *p.X);
+                    right_or_refused(&p, dtypes[t]);
+                    drop(&p);
+                }
+}
+
 #endif
 
 static int open_device(void **state)
@@ -148,6 +218,7 @@ int main(void)
         cmocka_unit_test(large_noise),
         cmocka_unit_test(small_noise),
         cmocka_unit_test(tiny_noise),
+        cmocka_unit_test(ill_conditioned),
 #endif
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
