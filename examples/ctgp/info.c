@@ -83,7 +83,7 @@ static void print_advice(ct_gp *gp, const ct_gp_numerics *q)
                q->jitter, (long long)q->pivot_row + 1);
     if (q->near_rows && quiet)
         advise(&any, "rows that are alike and next to no noise: drop one of each pair, or expect a noise");
-    if (q->digits < 4)
+    if (q->digits < (ct_gp_dtype(gp) == CT_F32 ? 1 : 4))
         advise(&any, "%s digits hold: %s", q->digits < 1 ? "no" : "few",
                ct_gp_dtype(gp) == CT_F32 ? "use --dtype f64"
                                          : "raise the noise, or drop rows that are alike");
