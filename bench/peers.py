@@ -100,13 +100,13 @@ def merge(lines, value):
 
 
 def per_gemm(lines):
-    """The lines of peers get per_gemm, too: over the fastest matrix product of this run and case (who=gemm)."""
+    """Every line's per_gemm: over the fastest matrix product of this run and case (who=gemm)."""
     unit = {}
     for line in lines:
         if line.get("who") == "gemm":
             unit[line["case"]] = min(float(line["seconds"]), unit.get(line["case"], float("inf")))
     for line in lines:
-        if "per_gemm" not in line and line.get("case") in unit:
+        if line.get("case") in unit:
             line["per_gemm"] = f"{float(line['seconds']) / unit[line['case']]:.3f}"
     return lines
 

@@ -22,7 +22,9 @@ static void forward(ct_call *c)
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_scale(ct_mul(ct_out(g), ct_out_bar(g)), -0.5)); }
 static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape1(ct_sample_size(s))); }
-static const ct_op half_exp = { "half_exp", 1, shape, forward, vjp, sample, NULL };
+static const ct_op half_exp = {
+    .name = "half_exp", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
 
 static ct_var likelihood(ct_var x, ct_var y, ct_var log_l, ct_var log_s2)
 {

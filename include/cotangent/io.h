@@ -9,10 +9,11 @@ CT_BEGIN_DECLS
 /* -- NumPy's .npy ------------------------------------------------------------------------------------------ */
 
 /* Reads a .npy file (format 1.0, 2.0 or 3.0; little- or big-endian; C or Fortran order). f8 -> f64, f4 -> f32,
- * i8 -> i64; narrower integers and bool widen to i64. CT_EIO, CT_EFORMAT with the place in the message. */
+ * f2 -> f16, i8 -> i64; narrower integers and bool widen to i64. CT_EIO, CT_EFORMAT with the place in the message. */
 CT_API ct_tensor *ct_npy_load(ct_device *device, const char *path);
 
-/* Writes format 1.0, C order; atomically: the file at `path` is the old one or the new one, never a part. */
+/* Writes format 1.0, C order; atomically: the file at `path` is the old one or the new one, never a part.
+ * bf16, which NumPy does not have, is CT_EDTYPE: a cast to f32 is exact. */
 CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
 
 /* -- CSV ---------------------------------------------------------------------------------------------------- */
@@ -50,7 +51,7 @@ CT_API ct_tensor *ct_table_tensor(const ct_table *table, ct_dtype dtype, const i
 CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
 
 /* Writes a matrix (a vector is one column) with a header of `names` (NULL: none), 17 digits for f64 and 9 for
- * f32, so that reading gives the same bits; atomically. */
+ * f32, bf16 and f16, so that reading gives the same bits; atomically. */
 CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
 
 /* -- bytes --------------------------------------------------------------------------------------------------- */
@@ -81,7 +82,7 @@ CT_API struct DLManagedTensor *ct_to_dlpack(ct_tensor *t);
 CT_API struct DLManagedTensorVersioned *ct_to_dlpack_versioned(ct_tensor *t);
 
 /* Takes a tensor over without a copy; on success its deleter is called when the last view is gone, on failure
- * the struct stays the caller's. f64, f32, i64; non-negative strides; memory of this device. */
+ * the struct stays the caller's. f64, f32, bf16, f16, i64; non-negative strides; memory of this device. */
 CT_API ct_tensor *ct_from_dlpack(ct_device *device, struct DLManagedTensor *managed);
 CT_API ct_tensor *ct_from_dlpack_versioned(ct_device *device, struct DLManagedTensorVersioned *managed);
 

@@ -32,6 +32,8 @@ typedef struct ct_op {
     void (*sample)(ct_sample *s);
     /* Instead of shape, forward and vjp: the op as a composition of others. */
     ct_var (*compose)(ct_tape *tape, const ct_var *in, int n_in, const void *attr);
+    /* Whether inputs may be bf16 or f16; else the call is refused. ct_prim_copy, fill and gemm take them. */
+    bool half;
 } ct_op;
 
 /* Computes op on in[0..n) and records it where a gradient is wanted. `attr` (may be NULL) is copied, plain data.

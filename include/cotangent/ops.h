@@ -40,7 +40,7 @@ CT_API ct_var ct_pow(ct_var x, double p);               /* x^p                  
 CT_API ct_var ct_scale(ct_var x, double a);             /* a x                                  */
 CT_API ct_var ct_shift(ct_var x, double b);             /* x + b                                */
 CT_API ct_var ct_clamp(ct_var x, double lo, double hi); /* derivative 1 inside [lo, hi], else 0 */
-CT_API ct_var ct_cast(ct_var x, ct_dtype dtype);        /* f64 <-> f32                          */
+CT_API ct_var ct_cast(ct_var x, ct_dtype dtype);        /* to f64, f32, bf16 or f16             */
 
 /* -- elementwise, two inputs, broadcasting --------------------------------------------------------------------- */
 

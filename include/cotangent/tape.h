@@ -48,7 +48,7 @@ CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ..
 
 /* -- values ------------------------------------------------------------------------------------------------- */
 
-/* A leaf whose cotangent is wanted (f64 or f32), and a constant (any dtype). The tape keeps a reference. */
+/* A leaf whose cotangent is wanted (not i64), and a constant (any dtype). The tape keeps a reference. */
 CT_API ct_var ct_leaf(ct_tape *tape, ct_tensor *t);
 CT_API ct_var ct_constant(ct_tape *tape, ct_tensor *t);
 /* A constant scalar. */

@@ -12,9 +12,11 @@ CT_BEGIN_DECLS
 
 #define CT_MAX_DIMS 8
 
-typedef enum ct_dtype { CT_F64 = 0, CT_F32 = 1, CT_I64 = 2 } ct_dtype;
+/* bf16 (bfloat16) and f16 (IEEE binary16) are storage: products, sums and copies take them and compute in f32, every
+ * other op refuses them (docs/half.md). On the host an element is a uint16_t of its bits. */
+typedef enum ct_dtype { CT_F64 = 0, CT_F32 = 1, CT_I64 = 2, CT_BF16 = 3, CT_F16 = 4 } ct_dtype;
 
-/* Bytes of one element; "f64", "f32", "i64". */
+/* Bytes of one element; "f64", "f32", "i64", "bf16", "f16". */
 CT_API size_t ct_dtype_size(ct_dtype dtype);
 CT_API const char *ct_dtype_name(ct_dtype dtype);
 
@@ -92,7 +94,8 @@ CT_API ct_status ct_read(const ct_tensor *t, void *data, size_t bytes);
 CT_API ct_status ct_write(ct_tensor *t, const void *data, size_t bytes);
 /* The only element of a tensor of one element, as a double; NaN (and a status on the device) otherwise. */
 CT_API double ct_tensor_item(const ct_tensor *t);
-/* dst[...] = src[...], broadcasting src, converting the dtype. The two must not overlap partially. */
+/* dst[...] = src[...], broadcasting src, converting the dtype: to the nearest, ties to even; to i64 towards zero,
+ * saturating, NaN to 0. The two must not overlap partially. */
 CT_API ct_status ct_copy(const ct_tensor *src, ct_tensor *dst);
 /* A contiguous copy with its own storage; one in another dtype; on another device. */
 CT_API ct_tensor *ct_tensor_clone(const ct_tensor *t);

@@ -223,6 +223,13 @@ static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
         const ct_tensor *t = c->arg[i] = node->value;
         *needs_grad |= node->flags & NODE_NEEDS_GRAD;
         if (t->dtype == CT_I64) continue;
+        if (ct__is_half(t->dtype) && !c->op->half) {
+            ct_tape_fail(tape, CT_EDTYPE,
+                         "op #%u %s: input %d is %s, which products, elementwise ops, sums and shapes take: "
+                         "convert with ct_cast(x, CT_F32)",
+                         tape->n, c->op->name, i, ct_dtype_name(t->dtype));
+            return false;
+        }
         if (floating && t->dtype != c->dtype[0]) {
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,

@@ -236,6 +236,11 @@ static bool take_outputs(ct__check *k)
         ct_var y = output(first, o);
         k->out_shape[o] = ct_var_shape(y);
         k->out_dtype[o] = ct_var_dtype(y);
+        if (ct__is_half(k->out_dtype[o]))
+            return fail(k, ct__fail(k->device, CT_EDTYPE,
+                                    "gradcheck of %s: output %d is %s, whose rounding no difference sees "
+                                    "through: check it in f64",
+                                    k->op->name, o, ct_dtype_name(k->out_dtype[o])));
         k->out_offset[o + 1] = k->out_offset[o] + ct_shape_count(k->out_shape[o]);
         k->differentiable = k->differentiable || ct_var_needs_grad(y);
         if (k->out_dtype[o] == CT_F32) k->eps = FLT_EPSILON;

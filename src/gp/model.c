@@ -176,7 +176,7 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
     if (ct_device_status(device)) return false;
     if (!y) return refuse(device, CT_EINVAL, "y is NULL");
     if (ct_tensor_device(y) != device) return refuse(device, CT_EDEVICE, "X and y live on different devices");
-    if (ct_tensor_dtype(X) == CT_I64 || ct_tensor_dtype(y) == CT_I64)
+    if (ct_tensor_dtype(X) > CT_F32 || ct_tensor_dtype(y) > CT_F32)
         return refuse(device, CT_EDTYPE, "X and y must be f64 or f32: convert with ct_tensor_cast");
     int64_t n = ct_tensor_dim(X, 0), d = ct_tensor_dim(X, 1);
     bool vector = ct_tensor_ndim(y) == 1 || (ct_tensor_ndim(y) == 2 && ct_tensor_dim(y, 1) == 1);

@@ -80,9 +80,12 @@ static void outer_vjp(ct_vjp *g)
     ct_in_bar(g, 1, product(ct_in(g, 0), D_bar, PLAIN));
 }
 
-static const ct_op outer_op = {
-    .name = "blockdiag_outer", .n_in = 2, .shape = outer_shape, .forward = outer_forward, .vjp = outer_vjp
-};
+static const ct_op outer_op = { .name = "blockdiag_outer",
+                                .n_in = 2,
+                                .shape = outer_shape,
+                                .forward = outer_forward,
+                                .vjp = outer_vjp,
+                                .half = true };
 
 static ct_var outer(ct_var u, ct_var v, ct_var W)
 {
@@ -110,9 +113,13 @@ static void sample(ct_sample *s)
     if (v) ct_sample_normal(s, 2, ct_shape1(m * G));
 }
 
-const ct_op ct_op_blockdiag_linear = {
-    .name = "blockdiag_linear", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_blockdiag_linear = { .name = "blockdiag_linear",
+                                       .n_in = -1,
+                                       .shape = shape,
+                                       .forward = forward,
+                                       .vjp = vjp,
+                                       .sample = sample,
+                                       .half = true };
 
 ct_var ct_blockdiag_linear(ct_var x, ct_var W, ct_var bias)
 {

@@ -33,9 +33,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, shapes[ct_sample_variant(s, 5)]);
 }
 
-const ct_op ct_op_broadcast_to = {
-    .name = "broadcast_to", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_broadcast_to = { .name = "broadcast_to",
+                                   .n_in = 1,
+                                   .shape = shape,
+                                   .forward = forward,
+                                   .vjp = vjp,
+                                   .sample = sample,
+                                   .half = true };
 
 ct_var ct_broadcast_to(ct_var x, ct_shape shape)
 {

@@ -1,12 +1,12 @@
-/* cast:     y = x in another dtype, f64 <-> f32 (an i64 x gives constants)
+/* cast:     y = x in another floating dtype, to the nearest (an i64 x gives constants)
  * adjoint:  x̄ = ȳ in x's dtype                                           [the identity, rounded] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
 {
     const ct_dtype *dtype = ct__need_attr(c);
-    if (dtype && ct_require(c, *dtype == CT_F64 || *dtype == CT_F32, CT_EDTYPE,
-                            "wanted f64 or f32; ct_tensor_cast makes integers, before the tape"))
+    if (dtype && ct_require(c, (unsigned)*dtype <= CT_F16 && *dtype != CT_I64, CT_EDTYPE,
+                            "wanted a floating dtype; ct_tensor_cast makes integers, before the tape"))
         ct_set_dtype(c, *dtype);
     return ct_arg_shape(c, 0);
 }
@@ -23,7 +23,7 @@ static void forward(ct_call *c)
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_cast(ct_out_bar(g), ct_var_dtype(ct_in(g, 0)))); }
 
-/* Only to f64: rounding to f32 has no derivative that finite differences could see. */
+/* Only to f64: rounding has no derivative that finite differences could see. */
 static void sample(ct_sample *s)
 {
     ct_dtype dtype = CT_F64;
@@ -32,7 +32,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_cast = {
-    .name = "cast", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+    .name = "cast", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
 };
 
 ct_var ct_cast(ct_var x, ct_dtype dtype) { return ct_apply(&ct_op_cast, &x, 1, &dtype, sizeof dtype); }

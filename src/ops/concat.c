@@ -63,9 +63,13 @@ static void sample(ct_sample *s)
         ct_sample_normal(s, i, dim == -1 ? ct_shape2(n, i + 1) : ct_shape2(n + i, 3));
 }
 
-const ct_op ct_op_concat = {
-    .name = "concat", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_concat = { .name = "concat",
+                             .n_in = -1,
+                             .shape = shape,
+                             .forward = forward,
+                             .vjp = vjp,
+                             .sample = sample,
+                             .half = true };
 
 ct_var ct_concat(const ct_var *x, int n, int dim)
 {

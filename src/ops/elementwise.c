@@ -108,7 +108,8 @@ static void unary_sample(ct_sample *s, ct_map1 f)
                                   .shape = name_##_shape,                                    \
                                   .forward = name_##_forward,                                \
                                   .vjp = CT_MAP_##name_ == CT_MAP_sign ? NULL : name_##_vjp, \
-                                  .sample = name_##_sample };
+                                  .sample = name_##_sample,                                  \
+                                  .half = true };
 CT_MAPS1(UNARY)
 #undef UNARY
 
@@ -226,7 +227,8 @@ static void binary_sample(ct_sample *s)
                                   .vjp = CT_MAP_##name_ == CT_MAP_less || CT_MAP_##name_ == CT_MAP_equal \
                                              ? NULL                                                      \
                                              : name_##_vjp,                                              \
-                                  .sample = binary_sample };                                             \
+                                  .sample = binary_sample,                                               \
+                                  .half = true };                                                        \
     ct_var ct_##name_(ct_var a, ct_var b) { return ct_apply(&ct_op_##name_, (ct_var[]){ a, b }, 2, NULL, 0); }
 CT_MAPS2(BINARY)
 #undef BINARY

@@ -18,7 +18,7 @@ static bool fits(ct_call *c)
 {
     const ct_tensor *A = ct_arg(c, 0), *C = ct_arg(c, 1), *groups = ct_arg(c, 2);
     if (A->dtype == CT_I64 || C->dtype == CT_I64)
-        return ct_require(c, false, CT_EDTYPE, "A and C must be f64 or f32: ct_cast them");
+        return ct_require(c, false, CT_EDTYPE, "A and C must be floating, not i64: ct_cast them");
     return ct_require(c, groups->dtype == CT_I64, CT_EDTYPE, "the groups must be i64: see ct_group_by") &&
            ct_require(c, A->ndim == 3 && C->ndim == 3 && groups->ndim == 1, CT_ESHAPE,
                       "wanted A (N, I, J), C (M, J, K) and groups (M + 1 + N)") &&
@@ -82,7 +82,8 @@ static const ct_op times_t_op = { .name = "grouped_times_t",
                                   .n_in = 3,
                                   .shape = times_t_shape,
                                   .forward = times_t_forward,
-                                  .vjp = times_t_vjp };
+                                  .vjp = times_t_vjp,
+                                  .half = true };
 
 static ct_var times_t(ct_var G, ct_var C, ct_var groups)
 {
@@ -111,9 +112,12 @@ static void sums_vjp(ct_vjp *g)
     ct_in_bar(g, 1, times(ct_in(g, 0), D_bar, groups));
 }
 
-static const ct_op sums_op = {
-    .name = "grouped_sum", .n_in = 3, .shape = sums_shape, .forward = sums_forward, .vjp = sums_vjp
-};
+static const ct_op sums_op = { .name = "grouped_sum",
+                               .n_in = 3,
+                               .shape = sums_shape,
+                               .forward = sums_forward,
+                               .vjp = sums_vjp,
+                               .half = true };
 
 static ct_var sums(ct_var A, ct_var G, ct_var groups)
 {
@@ -138,7 +142,7 @@ static void bars_forward(ct_call *c)
 }
 
 static const ct_op bars_op = {
-    .name = "grouped_bars", .n_in = 4, .shape = bars_shape, .forward = bars_forward
+    .name = "grouped_bars", .n_in = 4, .shape = bars_shape, .forward = bars_forward, .half = true
 };
 
 static void vjp(ct_vjp *g)
@@ -155,7 +159,7 @@ static void vjp(ct_vjp *g)
 }
 
 static const ct_op grouped_op = {
-    .name = "grouped_matmul", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp
+    .name = "grouped_matmul", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp, .half = true
 };
 
 ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups) { return times(A, C, groups); }
@@ -194,7 +198,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_gather_matmul = {
-    .name = "gather_matmul", .n_in = 3, .compose = compose, .sample = sample
+    .name = "gather_matmul", .n_in = 3, .compose = compose, .sample = sample, .half = true
 };
 
 ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q)

@@ -133,8 +133,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 1, ct_shape2(n + 1, n));
 }
 
-const ct_op ct_op_matmul = {
-    .name = "matmul", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_matmul = { .name = "matmul",
+                             .n_in = 2,
+                             .shape = shape,
+                             .forward = forward,
+                             .vjp = vjp,
+                             .sample = sample,
+                             .half = true };
 
 ct_var ct_matmul(ct_var a, ct_var b) { return product(a, b, 0); }

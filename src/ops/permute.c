@@ -45,9 +45,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape3(ct_sample_size(s), 3, 2));
 }
 
-const ct_op ct_op_permute = {
-    .name = "permute", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_permute = { .name = "permute",
+                              .n_in = 1,
+                              .shape = shape,
+                              .forward = forward,
+                              .vjp = vjp,
+                              .sample = sample,
+                              .half = true };
 
 ct_var ct_permute(ct_var x, const int *order)
 {

@@ -61,8 +61,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape2(n, 3));
 }
 
-const ct_op ct_op_reshape = {
-    .name = "reshape", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_reshape = { .name = "reshape",
+                              .n_in = 1,
+                              .shape = shape,
+                              .forward = forward,
+                              .vjp = vjp,
+                              .sample = sample,
+                              .half = true };
 
 ct_var ct_reshape(ct_var x, ct_shape shape) { return ct_apply(&ct_op_reshape, &x, 1, &shape, sizeof shape); }

@@ -45,7 +45,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_slice = {
-    .name = "slice", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+    .name = "slice", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
 };
 
 ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step)

@@ -37,8 +37,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape3(v == 0 ? 1 : 2, v == 1 ? 1 : n, v == 2 ? 1 : 3));
 }
 
-const ct_op ct_op_squeeze = {
-    .name = "squeeze", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_squeeze = { .name = "squeeze",
+                              .n_in = 1,
+                              .shape = shape,
+                              .forward = forward,
+                              .vjp = vjp,
+                              .sample = sample,
+                              .half = true };
 
 ct_var ct_squeeze(ct_var x, int dim) { return ct_apply(&ct_op_squeeze, &x, 1, &dim, sizeof dim); }

@@ -15,7 +15,7 @@ static void vjp(ct_vjp *g)
 static void sample(ct_sample *s) { ct__axis_sample(s, 0); }
 
 const ct_op ct_op_sum = {
-    .name = "sum", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+    .name = "sum", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
 };
 
 ct_var ct_sum(ct_var x, int dim, bool keep) { return ct__apply_axis(&ct_op_sum, x, dim, keep); }

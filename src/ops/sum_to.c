@@ -42,8 +42,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape2(n, 3));
 }
 
-const ct_op ct_op_sum_to = {
-    .name = "sum_to", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_sum_to = { .name = "sum_to",
+                             .n_in = 1,
+                             .shape = shape,
+                             .forward = forward,
+                             .vjp = vjp,
+                             .sample = sample,
+                             .half = true };
 
 ct_var ct_sum_to(ct_var x, ct_shape shape) { return ct_apply(&ct_op_sum_to, &x, 1, &shape, sizeof shape); }

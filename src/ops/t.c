@@ -16,7 +16,7 @@ static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_t(ct_out_bar(g))); }
 static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape2(ct_sample_size(s), 3)); }
 
 const ct_op ct_op_t = {
-    .name = "t", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+    .name = "t", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
 };
 
 ct_var ct_t(ct_var x) { return ct_apply(&ct_op_t, &x, 1, NULL, 0); }

@@ -52,9 +52,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape2(n, 3));
 }
 
-const ct_op ct_op_unslice = {
-    .name = "unslice", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_unslice = { .name = "unslice",
+                              .n_in = 1,
+                              .shape = shape,
+                              .forward = forward,
+                              .vjp = vjp,
+                              .sample = sample,
+                              .half = true };
 
 ct_var ct_unslice(ct_var x, int dim, int64_t extent, int64_t start, int64_t step)
 {

@@ -36,8 +36,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape2(ct_sample_size(s), 3));
 }
 
-const ct_op ct_op_unsqueeze = {
-    .name = "unsqueeze", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_unsqueeze = { .name = "unsqueeze",
+                                .n_in = 1,
+                                .shape = shape,
+                                .forward = forward,
+                                .vjp = vjp,
+                                .sample = sample,
+                                .half = true };
 
 ct_var ct_unsqueeze(ct_var x, int dim) { return ct_apply(&ct_op_unsqueeze, &x, 1, &dim, sizeof dim); }

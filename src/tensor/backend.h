@@ -5,6 +5,8 @@
  *   - shapes are checked by the caller; empty tensors are allowed and mean "nothing to do";
  *   - "..." are batch dimensions: inputs are already broadcast to the output's batch shape (stride 0);
  *   - floating tensors of one call have one dtype, f64 or f32, unless said;
+ *   - bf16 and f16 reach fill, copy, the maps, sums (reduce), gemm, grouped_gemm and grouped_gemm_bar: they compute in
+ *     f32 (sums in f64 on the CPU) and round each element of the result once, to the nearest, ties to even;
  *   - returns CT_OK, or CT_ENOMEM / CT_EINDEX / ... with the message set by ct__fail;
  *   - the same inputs, device and thread count give the same bits. */
 #ifndef CT_TENSOR_BACKEND_H

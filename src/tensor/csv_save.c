@@ -97,7 +97,9 @@ ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *
         if (!names[j])
             return ct__fail(device, CT_EINVAL, "CSV: the name of column %lld is NULL", (long long)j);
     ct_tensor *copy = NULL;
-    if (!ct_tensor_is_contiguous(t) && !(copy = ct_tensor_clone(t))) return ct_last_status(device);
+    bool half = ct__is_half(t->dtype);
+    if ((half || !ct_tensor_is_contiguous(t)) && !(copy = ct_tensor_cast(t, half ? CT_F32 : t->dtype)))
+        return ct_last_status(device);
     ct__output out;
     ct_status s = ct__file_begin(&out, device, path);
     if (!s) {

@@ -11,7 +11,8 @@
 static const struct {
     uint8_t code, bits;
 } dtypes[] = {
-    [CT_F64] = { CT__DL_FLOAT, 64 }, [CT_F32] = { CT__DL_FLOAT, 32 }, [CT_I64] = { CT__DL_INT, 64 }
+    [CT_F64] = { CT__DL_FLOAT, 64 },   [CT_F32] = { CT__DL_FLOAT, 32 }, [CT_I64] = { CT__DL_INT, 64 },
+    [CT_BF16] = { CT__DL_BFLOAT, 16 }, [CT_F16] = { CT__DL_FLOAT, 16 },
 };
 
 static const struct {
@@ -171,9 +172,10 @@ static ct_tensor *import(ct_device *device, const ct__dl_tensor *d, void (*relea
     }
     int dtype = find_dtype(d);
     if (dtype < 0) {
-        ct__fail(device, CT_EDTYPE,
-                 "DLPack: elements of code %d, %d bits, %d lanes: only f64, f32 and i64 can be taken",
-                 d->code, d->bits, d->lanes);
+        ct__fail(
+            device, CT_EDTYPE,
+            "DLPack: elements of code %d, %d bits, %d lanes: only f64, f32, bf16, f16 and i64 can be taken",
+            d->code, d->bits, d->lanes);
         return NULL;
     }
     ct_shape shape;

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CT__DL_CPU = 1, CT__DL_CUDA = 2 };                   /* device_type */
-enum { CT__DL_INT = 0, CT__DL_UINT = 1, CT__DL_FLOAT = 2 }; /* code        */
-enum { CT__DL_MAJOR = 1, CT__DL_MINOR = 1 };                /* the version written; any 1.x is read */
-#define CT__DL_READ_ONLY UINT64_C(1)                        /* flags */
+enum { CT__DL_CPU = 1, CT__DL_CUDA = 2 };                                      /* device_type */
+enum { CT__DL_INT = 0, CT__DL_UINT = 1, CT__DL_FLOAT = 2, CT__DL_BFLOAT = 4 }; /* code */
+enum { CT__DL_MAJOR = 1, CT__DL_MINOR = 1 }; /* the version written; any 1.x is read */
+#define CT__DL_READ_ONLY UINT64_C(1)         /* flags */
 
 typedef struct ct__dl_tensor {
     void *data;

@@ -131,7 +131,9 @@ ct_tensor *ct__empty(ct_device *device, ct_dtype dtype, const ct_shape *shape);
 /* Uninitialised, contiguous, of t's dtype and shape. */
 ct_tensor *ct__empty_like(const ct_tensor *t);
 /* Bytes of an element. */
-static inline size_t ct__size(ct_dtype dtype) { return dtype == CT_F32 ? 4 : 8; }
+static inline size_t ct__size(ct_dtype dtype) { return dtype > CT_I64 ? 2 : dtype == CT_F32 ? 4 : 8; }
+/* Whether a dtype is storage for numbers that are computed with in f32. */
+static inline bool ct__is_half(ct_dtype dtype) { return dtype > CT_I64; }
 /* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
 const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
 /* t's shape; extents past ndim mean nothing. */

@@ -83,9 +83,9 @@ static ct_status read_descr(header *h)
         char kind;
         int width;
         ct_dtype dtype;
-    } known[] = { { 'f', 8, CT_F64 }, { 'f', 4, CT_F32 }, { 'i', 8, CT_I64 }, { 'i', 4, CT_I64 },
-                  { 'i', 2, CT_I64 }, { 'i', 1, CT_I64 }, { 'u', 4, CT_I64 }, { 'u', 2, CT_I64 },
-                  { 'u', 1, CT_I64 }, { 'b', 1, CT_I64 } };
+    } known[] = { { 'f', 8, CT_F64 }, { 'f', 4, CT_F32 }, { 'f', 2, CT_F16 }, { 'i', 8, CT_I64 },
+                  { 'i', 4, CT_I64 }, { 'i', 2, CT_I64 }, { 'i', 1, CT_I64 }, { 'u', 4, CT_I64 },
+                  { 'u', 2, CT_I64 }, { 'u', 1, CT_I64 }, { 'b', 1, CT_I64 } };
     const char *text;
     size_t size;
     if (!string(h, &text, &size)) return wrong(h, "a plain dtype such as '<f8' (no record)");
@@ -104,7 +104,7 @@ static ct_status read_descr(header *h)
     shown[sizeof shown - 1] = 0;
     return ct__fail(
         h->device, CT_EFORMAT,
-        "%s: elements of type '%s' cannot be read: f8, f4, i1 to i8, u1 to u4 and b1 can; save it as "
+        "%s: elements of type '%s' cannot be read: f8, f4, f2, i1 to i8, u1 to u4 and b1 can; save it as "
         "float64",
         h->label, shown);
 }
@@ -325,7 +325,7 @@ ct_tensor *ct_npy_load(ct_device *device, const char *path)
 /* Magic, version 1.0, length and dict, padded with spaces and a newline to a multiple of 64. Returns its size. */
 static size_t write_header(const ct_tensor *t, char *text, size_t size)
 {
-    static const char *const descr[] = { [CT_F64] = "f8", [CT_F32] = "f4", [CT_I64] = "i8" };
+    static const char *const descr[] = { [CT_F64] = "f8", [CT_F32] = "f4", [CT_I64] = "i8", [CT_F16] = "f2" };
     memcpy(text, magic, MAGIC);
     size_t n = 10;
     n += (size_t)snprintf(text + n, size - n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
@@ -367,6 +367,9 @@ ct_status ct_npy_save(const ct_tensor *t, const char *path)
 {
     if (!t) return CT_EINVAL;
     ct_device *device = ct_tensor_device(t);
+    if (t->dtype == CT_BF16)
+        return ct__fail(device, CT_EDTYPE,
+                        "NumPy has no bf16: save a copy in f32, which is exact: ct_tensor_cast");
     ct_tensor *copy = NULL;
     if (!ct_tensor_is_contiguous(t) && !(copy = ct_tensor_clone(t))) return ct_last_status(device);
     ct__output out;

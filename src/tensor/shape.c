@@ -5,14 +5,16 @@
 
 size_t ct_dtype_size(ct_dtype dtype)
 {
-    static const size_t size[] = { [CT_F64] = 8, [CT_F32] = 4, [CT_I64] = 8 };
-    return (unsigned)dtype <= CT_I64 ? size[dtype] : 0;
+    static const size_t size[] = { [CT_F64] = 8, [CT_F32] = 4, [CT_I64] = 8, [CT_BF16] = 2, [CT_F16] = 2 };
+    return (unsigned)dtype <= CT_F16 ? size[dtype] : 0;
 }
 
 const char *ct_dtype_name(ct_dtype dtype)
 {
-    static const char *const name[] = { [CT_F64] = "f64", [CT_F32] = "f32", [CT_I64] = "i64" };
-    return (unsigned)dtype <= CT_I64 ? name[dtype] : "unknown dtype";
+    static const char *const name[] = {
+        [CT_F64] = "f64", [CT_F32] = "f32", [CT_I64] = "i64", [CT_BF16] = "bf16", [CT_F16] = "f16"
+    };
+    return (unsigned)dtype <= CT_F16 ? name[dtype] : "unknown dtype";
 }
 
 ct_shape ct_shape_of(int ndim, const int64_t *dim)

@@ -1,4 +1,5 @@
 /* Tensors: creation, lifetime, and copies in and out. */
+#include "half.h"
 #include "internal.h"
 
 #include <math.h>
@@ -98,7 +99,7 @@ static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_sha
 {
     if (!dev) return CT_EINVAL;
     if (dev->status) return dev->status;
-    if ((unsigned)dtype > CT_I64) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
+    if ((unsigned)dtype > CT_F16) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
     int64_t count = ct__shape_count(shape);
     if (count < 0 || __builtin_mul_overflow((size_t)count, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
         return no_such_shape(dev, shape);
@@ -237,8 +238,9 @@ ct_tensor *ct_wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, void *data,
 static ct_tensor *random_tensor(ct_device *dev, ct_dtype dtype, ct_shape shape, bool normal, uint64_t seed,
                                 uint64_t stream)
 {
-    if (dev && dtype == CT_I64) {
-        ct__fail(dev, CT_EDTYPE, "random tensors are f64 or f32");
+    if (dev && dtype > CT_F32) {
+        ct__fail(dev, CT_EDTYPE, "random tensors are f64 or f32, not %s: ct_tensor_cast converts one",
+                 ct_dtype_name(dtype));
         return NULL;
     }
     ct_tensor *t = ct_empty(dev, dtype, shape);
@@ -357,10 +359,16 @@ double ct_tensor_item(const ct_tensor *t)
         double f64;
         float f32;
         int64_t i64;
+        uint16_t half;
     } u;
     ct_device *dev = t->storage->device;
     if (dev->backend->download(dev, &u, t->data, ct_dtype_size(t->dtype))) return NAN;
-    return t->dtype == CT_F64 ? u.f64 : t->dtype == CT_F32 ? (double)u.f32 : (double)u.i64;
+    switch (t->dtype) {
+    case CT_F64: return u.f64;
+    case CT_F32: return (double)u.f32;
+    case CT_I64: return (double)u.i64;
+    default: return (double)ct__from_half(t->dtype, u.half);
+    }
 }
 
 ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)

@@ -3,6 +3,7 @@
 #define TESTS_TENSOR_CPU_SUPPORT_H
 
 #include "check.h"
+#include "tensor/half.h"
 #include "tensor/internal.h"
 
 enum { CONTIGUOUS, TRANSPOSED, SLICED, REVERSED_DIMS, BROADCAST, LAYOUTS, OUT_LAYOUTS = BROADCAST };
@@ -16,7 +17,8 @@ static inline double element(const ct_tensor *t, int64_t i)
     }
     if (t->dtype == CT_F64) return ((double *)t->data)[offset];
     if (t->dtype == CT_F32) return (double)((float *)t->data)[offset];
-    return (double)((int64_t *)t->data)[offset];
+    if (t->dtype == CT_I64) return (double)((int64_t *)t->data)[offset];
+    return (double)ct__from_half(t->dtype, ((uint16_t *)t->data)[offset]);
 }
 
 /* Element (i, j) of batch member b. */
@@ -76,8 +78,10 @@ static inline ct_tensor *sample(ct_device *dev, ct_dtype dtype, ct_shape shape, 
             ((double *)t->data)[offset] = value;
         else if (t->dtype == CT_F32)
             ((float *)t->data)[offset] = (float)value;
-        else
+        else if (t->dtype == CT_I64)
             ((int64_t *)t->data)[offset] = (int64_t)(u * 7);
+        else
+            ((uint16_t *)t->data)[offset] = ct__to_half(t->dtype, (float)value);
     }
     return t;
 }
@@ -95,7 +99,14 @@ static inline void assert_contained(const ct_tensor *t)
     assert_int_equal(found, inside);
 }
 
-static inline double tolerance(ct_dtype dtype) { return dtype == CT_F64 ? 1e-13 : 2e-5; }
+/* Sums of a few hundred products; one rounding of the result, by half a unit of 2^-7 or 2^-10, where it is stored so. */
+static inline double tolerance(ct_dtype dtype)
+{
+    static const double of[] = {
+        [CT_F64] = 1e-13, [CT_F32] = 2e-5, [CT_BF16] = 2e-5 + 0x1p-8, [CT_F16] = 2e-5 + 0x1p-11
+    };
+    return of[dtype];
+}
 
 static inline ct_device *open_cpu(int threads)
 {

@@ -9,7 +9,7 @@
 typedef struct variant {
     const char *name;
     ct_dtype dtype;
-    run_rows *run;
+    ct__run_rows *run;
     bool here;
 } variant;
 
@@ -19,10 +19,10 @@ typedef struct sizes {
 } sizes;
 
 static const sizes all_sizes[] = {
-    { 40, 7, 1, 64, 64, 0 },  { 40, 7, 2, 5, 3, 0 },     { 9, 9, 1, 33, 17, 2 },  { 30, 4, 3, 300, 70, 1 },
-    { 250, 3, 1, 8, 130, 1 }, { 20, 50, 1, 66, 34, 0 },  { 1, 1, 1, 1, 1, 0 },    { 120, 1, 1, 16, 96, 0 },
-    { 12, 5, 1, 0, 4, 0 },    { 12, 5, 1, 4, 0, 0 },     { 0, 3, 1, 4, 4, 0 },    { 12, 5, 0, 4, 4, 0 },
-    { 64, 6, 2, 515, 31, 0 }, { 700, 11, 1, 32, 32, 1 }, { 333, 111, 2, 7, 9, 0 }
+    { 40, 7, 1, 64, 64, 0 },  { 40, 7, 2, 5, 3, 0 },     { 9, 9, 1, 33, 17, 2 },   { 30, 4, 3, 300, 70, 1 },
+    { 250, 3, 1, 8, 130, 1 }, { 20, 50, 1, 66, 34, 0 },  { 1, 1, 1, 1, 1, 0 },     { 120, 1, 1, 16, 96, 0 },
+    { 12, 5, 1, 0, 4, 0 },    { 12, 5, 1, 4, 0, 0 },     { 0, 3, 1, 4, 4, 0 },     { 12, 5, 0, 4, 4, 0 },
+    { 64, 6, 2, 515, 31, 0 }, { 700, 11, 1, 32, 32, 1 }, { 333, 111, 2, 7, 9, 0 }, { 20, 2, 1, 400, 300, 0 }
 };
 
 static double draw(uint64_t *state)
@@ -114,8 +114,8 @@ static void test_instruction_sets(void **state)
           __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") },
         { "avx2 f32", CT_F32, run_rows_f32_avx2,
           __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") },
-        { "avx512 f64", CT_F64, run_rows_f64_avx512, best_run(CT_F64) == run_rows_f64_avx512 },
-        { "avx512 f32", CT_F32, run_rows_f32_avx512, best_run(CT_F64) == run_rows_f64_avx512 },
+        { "avx512 f64", CT_F64, run_rows_f64_avx512, best_run(true) == run_rows_f64_avx512 },
+        { "avx512 f32", CT_F32, run_rows_f32_avx512, best_run(true) == run_rows_f64_avx512 },
 #endif
     };
     ct_device *dev = open_cpu(1);
@@ -126,13 +126,15 @@ static void test_instruction_sets(void **state)
             build(&c, dev, variants[v].dtype, s);
             char *panel = ct__host_alloc(dev, SCRATCH_BYTES);
             assert_non_null(panel);
-            problem q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .out = c.out->data };
+            ct__grouped q = {
+                s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .out = c.out->data
+            };
             q.dtype = variants[v].dtype, q.offset = c.groups->data, q.order = q.offset + s->M + 1;
             q.stream_out = q.stream_D = twice % 2;
-            place from = { 0, 0 }, to = { s->M, 0 };
-            run_piece(&q, variants[v].run, from, to, NULL, panel);
+            const place from[] = { { 0, 0 }, { s->M, 0 } };
+            run_piece(&q, variants[v].run, from, 0, NULL, panel);
             q.G = c.G->data, q.out = c.A_bar->data, q.D = c.C_bar->data;
-            run_piece(&q, variants[v].run, from, to, NULL, panel);
+            run_piece(&q, variants[v].run, from, 0, NULL, panel);
             assert_wanted(c.out, c.wanted[0], variants[v].name);
             assert_wanted(c.A_bar, c.wanted[1], variants[v].name);
             assert_wanted(c.C_bar, c.wanted[2], variants[v].name);
@@ -142,31 +144,37 @@ static void test_instruction_sets(void **state)
     ct_device_close(dev);
 }
 
+static const ct_dtype dtypes[] = { CT_F64, CT_F32, CT_BF16, CT_F16 };
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
 /* Any cut of the work into pieces gives every row and every sum once. */
 static void test_pieces(void **state)
 {
     (void)state;
     ct_device *dev = open_cpu(1);
-    for (size_t k = 0; k < sizeof all_sizes / sizeof *all_sizes; k++)
+    for (size_t k = 0; k < DTYPES * (sizeof all_sizes / sizeof *all_sizes); k++)
         for (int pieces = 1; pieces <= 13; pieces += 4) {
             scene c;
-            const sizes *s = &all_sizes[k];
-            build(&c, dev, CT_F64, s);
-            problem q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .G = c.G->data };
-            q.offset = c.groups->data, q.order = q.offset + s->M + 1;
+            const sizes *s = &all_sizes[k / DTYPES];
+            const ct_dtype dtype = dtypes[k % DTYPES];
+            build(&c, dev, dtype, s);
+            ct__grouped q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .G = c.G->data };
+            q.offset = c.groups->data, q.order = q.offset + s->M + 1, q.dtype = dtype;
             q.out = c.A_bar->data, q.D = c.C_bar->data;
-            size_t bytes = (size_t)(s->J * s->K) * sizeof(double);
-            char *panel = ct__host_alloc(dev, SCRATCH_BYTES), *heads = ct__host_alloc(dev, 13 * bytes + 64);
+            sums room = { .bytes = aligned((size_t)(s->J * s->K) * sizeof(double)) };
+            size_t scratch_bytes = ct__grouped_scratch(&q), room_bytes = 26 * room.bytes + 64;
+            char *scratch = ct__host_alloc(dev, scratch_bytes);
+            room.data = ct__host_alloc(dev, room_bytes);
             place from[14];
             int64_t total = cost_before(&q, s->M);
             for (int p = 0; p <= pieces; p++) from[p] = cut(&q, total * p / pieces);
             for (int p = pieces - 1; p >= 0; p--)
-                run_piece(&q, best_run(CT_F64), from[p], from[p + 1], heads + (size_t)p * bytes, panel);
-            add_heads(&q, from, pieces, heads, bytes);
+                run_piece(&q, ct__grouped_kernel(dtype), from, p, &room, scratch);
+            add_heads(&q, from, pieces, &room);
             assert_wanted(c.A_bar, c.wanted[1], "rows");
             assert_wanted(c.C_bar, c.wanted[2], "sums");
-            ct__host_free(dev, panel, SCRATCH_BYTES);
-            ct__host_free(dev, heads, 13 * bytes + 64);
+            ct__host_free(dev, scratch, scratch_bytes);
+            ct__host_free(dev, room.data, room_bytes);
             clear(&c);
         }
     ct_device_close(dev);
@@ -178,11 +186,11 @@ static void test_threads(void **state)
     (void)state;
     for (int threads = 1; threads <= 3; threads++) {
         ct_device *dev = open_cpu(threads);
-        for (size_t k = 0; k < 2 * (sizeof all_sizes / sizeof *all_sizes); k++) {
+        for (size_t k = 0; k < DTYPES * (sizeof all_sizes / sizeof *all_sizes); k++) {
             scene c, again;
-            ct_dtype dtype = k % 2 ? CT_F32 : CT_F64;
-            build(&c, dev, dtype, &all_sizes[k / 2]);
-            build(&again, dev, dtype, &all_sizes[k / 2]);
+            const ct_dtype dtype = dtypes[k % DTYPES];
+            build(&c, dev, dtype, &all_sizes[k / DTYPES]);
+            build(&again, dev, dtype, &all_sizes[k / DTYPES]);
             assert_int_equal(ct__cpu_grouped_gemm(dev, c.A, c.C, c.groups, c.out), CT_OK);
             assert_int_equal(ct__cpu_grouped_gemm_bar(dev, c.A, c.C, c.G, c.groups, c.A_bar, c.C_bar), CT_OK);
             assert_wanted(c.out, c.wanted[0], "out");

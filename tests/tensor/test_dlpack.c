@@ -63,8 +63,8 @@ static void exports(void **state)
     assert_true(((double *)v->tensor.data)[5] == 6);
     v->deleter(v);
 
-    static const int codes[] = { 2, 2, 0 }, bits[] = { 64, 32, 64 };
-    for (int dtype = 0; dtype < 3; dtype++) {
+    static const int codes[] = { 2, 2, 0, 4, 2 }, bits[] = { 64, 32, 64, 16, 16 };
+    for (int dtype = 0; dtype < 5; dtype++) {
         ct_tensor *t = ct_zeros(dev, (ct_dtype)dtype, ct_shape0());
         m = managed(t);
         assert_int_equal(m->tensor.code, codes[dtype]);
@@ -216,7 +216,8 @@ static void refusals(void **state)
     REFUSED(f.m.tensor.device_type = 2, CT_EDEVICE, "device type 2, id 0, not on cpu (type 1, id 0)");
     REFUSED(f.m.tensor.device_id = 1, CT_EDEVICE, "id 1");
     REFUSED(f.m.tensor.code = 1, CT_EDTYPE, "code 1, 64 bits, 1 lanes");
-    REFUSED(f.m.tensor.bits = 16, CT_EDTYPE, "16 bits");
+    REFUSED(f.m.tensor.bits = 8, CT_EDTYPE, "8 bits");
+    REFUSED((f.m.tensor.code = 0, f.m.tensor.bits = 16), CT_EDTYPE, "code 0, 16 bits");
     REFUSED(f.m.tensor.lanes = 2, CT_EDTYPE, "2 lanes");
     REFUSED(f.m.tensor.ndim = 9, CT_ESHAPE, "9 dimensions: at most 8");
     REFUSED(f.m.tensor.ndim = -1, CT_ESHAPE, "-1 dimensions");

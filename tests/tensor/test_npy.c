@@ -84,6 +84,8 @@ static void dtypes(void **state)
     } cases[] = {
         { ">f8", "\x3f\xf8\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0", 16, CT_F64, 1.5, -2 },
         { "<f4", "\0\0\xc0\x3f\0\0\0\xc0", 8, CT_F32, 1.5, -2 },
+        { "<f2", "\x00\x3e\x00\xc0", 4, CT_F16, 1.5, -2 },
+        { ">f2", "\x3e\x00\xc0\x00", 4, CT_F16, 1.5, -2 },
         { ">f4", "\x3f\xc0\0\0\xc0\0\0\0", 8, CT_F32, 1.5, -2 },
         { "<i8", "\1\0\0\0\0\0\0\0\xfe\xff\xff\xff\xff\xff\xff\xff", 16, CT_I64, 1, -2 },
         { ">i8", "\0\0\0\0\0\0\1\0\xff\xff\xff\xff\xff\xff\xff\xfe", 16, CT_I64, 256, -2 },
@@ -134,7 +136,7 @@ static void refusals(void **state)
     refused("{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", 15, "truncated");
     refused("{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", 17, "1 bytes follow");
     refused("{'descr': '<f8', 'fortran_order': False, 'shape': (0,)}", 8, "8 bytes follow");
-    static const char *const types[] = { "<c8",     "<f2", "<u8", "|f8", "|O", "<f16",
+    static const char *const types[] = { "<c8",     "|V2", "<u8", "|f8", "|O", "<f16",
                                          "<M8[ns]", "",    "f8",  "<x8", "|S1" };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         char header[100];
@@ -187,8 +189,8 @@ static void saves(void **state)
     ct_tensor *x = tensor2(dev, 2, 3, 1, 2, 3, 4, 5, 6), *xt = ct_tensor_transpose(x),
               *row = ct_tensor_slice(x, 1, 0, 3, 2), *wide = ct_tensor_broadcast(row, ct_shape3(2, 2, 2)),
               *s = tensor0(dev, 7), *none = ct_empty(dev, CT_F32, ct_shape3(2, 0, 3)),
-              *i = ct_tensor_cast(x, CT_I64), *f = ct_tensor_cast(xt, CT_F32);
-    ct_tensor *all[] = { x, xt, row, wide, s, none, i, f };
+              *i = ct_tensor_cast(x, CT_I64), *f = ct_tensor_cast(xt, CT_F32), *h = ct_tensor_cast(xt, CT_F16);
+    ct_tensor *all[] = { x, xt, row, wide, s, none, i, f, h };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         assert_ok(ct_npy_save(all[k], path), ct_message(dev));
         ct_tensor *back = assert_tensor(ct_npy_load(dev, path), dev);

@@ -131,7 +131,7 @@ ct_status ct__job_run(ct__job *job)
     size_t member_bytes = job->scratch = round_up(job->scratch);
     for (int k = 0; k < job->n; k++)
         if (job->m[k].packed)
-            member_bytes += (size_t)(job->m[k].rows * job->m[k].cols) * (job->dtype == CT_F32 ? 4 : 8);
+            member_bytes += (size_t)(job->m[k].rows * job->m[k].cols) * ct__size(job->dtype);
     member_bytes = round_up(member_bytes);
     size_t bytes = member_bytes * (size_t)threads;
     char *scratch = NULL;

@@ -1,5 +1,6 @@
 /* fill, copy between all dtypes, where. */
 #include "cpu.h"
+#include "half.h"
 
 /* clang-format off */
 #define CT_DTYPES(M) M(f64, double) M(f32, float) M(i64, int64_t)
@@ -14,20 +15,44 @@ static inline int64_t integer(double x)
     return (int64_t)x;
 }
 
-#define SAME(x)    (x)
-#define INTEGER(x) integer((double)(x))
+#define SAME(x)         (x)
+#define INTEGER(x)      integer((double)(x))
+#define BF16_F64(x)     ct__to_bf16(ct__odd_f32(x))
+#define BF16_I64(x)     BF16_F64(ct__odd_f64(x))
+#define BF16_F16(x)     ct__to_bf16(ct__from_f16(x))
+#define F16_F64(x)      ct__to_f16(ct__odd_f32(x))
+#define F16_I64(x)      F16_F64(ct__odd_f64(x))
+#define F16_BF16(x)     ct__to_f16(ct__from_bf16(x))
+#define INTEGER_BF16(x) INTEGER(ct__from_bf16(x))
+#define INTEGER_F16(x)  INTEGER(ct__from_f16(x))
 
-/* name, type of out, type of x, conversion */
-#define CONVERSIONS(M)                    \
-    M(f64_f64, double, double, SAME)      \
-    M(f64_f32, double, float, (double))   \
-    M(f64_i64, double, int64_t, (double)) \
-    M(f32_f64, float, double, (float))    \
-    M(f32_f32, float, float, SAME)        \
-    M(f32_i64, float, int64_t, (float))   \
-    M(i64_f64, int64_t, double, INTEGER)  \
-    M(i64_f32, int64_t, float, INTEGER)   \
-    M(i64_i64, int64_t, int64_t, SAME)
+/* name, type of out, type of x, conversion: in rows and columns of enum ct_dtype */
+#define CONVERSIONS(M)                           \
+    M(f64_f64, double, double, SAME)             \
+    M(f64_f32, double, float, (double))          \
+    M(f64_i64, double, int64_t, (double))        \
+    M(f64_bf16, double, uint16_t, ct__from_bf16) \
+    M(f64_f16, double, uint16_t, ct__from_f16)   \
+    M(f32_f64, float, double, (float))           \
+    M(f32_f32, float, float, SAME)               \
+    M(f32_i64, float, int64_t, (float))          \
+    M(f32_bf16, float, uint16_t, ct__from_bf16)  \
+    M(f32_f16, float, uint16_t, ct__from_f16)    \
+    M(i64_f64, int64_t, double, INTEGER)         \
+    M(i64_f32, int64_t, float, INTEGER)          \
+    M(i64_i64, int64_t, int64_t, SAME)           \
+    M(i64_bf16, int64_t, uint16_t, INTEGER_BF16) \
+    M(i64_f16, int64_t, uint16_t, INTEGER_F16)   \
+    M(bf16_f64, uint16_t, double, BF16_F64)      \
+    M(bf16_f32, uint16_t, float, ct__to_bf16)    \
+    M(bf16_i64, uint16_t, int64_t, BF16_I64)     \
+    M(bf16_bf16, uint16_t, uint16_t, SAME)       \
+    M(bf16_f16, uint16_t, uint16_t, BF16_F16)    \
+    M(f16_f64, uint16_t, double, F16_F64)        \
+    M(f16_f32, uint16_t, float, ct__to_f16)      \
+    M(f16_i64, uint16_t, int64_t, F16_I64)       \
+    M(f16_bf16, uint16_t, uint16_t, F16_BF16)    \
+    M(f16_f16, uint16_t, uint16_t, SAME)
 
 #define COPY(name, O, I, convert)                                                                            \
     static void copy_##name(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0, \
@@ -48,6 +73,25 @@ CONVERSIONS(COPY)
 
 #define COPY_ENTRY(name, O, I, convert) copy_##name,
 static const ct__kernel copies[] = { CONVERSIONS(COPY_ENTRY) };
+enum { DTYPES = CT_F16 + 1 };
+
+/* Between f32 and bf16 or f16, in vectors where both sides allow. */
+static void copy_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
+                      const void *context)
+{
+    const ct_dtype *dtype = context; /* of out, of x */
+    if (s0[0] != 1 || s0[1] != 1) {
+        copies[dtype[0] * DTYPES + dtype[1]](n1, n0, data, s1, s0, NULL);
+        return;
+    }
+    for (int64_t j = 0; j < n1; j++) {
+        void *out = ct__at(data[0], dtype[0], j * s1[0]), *x = ct__at(data[1], dtype[1], j * s1[1]);
+        if (dtype[0] == CT_F32)
+            ct__widen(dtype[1], n0, x, out);
+        else
+            ct__narrow(dtype[0], n0, x, out);
+    }
+}
 
 #define FILL(name, O)                                                                                        \
     static void fill_##name(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0, \
@@ -63,6 +107,7 @@ static const ct__kernel copies[] = { CONVERSIONS(COPY_ENTRY) };
         }                                                                                                    \
     }
 CT_DTYPES(FILL)
+FILL(half, uint16_t)
 
 /* out = cond ? a : b over out, cond, a, b */
 #define WHERE(name, O, C)                                                                  \
@@ -91,19 +136,23 @@ ct_status ct__cpu_fill(ct_device *dev, double value, ct_tensor *out)
     const ct_tensor *t[] = { out };
     const float narrow = (float)value;
     const int64_t whole = integer(value);
-    if (out->dtype == CT_F64)
-        ct__loop(dev, 1, t, fill_f64, &value, CT__GRAIN);
-    else if (out->dtype == CT_F32)
-        ct__loop(dev, 1, t, fill_f32, &narrow, CT__GRAIN);
-    else
-        ct__loop(dev, 1, t, fill_i64, &whole, CT__GRAIN);
+    const uint16_t half = ct__to_half(out->dtype, ct__odd_f32(value));
+    switch (out->dtype) {
+    case CT_F64: ct__loop(dev, 1, t, fill_f64, &value, CT__GRAIN); break;
+    case CT_F32: ct__loop(dev, 1, t, fill_f32, &narrow, CT__GRAIN); break;
+    case CT_I64: ct__loop(dev, 1, t, fill_i64, &whole, CT__GRAIN); break;
+    default: ct__loop(dev, 1, t, fill_half, &half, CT__GRAIN);
+    }
     return CT_OK;
 }
 
 ct_status ct__cpu_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
 {
     const ct_tensor *t[] = { out, x };
-    ct__loop(dev, 2, t, copies[out->dtype * 3 + x->dtype], NULL, CT__GRAIN);
+    const ct_dtype dtypes[] = { out->dtype, x->dtype };
+    bool half =
+        ct__is_half(out->dtype) != ct__is_half(x->dtype) && (out->dtype == CT_F32 || x->dtype == CT_F32);
+    ct__loop(dev, 2, t, half ? copy_half : copies[out->dtype * DTYPES + x->dtype], dtypes, CT__GRAIN);
     return CT_OK;
 }
 
@@ -127,5 +176,5 @@ void ct__copy_matrix(ct_device *dev, ct_dtype dtype, int64_t rows, int64_t cols,
         .data = y, .dtype = dtype, .ndim = 2, .dim = { rows, cols }, .stride = { y_rs, y_cs }
     };
     const ct_tensor *t[] = { &to, &from };
-    ct__loop(dev, 2, t, copies[dtype * 3 + dtype], NULL, CT__GRAIN);
+    ct__loop(dev, 2, t, copies[dtype * DTYPES + dtype], NULL, CT__GRAIN);
 }

@@ -33,7 +33,7 @@ static inline int64_t ct__count(const ct_tensor *t)
 /* Element `offset` of an array of that dtype. */
 static inline void *ct__at(const void *data, ct_dtype dtype, int64_t offset)
 {
-    return (char *)data + offset * (dtype == CT_F32 ? 4 : 8);
+    return (char *)data + offset * (int64_t)ct__size(dtype);
 }
 
 /* special.c: log|gamma(x)|, and the k-th derivative of digamma (k = 0: digamma). Thread-safe. */

@@ -2,6 +2,7 @@
  * Cᵀ = Bᵀ Aᵀ where C is row-major. */
 #include "batch.h"
 #include "blas.h"
+#include "half.h"
 
 enum { A, B, C };
 enum { TINY = 64 }; /* multiplications */
@@ -152,7 +153,8 @@ static void tiny_gemm(double alpha, const ct_tensor *a, const ct_tensor *b, doub
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
                        ct_tensor *c)
 {
-    if (c->ndim == 2 && c->dim[0] * c->dim[1] * a->dim[1] <= TINY && c->dim[0] * c->dim[1] <= TINY) {
+    const bool half = ct__is_half(c->dtype);
+    if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * a->dim[1] <= TINY && c->dim[0] * c->dim[1] <= TINY) {
         tiny_gemm(alpha, a, b, beta, c);
         return CT_OK;
     }
@@ -166,6 +168,7 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const c
     int64_t m = job.m[C].rows, n = job.m[C].cols, k = job.m[A].cols;
     if (!job.members || !m || !n) return CT_OK;
     job.work = 2.0 * (double)m * (double)n * (double)k;
+    if (half) return ct__half_gemm(&job);
     if (k == 0 || alpha == 0) {
         job.member = scale_member;
         return ct__job_run(&job);

@@ -1,6 +1,7 @@
 /* Products of many small groups of rows with one matrix each: rows are read and written where they lie, a group's matrix
  * stays in the cache, and the work is cut into pieces of equal cost, whatever the sizes of the groups. */
-#include "cpu.h"
+#include "grouped.h"
+#include "half.h"
 #include "vmath.h"
 
 #include <inttypes.h>
@@ -14,8 +15,8 @@
 #endif
 
 enum {
-    TILE = 6,          /* rows of a tile                                                     */
-    ROWS = 96,         /* of one group worked on together: they stay in the cache            */
+    TILE = 6, /* rows of a tile                                                     */
+    ROWS = CT__GROUP_ROWS,
     DEPTH = 256,       /* inner extent of a packed panel                                     */
     AHEAD = 32,        /* rows between the one worked on and the one asked for               */
     FETCHED = 1 << 16, /* bytes of a matrix that are asked for ahead, at most                */
@@ -27,28 +28,15 @@ enum {
     SCRATCH_BYTES = PANEL_BYTES + ROWS * 4 * 64,
 };
 
-/* Forward: out_i = A_i C_m. Backward, where G is given: out_i = G_i C_mᵀ (NULL: not wanted) and D_m = Σ A_iᵀ G_i. */
-typedef struct problem {
-    int64_t N, M, I, J, K;
-    const int64_t *offset, *order;
-    const void *A, *C, *G;
-    void *out, *D;
-    ct_dtype dtype;
-    bool stream_out, stream_D; /* past the caches, straight to memory */
-} problem;
-
-/* One instruction set and type: rows [start, stop) of group m. */
-typedef void run_rows(const problem *q, int64_t m, int64_t start, int64_t stop, void *D, void *panel);
-
 /* What is wanted soon: rows lie anywhere, which the hardware does not foresee. */
 typedef struct ahead {
-    const problem *q;
+    const ct__grouped *q;
     int64_t row;   /* of all rows in order: AHEAD behind a block's first */
     const char *C; /* of the next group, NULL: none                      */
     int64_t C_bytes, C_rows;
 } ahead;
 
-static ahead look_ahead(const problem *q, int64_t m, int64_t at, int64_t rows)
+static ahead look_ahead(const ct__grouped *q, int64_t m, int64_t at, int64_t rows)
 {
     int64_t bytes = q->J * q->K * (int64_t)ct_dtype_size(q->dtype);
     ahead next = { q, q->offset[m] * q->I + at + AHEAD, NULL, bytes, rows };
@@ -65,7 +53,7 @@ static inline void fetch_bytes(const char *from, int64_t bytes)
 /* Asks for what n rows from row r of a block will want. */
 static inline void fetch(const ahead *next, int64_t r, int64_t n)
 {
-    const problem *q = next->q;
+    const ct__grouped *q = next->q;
     int64_t size = (int64_t)ct_dtype_size(q->dtype), J = q->J * size, K = q->K * size, row = next->row + r;
     if (next->C) {
         int64_t from = next->C_bytes / 64 * r / next->C_rows * 64;
@@ -206,9 +194,8 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 #    undef TARGET
 #    undef WIDE
 
-static run_rows *best_run(ct_dtype dtype)
+static ct__run_rows *best_run(bool f64)
 {
-    bool f64 = dtype == CT_F64;
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return f64 ? run_rows_f64_base : run_rows_f32_base;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -217,8 +204,18 @@ static run_rows *best_run(ct_dtype dtype)
     return f64 ? run_rows_f64_avx2 : run_rows_f32_avx2;
 }
 #else
-static run_rows *best_run(ct_dtype dtype) { return dtype == CT_F64 ? run_rows_f64_base : run_rows_f32_base; }
+static ct__run_rows *best_run(bool f64) { return f64 ? run_rows_f64_base : run_rows_f32_base; }
 #endif
+
+ct__run_rows *ct__grouped_kernel(ct_dtype dtype)
+{
+    return ct__is_half(dtype) ? ct__grouped_half : best_run(dtype == CT_F64);
+}
+
+size_t ct__grouped_scratch(const ct__grouped *q)
+{
+    return SCRATCH_BYTES + (ct__is_half(q->dtype) ? ct__grouped_half_scratch(q) : 0);
+}
 
 /* -- cutting the work into pieces -------------------------------------------------------------------------------------- */
 
@@ -227,13 +224,11 @@ typedef struct place {
     int64_t group, row;
 } place;
 
-static int64_t rows_of(const problem *q, int64_t m) { return (q->offset[m + 1] - q->offset[m]) * q->I; }
-
 /* What comes before group m: its rows, and GROUP for each group. */
-static int64_t cost_before(const problem *q, int64_t m) { return q->offset[m] * q->I + m * GROUP; }
+static int64_t cost_before(const ct__grouped *q, int64_t m) { return q->offset[m] * q->I + m * GROUP; }
 
 /* The place after `cost` of the work. A piece that ends behind a group's rows has all of the group. */
-static place cut(const problem *q, int64_t cost)
+static place cut(const ct__grouped *q, int64_t cost)
 {
     int64_t low = 0, high = q->M; /* cost_before(low) <= cost */
     while (high - low > 1) {
@@ -245,59 +240,83 @@ static place cut(const problem *q, int64_t cost)
     }
     if (cost >= cost_before(q, q->M)) return (place){ q->M, 0 };
     int64_t row = cost - cost_before(q, low);
-    return row > 0 && row >= rows_of(q, low) ? (place){ low + 1, 0 } : (place){ low, row };
+    return row > 0 && row >= ct__group_rows(q, low) ? (place){ low + 1, 0 } : (place){ low, row };
 }
 
-/* The work from one place to another. The sums of a group that began before go to `head`. */
-static void run_piece(const problem *q, run_rows *run, place from, place to, char *head, char *panel)
+/* Room for the sums of groups that a piece has not all of, `bytes` each and two for a piece: of a group that began before
+ * it (the head), and for bf16 and f16 of one that goes on behind it (the tail). Those are f32 until they are whole; f64 and
+ * f32 begin in D, and heads are added there. */
+typedef struct sums {
+    char *data;
+    size_t bytes;
+} sums;
+
+static void *head_of(const sums *s, int piece) { return s->data + 2 * (size_t)piece * s->bytes; }
+static void *tail_of(const sums *s, int piece) { return s->data + (2 * (size_t)piece + 1) * s->bytes; }
+
+/* The work from one place to the next. */
+static void run_piece(const ct__grouped *q, ct__run_rows *run, const place *from, int piece, const sums *s,
+                      void *scratch)
 {
-    size_t bytes = (size_t)(q->J * q->K) * ct_dtype_size(q->dtype);
-    for (int64_t m = from.group; m < q->M && (m < to.group || (m == to.group && to.row > 0)); m++) {
-        int64_t start = m == from.group ? from.row : 0, stop = m == to.group ? to.row : rows_of(q, m);
-        char *D = !q->D ? NULL : start ? head : (char *)q->D + (size_t)m * bytes;
-        if (D && stop <= start) memset(D, 0, bytes);
-        if (stop > start) run(q, m, start, stop, D, panel);
+    const place begin = from[piece], end = from[piece + 1];
+    const size_t bytes = (size_t)(q->J * q->K) * ct__size(q->dtype);
+    for (int64_t m = begin.group; m < q->M && (m < end.group || (m == end.group && end.row > 0)); m++) {
+        const int64_t rows = ct__group_rows(q, m), start = m == begin.group ? begin.row : 0,
+                      stop = m == end.group ? end.row : rows;
+        void *D = NULL;
+        if (q->D)
+            D = start                                  ? head_of(s, piece)
+                : stop < rows && ct__is_half(q->dtype) ? tail_of(s, piece)
+                                                       : (char *)q->D + (size_t)m * bytes;
+        if (D && stop <= start) memset(D, 0, start ? s->bytes : bytes);
+        if (stop > start) run(q, m, start, stop, D, scratch);
     }
     FENCE();
 }
 
-static void add_heads(const problem *q, const place *from, int pieces, const char *heads, size_t bytes)
+/* D of the groups that were cut: what their pieces have summed, in the order of the pieces. */
+static void add_heads(const ct__grouped *q, const place *from, int pieces, const sums *s)
 {
-    int64_t n = q->J * q->K;
-    for (int c = 0; c < pieces; c++) {
+    const int64_t n = q->J * q->K;
+    for (int c = 1; c < pieces; c++) {
         if (!from[c].row) continue;
-        const void *head = heads + (size_t)c * bytes;
-        if (q->dtype == CT_F64)
-            for (int64_t k = 0; k < n; k++)
-                ((double *)q->D)[from[c].group * n + k] += ((const double *)head)[k];
-        else
-            for (int64_t k = 0; k < n; k++)
-                ((float *)q->D)[from[c].group * n + k] += ((const float *)head)[k];
+        void *head = head_of(s, c), *D = ct__at(q->D, q->dtype, from[c].group * n);
+        if (q->dtype == CT_F64) {
+            for (int64_t k = 0; k < n; k++) ((double *)D)[k] += ((const double *)head)[k];
+        } else if (q->dtype == CT_F32) {
+            for (int64_t k = 0; k < n; k++) ((float *)D)[k] += ((const float *)head)[k];
+        } else {
+            const bool second = from[c - 1].group < from[c].group || !from[c - 1].row;
+            const float *before = second ? tail_of(s, c - 1) : head_of(s, c - 1);
+            for (int64_t k = 0; k < n; k++) ((float *)head)[k] += before[k];
+            if (from[c + 1].group != from[c].group) ct__narrow(q->dtype, n, head, D);
+        }
     }
 }
 
-static ct_status run_all(ct_device *dev, problem *q)
+static size_t aligned(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT; }
+
+static ct_status run_all(ct_device *dev, ct__grouped *q)
 {
-    int64_t total = cost_before(q, q->M), row_work = q->J * q->K;
+    const int64_t total = cost_before(q, q->M), row_work = q->J * q->K, size = (int64_t)ct__size(q->dtype);
     if (!q->M || (!q->out && !row_work)) return CT_OK;
-    int64_t size = (int64_t)ct_dtype_size(q->dtype);
     q->stream_out = q->N * q->I * (q->G ? q->J : q->K) * size >= CACHE;
     q->stream_D = q->M * row_work * size >= CACHE;
     bool alone = dev->threads < 2 || total <= SMALL / (row_work > 0 ? row_work : 1);
     int threads = alone ? 1 : dev->threads, pieces = alone ? 1 : threads * CUTS;
-    size_t head_bytes = (size_t)row_work * ct_dtype_size(q->dtype) * (q->D && pieces > 1);
-    head_bytes = (head_bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
-    size_t place_bytes =
-        ((size_t)(pieces + 1) * sizeof(place) + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
-    size_t bytes = place_bytes + (size_t)threads * SCRATCH_BYTES + (size_t)pieces * head_bytes;
-    char *scratch = ct__pool_get(dev, &bytes);
-    if (!scratch) return CT_ENOMEM;
-    place *from = (place *)(void *)scratch;
-    char *panels = scratch + place_bytes, *heads = panels + (size_t)threads * SCRATCH_BYTES;
-    run_rows *run = best_run(q->dtype);
+    const size_t place_bytes = aligned((size_t)(pieces + 1) * sizeof(place)),
+                 thread_bytes = aligned(ct__grouped_scratch(q));
+    sums s = { .bytes = q->D && pieces > 1 ? aligned((size_t)(row_work * (size > 4 ? size : 4))) : 0 };
+    size_t bytes = place_bytes + (size_t)threads * thread_bytes + 2 * (size_t)pieces * s.bytes;
+    char *memory = ct__pool_get(dev, &bytes);
+    if (!memory) return CT_ENOMEM;
+    place *from = (place *)(void *)memory;
+    char *scratch = memory + place_bytes;
+    s.data = scratch + (size_t)threads * thread_bytes;
+    ct__run_rows *run = ct__grouped_kernel(q->dtype);
     for (int c = 0; c <= pieces; c++) from[c] = cut(q, total / pieces * c + total % pieces * c / pieces);
     if (alone) {
-        run_piece(q, run, from[0], from[1], heads, panels);
+        run_piece(q, run, from, 0, &s, scratch);
     } else {
         int next = 0; /* the piece that nobody has taken yet */
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
@@ -307,12 +326,11 @@ static ct_status run_all(ct_device *dev, problem *q)
 #pragma omp atomic capture
                 c = next++;
                 if (c >= pieces) break;
-                run_piece(q, run, from[c], from[c + 1], heads + (size_t)c * head_bytes,
-                          panels + (size_t)t * SCRATCH_BYTES);
+                run_piece(q, run, from, c, &s, scratch + (size_t)t * thread_bytes);
             }
-        if (q->D) add_heads(q, from, pieces, heads, head_bytes);
+        if (q->D) add_heads(q, from, pieces, &s);
     }
-    ct__pool_put(dev, scratch, bytes);
+    ct__pool_put(dev, memory, bytes);
     return CT_OK;
 }
 
@@ -344,7 +362,7 @@ ct_status ct__cpu_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *gr
 }
 
 /* Groups within their bounds: what is read and written lies inside. */
-static ct_status take_groups(ct_device *dev, const ct_tensor *groups, problem *q)
+static ct_status take_groups(ct_device *dev, const ct_tensor *groups, ct__grouped *q)
 {
     q->offset = groups->data;
     q->order = q->offset + q->M + 1;
@@ -364,7 +382,7 @@ static ct_status take_groups(ct_device *dev, const ct_tensor *groups, problem *q
 ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
                                const ct_tensor *groups, ct_tensor *out)
 {
-    problem q = { .N = A->dim[0], .M = C->dim[0], .I = A->dim[1], .J = C->dim[1], .K = C->dim[2] };
+    ct__grouped q = { .N = A->dim[0], .M = C->dim[0], .I = A->dim[1], .J = C->dim[1], .K = C->dim[2] };
     q.A = A->data, q.C = C->data, q.out = out->data, q.dtype = C->dtype;
     ct_status status = take_groups(dev, groups, &q);
     if (status || !q.I || !q.K) return status;
@@ -375,7 +393,7 @@ ct_status ct__cpu_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct_
                                    const ct_tensor *groups, ct_tensor *A_bar, ct_tensor *C_bar)
 {
     const ct_tensor *matrices = C ? C : C_bar;
-    problem q = {
+    ct__grouped q = {
         .N = G->dim[0], .M = matrices->dim[0], .I = G->dim[1], .J = matrices->dim[1], .K = G->dim[2]
     };
     q.A = A ? A->data : NULL, q.C = C ? C->data : NULL, q.G = G->data, q.dtype = G->dtype;

@@ -195,7 +195,7 @@ TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *con
 }
 
 /* Rows [start, stop) of group m, counted over its positions and their I rows each; D (may be NULL) = their sums. */
-TARGET static void NAME(run_rows)(const problem *q, int64_t m, int64_t start, int64_t stop, void *D_,
+TARGET static void NAME(run_rows)(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D_,
                                   void *panel_)
 {
     const T *C = q->C ? (const T *)q->C + m * q->J * q->K : NULL, *a[ROWS], *g[ROWS], *held = NULL;

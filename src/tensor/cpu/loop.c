@@ -68,7 +68,7 @@ static void make_plan(plan *p, int n, const ct_tensor *const *t, int64_t count)
     p->count = count;
     for (int k = 0; k < n; k++) {
         p->data[k] = t[k]->data;
-        p->size[k] = t[k]->dtype == CT_F32 ? 4 : 8;
+        p->size[k] = (int64_t)ct__size(t[k]->dtype);
     }
     for (int d = 0; d < t[0]->ndim; d++) {
         if (t[0]->dim[d] == 1) continue;

@@ -1,5 +1,6 @@
 /* Elementwise functions: each line of the tables in maps.h becomes one loop per dtype. */
 #include "cpu.h"
+#include "half.h"
 
 #include <math.h>
 
@@ -178,32 +179,68 @@ static const ct__kernel bars2_f32[][2] = { CT_MAPS2(BAR_ENTRY2) };
 #undef FN
 #undef NAME
 
+/* bf16 and f16: strips of the operands become f32, go through its kernel, and the result is rounded. */
+typedef struct half_map {
+    ct__kernel kernel;
+    const void *context;
+    ct_dtype dtype;
+    int operands;
+} half_map;
+
+static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
+                     const void *context)
+{
+    enum { STRIP = 256 };
+    static const int64_t zero[CT__OPERANDS] = { 0 }, one[CT__OPERANDS] = { 1, 1, 1, 1 };
+    const half_map *h = context;
+    float strip[CT__OPERANDS][STRIP];
+    void *const at[] = { strip[0], strip[1], strip[2], strip[3] };
+    for (int64_t j = 0; j < n1; j++)
+        for (int64_t i = 0; i < n0; i += STRIP) {
+            int64_t n = n0 - i < STRIP ? n0 - i : STRIP;
+            for (int k = 1; k < h->operands; k++)
+                ct__widen_tile(h->dtype, 1, n, (const uint16_t *)data[k] + j * s1[k] + i * s0[k], 0, s0[k],
+                               strip[k], 0);
+            h->kernel(1, n, at, zero, one, h->context);
+            ct__narrow_tile(h->dtype, 1, n, strip[0], 0, (uint16_t *)data[0] + j * s1[0] + i * s0[0], 0,
+                            s0[0]);
+        }
+}
+
+/* The kernel for t[0]'s dtype over n operands. */
+static ct_status run(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel f64, ct__kernel f32,
+                     const void *context, int64_t grain)
+{
+    const ct_dtype dtype = t[0]->dtype;
+    if (ct__is_half(dtype))
+        ct__loop(dev, n, t, run_half, &(half_map){ f32, context, dtype, n }, grain);
+    else
+        ct__loop(dev, n, t, dtype == CT_F32 ? f32 : f64, context, grain);
+    return CT_OK;
+}
+
 ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)
 {
     const ct_tensor *t[] = { out, x };
-    ct__loop(dev, 2, t, out->dtype == CT_F32 ? values1_f32[f] : values1_f64[f], p, COSTLY_GRAIN);
-    return CT_OK;
+    return run(dev, 2, t, values1_f64[f], values1_f32[f], p, COSTLY_GRAIN);
 }
 
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,
                            const ct_tensor *y, const ct_tensor *g, ct_tensor *out)
 {
     const ct_tensor *t[] = { out, x, y, g };
-    ct__loop(dev, 4, t, out->dtype == CT_F32 ? bars1_f32[f] : bars1_f64[f], p, COSTLY_GRAIN);
-    return CT_OK;
+    return run(dev, 4, t, bars1_f64[f], bars1_f32[f], p, COSTLY_GRAIN);
 }
 
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
 {
     const ct_tensor *t[] = { out, a, b };
-    ct__loop(dev, 3, t, out->dtype == CT_F32 ? values2_f32[f] : values2_f64[f], NULL, CT__GRAIN);
-    return CT_OK;
+    return run(dev, 3, t, values2_f64[f], values2_f32[f], NULL, CT__GRAIN);
 }
 
 ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_tensor *a, const ct_tensor *b,
                            const ct_tensor *g, ct_tensor *out)
 {
     const ct_tensor *t[] = { out, a, b, g };
-    ct__loop(dev, 4, t, out->dtype == CT_F32 ? bars2_f32[f][side] : bars2_f64[f][side], NULL, CT__GRAIN);
-    return CT_OK;
+    return run(dev, 4, t, bars2_f64[f][side], bars2_f32[f][side], NULL, CT__GRAIN);
 }

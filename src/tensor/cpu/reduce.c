@@ -2,13 +2,14 @@
  * the order of operations follows from the shape alone: halves of halves down
  * to short runs, so that rounding grows with log n. */
 #include "cpu.h"
+#include "half.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
     WIDTH = 256,   /* outputs worked on together   */
-    RUN = 256,     /* elements summed in one go     */
+    RUN = WIDTH,   /* elements summed in one go     */
     LEAF = 4096,   /* and run after run; above this by halves */
     LANES = 8,     /* sums of a run side by side    */
     ROWS = 16,     /* rows added up in one go       */
@@ -41,19 +42,23 @@ static inline double combine(pass f, double a, double b)
     return f != MAX ? a + b : ((b > a) | (b != b)) ? b : a;
 }
 
-/* n elements as doubles: where they lie, or in buffer. */
+/* n <= WIDTH elements as doubles: where they lie, or in buffer. */
 static const double *load(const ct_tensor *t, const void *x, int64_t n, int64_t step, double *buffer)
 {
     if (t->dtype == CT_F64) {
         const double *v = x;
         if (step == 1) return v;
         for (int64_t i = 0; i < n; i++) buffer[i] = v[i * step];
-    } else {
+    } else if (t->dtype == CT_F32) {
         const float *v = x;
         if (step == 1)
             for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i];
         else
             for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i * step];
+    } else {
+        float v[WIDTH];
+        ct__widen_tile(t->dtype, 1, n, x, 0, step, v, 0);
+        for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i];
     }
     return buffer;
 }
@@ -202,11 +207,14 @@ static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const 
         for (int64_t i = 0; i < width; i++)
             if (isfinite(result[i])) result[i] += log(sum[i]);
     }
-    for (int64_t i = 0; i < width; i++)
-        if (out->dtype == CT_F64)
-            ((double *)out->data)[at_out + i * last->out] = result[i];
-        else
-            ((float *)out->data)[at_out + i * last->out] = (float)result[i];
+    for (int64_t i = 0; i < width; i++) {
+        void *to = ct__at(out->data, out->dtype, at_out + i * last->out);
+        switch (out->dtype) {
+        case CT_F64: *(double *)to = result[i]; break;
+        case CT_F32: *(float *)to = (float)result[i]; break;
+        default: *(uint16_t *)to = ct__to_half(out->dtype, ct__odd_f32(result[i]));
+        }
+    }
 }
 
 /* Inserts an axis by falling steps of x. */

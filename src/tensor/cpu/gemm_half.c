@@ -1,0 +1,111 @@
+/* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile of C, and
+ * that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. */
+#include "blas.h"
+#include "half.h"
+
+#include <omp.h>
+
+enum {
+    ROWS = 512, /* of a tile of C, at most */
+    COLS = 512,
+    DEPTH = 256,        /* of the tiles of A and B                                   */
+    LEAST = 64,         /* no tile is halved below this                              */
+    ALONE = 1 << 16,    /* multiplications that one thread had better do alone       */
+    TILES_A_THREAD = 2, /* so many tiles let the threads end together                */
+};
+
+typedef struct cutting {
+    int64_t rows, cols, depth;    /* of the tiles */
+    int64_t down, across, pieces; /* tiles of a member, and of all */
+    size_t bytes;                 /* of the three tiles of a thread */
+} cutting;
+
+static cutting cut(const ct__job *job, int threads)
+{
+    const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols;
+    cutting t = { .rows = m < ROWS ? m : ROWS, .cols = n < COLS ? n : COLS, .depth = k < DEPTH ? k : DEPTH };
+    for (;;) {
+        t.down = (m + t.rows - 1) / t.rows;
+        t.across = (n + t.cols - 1) / t.cols;
+        t.pieces = job->members * t.down * t.across;
+        int64_t *longer = t.rows > t.cols ? &t.rows : &t.cols;
+        if (threads < 2 || t.pieces >= TILES_A_THREAD * threads || *longer < 2 * LEAST) break;
+        *longer = (*longer + 1) / 2;
+    }
+    t.bytes = (size_t)(t.rows * t.depth + t.depth * t.cols + t.rows * t.cols) * sizeof(float);
+    t.bytes = (t.bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+    return t;
+}
+
+/* rows x cols of a matrix from (row, col) on, as f32 in the order in which it lies. Returns BLAS's flag: 'N' where that is
+ * row-major, of the transposed product. */
+static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, int64_t row, int64_t rows,
+                  int64_t col, int64_t cols, float *to)
+{
+    x += row * m->rs + col * m->cs;
+    if (m->rs == 1 && m->cs != 1) {
+        ct__widen_tile(job->dtype, cols, rows, x, m->cs, 1, to, rows);
+        return 'T';
+    }
+    ct__widen_tile(job->dtype, rows, cols, x, m->rs, m->cs, to, cols);
+    return 'N';
+}
+
+static const uint16_t *member_of(const ct__job *job, int k, int64_t member)
+{
+    int64_t offset = 0;
+    for (int d = job->ndim; d-- > 0;) {
+        offset += member % job->dim[d] * job->m[k].stride[d];
+        member /= job->dim[d];
+    }
+    return (const uint16_t *)(const void *)job->data[k] + offset;
+}
+
+/* One tile of one member's C. */
+static void multiply(const ct__job *job, const cutting *t, int64_t piece, float *scratch)
+{
+    const int64_t member = piece / (t->down * t->across), at = piece % (t->down * t->across);
+    const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2];
+    const uint16_t *A = member_of(job, 0, member), *B = member_of(job, 1, member);
+    const int64_t row = at / t->across * t->rows, col = at % t->across * t->cols;
+    const int64_t rows = c->rows - row < t->rows ? c->rows - row : t->rows;
+    const int64_t cols = c->cols - col < t->cols ? c->cols - col : t->cols;
+    float *sum = scratch, *a_tile = sum + t->rows * t->cols, *b_tile = a_tile + t->rows * t->depth;
+    uint16_t *C = (uint16_t *)(uintptr_t)member_of(job, 2, member) + row * c->rs + col * c->cs;
+
+    const bool given = job->beta != 0;
+    if (given) ct__widen_tile(job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);
+    if (job->alpha == 0 || !a->cols)
+        for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
+    for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
+        const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
+        const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
+        const char tb = widen(job, b, B, p, depth, col, cols, b_tile);
+        blas_gemm(CT_F32, tb, ta, (int)cols, (int)rows, (int)depth, job->alpha, b_tile,
+                  (int)(tb == 'N' ? cols : depth), a_tile, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
+                  sum, (int)cols);
+    }
+    ct__narrow_tile(job->dtype, rows, cols, sum, cols, C, c->rs, c->cs);
+}
+
+ct_status ct__half_gemm(const ct__job *job)
+{
+    const bool alone = job->work * (double)job->members <= 2.0 * ALONE;
+    const cutting t = cut(job, alone ? 1 : job->dev->threads);
+    const int threads = alone || t.pieces < 2 ? 1 : job->dev->threads;
+    size_t bytes = t.bytes * (size_t)threads;
+    char *scratch = ct__pool_get(job->dev, &bytes);
+    if (!scratch) return CT_ENOMEM;
+    if (threads > 1) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+        for (int64_t i = 0; i < t.pieces; i++)
+            multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+    } else {
+        const int before = omp_get_max_threads();
+        if (before != 1) omp_set_num_threads(1);
+        for (int64_t i = 0; i < t.pieces; i++) multiply(job, &t, i, (float *)(void *)scratch);
+        if (before != 1) omp_set_num_threads(before);
+    }
+    ct__pool_put(job->dev, scratch, bytes);
+    return CT_OK;
+}

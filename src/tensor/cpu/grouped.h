@@ -1,0 +1,37 @@
+/* Grouped products: what is to be done, and the kernels that do it for rows of one group. */
+#ifndef CT_TENSOR_CPU_GROUPED_H
+#define CT_TENSOR_CPU_GROUPED_H
+
+#include "cpu.h"
+
+enum { CT__GROUP_ROWS = 96 }; /* of one group worked on together: they stay in the cache */
+
+/* Forward: out_i = A_i C_m. Backward, where G is given: out_i = G_i C_mᵀ (NULL: not wanted) and D_m = Σ A_iᵀ G_i. */
+typedef struct ct__grouped {
+    int64_t N, M, I, J, K;
+    const int64_t *offset, *order;
+    const void *A, *C, *G;
+    void *out, *D;
+    ct_dtype dtype;
+    bool stream_out, stream_D; /* past the caches, straight to memory */
+} ct__grouped;
+
+static inline int64_t ct__group_rows(const ct__grouped *q, int64_t m)
+{
+    return (q->offset[m + 1] - q->offset[m]) * q->I;
+}
+
+/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (NULL: not wanted) = their sums, in
+ * f32 where those of bf16 or f16 are not all of the group. */
+typedef void ct__run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D,
+                          void *scratch);
+
+/* The kernel for a dtype and this CPU, and the bytes of scratch that it needs. */
+ct__run_rows *ct__grouped_kernel(ct_dtype dtype);
+size_t ct__grouped_scratch(const ct__grouped *q);
+
+/* grouped_half.c: the same for bf16 and f16. */
+ct__run_rows ct__grouped_half;
+size_t ct__grouped_half_scratch(const ct__grouped *q);
+
+#endif

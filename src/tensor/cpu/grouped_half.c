@@ -1,0 +1,102 @@
+/* Grouped products of bf16 and f16: rows and parts of a matrix become f32 in the cache, go through the kernel for that, and
+ * each result is rounded once. */
+#include "grouped.h"
+#include "half.h"
+
+enum { PART = 1 << 16 }; /* numbers of a matrix that are f32 at a time, and of the rows beside them */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Of the matrices (J x K) a part has all of the inner extent: columns of C forward, rows of C and D backward. */
+typedef struct cutting {
+    int64_t rows, inner, outer, step; /* step: of outer, in a part */
+} cutting;
+
+static cutting cut(const ct__grouped *q)
+{
+    cutting t = { .inner = q->G ? q->K : q->J, .outer = q->G ? q->J : q->K };
+    t.step = most(1, least(t.outer, PART / most(1, t.inner)));
+    t.rows = most(1, least(CT__GROUP_ROWS, PART / most(1, most(t.inner, t.step))));
+    return t;
+}
+
+/* The scratch: rows of A (or the part's columns of them), of G, of out; the part of C, of D, and what is added to D. */
+typedef struct room {
+    float *a, *g, *y, *C, *D, *more;
+    int64_t offset[2], order[CT__GROUP_ROWS];
+} room;
+
+static size_t numbers_of_rows(const cutting *t) { return (size_t)(t->rows * most(t->inner, t->step)); }
+
+size_t ct__grouped_half_scratch(const ct__grouped *q)
+{
+    const cutting t = cut(q);
+    size_t numbers = 3 * numbers_of_rows(&t) + 3 * (size_t)(t.inner * t.step);
+    return (sizeof(room) + CT__ALIGNMENT + numbers * sizeof(float) + CT__ALIGNMENT - 1) / CT__ALIGNMENT *
+           CT__ALIGNMENT;
+}
+
+static room *furnish(void *scratch, const cutting *t)
+{
+    room *r = scratch;
+    const size_t part = (size_t)(t->inner * t->step);
+    r->a =
+        (float *)(void *)((char *)scratch + (sizeof *r + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT);
+    r->g = r->a + numbers_of_rows(t);
+    r->y = r->g + numbers_of_rows(t);
+    r->C = r->y + numbers_of_rows(t);
+    r->D = r->C + part;
+    r->more = r->D + part;
+    r->offset[0] = 0;
+    for (int64_t i = 0; i < t->rows; i++) r->order[i] = i;
+    return r;
+}
+
+/* One part of the matrices, from `at` of the outer extent on, over all rows. */
+static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t start, int64_t stop,
+                     int64_t at, uint16_t *D, float *D_wide, room *r)
+{
+    const int64_t outer = least(t->step, t->outer - at), *order = q->order + q->offset[m];
+    ct__grouped s = { .M = 1, .I = 1, .J = q->G ? outer : q->J, .K = q->G ? q->K : outer, .dtype = CT_F32 };
+    s.offset = r->offset, s.order = r->order;
+    s.A = q->A ? r->a : NULL, s.C = q->C ? r->C : NULL, s.G = q->G ? r->g : NULL,
+    s.out = q->out ? r->y : NULL;
+    ct__run_rows *run = ct__grouped_kernel(CT_F32);
+    const int64_t first = q->G ? at * q->K : at; /* of the part, in a matrix */
+    void *panel = (char *)r + ct__grouped_half_scratch(q);
+    if (q->C)
+        ct__widen_tile(q->dtype, s.J, s.K, (const uint16_t *)q->C + m * q->J * q->K + first, q->K, 1, r->C,
+                       s.K);
+    for (int64_t done = start, i = start / q->I, sub = start % q->I; done < stop;) {
+        const int64_t rows = least(t->rows, stop - done);
+        int64_t row[CT__GROUP_ROWS];
+        for (int64_t k = 0; k < rows; k++) {
+            row[k] = order[i] * q->I + sub;
+            if (++sub == q->I) sub = 0, i++;
+            if (q->A)
+                ct__widen(q->dtype, s.J, (const uint16_t *)q->A + row[k] * q->J + (q->G ? at : 0),
+                          r->a + k * s.J);
+            if (q->G) ct__widen(q->dtype, s.K, (const uint16_t *)q->G + row[k] * q->K, r->g + k * s.K);
+        }
+        s.N = r->offset[1] = rows;
+        run(&s, 0, 0, rows, !q->D ? NULL : done > start ? r->more : r->D, panel);
+        for (int64_t k = 0; q->D && done > start && k < s.J * s.K; k++) r->D[k] += r->more[k];
+        for (int64_t k = 0; q->out && k < rows; k++)
+            ct__narrow(q->dtype, outer, r->y + k * outer, (uint16_t *)q->out + row[k] * t->outer + at);
+        done += rows;
+    }
+    if (D_wide)
+        memcpy(D_wide + first, r->D, (size_t)(s.J * s.K) * sizeof(float));
+    else if (D)
+        ct__narrow(q->dtype, s.J * s.K, r->D, D + first);
+}
+
+void ct__grouped_half(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D, void *scratch)
+{
+    const cutting t = cut(q);
+    const bool whole = start == 0 && stop == ct__group_rows(q, m);
+    room *r = furnish(scratch, &t);
+    for (int64_t at = 0; at < t.outer; at += t.step)
+        run_part(q, &t, m, start, stop, at, whole ? D : NULL, whole ? NULL : D, r);
+}

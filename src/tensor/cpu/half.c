@@ -1,0 +1,122 @@
+/* Rows of bf16 and f16 to f32 and back. The integer arithmetic of tensor/half.h makes vectors of any width; for f16 the
+ * instructions of F16C do the same. Those of AVX-512 BF16 are not used: they make subnormals zero. */
+#include "half.h"
+
+#define WIDEN(name, target, convert)                                                  \
+    target static void name(int64_t n, const uint16_t *restrict x, float *restrict y) \
+    {                                                                                 \
+        for (int64_t i = 0; i < n; i++) y[i] = convert(x[i]);                         \
+    }
+#define NARROW(name, target, convert)                                                 \
+    target static void name(int64_t n, const float *restrict x, uint16_t *restrict y) \
+    {                                                                                 \
+        for (int64_t i = 0; i < n; i++) y[i] = convert(x[i]);                         \
+    }
+
+#define ANY
+WIDEN(widen_bf16_any, ANY, ct__from_bf16)
+WIDEN(widen_f16_any, ANY, ct__from_f16)
+NARROW(narrow_bf16_any, ANY, ct__to_bf16)
+NARROW(narrow_f16_any, ANY, ct__to_f16)
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#    include <immintrin.h>
+#    define AVX2 __attribute__((target("avx2,f16c")))
+#    define AVX512 \
+        __attribute__((target("avx2,f16c,avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+
+WIDEN(widen_bf16_avx2, AVX2, ct__from_bf16)
+NARROW(narrow_bf16_avx2, AVX2, ct__to_bf16)
+WIDEN(widen_bf16_avx512, AVX512, ct__from_bf16)
+NARROW(narrow_bf16_avx512, AVX512, ct__to_bf16)
+
+AVX2 static void widen_f16_avx2(int64_t n, const uint16_t *x, float *y)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
+    widen_f16_any(n - i, x + i, y + i);
+}
+
+AVX2 static void narrow_f16_avx2(int64_t n, const float *x, uint16_t *y)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((void *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+    narrow_f16_any(n - i, x + i, y + i);
+}
+
+AVX512 static void widen_f16_avx512(int64_t n, const uint16_t *x, float *y)
+{
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
+    widen_f16_any(n - i, x + i, y + i);
+}
+
+AVX512 static void narrow_f16_avx512(int64_t n, const float *x, uint16_t *y)
+{
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((void *)(y + i),
+                            _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+    narrow_f16_any(n - i, x + i, y + i);
+}
+
+/* 0: any machine; 1: AVX2 and F16C; 2: AVX-512 */
+static int best_isa(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return 0;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+               ? 2
+               : 1;
+}
+#    define BY_ISA(name)                           \
+        {                                          \
+            name##_any, name##_avx2, name##_avx512 \
+        }
+#else
+static int best_isa(void) { return 0; }
+#    define BY_ISA(name) \
+        {                \
+            name##_any   \
+        }
+#endif
+
+static void (*const widen[][3])(int64_t, const uint16_t *, float *) = { BY_ISA(widen_bf16),
+                                                                        BY_ISA(widen_f16) };
+static void (*const narrow[][3])(int64_t, const float *, uint16_t *) = { BY_ISA(narrow_bf16),
+                                                                         BY_ISA(narrow_f16) };
+
+void ct__widen(ct_dtype from, int64_t n, const uint16_t *x, float *y)
+{
+    widen[from == CT_F16][best_isa()](n, x, y);
+}
+
+void ct__narrow(ct_dtype to, int64_t n, const float *x, uint16_t *y)
+{
+    narrow[to == CT_F16][best_isa()](n, x, y);
+}
+
+void ct__widen_tile(ct_dtype from, int64_t rows, int64_t cols, const uint16_t *x, int64_t rs, int64_t cs,
+                    float *y, int64_t ld)
+{
+    for (int64_t i = 0; i < rows; i++, x += rs, y += ld) {
+        if (cs == 1)
+            ct__widen(from, cols, x, y);
+        else
+            for (int64_t j = 0; j < cols; j++) y[j] = ct__from_half(from, x[j * cs]);
+    }
+}
+
+void ct__narrow_tile(ct_dtype to, int64_t rows, int64_t cols, const float *x, int64_t ld, uint16_t *y,
+                     int64_t rs, int64_t cs)
+{
+    for (int64_t i = 0; i < rows; i++, x += ld, y += rs) {
+        if (cs == 1)
+            ct__narrow(to, cols, x, y);
+        else
+            for (int64_t j = 0; j < cols; j++) y[j * cs] = ct__to_half(to, x[j]);
+    }
+}
