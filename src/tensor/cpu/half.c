@@ -1,6 +1,7 @@
 /* Rows of bf16 and f16 to f32 and back. The integer arithmetic of tensor/half.h makes vectors of any width; for f16 the
  * instructions of F16C do the same. Those of AVX-512 BF16 are not used: they make subnormals zero. */
 #include "half.h"
+#include "isa.h"
 
 #define WIDEN(name, target, convert)                                                  \
     target static void name(int64_t n, const uint16_t *restrict x, float *restrict y) \
@@ -13,13 +14,12 @@
         for (int64_t i = 0; i < n; i++) y[i] = convert(x[i]);                         \
     }
 
-#define ANY
-WIDEN(widen_bf16_any, ANY, ct__from_bf16)
-WIDEN(widen_f16_any, ANY, ct__from_f16)
-NARROW(narrow_bf16_any, ANY, ct__to_bf16)
-NARROW(narrow_f16_any, ANY, ct__to_f16)
+WIDEN(widen_bf16_base, , ct__from_bf16)
+WIDEN(widen_f16_base, , ct__from_f16)
+NARROW(narrow_bf16_base, , ct__to_bf16)
+NARROW(narrow_f16_base, , ct__to_f16)
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if CT__X86
 #    include <immintrin.h>
 #    define AVX2 __attribute__((target("avx2,f16c")))
 #    define AVX512 \
@@ -35,7 +35,7 @@ AVX2 static void widen_f16_avx2(int64_t n, const uint16_t *x, float *y)
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
-    widen_f16_any(n - i, x + i, y + i);
+    widen_f16_base(n - i, x + i, y + i);
 }
 
 AVX2 static void narrow_f16_avx2(int64_t n, const float *x, uint16_t *y)
@@ -43,7 +43,7 @@ AVX2 static void narrow_f16_avx2(int64_t n, const float *x, uint16_t *y)
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128((void *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
-    narrow_f16_any(n - i, x + i, y + i);
+    narrow_f16_base(n - i, x + i, y + i);
 }
 
 AVX512 static void widen_f16_avx512(int64_t n, const uint16_t *x, float *y)
@@ -51,7 +51,7 @@ AVX512 static void widen_f16_avx512(int64_t n, const uint16_t *x, float *y)
     int64_t i = 0;
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
-    widen_f16_any(n - i, x + i, y + i);
+    widen_f16_base(n - i, x + i, y + i);
 }
 
 AVX512 static void narrow_f16_avx512(int64_t n, const float *x, uint16_t *y)
@@ -60,34 +60,32 @@ AVX512 static void narrow_f16_avx512(int64_t n, const float *x, uint16_t *y)
     for (; i + 16 <= n; i += 16)
         _mm256_storeu_si256((void *)(y + i),
                             _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
-    narrow_f16_any(n - i, x + i, y + i);
+    narrow_f16_base(n - i, x + i, y + i);
 }
 
-/* 0: any machine; 1: AVX2 and F16C; 2: AVX-512 */
-static int best_isa(void)
-{
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return 0;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-               ? 2
-               : 1;
-}
-#    define BY_ISA(name)                           \
-        {                                          \
-            name##_any, name##_avx2, name##_avx512 \
+#    define BY_ISA(name)                            \
+        {                                           \
+            name##_base, name##_avx2, name##_avx512 \
         }
 #else
-static int best_isa(void) { return 0; }
 #    define BY_ISA(name) \
         {                \
-            name##_any   \
+            name##_base  \
         }
 #endif
 
-static void (*const widen[][3])(int64_t, const uint16_t *, float *) = { BY_ISA(widen_bf16),
-                                                                        BY_ISA(widen_f16) };
-static void (*const narrow[][3])(int64_t, const float *, uint16_t *) = { BY_ISA(narrow_bf16),
-                                                                         BY_ISA(narrow_f16) };
+static void (*const widen[][CT__ISA_COUNT])(int64_t, const uint16_t *, float *) = { BY_ISA(widen_bf16),
+                                                                                    BY_ISA(widen_f16) };
+static void (*const narrow[][CT__ISA_COUNT])(int64_t, const float *, uint16_t *) = { BY_ISA(narrow_bf16),
+                                                                                     BY_ISA(narrow_f16) };
+
+static ct__isa best_isa(void)
+{
+#if CT__X86
+    if (!__builtin_cpu_supports("f16c")) return CT__ISA_base;
+#endif
+    return ct__best_isa();
+}
 
 void ct__widen(ct_dtype from, int64_t n, const uint16_t *x, float *y)
 {
