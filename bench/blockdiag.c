@@ -1,5 +1,6 @@
-/* blockdiag_linear in f32: x (128, M F), W (M, F, F) and a bias, forward, and forward with all gradients; per_gemm is
- * over one product of as many flops, x_m (128 x F) with all of W (F x M F). Arguments: names of cases, M4-F1024. */
+/* blockdiag_linear in f32 or bf16: x (128, M F), W (M, F, F) and a bias, forward, and forward with all gradients; per_gemm is
+ * over one f32 product of as many flops, x_m (128 x F) with all of W (F x M F). Arguments: names of cases, M4-F1024 or
+ * M4-F1024-bf16; without any, all in f32. */
 #include "bench.h"
 
 #include <cotangent/cotangent.h>
@@ -17,6 +18,7 @@ typedef struct work {
     int M, F;
     ct_tape *tape;
     ct_tensor *x, *W, *bias, *y_bar;
+    float *gemm[3]; /* of the product that all is compared with */
     ct_var in[3], y;
     ct_status status;
 } work;
@@ -43,17 +45,28 @@ static void product(void *context)
 {
     const work *w = context;
     int columns = w->M * w->F, rows = ROWS, F = w->F;
-    sgemm_("T", "N", &columns, &rows, &F, &(float){ 1 }, ct_tensor_data(w->W), &F, ct_tensor_data(w->x), &F,
-           &(float){ 0 }, ct_tensor_data(w->y_bar), &columns);
+    sgemm_("T", "N", &columns, &rows, &F, &(float){ 1 }, w->gemm[0], &F, w->gemm[1], &F, &(float){ 0 },
+           w->gemm[2], &columns);
 }
 
-static int run_case(const char *name, int M, int F, ct_device *dev)
+static ct_tensor *drawn(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t stream)
+{
+    ct_tensor *wide = ct_rand_normal(dev, CT_F32, shape, 1, stream), *t = ct_tensor_cast(wide, dtype);
+    ct_release(wide);
+    return t;
+}
+
+static int run_case(const char *name, int M, int F, ct_dtype dtype, ct_device *dev)
 {
     work w = { .M = M, .F = F, .tape = ct_tape_new(dev) };
-    w.x = ct_rand_normal(dev, CT_F32, ct_shape2(ROWS, (int64_t)M * F), 1, 0);
-    w.W = ct_rand_normal(dev, CT_F32, ct_shape3(M, F, F), 1, 1);
-    w.bias = ct_rand_normal(dev, CT_F32, ct_shape1((int64_t)M * F), 1, 2);
-    w.y_bar = ct_rand_normal(dev, CT_F32, ct_shape2(ROWS, (int64_t)M * F), 1, 3);
+    const ct_shape rows = ct_shape2(ROWS, (int64_t)M * F), weight = ct_shape3(M, F, F);
+    w.x = drawn(dev, dtype, rows, 0);
+    w.W = drawn(dev, dtype, weight, 1);
+    w.bias = drawn(dev, dtype, ct_shape1((int64_t)M * F), 2);
+    w.y_bar = drawn(dev, dtype, rows, 3);
+    ct_tensor *unit[] = { drawn(dev, CT_F32, weight, 1), drawn(dev, CT_F32, rows, 0),
+                          ct_zeros(dev, CT_F32, rows) };
+    for (int i = 0; i < 3; i++) w.gemm[i] = ct_tensor_data(unit[i]);
     double gemm = 1e300, seconds[2] = { 1e300, 1e300 };
     int rounds = (double)M * F * F > 5e7 ? 1 : 3;
     for (int round = 0; round < 3; round++) { /* interleaved */
@@ -61,15 +74,17 @@ static int run_case(const char *name, int M, int F, ct_device *dev)
         seconds[0] = fmin(seconds[0], bench_best(forward, &w, rounds, 0.02));
         seconds[1] = fmin(seconds[1], bench_best(training, &w, rounds, 0.04));
     }
-    printf("bench=blockdiag case=%s who=gemm n=%d dtype=f32 pass=forward seconds=%.6g per_gemm=1\n", name,
-           ROWS, gemm);
+    printf("bench=blockdiag case=%s who=gemm n=%d dtype=%s pass=forward seconds=%.6g per_gemm=1\n", name,
+           ROWS, ct_dtype_name(dtype), gemm);
     for (int pass = 0; pass < 2; pass++)
-        printf("bench=blockdiag case=%s who=cotangent n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f\n",
-               name, ROWS, pass ? "training" : "forward", seconds[pass], seconds[pass] / gemm);
+        printf("bench=blockdiag case=%s who=cotangent n=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f\n",
+               name, ROWS, ct_dtype_name(dtype), pass ? "training" : "forward", seconds[pass],
+               seconds[pass] / gemm);
     fflush(stdout);
     if (w.status) fprintf(stderr, "blockdiag: %s\n", ct_tape_message(w.tape));
     ct_tape_free(w.tape);
     ct_release(w.x), ct_release(w.W), ct_release(w.bias), ct_release(w.y_bar);
+    for (int i = 0; i < 3; i++) ct_release(unit[i]);
     ct_memory_trim(dev);
     return w.status != CT_OK;
 }
@@ -80,13 +95,14 @@ int main(int argc, char **argv)
     ct_device *dev = ct_device_open("cpu");
     int failed = 0;
     for (int F = 64; F <= 4096; F *= 4)
-        for (int M = 1; M <= 16; M *= 2) {
-            char name[32];
-            snprintf(name, sizeof name, "M%d-F%d", M, F);
-            bool chosen = argc < 2;
-            for (int k = 1; k < argc; k++) chosen |= !strcmp(argv[k], name);
-            if (chosen) failed |= run_case(name, M, F, dev);
-        }
+        for (int M = 1; M <= 16; M *= 2)
+            for (int half = 0; half < 2; half++) {
+                char name[32];
+                snprintf(name, sizeof name, half ? "M%d-F%d-bf16" : "M%d-F%d", M, F);
+                bool chosen = argc < 2 && !half;
+                for (int k = 1; k < argc; k++) chosen |= !strcmp(argv[k], name);
+                if (chosen) failed |= run_case(name, M, F, half ? CT_BF16 : CT_F32, dev);
+            }
     ct_device_close(dev);
     return failed;
 }
