@@ -259,10 +259,75 @@ static void test_bad_groups(void **state)
     ct_device_close(dev);
 }
 
+/* Memory (rows, members, cols + 1) as members of rows x cols: the blocks of columns of a wide matrix, with a gap each. */
+static ct_tensor blocks_of(const ct_tensor *memory)
+{
+    ct_tensor view = *memory;
+    view.dim[0] = memory->dim[1], view.stride[0] = memory->stride[1];
+    view.dim[1] = memory->dim[0], view.stride[1] = memory->stride[0];
+    view.dim[2]--;
+    return view;
+}
+
+/* gemm's way for few rows: odd sizes, blocks of columns, B either way round, C = A B and C += A B, any number of threads with
+ * the same bits. */
+static void test_few_rows(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = { /* members, rows, depth, columns */
+                                         { 1, 128, 64, 64 }, { 3, 16, 33, 500 },  { 5, 131, 300, 65 },
+                                         { 2, 256, 40, 97 }, { 1, 37, 2048, 32 }, { 4, 64, 257, 130 }
+    };
+    for (size_t k = 0; k < 8 * (sizeof shapes / sizeof *shapes); k++) {
+        const int64_t *z = shapes[k / 8], members = z[0], rows = z[1], depth = z[2], columns = z[3];
+        const ct_dtype dtype = k % 2 ? CT_F32 : CT_F64;
+        const bool turned = k / 2 % 2, add = k / 4 % 2;
+        char *first = NULL;
+        for (int threads = 1; threads <= 3; threads++) {
+            ct_device *dev = open_cpu(threads);
+            ct_tensor *a_memory = drawn(dev, dtype, ct_shape3(rows, members, depth + 1), 1),
+                      *b_memory =
+                          drawn(dev, dtype,
+                                ct_shape3(members, turned ? columns : depth, turned ? depth : columns), 2),
+                      *c_memory = drawn(dev, dtype, ct_shape3(rows, members, columns + 1), 3),
+                      *before = ct_tensor_clone(c_memory);
+            ct_tensor A = blocks_of(a_memory), B = *b_memory, C = blocks_of(c_memory),
+                      C_before = blocks_of(before);
+            if (turned) B.dim[1] = depth, B.dim[2] = columns, B.stride[1] = 1, B.stride[2] = depth;
+            assert_int_equal(ct__cpu_gemm(dev, 1, &A, &B, add, &C), CT_OK);
+            const size_t bytes = (size_t)ct_tensor_count(c_memory) * ct_dtype_size(dtype);
+            if (first) {
+                assert_memory_equal(first, c_memory->data, bytes);
+            } else {
+                first = malloc(bytes);
+                assert_non_null(first);
+                memcpy(first, c_memory->data, bytes);
+                for (int64_t i = 0; i < members * rows * columns; i++) {
+                    const int64_t m = i / (rows * columns), r = i / columns % rows, c = i % columns;
+                    double wanted = add ? element(&C_before, i) : 0, size = fabs(wanted);
+                    for (int64_t l = 0; l < depth; l++) {
+                        double p = entry(&A, m, r, l) * entry(&B, m, l, c);
+                        wanted += p, size += fabs(p);
+                    }
+                    const double eps = dtype == CT_F64 ? 0x1p-52 : 0x1p-23;
+                    assert_true(fabs(element(&C, i) - wanted) <= (double)(depth + 4) * eps * size);
+                }
+                for (int64_t i = columns; i < ct_tensor_count(c_memory); i += columns + 1)
+                    assert_true(element(c_memory, i) == element(before, i));
+            }
+            ct_release(a_memory), ct_release(b_memory), ct_release(c_memory), ct_release(before);
+            ct_device_close(dev);
+        }
+        free(first);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_instruction_sets),
-                                        cmocka_unit_test(test_pieces), cmocka_unit_test(test_threads),
-                                        cmocka_unit_test(test_group_by), cmocka_unit_test(test_bad_groups) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_instruction_sets), cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_threads),          cmocka_unit_test(test_group_by),
+        cmocka_unit_test(test_bad_groups),       cmocka_unit_test(test_few_rows)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

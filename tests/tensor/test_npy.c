@@ -189,7 +189,8 @@ static void saves(void **state)
     ct_tensor *x = tensor2(dev, 2, 3, 1, 2, 3, 4, 5, 6), *xt = ct_tensor_transpose(x),
               *row = ct_tensor_slice(x, 1, 0, 3, 2), *wide = ct_tensor_broadcast(row, ct_shape3(2, 2, 2)),
               *s = tensor0(dev, 7), *none = ct_empty(dev, CT_F32, ct_shape3(2, 0, 3)),
-              *i = ct_tensor_cast(x, CT_I64), *f = ct_tensor_cast(xt, CT_F32), *h = ct_tensor_cast(xt, CT_F16);
+              *i = ct_tensor_cast(x, CT_I64), *f = ct_tensor_cast(xt, CT_F32),
+              *h = ct_tensor_cast(xt, CT_F16);
     ct_tensor *all[] = { x, xt, row, wide, s, none, i, f, h };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         assert_ok(ct_npy_save(all[k], path), ct_message(dev));

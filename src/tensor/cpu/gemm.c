@@ -2,10 +2,15 @@
  * Cᵀ = Bᵀ Aᵀ where C is row-major. */
 #include "batch.h"
 #include "blas.h"
+#include "grouped.h"
 #include "half.h"
 
 enum { A, B, C };
-enum { TINY = 64 }; /* multiplications */
+enum {
+    TINY = 64, /* multiplications                                          */
+    FEW = 256, /* rows, and the inner extent, up to which B is better packed our way */
+    DEEP = 2048,
+};
 
 static void scale_matrix(const ct__job *job, const ct__matrix *m, void *c)
 {
@@ -124,6 +129,38 @@ static void collapse(ct__job *job)
     job->members = 1;
 }
 
+/* Few rows against a large B: BLAS would spend its time packing B. Rows of A and C must lie side by side. */
+static bool few_rows(const ct__job *job)
+{
+    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    return job->ndim <= 1 && c->rows >= 16 && c->rows <= FEW && c->cols >= 32 && a->cols >= 32 &&
+           a->cols <= DEEP && a->cs == 1 && c->cs == 1 && (b->cs == 1 || b->rs == 1) && job->alpha == 1 &&
+           (job->beta == 0 || job->beta == 1) && job->work * (double)job->members > 2e5;
+}
+
+static ct_status run_few_rows(const ct__job *job)
+{
+    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    const ct__strips g = { .dev = job->dev,
+                           .dtype = job->dtype,
+                           .members = job->members,
+                           .rows = c->rows,
+                           .depth = a->cols,
+                           .columns = c->cols,
+                           .A = job->data[A],
+                           .B = job->data[B],
+                           .C = (void *)(uintptr_t)job->data[C],
+                           .a_step = job->ndim ? a->stride[0] : 0,
+                           .b_step = job->ndim ? b->stride[0] : 0,
+                           .c_step = job->ndim ? c->stride[0] : 0,
+                           .a_rs = a->rs,
+                           .b_rs = b->rs,
+                           .b_cs = b->cs,
+                           .c_rs = c->rs,
+                           .add = job->beta != 0 };
+    return ct__strips_run(&g);
+}
+
 /* One product of a few elements, without any preparation: what a 1x1 chain costs. */
 static void tiny_gemm(double alpha, const ct_tensor *a, const ct_tensor *b, double beta, ct_tensor *c)
 {
@@ -182,6 +219,7 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const c
         job.member = small_gemm_member;
         return ct__job_run(&job);
     }
+    if (few_rows(&job)) return run_few_rows(&job);
     ct_status status = ct__job_forms(&job, "gemm");
     if (status) return status;
     job.member = gemm_member;

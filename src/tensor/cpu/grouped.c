@@ -2,9 +2,11 @@
  * stays in the cache, and the work is cut into pieces of equal cost, whatever the sizes of the groups. */
 #include "grouped.h"
 #include "half.h"
+#include "isa.h"
 #include "vmath.h"
 
 #include <inttypes.h>
+#include <omp.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #    include <immintrin.h>
@@ -17,6 +19,7 @@
 enum {
     TILE = 6, /* rows of a tile                                                     */
     ROWS = CT__GROUP_ROWS,
+    BLOCK = 128,       /* rows of a plain product worked on together                         */
     DEPTH = 256,       /* inner extent of a packed panel                                     */
     AHEAD = 32,        /* rows between the one worked on and the one asked for               */
     FETCHED = 1 << 16, /* bytes of a matrix that are asked for ahead, at most                */
@@ -215,6 +218,47 @@ ct__run_rows *ct__grouped_kernel(ct_dtype dtype)
 size_t ct__grouped_scratch(const ct__grouped *q)
 {
     return SCRATCH_BYTES + (ct__is_half(q->dtype) ? ct__grouped_half_scratch(q) : 0);
+}
+
+/* -- plain products of few rows ---------------------------------------------------------------------------------------- */
+
+typedef void run_strip(const ct__strips *g, const void *A, const void *B, void *C, int64_t from,
+                       int64_t columns, void *panel);
+
+static run_strip *best_strip(bool f64)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    run_strip *const f64s[] = { run_strip_f64_base, run_strip_f64_avx2, run_strip_f64_avx512 },
+                     *const f32s[] = { run_strip_f32_base, run_strip_f32_avx2, run_strip_f32_avx512 };
+#else
+    run_strip *const f64s[] = { run_strip_f64_base }, *const f32s[] = { run_strip_f32_base };
+#endif
+    return f64 ? f64s[ct__best_isa()] : f32s[ct__best_isa()];
+}
+
+ct_status ct__strips_run(const ct__strips *g)
+{
+    enum { STRIP = 64 }; /* columns, at least */
+    const ct_device *dev = g->dev;
+    int64_t strips = 1, most = (g->columns + STRIP - 1) / STRIP;
+    if (g->members % dev->threads) strips = most < dev->threads ? most : dev->threads;
+    const int64_t columns = (most + strips - 1) / strips * STRIP, work = g->members * strips;
+    const int threads = work < dev->threads ? (int)work : dev->threads;
+    size_t bytes = (size_t)threads * SCRATCH_BYTES;
+    char *scratch = ct__pool_get(g->dev, &bytes);
+    if (!scratch) return CT_ENOMEM;
+    run_strip *run = best_strip(g->dtype == CT_F64);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < work; i++) {
+        const int64_t member = i / strips, from = i % strips * columns,
+                      n = g->columns - from < columns ? g->columns - from : columns;
+        if (n > 0)
+            run(g, ct__at(g->A, g->dtype, member * g->a_step), ct__at(g->B, g->dtype, member * g->b_step),
+                ct__at(g->C, g->dtype, member * g->c_step), from, n,
+                scratch + (size_t)omp_get_thread_num() * SCRATCH_BYTES);
+    }
+    ct__pool_put(g->dev, scratch, bytes);
+    return CT_OK;
 }
 
 /* -- cutting the work into pieces -------------------------------------------------------------------------------------- */

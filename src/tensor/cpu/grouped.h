@@ -30,6 +30,20 @@ typedef void ct__run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_
 ct__run_rows *ct__grouped_kernel(ct_dtype dtype);
 size_t ct__grouped_scratch(const ct__grouped *q);
 
+/* C = A B (+ C) for members of a batch, `step` apart, by the same kernels: rows of A and C lie side by side, B has a unit
+ * stride in either direction. f64 or f32. */
+typedef struct ct__strips {
+    ct_device *dev;
+    ct_dtype dtype;
+    int64_t members, rows, depth, columns;
+    const void *A, *B;
+    void *C;
+    int64_t a_step, b_step, c_step, a_rs, b_rs, b_cs, c_rs;
+    bool add;
+} ct__strips;
+
+ct_status ct__strips_run(const ct__strips *g);
+
 /* grouped_half.c: the same for bf16 and f16. */
 ct__run_rows ct__grouped_half;
 size_t ct__grouped_half_scratch(const ct__grouped *q);

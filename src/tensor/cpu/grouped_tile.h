@@ -27,7 +27,7 @@ TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, 
         }
         return;
     }
-    NAME(room) out;
+    NAME(room) out = { .x = { 0 } };
     for (int v = 0; v < vectors; v++) out.v[v] = sum[v];
     for (int64_t k = 0; k < n; k++) y[k] = add ? y[k] + out.x[k] : out.x[k];
 }
@@ -129,14 +129,14 @@ TARGET static void NAME(pack)(const T *b, int64_t rs, int64_t cs, int64_t depth,
         for (int64_t l = k; l < width; l++) panel[p * width + l] = l < n ? b[p * rs + l * cs] : 0;
 }
 
-/* y_r = x_r B for rows r, B (depth × columns) with strides (rs, cs). panel: PANEL numbers; *held says which B lies
+/* y_r = x_r B (+ y_r) for at most BLOCK rows r, B (depth × columns) with strides (rs, cs). panel: PANEL numbers; *held says which B lies
  * there, whole, from an earlier call. */
 TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth, const T *B, int64_t rs,
-                                  int64_t cs, int64_t columns, T *const *y, T *panel, const T **held,
-                                  const ahead *next)
+                                  int64_t cs, int64_t columns, T *const *y, bool add, T *panel,
+                                  const T **held, const ahead *next)
 {
-    T *at[ROWS];
-    if (!depth)
+    T *at[BLOCK];
+    if (!depth && !add)
         for (int64_t r = 0; r < rows; r++) memset(y[r], 0, (size_t)columns * sizeof(T));
     for (int64_t k = 0; k < columns; k += WIDTH) {
         int64_t n = columns - k < WIDTH ? columns - k : WIDTH;
@@ -156,7 +156,8 @@ TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth
                 for (int i = 0; i < tall; i++) from[i] = x[r + i] + p;
                 if (!k && !p) fetch(next, r, tall);
 #define CALL(height, width) \
-    NAME(tile)(height, width, n, from, part, b, ld, at + r, p > 0, next->q->stream_out && depth <= DEPTH)
+    NAME(tile)              \
+    (height, width, n, from, part, b, ld, at + r, add || p > 0, next->q->stream_out && depth <= DEPTH)
                 BY_SIZE(CALL, tall, vectors)
 #undef CALL
                 r += tall;
@@ -213,13 +214,31 @@ TARGET static void NAME(run_rows)(const ct__grouped *q, int64_t m, int64_t start
         }
         const ahead next = look_ahead(q, m, at, stop - start);
         if (q->out && q->G)
-            NAME(multiply)(rows, g, q->K, C, 1, q->K, q->J, y, panel, &held, &next);
+            NAME(multiply)(rows, g, q->K, C, 1, q->K, q->J, y, false, panel, &held, &next);
         else if (q->out)
-            NAME(multiply)(rows, a, q->J, C, q->K, 1, q->K, y, panel, &held, &next);
+            NAME(multiply)(rows, a, q->J, C, q->K, 1, q->K, y, false, panel, &held, &next);
         else
             fetch(&next, 0, rows);
         if (D) NAME(add_outer)(rows, a, g, q->J, q->K, D, at > start, stream, panel + PANEL);
         at += rows;
+    }
+}
+
+/* C = A B (+ C) for columns [from, from + columns) of B and C. */
+TARGET static void NAME(run_strip)(const ct__strips *g, const void *A, const void *B_, void *C, int64_t from,
+                                   int64_t columns, void *panel)
+{
+    static const ct__grouped far = { .J = FETCHED };
+    const ahead nothing = { .q = &far };
+    const T *x[BLOCK], *B = (const T *)B_ + from * g->b_cs, *held = NULL;
+    T *y[BLOCK];
+    for (int64_t at = 0; at < g->rows; at += BLOCK) {
+        int64_t rows = g->rows - at < BLOCK ? g->rows - at : BLOCK;
+        for (int64_t r = 0; r < rows; r++) {
+            x[r] = (const T *)A + (at + r) * g->a_rs;
+            y[r] = (T *)C + (at + r) * g->c_rs + from;
+        }
+        NAME(multiply)(rows, x, g->depth, B, g->b_rs, g->b_cs, columns, y, g->add, panel, &held, &nothing);
     }
 }
 
