@@ -101,7 +101,7 @@ static void every_instruction_set_gives_the_same_bits(void **state)
     enum { N = 1 << 16 };
     static uint16_t x[N], narrowed[N], wanted[N];
     static float y[N], wide[N];
-    for (int isa = 0; isa <= (int)best_isa(); isa++)
+    for (int isa = 0; isa <= (int)ct__best_isa(); isa++)
         for (int d = 0; d < 2; d++) {
             for (int i = 0; i < N; i++) x[i] = (uint16_t)i, y[i] = ct__from_half(halves[d], x[i]);
             widen[d][isa](N, x, wide);

@@ -1,5 +1,5 @@
 /* Rows of bf16 and f16 to f32 and back. The integer arithmetic of tensor/half.h makes vectors of any width; for f16 the
- * instructions of F16C do the same. Those of AVX-512 BF16 are not used: they make subnormals zero. */
+ * instructions of F16C, which every CPU with AVX2 and FMA has, do the same. Those of AVX-512 BF16 are not used: they make subnormals zero. */
 #include "half.h"
 #include "isa.h"
 
@@ -21,9 +21,8 @@ NARROW(narrow_f16_base, , ct__to_f16)
 
 #if CT__X86
 #    include <immintrin.h>
-#    define AVX2 __attribute__((target("avx2,f16c")))
-#    define AVX512 \
-        __attribute__((target("avx2,f16c,avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+#    define AVX2   __attribute__((target("avx2,f16c")))
+#    define AVX512 __attribute__((target("avx2,f16c,avx512f,avx512dq,avx512bw,avx512vl")))
 
 WIDEN(widen_bf16_avx2, AVX2, ct__from_bf16)
 NARROW(narrow_bf16_avx2, AVX2, ct__to_bf16)
@@ -79,22 +78,14 @@ static void (*const widen[][CT__ISA_COUNT])(int64_t, const uint16_t *, float *) 
 static void (*const narrow[][CT__ISA_COUNT])(int64_t, const float *, uint16_t *) = { BY_ISA(narrow_bf16),
                                                                                      BY_ISA(narrow_f16) };
 
-static ct__isa best_isa(void)
-{
-#if CT__X86
-    if (!__builtin_cpu_supports("f16c")) return CT__ISA_base;
-#endif
-    return ct__best_isa();
-}
-
 void ct__widen(ct_dtype from, int64_t n, const uint16_t *x, float *y)
 {
-    widen[from == CT_F16][best_isa()](n, x, y);
+    widen[from == CT_F16][ct__best_isa()](n, x, y);
 }
 
 void ct__narrow(ct_dtype to, int64_t n, const float *x, uint16_t *y)
 {
-    narrow[to == CT_F16][best_isa()](n, x, y);
+    narrow[to == CT_F16][ct__best_isa()](n, x, y);
 }
 
 void ct__widen_tile(ct_dtype from, int64_t rows, int64_t cols, const uint16_t *x, int64_t rs, int64_t cs,
