@@ -3,7 +3,8 @@
 Everyone predicts f (no noise) with the same covariance (case), data and parameters in f64 from a factor that is there already;
 pass=training also asks for the gradient of the sum of both in the points. A peer whose value, the sum of both, is another
 one is left out with a remark. per_trsm is in terms of the triangular solve that our side timed. torch: by hand, Cholesky
-factor and solve_triangular in chunks of 2048; gpytorch: its Cholesky path, diagonal alone asked for; sklearn: predict with
+factor and solve_triangular in chunks of 2048; gpytorch: its Cholesky path in chunks of
+512, diagonal alone asked for; sklearn: predict with
 return_std.
 """
 import subprocess
@@ -81,7 +82,7 @@ def gpytorch_run(gpytorch, torch, np, case, n):
         total = 0.0
         with gpytorch.settings.max_cholesky_size(10**9), gpytorch.settings.fast_computations(False, False, False), \
                 torch.set_grad_enabled(training):
-            for part in new.split(2048):
+            for part in new.split(512):
                 points = part.clone().requires_grad_(training)
                 f = model(points)
                 value = f.mean.sum() + f.lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2).sum()
