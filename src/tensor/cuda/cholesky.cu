@@ -92,8 +92,8 @@ static ct_status factor_large(ct_device *dev, const ct__batch *b, const ct__matr
                                                         type, &device_bytes, &host_bytes));
     if (s) return s;
     ct__scratch work(dev, (int64_t)device_bytes + CT__ALIGNMENT);
-    void *host = work.data && host_bytes ? ct__host_alloc(dev, host_bytes) : NULL;
-    if (!work.data || (host_bytes && !host)) return CT_ENOMEM;
+    void *host = work.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL;
+    if (!work.data || (host_bytes && !host)) return dev->last_status ? dev->last_status : CT_ENOMEM;
     int *info = (int *)work.data;
     char *room = (char *)work.data + CT__ALIGNMENT;
     for (int64_t i = 0; i < b->members && !s; i++) {
@@ -107,7 +107,6 @@ static ct_status factor_large(ct_device *dev, const ct__batch *b, const ct__matr
         else
             CT__LAUNCH(verdict_kernel<float>, 1, 1, cuda->stream, *b, A, i, info, failed);
     }
-    ct__host_free(dev, host, host_bytes);
     return s ? s : ct__cuda_launched(dev, "cholesky");
 }
 

@@ -59,6 +59,8 @@ typedef struct ct__cuda {
     char *staging; /* pinned: CT__UPLOADS pieces, each free again after its event */
     cudaEvent_t staged[CT__UPLOADS];
     int next_upload;
+    void *host_workspace; /* cuSOLVER's, which it may read until its work is done */
+    size_t host_bytes;
     /* The first index outside its range, in device memory: the text's address, position, value, extent; zero: none.
      * `checked`: since it was last read, an index has been. */
     int64_t *bad_index;
@@ -71,6 +73,8 @@ ct__cuda *ct__cuda_of(ct_device *dev);
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);
 ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error);
+/* At least so many bytes of host memory for cuSOLVER, kept; waits where it has to grow. NULL with a message. */
+void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Whether the last launches were accepted. */
 ct_status ct__cuda_launched(ct_device *dev, const char *what);
 /* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call that

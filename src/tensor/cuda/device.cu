@@ -61,6 +61,7 @@ void ct__cuda_close(ct_device *dev)
     if (cuda->stream) cudaStreamDestroy(cuda->stream);
     if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
     cudaGetLastError();
+    ct__host_free(dev, cuda->host_workspace, cuda->host_bytes);
     dev->backend_state = NULL;
     ct__host_free(dev, cuda, sizeof *cuda);
 }
@@ -184,6 +185,20 @@ void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
         cudaFreeAsync(data, cuda->stream);
     else
         cudaFree(data);
+}
+
+void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (cuda->host_workspace && bytes <= cuda->host_bytes) return cuda->host_workspace;
+    if (cuda->host_workspace && ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream)))
+        return NULL;
+    void *grown = ct__host_alloc(dev, bytes);
+    if (!grown) return NULL;
+    ct__host_free(dev, cuda->host_workspace, cuda->host_bytes);
+    cuda->host_workspace = grown;
+    cuda->host_bytes = bytes;
+    return grown;
 }
 
 /* Waits, and reports the index that a check found. */
