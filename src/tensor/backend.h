@@ -33,6 +33,7 @@ typedef enum ct_reduction { CT_REDUCE_SUM, CT_REDUCE_MAX, CT_REDUCE_LOGSUMEXP } 
 typedef struct ct_backend {
     const char *name;
     bool host_memory; /* the device's memory is the host's */
+    bool halves;      /* bf16 and f16 are stored; else a tensor of them is refused */
 
     /* memory: pool.c sits above. `allocate` returns NULL without a message. */
     ct_status (*open)(ct_device *dev, int ordinal); /* fills name, description, memory.limit, threads */
