@@ -1,4 +1,4 @@
-/* The likelihood of an exact GP and its gradient: `mll [n...]`. One line for each size, kernel and pass, per_gemm
+/* The likelihood of an exact GP and its gradient: `mll [n... case...]`. One line for each size, kernel and pass, per_gemm
  * against one n x n x n product timed right beside it; bytes_per_8n2: the most held at once, of one n x n array.
  * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
 #include "bench.h"
@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { COLUMNS = 8 };
 
@@ -90,17 +91,29 @@ static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int t
     return failed;
 }
 
+/* Whether the case is named among the arguments, or none is. */
+static int wanted(const struct kernel_case *k, int count, const char *const *words)
+{
+    int named = 0;
+    for (int i = 1; i < count; i++) {
+        if (!strcmp(words[i], k->name)) return 1;
+        named |= strtoll(words[i], NULL, 10) <= 0;
+    }
+    return !named;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const sizes[] = { "mll", "100", "500", "1000", "3000" };
-    const char *const *n_text = argc > 1 ? (const char *const *)argv : sizes;
+    static const char *const sizes[] = { "mll", "20", "100", "500", "1000", "3000" };
+    const char *const *words = argc > 1 ? (const char *const *)argv : sizes;
     int count = argc > 1 ? argc : (int)(sizeof sizes / sizeof *sizes), failed = 0;
     bench_machine();
     ct_device *dev = ct_device_open("cpu");
     for (int i = 1; i < count; i++) {
-        int64_t n = strtoll(n_text[i], NULL, 10);
+        int64_t n = strtoll(words[i], NULL, 10);
         for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
-            for (int training = 0; training < 2; training++) failed |= measure(dev, n, &cases[k], training);
+            for (int training = 0; training < 2 && wanted(&cases[k], count, words); training++)
+                failed |= measure(dev, n, &cases[k], training);
     }
     ct_device_close(dev);
     return failed;

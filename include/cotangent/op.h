@@ -168,7 +168,7 @@ CT_API void ct_prim_lauum(ct_call *c, ct_tensor *L);
  * becomes C⁻¹, z = C⁻¹z. diagonal = that of L. Failures as above, what C and z hold then is undefined. C is packed: with
  * n1 = n - n/2, of A = [A11; A21 A22] (n1 and n/2 rows and columns) row j of the rectangle C (n1 rows) holds the first j + 1
  * elements of row j of A22 (of row j - 1 where n is odd: j of them), column j of A11 from the diagonal on, and column
- * j of A21. The rectangle's further columns are not touched. Returns false, and does nothing, where the device has no
+ * j of A21. The rectangle's further columns are not touched. C may also be (n, n): its lower triangle. Returns false, and does nothing, where the device has no
  * such routine; then the blocks are views for the other primitives. */
 CT_API bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, ct_tensor *C, ct_tensor *z,
                                  ct_tensor *diagonal);

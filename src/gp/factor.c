@@ -15,6 +15,9 @@
 
 #include "model.h"
 
+/* Rows up to which the scratch is a square: one block instead of three. */
+enum { SQUARE = 256 };
+
 typedef enum goal { VALUE, FACTOR, SLOPES, SLOPES_X } goal;
 
 /* -- shapes -------------------------------------------------------------------------------------------------------- */
@@ -57,6 +60,7 @@ static void build(ct_call *c, const parts *p)
     const ct_cov_program *k = ct_attr(c);
     const ct_tensor *theta = ct_arg(c, 0);
     ct_prim_covariance_lower(c, k, theta, p->X1, p->C.A11);
+    if (!p->C.n2) return;
     ct_prim_covariance(c, k, theta, p->X1, p->X2, p->C.A21t);
     ct_prim_covariance_lower(c, k, theta, p->X2, p->C.A22);
 }
@@ -66,7 +70,7 @@ static void diagonal(ct_call *c, const ct__packed *C, const ct_tensor *vector, c
 {
     ct_tensor *const block[] = { C->A11, C->A22 };
     int64_t at = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (C->n2 ? 2 : 1); i++) {
         int64_t size = i ? C->n2 : C->n1;
         ct_tensor *part = ct_tensor_slice(vector, 0, at, at + size, 1);
         ct_tensor *column = part ? ct_tensor_unsqueeze(part, 1) : NULL;
@@ -150,6 +154,7 @@ static void contract(ct_call *c, const parts *p, ct_tensor *theta_bar, ct_tensor
     ct_cov_bar bar12 = { .M = p->C.A21t, .u = u, .v = v, .alpha = 1 };
     ct_cov_bar bar21 = { .M = p->C.A21, .u = v, .v = u, .alpha = 1 };
     ct_prim_covariance_bar_add(c, k, theta, p->X1, NULL, &bar11, theta_bar, X1_bar);
+    if (!p->C.n2) return;
     ct_prim_covariance_bar_add(c, k, theta, p->X1, p->X2, &bar12, theta_bar, X1_bar);
     if (X_bar) ct_prim_covariance_bar_add(c, k, theta, p->X2, p->X1, &bar21, NULL, X2_bar);
     ct_prim_covariance_bar_add(c, k, theta, p->X2, NULL, &bar22, theta_bar, X2_bar);
@@ -195,11 +200,15 @@ static void run(ct_call *c, const parts *p, goal depth)
 
 static void forward(ct_call *c, goal depth)
 {
-    int64_t n = ct_arg_dim(c, 1, 0), n1 = n - n / 2;
+    int64_t n = ct_arg_dim(c, 1, 0);
+    bool square = depth != FACTOR && n <= SQUARE;
+    int64_t n1 = square ? n : n - n / 2;
     ct_tensor *alpha = ct_result(c), *rectangle = depth == FACTOR ? ct_result_at(c, 2) : NULL;
     for (int k = 1; k <= (depth == VALUE ? 1 : depth == SLOPES_X ? 3 : 2); k++)
         if (!ct_result_at(c, k)) return;
-    if (depth != FACTOR) rectangle = ct_scratch(c, ct_tensor_dtype(ct_arg(c, 0)), ct__packed_shape(n));
+    if (!rectangle)
+        rectangle =
+            ct_scratch(c, ct_tensor_dtype(ct_arg(c, 0)), square ? ct_shape2(n, n) : ct__packed_shape(n));
     if (!alpha || !rectangle) return;
     ct_prim_copy(c, ct_arg(c, 2), alpha);
     parts p = { .rectangle = rectangle };
@@ -208,7 +217,8 @@ static void forward(ct_call *c, goal depth)
     p.alpha1 = ct_borrow(c, ct_tensor_slice(alpha, 0, 0, n1, 1));
     p.alpha2 = ct_borrow(c, ct_tensor_slice(alpha, 0, n1, n, 1));
     if (!p.X1 || !p.X2 || !p.alpha1 || !p.alpha2) return;
-    if (!ct_require(c, ct__packed_open(rectangle, n, &p.C), CT_ENOMEM, "no memory for views")) return;
+    bool open = square ? ct__packed_open_square(rectangle, n, &p.C) : ct__packed_open(rectangle, n, &p.C);
+    if (!ct_require(c, open, CT_ENOMEM, "no memory for views")) return;
     run(c, &p, depth);
     ct__packed_close(&p.C);
 }

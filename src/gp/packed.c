@@ -39,6 +39,18 @@ bool ct__packed_open(const ct_tensor *rectangle, int64_t n, ct__packed *p)
     return false;
 }
 
+bool ct__packed_open_square(const ct_tensor *square, int64_t n, ct__packed *p)
+{
+    *p = (ct__packed){ .n1 = n };
+    p->A11 = ct__submatrix(square, 0, n, 0, n);
+    p->A22 = ct__submatrix(square, 0, 0, 0, 0);
+    p->A21t = ct__submatrix(square, 0, n, 0, 0);
+    p->A21 = p->A21t ? ct_tensor_transpose(p->A21t) : NULL;
+    if (p->A11 && p->A22 && p->A21) return true;
+    ct__packed_close(p);
+    return false;
+}
+
 void ct__packed_close(ct__packed *p)
 {
     ct_release(p->A11);

@@ -22,6 +22,8 @@ typedef struct ct__packed {
 
 /* False, and nothing to close, where memory for the views is exhausted. */
 bool ct__packed_open(const ct_tensor *rectangle, int64_t n, ct__packed *p);
+/* The same views where the lower triangle of an (n, n) matrix is all of A11, and n2 = 0. */
+bool ct__packed_open_square(const ct_tensor *square, int64_t n, ct__packed *p);
 void ct__packed_close(ct__packed *p);
 /* Row i of the lower triangle up to the diagonal, in its two parts (..., NULL where i < n1): views that the caller
  * releases. False where memory is exhausted. */

@@ -114,9 +114,12 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
 
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
 {
+    const int64_t n = job->members;
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i < job->members; i++)
-        run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
+    for (int part = 0; part < threads; part++)
+        for (int64_t i = n / threads * part + n % threads * part / threads;
+             i < n / threads * (part + 1) + n % threads * (part + 1) / threads; i++)
+            run_member(job, i, scratch ? scratch + (size_t)part * member_bytes : NULL);
 }
 
 static size_t round_up(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT; }

@@ -6,7 +6,7 @@
 #include "vmath.h"
 
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 
 /* A loop that a sanitizer keeps from being vectorised is no fault. */
 #if defined(__clang__)
@@ -14,9 +14,11 @@
 #endif
 
 enum {
-    ROWS = 32,    /* of one task; theta_bar is summed by such blocks, whatever the threads       */
-    WIDTH = 256,  /* columns of one tile                                                          */
-    PITCH = 264,  /* between a stored tile's rows: no power of two, which would meet in the cache */
+    ROWS = 32,   /* of one task; theta_bar is summed by such blocks, whatever the threads       */
+    WIDTH = 256, /* columns of one tile                                                          */
+    PITCH = 264, /* between a stored tile's rows: no power of two, which would meet in the cache */
+    GROUP =
+        16, /* columns that vector loops take whole: what is computed beyond a tile is cast away, or has weight 0 */
     SMALL = 8192, /* entries that one thread had better do alone                                  */
 };
 
@@ -31,6 +33,8 @@ typedef struct problem {
     bool symmetric, lower; /* lower: that triangle alone */
     int threads, isa;
 } problem;
+
+static int64_t whole(int64_t columns) { return (columns + GROUP - 1) / GROUP * GROUP; }
 
 /* The next piece of a block, aligned; NULL where the block is. */
 static void *take(char *block, size_t *used, size_t bytes)
@@ -69,7 +73,7 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
     q.n = x->dim[0];
     q.m = q.z->dim[0];
     q.d = x->dim[1];
-    q.z_row = (q.m + 15) / 16 * 16;
+    q.z_row = whole(q.m) + GROUP;
     q.blocks = (q.n + ROWS - 1) / ROWS;
     q.threads = q.n * q.m * program->n_nodes < SMALL || q.n <= ROWS ? 1 : dev->threads;
     return q;

@@ -65,9 +65,11 @@ static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
             r->weight[n->dims + i] = (T)(1 / (l * l));
         }
     }
-    for (int64_t j = 0; j < q->m; j++)
-        for (int64_t d = 0; d < q->d; d++)
-            r->z[d * q->z_row + j] = z[j * q->z->stride[0] + d * q->z->stride[1]];
+    for (int64_t d = 0; d < q->d; d++) {
+        T *row = r->z + d * q->z_row;
+        for (int64_t j = 0; j < q->m; j++) row[j] = z[j * q->z->stride[0] + d * q->z->stride[1]];
+        for (int64_t j = q->m; j < q->z_row; j++) row[j] = row[q->m - 1];
+    }
     return (NAME(plan)){ .nodes = nodes,
                          .dims = ct_cov_dims(program),
                          .n_nodes = program->n_nodes,
@@ -91,7 +93,7 @@ static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
         int64_t width = (j1 < i + 1 ? j1 : i + 1) - j0;
         if (width <= 0) continue;
         T *row = tile + (i - i0) * PITCH;
-        compute(p, w, i, i + 1, j0, width, row, PITCH);
+        compute(p, w, i, i + 1, j0, whole(width), row, PITCH);
         memcpy(K + i * ld + j0, row, (size_t)width * sizeof(T));
     }
     for (int64_t j = j0; j < j1 && j < i1; j++)
@@ -99,8 +101,8 @@ static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
 }
 
 /* The part of a tile in one triangle, the diagonal included; the other one is not touched. */
-static void NAME(triangle_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAME(node_space) * w, int64_t i0,
-                                int64_t i1, int64_t j0, int64_t j1, T *K, int64_t ld, bool upper)
+static void NAME(triangle_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAME(node_space) * w, T *row,
+                                int64_t i0, int64_t i1, int64_t j0, int64_t j1, T *K, int64_t ld, bool upper)
 {
     bool inside = upper ? j0 + 1 >= i1 : j1 <= i0 + 1;
     if (inside) {
@@ -109,7 +111,9 @@ static void NAME(triangle_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
     }
     for (int64_t i = i0; i < i1; i++) {
         int64_t from = upper && i > j0 ? i : j0, to = upper || i + 1 > j1 ? j1 : i + 1;
-        if (to > from) compute(p, w, i, i + 1, from, to - from, K + i * ld + from, ld);
+        if (to <= from) continue;
+        compute(p, w, i, i + 1, from, whole(to - from), row, PITCH);
+        memcpy(K + i * ld + from, row, (size_t)(to - from) * sizeof(T));
     }
 }
 
@@ -121,19 +125,22 @@ static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld, bool 
     const NAME(plan) p = NAME(prepare)(q, &r);
     NAME(tile_fn) compute = NAME(tiles)[q->isa];
     int64_t across = (q->m + WIDTH - 1) / WIDTH, tasks = q->blocks * across;
-#pragma omp parallel for schedule(dynamic) num_threads(q->threads) if (q->threads > 1)
-    for (int64_t task = 0; task < tasks; task++) {
-        int64_t reversed = tasks - 1 - task, i0 = reversed / across * ROWS, j0 = reversed % across * WIDTH;
-        int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, j1 = j0 + WIDTH < q->m ? j0 + WIDTH : q->m;
-        int thread = omp_get_thread_num();
-        NAME(node_space) *w = r.space + (int64_t)thread * p.n_nodes;
-        if (!q->symmetric)
-            compute(&p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
-        else if (q->lower)
-            NAME(triangle_tile)(&p, compute, w, i0, i1, j0, j1, K, ld, upper);
-        else if (j0 < i1)
-            NAME(mirrored_tile)
-        (&p, compute, w, r.tile + (int64_t)thread * ROWS * PITCH, i0, i1, j0, j1, K, ld);
+    atomic_llong next = 0;
+#pragma omp parallel for schedule(static) num_threads(q->threads) if (q->threads > 1)
+    for (int part = 0; part < q->threads; part++) {
+        NAME(node_space) *w = r.space + (int64_t)part * p.n_nodes;
+        T *tile = r.tile + (int64_t)part * ROWS * PITCH;
+        for (int64_t task; (task = atomic_fetch_add(&next, 1)) < tasks;) {
+            int64_t reversed = tasks - 1 - task, i0 = reversed / across * ROWS,
+                    j0 = reversed % across * WIDTH;
+            int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, j1 = j0 + WIDTH < q->m ? j0 + WIDTH : q->m;
+            if (!q->symmetric)
+                compute(&p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
+            else if (q->lower)
+                NAME(triangle_tile)(&p, compute, w, tile, i0, i1, j0, j1, K, ld, upper);
+            else if (j0 < i1)
+                NAME(mirrored_tile)(&p, compute, w, tile, i0, i1, j0, j1, K, ld);
+        }
     }
 }
 
@@ -204,32 +211,36 @@ static void NAME(backward)(const problem *q, char *block, const ct_cov_bar *K_ba
     int64_t n_params = q->program->n_params;
     bool lower = q->symmetric && !x_bar;
     memset(r.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof *r.theta_bar);
-#pragma omp parallel for schedule(dynamic) num_threads(q->threads) if (q->threads > 1)
-    for (int64_t task = 0; task < q->blocks; task++) {
-        int64_t number = q->blocks - 1 - task, i0 = number * ROWS, i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n;
-        int thread = omp_get_thread_num();
-        NAME(node_space) *w = r.space + (int64_t)thread * p.n_nodes;
-        const T **bar = r.bar + (int64_t)thread * p.n_nodes;
-        T *tile = r.tile + (int64_t)thread * ROWS * PITCH;
-        double *xb = x_bar ? r.x_bar + (int64_t)thread * ROWS * q->d : NULL;
-        double *tb = theta_bar ? r.theta_bar + number * n_params : NULL;
-        if (xb) memset(xb, 0, (size_t)(ROWS * q->d) * sizeof *xb);
-        int64_t end = lower ? i1 : q->m;
-        for (int64_t j0 = 0; j0 < end; j0 += WIDTH) {
-            int64_t j1 = j0 + WIDTH < end ? j0 + WIDTH : end;
-            NAME(load_bar)(tile, q, K_bar, i0, i1, j0, j1);
-            for (int64_t i = i0; i < i1; i++) {
-                T *row = tile + (i - i0) * PITCH;
-                int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
-                if (lower && i >= j0 && i < j1) row[i - j0] /= 2;
-                if (width > 0) contract(&p, w, i, j0, width, row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
+    atomic_llong next = 0;
+#pragma omp parallel for schedule(static) num_threads(q->threads) if (q->threads > 1)
+    for (int part = 0; part < q->threads; part++) {
+        NAME(node_space) *w = r.space + (int64_t)part * p.n_nodes;
+        const T **bar = r.bar + (int64_t)part * p.n_nodes;
+        T *tile = r.tile + (int64_t)part * ROWS * PITCH;
+        double *xb = x_bar ? r.x_bar + (int64_t)part * ROWS * q->d : NULL;
+        for (int64_t task; (task = atomic_fetch_add(&next, 1)) < q->blocks;) {
+            int64_t number = q->blocks - 1 - task, i0 = number * ROWS;
+            int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, end = lower ? i1 : q->m;
+            double *tb = theta_bar ? r.theta_bar + number * n_params : NULL;
+            if (xb) memset(xb, 0, (size_t)(ROWS * q->d) * sizeof *xb);
+            for (int64_t j0 = 0; j0 < end; j0 += WIDTH) {
+                int64_t j1 = j0 + WIDTH < end ? j0 + WIDTH : end;
+                NAME(load_bar)(tile, q, K_bar, i0, i1, j0, j1);
+                for (int64_t i = i0; i < i1; i++) {
+                    T *row = tile + (i - i0) * PITCH;
+                    int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
+                    if (width <= 0) continue;
+                    if (lower && i >= j0 && i < j1) row[i - j0] /= 2;
+                    for (int64_t j = width; j < whole(width); j++) row[j] = 0;
+                    contract(&p, w, i, j0, whole(width), row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
+                }
             }
+            for (int64_t i = i0; xb && i < i1; i++)
+                for (int64_t d = 0; d < q->d; d++) {
+                    T *out = (T *)x_bar->data + i * x_bar->stride[0] + d * x_bar->stride[1];
+                    *out = (T)(xb[(i - i0) * q->d + d] + (add ? *out : 0));
+                }
         }
-        for (int64_t i = i0; xb && i < i1; i++)
-            for (int64_t d = 0; d < q->d; d++) {
-                T *out = (T *)x_bar->data + i * x_bar->stride[0] + d * x_bar->stride[1];
-                *out = (T)(xb[(i - i0) * q->d + d] + (add ? *out : 0));
-            }
     }
     double share = q->symmetric && !lower ? 0.5 : 1;
     for (int64_t k = 0; theta_bar && k < n_params; k++) {

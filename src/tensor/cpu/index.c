@@ -2,7 +2,6 @@
 #include "cpu.h"
 
 #include <inttypes.h>
-#include <omp.h>
 #include <string.h>
 
 /* Rows of two tensors of the same trailing shape: dimensions after the first, coalesced. */
@@ -116,12 +115,11 @@ static void share_rows(ct_device *dev, const rows *r, const ct_tensor *x, const 
         work(r, x, index, out, 0, n);
         return;
     }
-#pragma omp parallel num_threads(dev->threads)
-    {
-        int64_t part = omp_get_thread_num(), parts = omp_get_num_threads();
+    const int parts = dev->threads;
+#pragma omp parallel for schedule(static) num_threads(parts)
+    for (int part = 0; part < parts; part++)
         work(r, x, index, out, n / parts * part + n % parts * part / parts,
              n / parts * (part + 1) + n % parts * (part + 1) / parts);
-    }
 }
 
 ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)

@@ -1,8 +1,6 @@
 /* The loop driver: one kernel over strided tensors of one shape. */
 #include "cpu.h"
 
-#include <omp.h>
-
 enum { TILE = 32 };
 
 typedef struct plan {
@@ -143,12 +141,12 @@ static void run_parallel(const plan *p, int threads, ct__kernel kernel, const vo
     int split = 0;
     for (int d = 0; d < p->ndim && p->dim[split] < threads; d++)
         if (p->dim[d] > p->dim[split]) split = d;
-#pragma omp parallel num_threads(threads)
-    {
+    const int64_t n = p->dim[split];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int part = 0; part < threads; part++) {
         plan mine = *p;
-        int64_t part = omp_get_thread_num(), parts = omp_get_num_threads(), n = p->dim[split];
-        int64_t from = n / parts * part + (n % parts) * part / parts;
-        int64_t to = n / parts * (part + 1) + (n % parts) * (part + 1) / parts;
+        int64_t from = n / threads * part + (n % threads) * part / threads;
+        int64_t to = n / threads * (part + 1) + (n % threads) * (part + 1) / threads;
         mine.dim[split] = to - from;
         for (int k = 0; k < p->operands; k++) mine.data[k] += from * p->stride[split][k] * p->size[k];
         if (to > from) run_serial(&mine, kernel, context);

@@ -22,25 +22,30 @@
 #    include <immintrin.h>
 #endif
 
-#include <omp.h>
-
 enum {
     LARGEST = CT__TILE, /* rows of a sliver, of any instruction set */
     SERIAL = 96,        /* rows that one thread had better do alone */
 };
 
-/* The packed triangle (packed.h of src/gp): pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too. */
+/* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too. Packed (op.h),
+ * the parts share a rectangle; of a square the lower triangle is the second part, and n1 = 0. */
 typedef struct layout {
     int64_t n, n1, ld;
+    int64_t column, row; /* where the first part's columns and the second part's rows begin */
 } layout;
+
+static layout layout_of(int64_t n, const ct_tensor *A)
+{
+    if (A->dim[0] == n) return (layout){ .n = n, .ld = A->stride[0] };
+    return (layout){ n, n - n / 2, A->stride[0], 1 - n % 2, n % 2 };
+}
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
 
 static int64_t row_offset(const layout *A, int64_t p)
 {
-    int64_t odd = A->n % 2;
-    return p < A->n1 ? p * A->ld + 1 - odd : (odd + p - A->n1) * A->ld - A->n1;
+    return p < A->n1 ? p * A->ld + A->column : (A->row + p - A->n1) * A->ld - A->n1;
 }
 
 /* Of (i, k), k <= i */
@@ -209,7 +214,7 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, ct_tenso
 {
     if (!n) return CT_OK;
     const bool f64 = A->dtype == CT_F64;
-    const layout packed = { n, n - n / 2, A->stride[0] };
+    const layout packed = layout_of(n, A);
     sweep_f64 wide = { .kernel = &kernels_f64[dev->isa], .A = packed, .inverse = inverse };
     sweep_f32 narrow = { .kernel = &kernels_f32[dev->isa], .A = packed, .inverse = inverse };
     const int64_t width = f64 ? wide.kernel->width : narrow.kernel->width;
