@@ -117,31 +117,39 @@ static void NAME(triangle_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
     }
 }
 
+/* What one thread does of the whole: tiles, as they come. */
+static void NAME(forward_part)(const problem *q, const NAME(plan) * p, const NAME(room) * r, int part,
+                               atomic_llong *next, T *K, int64_t ld, bool upper)
+{
+    NAME(tile_fn) compute = NAME(tiles)[q->isa];
+    NAME(node_space) *w = r->space + (int64_t)part * p->n_nodes;
+    T *tile = r->tile + (int64_t)part * ROWS * PITCH;
+    const int64_t across = (q->m + WIDTH - 1) / WIDTH, tasks = q->blocks * across;
+    for (int64_t task; (task = atomic_fetch_add(next, 1)) < tasks;) {
+        int64_t reversed = tasks - 1 - task, i0 = reversed / across * ROWS, j0 = reversed % across * WIDTH;
+        int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, j1 = j0 + WIDTH < q->m ? j0 + WIDTH : q->m;
+        if (!q->symmetric)
+            compute(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
+        else if (q->lower)
+            NAME(triangle_tile)(p, compute, w, tile, i0, i1, j0, j1, K, ld, upper);
+        else if (j0 < i1)
+            NAME(mirrored_tile)(p, compute, w, tile, i0, i1, j0, j1, K, ld);
+    }
+}
+
 /* K: row i begins at K + i * ld */
 static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld, bool upper)
 {
     NAME(room) r;
     NAME(cut)(block, q, false, &r);
     const NAME(plan) p = NAME(prepare)(q, &r);
-    NAME(tile_fn) compute = NAME(tiles)[q->isa];
-    int64_t across = (q->m + WIDTH - 1) / WIDTH, tasks = q->blocks * across;
     atomic_llong next = 0;
-#pragma omp parallel for schedule(static) num_threads(q->threads) if (q->threads > 1)
-    for (int part = 0; part < q->threads; part++) {
-        NAME(node_space) *w = r.space + (int64_t)part * p.n_nodes;
-        T *tile = r.tile + (int64_t)part * ROWS * PITCH;
-        for (int64_t task; (task = atomic_fetch_add(&next, 1)) < tasks;) {
-            int64_t reversed = tasks - 1 - task, i0 = reversed / across * ROWS,
-                    j0 = reversed % across * WIDTH;
-            int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, j1 = j0 + WIDTH < q->m ? j0 + WIDTH : q->m;
-            if (!q->symmetric)
-                compute(&p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
-            else if (q->lower)
-                NAME(triangle_tile)(&p, compute, w, tile, i0, i1, j0, j1, K, ld, upper);
-            else if (j0 < i1)
-                NAME(mirrored_tile)(&p, compute, w, tile, i0, i1, j0, j1, K, ld);
-        }
+    if (q->threads == 1) {
+        NAME(forward_part)(q, &p, &r, 0, &next, K, ld, upper);
+        return;
     }
+#pragma omp parallel for schedule(static) num_threads(q->threads)
+    for (int part = 0; part < q->threads; part++) NAME(forward_part)(q, &p, &r, part, &next, K, ld, upper);
 }
 
 /* -- gradients ----------------------------------------------------------------------------------------------------- */
@@ -199,50 +207,64 @@ static void NAME(load_bar)(T *tile, const problem *q, const ct_cov_bar *K_bar, i
     }
 }
 
-/* In the symmetric case the derivatives of k_ij and k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With
- * X_bar each row is wanted whole: theta_bar comes out twice, then. */
+/* What one thread does of the whole: blocks of rows, as they come. In the symmetric case the derivatives of k_ij and
+ * k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With X_bar each row is wanted whole: theta_bar comes
+ * out twice, then. */
+static void NAME(backward_part)(const problem *q, const NAME(plan) * p, const NAME(room) * r, int part,
+                                atomic_llong *next, const ct_cov_bar *K_bar, bool add, ct_tensor *x_bar)
+{
+    const int64_t n_params = q->program->n_params;
+    const bool lower = q->symmetric && !x_bar;
+    NAME(row_bar_fn) contract = NAME(row_bars)[q->isa];
+    NAME(node_space) *w = r->space + (int64_t)part * p->n_nodes;
+    const T **bar = r->bar + (int64_t)part * p->n_nodes;
+    T *tile = r->tile + (int64_t)part * ROWS * PITCH;
+    double *xb = x_bar ? r->x_bar + (int64_t)part * ROWS * q->d : NULL;
+    for (int64_t task; (task = atomic_fetch_add(next, 1)) < q->blocks;) {
+        int64_t number = q->blocks - 1 - task, i0 = number * ROWS;
+        int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, end = lower ? i1 : q->m;
+        double *tb = r->theta_bar ? r->theta_bar + number * n_params : NULL;
+        if (xb) memset(xb, 0, (size_t)(ROWS * q->d) * sizeof *xb);
+        for (int64_t j0 = 0; j0 < end; j0 += WIDTH) {
+            int64_t j1 = j0 + WIDTH < end ? j0 + WIDTH : end;
+            NAME(load_bar)(tile, q, K_bar, i0, i1, j0, j1);
+            for (int64_t i = i0; i < i1; i++) {
+                T *row = tile + (i - i0) * PITCH;
+                int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
+                if (width <= 0) continue;
+                if (lower && i >= j0 && i < j1) row[i - j0] /= 2;
+                for (int64_t j = width; j < whole(width); j++) row[j] = 0;
+                contract(p, w, i, j0, whole(width), row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
+            }
+        }
+        for (int64_t i = i0; xb && i < i1; i++)
+            for (int64_t d = 0; d < q->d; d++) {
+                T *out = (T *)x_bar->data + i * x_bar->stride[0] + d * x_bar->stride[1];
+                *out = (T)(xb[(i - i0) * q->d + d] + (add ? *out : 0));
+            }
+    }
+}
+
 static void NAME(backward)(const problem *q, char *block, const ct_cov_bar *K_bar, bool add,
                            ct_tensor *theta_bar, ct_tensor *x_bar)
 {
     NAME(room) r;
     NAME(cut)(block, q, true, &r);
     const NAME(plan) p = NAME(prepare)(q, &r);
-    NAME(row_bar_fn) contract = NAME(row_bars)[q->isa];
     int64_t n_params = q->program->n_params;
-    bool lower = q->symmetric && !x_bar;
-    memset(r.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof *r.theta_bar);
+    if (theta_bar)
+        memset(r.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof *r.theta_bar);
+    else
+        r.theta_bar = NULL;
     atomic_llong next = 0;
-#pragma omp parallel for schedule(static) num_threads(q->threads) if (q->threads > 1)
-    for (int part = 0; part < q->threads; part++) {
-        NAME(node_space) *w = r.space + (int64_t)part * p.n_nodes;
-        const T **bar = r.bar + (int64_t)part * p.n_nodes;
-        T *tile = r.tile + (int64_t)part * ROWS * PITCH;
-        double *xb = x_bar ? r.x_bar + (int64_t)part * ROWS * q->d : NULL;
-        for (int64_t task; (task = atomic_fetch_add(&next, 1)) < q->blocks;) {
-            int64_t number = q->blocks - 1 - task, i0 = number * ROWS;
-            int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, end = lower ? i1 : q->m;
-            double *tb = theta_bar ? r.theta_bar + number * n_params : NULL;
-            if (xb) memset(xb, 0, (size_t)(ROWS * q->d) * sizeof *xb);
-            for (int64_t j0 = 0; j0 < end; j0 += WIDTH) {
-                int64_t j1 = j0 + WIDTH < end ? j0 + WIDTH : end;
-                NAME(load_bar)(tile, q, K_bar, i0, i1, j0, j1);
-                for (int64_t i = i0; i < i1; i++) {
-                    T *row = tile + (i - i0) * PITCH;
-                    int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
-                    if (width <= 0) continue;
-                    if (lower && i >= j0 && i < j1) row[i - j0] /= 2;
-                    for (int64_t j = width; j < whole(width); j++) row[j] = 0;
-                    contract(&p, w, i, j0, whole(width), row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
-                }
-            }
-            for (int64_t i = i0; xb && i < i1; i++)
-                for (int64_t d = 0; d < q->d; d++) {
-                    T *out = (T *)x_bar->data + i * x_bar->stride[0] + d * x_bar->stride[1];
-                    *out = (T)(xb[(i - i0) * q->d + d] + (add ? *out : 0));
-                }
-        }
+    if (q->threads == 1) {
+        NAME(backward_part)(q, &p, &r, 0, &next, K_bar, add, x_bar);
+    } else {
+#pragma omp parallel for schedule(static) num_threads(q->threads)
+        for (int part = 0; part < q->threads; part++)
+            NAME(backward_part)(q, &p, &r, part, &next, K_bar, add, x_bar);
     }
-    double share = q->symmetric && !lower ? 0.5 : 1;
+    double share = q->symmetric && x_bar ? 0.5 : 1;
     for (int64_t k = 0; theta_bar && k < n_params; k++) {
         double sum = 0;
         for (int64_t b = 0; b < q->blocks; b++) sum += r.theta_bar[b * n_params + k];

@@ -282,14 +282,12 @@ static int64_t NAME(next)(const NAME(sweep) * s, int64_t k0)
     return NAME(factor)(s, k0);
 }
 
-static int64_t NAME(run)(const NAME(sweep) * s, int threads)
+/* By every thread of a team; the failing minor, or 0, in *failed, which the team shares. */
+static void NAME(steps)(const NAME(sweep) * s, int threads, int64_t *failed)
 {
     const int64_t n = s->A.n, block = s->block, grain = s->grain, width = s->kernel->width;
     const int64_t slivers = (n + width - 1) / width, stretches = (n + grain - 1) / grain;
-    int64_t failed = NAME(next)(s, 0);
-    if (failed) return failed;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    for (int64_t k0 = 0; k0 < n; k0 += block) {
+    for (int64_t k0 = 0; k0 < n && !*failed; k0 += block) {
 #pragma omp for schedule(static)
         for (int64_t part = 0; part < threads; part++)
             for (int64_t i = part; i < slivers; i += threads)
@@ -298,11 +296,18 @@ static int64_t NAME(run)(const NAME(sweep) * s, int threads)
         for (int64_t task = 0; task <= stretches * stretches; task++) {
             const int64_t P = (task - 1) / stretches, Q = (task - 1) % stretches, pivots = block / grain;
             const int64_t p = P / pivots * block, q = Q / pivots * block, next = k0 + block;
-            if (!task && next < n) failed = NAME(next)(s, next);
+            if (!task && next < n) *failed = NAME(next)(s, next);
             if (!task || p == k0 || q == k0 || (p == next && q == next)) continue;
             if (s->inverse || (p > k0 && q > k0)) NAME(update)(s, k0, P, Q);
         }
-        if (failed) break;
     }
+}
+
+static int64_t NAME(run)(const NAME(sweep) * s, int threads)
+{
+    int64_t failed = NAME(next)(s, 0);
+    /* also around one thread: the loops inside must not bind to a team that the caller is in */
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    NAME(steps)(s, threads, &failed);
     return failed;
 }

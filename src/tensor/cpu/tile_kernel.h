@@ -110,6 +110,7 @@ CT__INLINE void NAME(panel)(T *c, int64_t ld, int64_t m, int64_t n, int64_t *piv
     {                                                                                               \
         return n <= 8    ? NAME(cholesky)(a, lda, n, m, ldm, 8, fused)                              \
                : n <= 16 ? NAME(cholesky)(a, lda, n, m, ldm, 16, fused)                             \
+               : n <= 24 ? NAME(cholesky)(a, lda, n, m, ldm, 24, fused)                             \
                          : NAME(cholesky)(a, lda, n, m, ldm, CT__TILE, fused);                      \
     }                                                                                               \
     target static void NAME2(panel, isa)(T * c, int64_t ld, int64_t m, int64_t n, int64_t * pivots) \
