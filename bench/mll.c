@@ -1,4 +1,4 @@
-/* The likelihood of an exact GP and its gradient: `mll [n... case...]`. One line for each size, kernel and pass, per_gemm
+/* The likelihood of an exact GP and its gradient: `mll [n... case... pass]`. One line for each size, kernel and pass, per_gemm
  * against one n x n x n product timed right beside it; bytes_per_8n2: the most held at once, of one n x n array.
  * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
 #include "bench.h"
@@ -63,7 +63,7 @@ static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int t
 {
     problem p = { .tape = ct_tape_new(dev), .kernel = ct_kernel_parse(k->kernel), .training = training };
     int failed = make_data(dev, n, &p) || ct_kernel_bind(p.kernel, COLUMNS) != CT_OK;
-    int rounds = n < 500 ? 30 : n < 2000 ? 8 : 2;
+    int rounds = n < 50 ? 2000 : n < 500 ? 100 : n < 2000 ? 12 : n < 5000 ? 2 : 1;
     double gemm = 0, seconds = 0;
     uint64_t peak = 0;
     if (!failed) {
@@ -91,15 +91,20 @@ static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int t
     return failed;
 }
 
-/* Whether the case is named among the arguments, or none is. */
-static int wanted(const struct kernel_case *k, int count, const char *const *words)
+static int named(const char *name, int count, const char *const *words)
 {
-    int named = 0;
-    for (int i = 1; i < count; i++) {
-        if (!strcmp(words[i], k->name)) return 1;
-        named |= strtoll(words[i], NULL, 10) <= 0;
-    }
-    return !named;
+    for (int i = 1; i < count; i++)
+        if (!strcmp(words[i], name)) return 1;
+    return 0;
+}
+
+/* Whether the case and the pass are named among the arguments, or none is. */
+static int wanted(size_t k, int training, int count, const char *const *words)
+{
+    int some = 0, one = named("forward", count, words);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) some |= named(cases[i].name, count, words);
+    return (!some || named(cases[k].name, count, words)) &&
+           (one == named("training", count, words) || one != training);
 }
 
 int main(int argc, char **argv)
@@ -112,8 +117,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < count; i++) {
         int64_t n = strtoll(words[i], NULL, 10);
         for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
-            for (int training = 0; training < 2 && wanted(&cases[k], count, words); training++)
-                failed |= measure(dev, n, &cases[k], training);
+            for (int training = 0; training < 2; training++)
+                if (wanted(k, training, count, words)) failed |= measure(dev, n, &cases[k], training);
     }
     ct_device_close(dev);
     return failed;
