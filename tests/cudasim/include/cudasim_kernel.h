@@ -1,0 +1,71 @@
+/* Kernels as C++: the words nvcc knows by itself, and launching. A kernel is a function; a launch runs it once per
+ * thread of the grid, later, when its stream gets to it. */
+#ifndef CUDASIM_KERNEL_H
+#define CUDASIM_KERNEL_H
+
+#include <functional>
+#include <tuple>
+#include <type_traits>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+/* One block runs at a time, so what its threads share may lie in one place for all blocks. */
+#define __shared__ static
+
+#define threadIdx (cudasim::here.thread)
+#define blockIdx  (cudasim::here.block)
+#define blockDim  (cudasim::here.block_dim)
+#define gridDim   (cudasim::here.grid_dim)
+
+#define __syncthreads() cudasim::barrier(__FILE__, __LINE__)
+
+/* kernel<<<grid, block, 0, stream>>>(arguments) */
+#define CT__LAUNCH(kernel, grid, block, stream, ...) \
+    cudasim::launch(#kernel, false, kernel, grid, block, stream, __VA_ARGS__)
+#define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
+    cudasim::launch(#kernel, true, kernel, grid, block, stream, __VA_ARGS__)
+
+namespace cudasim
+{
+struct place {
+    uint3 thread, block;
+    dim3 block_dim, grid_dim;
+};
+extern place here; /* of the thread that runs */
+
+void barrier(const char *file, int line);
+
+/* Reports a host address among the bytes of a pointer or struct: nothing a kernel can follow. */
+void check_addresses(const char *kernel, int number, const void *bytes, size_t size);
+
+template <class P> void check_argument(const char *kernel, int number, const P &p)
+{
+    if constexpr (!std::is_arithmetic<P>::value && !std::is_enum<P>::value)
+        check_addresses(kernel, number, &p, sizeof p);
+}
+
+/* `shares`: its threads meet at barriers, so each needs a stack of its own. The error is cudaGetLastError's. */
+void enqueue_kernel(const char *name, bool shares, dim3 grid, dim3 block, cudaStream_t stream,
+                    std::function<void()> thread);
+
+template <class... P, class... A>
+void launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
+            const A &...argument)
+{
+    static_assert((std::is_trivially_copyable<P>::value && ...), "kernel arguments are plain data");
+    static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
+    std::tuple<P...> held(static_cast<P>(argument)...);
+    std::apply(
+        [name](const P &...p) {
+            int number = 0;
+            (check_argument(name, ++number, p), ...);
+        },
+        held);
+    enqueue_kernel(name, shares, grid, block, stream, [kernel, held] { std::apply(kernel, held); });
+}
+} // namespace cudasim
+
+#endif

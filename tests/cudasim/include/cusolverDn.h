@@ -1,0 +1,72 @@
+/* The part of cuSOLVER's dense interface that the CUDA backend uses; see cuda_runtime.h. */
+#ifndef CUDASIM_CUSOLVERDN_H
+#define CUDASIM_CUSOLVERDN_H
+
+#include "cublas_v2.h"
+
+typedef enum {
+    CUSOLVER_STATUS_SUCCESS = 0,
+    CUSOLVER_STATUS_NOT_INITIALIZED = 1,
+    CUSOLVER_STATUS_ALLOC_FAILED = 2,
+    CUSOLVER_STATUS_INVALID_VALUE = 3,
+    CUSOLVER_STATUS_EXECUTION_FAILED = 6,
+    CUSOLVER_STATUS_INTERNAL_ERROR = 7,
+    CUSOLVER_STATUS_NOT_SUPPORTED = 9,
+} cusolverStatus_t;
+
+typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct cusolverDnParams *cusolverDnParams_t;
+
+extern "C" {
+cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle);
+cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
+cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t streamId);
+cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *params);
+cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params);
+
+cusolverStatus_t cusolverDnXpotrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                             cublasFillMode_t uplo, int64_t n, cudaDataType dataTypeA,
+                                             const void *A, int64_t lda, cudaDataType computeType,
+                                             size_t *workspaceInBytesOnDevice,
+                                             size_t *workspaceInBytesOnHost);
+cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t params, cublasFillMode_t uplo,
+                                  int64_t n, cudaDataType dataTypeA, void *A, int64_t lda,
+                                  cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info);
+cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
+                                             int64_t n, cudaDataType dataTypeA, const void *A, int64_t lda,
+                                             cudaDataType computeType, size_t *workspaceInBytesOnDevice,
+                                             size_t *workspaceInBytesOnHost);
+cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
+                                  cudaDataType dataTypeA, void *A, int64_t lda, int64_t *ipiv,
+                                  cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info);
+cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
+                                             int64_t n, cudaDataType dataTypeA, const void *A, int64_t lda,
+                                             cudaDataType dataTypeTau, const void *tau,
+                                             cudaDataType computeType, size_t *workspaceInBytesOnDevice,
+                                             size_t *workspaceInBytesOnHost);
+cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
+                                  cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeTau,
+                                  void *tau, cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info);
+
+cusolverStatus_t cusolverDnSormqr_bufferSize(cusolverDnHandle_t handle, cublasSideMode_t side,
+                                             cublasOperation_t trans, int m, int n, int k, const float *A,
+                                             int lda, const float *tau, const float *C, int ldc, int *lwork);
+cusolverStatus_t cusolverDnDormqr_bufferSize(cusolverDnHandle_t handle, cublasSideMode_t side,
+                                             cublasOperation_t trans, int m, int n, int k, const double *A,
+                                             int lda, const double *tau, const double *C, int ldc,
+                                             int *lwork);
+cusolverStatus_t cusolverDnSormqr(cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t trans,
+                                  int m, int n, int k, const float *A, int lda, const float *tau, float *C,
+                                  int ldc, float *work, int lwork, int *devInfo);
+cusolverStatus_t cusolverDnDormqr(cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t trans,
+                                  int m, int n, int k, const double *A, int lda, const double *tau, double *C,
+                                  int ldc, double *work, int lwork, int *devInfo);
+}
+
+#endif

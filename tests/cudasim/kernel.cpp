@@ -1,0 +1,290 @@
+/* A launch runs its blocks one after another in a random order, and so the threads of a block. Where threads meet at
+ * barriers each is a fibre: it runs until the barrier, then another runs; when all have come they go on, again in a
+ * random order. A thread that relies on another without a barrier between them meets a NaN or an old value in some order,
+ * sooner or later. The fibres of a block are reused by the next. */
+#include "sim.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#    define WITH_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#    define WITH_TSAN 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define WITH_ASAN 1
+#    elif __has_feature(thread_sanitizer)
+#        define WITH_TSAN 1
+#    endif
+#endif
+#ifdef WITH_ASAN
+#    include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef WITH_TSAN
+#    include <sanitizer/tsan_interface.h>
+#endif
+#ifndef __x86_64__
+#    include <ucontext.h>
+#endif
+
+namespace cudasim
+{
+place here;
+}
+
+namespace sim
+{
+using cudasim::here;
+
+/* -- fibres: a stack each, and a switch --------------------------------------------------------------------------- */
+
+static const size_t STACK = 256 * 1024, GUARD = 4096;
+
+struct fibre {
+    char *stack = nullptr; /* nullptr: the caller's own */
+#ifdef __x86_64__
+    void *sp = nullptr;
+#else
+    ucontext_t context;
+#endif
+    void *fake = nullptr; /* the sanitizers' own */
+    const void *bottom = nullptr;
+    size_t size = 0;
+};
+
+#ifdef __x86_64__
+/* Keeps what a callee must keep, and the stack; goes on where `to` was left. */
+extern "C" void cudasim_switch(void **from, void *to);
+asm(R"(
+    .text
+    .globl cudasim_switch
+    .type cudasim_switch, @function
+cudasim_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size cudasim_switch, . - cudasim_switch
+)");
+#endif
+
+static fibre caller;
+static fibre *current = &caller;
+
+static void arrived()
+{
+#ifdef WITH_ASAN
+    const void *bottom;
+    size_t size;
+    __sanitizer_finish_switch_fiber(current->fake, &bottom, &size);
+    if (!caller.bottom) caller.bottom = bottom, caller.size = size;
+#endif
+}
+
+static void switch_to(fibre *to)
+{
+    fibre *from = current;
+    current = to;
+#ifdef WITH_ASAN
+    if (from == &caller) caller.bottom = nullptr; /* it may be another thread's than last time */
+    __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
+#endif
+#ifdef WITH_TSAN
+    if (from == &caller) caller.fake = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(to->fake, 0);
+#endif
+#ifdef __x86_64__
+    cudasim_switch(&from->sp, to->sp);
+#else
+    swapcontext(&from->context, &to->context);
+#endif
+    arrived();
+}
+
+static void fibre_main();
+
+static void first_steps()
+{
+    arrived();
+    fibre_main();
+}
+
+static fibre *make_fibre()
+{
+    fibre *f = new fibre();
+    char *p = (char *)mmap(nullptr, STACK + GUARD, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (p == MAP_FAILED) return nullptr;
+    mprotect(p, GUARD, PROT_NONE);
+    f->stack = p + GUARD;
+    f->bottom = f->stack;
+    f->size = STACK;
+#ifdef WITH_TSAN
+    f->fake = __tsan_create_fiber(0);
+#endif
+#ifdef __x86_64__
+    void **sp =
+        (void **)(f->stack + STACK) - 1; /* a return address that is never used: calls expect 16 n + 8 */
+    *--sp = (void *)first_steps;
+    f->sp = sp - 6; /* six registers to pop */
+#else
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = f->stack;
+    f->context.uc_stack.ss_size = STACK;
+    makecontext(&f->context, first_steps, 0);
+#endif
+    return f;
+}
+
+/* -- one block ------------------------------------------------------------------------------------------------------ */
+
+struct parked {
+    fibre *on;
+    uint3 thread;
+    const char *file;
+    int line;
+};
+
+static const std::function<void()> *kernel;
+static uint64_t threads, begun, ended;
+static const order *thread_order;
+static std::vector<fibre *> idle;
+static std::vector<parked> ready, waiting;
+
+static uint3 unravel(uint64_t i, dim3 d)
+{
+    return { (unsigned)(i % d.x), (unsigned)(i / d.x % d.y), (unsigned)(i / d.x / d.y) };
+}
+
+static void begin_thread()
+{
+    here.thread = unravel((*thread_order)(begun++), here.block_dim);
+    (*kernel)();
+    ended++;
+}
+
+static void fibre_main()
+{
+    for (;;) {
+        while (begun < threads) begin_thread();
+        idle.push_back(current);
+        switch_to(&caller);
+    }
+}
+
+/* All that still run have come to a barrier. */
+static void release_barrier()
+{
+    const parked &first = waiting[0];
+    if (ended)
+        report("%zu threads of block (%u, %u, %u) wait at %s:%d, but %llu have ended", waiting.size(),
+               here.block.x, here.block.y, here.block.z, first.file, first.line, (unsigned long long)ended);
+    for (const parked &p : waiting)
+        if (p.line != first.line)
+            report("thread (%u, %u, %u) waits at %s:%d, but thread (%u, %u, %u) at line %d", first.thread.x,
+                   first.thread.y, first.thread.z, first.file, first.line, p.thread.x, p.thread.y, p.thread.z,
+                   p.line);
+    order o(waiting.size());
+    for (size_t i = 0; i < waiting.size(); i++) ready.push_back(waiting[o(i)]);
+    waiting.clear();
+}
+
+static void run_sharing_block()
+{
+    while (ended < threads) {
+        fibre *next;
+        if (!ready.empty()) {
+            next = ready.back().on;
+            here.thread = ready.back().thread;
+            ready.pop_back();
+        } else if (begun < threads) {
+            if (idle.empty()) {
+                fibre *f = make_fibre();
+                if (!f) return report("no memory for a fibre");
+                idle.push_back(f);
+            }
+            next = idle.back();
+            idle.pop_back();
+        } else {
+            release_barrier();
+            continue;
+        }
+        switch_to(next);
+    }
+}
+
+static void run_grid(bool shares, dim3 grid, dim3 block, const std::function<void()> &thread)
+{
+    here.grid_dim = grid;
+    here.block_dim = block;
+    kernel = &thread;
+    threads = (uint64_t)block.x * block.y * block.z;
+    order blocks((uint64_t)grid.x * grid.y * grid.z);
+    for (uint64_t i = 0; i < blocks.n; i++) {
+        order o(threads);
+        thread_order = &o;
+        begun = ended = 0;
+        here.block = unravel(blocks(i), grid);
+        if (shares)
+            run_sharing_block();
+        else
+            while (begun < threads) begin_thread();
+    }
+}
+} // namespace sim
+
+/* -- what kernels call, and launching ------------------------------------------------------------------------------- */
+
+void cudasim::barrier(const char *file, int line)
+{
+    using namespace sim;
+    if (current == &caller)
+        return report("%s:%d is a barrier, but the kernel was not launched as one with any", file, line);
+    waiting.push_back({ current, here.thread, file, line });
+    switch_to(&caller);
+}
+
+/* A word that points into memory of this process, but not into the device's: 47 bits, and there. */
+void cudasim::check_addresses(const char *name, int number, const void *bytes, size_t size)
+{
+    static const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t *word = (const uint64_t *)bytes;
+    if (size % 8 || (uintptr_t)bytes % 8) return;
+    for (size_t i = 0; i < size / 8; i++) {
+        void *p = (void *)word[i];
+        if (word[i] >> 44 == 0 || word[i] >> 47 || sim::is_device(p)) continue;
+        unsigned char resident;
+        if (!mincore((void *)(word[i] / page * page), 1, &resident) && !sim::is_pinned(p))
+            sim::report("argument %d of kernel %s holds a host address, %p", number, name, p);
+    }
+}
+
+void cudasim::enqueue_kernel(const char *name, bool shares, dim3 grid, dim3 block, cudaStream_t stream,
+                             std::function<void()> thread)
+{
+    using namespace sim;
+    entry e(name);
+    if (e.refused) {
+        fail(e.error);
+    } else if (cudaError_t error = usable(stream)) {
+        fail(error);
+    } else if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 ||
+               !block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
+               (uint64_t)block.x * block.y * block.z > 1024) {
+        fail(cudaErrorInvalidConfiguration);
+    } else {
+        enqueue(stream, name, [=] { run_grid(shares, grid, block, thread); });
+    }
+}

@@ -1,0 +1,164 @@
+/* What the parts of the simulator share.
+ *
+ *     report.cpp    mistakes of the program: said clearly, then the end
+ *     runtime.cpp   counting calls, failing one, the device and its errors
+ *     memory.cpp    the device's memory: tagged, poisoned, fenced, closed to the host
+ *     stream.cpp    streams that run late, events, copies
+ *     graph.cpp     capture and replay
+ *     kernel.cpp    a grid of threads, one after another or as fibres
+ *     blas.cpp, solver.cpp   cuBLAS and cuSOLVER on OpenBLAS and LAPACK
+ *
+ * One lock guards it all, held from the entry of a call to its end; what streams execute runs inside some call. */
+#ifndef CUDASIM_SIM_H
+#define CUDASIM_SIM_H
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cudasim.h"
+#include "cusolverDn.h"
+
+namespace sim
+{
+/* -- report.cpp -------------------------------------------------------------------------------------------------- */
+
+/* Ends the program, or is kept for the test that expects it: so the caller goes on. */
+void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What is being executed, for reports; NULL between. */
+extern const char *running;
+
+/* -- runtime.cpp -------------------------------------------------------------------------------------------------- */
+
+enum call_kind : unsigned {
+    PLAIN = 0,
+    WAITS = 1,    /* waits for the device, or may                                  */
+    UNSAFE = 2,   /* must not be made while this thread captures a stream          */
+    RELEASES = 4, /* does its work also where it is told to fail                   */
+};
+
+/* The lock, and the verdict on a call. */
+class entry
+{
+  public:
+    entry(const char *name, unsigned kind = PLAIN);
+    bool refused;      /* it must not do anything, and fail with this: */
+    cudaError_t error; /* cudaSuccess where it may go on, and succeed  */
+
+  private:
+    std::lock_guard<std::recursive_mutex> guard;
+};
+
+/* Keeps a runtime error for cudaGetLastError; returns it. */
+cudaError_t fail(cudaError_t error);
+/* What a call that has done its work returns. */
+inline cudaError_t done(const entry &e) { return e.error ? fail(e.error) : cudaSuccess; }
+void count_wait(const char *name);
+uint64_t random_below(uint64_t n);
+/* i -> (start + step i) mod n, step prime to n: an order of n things, drawn anew each time. */
+struct order {
+    uint64_t n, start, step;
+    explicit order(uint64_t count);
+    uint64_t operator()(uint64_t i) const { return (start + (unsigned __int128)step * i) % n; }
+};
+enum pace { LATE, SOMETIMES, AT_ONCE };
+extern pace speed;
+extern int64_t live; /* handles */
+
+/* -- memory.cpp --------------------------------------------------------------------------------------------------- */
+
+struct block {
+    char *begin;
+    size_t bytes;
+    int64_t serial;
+    enum state { PROMISED, LIVE, GONE } state; /* as the streams see it */
+    bool freed;                                /* as the host sees it   */
+    bool graph;                                /* a graph's, made anew by each replay */
+    bool pooled;
+};
+
+extern const size_t device_bytes;
+/* NULL where the device is full. */
+block *reserve(size_t bytes, bool pooled);
+void commit(block *b); /* uninitialised: NaN */
+void retire(block *b); /* freed: another NaN */
+void forget(block *b);
+block *find_block(const void *p);
+bool is_device(const void *p);
+bool is_pinned(const void *p);
+void pin(void *p, size_t bytes);
+size_t unpin(void *p);
+size_t bytes_held();
+int64_t blocks_held();
+/* Reports unless [p, p + bytes) lies in one live block; call it where the work is executed. */
+bool check(const void *p, size_t bytes, const char *what);
+/* The same for `batch` column-major matrices of that many elements, `stride` elements apart. */
+bool check_matrix(const void *p, int64_t rows, int64_t cols, int64_t ld, int64_t stride, int64_t batch,
+                  size_t element, const char *what);
+/* Poison, as freshly allocated. */
+void poison(void *p, size_t bytes);
+void check_fences();
+/* A host access shall be reported, whatever handler of signals was set meanwhile. */
+void listen();
+/* The host may touch device memory between these; they nest. */
+void open_memory();
+void close_memory();
+
+/* -- stream.cpp, graph.cpp ---------------------------------------------------------------------------------------- */
+
+struct work {
+    std::string name;
+    std::function<void()> run;
+};
+bool is_stream(cudaStream_t s);
+/* Why no work can be given to it, or cudaSuccess. */
+cudaError_t usable(cudaStream_t s);
+/* To the stream's queue, or to the graph it is captured into. */
+void enqueue(cudaStream_t s, std::string name, std::function<void()> run);
+void finish(cudaStream_t s, uint64_t ticket);
+void finish_all();
+/* Now and then something runs although nobody waits. */
+void drift();
+bool capturing(cudaStream_t s);
+bool thread_captures();
+/* Whatever this thread captures cannot become a graph any more. */
+void spoil_captures();
+void spoil(cudaStream_t s);
+void append(cudaStream_t s, work w);
+/* The capture is over; whether all streams it had spread to had joined again. */
+bool end_forks(CUgraph_st *g);
+} // namespace sim
+
+struct CUgraph_st {
+    std::vector<sim::work> nodes;
+    std::vector<sim::block *> blocks;
+    int users = 1; /* the graph, and what was instantiated from it */
+};
+
+struct CUstream_st {
+    explicit CUstream_st(bool blocks) : blocking(blocks) {}
+    bool blocking, destroyed = false;
+    std::deque<sim::work> queue;
+    uint64_t queued = 0, finished = 0;
+    /* capture */
+    CUgraph_st *graph = nullptr;
+    CUstream_st *origin = nullptr;
+    bool spoiled = false, joined = true;
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+    std::thread::id thread;
+};
+
+struct CUevent_st {
+    CUstream_st *stream = nullptr;
+    uint64_t ticket = 0;
+    CUgraph_st *graph = nullptr; /* recorded in a capture */
+    bool destroyed = false;
+};
+
+#endif

@@ -1,0 +1,165 @@
+/* Kernels: every thread runs once, barriers hold, a missing one is seen, and each misuse is reported. */
+#include "check_sim.h"
+
+static cudaStream_t s;
+static int *device, host[4096];
+
+static int setup(void **)
+{
+    return cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) || cudaMalloc((void **)&device, sizeof host);
+}
+
+static int teardown(void **) { return cudaFree(device) || cudaStreamDestroy(s) || cudasim_live(); }
+
+static void fetch(void)
+{
+    assert_cuda(cudaGetLastError());
+    assert_cuda(cudaMemcpyAsync(host, device, sizeof host, cudaMemcpyDeviceToHost, s));
+}
+
+static __global__ void count(int *p)
+{
+    unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z),
+             thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    p[block * blockDim.x * blockDim.y * blockDim.z + thread] += 1;
+}
+
+static void every_thread_once(void **)
+{
+    for (int blocks = 0; blocks < 2; blocks++) {
+        assert_cuda(cudaMemsetAsync(device, 0, sizeof host, s));
+        if (blocks)
+            CT__LAUNCH_BLOCK(count, dim3(4, 3, 2), dim3(8, 4, 2), s, device);
+        else
+            CT__LAUNCH(count, dim3(4, 3, 2), dim3(8, 4, 2), s, device);
+        fetch();
+        for (int i = 0; i < 4096; i++) assert_int_equal(host[i], i < 4 * 3 * 2 * 8 * 4 * 2);
+    }
+}
+
+/* Each block turns its 256 numbers round. */
+template <bool WITH_BARRIER> static __global__ void turn(int *p)
+{
+    __shared__ int shared[256];
+    int t = (int)threadIdx.x, *mine = p + 256 * blockIdx.x;
+    shared[t] = mine[t];
+    if (WITH_BARRIER) __syncthreads();
+    mine[t] = shared[255 - t];
+}
+
+static int wrong_after(void (*kernel)(int *))
+{
+    for (int i = 0; i < 4096; i++) host[i] = i;
+    assert_cuda(cudaMemcpyAsync(device, host, sizeof host, cudaMemcpyHostToDevice, s));
+    CT__LAUNCH_BLOCK(kernel, 16, 256, s, device);
+    fetch();
+    int wrong = 0;
+    for (int i = 0; i < 4096; i++) wrong += host[i] != i / 256 * 256 + 255 - i % 256;
+    return wrong;
+}
+
+static void barriers(void **)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        cudasim_seed(seed);
+        assert_int_equal(wrong_after(turn<true>), 0);
+        assert_true(wrong_after(turn<false>) > 256);
+    }
+    cudasim_seed(0);
+}
+
+/* Sum of 256, level by level: nine barriers a block. */
+static __global__ void tree(const double *x, double *sum, int skip)
+{
+    __shared__ double part[256];
+    int t = (int)threadIdx.x;
+    part[t] = x[256 * blockIdx.x + threadIdx.x];
+    __syncthreads();
+    for (int half = 128; half; half /= 2) {
+        if (t < half) part[t] += part[t + half];
+        if (half != skip) __syncthreads();
+    }
+    if (t == 0) sum[blockIdx.x] = part[0];
+}
+
+static void reductions(void **)
+{
+    enum { BLOCKS = 500 };
+    double *x, *sum, *values = (double *)malloc(BLOCKS * 256 * sizeof(double)), got[BLOCKS];
+    for (int i = 0; i < BLOCKS * 256; i++) values[i] = i;
+    assert_cuda(cudaMalloc((void **)&x, BLOCKS * 256 * sizeof(double)));
+    assert_cuda(cudaMalloc((void **)&sum, sizeof got));
+    assert_cuda(cudaMemcpy(x, values, BLOCKS * 256 * sizeof(double), cudaMemcpyHostToDevice));
+    for (int skip = 0; skip <= 64; skip += 64) {
+        CT__LAUNCH_BLOCK(tree, BLOCKS, 256, s, (const double *)x, sum, skip);
+        assert_cuda(cudaMemcpyAsync(got, sum, sizeof got, cudaMemcpyDeviceToHost, s));
+        int wrong = 0;
+        for (int b = 0; b < BLOCKS; b++) wrong += got[b] != 256. * 256 * b + 255 * 128;
+        if (skip)
+            assert_true(wrong > BLOCKS / 2);
+        else
+            assert_int_equal(wrong, 0);
+    }
+    free(values);
+    assert_cuda(cudaFree(x));
+    assert_cuda(cudaFree(sum));
+}
+
+static __global__ void half_of_them(int *p)
+{
+    if (threadIdx.x % 2) __syncthreads();
+    p[threadIdx.x] = 1;
+}
+
+static __global__ void elsewhere(int *p)
+{
+    if (threadIdx.x % 2)
+        __syncthreads();
+    else
+        __syncthreads();
+    p[threadIdx.x] = 1;
+}
+
+struct two {
+    int *there;
+    int64_t n;
+};
+static __global__ void through(two t) { t.there[0] = (int)t.n; }
+
+static void misuse(void **)
+{
+    CT__LAUNCH_BLOCK(half_of_them, 1, 64, s, device);
+    EXPECT("have ended", cudaStreamSynchronize(s));
+    CT__LAUNCH_BLOCK(elsewhere, 1, 64, s, device);
+    EXPECT("at line", cudaStreamSynchronize(s));
+    CT__LAUNCH(half_of_them, 1, 64, s, device);
+    EXPECT("not launched as one", cudaStreamSynchronize(s));
+    EXPECT("argument 1 of kernel count holds a host address", CT__LAUNCH(count, 1, 1, s, &host[0]));
+    two bad = { host, 3 }, good = { device, 3 };
+    EXPECT("host address", CT__LAUNCH(through, 1, 1, s, bad));
+    EXPECT("", CT__LAUNCH(through, 1, 1, s, good));
+    cudasim_expect_report();
+    cudaStreamSynchronize(s);
+    cudasim_take_report();
+    cudaGetLastError();
+}
+
+static void configurations(void **)
+{
+    const dim3 grid[] = { 0, dim3(1, 65536), 1, 1, 1, 1 },
+               block[] = { 32, 32, 0, 1025, dim3(32, 33), dim3(1, 1, 65) };
+    for (int i = 0; i < 6; i++) {
+        CT__LAUNCH(count, grid[i], block[i], s, device);
+        assert_int_equal(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    }
+    assert_cuda(cudaGetLastError());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_thread_once), cmocka_unit_test(barriers), cmocka_unit_test(reductions),
+        cmocka_unit_test(configurations),    cmocka_unit_test(misuse),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
