@@ -72,8 +72,10 @@ ct_var ct__gp_value(ct_var alpha, ct_var r)
 static ct_var nlml_compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
 {
     const ct_cov_program *program = attr;
-    if (!program) ct_tape_fail(tape, CT_EINVAL, "gp_nlml: needs a kernel's program as its attribute");
-    if (ct_tape_status(tape)) return (ct_var){ tape, UINT32_MAX, 0 };
+    if (!program) {
+        ct_tape_fail(tape, CT_EINVAL, "gp_nlml: needs a kernel's program as its attribute");
+        return (ct_var){ tape, UINT32_MAX, 0 };
+    }
     size_t bytes = (size_t)program->bytes;
     int64_t n = ct_shape_count(ct_var_shape(in[2]));
     ct_var r = ct_reshape(in[2], ct_shape2(n, 1));

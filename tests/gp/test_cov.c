@@ -14,7 +14,7 @@ static ct_tape *tape;
 static int setup(void **state)
 {
     (void)state;
-    dev = ct_device_open("cpu");
+    dev = ct_device_open(check_device());
     tape = ct_tape_new(dev);
     return tape ? 0 : -1;
 }
@@ -298,7 +298,7 @@ static void threads_do_not_matter(void **state)
     (void)state;
     double *first[3] = { NULL, NULL, NULL };
     for (int threads = 1; threads <= 3; threads++) {
-        ct_device *d = ct_device_open_with("cpu", &(ct_device_options){ .threads = threads });
+        ct_device *d = ct_device_open_with(check_device(), &(ct_device_options){ .threads = threads });
         ct_tape *t = ct_tape_new(d);
         ct_kernel *k = kernel("scale * matern52(ard) + white", 3);
         ct_tensor *x = ct_rand_normal(d, CT_F64, ct_shape2(333, 3), 1, 1);
@@ -394,7 +394,7 @@ static void steady_state(void **state)
 
 static void step(bool record)
 {
-    ct_device *d = ct_device_open("cpu");
+    ct_device *d = ct_device_open(check_device());
     ct_tape *t = ct_tape_new(d);
     ct_kernel *k = ct_kernel_parse("scale * rbf(ard) + periodic * linear + white");
     ct_status s = ct_kernel_bind(k, 3);

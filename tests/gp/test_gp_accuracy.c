@@ -199,7 +199,7 @@ static void ill_conditioned(void **state)
 static int open_device(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     return ct_device_status(device) != CT_OK;
 }
 

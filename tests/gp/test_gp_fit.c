@@ -290,7 +290,7 @@ static void bad_options_are_refused(void **state)
 static int open_device(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     return ct_device_status(device) != CT_OK;
 }
 

@@ -43,7 +43,7 @@ static void bad_data_is_refused(void **state)
 static void too_large_is_refused_before_allocating(void **state)
 {
     (void)state;
-    ct_device *small = ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = 3 << 20 });
+    ct_device *small = ct_device_open_with(check_device(), &(ct_device_options){ .memory_limit = 3 << 20 });
     ct_tensor *X = ct_zeros(small, CT_F64, ct_shape2(20000, 1)),
               *y = ct_zeros(small, CT_F64, ct_shape1(20000));
     ct_memory_mark(small);
@@ -320,7 +320,7 @@ static void nothing_crashes_without_a_model(void **state)
 static int open_device(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     return ct_device_status(device) != CT_OK;
 }
 

@@ -210,7 +210,7 @@ static void refusals(void **state)
 static int open_device(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     return ct_device_status(device) != CT_OK;
 }
 

@@ -237,7 +237,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_status(ct_tape_status(tape), CT_EINVAL, ct_tape_message(tape));
     ct_gp_posterior(gp, (ct_var){ NULL, 0, 0 }, false, &mean, &variance);
     assert_null(mean.tape);
-    ct_device *other = ct_device_open("cpu");
+    ct_device *other = ct_device_open(check_device());
     ct_tape *elsewhere = ct_tape_new(other);
     ct_tensor *far = ct_zeros(other, CT_F64, ct_shape2(1, 3));
     ct_gp_posterior(gp, ct_leaf(elsewhere, far), false, &mean, &variance);
@@ -283,7 +283,7 @@ static void memory_is_bounded(void **state)
 static int open_device(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     return ct_device_status(device) != CT_OK;
 }
 

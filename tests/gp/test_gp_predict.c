@@ -197,7 +197,7 @@ static void never_negative_and_back_to_the_prior(void **state)
 static int open_device(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     return ct_device_status(device) != CT_OK;
 }
 

@@ -210,7 +210,7 @@ static void a_kill_leaves_a_whole_file(void **state)
 static int open_device(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     strcpy(path, "/tmp/test_gp_save_XXXXXX");
     int descriptor = mkstemp(path);
     if (descriptor < 0) return 1;

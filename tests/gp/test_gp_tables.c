@@ -89,7 +89,7 @@ static void single_precision_is_near(void **state)
     }
 }
 
-static int open_device(void **state) { return (*state = ct_device_open("cpu")) == NULL; }
+static int open_device(void **state) { return (*state = ct_device_open(check_device())) == NULL; }
 
 static int close_device(void **state)
 {

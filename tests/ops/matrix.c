@@ -2,8 +2,6 @@
 
 #include <cotangent/covariance.h>
 
-const char *const matrix_devices[] = { "cpu", NULL };
-
 const char *const layout_names[LAYOUTS] = { "contiguous", "transposed", "strided", "broadcast", "mixed" };
 
 const axes matrix_all = { .sizes = (const int64_t[]){ 0, 1, 2, 3, 5, 17, 64, -1 },
@@ -72,10 +70,10 @@ static void walk_op(void **state)
     matrix_check(&nowhere, reference_find(op->name) != NULL,
                  "no reference: write its loops in tests/ops/reference and name it in the table there");
     matrix_check(&nowhere, op->sample != NULL, "no sample: the op cannot be checked");
-    for (int d = 0; matrix_devices[d] && !failures_of_op; d++) {
-        ct_device *device = ct_device_open(matrix_devices[d]);
+    if (!failures_of_op) {
+        ct_device *device = ct_device_open(check_device());
         ct_tape *tape = ct_tape_new(device);
-        if (matrix_check(&nowhere, tape != NULL, "no tape on %s: %s", matrix_devices[d], ct_message(device)))
+        if (matrix_check(&nowhere, tape != NULL, "no tape on %s: %s", check_device(), ct_message(device)))
             for (const int64_t *size = chosen->sizes; *size >= 0; size++)
                 for (const int *batch = chosen->batches; *batch >= -1; batch++)
                     for (int f32 = 0; f32 <= chosen->f32; f32++)

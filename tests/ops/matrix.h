@@ -10,9 +10,6 @@
 #include "autograd/sample.h"
 #include "reference/reference.h"
 
-/* The devices it runs on, ended by NULL. */
-extern const char *const matrix_devices[];
-
 /* One point, with its inputs drawn. */
 typedef struct point {
     ct_device *device;

@@ -10,7 +10,7 @@ static ct_tape *tape;
 static int open_tape(void **state)
 {
     (void)state;
-    device = ct_device_open("cpu");
+    device = ct_device_open(check_device());
     tape = ct_tape_new(device);
     return tape == NULL;
 }

@@ -14,7 +14,7 @@ typedef struct fixture {
 static int set_up(void **state)
 {
     static fixture f;
-    f.dev = ct_device_open("cpu");
+    f.dev = ct_device_open(check_device());
     f.tape = ct_tape_new(f.dev);
     *state = &f;
     return f.tape ? 0 : 1;

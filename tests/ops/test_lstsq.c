@@ -88,7 +88,7 @@ static double inner(const ct_tensor *t, const double *d)
 static void up_to_condition_1e8(void **unused)
 {
     (void)unused;
-    ct_device *device = ct_device_open("cpu");
+    ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
     for (double condition = 10; condition < 2e8; condition *= 10)
         for (int near = 0; near < 2; near++) {
@@ -122,7 +122,7 @@ static void up_to_condition_1e8(void **unused)
 static void dependent_columns_fail_alone(void **unused)
 {
     (void)unused;
-    ct_device *device = ct_device_open("cpu");
+    ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
     for (int kind = 0; kind < 3; kind++) { /* a column twice, a zero one, a NaN */
         double a[3][4][2] = { { { 1, 0 }, { 0, 1 }, { 0, 0 }, { 0, 0 } },
@@ -144,7 +144,7 @@ static void dependent_columns_fail_alone(void **unused)
 static void too_few_rows(void **unused)
 {
     (void)unused;
-    ct_device *device = ct_device_open("cpu");
+    ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
     ct_tensor *A = ct_zeros(device, CT_F64, ct_shape2(2, 3)), *B = ct_zeros(device, CT_F64, ct_shape2(2, 1));
     ct_lstsq(ct_constant(tape, A), ct_constant(tape, B));

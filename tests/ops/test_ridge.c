@@ -142,7 +142,7 @@ static double inner(ct_var v, const double *d)
 static answer ask(const problem *p, ct_dtype dtype, ct_ridge_form form)
 {
     answer a = { .slope = 0 };
-    ct_device *device = ct_device_open("cpu");
+    ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
     ct_tensor *B = tensor(device, dtype, ct_shape2(R, N), p->B),
               *D = tensor(device, dtype, ct_shape2(p->m, N), p->D);
@@ -274,7 +274,7 @@ static void forms_by_shape(void **unused)
         { { { 4, 5 }, 2 }, { { 4, 5 }, 2 }, CT_RIDGE_PRIMAL },
         { { { 3, 2, 5 }, 3 }, { { 3, 5, 5 }, 3 }, CT_RIDGE_PRIMAL },
     };
-    ct_device *device = ct_device_open("cpu");
+    ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ct_tape_reset(tape);
@@ -303,7 +303,7 @@ static void a_bad_lambda_fails_alone(void **unused)
 {
     (void)unused;
     static const double bad[] = { 0, -1, NAN };
-    ct_device *device = ct_device_open("cpu");
+    ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
     ct_tensor *B = ct_rand_normal(device, CT_F64, ct_shape3(MEMBERS, R, N), 1, 0);
     ct_tensor *D = ct_rand_normal(device, CT_F64, ct_shape2(N, N), 1, 1);
@@ -337,7 +337,7 @@ static void pushed_through_without_squares(void **unused)
 {
     (void)unused;
     enum { SAMPLES = 200, WIDE = 64 };
-    ct_device *device = ct_device_open("cpu");
+    ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
     ct_tensor *B = ct_rand_normal(device, CT_F64, ct_shape3(SAMPLES, 2, WIDE), 1, 0);
     ct_tensor *D = ct_rand_normal(device, CT_F64, ct_shape2(WIDE, WIDE), 1, 1);

@@ -31,6 +31,13 @@ static inline void check_close_at(double a, double b, double rel, double abs, co
     _fail(file, line);
 }
 
+/* Where the tests run that can run anywhere: CT_TEST_DEVICE, or the CPU. */
+static inline const char *check_device(void)
+{
+    const char *name = getenv("CT_TEST_DEVICE");
+    return name && *name ? name : "cpu";
+}
+
 /* A NULL tensor or a status that is not CT_OK fails with the device's message. */
 static inline ct_tensor *check_tensor_at(ct_tensor *t, const ct_device *device, const char *file, int line)
 {
