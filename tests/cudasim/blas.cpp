@@ -250,7 +250,9 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
     if (!fits({ m, n, k, lda, ldb, ldc })) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (usable(handle->stream)) return CUBLAS_STATUS_INTERNAL_ERROR;
     if (!m || !n || !batchCount) return CUBLAS_STATUS_SUCCESS;
-    if (batchCount > 1 && std::abs(strideC) < ldc * (n - 1) + m)
+    int64_t apart = std::abs(strideC);
+    /* one after the other, or side by side within the columns */
+    if (batchCount > 1 && apart < ldc * (n - 1) + m && (apart < m || apart * (batchCount - 1) + m > ldc))
         report("the results of a batched gemm overlap: stride %lld, %lld x %lld, ldc %lld", strideC,
                (long long)m, (long long)n, (long long)ldc);
     product p = { transa ? 'T' : 'N',
