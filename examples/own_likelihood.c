@@ -31,8 +31,8 @@ static ct_var likelihood(ct_var x, ct_var y, ct_var log_l, ct_var log_s2)
     ct_var D = ct_mul(ct_sqdist(x, x), ct_exp(ct_scale(log_l, -2)));
     ct_var L = ct_cholesky(ct_add_diag(ct_apply(&half_exp, &D, 1, NULL, 0), ct_exp(log_s2)));
     ct_var z = ct_tri_solve(L, y, CT_LOWER);
-    ct_var f =
-        ct_add(ct_scale(ct_sum(ct_square(z), CT_ALL, false), 0.5), ct_sum(ct_log(ct_diag(L)), CT_ALL, false));
+    ct_var f = ct_scale(ct_sum(ct_square(z), CT_ALL, false), 0.5);
+    f = ct_add(f, ct_sum(ct_log(ct_diag(L)), CT_ALL, false));
     return ct_shift(f, 0.5 * (double)ct_var_shape(y).dim[0] * log(2 * acos(-1)));
 }
 
@@ -43,9 +43,8 @@ int main(void)
     ct_tape *tape = ct_tape_new(device);
     ct_tensor *x = ct_rand_uniform(device, CT_F64, ct_shape2(50, 2), 1, 0);
     ct_tensor *y = ct_rand_normal(device, CT_F64, ct_shape2(50, 1), 1, 1);
-    ct_tensor *log_l = ct_full(device, CT_F64, ct_shape0(), -1),
-              *log_s2 = ct_full(device, CT_F64, ct_shape0(), -2);
-
+    ct_tensor *log_l = ct_full(device, CT_F64, ct_shape0(), -1);
+    ct_tensor *log_s2 = ct_full(device, CT_F64, ct_shape0(), -2);
     ct_status status = ct_gradcheck_op(device, &half_exp, NULL, report, sizeof report);
     printf("%s", report);
     ct_var a = ct_leaf(tape, log_l), b = ct_leaf(tape, log_s2);
@@ -54,8 +53,7 @@ int main(void)
     printf("f = %.6f, df/dlog l = %.6f, df/dlog s2 = %.6f %s\n", ct_item(f), ct_tensor_item(ct_cotangent(a)),
            ct_tensor_item(ct_cotangent(b)), ct_tape_message(tape));
 
-    ct_release(x), ct_release(y), ct_release(log_l), ct_release(log_s2);
-    ct_tape_free(tape);
+    ct_release(x), ct_release(y), ct_release(log_l), ct_release(log_s2), ct_tape_free(tape);
     ct_device_close(device);
     return status != CT_OK;
 }

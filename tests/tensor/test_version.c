@@ -26,9 +26,10 @@ static void cuda_is_refused(void **state)
     ct_device *device = ct_device_open("cuda:0");
     assert_non_null(device);
     if (ct_device_status(device) != CT_OK) {
-        assert_int_equal(ct_device_status(device), CT_EUNSUPPORTED);
-        assert_string_equal(ct_message(device),
-                            "cuda:0: this build has no CUDA backend; open \"cpu\" instead");
+        bool built = ct_device_status(device) == CT_EDEVICE; /* but no GPU, or no driver */
+        assert_true(built || ct_device_status(device) == CT_EUNSUPPORTED);
+        assert_non_null(strstr(ct_message(device), "cuda:0: "));
+        assert_non_null(strstr(ct_message(device), built ? "or open \"cpu\"" : "open \"cpu\" instead"));
         assert_null(ct_zeros(device, CT_F64, ct_shape1(3)));
     }
     ct_device_close(device);
