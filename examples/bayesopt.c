@@ -43,14 +43,14 @@ int main(void)
     for (int i = 0; i < FIRST; i++) best = fmin(best, y[i] = branin((double *)ct_tensor_data(X) + 2 * i));
     Y = ct_from(device, CT_F64, ct_shape1(FIRST), y);
     ct_gp *gp = ct_gp_new(X, Y, ct_kernel_parse("scale * matern52(ard)"), NULL);
-    for (int step = 0, at = 0; step < 20 && !ct_gp_fit(gp, NULL); step++) {
+    for (int step = 0, at = 0; step < 32 && !ct_gp_fit(gp, NULL); step++) {
         ct_tensor *many = ct_rand_uniform(device, CT_F64, ct_shape2(CLIMBERS, 2), 2, (uint64_t)step);
         for (int k = 0; k < 60; k++) at = climb(gp, tape, many, best, 0.1 * pow(0.93, k));
         ct_tensor *next = ct_tensor_slice(many, 0, at, at + 1, 1);
         double *u = ct_tensor_data(next), value = branin(u);
         ct_tensor *seen = ct_from(device, CT_F64, ct_shape1(1), &value);
         printf("%2d: f(%.4f, %.4f) = %7.4f, best %.4f\n", step, u[0], u[1], value, best = fmin(best, value));
-        if (ct_gp_append(gp, next, seen, NULL)) step = 20;
+        if (ct_gp_append(gp, next, seen, NULL)) step = 32;
         ct_release(many), ct_release(next), ct_release(seen);
     }
     ct_gp_free(gp), ct_tape_free(tape), ct_release(X), ct_release(Y), ct_device_close(device);

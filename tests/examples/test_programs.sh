@@ -40,7 +40,7 @@ that 'partial_inverse learns by both losses' grep -qE '^ridge: loss 0\.3506, aft
 prints train_gp '^f\(1\.2\) = (0\.9|1\.0)'
 that 'train_gp saves its model' test -s bump.ctgp
 
-prints bayesopt '^19: .* best 0\.39[0-9]*$'
+prints bayesopt '^31: .* best 0\.39[0-9]*$'
 
 # The demo on every tenth week: the same program, in seconds.
 mkdir -p examples/data
