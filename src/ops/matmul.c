@@ -54,8 +54,8 @@ static void forward(ct_call *c)
         A_view = ct__reshaped(A, tall_shape(A)), A = &A_view;
         C_view = ct__reshaped(C, tall_shape(C)), C = &C_view;
     }
-    if (flags & TRANS_A) A_view = ct__transposed(A), A = &A_view;
-    if (flags & TRANS_B) B_view = ct__transposed(B), B = &B_view;
+    A = ct__turned(A, flags & TRANS_A, &A_view);
+    B = ct__turned(B, flags & TRANS_B, &B_view);
     if (C->ndim > 2)
         ct_prim_gemm(c, 1, A, B, 0, C);
     else
@@ -81,8 +81,8 @@ static void give(ct_vjp *g, int i, const ct_tensor *x, const ct_tensor *y, unsig
 {
     if (!ct_wants(g, i)) return;
     ct_tensor x_view, y_view;
-    if (flags & TRANS_A) x_view = ct__transposed(x), x = &x_view;
-    if (flags & TRANS_B) y_view = ct__transposed(y), y = &y_view;
+    x = ct__turned(x, flags & TRANS_A, &x_view);
+    y = ct__turned(y, flags & TRANS_B, &y_view);
     ct_device *device = ct_tape_device(ct_vjp_tape(g));
     ct_tensor *sum = ct__in_bar_sum(g, i);
     if (sum) {

@@ -108,18 +108,25 @@ ct_tensor ct__reshaped(const ct_tensor *t, ct_shape shape)
     return view;
 }
 
+const ct_tensor *ct__turned(const ct_tensor *t, bool turn, ct_tensor *view)
+{
+    if (!turn) return t;
+    int row = t->ndim - 2, col = t->ndim - 1;
+    view->storage = t->storage;
+    view->data = t->data;
+    view->refs = 0;
+    view->dtype = t->dtype;
+    view->ndim = t->ndim;
+    for (int i = 0; i < row; i++) view->dim[i] = t->dim[i], view->stride[i] = t->stride[i];
+    view->dim[row] = t->dim[col], view->stride[row] = t->stride[col];
+    view->dim[col] = t->dim[row], view->stride[col] = t->stride[row];
+    return view;
+}
+
 ct_tensor ct__transposed(const ct_tensor *t)
 {
-    int row = t->ndim - 2, col = t->ndim - 1;
     ct_tensor view;
-    view.storage = t->storage;
-    view.data = t->data;
-    view.refs = 0;
-    view.dtype = t->dtype;
-    view.ndim = t->ndim;
-    for (int i = 0; i < row; i++) view.dim[i] = t->dim[i], view.stride[i] = t->stride[i];
-    view.dim[row] = t->dim[col], view.stride[row] = t->stride[col];
-    view.dim[col] = t->dim[row], view.stride[col] = t->stride[row];
+    ct__turned(t, true, &view);
     return view;
 }
 

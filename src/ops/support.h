@@ -39,6 +39,8 @@ static inline const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *l
 }
 /* A contiguous t in another shape of the same count. */
 ct_tensor ct__reshaped(const ct_tensor *t, ct_shape shape);
+/* t, or with `turn` its transpose, in *view. */
+const ct_tensor *ct__turned(const ct_tensor *t, bool turn, ct_tensor *view);
 /* The last two dimensions exchanged; their diagonal; rows [row, row + rows) and columns [col, col + cols). */
 ct_tensor ct__transposed(const ct_tensor *t);
 ct_tensor ct__diagonal(const ct_tensor *t);
