@@ -11,6 +11,11 @@ const axes matrix_small = { .sizes = (const int64_t[]){ 0, 1, 3, -1 },
                             .batches = (const int[]){ -1, 3, -2 },
                             .f32 = true };
 
+/* {0, 2, 33} × {none, 3} × {f64, f32}, for slow devices: one size on each side of a block. */
+static const axes quick = { .sizes = (const int64_t[]){ 0, 2, 33, -1 },
+                            .batches = (const int[]){ -1, 3, -2 },
+                            .f32 = true };
+
 /* -- counting ----------------------------------------------------------------------------------------------------- */
 
 static int64_t checks, points, failures_of_op;
@@ -96,7 +101,7 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
     struct CMUnitTest *tests = calloc((size_t)(n_ops + n_gp), sizeof *tests);
     if (!tests) return 1;
     visit_point = visit;
-    chosen = which;
+    chosen = getenv("CT_TEST_QUICK") ? &quick : which;
     int m = 0;
     for (int i = 0; i < n_ops + n_gp; i++) {
         const ct_op *op = i < n_ops ? ops[i] : gp_ops[i - n_ops];
