@@ -135,8 +135,10 @@ static fibre *make_fibre()
     f->fake = __tsan_create_fiber(0);
 #endif
 #ifdef __x86_64__
-    void **sp =
-        (void **)(f->stack + STACK) - 1; /* a return address that is never used: calls expect 16 n + 8 */
+    /* Stacks that began at the same place of their pages would fight for the same lines of the caches. */
+    static size_t made;
+    void **sp = (void **)(f->stack + STACK - made++ * 17 % 1024 * 64);
+    sp--; /* a return address that is never used: calls expect 16 n + 8 */
     *--sp = (void *)first_steps;
     f->sp = sp - 6; /* six registers to pop */
 #else
@@ -158,7 +160,7 @@ struct parked {
 };
 
 static const std::function<void()> *kernel;
-static uint64_t threads, begun, ended;
+static uint64_t threads, begun, ended, next_thread;
 static const order *thread_order;
 static std::vector<fibre *> idle;
 static std::vector<parked> ready, waiting;
@@ -170,18 +172,11 @@ static uint3 unravel(uint64_t i, dim3 d)
 
 static void begin_thread()
 {
-    here.thread = unravel((*thread_order)(begun++), here.block_dim);
+    here.thread = unravel(next_thread, here.block_dim);
+    next_thread = thread_order->after(next_thread);
+    begun++;
     (*kernel)();
     ended++;
-}
-
-static void fibre_main()
-{
-    for (;;) {
-        while (begun < threads) begin_thread();
-        idle.push_back(current);
-        switch_to(&caller);
-    }
 }
 
 /* All that still run have come to a barrier. */
@@ -197,31 +192,44 @@ static void release_barrier()
                    first.thread.y, first.thread.z, first.file, first.line, p.thread.x, p.thread.y, p.thread.z,
                    p.line);
     order o(waiting.size());
-    for (size_t i = 0; i < waiting.size(); i++) ready.push_back(waiting[o(i)]);
+    for (uint64_t i = 0, at = o.start; i < o.n; i++, at = o.after(at)) ready.push_back(waiting[at]);
     waiting.clear();
 }
 
-static void run_sharing_block()
+/* Who runs next: one that a barrier has released, one that begins threads, or, at the end, the caller. */
+static fibre *next_fibre()
 {
-    while (ended < threads) {
-        fibre *next;
-        if (!ready.empty()) {
-            next = ready.back().on;
-            here.thread = ready.back().thread;
-            ready.pop_back();
-        } else if (begun < threads) {
-            if (idle.empty()) {
-                fibre *f = make_fibre();
-                if (!f) return report("no memory for a fibre");
-                idle.push_back(f);
-            }
-            next = idle.back();
-            idle.pop_back();
-        } else {
-            release_barrier();
-            continue;
-        }
-        switch_to(next);
+    if (ready.empty() && begun == threads && !waiting.empty()) release_barrier();
+    if (!ready.empty()) {
+        fibre *f = ready.back().on;
+        here.thread = ready.back().thread;
+        ready.pop_back();
+        return f;
+    }
+    if (begun == threads) return &caller;
+    if (idle.empty()) {
+        fibre *f = make_fibre();
+        if (f) return f;
+        report("no memory for a fibre");
+        return &caller;
+    }
+    fibre *f = idle.back();
+    idle.pop_back();
+    return f;
+}
+
+static void go_on()
+{
+    fibre *next = next_fibre();
+    if (next != current) switch_to(next);
+}
+
+static void fibre_main()
+{
+    for (;;) {
+        while (begun < threads) begin_thread();
+        idle.push_back(current);
+        go_on();
     }
 }
 
@@ -232,13 +240,14 @@ static void run_grid(bool shares, dim3 grid, dim3 block, const std::function<voi
     kernel = &thread;
     threads = (uint64_t)block.x * block.y * block.z;
     order blocks((uint64_t)grid.x * grid.y * grid.z);
-    for (uint64_t i = 0; i < blocks.n; i++) {
+    for (uint64_t i = 0, at = blocks.start; i < blocks.n; i++, at = blocks.after(at)) {
         order o(threads);
         thread_order = &o;
+        next_thread = o.start;
         begun = ended = 0;
-        here.block = unravel(blocks(i), grid);
+        here.block = unravel(at, grid);
         if (shares)
-            run_sharing_block();
+            go_on();
         else
             while (begun < threads) begin_thread();
     }
@@ -253,7 +262,7 @@ void cudasim::barrier(const char *file, int line)
     if (current == &caller)
         return report("%s:%d is a barrier, but the kernel was not launched as one with any", file, line);
     waiting.push_back({ current, here.thread, file, line });
-    switch_to(&caller);
+    go_on();
 }
 
 /* A word that points into memory of this process, but not into the device's: 47 bits, and there. */

@@ -61,11 +61,11 @@ cudaError_t fail(cudaError_t error);
 inline cudaError_t done(const entry &e) { return e.error ? fail(e.error) : cudaSuccess; }
 void count_wait(const char *name);
 uint64_t random_below(uint64_t n);
-/* i -> (start + step i) mod n, step prime to n: an order of n things, drawn anew each time. */
+/* start, start + step, ... mod n, step prime to n: an order of n things, drawn anew each time. */
 struct order {
     uint64_t n, start, step;
     explicit order(uint64_t count);
-    uint64_t operator()(uint64_t i) const { return (start + (unsigned __int128)step * i) % n; }
+    uint64_t after(uint64_t i) const { return i < n - step ? i + step : i - (n - step); }
 };
 enum pace { LATE, SOMETIMES, AT_ONCE };
 extern pace speed;

@@ -67,7 +67,7 @@ void finish_all()
     open_memory();
     order o(streams.size());
     std::vector<CUstream_st *> all = streams;
-    for (size_t i = 0; i < all.size(); i++) finish(all[o(i)], all[o(i)]->queued);
+    for (size_t i = 0, at = o.start; i < all.size(); i++, at = o.after(at)) finish(all[at], all[at]->queued);
     close_memory();
     bury_destroyed();
 }
