@@ -145,6 +145,8 @@ ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t
                        other + n };
             CT__LAUNCH_BLOCK(count_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
             CT__LAUNCH_BLOCK(scan_kernel, 1, THREADS, cuda->stream, p.counts, counts);
+            /* nothing is moved to where no count has said */
+            if (ct_status s = ct__cuda_launched(dev, "group_by")) return s;
             CT__LAUNCH_BLOCK(move_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
         }
     }

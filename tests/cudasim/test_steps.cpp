@@ -1,0 +1,257 @@
+/* A training step of each of the four losses the library is for, on the simulated GPU: the same numbers as on the CPU, no wait
+ * but for what is read at the end, and whichever call of CUDA fails, an error that says so, and nothing lost. */
+#include "check_sim.h"
+
+extern "C" {
+#include <cotangent/gp.h>
+#include <cotangent/ops.h>
+}
+
+/* The value and a checksum of the cotangents. */
+struct outcome {
+    ct_status status;
+    char message[512];
+    double loss, bars;
+    int64_t waits; /* before anything was read */
+    const char *first_wait;
+};
+
+enum { LEAVES = 4 };
+
+struct step {
+    const char *name;
+    ct_var (*loss)(ct_tape *tape, ct_tensor *const *data, ct_var *leaf);
+    void (*data)(ct_device *device, ct_tensor **data);
+};
+
+static ct_tensor *normal(ct_device *d, ct_shape shape, uint64_t seed, double scale, double shift)
+{
+    int64_t n = ct_shape_count(shape);
+    double *x = (double *)malloc((size_t)n * sizeof *x);
+    uint64_t state = seed;
+    for (int64_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        x[i] = shift + scale * ((double)(state >> 11) / 9007199254740992. - .5);
+    }
+    ct_tensor *t = ct_from(d, CT_F64, shape, x);
+    free(x);
+    return t;
+}
+
+static ct_tensor *indices(ct_device *d, int64_t n, int64_t below, int64_t stride)
+{
+    int64_t x[64];
+    for (int64_t i = 0; i < n; i++) x[i] = i * stride % below;
+    return ct_from(d, CT_I64, ct_shape1(n), x);
+}
+
+/* -- the four -------------------------------------------------------------------------------------------------------- */
+
+static void gp_data(ct_device *d, ct_tensor **t)
+{
+    t[0] = normal(d, ct_shape1(3), 1, .5, 0);
+    t[1] = normal(d, ct_shape2(40, 2), 2, 4, 0);
+    t[2] = normal(d, ct_shape1(40), 3, 2, 0);
+    t[3] = normal(d, ct_shape1(1), 4, 0, .1);
+}
+
+static ct_kernel *kernel;
+
+static ct_var gp_loss(ct_tape *tape, ct_tensor *const *t, ct_var *leaf)
+{
+    leaf[0] = ct_leaf(tape, t[0]);
+    leaf[1] = ct_leaf(tape, t[3]);
+    return ct_gp_nlml(kernel, ct_exp(leaf[0]), ct_constant(tape, t[1]), ct_constant(tape, t[2]), leaf[1]);
+}
+
+static void inverse_data(ct_device *d, ct_tensor **t)
+{
+    t[0] = normal(d, ct_shape3(3, 4, 20), 5, 2, 0);
+    t[1] = normal(d, ct_shape2(20, 20), 6, 1, 0);
+    t[2] = normal(d, ct_shape0(), 7, 0, .5);
+    t[3] = indices(d, 5, 20, 3);
+}
+
+static ct_var inverse_loss(ct_tape *tape, ct_tensor *const *t, ct_var *leaf)
+{
+    leaf[0] = ct_leaf(tape, t[0]);
+    leaf[1] = ct_leaf(tape, t[1]);
+    leaf[2] = ct_leaf(tape, t[2]);
+    ct_var A = ct_add_diag(leaf[1], ct_scalar(tape, CT_F64, 4)), q = ct_constant(tape, t[3]);
+    ct_var P = ct_ridge_solve(leaf[0], A, leaf[2]), C = ct_inverse_cols(A, q);
+    return ct_add(ct_sum(ct_square(P), CT_ALL, false), ct_sum(ct_square(C), CT_ALL, false));
+}
+
+static void layer_data(ct_device *d, ct_tensor **t)
+{
+    t[0] = normal(d, ct_shape2(7, 12), 8, 2, 0);
+    t[1] = normal(d, ct_shape3(3, 5, 4), 9, 1, 0);
+    t[2] = normal(d, ct_shape2(7, 15), 10, 1, 0);
+}
+
+static ct_var layer_loss(ct_tape *tape, ct_tensor *const *t, ct_var *leaf)
+{
+    leaf[0] = ct_leaf(tape, t[0]);
+    leaf[1] = ct_leaf(tape, t[1]);
+    return ct_mse(ct_tanh(ct_blockdiag_linear(leaf[0], leaf[1], ct_var{})), ct_constant(tape, t[2]));
+}
+
+static void gather_data(ct_device *d, ct_tensor **t)
+{
+    t[0] = normal(d, ct_shape3(50, 2, 6), 11, 2, 0);
+    t[1] = normal(d, ct_shape3(8, 6, 5), 12, 1, 0);
+    t[2] = indices(d, 50, 8, 5);
+}
+
+static ct_var gather_loss(ct_tape *tape, ct_tensor *const *t, ct_var *leaf)
+{
+    leaf[0] = ct_leaf(tape, t[0]);
+    leaf[1] = ct_leaf(tape, t[1]);
+    return ct_sum(ct_square(ct_gather_matmul(leaf[0], leaf[1], ct_constant(tape, t[2]))), CT_ALL, false);
+}
+
+static const step steps[] = {
+    { "exact GP", gp_loss, gp_data },
+    { "part of an inverse", inverse_loss, inverse_data },
+    { "block-diagonal layer", layer_loss, layer_data },
+    { "gathered products", gather_loss, gather_data },
+};
+
+/* -- running one ------------------------------------------------------------------------------------------------------ */
+
+static double checksum(const ct_tensor *t)
+{
+    if (!t) return NAN;
+    int64_t n = ct_tensor_count(t);
+    double *x = (double *)malloc((size_t)(n + 1) * sizeof *x), sum = 0;
+    if (ct_read(t, x, (size_t)n * sizeof *x)) sum = NAN;
+    for (int64_t i = 0; i < n; i++) sum = .75 * sum + x[i];
+    free(x);
+    return sum;
+}
+
+static void pass(ct_tape *tape, const step *s, ct_tensor *const *data, outcome *o)
+{
+    ct_var leaf[LEAVES] = {};
+    cudasim_watch();
+    ct_tape_reset(tape);
+    ct_var loss = s->loss(tape, data, leaf);
+    ct_backward(loss);
+    o->waits = cudasim_waits();
+    o->first_wait = cudasim_first_wait();
+    o->loss = ct_item(loss);
+    o->bars = 0;
+    for (int i = 0; i < LEAVES && leaf[i].tape; i++) o->bars += checksum(ct_cotangent(leaf[i]));
+    o->status = ct_tape_status(tape);
+    snprintf(o->message, sizeof o->message, "%s", ct_tape_message(tape));
+}
+
+/* Opens the device, steps twice and closes it. */
+static outcome run(const char *device, const step *s)
+{
+    outcome o = {};
+    ct_device *d = ct_device_open(device);
+    ct_tensor *data[LEAVES] = {};
+    ct_tape *tape = NULL;
+    if (!ct_device_status(d)) {
+        s->data(d, data);
+        tape = ct_tape_new(d);
+    }
+    if (tape) {
+        pass(tape, s, data, &o);
+        if (!o.status) pass(tape, s, data, &o);
+    } else {
+        o.status = ct_device_status(d) ? ct_device_status(d) : ct_last_status(d);
+        snprintf(o.message, sizeof o.message, "%s", ct_message(d));
+    }
+    ct_tape_free(tape);
+    for (ct_tensor *t : data) ct_release(t);
+    ct_device_close(d);
+    return o;
+}
+
+static void right(void **state)
+{
+    const step *s = (const step *)*state;
+    outcome cpu = run("cpu", s), gpu = run("cuda:0", s);
+    assert_ok(cpu.status, cpu.message);
+    assert_ok(gpu.status, gpu.message);
+    assert_close(gpu.loss, cpu.loss, 1e-10, 0);
+    assert_close(gpu.bars, cpu.bars, 1e-9, 1e-9);
+    assert_int_equal(cudasim_live(), 0);
+}
+
+static void waits_for_nothing(void **state)
+{
+    outcome o = run("cuda:0", (const step *)*state);
+    if (o.waits) print_error("%lld waits, the first in %s\n", (long long)o.waits, o.first_wait);
+    assert_int_equal(o.waits, 0);
+}
+
+/* Failing call k of a step, opening and closing included: as many k as there are, some left out where they are many. */
+static void every_call_fails(void **state)
+{
+    const step *s = (const step *)*state;
+    for (int broken = 0; broken < 2; broken++) {
+        int64_t k = 1, tried = 0;
+        for (;; k += 1 + (k > 60) * (k % 5)) {
+            ct_device *d;
+            ct_tensor *data[LEAVES] = {};
+            outcome o = {};
+            cudasim_fail_at(k, broken);
+            d = ct_device_open("cuda:0");
+            if (!ct_device_status(d)) {
+                s->data(d, data);
+                ct_tape *tape = ct_tape_new(d);
+                ct_var leaf[LEAVES] = {};
+                ct_var loss = s->loss(tape, data, leaf);
+                ct_backward(loss);
+                o.loss = ct_item(loss);
+                o.status = ct_tape_status(tape) ? ct_tape_status(tape) : ct_last_status(d);
+                snprintf(o.message, sizeof o.message, "%s",
+                         ct_tape_message(tape)[0] ? ct_tape_message(tape) : ct_message(d));
+                ct_tape_free(tape);
+                for (ct_tensor *t : data) ct_release(t);
+            } else {
+                o.loss = NAN;
+                o.status = ct_device_status(d);
+                snprintf(o.message, sizeof o.message, "%s", ct_message(d));
+            }
+            char call[64];
+            snprintf(call, sizeof call, "%s", cudasim_failed_call());
+            bool failed = cudasim_failed();
+            ct_device_close(d);
+            bool closing = cudasim_failed() && !failed;
+            failed = failed || closing;
+            cudasim_fail_at(0, false);
+            if (cudasim_live())
+                print_error("call %lld, %s, leaves %lld things\n", (long long)k, call,
+                            (long long)cudasim_live());
+            assert_int_equal(cudasim_live(), 0);
+            if (!failed) break;
+            tried++;
+            bool told = o.status != CT_OK && o.message[0], harmless = o.status == CT_OK && isfinite(o.loss);
+            if (!told && !harmless)
+                print_error("call %lld, %s: %s, loss %g, \"%s\"\n", (long long)k, call,
+                            ct_status_name(o.status), o.loss, o.message);
+            assert_true(told || harmless);
+        }
+        print_message("%s: %lld failing calls%s\n", s->name, (long long)tried,
+                      broken ? ", the device broken" : "");
+    }
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[3 * sizeof steps / sizeof *steps];
+    int n = 0;
+    for (const step &s : steps) {
+        tests[n++] = { s.name, right, NULL, NULL, (void *)&s };
+        tests[n++] = { s.name, waits_for_nothing, NULL, NULL, (void *)&s };
+        tests[n++] = { s.name, every_call_fails, NULL, NULL, (void *)&s };
+    }
+    kernel = ct_kernel_parse("scale * rbf(ard)");
+    int failed = !kernel || ct_kernel_bind(kernel, 2) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    ct_kernel_free(kernel);
+    return failed;
+}
