@@ -86,6 +86,7 @@ const char *ct__shape_text(ct_shape s, char *buffer, size_t size)
     size_t at = 0;
     if (size) buffer[0] = '\0';
     if (s.ndim == 0) snprintf(buffer, size, "scalar");
+    if (s.ndim > CT_MAX_DIMS) s.ndim = -1;
     if (s.ndim < 0) snprintf(buffer, size, "no shape");
     for (int i = 0; i < s.ndim && at < size; i++)
         at += (size_t)snprintf(buffer + at, size - at, i ? "x%lld" : "%lld", (long long)s.dim[i]);

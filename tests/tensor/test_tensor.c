@@ -59,6 +59,8 @@ static void impossible_shapes_are_refused(void **state)
     assert_int_equal(ct_last_status(dev), CT_EDTYPE);
     assert_null(ct_empty(dev, CT_F64, ct_shape1(INT64_MAX / 64))); /* fits 63 bits, fits no memory */
     assert_int_equal(ct_last_status(dev), CT_ENOMEM);
+    assert_null(ct_empty(dev, CT_F64, (ct_shape){ .ndim = CT_MAX_DIMS + 4 }));
+    assert_non_null(strstr(ct_message(dev), "the shape no shape"));
 }
 
 static void reads_and_writes(void **state)
