@@ -183,7 +183,8 @@ CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fi
                                 ct_status *status);
 
 typedef struct ct_fit_start {
-    ct_status status; /* CT_OK, CT_ENUMERIC (no point of it could be factorised), CT_ESTOPPED */
+    ct_status
+        status; /* CT_OK, CT_ENUMERIC (no point of it could be factorised), CT_ESTOPPED (also where it had not begun) */
     double objective; /* the lowest; +inf where there is none                            */
     int iterations, evaluations;
     double seconds;

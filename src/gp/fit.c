@@ -56,6 +56,7 @@ static ct_status allocate(ct__fit *f)
     f->free_index = ct__gp_alloc(gp->device, p, sizeof *f->free_index);
     f->report.start = gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
     if (!f->before || !f->free_index || !gp->starts) return CT_ENOMEM;
+    for (int k = 0; k < f->report.starts; k++) gp->starts[k] = (ct_fit_start){ .objective = INFINITY };
     double **part[] = { &f->first, &f->lower, &f->upper, &f->winner };
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = f->before + (i + 1) * p;
     for (int64_t i = 0; i < gp->n_params; i++) {
@@ -117,8 +118,21 @@ static ct_status keep_winner(ct__fit *f)
     return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller") : CT_OK;
 }
 
+/* Starts that the end of the whole fit came before. */
+static void mark_the_unbegun(ct__fit *f, ct_status s)
+{
+    if (!s) s = f->status ? f->status : CT_ESTOPPED;
+    for (int k = 0; f->gp->starts && k < f->report.starts; k++) {
+        ct_fit_start *start = &f->gp->starts[k];
+        if (start->reason) continue;
+        start->status = s;
+        start->reason = "not begun";
+    }
+}
+
 static ct_status conclude(ct__fit *f, ct_status s)
 {
+    if (f->gate) mark_the_unbegun(f, s);
     if (!s) s = keep_winner(f);
     if (f->gate) {
         f->report.seconds = ct__now() - f->begun;

@@ -212,7 +212,8 @@ void ct__fit_start(ct__fit *f, ct_gp *gp, int index)
 {
     size_t p = (size_t)gp->n_params;
     double begun = ct__now();
-    start t = { .fit = f, .gp = gp, .index = index, .report = { .objective = INFINITY } };
+    start t = { .fit = f, .gp = gp, .index = index };
+    t.report = (ct_fit_start){ .objective = INFINITY, .reason = "an error" };
     t.z = ct__gp_alloc(gp->device, 6 * p, sizeof *t.z);
     if (t.z) {
         double **part[] = { &t.gradient, &t.v, &t.best, &t.x, &t.draws };
