@@ -1,4 +1,4 @@
-/* The likelihood of an exact GP and its gradient: `mll [n... case... pass]`. One line for each size, kernel and pass, per_gemm
+/* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`; mixed: also with a factor in f32. One line for each size, kernel and pass, per_gemm
  * against one n x n x n product timed right beside it; bytes_per_8n2: the most held at once, of one n x n array.
  * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
 #include "bench.h"
@@ -26,8 +26,9 @@ typedef struct problem {
     ct_tape *tape;
     ct_kernel *kernel;
     ct_tensor *X, *y, *noise;
-    int training;
+    int training, mixed;
     double value;
+    ct_gp_mixed report;
     ct_status status;
 } problem;
 
@@ -38,7 +39,9 @@ static void run(void *context)
     ct_var theta = ct_kernel_theta(p->kernel, p->tape, CT_F64);
     ct_var noise = p->training ? ct_leaf(p->tape, p->noise) : ct_constant(p->tape, p->noise);
     if (!p->training) theta = ct_stop_gradient(theta);
-    ct_var v = ct_gp_nlml(p->kernel, theta, ct_constant(p->tape, p->X), ct_constant(p->tape, p->y), noise);
+    ct_var X = ct_constant(p->tape, p->X), y = ct_constant(p->tape, p->y);
+    ct_var v = p->mixed ? ct_gp_nlml_mixed(p->kernel, theta, X, y, noise, &p->report)
+                        : ct_gp_nlml(p->kernel, theta, X, y, noise);
     p->value = ct_item(v);
     p->status = p->training ? ct_backward(v) : ct_tape_status(p->tape);
 }
@@ -59,9 +62,11 @@ static int make_data(ct_device *dev, int64_t n, problem *p)
     return !p->X || !p->y || !p->noise;
 }
 
-static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int training)
+static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int training, int mixed)
 {
-    problem p = { .tape = ct_tape_new(dev), .kernel = ct_kernel_parse(k->kernel), .training = training };
+    problem p = { .tape = ct_tape_new(dev), .kernel = ct_kernel_parse(k->kernel) };
+    p.training = training;
+    p.mixed = mixed;
     int failed = make_data(dev, n, &p) || ct_kernel_bind(p.kernel, COLUMNS) != CT_OK;
     int rounds = n < 50 ? 2000 : n < 500 ? 100 : n < 2000 ? 12 : n < 5000 ? 2 : 1;
     double gemm = 0, seconds = 0;
@@ -75,10 +80,12 @@ static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int t
             seconds = i && seconds < ours ? seconds : ours;
         }
         peak = ct_memory(dev).bytes_peak - before;
-        printf("bench=mll case=%s who=cotangent n=%lld d=%d dtype=f64 pass=%s seconds=%.6g per_gemm=%.3f "
-               "bytes_per_8n2=%.3f value=%.12g\n",
-               k->name, (long long)n, COLUMNS, training ? "training" : "forward", seconds, seconds / gemm,
-               (double)peak / (8.0 * (double)n * (double)n), p.value);
+        printf("bench=mll case=%s who=cotangent n=%lld d=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f "
+               "bytes_per_8n2=%.3f value=%.12g",
+               k->name, (long long)n, COLUMNS, mixed ? "mixed" : "f64", training ? "training" : "forward",
+               seconds, seconds / gemm, (double)peak / (8.0 * (double)n * (double)n), p.value);
+        if (mixed) printf(" error=%.2g steps=%d", p.report.error, p.report.steps);
+        printf("\n");
         fflush(stdout);
         failed = p.status != CT_OK;
         if (failed) fprintf(stderr, "mll: %s\n", ct_tape_message(p.tape));
@@ -118,7 +125,9 @@ int main(int argc, char **argv)
         int64_t n = strtoll(words[i], NULL, 10);
         for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
             for (int training = 0; training < 2; training++)
-                if (wanted(k, training, count, words)) failed |= measure(dev, n, &cases[k], training);
+                for (int mixed = 0; mixed <= named("mixed", count, words); mixed++)
+                    if (wanted(k, training, count, words))
+                        failed |= measure(dev, n, &cases[k], training, mixed);
     }
     ct_device_close(dev);
     return failed;

@@ -1,7 +1,7 @@
-"""The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n... case... peer...]`.
+"""The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n... case... peer... mixed]`.
 
 Everyone evaluates the same covariance (case), data and parameters in f64, value alone (pass=forward) or value and
-gradient (pass=training); a peer whose value is another one is left out with a remark. per_gemm is in terms of the
+gradient (pass=training); a peer whose value is another one is left out with a remark. mixed: ours also with a factor in f32. per_gemm is in terms of the
 product that our side timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
 cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns, here equal
 anyway, and no call for a gradient alone: training is one step of its optimiser.

@@ -121,5 +121,6 @@ int run_append(int argc, char **argv);
 /* "scale * rbf(ard)", ...; into `text`. */
 const char *kernel_text(const ct_gp *gp, char *text, size_t size);
 const char *mean_name(ct_gp_mean mean);
+const char *precision_name(ct_precision precision);
 
 #endif

@@ -33,8 +33,8 @@ static const char *default_model(const char *path, char *text, size_t size)
 
 static int read_settings(int argc, char **argv, settings *s)
 {
-    const char *mean = NULL, *noise = NULL, *optimizer = NULL, *objective = NULL, *restarts = NULL,
-               *iterations = NULL, *seed = NULL, *dtype = NULL, *standardize = NULL;
+    const char *mean = NULL, *noise = NULL, *optimizer = NULL, *objective = NULL, *precision = NULL,
+               *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL, *standardize = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B,...", "columns to learn it from; all others unless given", &s->features },
@@ -45,6 +45,8 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
         { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
+        { "--precision", "NAME",
+          "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
         { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts (default 0)", &seed },
@@ -58,6 +60,7 @@ static int read_settings(int argc, char **argv, settings *s)
     static const char *const noises[] = { "learned", "none" };
     static const char *const optimizers[] = { "lbfgs", "adam" };
     static const char *const objectives[] = { "likelihood", "loo" };
+    static const char *const precisions[] = { "full", "mixed" };
     static const char *const dtypes[] = { "f64", "f32" };
     static const char *const yes_no[] = { "yes", "no" };
     const command c = {
@@ -74,12 +77,13 @@ static int read_settings(int argc, char **argv, settings *s)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
-    int m = 0, v = 0, o = -1, t = 0, z = 0, by = 0;
+    int m = 0, v = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
     if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
     if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
+    if (result == GO_ON) result = parse_choice("--precision", precision, precisions, 2, &p);
     if (result == GO_ON) result = parse_choice("--dtype", dtype, dtypes, 2, &t);
     if (result == GO_ON) result = parse_choice("--standardize", standardize, yes_no, 2, &z);
     if (result == GO_ON) result = parse_whole("--restarts", restarts, 0, 1000, &r);
@@ -91,6 +95,7 @@ static int read_settings(int argc, char **argv, settings *s)
     s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
+    s->fit.precision = p ? CT_PRECISION_MIXED : CT_PRECISION_FULL;
     s->fit.optimizer = o == 0 ? CT_OPTIMIZER_LBFGS : o == 1 ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_DEFAULT;
     s->fit.restarts = (int)r;
     s->fit.max_iterations = (int)n;
@@ -243,7 +248,9 @@ static void print_result(const settings *s, ct_gp *gp, double nlml)
         printf(", \"iterations\": %d, \"evaluations\": %d, \"starts\": %d, \"seconds\": ", r.iterations,
                r.evaluations, r.starts);
         json_number(stdout, r.seconds);
-        printf(", \"jitter\": ");
+        printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
+        json_number(stdout, r.objective_error);
+        printf(", \"failed\": %d, \"jitter\": ", r.failed);
         json_number(stdout, r.jitter);
         printf(", ");
         json_parameters(stdout, gp);
@@ -254,6 +261,12 @@ static void print_result(const settings *s, ct_gp *gp, double nlml)
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
     }
+    if (r.precision == CT_PRECISION_MIXED)
+        printf("  %-28s %.6f, to about %.1g\n", "objective in mixed precision", r.objective,
+               r.objective_error);
+    if (r.precision == CT_PRECISION_MIXED && r.failed)
+        printf("  %-28s %d: beyond f32; where the fit ended beside them, --precision full\n",
+               "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
            r.iterations, r.evaluations, r.seconds, s->model);

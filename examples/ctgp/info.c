@@ -150,6 +150,9 @@ static void print_text(ct_gp *gp, double nlml)
     printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
+    if (r.precision == CT_PRECISION_MIXED)
+        printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
+               r.objective_error, r.failed);
     printf("jitter       %.3g\nnlml         %.6f\nparameters, in the units of the data:\n", ct_gp_jitter(gp),
            nlml);
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
@@ -179,6 +182,8 @@ static void print_json(ct_gp *gp, double nlml)
            optimizer_name(r.optimizer));
     printf(", \"iterations\": %d, \"evaluations\": %d, \"seconds\": ", r.iterations, r.evaluations);
     json_number(stdout, r.seconds);
+    printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
+    json_number(stdout, r.objective_error);
     printf(", \"jitter\": ");
     json_number(stdout, ct_gp_jitter(gp));
     printf(", \"nlml\": ");

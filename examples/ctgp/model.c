@@ -19,6 +19,11 @@ const char *kernel_text(const ct_gp *gp, char *text, size_t size)
     return text;
 }
 
+const char *precision_name(ct_precision precision)
+{
+    return precision == CT_PRECISION_MIXED ? "mixed" : "full";
+}
+
 const char *mean_name(ct_gp_mean mean)
 {
     return mean == CT_MEAN_ZERO ? "zero" : mean == CT_MEAN_LINEAR ? "linear" : "constant";

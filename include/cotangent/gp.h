@@ -115,6 +115,25 @@ CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, doub
  * ops, with some n×n arrays. */
 CT_API ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
+/* How good a value in mixed precision is. C = L (I + E) Lᵀ, with the factor L in f32. */
+typedef struct ct_gp_mixed {
+    double
+        error; /* estimate of the value's error, absolute: three deviations of what is estimated by chance */
+    double
+        deviation; /* |E|_F, estimated: rounding in f32 times the condition of C; 0.5 is the most that is accepted */
+    double residual; /* |r - Cα| / |r| in f64                                                               */
+    int steps;       /* products with C that refined α                                                     */
+} ct_gp_mixed;
+
+/* The same likelihood from a factor in f32: half the memory, and for thousands of points less time. The quadratic form, α and r_bar are
+ * right to f64, by conjugate gradients with C recomputed in f64; the log-determinant is corrected to second order in E by 16
+ * products with seeded random vectors, and what is left is told in *report (may be NULL). The other gradients are right to about
+ * deviation/√n of a row's share. Inputs in f64. Reads scalars: waits for the device. CT_ENUMERIC where f32 cannot factorise C, or
+ * where the deviation says that the answer would be worth nothing: use ct_gp_nlml, or raise the noise. docs/gp.md derives it.
+ * [Higham 2002, Accuracy and stability of numerical algorithms, ch. 12; Hutchinson 1990] */
+CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
+                               ct_gp_mixed *report);
+
 /* -Σ_i log p(y_i | X, y without i), the negative leave-one-out log predictive density, of the same inputs and with the same
  * gradients: an objective that asks for good predictions rather than for a good model, and minds a wrong kernel less.
  * About four times the work of the likelihood; one packed triangle, held until the tape is reset, and two panels of 32 MB
@@ -133,6 +152,11 @@ typedef enum ct_fit_objective {
     CT_OBJECTIVE_LIKELIHOOD = 0, /* the marginal likelihood, ct_gp_nlml           */
     CT_OBJECTIVE_LOO,            /* the leave-one-out density, ct_gp_loo_nlpd      */
 } ct_fit_objective;
+
+typedef enum ct_precision {
+    CT_PRECISION_FULL = 0, /* every evaluation in the model's dtype                                        */
+    CT_PRECISION_MIXED,    /* ct_gp_nlml_mixed: half the memory, for thousands of rows less time */
+} ct_precision;
 
 /* One evaluation of the objective. */
 typedef struct ct_fit_progress {
@@ -158,9 +182,12 @@ typedef int (*ct_fit_fn)(void *context, const ct_fit_progress *progress);
 typedef struct ct_fit_options {
     ct_optimizer optimizer;
     ct_fit_objective objective; /* minus the log priors                                                   */
-    int restarts;         /* further starts, from seeded draws, beside the first                          */
-    int max_iterations;   /* a start; 0: 200 (L-BFGS), 1000 (Adam)                                         */
-    double tolerance;     /* stop where gradient_norm / n is below; 0: 1e-6 (f64), 1e-4 (f32)               */
+    ct_precision
+        precision;      /* of the evaluations: mixed is for the likelihood of f64 models, and has no jitter */
+    int restarts;       /* further starts, from seeded draws, beside the first                          */
+    int max_iterations; /* a start; 0: 200 (L-BFGS), 1000 (Adam)                                         */
+    double
+        tolerance; /* stop where gradient_norm / n is below; 0: 1e-6 (f64), 1e-5 (mixed), 1e-4 (f32)               */
     double learning_rate; /* of Adam, in the logs of the parameters; 0: 0.1                                 */
     uint64_t seed;      /* of the restarts' draws: the same seed gives the same fit                        */
     ct_fit_fn progress; /* may be NULL */
@@ -170,7 +197,10 @@ typedef struct ct_fit_options {
 /* Minimises the objective over the free parameters, keeps the best point of all starts and factorises there.
  * CT_ESTOPPED: the callback asked to stop; the best point is kept and the model is ready to predict. Any other
  * failure leaves the parameters as they were. A failed factorisation does not end the search: it is tried again with
- * a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of the mean diagonal, which the report tells. options = NULL: the defaults. */
+ * a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of the mean diagonal, which the report tells. options = NULL: the defaults.
+ * In mixed precision there is no jitter: the search keeps to where f32 holds, the report's `failed` counts the points that it was
+ * kept from, and CT_ENUMERIC with the remedy is the answer where the start itself is beyond. The factor for predictions is
+ * made in f64, by the first call that needs it. */
 CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 
 /* Fits models that have nothing to do with each other: the outputs of a table, say, one model each. status[i] (may be NULL)
@@ -195,9 +225,11 @@ typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
     double objective;       /* at the point that was kept                       */
     double gradient_norm;
-    double jitter;               /* at that point, in units of y²                     */
-    int jittered;                /* evaluations that needed a jitter                   */
-    int failed;                  /* evaluations that could not be factorised with any  */
+    double jitter; /* at that point, in units of y²                     */
+    int jittered;  /* evaluations that needed a jitter                   */
+    int failed;    /* evaluations that could not be factorised with any, or not in mixed precision  */
+    ct_precision precision;
+    double objective_error;      /* estimate of the error of `objective`; 0 in full precision */
     int iterations, evaluations; /* of all starts                                  */
     double seconds;
     int best; /* which start won                                */

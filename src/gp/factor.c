@@ -22,13 +22,9 @@ typedef enum goal { VALUE, FACTOR, SLOPES, SLOPES_X } goal;
 
 /* -- shapes -------------------------------------------------------------------------------------------------------- */
 
-static ct_shape shape(ct_call *c, goal depth)
+void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program)
 {
-    const ct_cov_program *program = ct_attr(c);
     int64_t n = ct_arg_dim(c, 1, 0), m = ct_arg_dim(c, 3, -1);
-    if (!ct_require(c, program != NULL, CT_EINVAL, "needs a kernel's program as its attribute"))
-        return ct_shape0();
-    ct_dtype dtype = ct_tensor_dtype(ct_arg(c, 0));
     for (int i = 0; i < 4; i++)
         ct_require(c, ct_tensor_dtype(ct_arg(c, i)) != CT_I64, CT_EDTYPE, "inputs must be f64 or f32");
     ct_require(c, ct_arg_ndim(c, 0) == 1 && ct_arg_dim(c, 0, 0) == program->n_params, CT_ESHAPE,
@@ -40,6 +36,16 @@ static ct_shape shape(ct_call *c, goal depth)
                "the residual must have %lld elements", (long long)n);
     ct_require(c, ct_arg_ndim(c, 3) <= 1 && (m == 1 || m == n), CT_ESHAPE,
                "the noise must have 1 or %lld elements", (long long)n);
+}
+
+static ct_shape shape(ct_call *c, goal depth)
+{
+    const ct_cov_program *program = ct_attr(c);
+    int64_t n = ct_arg_dim(c, 1, 0);
+    if (!ct_require(c, program != NULL, CT_EINVAL, "needs a kernel's program as its attribute"))
+        return ct_shape0();
+    ct_dtype dtype = ct_tensor_dtype(ct_arg(c, 0));
+    ct__gp_check_inputs(c, program);
     ct_more_out(c, 1, dtype, ct_shape1(n));
     if (depth == FACTOR) ct_more_out(c, 2, dtype, ct__packed_shape(n));
     if (depth >= SLOPES) ct_more_out(c, 2, dtype, ct_shape1(n + program->n_params));
@@ -65,46 +71,13 @@ static void build(ct_call *c, const parts *p)
     ct_prim_covariance_lower(c, k, theta, p->X2, p->C.A22);
 }
 
-/* The diagonal's two parts, as columns: vector = diagonal, or diagonal += vector. */
-static void diagonal(ct_call *c, const ct__packed *C, const ct_tensor *vector, const ct_tensor *add_with)
-{
-    ct_tensor *const block[] = { C->A11, C->A22 };
-    int64_t at = 0;
-    for (int i = 0; i < (C->n2 ? 2 : 1); i++) {
-        int64_t size = i ? C->n2 : C->n1;
-        ct_tensor *part = ct_tensor_slice(vector, 0, at, at + size, 1);
-        ct_tensor *column = part ? ct_tensor_unsqueeze(part, 1) : NULL;
-        ct_tensor *line = ct_tensor_diagonal(block[i]);
-        ct_tensor *target = line ? ct_tensor_unsqueeze(line, 1) : NULL;
-        if (ct_require(c, column && target, CT_ENOMEM, "no memory for views")) {
-            if (add_with)
-                ct_prim_gemm(c, 1, column, add_with, 1, target);
-            else
-                ct_prim_copy(c, target, column);
-        }
-        ct_release(part);
-        ct_release(column);
-        ct_release(line);
-        ct_release(target);
-        at += size;
-    }
-}
-
 static void add_noise(ct_call *c, const ct__packed *C)
 {
     ct_tensor *one = ct_scratch(c, ct_tensor_dtype(ct_arg(c, 0)), ct_shape2(1, 1));
     ct_tensor *noise = ct_borrow(c, ct_tensor_broadcast(ct_arg(c, 3), ct_shape1(C->n1 + C->n2)));
     if (!one || !noise) return;
     ct_prim_fill(c, one, 1);
-    diagonal(c, C, noise, one);
-}
-
-static void factor(ct_call *c, const ct__packed *C)
-{
-    ct_prim_potrf_lower(c, 0, C->A11);
-    ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_RIGHT, 1, C->A11, C->A21);
-    ct_prim_syrk(c, -1, C->A21, 1, C->A22);
-    ct_prim_potrf_lower(c, C->n1, C->A22);
+    ct__packed_diagonal(c, C, noise, one);
 }
 
 /* α = L⁻¹ r, then L⁻ᵀ of that */
@@ -122,18 +95,6 @@ static void solve_back(ct_call *c, const parts *p)
     ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L->A22, p->alpha2);
     ct_prim_gemm(c, -1, L->A21t, p->alpha2, 1, p->alpha1);
     ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L->A11, p->alpha1);
-}
-
-static void invert(ct_call *c, const ct__packed *L)
-{
-    ct_prim_trtri(c, L->A11);
-    ct_prim_trtri(c, L->A22);
-    ct_prim_trmm(c, CT_LOWER | CT_RIGHT, -1, L->A11, L->A21);
-    ct_prim_trmm(c, CT_LOWER, 1, L->A22, L->A21);
-    ct_prim_lauum(c, L->A11);
-    ct_prim_syrk(c, 1, L->A21t, 1, L->A11);
-    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L->A22, L->A21);
-    ct_prim_lauum(c, L->A22);
 }
 
 /* From C⁻¹: the diagonal blocks, then the one beside them, which stands for two. */
@@ -176,11 +137,11 @@ static void run(ct_call *c, const parts *p, goal depth)
     bool inverted = depth >= SLOPES;
     if (!ct_prim_packed_sweep(c, p->C.n1 + p->C.n2, inverted, p->rectangle, ct_result(c),
                               ct_result_at(c, 1))) {
-        factor(c, &p->C);
-        diagonal(c, &p->C, ct_result_at(c, 1), NULL);
+        ct__packed_factor(c, &p->C);
+        ct__packed_diagonal(c, &p->C, ct_result_at(c, 1), NULL);
         solve(c, p);
         solve_back(c, p);
-        if (inverted) invert(c, &p->C);
+        if (inverted) ct__packed_invert(c, &p->C);
     } else if (!inverted) {
         solve_back(c, p);
     }
@@ -194,7 +155,7 @@ static void run(ct_call *c, const parts *p, goal depth)
     ct_tensor *inverse_diagonal = ct_borrow(c, ct_tensor_slice(slopes, 0, 0, n, 1));
     ct_tensor *theta_bar = ct_borrow(c, ct_tensor_slice(slopes, 0, n, ct_tensor_dim(slopes, 0), 1));
     if (!inverse_diagonal || !theta_bar) return;
-    diagonal(c, &p->C, inverse_diagonal, NULL);
+    ct__packed_diagonal(c, &p->C, inverse_diagonal, NULL);
     contract(c, p, theta_bar, depth == SLOPES_X ? ct_result_at(c, 3) : NULL);
 }
 

@@ -33,13 +33,18 @@ static ct_status check(ct_gp *gp, const ct_fit_options *o)
 {
     ct_device *device = gp->device;
     if ((unsigned)o->optimizer > CT_OPTIMIZER_ADAM || (unsigned)o->objective > CT_OBJECTIVE_LOO ||
-        o->restarts < 0 || o->restarts > 100000 || o->max_iterations < 0 || !(o->tolerance >= 0) ||
-        !(o->learning_rate >= 0) || !isfinite(o->learning_rate))
+        (unsigned)o->precision > CT_PRECISION_MIXED || o->restarts < 0 || o->restarts > 100000 ||
+        o->max_iterations < 0 || !(o->tolerance >= 0) || !(o->learning_rate >= 0) ||
+        !isfinite(o->learning_rate))
         return ct_device_fail(device, CT_EINVAL,
                               "ct_gp_fit: an option is negative, not a number, or unknown");
     if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__has_lbfgs)
         return ct_device_fail(device, CT_EUNSUPPORTED,
                               "ct_gp_fit: this build has no L-BFGS (it needs NLopt): use CT_OPTIMIZER_ADAM");
+    if (o->precision == CT_PRECISION_MIXED &&
+        (gp->dtype != CT_F64 || o->objective != CT_OBJECTIVE_LIKELIHOOD))
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_gp_fit: mixed precision is for the likelihood of models in f64");
     if (gp->n < 2)
         return ct_device_fail(device, CT_EINVAL,
                               "ct_gp_fit: one row cannot tell the parameters: give at least 2");
@@ -77,7 +82,9 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     ct_status s = check(gp, options);
     if (s) return s;
     ct__gp_drop_factor(gp);
-    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, true), "ct_gp_fit");
+    bool mixed = options->precision == CT_PRECISION_MIXED;
+    uint64_t bytes = mixed ? ct__gp_mixed_bytes(gp->n, gp->d) : ct_gp_bytes_needed(gp->n, 0, gp->dtype, true);
+    s = ct__gp_reserve(gp->device, bytes, "ct_gp_fit");
     if (s) return s;
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
@@ -86,11 +93,13 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     f->options = options;
     f->gate = gate;
     f->index = index;
-    f->report =
-        (ct_fit_report){ .optimizer = optimizer, .objective = INFINITY, .starts = 1 + options->restarts };
+    f->report = (ct_fit_report){ .optimizer = optimizer,
+                                 .objective = INFINITY,
+                                 .starts = 1 + options->restarts,
+                                 .precision = options->precision };
     f->begun = ct__now();
-    f->tolerance = options->tolerance > 0 ? options->tolerance : narrow ? 1e-4 : 1e-6;
-    f->flat = narrow ? 1e-3 : 1e-6;
+    f->tolerance = options->tolerance > 0 ? options->tolerance : narrow ? 1e-4 : mixed ? 1e-5 : 1e-6;
+    f->flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
     f->max_iterations = options->max_iterations ? options->max_iterations : iterations;
     f->failed_start = -1;
     return allocate(f);
@@ -109,7 +118,7 @@ static ct_status keep_winner(ct__fit *f)
     for (int64_t i = 0; i < gp->n_params; i++)
         v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = ct__gp_set_values(gp, v);
-    if (!s) s = ct__gp_factorise(gp);
+    if (!s && f->options->precision == CT_PRECISION_FULL) s = ct__gp_factorise(gp);
     f->report.jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
     if (s) {
         ct__gp_set_values(gp, f->before);

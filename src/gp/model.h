@@ -37,6 +37,7 @@ struct ct_gp {
     int64_t noise_at, mean_at; /* -1: no such parameter */
     char **name;               /* [d + 1] of the input columns, then the output */
     ct__gp_factor factor;
+    ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
     ct_fit_start *starts;
 };
@@ -94,6 +95,8 @@ double ct__gp_draw_width(const ct_gp *gp, int64_t i);
  *     gp_slopes:    2: diag C⁻¹ (n), then theta_bar (P)
  *     gp_slopes_x:  also 3: X_bar (n, d) */
 extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_slopes, ct__op_gp_slopes_x;
+/* Refuses a call whose inputs 0 to 3 are not such. */
+void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program);
 
 /* -- nlml.c ------------------------------------------------------------------------------------------------------- */
 
@@ -103,13 +106,22 @@ extern const struct ct_op ct__op_gp_nlml;
 extern const struct ct_op ct__op_gp_loo_nlpd;
 /* That value, given alpha as one of factor.c's ops returned it, and r (n, 1). */
 ct_var ct__gp_value(ct_var alpha, ct_var r);
+/* The value with its rule, from what was computed with it, constants all: value, theta_bar, X_bar, noise_bar (n), alpha (n, 1);
+ * and what it is a function of: theta, X, r (n, 1), noise. A cotangent that nobody wants may be anything. */
+ct_var ct__gp_value_with_rule(const ct_var in[9], const ct_cov_program *program);
 
 /* -- objective.c -------------------------------------------------------------------------------------------------- */
 
+/* What is evaluated, and how. */
+typedef struct ct__goal {
+    ct_fit_objective objective;
+    ct_precision precision;
+} ct__goal;
+
 /* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s coordinates. CT_ENUMERIC
- * where no jitter of the ladder helps. */
-ct_status ct__gp_evaluate(ct_gp *gp, ct_fit_objective objective, const double *z, double *value,
-                          double *gradient, double *jitter);
+ * where no jitter of the ladder helps, or in mixed precision, whose report goes to gp->mixed. */
+ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
+                          double *jitter);
 /* L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
 /* CT_ENUMERIC where a pivot of L Lᵀ = k(X, X) + diag(variance) is nothing but rounding, which makes C singular although the
@@ -119,6 +131,11 @@ ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
 ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
+
+/* -- mixed.c ------------------------------------------------------------------------------------------------------- */
+
+/* The most bytes held at once by ct_gp_nlml_mixed and its gradient; UINT64_MAX as ct_gp_bytes_needed. */
+uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d);
 
 /* -- posterior.c -------------------------------------------------------------------------------------------------- */
 

@@ -60,6 +60,11 @@ static const ct_op value_op = {
     .name = "gp_nlml", .n_in = INPUTS, .shape = value_shape, .forward = value_forward, .vjp = value_vjp
 };
 
+ct_var ct__gp_value_with_rule(const ct_var in[INPUTS], const ct_cov_program *program)
+{
+    return ct_apply(&value_op, in, INPUTS, program, (size_t)program->bytes);
+}
+
 ct_var ct__gp_value(ct_var alpha, ct_var r)
 {
     ct_var fit = ct_sum(ct_mul(r, alpha), CT_ALL, false);
@@ -91,7 +96,7 @@ static ct_var nlml_compose(ct_tape *tape, const ct_var *in, int n_in, const void
     ct_var X_bar = slopes_x ? ct_output(alpha, 3) : value;
     ct_no_grad_end(tape);
     ct_var to_value[INPUTS] = { value, theta_bar, X_bar, noise_bar, alpha, in[0], in[1], r, in[3] };
-    return ct_apply(&value_op, to_value, INPUTS, attr, bytes);
+    return ct__gp_value_with_rule(to_value, program);
 }
 
 static void nlml_sample(ct_sample *s)

@@ -131,17 +131,19 @@ static ct_status read_bar(ct_gp *gp, ct_var v, double *out, int64_t n)
 }
 
 /* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be factorised. */
-static ct_status attempt(ct_gp *gp, ct_fit_objective objective, const double *s, double jitter, double *value,
+static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
                          double *gradient)
 {
     ct_tape_reset(gp->tape);
     graph g = build(gp, s, jitter, gradient != NULL);
-    ct_var v = (objective == CT_OBJECTIVE_LOO ? ct_gp_loo_nlpd : ct_gp_nlml)(gp->kernel, g.theta, g.X,
-                                                                             g.residual, g.variance);
+    bool loo = goal.objective == CT_OBJECTIVE_LOO, mixed = goal.precision == CT_PRECISION_MIXED;
+    ct_var v = mixed ? ct_gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, &gp->mixed)
+               : loo ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
+                     : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
     *value = ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
-    if (!status) status = check_singular(gp, &g);
+    if (!status && !mixed) status = check_singular(gp, &g);
     if (status || !gradient) return status;
     status = ct_backward(v);
     if (!status) status = read_bar(gp, g.theta, gradient, gp->n_kernel);
@@ -153,19 +155,30 @@ static ct_status attempt(ct_gp *gp, ct_fit_objective objective, const double *s,
     return status;
 }
 
-/* Climbs the ladder until `try` is not CT_ENUMERIC. */
-typedef ct_status (*rung_fn)(ct_gp *gp, ct_fit_objective objective, const double *s, double jitter,
-                             double *value, double *gradient);
+/* Mixed precision says itself what to do; a jitter would hide it. */
+static ct_status refused(ct_gp *gp)
+{
+    ct_status status = ct_tape_status(gp->tape);
+    ct_device_fail(gp->device, status, "%.480s", ct_tape_message(gp->tape));
+    ct_tape_reset(gp->tape);
+    return status;
+}
 
-static ct_status climb(ct_gp *gp, rung_fn try_rung, ct_fit_objective objective, const double *s,
-                       double *value, double *gradient, double *jitter)
+/* Climbs the ladder until `try` is not CT_ENUMERIC. */
+typedef ct_status (*rung_fn)(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
+                             double *gradient);
+
+static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double *s, double *value,
+                       double *gradient, double *jitter)
 {
     double diagonal = 0;
-    for (int i = 0; i < rungs; i++) {
+    bool mixed = goal.precision == CT_PRECISION_MIXED;
+    for (int i = 0; i < (mixed ? 1 : rungs); i++) {
         if (i == 1 && mean_diagonal(gp, s, &diagonal)) break;
         *jitter = ladder[i] * diagonal;
-        ct_status status = try_rung(gp, objective, s, *jitter, value, gradient);
+        ct_status status = try_rung(gp, goal, s, *jitter, value, gradient);
         if (!status) return CT_OK;
+        if (mixed && ct_tape_status(gp->tape)) return refused(gp);
         if (status != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the likelihood");
     }
     return ct__gp_tape_failed(gp, "the covariance matrix, even with a jitter of 1e-4 of its mean diagonal");
@@ -178,12 +191,12 @@ static double *standardised(const ct_gp *gp, const double *z)
     return s;
 }
 
-ct_status ct__gp_evaluate(ct_gp *gp, ct_fit_objective objective, const double *z, double *value,
-                          double *gradient, double *jitter)
+ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
+                          double *jitter)
 {
     double *s = standardised(gp, z);
     if (!s) return CT_ENOMEM;
-    ct_status status = climb(gp, attempt, objective, s, value, gradient, jitter);
+    ct_status status = climb(gp, attempt, goal, s, value, gradient, jitter);
     ct_tape_reset(gp->tape);
     for (int64_t i = 0; i < gp->n_params && !status; i++) {
         double slope, unit = ct__gp_unit(gp, i), v = ct__gp_origin(gp, i) + s[i] * unit;
@@ -214,7 +227,7 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     *value = NAN;
     ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL),
                                       "the likelihood");
-    if (!status) status = ct__gp_evaluate(gp, CT_OBJECTIVE_LIKELIHOOD, z, value, gradient, &jitter);
+    if (!status) status = ct__gp_evaluate(gp, (ct__goal){ 0 }, z, value, gradient, &jitter);
     for (int64_t i = 0; gradient && i < gp->n_params; i++)
         if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);
     free(z);
@@ -224,10 +237,10 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
 
 /* -- the factor --------------------------------------------------------------------------------------------------------- */
 
-static ct_status factor_rung(ct_gp *gp, ct_fit_objective objective, const double *s, double jitter,
-                             double *value, double *gradient)
+static ct_status factor_rung(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
+                             double *gradient)
 {
-    (void)objective, (void)gradient;
+    (void)goal, (void)gradient;
     ct_tape_reset(gp->tape);
     graph g = build(gp, s, jitter, false);
     ct_var alpha = apply(gp, &ct__op_gp_factor, &g);
@@ -252,7 +265,7 @@ ct_status ct__gp_factorise(ct_gp *gp)
     for (int64_t i = 0; i < gp->n_params; i++)
         s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
     double nlml;
-    status = climb(gp, factor_rung, CT_OBJECTIVE_LIKELIHOOD, s, &nlml, NULL, &gp->factor.jitter);
+    status = climb(gp, factor_rung, (ct__goal){ 0 }, s, &nlml, NULL, &gp->factor.jitter);
     free(s);
     ct_tape_reset(gp->tape);
     if (status) return status;

@@ -32,6 +32,15 @@ bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
 /* A view of some rows and columns of a matrix, released by the caller; NULL where memory is exhausted. */
 ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols);
 
+/* -- packed_factor.c: in place -------------------------------------------------------------------------------------- */
+
+/* C = L Lᵀ: L takes its place. n³/3 multiplications and additions. Failures as of ct_prim_potrf. */
+void ct__packed_factor(ct_call *c, const ct__packed *C);
+/* L becomes (L Lᵀ)⁻¹; 2n³/3. */
+void ct__packed_invert(ct_call *c, const ct__packed *L);
+/* vector (n) = the diagonal, or, with add_with (1, 1), the diagonal += vector times that. */
+void ct__packed_diagonal(ct_call *c, const ct__packed *C, const ct_tensor *vector, const ct_tensor *add_with);
+
 /* -- packed_solve.c: right-hand sides are rows ----------------------------------------------------------------------- */
 
 /* B (m, n - first) = B L⁻ᵀ with the rows and columns of L from `first` on: for B that is zero before. */

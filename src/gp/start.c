@@ -15,10 +15,10 @@ typedef struct start {
     ct_fit_start report;
     int index, jittered, failed;
     int idle; /* evaluations in a row that changed the objective by no more than rounding */
-    double gradient_norm;
-    ct_status status;     /* of what ends the whole fit */
-    double *z, *gradient; /* the point under evaluation */
-    double *v;            /* its values                  */
+    double gradient_norm, error; /* of the best point */
+    ct_status status;            /* of what ends the whole fit */
+    double *z, *gradient;        /* the point under evaluation */
+    double *v;                   /* its values                  */
     double *best;
     double *x, *draws; /* [n_free] */
 } start;
@@ -98,7 +98,8 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     double objective, jitter, points = (double)gp->n, norm = NAN;
     for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
     t->report.evaluations++;
-    ct_status s = ct__gp_evaluate(gp, f->options->objective, t->z, &objective, t->gradient, &jitter);
+    ct_status s = ct__gp_evaluate(gp, (ct__goal){ f->options->objective, f->options->precision }, t->z,
+                                  &objective, t->gradient, &jitter);
     if (s && s != CT_ENUMERIC) {
         t->status = s;
         return stop(t, "an error");
@@ -112,11 +113,14 @@ static int evaluate(void *context, const double *x, double *value, double *g)
         *value = objective / points;
         for (int i = 0; i < f->n_free; i++) g[i] = t->gradient[f->free_index[i]] / points;
         norm = projected_norm(t, x);
-        t->idle = fabs(objective - t->report.objective) <= f->flat ? t->idle + 1 : 0;
+        /* of an error of three deviations one is no change */
+        double error = f->options->precision == CT_PRECISION_MIXED ? gp->mixed.error : 0;
+        t->idle = fabs(objective - t->report.objective) <= fmax(f->flat, error / 3) ? t->idle + 1 : 0;
         if (objective < t->report.objective) {
             if (t->report.evaluations > 1) t->report.iterations++;
             t->report.objective = objective;
             t->gradient_norm = norm;
+            t->error = error;
             memcpy(t->best, t->z, (size_t)gp->n_params * sizeof *t->best);
         }
         stopped = tell(t, objective, norm, jitter);
@@ -199,6 +203,7 @@ static void conclude(start *t)
     if (t->report.objective < r->objective || (t->report.objective == r->objective && t->index < r->best)) {
         r->objective = t->report.objective;
         r->gradient_norm = t->gradient_norm;
+        r->objective_error = t->error;
         r->best = t->index;
         memcpy(f->winner, t->best, (size_t)t->gp->n_params * sizeof *f->winner);
     }

@@ -42,6 +42,11 @@ static ct_status adam(job *j)
     return ct_gp_fit(j->gp, &(ct_fit_options){ .optimizer = CT_OPTIMIZER_ADAM, .max_iterations = 2 });
 }
 
+static ct_status mixed(job *j)
+{
+    return ct_gp_fit(j->gp, &(ct_fit_options){ .max_iterations = 1, .precision = CT_PRECISION_MIXED });
+}
+
 static ct_status predict(job *j) { return ct_gp_predict(j->gp, j->data.X, j->mean, j->variance); }
 
 static ct_status full(job *j) { return ct_gp_predict_full(j->gp, j->data.X, true, j->mean, j->covariance); }
@@ -162,6 +167,7 @@ TEST(rename_columns)
 TEST(objective)
 TEST(fit)
 TEST(adam)
+TEST(mixed)
 TEST(predict)
 TEST(full)
 TEST(sample)
@@ -192,6 +198,7 @@ int main(void)
         cmocka_unit_test(posterior_fails),   cmocka_unit_test(append_fails),
         cmocka_unit_test(remove_rows_fails), cmocka_unit_test(copy_fails),
         cmocka_unit_test(save_fails),        cmocka_unit_test(load_fails),
+        cmocka_unit_test(mixed_fails),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }
