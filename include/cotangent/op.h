@@ -136,14 +136,6 @@ CT_API void ct_sample_unbatched(ct_sample *s);
 /* What a device can do, on tensors of any strides, batched over leading dimensions, which broadcast where the
  * output's do. dtype f64 or f32, the same for all. A primitive that fails fails the call. On a GPU none waits. */
 
-typedef enum ct_tri_flags {
-    CT_LOWER = 0,
-    CT_UPPER = 1, /* the triangle that is read is the upper one      */
-    CT_TRANS = 2, /* solve with the transpose of the matrix           */
-    CT_UNIT = 4,  /* the diagonal is one and is not read              */
-    CT_RIGHT = 8, /* X op(T) = B instead of op(T) X = B               */
-} ct_tri_flags;
-
 /* dst = src (broadcast, converted) */
 CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
 /* dst = value */
@@ -179,10 +171,9 @@ CT_API void ct_prim_potri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
  * LU; fastest where LU's columns are contiguous. order: i64 (..., n), contiguous. A member with a pivot that is zero or
  * with elements that are not finite becomes NaN, in natural order, and is flagged. */
 CT_API void ct_prim_getrf(ct_call *c, const ct_tensor *A, ct_tensor *LU, ct_tensor *order);
-/* log |det A| and the sign of det A from ct_prim_getrf's results; NaN where they are. order is marked on the way and
- * restored. */
-CT_API void ct_prim_lu_det(ct_call *c, const ct_tensor *LU, ct_tensor *order, ct_tensor *log_abs,
-                           ct_tensor *sign);
+/* log |det A| and the sign of det A by LU; -inf and 0 where a pivot is zero. A member with elements that are not finite,
+ * or factors that overflow, gives NaN and is flagged. */
+CT_API void ct_prim_lu_det(ct_call *c, const ct_tensor *A, ct_tensor *log_abs, ct_tensor *sign);
 /* A_inv = A⁻¹ by LU. Failures as above. */
 CT_API void ct_prim_getri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
 /* A_bar = -A_invᵀ G A_invᵀ, the adjoint of the inverse; with `symmetric`, where A_inv is, (G + Gᵀ)/2 stands for G and

@@ -114,7 +114,7 @@ CT_API ct_var ct_trace(ct_var A);              /* (..., n, n) -> (...)          
  * [Murray 2016, arXiv:1602.07527; Giles 2008 §2.3] */
 CT_API ct_var ct_cholesky(ct_var A);
 
-/* X with op(T) X = B, or X op(T) = B with CT_RIGHT; T (..., n, n) triangular, flags as in op.h: CT_LOWER, or any of
+/* X with op(T) X = B, or X op(T) = B with CT_RIGHT; T (..., n, n) triangular, flags as in tensor.h: CT_LOWER, or any of
  * CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT. The other triangle is not read and gets no cotangent. Batches
  * broadcast. [Giles 2008 §2.3] */
 CT_API ct_var ct_tri_solve(ct_var T, ct_var B, unsigned flags);
@@ -160,13 +160,14 @@ CT_API ct_var ct_solve(ct_var A, ct_var B);
 /* A[order] = L U with partial pivoting: row i of L U is row order[i] of A; L (unit lower) and U in one matrix, order
  * i64 (..., n). Constants: gradients of what ct_lu_solve computes from them go to A. `order` may be NULL. */
 CT_API ct_var ct_lu(ct_var A, ct_var *order);
-/* X with A X = B, or Aᵀ X = B with flags CT_TRANS (op.h), from A's own factors; any number of times. The gradient goes
+/* X with A X = B, or Aᵀ X = B with flags CT_TRANS, from A's own factors; any number of times. The gradient goes
  * to A and B, and reuses the factors. */
 CT_API ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned flags);
 
-/* log |det A|, and in *sign (may be NULL; a constant) det A / |det A|: (..., n, n) -> (...), by LU. Singular: NaN and
- * flagged. log det A, NaN where it is negative. */
+/* log |det A|, and in *sign (may be NULL; a constant) det A / |det A|: (..., n, n) -> (...), by LU. Singular: -inf and sign
+ * 0; A's cotangent does not exist there, it is NaN and flagged. Not finite: NaN and flagged. */
 CT_API ct_var ct_slogdet(ct_var A, ct_var *sign);
+/* log det A, NaN where det A is negative, -inf where it is 0; the rest as above. */
 CT_API ct_var ct_logdet(ct_var A);
 
 /* yᵀ K⁻¹ y, and in *logdet (may be NULL) log det K: (..., n, n) (..., n, 1) -> (...), by one Cholesky factorisation. K is

@@ -38,6 +38,15 @@ CT_API ct_shape ct_shape_broadcast(ct_shape a, ct_shape b);
 
 typedef struct ct_tensor ct_tensor;
 
+/* How a triangular matrix T is read and meant, in ops and primitives. */
+typedef enum ct_tri_flags {
+    CT_LOWER = 0,
+    CT_UPPER = 1, /* the triangle that is read is the upper one */
+    CT_TRANS = 2, /* op(T) = Tᵀ                                 */
+    CT_UNIT = 4,  /* the diagonal is one and is not read        */
+    CT_RIGHT = 8, /* X op(T) = B instead of op(T) X = B         */
+} ct_tri_flags;
+
 /* -- creation and lifetime ------------------------------------------------------------------------------- */
 
 /* Uninitialised memory; zeros; every element = value. */

@@ -71,14 +71,16 @@ void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *ord
     if (p) ct__call_status(c, backend(c)->permute_rows(c->tape->device, x, p, back, dst));
 }
 
-void ct_prim_lu_det(ct_call *c, const ct_tensor *LU, ct_tensor *order, ct_tensor *log_abs, ct_tensor *sign)
+void ct_prim_lu_det(ct_call *c, const ct_tensor *A, ct_tensor *log_abs, ct_tensor *sign)
 {
-    if (c->status || !LU || !order || !log_abs || !sign || !orders(c, order, LU)) return;
+    if (c->status || !A || !log_abs || !sign) return;
+    ct_shape batch = ct_tensor_shape(A);
+    batch.ndim -= 2;
     if (ct_require(c,
-                   ct_tensor_dim(LU, -1) == ct_tensor_dim(LU, -2) && order->ndim == LU->ndim - 1 &&
-                       log_abs->ndim == LU->ndim - 2 && ct__same_shape(log_abs, sign) &&
-                       ct_tensor_is_contiguous(order) && ct_tensor_is_contiguous(log_abs) &&
-                       ct_tensor_is_contiguous(sign),
+                   batch.ndim >= 0 && ct_tensor_dim(A, -1) == ct_tensor_dim(A, -2) &&
+                       ct_shape_equal(batch, ct_tensor_shape(log_abs)) && ct__same_shape(log_abs, sign) &&
+                       log_abs->dtype == A->dtype && sign->dtype == A->dtype &&
+                       ct_tensor_is_contiguous(log_abs) && ct_tensor_is_contiguous(sign),
                    CT_ESHAPE, "a determinant is one number for each matrix, contiguous"))
-        ct__call_status(c, backend(c)->lu_det(c->tape->device, LU, order, log_abs, sign));
+        ct__call_status(c, backend(c)->lu_det(c->tape->device, A, log_abs, sign, ct__call_failure(c)));
 }

@@ -1,4 +1,4 @@
-/* logdet:   y = log det A by LU; NaN where det A < 0        A: (..., n, n) -> (...)
+/* logdet:   y = log det A by LU; NaN where det A < 0, -inf where it is 0        A: (..., n, n) -> (...)
  * adjoint:  Ā = ȳ A⁻ᵀ, that of slogdet.c: log(sign) is 0 or NaN and constant */
 #include "support.h"
 

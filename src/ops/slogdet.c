@@ -1,7 +1,8 @@
 /* slogdet:  y = log |det A| = Σ_i log |U_ii|, and sign = det A / |det A|, from A[order] = L U
  *                                                       A: (..., n, n) -> (...), (...)
  * adjoint:  Ā = ȳ A⁻ᵀ                                                   [Jacobi; Giles 2008, §2.2.4]
- * From d det A = det A tr(A⁻¹ dA). The sign is constant wherever it is differentiable. */
+ * From d det A = det A tr(A⁻¹ dA). The sign is constant wherever it is differentiable. A singular A has y = -inf and
+ * sign 0; its cotangent does not exist: NaN, and flagged by the inverse. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -15,16 +16,8 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    const ct_tensor *A = ct_arg(c, 0);
-    ct_shape rows = ct_arg_shape(c, 0);
-    rows.ndim--;
-    ct_tensor *y = ct_result(c), *sign = ct_result_at(c, 1),
-              *memory = ct_scratch(c, A->dtype, ct_tensor_shape(A));
-    ct_tensor *order = ct_scratch(c, CT_I64, rows);
-    if (!y || !sign || !memory || !order) return;
-    ct_tensor LU = ct__transposed(memory);
-    ct_prim_getrf(c, A, &LU, order);
-    ct_prim_lu_det(c, &LU, order, y, sign);
+    ct_tensor *log_abs = ct_result(c), *sign = ct_result_at(c, 1);
+    ct_prim_lu_det(c, ct_arg(c, 0), log_abs, sign);
 }
 
 static void vjp(ct_vjp *g)

@@ -115,9 +115,9 @@ typedef struct ct_backend {
     ct_status (*getri)(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
     ct_status (*inverse_bar)(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
                              ct_tensor *out);
-    /* all contiguous but lu; order is written to, and restored */
-    ct_status (*lu_det)(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs,
-                        ct_tensor *sign);
+    /* log_abs and sign: contiguous */
+    ct_status (*lu_det)(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
+                        ct_failure *failure);
     /* An index outside [0, n): CT_EINDEX. */
     ct_status (*permute_rows)(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
                               ct_tensor *out);

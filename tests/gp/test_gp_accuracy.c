@@ -1,7 +1,7 @@
 /* The likelihood and its gradient against quadruple precision, also where C is all but singular. */
 #include "gp_support.h"
 
-#include "quad.h"
+#include "quad_nlml.h"
 
 static ct_device *device;
 

@@ -20,6 +20,15 @@ MAY_INCLUDE = {
     "src/gp": {"src/gp"},
     PUBLIC: set(),
 }
+# Public headers that lie above a layer. covariance.h is none of them: the backends read its programs, plain data.
+TAPE, OPS, GP = {"tape"}, {"ops", "op", "gradcheck"}, {"kernel", "gp"}
+ABOVE = {
+    "src/tensor": TAPE | OPS | GP,
+    "src/tensor/cpu": TAPE | OPS | GP,
+    "src/tensor/cuda": TAPE | OPS | GP,
+    "src/autograd": GP,
+    "src/ops": GP,
+}
 # System headers that belong to one folder alone.
 RESERVED = {
     re.compile(r"cblas|lapacke?\b|omp\.h|openblas"): "src/tensor/cpu",
@@ -32,7 +41,7 @@ FORBIDDEN = {
     re.compile(r"(?<![\w.>])(exit|_Exit|_exit|quick_exit|abort|assert)\s*\("): "ends the process",
     re.compile(r"(?<![\w.>])(setenv|putenv|setlocale|signal|openblas_set_num_threads)\s*\("):
         "changes the host's process",
-    re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA(?!\w*_H$)"): "chooses CUDA by the preprocessor",
+    re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA(?!\w*_(CU)?H$)"): "chooses CUDA by the preprocessor",
 }
 # Files are written with fprintf(f, ...) in these folders' savers.
 WRITES_FILES = {"fprintf", "vfprintf", "fputs"}
@@ -50,7 +59,7 @@ def folder_of(root, path):
 
 
 def offences(root):
-    for path in sorted([*root.glob("src/**/*.[ch]"), *root.glob("src/**/*.cu"), *root.glob(PUBLIC + "/*.h")]):
+    for path in sorted([*root.glob("src/**/*.[ch]"), *root.glob("src/**/*.cu*"), *root.glob(PUBLIC + "/*.h")]):
         folder, where = folder_of(root, path), path.relative_to(root).as_posix()
         if folder not in MAY_INCLUDE:
             yield f"{where}: no layer is declared for {folder}"
@@ -73,6 +82,9 @@ def check_include(root, path, folder, at, bracket, name):
         for pattern, owner in RESERVED.items():
             if pattern.search(name) and not name.startswith("cotangent/") and folder != owner:
                 yield f"{at}: <{name}> belongs to {owner}"
+        public = re.fullmatch(r"cotangent/(\w+)\.h", name)
+        if public and public.group(1) in ABOVE.get(folder, ()):
+            yield f"{at}: <{name}> lies above {folder}"
         return
     target = next((p for p in (path.parent / name, root / "src" / name) if p.exists()), None)
     if target is None:
@@ -100,6 +112,8 @@ def self_test():
     cases = {
         "src/tensor/a.c": ('#include "../autograd/tape.h"\n', "may not include"),
         "src/gp/b.c": ('#include "../tensor/internal.h"\n', "may not include"),
+        "src/tensor/cpu/k.c": ("#include <cotangent/op.h>\n", "lies above"),
+        "src/tensor/l.c": ("#include <cotangent/tensor.h>\n#include <cotangent/covariance.h>\n", None),
         "src/ops/c.c": ("#include <cblas.h>\n", "belongs to src/tensor/cpu"),
         "src/tensor/cpu/d.c": ("#include <cuda_runtime.h>\n", "belongs to src/tensor/cuda"),
         "src/tensor/e.c": ("void f(void) { abort(); }\n", "ends the process"),

@@ -1,9 +1,8 @@
 /* Least squares by QR where conditioning bites, against quadruple precision; dependent columns. */
 #include "check.h"
+#include "quad.h"
 
 #include <cotangent/cotangent.h>
-
-typedef __float128 quad;
 
 enum { M = 24, N = 6, K = 2 };
 

@@ -1,12 +1,11 @@
 /* The ridge solve where conditioning bites: both forms, value and gradients, against quadruple precision; which form is
  * chosen; failing members. */
 #include "check.h"
+#include "quad.h"
 
 #include <cotangent/cotangent.h>
 
 #include "ops/ridge.h"
-
-typedef __float128 quad;
 
 enum { R = 6, N = 20, MEMBERS = 3 };
 

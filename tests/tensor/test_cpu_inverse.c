@@ -297,21 +297,19 @@ static void determinants_have_the_permutations_sign(void **state)
 {
     (void)state;
     ct_device *dev = open_cpu(1);
-    const double lu[] = { 2, 9, 9, 9, -3, 9, 9, 9, 5 };
-    static const int64_t orders[][3] = { { 0, 1, 2 }, { 1, 0, 2 }, { 1, 2, 0 },
-                                         { 2, 1, 0 }, { 2, 0, 1 }, { 0, 2, 1 } };
+    static const int orders[][3] = { { 0, 1, 2 }, { 1, 0, 2 }, { 1, 2, 0 },
+                                     { 2, 1, 0 }, { 2, 0, 1 }, { 0, 2, 1 } };
+    static const double lu[3][3] = { { 2, 1, 1 }, { 1, -3, 1 }, { 1, 1, 5 } }; /* dominated by its diagonal */
     static const double signs[] = { -1, 1, -1, 1, -1, 1 };
-    ct_tensor *LU = ct_from(dev, CT_F64, ct_shape2(3, 3), lu), *y = ct_zeros(dev, CT_F64, ct_shape0()),
+    ct_tensor *A = ct_zeros(dev, CT_F64, ct_shape2(3, 3)), *y = ct_zeros(dev, CT_F64, ct_shape0()),
               *sign = ct_zeros(dev, CT_F64, ct_shape0());
     for (int k = 0; k < 6; k++) {
-        ct_tensor *order = ct_from(dev, CT_I64, ct_shape1(3), orders[k]);
-        assert_ok(cpu->lu_det(dev, LU, order, y, sign), ct_message(dev));
-        assert_elements(y, 1e-15, 0, log(30));
+        for (int i = 0; i < 3; i++) memcpy((double *)A->data + 3 * i, lu[orders[k][i]], sizeof lu[0]);
+        assert_ok(cpu->lu_det(dev, A, y, sign, NULL), ct_message(dev));
+        assert_elements(y, 1e-15, 0, log(32));
         assert_elements(sign, 0, 0, signs[k]);
-        assert_memory_equal(order->data, orders[k], sizeof orders[k]);
-        ct_release(order);
     }
-    ct_release(LU);
+    ct_release(A);
     ct_release(y);
     ct_release(sign);
     ct_device_close(dev);

@@ -26,14 +26,25 @@ static void *at(const void *data, ct_dtype dtype, int64_t ld, int64_t row, int64
 FINITE(f64, double)
 FINITE(f32, float)
 
+static bool all_finite(ct_dtype t, int64_t n, const void *a, int64_t ld)
+{
+    return t == CT_F64 ? finite_f64(a, n, ld) : finite_f32(a, n, ld);
+}
+
+/* Element i of the diagonal. */
+static double element(ct_dtype t, const void *a, int64_t ld, int64_t i)
+{
+    return t == CT_F64 ? *(double *)at(a, t, ld, i, i) : (double)*(float *)at(a, t, ld, i, i);
+}
+
 /* The first pivot that is zero or not finite (from 1; n where it is another element that is not finite), or 0. */
 static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
 {
     for (int64_t i = 0; i < n; i++) {
-        double d = t == CT_F64 ? *(double *)at(a, t, ld, i, i) : (double)*(float *)at(a, t, ld, i, i);
+        double d = element(t, a, ld, i);
         if (!isfinite(d) || d == 0) return i + 1;
     }
-    return (t == CT_F64 ? finite_f64(a, n, ld) : finite_f32(a, n, ld)) ? 0 : n;
+    return all_finite(t, n, a, ld) ? 0 : n;
 }
 
 /* One large matrix: LAPACK with all threads. The column-major a becomes L and U; order[i] is the row that came to stand
@@ -248,8 +259,7 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tens
 
 /* -- det A --------------------------------------------------------------------------------------------------------- */
 
-/* The sign of a permutation: each cycle of even length turns it. Visited places are marked by their complement, and
- * restored. */
+/* The sign of a permutation: each cycle of even length turns it. Visited places are marked by their complement. */
 static double parity(int64_t *order, int64_t n)
 {
     double sign = 1;
@@ -262,33 +272,64 @@ static double parity(int64_t *order, int64_t n)
         }
         if (length && length % 2 == 0) sign = -sign;
     }
-    for (int64_t i = 0; i < n; i++) order[i] = ~order[i];
     return sign;
 }
 
-ct_status ct__cpu_lu_det(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs,
-                         ct_tensor *sign)
+/* Writes the sign to data[1] and log |det| to data[2]. The transpose has the same. */
+static int64_t det_member(const ct__job *job, void *const *data)
 {
-    (void)dev;
-    const int d = lu->ndim;
-    const int64_t n = lu->dim[d - 1], step = lu->stride[d - 2] + lu->stride[d - 1];
-    const int64_t members = ct__count(log_abs);
-    for (int64_t b = 0; b < members; b++) {
-        const int64_t from = offset_of(lu, lu, b);
-        double sum = 0, s = n ? parity((int64_t *)order->data + b * n, n) : 1;
-        for (int64_t i = 0; i < n; i++) {
-            const void *at_i = ct__at(lu->data, lu->dtype, from + i * step);
-            double u = lu->dtype == CT_F64 ? *(const double *)at_i : (double)*(const float *)at_i;
-            sum += log(fabs(u));
-            s *= isnan(u) ? NAN : u < 0 ? -1 : 1;
-        }
-        if (lu->dtype == CT_F64) {
-            ((double *)log_abs->data)[b] = sum;
-            ((double *)sign->data)[b] = s;
-        } else {
-            ((float *)log_abs->data)[b] = (float)sum;
-            ((float *)sign->data)[b] = (float)s;
-        }
+    const ct_dtype t = job->dtype;
+    const int64_t n = job->m[0].rows, ld = ct__pitch(n);
+    void *work = data[3], *a = (char *)work + ct__product_work(t, n), *l = at(a, t, ld, n, 0);
+    int64_t *order = ct__at(l, CT_F64, n * ld), *columns = order + n;
+    load(job, data[0], false, a, ld);
+    if (job->serial)
+        ct__lu(t, a, l, ld, n, order, columns, work);
+    else
+        lapack_lu(t, n, a, ld, (int *)columns, order);
+    int64_t failed = fault(t, n, a, ld);
+    double log_abs = 0, sign = parity(order, n);
+    for (int64_t i = 0; i < n && !failed; i++) {
+        const double u = element(t, a, ld, i);
+        log_abs += log(fabs(u));
+        if (u < 0) sign = -sign;
     }
-    return CT_OK;
+    if (failed) log_abs = sign = NAN;
+    if (failed && element(t, a, ld, failed - 1) == 0) {
+        load(job, data[0], false, a, ld);
+        if (all_finite(t, n, a, ld)) failed = 0, sign = 0, log_abs = -INFINITY;
+    }
+    if (t == CT_F64)
+        *(double *)data[1] = sign, *(double *)data[2] = log_abs;
+    else
+        *(float *)data[1] = (float)sign, *(float *)data[2] = (float)log_abs;
+    return failed;
+}
+
+ct_status ct__cpu_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
+                         ct_failure *failure)
+{
+    ct_tensor as_matrix[] = { *sign, *log_abs }; /* of one element */
+    for (int k = 0; k < 2; k++)
+        for (int d = 0; d < 2; d++) {
+            ct_tensor *x = &as_matrix[k];
+            x->dim[x->ndim] = x->stride[x->ndim] = 1;
+            x->ndim++;
+        }
+    const ct_tensor *t[] = { a, &as_matrix[0], &as_matrix[1] };
+    ct__job job;
+    ct__job_init(&job, dev, 3, t);
+    const int64_t n = job.m[0].rows;
+    ct_status status = check_extent(dev, "slogdet", n);
+    if (status || !job.members) return status;
+    if (!n) {
+        status = ct__cpu_fill(dev, 0, log_abs);
+        return status ? status : ct__cpu_fill(dev, 1, sign);
+    }
+    job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
+    job.scratch = ct__product_work(job.dtype, n) + (size_t)(n * ct__pitch(n)) * ct_dtype_size(job.dtype) +
+                  (size_t)(n * ct__pitch(n) + n + ct__lu_columns(n)) * sizeof(int64_t);
+    job.serial = !ct__inverse_alone(dev, job.members, n);
+    job.member = det_member;
+    return run(&job, failure);
 }

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <cotangent/op.h>
-
 enum { SMALL_POTRF = 16 };
 
 static void set_element(ct_dtype dtype, void *data, int64_t at, double value)

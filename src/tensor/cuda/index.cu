@@ -1,7 +1,5 @@
 /* gather, scatter_add, group_by, rows in another order. An index outside its range is found by a check on the device and
  * reported by the next call that waits; until then its row is left alone. */
-#include <cotangent/op.h>
-
 #include "batch.cuh"
 #include "loop.cuh"
 #include "sort.cuh"

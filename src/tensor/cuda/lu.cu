@@ -212,15 +212,23 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
 /* -- determinants -------------------------------------------------------------------------------------------------- */
 
 /* A thread per member. The sign of a permutation: each cycle of even length turns it; visited places are marked by their
- * complement, and restored. */
+ * complement. A zero pivot of a finite matrix is no failure here. */
 template <typename T>
-static __global__ void det_kernel(ct__batch b, ct__matrix lu, int64_t *orders, T *log_abs, T *sign)
+static __global__ void det_kernel(ct__batch b, ct__matrix lu, int64_t *orders, const int64_t *wild,
+                                  int64_t *failed, T *log_abs, T *sign)
 {
     CT__EACH(member, b.members)
     {
-        const int64_t n = lu.rows;
+        const int64_t n = lu.rows, step = lu.rs + lu.cs;
         const T *a = (const T *)lu.data + ct__member_at(b, lu, member);
         int64_t *order = orders + member * n;
+        if (failed[member]) {
+            const bool singular = !wild[member] && a[(failed[member] - 1) * step] == 0;
+            if (singular) failed[member] = 0;
+            log_abs[member] = singular ? (T)-INFINITY : (T)NAN;
+            sign[member] = singular ? (T)0 : (T)NAN;
+            continue;
+        }
         double sum = 0, s = 1;
         for (int64_t i = 0; i < n; i++) {
             int64_t length = 0;
@@ -232,32 +240,50 @@ static __global__ void det_kernel(ct__batch b, ct__matrix lu, int64_t *orders, T
             if (length && length % 2 == 0) s = -s;
         }
         for (int64_t i = 0; i < n; i++) {
-            const double u = (double)a[i * (lu.rs + lu.cs)];
-            order[i] = ~order[i];
+            const double u = (double)a[i * step];
             sum += log(fabs(u));
-            s *= u != u ? u : u < 0 ? -1 : 1;
+            if (u < 0) s = -s;
         }
         log_abs[member] = (T)sum;
         sign[member] = (T)s;
     }
 }
 
-ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs,
-                          ct_tensor *sign)
+ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
+                          ct_failure *failure)
 {
-    const ct_tensor *t[] = { lu };
+    const ct_tensor *t[] = { a };
     ct__matrix m;
-    ct__batch batch = ct__make_batch(1, t, &m);
-    if (!batch.members) return CT_OK;
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
-    int64_t *orders = (int64_t *)order->data;
-    if (batch.dtype == CT_F64)
-        CT__LAUNCH(det_kernel<double>, ct__grid(batch.members), CT__BLOCK, stream, batch, m, orders,
-                   (double *)log_abs->data, (double *)sign->data);
+    ct__batch batch = ct__make_batch(1, t, &m), *b = &batch;
+    const int64_t n = m.rows;
+    if (!b->members) return CT_OK;
+    if (!n) {
+        ct_status s = ct__cuda_fill(dev, 0, log_abs);
+        return s ? s : ct__cuda_fill(dev, 1, sign);
+    }
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__scratch integers(dev, b->members * (2 + n) * (int64_t)sizeof(int64_t)),
+        work(dev, b->members * n * n * ct__bytes_of(b));
+    if (!integers.data || !work.data) return CT_ENOMEM;
+    int64_t *failed = (int64_t *)integers.data, *wild = failed + b->members, *orders = wild + b->members;
+    ct__matrix lu = ct__dense(b, work.data, n, n);
+    ct_tensor from = ct__as_tensor(b, &m), to = ct__as_tensor(b, &lu);
+    ct_status s = ct__cuda_copy(dev, &from, &to);
+    if (!s)
+        s = ct__cuda_status(dev, "slogdet",
+                            cudaMemsetAsync(wild, 0, (size_t)b->members * sizeof *wild, cuda->stream));
+    if (s) return s;
+    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, (unsigned)b->members, THREADS, lu, wild);
+    s = factor(dev, b, lu, orders, failed);
+    if (s) return s;
+    if (b->dtype == CT_F64)
+        CT__LAUNCH(det_kernel<double>, ct__grid(b->members), CT__BLOCK, cuda->stream, *b, lu, orders, wild,
+                   failed, (double *)log_abs->data, (double *)sign->data);
     else
-        CT__LAUNCH(det_kernel<float>, ct__grid(batch.members), CT__BLOCK, stream, batch, m, orders,
-                   (float *)log_abs->data, (float *)sign->data);
-    return ct__cuda_launched(dev, "lu_det");
+        CT__LAUNCH(det_kernel<float>, ct__grid(b->members), CT__BLOCK, cuda->stream, *b, lu, orders, wild,
+                   failed, (float *)log_abs->data, (float *)sign->data);
+    s = ct__cuda_launched(dev, "slogdet");
+    return s ? s : ct__note_failure(dev, b, failed, 0, WHAT, WHY, failure);
 }
 
 /* -- the adjoint of the inverse ------------------------------------------------------------------------------------ */

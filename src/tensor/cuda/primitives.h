@@ -54,8 +54,8 @@ ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_t
 ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
 ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
                                ct_tensor *out);
-ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *lu, ct_tensor *order, ct_tensor *log_abs,
-                          ct_tensor *sign);
+ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
+                          ct_failure *failure);
 ct_status ct__cuda_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
                                 ct_tensor *out);
 ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);

@@ -2,8 +2,6 @@
  * one block holds in shared memory. */
 #include "batch.cuh"
 
-#include <cotangent/op.h>
-
 enum {
     WIDTH = 128,
     AREA = 256
