@@ -136,8 +136,8 @@ CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, 
 
 /* -Σ_i log p(y_i | X, y without i), the negative leave-one-out log predictive density, of the same inputs and with the same
  * gradients: an objective that asks for good predictions rather than for a good model, and minds a wrong kernel less.
- * About four times the work of the likelihood; one packed triangle, held until the tape is reset, and two panels of 32 MB
- * (or 16 n numbers). [Rasmussen & Williams 2006, eqs 5.10-5.13] */
+ * With its gradient twice the work of the likelihood; one packed triangle, held until the tape is reset, and three panels of at
+ * most 32 MB (or 16 n numbers) each. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
 CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
 /* -- fitting -------------------------------------------------------------------------------------------------------- */

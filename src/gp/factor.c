@@ -18,7 +18,10 @@
 /* Rows up to which the scratch is a square: one block instead of three. */
 enum { SQUARE = 256 };
 
-typedef enum goal { VALUE, FACTOR, SLOPES, SLOPES_X } goal;
+typedef enum goal { VALUE, FACTOR, INVERSE, SLOPES, SLOPES_X } goal;
+
+/* The array is an output. */
+static bool kept(goal depth) { return depth == FACTOR || depth == INVERSE; }
 
 /* -- shapes -------------------------------------------------------------------------------------------------------- */
 
@@ -47,7 +50,7 @@ static ct_shape shape(ct_call *c, goal depth)
     ct_dtype dtype = ct_tensor_dtype(ct_arg(c, 0));
     ct__gp_check_inputs(c, program);
     ct_more_out(c, 1, dtype, ct_shape1(n));
-    if (depth == FACTOR) ct_more_out(c, 2, dtype, ct__packed_shape(n));
+    if (kept(depth)) ct_more_out(c, 2, dtype, ct__packed_shape(n));
     if (depth >= SLOPES) ct_more_out(c, 2, dtype, ct_shape1(n + program->n_params));
     if (depth == SLOPES_X) ct_more_out(c, 3, dtype, ct_arg_shape(c, 1));
     return ct_shape2(n, 1);
@@ -134,7 +137,7 @@ static void run(ct_call *c, const parts *p, goal depth)
     bool failed_before = ct_failure_known(c);
     build(c, p);
     add_noise(c, &p->C);
-    bool inverted = depth >= SLOPES;
+    bool inverted = depth >= INVERSE;
     if (!ct_prim_packed_sweep(c, p->C.n1 + p->C.n2, inverted, p->rectangle, ct_result(c),
                               ct_result_at(c, 1))) {
         ct__packed_factor(c, &p->C);
@@ -162,9 +165,9 @@ static void run(ct_call *c, const parts *p, goal depth)
 static void forward(ct_call *c, goal depth)
 {
     int64_t n = ct_arg_dim(c, 1, 0);
-    bool square = depth != FACTOR && n <= SQUARE;
+    bool square = !kept(depth) && n <= SQUARE;
     int64_t n1 = square ? n : n - n / 2;
-    ct_tensor *alpha = ct_result(c), *rectangle = depth == FACTOR ? ct_result_at(c, 2) : NULL;
+    ct_tensor *alpha = ct_result(c), *rectangle = kept(depth) ? ct_result_at(c, 2) : NULL;
     for (int k = 1; k <= (depth == VALUE ? 1 : depth == SLOPES_X ? 3 : 2); k++)
         if (!ct_result_at(c, k)) return;
     if (!rectangle)
@@ -192,5 +195,6 @@ static void forward(ct_call *c, goal depth)
     };
 OP(value, VALUE)
 OP(factor, FACTOR)
+OP(inverse, INVERSE)
 OP(slopes, SLOPES)
 OP(slopes_x, SLOPES_X)

@@ -1,10 +1,10 @@
 /* gp_loo_nlpd:  v = -Σ log p(y_i | the others) = ½ Σ (α_i²/q_i - log q_i) + n/2 log 2π,   α = C⁻¹r,  q_i = (C⁻¹)_ii
- * adjoint:      with e_i = α_i/q_i,  g = C⁻¹e,  D = diag(½/q_i + ½ e_i²):    r̄ = v̄ g,   noise_bar = diag C̄,
- *               C̄ = v̄ (C⁻¹ D C⁻¹ - ½ (g αᵀ + α gᵀ));   theta_bar and X_bar: C̄ against the derivatives of k
+ * adjoint:      with P = C⁻¹, e_i = α_i/q_i,  g = P e,  D = diag(½/q_i + ½ e_i²):    r̄ = v̄ g,   noise_bar = diag C̄,
+ *               C̄ = v̄ (P D P - ½ (g αᵀ + α gᵀ));   theta_bar and X_bar: C̄ against the derivatives of k
  *
- * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ comes in panels of rows, each from four triangular solves with the packed
- * factor; as in nlml.c the forward pass computes the gradient for v̄ = 1, and the backward pass multiplies by v̄.
- * [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
+ * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric and comes block by block, of its lower triangle, each a product of rows of
+ * the packed P: n³ multiplications and additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1,
+ * and the backward pass multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
 #include <cotangent/covariance.h>
 
 #include "cov.h"
@@ -15,15 +15,25 @@
 
 /* -- the gradient for v̄ = 1 ------------------------------------------------------------------------------------------ */
 
-enum { S_THETA, S_X, S_ALPHA, S_G, S_D, S_FACTOR, S_INPUTS }; /* alpha, g: (n, 1), d (n) */
+enum { S_THETA, S_X, S_ALPHA, S_E, S_D, S_INVERSE, S_INPUTS }; /* alpha, e: (n, 1), d (n), P packed */
+enum { FEW = 384 }; /* rows of P that go together as columns of C̄ */
 
-static ct_shape slopes_shape(ct_call *c)
+static ct_shape slopes_shape(ct_call *c, bool wants_x)
 {
     ct_dtype dtype = ct_tensor_dtype(ct_arg(c, S_X));
     ct_more_out(c, 1, dtype, ct_arg_shape(c, S_D));
-    ct_more_out(c, 2, dtype, ct_arg_shape(c, S_X));
+    ct_more_out(c, 2, dtype, ct_arg_shape(c, S_ALPHA));
+    if (wants_x) ct_more_out(c, 3, dtype, ct_arg_shape(c, S_X));
     return ct_arg_shape(c, S_THETA);
 }
+
+typedef struct work {
+    ct_call *c;
+    ct__packed P;
+    ct_tensor *many, *some, *block; /* room for rows of P D, of P, and for a block of C̄ */
+    ct_tensor *theta_bar, *noise_bar, *g, *X_bar;
+    int64_t n, most, few; /* rows of `many` and `some` */
+} work;
 
 /* to = from diag(d) */
 static void scale_columns(ct_call *c, const ct_tensor *from, ct_tensor *to)
@@ -38,103 +48,154 @@ static void scale_columns(ct_call *c, const ct_tensor *from, ct_tensor *to)
     for (int i = 0; i < 6; i++) ct_release(all[i]);
 }
 
-/* panel -= ½ u vᵀ, u the part of a column that belongs to its rows */
-static void subtract(ct_call *c, const ct_tensor *column, int64_t first, const ct_tensor *other,
-                     ct_tensor *panel)
+/* block -= ½ u vᵀ for the parts of two columns that belong to its rows and columns */
+static void subtract(ct_call *c, const ct_tensor *left, int64_t i, const ct_tensor *right, int64_t j,
+                     ct_tensor *block)
 {
-    ct_tensor *u = ct_tensor_slice(column, 0, first, first + ct_tensor_dim(panel, 0), 1);
-    ct_tensor *v = ct_tensor_transpose(other);
-    if (ct_require(c, u && v, CT_ENOMEM, "no memory for views")) ct_prim_gemm(c, -0.5, u, v, 1, panel);
+    ct_tensor *u = ct_tensor_slice(left, 0, i, i + ct_tensor_dim(block, 0), 1);
+    ct_tensor *part = ct_tensor_slice(right, 0, j, j + ct_tensor_dim(block, 1), 1);
+    ct_tensor *v = part ? ct_tensor_transpose(part) : NULL;
+    if (ct_require(c, u && v, CT_ENOMEM, "no memory for views")) ct_prim_gemm(c, -0.5, u, v, 1, block);
     ct_release(u);
+    ct_release(part);
     ct_release(v);
 }
 
-/* Rows first, first + 1, ... of C̄ into M; P is as large. */
-static void rows_of_bar(ct_call *c, const ct__packed *L, int64_t first, ct_tensor *P, ct_tensor *M)
+/* C̄[i.., j..] against the derivatives of k: beside the diagonal it stands for two, on it Z is X, whose `white` counts there. */
+static void contract(const work *s, const ct_tensor *block, int64_t i, int64_t j)
 {
-    int64_t rows = ct_tensor_dim(P, 0), n = ct_tensor_dim(P, 1);
-    ct_tensor *tail = ct__submatrix(P, 0, rows, first, n - first);
-    ct_tensor *square = tail ? ct__submatrix(tail, 0, rows, 0, rows) : NULL;
-    ct_tensor *diagonal = square ? ct_tensor_diagonal(square) : NULL;
-    if (ct_require(c, diagonal != NULL, CT_ENOMEM, "no memory for views")) {
-        ct_prim_fill(c, P, 0);
-        ct_prim_fill(c, diagonal, 1);
-        ct__packed_solve(c, L, first, tail);
-        ct__packed_solve_trans(c, L, P);
-        scale_columns(c, P, M);
-        ct__packed_solve(c, L, 0, M);
-        ct__packed_solve_trans(c, L, M);
-        subtract(c, ct_arg(c, S_G), first, ct_arg(c, S_ALPHA), M);
-        subtract(c, ct_arg(c, S_ALPHA), first, ct_arg(c, S_G), M);
+    ct_call *c = s->c;
+    bool square = i == j;
+    ct_tensor *x = ct_tensor_slice(ct_arg(c, S_X), 0, i, i + ct_tensor_dim(block, 0), 1);
+    ct_tensor *z = ct_tensor_slice(ct_arg(c, S_X), 0, j, j + ct_tensor_dim(block, 1), 1);
+    ct_tensor *x_bar = s->X_bar ? ct_tensor_slice(s->X_bar, 0, i, i + ct_tensor_dim(block, 0), 1) : NULL;
+    ct_tensor *z_bar = s->X_bar ? ct_tensor_slice(s->X_bar, 0, j, j + ct_tensor_dim(block, 1), 1) : NULL;
+    ct_tensor *turned = ct_tensor_transpose(block);
+    ct_cov_bar bar = { .M = block, .alpha = square ? 1 : 2 }, other = { .M = turned, .alpha = 2 };
+    if (ct_require(c, x && z && turned && (!s->X_bar || (x_bar && z_bar)), CT_ENOMEM,
+                   "no memory for views")) {
+        const ct_cov_program *k = ct_attr(c);
+        ct_prim_covariance_bar_add(c, k, ct_arg(c, S_THETA), x, square ? NULL : z, &bar, s->theta_bar, x_bar);
+        if (s->X_bar && !square)
+            ct_prim_covariance_bar_add(c, k, ct_arg(c, S_THETA), z, x, &other, NULL, z_bar);
     }
-    ct_release(tail);
-    ct_release(square);
-    ct_release(diagonal);
+    ct_tensor *all[] = { x, z, x_bar, z_bar, turned };
+    for (int k = 0; k < 5; k++) ct_release(all[k]);
 }
 
-/* Columns c0..c1 of the rows M of C̄: off the diagonal they stand for two; on it Z is X, whose `white` counts there. */
-static void contract(ct_call *c, const ct_tensor *M, int64_t first, int64_t c0, int64_t c1,
-                     ct_tensor *theta_bar)
+static void take_diagonal(ct_call *c, const ct_tensor *block, int64_t first, ct_tensor *out)
 {
-    int64_t rows = ct_tensor_dim(M, 0);
-    if (c0 == c1) return;
-    bool square = c0 == first && c1 == first + rows;
-    ct_tensor *part = ct__submatrix(M, 0, rows, c0, c1 - c0);
-    ct_tensor *x = ct_tensor_slice(ct_arg(c, S_X), 0, first, first + rows, 1);
-    ct_tensor *z = ct_tensor_slice(ct_arg(c, S_X), 0, c0, c1, 1);
-    ct_tensor *x_bar = ct_tensor_slice(ct_result_at(c, 2), 0, first, first + rows, 1);
-    ct_cov_bar bar = { .M = part, .alpha = square ? 1 : 2 };
-    if (ct_require(c, part && x && z && x_bar, CT_ENOMEM, "no memory for views"))
-        ct_prim_covariance_bar_add(c, ct_attr(c), ct_arg(c, S_THETA), x, square ? NULL : z, &bar, theta_bar,
-                                   x_bar);
-    ct_release(part);
-    ct_release(x);
-    ct_release(z);
-    ct_release(x_bar);
-}
-
-static void take_diagonal(ct_call *c, const ct_tensor *M, int64_t first)
-{
-    int64_t rows = ct_tensor_dim(M, 0);
-    ct_tensor *square = ct__submatrix(M, 0, rows, first, rows);
-    ct_tensor *line = square ? ct_tensor_diagonal(square) : NULL;
-    ct_tensor *out = ct_tensor_slice(ct_result_at(c, 1), 0, first, first + rows, 1);
-    if (ct_require(c, line && out, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, line, out);
-    ct_release(square);
+    ct_tensor *line = ct_tensor_diagonal(block);
+    ct_tensor *part = ct_tensor_slice(out, 0, first, first + ct_tensor_dim(block, 0), 1);
+    if (ct_require(c, line && part, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, line, part);
     ct_release(line);
-    ct_release(out);
+    ct_release(part);
 }
 
-static void slopes_forward(ct_call *c)
+/* The end of `rows` rows from `first` that stay on one side of n1 and before `limit`. */
+static int64_t end_of(const work *s, int64_t first, int64_t rows, int64_t limit)
+{
+    if (first < s->P.n1 && limit > s->P.n1) limit = s->P.n1;
+    return first + rows < limit ? first + rows : limit;
+}
+
+/* Rows first..end of P, some at a time: a view, released by the caller. */
+static ct_tensor *rows_of(const work *s, int64_t first, int64_t end)
+{
+    ct_tensor *rows = ct_tensor_slice(s->some, 0, 0, end - first, 1);
+    if (ct_require(s->c, rows != NULL, CT_ENOMEM, "no memory for views"))
+        ct__packed_rows(s->c, &s->P, first, rows);
+    return rows;
+}
+
+/* g = P e */
+static void multiply(const work *s)
+{
+    for (int64_t i = 0, end; i < s->n; i = end) {
+        end = end_of(s, i, s->few, s->n);
+        ct_tensor *rows = rows_of(s, i, end), *part = ct_tensor_slice(s->g, 0, i, end, 1);
+        if (rows && ct_require(s->c, part != NULL, CT_ENOMEM, "no memory for views"))
+            ct_prim_gemm(s->c, 1, rows, ct_arg(s->c, S_E), 0, part);
+        ct_release(rows);
+        ct_release(part);
+    }
+}
+
+/* Rows first..end of P D */
+static void scaled_rows(const work *s, int64_t first, int64_t end)
+{
+    for (int64_t i = first, to; i < end; i = to) {
+        to = end_of(s, i, s->few, end);
+        ct_tensor *rows = rows_of(s, i, to), *part = ct_tensor_slice(s->many, 0, i - first, to - first, 1);
+        if (rows && ct_require(s->c, part != NULL, CT_ENOMEM, "no memory for views"))
+            scale_columns(s->c, rows, part);
+        ct_release(rows);
+        ct_release(part);
+    }
+}
+
+/* Of C̄[i..end, j..j_end] what is not above the diagonal, given rows i..end of P D. */
+static void block_column(const work *s, int64_t i, int64_t end, int64_t j, int64_t j_end)
+{
+    ct_call *c = s->c;
+    int64_t first = j > i ? j : i, on = j >= i ? j_end - j : 0; /* rows on the diagonal */
+    ct_tensor *rows = rows_of(s, j, j_end), *turned = rows ? ct_tensor_transpose(rows) : NULL;
+    ct_tensor *below = ct_tensor_slice(s->many, 0, first - i, end - i, 1);
+    ct_tensor *block = ct__submatrix(s->block, 0, end - first, 0, j_end - j);
+    ct_tensor *square = block ? ct_tensor_slice(block, 0, 0, on, 1) : NULL;
+    ct_tensor *rest = block ? ct_tensor_slice(block, 0, on, end - first, 1) : NULL;
+    if (ct_require(c, turned && below && square && rest, CT_ENOMEM, "no memory for views")) {
+        ct_prim_gemm(c, 1, below, turned, 0, block);
+        subtract(c, s->g, first, ct_arg(c, S_ALPHA), j, block);
+        subtract(c, ct_arg(c, S_ALPHA), first, s->g, j, block);
+        if (on) contract(s, square, j, j);
+        if (on) take_diagonal(c, square, j, s->noise_bar);
+        if (first + on < end) contract(s, rest, first + on, j);
+    }
+    ct_tensor *all[] = { rows, turned, below, block, square, rest };
+    for (int k = 0; k < 6; k++) ct_release(all[k]);
+}
+
+static void slopes_forward(ct_call *c, bool wants_x)
 {
     int64_t n = ct_arg_dim(c, S_X, 0), most = ct__packed_panel(n, ct_tensor_dtype(ct_arg(c, S_X)));
-    if (most > n) most = n;
-    ct_tensor *P = ct_scratch(c, ct_tensor_dtype(ct_arg(c, S_X)), ct_shape2(most, n));
-    ct_tensor *M = ct_scratch(c, ct_tensor_dtype(ct_arg(c, S_X)), ct_shape2(most, n));
-    ct_tensor *theta_bar = ct_result(c);
-    ct__packed L;
-    if (!P || !M || !theta_bar || !ct_result_at(c, 1) || !ct_result_at(c, 2)) return;
-    if (!ct_require(c, ct__packed_open(ct_arg(c, S_FACTOR), n, &L), CT_ENOMEM, "no memory for views")) return;
-    ct_prim_fill(c, theta_bar, 0);
-    ct_prim_fill(c, ct_result_at(c, 2), 0);
-    for (int64_t i = 0; i < n; i += most) {
-        int64_t end = i + most < n ? i + most : n;
-        ct_tensor *p = ct_tensor_slice(P, 0, 0, end - i, 1), *m = ct_tensor_slice(M, 0, 0, end - i, 1);
-        if (ct_require(c, p && m, CT_ENOMEM, "no memory for views")) {
-            rows_of_bar(c, &L, i, p, m);
-            contract(c, m, i, 0, i, theta_bar);
-            contract(c, m, i, i, end, theta_bar);
-            contract(c, m, i, end, n, NULL);
-            take_diagonal(c, m, i);
+    ct_dtype dtype = ct_tensor_dtype(ct_arg(c, S_X));
+    work s = { .c = c, .n = n, .most = most < n ? most : n };
+    s.few = s.most < FEW ? s.most : FEW;
+    s.many = ct_scratch(c, dtype, ct_shape2(s.most, n));
+    s.some = ct_scratch(c, dtype, ct_shape2(s.few, n));
+    s.block = ct_scratch(c, dtype, ct_shape2(s.most, s.few));
+    s.theta_bar = ct_result(c);
+    s.noise_bar = ct_result_at(c, 1);
+    s.g = ct_result_at(c, 2);
+    s.X_bar = wants_x ? ct_result_at(c, 3) : NULL;
+    if (!s.block || !s.theta_bar || !s.noise_bar || !s.g || (wants_x && !s.X_bar)) return;
+    if (!ct_require(c, ct__packed_open(ct_arg(c, S_INVERSE), n, &s.P), CT_ENOMEM, "no memory for views"))
+        return;
+    ct_prim_fill(c, s.theta_bar, 0);
+    if (s.X_bar) ct_prim_fill(c, s.X_bar, 0);
+    multiply(&s);
+    for (int64_t i = 0, end; i < n; i = end) {
+        end = end_of(&s, i, s.most, n);
+        scaled_rows(&s, i, end);
+        for (int64_t j = 0, to; j < end; j = to) {
+            to = end_of(&s, j, s.few, j < i ? i : end);
+            block_column(&s, i, end, j, to);
         }
-        ct_release(p);
-        ct_release(m);
     }
-    ct__packed_close(&L);
+    ct__packed_close(&s.P);
 }
 
+static ct_shape plain_shape(ct_call *c) { return slopes_shape(c, false); }
+static void plain_forward(ct_call *c) { slopes_forward(c, false); }
+static ct_shape with_x_shape(ct_call *c) { return slopes_shape(c, true); }
+static void with_x_forward(ct_call *c) { slopes_forward(c, true); }
+
 static const ct_op slopes_op = {
-    .name = "gp_loo_slopes", .n_in = S_INPUTS, .shape = slopes_shape, .forward = slopes_forward
+    .name = "gp_loo_slopes", .n_in = S_INPUTS, .shape = plain_shape, .forward = plain_forward
+};
+static const ct_op slopes_x_op = {
+    .name = "gp_loo_slopes_x", .n_in = S_INPUTS, .shape = with_x_shape, .forward = with_x_forward
 };
 
 /* -- the value with its rule ------------------------------------------------------------------------------------------- */
@@ -199,20 +260,22 @@ static ct_var loo_compose(ct_tape *tape, const ct_var *in, int n_in, const void 
     size_t bytes = (size_t)program->bytes;
     int64_t n = ct_shape_count(ct_var_shape(in[2]));
     ct_var r = ct_reshape(in[2], ct_shape2(n, 1));
-    bool slopes = ct_grad_enabled(tape) && (ct_var_needs_grad(in[0]) || ct_var_needs_grad(in[1]) ||
-                                            ct_var_needs_grad(r) || ct_var_needs_grad(in[3]));
+    bool slopes_x = ct_grad_enabled(tape) && ct_var_needs_grad(in[1]);
+    bool slopes = slopes_x || (ct_grad_enabled(tape) && (ct_var_needs_grad(in[0]) || ct_var_needs_grad(r) ||
+                                                         ct_var_needs_grad(in[3])));
+    const ct_op *first = slopes ? &ct__op_gp_inverse : &ct__op_gp_factor;
     ct_no_grad_begin(tape);
-    ct_var alpha = ct_apply(&ct__op_gp_factor, (ct_var[]){ in[0], in[1], r, in[3] }, n_in, attr, bytes);
-    ct_var L = ct_output(alpha, 2), a = ct_squeeze(alpha, 1);
-    ct_var q = ct_apply(&ct__op_packed_inverse_diag, (ct_var[]){ L, alpha }, 2, NULL, 0);
+    ct_var alpha = ct_apply(first, (ct_var[]){ in[0], in[1], r, in[3] }, n_in, attr, bytes);
+    ct_var packed[] = { ct_output(alpha, 2), alpha }, a = ct_squeeze(alpha, 1);
+    ct_var q = ct_apply(slopes ? &ct__op_packed_diag : &ct__op_packed_inverse_diag, packed, 2, NULL, 0);
     ct_var value = value_of(a, q), theta_bar = value, noise_bar = value, X_bar = value, g = value;
     if (slopes) {
         ct_var e = ct_div(a, q), d = ct_scale(ct_add(ct_reciprocal(q), ct_square(e)), 0.5);
-        ct_var line = ct_apply(&ct__op_packed_solve_both, (ct_var[]){ L, ct_unsqueeze(e, 0) }, 2, NULL, 0);
-        g = ct_reshape(line, ct_shape2(n, 1));
-        theta_bar = ct_apply(&slopes_op, (ct_var[]){ in[0], in[1], alpha, g, d, L }, S_INPUTS, attr, bytes);
+        ct_var from[S_INPUTS] = { in[0], in[1], alpha, ct_unsqueeze(e, 1), d, packed[0] };
+        theta_bar = ct_apply(slopes_x ? &slopes_x_op : &slopes_op, from, S_INPUTS, attr, bytes);
         noise_bar = ct_output(theta_bar, 1);
-        X_bar = ct_output(theta_bar, 2);
+        g = ct_output(theta_bar, 2);
+        if (slopes_x) X_bar = ct_output(theta_bar, 3);
     }
     ct_no_grad_end(tape);
     ct_var to_value[INPUTS] = { value, theta_bar, X_bar, noise_bar, g, in[0], in[1], r, in[3] };

@@ -92,9 +92,11 @@ double ct__gp_draw_width(const ct_gp *gp, int64_t i);
  * = L Lᵀ and C̄ = ½ (C⁻¹ - ααᵀ), all without a gradient:
  *     0: alpha = C⁻¹r (n, 1);  1: diag L (n);  and
  *     gp_factor:    2: L, packed (packed.h)
+ *     gp_inverse:   2: C⁻¹, packed
  *     gp_slopes:    2: diag C⁻¹ (n), then theta_bar (P)
  *     gp_slopes_x:  also 3: X_bar (n, d) */
-extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_slopes, ct__op_gp_slopes_x;
+extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_inverse, ct__op_gp_slopes,
+    ct__op_gp_slopes_x;
 /* Refuses a call whose inputs 0 to 3 are not such. */
 void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program);
 

@@ -69,3 +69,47 @@ bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2])
     ct_release(part[1]);
     return false;
 }
+
+/* -- rows ---------------------------------------------------------------------------------------------------------- */
+
+/* Columns col, col + 1, ... of out = a part of `block`, or its transpose. */
+static void place(ct_call *c, const ct_tensor *block, int64_t row, int64_t rows, int64_t from, int64_t count,
+                  bool transposed, ct_tensor *out, int64_t col)
+{
+    ct_tensor *part = ct__submatrix(block, row, rows, from, count);
+    ct_tensor *turned = transposed && part ? ct_tensor_transpose(part) : NULL;
+    ct_tensor *source = transposed ? turned : part;
+    ct_tensor *target = ct__submatrix(out, 0, ct_tensor_dim(out, 0), col, transposed ? rows : count);
+    if (ct_require(c, source && target, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, source, target);
+    ct_release(part);
+    ct_release(turned);
+    ct_release(target);
+}
+
+/* Rows `row`, ... of a block on the diagonal, to columns col, ... of out: the part below from transposes, whose upper
+ * triangle is right, then the lower triangle row by row. */
+static void place_symmetric(ct_call *c, const ct_tensor *block, int64_t row, ct_tensor *out, int64_t col)
+{
+    int64_t rows = ct_tensor_dim(out, 0), size = ct_tensor_dim(block, 0);
+    place(c, block, row, rows, 0, row, false, out, col);
+    place(c, block, row, size - row, row, rows, true, out, col + row);
+    for (int64_t i = 1; i < rows; i++) {
+        ct_tensor *line = ct__submatrix(block, row + i, 1, row, i);
+        ct_tensor *target = ct__submatrix(out, i, 1, col + row, i);
+        if (ct_require(c, line && target, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, line, target);
+        ct_release(line);
+        ct_release(target);
+    }
+}
+
+void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out)
+{
+    int64_t rows = ct_tensor_dim(out, 0);
+    if (first < P->n1) {
+        place_symmetric(c, P->A11, first, out, 0);
+        place(c, P->A21t, first, rows, 0, P->n2, false, out, P->n1);
+    } else {
+        place(c, P->A21, first - P->n1, rows, 0, P->n1, false, out, 0);
+        place_symmetric(c, P->A22, first - P->n1, out, P->n1);
+    }
+}

@@ -32,6 +32,10 @@ bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
 /* A view of some rows and columns of a matrix, released by the caller; NULL where memory is exhausted. */
 ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols);
 
+/* Rows first, first + 1, ... of the symmetric matrix whose lower triangle P is, into out (rows, n); all of them on one side
+ * of n1. */
+void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out);
+
 /* -- packed_factor.c: in place -------------------------------------------------------------------------------------- */
 
 /* C = L Lᵀ: L takes its place. n³/3 multiplications and additions. Failures as of ct_prim_potrf. */

@@ -79,6 +79,42 @@ static void equals_the_composition(void **state)
         }
 }
 
+/* Enough rows for several panels: the gradient in one direction against differences. */
+static void several_panels(void **state)
+{
+    (void)state;
+    const int64_t n = 3100;
+    gp_data s = gp_data_new(device, CT_F64, n, 2);
+    ct_kernel *k = ct_kernel_parse("scale(1.5) * rbf(ard)");
+    assert_ok(ct_kernel_bind(k, 2), ct_kernel_message(k));
+    double *bar[4], h = 1e-4, slope = 0, value[2];
+    evaluate(ct_gp_loo_nlpd, k, &s, 1, bar);
+    double *x = gp_host(s.X), theta[3];
+    for (int64_t i = 0; i < 2 * n; i++) slope += bar[1][i] * sin(5 * (double)i) * 0.1;
+    for (int p = 0; p < 3; p++) theta[p] = ct_kernel_param(k, p)->value;
+    for (int p = 0; p < 3; p++) slope += bar[0][p] * (0.3 + 0.1 * p);
+    for (int side = 0; side < 2; side++) {
+        double t = side ? h : -h;
+        double *moved = malloc((size_t)(2 * n) * sizeof *moved);
+        for (int64_t i = 0; i < 2 * n; i++) moved[i] = x[i] + t * sin(5 * (double)i) * 0.1;
+        assert_ok(ct_write(s.X, moved, (size_t)(2 * n) * sizeof *moved), ct_message(device));
+        free(moved);
+        ct_tape *tape = ct_tape_new(device);
+        double at[3];
+        for (int p = 0; p < 3; p++) at[p] = theta[p] + t * (0.3 + 0.1 * p);
+        ct_tensor *v = ct_from(device, CT_F64, ct_shape1(3), at);
+        value[side] = -1.7 * ct_item(ct_gp_loo_nlpd(k, ct_constant(tape, v), ct_constant(tape, s.X),
+                                                    ct_constant(tape, s.y), ct_scalar(tape, CT_F64, 0.02)));
+        ct_release(v);
+        ct_tape_free(tape);
+    }
+    assert_close((value[1] - value[0]) / (2 * h), slope, 1e-4, 1e-3);
+    for (int j = 0; j < 4; j++) free(bar[j]);
+    free(x);
+    ct_kernel_free(k);
+    gp_data_free(&s);
+}
+
 static double density_of(ct_gp *gp)
 {
     int64_t n = ct_gp_points(gp);
@@ -161,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule_agrees_with_differences),
         cmocka_unit_test(equals_the_composition),
+        cmocka_unit_test(several_panels),
         cmocka_unit_test(fits),
         cmocka_unit_test(indefinite_is_flagged),
     };
