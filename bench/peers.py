@@ -36,9 +36,7 @@ def parse(line):
     return fields if "bench" in fields else {}
 
 
-def best(run, rounds=5):
-    """Seconds of the fastest of several calls after one that is not timed."""
-    run()
+def fastest(run, rounds):
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -47,11 +45,15 @@ def best(run, rounds=5):
     return min(times)
 
 
+def best(run, rounds=5):
+    """Seconds of the fastest of several calls after one that is not timed."""
+    run()
+    return fastest(run, rounds)
+
+
 def best_within(run, seconds=0.5, rounds=30):
     """The same with as many calls as fit into so many seconds: one at least, `rounds` at most."""
-    start = time.perf_counter()
-    run()
-    return best(run, max(1, min(rounds, int(seconds / (time.perf_counter() - start)))))
+    return fastest(run, max(1, min(rounds, int(seconds / fastest(run, 1)))))
 
 
 @contextlib.contextmanager
