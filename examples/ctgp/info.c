@@ -29,6 +29,13 @@ static const char *optimizer_name(ct_optimizer optimizer)
     return optimizer == CT_OPTIMIZER_LBFGS ? "lbfgs" : optimizer == CT_OPTIMIZER_ADAM ? "adam" : "none";
 }
 
+static const char *prior_name(ct_prior_kind kind)
+{
+    static const char *const names[] = { "none",  "normal",      "log-normal",
+                                         "gamma", "half-Cauchy", "soft lower bound" };
+    return names[kind];
+}
+
 /* -- numerics -- */
 
 static void advise(bool *any, const char *format, ...) CT_PRINTF(2, 3);
@@ -157,9 +164,31 @@ static void print_text(ct_gp *gp, double nlml)
            nlml);
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
-        printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
+        printf("  %-28s %-12.6g", p->name, p->value);
+        if (p->fixed)
+            printf("  (fixed)");
+        else if (p->prior.kind)
+            printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
+        printf("\n");
     }
     print_numerics(gp);
+}
+
+static void json_priors(const ct_gp *gp)
+{
+    printf(", \"priors\": {");
+    for (int64_t i = 0, k = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        if (!p->prior.kind) continue;
+        if (k++) printf(", ");
+        json_string(stdout, p->name);
+        printf(": {\"kind\": \"%s\", \"a\": ", prior_name(p->prior.kind));
+        json_number(stdout, p->prior.a);
+        printf(", \"b\": ");
+        json_number(stdout, p->prior.b);
+        printf("}");
+    }
+    printf("}");
 }
 
 static void print_json(ct_gp *gp, double nlml)
@@ -192,6 +221,7 @@ static void print_json(ct_gp *gp, double nlml)
     json_numerics(gp);
     printf(", ");
     json_parameters(stdout, gp);
+    json_priors(gp);
     printf("}\n");
 }
 

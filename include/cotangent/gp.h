@@ -46,10 +46,19 @@ typedef enum ct_gp_standardize {
     CT_STANDARDIZE_OUTPUTS,
 } ct_gp_standardize;
 
+/* Priors of the parameters that come without a start value, bounds and a prior of their own. */
+typedef enum ct_gp_priors {
+    CT_PRIORS_WEAK =
+        0, /* CT_PRIOR_SOFT_LOWER: lengthscales over columns of X from √(how many columns) standard deviations
+                           down, b = 2; a learned noise from a hundredth of the variance of y down, b = 2 */
+    CT_PRIORS_NONE, /* the fit maximises the likelihood alone */
+} ct_gp_priors;
+
 /* Zero-initialise, then set what you need. */
 typedef struct ct_gp_options {
     ct_gp_mean mean;
     ct_gp_noise noise;
+    ct_gp_priors priors;
     const ct_tensor
         *noise_variances; /* (n), not negative, in units of y²; copied; with CT_NOISE_GIVEN[_PLUS] */
     ct_gp_standardize standardize;

@@ -88,6 +88,7 @@ typedef enum ct_prior_kind {
     CT_PRIOR_LOG_NORMAL,  /* log of the parameter is normal(a, b)                              */
     CT_PRIOR_GAMMA,       /* shape a, rate b                                                    */
     CT_PRIOR_HALF_CAUCHY, /* scale a                                                            */
+    CT_PRIOR_SOFT_LOWER, /* a lower bound that yields: exp(-½ (log(v/a)/b)²) for v < a, 1 above; improper */
 } ct_prior_kind;
 
 typedef struct ct_prior {

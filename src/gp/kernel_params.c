@@ -100,7 +100,8 @@ static bool prior_valid(const ct_prior *p)
     case CT_PRIOR_NONE: return true;
     case CT_PRIOR_NORMAL:
     case CT_PRIOR_LOG_NORMAL: return isfinite(p->a) && positive(p->b);
-    case CT_PRIOR_GAMMA: return positive(p->a) && positive(p->b);
+    case CT_PRIOR_GAMMA:
+    case CT_PRIOR_SOFT_LOWER: return positive(p->a) && positive(p->b);
     case CT_PRIOR_HALF_CAUCHY: return positive(p->a);
     }
     return false;

@@ -195,7 +195,7 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
     }
     bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
     if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_NONE ||
-        (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS)
+        (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_NONE)
         return refuse(device, CT_EINVAL, "an option has no such value");
     if (given != (o->noise_variances != NULL))
         return refuse(device, CT_EINVAL,
@@ -263,7 +263,7 @@ static ct_status take_noise(ct_gp *gp, const ct_tensor *variances)
     return s ? s : gp->given ? CT_OK : CT_ENOMEM;
 }
 
-/* Starts from the data wherever the kernel brings none. */
+/* Starts and priors from the data wherever the kernel brings none. */
 static ct_status first_values(ct_gp *gp)
 {
     double *v = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *v);
@@ -274,6 +274,7 @@ static ct_status first_values(ct_gp *gp)
         v[i] = p->start_given ? p->value : ct__gp_start_value(gp, i);
         if (p->lower > -INFINITY) v[i] = fmax(v[i], p->lower);
         v[i] = fmin(v[i], p->upper);
+        gp->param[i].prior = ct__gp_first_prior(gp, i);
     }
     s = ct__gp_set_values(gp, v);
     free(v);

@@ -81,6 +81,8 @@ double ct__gp_origin(const ct_gp *gp, int64_t i);
 bool ct__gp_positive(const ct_gp *gp, int64_t i);
 double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
 double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
+/* The prior that parameter i begins with: its own, or that of options.priors. */
+ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i);
 /* Data-driven start v, bounds in z, and the standard deviation in z of a restart's draw. */
 double ct__gp_start_value(const ct_gp *gp, int64_t i);
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);

@@ -14,6 +14,7 @@ bool ct__prior_valid(const ct_prior *p, bool positive)
     case CT_PRIOR_LOG_NORMAL: return positive && isfinite(p->a) && isfinite(p->b) && p->b > 0;
     case CT_PRIOR_GAMMA: return positive && isfinite(p->a) && isfinite(p->b) && p->a > 0 && p->b > 0;
     case CT_PRIOR_HALF_CAUCHY: return positive && isfinite(p->a) && p->a > 0;
+    case CT_PRIOR_SOFT_LOWER: return positive && isfinite(p->a) && isfinite(p->b) && p->a > 0 && p->b > 0;
     }
     return false;
 }
@@ -38,6 +39,10 @@ double ct__prior_log_density(const ct_prior *p, double v, double *slope)
         t = v / a;
         *slope = -2 * t / (a * (1 + t * t));
         return log(2 / (PI * a)) - log1p(t * t);
+    case CT_PRIOR_SOFT_LOWER: /* exp(-t²/2), t = min(log(v / a) / b, 0) */
+        t = fmin(log(v / a) / b, 0);
+        *slope = -t / (b * v);
+        return -0.5 * t * t;
     case CT_PRIOR_NONE: break;
     }
     *slope = 0;

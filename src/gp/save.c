@@ -134,7 +134,7 @@ static void parameters(stream *s, ct_gp *gp)
         real(s, &p->upper);
         p->fixed = small(s, p->fixed, 1);
         p->start_given = small(s, p->start_given, 1);
-        p->prior.kind = (ct_prior_kind)small(s, (int)p->prior.kind, CT_PRIOR_HALF_CAUCHY);
+        p->prior.kind = (ct_prior_kind)small(s, (int)p->prior.kind, CT_PRIOR_SOFT_LOWER);
         real(s, &p->prior.a);
         real(s, &p->prior.b);
     }

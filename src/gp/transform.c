@@ -93,7 +93,7 @@ double ct__gp_v_of(const ct_gp *gp, int64_t i, double z)
     return ct__gp_origin(gp, i) + s * ct__gp_unit(gp, i);
 }
 
-/* -- starts and bounds ------------------------------------------------------------------------------------------- */
+/* -- starts, priors and bounds -------------------------------------------------------------------------------- */
 
 /* Size of parameter i that the data suggest: v = typical * (a number around 1). */
 static double typical(const ct_gp *gp, int64_t i)
@@ -147,6 +147,21 @@ double ct__gp_start_value(const ct_gp *gp, int64_t i)
     if (called(p, "lengthscale")) start = sqrt((double)columns_beside(gp, i));
     if (called(p, "lengthscale") || called(p, "period")) start *= pow(0.4, (double)(ordinal(p) - 1));
     return start * typical(gp, i);
+}
+
+/* Short lengthscales and a vanishing noise let a model pass through any data; long lengthscales cost nothing, as columns may
+ * not matter. Half of a log-normal, in the spirit of priors that penalise complexity [Fuglstad et al. 2019], with lengthscales
+ * that grow with √d [Hvarfner et al. 2024]. */
+ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i)
+{
+    const ct_param *p = &gp->param[i];
+    bool told = p->prior.kind || p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
+    if (told || gp->options.priors == CT_PRIORS_NONE) return p->prior;
+    if (called(p, "lengthscale") && p->unit == CT_UNIT_INPUT)
+        return (ct_prior){ CT_PRIOR_SOFT_LOWER, sqrt((double)columns_beside(gp, i)) * typical(gp, i), 2 };
+    if (i == gp->noise_at && gp->options.noise == CT_NOISE_LEARNED)
+        return (ct_prior){ CT_PRIOR_SOFT_LOWER, 0.01 * typical(gp, i), 2 };
+    return p->prior;
 }
 
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)

@@ -72,11 +72,12 @@ ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
 that 'progress: plain lines where there is no terminal' grep -qE '^iteration [1-9]' err
 that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
-ok 'info names the kernel' 'kernel +scale \* rbf\(ard\) \+ scale \* matern32\(ard\)$' "$ctgp" info train.ctgp
+ok 'info names the kernel' 'kernel +scale \* rbf\(ard\) \+ scale \* matern12\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
 ok 'info tells the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
+ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' "$ctgp" info train.ctgp
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
-that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["features"] == ["a", "b"] and d["target"] == "y"' 
+that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["features"] == ["a", "b"] and d["target"] == "y" and len(d["priors"]) == 5' 
 score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'predict scores' "$score" "$ctgp" predict train.ctgp test.csv --out predicted.csv
 cp out score
@@ -97,8 +98,11 @@ that 'and the same prediction' cmp predicted.csv again.csv
 ok 'fit --json' '"nlml": -?[0-9]' "${fit[@]}" train.csv --json --model j.ctgp
 that 'fit --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["n"] == 40 and d["model"] == "j.ctgp" and len(d["parameters"]) == 8'
 ok 'all options' "${line}b.ctgp\$" "${fit[@]}" train.csv --features b,a --kernel 'scale * rbf(ard) + linear' --mean linear --model b.ctgp \
-    --optimizer adam --restarts 1 --seed 3 --dtype f32 --device cpu --standardize no --noise learned
+    --optimizer adam --restarts 1 --seed 3 --dtype f32 --device cpu --standardize no --noise learned --priors none
 ok 'fit by leave-one-out' "${line}o.ctgp\$" "${fit[@]}" train.csv --objective loo --kernel 'scale * rbf(ard)' --model o.ctgp
+ok 'fit without priors' . "${fit[@]}" train.csv --priors none --model n.ctgp
+that 'there are none' sh -c '! "$1" info n.ctgp | grep -q prior:' sh "$ctgp"
+bad 'no such prior' 1 'weak or none' "${fit[@]}" train.csv --priors strong
 bad 'no such objective' 1 'likelihood or loo' "${fit[@]}" train.csv --objective mse
 ok '--name=value' "${line}b.ctgp\$" "${fit[@]}" --model=b.ctgp train.csv
 ok 'text in a column that is not used' 'features=2' "${fit[@]}" all.csv --features a,b

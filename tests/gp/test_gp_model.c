@@ -1,6 +1,8 @@
 /* Making a model: what is refused, units, parameters, names, priors. */
 #include "gp_support.h"
 
+#include "gp/model.h"
+
 static ct_device *device;
 
 static ct_kernel *rbf(void) { return ct_kernel_parse("scale * rbf(ard)"); }
@@ -109,6 +111,7 @@ static void units_are_those_of_the_data(void **state)
             ct_kernel_parse(
                 "scale(3) * rbf(ard) * periodic(dims=0, period=0.7) + scale(2) * cosine(dims=1, period=9)"),
             &(ct_gp_options){ .mean = CT_MEAN_CONSTANT,
+                              .priors = CT_PRIORS_NONE,
                               .standardize = raw ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH });
         assert_gp(gp, device);
         assert_close(gp_get(gp, "periodic.period"), 0.7, 1e-15, 0);
@@ -159,16 +162,17 @@ static void gradient_of_the_objective(void **state)
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 25, 2);
     ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(25), 3, 0), device);
-    ct_gp *gp = ct_gp_new(
-        s.X, s.y, ct_kernel_parse("scale * matern52(ard) + scale * rq"),
-        &(ct_gp_options){ .mean = CT_MEAN_LINEAR, .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = given });
+    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * matern52(ard) + scale * rq"),
+                          &(ct_gp_options){ .mean = CT_MEAN_LINEAR,
+                                            .noise = CT_NOISE_GIVEN_PLUS,
+                                            .noise_variances = given,
+                                            .priors = CT_PRIORS_NONE });
     assert_gp(gp, device);
     int64_t p = ct_gp_params(gp);
     assert_int_equal(p, 10);
-    const ct_prior priors[] = { { CT_PRIOR_GAMMA, 2, 0.5 },
-                                { CT_PRIOR_LOG_NORMAL, 0.3, 0.8 },
-                                { CT_PRIOR_HALF_CAUCHY, 1.5, 0 },
-                                { CT_PRIOR_NORMAL, 1, 2 } };
+    const ct_prior priors[] = { { CT_PRIOR_GAMMA, 2, 0.5 },         { CT_PRIOR_LOG_NORMAL, 0.3, 0.8 },
+                                { CT_PRIOR_HALF_CAUCHY, 1.5, 0 },   { CT_PRIOR_SOFT_LOWER, 4, 0.7 },
+                                { CT_PRIOR_SOFT_LOWER, 0.01, 0.7 }, { CT_PRIOR_NORMAL, 1, 2 } };
     double *u = malloc((size_t)p * sizeof *u), *gradient = malloc((size_t)p * sizeof *gradient), value,
            without;
     for (int64_t i = 0; i < p; i++) {
@@ -179,7 +183,7 @@ static void gradient_of_the_objective(void **state)
     double expected = without;
     for (int64_t i = 0; i < p; i++) {
         ct_param q = *ct_gp_param(gp, i);
-        q.prior = q.lower < 0 ? priors[3] : priors[i % 4];
+        q.prior = q.lower < 0 ? priors[5] : priors[i % 5];
         assert_ok(ct_gp_set_param(gp, i, &q), ct_message(device));
         double v = q.lower < 0 ? u[i] : exp(u[i]), a = q.prior.a, b = q.prior.b, density = 0;
         switch (q.prior.kind) {
@@ -191,6 +195,7 @@ static void gradient_of_the_objective(void **state)
         case CT_PRIOR_NORMAL:
             density = exp(-pow((v - a) / b, 2) / 2) / (b * sqrt(2 * 3.14159265358979323846));
             break;
+        case CT_PRIOR_SOFT_LOWER: density = v < a ? exp(-pow(log(v / a) / b, 2) / 2) : 1; break;
         case CT_PRIOR_NONE: break;
         }
         expected -= log(density);
@@ -259,8 +264,13 @@ static void parameters_are_checked(void **state)
     bad.lower = 2 * p.value;
     assert_failed(ct_gp_set_param(gp, 0, &bad), device, CT_EINVAL, "bounds");
     bad = p;
-    bad.prior = (ct_prior){ CT_PRIOR_GAMMA, -1, 1 };
-    assert_failed(ct_gp_set_param(gp, 0, &bad), device, CT_EINVAL, "prior");
+    const ct_prior none[] = { { CT_PRIOR_GAMMA, -1, 1 },
+                              { CT_PRIOR_SOFT_LOWER, 0, 1 },
+                              { CT_PRIOR_SOFT_LOWER, 1, 0 } };
+    for (int i = 0; i < 3; i++) {
+        bad.prior = none[i];
+        assert_failed(ct_gp_set_param(gp, 0, &bad), device, CT_EINVAL, "prior");
+    }
     int64_t mean = ct_gp_find(gp, "mean.constant");
     bad = *ct_gp_param(gp, mean);
     bad.prior = (ct_prior){ CT_PRIOR_GAMMA, 1, 1 };
@@ -271,6 +281,90 @@ static void parameters_are_checked(void **state)
     gp_set(gp, "scale.variance", 4, false);
     assert_close(ct_kernel_param(ct_gp_kernel(gp), 0)->value, 4, 0, 0);
     ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+static void assert_prior(const ct_gp *gp, const char *name, ct_prior_kind kind, double a)
+{
+    const ct_param *p = ct_gp_param(gp, ct_gp_find(gp, name));
+    assert_non_null(p);
+    assert_int_equal(p->prior.kind, kind);
+    if (kind != CT_PRIOR_SOFT_LOWER) return;
+    assert_close(p->prior.a, a, 1e-12, 0);
+    assert_close(p->prior.b, 2, 0, 0);
+}
+
+/* Lengthscales from √columns deviations down, noise from a hundredth of the variance of y down; and only there. */
+static void weak_priors(void **state)
+{
+    (void)state;
+    enum { n = 20, d = 3 };
+    gp_data s = gp_data_new(device, CT_F64, n, d);
+    double *x = gp_host(s.X), mean, spread[d], y_spread;
+    for (int j = 0; j < d; j++) ct__gp_moments(x + j, n, d, &mean, &spread[j]);
+    ct__gp_moments(s.y_host, n, 1, &mean, &y_spread);
+    ct_gp *gp = ct_gp_new(
+        s.X, s.y, ct_kernel_parse("scale * rbf(ard) + scale * rbf(dims=1) + periodic * matern32"), NULL);
+    assert_gp(gp, device);
+    assert_prior(gp, "rbf.lengthscale[0]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[0]);
+    assert_prior(gp, "rbf.lengthscale[2]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[2]);
+    assert_prior(gp, "rbf#2.lengthscale", CT_PRIOR_SOFT_LOWER, spread[1]);
+    assert_prior(gp, "matern32.lengthscale", CT_PRIOR_SOFT_LOWER, sqrt(3)); /* in deviations */
+    assert_prior(gp, "noise.variance", CT_PRIOR_SOFT_LOWER, 0.01 * y_spread * y_spread);
+    const char *none[] = { "scale.variance", "scale#2.variance", "periodic.period", "periodic.lengthscale",
+                           "mean.constant" };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_prior(gp, none[i], CT_PRIOR_NONE, 0);
+
+    /* nothing is paid above, half a square below */
+    int64_t p = ct_gp_params(gp), at = ct_gp_find(gp, "noise.variance");
+    double *u = malloc((size_t)p * sizeof *u), value;
+    for (int64_t i = 0; i < p; i++) {
+        const ct_param *q = ct_gp_param(gp, i);
+        u[i] = q->lower < 0 ? q->value : log(fmax(q->value, q->prior.a));
+    }
+    for (int below = 0; below < 2; below++) {
+        double noise = 0.01 * y_spread * y_spread * (below ? exp(-3) : 1);
+        u[at] = log(noise);
+        assert_ok(ct_gp_objective(gp, u, &value, NULL), ct_message(device));
+        for (int64_t i = 0; i < p; i++) {
+            const ct_param *q = ct_gp_param(gp, i);
+            gp_set(gp, q->name, q->lower < 0 ? u[i] : exp(u[i]), false);
+        }
+        assert_close(value - ct_gp_nlml_value(gp), below ? 9.0 / 8 : 0, 1e-9, 1e-9);
+    }
+    free(u);
+    free(x);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
+static void weak_priors_where_nothing_is_told(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 20, 2);
+    ct_tensor *given = assert_tensor(ct_full(device, CT_F64, ct_shape1(20), 0.01), device);
+    ct_kernel *k = ct_kernel_parse("scale * rbf(lengthscale=0.3) + scale * matern32 + scale * matern52");
+    ct_param bounded = *ct_kernel_param(k, ct_kernel_find(k, "matern32.lengthscale"));
+    bounded.lower = 0.2;
+    assert_ok(ct_kernel_set(k, ct_kernel_find(k, bounded.name), &bounded), ct_kernel_message(k));
+    ct_param own = *ct_kernel_param(k, ct_kernel_find(k, "matern52.lengthscale"));
+    own.prior = (ct_prior){ CT_PRIOR_GAMMA, 2, 1 };
+    assert_ok(ct_kernel_set(k, ct_kernel_find(k, own.name), &own), ct_kernel_message(k));
+    const ct_gp_options plus = { .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = given };
+    ct_gp *gp = ct_gp_new(s.X, s.y, k, &plus);
+    assert_gp(gp, device);
+    assert_prior(gp, "rbf.lengthscale", CT_PRIOR_NONE, 0);
+    assert_prior(gp, "matern32.lengthscale", CT_PRIOR_NONE, 0);
+    assert_prior(gp, "matern52.lengthscale", CT_PRIOR_GAMMA, 2);
+    assert_prior(gp, "noise.variance", CT_PRIOR_NONE, 0); /* on top of what is known it may well be nothing */
+    ct_gp_free(gp);
+    gp = ct_gp_new(s.X, s.y, rbf(), &(ct_gp_options){ .priors = CT_PRIORS_NONE });
+    for (int64_t i = 0; i < ct_gp_params(gp); i++)
+        assert_prior(gp, ct_gp_param(gp, i)->name, CT_PRIOR_NONE, 0);
+    ct_gp_free(gp);
+    assert_refused(ct_gp_new(s.X, s.y, rbf(), &(ct_gp_options){ .priors = (ct_gp_priors)2 }), device,
+                   CT_EINVAL, "option");
+    ct_release(given);
     gp_data_free(&s);
 }
 
@@ -341,6 +435,8 @@ int main(void)
         cmocka_unit_test(gradient_of_the_objective),
         cmocka_unit_test(given_noise_stands_in_the_likelihood),
         cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(weak_priors),
+        cmocka_unit_test(weak_priors_where_nothing_is_told),
         cmocka_unit_test(names_are_kept),
         cmocka_unit_test(nothing_crashes_without_a_model),
     };

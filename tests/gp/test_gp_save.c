@@ -73,7 +73,8 @@ static void the_same_bits_come_back(void **state)
             const ct_param *a = ct_gp_param(gp, i), *b = ct_gp_param(back, i);
             assert_string_equal(a->name, b->name);
             assert_true(a->value == b->value && a->lower == b->lower && a->upper == b->upper);
-            assert_true(a->fixed == b->fixed && a->prior.kind == b->prior.kind && a->prior.b == b->prior.b);
+            assert_true(a->fixed == b->fixed && a->prior.kind == b->prior.kind && a->prior.a == b->prior.a &&
+                        a->prior.b == b->prior.b);
         }
         /* fitting goes on from there */
         assert_ok(ct_gp_fit(gp, NULL), ct_message(device));

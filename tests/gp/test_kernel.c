@@ -68,6 +68,8 @@ static void set_checks(void **state)
     p.upper = 10;
     p.prior = (ct_prior){ CT_PRIOR_GAMMA, 2, 0 };
     assert_status(ct_kernel_set(k, 0, &p), CT_EINVAL, ct_kernel_message(k));
+    p.prior = (ct_prior){ CT_PRIOR_SOFT_LOWER, 0, 1 };
+    assert_status(ct_kernel_set(k, 0, &p), CT_EINVAL, ct_kernel_message(k));
     p.prior = (ct_prior){ (ct_prior_kind)77, 2, 1 };
     assert_status(ct_kernel_set(k, 0, &p), CT_EINVAL, ct_kernel_message(k));
     assert_status(ct_kernel_set(k, 1, &p), CT_EINVAL, ct_kernel_message(k));
