@@ -83,7 +83,8 @@ print(json.dumps({"seconds": time.perf_counter() - start, "nlml": lowest * n + n
 def ours(table, folder):
     tool = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "examples/ctgp/ctgp")
     start = time.perf_counter()
-    out = subprocess.run([tool, "fit", table, "--target", "y", "--kernel", KERNEL, "--mean", "zero", "--model", f"{folder}/m", "--json"],
+    out = subprocess.run([tool, "fit", table, "--target", "y", "--kernel", KERNEL, "--mean", "zero", "--priors", "none",
+                          "--model", f"{folder}/m", "--json"],
                          check=True, capture_output=True, text=True).stdout
     seconds = time.perf_counter() - start
     return {**json.loads(out.strip().splitlines()[-1]), "seconds": seconds}
