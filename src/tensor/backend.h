@@ -136,8 +136,31 @@ typedef struct ct_backend {
     ct_status (*tri_rcond)(ct_device *dev, const ct_tensor *r, ct_tensor *out);
 } ct_backend;
 
+/* What every backend must have of these, in the order above: from this list come the prototypes and the entries of the
+ * tables. */
+/* clang-format off */
+#define CT_PRIMITIVES(M)                                                                                   \
+    M(fill) M(copy) M(map1) M(map1_bar) M(map2) M(map2_bar) M(where) M(random) M(reduce) M(gather)         \
+    M(scatter_add) M(group_by) M(grouped_gemm) M(grouped_gemm_bar) M(sqdist) M(covariance)                 \
+    M(covariance_bar) M(gemm) M(syrk) M(potrf) M(potrf_lower) M(trtri) M(lauum) M(potri) M(getrf) M(getri) \
+    M(inverse_bar) M(lu_det) M(permute_rows) M(trsm) M(trmm) M(triangle) M(qr) M(qr_mul) M(tri_rcond)
+/* clang-format on */
+
+/* The function type of an entry: `CT_PRIMITIVE(gemm) ct__cpu_gemm;` is its prototype. */
+#define CT_PRIMITIVE(name) __typeof__(*((ct_backend *)0)->name)
+
+/* What a backend that is loaded as a module asks of the library: it finds them in the device, since it is not linked
+ * with what loads it. */
+typedef struct ct_services {
+    void *(*pool_get)(ct_device *dev, size_t *bytes);
+    void (*pool_put)(ct_device *dev, void *data, size_t bytes);
+    void *(*host_alloc)(ct_device *dev, size_t bytes);
+    void (*host_free)(ct_device *dev, void *pointer, size_t bytes);
+    int64_t *(*failure_note)(ct_device *dev, ct_failure *failure);
+} ct_services;
+
 extern const ct_backend ct__cpu_backend;
-/* The CUDA backend, or a stub whose open() says that this build has none: the build chooses the file. */
-extern const ct_backend ct__cuda_backend;
+/* The CUDA backend, loaded when it is first asked for; NULL, with the reason and a remedy, where it cannot be. */
+const ct_backend *ct__cuda_backend(ct_device *dev, int ordinal);
 
 #endif

@@ -28,23 +28,31 @@ static void default_release(void *context, void *pointer, size_t bytes)
 
 static const ct_allocator default_allocator = { default_alloc, default_release, NULL };
 
-/* "cpu" or "cuda:<ordinal>"; the backend and its ordinal, or NULL. */
-static const ct_backend *find_backend(const char *name, int *ordinal)
+static const ct_services services = {
+    .pool_get = ct__pool_get,
+    .pool_put = ct__pool_put,
+    .host_alloc = ct__host_alloc,
+    .host_free = ct__host_free,
+    .failure_note = ct__failure_note,
+};
+
+/* The backend of "cpu", "cuda" or "cuda:<ordinal>", and the ordinal; NULL with a message. */
+static const ct_backend *find_backend(ct_device *dev, const char *name, int *ordinal)
 {
+    char tail;
     *ordinal = 0;
     if (!strcmp(name, "cpu")) return &ct__cpu_backend;
-    if (!strcmp(name, "cuda")) return &ct__cuda_backend;
-    char tail;
-    if (sscanf(name, "cuda:%3d%c", ordinal, &tail) == 1 && *ordinal >= 0) return &ct__cuda_backend;
+    if (!strcmp(name, "cuda") || (sscanf(name, "cuda:%3d%c", ordinal, &tail) == 1 && *ordinal >= 0))
+        return ct__cuda_backend(dev, *ordinal);
+    ct__fail(dev, CT_EDEVICE, "no device is called \"%.40s\": use \"cpu\" or \"cuda:0\"", name);
     return NULL;
 }
 
 static ct_status open_backend(ct_device *dev, const char *name, const ct_device_options *options)
 {
     int ordinal;
-    const ct_backend *backend = find_backend(name, &ordinal);
-    if (!backend)
-        return ct__fail(dev, CT_EDEVICE, "no device is called \"%.40s\": use \"cpu\" or \"cuda:0\"", name);
+    const ct_backend *backend = find_backend(dev, name, &ordinal);
+    if (!backend) return dev->last_status;
     ct_status s = backend->open(dev, ordinal);
     if (s) return s;
     dev->backend = backend;
@@ -57,6 +65,24 @@ static ct_status open_backend(ct_device *dev, const char *name, const ct_device_
     return s;
 }
 
+/* The GPU where there is one that works, else the CPU, whose description then says why. */
+static ct_status open_best(ct_device *dev, const ct_device_options *options)
+{
+    if (!open_backend(dev, "cuda:0", options)) return CT_OK;
+    char why[sizeof dev->message];
+    snprintf(why, sizeof why, "%s", dev->message);
+    dev->threads = options->threads;
+    dev->memory.limit = 0;
+    ct_status s = open_backend(dev, "cpu", options);
+    if (s) return s;
+    dev->last_status = CT_OK;
+    dev->message[0] = '\0';
+    size_t used = strlen(dev->description);
+    snprintf(dev->description + used, sizeof dev->description - used, "; not a GPU: %s", why);
+    ct__log(dev, "using the CPU: %s", why);
+    return CT_OK;
+}
+
 ct_device *ct_device_open_with(const char *name, const ct_device_options *options)
 {
     static const ct_device_options none = { 0 };
@@ -67,6 +93,7 @@ ct_device *ct_device_open_with(const char *name, const ct_device_options *option
     if (!dev) return (ct_device *)(uintptr_t)&no_memory_device;
     memset(dev, 0, bytes);
     dev->refs = 1;
+    dev->services = &services;
     dev->allocator = allocator;
     dev->log = options->log;
     dev->log_context = options->log_context;
@@ -74,18 +101,8 @@ ct_device *ct_device_open_with(const char *name, const ct_device_options *option
 
     if (options->threads < 0)
         dev->status = ct__fail(dev, CT_EINVAL, "threads must be 0 or more, not %d", options->threads);
-    else if (name)
-        dev->status = open_backend(dev, name, options);
-    else if ((dev->status = open_backend(dev, "cuda:0", options)) != CT_OK) {
-        char why[sizeof dev->message];
-        snprintf(why, sizeof why, "%s", dev->message);
-        dev->status = open_backend(dev, "cpu", options);
-        if (!dev->status) {
-            dev->last_status = CT_OK;
-            dev->message[0] = '\0';
-            ct__log(dev, "using the CPU: %s", why);
-        }
-    }
+    else
+        dev->status = name ? open_backend(dev, name, options) : open_best(dev, options);
     return dev;
 }
 

@@ -1,6 +1,12 @@
 /* The note of a failed factorisation, where a device computes late. */
 #include "internal.h"
 
+int64_t *ct__failure_note(ct_device *dev, ct_failure *failure)
+{
+    if (!failure->note) failure->note = ct_zeros(dev, CT_I64, ct_shape1(3));
+    return failure->note ? failure->note->data : NULL;
+}
+
 ct_status ct__failure_settle(ct_device *dev, ct_failure *failure)
 {
     if (!failure->note || failure->set) return CT_OK;

@@ -45,6 +45,7 @@ typedef struct ct__pool ct__pool; /* pool.c */
 struct ct_device {
     const ct_backend *backend;
     void *backend_state;
+    const ct_services *services;
     int64_t refs;     /* the user's handle, tapes, and live storages */
     ct_status status; /* of opening */
     ct_status last_status;
@@ -176,6 +177,8 @@ struct ct_failure {
     const char *why;  /* what is wrong with it and what to do; NULL: it is not positive */
 };
 
+/* The note's three numbers in device memory, made at the first request; NULL with a message. */
+int64_t *ct__failure_note(ct_device *device, ct_failure *failure);
 /* Sets position, member and detail from the note. Waits for the device where there is a note. */
 ct_status ct__failure_settle(ct_device *device, ct_failure *failure);
 /* As before any failure; the note stays for the next. */

@@ -175,6 +175,8 @@ static void spread(ct_device *dev, int64_t count, void (*run)(void *context, int
     for (int64_t k = 0; k < count; k++) run(context, k);
 }
 
+/* clang-format off */
+#define ENTRY(name) .name = ct__cpu_##name,
 const ct_backend ct__cpu_backend = {
     .name = "cpu",
     .host_memory = true,
@@ -187,40 +189,6 @@ const ct_backend ct__cpu_backend = {
     .download = transfer,
     .synchronize = synchronize,
     .spread = spread,
-    .fill = ct__cpu_fill,
-    .copy = ct__cpu_copy,
-    .map1 = ct__cpu_map1,
-    .map1_bar = ct__cpu_map1_bar,
-    .map2 = ct__cpu_map2,
-    .map2_bar = ct__cpu_map2_bar,
-    .where = ct__cpu_where,
-    .random = ct__cpu_random,
-    .reduce = ct__cpu_reduce,
-    .gather = ct__cpu_gather,
-    .scatter_add = ct__cpu_scatter_add,
-    .group_by = ct__cpu_group_by,
-    .grouped_gemm = ct__cpu_grouped_gemm,
-    .grouped_gemm_bar = ct__cpu_grouped_gemm_bar,
-    .sqdist = ct__cpu_sqdist,
-    .covariance = ct__cpu_covariance,
-    .covariance_bar = ct__cpu_covariance_bar,
-    .gemm = ct__cpu_gemm,
-    .syrk = ct__cpu_syrk,
-    .potrf = ct__cpu_potrf,
-    .potrf_lower = ct__cpu_potrf_lower,
-    .trtri = ct__cpu_trtri,
-    .lauum = ct__cpu_lauum,
-    .packed_sweep = ct__cpu_packed_sweep,
-    .potri = ct__cpu_potri,
-    .getrf = ct__cpu_getrf,
-    .getri = ct__cpu_getri,
-    .inverse_bar = ct__cpu_inverse_bar,
-    .lu_det = ct__cpu_lu_det,
-    .permute_rows = ct__cpu_permute_rows,
-    .trsm = ct__cpu_trsm,
-    .trmm = ct__cpu_trmm,
-    .triangle = ct__cpu_triangle,
-    .qr = ct__cpu_qr,
-    .qr_mul = ct__cpu_qr_mul,
-    .tri_rcond = ct__cpu_tri_rcond,
+    CT_PRIMITIVES(ENTRY)
+    ENTRY(packed_sweep)
 };

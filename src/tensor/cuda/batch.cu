@@ -214,14 +214,14 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
                            const char *what, const char *why, ct_failure *failure)
 {
     if (!failure) return CT_OK;
-    if (!failure->note) failure->note = ct_zeros(dev, CT_I64, ct_shape1(3));
-    if (!failure->note) return CT_ENOMEM;
+    int64_t *note = ct__failure_note(dev, failure);
+    if (!note) return CT_ENOMEM;
     if (!failure->set) {
         failure->suspected = true;
         failure->what = what;
         failure->why = why;
     }
     CT__LAUNCH_BLOCK(note_kernel, 1, NOTERS, ct__cuda_of(dev)->stream, failed, b->members, first,
-                     failure->call, (int64_t *)failure->note->data);
+                     failure->call, note);
     return ct__cuda_launched(dev, "noting failures");
 }

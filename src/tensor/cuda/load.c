@@ -1,0 +1,119 @@
+/* The CUDA backend is a module of its own, libcotangent-cuda.so: who opens no GPU does not pay for loading cuBLAS and
+ * cuSOLVER, and the library runs where they are not installed. It is looked for beside the library (beside the program
+ * where that is linked statically), in the folder where the library is installed, and where the system's loader looks. */
+#define _GNU_SOURCE
+#include "module.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What is loaded stays until the process ends: closing CUDA's libraries saves nothing. */
+enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+
+/* -- the driver ------------------------------------------------------------------------------------------------------ */
+
+/* 0, or an error of the driver; *count of its GPUs. */
+static int count_gpus(void *driver, int *count)
+{
+    int (*init)(unsigned flags) = NULL, (*get_count)(int *count) = NULL;
+    void *symbol[] = { dlsym(driver, "cuInit"), dlsym(driver, "cuDeviceGetCount") };
+    if (!symbol[0] || !symbol[1]) return -1;
+    memcpy(&init, &symbol[0], sizeof init);
+    memcpy(&get_count, &symbol[1], sizeof get_count);
+    int error = init(0);
+    return error ? error : get_count(count);
+}
+
+/* Whether there is a GPU at all, before anything large is loaded for it. */
+static bool find_gpu(ct_device *dev, int ordinal)
+{
+    enum { NO_DEVICE = 100 };
+    void *driver = dlopen("libcuda.so.1", HOW);
+    if (!driver) {
+        ct__fail(dev, CT_EDEVICE,
+                 "cuda:%d: there is no NVIDIA driver (libcuda.so.1): install one, or open \"cpu\"", ordinal);
+        return false;
+    }
+    int count = 0, error = count_gpus(driver, &count);
+    dlclose(driver);
+    if (error && error != NO_DEVICE)
+        ct__fail(
+            dev, CT_EDEVICE,
+            "cuda:%d: the NVIDIA driver does not start (error %d): mend its installation, or open \"cpu\"",
+            ordinal, error);
+    else if (!count)
+        ct__fail(
+            dev, CT_EDEVICE,
+            "cuda:%d: the NVIDIA driver finds no GPU: attach one (see CUDA_VISIBLE_DEVICES), or open \"cpu\"",
+            ordinal);
+    return count && !error;
+}
+
+/* -- the module ------------------------------------------------------------------------------------------------------ */
+
+/* The folder of the file that this code is in, with a slash at its end; "" where that is unknown. */
+static void own_folder(char *folder, size_t size)
+{
+    static const char here;
+    Dl_info info;
+    folder[0] = '\0';
+    if (!dladdr(&here, &info) || !info.dli_fname) return;
+    const char *slash = strrchr(info.dli_fname, '/');
+    size_t length = slash ? (size_t)(slash - info.dli_fname) + 1 : 0;
+    if (length >= size) return;
+    memcpy(folder, info.dli_fname, length);
+    folder[length] = '\0';
+}
+
+/* The first module there is, and in `path` where; NULL with a message. */
+static void *load(ct_device *dev, int ordinal, char *path, size_t size)
+{
+    char folder[2][4096];
+    own_folder(folder[0], sizeof folder[0]);
+    snprintf(folder[1], sizeof folder[1], "%s/", CT_LIBDIR);
+    const char *missing = NULL;
+    void *module = NULL;
+    for (int i = 0; i < 2 && !missing; i++) {
+        if (!folder[i][0]) continue;
+        snprintf(path, size, "%s%s", folder[i], CT__MODULE_FILE);
+        if (access(path, R_OK)) continue;
+        if ((module = dlopen(path, HOW))) return module;
+        missing = dlerror();
+    }
+    if (!missing) {
+        snprintf(path, size, "%s", CT__MODULE_FILE);
+        if ((module = dlopen(path, HOW))) return module;
+        missing = dlerror();
+    }
+    /* dlerror names the file that was not found: the module itself, or a library of CUDA that it needs. */
+    if (missing &&
+        !strncmp(missing, CT__MODULE_FILE ": cannot open", sizeof CT__MODULE_FILE ": cannot open" - 1))
+        ct__fail(
+            dev, CT_EUNSUPPORTED,
+            "cuda:%d: there is no CUDA backend (%s) in %s: build with -Dcuda=enabled and install it there, "
+            "or open \"cpu\"",
+            ordinal, CT__MODULE_FILE, CT_LIBDIR);
+    else
+        ct__fail(dev, CT_EUNSUPPORTED,
+                 "cuda:%d: %.160s does not load: %.160s: install CUDA's libraries, or open \"cpu\"", ordinal,
+                 path, missing ? missing : "no reason given");
+    return NULL;
+}
+
+const ct_backend *ct__cuda_backend(ct_device *dev, int ordinal)
+{
+    static const uint32_t abi[] = CT__ABI;
+    char path[4200];
+    void *handle = find_gpu(dev, ordinal) ? load(dev, ordinal, path, sizeof path) : NULL;
+    if (!handle) return NULL;
+    const ct__module *module = dlsym(handle, CT__MODULE_SYMBOL);
+    dlclose(handle);
+    if (module && !memcmp(module->abi, abi, sizeof abi)) return module->backend;
+    ct__fail(
+        dev, CT_EUNSUPPORTED,
+        "cuda:%d: %.160s belongs to another build of cotangent than this %s: install both from one build, or "
+        "open \"cpu\"",
+        ordinal, path, ct_version());
+    return NULL;
+}
