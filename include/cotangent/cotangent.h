@@ -11,6 +11,7 @@
 #include <cotangent/op.h>
 #include <cotangent/ops.h>
 #include <cotangent/status.h>
+#include <cotangent/step.h>
 #include <cotangent/tape.h>
 #include <cotangent/tensor.h>
 

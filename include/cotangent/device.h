@@ -32,7 +32,8 @@ typedef struct ct_device_options {
     int threads;           /* worker threads; 0: what OpenMP would use                                   */
 } ct_device_options;
 
-/* Opens a device: "cpu", "cuda:0", or NULL for the best there is. Never returns NULL: where the device cannot
+/* Opens a device: "cpu", "cuda:0", or NULL for the best there is: the first GPU if it works, else the CPU, whose
+ * description then says why. Never returns NULL: where the device cannot
  * be opened the object carries the error (ct_device_status, ct_message) and every use of it fails with that.
  * Close it with ct_device_close in either case. */
 CT_API ct_device *ct_device_open(const char *name);

@@ -313,6 +313,8 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     const ct_shape shape = op->shape(&c);
     c.shape = &shape;
     if (!c.status) op->forward(&c);
+    if (!c.status && tape->device->step_pool)
+        ct__call_status(&c, tape->device->backend->capture_status(tape->device));
     for (int k = 0; k < c.n_out && !c.status; k++)
         if (!c.out[k]) ct_result_at(&c, k);
     for (int i = 0; i < c.n_scratch; i++) ct_release(c.scratch[i]);

@@ -60,6 +60,7 @@ struct ct_tape {
     ct_suspect *suspect;
     uint32_t n_suspects, suspect_capacity;
     int64_t backward_of; /* node whose rule is running, -1: none */
+    bool of_step;        /* ct_step owns it */
     char message[768];
 };
 
@@ -106,6 +107,8 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
     tape->node[tape->n] = (ct_node){ .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags };
     return tape->n++;
 }
+/* ct_tape_reset, whoever owns the tape. */
+void ct__tape_forget(ct_tape *tape);
 /* Forgets the nodes from index n on, and what the arena holds since `mark`. */
 void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark);
 /* Room in the arena until the next reset; NULL with the tape's error set. */

@@ -70,9 +70,8 @@ void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark)
     tape->arena = mark;
 }
 
-void ct_tape_reset(ct_tape *tape)
+void ct__tape_forget(ct_tape *tape)
 {
-    if (!tape) return;
     ct__truncate(tape, 0, (ct_arena){ .current = NULL });
     tape->epoch++;
     tape->no_grad = 0;
@@ -83,10 +82,20 @@ void ct_tape_reset(ct_tape *tape)
     if (ct__failure_clear(tape->device, &tape->failure)) ct__tape_fail_device(tape, "ct_tape_reset");
 }
 
+void ct_tape_reset(ct_tape *tape)
+{
+    if (!tape) return;
+    if (tape->of_step)
+        ct_tape_fail(tape, CT_EINVAL,
+                     "the tape of a step is not for others to reset: ct_step_replay does it");
+    else
+        ct__tape_forget(tape);
+}
+
 void ct_tape_free(ct_tape *tape)
 {
     if (!tape) return;
-    ct_tape_reset(tape);
+    ct__tape_forget(tape);
     ct_device *device = tape->device;
     ct_release(tape->failure.note);
     ct__host_free(device, tape->suspect, tape->suspect_capacity * sizeof *tape->suspect);
@@ -126,6 +135,10 @@ ct_status ct_tape_status(ct_tape *tape)
 {
     if (!tape) return CT_EINVAL;
     if (tape->status) return tape->status;
+    if (!ct__may_wait(tape->device, "ct_tape_status")) {
+        ct__tape_fail_device(tape, "in a step");
+        return tape->status;
+    }
     ct_status s = tape->device->backend->synchronize(tape->device);
     if (s) {
         ct__tape_fail_device(tape, "waiting for the device");
@@ -243,6 +256,12 @@ double ct_item(ct_var v)
 {
     ct_node *node = ct__node(v);
     if (!node) return NAN;
+    if (!ct__may_wait(v.tape->device, "ct_item")) {
+        char what[64];
+        snprintf(what, sizeof what, "value #%u %.40s", v.index, node->op ? node->op->name : "");
+        ct__tape_fail_device(v.tape, what);
+        return NAN;
+    }
     if (ct_tensor_count(node->value) == 1) return ct_tensor_item(node->value);
     char text[96];
     ct_tape_fail(v.tape, CT_ESHAPE,

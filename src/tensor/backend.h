@@ -43,6 +43,14 @@ typedef struct ct_backend {
     ct_status (*upload)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*download)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*synchronize)(ct_device *dev);
+    /* graphs; all NULL where the device has none. Between begin and end work is recorded instead of done. status: CT_OK,
+     * or that something has spoilt the record. end: the graph, and of how many pieces of work; NULL with a message.
+     * launch does them once, at the same addresses. */
+    ct_status (*capture_begin)(ct_device *dev);
+    ct_status (*capture_status)(ct_device *dev);
+    void *(*capture_end)(ct_device *dev, size_t *nodes);
+    ct_status (*graph_launch)(ct_device *dev, void *graph);
+    void (*graph_free)(ct_device *dev, void *graph);
     /* run(context, k) for k in 0 .. count-1 on dev->threads host threads; NULL: the host does not compute */
     void (*spread)(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context);
 

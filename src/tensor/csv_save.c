@@ -86,6 +86,7 @@ ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *
 {
     if (!t) return CT_EINVAL;
     ct_device *device = ct_tensor_device(t);
+    if (!ct__may_wait(device, "ct_csv_save")) return device->last_status;
     int ndim = ct_tensor_ndim(t);
     int64_t cols = ndim == 1 ? 1 : ct_tensor_dim(t, 1);
     if (ndim < 1 || ndim > 2 || cols == 0) {

@@ -176,6 +176,17 @@ void ct__log(ct_device *dev, const char *format, ...)
     dev->log(dev->log_context, line);
 }
 
+bool ct__may_wait(ct_device *dev, const char *what)
+{
+    if (!dev->in_step) return true;
+    if (dev->in_step == CT__IN_STEP)
+        ct__fail(dev, CT_EUNSUPPORTED,
+                 "%s waits for the device, which a step that is replayed cannot: read after ct_step_replay",
+                 what);
+    dev->in_step = CT__STEP_REFUSED;
+    return false;
+}
+
 /* -- several at once ----------------------------------------------------------------------------------------------- */
 
 int ct_device_threads(const ct_device *dev)

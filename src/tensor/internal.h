@@ -20,7 +20,8 @@ typedef struct ct_storage {
     int64_t refs;
     void (*release)(void *context, void *data); /* of wrapped memory */
     void *context;
-    bool small; /* the first member of a ct__small */
+    struct ct__pool *pool; /* that the data came from */
+    bool small;            /* the first member of a ct__small */
 } ct_storage;
 
 struct ct_tensor {
@@ -59,7 +60,9 @@ struct ct_device {
     int isa; /* of the CPU backend: a ct__isa */
     ct_memory_info memory;
     ct__pool *pool;
-    void *structs[8]; /* free blocks of 64, 128, ..., linked through their first word */
+    ct__pool *step_pool; /* instead, while a step runs that becomes a graph */
+    int in_step;         /* a ct__in_step; what refused it last, in message */
+    void *structs[8];    /* free blocks of 64, 128, ..., linked through their first word */
 };
 
 /* -- device.c: errors ------------------------------------------------------------------------------------------ */
@@ -72,12 +75,30 @@ void ct__device_release(ct_device *device);
 /* Once no reference is left. */
 void ct__device_destroy(ct_device *device);
 
+/* -- device.c: steps -------------------------------------------------------------------------------------------- */
+
+/* Whether a function of step.h is at work; after a call that has no place in a step, that. */
+enum ct__in_step { CT__NO_STEP, CT__IN_STEP, CT__STEP_REFUSED };
+
+/* Whether the caller may wait for the device: not in a step, which is recorded and does not compute then. `what`, with
+ * the message, is its name. */
+bool ct__may_wait(ct_device *device, const char *what);
+
 /* -- pool.c: memory ---------------------------------------------------------------------------------------------- */
 
 /* A block of at least *bytes of device memory, whose true size is written back; NULL (with a message) when
  * memory or the limit is exhausted. Accounted in ct_memory. bytes = 0 gives a block, too. */
 void *ct__pool_get(ct_device *device, size_t *bytes);
+/* Back to the pool that is drawn from now, and to that which it came from. */
 void ct__pool_put(ct_device *device, void *data, size_t bytes);
+void ct__pool_return(ct_device *device, ct__pool *pool, void *data, size_t bytes);
+static inline ct__pool *ct__pool_now(const ct_device *device)
+{
+    return device->step_pool ? device->step_pool : device->pool;
+}
+/* A pool for a step, and its end: tensors that lie there stay. */
+ct__pool *ct__pool_new(ct_device *device);
+void ct__pool_free(ct_device *device, ct__pool *pool);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
 void *ct__host_alloc(ct_device *device, size_t bytes);
 void ct__host_free(ct_device *device, void *pointer, size_t bytes);

@@ -367,6 +367,7 @@ ct_status ct_npy_save(const ct_tensor *t, const char *path)
 {
     if (!t) return CT_EINVAL;
     ct_device *device = ct_tensor_device(t);
+    if (!ct__may_wait(device, "ct_npy_save")) return device->last_status;
     if (t->dtype == CT_BF16)
         return ct__fail(device, CT_EDTYPE,
                         "NumPy has no bf16: save a copy in f32, which is exact: ct_tensor_cast");

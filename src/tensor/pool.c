@@ -3,7 +3,11 @@
  *
  * Small blocks (up to 64 KiB) have one free list per size class, four classes per power of two. Large blocks
  * are kept in a list; the best fit that wastes at most an eighth is taken. Sizes are rounded so that equal
- * requests always meet: small to their class, large to 4 KiB. */
+ * requests always meet: small to their class, large to 4 KiB.
+ *
+ * A graph writes to the same addresses at every replay. So a step that becomes one draws from a pool of its own, whose
+ * blocks nobody else gets, and which hands them to the device's when the step is freed. What such a pool has counts as
+ * held, whether or not a tensor lies there. */
 #include "internal.h"
 
 #include <string.h>
@@ -25,7 +29,10 @@ typedef struct slab {
 struct ct__pool {
     free_block *small[SMALL_CLASSES];
     free_block *large;
-    slab *slabs;
+    slab *slabs; /* the device's pool has those of all structs */
+    bool own;    /* a step's                                   */
+    bool closed; /* the step is gone: blocks still to come go to the device */
+    int64_t out; /* blocks handed out, of a step's pool        */
 };
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -92,6 +99,7 @@ static free_block *take_large(ct__pool *pool, size_t bytes)
     return found;
 }
 
+/* Back to the system. */
 static void release_list(ct_device *dev, free_block **list)
 {
     while (*list) {
@@ -121,28 +129,37 @@ static void *out_of_memory(ct_device *dev, size_t bytes)
     return NULL;
 }
 
+/* A free block of at least *bytes, which are rounded up; NULL where there is none. */
+static free_block *take(ct__pool *pool, size_t *bytes)
+{
+    if (*bytes <= SMALL_LIMIT) {
+        free_block **head = &pool->small[small_class(bytes)], *found = *head;
+        if (found) *head = found->next;
+        return found;
+    }
+    *bytes = round_up(*bytes, 4096);
+    return take_large(pool, *bytes);
+}
+
 void *ct__pool_get(ct_device *dev, size_t *bytes)
 {
-    ct__pool *pool = dev->pool;
+    ct__pool *pool = ct__pool_now(dev);
     ct_memory_info *m = &dev->memory;
-    if (*bytes > m->limit || m->bytes_now > m->limit - *bytes) return out_of_memory(dev, *bytes);
+    bool fits = *bytes <= m->limit && m->bytes_now <= m->limit - *bytes;
+    free_block *found = fits || pool->own ? take(pool, bytes) : NULL;
+    if (!found && !fits) return out_of_memory(dev, *bytes);
     m->requests++;
-    free_block *found;
-    if (*bytes <= SMALL_LIMIT) {
-        free_block **head = &pool->small[small_class(bytes)];
-        found = *head;
-        if (found) *head = found->next;
-    } else {
-        *bytes = round_up(*bytes, 4096);
-        found = take_large(pool, *bytes);
-    }
     if (found) {
         void *data = found->data;
         *bytes = found->bytes;
         m->from_pool++;
-        m->bytes_pooled -= found->bytes;
         ct__struct_put(dev, found, sizeof *found);
-        ct__account(dev, *bytes);
+        if (pool->own) {
+            pool->out++;
+        } else {
+            m->bytes_pooled -= *bytes;
+            ct__account(dev, *bytes);
+        }
         return data;
     }
     if (m->bytes_now + m->bytes_pooled + *bytes > m->limit) ct_memory_trim(dev);
@@ -153,23 +170,69 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
     }
     if (!data) return out_of_memory(dev, *bytes);
     ct__account(dev, *bytes);
+    pool->out += pool->own;
     return data;
 }
 
-void ct__pool_put(ct_device *dev, void *data, size_t bytes)
+/* Into the device's pool, or back to the system where there is no room to remember it. */
+static void put_block(ct_device *dev, ct__pool *pool, void *data, size_t bytes)
 {
-    if (!data) return;
-    dev->memory.bytes_now -= bytes;
     free_block *b = ct__struct_get(dev, sizeof *b);
-    if (!b) { /* no room to remember it: give it back */
+    if (!b || !pool->own) dev->memory.bytes_now -= bytes;
+    if (!b) {
         dev->backend->release(dev, data, bytes);
         return;
     }
     size_t rounded = bytes;
-    free_block **head = bytes <= SMALL_LIMIT ? &dev->pool->small[small_class(&rounded)] : &dev->pool->large;
+    free_block **head = bytes <= SMALL_LIMIT ? &pool->small[small_class(&rounded)] : &pool->large;
     *b = (free_block){ *head, data, bytes };
     *head = b;
-    dev->memory.bytes_pooled += bytes;
+    if (!pool->own) dev->memory.bytes_pooled += bytes;
+}
+
+static void free_pool(ct_device *dev, ct__pool *pool) { ct__host_free(dev, pool, sizeof *pool); }
+
+void ct__pool_return(ct_device *dev, ct__pool *pool, void *data, size_t bytes)
+{
+    if (!data) return;
+    put_block(dev, pool->closed ? dev->pool : pool, data, bytes);
+    if (pool->own && !--pool->out && pool->closed) free_pool(dev, pool);
+}
+
+void ct__pool_put(ct_device *dev, void *data, size_t bytes)
+{
+    ct__pool_return(dev, ct__pool_now(dev), data, bytes);
+}
+
+ct__pool *ct__pool_new(ct_device *dev)
+{
+    ct__pool *pool = ct__host_alloc(dev, sizeof *pool);
+    if (!pool) return NULL;
+    memset(pool, 0, sizeof *pool);
+    pool->own = true;
+    return pool;
+}
+
+/* The blocks move over as they are. */
+static void hand_over(ct_device *dev, free_block **from, free_block **to)
+{
+    while (*from) {
+        free_block *b = *from;
+        *from = b->next;
+        b->next = *to;
+        *to = b;
+        dev->memory.bytes_now -= b->bytes;
+        dev->memory.bytes_pooled += b->bytes;
+    }
+}
+
+void ct__pool_free(ct_device *dev, ct__pool *pool)
+{
+    if (!pool) return;
+    hand_over(dev, &pool->large, &dev->pool->large);
+    for (int i = 0; i < SMALL_CLASSES; i++) hand_over(dev, &pool->small[i], &dev->pool->small[i]);
+    pool->closed = true;
+    if (!pool->out) free_pool(dev, pool);
 }
 
 ct_status ct__pool_open(ct_device *dev)

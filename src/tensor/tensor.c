@@ -39,7 +39,7 @@ static void release_storage(ct_storage *s)
         ct__struct_put(dev, s, sizeof(ct__small));
     } else {
         if (s->bytes)
-            ct__pool_put(dev, s->data, s->bytes);
+            ct__pool_return(dev, s->pool, s->data, s->bytes);
         else if (s->release)
             s->release(s->context, s->data);
         ct__struct_put(dev, s, sizeof *s);
@@ -125,6 +125,7 @@ static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int
     ct_tensor *t = s ? ct__struct_get(dev, sizeof *t) : NULL;
     if (t) {
         s->bytes = bytes;
+        s->pool = ct__pool_now(dev);
         return set_up(t, s, dtype, ndim, dim);
     }
     if (s) release_storage(s);
@@ -326,6 +327,7 @@ ct_status ct_read(const ct_tensor *t, void *data, size_t bytes)
     ct_status s = check_bytes(t, data, bytes);
     if (s || !bytes) return s;
     ct_device *dev = t->storage->device;
+    if (!ct__may_wait(dev, "ct_read")) return dev->last_status;
     if (ct_tensor_is_contiguous(t)) return dev->backend->download(dev, data, t->data, bytes);
     ct_tensor *dense = ct_tensor_clone(t);
     if (!dense) return CT_ENOMEM;
@@ -364,6 +366,7 @@ double ct_tensor_item(const ct_tensor *t)
         uint16_t half;
     } u;
     ct_device *dev = t->storage->device;
+    if (!ct__may_wait(dev, "ct_tensor_item")) return NAN;
     if (dev->backend->download(dev, &u, t->data, ct_dtype_size(t->dtype))) return NAN;
     switch (t->dtype) {
     case CT_F64: return u.f64;
@@ -415,6 +418,7 @@ ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
     if (!t || !to) return NULL;
     if (t->storage->device == to) return ct_tensor_clone(t);
     ct_device *from = t->storage->device;
+    if (!ct__may_wait(from, "ct_tensor_to")) return NULL;
     ct_tensor *dense = ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
     ct_tensor *out = dense ? ct_empty(to, t->dtype, ct_tensor_shape(t)) : NULL;
     size_t bytes = (size_t)ct_tensor_count(t) * ct_dtype_size(t->dtype);

@@ -101,6 +101,16 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
     return cudaSuccess;
 }
 
+/* How many; which they are is not simulated. */
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
+{
+    entry e("cudaGraphGetNodes");
+    if (e.refused) return fail(e.error);
+    if (!graph || nodes || !numNodes) return fail(cudaErrorInvalidValue);
+    *numNodes = graph->nodes.size();
+    return cudaSuccess;
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long)
 {
     entry e("cudaGraphInstantiate");

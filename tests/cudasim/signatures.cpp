@@ -52,6 +52,7 @@ SAME(cudaEventQuery, cudaError_t(cudaEvent_t));
 SAME(cudaStreamBeginCapture, cudaError_t(cudaStream_t, cudaStreamCaptureMode));
 SAME(cudaStreamEndCapture, cudaError_t(cudaStream_t, cudaGraph_t *));
 SAME(cudaStreamIsCapturing, cudaError_t(cudaStream_t, cudaStreamCaptureStatus *));
+SAME(cudaGraphGetNodes, cudaError_t(cudaGraph_t, cudaGraphNode_t *, size_t *));
 SAME(cudaGraphInstantiate, cudaError_t(cudaGraphExec_t *, cudaGraph_t, unsigned long long));
 SAME(cudaGraphLaunch, cudaError_t(cudaGraphExec_t, cudaStream_t));
 SAME(cudaGraphDestroy, cudaError_t(cudaGraph_t));

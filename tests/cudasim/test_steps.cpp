@@ -1,10 +1,12 @@
 /* A training step of each of the four losses the library is for, on the simulated GPU: the same numbers as on the CPU, no wait
- * but for what is read at the end, and whichever call of CUDA fails, an error that says so, and nothing lost. */
+ * but for what is read at the end, and whichever call of CUDA fails, an error that says so, and nothing lost. And as graphs:
+ * the same bits, nothing but a launch, and what cannot be recorded has a name. */
 #include "check_sim.h"
 
 extern "C" {
 #include <cotangent/gp.h>
-#include <cotangent/ops.h>
+#include <cotangent/op.h>
+#include <cotangent/step.h>
 }
 
 /* The value and a checksum of the cotangents. */
@@ -241,15 +243,176 @@ static void every_call_fails(void **state)
     }
 }
 
+/* -- as graphs ---------------------------------------------------------------------------------------------------- */
+
+struct trained {
+    const step *s;
+    ct_tensor *data[LEAVES];
+    ct_var leaf[LEAVES], loss;
+    int calls;
+    void (*besides)(ct_tape *tape, trained *t); /* at the second call, the recorded one */
+};
+
+/* Value, cotangents, and every leaf moved against its own. */
+static ct_status train(ct_tape *tape, void *context)
+{
+    trained *t = (trained *)context;
+    for (ct_var &leaf : t->leaf) leaf = {};
+    t->loss = t->s->loss(tape, t->data, t->leaf);
+    ct_status status = ct_backward(t->loss);
+    if (++t->calls == 2 && t->besides) t->besides(tape, t);
+    for (int i = 0; i < LEAVES && t->leaf[i].tape && !status; i++) {
+        ct_tensor *x = ct_value(t->leaf[i]), *x_bar = ct_cotangent(t->leaf[i]);
+        ct_no_grad_begin(tape);
+        ct_var moved = ct_sub(t->leaf[i], ct_scale(ct_constant(tape, x_bar), 1e-3));
+        ct_no_grad_end(tape);
+        status = x_bar ? ct_copy(ct_value(moved), x) : CT_OK;
+    }
+    return status;
+}
+
+static double sums(const trained *t)
+{
+    double sum = 0;
+    for (int i = 0; i < LEAVES && t->leaf[i].tape; i++)
+        sum += checksum(ct_value(t->leaf[i])) + checksum(ct_cotangent(t->leaf[i]));
+    return sum;
+}
+
+static void replays(void **state)
+{
+    ct_device *d = ct_device_open("cuda:0");
+    trained eager = {}, replayed = {};
+    eager.s = replayed.s = (const step *)*state;
+    eager.s->data(d, eager.data);
+    eager.s->data(d, replayed.data);
+    ct_tape *tape = ct_tape_new(d);
+    ct_step *step = NULL;
+    for (int i = 0; i < 4; i++) {
+        ct_tape_reset(tape);
+        assert_ok(train(tape, &eager), ct_tape_message(tape));
+        cudasim_watch();
+        if (!step)
+            assert_non_null(step = ct_step_capture(d, train, &replayed));
+        else
+            assert_ok(ct_step_replay(step), ct_message(d));
+        assert_int_equal(cudasim_waits(), i == 1);       /* for the graph's memory */
+        if (i > 1) assert_int_equal(cudasim_calls(), 2); /* current device, launch */
+        assert_true(ct_item(eager.loss) == ct_item(replayed.loss));
+        assert_true(sums(&eager) == sums(&replayed));
+    }
+    assert_int_equal(replayed.calls, 2);
+    print_message("%s: %s\n", eager.s->name, ct_step_description(step));
+    ct_step_free(step);
+    ct_tape_free(tape);
+    for (trained *t : { &eager, &replayed })
+        for (ct_tensor *x : t->data) ct_release(x);
+    ct_device_close(d);
+    assert_int_equal(cudasim_live(), 0);
+}
+
+/* Captures, replays and frees with the given trouble. */
+static ct_status capture_and_replay(const step *s, void (*besides)(ct_tape *, trained *), char *message,
+                                    size_t size)
+{
+    ct_device *d = ct_device_open("cuda:0");
+    ct_status status = ct_device_status(d);
+    trained t = {};
+    t.s = s;
+    t.besides = besides;
+    if (!status) {
+        s->data(d, t.data);
+        ct_step *step = ct_step_capture(d, train, &t);
+        status = step ? CT_OK : ct_last_status(d);
+        for (int i = 0; i < 3 && !status; i++) status = ct_step_replay(step);
+        if (!status && !isfinite(ct_item(t.loss)))
+            status =
+                ct_tape_status(ct_step_tape(step)) ? ct_tape_status(ct_step_tape(step)) : ct_last_status(d);
+        ct_step_free(step);
+        for (ct_tensor *x : t.data) ct_release(x);
+    }
+    snprintf(message, size, "%s", ct_message(d));
+    ct_device_close(d);
+    return status;
+}
+
+static void every_call_of_a_graph_fails(void **state)
+{
+    char message[512], call[64];
+    for (int broken = 0; broken < 2; broken++)
+        for (int64_t k = 1, failed = 1; failed; k += 1 + (k > 60) * (k % 7)) {
+            cudasim_fail_at(k, broken);
+            ct_status status = capture_and_replay((const step *)*state, NULL, message, sizeof message);
+            failed = cudasim_failed();
+            snprintf(call, sizeof call, "%s", cudasim_failed_call());
+            cudasim_fail_at(0, false);
+            if (cudasim_live() || (status && !message[0]) || (!failed && status))
+                print_error("call %lld, %s: %s, \"%s\", %lld things are left\n", (long long)k, call,
+                            ct_status_name(status), message, (long long)cudasim_live());
+            assert_int_equal(cudasim_live(), 0);
+            assert_true(failed || !status);
+            assert_true(!status || message[0]);
+        }
+}
+
+static ct_shape like_input(ct_call *c) { return ct_arg_shape(c, 0); }
+
+/* Not what an op of the library does. */
+static void wait_for_it(ct_call *c)
+{
+    ct_result(c);
+    cudaDeviceSynchronize();
+    cudaGetLastError();
+}
+
+static void applies(ct_tape *, trained *t)
+{
+    static const ct_op waits = { "waits", 1, like_input, wait_for_it, NULL, NULL, NULL, false };
+    ct_apply(&waits, &t->loss, 1, NULL, 0);
+}
+
+static void uploads(ct_tape *tape, trained *)
+{
+    static const char bytes[1 << 17] = {};
+    ct_tensor *t = ct_from(ct_tape_device(tape), CT_F64, ct_shape1(sizeof bytes / 8), bytes);
+    ct_constant(tape, t);
+    ct_release(t);
+}
+
+/* More memory than the first call has left behind. */
+static void allocates(ct_tape *tape, trained *t)
+{
+    ct_var large = ct_broadcast_to(ct_stop_gradient(t->loss), ct_shape2(300, 100));
+    large = ct_square(ct_add(large, ct_constant(tape, t->data[0])));
+    (void)large;
+}
+
+static void what_cannot_be_recorded(void **)
+{
+    const step *s = &steps[0];
+    char message[512];
+    ct_status status = capture_and_replay(s, applies, message, sizeof message);
+    assert_status(status, CT_EUNSUPPORTED, message);
+    assert_non_null(strstr(message, "waits(scalar): cuda:0: this cannot be part of a graph"));
+    status = capture_and_replay(s, uploads, message, sizeof message);
+    assert_status(status, CT_EINVAL, message); /* a tensor that is NULL, and why */
+    assert_non_null(strstr(message, "131072 bytes of the host's cannot be part of a graph"));
+    assert_ok(capture_and_replay(&steps[2], allocates, message, sizeof message), message);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[3 * sizeof steps / sizeof *steps];
+    struct CMUnitTest tests[5 * sizeof steps / sizeof *steps + 1];
     int n = 0;
     for (const step &s : steps) {
         tests[n++] = { s.name, right, NULL, NULL, (void *)&s };
         tests[n++] = { s.name, waits_for_nothing, NULL, NULL, (void *)&s };
         tests[n++] = { s.name, every_call_fails, NULL, NULL, (void *)&s };
+        tests[n++] = { s.name, replays, NULL, NULL, (void *)&s };
+        tests[n++] = { s.name, every_call_of_a_graph_fails, NULL, NULL, (void *)&s };
     }
+    tests[n++] = cmocka_unit_test(what_cannot_be_recorded);
     kernel = ct_kernel_parse("scale * rbf(ard)");
     int failed = !kernel || ct_kernel_bind(kernel, 2) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
     ct_kernel_free(kernel);

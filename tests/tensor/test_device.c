@@ -41,6 +41,13 @@ static void falls_back_to_the_cpu(void **state)
     ct_device *dev = ct_device_open(NULL);
     assert_ok(ct_device_status(dev), ct_message(dev));
     assert_string_equal(ct_message(dev), "");
+    if (!strcmp(ct_device_name(dev), "cpu")) {
+        assert_non_null(strstr(ct_device_description(dev), "; not a GPU: cuda:0: "));
+        ct_device *gpu = ct_device_open("cuda:0");
+        assert_int_not_equal(ct_device_status(gpu), CT_OK);
+        assert_non_null(strstr(ct_device_description(dev), ct_message(gpu)));
+        ct_device_close(gpu);
+    }
     ct_device_close(dev);
 }
 

@@ -7,6 +7,8 @@
  *            (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize cudaEventDestroy cudaMalloc cudaFree
  *            cudaMallocHost cudaFreeHost cudaMemPoolCreate cudaMemPoolSetAttribute
  *            (cudaMemPoolAttrReleaseThreshold) cudaMemPoolDestroy cudaMallocFromPoolAsync cudaFreeAsync
+ *            cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal) cudaStreamEndCapture cudaStreamIsCapturing
+ *            cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasGetStatusString
  *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride below the
@@ -47,6 +49,13 @@ enum {
     CT__UPLOAD_BYTES = 64 << 10, /* of one of them                                                         */
 };
 
+/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done, in a graph at every
+ * launch: so what is outgrown stays. */
+typedef struct ct__host_room {
+    struct ct__host_room *older;
+    size_t bytes;
+} ct__host_room;
+
 /* The inside of a device. */
 typedef struct ct__cuda {
     int ordinal, processors;
@@ -59,8 +68,9 @@ typedef struct ct__cuda {
     char *staging; /* pinned: CT__UPLOADS pieces, each free again after its event */
     cudaEvent_t staged[CT__UPLOADS];
     int next_upload;
-    void *host_workspace; /* cuSOLVER's, which it may read until its work is done */
-    size_t host_bytes;
+    ct__host_room *host_workspace;
+    cudaStream_t aside; /* gives and takes memory while `stream` is recorded, which cannot; NULL before */
+    bool recording;
     /* The first index outside its range, in device memory: the text's address, position, value, extent; zero: none.
      * `checked`: since it was last read, an index has been. */
     int64_t *bad_index;
@@ -73,10 +83,14 @@ ct__cuda *ct__cuda_of(ct_device *dev);
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);
 ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error);
-/* At least so many bytes of host memory for cuSOLVER, kept; waits where it has to grow. NULL with a message. */
+/* At least so many bytes of host memory for cuSOLVER, kept while the device lives. NULL with a message. */
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Whether the last launches were accepted. */
 ct_status ct__cuda_launched(ct_device *dev, const char *what);
+/* CT_OK, or that nothing may wait now; `what` is what would. */
+ct_status ct__cuda_not_recording(ct_device *dev, const char *what);
+/* An upload as part of a graph, which keeps the bytes. */
+ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes);
 /* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call that
  * waits; `what` is a static string. */
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,

@@ -58,10 +58,14 @@ void ct__cuda_close(ct_device *dev)
     if (cuda->staging) cudaFreeHost(cuda->staging);
     if (cuda->blas_workspace) cudaFree(cuda->blas_workspace);
     if (cuda->bad_index) cudaFree(cuda->bad_index);
+    if (cuda->aside) cudaStreamDestroy(cuda->aside);
     if (cuda->stream) cudaStreamDestroy(cuda->stream);
     if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
     cudaGetLastError();
-    ct__host_free(dev, cuda->host_workspace, cuda->host_bytes);
+    for (ct__host_room *room = cuda->host_workspace, *older; room; room = older) {
+        older = room->older;
+        ct__host_free(dev, room, CT__ALIGNMENT + room->bytes);
+    }
     dev->backend_state = NULL;
     ct__host_free(dev, cuda, sizeof *cuda);
 }
@@ -134,129 +138,6 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     return CT_OK;
 }
 
-ct_status ct__cuda_open(ct_device *dev, int ordinal)
-{
-    int count = 0;
-    snprintf(dev->name, sizeof dev->name, "cuda:%d", ordinal);
-    cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess) {
-        cudaGetLastError();
-        return ct__fail(dev, CT_EDEVICE, "cuda:%d: %s: install a driver, or open \"cpu\"", ordinal,
-                        cudaGetErrorString(error));
-    }
-    if (ordinal >= count)
-        return ct__fail(dev, CT_EDEVICE,
-                        "cuda:%d: there %s %d GPU%s, counted from 0: open one of these, or \"cpu\"", ordinal,
-                        count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
-    ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(ordinal));
-    ct__cuda *cuda = s ? NULL : (ct__cuda *)ct__host_alloc(dev, sizeof *cuda);
-    if (!cuda) return s ? s : CT_ENOMEM;
-    memset(cuda, 0, sizeof *cuda);
-    cuda->ordinal = ordinal;
-    dev->backend_state = cuda;
-    s = ct__cuda_status(dev, "making a stream",
-                        cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
-    if (!s) s = describe(dev, cuda);
-    if (!s) s = open_pool(dev, cuda);
-    if (!s) s = open_staging(dev, cuda);
-    if (!s) s = open_libraries(dev, cuda);
-    if (s) ct__cuda_close(dev);
-    return s;
-}
-
-/* -- memory -------------------------------------------------------------------------------------------------------- */
-
-void *ct__cuda_allocate(ct_device *dev, size_t bytes)
-{
-    ct__cuda *cuda = ct__cuda_of(dev);
-    void *data = NULL;
-    cudaError_t error = cuda->pool ? cudaMallocFromPoolAsync(&data, bytes, cuda->pool, cuda->stream)
-                                   : cudaMalloc(&data, bytes);
-    if (error == cudaSuccess) return data;
-    cudaGetLastError();
-    return NULL;
-}
-
-void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
-{
-    (void)bytes;
-    ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->pool)
-        cudaFreeAsync(data, cuda->stream);
-    else
-        cudaFree(data);
-}
-
-void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
-{
-    ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->host_workspace && bytes <= cuda->host_bytes) return cuda->host_workspace;
-    if (cuda->host_workspace && ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream)))
-        return NULL;
-    void *grown = ct__host_alloc(dev, bytes);
-    if (!grown) return NULL;
-    ct__host_free(dev, cuda->host_workspace, cuda->host_bytes);
-    cuda->host_workspace = grown;
-    cuda->host_bytes = bytes;
-    return grown;
-}
-
-/* Waits, and reports the index that a check found. */
-static ct_status wait(ct_device *dev, ct__cuda *cuda)
-{
-    int64_t bad[4] = { 0 };
-    ct_status s = CT_OK;
-    if (cuda->checked)
-        s = ct__cuda_status(
-            dev, "reading the errors",
-            cudaMemcpyAsync(bad, cuda->bad_index, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
-    if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
-    if (s) return s;
-    cuda->checked = false;
-    if (!bad[0]) return CT_OK;
-    s = ct__cuda_status(dev, "clearing the errors",
-                        cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
-    if (s) return s;
-    return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is outside [0, %" PRId64 ")",
-                    (const char *)(uintptr_t)bad[0], bad[1], bad[2], bad[3]);
-}
-
-/* The caller may change src as soon as this returns: a small piece is copied aside, a large one waited for. */
-ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
-{
-    if (!bytes) return CT_OK;
-    ct__cuda *cuda = ct__cuda_of(dev);
-    if (bytes > CT__UPLOAD_BYTES) {
-        ct_status s = ct__cuda_status(dev, "uploading",
-                                      cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
-        return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
-    }
-    int piece = cuda->next_upload;
-    char *staging = cuda->staging + (size_t)piece * CT__UPLOAD_BYTES;
-    ct_status s = ct__cuda_status(dev, "uploading", cudaEventSynchronize(cuda->staged[piece]));
-    if (s) return s;
-    memcpy(staging, src, bytes);
-    s = ct__cuda_status(dev, "uploading",
-                        cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
-    if (!s) s = ct__cuda_status(dev, "uploading", cudaEventRecord(cuda->staged[piece], cuda->stream));
-    cuda->next_upload = (piece + 1) % CT__UPLOADS;
-    return s;
-}
-
-ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
-{
-    ct__cuda *cuda = ct__cuda_of(dev);
-    ct_status s = CT_OK;
-    if (bytes)
-        s = ct__cuda_status(dev, "downloading",
-                            cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
-    return s ? s : wait(dev, cuda);
-}
-
-ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(dev)); }
-
-/* -- indices ------------------------------------------------------------------------------------------------------- */
-
 /* One block; the first bad index in order. */
 static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t step, int64_t extent,
                                     int64_t what, int64_t *bad)
@@ -281,6 +162,142 @@ static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t ste
     bad[2] = index[first[0] * step];
     bad[3] = extent;
 }
+
+/* Whether the module has code for this GPU, and the GPU runs it. */
+static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
+{
+    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, cuda->bad_index, (int64_t)0, (int64_t)1,
+                     (int64_t)0, (int64_t)0, cuda->bad_index);
+    ct_status s = ct__cuda_launched(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)");
+    return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
+}
+
+ct_status ct__cuda_open(ct_device *dev, int ordinal)
+{
+    int count = 0;
+    snprintf(dev->name, sizeof dev->name, "cuda:%d", ordinal);
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+        return ct__fail(dev, CT_EDEVICE, "cuda:%d: %s: install a newer driver, or open \"cpu\"", ordinal,
+                        cudaGetErrorString(error));
+    }
+    if (ordinal >= count)
+        return ct__fail(dev, CT_EDEVICE,
+                        "cuda:%d: there %s %d GPU%s, counted from 0: open one of these, or \"cpu\"", ordinal,
+                        count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+    ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(ordinal));
+    ct__cuda *cuda = s ? NULL : (ct__cuda *)ct__host_alloc(dev, sizeof *cuda);
+    if (!cuda) return s ? s : CT_ENOMEM;
+    memset(cuda, 0, sizeof *cuda);
+    cuda->ordinal = ordinal;
+    dev->backend_state = cuda;
+    s = ct__cuda_status(dev, "making a stream",
+                        cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    if (!s) s = describe(dev, cuda);
+    if (!s) s = open_pool(dev, cuda);
+    if (!s) s = open_staging(dev, cuda);
+    if (!s) s = open_libraries(dev, cuda);
+    if (!s) s = try_kernel(dev, cuda);
+    if (s) ct__cuda_close(dev);
+    return s;
+}
+
+/* -- memory -------------------------------------------------------------------------------------------------------- */
+
+void *ct__cuda_allocate(ct_device *dev, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
+    void *data = NULL;
+    cudaError_t error =
+        cuda->pool ? cudaMallocFromPoolAsync(&data, bytes, cuda->pool, stream) : cudaMalloc(&data, bytes);
+    if (error == cudaSuccess) return data;
+    cudaGetLastError();
+    return NULL;
+}
+
+void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
+{
+    (void)bytes;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (cuda->pool)
+        cudaFreeAsync(data, cuda->recording ? cuda->aside : cuda->stream);
+    else
+        cudaFree(data);
+}
+
+void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__host_room *room = cuda->host_workspace;
+    if (!room || room->bytes < bytes) {
+        if (room && bytes < 2 * room->bytes) bytes = 2 * room->bytes;
+        room = (ct__host_room *)ct__host_alloc(dev, CT__ALIGNMENT + bytes);
+        if (!room) return NULL;
+        room->older = cuda->host_workspace;
+        room->bytes = bytes;
+        cuda->host_workspace = room;
+    }
+    return (char *)room + CT__ALIGNMENT;
+}
+
+/* Waits, and reports the index that a check found. */
+static ct_status wait(ct_device *dev, ct__cuda *cuda)
+{
+    int64_t bad[4] = { 0 };
+    ct_status s = ct__cuda_not_recording(dev, "waiting");
+    if (!s && cuda->checked)
+        s = ct__cuda_status(
+            dev, "reading the errors",
+            cudaMemcpyAsync(bad, cuda->bad_index, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
+    if (s) return s;
+    cuda->checked = false;
+    if (!bad[0]) return CT_OK;
+    s = ct__cuda_status(dev, "clearing the errors",
+                        cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
+    if (s) return s;
+    return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is outside [0, %" PRId64 ")",
+                    (const char *)(uintptr_t)bad[0], bad[1], bad[2], bad[3]);
+}
+
+/* The caller may change src as soon as this returns: a small piece is copied aside, a large one waited for. */
+ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    if (!bytes) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (cuda->recording) return ct__cuda_put(dev, dst, src, bytes);
+    if (bytes > CT__UPLOAD_BYTES) {
+        ct_status s = ct__cuda_status(dev, "uploading",
+                                      cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
+        return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
+    }
+    int piece = cuda->next_upload;
+    char *staging = cuda->staging + (size_t)piece * CT__UPLOAD_BYTES;
+    ct_status s = ct__cuda_status(dev, "uploading", cudaEventSynchronize(cuda->staged[piece]));
+    if (s) return s;
+    memcpy(staging, src, bytes);
+    s = ct__cuda_status(dev, "uploading",
+                        cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "uploading", cudaEventRecord(cuda->staged[piece], cuda->stream));
+    cuda->next_upload = (piece + 1) % CT__UPLOADS;
+    return s;
+}
+
+ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct_status s = ct__cuda_not_recording(dev, "downloading");
+    if (!s && bytes)
+        s = ct__cuda_status(dev, "downloading",
+                            cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
+    return s ? s : wait(dev, cuda);
+}
+
+ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(dev)); }
+
+/* -- indices ------------------------------------------------------------------------------------------------------- */
 
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
                                int64_t step, int64_t extent)

@@ -1,0 +1,131 @@
+/* Steps as CUDA graphs: what the stream is asked for between begin and end becomes one, launched as a whole. */
+#include "cuda.h"
+
+enum { LITERAL = 2048 }; /* bytes that one kernel's arguments carry */
+
+struct graph {
+    cudaGraphExec_t exec;
+    bool checks; /* indices, so that somebody must look at cuda->bad_index */
+};
+
+ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
+{
+    if (!ct__cuda_of(dev)->recording) return CT_OK;
+    return ct__fail(dev, CT_EUNSUPPORTED, "%s: %s cannot be part of a graph: do it after ct_step_replay",
+                    dev->name, what);
+}
+
+/* -- recording ----------------------------------------------------------------------------------------------------- */
+
+/* `aside` continues where `stream` is now. */
+static ct_status part_ways(ct_device *dev, ct__cuda *cuda)
+{
+    ct_status s = CT_OK;
+    if (!cuda->aside)
+        s = ct__cuda_status(dev, "making a stream",
+                            cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
+    cudaEvent_t now = NULL;
+    if (!s)
+        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
+    if (s) return s;
+    s = ct__cuda_status(dev, "recording", cudaEventRecord(now, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "recording", cudaStreamWaitEvent(cuda->aside, now, 0));
+    ct_status destroyed = ct__cuda_status(dev, "recording", cudaEventDestroy(now));
+    return s ? s : destroyed;
+}
+
+ct_status ct__cuda_capture_begin(ct_device *dev)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (!cuda->pool)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
+                        dev->name);
+    ct_status s = part_ways(dev, cuda);
+    if (!s)
+        s = ct__cuda_status(dev, "recording",
+                            cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
+    cuda->recording = !s;
+    return s;
+}
+
+ct_status ct__cuda_capture_status(ct_device *dev)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (!cuda->recording) return CT_OK;
+    enum cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;
+    ct_status s = ct__cuda_status(dev, "recording", cudaStreamIsCapturing(cuda->stream, &state));
+    if (!s && state != cudaStreamCaptureStatusActive)
+        s = ct__fail(dev, CT_EUNSUPPORTED, "%s: this cannot be part of a graph: leave it out of the step",
+                     dev->name);
+    return s;
+}
+
+void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    cudaGraph_t recorded = NULL;
+    cuda->recording = false;
+    ct_status s = ct__cuda_status(dev, "recording", cudaStreamEndCapture(cuda->stream, &recorded));
+    /* The memory must be there before the first launch. */
+    if (!s) s = ct__cuda_status(dev, "making room for a graph", cudaStreamSynchronize(cuda->aside));
+    graph *made = s ? NULL : (graph *)ct__host_alloc(dev, sizeof *made);
+    if (made) {
+        *made = graph{ NULL, cuda->checked };
+        s = ct__cuda_status(dev, "making a graph", cudaGraphGetNodes(recorded, NULL, nodes));
+        if (!s) s = ct__cuda_status(dev, "making a graph", cudaGraphInstantiate(&made->exec, recorded, 0));
+        if (s) {
+            ct__host_free(dev, made, sizeof *made);
+            made = NULL;
+        }
+    }
+    if (recorded) cudaGraphDestroy(recorded);
+    return made;
+}
+
+/* A kernel's arguments are part of the graph, as memory of the host is not. */
+struct literal {
+    unsigned char byte[LITERAL];
+};
+
+static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
+{
+    CT__EACH(i, n) to[i] = from.byte[i];
+}
+
+ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    if (bytes > CT__UPLOAD_BYTES)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
+                        dev->name, bytes);
+    literal from;
+    memset(&from, 0, sizeof from);
+    for (size_t at = 0; at < bytes; at += LITERAL) {
+        size_t n = bytes - at < LITERAL ? bytes - at : (size_t)LITERAL;
+        memcpy(from.byte, (const char *)src + at, n);
+        CT__LAUNCH(put_kernel, ct__grid((int64_t)n), CT__BLOCK, ct__cuda_of(dev)->stream, from, (int64_t)n,
+                   (unsigned char *)dst + at);
+    }
+    return ct__cuda_launched(dev, "uploading");
+}
+
+/* -- replaying ----------------------------------------------------------------------------------------------------- */
+
+ct_status ct__cuda_graph_launch(ct_device *dev, void *which)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const graph *g = (const graph *)which;
+    cuda->checked = cuda->checked || g->checks;
+    return ct__cuda_status(dev, "launching a graph", cudaGraphLaunch(g->exec, cuda->stream));
+}
+
+void ct__cuda_graph_free(ct_device *dev, void *which)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    graph *g = (graph *)which;
+    cudaStreamSynchronize(cuda->stream);
+    cudaGraphExecDestroy(g->exec);
+    cudaGetLastError();
+    ct__host_free(dev, g, sizeof *g);
+}
