@@ -139,6 +139,8 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m,
         const int64_t width = n - at < CT__LEAF ? n - at : (int64_t)CT__LEAF, rest = n - at - width;
         PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, (unsigned)b->members, THREADS, m, at, (int)width, pivot,
                  failed);
+        s = ct__cuda_launched(dev, "lu"); /* else nobody has written the pivots, which are addresses below */
+        if (s) break;
         if (n > width)
             PER_TYPE(CT__LAUNCH, exchange_kernel, ct__grid(b->members * (n - width)), CT__BLOCK, m, at, width,
                      pivot);
