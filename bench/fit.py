@@ -99,10 +99,12 @@ def peer(script, table):
 
 
 def cut(source, rows, folder):
-    """The path of a table with the first so many rows (0: all); how many there are."""
+    """The path of a table with the first so many rows (0: all) and without columns that are constant in them; how many rows."""
     with open(source, newline="") as f:
         lines = list(csv.reader(f))
     lines = lines[:rows + 1] if rows else lines
+    kept = [j for j in range(len(lines[0])) if len({line[j] for line in lines[1:]}) > 1]
+    lines = [[line[j] for j in kept] for line in lines]
     path = f"{folder}/table.csv"
     with open(path, "w", newline="") as f:
         csv.writer(f).writerows(lines)

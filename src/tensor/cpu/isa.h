@@ -6,19 +6,22 @@
 #define CT__AVX512 __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")))
 
 /* M(name, attribute, whether it has fused multiply-adds); the best last. A table made with it is indexed by ct__isa. */
+/* Whether code without a target attribute has fused multiply-adds. */
+#ifdef FP_FAST_FMA
+#    define CT__BASE_FUSED true
+#else
+#    define CT__BASE_FUSED false
+#endif
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #    define CT__X86 1
-#    define CT__ISAS(M)         \
-        M(base, , false)        \
-        M(avx2, CT__AVX2, true) \
+#    define CT__ISAS(M)           \
+        M(base, , CT__BASE_FUSED) \
+        M(avx2, CT__AVX2, true)   \
         M(avx512, CT__AVX512, true)
 #else
-#    define CT__X86 0
-#    ifdef FP_FAST_FMA
-#        define CT__ISAS(M) M(base, , true)
-#    else
-#        define CT__ISAS(M) M(base, , false)
-#    endif
+#    define CT__X86     0
+#    define CT__ISAS(M) M(base, , CT__BASE_FUSED)
 #endif
 
 #define CT__ISA_NAME(name, attribute, fused) CT__ISA_##name,

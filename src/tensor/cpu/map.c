@@ -1,6 +1,7 @@
 /* Elementwise functions: each line of the tables in maps.h becomes one loop per dtype. */
 #include "cpu.h"
 #include "half.h"
+#include "map_vector.h"
 
 #include <math.h>
 
@@ -222,7 +223,8 @@ static ct_status run(ct_device *dev, int n, const ct_tensor *const *t, ct__kerne
 ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)
 {
     const ct_tensor *t[] = { out, x };
-    return run(dev, 2, t, values1_f64[f], values1_f32[f], p, COSTLY_GRAIN);
+    ct__kernel f64 = ct__vector_map(dev->isa, f, false), f32 = ct__vector_map(dev->isa, f, true);
+    return run(dev, 2, t, f64 ? f64 : values1_f64[f], f32 ? f32 : values1_f32[f], p, COSTLY_GRAIN);
 }
 
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,

@@ -3,6 +3,7 @@
  * to short runs, so that rounding grows with log n. */
 #include "cpu.h"
 #include "half.h"
+#include "map_vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,7 +32,7 @@ typedef struct reduction {
     bool columns;  /* neighbours in memory are different outputs         */
     int64_t block; /* outputs of a unit of work, along the last kept one */
     int pieces;    /* of the reduced elements, worked on in parallel     */
-    int threads;
+    int threads, isa;
 } reduction;
 
 static double start(pass f) { return f == MAX ? -INFINITY : 0; }
@@ -88,13 +89,14 @@ static double max_run(const double *v, int64_t n)
     return result;
 }
 
-static double run(pass f, const double *v, int64_t n, double shift)
+static double run(int isa, pass f, const double *v, int64_t n, double shift)
 {
     if (f == SUM) return sum_run(v, n);
     if (f == MAX) return max_run(v, n);
-    double result = 0;
-    for (int64_t i = 0; i < n; i++) result += exp(v[i] - shift);
-    return result;
+    double term[RUN];
+    for (int64_t i = 0; i < n; i++) term[i] = v[i] - shift;
+    ct__vector_exp(isa, n, term);
+    return sum_run(term, n);
 }
 
 /* Over n indices of dimension d and all below. */
@@ -106,7 +108,7 @@ static double reduce_row(const reduction *r, pass f, int d, int64_t n, const voi
         for (int64_t i = 0; i < n; i += RUN) {
             int64_t length = n - i < RUN ? n - i : RUN;
             const double *v = load(r->x, ct__at(x, r->x->dtype, i * a->x), length, a->x, buffer);
-            result = combine(f, result, run(f, v, length, shift));
+            result = combine(f, result, run(r->isa, f, v, length, shift));
         }
         return result;
     }
@@ -117,14 +119,18 @@ static double reduce_row(const reduction *r, pass f, int d, int64_t n, const voi
                    reduce_row(r, f, d, n - half, ct__at(x, r->x->dtype, half * a->x), shift));
 }
 
-static void add_row(pass f, int64_t width, const double *v, const double *shift, double *result)
+static void add_row(int isa, pass f, int64_t width, const double *v, const double *shift, double *result)
 {
     if (f == SUM)
         for (int64_t j = 0; j < width; j++) result[j] += v[j];
     else if (f == MAX)
         for (int64_t j = 0; j < width; j++) result[j] = combine(MAX, result[j], v[j]);
-    else
-        for (int64_t j = 0; j < width; j++) result[j] += exp(v[j] - shift[j]);
+    else {
+        double term[WIDTH];
+        for (int64_t j = 0; j < width; j++) term[j] = v[j] - shift[j];
+        ct__vector_exp(isa, width, term);
+        for (int64_t j = 0; j < width; j++) result[j] += term[j];
+    }
 }
 
 /* The same for `width` outputs side by side. */
@@ -137,8 +143,8 @@ static void reduce_columns(const reduction *r, pass f, int d, int64_t n, const v
         for (int64_t j = 0; j < width; j++) result[j] = start(f);
         for (int64_t i = 0; i < n; i++) {
             double buffer[WIDTH];
-            add_row(f, width, load(r->x, ct__at(x, r->x->dtype, i * a->x), width, step, buffer), shift,
-                    result);
+            add_row(r->isa, f, width, load(r->x, ct__at(x, r->x->dtype, i * a->x), width, step, buffer),
+                    shift, result);
         }
     } else if (n == 1) {
         reduce_columns(r, f, d + 1, a[1].n, x, width, shift, result);
@@ -241,7 +247,7 @@ static void coalesce(axis *list, int *n)
 
 ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out)
 {
-    reduction r = { .x = x };
+    reduction r = { .x = x, .isa = dev->isa };
     int64_t outputs = ct__count(out), inputs = 1;
     if (!outputs) return CT_OK;
     for (int d = 0; d < x->ndim; d++) {

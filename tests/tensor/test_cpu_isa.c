@@ -1,0 +1,177 @@
+/* Every instruction set that this machine has: vector code against long double, and the same results whichever is chosen. */
+#include "check.h"
+
+#include "tensor/cpu/isa.h"
+#include "tensor/cpu/map_vector.h"
+
+#include <cotangent/gp.h>
+#include <cotangent/ops.h>
+
+enum { N = 4096 };
+
+typedef struct function {
+    ct_map1 map;
+    bool f32;
+    long double (*exact)(long double);
+    double lo, hi, allowed; /* in units in the last place */
+} function;
+
+static long double sigmoid(long double x) { return 1 / (1 + expl(-x)); }
+static long double softplus(long double x) { return (x > 0 ? x : 0) + log1pl(expl(-fabsl(x))); }
+
+static const function functions[] = {
+    { CT_MAP_exp, false, expl, -745, 709.7, 1 },         { CT_MAP_exp, false, expl, -1e-3, 1e-3, 1 },
+    { CT_MAP_exp, true, expl, -103, 88.7, 1 },           { CT_MAP_exp, true, expl, -1e-3, 1e-3, 1 },
+    { CT_MAP_expm1, true, expm1l, -20, 88.7, 0.51 },     { CT_MAP_expm1, true, expm1l, -3e-3, 3e-3, 0.51 },
+    { CT_MAP_expm1, true, expm1l, -1e-30, 1e-30, 0.51 }, { CT_MAP_tanh, true, tanhl, -12, 12, 0.51 },
+    { CT_MAP_tanh, true, tanhl, -3e-3, 3e-3, 0.51 },     { CT_MAP_tanh, true, tanhl, -1e-30, 1e-30, 0.51 },
+    { CT_MAP_sigmoid, true, sigmoid, -103, 30, 0.51 },   { CT_MAP_softplus, true, softplus, -103, 100, 0.51 },
+    { CT_MAP_softplus, true, softplus, -1, 1, 0.51 },
+};
+
+static long double ulp(long double y, bool f32)
+{
+    int e, digits = f32 ? 24 : 53, least = f32 ? -149 : -1074;
+    frexpl(y, &e);
+    return ldexpl(1, e - digits > least ? e - digits : least);
+}
+
+static uint64_t seed = 7;
+static double uniform(double lo, double hi)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return lo + (hi - lo) * ((double)(seed >> 11) * 0x1p-53);
+}
+
+/* Through every stride, and the last pieces of odd lengths, with the same bits. */
+static void apply(ct__kernel kernel, bool f32, int64_t step, const double *x, double *y)
+{
+    static double in[3 * N], out[3 * N];
+    float *narrow_in = (float *)in, *narrow_out = (float *)out;
+    for (int64_t i = 0; i < N; i++)
+        if (f32)
+            narrow_in[i * step] = (float)x[i];
+        else
+            in[i * step] = x[i];
+    const int64_t none[] = { 0, 0 }, steps[] = { step, step };
+    for (int64_t i = 0, n; i < N; i += n) {
+        n = 1 + i % 700 < N - i ? 1 + i % 700 : N - i;
+        size_t at = (size_t)(i * step) * (f32 ? sizeof(float) : sizeof(double));
+        kernel(1, n, (void *const[]){ (char *)out + at, (char *)in + at }, none, steps, NULL);
+    }
+    for (int64_t i = 0; i < N; i++) y[i] = f32 ? (double)narrow_out[i * step] : out[i * step];
+}
+
+static void right_to_an_ulp(void **state)
+{
+    (void)state;
+    static double x[N], y[N], strided[N];
+    for (int isa = 0; isa <= (int)ct__best_isa(); isa++)
+        for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
+            const function *f = &functions[k];
+            ct__kernel kernel = ct__vector_map(isa, f->map, f->f32);
+            assert_non_null(kernel);
+            for (int i = 0; i < N; i++) x[i] = uniform(f->lo, f->hi);
+            for (int i = 0; f->f32 && i < N; i++) x[i] = (double)(float)x[i];
+            apply(kernel, f->f32, 1, x, y);
+            apply(kernel, f->f32, 3, x, strided);
+            assert_memory_equal(y, strided, sizeof y);
+            for (int i = 0; i < N; i++) {
+                long double wanted = f->exact(x[i]), error = fabsl(y[i] - wanted);
+                if (error > f->allowed * ulp(wanted, f->f32))
+                    fail_msg("isa %d, function %zu at %a: %a is off by %.3Lf ulp", isa, k, x[i], y[i],
+                             error / ulp(wanted, f->f32));
+            }
+        }
+}
+
+static void ends_of_the_range(void **state)
+{
+    (void)state;
+    static double y[N];
+    const double x[N] = { INFINITY, -INFINITY, NAN, -0.0, 1e30, -1e30 };
+    for (int isa = 0; isa <= (int)ct__best_isa(); isa++) {
+        const struct {
+            ct_map1 map;
+            double at[6];
+        } wanted[] = { { CT_MAP_exp, { INFINITY, 0, NAN, 1, INFINITY, 0 } },
+                       { CT_MAP_expm1, { INFINITY, -1, NAN, -0.0, INFINITY, -1 } },
+                       { CT_MAP_tanh, { 1, -1, NAN, -0.0, 1, -1 } },
+                       { CT_MAP_sigmoid, { 1, 0, NAN, 0.5, 1, 0 } },
+                       { CT_MAP_softplus,
+                         { INFINITY, 0, NAN, (double)(float)0.69314718055994531, (double)1e30f, 0 } } };
+        for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+            apply(ct__vector_map(isa, wanted[k].map, true), true, 1, x, y);
+            for (int i = 0; i < 6; i++)
+                if (isnan(wanted[k].at[i]))
+                    assert_true(isnan(y[i]));
+                else
+                    assert_true(y[i] == wanted[k].at[i] && signbit(y[i]) == signbit(wanted[k].at[i]));
+        }
+    }
+}
+
+/* -- whole primitives: the device's choice is overridden -------------------------------------------------------------- */
+
+typedef struct answer {
+    double likelihood, theta_bar[9], X_bar[3 * 300], logsumexp[2], exponential;
+} answer;
+
+static answer evaluate(int isa, ct_dtype dtype)
+{
+    answer a = { 0 };
+    ct_device *device = ct_device_open_with("cpu", &(ct_device_options){ .threads = 2 });
+    device->isa = isa;
+    ct_tape *tape = ct_tape_new(device);
+    ct_kernel *k =
+        ct_kernel_parse("scale * rbf(ard, lengthscale=0.6) + rq(alpha=2) * periodic(period=1.3) + linear");
+    assert_ok(ct_kernel_bind(k, 3), ct_kernel_message(k));
+    ct_tensor *X = ct_rand_uniform(device, dtype, ct_shape2(300, 3), 3, 0),
+              *y = ct_rand_normal(device, dtype, ct_shape1(300), 3, 1);
+    ct_var theta = ct_kernel_theta(k, tape, dtype), x = ct_leaf(tape, X), r = ct_constant(tape, y);
+    ct_var v = ct_gp_nlml(k, theta, x, r, ct_scalar(tape, dtype, 0.3));
+    a.likelihood = ct_item(v);
+    assert_ok(ct_backward(v), ct_tape_message(tape));
+    ct_tensor *bars[] = { ct_tensor_cast(ct_cotangent(theta), CT_F64),
+                          ct_tensor_cast(ct_cotangent(x), CT_F64) };
+    assert_ok(ct_read(bars[0], a.theta_bar, (size_t)ct_kernel_params(k) * sizeof(double)),
+              ct_message(device));
+    assert_ok(ct_read(bars[1], a.X_bar, sizeof a.X_bar), ct_message(device));
+    a.logsumexp[0] = ct_item(ct_logsumexp(r, CT_ALL, false));
+    a.logsumexp[1] = ct_item(ct_sum(ct_logsumexp(ct_constant(tape, X), 0, false), CT_ALL, false));
+    a.exponential = ct_item(ct_sum(ct_tanh(ct_exp(r)), CT_ALL, false));
+    ct_release(bars[0]);
+    ct_release(bars[1]);
+    ct_release(X);
+    ct_release(y);
+    ct_kernel_free(k);
+    ct_tape_free(tape);
+    ct_device_close(device);
+    return a;
+}
+
+static void the_choice_does_not_matter(void **state)
+{
+    (void)state;
+    for (int f32 = 0; f32 < 2; f32++) {
+        ct_dtype dtype = f32 ? CT_F32 : CT_F64;
+        const double tolerance = f32 ? 2e-3 : 1e-9;
+        answer base = evaluate(CT__ISA_base, dtype);
+        for (int isa = 1; isa <= (int)ct__best_isa(); isa++) {
+            answer other = evaluate(isa, dtype);
+            const double *a = (const double *)&base, *b = (const double *)&other;
+            for (size_t i = 0; i < sizeof base / sizeof *a; i++)
+                assert_close(b[i], a[i], tolerance, tolerance);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_to_an_ulp),
+        cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(the_choice_does_not_matter),
+    };
+    return cmocka_run_group_tests_name("cpu_isa", tests, NULL, NULL);
+}
