@@ -43,7 +43,8 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--kernel", "TEXT", "covariance; " DEFAULT_KERNEL " unless given", &s->kernel },
         { "--mean", "KIND", "zero, constant (default) or linear", &mean },
         { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
-        { "--priors", "KIND", "weak (default) against tiny lengthscales and noise, or none", &priors },
+        { "--priors", "KIND",
+          "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
         { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
@@ -97,7 +98,7 @@ static int read_settings(int argc, char **argv, settings *s)
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
     s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
-    s->gp.priors = w ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
+    s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
     s->fit.precision = p ? CT_PRECISION_MIXED : CT_PRECISION_FULL;

@@ -48,10 +48,10 @@ typedef enum ct_gp_standardize {
 
 /* Priors of the parameters that come without a start value, bounds and a prior of their own. */
 typedef enum ct_gp_priors {
-    CT_PRIORS_WEAK =
-        0, /* CT_PRIOR_SOFT_LOWER: lengthscales over columns of X from √(how many columns) standard deviations
-                           down, b = 2; a learned noise from a hundredth of the variance of y down, b = 2 */
-    CT_PRIORS_NONE, /* the fit maximises the likelihood alone */
+    CT_PRIORS_NONE =
+        0, /* the fit maximises the likelihood alone                                                    */
+    CT_PRIORS_WEAK, /* CT_PRIOR_SOFT_LOWER: lengthscales over columns of X from √(how many columns) standard deviations
+                       down, b = 2; a learned noise from a hundredth of the variance of y down, b = 2 */
 } ct_gp_priors;
 
 /* Zero-initialise, then set what you need. */

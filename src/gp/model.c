@@ -195,7 +195,7 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
     }
     bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
     if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_NONE ||
-        (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_NONE)
+        (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
         return refuse(device, CT_EINVAL, "an option has no such value");
     if (given != (o->noise_variances != NULL))
         return refuse(device, CT_EINVAL,

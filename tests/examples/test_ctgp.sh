@@ -102,6 +102,10 @@ ok 'all options' "${line}b.ctgp\$" "${fit[@]}" train.csv --features b,a --kernel
 ok 'fit by leave-one-out' "${line}o.ctgp\$" "${fit[@]}" train.csv --objective loo --kernel 'scale * rbf(ard)' --model o.ctgp
 ok 'fit without priors' . "${fit[@]}" train.csv --priors none --model n.ctgp
 that 'there are none' sh -c '! "$1" info n.ctgp | grep -q prior:' sh "$ctgp"
+ok 'nor beside a kernel of one'"'"'s own' . "${fit[@]}" train.csv --kernel 'scale * rbf' --model k.ctgp
+that 'there are none either' sh -c '! "$1" info k.ctgp | grep -q prior:' sh "$ctgp"
+ok 'unless asked for' . "${fit[@]}" train.csv --kernel 'scale * rbf' --priors weak --model k.ctgp
+ok 'there they are' 'rbf\.lengthscale +[0-9.e-]+ +prior: soft lower bound' "$ctgp" info k.ctgp
 bad 'no such prior' 1 'weak or none' "${fit[@]}" train.csv --priors strong
 bad 'no such objective' 1 'likelihood or loo' "${fit[@]}" train.csv --objective mse
 ok '--name=value' "${line}b.ctgp\$" "${fit[@]}" --model=b.ctgp train.csv

@@ -5,8 +5,6 @@
 
 static ct_device *device;
 
-static const ct_gp_options likelihood_alone = { .priors = CT_PRIORS_NONE };
-
 /* A draw from the prior with known parameters is fitted back to near them, and never to a worse objective. */
 static void recovers_known_parameters(void **state)
 {
@@ -28,7 +26,7 @@ static void recovers_known_parameters(void **state)
     for (int i = 0; i < n; i++) draw[i] += 0.2 * noise[i];
     ct_tensor *target = assert_tensor(ct_from(device, CT_F64, ct_shape1(n), draw), device);
 
-    ct_gp *gp = ct_gp_new(X, target, ct_kernel_parse("scale * matern52"), &likelihood_alone);
+    ct_gp *gp = ct_gp_new(X, target, ct_kernel_parse("scale * matern52"), NULL);
     assert_gp(gp, device);
     assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
     assert_true(fabs(log(gp_get(gp, "scale.variance") / 4)) < 1.2);
@@ -127,7 +125,7 @@ static void the_callback_stops_it(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 40, 2);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), &likelihood_alone);
+    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
     double before = ct_gp_nlml_value(gp);
     watch w = { .stop_at = 5, .lowest = INFINITY };
     const ct_fit_options options = { .restarts = STARTS - 1, .progress = count, .context = &w };

@@ -134,8 +134,7 @@ static void fits(void **state)
     gp_data s = gp_data_new(device, CT_F64, 60, 2);
     double found[2];
     for (int loo = 0; loo < 2; loo++) {
-        ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"),
-                              &(ct_gp_options){ .priors = CT_PRIORS_NONE });
+        ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
         assert_gp(gp, device);
         double before = density_of(gp);
         ct_fit_options options = { .objective = loo ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD };

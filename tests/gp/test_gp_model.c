@@ -111,7 +111,6 @@ static void units_are_those_of_the_data(void **state)
             ct_kernel_parse(
                 "scale(3) * rbf(ard) * periodic(dims=0, period=0.7) + scale(2) * cosine(dims=1, period=9)"),
             &(ct_gp_options){ .mean = CT_MEAN_CONSTANT,
-                              .priors = CT_PRIORS_NONE,
                               .standardize = raw ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH });
         assert_gp(gp, device);
         assert_close(gp_get(gp, "periodic.period"), 0.7, 1e-15, 0);
@@ -162,11 +161,9 @@ static void gradient_of_the_objective(void **state)
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 25, 2);
     ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(25), 3, 0), device);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * matern52(ard) + scale * rq"),
-                          &(ct_gp_options){ .mean = CT_MEAN_LINEAR,
-                                            .noise = CT_NOISE_GIVEN_PLUS,
-                                            .noise_variances = given,
-                                            .priors = CT_PRIORS_NONE });
+    ct_gp *gp = ct_gp_new(
+        s.X, s.y, ct_kernel_parse("scale * matern52(ard) + scale * rq"),
+        &(ct_gp_options){ .mean = CT_MEAN_LINEAR, .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = given });
     assert_gp(gp, device);
     int64_t p = ct_gp_params(gp);
     assert_int_equal(p, 10);
@@ -303,8 +300,9 @@ static void weak_priors(void **state)
     double *x = gp_host(s.X), mean, spread[d], y_spread;
     for (int j = 0; j < d; j++) ct__gp_moments(x + j, n, d, &mean, &spread[j]);
     ct__gp_moments(s.y_host, n, 1, &mean, &y_spread);
-    ct_gp *gp = ct_gp_new(
-        s.X, s.y, ct_kernel_parse("scale * rbf(ard) + scale * rbf(dims=1) + periodic * matern32"), NULL);
+    ct_gp *gp =
+        ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard) + scale * rbf(dims=1) + periodic * matern32"),
+                  &(ct_gp_options){ .priors = CT_PRIORS_WEAK });
     assert_gp(gp, device);
     assert_prior(gp, "rbf.lengthscale[0]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[0]);
     assert_prior(gp, "rbf.lengthscale[2]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[2]);
@@ -350,7 +348,9 @@ static void weak_priors_where_nothing_is_told(void **state)
     ct_param own = *ct_kernel_param(k, ct_kernel_find(k, "matern52.lengthscale"));
     own.prior = (ct_prior){ CT_PRIOR_GAMMA, 2, 1 };
     assert_ok(ct_kernel_set(k, ct_kernel_find(k, own.name), &own), ct_kernel_message(k));
-    const ct_gp_options plus = { .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = given };
+    const ct_gp_options plus = { .noise = CT_NOISE_GIVEN_PLUS,
+                                 .priors = CT_PRIORS_WEAK,
+                                 .noise_variances = given };
     ct_gp *gp = ct_gp_new(s.X, s.y, k, &plus);
     assert_gp(gp, device);
     assert_prior(gp, "rbf.lengthscale", CT_PRIOR_NONE, 0);
@@ -358,7 +358,7 @@ static void weak_priors_where_nothing_is_told(void **state)
     assert_prior(gp, "matern52.lengthscale", CT_PRIOR_GAMMA, 2);
     assert_prior(gp, "noise.variance", CT_PRIOR_NONE, 0); /* on top of what is known it may well be nothing */
     ct_gp_free(gp);
-    gp = ct_gp_new(s.X, s.y, rbf(), &(ct_gp_options){ .priors = CT_PRIORS_NONE });
+    gp = ct_gp_new(s.X, s.y, rbf(), NULL);
     for (int64_t i = 0; i < ct_gp_params(gp); i++)
         assert_prior(gp, ct_gp_param(gp, i)->name, CT_PRIOR_NONE, 0);
     ct_gp_free(gp);

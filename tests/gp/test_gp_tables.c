@@ -24,10 +24,8 @@ static ct_gp *model_of(ct_device *device, const table_row *row, ct_dtype dtype)
     ct_tensor *y64 = ct_from(device, CT_F64, ct_shape1(TABLE_POINTS), y);
     ct_tensor *X = assert_tensor(ct_tensor_cast(X64, dtype), device);
     ct_tensor *t = assert_tensor(ct_tensor_cast(y64, dtype), device);
-    ct_gp *gp =
-        ct_gp_new(X, t, ct_kernel_parse(row->kernel),
-                  &(ct_gp_options){
-                      .mean = CT_MEAN_ZERO, .priors = CT_PRIORS_NONE, .standardize = CT_STANDARDIZE_NONE });
+    ct_gp *gp = ct_gp_new(X, t, ct_kernel_parse(row->kernel),
+                          &(ct_gp_options){ .mean = CT_MEAN_ZERO, .standardize = CT_STANDARDIZE_NONE });
     assert_gp(gp, device);
     assert_int_equal(ct_gp_params(gp), row->n_params);
     for (int i = 0; i < row->n_params; i++) {
