@@ -67,7 +67,7 @@ CT_API const ct_cov_program *ct_kernel_program(const ct_kernel *k);
  * program. */
 CT_API extern const ct_op ct_op_cov, ct_op_cov_diag;
 
-/* The ops of the Gaussian processes, beside ct_op_list: the two above and gp_nlml. *n is their number. */
+/* The ops of the Gaussian processes, beside ct_op_list: the two above, gp_nlml and gp_loo_nlpd. *n is their number. */
 CT_API const ct_op *const *ct_gp_op_list(int *n);
 
 /* -- primitives ----------------------------------------------------------------------------------------------- */

@@ -117,8 +117,8 @@ CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, doub
 
 /* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π with C = k(X, X) + diag(noise), as an op on the tape:
  * theta (P), X (n, d), r (n) the residual y - m(X), noise (n) or (1) -> scalar. Gradients in theta, X, r and noise;
- * the kernel is bound and unchanged while the tape uses it. A C that is not positive definite is NaN and flagged
- * (tape.h); there is no jitter here.
+ * the kernel is bound and unchanged while the tape uses it. A C that is not positive definite, or only by pivots of
+ * rounding's size (16 units of it), is NaN and flagged (tape.h); there is no jitter here.
  * One packed triangle of n(n+1)/2 numbers is all that it takes, until it returns: where a gradient is wanted it is
  * computed at once, from C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r, and a sweep only scales it. A recorded sweep composes it from
  * ops, with some n×n arrays. */

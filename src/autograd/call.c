@@ -169,14 +169,32 @@ ct_tensor *ct_result_at(ct_call *c, int k)
 
 ct_tensor *ct_result(ct_call *c) { return ct_result_at(c, 0); }
 
+/* Whether t may be output k: that has a shape by the rule (inputs that do not fit have none), and t's dtype. Else the call
+ * has failed. */
+static bool as_declared(ct_call *c, int k, const ct_tensor *t)
+{
+    return ct_require(c, k >= 0 && k < c->n_out, CT_EINVAL, "output %d was not declared: ct_more_out", k) &&
+           ct_require(c, ct__shape_count(k ? &c->more[k] : c->shape) >= 0, CT_ESHAPE,
+                      "the shape rule gives output %d no shape: refuse inputs that do not fit by ct_require",
+                      k) &&
+           ct_require(c, t->dtype == c->dtype[k], CT_EDTYPE, "output %d is %s where %s was declared", k,
+                      ct_dtype_name(t->dtype), ct_dtype_name(c->dtype[k])) &&
+           ct_require(c, t->storage->device == c->tape->device, CT_EDEVICE, "output %d is on another device",
+                      k);
+}
+
 void ct_set_result(ct_call *c, int k, ct_tensor *t)
 {
     if (!t) {
         ct__call_status(c, c->tape->device->last_status ? c->tape->device->last_status : CT_EINVAL);
         return;
     }
-    ct_release(c->out[k]);
-    c->out[k] = t;
+    if (as_declared(c, k, t)) {
+        ct_release(c->out[k]);
+        c->out[k] = t;
+    } else {
+        ct_release(t);
+    }
 }
 
 ct_tensor *ct_borrow(ct_call *c, ct_tensor *view)

@@ -26,7 +26,7 @@ void ct_prim_lauum(ct_call *c, ct_tensor *L)
     if (square(c, L)) ct__call_status(c, device->backend->lauum(device, L));
 }
 
-bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, ct_tensor *C, ct_tensor *z,
+bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance, ct_tensor *C, ct_tensor *z,
                           ct_tensor *diagonal)
 {
     ct_device *device = c->tape->device;
@@ -37,7 +37,7 @@ bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, ct_tensor *C, ct_
                 z->dim[0] == n && z->dim[1] == 1 && diagonal->ndim == 1 && diagonal->dim[0] == n;
     if (ct_require(c, !n || fits, CT_ESHAPE, "a packed triangle of %lld rows does not fit its vectors",
                    (long long)n))
-        ct__call_status(
-            c, device->backend->packed_sweep(device, n, inverse, C, z, diagonal, ct__call_failure(c)));
+        ct__call_status(c, device->backend->packed_sweep(device, n, inverse, tolerance, C, z, diagonal,
+                                                         ct__call_failure(c)));
     return true;
 }

@@ -9,6 +9,7 @@
  * [Rasmussen & Williams 2006, eq. 5.9] */
 #include "packed.h"
 
+#include <float.h>
 #include <math.h>
 
 #include <cotangent/covariance.h>
@@ -54,6 +55,27 @@ static ct_shape shape(ct_call *c, goal depth)
     if (depth >= SLOPES) ct_more_out(c, 2, dtype, ct_shape1(n + program->n_params));
     if (depth == SLOPES_X) ct_more_out(c, 3, dtype, ct_arg_shape(c, 1));
     return ct_shape2(n, 1);
+}
+
+/* -- pivots -------------------------------------------------------------------------------------------------------- */
+
+double ct__gp_rounding(ct_dtype dtype) { return 16 * (dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON); }
+
+/* As the sweep judges them, on any device: L_ii² - tolerance C_ii is a matrix that potrf refuses. alpha_i becomes NaN then.
+ * diagonal (n, 1), that of C, is written to; L (n), alpha (n, 1). */
+static void judge_pivots(ct_call *c, double tolerance, ct_tensor *diagonal, ct_tensor *L, ct_tensor *alpha)
+{
+    ct_tensor *zero = ct_scratch(c, ct_tensor_dtype(L), ct_shape2(1, 1));
+    ct_tensor *column = ct_tensor_unsqueeze(L, 1), *pivot = column ? ct_tensor_unsqueeze(column, 2) : NULL;
+    ct_tensor *left = ct_tensor_unsqueeze(diagonal, 2), *each = ct_tensor_unsqueeze(alpha, 2);
+    if (ct_require(c, zero && pivot && left && each, CT_ENOMEM, "no memory for views")) {
+        ct_prim_fill(c, zero, 0);
+        ct_prim_gemm(c, 1, pivot, pivot, -tolerance, left);
+        ct_prim_potrf(c, left);
+        ct_prim_gemm(c, 1, left, zero, 1, each);
+    }
+    ct_tensor *all[] = { column, pivot, left, each };
+    for (int i = 0; i < 4; i++) ct_release(all[i]);
 }
 
 /* -- steps --------------------------------------------------------------------------------------------------------- */
@@ -138,12 +160,18 @@ static void run(ct_call *c, const parts *p, goal depth)
     build(c, p);
     add_noise(c, &p->C);
     bool inverted = depth >= INVERSE;
-    if (!ct_prim_packed_sweep(c, p->C.n1 + p->C.n2, inverted, p->rectangle, ct_result(c),
-                              ct_result_at(c, 1))) {
+    int64_t n = p->C.n1 + p->C.n2;
+    double tolerance = ct__gp_rounding(ct_tensor_dtype(ct_arg(c, 0)));
+    if (!ct_prim_packed_sweep(c, n, inverted, tolerance, p->rectangle, ct_result(c), ct_result_at(c, 1))) {
+        ct_tensor *before = ct_scratch(c, ct_tensor_dtype(ct_arg(c, 0)), ct_shape2(n, 1));
+        ct_tensor *line = before ? ct_borrow(c, ct_tensor_squeeze(before, 1)) : NULL;
+        if (!line) return;
+        ct__packed_diagonal(c, &p->C, line, NULL);
         ct__packed_factor(c, &p->C);
         ct__packed_diagonal(c, &p->C, ct_result_at(c, 1), NULL);
         solve(c, p);
         solve_back(c, p);
+        judge_pivots(c, tolerance, before, ct_result_at(c, 1), ct_result(c));
         if (inverted) ct__packed_invert(c, &p->C);
     } else if (!inverted) {
         solve_back(c, p);
@@ -153,7 +181,6 @@ static void run(ct_call *c, const parts *p, goal depth)
         return;
     }
     if (depth < SLOPES) return;
-    int64_t n = p->C.n1 + p->C.n2;
     ct_tensor *slopes = ct_result_at(c, 2);
     ct_tensor *inverse_diagonal = ct_borrow(c, ct_tensor_slice(slopes, 0, 0, n, 1));
     ct_tensor *theta_bar = ct_borrow(c, ct_tensor_slice(slopes, 0, n, ct_tensor_dim(slopes, 0), 1));

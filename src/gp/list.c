@@ -5,7 +5,7 @@
 
 const ct_op *const *ct_gp_op_list(int *n)
 {
-    static const ct_op *const ops[] = { &ct_op_cov, &ct_op_cov_diag, &ct__op_gp_nlml };
+    static const ct_op *const ops[] = { &ct_op_cov, &ct_op_cov_diag, &ct__op_gp_nlml, &ct__op_gp_loo_nlpd };
     if (n) *n = (int)(sizeof ops / sizeof *ops);
     return ops;
 }

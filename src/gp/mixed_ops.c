@@ -197,7 +197,7 @@ static void factor_forward(ct_call *c)
     for_strips(&w, true, build_strip, NULL, NULL);
     ct_prim_fill(c, z, 0);
     bool known = ct_failure_known(c);
-    if (!ct_prim_packed_sweep(c, n, false, triangle, z, line)) {
+    if (!ct_prim_packed_sweep(c, n, false, 0, triangle, z, line)) {
         if (!ct_require(c, ct__packed_open(triangle, n, &C), CT_ENOMEM, "no memory for views")) return;
         ct__packed_factor(c, &C);
         ct__packed_diagonal(c, &C, line, NULL);

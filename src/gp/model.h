@@ -99,6 +99,9 @@ double ct__gp_draw_width(const ct_gp *gp, int64_t i);
  *     gp_slopes_x:  also 3: X_bar (n, d) */
 extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_inverse, ct__op_gp_slopes,
     ct__op_gp_slopes_x;
+/* A pivot L_ii² of at most this share of C_ii is nothing but rounding: C is singular, although the factorisation went
+ * through. These ops flag it as a failure. */
+double ct__gp_rounding(ct_dtype dtype);
 /* Refuses a call whose inputs 0 to 3 are not such. */
 void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program);
 

@@ -1,5 +1,4 @@
 /* The objective of the fit and the factorisation, both under the jitter ladder. */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,18 +79,12 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
 
 /* -- pivots --------------------------------------------------------------------------------------------------------- */
 
-/* A pivot L_ii² of at most this many units of rounding of C_ii is nothing but rounding: C is singular, although the
- * factorisation went through. */
-static const double rounding_units = 16;
-
-static double epsilon(const ct_gp *gp) { return gp->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON; }
-
 ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance, ct_var diagonal)
 {
     ct_var C = ct_add(ct_cov_diag(gp->kernel, theta, X), variance);
     double least = ct_item(ct_neg(ct_max(ct_neg(ct_div(ct_square(diagonal), C)), CT_ALL, false)));
     ct_status status = ct_tape_status(gp->tape);
-    return status ? status : least > rounding_units * epsilon(gp) ? CT_OK : CT_ENUMERIC;
+    return status ? status : least > ct__gp_rounding(gp->dtype) ? CT_OK : CT_ENUMERIC;
 }
 
 static ct_var apply(ct_gp *gp, const ct_op *op, const graph *g)
@@ -99,21 +92,6 @@ static ct_var apply(ct_gp *gp, const ct_op *op, const graph *g)
     const ct_cov_program *program = ct_kernel_program(gp->kernel);
     ct_var in[] = { g->theta, g->X, g->residual, g->variance };
     return ct_apply(op, in, 4, program, (size_t)program->bytes);
-}
-
-/* Noise well above rounding keeps all pivots there; only without it they are worth a factorisation. */
-static ct_status check_singular(ct_gp *gp, const graph *g)
-{
-    double size = gp->y_spread / gp->y_scale, least;
-    ct_no_grad_begin(gp->tape);
-    least = ct_item(ct_neg(ct_max(ct_neg(g->variance), CT_ALL, false)));
-    ct_status status = ct_tape_status(gp->tape);
-    if (!status && least < 1000 * epsilon(gp) * size * size) {
-        ct_var diagonal = ct_output(apply(gp, &ct__op_gp_value, g), 1);
-        status = ct__gp_check_pivots(gp, g->theta, g->X, g->variance, diagonal);
-    }
-    ct_no_grad_end(gp->tape);
-    return status;
 }
 
 /* -- objective --------------------------------------------------------------------------------------------------------- */
@@ -143,7 +121,6 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
     *value = ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
-    if (!status && !mixed) status = check_singular(gp, &g);
     if (status || !gradient) return status;
     status = ct_backward(v);
     if (!status) status = read_bar(gp, g.theta, gradient, gp->n_kernel);
@@ -247,7 +224,6 @@ static ct_status factor_rung(ct_gp *gp, ct__goal goal, const double *s, double j
     *value = ct_item(ct__gp_value(alpha, g.residual));
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
-    if (!status) status = ct__gp_check_pivots(gp, g.theta, g.X, g.variance, ct_output(alpha, 1));
     if (status) return status;
     gp->factor.L = ct_retain(ct_value(ct_output(alpha, 2)));
     gp->factor.alpha = ct_retain(ct_value(alpha));

@@ -114,8 +114,8 @@ typedef struct ct_backend {
     ct_status (*trtri)(ct_device *dev, ct_tensor *a);
     ct_status (*lauum)(ct_device *dev, ct_tensor *a);
     /* as ct_prim_packed_sweep; may be NULL: the caller has it in the primitives above. All contiguous. */
-    ct_status (*packed_sweep)(ct_device *dev, int64_t n, bool inverse, ct_tensor *A, ct_tensor *z,
-                              ct_tensor *diagonal, ct_failure *failure);
+    ct_status (*packed_sweep)(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_tensor *A,
+                              ct_tensor *z, ct_tensor *diagonal, ct_failure *failure);
     ct_status (*potri)(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
     /* order: contiguous */
     ct_status (*getrf)(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,

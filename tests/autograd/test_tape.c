@@ -236,6 +236,53 @@ static void misuse_is_named(void **state)
     assert_non_null(strstr(ct_tape_message(tape), "ct_cast"));
 }
 
+/* -- an own op's outputs ---- */
+
+static ct_shape claimed; /* what the rule below says */
+static int part;
+
+static ct_shape claim(ct_call *c)
+{
+    ct_more_out(c, 1, CT_F64, ct_shape2(2, 3));
+    return claimed;
+}
+
+static void view(ct_call *c) { ct_set_result(c, part, ct_tensor_transpose(ct_arg(c, 0))); }
+
+static void a_view_needs_a_shape_by_the_rule(void **state)
+{
+    (void)state;
+    const ct_op op = { .name = "view", .n_in = 1, .shape = claim, .forward = view };
+    ct_tensor *t = tensor2(dev, 3, 2, 1, 2, 3, 4, 5, 6), *single = ct_tensor_cast(t, CT_F32);
+    ct_shape invalid = ct_shape0(), negative = ct_shape2(2, -3);
+    invalid.ndim = -1;
+    const struct {
+        ct_shape shape;
+        int part;
+        const char *text; /* NULL: fine */
+    } cases[] = { { ct_shape2(2, 3), 0, NULL },         { invalid, 0, "output 0 no shape" },
+                  { negative, 0, "output 0 no shape" }, { ct_shape2(2, 3), 1, NULL },
+                  { ct_shape2(2, 3), 2, "output 2" },   { ct_shape2(2, 3), -1, "output -1" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ct_tape_reset(tape);
+        claimed = cases[i].shape, part = cases[i].part;
+        ct_var x = ct_constant(tape, t), y = ct_apply(&op, &x, 1, NULL, 0);
+        assert_status(ct_tape_status(tape), cases[i].text ? ct_tape_status(tape) : CT_OK,
+                      ct_tape_message(tape));
+        assert_true(!ct_value(y) == (cases[i].text != NULL));
+        if (cases[i].text && !strstr(ct_tape_message(tape), cases[i].text))
+            fail_msg("%s", ct_tape_message(tape));
+    }
+    ct_tape_reset(tape);
+    claimed = ct_shape2(2, 3), part = 1; /* f32 where f64 was declared */
+    ct_var x = ct_constant(tape, single);
+    ct_apply(&op, &x, 1, NULL, 0);
+    assert_status(ct_tape_status(tape), CT_EDTYPE, ct_tape_message(tape));
+    ct_tape_reset(tape);
+    ct_release(t);
+    ct_release(single);
+}
+
 static void a_failed_factorisation_leaves_the_others_right(void **state)
 {
     (void)state;
@@ -347,6 +394,7 @@ int main(void)
         TEST(the_first_error_sticks),
         TEST(stale_and_foreign_handles),
         TEST(misuse_is_named),
+        TEST(a_view_needs_a_shape_by_the_rule),
         TEST(a_failed_factorisation_leaves_the_others_right),
         TEST(prints_itself),
         TEST(steady_state_allocates_nothing),

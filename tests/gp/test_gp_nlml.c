@@ -4,6 +4,7 @@
 #include <cotangent/gradcheck.h>
 
 #include "gp/model.h"
+#include "tensor/internal.h"
 
 static ct_device *device;
 
@@ -177,6 +178,41 @@ static void indefinite_is_flagged(void **state)
     ct_release(zero);
 }
 
+/* Two points 1.5e-8 apart, or 5e-4 in f32: C is [1 1-ε; 1-ε 1], which a Cholesky factorisation passes, and nothing but
+ * rounding. With the device's own sweep and without. */
+static void singular_to_rounding_is_flagged(void **state)
+{
+    (void)state;
+    const ct_backend *own = device->backend;
+    ct_backend plain = *own;
+    plain.packed_sweep = NULL;
+    ct_kernel *k = ct_kernel_rbf();
+    assert_ok(ct_kernel_bind(k, 1), ct_kernel_message(k));
+    for (int kind = 0; kind < 16; kind++) {
+        const ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+        const bool fine = kind & 8; /* with noise enough */
+        device->backend = kind & 4 ? &plain : own;
+        ct_tape *tape = ct_tape_new(device);
+        ct_tensor *X = tensor2(device, 3, 1, 5.0, 0.0, kind & 1 ? 5e-4 : 1.5e-8),
+                  *r = tensor1(device, 3, 1.0, 1.0, 2.0), *noise = tensor1(device, 1, fine ? 1e-4 : 0.0);
+        ct_tensor *in[] = { ct_tensor_cast(X, dtype), ct_tensor_cast(r, dtype),
+                            ct_tensor_cast(noise, dtype) };
+        ct_var theta = ct_kernel_theta(k, tape, dtype), x = ct_leaf(tape, in[0]), y = ct_leaf(tape, in[1]),
+               v = ct_leaf(tape, in[2]);
+        ct_var value = (kind & 2 ? ct_gp_loo_nlpd : ct_gp_nlml)(k, theta, x, y, v);
+        if (isnan(ct_item(value)) == fine)
+            fail_msg("kind %d: %g, %s", kind, ct_item(value), ct_tape_message(tape));
+        assert_status(ct_tape_status(tape), fine ? CT_OK : CT_ENUMERIC, ct_tape_message(tape));
+        assert_status(ct_backward(value), fine ? CT_OK : CT_ENUMERIC, ct_tape_message(tape));
+        if (!fine && !(kind & 4)) assert_non_null(strstr(ct_tape_message(tape), "minor 3"));
+        ct_tensor *all[] = { X, r, noise, in[0], in[1], in[2] };
+        for (int i = 0; i < 6; i++) ct_release(all[i]);
+        ct_tape_free(tape);
+    }
+    device->backend = own;
+    ct_kernel_free(k);
+}
+
 static void shapes_are_checked(void **state)
 {
     (void)state;
@@ -247,6 +283,7 @@ int main(void)
         cmocka_unit_test(memory_is_one_triangle),
         cmocka_unit_test(sweeps_again),
         cmocka_unit_test(indefinite_is_flagged),
+        cmocka_unit_test(singular_to_rounding_is_flagged),
         cmocka_unit_test(shapes_are_checked),
         cmocka_unit_test(needs_a_bound_kernel),
     };

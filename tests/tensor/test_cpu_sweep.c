@@ -97,7 +97,7 @@ static result run(ct_device *dev, ct_dtype dtype, int64_t n, bool inverse, doubl
         r.A = ct_retain(wide);
         r.z = ct_retain(wide_z);
     }
-    assert_ok(cpu->packed_sweep(dev, n, inverse, r.A, r.z, r.diagonal, &r.failure), ct_message(dev));
+    assert_ok(cpu->packed_sweep(dev, n, inverse, 0, r.A, r.z, r.diagonal, &r.failure), ct_message(dev));
     ct_release(wide);
     ct_release(wide_z);
     free(host);

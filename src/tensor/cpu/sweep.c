@@ -209,14 +209,16 @@ static int64_t choose_block(int64_t n, int64_t width, int64_t *grain)
     return smaller(b, (all + *grain - 1) / *grain * *grain);
 }
 
-ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, ct_tensor *A, ct_tensor *z,
-                               ct_tensor *diagonal, ct_failure *failure)
+ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_tensor *A,
+                               ct_tensor *z, ct_tensor *diagonal, ct_failure *failure)
 {
     if (!n) return CT_OK;
     const bool f64 = A->dtype == CT_F64;
     const layout packed = layout_of(n, A);
     sweep_f64 wide = { .kernel = &kernels_f64[dev->isa], .A = packed, .inverse = inverse };
+    wide.tolerance = tolerance;
     sweep_f32 narrow = { .kernel = &kernels_f32[dev->isa], .A = packed, .inverse = inverse };
+    narrow.tolerance = (float)tolerance;
     const int64_t width = f64 ? wide.kernel->width : narrow.kernel->width;
     int64_t grain;
     wide.block = narrow.block = choose_block(n, width, &grain);

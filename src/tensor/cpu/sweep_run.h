@@ -14,7 +14,8 @@ typedef struct NAME(sweep) {
     int64_t block; /* pivots at once, whole slivers          */
     int64_t grain; /* rows and columns of a task of the update */
     bool inverse;
-    T *data, *z, *diagonal; /* z, diagonal: contiguous */
+    T tolerance;            /* of pivots, over the diagonal                                          */
+    T *data, *z, *diagonal; /* z, diagonal: contiguous; the latter that of A until it is that of L   */
     T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step            */
     T *L, *Lt;              /* the pivot block's factor by slivers, and likewise its transpose       */
     T *V, *Vt;              /* [sliver][width][width]: inverses of L's diagonal tiles, transposes    */
@@ -130,6 +131,9 @@ static int64_t NAME(factor_tile)(const NAME(sweep) * s, const T *P, int64_t t, i
         q->multiply(t * width, P, P + g, width, tile + g * width, width, -1, true);
     int64_t failed = ct__tile_cholesky(TYPE, tile, width, width, v, width);
     if (failed) return i0 + failed;
+    for (int64_t i = 0; i < rows && s->tolerance > 0; i++)
+        if (!(tile[i * (width + 1)] * tile[i * (width + 1)] > s->tolerance * s->diagonal[i0 + i]))
+            return i0 + i + 1;
     for (int64_t i = 0; i < width; i++)
         for (int64_t k = 0; k < width; k++) vt[k * width + i] = v[i * width + k];
     for (int64_t i = 0; i < rows; i++) s->diagonal[i0 + i] = tile[i * width + i];
@@ -305,6 +309,7 @@ static void NAME(steps)(const NAME(sweep) * s, int threads, int64_t *failed)
 
 static int64_t NAME(run)(const NAME(sweep) * s, int threads)
 {
+    for (int64_t k = 0; k < s->A.n; k++) s->diagonal[k] = s->data[element(&s->A, k, k)];
     int64_t failed = NAME(next)(s, 0);
     /* also around one thread: the loops inside must not bind to a team that the caller is in */
 #pragma omp parallel num_threads(threads) if (threads > 1)

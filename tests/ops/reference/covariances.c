@@ -108,9 +108,42 @@ static void gp_nlml(ref_call *c)
     free(w);
 }
 
+/* -Σ log N(y_i; mean and variance of the GP at x_i given all other points), each by a solve of its own: of the residuals,
+ * with k_i the covariance of i with the others and K_i theirs, mean k_iᵀ K_i⁻¹ r, variance k_ii + noise_i - k_iᵀ K_i⁻¹ k_i */
+static void gp_loo_nlpd(ref_call *c)
+{
+    int64_t n = c->in[2].n, m = n - 1;
+    const long double *r = c->in[2].x, *noise = c->in[3].x;
+    long double *K = malloc((size_t)(n * (n + 2) + 1) * sizeof *K), *v = ref_out(c, ct_shape0());
+    if (!K) abort();
+    long double *w = K + n * n, *z = w + n; /* L⁻¹ k_i, L⁻¹ r */
+    *v = 0;
+    for (int64_t out = 0; out < n; out++) {
+        long double own = noise[c->in[3].n == 1 ? 0 : out], mean = 0,
+                    variance = entry(c, out, out, true) + own;
+        for (int64_t i = 0; i < m; i++) {
+            int64_t a = i + (i >= out);
+            w[i] = entry(c, a, out, true), z[i] = r[a];
+            for (int64_t j = 0; j <= i; j++) {
+                int64_t b = j + (j >= out);
+                long double s = entry(c, a, b, true) + (i == j ? noise[c->in[3].n == 1 ? 0 : a] : 0);
+                for (int64_t k = 0; k < j; k++) s -= K[i * n + k] * K[j * n + k];
+                K[i * n + j] = i == j ? sqrtl(s) : s / K[j * n + j];
+                if (j < i) w[i] -= K[i * n + j] * w[j], z[i] -= K[i * n + j] * z[j];
+            }
+            w[i] /= K[i * n + i], z[i] /= K[i * n + i];
+            mean += w[i] * z[i];
+            variance -= w[i] * w[i];
+        }
+        *v += (powl(r[out] - mean, 2) / variance + logl(2 * PI * variance)) / 2;
+    }
+    free(K);
+}
+
 const reference reference_covariances[] = {
     { .name = "cov", .compute = cov },
     { .name = "cov_diag", .compute = cov_diag, .swallows_nan = 3 },
     { .name = "gp_nlml", .compute = gp_nlml, .swallows_nan = 9 }, /* of no data */
+    { .name = "gp_loo_nlpd", .compute = gp_loo_nlpd, .swallows_nan = 9 },
     { 0 },
 };
