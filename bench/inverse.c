@@ -1,5 +1,5 @@
 /* Inverses of a batch of 512×512 matrices, and 60 columns of them, for a loss with a given cotangent.
- * Floors in products of the same size: spd 0.5 forward, 2.0 with backward; general 1.0 and 3.0.
+ * Floors in products of the same size: spd 0.5 forward, 1.5 with backward; general 1.0 and 3.0.
  *
  *     inverse [case [dtype [n [batch [seconds]]]]] */
 #include "bench.h"

@@ -51,6 +51,8 @@ CT_API int ct_args(const ct_call *c);
 CT_API const ct_tensor *ct_arg(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
+/* Whether vjp may be asked for this call; where not, what it alone would read need not be kept. */
+CT_API bool ct_call_recorded(const ct_call *c);
 /* Extent of a dimension of input i, negative from the end; 1 where there is no such dimension. */
 CT_API int64_t ct_arg_dim(const ct_call *c, int i, int dim);
 CT_API int ct_arg_ndim(const ct_call *c, int i);
@@ -61,6 +63,8 @@ CT_API ct_shape ct_arg_shape(const ct_call *c, int i);
 CT_API bool ct_require(ct_call *c, bool ok, ct_status status, const char *format, ...) CT_PRINTF(4, 5);
 CT_API void ct_set_dtype(ct_call *c, ct_dtype dtype);
 CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
+/* An output, after all others, that vjp alone reads, as ct_out_at(g, k): no gradient flows into it. */
+CT_API void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 
 /* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted:
  * the call has failed then, return. */
@@ -86,6 +90,8 @@ CT_API bool ct_failure_known(const ct_call *c);
 
 CT_API ct_tape *ct_vjp_tape(const ct_vjp *g);
 CT_API int ct_vjp_args(const ct_vjp *g);
+/* The number of outputs, those for the rule included. */
+CT_API int ct_vjp_outs(const ct_vjp *g);
 CT_API const void *ct_vjp_attr(const ct_vjp *g);
 /* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). */
 CT_API ct_var ct_in(const ct_vjp *g, int i);

@@ -141,6 +141,7 @@ int ct_args(const ct_call *c) { return c->n_in; }
 const ct_tensor *ct_arg(const ct_call *c, int i) { return c->arg[i]; }
 const void *ct_attr(const ct_call *c) { return c->attr; }
 ct_device *ct_call_device(const ct_call *c) { return c->tape->device; }
+bool ct_call_recorded(const ct_call *c) { return c->recorded; }
 int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(c->arg[i], dim); }
 int ct_arg_ndim(const ct_call *c, int i) { return c->arg[i]->ndim; }
 ct_shape ct_arg_shape(const ct_call *c, int i) { return ct__shape(c->arg[i]); }
@@ -155,6 +156,14 @@ void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
     c->more[k] = shape;
     c->out[k] = NULL;
     c->n_out = k + 1;
+    c->results = k + 1;
+}
+
+void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
+{
+    const int results = c->results;
+    ct_more_out(c, k, dtype, shape);
+    c->results = results;
 }
 
 ct_tensor *ct_result_at(ct_call *c, int k)
@@ -262,20 +271,21 @@ static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
 
 /* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule only: what
  * they were made from is not noted. */
-static ct_var record(ct_call *c, const ct_var *in, size_t attr_size, bool needs_grad)
+static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
 {
     ct_tape *tape = c->tape;
     uint32_t *index = NULL;
     void *attr = NULL;
-    bool noted = needs_grad || tape->backward_of < 0, ok = true;
+    bool noted = c->recorded || tape->backward_of < 0, ok = true;
     if (noted && c->n_in) ok = (index = ct__arena(tape, (size_t)c->n_in * sizeof *index)) != NULL;
     if (noted && attr_size && ok) ok = (attr = ct__arena(tape, attr_size)) != NULL;
     if (attr) memcpy(attr, c->attr, attr_size);
     for (int i = 0; index && i < c->n_in; i++) index[i] = in[i].index;
     uint32_t first = tape->n;
     for (int k = 0; k < c->n_out; k++) {
-        bool flows = needs_grad && c->dtype[k] != CT_I64;
-        uint32_t at = ok ? ct__push(tape, c->op, c->out[k], flows ? NODE_NEEDS_GRAD : 0) : UINT32_MAX;
+        bool flows = c->recorded && c->dtype[k] != CT_I64;
+        unsigned flags = k >= c->results ? NODE_RULE : flows ? NODE_NEEDS_GRAD : 0;
+        uint32_t at = ok ? ct__push(tape, c->op, c->out[k], flags) : UINT32_MAX;
         if (!ok) ct_release(c->out[k]);
         if (at == UINT32_MAX) {
             ok = false;
@@ -315,12 +325,13 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     c.op = op;
     c.attr = attr;
     c.n_in = n;
-    c.n_out = 1;
+    c.n_out = c.results = 1;
     c.n_scratch = 0;
     c.status = CT_OK;
     c.out[0] = NULL;
     bool needs_grad = false, failed_before = tape->failure.set;
     if (!take_inputs(&c, in, &needs_grad)) return ct__poisoned(tape);
+    c.recorded = needs_grad && op->vjp && !tape->no_grad;
     if (op->compose) {
         uint32_t position = tape->n;
         ct_var y = op->compose(tape, in, n, attr);
@@ -342,7 +353,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
         return ct__poisoned(tape);
     }
     if (tape->failure.set && !failed_before) note_failure(&c);
-    return record(&c, in, attr ? attr_size : 0, needs_grad && op->vjp && !tape->no_grad);
+    return record(&c, in, attr ? attr_size : 0);
 }
 
 ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)

@@ -92,10 +92,13 @@ static ct_var leaf_of(ct__check *k, const double *data, ct_shape shape, ct_dtype
 
 /* -- outputs ------------------------------------------------------------------------------------------------------- */
 
+/* Without those for the rule. */
 static int output_count(ct_var first)
 {
     const ct_node *node = ct__node(first);
-    return node && node->part == 0 && node->n_out > 1 ? node->n_out : 1;
+    int n = node && node->part == 0 && node->n_out > 1 ? node->n_out : 1;
+    while (n > 1 && node[n - 1].flags & NODE_RULE) n--;
+    return n;
 }
 
 static ct_var output(ct_var first, int o) { return o == 0 ? first : ct_output(first, o); }

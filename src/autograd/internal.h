@@ -14,6 +14,7 @@ enum {
     NODE_LEAF = 2,       /* keeps its cotangent                    */
     NODE_KEEP = 4,       /* ct_keep: survives sweeps               */
     NODE_FREED = 8,      /* a sweep has released its value         */
+    NODE_RULE = 16,      /* an output that its rule alone reads    */
 };
 
 typedef struct ct_node {
@@ -69,6 +70,8 @@ struct ct_call {
     const ct_op *op;
     const void *attr;
     int n_in, n_out, n_scratch;
+    int results;   /* outputs that are not the rule's alone */
+    bool recorded; /* with its rule                         */
     ct_status status;
     const ct_tensor *arg[CT_MAX_INPUTS];
     ct_tensor *out[CT_MAX_OUTPUTS];

@@ -81,6 +81,7 @@ static bool has_bar(const sweep *s, uint32_t index)
 
 ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
 int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
+int ct_vjp_outs(const ct_vjp *g) { return g->tape->node[g->index].n_out; }
 const void *ct_vjp_attr(const ct_vjp *g) { return g->tape->node[g->index].attr; }
 ct_var ct_in(const ct_vjp *g, int i) { return ct__handle(g->tape, g->tape->node[g->index].in[i]); }
 ct_var ct_out(const ct_vjp *g) { return ct__handle(g->tape, g->index); }

@@ -1,26 +1,56 @@
 /* inverse_spd:  P = A⁻¹ by Cholesky         A: (..., n, n) symmetric positive definite, its lower triangle is read
  * adjoint:      Ā = -P S P,  S = ½ (P̄ + P̄ᵀ)                            [Giles 2008, §2.2.3]
- * As inverse.c, with P = Pᵀ; dA is symmetric, so the symmetric part of P̄ alone counts, and Ā is symmetric: half of its
- * second product need not be computed. */
+ * As inverse.c, with P = Pᵀ; dA is symmetric, so the symmetric part of P̄ alone counts, and Ā is symmetric. With M = L⁻¹,
+ * A = L Lᵀ, P = MᵀM, and -Mᵀ(M S Mᵀ)M is two thirds of the work: where a gradient may be asked for, and the device has it
+ * so, M's triangle is a second output, n (n + 1) / 2 numbers a member. */
 #include "support.h"
+
+static const ct_backend *backend(const ct_call *c) { return ct_call_device(c)->backend; }
 
 static ct_shape shape(ct_call *c)
 {
-    ct__need_floating(c, 0);
-    ct__need_square(c, 0);
-    return ct_arg_shape(c, 0);
+    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    ct_shape shape = ct_arg_shape(c, 0);
+    const int64_t n = ct_arg_dim(c, 0, -1), members = n ? ct_shape_count(shape) / (n * n) : 0;
+    if (ct_call_recorded(c) && backend(c)->keeps_root &&
+        backend(c)->keeps_root(ct_call_device(c), members, n))
+        ct_rule_out(c, 1, ct_arg(c, 0)->dtype, ct__matrix_shape(shape, 1, n * (n + 1) / 2));
+    return shape;
 }
 
-static void forward(ct_call *c) { ct_prim_potri(c, ct_arg(c, 0), ct_result(c)); }
+static void forward(ct_call *c)
+{
+    const ct_tensor *A = ct_arg(c, 0);
+    if (c->n_out == 1) {
+        ct_prim_potri(c, A, ct_result(c));
+        return;
+    }
+    ct_tensor *P = ct_result(c), *M = ct_result_at(c, 1);
+    if (P && M) ct__call_status(c, backend(c)->potri_root(ct_call_device(c), A, M, P, ct__call_failure(c)));
+}
+
+static ct_shape bar_shape(ct_call *c) { return ct_arg_shape(c, 1); }
 
 static void bar_forward(ct_call *c)
 {
     ct_prim_inverse_bar(c, true, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
-/* inverse_spd_bar(P, P̄) = Ā, member by member with two matrices of scratch. Not differentiable. */
+/* inverse_spd_bar(P, P̄) = Ā, member by member with a few matrices of scratch. Not differentiable. */
 static const ct_op inverse_spd_bar = {
-    .name = "inverse_spd_bar", .n_in = 2, .shape = shape, .forward = bar_forward
+    .name = "inverse_spd_bar", .n_in = 2, .shape = bar_shape, .forward = bar_forward
+};
+
+static void root_bar_forward(ct_call *c)
+{
+    ct_tensor *A_bar = ct_result(c);
+    if (A_bar)
+        ct__call_status(c, backend(c)->potri_root_bar(ct_call_device(c), ct_arg(c, 0), ct_arg(c, 1), A_bar));
+}
+
+/* The same from M. */
+static const ct_op inverse_spd_root_bar = {
+    .name = "inverse_spd_root_bar", .n_in = 2, .shape = bar_shape, .forward = root_bar_forward
 };
 
 static ct_var bar_in_ops(ct_var P, ct_var P_bar)
@@ -32,9 +62,12 @@ static ct_var bar_in_ops(ct_var P, ct_var P_bar)
 static void vjp(ct_vjp *g)
 {
     ct_var P = ct_out(g), P_bar = ct_out_bar(g);
-    ct_in_bar(g, 0,
-              ct_recording(g) ? bar_in_ops(P, P_bar)
-                              : ct_apply(&inverse_spd_bar, (ct_var[]){ P, P_bar }, 2, NULL, 0));
+    if (ct_recording(g))
+        ct_in_bar(g, 0, bar_in_ops(P, P_bar));
+    else if (ct_vjp_outs(g) == 2)
+        ct_in_bar(g, 0, ct_apply(&inverse_spd_root_bar, (ct_var[]){ ct_out_at(g, 1), P_bar }, 2, NULL, 0));
+    else
+        ct_in_bar(g, 0, ct_apply(&inverse_spd_bar, (ct_var[]){ P, P_bar }, 2, NULL, 0));
 }
 
 static void sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }

@@ -216,6 +216,46 @@ static void stale_and_foreign_handles(void **state)
     ct_tape_reset(NULL);
 }
 
+/* y = x² by an op that keeps 2x for its rule */
+static ct_shape kept_shape(ct_call *c)
+{
+    if (ct_call_recorded(c)) ct_rule_out(c, 1, CT_F64, ct_arg_shape(c, 0));
+    return ct_arg_shape(c, 0);
+}
+
+static void kept_forward(ct_call *c)
+{
+    const double x = *(const double *)ct_tensor_data(ct_arg(c, 0));
+    ct_prim_fill(c, ct_result(c), x * x);
+    if (ct_call_recorded(c)) ct_prim_fill(c, ct_result_at(c, 1), 2 * x);
+}
+
+static void kept_vjp(ct_vjp *g)
+{
+    assert_int_equal(ct_vjp_outs(g), 2);
+    assert_false(ct_var_needs_grad(ct_out_at(g, 1)));
+    ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_out_at(g, 1)));
+}
+
+static void outputs_for_the_rule(void **state)
+{
+    (void)state;
+    if (strcmp(check_device(), "cpu")) skip();
+    const ct_op op = {
+        .name = "kept", .n_in = 1, .shape = kept_shape, .forward = kept_forward, .vjp = kept_vjp
+    };
+    ct_var x = leaf(tensor0(dev, 3)), y = ct_apply(&op, &x, 1, NULL, 0);
+    assert_true(ct_var_needs_grad(y));
+    assert_ok(ct_backward(ct_scale(y, 2)), ct_tape_message(tape));
+    assert_elements(ct_cotangent(x), 0, 0, 12);
+    ct_no_grad_begin(tape);
+    ct_var z = ct_apply(&op, &x, 1, NULL, 0);
+    ct_no_grad_end(tape);
+    assert_close(ct_item(z), 9, 0, 0);
+    ct_output(z, 1);
+    assert_non_null(strstr(ct_tape_message(tape), "1 outputs"));
+}
+
 static void misuse_is_named(void **state)
 {
     (void)state;
@@ -393,6 +433,7 @@ int main(void)
         TEST(hessian_vector_products),
         TEST(the_first_error_sticks),
         TEST(stale_and_foreign_handles),
+        TEST(outputs_for_the_rule),
         TEST(misuse_is_named),
         TEST(a_view_needs_a_shape_by_the_rule),
         TEST(a_failed_factorisation_leaves_the_others_right),

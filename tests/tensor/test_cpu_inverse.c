@@ -259,6 +259,54 @@ static void the_adjoint_of_the_inverse(void **state)
     ct_device_close(dev);
 }
 
+/* The adjoint from L⁻¹ and from A⁻¹, against each other: relative to |P|²|G|, for any condition. A member that fails has
+ * NaN for a root, and a cotangent of NaN. */
+static void the_adjoint_from_the_root(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int kind = 0; kind < 8; kind++) {
+            const ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+            const double condition = kind & 2 ? (dtype == CT_F64 ? 1e8 : 1e3) : 10;
+            const int64_t n = sizes[s];
+            const int layout = (int)(s + (size_t)kind) % OUT_LAYOUTS;
+            ct_device *dev = open_cpu(1 + kind / 4);
+            ct_shape shape = ct_shape3(3, n, n);
+            ct_tensor *A = ct_zeros(dev, dtype, shape), *P = blank(dev, dtype, shape, layout),
+                      *Q = ct_zeros(dev, dtype, shape),
+                      *M = ct_zeros(dev, dtype, ct_shape3(3, 1, n * (n + 1) / 2)),
+                      *G = sample(dev, dtype, shape, (int)s % LAYOUTS, 2),
+                      *O = blank(dev, dtype, shape, layout), *W = ct_zeros(dev, dtype, shape);
+            for (int64_t b = 0; b < 3; b++) fill(A, b, condition, true, 23 + (uint64_t)b);
+            if (n) set(A, 1, n - 1, n - 1, -1);
+            ct_tensor *in = poisoned(dev, A, layout);
+            ct_failure failure = { .set = false };
+            assert_ok(cpu->potri_root(dev, in, M, P, &failure), ct_message(dev));
+            assert_int_equal(failure.set, n > 0);
+            if (n) assert_true(failure.member == 1 && failure.detail == n);
+            assert_ok(cpu->potri(dev, in, Q, &failure), ct_message(dev));
+            assert_ok(cpu->potri_root_bar(dev, M, G, O), ct_message(dev));
+            assert_ok(cpu->inverse_bar(dev, true, Q, G, W), ct_message(dev));
+            for (int64_t b = 0; b < 3; b++) {
+                const double scale = n && b != 1 ? norm(Q, b) * norm(Q, b) * (double)n : 1;
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t j = 0; j < n; j++) {
+                        assert_true(b == 1 ? isnan(get(P, b, i, j)) : get(P, b, i, j) == get(Q, b, i, j));
+                        if (b == 1)
+                            assert_true(isnan(get(O, b, i, j)));
+                        else
+                            assert_close(get(O, b, i, j) / scale, get(W, b, i, j) / scale, 0,
+                                         4 * epsilon(dtype));
+                        assert_true(b == 1 || get(O, b, i, j) == get(O, b, j, i));
+                    }
+            }
+            if (layout == SLICED) assert_contained(O);
+            ct_tensor *all[] = { A, P, Q, M, G, O, W, in };
+            for (size_t k = 0; k < sizeof all / sizeof *all; k++) ct_release(all[k]);
+            ct_device_close(dev);
+        }
+}
+
 static void rows_in_pivot_order(void **state)
 {
     (void)state;
@@ -354,6 +402,7 @@ int main(void)
         cmocka_unit_test(lu_has_small_residuals),
         cmocka_unit_test(a_failing_member_is_nan_and_named),
         cmocka_unit_test(the_adjoint_of_the_inverse),
+        cmocka_unit_test(the_adjoint_from_the_root),
         cmocka_unit_test(rows_in_pivot_order),
         cmocka_unit_test(determinants_have_the_permutations_sign),
     };

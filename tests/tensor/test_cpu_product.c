@@ -168,10 +168,12 @@ static void transposes_and_symmetric_parts(void **state)
                         assert_true(take(dtype, y, j * LD + i) ==
                                     (i < rows && j < cols ? take(dtype, x, i * LD + j) : -1));
                 if (r != c) continue;
-                ct__symmetric_part(dtype, rows, x, LD, y, LD);
-                for (int64_t i = 0; i < rows; i++)
-                    for (int64_t j = 0; j < rows; j++)
-                        assert_true(take(dtype, y, i * LD + j) == (double)((i + j) * (LD + 1)) / 2);
+                for (int lower = 1; lower >= 0; lower--) {
+                    ct__symmetric_part(dtype, lower, rows, x, LD, y, LD);
+                    for (int64_t i = 0; i < rows; i++)
+                        for (int64_t j = 0; j < (lower ? i + 1 : rows); j++)
+                            assert_true(take(dtype, y, i * LD + j) == (double)((i + j) * (LD + 1)) / 2);
+                }
             }
 }
 

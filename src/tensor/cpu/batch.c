@@ -1,6 +1,7 @@
 #include "batch.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -185,4 +186,16 @@ void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *da
         for (int64_t i = 0; i < m->rows; i++)
             for (int64_t j = 0; j < m->cols; j++) x[i * m->rs + j * m->cs] = (float)*from++;
     }
+}
+
+void ct__fill_nan(const ct__matrix *m, ct_dtype dtype, void *data)
+{
+    for (int64_t i = 0; i < m->rows; i++)
+        for (int64_t j = 0; j < m->cols; j++) {
+            void *x = ct__at(data, dtype, i * m->rs + j * m->cs);
+            if (dtype == CT_F64)
+                *(double *)x = NAN;
+            else
+                *(float *)x = NAN;
+        }
 }

@@ -48,7 +48,7 @@ ct_status ct__job_run(ct__job *job);
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to);
 void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *data);
 
-/* Every element of the last matrix of the job becomes NaN. */
-void ct__fill_nan(const ct__job *job, void *out);
+/* Every element of one member's matrix becomes NaN. */
+void ct__fill_nan(const ct__matrix *m, ct_dtype dtype, void *data);
 
 #endif

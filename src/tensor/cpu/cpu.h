@@ -45,6 +45,9 @@ float ct__polygammaf(int k, float x);
 #define PROTOTYPE(name) CT_PRIMITIVE(name) ct__cpu_##name;
 CT_PRIMITIVES(PROTOTYPE)
 PROTOTYPE(packed_sweep)
+PROTOTYPE(keeps_root)
+PROTOTYPE(potri_root)
+PROTOTYPE(potri_root_bar)
 #undef PROTOTYPE
 
 #endif

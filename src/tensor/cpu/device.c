@@ -191,4 +191,7 @@ const ct_backend ct__cpu_backend = {
     .spread = spread,
     CT_PRIMITIVES(ENTRY)
     ENTRY(packed_sweep)
+    ENTRY(keeps_root)
+    ENTRY(potri_root)
+    ENTRY(potri_root_bar)
 };

@@ -3,8 +3,17 @@
 #ifndef CT_TENSOR_CPU_INVERSE_H
 #define CT_TENSOR_CPU_INVERSE_H
 
+#include "batch.h"
 #include "blas.h"
 #include "tile.h"
+
+enum { CT__ROOT_MAX = 32768 }; /* extent of a matrix whose triangle BLAS can still count */
+
+/* Element (i, j) of a row-major matrix. */
+static inline void *ct__ij(const void *data, ct_dtype dtype, int64_t ld, int64_t i, int64_t j)
+{
+    return ct__at(data, dtype, i * ld + j);
+}
 
 /* Whether matrices of this extent go one by one to LAPACK and its threads: there are too few for a thread each, and
  * they are large enough (the extent is a guess until it is measured on idle cores). Otherwise the small products of
@@ -23,6 +32,9 @@ static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__
 /* m holds the inverses of t's diagonal tiles, n x n: the rest of m's lower triangle becomes that of T⁻¹. w holds
  * ct__half(n) rows. */
 void ct__invert_lower(ct_dtype dtype, const void *t, void *m, int64_t ld, int64_t n, void *w, void *work);
+
+/* Both triangles of the job's symmetric output from the lower one of a: bitwise symmetric. */
+void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out);
 
 /* A[order] = L U with partial pivoting in place of a, n x n; l receives the inverses of L's diagonal tiles, where they lie;
  * columns holds ct__lu_columns(n) numbers. A zero pivot, or what is not finite, is left for the caller to find. */

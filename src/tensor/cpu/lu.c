@@ -7,11 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static void *at(const void *data, ct_dtype dtype, int64_t ld, int64_t row, int64_t col)
-{
-    return ct__at(data, dtype, row * ld + col);
-}
-
 /* x - x is 0 for all but NaN and infinities, which stay in the sum. */
 #define FINITE(name, T)                                                           \
     static bool finite_##name(const T *a, int64_t n, int64_t ld)                  \
@@ -34,7 +29,7 @@ static bool all_finite(ct_dtype t, int64_t n, const void *a, int64_t ld)
 /* Element i of the diagonal. */
 static double element(ct_dtype t, const void *a, int64_t ld, int64_t i)
 {
-    return t == CT_F64 ? *(double *)at(a, t, ld, i, i) : (double)*(float *)at(a, t, ld, i, i);
+    return t == CT_F64 ? *(double *)ct__ij(a, t, ld, i, i) : (double)*(float *)ct__ij(a, t, ld, i, i);
 }
 
 /* The first pivot that is zero or not finite (from 1; n where it is another element that is not finite), or 0. */
@@ -99,8 +94,8 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
-    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *l = at(a, t, ld, n, 0),
-         *columns = at(l, t, ld, n, 0);
+    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *l = ct__ij(a, t, ld, n, 0),
+         *columns = ct__ij(l, t, ld, n, 0);
     if (job->serial) {
         load(job, data[0], false, a, ld);
         ct__lu(t, a, l, ld, n, data[3], columns, work);
@@ -111,7 +106,7 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     const int64_t failed = fault(t, n, a, ld), rs = job->serial ? o->rs : o->cs,
                   cs = job->serial ? o->cs : o->rs;
     if (failed)
-        ct__fill_nan(job, data[1]);
+        ct__fill_nan(&job->m[1], t, data[1]);
     else if (rs == 1)
         ct__transpose(t, n, n, a, ld, data[1], cs);
     else
@@ -154,25 +149,26 @@ static int64_t getri_member(const ct__job *job, void *const *data)
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
-    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *v = at(a, t, ld, n, 0),
-         *r = at(v, t, ld, n, 0), *m = at(r, t, ld, n, 0), *w = at(m, t, ld, n, 0);
+    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *v = ct__ij(a, t, ld, n, 0),
+         *r = ct__ij(v, t, ld, n, 0), *m = ct__ij(r, t, ld, n, 0), *w = ct__ij(m, t, ld, n, 0);
     int64_t *order = ct__at(w, CT_F64, ct__half(n) * ld + ct__lu_columns(n));
     load(job, data[0], true, a, ld);
     ct__lu(t, a, v, ld, n, order, w, work);
     const int64_t failed = fault(t, n, a, ld);
     if (failed) {
-        ct__fill_nan(job, data[1]);
+        ct__fill_nan(&job->m[1], t, data[1]);
         return failed;
     }
     ct__transpose(t, n, n, a, ld, r, ld);
     for (int64_t i = 0; i < n; i += CT__TILE) {
         int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
-        ct__tile_triangle(t, at(r, t, ld, i, i), ld, rows, false, at(m, t, ld, i, i), ld);
+        ct__tile_triangle(t, ct__ij(r, t, ld, i, i), ld, rows, false, ct__ij(m, t, ld, i, i), ld);
     }
     ct__invert_lower(t, r, m, ld, n, w, work);
     ct__invert_lower(t, a, v, ld, n, w, work);
     ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER, 'T', 'N', n, n, n, 1, v, ld, m, ld, 0, a, ld, work);
-    for (int64_t i = 0; i < n; i++) put_row(job, at(a, t, ld, i, 0), ct__at(data[1], t, order[i] * o->rs));
+    for (int64_t i = 0; i < n; i++)
+        put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, order[i] * o->rs));
     return 0;
 }
 
@@ -182,8 +178,8 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
-    void *a = data[2], *work = at(a, t, ld, n, 0);
-    int64_t *order = at(work, t, ld, 64, 0);
+    void *a = data[2], *work = ct__ij(a, t, ld, n, 0);
+    int64_t *order = ct__ij(work, t, ld, 64, 0);
     int *pivots = (int *)(order + n);
     load(job, data[0], false, a, ld);
     lapack_lu(t, n, a, ld, pivots, order);
@@ -191,9 +187,9 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
     if (!failed)
         failed = blas_getri(t, (int)n, a, (int)ld, pivots, work, (int)(64 * ld < INT32_MAX ? 64 * ld : n));
     if (failed)
-        ct__fill_nan(job, data[1]);
+        ct__fill_nan(&job->m[1], t, data[1]);
     else
-        for (int64_t i = 0; i < n; i++) put_row(job, at(a, t, ld, i, 0), ct__at(data[1], t, i * o->rs));
+        for (int64_t i = 0; i < n; i++) put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, i * o->rs));
     return failed;
 }
 
@@ -280,7 +276,7 @@ static int64_t det_member(const ct__job *job, void *const *data)
 {
     const ct_dtype t = job->dtype;
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
-    void *work = data[3], *a = (char *)work + ct__product_work(t, n), *l = at(a, t, ld, n, 0);
+    void *work = data[3], *a = (char *)work + ct__product_work(t, n), *l = ct__ij(a, t, ld, n, 0);
     int64_t *order = ct__at(l, CT_F64, n * ld), *columns = order + n;
     load(job, data[0], false, a, ld);
     if (job->serial)

@@ -163,16 +163,17 @@ void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, in
         f32[ct__best_isa()](rows, cols, x, ldx, y, ldy);
 }
 
-void ct__symmetric_part(ct_dtype dtype, int64_t n, const void *g, int64_t ldg, void *s, int64_t lds)
+void ct__symmetric_part(ct_dtype dtype, bool lower, int64_t n, const void *g, int64_t ldg, void *s,
+                        int64_t lds)
 {
-    static void (*const f64[])(int64_t, const double *, int64_t, double *,
+    static void (*const f64[])(bool, int64_t, const double *, int64_t, double *,
                                int64_t) = { EACH(symmetric_part, f64) };
-    static void (*const f32[])(int64_t, const float *, int64_t, float *,
+    static void (*const f32[])(bool, int64_t, const float *, int64_t, float *,
                                int64_t) = { EACH(symmetric_part, f32) };
     if (dtype == CT_F64)
-        f64[ct__best_isa()](n, g, ldg, s, lds);
+        f64[ct__best_isa()](lower, n, g, ldg, s, lds);
     else
-        f32[ct__best_isa()](n, g, ldg, s, lds);
+        f32[ct__best_isa()](lower, n, g, ldg, s, lds);
 }
 
 /* Panels of up to 192 bytes a row, the last of them filled up, and HIGH rows of A; a multiple of 64. */

@@ -35,8 +35,9 @@ size_t ct__product_work(ct_dtype dtype, int64_t extent);
 /* y_ji = x_ij: rows x cols into cols x rows, both row-major. */
 void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
                    int64_t ldy);
-/* s = ½(g + gᵀ), n x n */
-void ct__symmetric_part(ct_dtype dtype, int64_t n, const void *g, int64_t ldg, void *s, int64_t lds);
+/* s = ½(g + gᵀ), n x n, or with `lower` those of its elements that are not above the diagonal (of tiles on it, all) */
+void ct__symmetric_part(ct_dtype dtype, bool lower, int64_t n, const void *g, int64_t ldg, void *s,
+                        int64_t lds);
 
 /* C = ± op(A) op(B), or + C, of row-major matrices: m x k times k x n; op is 'N' or 'T', alpha 1 or -1, beta 0 or 1. */
 static inline void ct__multiply(ct_dtype dtype, unsigned parts, char ta, char tb, int64_t m, int64_t n,

@@ -202,8 +202,8 @@ TARGET static void NAME(transpose)(int64_t rows, int64_t cols, const T *x, int64
         for (int64_t i = 0; i < rows; i++) y[j * ldy + i] = x[i * ldx + j];
 }
 
-/* s = ½(g + gᵀ) */
-TARGET static void NAME(symmetric_part)(int64_t n, const T *g, int64_t ldg, T *s, int64_t lds)
+/* s = ½(g + gᵀ), all of it or the lower triangle */
+TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const T *g, int64_t ldg, T *s, int64_t lds)
 {
     const int64_t whole = n / L * L;
     for (int64_t i = 0; i < whole; i += L)
@@ -214,7 +214,7 @@ TARGET static void NAME(symmetric_part)(int64_t n, const T *g, int64_t ldg, T *s
                 *(NAME(vec) *)(void *)sum[r] =
                     (T)0.5 * (*(NAME(vec) *)(void *)turned[r] +
                               *(const NAME(vec) *)(const void *)(g + (i + r) * ldg + j));
-            NAME(turn)(sum[0], L, s + j * lds + i, lds);
+            if (!lower) NAME(turn)(sum[0], L, s + j * lds + i, lds);
             for (int r = 0; r < L; r++)
                 *(NAME(vec) *)(void *)(s + (i + r) * lds + j) = *(NAME(vec) *)(void *)sum[r];
         }

@@ -71,7 +71,7 @@ static int64_t qr_member(const ct__job *job, void *const *data)
     else
         sgelqf_(&cols, &rows, data[1], &a->ld, data[0], work, &w->count, &info);
     int64_t detail = w->rank_tolerance >= 0 ? dependent_column(w, a, data[1]) : 0;
-    if (detail) ct__fill_nan(job, data[1]);
+    if (detail) ct__fill_nan(&job->m[1], job->dtype, data[1]);
     return detail;
 }
 
