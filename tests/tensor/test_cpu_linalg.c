@@ -100,6 +100,40 @@ static void gemm_of_every_size_layout_and_batch(void **state)
     }
 }
 
+/* AᵀB of few rows each: by own products where rows of B and C lie side by side, shared out by members or by rows of C, the
+ * same bits either way. */
+static void gemm_of_few_rows_transposed(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = { { 64, 64, 32 }, { 96, 70, 45 }, { 130, 97, 128 }, { 64, 600, 256 } };
+    for (int kind = 0; kind < 24; kind++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            const ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+            double *bits[2] = { NULL, NULL };
+            for (int threads = 1; threads <= 2; threads++) {
+                ct_device *dev = open_cpu(threads);
+                const int batch = kind / 2 % 3, right = kind & 2 ? SLICED : CONTIGUOUS,
+                          out = kind & 8 ? SLICED : CONTIGUOUS;
+                const double alpha = kind & 4 ? -1 : 1, beta = kind / 3 % 2;
+                check_gemm(dev, dtype, batch, sizes[s], (int[]){ TRANSPOSED, right, out }, alpha, beta);
+                ct_tensor *a = sample(dev, dtype, ct_shape2(sizes[s][0], sizes[s][2]), TRANSPOSED, 1),
+                          *b = sample(dev, dtype, ct_shape2(sizes[s][2], sizes[s][1]), right, 2),
+                          *c = ct_zeros(dev, dtype, ct_shape2(sizes[s][0], sizes[s][1]));
+                assert_ok(cpu->gemm(dev, alpha, a, b, 0, c), ct_message(dev));
+                const size_t bytes = (size_t)ct_tensor_count(c) * ct_dtype_size(dtype);
+                bits[threads - 1] = malloc(bytes);
+                memcpy(bits[threads - 1], c->data, bytes);
+                if (threads == 2 && right == CONTIGUOUS) assert_memory_equal(bits[0], bits[1], bytes);
+                ct_release(a);
+                ct_release(b);
+                ct_release(c);
+                ct_device_close(dev);
+            }
+            free(bits[0]);
+            free(bits[1]);
+        }
+}
+
 static void gemm_passes_nan_on(void **state)
 {
     (void)state;
@@ -398,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_of_every_size_layout_and_batch),
+        cmocka_unit_test(gemm_of_few_rows_transposed),
         cmocka_unit_test(gemm_passes_nan_on),
         cmocka_unit_test(syrk_touches_the_lower_triangle_alone),
         cmocka_unit_test(potrf_of_every_size_layout_and_batch),

@@ -4,12 +4,14 @@
 #include "blas.h"
 #include "grouped.h"
 #include "half.h"
+#include "product.h"
 
 enum { A, B, C };
 enum {
     TINY = 64, /* multiplications                                          */
     FEW = 256, /* rows, and the inner extent, up to which B is better packed our way */
     DEEP = 2048,
+    SHALLOW = 256, /* the inner extent up to which AᵀB is better packed our way */
 };
 
 static void scale_matrix(const ct__job *job, const ct__matrix *m, void *c)
@@ -161,6 +163,63 @@ static ct_status run_few_rows(const ct__job *job)
     return ct__strips_run(&g);
 }
 
+/* AᵀB, both of few rows, as in the gradient of a layer's weight: BLAS packs more than it multiplies. */
+static bool few_columns(const ct__job *job)
+{
+    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    return a->cols >= 32 && a->cols <= SHALLOW && c->rows >= 64 && c->cols >= 64 && a->rs == 1 && a->cs > 1 &&
+           b->cs == 1 && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
+           (job->beta == 0 || job->beta == 1);
+}
+
+/* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where that is not even. */
+static bool share_rows(ct__job *job)
+{
+    ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    int64_t parts = 1;
+    while (job->members * parts % job->dev->threads) parts++;
+    if (c->rows % parts || job->ndim == CT_MAX_DIMS) return false;
+    if (parts == 1) return true;
+    job->work /= (double)parts;
+    a->rows /= parts, c->rows /= parts;
+    a->stride[job->ndim] = a->rows * a->rs;
+    b->stride[job->ndim] = 0;
+    c->stride[job->ndim] = c->rows * c->rs;
+    job->dim[job->ndim++] = parts;
+    job->members *= parts;
+    return true;
+}
+
+static int64_t product_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    ct__product_run(&(ct__product){ .dtype = job->dtype,
+                                    .minus = job->alpha < 0,
+                                    .add = job->beta != 0,
+                                    .m = c->rows,
+                                    .n = c->cols,
+                                    .k = a->cols,
+                                    .a = data[A],
+                                    .a_rs = a->rs,
+                                    .a_cs = a->cs,
+                                    .b = data[B],
+                                    .b_rs = b->rs,
+                                    .b_cs = b->cs,
+                                    .c = data[C],
+                                    .ldc = c->rs },
+                    data[C + 1]);
+    return 0;
+}
+
+static ct_status run_few_columns(ct__job *job)
+{
+    const int64_t columns = job->m[C].cols, depth = job->m[A].cols;
+    job->serial = true;
+    job->scratch = ct__product_work(job->dtype, columns > depth ? columns : depth);
+    job->member = product_member;
+    return ct__job_run(job);
+}
+
 /* One product of a few elements, without any preparation: what a 1x1 chain costs. */
 static void tiny_gemm(double alpha, const ct_tensor *a, const ct_tensor *b, double beta, ct_tensor *c)
 {
@@ -220,6 +279,7 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const c
         return ct__job_run(&job);
     }
     if (few_rows(&job)) return run_few_rows(&job);
+    if (few_columns(&job) && share_rows(&job)) return run_few_columns(&job);
     ct_status status = ct__job_forms(&job, "gemm");
     if (status) return status;
     job.member = gemm_member;
