@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
@@ -67,6 +68,36 @@ double bench_gemm(int64_t n, int f32, int rounds)
     free(p.a);
     free(p.b);
     free(p.c);
+    return best;
+}
+
+typedef struct copying {
+    char *from, *to;
+    int64_t bytes;
+} copying;
+
+static void copy(void *context)
+{
+    const copying *c = context;
+    const int threads = omp_get_max_threads();
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < threads; t++) {
+        const int64_t start = c->bytes / threads * t,
+                      end = t + 1 < threads ? start + c->bytes / threads : c->bytes;
+        memcpy(c->to + start, c->from + start, (size_t)(end - start));
+    }
+}
+
+double bench_copy(int64_t bytes, int rounds)
+{
+    copying c = { malloc((size_t)bytes / 2), malloc((size_t)bytes / 2), bytes / 2 };
+    double best = 0;
+    if (c.from && c.to) {
+        memset(c.from, 1, (size_t)c.bytes);
+        best = bench_best(copy, &c, rounds, 0);
+    }
+    free(c.from);
+    free(c.to);
     return best;
 }
 

@@ -19,6 +19,9 @@ double bench_best(void (*run)(void *context), void *context, int rounds, double 
 /* One n x n x n product in double (or float) on all threads: the unit of per_gemm. */
 double bench_gemm(int64_t n, int f32, int rounds);
 
+/* Copying `bytes` / 2 of memory, so that `bytes` are read or written, on all threads: what is bound by memory cannot take less. */
+double bench_copy(int64_t bytes, int rounds);
+
 /* Prints the machine: CPU, threads, BLAS core; for the head of every run. */
 void bench_machine(void);
 

@@ -1,5 +1,6 @@
 /* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for kinds of q; per_gemm is over
- * one product of as many flops, all rows of A with one C. Arguments: names of cases. */
+ * one product of as many flops, all rows of A with one C. who=copy is a copy that reads and writes as many bytes as the
+ * pass has to: the floor by memory. Arguments: names of cases. */
 #include "bench.h"
 
 #include <cotangent/cotangent.h>
@@ -106,15 +107,23 @@ static int run_kind(const struct kind *k, ct_device *dev)
     w.G = ct_rand_normal(dev, CT_F32, ct_shape3(k->N, k->I, K), 1, 2);
     if (!strcmp(k->name, "reused"))
         w.groups = ct_retain(ct_value(ct_group_by(ct_constant(w.tape, w.q), k->M)));
-    double gemm = 1e300, seconds[2] = { 1e300, 1e300 };
+    /* A, C, out; then A, C, the cotangent of out, and those of A and C */
+    const int64_t rows = (int64_t)k->N * k->I * (int64_t)sizeof(float),
+                  all_C = (int64_t)k->M * J * K * (int64_t)sizeof(float),
+                  bytes[2] = { rows * (J + K) + all_C,
+                               rows * (J + K) + all_C + rows * (2 * J + K) + 2 * all_C };
+    double gemm = 1e300, seconds[2] = { 1e300, 1e300 }, copies[2] = { 1e300, 1e300 };
     for (int round = 0; round < 3; round++) { /* interleaved */
         double g = bench_best(product, &w, 5, 0.1), f = bench_best(forward, &w, 5, 0.1),
                t = bench_best(training, &w, 5, 0.2);
         gemm = fmin(gemm, g), seconds[0] = fmin(seconds[0], f), seconds[1] = fmin(seconds[1], t);
+        for (int pass = 0; pass < 2; pass++) copies[pass] = fmin(copies[pass], bench_copy(bytes[pass], 3));
     }
     printf("bench=gather case=%s who=gemm n=%d dtype=f32 pass=forward seconds=%.6g per_gemm=1\n", k->name,
            k->N, gemm);
     for (int pass = 0; pass < 2; pass++) {
+        printf("bench=gather case=%s who=copy n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f\n", k->name,
+               k->N, pass ? "training" : "forward", copies[pass], copies[pass] / gemm);
         uint64_t out = (uint64_t)k->N * (uint64_t)k->I * K, A_bar = (uint64_t)k->N * (uint64_t)k->I * J,
                  C_bar = (uint64_t)k->M * J * K, results = (pass ? out + A_bar + C_bar : out) * sizeof(float);
         ct_tape_reset(w.tape);

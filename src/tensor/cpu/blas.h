@@ -17,7 +17,6 @@
     void p##lauum_(const char *, const int *, T *, const int *, int *);                                    \
     void p##trsv_(const char *, const char *, const char *, const int *, const T *, const int *, T *,      \
                   const int *);                                                                            \
-    void p##potri_(const char *, const int *, T *, const int *, int *);                                    \
     void p##getri_(const int *, T *, const int *, const int *, T *, const int *, int *);                   \
     void p##getrf_(const int *, const int *, T *, const int *, int *, int *);                              \
     void p##trsm_(const char *, const char *, const char *, const char *, const int *, const int *,        \
@@ -69,16 +68,6 @@ static inline int blas_potrf(ct_dtype t, char uplo, int n, void *a, int lda)
         dpotrf_(&uplo, &n, a, &lda, &info);
     else
         spotrf_(&uplo, &n, a, &lda, &info);
-    return info;
-}
-
-static inline int blas_potri(ct_dtype t, char uplo, int n, void *a, int lda)
-{
-    int info = 0;
-    if (t == CT_F64)
-        dpotri_(&uplo, &n, a, &lda, &info);
-    else
-        spotri_(&uplo, &n, a, &lda, &info);
     return info;
 }
 

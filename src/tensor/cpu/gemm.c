@@ -11,7 +11,8 @@ enum {
     TINY = 64, /* multiplications                                          */
     FEW = 256, /* rows, and the inner extent, up to which B is better packed our way */
     DEEP = 2048,
-    SHALLOW = 256, /* the inner extent up to which AᵀB is better packed our way */
+    SHALLOW = 256,    /* the inner extent up to which AᵀB is better packed our way, */
+    ENOUGH = 1 << 20, /* and the multiplications from which on                      */
 };
 
 static void scale_matrix(const ct__job *job, const ct__matrix *m, void *c)
@@ -167,9 +168,9 @@ static ct_status run_few_rows(const ct__job *job)
 static bool few_columns(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    return a->cols >= 32 && a->cols <= SHALLOW && c->rows >= 64 && c->cols >= 64 && a->rs == 1 && a->cs > 1 &&
-           b->cs == 1 && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
-           (job->beta == 0 || job->beta == 1);
+    return a->cols >= 32 && a->cols <= SHALLOW && c->rows >= 64 && c->cols >= 96 &&
+           c->rows * c->cols * a->cols >= ENOUGH && a->rs == 1 && a->cs > 1 && b->cs == 1 && c->cs == 1 &&
+           (job->alpha == 1 || job->alpha == -1) && (job->beta == 0 || job->beta == 1);
 }
 
 /* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where that is not even. */

@@ -1,6 +1,7 @@
 /* The inverse of symmetric positive definite matrices: A = L Lᵀ, M = L⁻¹, A⁻¹ = Mᵀ M; n³ operations, a third in each
- * step, nearly all of them in gemm. L is solved for, block by block, against the inverses of its diagonal tiles alone:
- * no inverse of a larger block enters the factor, so its accuracy is that of a plain blocked factorisation. */
+ * step, nearly all of them in products. L is solved for, block by block, against the inverses of its diagonal tiles alone:
+ * no inverse of a larger block enters the factor, so its accuracy is that of a plain blocked factorisation. One large
+ * matrix goes to all threads, by the sweep of sweep.c. */
 #include "inverse.h"
 
 #include <math.h>
@@ -137,30 +138,25 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* One large matrix: LAPACK with all threads. To it a row-major lower triangle is an upper one. */
-static int64_t lapack_potri_member(const ct__job *job, void *const *data)
+/* One large matrix: the sweep, by all threads. */
+static int64_t sweep_potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
-    void *a = data[2];
+    void *a = data[2], *memory = ct__ij(a, t, ld, n, 0);
     load_lower(job, data[0], a, ld);
-    int64_t failed = blas_potrf(t, 'U', (int)n, a, (int)ld);
-    for (int64_t i = 0; i < n && !failed; i++) {
-        double d = t == CT_F64 ? *(double *)ct__ij(a, t, ld, i, i) : (double)*(float *)ct__ij(a, t, ld, i, i);
-        if (!(d > 0 && d < INFINITY)) failed = i + 1;
-    }
-    if (!failed) failed = blas_potri(t, 'U', (int)n, a, (int)ld);
+    int64_t failed = ct__sweep_inverse(job->dev, t, n, a, ld, memory);
     if (failed) {
         ct__fill_nan(&job->m[1], t, data[1]);
         return failed;
     }
-    ct__put_symmetric(job, a, ld, data[job->n - 1]);
+    ct__put_symmetric(job, a, ld, data[1]);
     return 0;
 }
 
 bool ct__cpu_keeps_root(const ct_device *dev, int64_t members, int64_t n)
 {
-    return n <= CT__ROOT_MAX && !ct__inverse_alone(dev, members, n);
+    return n <= CT__ROOT_MAX && !ct__inverse_alone(dev, members, n, CT__SPD_ALONE);
 }
 
 /* root may be NULL */
@@ -176,10 +172,11 @@ static ct_status invert(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_
     bool failed = failure && failure->set;
     job.failure = failure;
     job.work = (double)n * (double)n * (double)n;
-    job.scratch =
-        ct__product_work(job.dtype, n) + (size_t)((2 * n + ct__half(n)) * ld) * ct_dtype_size(job.dtype);
-    job.serial = root || !ct__inverse_alone(dev, job.members, n);
-    job.member = job.serial ? potri_member : lapack_potri_member;
+    job.serial = root || !ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE);
+    job.member = job.serial ? potri_member : sweep_potri_member;
+    const int64_t rows = job.serial ? 2 * n + ct__half(n) : n;
+    job.scratch = (size_t)(rows * ld) * ct_dtype_size(job.dtype) +
+                  (job.serial ? ct__product_work(job.dtype, n) : ct__sweep_memory(dev, job.dtype, n, ld));
     ct_status status = ct__job_run(&job);
     if (failure && failure->set && !failed) failure->what = "leading minor %lld";
     return status;

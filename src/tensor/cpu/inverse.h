@@ -15,12 +15,18 @@ static inline void *ct__ij(const void *data, ct_dtype dtype, int64_t ld, int64_t
     return ct__at(data, dtype, i * ld + j);
 }
 
-/* Whether matrices of this extent go one by one to LAPACK and its threads: there are too few for a thread each, and
- * they are large enough (the extent is a guess until it is measured on idle cores). Otherwise the small products of
- * the routines here run on one thread. */
-static inline bool ct__inverse_alone(const ct_device *dev, int64_t members, int64_t n)
+/* Extents from which one matrix is better given to all threads than to one, as measured (docs/benchmarks.md). */
+enum {
+    CT__SPD_ALONE = 224, /* the inverse by a sweep    */
+    CT__LU_ALONE = 384,  /* LAPACK's inverse after LU */
+    CT__BAR_ALONE = 128, /* the adjoint by gemm       */
+};
+
+/* Whether matrices go one by one to all threads: there are too few for a thread each, and they are larger than `limit`.
+ * Else each is worked on by one thread. */
+static inline bool ct__inverse_alone(const ct_device *dev, int64_t members, int64_t n, int64_t limit)
 {
-    return dev->threads > 1 && members < dev->threads && n > 384;
+    return 2 * members <= dev->threads && n > limit;
 }
 
 /* A leading dimension for n columns: rows start on cache lines, and not where they would meet in the cache. */

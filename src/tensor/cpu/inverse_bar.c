@@ -147,7 +147,7 @@ ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p
     job.work = (symmetric ? 3.0 : 4.0) * (double)n * (double)n * (double)n;
     job.scratch = ct__product_work(job.dtype, n) +
                   (size_t)((symmetric ? 2 : 1) * n * ct__pitch(n)) * ct_dtype_size(job.dtype);
-    job.serial = !ct__inverse_alone(dev, job.members, n);
+    job.serial = !ct__inverse_alone(dev, job.members, n, CT__BAR_ALONE);
     job.member = symmetric ? symmetric_bar_member : job.serial ? general_bar_member : blas_general_bar_member;
     return ct__job_run(&job);
 }

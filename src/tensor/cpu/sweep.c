@@ -209,35 +209,52 @@ static int64_t choose_block(int64_t n, int64_t width, int64_t *grain)
     return smaller(b, (all + *grain - 1) / *grain * *grain);
 }
 
+/* With threads and pieces chosen; `memory` is NULL where its size alone is asked for. */
+static size_t prepare(const ct_device *dev, const layout *A, ct_dtype dtype, bool inverse, char *memory,
+                      sweep_f64 *wide, sweep_f32 *narrow, int *threads)
+{
+    const bool f64 = dtype == CT_F64;
+    *wide = (sweep_f64){ .kernel = &kernels_f64[dev->isa], .A = *A, .inverse = inverse };
+    *narrow = (sweep_f32){ .kernel = &kernels_f32[dev->isa], .A = *A, .inverse = inverse };
+    const int64_t width = f64 ? wide->kernel->width : narrow->kernel->width;
+    int64_t grain;
+    wide->block = narrow->block = choose_block(A->n, width, &grain);
+    wide->grain = narrow->grain = grain;
+    *threads = A->n <= SERIAL ? 1 : dev->threads;
+    return f64 ? cut_f64(wide, memory, *threads) : cut_f32(narrow, memory, *threads);
+}
+
+static int64_t sweep(const ct_device *dev, const layout *A, ct_dtype dtype, bool inverse, double tolerance,
+                     void *data, void *z, void *diagonal, char *memory)
+{
+    sweep_f64 wide;
+    sweep_f32 narrow;
+    int threads;
+    prepare(dev, A, dtype, inverse, memory, &wide, &narrow, &threads);
+    wide.tolerance = tolerance, wide.data = data, wide.z = z, wide.diagonal = diagonal;
+    narrow.tolerance = (float)tolerance, narrow.data = data, narrow.z = z, narrow.diagonal = diagonal;
+    return dtype == CT_F64 ? run_f64(&wide, threads) : run_f32(&narrow, threads);
+}
+
+static size_t memory_of(const ct_device *dev, const layout *A, ct_dtype dtype)
+{
+    sweep_f64 wide;
+    sweep_f32 narrow;
+    int threads;
+    return prepare(dev, A, dtype, true, NULL, &wide, &narrow, &threads);
+}
+
 ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_tensor *A,
                                ct_tensor *z, ct_tensor *diagonal, ct_failure *failure)
 {
     if (!n) return CT_OK;
-    const bool f64 = A->dtype == CT_F64;
     const layout packed = layout_of(n, A);
-    sweep_f64 wide = { .kernel = &kernels_f64[dev->isa], .A = packed, .inverse = inverse };
-    wide.tolerance = tolerance;
-    sweep_f32 narrow = { .kernel = &kernels_f32[dev->isa], .A = packed, .inverse = inverse };
-    narrow.tolerance = (float)tolerance;
-    const int64_t width = f64 ? wide.kernel->width : narrow.kernel->width;
-    int64_t grain;
-    wide.block = narrow.block = choose_block(n, width, &grain);
-    wide.grain = narrow.grain = grain;
-    const int threads = n <= SERIAL ? 1 : dev->threads;
-    size_t bytes = f64 ? cut_f64(&wide, NULL, threads) : cut_f32(&narrow, NULL, threads);
-    char *block = ct__pool_get(dev, &bytes);
-    if (!block) return CT_ENOMEM;
-    int64_t failed;
-    if (f64) {
-        cut_f64(&wide, block, threads);
-        wide.data = A->data, wide.z = z->data, wide.diagonal = diagonal->data;
-        failed = run_f64(&wide, threads);
-    } else {
-        cut_f32(&narrow, block, threads);
-        narrow.data = A->data, narrow.z = z->data, narrow.diagonal = diagonal->data;
-        failed = run_f32(&narrow, threads);
-    }
-    ct__pool_put(dev, block, bytes);
+    size_t bytes = memory_of(dev, &packed, A->dtype);
+    char *memory = ct__pool_get(dev, &bytes);
+    if (!memory) return CT_ENOMEM;
+    int64_t failed =
+        sweep(dev, &packed, A->dtype, inverse, tolerance, A->data, z->data, diagonal->data, memory);
+    ct__pool_put(dev, memory, bytes);
     if (failed && failure && !failure->set) {
         failure->set = true;
         failure->member = 0;
@@ -245,4 +262,21 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
         failure->what = "leading minor %lld";
     }
     return CT_OK;
+}
+
+/* -- a square matrix ------------------------------------------------------------------------------------------------ */
+
+size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld)
+{
+    const layout square = { .n = n, .ld = ld };
+    return memory_of(dev, &square, dtype) + 2 * (size_t)(n + CT__ALIGNMENT) * ct_dtype_size(dtype);
+}
+
+int64_t ct__sweep_inverse(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory)
+{
+    const layout square = { .n = n, .ld = ld };
+    void *z = (char *)memory + memory_of(dev, &square, dtype),
+         *diagonal = ct__at(z, dtype, n + CT__ALIGNMENT);
+    memset(z, 0, (size_t)n * ct_dtype_size(dtype));
+    return sweep(dev, &square, dtype, true, 0, a, z, diagonal, memory);
 }
