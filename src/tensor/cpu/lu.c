@@ -127,7 +127,7 @@ ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_te
     job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
     job.scratch = ct__product_work(job.dtype, n) +
                   (size_t)(2 * n * ct__pitch(n) + ct__lu_columns(n)) * ct_dtype_size(job.dtype);
-    job.serial = true;
+    job.serial = !ct__inverse_alone(dev, job.members, n, CT__LU_ALONE);
     job.member = getrf_member;
     return run(&job, failure);
 }
@@ -204,7 +204,7 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     job.work = 2 * (double)n * (double)n * (double)n;
     job.scratch = ct__product_work(job.dtype, n) + (size_t)(4 * n * ld) * ct_dtype_size(job.dtype) +
                   (size_t)(ct__half(n) * ld + ct__lu_columns(n) + 2 * n) * sizeof(int64_t);
-    job.serial = !ct__inverse_alone(dev, job.members, n, CT__LU_ALONE);
+    job.serial = !ct__inverse_alone(dev, job.members, n, CT__GENERAL_ALONE);
     job.member = job.serial ? getri_member : lapack_getri_member;
     return run(&job, failure);
 }
@@ -325,7 +325,7 @@ ct_status ct__cpu_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs,
     job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
     job.scratch = ct__product_work(job.dtype, n) + (size_t)(n * ct__pitch(n)) * ct_dtype_size(job.dtype) +
                   (size_t)(n * ct__pitch(n) + n + ct__lu_columns(n)) * sizeof(int64_t);
-    job.serial = !ct__inverse_alone(dev, job.members, n);
+    job.serial = !ct__inverse_alone(dev, job.members, n, CT__LU_ALONE);
     job.member = det_member;
     return run(&job, failure);
 }
