@@ -22,7 +22,7 @@ import time
 
 import peers
 
-KERNEL = "scale * rbf(ard) + scale * matern12(ard)"  # ctgp's own
+KERNEL = "scale * rbf(ard) + scale * matern32(ard)"  # ctgp's own
 
 
 def ours(train, test, folder):
@@ -56,7 +56,7 @@ std[std == 0] = 1
 d = X.shape[1]
 start = time.perf_counter()
 scale, length = (1e-5, 1e5), (1e-3, 1e4)
-k = (ConstantKernel(1.0, scale) * RBF(np.ones(d), length) + ConstantKernel(1.0, scale) * Matern(np.ones(d), length, nu=0.5)
+k = (ConstantKernel(1.0, scale) * RBF(np.ones(d), length) + ConstantKernel(1.0, scale) * Matern(np.ones(d), length, nu=1.5)
      + WhiteKernel(0.1, (1e-8, 1e2)))
 gp = GaussianProcessRegressor(k, normalize_y=True).fit((X - mean) / std, y)
 seconds = time.perf_counter() - start

@@ -72,7 +72,7 @@ ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
 that 'progress: plain lines where there is no terminal' grep -qE '^iteration [1-9]' err
 that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
-ok 'info names the kernel' 'kernel +scale \* rbf\(ard\) \+ scale \* matern12\(ard\)$' "$ctgp" info train.ctgp
+ok 'info names the kernel' 'kernel +scale \* rbf\(ard\) \+ scale \* matern32\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
 ok 'info tells the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
 ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' "$ctgp" info train.ctgp
