@@ -47,8 +47,8 @@ typedef enum ct_gp_standardize {
 } ct_gp_standardize;
 
 /* Priors of the parameters that come without a start value, bounds and a prior of their own. Weak: CT_PRIOR_SOFT_LOWER with
- * b = 2, for lengthscales over columns of X at √(how many columns) standard deviations, for a learned noise at a tenth of the
- * variance of y. [Fuglstad et al. 2019; Hvarfner et al. 2024] */
+ * b = 2, for lengthscales over columns of X at √(how many columns) standard deviations, for a learned noise at a hundredth of
+ * the variance of y. [Fuglstad et al. 2019; Hvarfner et al. 2024] */
 typedef enum ct_gp_priors {
     CT_PRIORS_NONE = 0, /* the fit maximises the likelihood alone */
     CT_PRIORS_WEAK,

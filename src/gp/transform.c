@@ -160,7 +160,7 @@ ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i)
     if (called(p, "lengthscale") && p->unit == CT_UNIT_INPUT)
         return (ct_prior){ CT_PRIOR_SOFT_LOWER, sqrt((double)columns_beside(gp, i)) * typical(gp, i), 2 };
     if (i == gp->noise_at && gp->options.noise == CT_NOISE_LEARNED)
-        return (ct_prior){ CT_PRIOR_SOFT_LOWER, ct__gp_start_value(gp, i), 2 };
+        return (ct_prior){ CT_PRIOR_SOFT_LOWER, 0.01 * typical(gp, i), 2 };
     return p->prior;
 }
 

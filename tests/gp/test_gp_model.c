@@ -291,7 +291,7 @@ static void assert_prior(const ct_gp *gp, const char *name, ct_prior_kind kind, 
     assert_close(p->prior.b, 2, 0, 0);
 }
 
-/* Lengthscales from √columns deviations down, noise from a tenth of the variance of y down; and only there. */
+/* Lengthscales from √columns deviations down, noise from a hundredth of the variance of y down; and only there. */
 static void weak_priors(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void weak_priors(void **state)
     assert_prior(gp, "rbf.lengthscale[2]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[2]);
     assert_prior(gp, "rbf#2.lengthscale", CT_PRIOR_SOFT_LOWER, spread[1]);
     assert_prior(gp, "matern32.lengthscale", CT_PRIOR_SOFT_LOWER, sqrt(3)); /* in deviations */
-    assert_prior(gp, "noise.variance", CT_PRIOR_SOFT_LOWER, 0.1 * y_spread * y_spread);
+    assert_prior(gp, "noise.variance", CT_PRIOR_SOFT_LOWER, 0.01 * y_spread * y_spread);
     const char *none[] = { "scale.variance", "scale#2.variance", "periodic.period", "periodic.lengthscale",
                            "mean.constant" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_prior(gp, none[i], CT_PRIOR_NONE, 0);
@@ -321,7 +321,7 @@ static void weak_priors(void **state)
         u[i] = q->lower < 0 ? q->value : log(fmax(q->value, q->prior.a));
     }
     for (int below = 0; below < 2; below++) {
-        double noise = 0.1 * y_spread * y_spread * (below ? exp(-3) : 1);
+        double noise = 0.01 * y_spread * y_spread * (below ? exp(-3) : 1);
         u[at] = log(noise);
         assert_ok(ct_gp_objective(gp, u, &value, NULL), ct_message(device));
         for (int64_t i = 0; i < p; i++) {
