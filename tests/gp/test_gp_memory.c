@@ -49,6 +49,35 @@ static ct_status mixed(job *j)
 
 static ct_status predict(job *j) { return ct_gp_predict(j->gp, j->data.X, j->mean, j->variance); }
 
+static ct_status noisy(job *j) { return ct_gp_predict_noisy(j->gp, j->data.X, j->mean, j->variance); }
+
+static ct_status jitter(job *j) { return isnan(ct_gp_jitter(j->gp)) ? ct_last_status(j->device) : CT_OK; }
+
+/* One of the likelihoods as an op, with its gradient. */
+static ct_status likelihood(job *j, int which)
+{
+    ct_tape *tape = ct_tape_new(j->device);
+    ct_tensor *noise = ct_full(j->device, CT_F64, ct_shape1(1), 0.5);
+    const ct_kernel *k = ct_gp_kernel(j->gp);
+    ct_status s = CT_ENOMEM;
+    if (tape && noise) {
+        ct_var theta = ct_kernel_theta(k, tape, CT_F64), X = ct_leaf(tape, j->data.X),
+               r = ct_leaf(tape, j->data.y), v = ct_leaf(tape, noise);
+        ct_gp_mixed report;
+        s = ct_backward(which == 0   ? ct_gp_nlml(k, theta, X, r, v)
+                        : which == 1 ? ct_gp_loo_nlpd(k, theta, X, r, v)
+                                     : ct_gp_nlml_mixed(k, theta, X, r, v, &report));
+        if (s) ct_device_fail(j->device, s, "%s", ct_tape_message(tape));
+    }
+    ct_release(noise);
+    ct_tape_free(tape);
+    return s;
+}
+
+static ct_status nlml_op(job *j) { return likelihood(j, 0); }
+static ct_status loo_op(job *j) { return likelihood(j, 1); }
+static ct_status mixed_op(job *j) { return likelihood(j, 2); }
+
 static ct_status full(job *j) { return ct_gp_predict_full(j->gp, j->data.X, true, j->mean, j->covariance); }
 
 static ct_status sample(job *j) { return ct_gp_sample(j->gp, j->data.X, false, 3, j->samples); }
@@ -168,6 +197,11 @@ TEST(objective)
 TEST(fit)
 TEST(adam)
 TEST(mixed)
+TEST(noisy)
+TEST(jitter)
+TEST(nlml_op)
+TEST(loo_op)
+TEST(mixed_op)
 TEST(predict)
 TEST(full)
 TEST(sample)
@@ -198,7 +232,9 @@ int main(void)
         cmocka_unit_test(posterior_fails),   cmocka_unit_test(append_fails),
         cmocka_unit_test(remove_rows_fails), cmocka_unit_test(copy_fails),
         cmocka_unit_test(save_fails),        cmocka_unit_test(load_fails),
-        cmocka_unit_test(mixed_fails),
+        cmocka_unit_test(mixed_fails),       cmocka_unit_test(noisy_fails),
+        cmocka_unit_test(jitter_fails),      cmocka_unit_test(nlml_op_fails),
+        cmocka_unit_test(loo_op_fails),      cmocka_unit_test(mixed_op_fails),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

@@ -193,6 +193,18 @@ static void out_of_memory(void **state)
 {
     (void)state;
     int dims[] = { 0, 2 };
+    ct_kernel *(*const leaves[])(void) = { ct_kernel_matern12, ct_kernel_matern32, ct_kernel_matern52,
+                                           ct_kernel_cosine, ct_kernel_constant };
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
+        for (int64_t at = 1, refused = 1; refused; at++) {
+            alloc_fail_at(at);
+            ct_kernel *k = leaves[i]();
+            refused = alloc_refused();
+            assert_true(refused ? !k || ct_kernel_status(k) == CT_ENOMEM : k && !ct_kernel_status(k));
+            ct_kernel_free(k);
+            assert_int_equal(alloc_live(), 0);
+            alloc_unwatch();
+        }
     for (int64_t at = 1;; at++) {
         alloc_fail_at(at);
         ct_kernel *k =

@@ -131,17 +131,23 @@ static void uses_the_applications_allocator(void **state)
     assert_int_equal(l.live, 0);
 }
 
+static void visit(void *context, int64_t k) { ((int *)context)[k]++; }
+
 /* Everything that tensors can be asked for, over again with the k-th allocation refused; the calls that answer NULL
  * or a status say CT_ENOMEM, nothing leaks. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    enum { MADE = 14 };
+    enum { MADE = 16, SPREAD = 5 };
     const double data[6] = { 1, 2, 3, 4, 5, 6 };
     bool refused = true;
     for (int64_t k = 1; refused; k++) {
         alloc_fail_at(k);
-        ct_device *dev = ct_device_open("cpu"), *other = ct_device_open("cpu");
+        ct_device *dev = ct_device_open("cpu"), *other = ct_device_open_beside(dev);
+        int visits[SPREAD] = { 0 };
+        ct_device_spread(dev, SPREAD, visit, visits);
+        for (int i = 0; i < SPREAD; i++) assert_int_equal(visits[i], 1);
+        double wrapped[6] = { 1, 2, 3, 4, 5, 6 };
         ct_tensor *t[MADE] = { ct_zeros(dev, CT_F64, ct_shape2(100, 100)),
                                ct_from(dev, CT_F64, ct_shape2(2, 3), data),
                                ct_rand_normal(dev, CT_F32, ct_shape1(10), 1, 2),
@@ -157,12 +163,14 @@ static void every_allocation_may_fail(void **state)
         t[n++] = ct_tensor_broadcast(t[1], ct_shape3(4, 2, 3));
         t[n++] = ct_tensor_diagonal(t[1]);
         t[n++] = ct_tensor_to(t[4], other);
+        t[n++] = ct_wrap_strided(dev, CT_F64, ct_shape2(3, 2), (int64_t[]){ 1, 3 }, wrapped, NULL, NULL);
+        t[n++] = ct_full(dev, CT_F32, ct_shape0(), 2);
         double back[6];
         bool made = !ct_device_status(dev) && !ct_device_status(other);
         for (int i = 0; i < MADE; i++) made &= t[i] != NULL;
         if (made)
             made = !ct_read(t[8], back, sizeof back) && !ct_write(t[8], data, sizeof data) &&
-                   !ct_copy(t[4], t[5]);
+                   !ct_copy(t[4], t[5]) && ct_tensor_item(t[15]) == 2;
         refused = alloc_refused();
         if (!made) { /* a pool that cannot remember a block is no failure */
             assert_true(refused);

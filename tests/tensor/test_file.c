@@ -2,6 +2,8 @@
 #include "alloc.h"
 #include "files.h"
 
+#include <cotangent/io.h>
+
 #include "tensor/file.h"
 
 #include <fcntl.h>
@@ -276,6 +278,10 @@ static void no_memory(void **state)
         ct__bytes b;
         alloc_fail_at(k);
         ct_status read = ct__file_read(dev, path, 0, &b), written = save(path, "old");
+        ct_bytes bytes;
+        if (!read) read = ct_bytes_load(dev, path, &bytes);
+        if (!read) ct_bytes_free(dev, &bytes);
+        if (!written) written = ct_bytes_save(dev, path, "old", 3);
         refused = alloc_refused();
         ct__bytes_free(dev, &b);
         alloc_unwatch();
