@@ -73,8 +73,9 @@ CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
                         const ct_gp_options *options);
 CT_API void ct_gp_free(ct_gp *gp);
 
-/* The most bytes held at once by a model of n points in d dimensions, its data included: while fitting, or, with
- * fitting = false, while predicting alone. UINT64_MAX where that cannot be counted. */
+/* The most bytes held at once by a model of n points in d dimensions, its data included: while fitting by the likelihood
+ * (the leave-one-out objective takes two panels more, see ct_gp_loo_nlpd), or, with fitting = false, while predicting
+ * alone. UINT64_MAX where that cannot be counted. */
 CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 
 CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */

@@ -75,6 +75,14 @@ static ct_status allocate(ct__fit *f)
     return CT_OK;
 }
 
+/* The most that the objective of a fit holds at once, with d columns of data or, where they are there already, none. */
+static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int64_t d)
+{
+    if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
+    if (options->objective == CT_OBJECTIVE_LOO) return ct__gp_loo_bytes(gp->n, d, gp->dtype);
+    return ct_gp_bytes_needed(gp->n, d, gp->dtype, true);
+}
+
 /* Into *f, an empty one; release with conclude. */
 static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *options, ct__gate *gate)
 {
@@ -83,8 +91,7 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     if (s) return s;
     ct__gp_drop_factor(gp);
     bool mixed = options->precision == CT_PRECISION_MIXED;
-    uint64_t bytes = mixed ? ct__gp_mixed_bytes(gp->n, gp->d) : ct_gp_bytes_needed(gp->n, 0, gp->dtype, true);
-    s = ct__gp_reserve(gp->device, bytes, "ct_gp_fit");
+    s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), "ct_gp_fit");
     if (s) return s;
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
@@ -195,7 +202,7 @@ static ct_status run_all(ct__fit *fits, const ct_status *status, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         if (status[i] || !beside(&fits[i], count)) continue;
         for (int k = 0; k < fits[i].report.starts; k++) list[tasks++] = (task){ &fits[i], k };
-        uint64_t needed = ct_gp_bytes_needed(fits[i].gp->n, fits[i].gp->d, fits[i].gp->dtype, true);
+        uint64_t needed = bytes_needed(fits[i].gp, fits[i].options, fits[i].gp->d);
         if (needed > bytes) bytes = needed;
     }
     int64_t threads = ct_device_threads(device);

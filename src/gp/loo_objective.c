@@ -198,6 +198,17 @@ static const ct_op slopes_x_op = {
     .name = "gp_loo_slopes_x", .n_in = S_INPUTS, .shape = with_x_shape, .forward = with_x_forward
 };
 
+/* Beside the triangle: the rows of P D, of P, and a block of C̄. */
+uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
+{
+    uint64_t likelihood = ct_gp_bytes_needed(n, d, dtype, true);
+    if (likelihood > UINT64_MAX / 2) return UINT64_MAX;
+    uint64_t rows = (uint64_t)n, most = (uint64_t)ct__packed_panel(n, dtype);
+    if (most > rows) most = rows;
+    uint64_t few = most < FEW ? most : FEW;
+    return likelihood + ct_dtype_size(dtype) * ((most + few) * rows + most * few);
+}
+
 /* -- the value with its rule ------------------------------------------------------------------------------------------- */
 
 /* Of the inputs the first five are constants. */

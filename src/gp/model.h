@@ -111,6 +111,8 @@ void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program);
 extern const struct ct_op ct__op_gp_nlml;
 /* loo_objective.c: the same inputs -> -Σ log p(y_i | the others) */
 extern const struct ct_op ct__op_gp_loo_nlpd;
+/* As ct_gp_bytes_needed, for a fit of that. */
+uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
 /* That value, given alpha as one of factor.c's ops returned it, and r (n, 1). */
 ct_var ct__gp_value(ct_var alpha, ct_var r);
 /* The value with its rule, from what was computed with it, constants all: value, theta_bar, X_bar, noise_bar (n), alpha (n, 1);

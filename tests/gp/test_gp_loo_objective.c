@@ -152,6 +152,43 @@ static void fits(void **state)
     gp_data_free(&s);
 }
 
+/* A fit stays within what it asks for, and asks for what it needs: a device that can hold a fit by the likelihood alone
+ * refuses this one at once. */
+static void memory_is_planned(void **state)
+{
+    (void)state;
+    for (int64_t n = 700; n <= 1300; n += 600) {
+        ct_device *free_one = ct_device_open("cpu");
+        gp_data s = gp_data_new(free_one, CT_F64, n, 3);
+        uint64_t planned = ct__gp_loo_bytes(n, 3, CT_F64),
+                 likelihood = ct_gp_bytes_needed(n, 3, CT_F64, true);
+        ct_memory_trim(free_one);
+        uint64_t before = ct_memory(free_one).bytes_now;
+        ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
+        assert_gp(gp, free_one);
+        ct_memory_mark(free_one);
+        const ct_fit_options options = { .objective = CT_OBJECTIVE_LOO, .max_iterations = 1 };
+        assert_ok(ct_gp_fit(gp, &options), ct_message(free_one));
+        uint64_t peak = ct_memory(free_one).bytes_peak - before;
+        if (peak > planned || peak < planned / 2)
+            fail_msg("n %d: %llu bytes of %llu", (int)n, (unsigned long long)peak,
+                     (unsigned long long)planned);
+        ct_gp_free(gp);
+        gp_data_free(&s);
+        ct_device_close(free_one);
+
+        ct_device *small =
+            ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = (planned + likelihood) / 2 });
+        s = gp_data_new(small, CT_F64, n, 3);
+        gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
+        assert_gp(gp, small);
+        assert_failed(ct_gp_fit(gp, &options), small, CT_ENOMEM, "ct_gp_fit needs");
+        ct_gp_free(gp);
+        gp_data_free(&s);
+        ct_device_close(small);
+    }
+}
+
 static void indefinite_is_flagged(void **state)
 {
     (void)state;
@@ -199,6 +236,7 @@ int main(void)
         cmocka_unit_test(equals_the_composition),
         cmocka_unit_test(several_panels),
         cmocka_unit_test(fits),
+        cmocka_unit_test(memory_is_planned),
         cmocka_unit_test(indefinite_is_flagged),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
