@@ -227,6 +227,72 @@ static void distances_are_exact(void **state)
     }
 }
 
+/* Where columns are many, distances come from products, but for near points: rows of X are random, the same a little moved, the
+ * same again, and all that far from the origin. */
+static void many_columns(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "rbf(ard)",
+                                         "matern12",
+                                         "matern12(ard)",
+                                         "matern32(ard)",
+                                         "rq",
+                                         "cosine",
+                                         "scale * rbf(ard) + matern52 * linear" };
+    enum { FIRST = 90, N = 3 * FIRST };
+    for (int round = 0; round < 6; round++)
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            const int64_t d = round % 3 == 2 ? 70 : round % 3 ? 37 : 32;
+            const double offset = round < 3 ? 0 : 1e3;
+            /* the composition scales the points before it takes differences: it is what limits these */
+            const bool linear = strstr(texts[i], "linear"), kink = strstr(texts[i], "matern12");
+            const double close = (offset > 0 ? 1e-12 : 1e-13) * (linear ? fmax(1, offset) : 1);
+            const double slopes = kink ? 1e-4 : offset > 0 ? 1e-7 : 1e-9;
+            ct_kernel *k = kernel(texts[i], d);
+            const ct_cov_program *p = ct_kernel_program(k);
+            ct_tensor *base = ct_rand_normal(dev, CT_F64, ct_shape2(FIRST, d), 5, (uint64_t)d);
+            double *b = doubles(base), *x = malloc((size_t)(N * d) * sizeof *x);
+            for (int64_t r = 0; r < N; r++)
+                for (int64_t c = 0; c < d; c++)
+                    x[r * d + c] = offset + b[r % FIRST * d + c] +
+                                   (r / FIRST == 1 ? 1e-7 * sin((double)(r + 7 * c)) : 0);
+            ct_var theta = put(ct_full(dev, CT_F64, ct_shape1(p->n_params), 5), CT_F64);
+            ct_var X = leaf2(N, d, x, CT_F64), Z = random2(300, d, 2, CT_F64), bar = random2(N, N, 3, CT_F64);
+            ct_var in[] = { theta, X }, fused[2], composed[2];
+            ct_var K = ct_cov(k, theta, X, X), C = ct__cov_compose(p, theta, X, (ct_var){ NULL, 0, 0 });
+            assert_same(texts[i], K, C, close);
+            assert_ok(ct_grad(K, bar, in, fused, 2, CT_GRAD_KEEP), ct_tape_message(tape));
+            assert_ok(ct_grad(C, bar, in, composed, 2, CT_GRAD_KEEP), ct_tape_message(tape));
+            for (int j = 0; j < 2 && !linear; j++) assert_same(texts[i], fused[j], composed[j], slopes);
+            assert_same(texts[i], ct_cov(k, theta, X, Z), ct__cov_compose(p, theta, X, Z), 10 * close);
+            ct_var narrow = ct_cast(X, CT_F32), narrow_theta = ct_cast(theta, CT_F32);
+            if (offset == 0)
+                assert_same(texts[i], ct_cast(ct_cov(k, narrow_theta, narrow, narrow), CT_F64), C, 2e-5);
+            double *v = doubles(ct_value(K));
+            if (!strcmp(texts[i], "rbf(ard)"))
+                for (int64_t r = 0; r < FIRST; r++)
+                    assert_true(v[r * N + r] == 1 && v[(2 * FIRST + r) * N + r] == 1 &&
+                                v[r * N + 2 * FIRST + r] == 1);
+            free(v);
+            free(b);
+            free(x);
+            ct_release(base);
+            ct_tape_reset(tape);
+            ct_kernel_free(k);
+        }
+    /* infinite, huge and NaN: as from differences */
+    double x[3 * 32] = { 0 };
+    x[32] = INFINITY;
+    x[64] = -1e200;
+    ct_kernel *k = kernel("rbf", 32);
+    ct_var X = leaf2(3, 32, x, CT_F64), K = ct_cov(k, ct_kernel_theta(k, tape, CT_F64), X, X);
+    double *v = doubles(ct_value(K));
+    assert_true(v[0] == 1 && v[3] == 0 && isnan(v[4]) && v[6] == 0 && v[7] == 0 && v[8] == 1);
+    free(v);
+    ct_tape_reset(tape);
+    ct_kernel_free(k);
+}
+
 static void nan_stays(void **state)
 {
     (void)state;
@@ -438,6 +504,7 @@ int main(void)
         cmocka_unit_test(fused_is_composed),
         cmocka_unit_test(wanted_inputs_alone),
         cmocka_unit_test(distances_are_exact),
+        cmocka_unit_test(many_columns),
         cmocka_unit_test(nan_stays),
         cmocka_unit_test(any_layout),
         cmocka_unit_test(empty_inputs),

@@ -26,6 +26,15 @@ enum {
 static const int geometry_of[CT_COV_PROFILES] = { CT_PROFILES(GEOMETRY) };
 #undef GEOMETRY
 
+/* Columns of the data from which on distances come from products, by measurement: f64, f32. */
+static const int32_t many[] = { 32, 64 };
+
+static bool by_products(const ct_cov_node *n, size_t size)
+{
+    return n->code < CT_COV_PROFILES && geometry_of[n->code] <= CT_PLAIN &&
+           n->n_dims >= many[size == sizeof(float)];
+}
+
 typedef struct problem {
     const ct_cov_program *program;
     const ct_tensor *theta, *x, *z;

@@ -29,7 +29,8 @@ static const NAME(row_bar_fn) NAME(row_bars)[] = { CT__ISAS(ROW_BAR) };
 
 /* One block of memory from the pool, cut into pieces. */
 typedef struct NAME(room) {
-    T *weight, *theta, *z, *tile;
+    T *weight, *theta, *z, *norm, *tile;
+    const T **norm_of;
     NAME(node_space) * space;
     const T **bar;
     double *theta_bar, *x_bar;
@@ -42,6 +43,10 @@ static size_t NAME(cut)(char *block, const problem *q, bool bars, NAME(room) * r
     r->weight = take(block, &used, (size_t)q->program->n_dims * sizeof(T));
     r->theta = take(block, &used, (size_t)q->program->n_params * sizeof(T));
     r->z = take(block, &used, (size_t)q->d * (size_t)q->z_row * sizeof(T));
+    size_t norms = 0;
+    for (size_t k = 0; k < nodes; k++) norms += by_products(&ct_cov_nodes(q->program)[k], sizeof(T));
+    r->norm = take(block, &used, norms * (size_t)q->z_row * sizeof(T));
+    r->norm_of = take(block, &used, nodes * sizeof(T *));
     r->tile = take(block, &used, threads * ROWS * PITCH * sizeof(T));
     r->space = take(block, &used, threads * nodes * sizeof(NAME(node_space)));
     r->bar = take(block, &used, threads * nodes * sizeof(T *));
@@ -49,6 +54,17 @@ static size_t NAME(cut)(char *block, const problem *q, bool bars, NAME(room) * r
         take(block, &used, bars ? (size_t)q->blocks * (size_t)q->program->n_params * sizeof(double) : 0);
     r->x_bar = take(block, &used, bars ? threads * ROWS * (size_t)q->d * sizeof(double) : 0);
     return used;
+}
+
+/* norm_j = Σ w z_j², less the common weight as the distances */
+static void NAME(sum_squares)(const ct_cov_node *n, const int32_t *dims, const T *weight, const T *z,
+                              int64_t z_row, T *norm)
+{
+    for (int64_t j = 0; j < z_row; j++) norm[j] = 0;
+    for (int32_t k = n->dims; k < n->dims + n->n_dims; k++) {
+        const T *row = z + dims[k] * z_row, w = n->ard ? weight[k] : 1;
+        for (int64_t j = 0; j < z_row; j++) norm[j] += w * row[j] * row[j];
+    }
 }
 
 static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
@@ -70,6 +86,14 @@ static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
         for (int64_t j = 0; j < q->m; j++) row[j] = z[j * q->z->stride[0] + d * q->z->stride[1]];
         for (int64_t j = q->m; j < q->z_row; j++) row[j] = row[q->m - 1];
     }
+    T *norm = r->norm;
+    for (int32_t k = 0; k < program->n_nodes; k++) {
+        r->norm_of[k] = NULL;
+        if (!by_products(&nodes[k], sizeof(T))) continue;
+        NAME(sum_squares)(&nodes[k], ct_cov_dims(program), r->weight, r->z, q->z_row, norm);
+        r->norm_of[k] = norm;
+        norm += q->z_row;
+    }
     return (NAME(plan)){ .nodes = nodes,
                          .dims = ct_cov_dims(program),
                          .n_nodes = program->n_nodes,
@@ -80,7 +104,8 @@ static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
                          .x_row = q->x->stride[0],
                          .x_col = q->x->stride[1],
                          .z = r->z,
-                         .z_row = q->z_row };
+                         .z_row = q->z_row,
+                         .norm = r->norm_of };
 }
 
 /* -- values -------------------------------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ typedef struct NAME(plan) {
     int64_t x_row, x_col;
     const T *z; /* z_jd = z[d * z_row + j] */
     int64_t z_row;
+    const T *const *norm; /* of each node: Σ w z_j² where distances come from products, else NULL */
 } NAME(plan);
 
 /* What one thread works in: five arrays per node. */
@@ -25,13 +26,92 @@ typedef struct NAME(node_space) {
 
 /* -- s ----------------------------------------------------------------------------------------------------------- */
 
+/* Σ w (x - z_j)² from differences: zero for equal points, and with all its digits for near ones */
+CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
+                                  int64_t m, T *s, bool fused)
+{
+    for (int64_t j = 0; j < m; j++) s[j] = 0;
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        int64_t d = p->dims[n->dims + k];
+        const T a = x[d * p->x_col], *b = z + d * p->z_row;
+        T w = n->ard ? p->weight[n->dims + k] : 1;
+        if (n->ard) {
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j];
+                s[j] = FN(ct__mad)(difference * difference, w, s[j], fused);
+            }
+        } else {
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j];
+                s[j] = FN(ct__mad)(difference, difference, s[j], fused);
+            }
+        }
+    }
+}
+
+/* The same as Σ w x² + Σ w z_j² - 2 Σ w x z_j where that is at least a quarter of the first two, so that it loses two bits at
+ * most; nearer points, and what overflows, from differences. */
+CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                                T *s, const T *norm, bool fused)
+{
+    enum { STEP = 8 };
+    T size = 0;
+    for (int64_t j = 0; j < m; j++) s[j] = 0;
+    for (int32_t k = 0; k < n->n_dims; k += STEP) {
+        T a[STEP];
+        const T *b[STEP];
+        for (int32_t i = 0; i < STEP; i++) {
+            int32_t at = k + i < n->n_dims ? k + i : n->n_dims - 1;
+            int64_t d = p->dims[n->dims + at];
+            T w = n->ard ? p->weight[n->dims + at] : 1, u = k + i < n->n_dims ? x[d * p->x_col] : 0;
+            a[i] = -2 * w * u;
+            b[i] = z + d * p->z_row;
+            size += w * u * u;
+        }
+        for (int64_t j = 0; j < m; j++) {
+            T sum = s[j];
+            sum = FN(ct__mad)(a[0], b[0][j], sum, fused);
+            sum = FN(ct__mad)(a[1], b[1][j], sum, fused);
+            sum = FN(ct__mad)(a[2], b[2][j], sum, fused);
+            sum = FN(ct__mad)(a[3], b[3][j], sum, fused);
+            sum = FN(ct__mad)(a[4], b[4][j], sum, fused);
+            sum = FN(ct__mad)(a[5], b[5][j], sum, fused);
+            sum = FN(ct__mad)(a[6], b[6][j], sum, fused);
+            sum = FN(ct__mad)(a[7], b[7][j], sum, fused);
+            s[j] = sum;
+        }
+    }
+    int64_t near = 0;
+    for (int64_t j = 0; j < m; j++) {
+        T both = size + norm[j], square = both + s[j];
+        s[j] = square >= both / 4 && both <= LARGE ? square : -1;
+        near += s[j] < 0;
+    }
+    if (near > m / 4) {
+        NAME(differences)(p, n, x, z, m, s, fused);
+        return;
+    }
+    for (int64_t j = 0; j < m && near; j++) {
+        if (s[j] >= 0) continue;
+        NAME(differences)(p, n, x, z + j, 1, s + j, fused);
+        near--;
+    }
+}
+
 /* s_j, less the common weight where all dimensions have the same lengthscale */
 CT__INLINE void NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                                T *s, bool fused)
 {
     const int geometry = geometry_of[n->code];
-    for (int64_t j = 0; j < m; j++) s[j] = 0;
-    for (int32_t k = 0; k < n->n_dims; k++) {
+    const bool turns = geometry == CT_SINE || geometry == CT_DOT;
+    const T *norm = p->norm[n - p->nodes];
+    if (norm)
+        NAME(distances)(p, n, x, z, m, s, norm + (z - p->z), fused);
+    else if (!turns)
+        NAME(differences)(p, n, x, z, m, s, fused);
+    else
+        for (int64_t j = 0; j < m; j++) s[j] = 0;
+    for (int32_t k = 0; k < n->n_dims && turns; k++) {
         int64_t d = p->dims[n->dims + k];
         const T a = x[d * p->x_col], *b = z + d * p->z_row;
         T w = n->ard ? p->weight[n->dims + k] : 1;
@@ -42,18 +122,8 @@ CT__INLINE void NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const
                 FN(ct__sine_square)((a - b[j]) / period, &square, &unused, fused);
                 s[j] = FN(ct__mad)(square, w, s[j], fused);
             }
-        } else if (geometry == CT_DOT) {
-            for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)(a * b[j], w, s[j], fused);
-        } else if (n->ard) {
-            for (int64_t j = 0; j < m; j++) {
-                T difference = a - b[j];
-                s[j] = FN(ct__mad)(difference * difference, w, s[j], fused);
-            }
         } else {
-            for (int64_t j = 0; j < m; j++) {
-                T difference = a - b[j];
-                s[j] = FN(ct__mad)(difference, difference, s[j], fused);
-            }
+            for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)(a * b[j], w, s[j], fused);
         }
     }
     T common = n->ard ? 1 : p->weight[n->dims];
