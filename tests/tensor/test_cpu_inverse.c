@@ -363,7 +363,7 @@ static void determinants_have_the_permutations_sign(void **state)
     ct_device_close(dev);
 }
 
-/* Two threads and one matrix: LAPACK's routines from some extent on. One thread: our own, deeper than one block of them. */
+/* Two threads and one matrix: the sweep, or LAPACK. One thread: our own routines, deeper than one block of them. */
 static void large_matrices_have_small_residuals(void **state)
 {
     (void)state;
@@ -394,12 +394,54 @@ static void large_matrices_have_small_residuals(void **state)
     }
 }
 
+/* LAPACK's LU with two threads, our own with one: some rows of L U, and the same determinant. */
+static void a_large_lu(void **state)
+{
+    (void)state;
+    enum { N = 780 };
+    for (int f32 = 0; f32 <= 1; f32++) {
+        const ct_dtype dtype = f32 ? CT_F32 : CT_F64;
+        double log_abs[2], sign[2];
+        for (int threads = 1; threads <= 2; threads++) {
+            ct_device *dev = open_cpu(threads);
+            ct_tensor *A = ct_zeros(dev, dtype, ct_shape2(N, N)), *LU = ct_zeros(dev, dtype, ct_shape2(N, N)),
+                      *order = ct_zeros(dev, CT_I64, ct_shape1(N)), *y = ct_zeros(dev, dtype, ct_shape0()),
+                      *s = ct_zeros(dev, dtype, ct_shape0());
+            fill(A, 0, 1e2, false, 31);
+            ct_failure failure = { .set = false };
+            assert_ok(cpu->getrf(dev, A, LU, order, &failure), ct_message(dev));
+            assert_ok(cpu->lu_det(dev, A, y, s, &failure), ct_message(dev));
+            assert_false(failure.set);
+            log_abs[threads - 1] = element(y, 0), sign[threads - 1] = element(s, 0);
+            const double size = norm(A, 0) * epsilon(dtype);
+            double worst = 0;
+            for (int64_t i = 0; i < N; i += 97) {
+                const int64_t row = ((int64_t *)order->data)[i];
+                assert_in_range(row, 0, N - 1);
+                for (int64_t j = 0; j < N; j++) {
+                    long double sum = -get(A, 0, row, j);
+                    for (int64_t k = 0; k <= i && k <= j; k++)
+                        sum += (k == i ? 1 : (long double)get(LU, 0, i, k)) * get(LU, 0, k, j);
+                    worst = fmax(worst, fabs((double)sum) / size);
+                }
+            }
+            assert_true(worst <= N);
+            ct_tensor *all[] = { A, LU, order, y, s };
+            for (size_t k = 0; k < sizeof all / sizeof *all; k++) ct_release(all[k]);
+            ct_device_close(dev);
+        }
+        assert_close(log_abs[0], log_abs[1], 1e3 * epsilon(dtype), 0);
+        assert_true(sign[0] == sign[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inverses_have_small_residuals),
         cmocka_unit_test(large_matrices_have_small_residuals),
         cmocka_unit_test(lu_has_small_residuals),
+        cmocka_unit_test(a_large_lu),
         cmocka_unit_test(a_failing_member_is_nan_and_named),
         cmocka_unit_test(the_adjoint_of_the_inverse),
         cmocka_unit_test(the_adjoint_from_the_root),
