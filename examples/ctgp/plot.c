@@ -142,7 +142,9 @@ static int run_gnuplot(const char *script)
 /* Draws into a file beside `out` and renames it, so that `out` is a whole picture or what it was. */
 static int draw(ct_gp *gp, const prediction *p, const char *out, bool png)
 {
-    char script_path[] = "/tmp/ctgp-XXXXXX", part[4096 + 16], title[256], ylabel[256];
+    char script_path[4096], part[4096 + 16], title[256], ylabel[256];
+    const char *folder = getenv("TMPDIR");
+    snprintf(script_path, sizeof script_path, "%.4000s/ctgp-XXXXXX", folder && *folder ? folder : "/tmp");
     /* "./" before a name that gnuplot would take for a pipe */
     snprintf(part, sizeof part, "%s%s.part%ld", out[0] == '/' ? "" : "./", out, (long)getpid());
     int fd = mkstemp(script_path);

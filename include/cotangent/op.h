@@ -163,12 +163,12 @@ CT_API void ct_prim_trtri(ct_call *c, ct_tensor *L);
 /* A = the lower triangle of LᵀL; after trtri of a Cholesky factor this is the inverse */
 CT_API void ct_prim_lauum(ct_call *c, ct_tensor *L);
 /* A symmetric positive definite C (n, n), z (n, 1) and diagonal (n), in one go: C becomes L, z = L⁻¹z; with `inverse` C
- * becomes C⁻¹, z = C⁻¹z. diagonal = that of L. Failures as above, what C and z hold then is undefined; L_ii² <= tolerance C_ii is
- * one, too (0: none). C is packed: with n1 = n - n/2, of A = [A11; A21 A22] (n1 and n/2 rows and columns) row j of the
- * rectangle C (n1 rows) holds the first j + 1 elements of row j of A22 (of row j - 1 where n is odd: j of them), column j
- * of A11 from the diagonal on, and column j of A21. The rectangle's further columns are not touched. C may also be (n, n):
- * its lower triangle. Returns false, and does nothing, where the device has no such routine; then the blocks are views for
- * the other primitives. */
+ * becomes C⁻¹, z = C⁻¹z. diagonal = that of L. Failures as above, what C and z hold then is undefined; L_ii² <= tolerance
+ * C_ii is one, too (0: none). C is packed: with n1 = n - n/2, of A = [A11; A21 A22] (n1 and n/2 rows and columns) row j of
+ * the rectangle C (n1 rows) holds the first j + 1 elements of row j of A22 (of row j - 1 where n is odd: j of them), column
+ * j of A11 from the diagonal on, and column j of A21. The rectangle's further columns are not touched. C may also be
+ * (n, n): its lower triangle. Returns false, and does nothing, where the device has no such routine; then the blocks are
+ * views for the other primitives. */
 CT_API bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance, ct_tensor *C,
                                  ct_tensor *z, ct_tensor *diagonal);
 /* A_inv = A⁻¹ for a symmetric positive definite A, whose lower triangle is read; symmetric to the bit. Failures as

@@ -1,6 +1,7 @@
 /* The ops. Every function takes handles on one tape and returns a handle on it; shapes broadcast as NumPy's;
  * "..." are batch dimensions. f64 or f32, and bf16 or f16 for products, elementwise ops, sums and shapes; all
- * floating inputs of one dtype; indices are i64. What does not fit poisons the result and sets the tape's error. The descriptor of ct_foo is ct_op_foo (see op.h). */
+ * floating inputs of one dtype; indices are i64. What does not fit poisons the result and sets the tape's error.
+ * The descriptor of ct_foo is ct_op_foo (see op.h). */
 #ifndef COTANGENT_OPS_H
 #define COTANGENT_OPS_H
 

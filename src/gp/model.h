@@ -127,8 +127,8 @@ typedef struct ct__goal {
     ct_precision precision;
 } ct__goal;
 
-/* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s coordinates. CT_ENUMERIC
- * where no jitter of the ladder helps, or in mixed precision, whose report goes to gp->mixed. */
+/* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s
+ * coordinates. CT_ENUMERIC where no jitter of the ladder helps, or in mixed precision, whose report goes to gp->mixed. */
 ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
                           double *jitter);
 /* L and alpha at the present values. */
