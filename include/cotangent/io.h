@@ -72,6 +72,20 @@ CT_API void ct_bytes_free(ct_device *device, ct_bytes *bytes);
 
 /* -- DLPack --------------------------------------------------------------------------------------------------- */
 
+/* On a GPU a tensor changes hands while work on it is queued. Both sides go on without waiting once one's stream
+ * (cudaStream_t; NULL is CUDA's default one) waits for the other's. On a CPU there is nothing to wait for.
+ *
+ * taking:  ct_device_wait_stream(device, theirs), then ct_from_dlpack; or give their __dlpack__ ct_device_stream(device)
+ * handing: ct_to_dlpack, then ct_stream_wait_device(theirs, device)
+ * back:    before the deleter of what was handed is called, ct_device_wait_stream(device, theirs) */
+
+/* The stream that the device's work is queued in; NULL on a CPU. Valid while the device is open. */
+CT_API void *ct_device_stream(ct_device *device);
+/* The device's work from now on begins when the work that `stream` has now is done. */
+CT_API ct_status ct_device_wait_stream(ct_device *device, void *stream);
+/* The work that `stream` gets from now on begins when the device's work of now is done. */
+CT_API ct_status ct_stream_wait_device(void *stream, ct_device *device);
+
 /* The ABI structs of dlpack.h; include that header to look inside. */
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;

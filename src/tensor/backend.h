@@ -51,6 +51,10 @@ typedef struct ct_backend {
     void *(*capture_end)(ct_device *dev, size_t *nodes);
     ct_status (*graph_launch)(ct_device *dev, void *graph);
     void (*graph_free)(ct_device *dev, void *graph);
+    /* the stream that all work is queued in, and one of another library that waits for it or, with `ours`, is waited for;
+     * NULL where there are no streams */
+    void *(*stream)(ct_device *dev);
+    ct_status (*join)(ct_device *dev, void *stream, bool ours);
     /* run(context, k) for k in 0 .. count-1 on dev->threads host threads; NULL: the host does not compute */
     void (*spread)(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context);
 

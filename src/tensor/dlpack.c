@@ -106,6 +106,22 @@ struct DLManagedTensorVersioned *ct_to_dlpack_versioned(ct_tensor *t)
     return (struct DLManagedTensorVersioned *)&e->as.versioned;
 }
 
+/* -- streams ----------------------------------------------------------------------------------------------- */
+
+void *ct_device_stream(ct_device *device)
+{
+    return device && !device->status && device->backend->stream ? device->backend->stream(device) : NULL;
+}
+
+static ct_status join(ct_device *device, void *stream, bool ours)
+{
+    if (!device || device->status) return ct_device_status(device);
+    return device->backend->join ? device->backend->join(device, stream, ours) : CT_OK;
+}
+
+ct_status ct_device_wait_stream(ct_device *device, void *stream) { return join(device, stream, true); }
+ct_status ct_stream_wait_device(void *stream, ct_device *device) { return join(device, stream, false); }
+
 /* -- import ------------------------------------------------------------------------------------------------ */
 
 static void release_managed(void *context, void *data)
@@ -187,7 +203,7 @@ static ct_tensor *import(ct_device *device, const ct__dl_tensor *d, void (*relea
         return NULL;
     }
     if (data) data += d->byte_offset;
-    return ct_wrap_strided(device, (ct_dtype)dtype, shape, stride, data, release, managed);
+    return ct__wrap(device, (ct_dtype)dtype, shape, stride, data, release, managed);
 }
 
 static bool can_import(ct_device *device, const void *managed)

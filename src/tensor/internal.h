@@ -150,6 +150,9 @@ static inline int64_t ct__shape_count(const ct_shape *s)
     return empty ? 0 : count;
 }
 ct_tensor *ct__empty(ct_device *device, ct_dtype dtype, const ct_shape *shape);
+/* ct_wrap_strided for memory of the device, whatever that is. */
+ct_tensor *ct__wrap(ct_device *device, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
+                    void (*release)(void *context, void *data), void *context);
 /* Uninitialised, contiguous, of t's dtype and shape. */
 ct_tensor *ct__empty_like(const ct_tensor *t);
 /* Bytes of an element. */

@@ -193,15 +193,11 @@ ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *d
     return t;
 }
 
-ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
-                           void (*release)(void *context, void *data), void *context)
+ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
+                    void (*release)(void *context, void *data), void *context)
 {
     size_t bytes = 0;
     if (shape_bytes(dev, dtype, &shape, &bytes)) return NULL;
-    if (!dev->backend->host_memory) {
-        ct__fail(dev, CT_EDEVICE, "host memory cannot be wrapped on %s: copy it in with ct_from", dev->name);
-        return NULL;
-    }
     if (!data && bytes) {
         ct__fail(dev, CT_EINVAL, "the buffer to wrap is NULL");
         return NULL;
@@ -230,6 +226,15 @@ ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const
     s->context = context;
     for (int i = 0; strides && i < shape.ndim; i++) t->stride[i] = strides[i];
     return t;
+}
+
+ct_tensor *ct_wrap_strided(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
+                           void (*release)(void *context, void *data), void *context)
+{
+    if (!dev || dev->status || dev->backend->host_memory)
+        return ct__wrap(dev, dtype, shape, strides, data, release, context);
+    ct__fail(dev, CT_EDEVICE, "host memory cannot be wrapped on %s: copy it in with ct_from", dev->name);
+    return NULL;
 }
 
 ct_tensor *ct_wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, void *data,

@@ -297,6 +297,26 @@ ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t b
 
 ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(dev)); }
 
+/* -- streams of others ------------------------------------------------------------------------------------------- */
+
+void *ct__cuda_stream(ct_device *dev) { return ct__cuda_of(dev)->stream; }
+
+ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    cudaStream_t theirs = (cudaStream_t)stream, first = ours ? theirs : cuda->stream,
+                 second = ours ? cuda->stream : theirs;
+    cudaEvent_t now = NULL;
+    ct_status s = ct__cuda_not_recording(dev, "joining streams");
+    if (!s)
+        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
+    if (s) return s;
+    s = ct__cuda_status(dev, "joining streams", cudaEventRecord(now, first));
+    if (!s) s = ct__cuda_status(dev, "joining streams", cudaStreamWaitEvent(second, now, 0));
+    ct_status destroyed = ct__cuda_status(dev, "joining streams", cudaEventDestroy(now));
+    return s ? s : destroyed;
+}
+
 /* -- indices ------------------------------------------------------------------------------------------------------- */
 
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,

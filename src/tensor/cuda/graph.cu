@@ -10,7 +10,7 @@ struct graph {
 
 ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
 {
-    if (!ct__cuda_of(dev)->recording) return CT_OK;
+    if (!((const ct__cuda *)dev->backend_state)->recording) return CT_OK;
     return ct__fail(dev, CT_EUNSUPPORTED, "%s: %s cannot be part of a graph: do it after ct_step_replay",
                     dev->name, what);
 }
@@ -24,14 +24,7 @@ static ct_status part_ways(ct_device *dev, ct__cuda *cuda)
     if (!cuda->aside)
         s = ct__cuda_status(dev, "making a stream",
                             cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
-    cudaEvent_t now = NULL;
-    if (!s)
-        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
-    if (s) return s;
-    s = ct__cuda_status(dev, "recording", cudaEventRecord(now, cuda->stream));
-    if (!s) s = ct__cuda_status(dev, "recording", cudaStreamWaitEvent(cuda->aside, now, 0));
-    ct_status destroyed = ct__cuda_status(dev, "recording", cudaEventDestroy(now));
-    return s ? s : destroyed;
+    return s ? s : ct__cuda_join(dev, cuda->aside, false);
 }
 
 ct_status ct__cuda_capture_begin(ct_device *dev)
