@@ -332,7 +332,8 @@ static void a_failed_factorisation_leaves_the_others_right(void **state)
     assert_close(l[0], 2, 1e-15, 0);
     assert_close(l[3], 2, 1e-15, 0);
     assert_true(isnan(l[4]) && isnan(l[7]));
-    ct_status swept = ct_backward(ct_sum(L, CT_ALL, false)); /* may not know yet, where a device computes late */
+    ct_status swept =
+        ct_backward(ct_sum(L, CT_ALL, false)); /* may not know yet, where a device computes late */
     assert_status(swept ? swept : ct_tape_status(tape), CT_ENUMERIC, "");
     assert_non_null(strstr(ct_tape_message(tape), "op #1 cholesky(2x2x2)"));
     assert_non_null(strstr(ct_tape_message(tape), "minor 2 of batch member 1"));
