@@ -59,7 +59,8 @@ static void a_failing_member_is_nan_and_named(void **state)
         ct_tensor *index = ct_from(f->dev, CT_I64, ct_shape1(2), (int64_t[]){ 4, 1 });
         ct_var v = ct_leaf(f->tape, A);
         ct_var P = ct_keep(apply(way, v, ct_constant(f->tape, B), ct_constant(f->tape, index)));
-        assert_int_equal(ct_backward(ct_sum(P, CT_ALL, false)), CT_ENUMERIC);
+        ct_backward(ct_sum(P, CT_ALL, false));
+        assert_int_equal(ct_tape_status(f->tape), CT_ENUMERIC);
         assert_non_null(strstr(ct_tape_message(f->tape), "2 of batch member 1"));
         assert_non_null(
             strstr(ct_tape_message(f->tape), way == SPD || way == QUAD ? "leading minor" : "singular"));
@@ -141,7 +142,8 @@ static void a_singular_matrix_has_a_determinant(void **state)
         assert_elements(ct_value(z), 0, 0, NAN, -INFINITY, NAN, NAN);
         assert_int_equal(ct_tape_status(f->tape), spoiled ? CT_ENUMERIC : CT_OK);
         if (spoiled) assert_non_null(strstr(ct_tape_message(f->tape), "of batch member 3"));
-        assert_int_equal(ct_backward(ct_sum(y, CT_ALL, false)), CT_ENUMERIC);
+        ct_backward(ct_sum(y, CT_ALL, false));
+        assert_int_equal(ct_tape_status(f->tape), CT_ENUMERIC);
         if (!spoiled) assert_non_null(strstr(ct_tape_message(f->tape), "backward of op #1 slogdet"));
         if (!spoiled) assert_non_null(strstr(ct_tape_message(f->tape), "of batch member 1"));
         for (int64_t b = 0; b < MEMBERS; b++) {
