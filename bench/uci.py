@@ -1,7 +1,7 @@
 """ctgp beside scikit-learn on regression data: `./run bench uci DIR [NAME...]`, with `--splits N` on random splits.
 
 DIR holds NAME_train.csv and NAME_test.csv, a header, the target in column y. ctgp runs with its defaults; scikit-learn learns the
-same kernel, also by L-BFGS from one start on standardised data, each in its own process, in turn. Lower RMSE, NLPD (mean negative
+same kernel, also by L-BFGS from as many starts on standardised data, each in its own process, in turn. Lower RMSE, NLPD (mean negative
 log predictive density of the held-back targets) and nlml are better; coverage should be near 0.95.
 
 With --splits N the test files are left alone: a few rows of NAME_train.csv are learned (`--rows`, 100 of yacht, 150 of energy, 200
@@ -25,11 +25,12 @@ import peers
 KERNEL = "scale * rbf(ard) + scale * matern32(ard)"  # ctgp's own
 
 
-def ours(train, test, folder):
+def ours(train, test, restarts, folder):
     """ctgp with its default settings."""
     tool, model, out = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "examples/ctgp/ctgp"), f"{folder}/m", f"{folder}/p"
     start = time.perf_counter()
-    fit = subprocess.run([tool, "fit", train, "--target", "y", "--model", model, "--json"], check=True, capture_output=True, text=True).stdout
+    fit = subprocess.run([tool, "fit", train, "--target", "y", "--restarts", restarts, "--model", model, "--json"], check=True,
+                         capture_output=True, text=True).stdout
     seconds = time.perf_counter() - start
     line = subprocess.run([tool, "predict", model, test, "--out", out], check=True, capture_output=True, text=True).stdout
     fields = dict(f.split("=", 1) for f in line.split() if "=" in f)
@@ -58,7 +59,7 @@ start = time.perf_counter()
 scale, length = (1e-5, 1e5), (1e-3, 1e4)
 k = (ConstantKernel(1.0, scale) * RBF(np.ones(d), length) + ConstantKernel(1.0, scale) * Matern(np.ones(d), length, nu=1.5)
      + WhiteKernel(0.1, (1e-8, 1e2)))
-gp = GaussianProcessRegressor(k, normalize_y=True).fit((X - mean) / std, y)
+gp = GaussianProcessRegressor(k, normalize_y=True, n_restarts_optimizer=int(sys.argv[3]), random_state=0).fit((X - mean) / std, y)
 seconds = time.perf_counter() - start
 m, s = gp.predict((Xs - mean) / std, return_std=True)
 nlpd = np.mean(0.5 * np.log(2 * np.pi * s**2) + 0.5 * (ys - m) ** 2 / s**2)
@@ -68,14 +69,14 @@ print(json.dumps({"rmse": float(np.sqrt(np.mean((ys - m) ** 2))), "nlpd": float(
 """
 
 
-def sklearn(train, test):
-    out = subprocess.run([sys.executable, "-c", SKLEARN, train, test], check=True, capture_output=True, text=True).stdout
+def sklearn(train, test, restarts):
+    out = subprocess.run([sys.executable, "-c", SKLEARN, train, test, restarts], check=True, capture_output=True, text=True).stdout
     r = json.loads(out)
     return {"rmse": f"{r['rmse']:.4g}", "nlpd": f"{r['nlpd']:.4g}", "coverage95": f"{r['coverage95']:.4f}",
             "nlml": f"{r['nlml']:.2f}", "iterations": "", "seconds": f"{r['seconds']:.2f}"}
 
 
-def single(data, names, have_peer):
+def single(data, names, restarts, have_peer):
     """One table, its own test rows."""
     rows = []
     for name in names:
@@ -83,9 +84,9 @@ def single(data, names, have_peer):
         with open(train, newline="") as f:
             n = sum(1 for _ in csv.reader(f)) - 1
         with tempfile.TemporaryDirectory() as folder:
-            sides = [("cotangent", ours(train, test, folder))]
+            sides = [("cotangent", ours(train, test, restarts, folder))]
         if have_peer:
-            sides.append(("sklearn", sklearn(train, test)))
+            sides.append(("sklearn", sklearn(train, test, restarts)))
         for who, r in sides:
             rows.append((name, who, r))
             print(f"bench=uci case={name} who={who} n={n} dtype=f64 pass=training " +
@@ -148,7 +149,7 @@ def spread(values):
     return f"{statistics.mean(values):.3f} ± {error:.3f}"
 
 
-def many(data, names, have_peer, splits, rows_wanted):
+def many(data, names, restarts, have_peer, splits, rows_wanted):
     who_all = ["cotangent"] + ["sklearn"] * have_peer
     lines = []
     for name in names:
@@ -158,7 +159,7 @@ def many(data, names, have_peer, splits, rows_wanted):
             with tempfile.TemporaryDirectory() as folder:
                 train, test, unit = split(data, name, rows, k, folder)
                 for who in who_all:
-                    r = ours(train, test, folder) if who == "cotangent" else sklearn(train, test)
+                    r = ours(train, test, restarts, folder) if who == "cotangent" else sklearn(train, test, restarts)
                     r = {"rmse": float(r["rmse"]) / unit, "nlpd": float(r["nlpd"]) - math.log(unit), "coverage95": float(r["coverage95"])}
                     found[who].append(r)
                     print(f"bench=uci case={name}.{k} who={who} n={rows} dtype=f64 pass=training " +
@@ -187,15 +188,16 @@ def main():
     parser = argparse.ArgumentParser(prog="./run bench uci", description="ctgp beside scikit-learn on regression data")
     parser.add_argument("dir", type=pathlib.Path, help="holds NAME_train.csv and NAME_test.csv, the target in column y")
     parser.add_argument("names", nargs="*", help="all there are unless given")
+    parser.add_argument("--restarts", default="1", help="starts beside the first, of both (default 1, as ctgp's)")
     parser.add_argument("--splits", type=int, help="so many random splits of the training files instead")
     parser.add_argument("--rows", type=int, help="rows to learn from in each split")
     args = parser.parse_args()
     names = args.names or sorted(p.name[:-10] for p in args.dir.glob("*_train.csv"))
     have_peer = bool(peers.load("sklearn"))
     if args.splits:
-        many(args.dir, names, have_peer, args.splits, args.rows)
+        many(args.dir, names, args.restarts, have_peer, args.splits, args.rows)
     else:
-        single(args.dir, names, have_peer)
+        single(args.dir, names, args.restarts, have_peer)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
-        { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
+        { "--restarts", "R", "further starts from random parameters; 1 unless --kernel is given, then 0", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts (default 0)", &seed },
         { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
@@ -103,7 +103,7 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
     s->fit.precision = p ? CT_PRECISION_MIXED : CT_PRECISION_FULL;
     s->fit.optimizer = o == 0 ? CT_OPTIMIZER_LBFGS : o == 1 ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_DEFAULT;
-    s->fit.restarts = (int)r;
+    s->fit.restarts = restarts || s->kernel ? (int)r : 1;
     s->fit.max_iterations = (int)n;
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;

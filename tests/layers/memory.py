@@ -8,6 +8,7 @@ import sys
 # They answer a question about what there is, or set a number in it.
 ALLOCATES_NOTHING = """
     ct_bytes_free ct_device_fail ct_device_status ct_dtype_size ct_gp_check ct_gp_set_param ct_last_status ct_message
+    ct_device_stream ct_device_wait_stream ct_stream_wait_device
     ct_give_in_bar ct_out ct_out_at ct_in ct_out_bar ct_out_bar_at ct_output ct_ridge_form_of ct_tape_status
     ct_gp_device ct_gp_noise_variance ct_gp_at_bound ct_gp_get_options ct_gp_report ct_sample_fail ct_tensor_device
 """.split()
