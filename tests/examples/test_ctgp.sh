@@ -69,7 +69,7 @@ for c in fit predict loo sample append info plot; do
 done
 line='^n=40 features=2 nlml=-?[0-9.]+ iterations=[0-9]+ evaluations=[0-9]+ seconds=[0-9.]+ model='
 ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
-that 'progress: plain lines where there is no terminal' grep -qE '^iteration [1-9]' err
+that 'progress: plain lines where there is no terminal' grep -qE '^start 1/2  iteration [1-9]' err
 that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* rbf\(ard\) \+ scale \* matern32\(ard\)$' "$ctgp" info train.ctgp
