@@ -127,12 +127,10 @@ CT_API ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
 
 /* How good a value in mixed precision is. C = L (I + E) Lᵀ, with the factor L in f32. */
 typedef struct ct_gp_mixed {
-    double
-        error; /* estimate of the value's error, absolute: three deviations of what is estimated by chance */
-    double
-        deviation; /* |E|_F, estimated: rounding in f32 times the condition of C; 0.5 is the most that is accepted */
-    double residual; /* |r - Cα| / |r| in f64                                                               */
-    int steps;       /* products with C that refined α                                                     */
+    double error;     /* of the value, absolute: three deviations of what is estimated by chance */
+    double deviation; /* |E|_F, estimated: rounding in f32 times the condition of C; at most 0.5 */
+    double residual;  /* |r - Cα| / |r| in f64 */
+    int steps;        /* products with C that refined α */
 } ct_gp_mixed;
 
 /* The same likelihood from a factor in f32: half the memory, and for thousands of points less time. The quadratic form, α and r_bar are
@@ -191,16 +189,14 @@ typedef int (*ct_fit_fn)(void *context, const ct_fit_progress *progress);
 /* Zero-initialise, then set what you need. */
 typedef struct ct_fit_options {
     ct_optimizer optimizer;
-    ct_fit_objective objective; /* minus the log priors                                                   */
-    ct_precision
-        precision;      /* of the evaluations: mixed is for the likelihood of f64 models, and has no jitter */
-    int restarts;       /* further starts, from seeded draws, beside the first                          */
-    int max_iterations; /* a start; 0: 200 (L-BFGS), 1000 (Adam)                                         */
-    double
-        tolerance; /* stop where gradient_norm / n is below; 0: 1e-6 (f64), 1e-5 (mixed), 1e-4 (f32)               */
-    double learning_rate; /* of Adam, in the logs of the parameters; 0: 0.1                                 */
-    uint64_t seed;      /* of the restarts' draws: the same seed gives the same fit                        */
-    ct_fit_fn progress; /* may be NULL */
+    ct_fit_objective objective; /* minus the log priors */
+    ct_precision precision;     /* of the evaluations; mixed: the likelihood of f64 models, without jitter */
+    int restarts;               /* further starts, from seeded draws, beside the first */
+    int max_iterations;         /* a start; 0: 200 (L-BFGS), 1000 (Adam) */
+    double tolerance;           /* stop where gradient_norm / n is below; 0: 1e-6, 1e-5 (mixed), 1e-4 (f32) */
+    double learning_rate;       /* of Adam, in the logs of the parameters; 0: 0.1 */
+    uint64_t seed;              /* of the restarts' draws: the same seed gives the same fit */
+    ct_fit_fn progress;         /* may be NULL */
     void *context;
 } ct_fit_options;
 
@@ -223,26 +219,25 @@ CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fi
                                 ct_status *status);
 
 typedef struct ct_fit_start {
-    ct_status
-        status; /* CT_OK, CT_ENUMERIC (no point of it could be factorised), CT_ESTOPPED (also where it had not begun) */
-    double objective; /* the lowest; +inf where there is none                            */
+    ct_status status; /* CT_OK; CT_ESTOPPED, also before it began; CT_ENUMERIC: no point has a factor */
+    double objective; /* the lowest; +inf where there is none */
     int iterations, evaluations;
     double seconds;
-    const char *reason; /* why it ended: "gradient below the tolerance", ... static text    */
+    const char *reason; /* why it ended: "gradient below the tolerance", ...; static text */
 } ct_fit_start;
 
 typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
-    double objective;       /* at the point that was kept                       */
+    double objective;       /* at the point that was kept */
     double gradient_norm;
-    double jitter; /* at that point, in units of y²                     */
-    int jittered;  /* evaluations that needed a jitter                   */
-    int failed;    /* evaluations that could not be factorised with any, or not in mixed precision  */
+    double jitter; /* at that point, in units of y² */
+    int jittered;  /* evaluations that needed a jitter */
+    int failed;    /* evaluations that could not be factorised with any, or not in mixed precision */
     ct_precision precision;
     double objective_error;      /* estimate of the error of `objective`; 0 in full precision */
-    int iterations, evaluations; /* of all starts                                  */
+    int iterations, evaluations; /* of all starts */
     double seconds;
-    int best; /* which start won                                */
+    int best; /* which start won */
     int starts;
     const ct_fit_start *start; /* [starts], owned by the model until the next fit; NULL after ct_gp_load */
 } ct_fit_report;
