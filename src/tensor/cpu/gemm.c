@@ -10,7 +10,7 @@ enum { A, B, C };
 enum {
     TINY = 64, /* multiplications                                          */
     FEW = 256, /* rows, and the inner extent, up to which B is better packed our way */
-    DEEP = 2048,
+    DEEP = 4096,
     SHALLOW = 256,    /* the inner extent up to which AᵀB is better packed our way, */
     ENOUGH = 1 << 20, /* and the multiplications from which on                      */
 };
