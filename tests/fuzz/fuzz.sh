@@ -11,7 +11,7 @@ seconds=${1:-60}
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
-        -Dwerror=false -Dtests=false -Dexamples=false -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined'
+        -Dwerror=false -Dtests=disabled -Dexamples=false -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined'
 fi
 ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1; }
 
