@@ -69,15 +69,15 @@ static void own_folder(char *folder, size_t size)
 /* The first module there is, and in `path` where; NULL with a message. */
 static void *load(ct_device *dev, int ordinal, char *path, size_t size)
 {
-    char folder[2][4096];
-    own_folder(folder[0], sizeof folder[0]);
-    snprintf(folder[1], sizeof folder[1], "%s/", CT_LIBDIR);
+    char own[4096];
+    const char *const folder[] = { own, CT_LIBDIR "/" };
+    own_folder(own, sizeof own);
     const char *missing = NULL;
     void *module = NULL;
     for (int i = 0; i < 2 && !missing; i++) {
         if (!folder[i][0]) continue;
-        snprintf(path, size, "%s%s", folder[i], CT__MODULE_FILE);
-        if (access(path, R_OK)) continue;
+        int length = snprintf(path, size, "%s%s", folder[i], CT__MODULE_FILE);
+        if (length < 0 || (size_t)length >= size || access(path, R_OK)) continue;
         if ((module = dlopen(path, HOW))) return module;
         missing = dlerror();
     }
