@@ -74,7 +74,7 @@ CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
 CT_API void ct_gp_free(ct_gp *gp);
 
 /* The most bytes held at once by a model of n points in d dimensions, its data included: while fitting by the likelihood
- * (the leave-one-out objective takes two panels more, see ct_gp_loo_nlpd), or, with fitting = false, while predicting
+ * (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or, with fitting = false, while predicting
  * alone. UINT64_MAX where that cannot be counted. */
 CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 
@@ -144,8 +144,8 @@ CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, 
 
 /* -Σ_i log p(y_i | X, y without i), the negative leave-one-out log predictive density, of the same inputs and with the same
  * gradients: an objective that asks for good predictions rather than for a good model, and minds a wrong kernel less.
- * With its gradient twice the work of the likelihood; one packed triangle, held until the tape is reset, and three panels of at
- * most 32 MB (or 16 n numbers) each. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
+ * With its gradient twice the work of the likelihood; one packed triangle, held until the tape is reset, a panel of at most 32 MB (or
+ * 16 n numbers) and 512 numbers for each of its rows. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
 CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
 /* -- fitting -------------------------------------------------------------------------------------------------------- */

@@ -146,6 +146,8 @@ CT_API void ct_sample_unbatched(ct_sample *s);
 CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
 /* dst = value */
 CT_API void ct_prim_fill(ct_call *c, ct_tensor *dst, double value);
+/* out = A B, element by element; both broadcast to out, which may be one of them */
+CT_API void ct_prim_mul(ct_call *c, const ct_tensor *A, const ct_tensor *B, ct_tensor *out);
 /* C = alpha A B + beta C;  A: ...,m,k  B: ...,k,n  C: ...,m,n */
 CT_API void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta,
                          ct_tensor *C);

@@ -30,6 +30,26 @@ void ct_prim_fill(ct_call *c, ct_tensor *dst, double value)
     if (!c->status && dst) ct__call_status(c, backend(c)->fill(c->tape->device, value, dst));
 }
 
+/* t broadcast to the shape of `out`; NULL, and the call has failed, where it does not fit. */
+static const ct_tensor *spread(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view)
+{
+    ct_shape shape = ct_tensor_shape(out);
+    *view = *t;
+    view->ndim = shape.ndim;
+    for (int i = 0; i < shape.ndim; i++) view->dim[i] = shape.dim[i];
+    bool fits = ct_require(c, ct__broadcast_strides(t, shape, view->stride), CT_ESHAPE,
+                           "the factors of a product do not broadcast to the result's shape");
+    return fits ? view : NULL;
+}
+
+void ct_prim_mul(ct_call *c, const ct_tensor *A, const ct_tensor *B, ct_tensor *out)
+{
+    ct_tensor a_view, b_view;
+    if (c->status || !A || !B || !out) return;
+    const ct_tensor *a = spread(c, A, out, &a_view), *b = spread(c, B, out, &b_view);
+    if (a && b) ct__call_status(c, backend(c)->map2(c->tape->device, CT_MAP_mul, a, b, out));
+}
+
 void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta, ct_tensor *C)
 {
     ct_tensor a_view, b_view;

@@ -2,8 +2,8 @@
  * adjoint:      with P = C⁻¹, e_i = α_i/q_i,  g = P e,  D = diag(½/q_i + ½ e_i²):    r̄ = v̄ g,   noise_bar = diag C̄,
  *               C̄ = v̄ (P D P - ½ (g αᵀ + α gᵀ));   theta_bar and X_bar: C̄ against the derivatives of k
  *
- * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric and comes block by block, of its lower triangle, each a product of rows of
- * the packed P: n³ multiplications and additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1,
+ * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric and comes block by block, of its lower triangle, each rows of P D
+ * times columns of the packed P: n³ multiplications and additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1,
  * and the backward pass multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
 #include <cotangent/covariance.h>
 
@@ -16,7 +16,7 @@
 /* -- the gradient for v̄ = 1 ------------------------------------------------------------------------------------------ */
 
 enum { S_THETA, S_X, S_ALPHA, S_E, S_D, S_INVERSE, S_INPUTS }; /* alpha, e: (n, 1), d (n), P packed */
-enum { FEW = 384 }; /* rows of P that go together as columns of C̄ */
+enum { FEW = 256 };                                            /* columns of C̄ at once */
 
 static ct_shape slopes_shape(ct_call *c, bool wants_x)
 {
@@ -30,35 +30,15 @@ static ct_shape slopes_shape(ct_call *c, bool wants_x)
 typedef struct work {
     ct_call *c;
     ct__packed P;
-    ct_tensor *many, *some, *block; /* room for rows of P D, of P, and for a block of C̄ */
-    ct_tensor *theta_bar, *noise_bar, *g, *X_bar;
-    int64_t n, most, few; /* rows of `many` and `some` */
+    int64_t n, most, few;              /* rows of a panel of C̄, columns of a strip of it      */
+    ct_tensor *panel, *block, *square; /* rows of P D; a block of C̄; a square of P            */
+    ct_tensor *pair, *turned;          /* [g α], and [α g]ᵀ                                   */
+    ct_tensor *theta_bar, *noise_bar, *X_bar;
 } work;
 
-/* to = from diag(d) */
-static void scale_columns(ct_call *c, const ct_tensor *from, ct_tensor *to)
+static ct_tensor *some(const ct_tensor *t, int64_t first, int64_t end)
 {
-    ct_tensor *line = ct_tensor_unsqueeze(ct_arg(c, S_D), 1),
-              *each = line ? ct_tensor_unsqueeze(line, 2) : NULL;
-    ct_tensor *a = ct_tensor_transpose(from), *b = ct_tensor_transpose(to);
-    ct_tensor *columns = a ? ct_tensor_unsqueeze(a, 2) : NULL, *target = b ? ct_tensor_unsqueeze(b, 2) : NULL;
-    if (ct_require(c, each && columns && target, CT_ENOMEM, "no memory for views"))
-        ct_prim_gemm(c, 1, columns, each, 0, target);
-    ct_tensor *all[] = { line, each, a, b, columns, target };
-    for (int i = 0; i < 6; i++) ct_release(all[i]);
-}
-
-/* block -= ½ u vᵀ for the parts of two columns that belong to its rows and columns */
-static void subtract(ct_call *c, const ct_tensor *left, int64_t i, const ct_tensor *right, int64_t j,
-                     ct_tensor *block)
-{
-    ct_tensor *u = ct_tensor_slice(left, 0, i, i + ct_tensor_dim(block, 0), 1);
-    ct_tensor *part = ct_tensor_slice(right, 0, j, j + ct_tensor_dim(block, 1), 1);
-    ct_tensor *v = part ? ct_tensor_transpose(part) : NULL;
-    if (ct_require(c, u && v, CT_ENOMEM, "no memory for views")) ct_prim_gemm(c, -0.5, u, v, 1, block);
-    ct_release(u);
-    ct_release(part);
-    ct_release(v);
+    return t ? ct_tensor_slice(t, 0, first, end, 1) : NULL;
 }
 
 /* C̄[i.., j..] against the derivatives of k: beside the diagonal it stands for two, on it Z is X, whose `white` counts there. */
@@ -66,10 +46,9 @@ static void contract(const work *s, const ct_tensor *block, int64_t i, int64_t j
 {
     ct_call *c = s->c;
     bool square = i == j;
-    ct_tensor *x = ct_tensor_slice(ct_arg(c, S_X), 0, i, i + ct_tensor_dim(block, 0), 1);
-    ct_tensor *z = ct_tensor_slice(ct_arg(c, S_X), 0, j, j + ct_tensor_dim(block, 1), 1);
-    ct_tensor *x_bar = s->X_bar ? ct_tensor_slice(s->X_bar, 0, i, i + ct_tensor_dim(block, 0), 1) : NULL;
-    ct_tensor *z_bar = s->X_bar ? ct_tensor_slice(s->X_bar, 0, j, j + ct_tensor_dim(block, 1), 1) : NULL;
+    int64_t i_end = i + ct_tensor_dim(block, 0), j_end = j + ct_tensor_dim(block, 1);
+    ct_tensor *x = some(ct_arg(c, S_X), i, i_end), *z = some(ct_arg(c, S_X), j, j_end);
+    ct_tensor *x_bar = some(s->X_bar, i, i_end), *z_bar = some(s->X_bar, j, j_end);
     ct_tensor *turned = ct_tensor_transpose(block);
     ct_cov_bar bar = { .M = block, .alpha = square ? 1 : 2 }, other = { .M = turned, .alpha = 2 };
     if (ct_require(c, x && z && turned && (!s->X_bar || (x_bar && z_bar)), CT_ENOMEM,
@@ -85,101 +64,110 @@ static void contract(const work *s, const ct_tensor *block, int64_t i, int64_t j
 
 static void take_diagonal(ct_call *c, const ct_tensor *block, int64_t first, ct_tensor *out)
 {
-    ct_tensor *line = ct_tensor_diagonal(block);
-    ct_tensor *part = ct_tensor_slice(out, 0, first, first + ct_tensor_dim(block, 0), 1);
+    ct_tensor *line = ct_tensor_diagonal(block), *part = some(out, first, first + ct_tensor_dim(block, 0));
     if (ct_require(c, line && part, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, line, part);
     ct_release(line);
     ct_release(part);
 }
 
-/* The end of `rows` rows from `first` that stay on one side of n1 and before `limit`. */
-static int64_t end_of(const work *s, int64_t first, int64_t rows, int64_t limit)
+/* The end of at most `columns` columns from j that stay on one side of n1 and before `limit`. */
+static int64_t end_of(const work *s, int64_t j, int64_t columns, int64_t limit)
 {
-    if (first < s->P.n1 && limit > s->P.n1) limit = s->P.n1;
-    return first + rows < limit ? first + rows : limit;
+    if (j < s->P.n1 && limit > s->P.n1) limit = s->P.n1;
+    return j + columns < limit ? j + columns : limit;
 }
 
-/* Rows first..end of P, some at a time: a view, released by the caller. */
-static ct_tensor *rows_of(const work *s, int64_t first, int64_t end)
-{
-    ct_tensor *rows = ct_tensor_slice(s->some, 0, 0, end - first, 1);
-    if (ct_require(s->c, rows != NULL, CT_ENOMEM, "no memory for views"))
-        ct__packed_rows(s->c, &s->P, first, rows);
-    return rows;
-}
-
-/* g = P e */
-static void multiply(const work *s)
-{
-    for (int64_t i = 0, end; i < s->n; i = end) {
-        end = end_of(s, i, s->few, s->n);
-        ct_tensor *rows = rows_of(s, i, end), *part = ct_tensor_slice(s->g, 0, i, end, 1);
-        if (rows && ct_require(s->c, part != NULL, CT_ENOMEM, "no memory for views"))
-            ct_prim_gemm(s->c, 1, rows, ct_arg(s->c, S_E), 0, part);
-        ct_release(rows);
-        ct_release(part);
-    }
-}
-
-/* Rows first..end of P D */
-static void scaled_rows(const work *s, int64_t first, int64_t end)
-{
-    for (int64_t i = first, to; i < end; i = to) {
-        to = end_of(s, i, s->few, end);
-        ct_tensor *rows = rows_of(s, i, to), *part = ct_tensor_slice(s->many, 0, i - first, to - first, 1);
-        if (rows && ct_require(s->c, part != NULL, CT_ENOMEM, "no memory for views"))
-            scale_columns(s->c, rows, part);
-        ct_release(rows);
-        ct_release(part);
-    }
-}
-
-/* Of C̄[i..end, j..j_end] what is not above the diagonal, given rows i..end of P D. */
-static void block_column(const work *s, int64_t i, int64_t end, int64_t j, int64_t j_end)
+/* g = P e, and with it [g α] and [α g]ᵀ */
+static void multiply(const work *s, ct_tensor *g)
 {
     ct_call *c = s->c;
-    int64_t first = j > i ? j : i, on = j >= i ? j_end - j : 0; /* rows on the diagonal */
-    ct_tensor *rows = rows_of(s, j, j_end), *turned = rows ? ct_tensor_transpose(rows) : NULL;
-    ct_tensor *below = ct_tensor_slice(s->many, 0, first - i, end - i, 1);
-    ct_tensor *block = ct__submatrix(s->block, 0, end - first, 0, j_end - j);
-    ct_tensor *square = block ? ct_tensor_slice(block, 0, 0, on, 1) : NULL;
-    ct_tensor *rest = block ? ct_tensor_slice(block, 0, on, end - first, 1) : NULL;
-    if (ct_require(c, turned && below && square && rest, CT_ENOMEM, "no memory for views")) {
-        ct_prim_gemm(c, 1, below, turned, 0, block);
-        subtract(c, s->g, first, ct_arg(c, S_ALPHA), j, block);
-        subtract(c, ct_arg(c, S_ALPHA), first, s->g, j, block);
+    ct_tensor *e = ct_borrow(c, ct_tensor_transpose(ct_arg(c, S_E))),
+              *line = ct_borrow(c, ct_tensor_transpose(g));
+    if (!e || !line) return;
+    ct_prim_fill(c, g, 0);
+    for (int64_t j = 0, to; j < s->n; j = to) {
+        to = end_of(s, j, s->few, s->n);
+        ct_tensor *part = ct__submatrix(line, 0, 1, j, to - j);
+        if (ct_require(c, part != NULL, CT_ENOMEM, "no memory for views"))
+            ct__packed_product(c, e, &s->P, j, s->square, part);
+        ct_release(part);
+    }
+    for (int k = 0; k < 4; k++) {
+        ct_tensor *to =
+            k < 2 ? ct_tensor_slice(s->pair, 1, k, k + 1, 1) : ct_tensor_slice(s->turned, 0, k - 2, k - 1, 1);
+        ct_tensor *column = k < 2 || !to ? ct_retain(to) : ct_tensor_transpose(to);
+        if (ct_require(c, column != NULL, CT_ENOMEM, "no memory for views"))
+            ct_prim_copy(c, k == 0 || k == 3 ? g : ct_arg(c, S_ALPHA), column);
+        ct_release(to);
+        ct_release(column);
+    }
+}
+
+/* Of C̄[i..end, j..to] what is not above the diagonal, given rows i..end of P D. */
+static void block_column(const work *s, int64_t i, int64_t end, int64_t j, int64_t to)
+{
+    ct_call *c = s->c;
+    int64_t first = j > i ? j : i, on = j >= i ? to - j : 0; /* rows on the diagonal */
+    ct_tensor *rows = some(s->panel, first - i, end - i), *left = some(s->pair, first, end);
+    ct_tensor *right = ct__submatrix(s->turned, 0, 2, j, to - j);
+    ct_tensor *block = ct__submatrix(s->block, 0, end - first, 0, to - j);
+    ct_tensor *square = some(block, 0, on), *rest = some(block, on, end - first);
+    if (ct_require(c, rows && left && right && square && rest, CT_ENOMEM, "no memory for views")) {
+        ct_prim_gemm(c, -0.5, left, right, 0, block);
+        ct__packed_product(c, rows, &s->P, j, s->square, block);
         if (on) contract(s, square, j, j);
         if (on) take_diagonal(c, square, j, s->noise_bar);
         if (first + on < end) contract(s, rest, first + on, j);
     }
-    ct_tensor *all[] = { rows, turned, below, block, square, rest };
+    ct_tensor *all[] = { rows, left, right, block, square, rest };
     for (int k = 0; k < 6; k++) ct_release(all[k]);
+}
+
+/* Rows i..end of P D. */
+static void fill_panel(const work *s, int64_t i, int64_t end)
+{
+    ct_tensor *rows = some(s->panel, 0, end - i);
+    if (ct_require(s->c, rows != NULL, CT_ENOMEM, "no memory for views")) {
+        ct__packed_rows(s->c, &s->P, i, rows);
+        ct_prim_mul(s->c, rows, ct_arg(s->c, S_D), rows);
+    }
+    ct_release(rows);
+}
+
+/* Rows of a panel: as even as its bytes allow. */
+static int64_t panel_rows(int64_t n, ct_dtype dtype)
+{
+    int64_t most = ct__packed_panel(n, dtype), panels = (n + most - 1) / most;
+    return panels ? (n + panels - 1) / panels : 0;
 }
 
 static void slopes_forward(ct_call *c, bool wants_x)
 {
-    int64_t n = ct_arg_dim(c, S_X, 0), most = ct__packed_panel(n, ct_tensor_dtype(ct_arg(c, S_X)));
     ct_dtype dtype = ct_tensor_dtype(ct_arg(c, S_X));
-    work s = { .c = c, .n = n, .most = most < n ? most : n };
-    s.few = s.most < FEW ? s.most : FEW;
-    s.many = ct_scratch(c, dtype, ct_shape2(s.most, n));
-    s.some = ct_scratch(c, dtype, ct_shape2(s.few, n));
-    s.block = ct_scratch(c, dtype, ct_shape2(s.most, s.few));
+    int64_t n = ct_arg_dim(c, S_X, 0), most = panel_rows(n, dtype), few = most < FEW ? most : FEW;
+    work s = { .c = c, .n = n, .most = most, .few = few };
+    s.panel = ct_scratch(c, dtype, ct_shape2(most, n));
+    s.block = ct_scratch(c, dtype, ct_shape2(most, few));
+    s.square = ct_scratch(c, dtype, ct_shape2(few, few));
+    s.pair = ct_scratch(c, dtype, ct_shape2(n, 2));
+    s.turned = ct_scratch(c, dtype, ct_shape2(2, n));
     s.theta_bar = ct_result(c);
     s.noise_bar = ct_result_at(c, 1);
-    s.g = ct_result_at(c, 2);
+    ct_tensor *g = ct_result_at(c, 2);
     s.X_bar = wants_x ? ct_result_at(c, 3) : NULL;
-    if (!s.block || !s.theta_bar || !s.noise_bar || !s.g || (wants_x && !s.X_bar)) return;
+    if (!s.panel || !s.block || !s.square || !s.pair || !s.turned || !s.theta_bar || !s.noise_bar || !g ||
+        (wants_x && !s.X_bar))
+        return;
     if (!ct_require(c, ct__packed_open(ct_arg(c, S_INVERSE), n, &s.P), CT_ENOMEM, "no memory for views"))
         return;
     ct_prim_fill(c, s.theta_bar, 0);
     if (s.X_bar) ct_prim_fill(c, s.X_bar, 0);
-    multiply(&s);
+    multiply(&s, g);
     for (int64_t i = 0, end; i < n; i = end) {
-        end = end_of(&s, i, s.most, n);
-        scaled_rows(&s, i, end);
+        end = i + most < n ? i + most : n;
+        fill_panel(&s, i, end);
         for (int64_t j = 0, to; j < end; j = to) {
-            to = end_of(&s, j, s.few, j < i ? i : end);
+            to = j < i ? end_of(&s, j, few, i) : end_of(&s, j, (few + 1) / 2, end);
             block_column(&s, i, end, j, to);
         }
     }
@@ -198,15 +186,13 @@ static const ct_op slopes_x_op = {
     .name = "gp_loo_slopes_x", .n_in = S_INPUTS, .shape = with_x_shape, .forward = with_x_forward
 };
 
-/* Beside the triangle: the rows of P D, of P, and a block of C̄. */
+/* Beside the triangle: rows of P D, a block of C̄, a square of P. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
 {
     uint64_t likelihood = ct_gp_bytes_needed(n, d, dtype, true);
     if (likelihood > UINT64_MAX / 2) return UINT64_MAX;
-    uint64_t rows = (uint64_t)n, most = (uint64_t)ct__packed_panel(n, dtype);
-    if (most > rows) most = rows;
-    uint64_t few = most < FEW ? most : FEW;
-    return likelihood + ct_dtype_size(dtype) * ((most + few) * rows + most * few);
+    uint64_t rows = (uint64_t)n, most = (uint64_t)panel_rows(n, dtype), few = most < FEW ? most : FEW;
+    return likelihood + ct_dtype_size(dtype) * (most * (rows + few) + few * few);
 }
 
 /* -- the value with its rule ------------------------------------------------------------------------------------------- */

@@ -104,12 +104,58 @@ static void place_symmetric(ct_call *c, const ct_tensor *block, int64_t row, ct_
 
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out)
 {
-    int64_t rows = ct_tensor_dim(out, 0);
-    if (first < P->n1) {
-        place_symmetric(c, P->A11, first, out, 0);
-        place(c, P->A21t, first, rows, 0, P->n2, false, out, P->n1);
-    } else {
-        place(c, P->A21, first - P->n1, rows, 0, P->n1, false, out, 0);
-        place_symmetric(c, P->A22, first - P->n1, out, P->n1);
+    int64_t end = first + ct_tensor_dim(out, 0), cut = P->n1 < first ? first : P->n1 < end ? P->n1 : end;
+    ct_tensor *top = ct_tensor_slice(out, 0, 0, cut - first, 1);
+    ct_tensor *rest = ct_tensor_slice(out, 0, cut - first, end - first, 1);
+    if (ct_require(c, top && rest, CT_ENOMEM, "no memory for views")) {
+        if (first < cut) {
+            place_symmetric(c, P->A11, first, top, 0);
+            place(c, P->A21t, first, cut - first, 0, P->n2, false, top, P->n1);
+        }
+        if (cut < end) {
+            place(c, P->A21, cut - P->n1, end - cut, 0, P->n1, false, rest, 0);
+            place_symmetric(c, P->A22, cut - P->n1, rest, P->n1);
+        }
     }
+    ct_release(top);
+    ct_release(rest);
+}
+
+/* -- products ------------------------------------------------------------------------------------------------------ */
+
+/* out += columns col, ... of Y times rows `row`, ... of a block, or of its transpose */
+static void add_product(ct_call *c, const ct_tensor *Y, int64_t col, const ct_tensor *block, int64_t row,
+                        int64_t rows, int64_t from, int64_t count, ct_tensor *out)
+{
+    if (!rows || !count) return;
+    ct_tensor *left = ct__submatrix(Y, 0, ct_tensor_dim(Y, 0), col, rows);
+    ct_tensor *right = ct__submatrix(block, row, rows, from, count);
+    if (ct_require(c, left && right, CT_ENOMEM, "no memory for views"))
+        ct_prim_gemm(c, 1, left, right, 1, out);
+    ct_release(left);
+    ct_release(right);
+}
+
+void ct__packed_product(ct_call *c, const ct_tensor *Y, const ct__packed *P, int64_t first, ct_tensor *room,
+                        ct_tensor *out)
+{
+    bool low = first >= P->n1;
+    int64_t w = ct_tensor_dim(out, 1), at = low ? first - P->n1 : first, size = low ? P->n2 : P->n1;
+    int64_t start = low ? P->n1 : 0; /* where the block on the diagonal begins */
+    const ct_tensor *block = low ? P->A22 : P->A11;
+    ct_tensor *turned = ct_tensor_transpose(block), *square = ct__submatrix(room, 0, w, 0, w);
+    ct_tensor *within = ct__submatrix(block, at, w, at, w);
+    if (ct_require(c, turned && square && within, CT_ENOMEM, "no memory for views")) {
+        place_symmetric(c, within, 0, square, 0);
+        add_product(c, Y, start, turned, 0, at, at, w, out);
+        add_product(c, Y, first, square, 0, w, 0, w, out);
+        add_product(c, Y, first + w, block, at + w, size - at - w, at, w, out);
+        if (low)
+            add_product(c, Y, 0, P->A21t, 0, P->n1, at, w, out);
+        else
+            add_product(c, Y, P->n1, P->A21, 0, P->n2, at, w, out);
+    }
+    ct_release(turned);
+    ct_release(square);
+    ct_release(within);
 }

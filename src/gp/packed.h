@@ -32,9 +32,11 @@ bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
 /* A view of some rows and columns of a matrix, released by the caller; NULL where memory is exhausted. */
 ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols);
 
-/* Rows first, first + 1, ... of the symmetric matrix whose lower triangle P is, into out (rows, n); all of them on one side
- * of n1. */
+/* Rows first, first + 1, ... of the symmetric matrix whose lower triangle P is, into out (rows, n). */
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out);
+/* out (m, w) += Y P[:, first..first + w] for Y (m, n); the columns lie on one side of n1. room: (w, w) at least. */
+void ct__packed_product(ct_call *c, const ct_tensor *Y, const ct__packed *P, int64_t first, ct_tensor *room,
+                        ct_tensor *out);
 
 /* -- packed_factor.c: in place -------------------------------------------------------------------------------------- */
 

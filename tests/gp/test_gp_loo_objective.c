@@ -161,7 +161,7 @@ static void memory_is_planned(void **state)
         ct_device *free_one = ct_device_open("cpu");
         gp_data s = gp_data_new(free_one, CT_F64, n, 3);
         uint64_t planned = ct__gp_loo_bytes(n, 3, CT_F64),
-                 likelihood = ct_gp_bytes_needed(n, 3, CT_F64, true);
+                 model = ct_gp_bytes_needed(n, 3, CT_F64, false); /* more than the likelihood's */
         ct_memory_trim(free_one);
         uint64_t before = ct_memory(free_one).bytes_now;
         ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
@@ -178,7 +178,7 @@ static void memory_is_planned(void **state)
         ct_device_close(free_one);
 
         ct_device *small =
-            ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = (planned + likelihood) / 2 });
+            ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = (planned + model) / 2 });
         s = gp_data_new(small, CT_F64, n, 3);
         gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
         assert_gp(gp, small);
