@@ -145,7 +145,7 @@ CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, 
 /* -Σ_i log p(y_i | X, y without i), the negative leave-one-out log predictive density, of the same inputs and with the same
  * gradients: an objective that asks for good predictions rather than for a good model, and minds a wrong kernel less.
  * With its gradient twice the work of the likelihood; one packed triangle, held until the tape is reset, a panel of at most 32 MB (or
- * 16 n numbers) and 512 numbers for each of its rows. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
+ * 16 n numbers) and 256 numbers for each of its rows. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
 CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
 /* -- fitting -------------------------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 /* -- the gradient for v̄ = 1 ------------------------------------------------------------------------------------------ */
 
 enum { S_THETA, S_X, S_ALPHA, S_E, S_D, S_INVERSE, S_INPUTS }; /* alpha, e: (n, 1), d (n), P packed */
-enum { FEW = 256 };                                            /* columns of C̄ at once */
+enum { FEW = 256 }; /* columns of C̄ at once; half as many where they meet the diagonal */
 
 static ct_shape slopes_shape(ct_call *c, bool wants_x)
 {
