@@ -6,7 +6,7 @@
  *   - "..." are batch dimensions: inputs are already broadcast to the output's batch shape (stride 0);
  *   - floating tensors of one call have one dtype, f64 or f32, unless said;
  *   - bf16 and f16 reach fill, copy, the maps, sums (reduce), gemm, grouped_gemm and grouped_gemm_bar: they compute in
- *     f32 (sums in f64 on the CPU) and round each element of the result once, to the nearest, ties to even;
+ *     f32 (sums in f64) and round each element of the result once, to the nearest, ties to even;
  *   - returns CT_OK, or CT_ENOMEM / CT_EINDEX / ... with the message set by ct__fail;
  *   - the same inputs, device and thread count give the same bits. */
 #ifndef CT_TENSOR_BACKEND_H
@@ -33,7 +33,6 @@ typedef enum ct_reduction { CT_REDUCE_SUM, CT_REDUCE_MAX, CT_REDUCE_LOGSUMEXP } 
 typedef struct ct_backend {
     const char *name;
     bool host_memory; /* the device's memory is the host's */
-    bool halves;      /* bf16 and f16 are stored; else a tensor of them is refused */
 
     /* memory: pool.c sits above. `allocate` returns NULL without a message. */
     ct_status (*open)(ct_device *dev, int ordinal); /* fills name, description, memory.limit, threads */

@@ -100,8 +100,6 @@ static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_sha
     if (!dev) return CT_EINVAL;
     if (dev->status) return dev->status;
     if ((unsigned)dtype > CT_F16) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
-    if (dtype >= CT_BF16 && !dev->backend->halves)
-        return ct__fail(dev, CT_EUNSUPPORTED, "%s has no %s: use f32", dev->name, ct_dtype_name(dtype));
     int64_t count = ct__shape_count(shape);
     if (count < 0 || __builtin_mul_overflow((size_t)count, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
         return no_such_shape(dev, shape);

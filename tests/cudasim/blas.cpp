@@ -1,5 +1,6 @@
 /* cuBLAS on OpenBLAS, late: arguments are checked when the call is made, memory when its turn comes. Products of half and
- * bfloat16 are formed in float. A workspace the program gave is filled with NaN by every call that may use it. */
+ * bfloat16 are formed in float, in two parts that are added in their type where the math mode allows that. A workspace the
+ * program gave is filled with NaN by every call that may use it. */
 #include "sim.h"
 
 #include "cuda_bf16.h"
@@ -22,7 +23,7 @@ using namespace sim;
 
 struct cublasContext {
     cudaStream_t stream = nullptr;
-    bool device_scalars = false;
+    bool device_scalars = false, exact_sums = false;
     void *workspace = nullptr;
     size_t workspace_bytes = 0;
 };
@@ -109,6 +110,17 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
     return CUBLAS_STATUS_SUCCESS;
 }
 
+/* f32 is computed in f32 here: a mode that would allow less is reported. */
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+    entry e("cublasSetMathMode");
+    if (e.refused) return status_of(e.error);
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (mode & ~CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) return CUBLAS_STATUS_NOT_SUPPORTED;
+    handle->exact_sums = mode & CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 const char *cublasGetStatusString(cublasStatus_t status)
 {
     switch (status) {
@@ -180,6 +192,12 @@ static void narrow(cudaDataType t, float x, void *p, int64_t i)
         ((float *)p)[i] = x;
 }
 
+static float rounded(cudaDataType t, float x)
+{
+    narrow(t, x, &x, 0);
+    return widen(t, &x, 0);
+}
+
 struct product {
     char ta, tb;
     int m, n, k;
@@ -188,6 +206,7 @@ struct product {
     cudaDataType ab, ct;
     int lda, ldb, ldc;
     int64_t sa, sb, sc, batch;
+    bool exact_sums;
 
     bool memory_is_right() const
     {
@@ -213,7 +232,12 @@ struct product {
         for (int64_t i = 0; i < batch; i++) {
             for (int64_t j = 0; j < na; j++) wa[(size_t)j] = widen(ab, a, i * sa + j);
             for (int64_t j = 0; j < nb; j++) wb[(size_t)j] = widen(ab, b, i * sb + j);
-            gemm(ta, tb, m, n, k, alpha, wa.data(), lda, wb.data(), ldb, 0.f, wc.data(), m);
+            /* Parts of the sum may come together in the type of C, unless that is ruled out. */
+            const int first = exact_sums ? 0 : k / 2;
+            gemm(ta, tb, m, n, first, alpha, wa.data(), lda, wb.data(), ldb, 0.f, wc.data(), m);
+            for (float &x : wc) x = rounded(ct, x);
+            gemm(ta, tb, m, n, k - first, alpha, wa.data() + (ta == 'N' ? (int64_t)first * lda : first), lda,
+                 wb.data() + (tb == 'N' ? first : (int64_t)first * ldb), ldb, 1.f, wc.data(), m);
             for (int64_t col = 0; col < n; col++)
                 for (int64_t row = 0; row < m; row++) {
                     int64_t to = i * sc + col * ldc + row;
@@ -271,7 +295,8 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
                   strideA,
                   strideB,
                   strideC,
-                  batchCount };
+                  batchCount,
+                  handle->exact_sums };
     void *workspace = handle->workspace;
     size_t bytes = handle->workspace_bytes;
     if (Atype == CUDA_R_64F) {

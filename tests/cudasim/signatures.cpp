@@ -63,6 +63,7 @@ SAME(cublasDestroy, cublasStatus_t(cublasHandle_t));
 SAME(cublasSetStream, cublasStatus_t(cublasHandle_t, cudaStream_t));
 SAME(cublasSetWorkspace, cublasStatus_t(cublasHandle_t, void *, size_t));
 SAME(cublasSetPointerMode, cublasStatus_t(cublasHandle_t, cublasPointerMode_t));
+SAME(cublasSetMathMode, cublasStatus_t(cublasHandle_t, cublasMath_t));
 SAME(cublasGetStatusString, const char *(cublasStatus_t));
 SAME(cublasGemmStridedBatchedEx_64,
      cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t, int64_t, int64_t,
@@ -181,6 +182,9 @@ VALUE(CUBLAS_OP_T, 1);
 VALUE(CUBLAS_OP_C, 2);
 VALUE(CUBLAS_POINTER_MODE_HOST, 0);
 VALUE(CUBLAS_POINTER_MODE_DEVICE, 1);
+VALUE(CUBLAS_DEFAULT_MATH, 0);
+VALUE(CUBLAS_TF32_TENSOR_OP_MATH, 3);
+VALUE(CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION, 16);
 VALUE(CUBLAS_GEMM_DEFAULT, -1);
 VALUE(CUBLAS_COMPUTE_32F, 68);
 VALUE(CUBLAS_COMPUTE_32F_PEDANTIC, 69);

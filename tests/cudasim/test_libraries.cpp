@@ -93,6 +93,31 @@ static void products(void **)
     check_product<__half, float>(CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1e-6);
 }
 
+/* 256·1 + 1·1 + 0·1 + 1·1 is a bf16, 257 is none: parts of the sum are rounded unless the math mode rules it out. */
+static void parts_of_a_sum(void **)
+{
+    const double a[] = { 256, 1, 0, 1 }, ones[] = { 1, 1, 1, 1 };
+    double c;
+    const float one = 1, zero = 0;
+    __nv_bfloat16 *x = upload<__nv_bfloat16>(a, 4), *y = upload<__nv_bfloat16>(ones, 4),
+                  *z = upload<__nv_bfloat16>(ones, 1);
+    for (int exact = 0; exact < 2; exact++) {
+        assert_int_equal(cublasSetMathMode(blas, exact ? CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+                                                       : CUBLAS_DEFAULT_MATH),
+                         CUBLAS_STATUS_SUCCESS);
+        assert_int_equal(cublasGemmStridedBatchedEx_64(blas, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 4, &one, x,
+                                                       CUDA_R_16BF, 1, 0, y, CUDA_R_16BF, 4, 0, &zero, z,
+                                                       CUDA_R_16BF, 1, 0, 1, CUBLAS_COMPUTE_32F,
+                                                       CUBLAS_GEMM_DEFAULT),
+                         CUBLAS_STATUS_SUCCESS);
+        download(z, &c, 1);
+        assert_true(c == (exact ? 258 : 256));
+    }
+    assert_int_equal(cublasSetMathMode(blas, CUBLAS_TF32_TENSOR_OP_MATH), CUBLAS_STATUS_NOT_SUPPORTED);
+    assert_int_equal(cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH), CUBLAS_STATUS_SUCCESS);
+    for (__nv_bfloat16 *p : { x, y, z }) assert_cuda(cudaFree(p));
+}
+
 static cublasStatus_t gemm(const double *a, int lda, const double *b, int ldb, double *c, int ldc,
                            int64_t stride, int batch, const double *scalars)
 {
@@ -332,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
+        cmocka_unit_test(parts_of_a_sum),
         cmocka_unit_test(product_misuse),
         cmocka_unit_test(triangular_solves),
         cmocka_unit_test(cholesky),

@@ -1,4 +1,4 @@
-/* A training step of each of the four losses the library is for, on the simulated GPU: the same numbers as on the CPU, no wait
+/* A training step of each of the four losses the library is for, and of layers in half precision, on the simulated GPU: the same numbers as on the CPU, no wait
  * but for what is read at the end, and whichever call of CUDA fails, an error that says so, and nothing lost. And as graphs:
  * the same bits, nothing but a launch, and what cannot be recorded has a name. */
 #include "check_sim.h"
@@ -112,11 +112,31 @@ static ct_var gather_loss(ct_tape *tape, ct_tensor *const *t, ct_var *leaf)
     return ct_sum(ct_square(ct_gather_matmul(leaf[0], leaf[1], ct_constant(tape, t[2]))), CT_ALL, false);
 }
 
+static void half_data(ct_device *d, ct_tensor **t)
+{
+    gather_data(d, t);
+    t[3] = normal(d, ct_shape3(5, 2, 2), 13, 1, 0);
+}
+
+/* Both layers in half, one of each kind: weights in f64, the loss in f64. */
+static ct_var half_loss(ct_tape *tape, ct_tensor *const *t, ct_var *leaf)
+{
+    leaf[0] = ct_leaf(tape, t[0]);
+    leaf[1] = ct_leaf(tape, t[1]);
+    leaf[2] = ct_leaf(tape, t[3]);
+    ct_var y =
+        ct_gather_matmul(ct_cast(leaf[0], CT_BF16), ct_cast(leaf[1], CT_BF16), ct_constant(tape, t[2]));
+    ct_var z = ct_blockdiag_linear(ct_cast(ct_reshape(y, ct_shape2(50, 10)), CT_F16),
+                                   ct_cast(leaf[2], CT_F16), ct_var{});
+    return ct_mean(ct_square(ct_cast(z, CT_F64)), CT_ALL, false);
+}
+
 static const step steps[] = {
     { "exact GP", gp_loss, gp_data },
     { "part of an inverse", inverse_loss, inverse_data },
     { "block-diagonal layer", layer_loss, layer_data },
     { "gathered products", gather_loss, gather_data },
+    { "layers in half", half_loss, half_data },
 };
 
 /* -- running one ------------------------------------------------------------------------------------------------------ */
@@ -241,6 +261,42 @@ static void every_call_fails(void **state)
         print_message("%s: %lld failing calls%s\n", s->name, (long long)tried,
                       broken ? ", the device broken" : "");
     }
+}
+
+/* Calls of a block-diagonal layer of so many blocks, forward and backward, in steady state. */
+static int64_t calls_of_layer(ct_dtype dtype, int64_t blocks)
+{
+    enum { ROWS = 6, F = 8 };
+    ct_device *d = ct_device_open("cuda:0");
+    ct_tensor *x64 = normal(d, ct_shape2(ROWS, blocks * F), 1, 1, 0),
+              *W64 = normal(d, ct_shape3(blocks, F, F), 2, 1, 0), *x = ct_tensor_cast(x64, dtype),
+              *W = ct_tensor_cast(W64, dtype);
+    ct_tape *tape = ct_tape_new(d);
+    int64_t calls = 0;
+    for (int i = 0; i < 3; i++) {
+        ct_tape_reset(tape);
+        ct_var in[2] = { ct_leaf(tape, x), ct_leaf(tape, W) }, bar[2];
+        assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+        cudasim_watch();
+        ct_var y = ct_blockdiag_linear(in[0], in[1], ct_var{});
+        ct_status s = ct_grad(y, y, in, bar, 2, CT_GRAD_FREE);
+        calls = cudasim_calls();
+        assert_ok(s, ct_tape_message(tape));
+    }
+    ct_tape_free(tape);
+    for (ct_tensor *t : { x64, W64, x, W }) ct_release(t);
+    ct_device_close(d);
+    return calls;
+}
+
+/* One product each for y, x̄ and W̄ (and the choice of the GPU before each), however many blocks there are. */
+static void blocks_are_one_product(void **)
+{
+    for (ct_dtype dtype : { CT_F64, CT_F32, CT_BF16, CT_F16 }) {
+        assert_int_equal(calls_of_layer(dtype, 1), 6);
+        assert_int_equal(calls_of_layer(dtype, 7), 6);
+    }
+    assert_int_equal(cudasim_live(), 0);
 }
 
 /* -- as graphs ---------------------------------------------------------------------------------------------------- */
@@ -401,7 +457,7 @@ static void what_cannot_be_recorded(void **)
 
 int main(void)
 {
-    struct CMUnitTest tests[5 * sizeof steps / sizeof *steps + 1];
+    struct CMUnitTest tests[5 * sizeof steps / sizeof *steps + 2];
     int n = 0;
     for (const step &s : steps) {
         tests[n++] = { s.name, right, NULL, NULL, (void *)&s };
@@ -410,6 +466,7 @@ int main(void)
         tests[n++] = { s.name, replays, NULL, NULL, (void *)&s };
         tests[n++] = { s.name, every_call_of_a_graph_fails, NULL, NULL, (void *)&s };
     }
+    tests[n++] = cmocka_unit_test(blocks_are_one_product);
     tests[n++] = cmocka_unit_test(what_cannot_be_recorded);
     kernel = ct_kernel_parse("scale * rbf(ard)");
     int failed = !kernel || ct_kernel_bind(kernel, 2) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

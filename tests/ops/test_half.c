@@ -6,6 +6,7 @@
 #include <cotangent/cotangent.h>
 
 #include "autograd/sample.h"
+#include "tensor/half.h"
 
 static const ct_dtype halves[] = { CT_BF16, CT_F16 };
 
@@ -31,6 +32,29 @@ static void clear(twin *x, int n)
     for (int i = 0; i < n; i++) ct_release(x[i].half), ct_release(x[i].wide);
 }
 
+/* The elements as f32, in memory that the caller frees. */
+static float *floats(const ct_tensor *t)
+{
+    ct_tensor *wide = ct_tensor_cast(t, CT_F32);
+    const size_t bytes = (size_t)ct_tensor_count(t) * sizeof(float);
+    float *x = malloc(bytes + 1);
+    assert_ok(ct_read(wide, x, bytes), ct_message(ct_tensor_device(t)));
+    ct_release(wide);
+    return x;
+}
+
+/* |a - b| / |b| over all elements */
+static double distance(const ct_tensor *a, const ct_tensor *b)
+{
+    float *p = floats(a), *q = floats(b);
+    double off = 0, all = 0;
+    for (int64_t i = 0; i < ct_tensor_count(a); i++)
+        off += pow((double)p[i] - (double)q[i], 2), all += pow((double)q[i], 2);
+    free(p), free(q);
+    assert_true(all > 0);
+    return sqrt(off / all);
+}
+
 /* Each element of a is b's, rounded once to t; f32 itself may be off by 1e-5 of the largest. */
 static void assert_rounded(const ct_tensor *a, const ct_tensor *b, ct_dtype t, const char *what)
 {
@@ -39,22 +63,84 @@ static void assert_rounded(const ct_tensor *a, const ct_tensor *b, ct_dtype t, c
     assert_int_equal(ct_tensor_dtype(a), t);
     assert_true(ct_shape_equal(ct_tensor_shape(a), ct_tensor_shape(b)));
     int64_t n = ct_tensor_count(a);
-    ct_tensor *x = ct_tensor_cast(a, CT_F64), *y = ct_tensor_cast(b, CT_F64);
-    const double *p = ct_tensor_data(x), *q = ct_tensor_data(y);
+    float *x = floats(a), *y = floats(b);
     double largest = 0;
-    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(q[i]));
-    for (int64_t i = 0; i < n; i++)
-        if (!(fabs(p[i] - q[i]) <= unit(t) * fabs(q[i]) + 1e-5 * largest))
-            fail_msg("%s in %s: element %lld is %.9g, not %.9g", what, ct_dtype_name(t), (long long)i, p[i],
-                     q[i]);
-    ct_release(x), ct_release(y);
+    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)y[i]));
+    for (int64_t i = 0; i < n; i++) {
+        const double p = (double)x[i], q = (double)y[i];
+        if (!(fabs(p - q) <= unit(t) * fabs(q) + 1e-5 * largest))
+            fail_msg("%s in %s: element %lld is %.9g, not %.9g", what, ct_dtype_name(t), (long long)i, p, q);
+    }
+    free(x), free(y);
+}
+
+/* From every dtype to every other, against the numbers one by one: the bits are the same on every device. */
+static void conversions(void **state)
+{
+    (void)state;
+    static const double numbers[] = {
+        0,      -0.0,    1,        -2.5,         1.0 / 3,      257,   259,    65519,    65520, 1e-7,
+        -3e-8,  6e-8,    1e300,    1e-40,        1e-300,       -7e9,  1e19,   INFINITY, -1e30, NAN,
+        2049.5, 2050.25, 0x1.01p0, 0x1.010001p0, 0x1.ffffffp9, 65504, 0x1p62, -0x1p63
+    };
+    enum { N = sizeof numbers / sizeof *numbers };
+    ct_device *dev = ct_device_open(check_device());
+    ct_tensor *exact = ct_from(dev, CT_F64, ct_shape1(N), numbers);
+    for (int from = 0; from <= CT_F16; from++)
+        for (int to = 0; to <= CT_F16; to++) {
+            ct_tensor *x = ct_tensor_cast(exact, (ct_dtype)from), *y = ct_tensor_cast(x, (ct_dtype)to);
+            union {
+                double f64[N];
+                float f32[N];
+                int64_t i64[N];
+                uint16_t half[N];
+            } a, b;
+            assert_ok(ct_read(x, &a, N * ct_dtype_size((ct_dtype)from)), ct_message(dev));
+            assert_ok(ct_read(y, &b, N * ct_dtype_size((ct_dtype)to)), ct_message(dev));
+            for (int i = 0; i < N; i++) {
+                const bool integral = from == CT_I64;
+                const double v = from == CT_F64   ? a.f64[i]
+                                 : from == CT_F32 ? (double)a.f32[i]
+                                 : integral       ? ct__odd_f64(a.i64[i])
+                                                  : (double)ct__from_half((ct_dtype)from, a.half[i]);
+                bool same;
+                if (to == CT_F64)
+                    same = integral ? b.f64[i] == (double)a.i64[i] : b.f64[i] == v || isnan(v);
+                else if (to == CT_F32)
+                    same = integral ? b.f32[i] == (float)a.i64[i] : b.f32[i] == (float)v || isnan(v);
+                else if (to == CT_I64)
+                    same = b.i64[i] == (integral                     ? a.i64[i]
+                                        : isnan(v)                   ? 0
+                                        : v >= 9223372036854775808.0 ? INT64_MAX
+                                        : v < -9223372036854775808.0 ? INT64_MIN
+                                                                     : (int64_t)v);
+                else
+                    same = b.half[i] == ct__to_half((ct_dtype)to, ct__odd_f32(v)) || isnan(v);
+                if (isnan(v) && to != CT_I64)
+                    same = to == CT_F64   ? isnan(b.f64[i])
+                           : to == CT_F32 ? isnan(b.f32[i])
+                                          : isnan(ct__from_half((ct_dtype)to, b.half[i]));
+                if (!same)
+                    fail_msg("%s to %s: element %d, %.17g", ct_dtype_name((ct_dtype)from),
+                             ct_dtype_name((ct_dtype)to), i, v);
+            }
+            ct_release(x), ct_release(y);
+        }
+    ct_tensor *full = ct_full(dev, CT_F16, ct_shape1(3), 1.0 / 3);
+    uint16_t third[3];
+    assert_ok(ct_read(full, third, sizeof third), ct_message(dev));
+    assert_int_equal(third[2], 0x3555);
+    ct_tensor *one = ct_tensor_slice(full, 0, 1, 2, 1);
+    assert_true(ct_tensor_item(one) == (double)ct__from_f16(0x3555));
+    ct_release(full), ct_release(one), ct_release(exact);
+    ct_device_close(dev);
 }
 
 /* Every op of the list: its sample in half either computes, or is refused with the remedy. */
 static void taken_or_refused(void **state)
 {
     (void)state;
-    ct_device *dev = ct_device_open("cpu");
+    ct_device *dev = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(dev);
     int n, taken = 0;
     const ct_op *const *list = ct_op_list(&n);
@@ -147,7 +233,7 @@ static void values_and_gradients(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 2; threads++) {
-        ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = threads });
+        ct_device *dev = ct_device_open_with(check_device(), &(ct_device_options){ .threads = threads });
         ct_tape *half = ct_tape_new(dev), *wide = ct_tape_new(dev);
         for (size_t l = 0; l < sizeof layers / sizeof *layers; l++)
             for (int h = 0; h < 2; h++) {
@@ -169,13 +255,7 @@ static void values_and_gradients(void **state)
                         continue;
                     }
                     /* Three roundings, their errors multiplied by matrices: relative in the norm. */
-                    ct_tensor *f = ct_tensor_cast(p, CT_F32);
-                    const float *r = ct_tensor_data(f), *s = ct_tensor_data(q);
-                    double off = 0, all = 0;
-                    for (int64_t e = 0; e < ct_tensor_count(f); e++)
-                        off += pow((double)r[e] - (double)s[e], 2), all += pow((double)s[e], 2);
-                    assert_true(sqrt(off) <= 3 * unit(t) * sqrt(all));
-                    ct_release(f);
+                    assert_true(distance(p, q) <= 3 * unit(t));
                 }
                 clear(x, layers[l].n);
                 clear(&seed, 1);
@@ -190,7 +270,7 @@ static void values_and_gradients(void **state)
 static void second_order(void **state)
 {
     (void)state;
-    ct_device *dev = ct_device_open("cpu");
+    ct_device *dev = ct_device_open(check_device());
     for (int h = 0; h < 2; h++) {
         twin x = drawn(dev, halves[h], ct_shape2(12, 12), 1);
         ct_tensor *second[2];
@@ -204,14 +284,21 @@ static void second_order(void **state)
             second[k] = ct_tensor_cast(ct_value(again), CT_F32);
             ct_tape_free(tape);
         }
-        const float *p = ct_tensor_data(second[0]), *q = ct_tensor_data(second[1]);
-        double off = 0, all = 0;
-        for (int i = 0; i < 144; i++) off += pow((double)p[i] - (double)q[i], 2), all += pow((double)q[i], 2);
-        assert_true(all > 0 && sqrt(off) <= 8 * unit(halves[h]) * sqrt(all));
+        assert_true(distance(second[0], second[1]) <= 8 * unit(halves[h]));
         ct_release(second[0]), ct_release(second[1]);
         clear(&x, 1);
     }
     ct_device_close(dev);
+}
+
+/* t -= rate g, by the host. */
+static void descend(ct_tensor *t, const ct_tensor *g, float rate)
+{
+    float *x = floats(t), *slope = floats(g);
+    const int64_t n = ct_tensor_count(t);
+    for (int64_t i = 0; i < n; i++) x[i] -= rate * slope[i];
+    assert_ok(ct_write(t, x, (size_t)n * sizeof *x), ct_message(ct_tensor_device(t)));
+    free(x), free(slope);
 }
 
 /* f32 weights, a layer in half, a loss in f32: the gradient arrives in f32, and steps along it reach the target. */
@@ -219,14 +306,14 @@ static void mixed_precision_training(void **state)
 {
     (void)state;
     enum { STEPS = 60, B = 64, M = 3, F = 8 };
-    ct_device *dev = ct_device_open("cpu");
+    ct_device *dev = ct_device_open(check_device());
     for (int h = 0; h < 3; h++) { /* bf16, f16, and f32 throughout */
         const ct_dtype t = h < 2 ? halves[h] : CT_F32;
         ct_tape *tape = ct_tape_new(dev);
         ct_tensor *x = ct_rand_normal(dev, CT_F32, ct_shape2(B, M * F), 1, 0),
                   *W = ct_rand_normal(dev, CT_F32, ct_shape3(M, F, F), 1, 1), *truth = ct_tensor_clone(W),
                   *bias = ct_zeros(dev, CT_F32, ct_shape1(M * F));
-        for (int i = 0; i < M * F * F; i++) ((float *)ct_tensor_data(W))[i] *= 0.1f;
+        descend(W, truth, 0.9f);
         double first = 0, last = 0;
         for (int step = 0; step < STEPS; step++) {
             ct_tape_reset(tape);
@@ -237,11 +324,9 @@ static void mixed_precision_training(void **state)
             assert_ok(ct_backward(loss), ct_tape_message(tape));
             last = ct_item(loss);
             if (!step) first = last;
-            const ct_tensor *bar = ct_cotangent(w);
-            assert_int_equal(ct_tensor_dtype(bar), CT_F32);
-            const float *g = ct_tensor_data(bar), *g_b = ct_tensor_data(ct_cotangent(b));
-            for (int i = 0; i < M * F * F; i++) ((float *)ct_tensor_data(W))[i] -= 10.0f * g[i];
-            for (int i = 0; i < M * F; i++) ((float *)ct_tensor_data(bias))[i] -= 10.0f * g_b[i];
+            assert_int_equal(ct_tensor_dtype(ct_cotangent(w)), CT_F32);
+            descend(W, ct_cotangent(w), 10);
+            descend(bias, ct_cotangent(b), 10);
         }
         assert_true(first > 1 && last < 1e-3 * first);
         ct_release(x), ct_release(W), ct_release(truth), ct_release(bias);
@@ -254,10 +339,10 @@ static void mixed_precision_training(void **state)
 static void cotangents_accumulate(void **state)
 {
     (void)state;
-    ct_device *dev = ct_device_open("cpu");
+    ct_device *dev = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(dev);
     uint16_t x[] = { 0x3f80, 0x4040 }, got[2]; /* 1 and 3 in bf16 */
-    ct_tensor *t = ct_wrap(dev, CT_BF16, ct_shape2(1, 2), x, NULL, NULL);
+    ct_tensor *t = ct_from(dev, CT_BF16, ct_shape2(1, 2), x);
     ct_var a = ct_leaf(tape, t);
     ct_var y = ct_sum(ct_add(ct_scale(a, 257.0 / 256), ct_scale(a, 2)), CT_ALL, false);
     assert_ok(ct_backward(y), ct_tape_message(tape));
@@ -272,7 +357,7 @@ static void cotangents_accumulate(void **state)
 static void errors(void **state)
 {
     (void)state;
-    ct_device *dev = ct_device_open("cpu");
+    ct_device *dev = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(dev);
     ct_tensor *a = ct_zeros(dev, CT_BF16, ct_shape2(2, 2)), *b = ct_zeros(dev, CT_F16, ct_shape2(2, 2)),
               *c = ct_zeros(dev, CT_F32, ct_shape2(2, 2)), *v = ct_zeros(dev, CT_BF16, ct_shape1(2));
@@ -304,7 +389,7 @@ static void no_memory(void **state)
     for (size_t l = 0; l < sizeof layers / sizeof *layers; l++) {
         bool refused = true;
         for (int64_t k = 1; refused; k++) {
-            ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 2 });
+            ct_device *dev = ct_device_open_with(check_device(), &(ct_device_options){ .threads = 2 });
             twin x[3];
             ct_tensor *in[3];
             for (int i = 0; i < layers[l].n; i++)
@@ -333,7 +418,8 @@ static void no_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(taken_or_refused),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(conversions),
+                                        cmocka_unit_test(taken_or_refused),
                                         cmocka_unit_test(values_and_gradients),
                                         cmocka_unit_test(second_order),
                                         cmocka_unit_test(mixed_precision_training),

@@ -180,7 +180,6 @@ static void spread(ct_device *dev, int64_t count, void (*run)(void *context, int
 const ct_backend ct__cpu_backend = {
     .name = "cpu",
     .host_memory = true,
-    .halves = true,
     .open = open_cpu,
     .close = close_cpu,
     .allocate = allocate,

@@ -1,6 +1,7 @@
 /* fill, copy between layouts and dtypes, where, random numbers: elementwise, whatever the dtype. */
 #include <math.h>
 
+#include "half.cuh"
 #include "loop.cuh"
 
 #include <Random123/philox.h>
@@ -8,6 +9,29 @@
 #define CT__FN    static __device__
 #define CT__CONST static __device__ const
 #include "../random.h"
+
+/* -- numbers of any dtype ------------------------------------------------------------------------------------------ */
+
+/* Rounds towards zero; saturates; NaN becomes 0. */
+static __device__ int64_t integer(double x)
+{
+    if (x != x) return 0;
+    if (x >= 9223372036854775808.0) return INT64_MAX;
+    return x < -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
+}
+static __device__ int64_t integer(float x) { return integer((double)x); }
+static __device__ int64_t integer(int64_t x) { return x; }
+
+template <typename X> static __device__ void put(const ct__span &s, int64_t at, X x)
+{
+    switch (s.dtype[0]) {
+    case CT_F64: ((double *)s.data[0])[at] = (double)x; break;
+    case CT_F32: ((float *)s.data[0])[at] = (float)x; break;
+    case CT_BF16: ((ct__bf16 *)s.data[0])[at] = ct__bf16(x); break;
+    case CT_F16: ((ct__f16 *)s.data[0])[at] = ct__f16(x); break;
+    default: ((int64_t *)s.data[0])[at] = integer(x); break;
+    }
+}
 
 /* -- fill ---------------------------------------------------------------------------------------------------------- */
 
@@ -17,11 +41,7 @@ static __global__ void fill_kernel(ct__span s, double value)
     {
         int64_t at[1];
         ct__locate<1>(s, i, at);
-        switch (s.dtype[0]) {
-        case CT_F64: ((double *)s.data[0])[at[0]] = value; break;
-        case CT_F32: ((float *)s.data[0])[at[0]] = (float)value; break;
-        default: ((int64_t *)s.data[0])[at[0]] = (int64_t)value; break;
-        }
+        put(s, at[0], value);
     }
 }
 
@@ -36,26 +56,14 @@ ct_status ct__cuda_fill(ct_device *dev, double value, ct_tensor *out)
 
 /* -- copy ---------------------------------------------------------------------------------------------------------- */
 
-/* Bits as they are, 4 or 8 bytes an element. */
-static __global__ void move_kernel(ct__span s, int bytes)
+/* Bits as they are. */
+template <typename W> static __global__ void move_kernel(ct__span s)
 {
     CT__EACH(i, s.count)
     {
         int64_t at[2];
         ct__locate<2>(s, i, at);
-        if (bytes == 8)
-            ((uint64_t *)s.data[0])[at[0]] = ((const uint64_t *)s.data[1])[at[1]];
-        else
-            ((uint32_t *)s.data[0])[at[0]] = ((const uint32_t *)s.data[1])[at[1]];
-    }
-}
-
-template <typename X> static __device__ void put(const ct__span &s, int64_t at, X x)
-{
-    switch (s.dtype[0]) {
-    case CT_F64: ((double *)s.data[0])[at] = (double)x; break;
-    case CT_F32: ((float *)s.data[0])[at] = (float)x; break;
-    default: ((int64_t *)s.data[0])[at] = (int64_t)x; break;
+        ((W *)s.data[0])[at[0]] = ((const W *)s.data[1])[at[1]];
     }
 }
 
@@ -68,6 +76,8 @@ static __global__ void convert_kernel(ct__span s)
         switch (s.dtype[1]) {
         case CT_F64: put(s, at[0], ((const double *)s.data[1])[at[1]]); break;
         case CT_F32: put(s, at[0], ((const float *)s.data[1])[at[1]]); break;
+        case CT_BF16: put(s, at[0], (float)((const ct__bf16 *)s.data[1])[at[1]]); break;
+        case CT_F16: put(s, at[0], (float)((const ct__f16 *)s.data[1])[at[1]]); break;
         default: put(s, at[0], ((const int64_t *)s.data[1])[at[1]]); break;
         }
     }
@@ -79,10 +89,20 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
     ct__span s = ct__make_span(2, t);
     ct__cuda *cuda = ct__cuda_of(dev);
     if (!s.count) return CT_OK;
-    if (x->dtype == out->dtype)
-        CT__LAUNCH(move_kernel, ct__grid(s.count), CT__BLOCK, cuda->stream, s, (int)ct__size(x->dtype));
-    else
+    const size_t bytes = ct__size(x->dtype);
+    const bool dense = !s.ndim || (s.ndim == 1 && s.stride[0][0] == 1 && s.stride[1][0] == 1);
+    if (x->dtype != out->dtype)
         CT__LAUNCH(convert_kernel, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+    else if (dense)
+        return ct__cuda_status(dev, "copy",
+                               cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
+                                               cudaMemcpyDeviceToDevice, cuda->stream));
+    else if (bytes == 8)
+        CT__LAUNCH(move_kernel<uint64_t>, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+    else if (bytes == 4)
+        CT__LAUNCH(move_kernel<uint32_t>, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+    else
+        CT__LAUNCH(move_kernel<uint16_t>, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
     return ct__cuda_launched(dev, "copy");
 }
 

@@ -10,7 +10,8 @@
  *            cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal) cudaStreamEndCapture cudaStreamIsCapturing
  *            cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
- * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasGetStatusString
+ * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
+ *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString
  *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride below the
  *            leading dimension
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams

@@ -111,6 +111,10 @@ static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
 {
     ct_status s = ct__cublas_status(dev, "opening", cublasCreate(&cuda->blas));
     if (!s) s = ct__cublas_status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
+    /* Parts of a sum of bf16 or f16 products are added up in f32, too. */
+    if (!s)
+        s = ct__cublas_status(
+            dev, "opening", cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (!s) s = ct__cuda_status(dev, "opening", cudaMalloc(&cuda->blas_workspace, BLAS_WORKSPACE));
     if (!s)
         s = ct__cublas_status(dev, "opening",

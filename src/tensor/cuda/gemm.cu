@@ -1,17 +1,19 @@
 /* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so C = A B is asked
- * for as Cᵀ = Bᵀ Aᵀ where C is row-major. */
+ * for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up in f32. */
 #include "batch.cuh"
+#include "half.cuh"
 
 enum { A, B, C };
 enum { DIAGONAL = 512 }; /* extent of the blocks on the diagonal of a symmetric product, computed whole */
 
-template <typename T> static __global__ void scale_kernel(ct__batch b, ct__matrix m, double beta)
+template <typename S> static __global__ void scale_kernel(ct__batch b, ct__matrix m, double beta)
 {
+    typedef typename ct__arithmetic<S>::type T;
     const int64_t size = m.rows * m.cols;
     CT__EACH(e, b.members * size)
     {
-        T *c = (T *)m.data + ct__member_at(b, m, e / size) + e % size / m.cols * m.rs + e % m.cols * m.cs;
-        *c = beta == 0 ? (T)0 : (T)beta * *c;
+        S *c = (S *)m.data + ct__member_at(b, m, e / size) + e % size / m.cols * m.rs + e % m.cols * m.cs;
+        *c = (S)(beta == 0 ? (T)0 : (T)beta * (T)*c);
     }
 }
 
@@ -20,11 +22,23 @@ static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct
     int64_t count = b->members * c.rows * c.cols;
     if (!count || beta == 1) return CT_OK;
     cudaStream_t stream = ct__cuda_of(dev)->stream;
-    if (b->dtype == CT_F64)
-        CT__LAUNCH(scale_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, c, beta);
-    else
-        CT__LAUNCH(scale_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, c, beta);
+    switch (b->dtype) {
+    case CT_F64: CT__LAUNCH(scale_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
+    case CT_BF16: CT__LAUNCH(scale_kernel<ct__bf16>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
+    case CT_F16: CT__LAUNCH(scale_kernel<ct__f16>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
+    default: CT__LAUNCH(scale_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
+    }
     return ct__cuda_launched(dev, "gemm");
+}
+
+static cudaDataType type_of(ct_dtype dtype)
+{
+    switch (dtype) {
+    case CT_F64: return CUDA_R_64F;
+    case CT_BF16: return CUDA_R_16BF;
+    case CT_F16: return CUDA_R_16F;
+    default: return CUDA_R_32F;
+    }
 }
 
 /* The last dimension of the batch is one call's, the others are walked over. */
@@ -38,7 +52,7 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     ct__cuda *cuda = ct__cuda_of(dev);
     const float alpha32 = (float)alpha, beta32 = (float)beta;
     const bool f64 = b->dtype == CT_F64;
-    const cudaDataType type = f64 ? CUDA_R_64F : CUDA_R_32F;
+    const cudaDataType type = type_of(b->dtype);
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     int last = b->ndim - 1;
     int64_t together = b->ndim ? b->dim[last] : 1;

@@ -1,6 +1,8 @@
 /* Products with gathered matrices, group by group: C_m is read once for a tile of its group's rows, and a sum over a group
- * is one block's, row after row: no atomics. Row r of group m is row r % I of member position[offset[m] + r / I]. */
+ * is one block's, row after row: no atomics. Row r of group m is row r % I of member position[offset[m] + r / I]. Elements
+ * of bf16 and f16 are widened on their way to shared memory. */
 #include "cuda.h"
+#include "half.cuh"
 
 enum {
     TILE = 64,  /* rows and columns of a block's result */
@@ -101,10 +103,11 @@ static __device__ void multiply(const T (*left)[TILE + 1], const T (*right)[TILE
 }
 
 /* out_i = A_i C_m: A (N I, J), C_m (J, K) with strides, out (N I, K). A block has a tile of a group's rows and of K. */
-template <typename T>
-static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const T *A, const T *C,
-                                      int64_t c_step, int64_t c_rs, int64_t c_cs, T *out)
+template <typename S>
+static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const S *A, const S *C,
+                                      int64_t c_step, int64_t c_rs, int64_t c_cs, S *out)
 {
+    typedef typename ct__arithmetic<S>::type T;
     __shared__ T left[DEPTH][TILE + 1], right[DEPTH][TILE + 1];
     __shared__ int64_t row[TILE];
     const int t = (int)threadIdx.x, y0 = t / SIDE, x0 = t % SIDE;
@@ -128,12 +131,12 @@ static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const T 
         __syncthreads();
         for (int e = t; e < DEPTH * TILE; e += THREADS) {
             const int64_t r = row[e / DEPTH], j = j0 + e % DEPTH;
-            left[e % DEPTH][e / DEPTH] = r >= 0 && j < J ? A[r * J + j] : (T)0;
+            left[e % DEPTH][e / DEPTH] = r >= 0 && j < J ? (T)A[r * J + j] : (T)0;
         }
         for (int e = t; e < DEPTH * TILE; e += THREADS) {
             const int d = c_cs == 1 ? e / TILE : e % DEPTH, x = c_cs == 1 ? e % TILE : e / DEPTH;
             const int64_t j = j0 + d, k = k0 + x;
-            right[d][x] = j < J && k < K ? C[m * c_step + j * c_rs + k * c_cs] : (T)0;
+            right[d][x] = j < J && k < K ? (T)C[m * c_step + j * c_rs + k * c_cs] : (T)0;
         }
         __syncthreads();
         multiply<T>(left, right, y0, x0, sum);
@@ -142,15 +145,16 @@ static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const T 
         const int64_t r = row[y0 + y * SIDE];
         for (int x = 0; x < EACH; x++) {
             const int64_t k = k0 + x0 + x * SIDE;
-            if (r >= 0 && k < K) out[r * K + k] = sum[y][x];
+            if (r >= 0 && k < K) out[r * K + k] = (S)sum[y][x];
         }
     }
 }
 
 /* C_bar_m = Σ A_iᵀ G_i over the group's members: a block has a tile of (J, K) and adds row by row. */
-template <typename T>
-static __global__ void sum_kernel(grouping g, int64_t J, int64_t K, const T *A, const T *G, T *C_bar)
+template <typename S>
+static __global__ void sum_kernel(grouping g, int64_t J, int64_t K, const S *A, const S *G, S *C_bar)
 {
+    typedef typename ct__arithmetic<S>::type T;
     __shared__ T left[DEPTH][TILE + 1], right[DEPTH][TILE + 1];
     __shared__ int64_t row[DEPTH];
     const int t = (int)threadIdx.x, y0 = t / SIDE, x0 = t % SIDE;
@@ -167,8 +171,8 @@ static __global__ void sum_kernel(grouping g, int64_t J, int64_t K, const T *A, 
         for (int e = t; e < DEPTH * TILE; e += THREADS) {
             const int d = e / TILE, x = e % TILE;
             const int64_t r = row[d];
-            left[d][x] = r >= 0 && j0 + x < J ? A[r * J + j0 + x] : (T)0;
-            right[d][x] = r >= 0 && k0 + x < K ? G[r * K + k0 + x] : (T)0;
+            left[d][x] = r >= 0 && j0 + x < J ? (T)A[r * J + j0 + x] : (T)0;
+            right[d][x] = r >= 0 && k0 + x < K ? (T)G[r * K + k0 + x] : (T)0;
         }
         __syncthreads();
         multiply<T>(left, right, y0, x0, sum);
@@ -176,7 +180,7 @@ static __global__ void sum_kernel(grouping g, int64_t J, int64_t K, const T *A, 
     for (int y = 0; y < EACH; y++)
         for (int x = 0; x < EACH; x++) {
             const int64_t j = j0 + y0 + y * SIDE, k = k0 + x0 + x * SIDE;
-            if (j < J && k < K) C_bar[(m * J + j) * K + k] = sum[y][x];
+            if (j < J && k < K) C_bar[(m * J + j) * K + k] = (S)sum[y][x];
         }
 }
 
@@ -201,26 +205,32 @@ static unsigned tiles_at_most(const grouping *g, int64_t columns)
     return (unsigned)(tiles * ct__divide_up(columns, TILE));
 }
 
-template <typename T>
+template <typename S>
 static ct_status forward(ct_device *dev, const grouping *g, int64_t J, int64_t K, const void *A,
                          const void *C, int64_t c_rs, int64_t c_cs, void *out)
 {
     if (!g->N || !g->I || !K) return CT_OK;
-    CT__LAUNCH_BLOCK(forward_kernel<T>, tiles_at_most(g, K), THREADS, ct__cuda_of(dev)->stream, *g, J, K,
-                     (const T *)A, (const T *)C, J * K, c_rs, c_cs, (T *)out);
+    CT__LAUNCH_BLOCK(forward_kernel<S>, tiles_at_most(g, K), THREADS, ct__cuda_of(dev)->stream, *g, J, K,
+                     (const S *)A, (const S *)C, J * K, c_rs, c_cs, (S *)out);
     return ct__cuda_launched(dev, "gather_matmul");
 }
 
-template <typename T>
+template <typename S>
 static ct_status sum_up(ct_device *dev, const grouping *g, int64_t J, int64_t K, const void *A, const void *G,
                         void *C_bar)
 {
     const int64_t blocks = g->M * ct__divide_up(J, TILE) * ct__divide_up(K, TILE);
     if (!blocks) return CT_OK;
-    CT__LAUNCH_BLOCK(sum_kernel<T>, (unsigned)blocks, THREADS, ct__cuda_of(dev)->stream, *g, J, K,
-                     (const T *)A, (const T *)G, (T *)C_bar);
+    CT__LAUNCH_BLOCK(sum_kernel<S>, (unsigned)blocks, THREADS, ct__cuda_of(dev)->stream, *g, J, K,
+                     (const S *)A, (const S *)G, (S *)C_bar);
     return ct__cuda_launched(dev, "gather_matmul");
 }
+
+#define PER_TYPE(dtype, function, ...)                      \
+    ((dtype) == CT_F64    ? function<double>(__VA_ARGS__)   \
+     : (dtype) == CT_BF16 ? function<ct__bf16>(__VA_ARGS__) \
+     : (dtype) == CT_F16  ? function<ct__f16>(__VA_ARGS__)  \
+                          : function<float>(__VA_ARGS__))
 
 ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
                                 const ct_tensor *groups, ct_tensor *out)
@@ -231,8 +241,7 @@ ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_ten
     grouping g;
     ct_status s = start(dev, groups, N, A->dim[1], (int64_t *)before.data, &g);
     if (s) return s;
-    return out->dtype == CT_F64 ? forward<double>(dev, &g, J, K, A->data, C->data, K, 1, out->data)
-                                : forward<float>(dev, &g, J, K, A->data, C->data, K, 1, out->data);
+    return PER_TYPE(out->dtype, forward, dev, &g, J, K, A->data, C->data, K, 1, out->data);
 }
 
 ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
@@ -243,16 +252,11 @@ ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct
                   J = A_bar   ? A_bar->dim[2]
                       : C_bar ? C_bar->dim[1]
                               : 0;
-    const bool f64 = G->dtype == CT_F64;
     ct__scratch before(dev, (groups->dim[0] - N) * (int64_t)sizeof(int64_t));
     if (!before.data) return CT_ENOMEM;
     grouping g;
     ct_status s = start(dev, groups, N, I, (int64_t *)before.data, &g);
     if (!s && A_bar) /* A_bar_i = G_i C_mᵀ: C_mᵀ is (K, J) with C's strides exchanged */
-        s = f64 ? forward<double>(dev, &g, K, J, G->data, C->data, 1, K, A_bar->data)
-                : forward<float>(dev, &g, K, J, G->data, C->data, 1, K, A_bar->data);
-    if (!s && C_bar)
-        s = f64 ? sum_up<double>(dev, &g, J, K, A->data, G->data, C_bar->data)
-                : sum_up<float>(dev, &g, J, K, A->data, G->data, C_bar->data);
-    return s;
+        s = PER_TYPE(G->dtype, forward, dev, &g, K, J, G->data, C->data, 1, K, A_bar->data);
+    return s || !C_bar ? s : PER_TYPE(G->dtype, sum_up, dev, &g, J, K, A->data, G->data, C_bar->data);
 }

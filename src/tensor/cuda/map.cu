@@ -1,6 +1,7 @@
 /* Elementwise functions, from the tables of maps.h. */
 #include <math.h>
 
+#include "half.cuh"
 #include "loop.cuh"
 
 #define CT__FN     static __device__ __attribute__((noinline))
@@ -29,15 +30,18 @@ static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma
 #undef FN
 #undef NAME
 
-#define RUN(kernel, ...)                                                                          \
-    do {                                                                                          \
-        ct__cuda *cuda = ct__cuda_of(dev);                                                        \
-        if (!s.count) return CT_OK;                                                               \
-        if (out->dtype == CT_F64)                                                                 \
-            CT__LAUNCH(kernel##_f64, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__); \
-        else                                                                                      \
-            CT__LAUNCH(kernel##_f32, ct__grid(s.count), CT__BLOCK, cuda->stream, s, __VA_ARGS__); \
-        return ct__cuda_launched(dev, #kernel);                                                   \
+#define LAUNCH(kernel, ...) \
+    CT__LAUNCH(kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s, __VA_ARGS__)
+#define RUN(kernel, ...)                                                  \
+    do {                                                                  \
+        if (!s.count) return CT_OK;                                       \
+        switch (out->dtype) {                                             \
+        case CT_F64: LAUNCH(kernel##_f64<double>, __VA_ARGS__); break;    \
+        case CT_BF16: LAUNCH(kernel##_f32<ct__bf16>, __VA_ARGS__); break; \
+        case CT_F16: LAUNCH(kernel##_f32<ct__f16>, __VA_ARGS__); break;   \
+        default: LAUNCH(kernel##_f32<float>, __VA_ARGS__); break;         \
+        }                                                                 \
+        return ct__cuda_launched(dev, #kernel);                           \
     } while (0)
 
 ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)

@@ -1,14 +1,14 @@
-/* The tables of maps.h as kernels, for one dtype: the includer defines T, FN(f) and NAME(n). A kernel serves a whole
- * table: the choice is the same for all threads, and what it costs vanishes beside the memory. */
+/* The tables of maps.h as kernels that compute in T, on elements stored as S: the includer defines T, FN(f) and NAME(n). A
+ * kernel serves a whole table: the choice is the same for all threads, and what it costs vanishes beside the memory. */
 
-static __global__ void NAME(value1)(ct__span s, int f, double p0, double p1)
+template <typename S> static __global__ void NAME(value1)(ct__span s, int f, double p0, double p1)
 {
     const double p[2] = { p0, p1 };
     CT__EACH(i, s.count)
     {
         int64_t at[2];
         ct__locate<2>(s, i, at);
-        const T x = ((const T *)s.data[1])[at[1]];
+        const T x = (T)((const S *)s.data[1])[at[1]];
         T y = 0;
         switch (f) {
 #define VALUE(name, value, derivative, vjp) \
@@ -16,20 +16,20 @@ static __global__ void NAME(value1)(ct__span s, int f, double p0, double p1)
             CT_MAPS1(VALUE)
 #undef VALUE
         }
-        ((T *)s.data[0])[at[0]] = y;
+        ((S *)s.data[0])[at[0]] = (S)y;
     }
 }
 
 /* out = g f'(x) over out, x, y, g */
-static __global__ void NAME(bar1)(ct__span s, int f, double p0, double p1)
+template <typename S> static __global__ void NAME(bar1)(ct__span s, int f, double p0, double p1)
 {
     const double p[2] = { p0, p1 };
     CT__EACH(i, s.count)
     {
         int64_t at[4];
         ct__locate<4>(s, i, at);
-        const T x = ((const T *)s.data[1])[at[1]], y = ((const T *)s.data[2])[at[2]],
-                g = ((const T *)s.data[3])[at[3]];
+        const T x = (T)((const S *)s.data[1])[at[1]], y = (T)((const S *)s.data[2])[at[2]],
+                g = (T)((const S *)s.data[3])[at[3]];
         T slope = 0;
         switch (f) {
 #define SLOPE(name, value, derivative, vjp) \
@@ -37,17 +37,17 @@ static __global__ void NAME(bar1)(ct__span s, int f, double p0, double p1)
             CT_MAPS1(SLOPE)
 #undef SLOPE
         }
-        ((T *)s.data[0])[at[0]] = g * slope;
+        ((S *)s.data[0])[at[0]] = (S)(g * slope);
     }
 }
 
-static __global__ void NAME(value2)(ct__span s, int f)
+template <typename S> static __global__ void NAME(value2)(ct__span s, int f)
 {
     CT__EACH(i, s.count)
     {
         int64_t at[3];
         ct__locate<3>(s, i, at);
-        const T a = ((const T *)s.data[1])[at[1]], b = ((const T *)s.data[2])[at[2]];
+        const T a = (T)((const S *)s.data[1])[at[1]], b = (T)((const S *)s.data[2])[at[2]];
         T y = 0;
         switch (f) {
 #define VALUE(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
@@ -55,19 +55,19 @@ static __global__ void NAME(value2)(ct__span s, int f)
             CT_MAPS2(VALUE)
 #undef VALUE
         }
-        ((T *)s.data[0])[at[0]] = y;
+        ((S *)s.data[0])[at[0]] = (S)y;
     }
 }
 
 /* out = g ∂f/∂a or g ∂f/∂b over out, a, b, g */
-static __global__ void NAME(bar2)(ct__span s, int f, int side)
+template <typename S> static __global__ void NAME(bar2)(ct__span s, int f, int side)
 {
     CT__EACH(i, s.count)
     {
         int64_t at[4];
         ct__locate<4>(s, i, at);
-        const T a = ((const T *)s.data[1])[at[1]], b = ((const T *)s.data[2])[at[2]],
-                g = ((const T *)s.data[3])[at[3]];
+        const T a = (T)((const S *)s.data[1])[at[1]], b = (T)((const S *)s.data[2])[at[2]],
+                g = (T)((const S *)s.data[3])[at[3]];
         T slope = 0;
         switch (f) {
 #define SLOPE(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
@@ -75,6 +75,6 @@ static __global__ void NAME(bar2)(ct__span s, int f, int side)
             CT_MAPS2(SLOPE)
 #undef SLOPE
         }
-        ((T *)s.data[0])[at[0]] = g * slope;
+        ((S *)s.data[0])[at[0]] = (S)(g * slope);
     }
 }

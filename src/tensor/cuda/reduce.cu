@@ -1,6 +1,7 @@
 /* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64; the order of operations follows from the shape
  * alone: no atomics. A pair (m, s) stands for what has been seen: m = Σ x, or m = max x and s = Σ exp(x - m). */
 #include "cuda.h"
+#include "half.cuh"
 
 #include <math.h>
 
@@ -15,7 +16,7 @@ typedef struct reduction {
     axes keep, over;                /* the last has x's shortest step */
     int64_t outputs, inputs, piece; /* inputs: of an output; piece: of these, in one go */
     int pieces, f;
-    int64_t f64;
+    int64_t dtype;
     const void *x;
     void *out;
     double *m, *s; /* [piece][output] */
@@ -34,7 +35,12 @@ static __device__ int64_t offset_of(const axes &a, const int64_t *stride, int64_
 
 static __device__ double load(const reduction &r, int64_t at)
 {
-    return r.f64 ? ((const double *)r.x)[at] : (double)((const float *)r.x)[at];
+    switch (r.dtype) {
+    case CT_F64: return ((const double *)r.x)[at];
+    case CT_BF16: return (double)(float)((const ct__bf16 *)r.x)[at];
+    case CT_F16: return (double)(float)((const ct__f16 *)r.x)[at];
+    default: return (double)((const float *)r.x)[at];
+    }
 }
 
 static __device__ double start(int f) { return f == CT_REDUCE_SUM ? 0 : -(double)INFINITY; }
@@ -56,10 +62,12 @@ static __device__ void put(const reduction &r, int64_t output, double m, double 
 {
     if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(m)) m += log(s);
     int64_t at = offset_of(r.keep, r.keep.out, output);
-    if (r.f64)
-        ((double *)r.out)[at] = m;
-    else
-        ((float *)r.out)[at] = (float)m;
+    switch (r.dtype) {
+    case CT_F64: ((double *)r.out)[at] = m; break;
+    case CT_BF16: ((ct__bf16 *)r.out)[at] = ct__bf16(m); break;
+    case CT_F16: ((ct__f16 *)r.out)[at] = ct__f16(m); break;
+    default: ((float *)r.out)[at] = (float)m; break;
+    }
 }
 
 /* A thread per output and piece: where neighbouring outputs are neighbours in memory, or there is little to sum. */
@@ -157,7 +165,7 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
     coalesce(&r.keep);
     coalesce(&r.over);
     r.f = f;
-    r.f64 = x->dtype == CT_F64;
+    r.dtype = x->dtype;
     r.x = x->data;
     r.out = out->data;
     const int64_t step_out = r.keep.n ? r.keep.x[r.keep.n - 1] : INT64_MAX,
