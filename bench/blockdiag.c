@@ -1,9 +1,8 @@
 /* blockdiag_linear in f32 or bf16: x (128, M F), W (M, F, F) and a bias, forward, and forward with all gradients; per_gemm is
- * over one f32 product of as many flops, x_m (128 x F) with all of W (F x M F). Arguments: names of cases, M4-F1024 or
- * M4-F1024-bf16; without any, all in f32. */
+ * over one f32 product of as many flops (on a GPU one of the case's dtype), x_m (128 x F) with all of W (F x M F). On a GPU
+ * who=copy is a copy that reads and writes as many bytes as W has in one pass over it, or in training in three.
+ * Arguments: names of cases, M4-F1024 or M4-F1024-bf16; without any, all in f32. */
 #include "bench.h"
-
-#include <cotangent/cotangent.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@ typedef struct work {
     ct_tensor *x, *W, *bias, *y_bar;
     float *gemm[3]; /* of the product that all is compared with */
     ct_var in[3], y;
-    ct_status status;
 } work;
 
 static void forward(void *context)
@@ -30,7 +28,6 @@ static void forward(void *context)
     ct_tensor *const in[] = { w->x, w->W, w->bias };
     for (int i = 0; i < 3; i++) w->in[i] = ct_leaf(w->tape, in[i]);
     w->y = ct_blockdiag_linear(w->in[0], w->in[1], w->in[2]);
-    w->status = ct_check(w->y);
 }
 
 static void training(void *context)
@@ -38,7 +35,7 @@ static void training(void *context)
     work *w = context;
     ct_var bar[3];
     forward(w);
-    w->status = ct_grad(w->y, ct_constant(w->tape, w->y_bar), w->in, bar, 3, CT_GRAD_FREE);
+    ct_grad(w->y, ct_constant(w->tape, w->y_bar), w->in, bar, 3, CT_GRAD_FREE);
 }
 
 static void product(void *context)
@@ -56,43 +53,68 @@ static ct_tensor *drawn(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t
     return t;
 }
 
-static int run_case(const char *name, int M, int F, ct_dtype dtype, ct_device *dev)
+/* The unit, on a GPU: of the same matrices in the case's dtype. */
+static double product_there(const bench *b, const work *w, int rounds)
 {
+    ct_tensor *x = ct_tensor_slice(w->x, 1, 0, w->F, 1),
+              *W = ct_tensor_reshape(w->W, ct_shape2((int64_t)w->M * w->F, w->F)),
+              *W_t = ct_tensor_transpose(W);
+    double best = bench_product(b, x, W_t, rounds, 0.02);
+    ct_release(x), ct_release(W), ct_release(W_t);
+    return best;
+}
+
+static int run_case(const bench *b, const char *name, int M, int F, ct_dtype dtype)
+{
+    ct_device *dev = b->dev;
     work w = { .M = M, .F = F, .tape = ct_tape_new(dev) };
     const ct_shape rows = ct_shape2(ROWS, (int64_t)M * F), weight = ct_shape3(M, F, F);
     w.x = drawn(dev, dtype, rows, 0);
     w.W = drawn(dev, dtype, weight, 1);
     w.bias = drawn(dev, dtype, ct_shape1((int64_t)M * F), 2);
     w.y_bar = drawn(dev, dtype, rows, 3);
-    ct_tensor *unit[] = { drawn(dev, CT_F32, weight, 1), drawn(dev, CT_F32, rows, 0),
-                          ct_zeros(dev, CT_F32, rows) };
-    for (int i = 0; i < 3; i++) w.gemm[i] = ct_tensor_data(unit[i]);
-    double gemm = 1e300, seconds[2] = { 1e300, 1e300 };
+    ct_tensor *unit[3] = { NULL };
+    if (!b->queues) {
+        unit[0] = drawn(dev, CT_F32, weight, 1), unit[1] = drawn(dev, CT_F32, rows, 0);
+        unit[2] = ct_zeros(dev, CT_F32, rows);
+        for (int i = 0; i < 3; i++) w.gemm[i] = ct_tensor_data(unit[i]);
+    }
+    double gemm = 1e300, seconds[2] = { 1e300, 1e300 }, copies[2] = { 1e300, 1e300 };
+    const int64_t bytes = (int64_t)M * F * F * (int64_t)ct_dtype_size(dtype);
     int rounds = (double)M * F * F > 5e7 ? 1 : 3;
     for (int round = 0; round < 3; round++) { /* interleaved */
-        gemm = fmin(gemm, bench_best(product, &w, rounds, 0.02));
-        seconds[0] = fmin(seconds[0], bench_best(forward, &w, rounds, 0.02));
-        seconds[1] = fmin(seconds[1], bench_best(training, &w, rounds, 0.04));
+        gemm =
+            fmin(gemm, b->queues ? product_there(b, &w, rounds) : bench_best(b, product, &w, rounds, 0.02));
+        seconds[0] = fmin(seconds[0], bench_best(b, forward, &w, rounds, 0.02));
+        seconds[1] = fmin(seconds[1], bench_best(b, training, &w, rounds, 0.04));
+        for (int pass = 0; pass < 2 && b->queues; pass++)
+            copies[pass] = fmin(copies[pass], bench_copy(b, bytes * (pass ? 3 : 1), rounds));
     }
-    printf("bench=blockdiag case=%s who=gemm n=%d dtype=%s pass=forward seconds=%.6g per_gemm=1\n", name,
-           ROWS, ct_dtype_name(dtype), gemm);
-    for (int pass = 0; pass < 2; pass++)
-        printf("bench=blockdiag case=%s who=cotangent n=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f\n",
+    printf("bench=blockdiag case=%s who=gemm n=%d dtype=%s pass=forward seconds=%.6g per_gemm=1%s\n", name,
+           ROWS, ct_dtype_name(dtype), gemm, b->where);
+    for (int pass = 0; pass < 2; pass++) {
+        if (b->queues)
+            printf("bench=blockdiag case=%s who=copy n=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f%s\n",
+                   name, ROWS, ct_dtype_name(dtype), pass ? "training" : "forward", copies[pass],
+                   copies[pass] / gemm, b->where);
+        printf("bench=blockdiag case=%s who=cotangent n=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f%s\n",
                name, ROWS, ct_dtype_name(dtype), pass ? "training" : "forward", seconds[pass],
-               seconds[pass] / gemm);
+               seconds[pass] / gemm, b->where);
+    }
     fflush(stdout);
-    if (w.status) fprintf(stderr, "blockdiag: %s\n", ct_tape_message(w.tape));
+    const ct_status status = ct_tape_status(w.tape);
+    if (status) fprintf(stderr, "blockdiag: %s\n", ct_tape_message(w.tape));
     ct_tape_free(w.tape);
     ct_release(w.x), ct_release(w.W), ct_release(w.bias), ct_release(w.y_bar);
     for (int i = 0; i < 3; i++) ct_release(unit[i]);
     ct_memory_trim(dev);
-    return w.status != CT_OK;
+    return status != CT_OK;
 }
 
 int main(int argc, char **argv)
 {
-    bench_machine();
-    ct_device *dev = ct_device_open("cpu");
+    bench b;
+    if (bench_open(&b, &argc, argv)) return 1;
     int failed = 0;
     for (int F = 64; F <= 4096; F *= 4)
         for (int M = 1; M <= 16; M *= 2)
@@ -101,8 +123,8 @@ int main(int argc, char **argv)
                 snprintf(name, sizeof name, half ? "M%d-F%d-bf16" : "M%d-F%d", M, F);
                 bool chosen = argc < 2 && !half;
                 for (int k = 1; k < argc; k++) chosen |= !strcmp(argv[k], name);
-                if (chosen) failed |= run_case(name, M, F, half ? CT_BF16 : CT_F32, dev);
+                if (chosen) failed |= run_case(&b, name, M, F, half ? CT_BF16 : CT_F32);
             }
-    ct_device_close(dev);
+    bench_close(&b);
     return failed;
 }

@@ -1,12 +1,11 @@
 """A block-diagonal linear layer beside the strategies that torch offers: `./run bench blockdiag [M4-F1024 M4-F1024-bf16...]`."""
-import subprocess
 import sys
 
 import peers
 
 ROWS = 128
 CASES = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)] + ["M8-F256-bf16", "M8-F1024-bf16", "M4-F4096-bf16"]
-DENSE = 1 << 28  # bytes of a dense weight that are worth trying
+DENSE = 1 << (35 if peers.options.gpu else 28)  # bytes of a dense weight that are worth trying
 
 
 def strategies(torch, M, F, dtype):
@@ -39,7 +38,7 @@ def passes(torch, name, run, x, W, b, y_bar):
     def training():
         return torch.autograd.grad(run(*inputs), inputs, y_bar)
 
-    if M * F * F <= 1 << 22:
+    if M * F * F <= 1 << 22 or peers.options.gpu:
         x64, W64, g64 = (t.detach().double() for t in (x, W, y_bar))
         xm, gm = x64.view(-1, M, F), g64.view(-1, M, F)
         y = torch.einsum("bmf,mgf->bmg", xm, W64).reshape(-1, M * F) + b.double()
@@ -74,15 +73,14 @@ def peer_lines(torch, case):
 
 
 def main():
-    cases = sys.argv[1:] or CASES
+    cases = peers.options.words or CASES
     torch = peers.load("torch")
     lines = []
     comment = ""
     for case in cases:
         for _ in range(2):  # interleaved; the best of each counts
-            out = subprocess.run([peers.program("blockdiag"), case], check=True, capture_output=True, text=True).stdout
-            comment = out.splitlines()[0]
-            lines += [peers.parse(line) for line in out.splitlines()[1:]]
+            found, comment = peers.ours("blockdiag", case)
+            lines += found
             lines += peer_lines(torch, case) if torch else []
     peers.report(peers.per_gemm(lines), value="per_gemm", columns=("case", "pass"), comment=comment)
 

@@ -1,9 +1,7 @@
 /* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for kinds of q; per_gemm is over
  * one product of as many flops, all rows of A with one C. who=copy is a copy that reads and writes as many bytes as the
- * pass has to: the floor by memory. Arguments: names of cases. */
+ * pass has to: the floor by memory. Arguments: names of cases; --n: so many rows of A instead, and groups in proportion. */
 #include "bench.h"
-
-#include <cotangent/cotangent.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -13,10 +11,12 @@
 void sgemm_(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
             const int *, const float *, const int *, const float *, float *, const int *);
 
-static const struct kind {
+typedef struct kind {
     const char *name;
     int N, M, I;
-} kinds[] = {
+} kind;
+
+static const kind kinds[] = {
     { "uniform", 131072, 2048, 1 }, { "uniform-I8", 16384, 2048, 8 }, { "zipf", 131072, 2048, 1 },
     { "zipf-I8", 16384, 2048, 8 },  { "M1", 131072, 1, 1 },           { "M1-I8", 16384, 1, 8 },
     { "MN", 8192, 8192, 1 },        { "MN-I8", 8192, 8192, 8 },       { "empty", 131072, 2048, 1 },
@@ -26,12 +26,10 @@ static const struct kind {
 enum { J = 64, K = 64 };
 
 typedef struct work {
-    const struct kind *kind;
-    ct_device *dev;
+    const kind *kind;
     ct_tape *tape;
     ct_tensor *A, *C, *q, *G, *groups;
     ct_var a, c, out;
-    ct_status status;
 } work;
 
 static void forward(void *context)
@@ -41,7 +39,6 @@ static void forward(void *context)
     w->a = ct_leaf(w->tape, w->A), w->c = ct_leaf(w->tape, w->C);
     w->out = w->groups ? ct_grouped_matmul(w->a, w->c, ct_constant(w->tape, w->groups))
                        : ct_gather_matmul(w->a, w->c, ct_constant(w->tape, w->q));
-    w->status = ct_check(w->out);
 }
 
 static void training(void *context)
@@ -49,7 +46,7 @@ static void training(void *context)
     work *w = context;
     forward(w);
     ct_var bar[2];
-    w->status = ct_grad(w->out, ct_constant(w->tape, w->G), (ct_var[]){ w->a, w->c }, bar, 2, CT_GRAD_FREE);
+    ct_grad(w->out, ct_constant(w->tape, w->G), (ct_var[]){ w->a, w->c }, bar, 2, CT_GRAD_FREE);
 }
 
 /* One product of as many flops. */
@@ -69,7 +66,7 @@ static double draw(uint64_t *state)
 }
 
 /* zipf: P(m) ∝ 1/m; empty: only every 32nd row of C is used; MN: a permutation. bench/gather.py draws the same. */
-static void draw_index(const struct kind *k, int64_t *q)
+static void draw_index(const kind *k, int64_t *q)
 {
     uint64_t state = 1;
     double *below = calloc((size_t)k->M + 1, sizeof *below);
@@ -94,9 +91,20 @@ static void draw_index(const struct kind *k, int64_t *q)
     free(below);
 }
 
-static int run_kind(const struct kind *k, ct_device *dev)
+/* The unit, on a GPU. */
+static double product_there(const bench *b, const work *w)
 {
-    work w = { .kind = k, .dev = dev, .tape = ct_tape_new(dev) };
+    ct_tensor *A = ct_tensor_reshape(w->A, ct_shape2((int64_t)w->kind->N * w->kind->I, J)),
+              *part = ct_tensor_slice(w->C, 0, 0, 1, 1), *C = ct_tensor_reshape(part, ct_shape2(J, K));
+    double best = bench_product(b, A, C, 5, 0.1);
+    ct_release(A), ct_release(part), ct_release(C);
+    return best;
+}
+
+static int run_kind(const bench *b, const kind *k)
+{
+    ct_device *dev = b->dev;
+    work w = { .kind = k, .tape = ct_tape_new(dev) };
     int64_t *q = malloc((size_t)k->N * sizeof *q);
     if (!q || !w.tape) return 1;
     draw_index(k, q);
@@ -114,16 +122,16 @@ static int run_kind(const struct kind *k, ct_device *dev)
                                rows * (J + K) + all_C + rows * (2 * J + K) + 2 * all_C };
     double gemm = 1e300, seconds[2] = { 1e300, 1e300 }, copies[2] = { 1e300, 1e300 };
     for (int round = 0; round < 3; round++) { /* interleaved */
-        double g = bench_best(product, &w, 5, 0.1), f = bench_best(forward, &w, 5, 0.1),
-               t = bench_best(training, &w, 5, 0.2);
+        double g = b->queues ? product_there(b, &w) : bench_best(b, product, &w, 5, 0.1),
+               f = bench_best(b, forward, &w, 5, 0.1), t = bench_best(b, training, &w, 5, 0.2);
         gemm = fmin(gemm, g), seconds[0] = fmin(seconds[0], f), seconds[1] = fmin(seconds[1], t);
-        for (int pass = 0; pass < 2; pass++) copies[pass] = fmin(copies[pass], bench_copy(bytes[pass], 3));
+        for (int pass = 0; pass < 2; pass++) copies[pass] = fmin(copies[pass], bench_copy(b, bytes[pass], 3));
     }
-    printf("bench=gather case=%s who=gemm n=%d dtype=f32 pass=forward seconds=%.6g per_gemm=1\n", k->name,
-           k->N, gemm);
+    printf("bench=gather case=%s who=gemm n=%d dtype=f32 pass=forward seconds=%.6g per_gemm=1%s\n", k->name,
+           k->N, gemm, b->where);
     for (int pass = 0; pass < 2; pass++) {
-        printf("bench=gather case=%s who=copy n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f\n", k->name,
-               k->N, pass ? "training" : "forward", copies[pass], copies[pass] / gemm);
+        printf("bench=gather case=%s who=copy n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f%s\n", k->name,
+               k->N, pass ? "training" : "forward", copies[pass], copies[pass] / gemm, b->where);
         uint64_t out = (uint64_t)k->N * (uint64_t)k->I * K, A_bar = (uint64_t)k->N * (uint64_t)k->I * J,
                  C_bar = (uint64_t)k->M * J * K, results = (pass ? out + A_bar + C_bar : out) * sizeof(float);
         ct_tape_reset(w.tape);
@@ -132,27 +140,31 @@ static int run_kind(const struct kind *k, ct_device *dev)
         pass ? training(&w) : forward(&w);
         uint64_t more = ct_memory(dev).bytes_peak - before;
         printf("bench=gather case=%s who=cotangent n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f "
-               "peak_bytes=%lld\n",
+               "peak_bytes=%lld%s\n",
                k->name, k->N, pass ? "training" : "forward", seconds[pass], seconds[pass] / gemm,
-               (long long)more - (long long)results);
+               (long long)more - (long long)results, b->where);
     }
-    if (w.status) fprintf(stderr, "gather: %s\n", ct_tape_message(w.tape));
+    const ct_status status = ct_tape_status(w.tape);
+    if (status) fprintf(stderr, "gather: %s\n", ct_tape_message(w.tape));
     ct_tape_free(w.tape);
     ct_release(w.A), ct_release(w.C), ct_release(w.q), ct_release(w.G), ct_release(w.groups);
-    return w.status != CT_OK;
+    ct_memory_trim(dev);
+    return status != CT_OK;
 }
 
 int main(int argc, char **argv)
 {
-    bench_machine();
-    ct_device *dev = ct_device_open("cpu");
+    bench b;
+    if (bench_open(&b, &argc, argv)) return 1;
     int failed = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         bool chosen = argc < 2;
-        for (int k = 1; k < argc; k++) chosen |= !strcmp(argv[k], kinds[i].name);
-        if (chosen) failed |= run_kind(&kinds[i], dev);
+        for (int a = 1; a < argc; a++) chosen |= !strcmp(argv[a], kinds[i].name);
+        kind k = kinds[i];
+        if (b.n) k.M = (int)(k.M * b.n / k.N) > 1 ? (int)(k.M * b.n / k.N) : 1, k.N = (int)b.n;
+        if (chosen) failed |= run_kind(&b, &k);
         fflush(stdout);
     }
-    ct_device_close(dev);
+    bench_close(&b);
     return failed;
 }

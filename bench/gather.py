@@ -1,5 +1,4 @@
 """Products with gathered matrices beside the strategies that torch offers: `./run bench gather [uniform zipf M1 MN ...]`."""
-import subprocess
 import sys
 
 import peers
@@ -39,6 +38,8 @@ def chunked(torch, rows=8192):
 
 def peer_lines(torch, case):
     N, M, I = CASES[case]
+    if peers.options.n:
+        N, M = peers.options.n, max(1, M * peers.options.n // N)
     torch.manual_seed(1)
     a, c, g = (torch.randn(*shape) for shape in ((N, I, J), (M, J, K), (N, I, K)))
     q = index(torch, case, N, M)
@@ -70,11 +71,10 @@ def main():
     torch = peers.load("torch")
     lines = []
     comment = ""
-    for case in sys.argv[1:] or CASES:
+    for case in peers.options.words or CASES:
         for round in range(2):  # interleaved; the best of each counts
-            out = subprocess.run([peers.program("gather"), case], check=True, capture_output=True, text=True).stdout
-            comment = out.splitlines()[0]
-            lines += [peers.parse(line) for line in out.splitlines()[1:]]
+            found, comment = peers.ours("gather", case)
+            lines += found
             if torch and round == 0 and case != "reused":
                 lines += peer_lines(torch, case)
     peers.report(peers.per_gemm(lines), value="per_gemm", columns=("case", "pass"), comment=comment)

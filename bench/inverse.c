@@ -4,8 +4,6 @@
  *     inverse [case [dtype [n [batch [seconds]]]]] */
 #include "bench.h"
 
-#include <cotangent/cotangent.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +15,6 @@ typedef struct problem {
     ct_tape *tape;
     ct_tensor *A, *bar, *index;
     int training;
-    ct_status status;
 } problem;
 
 static ct_var inverse_of(const problem *p, ct_var A)
@@ -34,7 +31,6 @@ static void run(void *context)
     ct_var A = p->training ? ct_leaf(p->tape, p->A) : ct_constant(p->tape, p->A), A_bar;
     ct_var P = inverse_of(p, A);
     if (p->training) ct_grad(P, ct_constant(p->tape, p->bar), &A, &A_bar, 1, CT_GRAD_FREE);
-    p->status = ct_tape_status(p->tape);
 }
 
 /* R Rᵀ / n + I, positive definite, or R + √n I, general. */
@@ -52,12 +48,12 @@ static ct_tensor *matrices(ct_device *dev, ct_dtype dtype, int64_t batch, int64_
 }
 
 /* *gemm: the fastest product of this run so far. */
-static double per_gemm(problem *p, int64_t n, int f32, int64_t batch, double seconds, double *gemm,
-                       double *best)
+static double per_gemm(const bench *b, problem *p, int64_t n, ct_dtype dtype, int64_t batch, double seconds,
+                       double *gemm, double *best)
 {
     *best = 1e300;
     for (double until = bench_now() + seconds; bench_now() < until || *best == 1e300;) {
-        double g = bench_gemm(n, f32, 10), t = bench_best(run, p, 2, 0);
+        double g = bench_gemm(b, n, dtype, 10), t = bench_best(b, run, p, 2, 0);
         if (g < *gemm) *gemm = g;
         if (t < *best) *best = t;
     }
@@ -67,12 +63,18 @@ static double per_gemm(problem *p, int64_t n, int f32, int64_t batch, double sec
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "spd", "general", "cols60" };
+    bench b;
+    if (bench_open(&b, &argc, argv)) return 1;
+    ct_device *dev = b.dev;
     const char *only = argc > 1 ? argv[1] : "all", *dtype_only = argc > 2 ? argv[2] : "all";
-    int64_t n = argc > 3 ? atoll(argv[3]) : 512, batch = argc > 4 ? atoll(argv[4]) : 64;
+    int64_t n = argc > 3 ? atoll(argv[3])
+                : b.n    ? b.n
+                         : 512,
+            batch = argc > 4  ? atoll(argv[4])
+                    : b.batch ? b.batch
+                              : 64;
     double seconds = argc > 5 ? atof(argv[5]) : 3;
     int failed = 0;
-    bench_machine();
-    ct_device *dev = ct_device_open("cpu");
     int64_t index[COLUMNS];
     for (int64_t i = 0; i < COLUMNS; i++) index[i] = (i * 37 + 11) % n;
     ct_tensor *idx = ct_from(dev, CT_I64, ct_shape1(COLUMNS), index);
@@ -82,6 +84,7 @@ int main(int argc, char **argv)
             ct_dtype dtype = f32 ? CT_F32 : CT_F64;
             if (strcmp(only, "all") && strcmp(only, names[i])) continue;
             if (strcmp(dtype_only, "all") && strcmp(dtype_only, ct_dtype_name(dtype))) continue;
+            if (!bench_wants(&b, dtype)) continue;
             problem p = { .name = names[i], .tape = ct_tape_new(dev), .index = idx };
             p.A = matrices(dev, dtype, batch, n, i == 0);
             p.bar = ct_rand_normal(dev, dtype, ct_shape3(batch, n, i == 2 ? COLUMNS : n), 8, 0);
@@ -92,14 +95,16 @@ int main(int argc, char **argv)
                 ct_memory_mark(dev);
                 run(&p);
                 uint64_t peak = ct_memory(dev).bytes_peak - held;
-                ratio = per_gemm(&p, n, f32, batch, seconds, &gemm, &best);
-                failed |= p.status;
+                ratio = per_gemm(&b, &p, n, dtype, batch, seconds, &gemm, &best);
+                const ct_status status = ct_tape_status(p.tape);
+                failed |= status;
                 printf(
                     "bench=inverse case=%s who=cotangent n=%lld dtype=%s pass=%s seconds=%.5f per_gemm=%.3f "
-                    "peak_bytes=%llu\n",
+                    "peak_bytes=%llu%s\n",
                     names[i], (long long)n, ct_dtype_name(dtype), p.training ? "training" : "forward", best,
-                    ratio, (unsigned long long)peak);
-                if (p.status) fprintf(stderr, "inverse: %s\n", ct_tape_message(p.tape));
+                    ratio, (unsigned long long)peak, b.where);
+                fflush(stdout);
+                if (status) fprintf(stderr, "inverse: %s\n", ct_tape_message(p.tape));
             }
             ct_tape_free(p.tape);
             ct_release(p.A);
@@ -107,6 +112,6 @@ int main(int argc, char **argv)
         }
     }
     ct_release(idx);
-    ct_device_close(dev);
+    bench_close(&b);
     return failed != 0;
 }

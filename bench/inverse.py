@@ -1,14 +1,13 @@
 """Inverses of a batch of 64 matrices of 512 beside torch's ways to them: `./run bench inverse [CASE...] [DTYPE...]`.
 
-CASE: spd, general, cols60; DTYPE: f64, f32. A peer's answer and gradient are checked before its time counts and after, member by
+CASE: spd, general, cols60; DTYPE: f64, f32; --n and --batch: other sizes. A peer's answer and gradient are checked before its time counts and after, member by
 member: torch's batched inv and solve on several threads have given garbage now and then. Such a peer is timed on one thread.
 """
-import subprocess
 import sys
 
 import peers
 
-N, BATCH, COLUMNS = 512, 64, 60
+N, BATCH, COLUMNS = peers.options.n or 512, peers.options.batch or 64, 60
 CASES = ("spd", "general", "cols60")
 TOLERANCE = {"f64": 1e-9, "f32": 1e-2}
 
@@ -102,16 +101,15 @@ def peer_lines(torch, case, name, wrong):
 
 
 def main():
-    cases = [a for a in sys.argv[1:] if a in CASES] or CASES
-    names = [a for a in sys.argv[1:] if a in TOLERANCE] or list(TOLERANCE)
+    words = peers.options.words
+    cases = [a for a in words if a in CASES] or CASES
+    names = [a for a in words + [peers.options.dtype] if a in TOLERANCE] or list(TOLERANCE)
     torch = peers.load("torch")
     lines, comment, wrong = [], "", set()
     for case in cases:
         for name in names:
-            out = subprocess.run([peers.program("inverse"), case, name, str(N), str(BATCH)], check=True,
-                                 capture_output=True, text=True).stdout
-            comment = out.splitlines()[0]
-            lines += [peers.parse(line) for line in out.splitlines()]
+            found, comment = peers.ours("inverse", case, name, str(N), str(BATCH))
+            lines += found
             if torch:
                 lines += peer_lines(torch, case, name, wrong)
     peers.report(lines, value="seconds", columns=("case", "dtype", "pass"), comment=comment)

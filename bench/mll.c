@@ -1,9 +1,9 @@
-/* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`; mixed: also with a factor in f32. One line for each size, kernel and pass, per_gemm
+/* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`; mixed: also with a factor in f32; --dtype
+ * f32: all in that. One line for each size, kernel and pass, per_gemm
  * against one n x n x n product timed right beside it; bytes_per_8n2: the most held at once, of one n x n array.
  * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
 #include "bench.h"
 
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 
 #include <math.h>
@@ -26,6 +26,7 @@ typedef struct problem {
     ct_tape *tape;
     ct_kernel *kernel;
     ct_tensor *X, *y, *noise;
+    ct_dtype dtype;
     int training, mixed;
     double value;
     ct_gp_mixed report;
@@ -36,17 +37,25 @@ static void run(void *context)
 {
     problem *p = context;
     ct_tape_reset(p->tape);
-    ct_var theta = ct_kernel_theta(p->kernel, p->tape, CT_F64);
+    ct_var theta = ct_kernel_theta(p->kernel, p->tape, p->dtype);
     ct_var noise = p->training ? ct_leaf(p->tape, p->noise) : ct_constant(p->tape, p->noise);
     if (!p->training) theta = ct_stop_gradient(theta);
     ct_var X = ct_constant(p->tape, p->X), y = ct_constant(p->tape, p->y);
     ct_var v = p->mixed ? ct_gp_nlml_mixed(p->kernel, theta, X, y, noise, &p->report)
                         : ct_gp_nlml(p->kernel, theta, X, y, noise);
+    p->status = p->training ? ct_backward(v) : CT_OK;
     p->value = ct_item(v);
-    p->status = p->training ? ct_backward(v) : ct_tape_status(p->tape);
+    if (!p->status) p->status = ct_tape_status(p->tape);
 }
 
 /* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: mll.py has the same numbers. */
+static ct_tensor *as(ct_tensor *f64, ct_dtype dtype)
+{
+    ct_tensor *t = ct_tensor_cast(f64, dtype);
+    ct_release(f64);
+    return t;
+}
+
 static int make_data(ct_device *dev, int64_t n, problem *p)
 {
     static const double prime[COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
@@ -55,16 +64,18 @@ static int make_data(ct_device *dev, int64_t n, problem *p)
         for (int d = 0; d < COLUMNS; d++) x[i * COLUMNS + d] = fmod((double)(i + 1) * sqrt(prime[d]), 1);
         y[i] = sin(6 * x[i * COLUMNS]) + x[i * COLUMNS + 1] + 0.1 * sin(1000 * (double)(i + 1));
     }
-    p->X = x ? ct_from(dev, CT_F64, ct_shape2(n, COLUMNS), x) : NULL;
-    p->y = x ? ct_from(dev, CT_F64, ct_shape1(n), y) : NULL;
-    p->noise = ct_full(dev, CT_F64, ct_shape0(), 0.1);
+    p->X = x ? as(ct_from(dev, CT_F64, ct_shape2(n, COLUMNS), x), p->dtype) : NULL;
+    p->y = x ? as(ct_from(dev, CT_F64, ct_shape1(n), y), p->dtype) : NULL;
+    p->noise = ct_full(dev, p->dtype, ct_shape0(), 0.1);
     free(x);
     return !p->X || !p->y || !p->noise;
 }
 
-static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int training, int mixed)
+static int measure(const bench *b, int64_t n, const struct kernel_case *k, int training, int mixed)
 {
+    ct_device *dev = b->dev;
     problem p = { .tape = ct_tape_new(dev), .kernel = ct_kernel_parse(k->kernel) };
+    p.dtype = b->dtype < 0 ? CT_F64 : (ct_dtype)b->dtype;
     p.training = training;
     p.mixed = mixed;
     int failed = make_data(dev, n, &p) || ct_kernel_bind(p.kernel, COLUMNS) != CT_OK;
@@ -74,18 +85,20 @@ static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int t
     if (!failed) {
         ct_memory_mark(dev);
         uint64_t before = ct_memory(dev).bytes_now;
-        for (int i = 0; i < 2; i++) { /* in turn: others may be at work, too */
-            double product = bench_gemm(n, 0, rounds), ours = bench_best(run, &p, rounds, 0);
+        for (int i = 0; i < (b->once ? 1 : 2); i++) { /* in turn: others may be at work, too */
+            double product = b->once ? 0 : bench_gemm(b, n, p.dtype, rounds),
+                   ours = bench_best(b, run, &p, rounds, 0);
             gemm = i && gemm < product ? gemm : product;
             seconds = i && seconds < ours ? seconds : ours;
         }
         peak = ct_memory(dev).bytes_peak - before;
-        printf("bench=mll case=%s who=cotangent n=%lld d=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f "
-               "bytes_per_8n2=%.3f value=%.12g",
-               k->name, (long long)n, COLUMNS, mixed ? "mixed" : "f64", training ? "training" : "forward",
-               seconds, seconds / gemm, (double)peak / (8.0 * (double)n * (double)n), p.value);
+        printf("bench=mll case=%s who=cotangent n=%lld d=%d dtype=%s pass=%s seconds=%.6g", k->name,
+               (long long)n, COLUMNS, mixed ? "mixed" : ct_dtype_name(p.dtype),
+               training ? "training" : "forward", seconds);
+        if (!b->once) printf(" per_gemm=%.3f", seconds / gemm);
+        printf(" bytes_per_8n2=%.3f value=%.12g", (double)peak / (8.0 * (double)n * (double)n), p.value);
         if (mixed) printf(" error=%.2g steps=%d", p.report.error, p.report.steps);
-        printf("\n");
+        printf("%s\n", b->where);
         fflush(stdout);
         failed = p.status != CT_OK;
         if (failed) fprintf(stderr, "mll: %s\n", ct_tape_message(p.tape));
@@ -117,18 +130,18 @@ static int wanted(size_t k, int training, int count, const char *const *words)
 int main(int argc, char **argv)
 {
     static const char *const sizes[] = { "mll", "20", "100", "500", "1000", "3000" };
+    bench b;
+    if (bench_open(&b, &argc, argv)) return 1;
     const char *const *words = argc > 1 ? (const char *const *)argv : sizes;
     int count = argc > 1 ? argc : (int)(sizeof sizes / sizeof *sizes), failed = 0;
-    bench_machine();
-    ct_device *dev = ct_device_open("cpu");
     for (int i = 1; i < count; i++) {
         int64_t n = strtoll(words[i], NULL, 10);
         for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
             for (int training = 0; training < 2; training++)
                 for (int mixed = 0; mixed <= named("mixed", count, words); mixed++)
                     if (wanted(k, training, count, words))
-                        failed |= measure(dev, n, &cases[k], training, mixed);
+                        failed |= measure(&b, n, &cases[k], training, mixed);
     }
-    ct_device_close(dev);
+    bench_close(&b);
     return failed;
 }

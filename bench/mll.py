@@ -1,12 +1,11 @@
-"""The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n... case... peer... mixed]`.
+"""The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n... case... pass... peer... mixed]`.
 
-Everyone evaluates the same covariance (case), data and parameters in f64, value alone (pass=forward) or value and
+Everyone evaluates the same covariance (case), data and parameters in f64 (or in --dtype f32), value alone (pass=forward) or value and
 gradient (pass=training); a peer whose value is another one is left out with a remark. mixed: ours also with a factor in f32. per_gemm is in terms of the
 product that our side timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
 cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns, here equal
 anyway, and no call for a gradient alone: training is one step of its optimiser.
 """
-import subprocess
 import sys
 
 import peers
@@ -51,7 +50,8 @@ def parameters(case):
 
 
 def torch_autograd(torch, np, case, n, by_hand):
-    X, y = (torch.from_numpy(a) for a in data(np, n))
+    dtype = torch.float32 if peers.options.dtype == "f32" else torch.float64
+    X, y = (torch.tensor(a, dtype=dtype) for a in data(np, n))
     half_log = 0.5 * n * float(np.log(2 * np.pi))
 
     class Likelihood(torch.autograd.Function):
@@ -68,9 +68,9 @@ def torch_autograd(torch, np, case, n, by_hand):
             return 0.5 * v_bar * (torch.cholesky_inverse(L).addr_(alpha, alpha, alpha=-1)), v_bar * alpha
 
     def run(training):
-        p = torch.tensor(parameters(case), dtype=torch.float64, requires_grad=training)
-        noise = torch.tensor(NOISE, dtype=torch.float64, requires_grad=training)
-        C = covariance(torch, case, p, X) + noise * torch.eye(n, dtype=torch.float64)
+        p = torch.tensor(parameters(case), dtype=dtype, requires_grad=training)
+        noise = torch.tensor(NOISE, dtype=dtype, requires_grad=training)
+        C = covariance(torch, case, p, X) + noise * torch.eye(n, dtype=dtype)
         if by_hand:
             v = Likelihood.apply(C, y)
         else:
@@ -85,7 +85,8 @@ def torch_autograd(torch, np, case, n, by_hand):
 
 
 def gpytorch_run(gpytorch, torch, np, case, n):
-    X, y = (torch.from_numpy(a) for a in data(np, n))
+    dtype = torch.float32 if peers.options.dtype == "f32" else torch.float64
+    X, y = (torch.tensor(a, dtype=dtype) for a in data(np, n))
     k = gpytorch.kernels
 
     def scaled(kernel, scale, length):
@@ -99,19 +100,19 @@ def gpytorch_run(gpytorch, torch, np, case, n):
             super().__init__(X, y, likelihood)
             self.mean_module = gpytorch.means.ZeroMean()
             first = k.MaternKernel(2.5, ard_num_dims=D) if case == "matern52" else k.RBFKernel(ard_num_dims=D)
-            self.covar_module = scaled(first.double(), 1.3, 0.7)
+            self.covar_module = scaled(first.to(dtype), 1.3, 0.7)
             if case == "sum3":
                 linear = k.LinearKernel()
                 linear.variance = 0.2
-                self.covar_module = (self.covar_module + scaled(k.MaternKernel(1.5, ard_num_dims=D).double(), 0.5, 1.5)
+                self.covar_module = (self.covar_module + scaled(k.MaternKernel(1.5, ard_num_dims=D).to(dtype), 0.5, 1.5)
                                      + linear)
 
         def forward(self, x):
             return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
-    likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().to(dtype)
     likelihood.noise = NOISE
-    model = Model(likelihood).double()
+    model = Model(likelihood).to(dtype)
     mll = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
     model.train()
     likelihood.train()
@@ -184,8 +185,10 @@ def lightgp_run(lightgp, np, case, n):
 def contenders(case, n):
     """name -> run(training), for the peers that are installed."""
     np, found = peers.load("numpy"), {}
-    torch, gpytorch, jax, sklearn = (peers.load(name) for name in ("torch", "gpytorch", "jax", "sklearn"))
-    lightgp = peers.load("lightgp")
+    torch, gpytorch = (peers.load(name) for name in ("torch", "gpytorch"))
+    # These are there in f64, and here on the CPU, alone.
+    jax, sklearn, lightgp = (peers.load(name) if peers.options.peer == "cpu" and not peers.options.dtype else None
+                             for name in ("jax", "sklearn", "lightgp"))
     if torch:
         found["torch"] = torch_autograd(torch, np, case, n, False)
         found["torch_function"] = torch_autograd(torch, np, case, n, True)
@@ -201,13 +204,14 @@ def contenders(case, n):
 
 
 def main():
-    sizes = [int(n) for n in sys.argv[1:] if n.isdigit()] or [20, 100, 500, 1000, 3000]
-    cases = [case for case in sys.argv[1:] if case in CASES] or CASES
-    chosen = [who for who in sys.argv[1:] if not who.isdigit() and who not in CASES]
+    words, passes = peers.options.words, ("forward", "training")
+    sizes = [int(n) for n in words if n.isdigit()] or [20, 100, 500, 1000, 3000]
+    cases = [case for case in words if case in CASES] or CASES
+    only = [which for which in passes if which in words]
+    chosen = [who for who in words if not who.isdigit() and who not in (*CASES, *passes)]
     lines = []
     for n in sizes:
-        out = subprocess.run([peers.program("mll"), str(n), *(cases if cases != CASES else ())], check=True, capture_output=True, text=True).stdout
-        ours = [line for line in map(peers.parse, out.splitlines()) if line]
+        ours, comment = peers.ours("mll", str(n), *(cases if cases != CASES else ()), *only)
         lines += ours
         for case in cases:
             same = [line for line in ours if line["case"] == case]
@@ -216,16 +220,17 @@ def main():
                 if chosen and who not in chosen:
                     continue
                 value, wanted = run(False), float(same[0]["value"])
-                if abs(value - wanted) > (1e-3 if who == "lightgp" else 1e-6) * abs(wanted):
+                dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
+                if abs(value - wanted) > (1e-3 if dtype == "f32" else 1e-6) * abs(wanted):
                     print(f"# {who} has {value:.10g} for {case} at n={n}, we have {wanted:.10g}: left out")
                     continue
-                for training in (False, True):
+                for which in only or passes:
+                    training = which == "training"
                     seconds = peers.best_within(lambda: run(training), 1.0)
                     lines.append({"bench": "mll", "case": case, "who": who, "n": str(n), "d": str(D),
-                                  "dtype": "f32" if who == "lightgp" else "f64",
-                                  "pass": "training" if training else "forward", "seconds": f"{seconds:.6g}",
+                                  "dtype": dtype, "pass": which, "seconds": f"{seconds:.6g}",
                                   "per_gemm": f"{seconds / gemm:.3f}"})
-    peers.report(lines, value="seconds", columns=("case", "n", "pass"), comment=out.splitlines()[0])
+    peers.report(lines, value="seconds", columns=("case", "n", "pass"), comment=comment)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
  * Target: 150 ns per recorded op, forward and backward together. */
 #include "bench.h"
 
-#include <cotangent/cotangent.h>
-
 #include <stdio.h>
 
 enum { OPS = 1000 };
@@ -38,26 +36,27 @@ static void run(void *context)
     c->x_bar = ct_tensor_item(ct_cotangent(x));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const char *const names[] = { "add", "mul", "tanh", "matmul", "mixed" };
     static const char kinds[] = "+*t@m";
-    bench_machine();
-    ct_device *dev = ct_device_open("cpu");
+    bench b;
+    if (bench_open(&b, &argc, argv)) return 1;
+    ct_device *dev = b.dev;
     ct_tensor *x = ct_full(dev, CT_F64, ct_shape2(1, 1), 0.999);
     ct_tape *tape = ct_tape_new(dev);
     int failed = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         chain c = { .kind = kinds[i], .tape = tape, .x = x };
-        double seconds = bench_best(run, &c, 20, 0.3);
+        double seconds = bench_best(&b, run, &c, 20, 0.3);
         failed |= c.status;
-        printf("bench=overhead case=%s who=cotangent n=1 dtype=f64 pass=training ns_per_op=%.1f\n", names[i],
-               seconds / OPS * 1e9);
+        printf("bench=overhead case=%s who=cotangent n=1 dtype=f64 pass=training ns_per_op=%.1f%s\n",
+               names[i], seconds / OPS * 1e9, b.where);
         printf("# case=%s y=%.15g x_bar=%.15g\n", names[i], c.y, c.x_bar);
         if (c.status) fprintf(stderr, "overhead: %s\n", ct_tape_message(tape));
     }
     ct_tape_free(tape);
     ct_release(x);
-    ct_device_close(dev);
+    bench_close(&b);
     return failed != 0;
 }

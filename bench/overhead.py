@@ -37,7 +37,7 @@ def main():
     if torch:
         torch.set_num_threads(1)
     for _ in range(3):  # interleaved rounds; the best of each counts
-        out = subprocess.run([peers.program("overhead")], check=True, capture_output=True, text=True).stdout
+        out = subprocess.run([peers.program("overhead"), *peers.options.given], check=True, capture_output=True, text=True).stdout
         lines += [peers.parse(line) for line in out.splitlines()]
         for case in CASES if torch else ():
             if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(torch_chain(torch, case)(), answers(out)[case])):

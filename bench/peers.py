@@ -1,10 +1,15 @@
-"""What the benchmarks' Python sides share: finding peers, timing, and the table for people.
+"""What the benchmarks' Python sides share: options, finding peers, timing, and the table for people.
+
+Options, anywhere among the arguments: those of bench.h, which go to our program as they are, and --peer-device, torch's where that
+is not --device. On a GPU both sides compute f32 in f32 (TF32 is off), a time ends when the GPU has done, and what is short is
+called many times in a row.
 
 A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h); of lines that differ in their figures alone the
 best is kept, so that rounds of several contenders can be interleaved.
 """
 import contextlib
 import importlib
+import subprocess
 import os
 import pathlib
 import sys
@@ -15,19 +20,65 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2", "value")
 
 
+DTYPES = ("f64", "f32", "bf16")
+
+
+class Options:
+    """device: None unless asked for; batch, n: None or a number; peer: torch's device; words: the other arguments."""
+    def __init__(self, words):
+        self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "batch", "peer-device"))
+        words = iter(words)
+        for word in words:
+            if not word.startswith("--"):
+                self.words.append(word)
+            elif word == "--once":
+                self.given.append(word)
+            elif word[2:] in values:
+                values[word[2:]] = value = next(words, None)
+                if value is None:
+                    sys.exit(f"{word} needs a value")
+                self.given += [word, value] if word != "--peer-device" else []
+            else:
+                sys.exit(f"there is no option {word}; there are: {' '.join('--' + name for name in values)} --once")
+        self.device, self.dtype = values["device"], values["dtype"]
+        self.n, self.batch = (int(values[k]) if values[k] else None for k in ("n", "batch"))
+        self.peer = values["peer-device"] or self.device or "cpu"
+
+    @property
+    def gpu(self):
+        return self.peer.startswith("cuda")
+
+
+options = Options(sys.argv[1:])
+
+
 def load(name):
-    """The module, or None with a remark where it is not installed."""
+    """The module, or None with a remark where it is not installed; torch with the device as its default."""
     warnings.filterwarnings("ignore")
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ImportError:
         print(f"# {name} is not installed: ./run bench peers")
         return None
+    if name == "torch" and options.device:
+        if options.gpu and not module.cuda.is_available():
+            sys.exit(f"torch finds no GPU for {options.peer}: --peer-device cpu")
+        module.set_default_device(options.peer)
+        module.backends.cuda.matmul.allow_tf32 = module.backends.cudnn.allow_tf32 = False
+    return module
 
 
 def program(name):
     """The path of our own program, built by ./run bench."""
     return str(ROOT / os.environ.get("CT_BUILD", "build") / "bench" / name)
+
+
+def ours(name, *words):
+    """What our program says with these arguments and the options: its lines, and what it says of the machine."""
+    done = subprocess.run([program(name), *words, *options.given], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{name} {' '.join(words)}: {done.stderr.strip() or done.returncode}")
+    return [line for line in map(parse, done.stdout.splitlines()) if line], done.stdout.splitlines()[0]
 
 
 def parse(line):
@@ -36,24 +87,45 @@ def parse(line):
     return fields if "bench" in fields else {}
 
 
-def fastest(run, rounds):
+def wait():
+    """Until torch's GPU has done."""
+    if options.gpu:
+        sys.modules["torch"].cuda.synchronize()
+
+
+def fastest(run, rounds, calls=1):
+    """Seconds of a call: the least of several rounds of so many in a row."""
     times = []
     for _ in range(rounds):
+        wait()
         start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
+        for _ in range(calls):
+            run()
+        wait()
+        times.append((time.perf_counter() - start) / calls)
     return min(times)
+
+
+def calls_of(run):
+    """How many in a row make a call long beside a wait, as in bench.c."""
+    if not options.gpu:
+        return 1
+    once, calls = fastest(run, 1), 1
+    while calls < 100 and calls * once < 0.01:
+        calls *= 2
+    return calls
 
 
 def best(run, rounds=5):
     """Seconds of the fastest of several calls after one that is not timed."""
     run()
-    return fastest(run, rounds)
+    return fastest(run, rounds, calls_of(run))
 
 
 def best_within(run, seconds=0.5, rounds=30):
     """The same with as many calls as fit into so many seconds: one at least, `rounds` at most."""
-    return fastest(run, max(1, min(rounds, int(seconds / fastest(run, 1)))))
+    calls = calls_of(run)
+    return fastest(run, max(1, min(rounds, int(seconds / fastest(run, 1, calls) / calls))), calls)
 
 
 @contextlib.contextmanager
@@ -117,6 +189,8 @@ def report(lines, value, columns, comment=""):
     """Prints the lines for scripts, then a table: a row for each `columns`, a column for each contender."""
     lines = merge(lines, value)
     for line in lines:
+        if options.device:
+            line.setdefault("device", options.peer)
         print(" ".join(f"{k}={v}" for k, v in line.items()))
     who = list(dict.fromkeys(line["who"] for line in lines))
     rows = list(dict.fromkeys(tuple(line.get(c, "") for c in columns) for line in lines))

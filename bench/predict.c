@@ -3,7 +3,6 @@
  * the points. extra_bytes: the most held beyond the model, the points and the results. */
 #include "bench.h"
 
-#include <cotangent/cotangent.h>
 #include <cotangent/gp.h>
 
 #include <math.h>
@@ -36,7 +35,7 @@ static void solve(void *context)
 }
 
 /* Seconds of one; L is the identity and a little more, so that B stays what it is, about. */
-static double time_trsm(int64_t n, int rounds)
+static double blas_trsm(const bench *b, int64_t n, int rounds)
 {
     solution s = { (int)n, POINTS, malloc((size_t)(n * n) * sizeof(double)),
                    malloc((size_t)(n * POINTS) * sizeof(double)) };
@@ -44,10 +43,37 @@ static double time_trsm(int64_t n, int rounds)
     if (s.L && s.B) {
         for (int64_t i = 0; i < n * n; i++) s.L[i] = i % (n + 1) == 0 ? 1 : 1e-9 * (double)(i % 7);
         for (int64_t i = 0; i < n * POINTS; i++) s.B[i] = (double)(i % 11);
-        best = bench_best(solve, &s, rounds, 0);
+        best = bench_best(b, solve, &s, rounds, 0);
     }
     free(s.L);
     free(s.B);
+    return best;
+}
+
+typedef struct operands {
+    ct_tape *tape;
+    ct_tensor *L, *B;
+} operands;
+
+static void solve_there(void *context)
+{
+    const operands *o = context;
+    ct_tape_reset(o->tape);
+    ct_tri_solve(ct_constant(o->tape, o->L), ct_constant(o->tape, o->B), 0);
+}
+
+static double time_trsm(const bench *b, int64_t n, int rounds)
+{
+    if (!b->queues) return blas_trsm(b, n, rounds);
+    operands o = { ct_tape_new(b->dev), ct_full(b->dev, CT_F64, ct_shape2(n, n), 1e-9),
+                   ct_full(b->dev, CT_F64, ct_shape2(n, POINTS), 1) };
+    ct_var L = ct_add_diag(ct_constant(o.tape, o.L), ct_scalar(o.tape, CT_F64, 1));
+    ct_release(o.L);
+    o.L = ct_retain(ct_value(L));
+    double best = bench_best(b, solve_there, &o, rounds, 0);
+    ct_tape_free(o.tape);
+    ct_release(o.L), ct_release(o.B);
+    ct_memory_trim(b->dev);
     return best;
 }
 
@@ -115,8 +141,9 @@ static ct_gp *model(const problem *p, const char *kernel)
     return gp;
 }
 
-static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int training)
+static int measure(const bench *b, int64_t n, const struct kernel_case *k, int training)
 {
+    ct_device *dev = b->dev;
     problem p = { .tape = ct_tape_new(dev),
                   .Xs = columns(dev, n, POINTS, NULL),
                   .mean = ct_empty(dev, CT_F64, ct_shape1(POINTS)),
@@ -129,17 +156,17 @@ static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int t
         ct_memory_mark(dev);
         uint64_t before = ct_memory(dev).bytes_now;
         for (int i = 0; i < 2; i++) { /* in turn: others may be at work, too */
-            double unit = time_trsm(n, rounds);
-            double ours = bench_best(training ? predict_with_gradient : predict, &p, rounds, 0);
+            double unit = time_trsm(b, n, rounds);
+            double ours = bench_best(b, training ? predict_with_gradient : predict, &p, rounds, 0);
             trsm = i && trsm < unit ? trsm : unit;
             seconds = i && seconds < ours ? seconds : ours;
         }
         uint64_t peak = ct_memory(dev).bytes_peak - before;
         predict(&p);
         printf("bench=predict case=%s who=cotangent n=%lld m=%d d=%d dtype=f64 pass=%s seconds=%.6g "
-               "per_trsm=%.3f extra_bytes=%llu value=%.12g\n",
+               "per_trsm=%.3f extra_bytes=%llu value=%.12g%s\n",
                k->name, (long long)n, POINTS, COLUMNS, training ? "training" : "forward", seconds,
-               seconds / trsm, (unsigned long long)peak, sum(p.mean) + sum(p.variance));
+               seconds / trsm, (unsigned long long)peak, sum(p.mean) + sum(p.variance), b->where);
         fflush(stdout);
     }
     int failed = !p.gp || p.status;
@@ -154,15 +181,15 @@ static int measure(ct_device *dev, int64_t n, const struct kernel_case *k, int t
 int main(int argc, char **argv)
 {
     static const char *const sizes[] = { "predict", "1000", "3000" };
+    bench b;
+    if (bench_open(&b, &argc, argv)) return 1;
     const char *const *n_text = argc > 1 ? (const char *const *)argv : sizes;
     int count = argc > 1 ? argc : (int)(sizeof sizes / sizeof *sizes), failed = 0;
-    bench_machine();
-    ct_device *dev = ct_device_open("cpu");
     for (int i = 1; i < count; i++) {
         int64_t n = strtoll(n_text[i], NULL, 10);
         for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
-            for (int training = 0; training < 2; training++) failed |= measure(dev, n, &cases[k], training);
+            for (int training = 0; training < 2; training++) failed |= measure(&b, n, &cases[k], training);
     }
-    ct_device_close(dev);
+    bench_close(&b);
     return failed;
 }

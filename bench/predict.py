@@ -7,7 +7,6 @@ factor and solve_triangular in chunks of 2048; gpytorch: its Cholesky path in ch
 512, diagonal alone asked for; sklearn: predict with
 return_std.
 """
-import subprocess
 import sys
 
 import peers
@@ -25,8 +24,8 @@ def data(np, first, n):
 
 
 def torch_run(torch, np, case, n):
-    X, y = (torch.from_numpy(a) for a in data(np, 0, n))
-    new = torch.from_numpy(data(np, n, M)[0])
+    X, y = (torch.tensor(a) for a in data(np, 0, n))
+    new = torch.tensor(data(np, n, M)[0])
 
     def covariance(A, B):
         A, B = A / 0.7, B / 0.7
@@ -57,8 +56,8 @@ def torch_run(torch, np, case, n):
 
 
 def gpytorch_run(gpytorch, torch, np, case, n):
-    X, y = (torch.from_numpy(a) for a in data(np, 0, n))
-    new = torch.from_numpy(data(np, n, M)[0])
+    X, y = (torch.tensor(a) for a in data(np, 0, n))
+    new = torch.tensor(data(np, n, M)[0])
     k = gpytorch.kernels
 
     class Model(gpytorch.models.ExactGP):
@@ -123,11 +122,10 @@ def contenders(case, n):
 
 
 def main():
-    sizes = [int(n) for n in sys.argv[1:]] or [1000, 3000]
+    sizes = [int(n) for n in peers.options.words] or [1000, 3000]
     lines = []
     for n in sizes:
-        out = subprocess.run([peers.program("predict"), str(n)], check=True, capture_output=True, text=True).stdout
-        ours = [line for line in map(peers.parse, out.splitlines()) if line]
+        ours, comment = peers.ours("predict", str(n))
         lines += ours
         for case in CASES:
             same = [line for line in ours if line["case"] == case]
@@ -142,7 +140,7 @@ def main():
                     lines.append({"bench": "predict", "case": case, "who": who, "n": str(n), "m": str(M), "d": str(D),
                                   "dtype": "f64", "pass": "training" if training else "forward",
                                   "seconds": f"{seconds:.6g}", "per_trsm": f"{seconds / trsm:.3f}"})
-    peers.report(lines, value="seconds", columns=("case", "n", "pass"), comment=out.splitlines()[0])
+    peers.report(lines, value="seconds", columns=("case", "n", "pass"), comment=comment)
 
 
 if __name__ == "__main__":

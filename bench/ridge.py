@@ -1,14 +1,14 @@
 """The ridge solve P = (BᵀB + λ DᵀD)⁻¹ Bᵀ beside torch's inv, solve and Cholesky: `./run bench ridge`.
 
-64 samples, r = 60, n = 512; one D for all (shared) or one each (per-sample). A peer's first sample, and its gradients, are
+64 samples, r = 60, n = 512 (or --batch, and --n with r in proportion); one D for all (shared) or one each (per-sample). A peer's first sample, and its gradients, are
 checked against one computed in f64 on one thread before its time counts.
 """
-import subprocess
 import sys
 
 import peers
 
-BATCH, N, R = 64, 512, 60
+BATCH, N = peers.options.batch or 64, peers.options.n or 512
+R = (60 * N + 511) // 512
 TOLERANCE = {"f64": 1e-9, "f32": 1e-2}
 
 
@@ -46,7 +46,7 @@ def error_of(torch, way, case, x, G):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     worst = 0
-    for i in (0, 1, BATCH // 2, BATCH - 1):
+    for i in {0, min(1, BATCH - 1), BATCH // 2, BATCH - 1}:
         B, D, l, g = (v.detach().double() for v in (x[0][i], x[1] if case == "shared" else x[1][i], x[2][i], G[i]))
         B.requires_grad_()
         p = torch.linalg.solve(B.mT @ B + l * (D.mT @ D), B.mT)
@@ -78,6 +78,8 @@ def measure(torch, way, case, x, G, tolerance):
 def peer_lines(torch, case, wrong):
     """The peers' lines; one that is wrong on all threads (it is named in `wrong`) is timed on one."""
     for d, dtype in (("f64", torch.float64), ("f32", torch.float32)):
+        if peers.options.dtype not in (None, d):
+            continue
         x, G = inputs(torch, case, dtype)
         for who, way in ways(torch).items():
             found = peers.checked(torch, who, f"{case} {d}", wrong,
@@ -91,15 +93,15 @@ def peer_lines(torch, case, wrong):
 
 
 def main():
-    names = sys.argv[1:] or ["shared", "per-sample"]
+    names = peers.options.words or ["shared", "per-sample"]
     lines, wrong = [], set()
     torch = peers.load("torch")
     for _ in range(2):  # interleaved rounds; the best of each counts
         for case in names:
-            out = subprocess.run([peers.program("ridge"), case], check=True, capture_output=True, text=True).stdout
-            lines += [peers.parse(line) for line in out.splitlines()]
+            found, comment = peers.ours("ridge", case)
+            lines += found
             lines += peer_lines(torch, case, wrong) if torch else []
-    peers.report(lines, value="seconds", columns=("case", "dtype", "pass"), comment=out.splitlines()[0])
+    peers.report(lines, value="seconds", columns=("case", "dtype", "pass"), comment=comment)
 
 
 if __name__ == "__main__":
