@@ -1,8 +1,8 @@
 /* Rows more and rows less, the parameters as they are, from the factor that is there:
  *     append:  [ L      ]   B = K21 L⁻ᵀ,  S Sᵀ = K22 + noise - B Bᵀ                                  k n² operations
  *              [ B   S  ]
- *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the triangle  [Golub &
- *              Van Loan 2013, §6.5.4]                                                          3 (n - q)² for each row
+ *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the triangle
+ *              (packed_remove.c)                                                   35 to 70 (n - q)² for up to 16 rows
  * A model's tensors are never written, so that copies of it share them. */
 #include <math.h>
 #include <stdlib.h>
@@ -285,95 +285,26 @@ static ct_tensor *kept(ct_gp *gp, ct_tensor *t, ct_tensor *index)
     return result;
 }
 
-/* Row i of a packed L to or from x[0..i]. */
-static ct_status move_row(ct_gp *gp, const ct__packed *L, int64_t i, double *x, bool write)
-{
-    ct_tensor *part[2];
-    if (!ct__packed_row(L, i, part)) return CT_ENOMEM;
-    ct_status s = CT_OK;
-    for (int k = 0; k < 2; k++) {
-        if (part[k] && !s) {
-            ct_tensor *wide = write ? ct_from(gp->device, CT_F64, ct_tensor_shape(part[k]), x)
-                                    : ct_tensor_cast(part[k], CT_F64);
-            size_t bytes = (size_t)ct_tensor_count(part[k]) * sizeof *x;
-            s = !wide ? CT_ENOMEM : write ? ct_copy(wide, part[k]) : ct_read(wide, x, bytes);
-            x += ct_tensor_count(part[k]);
-            ct_release(wide);
-        }
-        ct_release(part[k]);
-    }
-    return s;
-}
-
-typedef struct rotation {
-    double c, s;
-} rotation;
-
-/* Row i of L through the rotations that the rows gone before it have left, each with one more at its end. */
-static void rotate(double *x, int64_t i, const int64_t *went, int64_t n_went, rotation *r, int64_t n)
-{
-    for (int64_t k = 0; k < n_went; k++) {
-        rotation *of = r + k * n;
-        double w = x[went[k]];
-        for (int64_t j = went[k] + 1; j < i; j++) {
-            double a = x[j];
-            x[j] = of[j].c * a + of[j].s * w;
-            w = of[j].c * w - of[j].s * a;
-        }
-        double size = hypot(x[i], w);
-        of[i] = (rotation){ x[i] / size, w / size };
-        x[i] = size;
-    }
-}
-
-static ct_status stream(ct_gp *gp, const bool *gone, int64_t n_gone, const ct__packed *from,
-                        const ct__packed *to)
-{
-    int64_t n = gp->n, n_went = 0, target = 0;
-    double *x = ct__gp_alloc(gp->device, (uint64_t)n, sizeof *x);
-    int64_t *went = ct__gp_alloc(gp->device, (uint64_t)n_gone, sizeof *went);
-    rotation *r = ct__gp_alloc(gp->device, (uint64_t)n_gone * (uint64_t)n, sizeof *r);
-    ct_status s = x && went && r ? CT_OK : CT_ENOMEM;
-    for (int64_t i = 0; i < n && !s; i++) {
-        s = move_row(gp, from, i, x, false);
-        if (s) break;
-        rotate(x, i, went, n_went, r, n);
-        if (gone[i]) {
-            went[n_went++] = i;
-            continue;
-        }
-        int64_t width = 0;
-        for (int64_t j = 0; j <= i; j++)
-            if (!gone[j]) x[width++] = x[j];
-        s = move_row(gp, to, target++, x, true);
-    }
-    free(x);
-    free(went);
-    free(r);
-    return s;
-}
-
 /* L of the rows that stay, unless as many go that it is quicker to factorise what is left. */
 static ct_status remove_factor(ct_gp *gp, const bool *gone, int64_t n_gone, rows *fresh)
 {
     double work = 0, m = (double)fresh->n;
     for (int64_t i = 0; i < gp->n; i++) work += gone[i] ? (double)(gp->n - i) * (double)(gp->n - i) : 0;
-    if (work > m * m * (m / 64 + 64)) return CT_OK;
-    ct_tensor *L = ct_zeros(gp->device, gp->dtype, ct__packed_shape(fresh->n));
-    ct__packed from, to;
-    if (!L || !ct__packed_open(gp->factor.L, gp->n, &from)) {
-        ct_release(L);
-        return CT_ENOMEM;
-    }
-    ct_status s = CT_ENOMEM;
-    if (ct__packed_open(L, fresh->n, &to)) {
-        s = stream(gp, gone, n_gone, &from, &to);
-        ct__packed_close(&to);
-    }
-    ct__packed_close(&from);
-    if (!s) fresh->factor = (ct__gp_factor){ .L = L, .jitter = gp->factor.jitter };
-    if (s) ct_release(L);
-    return s;
+    if (work > m * m * m / 16) return CT_OK; /* measured at m = 1000 and 3000 */
+    size_t bytes = sizeof(ct__packed_gone) + (size_t)n_gone * sizeof(int64_t);
+    ct__packed_gone *list = ct__gp_alloc(gp->device, bytes, 1);
+    if (!list) return CT_ENOMEM;
+    list->n = gp->n;
+    for (int64_t i = 0; i < gp->n; i++)
+        if (gone[i]) list->row[list->count++] = i;
+    ct_tape_reset(gp->tape);
+    ct_var L =
+        ct_apply(&ct__op_packed_remove, (ct_var[]){ ct_constant(gp->tape, gp->factor.L) }, 1, list, bytes);
+    free(list);
+    if (ct_tape_status(gp->tape)) return ct__gp_tape_failed(gp, "the rows that stay");
+    fresh->factor = (ct__gp_factor){ .L = ct_retain(ct_value(L)), .jitter = gp->factor.jitter };
+    ct_tape_reset(gp->tape);
+    return CT_OK;
 }
 
 ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)

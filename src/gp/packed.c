@@ -70,6 +70,84 @@ bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2])
     return false;
 }
 
+/* -- copies ------------------------------------------------------------------------------------------------------- */
+
+enum { SMALL = 16 }; /* triangles are copied by rows from there on */
+
+ct_tensor *ct__packed_view(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+{
+    bool low = r0 >= p->n1, right = c0 >= p->n1;
+    const ct_tensor *block = !low ? p->A11 : right ? p->A22 : p->A21;
+    return ct__submatrix(block, r0 - (low ? p->n1 : 0), r1 - r0, c0 - (right ? p->n1 : 0), c1 - c0);
+}
+
+static void copy_part(ct_call *c, const ct_tensor *from, ct_tensor *to, int64_t row, int64_t rows,
+                      int64_t cols)
+{
+    ct_tensor *a = ct__submatrix(from, row, rows, 0, cols), *b = ct__submatrix(to, row, rows, 0, cols);
+    if (ct_require(c, a && b, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, a, b);
+    ct_release(a);
+    ct_release(b);
+}
+
+void ct__copy_lower(ct_call *c, const ct_tensor *from, ct_tensor *to)
+{
+    int64_t n = ct_tensor_dim(to, 0), half = n / 2;
+    if (n <= SMALL) {
+        for (int64_t i = 0; i < n; i++) copy_part(c, from, to, i, 1, i + 1);
+        return;
+    }
+    copy_part(c, from, to, half, n - half, half);
+    for (int64_t at = 0, end = half; at < n; at = end, end = n) {
+        ct_tensor *a = ct__submatrix(from, at, end - at, at, end - at);
+        ct_tensor *b = ct__submatrix(to, at, end - at, at, end - at);
+        if (ct_require(c, a && b, CT_ENOMEM, "no memory for views")) ct__copy_lower(c, a, b);
+        ct_release(a);
+        ct_release(b);
+    }
+}
+
+/* How many of `count` rows or columns from `at` of one triangle and `to_at` of another come before the end of a block. */
+static int64_t until_cut(const ct__packed *from, int64_t at, const ct__packed *to, int64_t to_at,
+                         int64_t count)
+{
+    int64_t a = from->n1 - at, b = to->n1 - to_at;
+    if (a > 0 && a < count) count = a;
+    return b > 0 && b < count ? b : count;
+}
+
+void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                     const ct__packed *to, int64_t to_row, int64_t to_col)
+{
+    if (!rows || !cols) return;
+    bool triangle = row == col;
+    int64_t high = until_cut(from, row, to, to_row, rows);
+    int64_t wide = triangle ? high : until_cut(from, col, to, to_col, cols);
+    if (high < rows) {
+        ct__packed_copy(c, from, row, high, col, triangle ? high : cols, to, to_row, to_col);
+        if (triangle) ct__packed_copy(c, from, row + high, rows - high, col, high, to, to_row + high, to_col);
+        int64_t right = triangle ? high : 0;
+        ct__packed_copy(c, from, row + high, rows - high, col + right, cols - right, to, to_row + high,
+                        to_col + right);
+        return;
+    }
+    if (wide < cols) {
+        ct__packed_copy(c, from, row, rows, col, wide, to, to_row, to_col);
+        ct__packed_copy(c, from, row, rows, col + wide, cols - wide, to, to_row, to_col + wide);
+        return;
+    }
+    ct_tensor *source = ct__packed_view(from, row, row + rows, col, col + cols);
+    ct_tensor *target = ct__packed_view(to, to_row, to_row + rows, to_col, to_col + cols);
+    if (ct_require(c, source && target, CT_ENOMEM, "no memory for views")) {
+        if (triangle)
+            ct__copy_lower(c, source, target);
+        else
+            ct_prim_copy(c, source, target);
+    }
+    ct_release(source);
+    ct_release(target);
+}
+
 /* -- rows ---------------------------------------------------------------------------------------------------------- */
 
 /* Columns col, col + 1, ... of out = a part of `block`, or its transpose. */

@@ -32,6 +32,16 @@ bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
 /* A view of some rows and columns of a matrix, released by the caller; NULL where memory is exhausted. */
 ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols);
 
+/* Rows r0..r1 and columns c0..c1, all within one block and not above it: c1 <= r0, or the same as the rows, of which the
+ * lower triangle counts. A view, released by the caller; NULL where memory is exhausted. */
+ct_tensor *ct__packed_view(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
+/* The lower triangle; the strict upper one of `to` is left alone. */
+void ct__copy_lower(ct_call *c, const ct_tensor *from, ct_tensor *to);
+/* Rows row, ... and columns col, ... of one triangle to another, piece by piece where neither's blocks end. The part is a
+ * rectangle below the diagonal, or a triangle on it: row == col, rows == cols, to_row == to_col. */
+void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                     const ct__packed *to, int64_t to_row, int64_t to_col);
+
 /* Rows first, first + 1, ... of the symmetric matrix whose lower triangle P is, into out (rows, n). */
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out);
 /* out (m, w) += Y P[:, first..first + w] for Y (m, n); the columns lie on one side of n1. room: (w, w) at least. */
@@ -65,6 +75,14 @@ extern const ct_op ct__op_packed_inverse_diag;
 extern const ct_op ct__op_packed_diag;
 /* See packed_append.c. */
 extern const ct_op ct__op_packed_append;
+
+/* Rows of n to be taken out, ascending: the attribute of packed_remove.c's op. */
+typedef struct ct__packed_gone {
+    int64_t n, count;
+    int64_t row[];
+} ct__packed_gone;
+/* L (n, n) packed -> the factor of L Lᵀ without those rows and columns, packed; without a gradient. Waits for the device. */
+extern const ct_op ct__op_packed_remove;
 
 /* out_i = |row i of V|², for V (m, n) and out (m) */
 void ct__row_squares(ct_call *c, const ct_tensor *V, ct_tensor *out);

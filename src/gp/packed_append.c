@@ -6,7 +6,6 @@
 #include "packed.h"
 
 enum { THETA, X, NOISE, FACTOR };
-enum { SMALL = 16 }; /* triangles are copied by rows from there on */
 
 static ct_shape shape(ct_call *c)
 {
@@ -20,62 +19,7 @@ static ct_shape shape(ct_call *c)
     return ct__packed_shape(all);
 }
 
-/* -- copies between packed triangles --------------------------------------------------------------------------------- */
-
-/* Rows r0..r1, columns c0..c1, all within one block: c1 <= r0, or the same as the rows. */
-static ct_tensor *view(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
-{
-    bool low = r0 >= p->n1, right = c0 >= p->n1;
-    const ct_tensor *block = !low ? p->A11 : right ? p->A22 : p->A21;
-    return ct__submatrix(block, r0 - (low ? p->n1 : 0), r1 - r0, c0 - (right ? p->n1 : 0), c1 - c0);
-}
-
-static void copy_part(ct_call *c, const ct_tensor *from, ct_tensor *to, int64_t row, int64_t rows,
-                      int64_t cols)
-{
-    ct_tensor *a = ct__submatrix(from, row, rows, 0, cols), *b = ct__submatrix(to, row, rows, 0, cols);
-    if (ct_require(c, a && b, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, a, b);
-    ct_release(a);
-    ct_release(b);
-}
-
-/* The lower triangle; the strict upper one of `to` belongs to others. */
-static void copy_lower(ct_call *c, const ct_tensor *from, ct_tensor *to)
-{
-    int64_t n = ct_tensor_dim(to, 0), half = n / 2;
-    if (n <= SMALL) {
-        for (int64_t i = 0; i < n; i++) copy_part(c, from, to, i, 1, i + 1);
-        return;
-    }
-    copy_part(c, from, to, half, n - half, half);
-    for (int64_t at = 0, end = half; at < n; at = end, end = n) {
-        ct_tensor *a = ct__submatrix(from, at, end - at, at, end - at);
-        ct_tensor *b = ct__submatrix(to, at, end - at, at, end - at);
-        if (ct_require(c, a && b, CT_ENOMEM, "no memory for views")) copy_lower(c, a, b);
-        ct_release(a);
-        ct_release(b);
-    }
-}
-
-/* L into the first n rows of `to`, piece by piece where neither's blocks end. */
-static void copy_factor(ct_call *c, const ct__packed *L, const ct__packed *to)
-{
-    int64_t n = L->n1 + L->n2, cut[] = { 0, L->n1, to->n1 < n ? to->n1 : n, n };
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b <= a; b++) {
-            if (cut[a] == cut[a + 1] || cut[b] == cut[b + 1]) continue;
-            ct_tensor *from = view(L, cut[a], cut[a + 1], cut[b], cut[b + 1]);
-            ct_tensor *target = view(to, cut[a], cut[a + 1], cut[b], cut[b + 1]);
-            if (ct_require(c, from && target, CT_ENOMEM, "no memory for views")) {
-                if (a == b)
-                    copy_lower(c, from, target);
-                else
-                    ct_prim_copy(c, from, target);
-            }
-            ct_release(from);
-            ct_release(target);
-        }
-}
+/* -- copies ----------------------------------------------------------------------------------------------------------- */
 
 /* B (k, n) and the lower triangle of S (k, k) into the last rows of `to`. */
 static void copy_rows(ct_call *c, const ct_tensor *B, const ct_tensor *S, const ct__packed *to)
@@ -88,7 +32,7 @@ static void copy_rows(ct_call *c, const ct_tensor *B, const ct_tensor *S, const 
             int64_t c0 = part ? inside : 0, c1 = part ? n : inside;
             if (c0 == c1) continue;
             ct_tensor *from = ct__submatrix(B, r0 - n, r1 - r0, c0, c1 - c0),
-                      *target = view(to, r0, r1, c0, c1);
+                      *target = ct__packed_view(to, r0, r1, c0, c1);
             if (ct_require(c, from && target, CT_ENOMEM, "no memory for views"))
                 ct_prim_copy(c, from, target);
             ct_release(from);
@@ -98,10 +42,10 @@ static void copy_rows(ct_call *c, const ct_tensor *B, const ct_tensor *S, const 
             int64_t c0 = cut[b], c1 = cut[b + 1];
             if (c0 == c1) continue;
             ct_tensor *from = ct__submatrix(S, r0 - n, r1 - r0, c0 - n, c1 - c0),
-                      *target = view(to, r0, r1, c0, c1);
+                      *target = ct__packed_view(to, r0, r1, c0, c1);
             if (ct_require(c, from && target, CT_ENOMEM, "no memory for views")) {
                 if (a == b)
-                    copy_lower(c, from, target);
+                    ct__copy_lower(c, from, target);
                 else
                     ct_prim_copy(c, from, target);
             }
@@ -142,7 +86,7 @@ static void forward(ct_call *c)
         add_noise(c, S);
         ct_prim_syrk(c, -1, B, 1, S);
         ct_prim_potrf_lower(c, n, S);
-        copy_factor(c, &L, &to);
+        ct__packed_copy(c, &L, 0, n, 0, n, &to, 0, 0);
         copy_rows(c, B, S, &to);
         ct__packed_close(&to);
     }
