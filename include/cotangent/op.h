@@ -47,6 +47,8 @@ CT_API ct_var ct_output(ct_var first, int k);
 /* -- inside shape and forward --------------------------------------------------------------------------------- */
 
 CT_API int ct_args(const ct_call *c);
+/* The number of outputs declared so far, those for the rule included. */
+CT_API int ct_outs(const ct_call *c);
 /* Input i. Never NULL inside the callbacks. */
 CT_API const ct_tensor *ct_arg(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
@@ -189,6 +191,12 @@ CT_API void ct_prim_getri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
  * A_bar is symmetric to the bit. */
 CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, const ct_tensor *A_inv, const ct_tensor *G,
                                 ct_tensor *A_bar);
+/* ct_prim_potri and the symmetric ct_prim_inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which saves the adjoint
+ * a third of its work. root (..., 1, n (n + 1) / 2), of A_inv's (A_bar's) batch, contiguous: the rows of M's triangle one
+ * after the other. ct_prim_keeps_root: whether the device has the two, and so many members of extent n are worth them. */
+CT_API bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n);
+CT_API void ct_prim_potri_root(ct_call *c, const ct_tensor *A, ct_tensor *root, ct_tensor *A_inv);
+CT_API void ct_prim_inverse_root_bar(ct_call *c, const ct_tensor *root, const ct_tensor *G, ct_tensor *A_bar);
 /* Row i of dst is row order[i] of src, or, with `back`, row order[i] of dst is row i of src; src (..., n, m), order i64
  * (..., n), a permutation. */
 CT_API void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back,

@@ -138,6 +138,7 @@ ct_status ct__settle(ct_tape *tape)
 /* -- what shape and forward may ask ---------------------------------------------------------------------------------------- */
 
 int ct_args(const ct_call *c) { return c->n_in; }
+int ct_outs(const ct_call *c) { return c->n_out; }
 const ct_tensor *ct_arg(const ct_call *c, int i) { return c->arg[i]; }
 const void *ct_attr(const ct_call *c) { return c->attr; }
 ct_device *ct_call_device(const ct_call *c) { return c->tape->device; }

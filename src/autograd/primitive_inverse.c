@@ -1,7 +1,7 @@
 /* The primitives of op.h that invert and factor, and their adjoint. */
 #include "internal.h"
 
-static const ct_backend *backend(ct_call *c) { return c->tape->device->backend; }
+static const ct_backend *backend(const ct_call *c) { return c->tape->device->backend; }
 
 /* A and out are square, of one extent; A with its batch broadcast to out's. */
 static const ct_tensor *square(ct_call *c, const ct_tensor *A, const ct_tensor *out, ct_tensor *view)
@@ -52,6 +52,42 @@ void ct_prim_inverse_bar(ct_call *c, bool symmetric, const ct_tensor *A_inv, con
     ct_tensor p_view, g_view;
     const ct_tensor *p = square(c, A_inv, A_bar, &p_view), *g = square(c, G, A_bar, &g_view);
     if (p && g) ct__call_status(c, backend(c)->inverse_bar(c->tape->device, symmetric, p, g, A_bar));
+}
+
+bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n)
+{
+    return backend(c)->keeps_root && backend(c)->keeps_root(c->tape->device, members, n);
+}
+
+/* root holds a triangle for each member of out. */
+static bool roots(ct_call *c, const ct_tensor *root, const ct_tensor *out)
+{
+    ct_shape shape = ct_tensor_shape(out);
+    const int64_t n = ct_tensor_dim(out, -1);
+    shape.dim[shape.ndim - 2] = 1;
+    shape.dim[shape.ndim - 1] = n * (n + 1) / 2;
+    return ct_require(c,
+                      ct_shape_equal(ct_tensor_shape(root), shape) && root->dtype == out->dtype &&
+                          ct_tensor_is_contiguous(root),
+                      CT_ESHAPE, "the root of an inverse is a triangle for each matrix, contiguous") &&
+           ct_require(c, backend(c)->potri_root, CT_EUNSUPPORTED, "%s keeps no roots: ct_prim_keeps_root",
+                      c->tape->device->name);
+}
+
+void ct_prim_potri_root(ct_call *c, const ct_tensor *A, ct_tensor *root, ct_tensor *A_inv)
+{
+    ct_tensor view;
+    const ct_tensor *a = square(c, A, A_inv, &view);
+    if (a && root && roots(c, root, A_inv))
+        ct__call_status(c, backend(c)->potri_root(c->tape->device, a, root, A_inv, ct__call_failure(c)));
+}
+
+void ct_prim_inverse_root_bar(ct_call *c, const ct_tensor *root, const ct_tensor *G, ct_tensor *A_bar)
+{
+    ct_tensor view;
+    const ct_tensor *g = square(c, G, A_bar, &view);
+    if (g && root && roots(c, root, A_bar))
+        ct__call_status(c, backend(c)->inverse_root_bar(c->tape->device, root, g, A_bar));
 }
 
 void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back, ct_tensor *dst)

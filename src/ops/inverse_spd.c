@@ -5,28 +5,22 @@
  * so, M's triangle is a second output, n (n + 1) / 2 numbers a member. */
 #include "support.h"
 
-static const ct_backend *backend(const ct_call *c) { return ct_call_device(c)->backend; }
-
 static ct_shape shape(ct_call *c)
 {
     if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
     ct_shape shape = ct_arg_shape(c, 0);
     const int64_t n = ct_arg_dim(c, 0, -1), members = n ? ct_shape_count(shape) / (n * n) : 0;
-    if (ct_call_recorded(c) && backend(c)->keeps_root &&
-        backend(c)->keeps_root(ct_call_device(c), members, n))
+    if (ct_call_recorded(c) && ct_prim_keeps_root(c, members, n))
         ct_rule_out(c, 1, ct_arg(c, 0)->dtype, ct__matrix_shape(shape, 1, n * (n + 1) / 2));
     return shape;
 }
 
 static void forward(ct_call *c)
 {
-    const ct_tensor *A = ct_arg(c, 0);
-    if (c->n_out == 1) {
-        ct_prim_potri(c, A, ct_result(c));
-        return;
-    }
-    ct_tensor *P = ct_result(c), *M = ct_result_at(c, 1);
-    if (P && M) ct__call_status(c, backend(c)->potri_root(ct_call_device(c), A, M, P, ct__call_failure(c)));
+    if (ct_outs(c) == 2)
+        ct_prim_potri_root(c, ct_arg(c, 0), ct_result_at(c, 1), ct_result(c));
+    else
+        ct_prim_potri(c, ct_arg(c, 0), ct_result(c));
 }
 
 static ct_shape bar_shape(ct_call *c) { return ct_arg_shape(c, 1); }
@@ -43,9 +37,7 @@ static const ct_op inverse_spd_bar = {
 
 static void root_bar_forward(ct_call *c)
 {
-    ct_tensor *A_bar = ct_result(c);
-    if (A_bar)
-        ct__call_status(c, backend(c)->potri_root_bar(ct_call_device(c), ct_arg(c, 0), ct_arg(c, 1), A_bar));
+    ct_prim_inverse_root_bar(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
 /* The same from M. */

@@ -120,13 +120,12 @@ typedef struct ct_backend {
     ct_status (*packed_sweep)(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_tensor *A,
                               ct_tensor *z, ct_tensor *diagonal, ct_failure *failure);
     ct_status (*potri)(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure);
-    /* These three together may be NULL. Whether so many members of that extent are worth keeping L⁻¹ of A = L Lᵀ for the
-     * adjoint; potri that keeps it, root (..., 1, n (n + 1) / 2), the rows of its triangle one after the other, contiguous;
-     * out = -½ A⁻¹(G + Gᵀ)A⁻¹ from it. */
+    /* as ct_prim_keeps_root and the two with it; the three together may be NULL */
     bool (*keeps_root)(const ct_device *dev, int64_t members, int64_t n);
     ct_status (*potri_root)(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_tensor *out,
                             ct_failure *failure);
-    ct_status (*potri_root_bar)(ct_device *dev, const ct_tensor *root, const ct_tensor *g, ct_tensor *out);
+    ct_status (*inverse_root_bar)(ct_device *dev, const ct_tensor *root, const ct_tensor *g,
+                                  ct_tensor *out);
     /* order: contiguous */
     ct_status (*getrf)(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
                        ct_failure *failure);

@@ -285,7 +285,7 @@ static void the_adjoint_from_the_root(void **state)
             assert_int_equal(failure.set, n > 0);
             if (n) assert_true(failure.member == 1 && failure.detail == n);
             assert_ok(cpu->potri(dev, in, Q, &failure), ct_message(dev));
-            assert_ok(cpu->potri_root_bar(dev, M, G, O), ct_message(dev));
+            assert_ok(cpu->inverse_root_bar(dev, M, G, O), ct_message(dev));
             assert_ok(cpu->inverse_bar(dev, true, Q, G, W), ct_message(dev));
             for (int64_t b = 0; b < 3; b++) {
                 const double scale = n && b != 1 ? norm(Q, b) * norm(Q, b) * (double)n : 1;

@@ -52,7 +52,7 @@ CT_PRIMITIVES(PROTOTYPE)
 PROTOTYPE(packed_sweep)
 PROTOTYPE(keeps_root)
 PROTOTYPE(potri_root)
-PROTOTYPE(potri_root_bar)
+PROTOTYPE(inverse_root_bar)
 #undef PROTOTYPE
 
 #endif

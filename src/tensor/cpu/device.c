@@ -192,5 +192,5 @@ const ct_backend ct__cpu_backend = {
     ENTRY(packed_sweep)
     ENTRY(keeps_root)
     ENTRY(potri_root)
-    ENTRY(potri_root_bar)
+    ENTRY(inverse_root_bar)
 };

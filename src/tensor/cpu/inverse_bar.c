@@ -133,38 +133,45 @@ static int64_t root_bar_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
-                              ct_tensor *out)
+/* One of the three: its operations in n³, the matrices of scratch that it takes, and a member's work, by all threads where
+ * that is another one. */
+typedef struct adjoint {
+    double cubes;
+    int64_t matrices;
+    int64_t (*member)(const ct__job *job, void *const *data), (*alone)(const ct__job *job, void *const *data);
+    bool symmetric;
+} adjoint;
+
+static const adjoint general = { 4, 1, general_bar_member, blas_general_bar_member, false },
+                     symmetric = { 3, 2, symmetric_bar_member, symmetric_bar_member, true },
+                     from_root = { 2, 3, root_bar_member, NULL, true };
+
+/* p: the inverse, or its root */
+static ct_status run(ct_device *dev, const adjoint *f, const ct_tensor *p, const ct_tensor *g, ct_tensor *out)
 {
     const ct_tensor *t[] = { p, g, out };
     ct__job job;
     ct__job_init(&job, dev, 3, t);
-    int64_t n = job.m[0].rows;
+    const int64_t n = job.m[1].rows;
     if (!job.members || !n) return CT_OK;
     ct_status status = ct__job_forms(&job, "inverse");
     if (status) return status;
-    if (symmetric) job.m[2].packed = false;
-    job.work = (symmetric ? 3.0 : 4.0) * (double)n * (double)n * (double)n;
-    job.scratch = ct__product_work(job.dtype, n) +
-                  (size_t)((symmetric ? 2 : 1) * n * ct__pitch(n)) * ct_dtype_size(job.dtype);
-    job.serial = !ct__inverse_alone(dev, job.members, n, CT__BAR_ALONE);
-    job.member = symmetric ? symmetric_bar_member : job.serial ? general_bar_member : blas_general_bar_member;
+    if (f->symmetric) job.m[2].packed = false;
+    job.work = f->cubes * (double)n * (double)n * (double)n;
+    job.scratch =
+        ct__product_work(job.dtype, n) + (size_t)(f->matrices * n * ct__pitch(n)) * ct_dtype_size(job.dtype);
+    job.serial = !f->alone || !ct__inverse_alone(dev, job.members, n, CT__BAR_ALONE);
+    job.member = job.serial ? f->member : f->alone;
     return ct__job_run(&job);
 }
 
-ct_status ct__cpu_potri_root_bar(ct_device *dev, const ct_tensor *root, const ct_tensor *g, ct_tensor *out)
+ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetrical, const ct_tensor *p, const ct_tensor *g,
+                              ct_tensor *out)
 {
-    const ct_tensor *t[] = { root, g, out };
-    ct__job job;
-    ct__job_init(&job, dev, 3, t);
-    int64_t n = job.m[1].rows;
-    if (!job.members || !n) return CT_OK;
-    ct_status status = ct__job_forms(&job, "inverse");
-    if (status) return status;
-    job.m[2].packed = false;
-    job.work = 2.0 * (double)n * (double)n * (double)n;
-    job.scratch = ct__product_work(job.dtype, n) + (size_t)(3 * n * ct__pitch(n)) * ct_dtype_size(job.dtype);
-    job.serial = true;
-    job.member = root_bar_member;
-    return ct__job_run(&job);
+    return run(dev, symmetrical ? &symmetric : &general, p, g, out);
+}
+
+ct_status ct__cpu_inverse_root_bar(ct_device *dev, const ct_tensor *root, const ct_tensor *g, ct_tensor *out)
+{
+    return run(dev, &from_root, root, g, out);
 }
