@@ -114,12 +114,13 @@ static void check_only_one(const point *p, const pass *all)
         for (int k = 0; k < p->s.n_in; k++)
             if (k != i) matrix_check(p, !r.bar[k], "only input %d is a leaf: input %d has a cotangent", i, k);
         int64_t at;
+        double tolerance = matrix_tolerance(lowest(p, &r));
+        if (lowest(p, &r) == CT_F32) tolerance *= fmax(1, p->ref->f32_rounding);
         if (matrix_check(p, !r.bar[i] == !all->bar[i], "only input %d is a leaf: its cotangent is %s", i,
                          r.bar[i] ? "there" : "missing") &&
             r.bar[i])
-            matrix_check(
-                p, matrix_agree(r.bar[i], all->bar[i], r.count[i], 10 * matrix_tolerance(lowest(p, &r)), &at),
-                "only input %d is a leaf: its cotangent differs", i);
+            matrix_check(p, matrix_agree(r.bar[i], all->bar[i], r.count[i], tolerance, &at),
+                         "only input %d is a leaf: its cotangent differs", i);
         pass_free(&r);
     }
 }
