@@ -15,134 +15,50 @@ enum { COSTLY_GRAIN = 8192 };
 #define KERNEL(name) static void NAME(name)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
                                             const int64_t *s0, const void *context)
 
-#define VALUE1(name, value, derivative, vjp)                                                \
-    KERNEL(value_##name)                                                                    \
-    {                                                                                       \
-        const double *p = context;                                                          \
-        (void)p;                                                                            \
-        if (n1 == 1 && n0 == 1) {                                                           \
-            const T x = *(const T *)data[1];                                                \
-            *(T *)data[0] = value;                                                          \
-            return;                                                                         \
-        }                                                                                   \
-        for (int64_t j = 0; j < n1; j++) {                                                  \
-            T *out = (T *)data[0] + j * s1[0];                                              \
-            const T *in = (const T *)data[1] + j * s1[1];                                   \
-            const int64_t so = s0[0], si = s0[1];                                           \
-            if (so == 1 && si == 1) {                                                       \
-                _Pragma("omp simd")                                                         \
-                for (int64_t i = 0; i < n0; i++) { const T x = in[i]; out[i] = value; }     \
-            } else {                                                                        \
-                for (int64_t i = 0; i < n0; i++) { const T x = in[i * si]; out[i * so] = value; } \
-            }                                                                               \
-        }                                                                                   \
+/* The kernel out = formula of the n - 1 operands u, v, w (those past n are not read), and a row of it: inlined with strides
+ * of 1 it is a loop that the compiler vectorises, with the one operand of two that is a scalar, too, and with n0 = 1 none. */
+#define LOOP(name, n, u, v, w, formula)                                                                    \
+    static inline __attribute__((always_inline)) void NAME(row_##name)(                                    \
+        int64_t n0, T *out, int64_t so, const T *us, int64_t su, const T *vs, int64_t sv, const T *ws,     \
+        int64_t sw, const double *p)                                                                       \
+    {                                                                                                      \
+        (void)p;                                                                                           \
+        _Pragma("omp simd")                                                                                \
+        for (int64_t i = 0; i < n0; i++) {                                                                 \
+            const T u = us[i * su], v = vs[i * sv], w = ws[i * sw];                                        \
+            (void)u, (void)v, (void)w;                                                                     \
+            out[i * so] = formula;                                                                         \
+        }                                                                                                  \
+    }                                                                                                      \
+    KERNEL(name)                                                                                           \
+    {                                                                                                      \
+        enum { V = n > 2 ? 2 : 1, W = n > 3 ? 3 : 1 };                                                     \
+        const T *us = data[1], *vs = data[V], *ws = data[W];                                               \
+        T *out = data[0];                                                                                  \
+        if (n1 == 1 && n0 == 1) {                                                                          \
+            NAME(row_##name)(1, out, 1, us, 1, vs, 1, ws, 1, context);                                     \
+            return;                                                                                        \
+        }                                                                                                  \
+        const int64_t so = s0[0], su = s0[1], sv = s0[V], sw = s0[W];                                      \
+        for (int64_t j = 0; j < n1; j++) {                                                                 \
+            if (so == 1 && su == 1 && sv == 1 && sw == 1)                                                  \
+                NAME(row_##name)(n0, out, 1, us, 1, vs, 1, ws, 1, context);                                \
+            else if (n == 3 && so == 1 && su == 1 && sv == 0)                                              \
+                NAME(row_##name)(n0, out, 1, us, 1, vs, 0, ws, 1, context);                                \
+            else if (n == 3 && so == 1 && su == 0 && sv == 1)                                              \
+                NAME(row_##name)(n0, out, 1, us, 0, vs, 1, ws, 0, context);                                \
+            else                                                                                           \
+                NAME(row_##name)(n0, out, so, us, su, vs, sv, ws, sw, context);                            \
+            out += s1[0], us += s1[1], vs += s1[V], ws += s1[W];                                           \
+        }                                                                                                  \
     }
 
-/* out = g f'(x) over out, x, y, g */
-#define BAR1(name, value, derivative, vjp)                                                  \
-    KERNEL(bar_##name)                                                                      \
-    {                                                                                       \
-        const double *p = context;                                                          \
-        (void)p;                                                                            \
-        if (n1 == 1 && n0 == 1) {                                                           \
-            const T x = *(const T *)data[1], y = *(const T *)data[2], g = *(const T *)data[3]; \
-            (void)x, (void)y;                                                               \
-            *(T *)data[0] = g * (derivative);                                               \
-            return;                                                                         \
-        }                                                                                   \
-        for (int64_t j = 0; j < n1; j++) {                                                  \
-            T *out = (T *)data[0] + j * s1[0];                                              \
-            const T *xs = (const T *)data[1] + j * s1[1];                                   \
-            const T *ys = (const T *)data[2] + j * s1[2];                                   \
-            const T *gs = (const T *)data[3] + j * s1[3];                                   \
-            const int64_t so = s0[0], sx = s0[1], sy = s0[2], sg = s0[3];                   \
-            if (so == 1 && sx == 1 && sy == 1 && sg == 1) {                                 \
-                _Pragma("omp simd")                                                         \
-                for (int64_t i = 0; i < n0; i++) {                                          \
-                    const T x = xs[i], y = ys[i], g = gs[i];                                \
-                    (void)x, (void)y;                                                       \
-                    out[i] = g * (derivative);                                              \
-                }                                                                           \
-            } else {                                                                        \
-                for (int64_t i = 0; i < n0; i++) {                                          \
-                    const T x = xs[i * sx], y = ys[i * sy], g = gs[i * sg];                 \
-                    (void)x, (void)y;                                                       \
-                    out[i * so] = g * (derivative);                                         \
-                }                                                                           \
-            }                                                                               \
-        }                                                                                   \
-    }
-
-#define VALUE2(name, value, derivative_a, derivative_b, vjp_a, vjp_b)                       \
-    KERNEL(value_##name)                                                                    \
-    {                                                                                       \
-        (void)context;                                                                      \
-        if (n1 == 1 && n0 == 1) {                                                           \
-            const T a = *(const T *)data[1], b = *(const T *)data[2];                       \
-            *(T *)data[0] = value;                                                          \
-            return;                                                                         \
-        }                                                                                   \
-        for (int64_t j = 0; j < n1; j++) {                                                  \
-            T *out = (T *)data[0] + j * s1[0];                                              \
-            const T *as = (const T *)data[1] + j * s1[1];                                   \
-            const T *bs = (const T *)data[2] + j * s1[2];                                   \
-            const int64_t so = s0[0], sa = s0[1], sb = s0[2];                               \
-            if (so == 1 && sa == 1 && sb == 1) {                                            \
-                _Pragma("omp simd")                                                         \
-                for (int64_t i = 0; i < n0; i++) { const T a = as[i], b = bs[i]; out[i] = value; } \
-            } else if (so == 1 && sa == 1 && sb == 0) {                                     \
-                const T b = *bs;                                                            \
-                _Pragma("omp simd")                                                         \
-                for (int64_t i = 0; i < n0; i++) { const T a = as[i]; out[i] = value; }     \
-            } else if (so == 1 && sa == 0 && sb == 1) {                                     \
-                const T a = *as;                                                            \
-                _Pragma("omp simd")                                                         \
-                for (int64_t i = 0; i < n0; i++) { const T b = bs[i]; out[i] = value; }     \
-            } else {                                                                        \
-                for (int64_t i = 0; i < n0; i++) {                                          \
-                    const T a = as[i * sa], b = bs[i * sb];                                 \
-                    out[i * so] = value;                                                    \
-                }                                                                           \
-            }                                                                               \
-        }                                                                                   \
-    }
-
-/* out = g derivative over out, a, b, g */
-#define BAR2(name, derivative)                                                              \
-    KERNEL(name)                                                                            \
-    {                                                                                       \
-        (void)context;                                                                      \
-        if (n1 == 1 && n0 == 1) {                                                           \
-            const T a = *(const T *)data[1], b = *(const T *)data[2], g = *(const T *)data[3]; \
-            (void)a, (void)b;                                                               \
-            *(T *)data[0] = g * (derivative);                                               \
-            return;                                                                         \
-        }                                                                                   \
-        for (int64_t j = 0; j < n1; j++) {                                                  \
-            T *out = (T *)data[0] + j * s1[0];                                              \
-            const T *as = (const T *)data[1] + j * s1[1];                                   \
-            const T *bs = (const T *)data[2] + j * s1[2];                                   \
-            const T *gs = (const T *)data[3] + j * s1[3];                                   \
-            const int64_t so = s0[0], sa = s0[1], sb = s0[2], sg = s0[3];                   \
-            if (so == 1 && sa == 1 && sb == 1 && sg == 1) {                                 \
-                _Pragma("omp simd")                                                         \
-                for (int64_t i = 0; i < n0; i++) {                                          \
-                    const T a = as[i], b = bs[i], g = gs[i];                                \
-                    (void)a, (void)b;                                                       \
-                    out[i] = g * (derivative);                                              \
-                }                                                                           \
-            } else {                                                                        \
-                for (int64_t i = 0; i < n0; i++) {                                          \
-                    const T a = as[i * sa], b = bs[i * sb], g = gs[i * sg];                 \
-                    (void)a, (void)b;                                                       \
-                    out[i * so] = g * (derivative);                                         \
-                }                                                                           \
-            }                                                                               \
-        }                                                                                   \
-    }
-#define BARS2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
-    BAR2(bar_a_##name, derivative_a)                                 \
-    BAR2(bar_b_##name, derivative_b)
+#define VALUE1(name, value, derivative, vjp)                          LOOP(value_##name, 2, x, y_, g_, value)
+#define BAR1(name, value, derivative, vjp)                            LOOP(bar_##name, 4, x, y, g, g * (derivative))
+#define VALUE2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) LOOP(value_##name, 3, a, b, g_, value)
+#define BARS2(name, value, derivative_a, derivative_b, vjp_a, vjp_b)  \
+    LOOP(bar_a_##name, 4, a, b, g, g * (derivative_a))                \
+    LOOP(bar_b_##name, 4, a, b, g, g * (derivative_b))
 
 #define VALUE_ENTRY1(name, value, derivative, vjp) NAME(value_##name),
 #define BAR_ENTRY1(name, value, derivative, vjp)   NAME(bar_##name),
