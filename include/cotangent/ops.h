@@ -94,7 +94,8 @@ CT_API ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q);
  * N), then the positions 0..N-1 ordered by q, equal ones in their order. A q that stays the same is sorted once:
  * ct_retain the value and give it as a constant to later steps. */
 CT_API ct_var ct_group_by(ct_var q, int64_t M);
-/* ct_gather_matmul with the groups of q, as ct_group_by made them. */
+/* ct_gather_matmul with the groups of q, as ct_group_by made them: positions out of range are CT_EINDEX, a row whose
+ * position is missing is undefined. */
 CT_API ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups);
 
 /* -- matrices -------------------------------------------------------------------------------------------------------- */

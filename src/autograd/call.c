@@ -88,13 +88,16 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
                       "add to its diagonal");
 }
 
+/* Whether a call has batch members to tell apart: those of its first input, or of what the inputs broadcast to. */
+static bool is_batched(const ct_call *c) { return c->arg[0]->ndim > 2 || (c->out[0] && c->out[0]->ndim > 2); }
+
 /* A factorisation failed in this call: say which, keep the tape going. */
 static void note_failure(ct_call *c)
 {
     char where[384];
     place(c, where, sizeof where);
     c->tape->failure.position = c->tape->n;
-    say_failure(c->tape, where, c->arg[0]->ndim > 2);
+    say_failure(c->tape, where, is_batched(c));
 }
 
 /* A factorisation in this call may fail, later: what would have to be said then. */
@@ -116,7 +119,7 @@ static void note_suspect(ct_call *c)
         tape->suspect_capacity = capacity;
     }
     ct_suspect *s = &tape->suspect[tape->n_suspects++];
-    *s = (ct_suspect){ .what = f->what, .why = f->why, .position = tape->n, .batched = c->arg[0]->ndim > 2 };
+    *s = (ct_suspect){ .what = f->what, .why = f->why, .position = tape->n, .batched = is_batched(c) };
     place(c, s->where, sizeof s->where);
     f->call = tape->n_suspects;
 }
@@ -302,14 +305,33 @@ static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
     return ok ? ct__handle(tape, first) : ct__poisoned(tape);
 }
 
-/* An op inside a composition failed: the message begins with the composition, as the caller knows it. */
-static void name_composition(ct_call *c, uint32_t position)
+/* An op inside a composition failed: the message begins with the composition, as the caller knows it, or with an op of its
+ * name. */
+static void name_composition(ct_call *c, uint32_t position, char *message, size_t size)
+{
+    char name[256], prefix[288];
+    snprintf(prefix, sizeof prefix, "op #%u %s(", position, c->op->name);
+    if (!strncmp(message, prefix, strlen(prefix))) return;
+    describe(c, name, sizeof name);
+    snprintf(prefix, sizeof prefix, "op #%u %.255s: ", position, name);
+    size_t length = strlen(prefix), kept = strlen(message);
+    if (kept > size - 1 - length) kept = size - 1 - length;
+    memmove(message + length, message, kept);
+    memcpy(message, prefix, length);
+    message[length + kept] = 0;
+}
+
+static ct_var compose(ct_call *c, const ct_var *in)
 {
     ct_tape *tape = c->tape;
-    char name[256], inner[sizeof tape->message];
-    describe(c, name, sizeof name);
-    snprintf(inner, sizeof inner, "%s", tape->message);
-    snprintf(tape->message, sizeof tape->message, "op #%u %.255s: %.480s", position, name, inner);
+    const uint32_t position = tape->n, suspects = tape->n_suspects;
+    const bool failed_before = tape->failure.set;
+    ct_var y = c->op->compose(tape, in, c->n_in, c->attr);
+    if (tape->status || (tape->failure.set && !failed_before))
+        name_composition(c, position, tape->message, sizeof tape->message);
+    for (uint32_t i = suspects; i < tape->n_suspects; i++)
+        name_composition(c, position, tape->suspect[i].where, sizeof tape->suspect[i].where);
+    return tape->status ? ct__poisoned(tape) : y;
 }
 
 ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
@@ -333,13 +355,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     bool needs_grad = false, failed_before = tape->failure.set;
     if (!take_inputs(&c, in, &needs_grad)) return ct__poisoned(tape);
     c.recorded = needs_grad && op->vjp && !tape->no_grad;
-    if (op->compose) {
-        uint32_t position = tape->n;
-        ct_var y = op->compose(tape, in, n, attr);
-        if (!tape->status) return y;
-        name_composition(&c, position);
-        return ct__poisoned(tape);
-    }
+    if (op->compose) return compose(&c, in);
     const ct_shape shape = op->shape(&c);
     c.shape = &shape;
     if (!c.status) op->forward(&c);

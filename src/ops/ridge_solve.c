@@ -47,7 +47,7 @@ static bool fall_back(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, c
     return true;
 }
 
-static void factor(ct_call *c)
+static void factor_in_form(ct_call *c)
 {
     ct_ridge_form form = *(const ct_ridge_form *)ct_attr(c);
     ct__ridge_call a = { .B = ct_arg(c, 0), .D = ct_arg(c, 1), .lambda = ct_arg(c, 2) };
@@ -67,6 +67,17 @@ static void factor(ct_call *c)
     if (form == CT_RIDGE_AUTO && fall_back(c, &s, &a, batch)) return;
     ct_tensor *V = output(c, 2, s.dtype, ct__shape(a.B), s.r, s.n);
     ct__ridge_push_factor(c, &s, &a, V, output(c, 0, s.dtype, batch, s.r, s.r));
+}
+
+static void factor(ct_call *c)
+{
+    static const char why[] =
+        "is not positive: lambda is not, there is NaN, or B and D share a null space to working "
+        "precision; choose a larger lambda, or another D";
+    ct_failure *failure = ct__call_failure(c);
+    const bool failed_before = failure->set;
+    factor_in_form(c);
+    if (failure->suspected || (failure->set && !failed_before)) failure->why = why;
 }
 
 static const ct_op ridge_factor = {

@@ -87,8 +87,8 @@ typedef struct ct_backend {
     /* index i64 (N) in [0, M) -> groups i64 (M + 1 + N), contiguous: offsets, then positions sorted by index, stable.
      * An index outside: CT_EINDEX, naming position and value. */
     ct_status (*group_by)(ct_device *dev, const ct_tensor *index, ct_tensor *groups);
-    /* Over such groups of N into M, everything contiguous; A (N, I, J), C (M, J, K), G and out (N, I, K). Groups that
-     * group_by cannot have made: CT_EINDEX.
+    /* Over such groups of N into M, everything contiguous; A (N, I, J), C (M, J, K), G and out (N, I, K). Offsets that do not
+     * rise from 0 to N, or a position outside [0, N): CT_EINDEX; a position that is missing leaves its row undefined.
      *     out_i = A_i C_m for each i of group m;
      *     A_bar_i = G_i C_mᵀ (N, I, J), C_bar_m = Σ_i A_iᵀ G_i (M, J, K): either may be NULL, then so may C or A. */
     ct_status (*grouped_gemm)(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *groups,

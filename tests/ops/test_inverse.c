@@ -45,6 +45,8 @@ static ct_var apply(int way, ct_var A, ct_var B, ct_var index)
 
 static void a_failing_member_is_nan_and_named(void **state)
 {
+    static const char *const names[] = { "inverse(3x",      "inverse_spd(3x", "inverse_cols(3x",
+                                         "inverse_rows(3x", "solve(3x",       "inv_quad_logdet(3x" };
     fixture *f = *state;
     enum { N = 6, MEMBERS = 3 };
     double a[MEMBERS * N * N], y[MEMBERS * N * N], g[MEMBERS * N * N];
@@ -62,6 +64,8 @@ static void a_failing_member_is_nan_and_named(void **state)
         ct_backward(ct_sum(P, CT_ALL, false));
         assert_int_equal(ct_tape_status(f->tape), CT_ENUMERIC);
         assert_non_null(strstr(ct_tape_message(f->tape), "2 of batch member 1"));
+        const char *named = strchr(ct_tape_message(f->tape) + 3, ' ') + 1; /* "op #1 name(" */
+        assert_int_equal(strncmp(named, names[way], strlen(names[way])), 0);
         assert_non_null(
             strstr(ct_tape_message(f->tape), way == SPD || way == QUAD ? "leading minor" : "singular"));
         int64_t n = ct_tensor_count(ct_value(P));

@@ -317,7 +317,8 @@ static void a_bad_lambda_fails_alone(void **unused)
                 assert_int_equal(ct_read(ct_value(P), round ? got : wanted, sizeof got), CT_OK);
                 assert_int_equal(ct_tape_status(tape), round ? CT_ENUMERIC : CT_OK);
                 if (round) assert_non_null(strstr(ct_tape_message(tape), "ridge_solve(3x6x20"));
-                if (round) assert_non_null(strstr(ct_tape_message(tape), "batch member 1"));
+                if (round)
+                    assert_non_null(strstr(ct_tape_message(tape), "batch member 1 is not positive: lambda"));
                 ct_release(lambda);
             }
             for (int i = 0; i < MEMBERS * N * R; i++)
@@ -327,6 +328,32 @@ static void a_bad_lambda_fails_alone(void **unused)
                     assert_close(got[i], wanted[i], 1e-13, 1e-13);
         }
     ct_release(B), ct_release(D);
+    ct_tape_free(tape);
+    ct_device_close(device);
+}
+
+/* The batch may be lambda's or D's alone: a member that fails is named all the same. */
+static void a_member_is_named_whoever_brings_the_batch(void **unused)
+{
+    (void)unused;
+    ct_device *device = ct_device_open(check_device());
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *B = ct_rand_normal(device, CT_F64, ct_shape2(R, N), 1, 0);
+    ct_tensor *one = ct_rand_normal(device, CT_F64, ct_shape2(N, N), 1, 1);
+    ct_tensor *many = ct_rand_normal(device, CT_F64, ct_shape3(MEMBERS, N, N), 1, 1);
+    ct_tensor *lambdas = tensor1(device, MEMBERS, 0.5, 1, -2), *lambda = tensor0(device, -1);
+    ct_ridge_solve(ct_constant(tape, B), ct_constant(tape, one), ct_constant(tape, lambdas));
+    assert_int_equal(ct_tape_status(tape), CT_ENUMERIC);
+    assert_non_null(strstr(ct_tape_message(tape), "of batch member 2"));
+    ct_tape_reset(tape);
+    ct_ridge_solve(ct_constant(tape, B), ct_constant(tape, many), ct_constant(tape, lambda));
+    assert_int_equal(ct_tape_status(tape), CT_ENUMERIC);
+    assert_non_null(strstr(ct_tape_message(tape), "of batch member 0"));
+    ct_tape_reset(tape);
+    ct_ridge_solve(ct_constant(tape, B), ct_constant(tape, one), ct_constant(tape, lambda));
+    assert_int_equal(ct_tape_status(tape), CT_ENUMERIC);
+    assert_null(strstr(ct_tape_message(tape), "batch member"));
+    ct_release(B), ct_release(one), ct_release(many), ct_release(lambdas), ct_release(lambda);
     ct_tape_free(tape);
     ct_device_close(device);
 }
@@ -358,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_bad_D_falls_back),
         cmocka_unit_test(forms_by_shape),
         cmocka_unit_test(a_bad_lambda_fails_alone),
+        cmocka_unit_test(a_member_is_named_whoever_brings_the_batch),
         cmocka_unit_test(pushed_through_without_squares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
