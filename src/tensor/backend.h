@@ -124,8 +124,7 @@ typedef struct ct_backend {
     bool (*keeps_root)(const ct_device *dev, int64_t members, int64_t n);
     ct_status (*potri_root)(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_tensor *out,
                             ct_failure *failure);
-    ct_status (*inverse_root_bar)(ct_device *dev, const ct_tensor *root, const ct_tensor *g,
-                                  ct_tensor *out);
+    ct_status (*inverse_root_bar)(ct_device *dev, const ct_tensor *root, const ct_tensor *g, ct_tensor *out);
     /* order: contiguous */
     ct_status (*getrf)(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
                        ct_failure *failure);
