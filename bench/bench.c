@@ -215,12 +215,14 @@ int bench_open(bench *b, int *argc, char **argv)
             bad = (b->n = atoll(value)) <= 0;
         } else if (!strcmp(option, "--batch")) {
             bad = (b->batch = atoll(value)) <= 0;
+        } else if (!strcmp(option, "--d")) {
+            bad = (b->d = atoll(value)) <= 0;
         } else {
             bad = 1;
         }
         if (bad)
             fprintf(stderr,
-                    "%s: not an option, or without its value; there are: --device NAME --dtype T --n N "
+                    "%s: not an option, or without its value; there are: --device NAME --dtype T --n N --d D "
                     "--batch N --once\n",
                     option);
     }

@@ -17,14 +17,15 @@
  *     --device NAME   "cpu" (default), "cuda:0"
  *     --dtype T       f64, f32, bf16: of what the program has in several, this alone
  *     --n N --batch N another size than the program's own
+ *     --d D           columns of a model's data (mll: 2 to 8)
  *     --once          one call of each, cold, and no product beside it: for what takes all of the memory */
 typedef struct bench {
     ct_device *dev;
-    ct_tape *tape;    /* to wait for the device with */
-    char where[40];   /* " device=NAME" for the lines; "" where no device was asked for */
-    bool queues;      /* the device computes behind the host's back: the clock stops when it has done */
-    int dtype;        /* -1: all that the program has */
-    int64_t n, batch; /* 0: the program's own */
+    ct_tape *tape;       /* to wait for the device with */
+    char where[40];      /* " device=NAME" for the lines; "" where no device was asked for */
+    bool queues;         /* the device computes behind the host's back: the clock stops when it has done */
+    int dtype;           /* -1: all that the program has */
+    int64_t n, d, batch; /* 0: the program's own */
     bool once;
 } bench;
 

@@ -1,6 +1,6 @@
 /* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`; mixed: also with a factor in f32; --dtype
- * f32: all in that. One line for each size, kernel and pass, per_gemm
- * against one n x n x n product timed right beside it; bytes_per_8n2: the most held at once, of one n x n array.
+ * f32: all in that. One line for each size, kernel and pass, per_gemm against one n x n x n product timed right beside it;
+ * bytes_per_8n2: the most held at once, of one n x n array; with --once resident_bytes, the most that the process has held.
  * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
 #include "bench.h"
 
@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-enum { COLUMNS = 8 };
+enum { MOST_COLUMNS = 8 };
 
 static const struct kernel_case {
     const char *name, *kernel;
@@ -48,7 +49,6 @@ static void run(void *context)
     if (!p->status) p->status = ct_tape_status(p->tape);
 }
 
-/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: mll.py has the same numbers. */
 static ct_tensor *as(ct_tensor *f64, ct_dtype dtype)
 {
     ct_tensor *t = ct_tensor_cast(f64, dtype);
@@ -56,29 +56,39 @@ static ct_tensor *as(ct_tensor *f64, ct_dtype dtype)
     return t;
 }
 
-static int make_data(ct_device *dev, int64_t n, problem *p)
+/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: mll.py has the same numbers. */
+static int make_data(ct_device *dev, int64_t n, int d, problem *p)
 {
-    static const double prime[COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
-    double *x = malloc((size_t)(n * (COLUMNS + 1)) * sizeof *x), *y = x ? x + n * COLUMNS : NULL;
+    static const double prime[MOST_COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
+    double *x = malloc((size_t)(n * (d + 1)) * sizeof *x), *y = x ? x + n * d : NULL;
     for (int64_t i = 0; x && i < n; i++) {
-        for (int d = 0; d < COLUMNS; d++) x[i * COLUMNS + d] = fmod((double)(i + 1) * sqrt(prime[d]), 1);
-        y[i] = sin(6 * x[i * COLUMNS]) + x[i * COLUMNS + 1] + 0.1 * sin(1000 * (double)(i + 1));
+        for (int j = 0; j < d; j++) x[i * d + j] = fmod((double)(i + 1) * sqrt(prime[j]), 1);
+        y[i] = sin(6 * x[i * d]) + x[i * d + 1] + 0.1 * sin(1000 * (double)(i + 1));
     }
-    p->X = x ? as(ct_from(dev, CT_F64, ct_shape2(n, COLUMNS), x), p->dtype) : NULL;
+    p->X = x ? as(ct_from(dev, CT_F64, ct_shape2(n, d), x), p->dtype) : NULL;
     p->y = x ? as(ct_from(dev, CT_F64, ct_shape1(n), y), p->dtype) : NULL;
     p->noise = ct_full(dev, p->dtype, ct_shape0(), 0.1);
     free(x);
     return !p->X || !p->y || !p->noise;
 }
 
+/* Bytes; getrusage counts in KiB. */
+static double most_resident(void)
+{
+    struct rusage usage = { 0 };
+    getrusage(RUSAGE_SELF, &usage);
+    return 1024.0 * (double)usage.ru_maxrss;
+}
+
 static int measure(const bench *b, int64_t n, const struct kernel_case *k, int training, int mixed)
 {
     ct_device *dev = b->dev;
+    const int d = b->d ? (int)b->d : MOST_COLUMNS;
     problem p = { .tape = ct_tape_new(dev), .kernel = ct_kernel_parse(k->kernel) };
     p.dtype = b->dtype < 0 ? CT_F64 : (ct_dtype)b->dtype;
     p.training = training;
     p.mixed = mixed;
-    int failed = make_data(dev, n, &p) || ct_kernel_bind(p.kernel, COLUMNS) != CT_OK;
+    int failed = make_data(dev, n, d, &p) || ct_kernel_bind(p.kernel, d) != CT_OK;
     int rounds = n < 50 ? 2000 : n < 500 ? 100 : n < 2000 ? 12 : n < 5000 ? 2 : 1;
     double gemm = 0, seconds = 0;
     uint64_t peak = 0;
@@ -94,11 +104,12 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
             seconds = i && seconds < ours ? seconds : ours;
         }
         printf("bench=mll case=%s who=cotangent n=%lld d=%d dtype=%s pass=%s seconds=%.6g", k->name,
-               (long long)n, COLUMNS, mixed ? "mixed" : ct_dtype_name(p.dtype),
-               training ? "training" : "forward", seconds);
+               (long long)n, d, mixed ? "mixed" : ct_dtype_name(p.dtype), training ? "training" : "forward",
+               seconds);
         if (!b->once) printf(" per_gemm=%.3f", seconds / gemm);
         printf(" bytes_per_8n2=%.3f value=%.12g", (double)peak / (8.0 * (double)n * (double)n), p.value);
         if (mixed) printf(" error=%.2g steps=%d", p.report.error, p.report.steps);
+        if (b->once) printf(" resident_bytes=%.0f", most_resident());
         printf("%s\n", b->where);
         fflush(stdout);
         failed = p.status != CT_OK;
@@ -133,6 +144,8 @@ int main(int argc, char **argv)
     static const char *const sizes[] = { "mll", "20", "100", "500", "1000", "3000" };
     bench b;
     if (bench_open(&b, &argc, argv)) return 1;
+    if (b.d == 1 || b.d > MOST_COLUMNS)
+        return fprintf(stderr, "mll: --d is 2 to %d\n", MOST_COLUMNS), bench_close(&b), 1;
     const char *const *words = argc > 1 ? (const char *const *)argv : sizes;
     int count = argc > 1 ? argc : (int)(sizeof sizes / sizeof *sizes), failed = 0;
     for (int i = 1; i < count; i++) {

@@ -10,7 +10,7 @@ import sys
 
 import peers
 
-D, NOISE = 8, 0.1
+D, NOISE = peers.options.d or 8, 0.1
 CASES = ("rbf", "matern52", "sum3")
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
@@ -18,7 +18,7 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 def data(np, n):
     """As in mll.c."""
     i = np.arange(1, n + 1, dtype=np.float64)
-    X = np.stack([np.mod(i * np.sqrt(float(p)), 1.0) for p in PRIMES], axis=1)
+    X = np.stack([np.mod(i * np.sqrt(float(p)), 1.0) for p in PRIMES[:D]], axis=1)
     return X, np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * np.sin(1000 * i)
 
 
@@ -196,7 +196,7 @@ def contenders(case, n):
         found["gpytorch"] = gpytorch_run(gpytorch, torch, np, case, n)
     if jax:
         found["jax"] = jax_run(jax, np, case, n)
-    if sklearn and n <= 1000:  # an n x n array for each parameter
+    if sklearn and n <= 3000:  # an n x n array for each parameter
         found["sklearn"] = sklearn_run(sklearn, np, case, n)
     if lightgp and case != "sum3":
         found["lightgp"] = lightgp_run(lightgp, np, case, n)

@@ -24,9 +24,9 @@ DTYPES = ("f64", "f32", "bf16")
 
 
 class Options:
-    """device: None unless asked for; batch, n: None or a number; peer: torch's device; words: the other arguments."""
+    """device: None unless asked for; batch, n, d: None or a number; peer: torch's device; words: the other arguments."""
     def __init__(self, words):
-        self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "batch", "peer-device"))
+        self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "d", "batch", "peer-device"))
         words = iter(words)
         for word in words:
             if not word.startswith("--"):
@@ -41,7 +41,7 @@ class Options:
             else:
                 sys.exit(f"there is no option {word}; there are: {' '.join('--' + name for name in values)} --once")
         self.device, self.dtype = values["device"], values["dtype"]
-        self.n, self.batch = (int(values[k]) if values[k] else None for k in ("n", "batch"))
+        self.n, self.d, self.batch = (int(values[k]) if values[k] else None for k in ("n", "d", "batch"))
         self.peer = values["peer-device"] or self.device or "cpu"
 
     @property
