@@ -101,6 +101,19 @@ score prediction_score(const prediction *p);
 /* 97.5 % quantile of the standard normal */
 #define Z95 1.959963984540054
 
+/* -- train.c: fitting with progress on stderr -- */
+
+/* Of all the searches that it took. */
+typedef struct effort {
+    int iterations, evaluations, starts;
+    double seconds;
+} effort;
+
+/* Fits a model of `kernel`, which is taken over, or where it is NULL of a covariance that is chosen. Ctrl-C ends it with the
+ * best so far. GO_ON with *gp, or the code to exit with. */
+int train(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
+          const ct_fit_options *how, ct_gp **gp, effort *e);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);

@@ -2,14 +2,10 @@
 #include "ctgp.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* A smooth and a rough part: on nine tables of 80 to 1440 rows its likelihood beat every single profile's. */
-#define DEFAULT_KERNEL "scale * rbf(ard) + scale * matern32(ard)"
 
 typedef struct settings {
     const char *path, *target, *features, *drop, *kernel, *model;
@@ -40,7 +36,7 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B,...", "columns to learn it from; all others unless given", &s->features },
         { "--drop", "A,B,...", "columns to leave out", &s->drop },
-        { "--kernel", "TEXT", "covariance; " DEFAULT_KERNEL " unless given", &s->kernel },
+        { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
         { "--mean", "KIND", "zero, constant (default) or linear", &mean },
         { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
         { "--priors", "KIND",
@@ -50,8 +46,7 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
-        { "--restarts", "R", "further starts from random parameters; 1 unless --kernel is given, then 0",
-          &restarts },
+        { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts (default 0)", &seed },
         { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
@@ -104,11 +99,10 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
     s->fit.precision = p ? CT_PRECISION_MIXED : CT_PRECISION_FULL;
     s->fit.optimizer = o == 0 ? CT_OPTIMIZER_LBFGS : o == 1 ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_DEFAULT;
-    s->fit.restarts = restarts || s->kernel ? (int)r : 1;
+    s->fit.restarts = (int)r;
     s->fit.max_iterations = (int)n;
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;
-    if (!s->kernel) s->kernel = DEFAULT_KERNEL;
     if (!s->model) s->model = default_model(s->path, s->default_model, sizeof s->default_model);
     return GO_ON;
 }
@@ -206,41 +200,9 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
     return GO_ON;
 }
 
-/* -- progress -- */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-typedef struct watch {
-    bool terminal, shown;
-    int *iteration; /* [starts] last shown, plus 1: the starts may take turns */
-} watch;
-
-static int on_step(void *context, const ct_fit_progress *p)
-{
-    watch *w = context;
-    bool news = w->iteration[p->start] != p->iteration + 1;
-    if (w->terminal || news) {
-        char start[48] = "";
-        if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
-        fprintf(stderr, "%s%siteration %d  objective %.6g  gradient %.2g  %.1f s%s",
-                w->terminal ? "\r\033[K" : "", start, p->iteration, p->best, p->gradient_norm, p->seconds,
-                w->terminal ? "" : "\n");
-        fflush(stderr);
-    }
-    w->shown = true;
-    w->iteration[p->start] = p->iteration + 1;
-    return interrupted;
-}
-
 /* -- the result -- */
 
-static void print_result(const settings *s, ct_gp *gp, double nlml)
+static void print_result(const settings *s, ct_gp *gp, const effort *e, double nlml)
 {
     ct_fit_report r = ct_gp_report(gp);
     long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -253,9 +215,9 @@ static void print_result(const settings *s, ct_gp *gp, double nlml)
         printf(", \"mean\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ", mean_name(s->gp.mean), n,
                d);
         json_number(stdout, nlml);
-        printf(", \"iterations\": %d, \"evaluations\": %d, \"starts\": %d, \"seconds\": ", r.iterations,
-               r.evaluations, r.starts);
-        json_number(stdout, r.seconds);
+        printf(", \"iterations\": %d, \"evaluations\": %d, \"starts\": %d, \"seconds\": ", e->iterations,
+               e->evaluations, e->starts);
+        json_number(stdout, e->seconds);
         printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
         json_number(stdout, r.objective_error);
         printf(", \"failed\": %d, \"jitter\": ", r.failed);
@@ -277,31 +239,15 @@ static void print_result(const settings *s, ct_gp *gp, double nlml)
                "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
-           r.iterations, r.evaluations, r.seconds, s->model);
+           e->iterations, e->evaluations, e->seconds, s->model);
 }
 
-static int fit_and_save(const settings *s, ct_gp *gp)
+static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
 {
-    ct_device *device = ct_gp_device(gp);
-    ct_fit_options options = s->fit;
-    watch w = { .terminal = isatty(STDERR_FILENO),
-                .iteration = calloc((size_t)options.restarts + 1, sizeof *w.iteration) };
-    if (!w.iteration) return fail(CODE_MEMORY, "no memory for %d starts", options.restarts + 1);
-    options.progress = on_step;
-    options.context = &w;
-    /* The second Ctrl-C ends the program. */
-    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
-    sigaction(SIGINT, &action, NULL);
-    ct_status status = ct_gp_fit(gp, &options);
-    free(w.iteration);
-    if (w.terminal && w.shown) fputc('\n', stderr);
-    if (status == CT_ESTOPPED)
-        fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
-    else if (status)
-        return fail_device(device, NULL);
     double nlml = ct_gp_nlml_value(gp);
-    if (ct_gp_save(gp, s->model)) return fail_device(device, NULL);
-    print_result(s, gp, nlml);
+    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save(gp, s->model))
+        return fail_device(ct_gp_device(gp), NULL);
+    print_result(s, gp, e, nlml);
     return CODE_OK;
 }
 
@@ -313,13 +259,14 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
     if (result != GO_ON) return result;
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
     ct_gp *gp = NULL;
-    if (X && y) gp = ct_gp_new(X, y, *kernel, &s->gp), *kernel = NULL;
+    effort e;
+    if (X && y)
+        result = train(X, y, *kernel, &s->gp, &s->fit, &gp, &e), *kernel = NULL;
+    else
+        result = fail_device(f->device, NULL);
     ct_release(X);
     ct_release(y);
-    if (!gp || ct_gp_set_names(gp, names, s->target))
-        result = fail_device(f->device, NULL);
-    else
-        result = fit_and_save(s, gp);
+    if (result == GO_ON) result = save(s, gp, names, &e);
     ct_gp_free(gp);
     return result;
 }
@@ -356,8 +303,8 @@ int run_fit(int argc, char **argv)
     int result = read_settings(argc, argv, &s);
     if (result == GO_ON) result = check_writable(s.model);
     if (result != GO_ON) return result;
-    ct_kernel *kernel = ct_kernel_parse(s.kernel);
-    if (!kernel || ct_kernel_status(kernel)) {
+    ct_kernel *kernel = s.kernel ? ct_kernel_parse(s.kernel) : NULL;
+    if (s.kernel && (!kernel || ct_kernel_status(kernel))) {
         result = fail(CODE_USAGE, "%s", kernel ? ct_kernel_message(kernel) : "no memory");
         ct_kernel_free(kernel);
         return result;

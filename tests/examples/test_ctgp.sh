@@ -57,6 +57,9 @@ head -n 41 numbers.csv >train.csv
 awk -F, -v OFS=, '{ print $3, $2, $1 }' test.csv >shuffled.csv
 cut -d, -f1,2 test.csv >unknown.csv
 cut -d, -f1,3 train.csv >curve.csv
+awk 'BEGIN { srand(7); print "a,b,c,y"
+    for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
+        printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, a + 2 * b + rand() + rand() - 1 } }' >line.csv
 fit=("$ctgp" fit --target y --max-iter 30)
 
 # -- what it does -----------------------------------------------------------------------------------------------------
@@ -69,10 +72,11 @@ for c in fit predict loo sample append info plot; do
 done
 line='^n=40 features=2 nlml=-?[0-9.]+ iterations=[0-9]+ evaluations=[0-9]+ seconds=[0-9.]+ model='
 ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
-that 'progress: plain lines where there is no terminal' grep -qE '^start 1/2  iteration [1-9]' err
+that 'progress: plain lines where there is no terminal' grep -qE '^scale \* matern32\(ard\):  iteration [1-9]' err
+that 'each covariance it tries has its AIC' test "$(grep -cE '^ctgp: scale .*: AIC -?[0-9.]+$' err)" -eq 3
 that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
-ok 'info names the kernel' 'kernel +scale \* rbf\(ard\) \+ scale \* matern32\(ard\)$' "$ctgp" info train.ctgp
+ok 'info names the kernel' 'kernel +scale \* matern32\(ard\) \+ scale \* rbf\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
 ok 'info tells the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
 ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' "$ctgp" info train.ctgp
@@ -117,6 +121,11 @@ ok 'the same seed' . "${fit[@]}" train.csv --restarts 2 --seed 5 --model s1.ctgp
 ok 'gives the same' . "${fit[@]}" train.csv --restarts 2 --seed 5 --model s2.ctgp
 "$ctgp" info s2.ctgp | grep -v optimizer >s2
 that 'model' cmp s1 s2
+
+ok 'fit a noisy line' . "${fit[@]}" line.csv
+ok 'a part that follows the noise alone is left out' 'kernel +scale \* matern32\(ard\)$' "$ctgp" info line.ctgp
+ok 'fit with further starts' . "${fit[@]}" train.csv --restarts 1 --model s1.ctgp
+that 'progress names the start' grep -qE ':  start 2/2  iteration [1-9]' err
 
 sed '3s/^[^,]*/NA/; 5s/[^,]*$//' train.csv >holes.csv
 ok 'rows with missing values are left out' '^n=38 ' "${fit[@]}" holes.csv

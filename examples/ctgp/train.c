@@ -1,0 +1,161 @@
+/* Fitting a model with its progress on stderr, and the choice of a covariance where none is asked for. */
+#include "ctgp.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* -- progress -- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+typedef struct watch {
+    bool terminal, shown;
+    const char *const *name; /* of each model; NULL: there is one */
+    int *iteration;          /* [models][starts] last shown, plus 1: the starts may take turns */
+} watch;
+
+static int on_step(void *context, const ct_fit_progress *p)
+{
+    watch *w = context;
+    int *last = &w->iteration[p->model * p->starts + p->start];
+    if (w->terminal || *last != p->iteration + 1) {
+        char start[48] = "";
+        if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
+        fprintf(stderr, "%s%s%s%siteration %d  objective %.6g  gradient %.2g  %.1f s%s",
+                w->terminal ? "\r\033[K" : "", w->name ? w->name[p->model] : "", w->name ? ":  " : "", start,
+                p->iteration, p->best, p->gradient_norm, p->seconds, w->terminal ? "" : "\n");
+        fflush(stderr);
+    }
+    w->shown = true;
+    *last = p->iteration + 1;
+    return interrupted;
+}
+
+/* Fits `count` models, whose failures are in status[], and adds to the effort. CODE_MEMORY or GO_ON. */
+static int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit_options *how,
+                     ct_status *status, effort *e)
+{
+    ct_fit_options options = *how;
+    int starts = count * (options.restarts + 1);
+    watch w = { .terminal = isatty(STDERR_FILENO),
+                .name = name,
+                .iteration = calloc((size_t)starts, sizeof *w.iteration) };
+    if (!w.iteration) return fail(CODE_MEMORY, "no memory for %d starts", starts);
+    options.progress = on_step;
+    options.context = &w;
+    /* The second Ctrl-C ends the program. */
+    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+    if (!interrupted) sigaction(SIGINT, &action, NULL);
+    ct_gp_fit_many(gp, count, &options, status);
+    if (w.terminal && w.shown) fputc('\n', stderr);
+    free(w.iteration);
+    double longest = 0;
+    for (int k = 0; k < count; k++) {
+        ct_fit_report r = ct_gp_report(gp[k]);
+        e->iterations += r.iterations;
+        e->evaluations += r.evaluations;
+        e->starts += options.restarts + 1;
+        longest = r.seconds > longest ? r.seconds : longest;
+    }
+    e->seconds += longest;
+    return GO_ON;
+}
+
+/* -- the choice --
+ *
+ * A rough part, or a smooth one beside it: the larger model is fitted from its usual start and from the smaller one's
+ * end, and the lower
+ *     AIC = 2 (objective + free parameters)                                                          [Akaike 1974]
+ * wins, so that a part that only follows the noise is left out. */
+
+#define ROUGH "scale * matern32(ard)"
+#define BOTH  ROUGH " + scale * rbf(ard)"
+
+enum { NEW_PART = 10 }; /* the second part begins at so small a fraction of the first one's variance */
+
+static double aic(const ct_gp *gp)
+{
+    double k = 0;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) k += !ct_gp_param(gp, i)->fixed;
+    return 2 * (ct_gp_report(gp).objective + k);
+}
+
+static ct_status set_value(ct_gp *gp, int64_t i, double value)
+{
+    if (i < 0) return CT_EINVAL;
+    ct_param p = *ct_gp_param(gp, i);
+    p.value = value < p.lower ? p.lower : value > p.upper ? p.upper : value;
+    return ct_gp_set_param(gp, i, &p);
+}
+
+/* BOTH where ROUGH has ended, the new part beside it small. */
+static ct_status begin_from(ct_gp *both, const ct_gp *rough)
+{
+    ct_status status = CT_OK;
+    for (int64_t i = 0; i < ct_gp_params(rough) && !status; i++) {
+        const ct_param *p = ct_gp_param(rough, i);
+        status = set_value(both, ct_gp_find(both, p->name), p->value);
+    }
+    if (status) return status;
+    const ct_param *first = ct_gp_param(rough, ct_gp_find(rough, "scale.variance"));
+    return set_value(both, ct_gp_find(both, "scale#2.variance"), first->value / NEW_PART);
+}
+
+static int choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
+                  const ct_fit_options *how, ct_gp **chosen, effort *e)
+{
+    enum { FRESH, SMALLER, FROM_SMALLER, N_MODELS };
+    static const char *const text[] = { BOTH, ROUGH, BOTH };
+    static const char *const name[] = { BOTH, ROUGH, BOTH ", from there" };
+    ct_gp *gp[N_MODELS] = { 0 };
+    ct_status status[N_MODELS] = { CT_ENOMEM, CT_ENOMEM, CT_ENOMEM };
+    int result = GO_ON, best = -1;
+    for (int k = FRESH; k <= SMALLER; k++) gp[k] = ct_gp_new(X, y, ct_kernel_parse(text[k]), options);
+    if (gp[FRESH]) result = fit_shown(gp, gp[SMALLER] ? 2 : 1, name, how, status, e);
+    if (result == GO_ON && !status[SMALLER] && !interrupted) {
+        ct_fit_options once = *how;
+        once.restarts = 0;
+        gp[FROM_SMALLER] = ct_gp_new(X, y, ct_kernel_parse(BOTH), options);
+        if (gp[FROM_SMALLER] && !begin_from(gp[FROM_SMALLER], gp[SMALLER]))
+            result = fit_shown(&gp[FROM_SMALLER], 1, &name[FROM_SMALLER], &once, &status[FROM_SMALLER], e);
+    }
+    for (int k = 0; k < N_MODELS && result == GO_ON; k++) {
+        if (!gp[k] || (status[k] && status[k] != CT_ESTOPPED)) continue;
+        fprintf(stderr, "ctgp: %s: AIC %.2f\n", name[k], aic(gp[k]));
+        if (best < 0 || aic(gp[k]) < aic(gp[best])) best = k;
+    }
+    if (result == GO_ON && best < 0) result = fail_device(ct_tensor_device(X), NULL);
+    for (int k = 0; k < N_MODELS; k++)
+        if (k != best) ct_gp_free(gp[k]);
+    *chosen = best < 0 ? NULL : gp[best];
+    return result;
+}
+
+/* -- one or the other -- */
+
+int train(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
+          const ct_fit_options *how, ct_gp **gp, effort *e)
+{
+    ct_status status = CT_OK;
+    int result = GO_ON;
+    *e = (effort){ 0 };
+    *gp = NULL;
+    if (kernel) {
+        *gp = ct_gp_new(X, y, kernel, options);
+        result = *gp ? fit_shown(gp, 1, NULL, how, &status, e) : fail_device(ct_tensor_device(X), NULL);
+        if (result == GO_ON && status && status != CT_ESTOPPED)
+            result = fail_device(ct_tensor_device(X), NULL);
+    } else {
+        result = choose(X, y, options, how, gp, e);
+    }
+    if (result == GO_ON && interrupted) fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
+    return result;
+}
