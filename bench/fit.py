@@ -1,14 +1,19 @@
-"""Fits to convergence beside GPyTorch and scikit-learn: `./run bench fit DIR [NAME...]`, NAME:ROWS for the first so many rows.
+"""Fits to convergence: `./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]`.
 
-DIR holds NAME_train.csv, the target in column y; concrete, airfoil and elevators:8000 unless named. Everyone maximises the same
-likelihood, scale * rbf(ard) + noise with mean zero, of standardised data in f64 from the same start (lengthscales sqrt(d),
-variance 1, noise 0.1) by L-BFGS within the same bounds, in a process of its own on all threads. Ours are seconds of the whole
-`ctgp fit`, file to file; theirs of the fit alone. nlml is that of y as given.
+DIR holds NAME_train.csv, the target in column y; concrete, airfoil and elevators:8000 unless named, and of the contenders cotangent,
+gpytorch and sklearn all that are not left unnamed. Everyone maximises the same likelihood, scale * rbf(ard) + noise with mean zero, of
+the same standardised table in f64 from the same start (lengthscales sqrt(d), variance 1, noise 0.1) by L-BFGS, each in a process
+of its own on all threads, in turn. The bounds are the same but for GPyTorch's, which has lower ones alone.
+
+Everyone tells seconds and likelihood of each evaluation. Converged means the same for all: the first evaluation within 0.01 of the lowest
+nlml that any of them found (`seconds`); how long each went on until its own tolerance is `total`. Who begins at another likelihood is left out
+with a remark. After --seconds (of each fit; 0: none) a contender is stopped, and what it had reached counts: ended=limit.
+nlml is that of y as given.
 """
 import csv
-import json
-import os
+import math
 import pathlib
+import selectors
 import subprocess
 import sys
 import tempfile
@@ -16,34 +21,43 @@ import time
 
 import peers
 
-KERNEL = "scale * rbf(ard)"
-SETS = ("concrete", "airfoil", "elevators:8000")
+SETS, WHO = ("concrete", "airfoil", "elevators:8000"), ("cotangent", "gpytorch", "sklearn")
+CLOSE = 0.01
 
 READ = """
-import csv, json, sys, time, warnings
+import csv, sys, time, warnings
 import numpy as np
 warnings.filterwarnings("ignore")
-rows = list(csv.reader(open(sys.argv[1])))
-at = rows[0].index("y")
-table = np.array(rows[1:], dtype=float)
-X, y = np.delete(table, at, axis=1), table[:, at]
+table = np.array(list(csv.reader(open(sys.argv[1])))[1:], dtype=float)
+X, y = table[:, :-1], table[:, -1]
 n, d = X.shape
-X, spread = (X - X.mean(0)) / X.std(0), y.std()
-y = (y - y.mean()) / spread
+
+def tell(nlml):
+    print(f"at {time.perf_counter() - start:.6f} {nlml:.12g}", flush=True)
 """
 
 SKLEARN = READ + """
+from scipy.optimize import minimize
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 k = ConstantKernel(1.0, (1e-6, 1e6)) * RBF(np.full(d, d**0.5), (1e-4, 1e4)) + WhiteKernel(0.1, (1e-6, 1e2))
+
+def search(objective, theta, bounds):  # sklearn's own call, and what it saw
+    def told(theta):
+        value, slope = objective(theta)
+        tell(value)
+        return value, slope
+    found = minimize(told, theta, method="L-BFGS-B", jac=True, bounds=bounds)
+    return found.x, found.fun
+
 start = time.perf_counter()
-gp = GaussianProcessRegressor(k, alpha=0).fit(X, y)
-print(json.dumps({"seconds": time.perf_counter() - start, "nlml": float(-gp.log_marginal_likelihood_value_ + n * np.log(spread))}))
+gp = GaussianProcessRegressor(k, alpha=0, optimizer=search).fit(X, y)
+print("ended its own tolerance")
 """
 
 GPYTORCH = READ + """
 import gpytorch, torch
-X, y = torch.from_numpy(X), torch.from_numpy(y)
+X, y = torch.from_numpy(X.copy()), torch.from_numpy(y.copy())
 
 class Model(gpytorch.models.ExactGP):
     def __init__(self, likelihood):
@@ -55,7 +69,7 @@ class Model(gpytorch.models.ExactGP):
     def forward(self, x):
         return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
-likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=gpytorch.constraints.GreaterThan(1e-6))
+likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=gpytorch.constraints.GreaterThan(1e-6)).double()
 model = Model(likelihood).double()
 model.covar_module.outputscale = 1.0
 model.covar_module.base_kernel.lengthscale = d**0.5
@@ -63,76 +77,112 @@ likelihood.noise = 0.1
 mll = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
 model.train(), likelihood.train()
 optimizer = torch.optim.LBFGS(model.parameters(), max_iter=200, tolerance_grad=1e-6, tolerance_change=1e-9, line_search_fn="strong_wolfe")
-lowest, count = float("inf"), 0
 
 def closure():
-    global lowest, count
     optimizer.zero_grad()
     loss = -mll(model(X), y)
     loss.backward()
-    lowest, count = min(lowest, loss.item()), count + 1
+    tell(loss.item() * n)
     return loss
 
 start = time.perf_counter()
 with gpytorch.settings.max_cholesky_size(10**9), gpytorch.settings.fast_computations(False, False, False):
     optimizer.step(closure)
-print(json.dumps({"seconds": time.perf_counter() - start, "nlml": lowest * n + n * float(np.log(spread)), "evaluations": count}))
+print("ended its own tolerance")
 """
 
 
-def ours(table, folder):
-    tool = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "examples/ctgp/ctgp")
-    start = time.perf_counter()
-    out = subprocess.run([tool, "fit", table, "--target", "y", "--kernel", KERNEL, "--mean", "zero", "--priors", "none",
-                          "--model", f"{folder}/m", "--json"],
-                         check=True, capture_output=True, text=True).stdout
-    seconds = time.perf_counter() - start
-    return {**json.loads(out.strip().splitlines()[-1]), "seconds": seconds}
-
-
-def peer(script, table):
-    out = subprocess.run([sys.executable, "-c", script, table], capture_output=True, text=True)
-    if out.returncode:
-        print(f"# no result: {out.stderr.strip().splitlines()[-1]}")
-        return None
-    return json.loads(out.stdout)
-
-
-def cut(source, rows, folder):
-    """The path of a table with the first so many rows (0: all) and without columns that are constant in them; how many rows."""
+def table_of(source, rows, folder):
+    """The path of the first so many rows (0: all), standardised, the target last, without columns that are constant in them; how many
+    rows; the target's standard deviation."""
     with open(source, newline="") as f:
         lines = list(csv.reader(f))
-    lines = lines[:rows + 1] if rows else lines
-    kept = [j for j in range(len(lines[0])) if len({line[j] for line in lines[1:]}) > 1]
-    lines = [[line[j] for j in kept] for line in lines]
+    head, lines = lines[0], [[float(x) for x in line] for line in (lines[1:rows + 1] if rows else lines[1:])]
+    n, columns = len(lines), []
+    for name, column in sorted(zip(head, zip(*lines)), key=lambda pair: pair[0] == "y"):
+        mean = sum(column) / n
+        spread = (sum((x - mean)**2 for x in column) / n)**0.5
+        if min(column) < max(column):
+            columns.append((name, [(x - mean) / spread for x in column]))
     path = f"{folder}/table.csv"
     with open(path, "w", newline="") as f:
-        csv.writer(f).writerows(lines)
-    return path, len(lines) - 1
+        csv.writer(f).writerows([[name for name, _ in columns], *([repr(x) for x in row] for row in zip(*(c for _, c in columns)))])
+    return path, n, spread
+
+
+def follow(command, limit):
+    """[(seconds, nlml)] of its evaluations, and how it ended: its own word, "limit" or an error's last line."""
+    path, ended, deadline = [], "", None
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    ready = selectors.DefaultSelector()
+    ready.register(process.stdout, selectors.EVENT_READ)
+    while True:
+        if not ready.select(None if deadline is None else max(0, deadline - time.monotonic())):
+            process.kill()
+            ended = "limit"
+            break
+        line = process.stdout.readline()
+        word, _, rest = line.strip().partition(" ")
+        if word == "at":
+            seconds, nlml = (float(x) for x in rest.split())
+            path.append((seconds, nlml))
+            if limit and deadline is None:
+                deadline = time.monotonic() + limit - seconds
+        elif word == "ended":
+            ended = rest
+        elif not line:
+            break
+    errors = process.communicate()[1].strip().splitlines()
+    return path, ended or (errors or ["no result"])[-1]
+
+
+def compare(name, n, d_log, found):
+    """The lines of those that began at the same likelihood."""
+    first = next(iter(found.values()))[0][0][1]
+    same = {who: f for who, f in found.items() if abs(f[0][0][1] - first) <= 1e-6 * abs(first)}
+    for who in found.keys() - same.keys():
+        print(f"# {who} begins at nlml {found[who][0][0][1]:.6f}, another at {first:.6f}: left out")
+    lowest = min(nlml for path, _ in same.values() for _, nlml in path)
+    for who, (path, ended) in same.items():
+        near = [seconds for seconds, nlml in path if nlml <= lowest + CLOSE]
+        yield {"bench": "fit", "case": name, "who": who, "n": str(n), "dtype": "f64", "pass": "training",
+               "seconds": f"{near[0]:.4g}" if near else "", "total": f"{path[-1][0]:.4g}",
+               "nlml": f"{min(nlml for _, nlml in path) + d_log:.4f}", "evaluations": str(len(path)),
+               "ended": "limit" if ended == "limit" else "itself"}
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit("usage: ./run bench fit DIR [NAME[:ROWS]...]   (DIR/NAME_train.csv)")
-    scripts = [(who, script) for who, script in (("gpytorch", GPYTORCH), ("sklearn", SKLEARN)) if peers.load(who)]
+    words = peers.options.words
+    if not words:
+        sys.exit("usage: ./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]   (DIR/NAME_train.csv)")
+    names = [word for word in words[1:] if word not in WHO] or SETS
+    contenders = [who for who in WHO if who in words[1:]] or WHO
+    scripts = {who: script for who, script in (("gpytorch", GPYTORCH), ("sklearn", SKLEARN)) if who in contenders and peers.load(who)}
     lines = []
-    for name in sys.argv[2:] or SETS:
+    for name in names:
         name, _, rows = name.partition(":")
+        rows = int(rows) if rows else 8000 if name == "elevators" else 0
         with tempfile.TemporaryDirectory() as folder:
-            table, n = cut(pathlib.Path(sys.argv[1]) / f"{name}_train.csv", int(rows or 0), folder)
-            found = [("cotangent", ours(table, folder))] + [(who, peer(script, table)) for who, script in scripts]
-        for who, r in found:
-            if not r:
-                continue
-            line = {"bench": "fit", "case": name, "who": who, "n": str(n), "dtype": "f64", "pass": "training",
-                    "seconds": f"{r['seconds']:.4g}", "nlml": f"{r['nlml']:.3f}"}
-            if "evaluations" in r:
-                line["evaluations"] = str(r["evaluations"])
+            table, n, spread = table_of(pathlib.Path(words[0]) / f"{name}_train.csv", rows, folder)
+            found = {}
+            for who in contenders:
+                if who != "cotangent" and who not in scripts:
+                    continue
+                command = [peers.program("fit"), table] if who == "cotangent" else [sys.executable, "-c", scripts[who], table]
+                path, ended = follow(command, peers.options.seconds)
+                if path:
+                    found[who] = path, ended
+                else:
+                    print(f"# {who} has no result: {ended}")
+        if not found:
+            continue
+        for line in compare(name, n, n * math.log(spread), found):
             lines.append(line)
-            print(" ".join(f"{k}={v}" for k, v in line.items()), flush=True)
-    print(f"\nkernel: {KERNEL} + noise\n\n| data | n | who | nlml | evaluations | seconds |\n|---|---|---|---|---|---|")
-    for l in lines:
-        print(f"| {l['case']} | {l['n']} | {l['who']} | {l['nlml']} | {l.get('evaluations', '')} | {l['seconds']} |")
+            print(" ".join(f"{k}={v}" for k, v in line.items() if v), flush=True)
+    shown = ("case", "n", "who", "nlml", "evaluations", "seconds", "total", "ended")
+    print(f"\nscale * rbf(ard) + noise; seconds to {CLOSE} of the lowest nlml\n\n| {' | '.join(shown)} |\n|{'---|' * len(shown)}")
+    for line in lines:
+        print("| " + " | ".join(line[key] for key in shown) + " |")
 
 
 if __name__ == "__main__":

@@ -208,10 +208,10 @@ def main():
     sizes = [int(n) for n in words if n.isdigit()] or [20, 100, 500, 1000, 3000]
     cases = [case for case in words if case in CASES] or CASES
     only = [which for which in passes if which in words]
-    chosen = [who for who in words if not who.isdigit() and who not in (*CASES, *passes)]
+    chosen = [who for who in words if not who.isdigit() and who not in (*CASES, *passes, "mixed")]
     lines = []
     for n in sizes:
-        ours, comment = peers.ours("mll", str(n), *(cases if cases != CASES else ()), *only)
+        ours, comment = peers.ours("mll", str(n), *(cases if cases != CASES else ()), *only, *(w for w in words if w == "mixed"))
         lines += ours
         for case in cases:
             same = [line for line in ours if line["case"] == case]
@@ -219,10 +219,11 @@ def main():
             for who, run in contenders(case, n).items():
                 if chosen and who not in chosen:
                     continue
-                value, wanted = run(False), float(same[0]["value"])
+                values, wanted = [run(which == "training") for which in only or passes], float(same[0]["value"])
                 dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
-                if abs(value - wanted) > (1e-3 if dtype == "f32" else 1e-6) * abs(wanted):
-                    print(f"# {who} has {value:.10g} for {case} at n={n}, we have {wanted:.10g}: left out")
+                worst = max(values, key=lambda value: abs(value - wanted))
+                if not abs(worst - wanted) <= (1e-3 if dtype == "f32" else 1e-6) * abs(wanted):
+                    print(f"# {who} has {worst:.10g} for {case} at n={n}, we have {wanted:.10g}: left out")
                     continue
                 for which in only or passes:
                     training = which == "training"

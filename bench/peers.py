@@ -21,12 +21,14 @@ FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_
 
 
 DTYPES = ("f64", "f32", "bf16")
+OWN = ("peer-device", "seconds", "splits", "rows", "restarts")  # options of these sides alone
 
 
 class Options:
-    """device: None unless asked for; batch, n, d: None or a number; peer: torch's device; words: the other arguments."""
+    """device: None unless asked for; batch, n, d: None or a number; seconds: 0 unless asked for; peer: torch's device; words: the
+    other arguments."""
     def __init__(self, words):
-        self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "d", "batch", "peer-device"))
+        self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
         words = iter(words)
         for word in words:
             if not word.startswith("--"):
@@ -37,10 +39,11 @@ class Options:
                 values[word[2:]] = value = next(words, None)
                 if value is None:
                     sys.exit(f"{word} needs a value")
-                self.given += [word, value] if word != "--peer-device" else []
+                self.given += [word, value] if word[2:] not in OWN else []
             else:
                 sys.exit(f"there is no option {word}; there are: {' '.join('--' + name for name in values)} --once")
         self.device, self.dtype = values["device"], values["dtype"]
+        self.seconds = float(values["seconds"] or 0)
         self.n, self.d, self.batch = (int(values[k]) if values[k] else None for k in ("n", "d", "batch"))
         self.peer = values["peer-device"] or self.device or "cpu"
 
