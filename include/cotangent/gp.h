@@ -201,7 +201,7 @@ typedef struct ct_fit_options {
 } ct_fit_options;
 
 /* Minimises the objective over the free parameters, keeps the best point of all starts and factorises there.
- * CT_ESTOPPED: the callback asked to stop; the best point is kept and the model is ready to predict. Any other
+ * CT_ESTOPPED: the callback asked to stop; the best point that it was told of is kept and the model is ready to predict. Any other
  * failure leaves the parameters as they were. A failed factorisation does not end the search: it is tried again with
  * a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of the mean diagonal, which the report tells. options = NULL: the defaults.
  * In mixed precision there is no jitter: the search keeps to where f32 holds, the report's `failed` counts the points that it was

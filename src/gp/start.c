@@ -14,7 +14,8 @@ typedef struct start {
     ct_gp *gp; /* the model of the fit, or its twin on another device */
     ct_fit_start report;
     int index, jittered, failed;
-    int idle; /* evaluations in a row that changed the objective by no more than rounding */
+    bool stopped; /* the caller wants to stop: this start, or another, has asked */
+    int idle;     /* evaluations in a row that changed the objective by no more than rounding */
     double gradient_norm, error; /* of the best point */
     ct_status status;            /* of what ends the whole fit */
     double *z, *gradient;        /* the point under evaluation */
@@ -38,8 +39,8 @@ static double projected_norm(const start *t, const double *x)
     return norm;
 }
 
-/* Nonzero: the caller, asked by this or another start, wants to stop. */
-static int tell(start *t, double value, double norm, double jitter)
+/* False: the caller was not told, as it wanted to stop before, asked by another start. */
+static bool tell(start *t, double value, double norm, double jitter)
 {
     ct__fit *f = t->fit;
     ct_gp *gp = t->gp;
@@ -57,11 +58,11 @@ static int tell(start *t, double value, double norm, double jitter)
                                 .parameters = t->v,
                                 .n_parameters = gp->n_params };
     pthread_mutex_lock(&f->gate->lock);
-    if (!f->gate->stopped && f->options->progress)
-        f->gate->stopped = f->options->progress(f->options->context, &p) != 0;
-    bool stopped = f->gate->stopped;
+    bool told = !f->gate->stopped;
+    if (told && f->options->progress) f->gate->stopped = f->options->progress(f->options->context, &p) != 0;
+    t->stopped = f->gate->stopped;
     pthread_mutex_unlock(&f->gate->lock);
-    return stopped;
+    return told;
 }
 
 static int stop(start *t, const char *reason)
@@ -104,10 +105,9 @@ static int evaluate(void *context, const double *x, double *value, double *g)
         t->status = s;
         return stop(t, "an error");
     }
-    bool stopped = false;
     if (s) {
         if (outside(t, x, value, g)) return 1;
-        stopped = tell(t, INFINITY, NAN, 0);
+        tell(t, INFINITY, NAN, 0);
     } else {
         t->jittered += jitter > 0;
         *value = objective / points;
@@ -116,16 +116,21 @@ static int evaluate(void *context, const double *x, double *value, double *g)
         /* of an error of three deviations one is no change */
         double error = f->options->precision == CT_PRECISION_MIXED ? gp->mixed.error : 0;
         t->idle = fabs(objective - t->report.objective) <= fmax(f->flat, error / 3) ? t->idle + 1 : 0;
-        if (objective < t->report.objective) {
+        ct_fit_start before = t->report;
+        bool lower = objective < before.objective;
+        if (lower) {
             if (t->report.evaluations > 1) t->report.iterations++;
             t->report.objective = objective;
+        }
+        if (!tell(t, objective, norm, jitter)) {
+            t->report = before; /* what nobody has seen is not kept */
+        } else if (lower) {
             t->gradient_norm = norm;
             t->error = error;
             memcpy(t->best, t->z, (size_t)gp->n_params * sizeof *t->best);
         }
-        stopped = tell(t, objective, norm, jitter);
     }
-    if (stopped) {
+    if (t->stopped) {
         t->status = t->report.status = CT_ESTOPPED;
         return stop(t, "stopped by the caller");
     }

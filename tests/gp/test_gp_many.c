@@ -107,13 +107,16 @@ static void many_are_fitted_as_each_alone(void **state)
 typedef struct watch {
     int inside, overlaps, calls, stop_at;
     bool seen[MODELS][2];
+    double lowest[MODELS]; /* of what was told */
 } watch;
 
 static int look(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
     if (__atomic_add_fetch(&w->inside, 1, __ATOMIC_SEQ_CST) != 1) w->overlaps++;
+    if (!w->seen[p->model][0] && !w->seen[p->model][1]) w->lowest[p->model] = INFINITY;
     w->seen[p->model][p->start] = true;
+    w->lowest[p->model] = fmin(w->lowest[p->model], p->objective);
     w->calls++;
     __atomic_sub_fetch(&w->inside, 1, __ATOMIC_SEQ_CST);
     return w->stop_at && w->calls >= w->stop_at;
@@ -147,6 +150,27 @@ static void the_callback_is_called_one_at_a_time_and_stops_all(void **state)
         assert_true(isfinite(ct_gp_nlml_value(gp[m]))); /* the best so far, or what it was */
     }
     free_models(gp);
+    close_empty(device);
+}
+
+/* Whatever other threads have just found: what is kept when the callback stops is a point that it has seen. */
+static void only_what_was_told_is_kept(void **state)
+{
+    (void)state;
+    ct_device *device = open_with(4);
+    for (int round = 1; round <= 40; round++) {
+        ct_gp *gp[MODELS];
+        many_models(device, gp);
+        watch w = { .stop_at = 3 * round };
+        ct_fit_options options = { .restarts = 1, .progress = look, .context = &w };
+        ct_status status[MODELS];
+        assert_status(ct_gp_fit_many(gp, MODELS, &options, status), CT_ESTOPPED, ct_message(device));
+        for (int m = 0; m < MODELS; m++) {
+            double kept = ct_gp_report(gp[m]).objective;
+            assert_true(w.seen[m][0] || w.seen[m][1] ? kept == w.lowest[m] : isinf(kept));
+        }
+        free_models(gp);
+    }
     close_empty(device);
 }
 
@@ -263,6 +287,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(many_are_fitted_as_each_alone),
         cmocka_unit_test(the_callback_is_called_one_at_a_time_and_stops_all),
+        cmocka_unit_test(only_what_was_told_is_kept),
         cmocka_unit_test(each_failure_is_its_own),
         cmocka_unit_test(an_allocator_is_called_from_its_thread),
         cmocka_unit_test(memory_that_does_not_suffice_is_refused),
