@@ -1,9 +1,7 @@
 /* The likelihood and its gradient against quadruple precision, also where C is all but singular. */
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include "quad_nlml.h"
-
-static ct_device *device;
 
 #ifdef __SIZEOF_FLOAT128__
 
@@ -196,21 +194,6 @@ static void ill_conditioned(void **state)
 
 #endif
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,5 +204,5 @@ int main(void)
         cmocka_unit_test(ill_conditioned),
 #endif
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

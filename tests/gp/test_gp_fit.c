@@ -1,9 +1,7 @@
 /* The fit: it finds what generated the data, is deterministic, can be stopped, and survives what is singular. */
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include "gp/model.h"
-
-static ct_device *device;
 
 /* A draw from the prior with known parameters is fitted back to near them, and never to a worse objective. */
 static void recovers_known_parameters(void **state)
@@ -156,8 +154,7 @@ static void fixed_stays_and_bounds_hold(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 40, 2);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale(2!) * rbf(ard)"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale(2!) * rbf(ard)", NULL);
     assert_true(ct_gp_param(gp, 0)->fixed);
     ct_param p = *ct_gp_param(gp, ct_gp_find(gp, "noise.variance"));
     p.lower = 0.5;
@@ -343,21 +340,6 @@ static void bad_options_are_refused(void **state)
     gp_data_free(&s);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,5 +357,5 @@ int main(void)
         cmocka_unit_test(extreme_scales),
         cmocka_unit_test(bad_options_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

@@ -1,7 +1,5 @@
 /* Leave-one-out: against models that have not seen the row. */
-#include "gp_support.h"
-
-static ct_device *device;
+#include "gp_device.h"
 
 static ct_gp *with(const ct_tensor *X, const ct_tensor *y, const char *kernel, const ct_gp_options *options)
 {
@@ -157,21 +155,6 @@ static void what_does_not_fit_is_refused(void **state)
     gp_data_free(&s);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open("cpu");
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,5 +163,5 @@ int main(void)
         cmocka_unit_test(several_panels),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_cpu, close_device);
 }

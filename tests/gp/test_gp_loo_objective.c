@@ -1,12 +1,10 @@
 /* The leave-one-out density as an objective: its rule against differences, the composition of public ops, and ct_gp_loo. */
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include <cotangent/covariance.h>
 #include <cotangent/gradcheck.h>
 
 #include "gp/model.h"
-
-static ct_device *device;
 
 static void rule_agrees_with_differences(void **state)
 {
@@ -31,24 +29,7 @@ static ct_var composed(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_
     return ct_shift(ct_scale(ct_sum(terms, CT_ALL, false), 0.5), 0.5 * (double)n * 1.8378770664093454836);
 }
 
-typedef ct_var density(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_var noise);
-
 /* Value and cotangents of theta, X, r and noise of -1.7 times the density. */
-static double evaluate(density *f, const ct_kernel *k, const gp_data *s, int64_t noises, double *bar[4])
-{
-    ct_tape *tape = ct_tape_new(device);
-    ct_tensor *v = ct_full(device, CT_F64, ct_shape1(noises), 0.02);
-    ct_var in[] = { ct_kernel_theta(k, tape, CT_F64), ct_leaf(tape, s->X), ct_leaf(tape, s->y),
-                    ct_leaf(tape, v) };
-    ct_var y = ct_scale(f(k, in[0], in[1], in[2], in[3]), -1.7);
-    double value = ct_item(y);
-    assert_ok(ct_backward(y), ct_tape_message(tape));
-    for (int j = 0; j < 4; j++) bar[j] = gp_host(ct_cotangent(in[j]));
-    ct_release(v);
-    ct_tape_free(tape);
-    return value;
-}
-
 static void equals_the_composition(void **state)
 {
     (void)state;
@@ -63,8 +44,8 @@ static void equals_the_composition(void **state)
             ct_kernel *k = ct_kernel_parse(kernels[(i + (size_t)each) % 4]);
             assert_ok(ct_kernel_bind(k, 3), ct_kernel_message(k));
             double *fused[4], *reference[4];
-            double value = evaluate(ct_gp_loo_nlpd, k, &s, noises, fused);
-            assert_close(value, evaluate(composed, k, &s, noises, reference), 1e-10, 1e-10);
+            double value = gp_density_at(ct_gp_loo_nlpd, k, &s, noises, fused);
+            assert_close(value, gp_density_at(composed, k, &s, noises, reference), 1e-10, 1e-10);
             const int64_t count[] = { ct_kernel_params(k), n * 3, n, noises };
             for (int j = 0; j < 4; j++) {
                 double size = 0;
@@ -88,7 +69,7 @@ static void several_panels(void **state)
     ct_kernel *k = ct_kernel_parse("scale(1.5) * rbf(ard)");
     assert_ok(ct_kernel_bind(k, 2), ct_kernel_message(k));
     double *bar[4], h = 1e-4, slope = 0, value[2];
-    evaluate(ct_gp_loo_nlpd, k, &s, 1, bar);
+    gp_density_at(ct_gp_loo_nlpd, k, &s, 1, bar);
     double *x = gp_host(s.X), theta[3];
     for (int64_t i = 0; i < 2 * n; i++) slope += bar[1][i] * sin(5 * (double)i) * 0.1;
     for (int p = 0; p < 3; p++) theta[p] = ct_kernel_param(k, p)->value;
@@ -134,8 +115,7 @@ static void fits(void **state)
     gp_data s = gp_data_new(device, CT_F64, 60, 2);
     double found[2];
     for (int loo = 0; loo < 2; loo++) {
-        ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
-        assert_gp(gp, device);
+        ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
         double before = density_of(gp);
         ct_fit_options options = { .objective = loo ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD };
         assert_ok(ct_gp_fit(gp, &options), ct_message(device));
@@ -214,21 +194,6 @@ static void indefinite_is_flagged(void **state)
     ct_release(zero);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open("cpu");
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,5 +204,5 @@ int main(void)
         cmocka_unit_test(memory_is_planned),
         cmocka_unit_test(indefinite_is_flagged),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_cpu, close_device);
 }

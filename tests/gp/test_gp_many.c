@@ -23,8 +23,7 @@ static void fitted(int threads, const ct_fit_options *options, double out[16])
 {
     ct_device *device = open_with(threads);
     gp_data s = gp_data_new(device, CT_F64, 60, 2);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard) + scale * matern32"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * matern32", NULL);
     assert_ok(ct_gp_fit(gp, options), ct_message(device));
     int64_t n = ct_gp_params(gp);
     for (int64_t i = 0; i < n; i++) out[i] = ct_gp_param(gp, i)->value;
@@ -250,8 +249,7 @@ static void memory_that_does_not_suffice_is_refused(void **state)
     ct_device *device =
         ct_device_open_with("cpu", &(ct_device_options){ .threads = 8, .memory_limit = 9 << 20 });
     gp_data s = gp_data_new(device, CT_F64, 800, 2);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
     assert_failed(ct_gp_fit(gp, &(ct_fit_options){ .restarts = 7 }), device, CT_ENOMEM, "side by side");
     ct_gp_free(gp);
     gp_data_free(&s);

@@ -6,7 +6,7 @@
 #include <cotangent/io.h>
 #include <cotangent/ops.h>
 
-static const char *path = "/tmp/test_gp_memory.ctgp";
+static char path[256];
 
 typedef struct job {
     ct_device *device;
@@ -214,6 +214,13 @@ TEST(copy)
 TEST(save)
 TEST(load)
 
+static int prepare(void **state)
+{
+    (void)state;
+    gp_temporary(path);
+    return 0;
+}
+
 static int clean(void **state)
 {
     (void)state;
@@ -236,5 +243,5 @@ int main(void)
         cmocka_unit_test(jitter_fails),      cmocka_unit_test(nlml_op_fails),
         cmocka_unit_test(loo_op_fails),      cmocka_unit_test(mixed_op_fails),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, prepare, clean);
 }

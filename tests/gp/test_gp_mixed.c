@@ -1,9 +1,7 @@
 /* The likelihood from a factor in f32: within the error that it tells, or refused. */
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include "gp/model.h"
-
-static ct_device *device;
 
 typedef struct answer {
     double value, *bar[4];
@@ -223,8 +221,7 @@ static void nothing_to_explain(void **state)
 
 static ct_gp *fitted(const gp_data *s, ct_precision precision, int restarts)
 {
-    ct_gp *gp = ct_gp_new(s->X, s->y, ct_kernel_parse("scale * rbf(ard)"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(s, "scale * rbf(ard)", NULL);
     assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .precision = precision, .restarts = restarts }),
               ct_message(device));
     return gp;
@@ -256,9 +253,7 @@ static void a_fit_beyond_f32_says_so(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 200, 1);
-    ct_gp *gp =
-        ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf"), &(ct_gp_options){ .noise = CT_NOISE_NONE });
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf", &(ct_gp_options){ .noise = CT_NOISE_NONE });
     assert_failed(ct_gp_fit(gp, &(ct_fit_options){ .precision = CT_PRECISION_MIXED }), device, CT_ENUMERIC,
                   "compute in f64");
     ct_gp_free(gp);
@@ -270,20 +265,6 @@ static void a_fit_beyond_f32_says_so(void **state)
                   "option");
     ct_gp_free(gp);
     gp_data_free(&s);
-}
-
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    ct_device_close(device);
-    return 0;
 }
 
 int main(void)
@@ -299,5 +280,5 @@ int main(void)
         cmocka_unit_test(fits_as_in_full_precision),
         cmocka_unit_test(a_fit_beyond_f32_says_so),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

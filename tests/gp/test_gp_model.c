@@ -1,9 +1,7 @@
 /* Making a model: what is refused, units, parameters, names, priors. */
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include "gp/model.h"
-
-static ct_device *device;
 
 static ct_kernel *rbf(void) { return ct_kernel_parse("scale * rbf(ard)"); }
 
@@ -82,8 +80,7 @@ static void the_plan_is_kept(void **state)
         ct_memory_trim(device);
         uint64_t before = ct_memory(device).bytes_now;
         ct_memory_mark(device);
-        ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard) + scale * matern32"), NULL);
-        assert_gp(gp, device);
+        ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * matern32", NULL);
         assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 2 }), ct_message(device));
         uint64_t fit = ct_memory(device).bytes_peak - before, planned = ct_gp_bytes_needed(n, d, dtype, true);
         assert_true(fit <= planned);
@@ -300,10 +297,8 @@ static void weak_priors(void **state)
     double *x = gp_host(s.X), mean, spread[d], y_spread;
     for (int j = 0; j < d; j++) ct__gp_moments(x + j, n, d, &mean, &spread[j]);
     ct__gp_moments(s.y_host, n, 1, &mean, &y_spread);
-    ct_gp *gp =
-        ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard) + scale * rbf(dims=1) + periodic * matern32"),
-                  &(ct_gp_options){ .priors = CT_PRIORS_WEAK });
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * rbf(dims=1) + periodic * matern32",
+                      &(ct_gp_options){ .priors = CT_PRIORS_WEAK });
     assert_prior(gp, "rbf.lengthscale[0]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[0]);
     assert_prior(gp, "rbf.lengthscale[2]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[2]);
     assert_prior(gp, "rbf#2.lengthscale", CT_PRIOR_SOFT_LOWER, spread[1]);
@@ -411,20 +406,6 @@ static void nothing_crashes_without_a_model(void **state)
     assert_int_equal(ct_gp_report(NULL).starts, 0);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,5 +421,5 @@ int main(void)
         cmocka_unit_test(names_are_kept),
         cmocka_unit_test(nothing_crashes_without_a_model),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

@@ -1,12 +1,11 @@
 /* The likelihood as an op: its rule against finite differences, and against the composition of public ops. */
-#include "gp_support.h"
+#include "tensor/internal.h"
+
+#include "gp_device.h"
 
 #include <cotangent/gradcheck.h>
 
 #include "gp/model.h"
-#include "tensor/internal.h"
-
-static ct_device *device;
 
 static void rule_agrees_with_differences(void **state)
 {
@@ -28,25 +27,7 @@ static ct_var composed(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_
     return ct_shift(both, 0.5 * (double)n * 1.8378770664093454836);
 }
 
-typedef ct_var likelihood(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_var noise);
-
 /* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. */
-static double evaluate(likelihood *f, const ct_kernel *k, const gp_data *s, int64_t noises, double *bar[4])
-{
-    ct_dtype dtype = ct_tensor_dtype(s->X);
-    ct_tape *tape = ct_tape_new(device);
-    ct_tensor *v = ct_full(device, dtype, ct_shape1(noises), 0.02);
-    ct_var in[] = { ct_kernel_theta(k, tape, dtype), ct_leaf(tape, s->X), ct_leaf(tape, s->y),
-                    ct_leaf(tape, v) };
-    ct_var y = ct_scale(f(k, in[0], in[1], in[2], in[3]), -1.7);
-    double value = ct_item(y);
-    assert_ok(ct_backward(y), ct_tape_message(tape));
-    for (int j = 0; j < 4; j++) bar[j] = gp_host(ct_cotangent(in[j]));
-    ct_release(v);
-    ct_tape_free(tape);
-    return value;
-}
-
 static void compare(const char *kernel, int64_t n, ct_dtype dtype, bool each, double tolerance)
 {
     gp_data wide = gp_data_new(device, CT_F64, n, 3), s = gp_data_new(device, dtype, n, 3);
@@ -54,8 +35,8 @@ static void compare(const char *kernel, int64_t n, ct_dtype dtype, bool each, do
     assert_ok(ct_kernel_bind(k, 3), ct_kernel_message(k));
     int64_t noises = each ? n : 1;
     double *fused[4], *reference[4];
-    double value = evaluate(ct_gp_nlml, k, &s, noises, fused);
-    assert_close(value, evaluate(composed, k, &wide, noises, reference), 1e-4 * tolerance, 0);
+    double value = gp_density_at(ct_gp_nlml, k, &s, noises, fused);
+    assert_close(value, gp_density_at(composed, k, &wide, noises, reference), 1e-4 * tolerance, 0);
     const int64_t count[] = { ct_kernel_params(k), n * 3, n, noises };
     for (int j = 0; j < 4; j++) {
         double size = 0;
@@ -259,20 +240,6 @@ static void needs_a_bound_kernel(void **state)
     ct_release(one);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,5 +254,5 @@ int main(void)
         cmocka_unit_test(shapes_are_checked),
         cmocka_unit_test(needs_a_bound_kernel),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

@@ -1,7 +1,5 @@
 /* The numerics report: condition number against the dense inverse, rows alike, pivots, bounds. */
-#include "gp_support.h"
-
-static ct_device *device;
+#include "gp_device.h"
 
 /* A model of points on a line, not standardised, with this noise, nothing fitted. */
 static ct_gp *model(ct_dtype dtype, const char *kernel, const double *x, int64_t n, int64_t d, double noise)
@@ -207,21 +205,6 @@ static void refusals(void **state)
     ct_gp_free(gp);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,5 +216,5 @@ int main(void)
         cmocka_unit_test(bounds_are_told),
         cmocka_unit_test(refusals),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

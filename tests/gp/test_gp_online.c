@@ -1,9 +1,7 @@
 /* Rows more, rows less, copies: the same as a model of those rows with the same parameters. */
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include "gp/model.h"
-
-static ct_device *device;
 
 static const char *const kernels[] = { "scale(2) * rbf(ard)", "matern32 + white(0.3)",
                                        "scale * linear + rq" };
@@ -268,8 +266,7 @@ static void the_report_is_copied(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 30, 2);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
     assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .restarts = 2, .max_iterations = 5 }), ct_message(device));
     ct_gp *copy = ct_gp_copy(gp);
     assert_gp(copy, device);
@@ -361,21 +358,6 @@ static void what_does_not_fit_is_refused(void **state)
     set_free(&s);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open("cpu");
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,5 +373,5 @@ int main(void)
         cmocka_unit_test(an_indefinite_row_needs_jitter),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_cpu, close_device);
 }

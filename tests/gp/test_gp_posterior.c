@@ -1,9 +1,7 @@
 /* The posterior on a tape: its value, its rule against differences and against public ops, second order, what is refused. */
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include "gp/model.h"
-
-static ct_device *device;
 
 static const char *const kernels[] = { "scale(2) * rbf(ard)", "matern52 + white(0.1)",
                                        "scale * matern32(ard) + linear",
@@ -12,8 +10,7 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static ct_gp *model(const gp_data *s, const char *kernel, ct_gp_mean mean)
 {
-    ct_gp *gp = ct_gp_new(s->X, s->y, ct_kernel_parse(kernel), &(ct_gp_options){ .mean = mean });
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(s, kernel, &(ct_gp_options){ .mean = mean });
     gp_set(gp, "noise.variance", 0.05, false);
     if (mean == CT_MEAN_LINEAR) gp_set(gp, "mean.slope[1]", 0.7, false);
     return gp;
@@ -161,8 +158,7 @@ static void panels_do_not_matter(void **state)
     (void)state;
     const int64_t n = 1101, m = 1300;
     gp_data s = gp_data_new(device, CT_F64, n, 2);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
     assert_ok(ct_gp_predict(gp, s.X, NULL, NULL), ct_message(device));
     ct_tensor *Xs = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape2(m, 2), 8, 0), device);
     double *g[2];
@@ -258,8 +254,7 @@ static void memory_is_bounded(void **state)
     (void)state;
     const int64_t n = 900, m = 20000;
     gp_data s = gp_data_new(device, CT_F64, n, 2);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
     ct_tensor *Xs = assert_tensor(ct_rand_normal(device, CT_F64, ct_shape2(m, 2), 4, 0), device);
     ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(m)),
               *variance = ct_empty(device, CT_F64, ct_shape1(m));
@@ -280,21 +275,6 @@ static void memory_is_bounded(void **state)
     gp_data_free(&s);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,5 +283,5 @@ int main(void)
         cmocka_unit_test(only_one_is_wanted),    cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(memory_is_bounded),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

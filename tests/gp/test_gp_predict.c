@@ -1,12 +1,9 @@
 /* Prediction: chunks, layouts and dtypes, full covariance, joint draws, what is refused. */
-#include "gp_support.h"
-
-static ct_device *device;
+#include "gp_device.h"
 
 static ct_gp *model(gp_data *s, ct_gp_mean mean)
 {
-    ct_gp *gp = ct_gp_new(s->X, s->y, ct_kernel_parse("scale * rbf(ard)"), &(ct_gp_options){ .mean = mean });
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(s, "scale * rbf(ard)", &(ct_gp_options){ .mean = mean });
     gp_set(gp, "rbf.lengthscale[0]", 0.5, false);
     gp_set(gp, "noise.variance", 0.01, false);
     return gp;
@@ -132,8 +129,7 @@ static void draws_have_the_moments(void **state)
     (void)state;
     enum { m = 4, draws = 4000 };
     gp_data s = gp_data_new(device, CT_F64, 20, 1);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf(lengthscale=0.3)"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale * rbf(lengthscale=0.3)", NULL);
     gp_set(gp, "noise.variance", 0.01, false);
     ct_tensor *Xs = tensor2(device, m, 1, 0.5, 3.0, 3.0, 3.1),
               *S = ct_empty(device, CT_F64, ct_shape2(draws, m));
@@ -175,8 +171,7 @@ static void never_negative_and_back_to_the_prior(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F32, 200, 1);
-    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("scale(4) * rbf(lengthscale=3)"), NULL);
-    assert_gp(gp, device);
+    ct_gp *gp = gp_of(&s, "scale(4) * rbf(lengthscale=3)", NULL);
     gp_set(gp, "noise.variance", 1e-4, false);
     ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(200)), *v = ct_empty(device, CT_F64, ct_shape1(200));
     assert_ok(ct_gp_predict(gp, s.X, m, v), ct_message(device));
@@ -194,21 +189,6 @@ static void never_negative_and_back_to_the_prior(void **state)
     gp_data_free(&s);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    return ct_device_status(device) != CT_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,5 +199,5 @@ int main(void)
         cmocka_unit_test(draws_have_the_moments),
         cmocka_unit_test(never_negative_and_back_to_the_prior),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

@@ -1,6 +1,6 @@
 /* The model's file: the same bits back, and every damage seen. */
 #define _XOPEN_SOURCE 700
-#include "gp_support.h"
+#include "gp_device.h"
 
 #include <cotangent/io.h>
 
@@ -8,17 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static ct_device *device;
-static char path[64];
-
-static ct_gp *model(gp_data *s, const char *kernel, ct_gp_mean mean, ct_gp_noise noise,
-                    const ct_tensor *given)
-{
-    ct_gp *gp = ct_gp_new(s->X, s->y, ct_kernel_parse(kernel),
-                          &(ct_gp_options){ .mean = mean, .noise = noise, .noise_variances = given });
-    assert_gp(gp, device);
-    return gp;
-}
+static char path[256];
 
 static void assert_same_predictions(ct_gp *a, ct_gp *b, const ct_tensor *Xs)
 {
@@ -47,8 +37,11 @@ static void the_same_bits_come_back(void **state)
     for (int t = 0; t < 2; t++) {
         gp_data s = gp_data_new(device, dtypes[t], 30, 2);
         ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(30), 3, 0), device);
-        ct_gp *gp = model(&s, "scale * rbf(ard) + scale * periodic(dims=0, period=1.5!) * matern32(dims=1)",
-                          CT_MEAN_LINEAR, CT_NOISE_GIVEN_PLUS, given);
+        ct_gp_options options = { .mean = CT_MEAN_LINEAR,
+                                  .noise = CT_NOISE_GIVEN_PLUS,
+                                  .noise_variances = given };
+        ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * periodic(dims=0, period=1.5!) * matern32(dims=1)",
+                          &options);
         assert_ok(ct_gp_set_names(gp, (const char *[]){ "a column, quoted", "b" }, "yield"),
                   ct_message(device));
         ct_param p = *ct_gp_param(gp, 1);
@@ -91,7 +84,7 @@ static void every_flipped_bit_is_seen(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 3, 1);
-    ct_gp *gp = model(&s, "scale * rbf", CT_MEAN_CONSTANT, CT_NOISE_LEARNED, NULL);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
     assert_ok(ct_gp_save(gp, path), ct_message(device));
     ct_bytes file;
     assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
@@ -136,7 +129,7 @@ static void forged_files_do_no_harm(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 3, 1);
-    ct_gp *gp = model(&s, "scale * rbf", CT_MEAN_CONSTANT, CT_NOISE_LEARNED, NULL);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
     assert_ok(ct_gp_save(gp, path), ct_message(device));
     ct_bytes file;
     assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
@@ -185,7 +178,7 @@ static void a_kill_leaves_a_whole_file(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 120, 2);
-    ct_gp *gp = model(&s, "scale * rbf(ard)", CT_MEAN_CONSTANT, CT_NOISE_LEARNED, NULL);
+    ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
     assert_ok(ct_gp_save(gp, path), ct_message(device));
     for (int round = 0; round < 10; round++) {
         pid_t child = fork();
@@ -201,31 +194,23 @@ static void a_kill_leaves_a_whole_file(void **state)
         assert_gp(back, device);
         ct_gp_free(back);
     }
-    char command[128];
+    char command[300];
     snprintf(command, sizeof command, "rm -f %s.tmp-*", path);
     assert_int_equal(system(command), 0);
     ct_gp_free(gp);
     gp_data_free(&s);
 }
 
-static int open_device(void **state)
+static int open_both(void **state)
 {
-    (void)state;
-    device = ct_device_open(check_device());
-    strcpy(path, "/tmp/test_gp_save_XXXXXX");
-    int descriptor = mkstemp(path);
-    if (descriptor < 0) return 1;
-    close(descriptor);
-    return ct_device_status(device) != CT_OK;
+    gp_temporary(path);
+    return open_check_device(state);
 }
 
-static int close_device(void **state)
+static int close_both(void **state)
 {
-    (void)state;
     unlink(path);
-    assert_true(ct_memory(device).bytes_now == 0);
-    ct_device_close(device);
-    return 0;
+    return close_device(state);
 }
 
 int main(void)
@@ -235,5 +220,5 @@ int main(void)
         cmocka_unit_test(forged_files_do_no_harm),    cmocka_unit_test(what_is_no_model_is_refused),
         cmocka_unit_test(a_kill_leaves_a_whole_file),
     };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_both, close_both);
 }

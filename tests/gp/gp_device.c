@@ -1,0 +1,29 @@
+#include "gp_device.h"
+
+ct_device *device;
+
+static int open_device(const char *name)
+{
+    device = ct_device_open(name);
+    return ct_device_status(device) != CT_OK;
+}
+
+int open_check_device(void **state)
+{
+    (void)state;
+    return open_device(check_device());
+}
+
+int open_cpu(void **state)
+{
+    (void)state;
+    return open_device("cpu");
+}
+
+int close_device(void **state)
+{
+    (void)state;
+    assert_true(ct_memory(device).bytes_now == 0);
+    ct_device_close(device);
+    return 0;
+}

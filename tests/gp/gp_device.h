@@ -1,0 +1,13 @@
+/* For the tests that all run on one device: it is opened before the first of them, and empty after the last. */
+#ifndef TESTS_GP_DEVICE_H
+#define TESTS_GP_DEVICE_H
+
+#include "gp_support.h"
+
+extern ct_device *device;
+
+int open_check_device(void **state); /* the one that check_device() names */
+int open_cpu(void **state);
+int close_device(void **state);
+
+#endif
