@@ -168,6 +168,79 @@ static void products_round_once(void **state)
     }
 }
 
+/* c: what gemm makes of a and b of bf16 (m x k and k x n, in two layouts); the sums of products, exact to f64, and of their sizes. */
+static void check_product(ct_device *dev, int64_t m, int64_t n, int64_t k, const ct_tensor *a,
+                          const ct_tensor *b, double smallest)
+{
+    ct_tensor *c = ct_empty(dev, CT_BF16, ct_shape2(m, n)), *A = ct_tensor_cast(a, CT_F64),
+              *B = ct_tensor_cast(b, CT_F64);
+    const double *x = A->data, *y = B->data;
+    assert_int_equal(cpu->gemm(dev, 1, a, b, 0, c), CT_OK);
+    for (int64_t i = 0; i < m * n; i++) {
+        double sum = 0, size = 0;
+        for (int64_t l = 0; l < k; l++) {
+            const double p = x[i / n * k + l] * y[l * n + i % n];
+            sum += p, size += fabs(p);
+        }
+        const double bound = 0x1p-8 * fabs(sum) + (1 + 0x1p-8) * (double)k * 0x1p-24 * size + smallest;
+        if (!(fabs(element(c, i) - sum) <= bound))
+            fail_msg("%lldx%lldx%lld: [%lld] is %.9g, not %.9g within %.3g", (long long)m, (long long)n,
+                     (long long)k, (long long)i, element(c, i), sum, bound);
+    }
+    ct_release(c), ct_release(A), ct_release(B);
+}
+
+static bool has_dots(void)
+{
+#if CT__X86
+    return ct__best_isa() == CT__ISA_avx512 && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
+/* A dense t in any order times a power of two; its first element becomes zero. */
+static void rescale(ct_tensor *t, double scale)
+{
+    uint16_t *x = t->data;
+    for (int64_t i = 0; i < ct_tensor_count(t); i++)
+        x[i] = i ? from_f64(CT_BF16, scale * (double)ct__from_bf16(x[i])) : 0;
+}
+
+/* By the CPU's dot products of bf16, where it has them: in every layout, at the borders of their tiles, with f32's bound on a sum
+ * (docs/half.md). Subnormals count, as operands and as results; zeros do not stand for the least element. */
+static void products_of_bf16_sum_in_f32(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = { { 16, 48, 64 },  { 1, 48, 65 },   { 17, 49, 257 }, { 130, 95, 512 },
+                                        { 23, 97, 300 }, { 17, 600, 66 }, { 128, 47, 100 } };
+    ct_device *dev = open_cpu(2);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int point = 0; point < 4 * 5; point++) {
+            const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+            ct_tensor *a = sample(dev, CT_BF16, ct_shape2(m, k), point % 2 ? TRANSPOSED : 0, 1),
+                      *b = sample(dev, CT_BF16, ct_shape2(k, n), point / 2 % 2 ? TRANSPOSED : 0, 2);
+            static const double scales[][2] = {
+                { 1, 1 }, { 1, 0 }, { 0x1p-130, 0x1p100 }, { 0x1p-64, 0x1p-64 }, { 0x1p-55, 0x1p-60 }
+            };
+            const double *scale = scales[point / 4];
+            rescale(a, scale[0]), rescale(b, scale[1]);
+            check_product(dev, m, n, k, a, b, 0x1p-134 + 0x1p-149 * (double)k);
+            if (k <= 256) {
+                uint32_t *panels = malloc((size_t)(k * n) * sizeof *panels);
+                float *c = malloc((size_t)(m * n) * sizeof *c);
+                const bool normal = scale[0] == 1, dots = m >= 16 && n >= 48 && has_dots();
+                const bool done = ct__bf16_multiply(m, n, k, a->data, a->stride[0], a->stride[1], b->data,
+                                                    b->stride[0], b->stride[1], panels, false, c);
+                if (scale[1] != 0) assert_int_equal(done, normal && dots);
+                free(panels), free(c);
+            }
+            ct_release(a), ct_release(b);
+        }
+    assert_int_equal(ct_memory(dev).bytes_now, 0);
+    ct_device_close(dev);
+}
+
 /* The tile of a product with a large weight is all that exists of it in f32. */
 static void no_whole_copy_in_f32(void **state)
 {
@@ -257,6 +330,7 @@ int main(void)
                                         cmocka_unit_test(integers_round_once),
                                         cmocka_unit_test(every_instruction_set_gives_the_same_bits),
                                         cmocka_unit_test(products_round_once),
+                                        cmocka_unit_test(products_of_bf16_sum_in_f32),
                                         cmocka_unit_test(no_whole_copy_in_f32),
                                         cmocka_unit_test(maps_and_sums),
                                         cmocka_unit_test(tensors_of_half) };

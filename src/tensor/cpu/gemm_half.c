@@ -1,5 +1,6 @@
 /* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile of C, and
- * that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. */
+ * that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. Of bf16 the CPU may have
+ * products of its own (gemm_bf16.c). */
 #include "blas.h"
 #include "half.h"
 
@@ -77,8 +78,13 @@ static void multiply(const ct__job *job, const cutting *t, int64_t piece, float 
     if (given) ct__widen_tile(job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);
     if (job->alpha == 0 || !a->cols)
         for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
+    const bool dots = job->dtype == CT_BF16 && job->alpha == 1 && (!given || job->beta == 1);
     for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
         const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
+        if (dots && ct__bf16_multiply(rows, cols, depth, A + row * a->rs + p * a->cs, a->rs, a->cs,
+                                      B + p * b->rs + col * b->cs, b->rs, b->cs, (uint32_t *)(void *)b_tile,
+                                      p || given, sum))
+            continue;
         const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
         const char tb = widen(job, b, B, p, depth, col, cols, b_tile);
         blas_gemm(CT_F32, tb, ta, (int)cols, (int)rows, (int)depth, job->alpha, b_tile,

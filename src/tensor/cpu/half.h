@@ -18,4 +18,10 @@ void ct__narrow_tile(ct_dtype to, int64_t rows, int64_t cols, const float *x, in
 /* gemm for a job of bf16 or f16: sums in f32, each rounded once. */
 ct_status ct__half_gemm(const ct__job *job);
 
+/* C (rows x cols) = or += A B of bf16 tiles, at most 256 deep, by the CPU's dot products of bf16. panels: depth * cols words.
+ * False, and nothing is done, where the CPU has none, the tile is too small, or a subnormal could matter. */
+bool ct__bf16_multiply(int64_t rows, int64_t cols, int64_t depth, const uint16_t *a, int64_t a_rs,
+                       int64_t a_cs, const uint16_t *b, int64_t b_rs, int64_t b_cs, uint32_t *panels,
+                       bool add, float *c);
+
 #endif
