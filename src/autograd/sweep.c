@@ -396,19 +396,18 @@ static ct_var take_bar(sweep *s, ct_var x)
     return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
-ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags)
+/* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k] for n inputs and m outputs */
+static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
+                           ct_var *x_bar, int n, ct_grad_flags flags)
 {
-    ct_tape *tape = y.tape;
-    for (int i = 0; x_bar && i < n; i++) x_bar[i] = ct__poisoned(tape);
-    if (!tape) return CT_EINVAL;
-    if (n < 0 || (n && (!x || !x_bar))) {
-        ct_tape_fail(tape, CT_EINVAL, "ct_grad: x and x_bar must be arrays of n = %d handles", n);
-        return tape->status;
-    }
-    if (!check_seed(y, y_bar)) return tape->status;
-    sweep s = { .tape = tape, .lo = y.index, .hi = y.index, .targeted = true };
+    sweep s = { .tape = tape, .lo = UINT32_MAX, .hi = 0, .targeted = true };
     s.record = flags & CT_GRAD_RECORD;
     s.keep = flags & (CT_GRAD_KEEP | CT_GRAD_RECORD);
+    for (int k = 0; k < m; k++) {
+        if (!check_seed(y[k], y_bar[k])) return tape->status;
+        if (y[k].index < s.lo) s.lo = y[k].index;
+        if (y[k].index > s.hi) s.hi = y[k].index;
+    }
     for (int i = 0; i < n; i++) {
         if (x[i].tape != tape)
             ct_tape_fail(tape, CT_EINVAL, "ct_grad: x[%d] is poisoned or on another tape", i);
@@ -419,7 +418,7 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
     for (int i = 0; i < n; i++)
         if (x[i].index <= s.hi) slot_of(&s, x[i].index)->target = true;
     mark_wanted(&s);
-    seed(&s, y, y_bar);
+    for (int k = 0; k < m && !tape->status; k++) seed(&s, y[k], y_bar[k]);
     if (!tape->status) walk(&s);
     for (int i = 0; i < n && !tape->status; i++) x_bar[i] = take_bar(&s, x[i]);
     for (int i = 0; i < n && tape->status; i++) x_bar[i] = ct__poisoned(tape);
@@ -427,23 +426,32 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
 }
 
-/* Hv = ∂(gᵀv)/∂x with g = ∂y/∂x recorded. */
+ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags)
+{
+    ct_tape *tape = y.tape;
+    for (int i = 0; x_bar && i < n; i++) x_bar[i] = ct__poisoned(tape);
+    if (!tape) return CT_EINVAL;
+    if (n < 0 || (n && (!x || !x_bar))) {
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: x and x_bar must be arrays of n = %d handles", n);
+        return tape->status;
+    }
+    return pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
+}
+
+/* Hv = (∂g/∂x)ᵀ v with g = ∂y/∂x recorded. */
 ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
 {
     ct_tape *tape = y.tape;
     if (!tape) return CT_EINVAL;
-    ct_var g[CT_MAX_INPUTS], dot = ct_none();
+    ct_var g[CT_MAX_INPUTS];
     if (n < 1 || n > CT_MAX_INPUTS || !x || !v || !hv) {
         ct_tape_fail(tape, CT_EINVAL, "ct_hvp takes 1 to %d inputs, not %d", CT_MAX_INPUTS, n);
         return tape->status;
     }
     for (int i = 0; i < n; i++) hv[i] = ct__poisoned(tape);
     ct_status s = ct_grad(y, ct_none(), x, g, n, CT_GRAD_RECORD);
-    for (int i = 0; i < n && !s; i++) {
-        if (!ct_shape_equal(ct_var_shape(v[i]), ct_var_shape(x[i])))
+    for (int i = 0; i < n && !s; i++)
+        if (v[i].tape != tape || !ct_shape_equal(ct_var_shape(v[i]), ct_var_shape(x[i])))
             ct_tape_fail(tape, CT_ESHAPE, "ct_hvp: v[%d] must have the shape of x[%d]", i, i);
-        ct_var part = ct_sum(ct_mul(g[i], v[i]), CT_ALL, false);
-        dot = dot.tape ? ct_add(dot, part) : part;
-    }
-    return s ? s : ct_grad(dot, ct_none(), x, hv, n, CT_GRAD_KEEP);
+    return s ? s : tape->status ? tape->status : pull_back(tape, g, v, n, x, hv, n, CT_GRAD_KEEP);
 }
