@@ -2,7 +2,7 @@
 
 Each is a benchmark of its own with a time limit: what fails or takes too long is said, and the next goes on. After each the
 report, Markdown, is written anew: a table of targets and measurements, and the lines that scripts read. NAMEs choose among mll
-inverse ridge blockdiag gather largest. --small: sizes for a simulated GPU, whose figures mean nothing; they fill no table.
+inverse ridge gather blockdiag paths largest. --small: sizes for a simulated GPU, whose figures mean nothing; they fill no table.
 """
 import argparse
 import os
@@ -15,17 +15,20 @@ import time
 FOLDER = pathlib.Path(__file__).resolve().parent
 SHAPES = [f"M{M}-F{F}-bf16" for F in (1024, 4096) for M in (4, 8, 16)]
 
-# name, arguments, the same for a simulated GPU, seconds that it may take; a name of a program runs that alone
+ALONE = {"paths": "paths", "paths-simulated": "paths-simulated", "largest": "mll"}  # programs of ours without peers
+# name, arguments, the same for a simulated GPU, seconds that it may take
 TASKS = [
     ("mll", "16384 rbf training gpytorch --dtype f64", "64 rbf training gpytorch --dtype f64", 150),
     ("mll", "4096 rbf training gpytorch --dtype f32", "65 rbf training gpytorch --dtype f32", 60),
-    ("mll", "1024 rbf training gpytorch --dtype f32", "33 rbf training gpytorch --dtype f32", 60),
+    ("mll", "1024 rbf training gpytorch --dtype f32", "51 rbf training gpytorch --dtype f32", 60),
     ("inverse", "spd --dtype f32 --n 512 --batch 256", "spd --dtype f32 --n 33 --batch 2", 90),
     ("inverse", "cols60 --dtype f32 --n 512 --batch 256", "cols60 --dtype f32 --n 64 --batch 2", 90),
     ("ridge", "shared --dtype f32 --n 512 --batch 256", "shared --dtype f32 --n 40 --batch 2", 90),
     ("gather", "uniform --n 131072", "uniform --n 512", 90),
     *(("blockdiag", shape, None, 60) for shape in SHAPES),
     ("blockdiag", None, "M2-F64-bf16", 60),
+    ("paths", "", None, 120),
+    ("paths-simulated", None, "20 33 --batch 4", 60),
     ("largest", "180000 rbf forward --once", "70 rbf forward --once", 240),
 ]
 
@@ -37,8 +40,9 @@ def parse(text):
 
 def run(name, words, limit, options):
     """(lines, what went wrong or "", all output). The whole family of processes ends with its time."""
-    command = ([sys.executable, str(FOLDER / f"{name}.py"), *words, *options] if name != "largest" else
-               [str(FOLDER.parent / os.environ.get("CT_BUILD", "build") / "bench/mll"), *words, *options[:2]])
+    command = [sys.executable, str(FOLDER / f"{name}.py"), *words, *options]
+    if name in ALONE:
+        command = [str(FOLDER.parent / os.environ.get("CT_BUILD", "build") / "bench" / ALONE[name]), *words, *options[:2]]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         out, errors = child.communicate(timeout=limit)
@@ -146,7 +150,7 @@ def report(args, lines, remarks, done):
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/gpu.py", description="the GPU's targets and what is measured")
-    parser.add_argument("names", nargs="*", help="these alone: " + " ".join(dict.fromkeys(task[0] for task in TASKS)))
+    parser.add_argument("names", nargs="*", help="these alone: " + " ".join(dict.fromkeys(task[0] for task in TASKS if task[1] is not None)))
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--peer-device", help="torch's, where that is another")
     parser.add_argument("--small", action="store_true", help="sizes for a simulated GPU")
@@ -159,7 +163,7 @@ def main():
         words = small if args.small else words
         if words is None or (args.names and name not in args.names):
             continue
-        limit = min(limit, end - time.monotonic())
+        limit = min(limit * (5 if args.small else 1), end - time.monotonic())
         if limit < 5:
             remarks.append(f"{name} {words}: no time was left")
             continue

@@ -100,10 +100,20 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
                     const ct__matrix &M, const ct__matrix &B);
 ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                        const ct__matrix &M, const ct__matrix &B);
-/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor; L⁻¹; LᵀL. */
+/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor; L⁻¹; LᵀL. The way to the factor is
+ * chosen in paths.h: all members together, or by cuSOLVER one after the other. */
 ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
+ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
+ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
+
+/* m, column-major, becomes L and U with partial pivoting; pivot[member][j] the row that column j was exchanged with,
+ * failed[member] the first pivot that is zero or not finite. Likewise two ways. */
+ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
+                         int64_t *failed);
+ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
+                        int64_t *failed);
 
 /* Where a triangle is cut: whole leaves before the cut. */
 static inline int64_t ct__half(int64_t n) { return ct__divide_up(n / 2, CT__LEAF) * CT__LEAF; }

@@ -1,10 +1,10 @@
 /* A = L Lᵀ and the inverse that follows from it. */
 #include "batch.cuh"
+#include "paths.h"
 
 #include <math.h>
 
 enum { AREA = 256 };
-enum { LARGE = 1024 }; /* extent from which matrices are cuSOLVER's, one by one */
 
 static const char *const WHAT = "leading minor %lld";
 
@@ -62,7 +62,15 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A,
     return s ? s : factor(dev, b, A22, first + h, failed);
 }
 
-/* -- large matrices ------------------------------------------------------------------------------------------------ */
+ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
+{
+    ct_status s = ct__cuda_status(
+        dev, "cholesky",
+        cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, ct__cuda_of(dev)->stream));
+    return s ? s : factor(dev, b, A, 0, failed);
+}
+
+/* -- one after the other ------------------------------------------------------------------------------------------- */
 
 /* One thread: cuSOLVER's verdict, and the first pivot that is not finite and positive, which it may not have seen. */
 template <typename T>
@@ -78,7 +86,7 @@ static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member,
     failed[member] = bad;
 }
 
-static ct_status factor_large(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
+ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     const bool f64 = b->dtype == CT_F64;
@@ -112,11 +120,8 @@ static ct_status factor_large(ct_device *dev, const ct__batch *b, const ct__matr
 
 ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
 {
-    ct__cuda *cuda = ct__cuda_of(dev);
-    ct_status s = ct__cuda_status(
-        dev, "cholesky", cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
-    if (s) return s;
-    return A.rows >= LARGE ? factor_large(dev, b, A, failed) : factor(dev, b, A, 0, failed);
+    return ct__one_by_one(CT__POTRF, b->dtype, A.rows, b->members) ? ct__cholesky_looped(dev, b, A, failed)
+                                                                   : ct__cholesky_blocked(dev, b, A, failed);
 }
 
 /* -- primitives ---------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
  *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride below the
  *            leading dimension
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams
- *            cusolverDnXpotrf cusolverDnXpotrf_bufferSize
+ *            cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf cusolverDnXgetrf_bufferSize
  * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
  *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float. No dynamic shared
  *            memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.

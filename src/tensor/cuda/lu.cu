@@ -1,6 +1,7 @@
-/* LU with partial pivoting, inverses and determinants from it. Panels of CT__LEAF columns are a block's work, one for each
- * member; the rest is trsm and gemm on the whole batch. */
+/* LU with partial pivoting, inverses and determinants from it. All members together: panels of CT__LEAF columns are a block's
+ * work, one for each member; the rest is trsm and gemm on the whole batch. Or by cuSOLVER, one after the other. */
 #include "batch.cuh"
+#include "paths.h"
 
 #include <math.h>
 
@@ -124,15 +125,11 @@ template <typename T> static __global__ void finite_kernel(ct__batch b, ct__matr
             LAUNCH(kernel<float>, grid, threads, cuda->stream, *b, __VA_ARGS__);  \
     } while (0)
 
-/* m becomes L and U; order and failed, one of n and one for each member, are set. */
-static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
-                        int64_t *failed)
+ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
+                         int64_t *failed)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     const int64_t n = m.rows;
-    ct__scratch pivots(dev, b->members * n * (int64_t)sizeof(int64_t));
-    if (!pivots.data) return CT_ENOMEM;
-    int64_t *pivot = (int64_t *)pivots.data;
     ct_status s = ct__cuda_status(
         dev, "lu", cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
     for (int64_t at = 0; at < n && !s; at += CT__LEAF) {
@@ -151,11 +148,87 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m,
             s = ct__gemm(dev, b, -1, ct__block(b, m, at + width, at, rest, width), right, 1,
                          ct__block(b, m, at + width, at + width, rest, rest));
     }
+    return s;
+}
+
+/* One block: cuSOLVER's exchanges, counted from 1, as ours, and the first pivot that is zero or not finite. */
+template <typename T>
+static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, int64_t *pivot,
+                                      int64_t *failed)
+{
+    __shared__ int64_t first[THREADS];
+    const int t = (int)threadIdx.x;
+    const int64_t n = m.rows;
+    const T *a = (const T *)m.data + ct__member_at(b, m, member);
+    int64_t mine = n;
+    for (int64_t j = t; j < n; j += THREADS) {
+        const T size = fabs(a[j * (m.rs + m.cs)]);
+        if (!(size > 0 && size < (T)INFINITY) && mine == n) mine = j;
+        const int64_t row = pivot[j] - 1;
+        pivot[j] = row > j && row < n ? row : j;
+    }
+    first[t] = mine;
+    __syncthreads();
+    for (int half = THREADS / 2; half; half /= 2) {
+        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
+        __syncthreads();
+    }
+    if (!t) failed[member] = first[0] < n ? first[0] + 1 : 0;
+}
+
+ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
+                        int64_t *failed)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const bool f64 = b->dtype == CT_F64;
+    const cudaDataType type = f64 ? CUDA_R_64F : CUDA_R_32F;
+    const int64_t n = m.rows;
+    size_t device_bytes = 0, host_bytes = 0;
+    ct_status s =
+        ct__cusolver_status(dev, "lu",
+                            cusolverDnXgetrf_bufferSize(cuda->solver, cuda->params, n, n, type, m.data, m.cs,
+                                                        type, &device_bytes, &host_bytes));
+    if (s) return s;
+    ct__scratch work(dev, (int64_t)device_bytes + CT__ALIGNMENT);
+    void *host = work.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL;
+    if (!work.data || (host_bytes && !host)) return dev->last_status ? dev->last_status : CT_ENOMEM;
+    int *info = (int *)work.data;
+    char *room = (char *)work.data + CT__ALIGNMENT;
+    for (int64_t i = 0; i < b->members && !s; i++) {
+        char *a = m.data + ct__member_at(*b, m, i) * ct__bytes_of(b);
+        s = ct__cusolver_status(dev, "lu",
+                                cusolverDnXgetrf(cuda->solver, cuda->params, n, n, type, a, m.cs,
+                                                 pivot + i * n, type, room, device_bytes, host, host_bytes,
+                                                 info));
+        if (s) break;
+        PER_TYPE(CT__LAUNCH_BLOCK, verdict_kernel, 1, THREADS, m, i, pivot + i * n, failed);
+    }
+    return s ? s : ct__cuda_launched(dev, "lu");
+}
+
+/* m, column-major, becomes L and U; order and failed, one of n and one for each member, are set. */
+static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
+                        int64_t *failed)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const int64_t n = m.rows;
+    ct__scratch pivots(dev, b->members * n * (int64_t)sizeof(int64_t));
+    if (!pivots.data) return CT_ENOMEM;
+    int64_t *pivot = (int64_t *)pivots.data;
+    ct_status s = ct__one_by_one(CT__GETRF, b->dtype, n, b->members)
+                      ? ct__lu_looped(dev, b, m, pivot, failed)
+                      : ct__lu_blocked(dev, b, m, pivot, failed);
     if (s) return s;
     PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, (unsigned)b->members, THREADS, m, failed);
     CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, failed,
                order);
     return ct__cuda_launched(dev, "lu");
+}
+
+/* One after the other in memory that holds them. */
+static ct__matrix column_major(const ct__batch *b, void *data, int64_t n)
+{
+    return ct__turned(ct__dense(b, data, n, n));
 }
 
 ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
@@ -165,14 +238,17 @@ ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_t
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     if (!b.members || !m[0].rows) return CT_OK;
-    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
-    if (!failed.data) return CT_ENOMEM;
-    ct__formed f(dev, &b, m[1], ct__formed::NOTHING, ct__formed::ALL);
-    ct_tensor to = ct__as_tensor(&b, &f.m), from = ct__as_tensor(&b, &m[0]);
-    ct_status s = f.status ? f.status : ct__cuda_copy(dev, &from, &to);
-    if (!s) s = factor(dev, &b, f.m, (int64_t *)order->data, (int64_t *)failed.data);
-    if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, false, &f.m);
-    if (!s) s = f.finish();
+    const int64_t n = m[0].rows;
+    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t)),
+        work(dev, b.members * n * n * ct__bytes_of(&b));
+    if (!failed.data || !work.data) return CT_ENOMEM;
+    const ct__matrix factors = column_major(&b, work.data, n);
+    ct_tensor from = ct__as_tensor(&b, &m[0]), inner = ct__as_tensor(&b, &factors),
+              to = ct__as_tensor(&b, &m[1]);
+    ct_status s = ct__cuda_copy(dev, &from, &inner);
+    if (!s) s = factor(dev, &b, factors, (int64_t *)order->data, (int64_t *)failed.data);
+    if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, false, &factors);
+    if (!s) s = ct__cuda_copy(dev, &inner, &to);
     return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, 0, WHAT, WHY, failure);
 }
 
@@ -189,8 +265,8 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
     if (!failed.data || !work.data || !identity.data) return CT_ENOMEM;
     int64_t *flags = (int64_t *)failed.data, *orders = flags + b.members;
     ct__formed f(dev, &b, m[1], ct__formed::NOTHING, ct__formed::ALL);
-    ct__matrix lu = ct__dense(&b, work.data, n, n), eye = lu, order = ct__dense(&b, orders, n, 1);
-    eye.data = (char *)identity.data;
+    ct__matrix lu = column_major(&b, work.data, n), eye = ct__dense(&b, identity.data, n, n),
+               order = ct__dense(&b, orders, n, 1);
     for (int d = 0; d < b.ndim; d++) eye.step[d] = 0;
     ct__batch one = ct__one(b.dtype);
     ct_tensor from = ct__as_tensor(&b, &m[0]), factors = ct__as_tensor(&b, &lu),
@@ -268,7 +344,7 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs
         work(dev, b->members * n * n * ct__bytes_of(b));
     if (!integers.data || !work.data) return CT_ENOMEM;
     int64_t *failed = (int64_t *)integers.data, *wild = failed + b->members, *orders = wild + b->members;
-    ct__matrix lu = ct__dense(b, work.data, n, n);
+    ct__matrix lu = column_major(b, work.data, n);
     ct_tensor from = ct__as_tensor(b, &m), to = ct__as_tensor(b, &lu);
     ct_status s = ct__cuda_copy(dev, &from, &to);
     if (!s)

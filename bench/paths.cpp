@@ -1,0 +1,125 @@
+/* Factors of batches of matrices, by all members together (who=blocked) and by cuSOLVER one after the other (who=looped), then
+ * the rows of src/tensor/cuda/paths.h that this GPU asks for: `paths [n...]`, --batch at most so many. It is linked with the CUDA
+ * backend itself, whose two ways no public call tells apart. */
+extern "C" {
+#include "bench.h"
+}
+
+#include "tensor/cuda/batch.cuh"
+#include "tensor/cuda/paths.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const names[CT__FACTORS] = { "potrf", "getrf" };
+static const int64_t batches[] = { 1, 4, 16, 64, 256 };
+enum { BATCHES = sizeof batches / sizeof *batches };
+static const double MOST = 1 << 28; /* numbers in a batch */
+
+struct work {
+    ct_device *dev;
+    ct__factors what;
+    bool looped;
+    ct_tensor *A, *factors, *pivots, *failed;
+    ct_status status;
+};
+
+/* Copying the matrices is part of it, for both. */
+static void run(void *context)
+{
+    work *w = (work *)context;
+    const ct_tensor *t = w->factors;
+    ct__matrix m;
+    ct__batch b = ct__make_batch(1, &t, &m);
+    int64_t *failed = (int64_t *)w->failed->data, *pivots = (int64_t *)w->pivots->data;
+    ct_status s = ct_copy(w->A, w->factors);
+    if (w->what == CT__GETRF) m = ct__turned(m);
+    if (!s && w->what == CT__POTRF)
+        s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(w->dev, &b, m, failed);
+    if (!s && w->what == CT__GETRF)
+        s = (w->looped ? ct__lu_looped : ct__lu_blocked)(w->dev, &b, m, pivots, failed);
+    if (s) w->status = s;
+}
+
+/* R Rᵀ / n + I */
+static ct_tensor *matrices(ct_device *dev, ct_dtype dtype, int64_t members, int64_t n)
+{
+    ct_tensor *R = ct_rand_normal(dev, dtype, ct_shape3(members, n, n), 7, 0);
+    ct_tape *tape = ct_tape_new(dev);
+    ct_var r = ct_constant(tape, R), square = ct_scale(ct_matmul(r, ct_t(r)), 1 / (double)n);
+    ct_tensor *A = ct_retain(ct_value(ct_add_diag(square, ct_scalar(tape, dtype, 1))));
+    ct_tape_free(tape);
+    ct_release(R);
+    return A;
+}
+
+/* The largest of the batches up to which cuSOLVER is the quicker one. */
+static int32_t measure(const bench *b, ct__factors what, ct_dtype dtype, int64_t n, int *wrong)
+{
+    int32_t members = CT__NEVER;
+    bool ahead = true;
+    int64_t tried = 0;
+    for (int i = 0; i < BATCHES && batches[i] * (double)n * (double)n <= MOST && !*wrong; i++) {
+        if (b->batch && batches[i] > b->batch) break;
+        ct_tensor *A = matrices(b->dev, dtype, batches[i], n);
+        work w = { b->dev,
+                   what,
+                   false,
+                   A,
+                   A ? ct_empty(b->dev, dtype, ct_tensor_shape(A)) : NULL,
+                   ct_empty(b->dev, CT_I64, ct_shape2(batches[i], n)),
+                   ct_empty(b->dev, CT_I64, ct_shape1(batches[i])),
+                   CT_OK };
+        double seconds[2] = { 0, 0 };
+        *wrong = !w.A || !w.factors || !w.pivots || !w.failed;
+        for (int looped = 0; looped < 2 && !*wrong; looped++) {
+            w.looped = looped;
+            seconds[looped] = bench_best(b, run, &w, 3, 0);
+            *wrong = w.status || ct_tape_status(b->tape);
+            printf("bench=paths case=%s who=%s n=%lld batch=%lld dtype=%s pass=forward seconds=%.6g%s\n",
+                   names[what], looped ? "looped" : "blocked", (long long)n, (long long)batches[i],
+                   ct_dtype_name(dtype), seconds[looped], b->where);
+        }
+        ahead = ahead && seconds[1] < seconds[0];
+        if (ahead) members = (int32_t)batches[i];
+        tried = batches[i];
+        for (ct_tensor *t : { w.A, w.factors, w.pivots, w.failed }) ct_release(t);
+        ct_memory_trim(b->dev);
+        fflush(stdout);
+    }
+    return members && members == tried ? (int32_t)CT__ALWAYS : members;
+}
+
+static const char *text_of(int32_t members, char *text, size_t size)
+{
+    if (members == CT__ALWAYS) return "CT__ALWAYS";
+    if (members == CT__NEVER) return "CT__NEVER";
+    snprintf(text, size, "%d", (int)members);
+    return text;
+}
+
+int main(int argc, char **argv)
+{
+    static const int64_t sizes[] = { 64, 128, 256, 512, 1024, 2048 };
+    bench b;
+    if (bench_open(&b, &argc, argv)) return 1;
+    int wrong = !b.queues;
+    if (wrong) fprintf(stderr, "paths: there is one way on a CPU: --device cuda:0\n");
+    const int count = argc > 1 ? argc - 1 : (int)(sizeof sizes / sizeof *sizes);
+    for (int i = 0; i < count && !wrong; i++) {
+        const int64_t n = argc > 1 ? atoll(argv[i + 1]) : sizes[i];
+        char text[CT__FACTORS][2][16];
+        const char *cell[CT__FACTORS][2];
+        for (int what = 0; what < CT__FACTORS; what++)
+            for (int f32 = 0; f32 < 2; f32++)
+                cell[what][f32] = text_of(measure(&b, (ct__factors)what, f32 ? CT_F32 : CT_F64, n, &wrong),
+                                          text[what][f32], sizeof text[what][f32]);
+        if (!wrong)
+            printf("# paths.h: { %lld, { { %s, %s }, { %s, %s } } },\n", (long long)n, cell[0][0], cell[0][1],
+                   cell[1][0], cell[1][1]);
+    }
+    if (wrong && b.queues) fprintf(stderr, "paths: %s\n", ct_message(b.dev));
+    bench_close(&b);
+    return wrong;
+}

@@ -1,0 +1,82 @@
+/* The two ways to the factors of a batch: the same factors, the same exchanges, the same members that fail. */
+#include "check_sim.h"
+
+#include "tensor/cuda/batch.cuh"
+
+enum { MEMBERS = 4 }; /* one of them singular, one with NaN */
+
+struct result {
+    double *factors;
+    int64_t *pivots, failed[MEMBERS];
+};
+
+static result factor(ct_device *dev, const ct_tensor *A, bool lu, bool looped)
+{
+    const int64_t n = A->dim[1];
+    ct_tensor *copy = ct_tensor_clone(A), *pivots = ct_zeros(dev, CT_I64, ct_shape2(MEMBERS, n)),
+              *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
+    const ct_tensor *t = copy;
+    ct__matrix m;
+    ct__batch b = ct__make_batch(1, &t, &m);
+    ct_status s =
+        lu ? (looped ? ct__lu_looped : ct__lu_blocked)(dev, &b, ct__turned(m), (int64_t *)pivots->data,
+                                                       (int64_t *)failed->data)
+           : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, m, (int64_t *)failed->data);
+    assert_ok(s, ct_message(dev));
+    ct_tensor *wide = ct_tensor_cast(copy, CT_F64);
+    result r;
+    r.factors = (double *)malloc((size_t)(MEMBERS * n * n) * sizeof(double));
+    r.pivots = (int64_t *)malloc((size_t)(MEMBERS * n) * sizeof(int64_t));
+    assert_ok(ct_read(wide, r.factors, (size_t)(MEMBERS * n * n) * sizeof(double)), ct_message(dev));
+    assert_ok(ct_read(pivots, r.pivots, (size_t)(MEMBERS * n) * sizeof(int64_t)), ct_message(dev));
+    assert_ok(ct_read(failed, r.failed, sizeof r.failed), ct_message(dev));
+    for (ct_tensor *x : { copy, pivots, failed, wide }) ct_release(x);
+    return r;
+}
+
+static void two_ways(void **)
+{
+    for (ct_dtype dtype : { CT_F64, CT_F32 })
+        for (int64_t n : { 1, 5, 33, 70 })
+            for (int lu = 0; lu < 2; lu++) {
+                ct_device *dev = ct_device_open("cuda:0");
+                const int64_t size = n * n;
+                double *x = (double *)malloc((size_t)(MEMBERS * size) * sizeof(double));
+                uint64_t state = 1;
+                for (int64_t e = 0; e < MEMBERS * size;
+                     e++) { /* its lower triangle is that of an SPD matrix, too */
+                    state = state * 6364136223846793005u + 1442695040888963407u;
+                    x[e] = (double)(state >> 11) / 9007199254740992. - .5;
+                    if (!lu && e % size % (n + 1) == 0) x[e] += (double)n;
+                }
+                for (int64_t j = 0; j < n; j++) x[size + (n - 1) * n + j] = x[size + j * n + n - 1] = 0;
+                x[2 * size + (n - 1) * n + n / 2] = NAN;
+                ct_tensor *wide = ct_from(dev, CT_F64, ct_shape3(MEMBERS, n, n), x),
+                          *A = ct_tensor_cast(wide, dtype);
+                result a = factor(dev, A, lu, false), b = factor(dev, A, lu, true);
+                assert_int_equal(a.failed[0], 0);
+                assert_int_equal(a.failed[1], n);
+                assert_true(a.failed[2] || lu); /* LU is asked for NaN separately */
+                for (int k = 0; k < MEMBERS; k++) {
+                    if (k == 2) continue;
+                    assert_int_equal(a.failed[k], b.failed[k]);
+                    for (int64_t i = 0; i < n && k != 1; i++) {
+                        if (lu) assert_int_equal(a.pivots[k * n + i], b.pivots[k * n + i]);
+                        for (int64_t j = 0; j < (lu ? n : i + 1); j++)
+                            assert_close(a.factors[k * size + i * n + j], b.factors[k * size + i * n + j],
+                                         dtype == CT_F64 ? 1e-9 : 1e-2, dtype == CT_F64 ? 1e-10 : 1e-3);
+                    }
+                }
+                assert_true(b.failed[2] || lu);
+                free(x), free(a.factors), free(a.pivots), free(b.factors), free(b.pivots);
+                ct_release(wide), ct_release(A);
+                ct_device_close(dev);
+            }
+    assert_int_equal(cudasim_live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
