@@ -52,6 +52,17 @@ double bench_best(const bench *b, void (*run)(void *context), void *context, int
     return best;
 }
 
+static void replay(void *step) { ct_step_replay(step); }
+
+double bench_replays(const bench *b, ct_step_fn function, void *context, int rounds, double seconds)
+{
+    ct_step *step = ct_step_capture(b->dev, function, context);
+    double best = step && !ct_step_replay(step) ? bench_best(b, replay, step, rounds, seconds) : 0;
+    if (!best || ct_tape_status(ct_step_tape(step))) fprintf(stderr, "as a graph: %s\n", ct_message(b->dev));
+    ct_step_free(step);
+    return best;
+}
+
 typedef struct product {
     int n, f32;
     void *a, *b, *c;

@@ -1,7 +1,7 @@
 /* What every benchmark shares: the device and other options, a clock, the best of several rounds, and the line that scripts
  * read:
  *
- *     bench=NAME case=TEXT who=cotangent|gemm|PEER n=… dtype=f64 pass=forward|training seconds=… per_gemm=…
+ *     bench=NAME case=TEXT who=cotangent|cotangent-graph|gemm|copy|PEER n=… dtype=f64 pass=forward|training seconds=… per_gemm=…
  *     peak_bytes=… device=…
  *
  * training is forward and backward; per_gemm is seconds over those of one matrix product timed beside it on the same
@@ -11,6 +11,7 @@
 #define BENCH_H
 
 #include <cotangent/cotangent.h>
+#include <cotangent/step.h>
 
 /* Options, anywhere among the arguments:
  *
@@ -42,6 +43,9 @@ double bench_now(void);
 /* The shortest of `rounds` calls of run(context) after one that is not timed; at least until `seconds` have passed. On a GPU a
  * call is as many in a row as make it long beside a wait, and the seconds are those of one. */
 double bench_best(const bench *b, void (*run)(void *context), void *context, int rounds, double seconds);
+
+/* The same of replays of a training step, which on a GPU are one graph: 0 where it cannot be one, and that is said. */
+double bench_replays(const bench *b, ct_step_fn step, void *context, int rounds, double seconds);
 
 /* One n x n x n product: the unit of per_gemm. */
 double bench_gemm(const bench *b, int64_t n, ct_dtype dtype, int rounds);

@@ -1,6 +1,6 @@
 /* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for kinds of q; per_gemm is over
  * one product of as many flops, all rows of A with one C. who=copy is a copy that reads and writes as many bytes as the
- * pass has to: the floor by memory. Arguments: names of cases; --n: so many rows of A instead, and groups in proportion. */
+ * pass has to: the floor by memory; on a GPU who=cotangent-graph is the training step as a graph. Arguments: names of cases; --n: so many rows of A instead, and groups in proportion. */
 #include "bench.h"
 
 #include <math.h>
@@ -29,24 +29,35 @@ typedef struct work {
     const kind *kind;
     ct_tape *tape;
     ct_tensor *A, *C, *q, *G, *groups;
-    ct_var a, c, out;
 } work;
+
+static ct_var gathered(const work *w, ct_tape *tape, ct_var in[2])
+{
+    in[0] = ct_leaf(tape, w->A), in[1] = ct_leaf(tape, w->C);
+    return w->groups ? ct_grouped_matmul(in[0], in[1], ct_constant(tape, w->groups))
+                     : ct_gather_matmul(in[0], in[1], ct_constant(tape, w->q));
+}
 
 static void forward(void *context)
 {
     work *w = context;
+    ct_var in[2];
     ct_tape_reset(w->tape);
-    w->a = ct_leaf(w->tape, w->A), w->c = ct_leaf(w->tape, w->C);
-    w->out = w->groups ? ct_grouped_matmul(w->a, w->c, ct_constant(w->tape, w->groups))
-                       : ct_gather_matmul(w->a, w->c, ct_constant(w->tape, w->q));
+    gathered(w, w->tape, in);
+}
+
+static ct_status step(ct_tape *tape, void *context)
+{
+    const work *w = context;
+    ct_var in[2], bar[2], out = gathered(w, tape, in);
+    return ct_grad(out, ct_constant(tape, w->G), in, bar, 2, CT_GRAD_FREE);
 }
 
 static void training(void *context)
 {
     work *w = context;
-    forward(w);
-    ct_var bar[2];
-    ct_grad(w->out, ct_constant(w->tape, w->G), (ct_var[]){ w->a, w->c }, bar, 2, CT_GRAD_FREE);
+    ct_tape_reset(w->tape);
+    step(w->tape, w);
 }
 
 /* One product of as many flops. */
@@ -144,6 +155,11 @@ static int run_kind(const bench *b, const kind *k)
                k->name, k->N, pass ? "training" : "forward", seconds[pass], seconds[pass] / gemm,
                (long long)more - (long long)results, b->where);
     }
+    double graph = b->queues ? bench_replays(b, step, &w, 5, 0.2) : 0;
+    if (graph > 0)
+        printf("bench=gather case=%s who=cotangent-graph n=%d dtype=f32 pass=training seconds=%.6g "
+               "per_gemm=%.3f%s\n",
+               k->name, k->N, graph, graph / gemm, b->where);
     const ct_status status = ct_tape_status(w.tape);
     if (status) fprintf(stderr, "gather: %s\n", ct_tape_message(w.tape));
     ct_tape_free(w.tape);

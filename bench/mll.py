@@ -68,9 +68,9 @@ def torch_autograd(torch, np, case, n, by_hand):
             return 0.5 * v_bar * (torch.cholesky_inverse(L).addr_(alpha, alpha, alpha=-1)), v_bar * alpha
 
     def run(training):
-        p = torch.tensor(parameters(case), dtype=dtype, requires_grad=training)
-        noise = torch.tensor(NOISE, dtype=dtype, requires_grad=training)
-        C = covariance(torch, case, p, X) + noise * torch.eye(n, dtype=dtype)
+        p = torch.tensor(parameters(case), dtype=dtype, device=X.device, requires_grad=training)
+        noise = torch.tensor(NOISE, dtype=dtype, device=X.device, requires_grad=training)
+        C = covariance(torch, case, p, X) + noise * torch.eye(n, dtype=dtype, device=X.device)
         if by_hand:
             v = Likelihood.apply(C, y)
         else:

@@ -15,7 +15,7 @@ def torch_chain(torch, name):
     order = [links[name]] if name != "mixed" else [links[k] for k in CASES[:4]]
 
     def run():
-        x = torch.full((1, 1), 0.999, dtype=torch.float64, requires_grad=True)
+        x = torch.full((1, 1), 0.999, dtype=torch.float64, device=peers.options.peer, requires_grad=True)
         y = x
         for i in range(OPS):
             y = order[i % len(order)](y, x)
