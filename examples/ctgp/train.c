@@ -1,6 +1,7 @@
 /* Fitting a model with its progress on stderr, and the choice of a covariance where none is asked for. */
 #include "ctgp.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,7 @@ static int choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *o
     }
     for (int k = 0; k < N_MODELS && result == GO_ON; k++) {
         if (!gp[k] || (status[k] && status[k] != CT_ESTOPPED)) continue;
-        fprintf(stderr, "ctgp: %s: AIC %.2f\n", name[k], aic(gp[k]));
+        if (isfinite(aic(gp[k]))) fprintf(stderr, "ctgp: %s: AIC %.2f\n", name[k], aic(gp[k]));
         if (best < 0 || aic(gp[k]) < aic(gp[best])) best = k;
     }
     if (result == GO_ON && best < 0) result = fail_device(ct_tensor_device(X), NULL);
