@@ -219,7 +219,11 @@ def main():
             for who, run in contenders(case, n).items():
                 if chosen and who not in chosen:
                     continue
-                values, wanted = [run(which == "training") for which in only or passes], float(same[0]["value"])
+                try:
+                    values, wanted = [run(which == "training") for which in only or passes], float(same[0]["value"])
+                except RuntimeError as error:  # of memory, say
+                    print(f"# {who}, {case} at n={n}: {str(error).splitlines()[0]}")
+                    continue
                 dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
                 worst = max(values, key=lambda value: abs(value - wanted))
                 if not abs(worst - wanted) <= (1e-3 if dtype == "f32" else 1e-6) * abs(wanted):

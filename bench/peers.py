@@ -77,10 +77,13 @@ def program(name):
 
 
 def ours(name, *words):
-    """What our program says with these arguments and the options: its lines, and what it says of the machine."""
+    """What our program says with these arguments and the options: its lines, and what it says of the machine. Where a device was
+    asked for they go to stderr at once: a peer that takes too long must not lose them."""
     done = subprocess.run([program(name), *words, *options.given], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{name} {' '.join(words)}: {done.stderr.strip() or done.returncode}")
+    if options.device:
+        print(done.stdout, end="", file=sys.stderr, flush=True)
     return [line for line in map(parse, done.stdout.splitlines()) if line], done.stdout.splitlines()[0]
 
 
