@@ -128,7 +128,7 @@ static void refuse(const problem *p)
 /* The factorisation's own failure, with a remedy. */
 static void refuse_factor(const problem *p)
 {
-    char why[160];
+    char why[256];
     snprintf(why, sizeof why, "%s", ct_tape_message(p->tape));
     ct_tape_fail(
         p->tape, CT_ENUMERIC,

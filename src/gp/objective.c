@@ -74,7 +74,11 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
     *result = ct_item(ct_mean(ct_cov_diag(gp->kernel, g.theta, g.X), CT_ALL, false));
     ct_status status = ct_tape_status(gp->tape);
     if (status) return ct__gp_tape_failed(gp, "the kernel");
-    return isfinite(*result) && *result > 0 ? CT_OK : CT_ENUMERIC;
+    ct_tape_reset(gp->tape);
+    if (*result == 0)
+        return ct_device_fail(gp->device, CT_ENUMERIC,
+                              "the covariance is 0 at every row: learn a noise, or take another kernel");
+    return isfinite(*result) ? CT_OK : ct__gp_tape_failed(gp, "the diagonal of the covariance matrix");
 }
 
 /* -- pivots --------------------------------------------------------------------------------------------------------- */
@@ -151,9 +155,10 @@ static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double 
     double diagonal = 0;
     bool mixed = goal.precision == CT_PRECISION_MIXED;
     for (int i = 0; i < (mixed ? 1 : rungs); i++) {
-        if (i == 1 && mean_diagonal(gp, s, &diagonal)) break;
+        ct_status status = i == 1 ? mean_diagonal(gp, s, &diagonal) : CT_OK;
+        if (status) return status;
         *jitter = ladder[i] * diagonal;
-        ct_status status = try_rung(gp, goal, s, *jitter, value, gradient);
+        status = try_rung(gp, goal, s, *jitter, value, gradient);
         if (!status) return CT_OK;
         if (mixed && ct_tape_status(gp->tape)) return refused(gp);
         if (status != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the likelihood");

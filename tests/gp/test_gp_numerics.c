@@ -203,6 +203,12 @@ static void refusals(void **state)
     assert_int_equal(q.pivot_row, 2);
     assert_close(q.smallest_pivot, 2 * q.jitter, 1e-3, 0);
     ct_gp_free(gp);
+    /* a kernel that is 0 at all rows, whose diagonal no jitter can be a share of */
+    const double nothing[] = { 0, 0, 0 };
+    gp = model(CT_F64, "linear", nothing, 3, 1, 0);
+    assert_failed(ct_gp_inspect(gp, &q), device, CT_ENUMERIC, "is 0 at every row: learn a noise");
+    assert_true(isnan(ct_gp_nlml_value(gp)));
+    ct_gp_free(gp);
 }
 
 int main(void)
