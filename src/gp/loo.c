@@ -7,8 +7,6 @@
 #include "model.h"
 #include "packed.h"
 
-#define LOG_2PI 1.8378770664093454835606594728112
-
 /* y, α and q as doubles, one after another. */
 static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
 {
@@ -49,7 +47,7 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     s = parts(gp, y, alpha, q);
     for (int64_t i = 0; i < n && !s; i++) {
         double error = alpha[i] / q[i], variance_i = gp->y_scale * gp->y_scale / q[i];
-        double density = 0.5 * (log(q[i]) - alpha[i] * error - LOG_2PI) - log(gp->y_scale);
+        double density = 0.5 * (log(q[i]) - alpha[i] * error - CT__LOG_2PI) - log(gp->y_scale);
         y[i] = gp->y_shift + gp->y_scale * (y[i] - error);
         alpha[i] = variance_i;
         q[i] = density;

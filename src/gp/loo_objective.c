@@ -8,10 +8,9 @@
 #include <cotangent/covariance.h>
 
 #include "cov.h"
+#include "density.h"
 #include "model.h"
 #include "packed.h"
-
-#define LOG_2PI 1.8378770664093454835606594728112
 
 /* -- the gradient for v̄ = 1 ------------------------------------------------------------------------------------------ */
 
@@ -197,56 +196,32 @@ uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
 
 /* -- the value with its rule ------------------------------------------------------------------------------------------- */
 
-/* Of the inputs the first five are constants. */
-enum { VALUE, THETA_BAR, X_BAR, NOISE_BAR, G, THETA, POINTS, RESIDUAL, NOISE, INPUTS };
-
-static ct_shape value_shape(ct_call *c) { return ct_arg_shape(c, VALUE); }
-
-static void value_forward(ct_call *c) { ct_prim_copy(c, ct_arg(c, VALUE), ct_result(c)); }
-
 /* From α and q (n, 1). */
 static ct_var value_of(ct_var alpha, ct_var q)
 {
     ct_var terms = ct_sub(ct_div(ct_square(alpha), q), ct_log(q));
-    double constant = 0.5 * LOG_2PI * (double)ct_shape_count(ct_var_shape(q));
+    double constant = 0.5 * CT__LOG_2PI * (double)ct_shape_count(ct_var_shape(q));
     return ct_shift(ct_scale(ct_sum(terms, CT_ALL, false), 0.5), constant);
 }
 
-/* The same in differentiable ops, for inputs of its own, so that the inner sweep ends there. */
-static void vjp_recorded(ct_vjp *g)
+/* The same in differentiable ops. */
+static ct_var composed(ct_var L, ct_var r)
 {
-    const ct_cov_program *program = ct_vjp_attr(g);
-    ct_tape *tape = ct_vjp_tape(g);
-    ct_var at[4], bar[4];
-    for (int i = 0; i < 4; i++) at[i] = ct_scale(ct_in(g, THETA + i), 1);
-    int64_t n = ct_var_shape(at[2]).dim[0];
-    ct_tensor *ones = ct_full(ct_tape_device(tape), ct_var_dtype(at[2]), ct_shape1(n), 1);
+    ct_tape *tape = L.tape;
+    ct_tensor *ones = ct_full(ct_tape_device(tape), ct_var_dtype(r), ct_shape1(ct_var_shape(r).dim[0]), 1);
     ct_var identity = ct_diag_embed(ct_constant(tape, ones));
     ct_release(ones);
-    ct_var K = ct_apply(&ct_op_cov, at, 2, program, (size_t)program->bytes);
-    ct_var L = ct_cholesky(ct_add_diag(K, at[3]));
-    ct_var alpha = ct_squeeze(ct_cholesky_solve(L, at[2]), 1);
-    ct_var v = value_of(alpha, ct_diag(ct_cholesky_solve(L, identity)));
-    if (ct_grad(v, ct_out_bar(g), at, bar, 4, CT_GRAD_RECORD)) return;
-    for (int i = 0; i < 4; i++) ct_in_bar(g, THETA + i, bar[i]);
+    ct_var alpha = ct_squeeze(ct_cholesky_solve(L, r), 1);
+    return value_of(alpha, ct_diag(ct_cholesky_solve(L, identity)));
 }
 
-static void value_vjp(ct_vjp *g)
-{
-    if (ct_recording(g)) {
-        vjp_recorded(g);
-        return;
-    }
-    ct_var v_bar = ct_out_bar(g);
-    ct_in_bar(g, THETA, ct_mul(v_bar, ct_in(g, THETA_BAR)));
-    ct_in_bar(g, POINTS, ct_mul(v_bar, ct_in(g, X_BAR)));
-    ct_in_bar(g, RESIDUAL, ct_mul(v_bar, ct_in(g, G)));
-    ct_in_bar(g, NOISE, ct_mul(v_bar, ct_in(g, NOISE_BAR)));
-}
+static void value_vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
 
-static const ct_op value_op = {
-    .name = "gp_loo_nlpd", .n_in = INPUTS, .shape = value_shape, .forward = value_forward, .vjp = value_vjp
-};
+static const ct_op value_op = { .name = "gp_loo_nlpd",
+                                .n_in = CT__DENSITY_INPUTS,
+                                .shape = ct__density_shape,
+                                .forward = ct__density_forward,
+                                .vjp = value_vjp };
 
 /* in: theta, X, r, noise */
 static ct_var loo_compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
@@ -275,8 +250,8 @@ static ct_var loo_compose(ct_tape *tape, const ct_var *in, int n_in, const void 
         if (slopes_x) X_bar = ct_output(theta_bar, 3);
     }
     ct_no_grad_end(tape);
-    ct_var to_value[INPUTS] = { value, theta_bar, X_bar, noise_bar, g, in[0], in[1], r, in[3] };
-    return ct_apply(&value_op, to_value, INPUTS, attr, bytes);
+    ct_var to_value[CT__DENSITY_INPUTS] = { value, theta_bar, X_bar, noise_bar, g, in[0], in[1], r, in[3] };
+    return ct_apply(&value_op, to_value, CT__DENSITY_INPUTS, attr, bytes);
 }
 
 static void loo_sample(ct_sample *s)

@@ -21,8 +21,6 @@
 #include "cov.h"
 #include "packed.h"
 
-#define LOG_2PI 1.8378770664093454835606594728112
-
 enum { PROBES = 16, MOST_STEPS = 20 };
 
 /* α's error in the norm of C, relative. */
@@ -159,7 +157,7 @@ static ct_var evaluate(problem *p)
 static ct_var with_rule(problem *p, ct_var alpha, bool slopes)
 {
     int64_t n = ct_var_shape(p->r).dim[0];
-    double v = p->quadratic / 2 + p->logs + p->shift / 2 + 0.5 * LOG_2PI * (double)n;
+    double v = p->quadratic / 2 + p->logs + p->shift / 2 + 0.5 * CT__LOG_2PI * (double)n;
     ct_var value = ct_scalar(p->tape, CT_F64, v), theta_bar = value, noise_bar = value, X_bar = value;
     if (slopes) {
         ct_var in[] = { p->theta, p->X, alpha };

@@ -10,6 +10,8 @@
 #include <cotangent/covariance.h>
 #include <cotangent/gp.h>
 
+#define CT__LOG_2PI 1.8378770664093454835606594728112
+
 typedef struct ct__gp_factor {
     bool ready;
     ct_tensor *L;     /* packed (packed.h): L Lᵀ = k(X, X) + noise + jitter */
@@ -115,8 +117,7 @@ extern const struct ct_op ct__op_gp_loo_nlpd;
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
 /* That value, given alpha as one of factor.c's ops returned it, and r (n, 1). */
 ct_var ct__gp_value(ct_var alpha, ct_var r);
-/* The value with its rule, from what was computed with it, constants all: value, theta_bar, X_bar, noise_bar (n), alpha (n, 1);
- * and what it is a function of: theta, X, r (n, 1), noise. A cotangent that nobody wants may be anything. */
+/* The value with its rule, from the inputs of density.h. */
 ct_var ct__gp_value_with_rule(const ct_var in[9], const ct_cov_program *program);
 
 /* -- objective.c -------------------------------------------------------------------------------------------------- */

@@ -11,8 +11,6 @@
 #include "model.h"
 #include "packed.h"
 
-#define LOG_2PI 1.8378770664093454835606594728112
-
 /* -- what the rows of a model are ------------------------------------------------------------------------------------ */
 
 typedef struct rows {
@@ -81,7 +79,7 @@ static ct_status complete(ct_gp *gp)
     ct_status s = ct__gp_check_pivots(gp, ct__gp_theta(gp, gp->tape), X, noise_from(gp, &r, 0), diagonal);
     double fit = ct_item(ct_sum(ct_mul(residual, alpha), CT_ALL, false));
     double log_root = ct_item(ct_sum(ct_log(diagonal), CT_ALL, false));
-    gp->factor.nlml = 0.5 * fit + log_root + (double)gp->n * (0.5 * LOG_2PI + log(gp->y_scale));
+    gp->factor.nlml = 0.5 * fit + log_root + (double)gp->n * (0.5 * CT__LOG_2PI + log(gp->y_scale));
     if (!s) s = ct_tape_status(gp->tape);
     if (!s && !isfinite(gp->factor.nlml)) s = CT_ENUMERIC;
     if (!s) gp->factor.alpha = ct_retain(ct_value(alpha));

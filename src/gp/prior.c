@@ -3,8 +3,7 @@
 
 #include "model.h"
 
-#define LOG_2PI 1.8378770664093454835606594728112
-#define PI      3.14159265358979323846264338327950
+#define PI 3.14159265358979323846264338327950
 
 bool ct__prior_valid(const ct_prior *p, bool positive)
 {
@@ -27,11 +26,11 @@ double ct__prior_log_density(const ct_prior *p, double v, double *slope)
     case CT_PRIOR_NORMAL: /* exp(-t²/2) / (b √2π), t = (v - a) / b */
         t = (v - a) / b;
         *slope = -t / b;
-        return -0.5 * t * t - log(b) - 0.5 * LOG_2PI;
+        return -0.5 * t * t - log(b) - 0.5 * CT__LOG_2PI;
     case CT_PRIOR_LOG_NORMAL: /* exp(-t²/2) / (v b √2π), t = (log v - a) / b */
         t = (log(v) - a) / b;
         *slope = -(t / b + 1) / v;
-        return -0.5 * t * t - log(v) - log(b) - 0.5 * LOG_2PI;
+        return -0.5 * t * t - log(v) - log(b) - 0.5 * CT__LOG_2PI;
     case CT_PRIOR_GAMMA: /* bᵃ vᵃ⁻¹ exp(-b v) / Γ(a) */
         *slope = (a - 1) / v - b;
         return a * log(b) - lgamma_r(a, &sign) + (a - 1) * log(v) - b * v;
