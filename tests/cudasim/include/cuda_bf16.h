@@ -2,42 +2,26 @@
 #ifndef CUDASIM_CUDA_BF16_H
 #define CUDASIM_CUDA_BF16_H
 
-#include <stdint.h>
-#include <string.h>
+#include "cudasim_half.h"
 
-#define __float2bfloat16 cudasim_to_bf16
-#define __bfloat162float cudasim_from_bf16
-
-struct __nv_bfloat16;
-static inline __nv_bfloat16 cudasim_to_bf16(float x);
-static inline float cudasim_from_bf16(__nv_bfloat16 h);
-
-struct __nv_bfloat16 {
-    uint16_t bits;
-    __nv_bfloat16() = default;
-    __nv_bfloat16(float x) { *this = cudasim_to_bf16(x); }
-    __nv_bfloat16(double x) { *this = cudasim_to_bf16((float)x); }
-    operator float() const { return cudasim_from_bf16(*this); }
-};
-
-static inline __nv_bfloat16 cudasim_to_bf16(float x)
+static inline uint16_t cudasim_bf16_bits(float x)
 {
     uint32_t u;
     memcpy(&u, &x, 4);
-    __nv_bfloat16 h;
-    if (x != x)
-        h.bits = 0x7fff;
-    else
-        h.bits = (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-    return h;
+    return x != x ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-static inline float cudasim_from_bf16(__nv_bfloat16 h)
+static inline float cudasim_bf16_value(uint16_t bits)
 {
-    uint32_t u = (uint32_t)h.bits << 16;
+    uint32_t u = (uint32_t)bits << 16;
     float x;
     memcpy(&x, &u, 4);
     return x;
 }
+
+typedef cudasim_half<cudasim_bf16_bits, cudasim_bf16_value> __nv_bfloat16;
+
+static inline __nv_bfloat16 __float2bfloat16(float x) { return x; }
+static inline float __bfloat162float(__nv_bfloat16 h) { return h; }
 
 #endif
