@@ -10,6 +10,7 @@ enum {
     SIDE = 16,  /* threads along a side */
     EACH = TILE / SIDE,
     THREADS = SIDE * SIDE,
+    WIDE = TILE + 4, /* a row in shared memory: a thread's EACH neighbours are one load of 16 bytes, or two */
 };
 
 typedef struct grouping {
@@ -88,14 +89,13 @@ static __device__ int64_t row_at(const grouping &g, int64_t m, int64_t r)
     return i < 0 || i >= g.N ? -1 : i * g.I + r % g.I;
 }
 
-/* sum[y][x] += Σ_k left[k][row + y] right[k][column + x] over what is in shared memory */
+/* sum[y][x] += Σ_k left[k][y0 + y] right[k][x0 + x SIDE] over what is in shared memory */
 template <typename T>
-static __device__ void multiply(const T (*left)[TILE + 1], const T (*right)[TILE + 1], int y0, int x0,
-                                T (*sum)[EACH])
+static __device__ void multiply(const T (*left)[WIDE], const T (*right)[WIDE], int y0, int x0, T (*sum)[EACH])
 {
     for (int k = 0; k < DEPTH; k++) {
         T a[EACH], b[EACH];
-        for (int y = 0; y < EACH; y++) a[y] = left[k][y0 + y * SIDE];
+        for (int y = 0; y < EACH; y++) a[y] = left[k][y0 + y];
         for (int x = 0; x < EACH; x++) b[x] = right[k][x0 + x * SIDE];
         for (int y = 0; y < EACH; y++)
             for (int x = 0; x < EACH; x++) sum[y][x] += a[y] * b[x];
@@ -108,9 +108,9 @@ static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const S 
                                       int64_t c_step, int64_t c_rs, int64_t c_cs, S *out)
 {
     typedef typename ct__arithmetic<S>::type T;
-    __shared__ T left[DEPTH][TILE + 1], right[DEPTH][TILE + 1];
+    alignas(16) __shared__ T left[DEPTH][WIDE], right[DEPTH][WIDE];
     __shared__ int64_t row[TILE];
-    const int t = (int)threadIdx.x, y0 = t / SIDE, x0 = t % SIDE;
+    const int t = (int)threadIdx.x, y0 = t / SIDE * EACH, x0 = t % SIDE;
     const int64_t across = (K + TILE - 1) / TILE, tile = blockIdx.x / across, k0 = blockIdx.x % across * TILE;
     if (tile >= g.tiles[g.M]) return;
     int64_t low = 0, high = g.M; /* the last m with tiles[m] <= tile */
@@ -122,6 +122,8 @@ static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const S 
             high = middle;
     }
     const int64_t m = low, r0 = (tile - g.tiles[m]) * TILE;
+    const bool busy =
+        r0 + y0 < rows_of(g, m); /* the same for half a warp: what a last tile lacks costs little */
     if (t < TILE) row[t] = row_at(g, m, r0 + t);
     __syncthreads();
     T sum[EACH][EACH];
@@ -139,10 +141,10 @@ static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const S 
             right[d][x] = j < J && k < K ? (T)C[m * c_step + j * c_rs + k * c_cs] : (T)0;
         }
         __syncthreads();
-        multiply<T>(left, right, y0, x0, sum);
+        if (busy) multiply<T>(left, right, y0, x0, sum);
     }
     for (int y = 0; y < EACH; y++) {
-        const int64_t r = row[y0 + y * SIDE];
+        const int64_t r = row[y0 + y];
         for (int x = 0; x < EACH; x++) {
             const int64_t k = k0 + x0 + x * SIDE;
             if (r >= 0 && k < K) out[r * K + k] = (S)sum[y][x];
@@ -155,9 +157,9 @@ template <typename S>
 static __global__ void sum_kernel(grouping g, int64_t J, int64_t K, const S *A, const S *G, S *C_bar)
 {
     typedef typename ct__arithmetic<S>::type T;
-    __shared__ T left[DEPTH][TILE + 1], right[DEPTH][TILE + 1];
+    alignas(16) __shared__ T left[DEPTH][WIDE], right[DEPTH][WIDE];
     __shared__ int64_t row[DEPTH];
-    const int t = (int)threadIdx.x, y0 = t / SIDE, x0 = t % SIDE;
+    const int t = (int)threadIdx.x, y0 = t / SIDE * EACH, x0 = t % SIDE;
     const int64_t across = (K + TILE - 1) / TILE, down = (J + TILE - 1) / TILE,
                   m = blockIdx.x / (across * down), j0 = blockIdx.x / across % down * TILE,
                   k0 = blockIdx.x % across * TILE, rows = rows_of(g, m);
@@ -179,7 +181,7 @@ static __global__ void sum_kernel(grouping g, int64_t J, int64_t K, const S *A, 
     }
     for (int y = 0; y < EACH; y++)
         for (int x = 0; x < EACH; x++) {
-            const int64_t j = j0 + y0 + y * SIDE, k = k0 + x0 + x * SIDE;
+            const int64_t j = j0 + y0 + y, k = k0 + x0 + x * SIDE;
             if (j < J && k < K) C_bar[(m * J + j) * K + k] = (S)sum[y][x];
         }
 }
