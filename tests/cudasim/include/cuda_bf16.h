@@ -4,14 +4,14 @@
 
 #include "cudasim_half.h"
 
-static inline uint16_t cudasim_bf16_bits(float x)
+inline uint16_t cudasim_bf16_bits(float x)
 {
     uint32_t u;
     memcpy(&u, &x, 4);
     return x != x ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-static inline float cudasim_bf16_value(uint16_t bits)
+inline float cudasim_bf16_value(uint16_t bits)
 {
     uint32_t u = (uint32_t)bits << 16;
     float x;

@@ -7,7 +7,7 @@
 #include "cudasim_half.h"
 
 /* 2^-24 is the smallest subnormal, 65520 the first value that rounds to infinity. */
-static inline uint16_t cudasim_f16_bits(float x)
+inline uint16_t cudasim_f16_bits(float x)
 {
     const uint16_t sign = signbit(x) ? 0x8000 : 0;
     const float a = fabsf(x);
@@ -19,7 +19,7 @@ static inline uint16_t cudasim_f16_bits(float x)
     return (uint16_t)(sign | (((unsigned)(e + 14) << 10) + (m - 1024)));
 }
 
-static inline float cudasim_f16_value(uint16_t bits)
+inline float cudasim_f16_value(uint16_t bits)
 {
     const int e = bits >> 10 & 31, m = bits & 1023;
     const float a = e == 31  ? (m ? NAN : INFINITY)
