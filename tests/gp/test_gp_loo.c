@@ -163,5 +163,5 @@ int main(void)
         cmocka_unit_test(several_panels),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_cpu, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

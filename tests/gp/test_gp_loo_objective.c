@@ -204,5 +204,5 @@ int main(void)
         cmocka_unit_test(memory_is_planned),
         cmocka_unit_test(indefinite_is_flagged),
     };
-    return cmocka_run_group_tests(tests, open_cpu, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }

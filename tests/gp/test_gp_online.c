@@ -373,5 +373,5 @@ int main(void)
         cmocka_unit_test(an_indefinite_row_needs_jitter),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_cpu, close_device);
+    return cmocka_run_group_tests(tests, open_check_device, close_device);
 }
