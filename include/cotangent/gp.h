@@ -12,7 +12,10 @@
  * standard deviations of the columns. A kernel without any variance parameter is scaled by the variance of y.
  *
  * A model belongs to the device of its data and is used from one thread at a time. Every failure leaves its text in
- * ct_message(device). [Rasmussen & Williams 2006, ch. 2, 5] */
+ * ct_message(device), but for a model that is NULL, which is CT_EINVAL (or NULL, 0, NaN) and nothing else. Throughout:
+ * CT_EINVAL for a NULL argument or one without sense, CT_ESHAPE, CT_EDTYPE (tensors are f64 or f32), CT_EDEVICE (theirs is the
+ * model's), CT_ENOMEM, and CT_ENUMERIC where the covariance matrix cannot be factorised with any jitter, with the remedy.
+ * Tensors that are given stay the caller's. [Rasmussen & Williams 2006, ch. 2, 5] */
 #ifndef COTANGENT_GP_H
 #define COTANGENT_GP_H
 
@@ -103,7 +106,7 @@ CT_API int64_t ct_gp_find(const ct_gp *gp, const char *name);   /* -1 where ther
  * upper one stand for the model's own choice. */
 CT_API ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param);
 
-/* "noise.variance" (0 where there is none). */
+/* The learned "noise.variance", in units of y² (0 where there is none). */
 CT_API double ct_gp_noise_variance(const ct_gp *gp);
 /* Negative log marginal likelihood of y as given, at the present parameters; NaN with a status on the device where
  * the covariance matrix cannot be factorised. */
@@ -284,14 +287,17 @@ CT_API ct_status ct_gp_predict(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, 
 /* Mean and variance of a new observation y: the noise is added; where noise was given point by point, its average
  * over the data. */
 CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
-/* Mean (may be NULL) and the full covariance (m, m). */
+/* Mean (may be NULL) and the full covariance (m, m), symmetric, with the noise as above on its diagonal where `noisy`. It takes
+ * some 5 m² numbers while it works. */
 CT_API ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                                     ct_tensor *covariance);
 /* Mean and variance (m) on the tape of Xs, as functions of it: Xs (m, d) in the data's units, in the model's dtype; the
  * model is taken as it is now. Either may be NULL. Gradients of any order flow into Xs; the first costs one more
  * triangular solve and is computed with the value. Where rounding leaves nothing of the variance of f its gradient is 0. */
 CT_API void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance);
-/* Joint draws into samples (s, m); draw i is a function of (seed, i) and the model alone. */
+/* Joint draws into samples (s, m), f64 or f32, in units of y; draw i is a function of (seed, i) and the model alone. Memory as of
+ * the full covariance. Where that is singular to rounding, as it is at rows of the data, 1e-14 (f32: 1e-7) of the mean
+ * prior variance goes onto its diagonal, or the first of 10, 100, ... times that which will do, at most 1e-3; else CT_ENUMERIC. */
 CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
 
 /* -- leave-one-out -------------------------------------------------------------------------------------------------- */
