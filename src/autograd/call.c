@@ -305,16 +305,14 @@ static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
     return ok ? ct__handle(tape, first) : ct__poisoned(tape);
 }
 
-/* An op inside a composition failed: the message begins with the composition, as the caller knows it, or with an op of its
- * name. */
+/* An op inside a composition failed: the message begins with the composition, as the caller knows it. */
 static void name_composition(ct_call *c, uint32_t position, char *message, size_t size)
 {
     char name[256], prefix[288];
-    snprintf(prefix, sizeof prefix, "op #%u %s(", position, c->op->name);
-    if (!strncmp(message, prefix, strlen(prefix))) return;
     describe(c, name, sizeof name);
     snprintf(prefix, sizeof prefix, "op #%u %.255s: ", position, name);
     size_t length = strlen(prefix), kept = strlen(message);
+    if (!strncmp(message, prefix, length)) return; /* an op of the same name and inputs */
     if (kept > size - 1 - length) kept = size - 1 - length;
     memmove(message + length, message, kept);
     memcpy(message, prefix, length);
