@@ -6,6 +6,8 @@
  * Everything is held transposed, r×n, so that the samples of a batch are the rows of one tall matrix. */
 #include "ridge.h"
 
+#include <float.h>
+
 ct__ridge ct__ridge_of(const ct_tensor *B, const ct_tensor *D, const ct_tensor *lambda)
 {
     ct__ridge s = {
@@ -261,7 +263,11 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_t
     ct_tensor *tau = ct_scratch(c, s->dtype, ct_shape2(1, s->n));
     if (!A || !tau || !R) return;
     ct_prim_copy(c, &one, A);
-    if (!c->status) ct__call_status(c, device->backend->qr(device, -1, A, tau, NULL));
+    /* Where the device computes late nobody will look at R's condition: a D of lower rank is flagged. */
+    const bool late = !device->backend->host_memory;
+    ct_failure *failure = late ? ct__call_failure(c) : NULL;
+    double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, tolerance = late ? (double)s->m * eps : -1;
+    if (!c->status) ct__call_status(c, device->backend->qr(device, tolerance, A, tau, failure));
     ct_tensor top = ct__block(A, 0, s->n, 0, s->n);
     ct_prim_triangle(c, &top, true, 0, R);
 }

@@ -74,10 +74,15 @@ static void factor(ct_call *c)
     static const char why[] =
         "is not positive: lambda is not, there is NaN, or B and D share a null space to working "
         "precision; choose a larger lambda, or another D";
+    static const char why_late[] = "is not positive: lambda is not, there is NaN, B and D share a null space "
+                                   "to working precision, or D's columns depend "
+                                   "on one another, for which a GPU looks for no other form; choose a larger "
+                                   "lambda, another D, or compute on the CPU";
     ct_failure *failure = ct__call_failure(c);
     const bool failed_before = failure->set;
     factor_in_form(c);
-    if (failure->suspected || (failure->set && !failed_before)) failure->why = why;
+    if (failure->suspected || (failure->set && !failed_before))
+        failure->why = failure->suspected ? why_late : why;
 }
 
 static const ct_op ridge_factor = {

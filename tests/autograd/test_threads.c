@@ -10,19 +10,21 @@ enum { THREADS = 8, STEPS = 20, N = 12 };
 /* Gradient steps on log det(XXᵀ + I) + a smooth term; the last value. */
 static double train(void)
 {
-    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 });
+    ct_device *dev = ct_device_open_with(check_device(), &(ct_device_options){ .threads = 1 });
     ct_tape *tape = ct_tape_new(dev);
     ct_tensor *w = ct_rand_normal(dev, CT_F64, ct_shape2(N, N), 3, 0);
-    double *data = ct_tensor_data(w), value = NAN;
-    for (int step = 0; step < STEPS && tape && w; step++) {
+    double data[N * N], bar[N * N], value = NAN;
+    bool ready = tape && w && !ct_read(w, data, sizeof data);
+    for (int step = 0; step < STEPS && ready; step++) {
         ct_tape_reset(tape);
         ct_var x = ct_leaf(tape, w), one = ct_scalar(tape, CT_F64, 1);
         ct_var L = ct_cholesky(ct_add_diag(ct_matmul(x, ct_t(x)), one));
         ct_var y = ct_add(ct_cholesky_logdet(L), ct_mean(ct_square(ct_tanh(x)), CT_ALL, false));
         if (ct_backward(y)) break;
         value = ct_item(y);
-        const double *bar = ct_tensor_data(ct_cotangent(x));
+        if (ct_read(ct_cotangent(x), bar, sizeof bar)) break;
         for (int i = 0; i < N * N; i++) data[i] -= 0.01 * bar[i];
+        if (ct_write(w, data, sizeof data)) break;
     }
     ct_release(w);
     ct_tape_free(tape);

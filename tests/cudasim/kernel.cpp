@@ -162,7 +162,7 @@ struct parked {
 static const std::function<void()> *kernel;
 static uint64_t threads, begun, ended, next_thread;
 static const order *thread_order;
-static std::vector<fibre *> idle;
+static std::vector<fibre *> &idle = *new std::vector<fibre *>; /* reachable until the process ends */
 static std::vector<parked> ready, waiting;
 
 static uint3 unravel(uint64_t i, dim3 d)

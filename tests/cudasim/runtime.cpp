@@ -96,10 +96,10 @@ void cudasim_fail_at(int64_t k, bool lasting)
     calls = waits = 0;
     fail_call = k;
     fail_broken = lasting;
+    if (broken) last_error = cudaSuccess; /* as in another process; else who looks for it finds it */
     has_failed = broken = false;
     failed_name = "";
     first_wait = nullptr;
-    last_error = cudaSuccess;
 }
 
 int64_t cudasim_calls(void) { return calls; }

@@ -12,7 +12,8 @@
 namespace sim
 {
 static CUstream_st legacy(true);
-static std::vector<CUstream_st *> streams{ &legacy };
+static std::vector<CUstream_st *> &streams =
+    *new std::vector<CUstream_st *>{ &legacy }; /* reachable until the end */
 static std::set<CUevent_st *> events;
 
 static CUstream_st *of(cudaStream_t s) { return s ? s : &legacy; }

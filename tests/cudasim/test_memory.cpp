@@ -37,7 +37,7 @@ static void too_far(void **)
     EXPECT("freed before", cudaFree(p));
 }
 
-static __global__ void write_at(char *p, int64_t i)
+[[maybe_unused]] static __global__ void write_at(char *p, int64_t i)
 {
     if (threadIdx.x == 0) *(volatile char *)(p + i) = 0;
 }

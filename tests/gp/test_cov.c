@@ -240,7 +240,8 @@ static void many_columns(void **state)
                                          "cosine",
                                          "scale * rbf(ard) + matern52 * linear" };
     enum { FIRST = 90, N = 3 * FIRST };
-    for (int round = 0; round < 6; round++)
+    const int rounds = getenv("CT_TEST_QUICK") ? 1 : 6;
+    for (int round = 0; round < rounds; round++)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             const int64_t d = round % 3 == 2 ? 70 : round % 3 ? 37 : 32;
             const double offset = round < 3 ? 0 : 1e3;
@@ -324,10 +325,12 @@ static void any_layout(void **state)
         ct_var in[3] = { theta, X, Z }, in_v[3] = { theta, Xv, Z }, bar[3], bar_v[3];
         ct_var K = ct_cov(k, theta, X, Z), Kv = ct_cov(k, theta, Xv, Z), G = random2(41, 37, 3, dtype);
         assert_same("values", Kv, K, 0);
+        /* a GPU's threads are numbered along the layout, and its sums with them */
+        const double close = check_at_once() ? 0 : d ? 1e-6 : 1e-13;
         ct_tensor *turned = ct_tensor_transpose(ct_value(G)), *straight = ct_tensor_clone(turned);
         assert_ok(ct_grad(K, ct_constant(tape, straight), in, bar, 3, CT_GRAD_KEEP), ct_tape_message(tape));
         assert_ok(ct_grad(Kv, ct_t(G), in_v, bar_v, 3, CT_GRAD_KEEP), ct_tape_message(tape));
-        for (int i = 0; i < 3; i++) assert_same("gradients", bar_v[i], bar[i], 0);
+        for (int i = 0; i < 3; i++) assert_same("gradients", bar_v[i], bar[i], close);
         ct_release(flipped);
         ct_release(copy);
         ct_release(view);

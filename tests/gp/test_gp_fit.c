@@ -204,14 +204,15 @@ static void score_on_noise(ct_gp_priors priors, double *error, double *coverage)
         ct_tensor *X = assert_tensor(ct_tensor_slice(all, 1, 0, d, 1), device);
         ct_tensor *Xn = ct_tensor_slice(X, 0, 0, n, 1), *Xm = ct_tensor_slice(X, 0, n, n + m, 1);
         ct_tensor *yn = assert_tensor(ct_from(device, CT_F64, ct_shape1(n), y), device);
-        ct_tensor *to_mean = assert_tensor(ct_wrap(device, CT_F64, ct_shape1(m), mean, NULL, NULL), device);
-        ct_tensor *to_variance =
-            assert_tensor(ct_wrap(device, CT_F64, ct_shape1(m), variance, NULL, NULL), device);
+        ct_tensor *to_mean = assert_tensor(ct_empty(device, CT_F64, ct_shape1(m)), device);
+        ct_tensor *to_variance = assert_tensor(ct_empty(device, CT_F64, ct_shape1(m)), device);
         ct_gp *gp = ct_gp_new(Xn, yn, ct_kernel_parse("scale * rbf(ard) + scale * matern12(ard)"),
                               &(ct_gp_options){ .priors = priors });
         assert_gp(gp, device);
         assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
         assert_ok(ct_gp_predict_noisy(gp, Xm, to_mean, to_variance), ct_message(device));
+        assert_ok(ct_read(to_mean, mean, sizeof mean), ct_message(device));
+        assert_ok(ct_read(to_variance, variance, sizeof variance), ct_message(device));
         for (int i = 0; i < m; i++) {
             double e = y[n + i] - mean[i];
             *error += e * e / (m * tables);

@@ -116,6 +116,7 @@ typedef struct answer {
     double P[N * R], slope; /* ⟨B̄, dB⟩ + ⟨D̄, dD⟩ + λ̄ dλ */
     ct_ridge_form form;
     ct_status status;
+    char message[512];
 } answer;
 
 static ct_tensor *tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x)
@@ -152,8 +153,10 @@ static answer ask(const problem *p, ct_dtype dtype, ct_ridge_form form)
     a.form = ct_ridge_form_of(P);
     ct_tensor *value = ct_tensor_cast(ct_value(P), CT_F64);
     ct_read(value, a.P, sizeof a.P);
-    a.status = ct_backward(ct_sum(ct_mul(P, ct_constant(tape, P_bar)), CT_ALL, false));
+    ct_backward(ct_sum(ct_mul(P, ct_constant(tape, P_bar)), CT_ALL, false));
     a.slope = inner(b, p->dB) + inner(d, p->dD) + inner(l, &p->d_lambda);
+    a.status = ct_tape_status(tape);
+    snprintf(a.message, sizeof a.message, "%s", ct_tape_message(tape));
     ct_release(value), ct_release(B), ct_release(D), ct_release(lambda), ct_release(P_bar);
     ct_tape_free(tape);
     ct_device_close(device);
@@ -251,10 +254,16 @@ static void a_bad_D_falls_back(void **unused)
             p.D[i] *= singular ? 0 : 1e-12; /* D = diag(tiny, 1, ...) H, H orthogonal */
         solve(&p);
         answer a = ask(&p, CT_F64, CT_RIDGE_AUTO);
-        assert_int_equal(a.status, CT_OK);
-        assert_int_equal(a.form, CT_RIDGE_PRIMAL);
-        assert_close(error_of(&p, a.P), 0, 0, 1e-11);
-        assert_close(slope_error(&p, a.slope), 0, 0, 1e-11);
+        if (check_at_once()) {
+            assert_int_equal(a.status, CT_OK);
+            assert_int_equal(a.form, CT_RIDGE_PRIMAL);
+            assert_close(error_of(&p, a.P), 0, 0, 1e-11);
+            assert_close(slope_error(&p, a.slope), 0, 0, 1e-11);
+        } else { /* another form is not looked for, which would be to wait */
+            assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
+            assert_status(a.status, CT_ENUMERIC, a.message);
+            assert_non_null(strstr(a.message, "D's columns depend on one another, for which a GPU"));
+        }
         free(p.D);
     }
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,6 +38,9 @@ static inline const char *check_device(void)
     const char *name = getenv("CT_TEST_DEVICE");
     return name && *name ? name : "cpu";
 }
+
+/* Whether that device computes at once: a GPU's errors are known, and its values judged, only where somebody waits. */
+static inline bool check_at_once(void) { return strcmp(check_device(), "cpu") == 0; }
 
 /* A NULL tensor or a status that is not CT_OK fails with the device's message. */
 static inline ct_tensor *check_tensor_at(ct_tensor *t, const ct_device *device, const char *file, int line)

@@ -48,9 +48,11 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A,
     if (n <= CT__LEAF) {
         cudaStream_t stream = ct__cuda_of(dev)->stream;
         if (b->dtype == CT_F64)
-            CT__LAUNCH_BLOCK(cholesky_leaf<double>, (unsigned)b->members, AREA, stream, *b, A, first, failed);
+            CT__LAUNCH_BLOCK(cholesky_leaf<double>, ct__blocks(b->members), AREA, stream, *b, A, first,
+                             failed);
         else
-            CT__LAUNCH_BLOCK(cholesky_leaf<float>, (unsigned)b->members, AREA, stream, *b, A, first, failed);
+            CT__LAUNCH_BLOCK(cholesky_leaf<float>, ct__blocks(b->members), AREA, stream, *b, A, first,
+                             failed);
         return ct__cuda_launched(dev, "cholesky");
     }
     const int64_t h = ct__half(n), r = n - h;
@@ -72,18 +74,26 @@ ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__mat
 
 /* -- one after the other ------------------------------------------------------------------------------------------- */
 
-/* One thread: cuSOLVER's verdict, and the first pivot that is not finite and positive, which it may not have seen. */
+/* One block: cuSOLVER's verdict, or the first pivot that is not finite and positive, which it may not have seen. */
 template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info,
                                       int64_t *failed)
 {
+    __shared__ int64_t first[AREA];
     const T *a = (const T *)m.data + ct__member_at(b, m, member);
-    int64_t bad = info[0] > 0 ? info[0] : 0;
-    for (int64_t i = 0; i < m.rows && !bad; i++) {
-        T d = a[i * (m.rs + m.cs)];
-        if (!(d > 0 && d < (T)INFINITY)) bad = i + 1;
+    const int t = (int)threadIdx.x;
+    int64_t mine = m.rows;
+    for (int64_t i = t; i < m.rows; i += AREA) {
+        const T d = a[i * (m.rs + m.cs)];
+        if (!(d > 0 && d < (T)INFINITY) && i < mine) mine = i;
     }
-    failed[member] = bad;
+    first[t] = mine;
+    __syncthreads();
+    for (int half = AREA / 2; half; half /= 2) {
+        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
+        __syncthreads();
+    }
+    if (!t) failed[member] = info[0] > 0 ? info[0] : first[0] < m.rows ? first[0] + 1 : 0;
 }
 
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
@@ -111,9 +121,9 @@ ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matr
                                                  device_bytes, host, host_bytes, info));
         if (s) break;
         if (f64)
-            CT__LAUNCH(verdict_kernel<double>, 1, 1, cuda->stream, *b, A, i, info, failed);
+            CT__LAUNCH_BLOCK(verdict_kernel<double>, 1, AREA, cuda->stream, *b, A, i, info, failed);
         else
-            CT__LAUNCH(verdict_kernel<float>, 1, 1, cuda->stream, *b, A, i, info, failed);
+            CT__LAUNCH_BLOCK(verdict_kernel<float>, 1, AREA, cuda->stream, *b, A, i, info, failed);
     }
     return s ? s : ct__cuda_launched(dev, "cholesky");
 }

@@ -50,6 +50,9 @@ ct_status ct__make_plan(ct_device *dev, const ct_cov_program *program, const ct_
         memcpy(p.bytes, (const char *)program + at, (size_t)n);
         CT__LAUNCH(write_kernel, 1, CT__BLOCK, stream, p, (unsigned char *)room + at, n);
     }
+    ct_status s =
+        ct__cuda_launched(dev, "covariance"); /* else what follows would follow addresses nobody wrote */
+    if (s) return s;
     T *values = (T *)((char *)room + rounded(program->bytes)), *weight = values + program->n_params;
     const char *moved = (const char *)room;
     plan->nodes =

@@ -5,7 +5,8 @@
 
 enum {
     LANES = 32,      /* threads that share a row, at least */
-    THREADS = 65536, /* in all, where there is enough to do */
+    THREADS = 65536, /* in all, where there is enough to do, */
+    FEW = 1024,      /* and where their sums would take much memory */
 };
 
 template <typename T> struct contraction {
@@ -173,13 +174,17 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     q.lower = K_bar->lower;
     q.triangle = !z && !x_bar;
     q.by_row = q.cs <= q.rs;
+    /* Their sums fit where the factorisation had its panel, which ct_gp_bytes_needed counts. */
+    const int64_t P = program->n_params, panel = (q.n + 384) * (96 + 2 * q.d) / (P + 1),
+                  wanted = panel > THREADS ? (int64_t)THREADS
+                           : panel < FEW   ? (int64_t)FEW
+                                           : panel;
     const int64_t least = q.m < LANES ? (q.m ? q.m : 1) : (int64_t)LANES, most = q.n ? q.n : 1;
-    q.rows = x_bar || most * least <= THREADS ? most : THREADS / least;
-    q.lanes = ct__divide_up(THREADS, q.rows);
+    q.rows = x_bar || most * least <= wanted ? most : wanted / least;
+    q.lanes = ct__divide_up(wanted, q.rows);
     if (q.lanes > q.m) q.lanes = q.m ? q.m : 1;
     if (q.lanes < least) q.lanes = least;
-    const int64_t threads = q.rows * q.lanes, P = program->n_params,
-                  plan = ct__divide_up(ct__plan_bytes(program), 8) * 8;
+    const int64_t threads = q.rows * q.lanes, plan = ct__divide_up(ct__plan_bytes(program), 8) * 8;
     const int64_t sums = theta_bar ? P * (threads + 1) : 0, x_sums = x_bar ? q.d * (threads + q.n) : 0;
     ct__scratch room(dev, plan + (sums + x_sums) * (int64_t)sizeof(double));
     if (!room.data) return CT_ENOMEM;

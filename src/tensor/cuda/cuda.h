@@ -127,6 +127,9 @@ static inline unsigned ct__grid(int64_t count)
     return blocks < CT__GRID ? (unsigned)blocks : (unsigned)CT__GRID;
 }
 
+/* A block per thing. More than a grid can have: none, which the launch refuses. */
+static inline unsigned ct__blocks(int64_t count) { return count <= INT32_MAX ? (unsigned)count : 0; }
+
 /* For a kernel's loop over `count` things. */
 #define CT__EACH(i, count)                                                              \
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i##_end = (count), \

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { BLAS_WORKSPACE = 32 << 20, CHECKERS = 256 };
+enum { BLAS_WORKSPACE = 32 << 20, CHECKERS = 512 };
 
 /* -- errors -------------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +38,8 @@ ct_status ct__cuda_launched(ct_device *dev, const char *what)
 ct__cuda *ct__cuda_of(ct_device *dev)
 {
     ct__cuda *cuda = (ct__cuda *)dev->backend_state;
-    cudaSetDevice(cuda->ordinal);
+    /* Who fails here fails in what follows, too; and an error that is kept would be taken for that of a later launch. */
+    if (cudaSetDevice(cuda->ordinal) != cudaSuccess) cudaGetLastError();
     return cuda;
 }
 
@@ -149,11 +150,10 @@ static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t ste
     __shared__ int64_t first[CHECKERS];
     const int t = (int)threadIdx.x;
     int64_t mine = n;
-    for (int64_t i = t; i < n; i += CHECKERS)
-        if (index[i * step] < 0 || index[i * step] >= extent) {
-            mine = i;
-            break;
-        }
+    for (int64_t i = t; i < n; i += CHECKERS) { /* no way out: so the loads need not wait for one another */
+        const int64_t k = index[i * step];
+        if ((k < 0 || k >= extent) && i < mine) mine = i;
+    }
     first[t] = mine;
     __syncthreads();
     for (int half = CHECKERS / 2; half; half /= 2) {
@@ -225,10 +225,9 @@ void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
 {
     (void)bytes;
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->pool)
-        cudaFreeAsync(data, cuda->recording ? cuda->aside : cuda->stream);
-    else
-        cudaFree(data);
+    cudaError_t error =
+        cuda->pool ? cudaFreeAsync(data, cuda->recording ? cuda->aside : cuda->stream) : cudaFree(data);
+    if (error != cudaSuccess) cudaGetLastError();
 }
 
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)

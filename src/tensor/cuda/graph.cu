@@ -15,7 +15,45 @@ ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
                     dev->name, what);
 }
 
+/* -- what the host hands over ---------------------------------------------------------------------------------------- */
+
+/* A kernel's arguments are part of the graph, as memory of the host is not. */
+struct literal {
+    unsigned char byte[LITERAL];
+};
+
+static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
+{
+    CT__EACH(i, n) to[i] = from.byte[i];
+}
+
+ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    if (bytes > CT__UPLOAD_BYTES)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
+                        dev->name, bytes);
+    literal from;
+    memset(&from, 0, sizeof from);
+    for (size_t at = 0; at < bytes; at += LITERAL) {
+        size_t n = bytes - at < LITERAL ? bytes - at : (size_t)LITERAL;
+        memcpy(from.byte, (const char *)src + at, n);
+        CT__LAUNCH(put_kernel, ct__grid((int64_t)n), CT__BLOCK, ct__cuda_of(dev)->stream, from, (int64_t)n,
+                   (unsigned char *)dst + at);
+    }
+    return ct__cuda_launched(dev, "uploading");
+}
+
 /* -- recording ----------------------------------------------------------------------------------------------------- */
+
+/* A kernel is loaded at its first launch, and that may wait. The step's own have run before; this one may not have. */
+static ct_status load_put_kernel(ct_device *dev, ct__cuda *cuda)
+{
+    literal nothing;
+    memset(&nothing, 0, sizeof nothing);
+    CT__LAUNCH(put_kernel, 1, 1, cuda->stream, nothing, (int64_t)0, (unsigned char *)NULL);
+    return ct__cuda_launched(dev, "recording");
+}
 
 /* `aside` continues where `stream` is now. */
 static ct_status part_ways(ct_device *dev, ct__cuda *cuda)
@@ -34,7 +72,8 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
                         dev->name);
-    ct_status s = part_ways(dev, cuda);
+    ct_status s = load_put_kernel(dev, cuda);
+    if (!s) s = part_ways(dev, cuda);
     if (!s)
         s = ct__cuda_status(dev, "recording",
                             cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
@@ -74,33 +113,6 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
     }
     if (recorded) cudaGraphDestroy(recorded);
     return made;
-}
-
-/* A kernel's arguments are part of the graph, as memory of the host is not. */
-struct literal {
-    unsigned char byte[LITERAL];
-};
-
-static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
-{
-    CT__EACH(i, n) to[i] = from.byte[i];
-}
-
-ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
-{
-    if (bytes > CT__UPLOAD_BYTES)
-        return ct__fail(dev, CT_EUNSUPPORTED,
-                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
-                        dev->name, bytes);
-    literal from;
-    memset(&from, 0, sizeof from);
-    for (size_t at = 0; at < bytes; at += LITERAL) {
-        size_t n = bytes - at < LITERAL ? bytes - at : (size_t)LITERAL;
-        memcpy(from.byte, (const char *)src + at, n);
-        CT__LAUNCH(put_kernel, ct__grid((int64_t)n), CT__BLOCK, ct__cuda_of(dev)->stream, from, (int64_t)n,
-                   (unsigned char *)dst + at);
-    }
-    return ct__cuda_launched(dev, "uploading");
 }
 
 /* -- replaying ----------------------------------------------------------------------------------------------------- */

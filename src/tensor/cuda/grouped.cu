@@ -11,6 +11,7 @@ enum {
     EACH = TILE / SIDE,
     THREADS = SIDE * SIDE,
     WIDE = TILE + 4, /* a row in shared memory: a thread's EACH neighbours are one load of 16 bytes, or two */
+    CHECKERS = 512,  /* threads that look whether the groups can be */
 };
 
 typedef struct grouping {
@@ -22,20 +23,20 @@ typedef struct grouping {
 /* One block: what group_by cannot have made is noted. */
 static __global__ void check_kernel(grouping g, int64_t what, int64_t *bad)
 {
-    __shared__ int64_t first[THREADS];
+    __shared__ int64_t first[CHECKERS];
     const int t = (int)threadIdx.x;
     const int64_t end = g.M + 1 + g.N;
     int64_t mine = end;
-    for (int64_t i = t; i < end && mine == end; i += THREADS) {
+    for (int64_t i = t; i < end; i += CHECKERS) { /* no way out: so the loads need not wait for one another */
         const int64_t x = g.offset[i];
-        const bool offset = i <= g.M;
-        if (offset ? x < (i ? g.offset[i - 1] : 0) || x > g.N || (i == 0 && x) || (i == g.M && x != g.N)
-                   : x < 0 || x >= g.N)
-            mine = i;
+        const bool offset = i <= g.M, bad = offset ? x < (i ? g.offset[i - 1] : 0) || x > g.N ||
+                                                         (i == 0 && x) || (i == g.M && x != g.N)
+                                                   : x < 0 || x >= g.N;
+        if (bad && i < mine) mine = i;
     }
     first[t] = mine;
     __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
+    for (int half = CHECKERS / 2; half; half /= 2) {
         if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
         __syncthreads();
     }
@@ -194,7 +195,7 @@ static ct_status start(ct_device *dev, const ct_tensor *groups, int64_t N, int64
     const int64_t *offset = (const int64_t *)groups->data, M = groups->dim[0] - 1 - N;
     *g = grouping{ N, M, I, offset, offset + M + 1, before };
     cuda->checked = true;
-    CT__LAUNCH_BLOCK(check_kernel, 1, THREADS, cuda->stream, *g, (int64_t)(uintptr_t) "groups",
+    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, *g, (int64_t)(uintptr_t) "groups",
                      cuda->bad_index);
     CT__LAUNCH_BLOCK(tiles_kernel, 1, THREADS, cuda->stream, *g, before);
     return ct__cuda_launched(dev, "gather_matmul");
@@ -204,7 +205,7 @@ static ct_status start(ct_device *dev, const ct_tensor *groups, int64_t N, int64
 static unsigned tiles_at_most(const grouping *g, int64_t columns)
 {
     const int64_t rows = g->N * g->I, tiles = rows / TILE + (g->M < rows ? g->M : rows) + 1;
-    return (unsigned)(tiles * ct__divide_up(columns, TILE));
+    return ct__blocks(tiles * ct__divide_up(columns, TILE));
 }
 
 template <typename S>
@@ -223,7 +224,7 @@ static ct_status sum_up(ct_device *dev, const grouping *g, int64_t J, int64_t K,
 {
     const int64_t blocks = g->M * ct__divide_up(J, TILE) * ct__divide_up(K, TILE);
     if (!blocks) return CT_OK;
-    CT__LAUNCH_BLOCK(sum_kernel<S>, (unsigned)blocks, THREADS, ct__cuda_of(dev)->stream, *g, J, K,
+    CT__LAUNCH_BLOCK(sum_kernel<S>, ct__blocks(blocks), THREADS, ct__cuda_of(dev)->stream, *g, J, K,
                      (const S *)A, (const S *)G, (S *)C_bar);
     return ct__cuda_launched(dev, "gather_matmul");
 }

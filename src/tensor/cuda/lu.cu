@@ -134,7 +134,7 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
         dev, "lu", cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
     for (int64_t at = 0; at < n && !s; at += CT__LEAF) {
         const int64_t width = n - at < CT__LEAF ? n - at : (int64_t)CT__LEAF, rest = n - at - width;
-        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, (unsigned)b->members, THREADS, m, at, (int)width, pivot,
+        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, ct__blocks(b->members), THREADS, m, at, (int)width, pivot,
                  failed);
         s = ct__cuda_launched(dev, "lu"); /* else nobody has written the pivots, which are addresses below */
         if (s) break;
@@ -219,7 +219,7 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m,
                       ? ct__lu_looped(dev, b, m, pivot, failed)
                       : ct__lu_blocked(dev, b, m, pivot, failed);
     if (s) return s;
-    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, (unsigned)b->members, THREADS, m, failed);
+    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, ct__blocks(b->members), THREADS, m, failed);
     CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, failed,
                order);
     return ct__cuda_launched(dev, "lu");
@@ -351,7 +351,7 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs
         s = ct__cuda_status(dev, "slogdet",
                             cudaMemsetAsync(wild, 0, (size_t)b->members * sizeof *wild, cuda->stream));
     if (s) return s;
-    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, (unsigned)b->members, THREADS, lu, wild);
+    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, ct__blocks(b->members), THREADS, lu, wild);
     s = factor(dev, b, lu, orders, failed);
     if (s) return s;
     if (b->dtype == CT_F64)

@@ -138,7 +138,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_te
     ct__batch b = ct__make_batch(2, t, m);
     if (!b.members || !m[0].rows || !m[0].cols) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    PER_TYPE(CT__LAUNCH_BLOCK, qr_kernel, (unsigned)b.members, THREADS, m[0], m[1]);
+    PER_TYPE(CT__LAUNCH_BLOCK, qr_kernel, ct__blocks(b.members), THREADS, m[0], m[1]);
     ct_status s = ct__cuda_launched(dev, "qr");
     if (s || rank_tolerance < 0) return s;
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
@@ -161,7 +161,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const 
     ct__batch b = ct__make_batch(3, t, m);
     if (!b.members || !m[0].rows || !m[0].cols || !m[2].cols) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    PER_TYPE(CT__LAUNCH_BLOCK, qr_mul_kernel, (unsigned)(b.members * ct__divide_up(m[2].cols, COLUMNS)),
+    PER_TYPE(CT__LAUNCH_BLOCK, qr_mul_kernel, ct__blocks(b.members * ct__divide_up(m[2].cols, COLUMNS)),
              THREADS, m[0], m[1], m[2], trans);
     return ct__cuda_launched(dev, "qr_mul");
 }
@@ -219,6 +219,6 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_tensor *r, ct_tensor *out)
     ct_status s = ct__copy_lower(dev, &b, &turned, &inverse);
     if (!s) s = ct__invert_lower(dev, &b, inverse);
     if (s) return s;
-    PER_TYPE(CT__LAUNCH_BLOCK, rcond_kernel, (unsigned)b.members, THREADS, m[0], inverse, m[1]);
+    PER_TYPE(CT__LAUNCH_BLOCK, rcond_kernel, ct__blocks(b.members), THREADS, m[0], inverse, m[1]);
     return ct__cuda_launched(dev, "tri_rcond");
 }

@@ -186,7 +186,7 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
     if (columns)
         CT__LAUNCH(columns_kernel, ct__grid(r.outputs * pieces), CT__BLOCK, cuda->stream, r);
     else
-        CT__LAUNCH_BLOCK(rows_kernel, (unsigned)(r.outputs * pieces), THREADS, cuda->stream, r);
+        CT__LAUNCH_BLOCK(rows_kernel, ct__blocks(r.outputs * pieces), THREADS, cuda->stream, r);
     if (pieces > 1) CT__LAUNCH(finish_kernel, ct__grid(r.outputs), CT__BLOCK, cuda->stream, r);
     return ct__cuda_launched(dev, "reduce");
 }

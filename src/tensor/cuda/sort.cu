@@ -143,11 +143,12 @@ ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t
                        key[(i + 1) % 2],
                        place[(i + 1) % 2],
                        other + n };
-            CT__LAUNCH_BLOCK(count_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
-            CT__LAUNCH_BLOCK(scan_kernel, 1, THREADS, cuda->stream, p.counts, counts);
             /* nothing is moved to where no count has said */
+            CT__LAUNCH_BLOCK(count_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
             if (ct_status s = ct__cuda_launched(dev, "group_by")) return s;
-            CT__LAUNCH_BLOCK(move_kernel, (unsigned)blocks, THREADS, cuda->stream, p);
+            CT__LAUNCH_BLOCK(scan_kernel, 1, THREADS, cuda->stream, p.counts, counts);
+            if (ct_status s = ct__cuda_launched(dev, "group_by")) return s;
+            CT__LAUNCH_BLOCK(move_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
         }
     }
     CT__LAUNCH(offsets_kernel, ct__grid(groups + 1), CT__BLOCK, cuda->stream, key[passes % 2], n, groups,

@@ -78,9 +78,9 @@ static __global__ void multiply_leaf(ct__batch b, ct__matrix m, ct__matrix x, bo
     do {                                                                                            \
         cudaStream_t stream = ct__cuda_of(dev)->stream;                                             \
         if (b->dtype == CT_F64)                                                                     \
-            CT__LAUNCH_BLOCK(kernel<double>, (unsigned)(blocks), threads, stream, *b, __VA_ARGS__); \
+            CT__LAUNCH_BLOCK(kernel<double>, ct__blocks(blocks), threads, stream, *b, __VA_ARGS__); \
         else                                                                                        \
-            CT__LAUNCH_BLOCK(kernel<float>, (unsigned)(blocks), threads, stream, *b, __VA_ARGS__);  \
+            CT__LAUNCH_BLOCK(kernel<float>, ct__blocks(blocks), threads, stream, *b, __VA_ARGS__);  \
         return ct__cuda_launched(dev, #kernel);                                                     \
     } while (0)
 
