@@ -322,7 +322,7 @@ CT_API ct_gp *ct_gp_copy(const ct_gp *gp);
 CT_API ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y,
                               const ct_tensor *noise_variances);
 /* Takes out `count` rows, counted from 0; those behind move up. 35 to 70 (n - i)² operations for up to 16 rows
- * from row i on, and a second factor while it works; of many rows, where Σ (n - i)² > n³/16, all is factorised anew.
+ * from row i on, and a second factor while it works; of many rows, where Σ (n - i)² > n³/40, all is factorised anew.
  * CT_EINDEX for a row that is not there or named twice. One must stay. */
 CT_API ct_status ct_gp_remove(ct_gp *gp, const int64_t *rows, int64_t count);
 

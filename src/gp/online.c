@@ -288,7 +288,7 @@ static ct_status remove_factor(ct_gp *gp, const bool *gone, int64_t n_gone, rows
 {
     double work = 0, m = (double)fresh->n;
     for (int64_t i = 0; i < gp->n; i++) work += gone[i] ? (double)(gp->n - i) * (double)(gp->n - i) : 0;
-    if (work > m * m * m / 16) return CT_OK; /* measured at m = 1000 and 3000 */
+    if (work > m * m * m / 40) return CT_OK; /* measured at m = 1000 and 3000 */
     size_t bytes = sizeof(ct__packed_gone) + (size_t)n_gone * sizeof(int64_t);
     ct__packed_gone *list = ct__gp_alloc(gp->device, bytes, 1);
     if (!list) return CT_ENOMEM;

@@ -173,20 +173,23 @@ static void removed_is_refitted(void **state)
 static void many_are_removed(void **state)
 {
     (void)state;
-    enum { n = 300 };
-    set s = set_new(CT_F64, n, false);
-    int64_t rows[n];
-    for (int64_t i = 0; i < n; i++) rows[i] = (i * 7) % n;
-    const int64_t count[] = { 5, 40, 120, n - 1 };
-    for (int k = 0; k < 4; k++) {
-        ct_gp *gp = model(&s, 0, n, kernels[0]), *rest = rest_of(&s, rows, count[k], kernels[0]);
+    const struct {
+        int64_t n, first, step, count;
+    } cases[] = {
+        { 300, 0, 7, 5 }, { 300, 220, 2, 40 }, { 900, 0, 1, 20 }, { 300, 0, 7, 120 }, { 300, 0, 7, 299 }
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int64_t rows[300], n = cases[k].n, count = cases[k].count;
+        for (int64_t i = 0; i < count; i++) rows[i] = (cases[k].first + i * cases[k].step) % n;
+        set s = set_new(CT_F64, n, false);
+        ct_gp *gp = model(&s, 0, n, kernels[0]), *rest = rest_of(&s, rows, count, kernels[0]);
         assert_true(isfinite(ct_gp_nlml_value(gp)));
-        assert_ok(ct_gp_remove(gp, rows, count[k]), ct_message(device));
+        assert_ok(ct_gp_remove(gp, rows, count), ct_message(device));
         assert_same_model(gp, rest, 1e-10);
         ct_gp_free(gp);
         ct_gp_free(rest);
+        set_free(&s);
     }
-    set_free(&s);
 }
 
 static void there_and_back(void **state)
