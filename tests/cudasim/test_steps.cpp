@@ -491,7 +491,7 @@ static void a_large_step_waits_for_nothing(void **)
 
 int main(void)
 {
-    struct CMUnitTest tests[5 * sizeof steps / sizeof *steps + 2];
+    struct CMUnitTest tests[5 * sizeof steps / sizeof *steps + 3];
     int n = 0;
     for (const step &s : steps) {
         tests[n++] = { s.name, right, NULL, NULL, (void *)&s };
