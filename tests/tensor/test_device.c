@@ -138,7 +138,7 @@ static void visit(void *context, int64_t k) { ((int *)context)[k]++; }
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    enum { MADE = 16, SPREAD = 5 };
+    enum { MADE = 17, SPREAD = 5 };
     const double data[6] = { 1, 2, 3, 4, 5, 6 };
     bool refused = true;
     for (int64_t k = 1; refused; k++) {
@@ -165,6 +165,7 @@ static void every_allocation_may_fail(void **state)
         t[n++] = ct_tensor_to(t[4], other);
         t[n++] = ct_wrap_strided(dev, CT_F64, ct_shape2(3, 2), (int64_t[]){ 1, 3 }, wrapped, NULL, NULL);
         t[n++] = ct_full(dev, CT_F32, ct_shape0(), 2);
+        t[n++] = ct_wrap(dev, CT_F64, ct_shape2(3, 2), wrapped, NULL, NULL);
         double back[6];
         bool made = !ct_device_status(dev) && !ct_device_status(other);
         for (int i = 0; i < MADE; i++) made &= t[i] != NULL;

@@ -1,0 +1,11 @@
+#!/bin/sh
+# with.sh LIBRARY DRIVER MODULE COMMAND...: the command with the library in a folder of its own, beside a driver and a module that
+# need no GPU; where the library was built the real module may stand.
+set -eu
+lib=$(mktemp -d)
+trap 'rm -rf "$lib"' EXIT
+cp "$1" "$lib/libcotangent.so.0"
+cp "$2" "$lib/libcuda.so.1"
+cp "$3" "$lib/libcotangent-cuda.so"
+shift 3
+LD_LIBRARY_PATH=$lib "$@"
