@@ -1,4 +1,4 @@
-/* Fitting a model with its progress on stderr, and the choice of a covariance where none is asked for. */
+/* Fitting a model with its progress on stderr; where no covariance is asked for, the choice of one and its variance. */
 #include "ctgp.h"
 
 #include <math.h>
@@ -75,17 +75,19 @@ static int fit_shown(ct_gp *const *gp, int count, const char *const *name, const
  * A rough part, or a smooth one beside it: the larger model is fitted from its usual start and from the smaller one's
  * end, and the lower
  *     AIC = 2 (objective + free parameters)                                                          [Akaike 1974]
- * wins, so that a part that only follows the noise is left out. */
+ * wins, so that a part that only follows the noise is left out. The leave-one-out density needs no such penalty: it is
+ * one of rows that were not seen, which is what AIC estimates [Stone 1977]. */
 
 #define ROUGH "scale * matern32(ard)"
 #define BOTH  ROUGH " + scale * rbf(ard)"
 
 enum { NEW_PART = 10 }; /* the second part begins at so small a fraction of the first one's variance */
 
-static double aic(const ct_gp *gp)
+static double criterion(const ct_gp *gp, ct_fit_objective objective)
 {
     double k = 0;
-    for (int64_t i = 0; i < ct_gp_params(gp); i++) k += !ct_gp_param(gp, i)->fixed;
+    for (int64_t i = 0; i < ct_gp_params(gp) && objective == CT_OBJECTIVE_LIKELIHOOD; i++)
+        k += !ct_gp_param(gp, i)->fixed;
     return 2 * (ct_gp_report(gp).objective + k);
 }
 
@@ -130,14 +132,58 @@ static int choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *o
     }
     for (int k = 0; k < N_MODELS && result == GO_ON; k++) {
         if (!gp[k] || (status[k] && status[k] != CT_ESTOPPED)) continue;
-        if (isfinite(aic(gp[k]))) fprintf(stderr, "ctgp: %s: AIC %.2f\n", name[k], aic(gp[k]));
-        if (best < 0 || aic(gp[k]) < aic(gp[best])) best = k;
+        double value = criterion(gp[k], how->objective);
+        if (isfinite(value)) fprintf(stderr, "ctgp: %s: AIC %.2f\n", name[k], value);
+        if (best < 0 || value < criterion(gp[best], how->objective)) best = k;
     }
     if (result == GO_ON && best < 0) result = fail_device(ct_tensor_device(X), NULL);
     for (int k = 0; k < N_MODELS; k++)
         if (k != best) ct_gp_free(gp[k]);
     *chosen = best < 0 ? NULL : gp[best];
     return result;
+}
+
+/* -- its variance --
+ *
+ * A likelihood that a wrong covariance has won can be too sure of itself, which the leave-one-out residuals tell: with
+ *     c = 1/n sum_i (y_i - m_i)^2 / v_i,    m_i, v_i: mean and variance of y_i given all other rows
+ * above 1 every variance is multiplied by c, the best choice for these residuals. No predicted mean changes.
+ * [Rasmussen & Williams 2006, section 5.4.2; Bachoc 2013] */
+
+static ct_status residuals(ct_gp *gp, const ct_tensor *y, double *c)
+{
+    ct_device *device = ct_gp_device(gp);
+    int64_t n = ct_gp_points(gp);
+    ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(n)),
+              *variance = ct_empty(device, CT_F64, ct_shape1(n));
+    ct_tensor *target = ct_tensor_cast(y, CT_F64);
+    double *host = calloc((size_t)n, 3 * sizeof *host), *m = host, *v = host + n, *t = host + 2 * n;
+    size_t bytes = (size_t)n * sizeof *host;
+    ct_status s = host && mean && variance && target ? ct_gp_loo(gp, mean, variance, NULL) : CT_ENOMEM;
+    if (!s) s = ct_read(mean, m, bytes);
+    if (!s) s = ct_read(variance, v, bytes);
+    if (!s) s = ct_read(target, t, bytes);
+    *c = 0;
+    for (int64_t i = 0; i < n && !s; i++) *c += (t[i] - m[i]) * (t[i] - m[i]) / v[i] / (double)n;
+    ct_release(mean);
+    ct_release(variance);
+    ct_release(target);
+    free(host);
+    return s;
+}
+
+static void widen(ct_gp *gp, const ct_tensor *y)
+{
+    static const char *const name[] = { "scale.variance", "scale#2.variance", "noise.variance" };
+    double c;
+    if (residuals(gp, y, &c) || !(c > 1 && isfinite(c))) return;
+    for (int k = 0; k < 3; k++) {
+        int64_t i = ct_gp_find(gp, name[k]);
+        if (i >= 0) set_value(gp, i, c * ct_gp_param(gp, i)->value);
+    }
+    fprintf(stderr,
+            "ctgp: all variances times %.4g, the mean square of the standardised leave-one-out residuals\n",
+            c);
 }
 
 /* -- one or the other -- */
@@ -156,6 +202,7 @@ int train(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp
             result = fail_device(ct_tensor_device(X), NULL);
     } else {
         result = choose(X, y, options, how, gp, e);
+        if (result == GO_ON && !interrupted) widen(*gp, y);
     }
     if (result == GO_ON && interrupted) fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
     return result;

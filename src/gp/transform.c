@@ -174,7 +174,9 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
     }
     double least = 1e-4, most = 1e4;
     if (i == gp->noise_at) {
-        least = gp->dtype == CT_F32 ? 1e-5 : 1e-6;
+        least = gp->dtype == CT_F32 ? 1e-5
+                : p->prior.kind     ? 1e-8
+                                    : 1e-6; /* a prior keeps it from running there */
         most = 1e2;
     } else if (p->unit == CT_UNIT_VARIANCE) {
         least = 1e-6;

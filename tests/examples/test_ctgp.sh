@@ -60,6 +60,8 @@ cut -d, -f1,3 train.csv >curve.csv
 awk 'BEGIN { srand(7); print "a,b,c,y"
     for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
         printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, a + 2 * b + rand() + rand() - 1 } }' >line.csv
+awk 'BEGIN { srand(7); print "a,b,y"
+    for (i = 0; i < 60; i++) { a = rand(); b = rand(); printf "%.6f,%.6f,%.6f\n", a, b, exp(6 * a * b) } }' >steep.csv
 fit=("$ctgp" fit --target y --max-iter 30)
 
 # -- what it does -----------------------------------------------------------------------------------------------------
@@ -86,6 +88,14 @@ score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'predict scores' "$score" "$ctgp" predict train.ctgp test.csv --out predicted.csv
 cp out score
 that 'predicts well' awk -F'[= ]' '{ exit !($4 < 0.2 && $10 > 0.6) }' score
+# Mean square of (y - mean) / std, left out: 1 to six digits.
+squares() { paste -d, "$1" loo.csv | awk -F, -v OFS=, 'NR > 1 { z = ($3 - $4) / $5; sum += z * z } END { exit !(sum / (NR - 1) > 0.99999 && sum / (NR - 1) < 1.00001) }'; }
+ok 'fit of a steep function' 'n=60' "$ctgp" fit steep.csv --target y --model steep.ctgp
+that 'its variances are widened' grep -qE '^ctgp: all variances times 1\.[0-9]+, the mean square' err
+ok 'left out' 'n=60' "$ctgp" loo steep.ctgp --out loo.csv
+that 'leave-one-out residuals are as wide as predicted' squares steep.csv
+ok 'fit with a kernel that is given' 'n=60' "$ctgp" fit steep.csv --target y --model own.ctgp --kernel 'scale * rbf(ard)'
+that 'its variances are those of the likelihood' sh -c '! grep -q "all variances" err'
 that 'the columns' grep -qx 'mean,std,lower95,upper95' predicted.csv
 that 'a row for each row' test "$(wc -l <predicted.csv)" -eq 21
 ok 'predict again gives the same bits' . "$ctgp" predict train.ctgp test.csv --out again.csv

@@ -236,6 +236,31 @@ static void weak_priors_predict_better_from_few_noisy_rows(void **state)
     assert_true(coverage[0] > 0.85);
 }
 
+/* y = sin x on a line has no noise: the fit ends at the lowest that it may learn, which a prior lets be lower. */
+static void a_prior_on_the_noise_lowers_its_bound(void **state)
+{
+    (void)state;
+    enum { n = 30 };
+    const double below[] = { 1.001e-6, 1e-7 }, above[] = { 0.999e-6, 0.999e-8 };
+    double x[n], y[n], mean = 0, variance = 0;
+    for (int i = 0; i < n; i++) mean += (y[i] = sin(x[i] = 0.2 * i)) / n;
+    for (int i = 0; i < n; i++) variance += (y[i] - mean) * (y[i] - mean) / n;
+    ct_tensor *X = assert_tensor(ct_from(device, CT_F64, ct_shape2(n, 1), x), device);
+    ct_tensor *t = assert_tensor(ct_from(device, CT_F64, ct_shape1(n), y), device);
+    for (int k = 0; k < 2; k++) {
+        ct_gp *gp = ct_gp_new(X, t, ct_kernel_parse("scale * rbf"),
+                              &(ct_gp_options){ .priors = k ? CT_PRIORS_WEAK : CT_PRIORS_NONE });
+        assert_gp(gp, device);
+        assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+        double noise = gp_get(gp, "noise.variance") / variance;
+        assert_true(noise < below[k]);
+        assert_true(noise > above[k]);
+        ct_gp_free(gp);
+    }
+    ct_release(X);
+    ct_release(t);
+}
+
 /* Every row three times, no noise: the factorisation needs jitter, and says so. */
 static void duplicates_without_noise(void **state)
 {
@@ -352,6 +377,7 @@ int main(void)
         cmocka_unit_test(fixed_stays_and_bounds_hold),
         cmocka_unit_test(priors_pull),
         cmocka_unit_test(weak_priors_predict_better_from_few_noisy_rows),
+        cmocka_unit_test(a_prior_on_the_noise_lowers_its_bound),
         cmocka_unit_test(duplicates_without_noise),
         cmocka_unit_test(constant_columns_and_outputs),
         cmocka_unit_test(one_row),
