@@ -36,53 +36,57 @@ def chunked(torch, rows=8192):
     return run
 
 
-def peer_lines(torch, case):
+def inputs(torch, case):
     N, M, I = CASES[case]
     if peers.options.n:
         N, M = peers.options.n, max(1, M * peers.options.n // N)
     torch.manual_seed(1)
     a, c, g = (torch.randn(*shape) for shape in ((N, I, J), (M, J, K), (N, I, K)))
-    q = index(torch, case, N, M)
+    return a.requires_grad_(True), c.requires_grad_(True), index(torch, case, N, M), g
+
+
+def check(torch, run, a, c, q, g):
+    """Some rows of the product and of A's cotangent, and one member of C's, against f64."""
+    some, m = torch.randperm(len(q))[:64], int(q[0])
+    rows, C = (q == m).nonzero()[:, 0], c.detach()[q[some]].double()
+    out = run(a, c, q)
+    A_bar, C_bar = torch.autograd.grad(out, (a, c), g)
+    wanted = torch.einsum("nij,nik->jk", a.detach()[rows].double(), g[rows].double())
+    errors = ((out.detach()[some].double() - torch.matmul(a.detach()[some].double(), C)).abs().max().item(),
+              (A_bar[some].double() - torch.matmul(g[some].double(), C.transpose(1, 2))).abs().max().item(),
+              (C_bar[m].double() - wanted).abs().max().item() / len(rows)**0.5)
+    if not all(error < 1e-3 for error in errors):
+        raise ValueError(f"wrong by {max(errors):.1e}")
+
+
+def peer_lines(torch, case):
+    a, c, q, g = inputs(torch, case)
     found = {"torch-rows": by_rows(torch)}
-    if 8 * N * J * K <= GATHERED:
+    if 8 * len(q) * J * K <= GATHERED:
         found |= {"torch-matmul": lambda a, c, q: torch.matmul(a, c[q]), "torch-chunked": chunked(torch)}
-    a.requires_grad_(True), c.requires_grad_(True)
-    some = torch.randperm(N)[:64]
-    wanted = torch.matmul(a[some].double(), c[q[some]].double())
-    A_bar = torch.matmul(g[some].double(), c[q[some]].double().transpose(1, 2))
-    for name, run in found.items():
-        try:
-            got, bars = run(a, c, q), torch.autograd.grad(run(a, c, q), (a, c), g)
-        except RuntimeError as error:  # of memory, say
-            print(f"# {name} {case}: {str(error).splitlines()[0]}")
-            continue
-        error = max((x.double() - y).abs().max().item() for x, y in ((got[some], wanted), (bars[0][some], A_bar)))
-        m = int(q[0])
-        rows = (q == m).nonzero()[:, 0]
-        C_bar = torch.einsum("nij,nik->jk", a[rows].double(), g[rows].double())
-        error = max(error, (bars[1][m].double() - C_bar).abs().max().item() / max(1, len(rows)) ** 0.5)
-        del got, bars
-        if not error < 1e-3:
-            print(f"# {name} {case}: wrong by {error:.1e}")
-            continue
+
+    def measure(name, run):
+        check(torch, run, a, c, q, g)
         steps = {"forward": lambda: run(a, c, q), "training": lambda: torch.autograd.grad(run(a, c, q), (a, c), g)}
         for which, step in steps.items():
-            yield {"bench": "gather", "case": case, "who": name, "n": str(N), "dtype": "f32", "pass": which,
-                   "seconds": f"{peers.best_within(step):.6g}"}
+            yield {"bench": "gather", "case": case, "who": name, "n": str(len(q)), "dtype": "f32", "pass": which,
+                   "seconds": f"{peers.best(step, seconds=0.5):.6g}"}
+
+    return [line for name, run in found.items() for line in peers.contend(name, case, lambda: measure(name, run)) or ()]
 
 
 def main():
     torch = peers.load("torch")
     lines = []
-    comment = ""
+    said = []
     for case in peers.options.words or CASES:
         for round in range(2):  # interleaved; the best of each counts
-            found, comment = peers.ours("gather", case)
+            found, said = peers.ours("gather", case)
             lines += found
             if torch and round == 0 and case != "reused":
                 lines += peer_lines(torch, case)
-    peers.report(peers.per_gemm(lines), value="per_gemm", columns=("case", "pass"), comment=comment)
+    peers.table(peers.per_gemm(lines), value="per_gemm", columns=("case", "pass"), comment=said[0])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(peers.run(main))

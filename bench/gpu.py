@@ -51,7 +51,7 @@ def run(name, words, limit, options):
         os.killpg(child.pid, signal.SIGKILL)
         out, errors = child.communicate()
         wrong = f"not done after {limit} s"
-    return parse(out) or parse(errors), wrong, out
+    return parse(out), wrong, out
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------

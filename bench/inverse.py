@@ -78,43 +78,42 @@ def measure(torch, case, A, way, bar, tolerance):
 
     check()
     X = torch.randn(N, N, dtype=A.dtype)
-    gemm = peers.best(lambda: X @ X, rounds=20)
+    gemm = peers.best(lambda: X @ X, 20)
     with torch.no_grad():
-        forward = peers.best(lambda: way(A), rounds=2)
-    both = peers.best(lambda: training(torch, way, A, bar), rounds=2)
+        forward = peers.best(lambda: way(A), 2)
+    both = peers.best(lambda: training(torch, way, A, bar), 2)
     check()
     return gemm, forward, both
 
 
-def peer_lines(torch, case, name, wrong):
-    dtype = torch.float64 if name == "f64" else torch.float32
-    A = matrices(torch, case, dtype).requires_grad_(True)
-    bar = torch.randn(BATCH, N, COLUMNS if case == "cols60" else N, dtype=dtype)
-    for who, way in ways(torch, case, dtype).items():
-        found = peers.checked(torch, who, f"{case} {name}", wrong,
-                              lambda way=way: measure(torch, case, A, way, bar, TOLERANCE[name]))
-        if not found:
-            continue
-        used, (gemm, *seconds) = found
+def peer_lines(torch, case, dtype):
+    A = matrices(torch, case, getattr(torch, "float64" if dtype == "f64" else "float32")).requires_grad_(True)
+    bar = torch.randn(BATCH, N, COLUMNS if case == "cols60" else N, dtype=A.dtype)
+
+    def lines(who, way):
+        with peers.silent():
+            gemm, *seconds = measure(torch, case, A, way, bar, TOLERANCE[dtype])
         for which, s in zip(("forward", "training"), seconds):
-            yield {"bench": "inverse", "case": case, "who": used, "n": str(N), "dtype": name, "pass": which,
+            yield {"bench": "inverse", "case": case, "who": who, "n": str(N), "dtype": dtype, "pass": which,
                    "seconds": f"{s:.6g}", "per_gemm": f"{s / BATCH / gemm:.3f}"}
+
+    return [line for who, way in ways(torch, case, A.dtype).items()
+            for line in peers.contend_on_threads(torch, who, f"{case} {dtype}", lambda who: lines(who, way))]
 
 
 def main():
     words = peers.options.words
     cases = [a for a in words if a in CASES] or CASES
-    names = [a for a in words + [peers.options.dtype] if a in TOLERANCE] or list(TOLERANCE)
+    dtypes = [a for a in words + [peers.options.dtype] if a in TOLERANCE] or list(TOLERANCE)
     torch = peers.load("torch")
-    lines, comment, wrong = [], "", set()
+    lines, said = [], []
     for case in cases:
-        for name in names:
-            found, comment = peers.ours("inverse", case, name, str(N), str(BATCH))
+        for dtype in dtypes:
+            found, said = peers.ours("inverse", case, dtype, str(N), str(BATCH))
             lines += found
-            if torch:
-                lines += peer_lines(torch, case, name, wrong)
-    peers.report(lines, value="seconds", columns=("case", "dtype", "pass"), comment=comment)
+            lines += peer_lines(torch, case, dtype) if torch else []
+    peers.table(lines, value="seconds", columns=("case", "dtype", "pass"), comment=said[0])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(peers.run(main))

@@ -1,6 +1,5 @@
 """The cost of one recorded op on 1x1 tensors beside torch: `./run bench overhead`."""
 import math
-import subprocess
 import sys
 
 import peers
@@ -25,28 +24,32 @@ def torch_chain(torch, name):
     return run
 
 
-def answers(out):
+def answers(said):
     """{case: (y, x_bar)} of our own chains."""
-    fields = [dict(f.split("=") for f in line[2:].split()) for line in out.splitlines() if line.startswith("# case=")]
+    fields = [dict(f.split("=") for f in line[2:].split()) for line in said if line.startswith("# case=")]
     return {f["case"]: (float(f["y"]), float(f["x_bar"])) for f in fields}
 
 
+def measure(torch, case, wanted):
+    found = torch_chain(torch, case)()
+    if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(found, wanted)):
+        raise ValueError(f"{found}, we have {wanted}")
+    yield {"bench": "overhead", "case": case, "who": "torch", "n": "1", "dtype": "f64", "pass": "training",
+           "ns_per_op": f"{peers.best(torch_chain(torch, case), 3) / OPS * 1e9:.1f}"}
+
+
 def main():
-    lines = []
+    lines, said = [], []
     torch = peers.load("torch")
     if torch:
         torch.set_num_threads(1)
     for _ in range(3):  # interleaved rounds; the best of each counts
-        out = subprocess.run([peers.program("overhead"), *peers.options.given], check=True, capture_output=True, text=True).stdout
-        lines += [peers.parse(line) for line in out.splitlines()]
+        found, said = peers.ours("overhead")
+        lines += found
         for case in CASES if torch else ():
-            if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(torch_chain(torch, case)(), answers(out)[case])):
-                sys.exit(f"overhead: the two sides of {case} differ: {torch_chain(torch, case)()}, {answers(out)[case]}")
-            best = peers.best(torch_chain(torch, case), rounds=3)
-            lines.append({"bench": "overhead", "case": case, "who": "torch", "n": "1", "dtype": "f64",
-                          "pass": "training", "ns_per_op": f"{best / OPS * 1e9:.1f}"})
-    peers.report(lines, value="ns_per_op", columns=("case",), comment=out.splitlines()[0])
+            lines += peers.contend("torch", case, lambda: measure(torch, case, answers(said)[case])) or []
+    peers.table(lines, value="ns_per_op", columns=("case",), comment=said[0])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(peers.run(main))

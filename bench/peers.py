@@ -4,19 +4,25 @@ Options, anywhere among the arguments: those of bench.h, which go to our program
 is not --device. On a GPU both sides compute f32 in f32 (TF32 is off), a time ends when the GPU has done, and what is short is
 called many times in a row.
 
-A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h); of lines that differ in their figures alone the
-best is kept, so that rounds of several contenders can be interleaved.
+A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h), printed as soon as it is measured; of lines that differ in their
+figures alone the best counts, so that rounds of several contenders can be interleaved. No contender holds up the others: a step of
+more than LONG seconds is called once and never again, and one that shows no line for LIMIT seconds is ended and left out.
 """
+import collections
 import contextlib
 import importlib
-import subprocess
+import math
+import multiprocessing
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import time
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LONG, LIMIT = 10, 120
 FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2", "value")
 
 
@@ -61,7 +67,8 @@ def load(name):
     try:
         module = importlib.import_module(name)
     except ImportError:
-        print(f"# {name} is not installed: ./run bench peers")
+        if not journal.done:
+            print(f"# {name} is not installed: ./run bench peers", flush=True)
         return None
     if name == "torch" and options.device:
         if options.gpu and not module.cuda.is_available():
@@ -74,17 +81,6 @@ def load(name):
 def program(name):
     """The path of our own program, built by ./run bench."""
     return str(ROOT / os.environ.get("CT_BUILD", "build") / "bench" / name)
-
-
-def ours(name, *words):
-    """What our program says with these arguments and the options: its lines, and what it says of the machine. Where a device was
-    asked for they go to stderr at once: a peer that takes too long must not lose them."""
-    done = subprocess.run([program(name), *words, *options.given], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{name} {' '.join(words)}: {done.stderr.strip() or done.returncode}")
-    if options.device:
-        print(done.stdout, end="", file=sys.stderr, flush=True)
-    return [line for line in map(parse, done.stdout.splitlines()) if line], done.stdout.splitlines()[0]
 
 
 def parse(line):
@@ -126,26 +122,15 @@ def fastest(run, rounds, calls=1):
     return min(times)
 
 
-def calls_of(run):
-    """How many in a row make a call long beside a wait, as in bench.c."""
-    if not options.gpu:
-        return 1
-    once, calls = fastest(run, 1), 1
-    while calls < 100 and calls * once < 0.01:
+def best(run, rounds=30, seconds=math.inf):
+    """Seconds of the fastest call: of `rounds`, or as many as fit into so many seconds, one at least, after a first one, which counts
+    where it is LONG. On a GPU so many in a row as make a call long beside a wait, as in bench.c."""
+    first, calls = fastest(run, 1), 1
+    if first > LONG:
+        return first
+    while options.gpu and calls < 100 and calls * first < 0.01:
         calls *= 2
-    return calls
-
-
-def best(run, rounds=5):
-    """Seconds of the fastest of several calls after one that is not timed."""
-    run()
-    return fastest(run, rounds, calls_of(run))
-
-
-def best_within(run, seconds=0.5, rounds=30):
-    """The same with as many calls as fit into so many seconds: one at least, `rounds` at most."""
-    calls = calls_of(run)
-    return fastest(run, max(1, min(rounds, int(seconds / fastest(run, 1, calls) / calls))), calls)
+    return fastest(run, max(1, min(rounds, int(seconds / (first * calls)))) if seconds < math.inf else rounds, calls)
 
 
 @contextlib.contextmanager
@@ -162,24 +147,145 @@ def silent():
         os.close(null)
 
 
-def checked(torch, who, what, wrong, measure):
-    """(name, what measure() returns) on all of torch's threads; where that raises, for an answer that is wrong or none, it is
-    said and noted in `wrong`, and one thread has its turn, as WHO-1thread. None where both raise."""
+# -- one contender after the other -------------------------------------------------------------------------------------
+
+class Journal:
+    """done: the result of each call of ours() and of contend(), by its words and how often they came before; left_out: what
+    contend() returns from now on instead of calling."""
+    def __init__(self):
+        self.done, self.left_out, self.calls, self.pipe = {}, {}, collections.Counter(), None
+
+    def key(self, words):
+        self.calls[words] += 1
+        return words, self.calls[words]
+
+    def tell(self, kind, key, value=None):
+        self.pipe.send((kind, key, value))
+        if kind == "done":
+            self.done[key] = value
+
+    def listen(self, told):
+        """Keeps what another process tells until it ends or is late: (what was running, its lines, whether it is late)."""
+        running, lines = None, []
+        while any(told.poll(1 if running else None) for _ in range(LIMIT)):  # a machine that sleeps is not late
+            try:
+                kind, key, value = told.recv()
+            except EOFError:
+                return running, lines, False
+            if kind == "begin":
+                running, lines = key, []
+            elif kind == "line":
+                lines.append(value)
+            else:
+                running, self.done[key] = None, value
+        return running, lines, True
+
+
+journal = Journal()
+
+
+def run(main):
+    """main() in a process of its own, to be ended where a contender takes too long. Another then runs main() again, in which
+    all that has been measured is at hand already. Nothing but Python's own library is loaded here: torch's threads and a
+    GPU's context would not live on behind a fork."""
+    while True:
+        told, journal.pipe = multiprocessing.Pipe(duplex=False)
+        child = os.fork()
+        if not child:
+            told.close()
+            sys.exit(main())
+        journal.pipe.close()
+        running, lines, late = journal.listen(told)
+        if late:
+            os.kill(child, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if not running or status >= 0:
+            sys.exit(status)
+        journal.done[running] = lines, False
+        why = f"no line for {LIMIT} s" if late else f"ended by signal {-status}"
+        print(f"# {', '.join(running[0])}: {why}, left out", flush=True)
+
+
+def product(case):
+    """Seconds of the case's fastest matrix product (who=gemm) up to now; None where it has none."""
+    return min((float(line["seconds"]) for lines, _ in journal.done.values() for line in lines or ()
+                if line["who"] == "gemm" and line["case"] == case), default=None)
+
+
+def per_gemm(lines):
+    """Every line's per_gemm anew, over the fastest product of the run."""
+    for line in lines:
+        if product(line["case"]):
+            line["per_gemm"] = f"{float(line['seconds']) / product(line['case']):.3f}"
+    return lines
+
+
+def show(line):
+    """Prints a line, with its device and its per_gemm where they are missing."""
+    if "per_gemm" not in line:
+        per_gemm([line])
+    if options.device:
+        line.setdefault("device", options.peer)
+    print(" ".join(f"{k}={v}" for k, v in line.items()), flush=True)
+
+
+def ours(name, *words):
+    """(lines, the other lines) of our program with these arguments and the options; the first of the latter describes the machine."""
+    key = journal.key((name, *words))
+    if key not in journal.done:
+        command, lines, others = [program(name), *words, *options.given], [], []
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            for text in process.stdout:
+                line = parse(text)
+                (lines if line else others).append(line or text.rstrip())
+                if line:
+                    show(line)
+            wrong = process.stderr.read().strip()
+        if process.returncode:
+            sys.exit(f"{name} {' '.join(words)}: {wrong or process.returncode}")
+        journal.tell("done", key, (lines, others))
+    return journal.done[key]
+
+
+def contend(who, what, measure):
+    """The lines that measure() yields. None where it raises for an answer that is wrong, or none, which is said. One that raised,
+    had a LONG step or was ended is not called again."""
+    words = who, what
+    if words in journal.left_out:
+        return journal.left_out[words]
+    key = journal.key(words)
+    if key not in journal.done:
+        journal.tell("begin", key)
+        lines, again = [], True
+        try:
+            for line in measure():
+                show(line)
+                lines.append(line)
+                journal.tell("line", key, line)
+                again = again and float(line.get("seconds", 0)) <= LONG
+        except (RuntimeError, ValueError, MemoryError) as error:
+            print(f"# {who}, {what}: {(str(error) or type(error).__name__).splitlines()[0]}", flush=True)
+            lines, again = lines or None, False
+        journal.tell("done", key, (lines, again))
+    lines, again = journal.done[key]
+    if not again:
+        journal.left_out[words] = None if lines is None else []
+    return lines
+
+
+def contend_on_threads(torch, who, what, measure):
+    """contend() of measure(name) on all of torch's threads, and where that raises on one, as WHO-1thread."""
     threads = torch.get_num_threads()
     for used, name in ((threads, who), (1, f"{who}-1thread")):
-        if (name, what) in wrong:
-            continue
         torch.set_num_threads(used)
-        try:
-            with silent():
-                return name, measure()
-        except (RuntimeError, ValueError) as error:
-            wrong.add((name, what))
-            print(f"# {name}, {what}: wrong on {used} thread(s): {error}", flush=True)
-        finally:
-            torch.set_num_threads(threads)
-    return None
+        found = contend(name, what, lambda name=name: measure(name))
+        torch.set_num_threads(threads)
+        if found is not None:
+            return found
+    return []
 
+
+# -- the table -----------------------------------------------------------------------------------------------------------
 
 def merge(lines, value):
     """One line for each contender and case: the best."""
@@ -193,25 +299,9 @@ def merge(lines, value):
     return list(kept.values())
 
 
-def per_gemm(lines):
-    """Every line's per_gemm: over the fastest matrix product of this run and case (who=gemm)."""
-    unit = {}
-    for line in lines:
-        if line.get("who") == "gemm":
-            unit[line["case"]] = min(float(line["seconds"]), unit.get(line["case"], float("inf")))
-    for line in lines:
-        if line.get("case") in unit:
-            line["per_gemm"] = f"{float(line['seconds']) / unit[line['case']]:.3f}"
-    return lines
-
-
-def report(lines, value, columns, comment=""):
-    """Prints the lines for scripts, then a table: a row for each `columns`, a column for each contender."""
+def table(lines, value, columns, comment=""):
+    """Prints a row for each `columns`, a column for each contender, its best line counting."""
     lines = merge(lines, value)
-    for line in lines:
-        if options.device:
-            line.setdefault("device", options.peer)
-        print(" ".join(f"{k}={v}" for k, v in line.items()))
     who = list(dict.fromkeys(line["who"] for line in lines))
     rows = list(dict.fromkeys(tuple(line.get(c, "") for c in columns) for line in lines))
     print(f"\n{comment}\n\n| {' | '.join(columns)} | {' | '.join(f'{w} ({value})' for w in who)} |")

@@ -67,42 +67,40 @@ def measure(torch, way, case, x, G, tolerance):
 
     check()
     a, b = torch.randn(N, N, dtype=G.dtype), torch.randn(N, N, dtype=G.dtype)
-    gemm = peers.best(lambda: a @ b, rounds=10)
+    gemm = peers.best(lambda: a @ b, 10)
     with torch.no_grad():
-        forward = peers.best(lambda: way(*x), rounds=2)
-    both = peers.best(lambda: training(way, x, G), rounds=2)
+        forward = peers.best(lambda: way(*x), 2)
+    both = peers.best(lambda: training(way, x, G), 2)
     check()
     return gemm, forward, both
 
 
-def peer_lines(torch, case, wrong):
-    """The peers' lines; one that is wrong on all threads (it is named in `wrong`) is timed on one."""
-    for d, dtype in (("f64", torch.float64), ("f32", torch.float32)):
-        if peers.options.dtype not in (None, d):
-            continue
-        x, G = inputs(torch, case, dtype)
-        for who, way in ways(torch).items():
-            found = peers.checked(torch, who, f"{case} {d}", wrong,
-                                  lambda way=way: measure(torch, way, case, x, G, TOLERANCE[d]))
-            if not found:
-                continue
-            name, (gemm, *seconds) = found
-            for which, s in zip(("forward", "training"), seconds):
-                yield {"bench": "ridge", "case": case, "who": name, "n": str(N), "dtype": d, "pass": which,
-                       "seconds": f"{s:.6g}", "per_gemm": f"{s / gemm / BATCH:.3f}"}
+def peer_lines(torch, case, dtype):
+    x, G = inputs(torch, case, torch.float64 if dtype == "f64" else torch.float32)
+
+    def lines(who, way):
+        with peers.silent():
+            gemm, *seconds = measure(torch, way, case, x, G, TOLERANCE[dtype])
+        for which, s in zip(("forward", "training"), seconds):
+            yield {"bench": "ridge", "case": case, "who": who, "n": str(N), "dtype": dtype, "pass": which,
+                   "seconds": f"{s:.6g}", "per_gemm": f"{s / gemm / BATCH:.3f}"}
+
+    return [line for who, way in ways(torch).items()
+            for line in peers.contend_on_threads(torch, who, f"{case} {dtype}", lambda who: lines(who, way))]
 
 
 def main():
-    names = peers.options.words or ["shared", "per-sample"]
-    lines, wrong = [], set()
+    lines, said = [], []
+    dtypes = [peers.options.dtype] if peers.options.dtype in TOLERANCE else list(TOLERANCE)
     torch = peers.load("torch")
     for _ in range(2):  # interleaved rounds; the best of each counts
-        for case in names:
-            found, comment = peers.ours("ridge", case)
+        for case in peers.options.words or ("shared", "per-sample"):
+            found, said = peers.ours("ridge", case)
             lines += found
-            lines += peer_lines(torch, case, wrong) if torch else []
-    peers.report(lines, value="seconds", columns=("case", "dtype", "pass"), comment=comment)
+            for dtype in dtypes if torch else ():
+                lines += peer_lines(torch, case, dtype)
+    peers.table(lines, value="seconds", columns=("case", "dtype", "pass"), comment=said[0])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(peers.run(main))
