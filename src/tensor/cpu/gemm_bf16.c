@@ -1,12 +1,13 @@
 /* Products of bf16 tiles by the dot products of AVX512-BF16: two products, exact, join a sum in f32 at a time. A word holds the two
- * neighbours along the depth that meet in one.
+ * neighbours along the depth that meet in one. A is packed whole, in strips of rows; of B one panel of columns at a time, which
+ * stays in the first-level cache while all strips pass, and meanwhile the next panel is asked for from memory.
  *
- * The instruction reads subnormals as zeros and writes zeros for them. Where the least elements of two tiles have the exponents e and
- * f, all their products, and sums of those, are multiples of 2^(e + f - 14): from 2^-126 on there is nothing that it could lose. Other
- * tiles are left to f32. */
+ * The instruction reads subnormals as zeros and writes zeros for them. Where the least elements of A and a panel have the exponents e
+ * and f, all their products, and sums of those, are multiples of 2^(e + f - 14): from 2^-126 on there is nothing that it could lose.
+ * Other panels are left to f32. */
 #include "half.h"
 #include "isa.h"
-#include "product.h"
+#include "vmath.h"
 
 #if CT__X86
 #    include <immintrin.h>
@@ -18,25 +19,26 @@ enum {
     ROWS = 8, /* of a tile in registers */
     VECTORS = 3,
     LANES = 16,
-    WIDTH = VECTORS * LANES,
+    STRIP = 2 * ROWS,
+    PANEL = VECTORS * LANES,
     PAIRS = 128, /* at most      */
     DEPTH = 64,  /* at least     */
+    LINE = 64,   /* bytes        */
     BIAS = 127,
 };
 
 typedef uint32_t word __attribute__((may_alias, aligned(2)));
+typedef uint16_t element __attribute__((may_alias));
 
-/* The biased exponent of the least element that is not zero; 0: a subnormal. One stride is 1. */
-BF16 static int least_exponent(int64_t rows, int64_t cols, const uint16_t *x, int64_t rs, int64_t cs)
+/* The biased exponent of the least element that is not zero; 0: a subnormal. */
+BF16 static int least_exponent(int64_t words, const uint32_t *packed)
 {
-    const bool across = cs == 1;
-    const int64_t lines = across ? rows : cols, n = across ? cols : rows, step = across ? rs : cs;
+    const element *x = (const element *)packed;
     uint16_t least = UINT16_MAX; /* of |x| - 1 in bits: zero is the largest */
-    for (int64_t i = 0; i < lines; i++)
-        for (int64_t j = 0; j < n; j++) {
-            const uint16_t bits = (uint16_t)((x[i * step + j] & 0x7fff) - 1);
-            least = bits < least ? bits : least;
-        }
+    for (int64_t i = 0; i < 2 * words; i++) {
+        const uint16_t bits = (uint16_t)((x[i] & 0x7fff) - 1);
+        least = bits < least ? bits : least;
+    }
     return (least + 1) >> 7;
 }
 
@@ -62,26 +64,26 @@ BF16 static void pack(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, 
         for (int64_t j = n; j < width; j++) to[p * width + j] = 0;
 }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p, a_rp at a[r][p step], b packed */
-BF16 static void tile(int64_t pairs, const word *const *a, int64_t step, const uint32_t *b, int64_t rows,
-                      int64_t cols, bool add, float *c, int64_t ld)
+/* c (rows x cols) = or += Σ_p a_rp b_p, a_rp at a[STRIP p + r], b packed. `vectors` is a constant where it is called. */
+BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
+                          int64_t rows, int64_t cols, bool add, float *c, int64_t ld)
 {
     __m512 sum[ROWS][VECTORS];
-    UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < VECTORS; v++) sum[r][v] =
+    UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
         _mm512_setzero_ps();
-    for (int64_t p = 0; p < pairs; p++, b += WIDTH) {
+    for (int64_t p = 0; p < pairs; p++, a += STRIP, b += PANEL) {
         __m512bh row[VECTORS];
-        UNROLL for (int v = 0; v < VECTORS; v++) row[v] = (__m512bh)_mm512_loadu_si512(b + v * LANES);
+        UNROLL for (int v = 0; v < vectors; v++) row[v] = (__m512bh)_mm512_loadu_si512(b + v * LANES);
         UNROLL for (int r = 0; r < ROWS; r++)
         {
-            const __m512bh s = (__m512bh)_mm512_set1_epi32((int)a[r][p * step]);
-            UNROLL for (int v = 0; v < VECTORS; v++) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], s, row[v]);
+            const __m512bh s = (__m512bh)_mm512_set1_epi32((int)a[r]);
+            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], s, row[v]);
         }
     }
-    UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < VECTORS; v++)
+    UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < vectors; v++)
     {
+        if (r >= rows) continue;
         const int64_t left = cols - v * LANES;
-        if (r >= rows || left <= 0) continue;
         const __mmask16 mask = (__mmask16)(left < LANES ? (1 << left) - 1 : 0xffff);
         float *to = c + r * ld + v * LANES;
         if (add) sum[r][v] = _mm512_add_ps(sum[r][v], _mm512_maskz_loadu_ps(mask, to));
@@ -89,47 +91,75 @@ BF16 static void tile(int64_t pairs, const word *const *a, int64_t step, const u
     }
 }
 
+typedef void run_tile(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, int64_t cols,
+                      bool add, float *c, int64_t ld);
+
+#    define TILE(v)                                                                                 \
+        BF16 static void tile##v(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, \
+                                 int64_t cols, bool add, float *c, int64_t ld)                      \
+        {                                                                                           \
+            tile(v, pairs, a, b, rows, cols, add, c, ld);                                           \
+        }
+TILE(1)
+TILE(2)
+TILE(3)
+static run_tile *const tiles[VECTORS] = { tile1, tile2, tile3 };
+
+/* Asks for part i of n of x (depth x cols; ds along the depth, xs across, one of them 1). */
+static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_t cols, int64_t i, int64_t n)
+{
+    const bool across = xs == 1;
+    const int64_t lines = across ? depth : cols, length = across ? cols : depth, step = across ? ds : xs;
+    for (int64_t l = lines * i / n; l < lines * (i + 1) / n; l++)
+        for (int64_t j = 0; j < length; j += LINE / (int64_t)sizeof *x)
+            __builtin_prefetch(x + l * step + j, 0, 2);
+}
+
 static bool has_dots(void)
 {
     return ct__best_isa() == CT__ISA_avx512 && __builtin_cpu_supports("avx512bf16");
 }
 
-bool ct__bf16_multiply(int64_t rows, int64_t cols, int64_t depth, const uint16_t *a, int64_t a_rs,
-                       int64_t a_cs, const uint16_t *b, int64_t b_rs, int64_t b_cs, uint32_t *panels,
-                       bool add, float *c)
-{
-    if (rows < 2 * ROWS || cols < WIDTH || depth < DEPTH || depth > 2 * PAIRS || !has_dots()) return false;
-    if ((a_rs != 1 && a_cs != 1) || (b_rs != 1 && b_cs != 1)) return false;
-    const int e = least_exponent(rows, depth, a, a_rs, a_cs), f = least_exponent(depth, cols, b, b_rs, b_cs);
-    if (!e || !f || e + f - 2 * BIAS - 14 < -126) return false;
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-    uint32_t strip[ROWS * PAIRS];
-    const int64_t pairs = (depth + 1) / 2;
-    for (int64_t j = 0; j < cols; j += WIDTH)
-        pack(b + j * b_cs, b_rs, b_cs, depth, cols - j < WIDTH ? cols - j : WIDTH, WIDTH, panels + j * pairs);
-    const bool direct = a_cs == 1 && depth % 2 == 0;
-    for (int64_t i = 0; i < rows; i += ROWS) {
-        const int64_t n = rows - i < ROWS ? rows - i : ROWS;
-        const word *x[ROWS];
-        if (!direct) pack(a + i * a_rs, a_cs, a_rs, depth, n, ROWS, strip);
-        for (int r = 0; r < ROWS; r++)
-            x[r] = direct ? (const word *)(const void *)(a + (i + (r < n ? r : 0)) * a_rs)
-                          : (const word *)(strip + r);
-        for (int64_t j = 0; j < cols; j += WIDTH)
-            tile(pairs, x, direct ? 1 : ROWS, panels + j * pairs, n, cols - j, add, c + i * cols + j, cols);
+int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips)
+{
+    const int64_t m = q->m, n = q->n, k = q->k;
+    if (m < STRIP || n < PANEL || k < DEPTH || k > 2 * PAIRS || !has_dots()) return 0;
+    if ((q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1)) return 0;
+    const uint16_t *a = q->a, *b = q->b;
+    float *c = q->c;
+    const int64_t pairs = (k + 1) / 2;
+    for (int64_t i = 0; i < m; i += STRIP)
+        pack(a + i * q->a_rs, q->a_cs, q->a_rs, k, least(m - i, STRIP), STRIP, strips + i * pairs);
+    const int e = least_exponent((m + STRIP - 1) / STRIP * STRIP * pairs, strips);
+    if (!e) return 0;
+
+    _Alignas(LINE) uint32_t panel[PAIRS * PANEL];
+    for (int64_t j = 0; j < n; j += PANEL) {
+        const int64_t cols = least(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
+        const int64_t deep =
+            next ? k : least(more, k); /* of the next panel, which may be of the rows that follow */
+        pack(b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
+        const int f = least_exponent(PANEL * pairs, panel);
+        if (!f || e + f - 2 * BIAS - 14 < -126) return j;
+        for (int64_t i = 0; i < m; i += ROWS) {
+            if (deep > 0)
+                ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep, least(n - next, PANEL),
+                    i / ROWS, (m + ROWS - 1) / ROWS);
+            tiles[(cols - 1) / LANES](pairs, strips + i / STRIP * STRIP * pairs + i % STRIP, panel,
+                                      least(m - i, ROWS), cols, q->add, c + i * q->ldc + j, q->ldc);
+        }
     }
-    return true;
+    return n;
 }
 
 #else
 
-bool ct__bf16_multiply(int64_t rows, int64_t cols, int64_t depth, const uint16_t *a, int64_t a_rs,
-                       int64_t a_cs, const uint16_t *b, int64_t b_rs, int64_t b_cs, uint32_t *panels,
-                       bool add, float *c)
+int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips)
 {
-    (void)rows, (void)cols, (void)depth, (void)a, (void)a_rs, (void)a_cs;
-    (void)b, (void)b_rs, (void)b_cs, (void)panels, (void)add, (void)c;
-    return false;
+    (void)q, (void)more, (void)strips;
+    return 0;
 }
 
 #endif

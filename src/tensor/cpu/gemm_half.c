@@ -81,15 +81,28 @@ static void multiply(const ct__job *job, const cutting *t, int64_t piece, float 
     const bool dots = job->dtype == CT_BF16 && job->alpha == 1 && (!given || job->beta == 1);
     for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
         const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
-        if (dots && ct__bf16_multiply(rows, cols, depth, A + row * a->rs + p * a->cs, a->rs, a->cs,
-                                      B + p * b->rs + col * b->cs, b->rs, b->cs, (uint32_t *)(void *)b_tile,
-                                      p || given, sum))
-            continue;
+        const ct__product q = { .dtype = job->dtype,
+                                .add = p || given,
+                                .m = rows,
+                                .n = cols,
+                                .k = depth,
+                                .a = A + row * a->rs + p * a->cs,
+                                .a_rs = a->rs,
+                                .a_cs = a->cs,
+                                .b = B + p * b->rs + col * b->cs,
+                                .b_rs = b->rs,
+                                .b_cs = b->cs,
+                                .c = sum,
+                                .ldc = cols };
+        const int64_t done =
+            dots ? ct__bf16_multiply(&q, a->cols - p - depth, (uint32_t *)(void *)a_tile) : 0;
+        const int64_t left = cols - done;
+        if (!left) continue;
         const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
-        const char tb = widen(job, b, B, p, depth, col, cols, b_tile);
-        blas_gemm(CT_F32, tb, ta, (int)cols, (int)rows, (int)depth, job->alpha, b_tile,
-                  (int)(tb == 'N' ? cols : depth), a_tile, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
-                  sum, (int)cols);
+        const char tb = widen(job, b, B, p, depth, col + done, left, b_tile);
+        blas_gemm(CT_F32, tb, ta, (int)left, (int)rows, (int)depth, job->alpha, b_tile,
+                  (int)(tb == 'N' ? left : depth), a_tile, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
+                  sum + done, (int)cols);
     }
     ct__narrow_tile(job->dtype, rows, cols, sum, cols, C, c->rs, c->cs);
 }

@@ -4,6 +4,7 @@
 
 #include "../half.h"
 #include "batch.h"
+#include "product.h"
 
 /* y = x for n elements side by side, in the widest vectors that the CPU has; the bits are those of tensor/half.h. */
 void ct__widen(ct_dtype from, int64_t n, const uint16_t *x, float *y);
@@ -18,10 +19,10 @@ void ct__narrow_tile(ct_dtype to, int64_t rows, int64_t cols, const float *x, in
 /* gemm for a job of bf16 or f16: sums in f32, each rounded once. */
 ct_status ct__half_gemm(const ct__job *job);
 
-/* C (rows x cols) = or += A B of bf16 tiles, at most 256 deep, by the CPU's dot products of bf16. panels: depth * cols words.
- * False, and nothing is done, where the CPU has none, the tile is too small, or a subnormal could matter. */
-bool ct__bf16_multiply(int64_t rows, int64_t cols, int64_t depth, const uint16_t *a, int64_t a_rs,
-                       int64_t a_cs, const uint16_t *b, int64_t b_rs, int64_t b_cs, uint32_t *panels,
-                       bool add, float *c);
+/* C = or += A B of bf16, C in f32 and k at most 256, by the CPU's dot products of bf16: returns how many of its columns are done. The
+ * others are left as they were: all of them where the CPU has none, the product is too small or A has a subnormal, and those from
+ * where on one could matter. B goes on below for `more` rows, the next call's, which are asked for in time. strips: room for
+ * m (k + 1) / 2 words, m rounded up to 16. */
+int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips);
 
 #endif
