@@ -237,7 +237,9 @@ typedef struct ct_fit_report {
     int jittered;  /* evaluations that needed a jitter */
     int failed;    /* evaluations that could not be factorised with any, or not in mixed precision */
     ct_precision precision;
-    double objective_error;      /* estimate of the error of `objective`; 0 in full precision */
+    double
+        objective_error; /* estimate of the error of `objective`; 0 in full precision. In mixed precision the two are
+                                    computed once more at the end: of a search's values the lowest is too low */
     int iterations, evaluations; /* of all starts */
     double seconds;
     int best; /* which start won */

@@ -112,6 +112,19 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     return allocate(f);
 }
 
+/* Of many values, each with an error, the lowest is too low: so the winner's, once more, apart from the search. Where that is
+ * refused, at the limit of what is not, the search's stays. */
+static ct_status value_winner(ct__fit *f)
+{
+    const ct__goal goal = { .objective = f->options->objective, .precision = CT_PRECISION_MIXED, .draw = 1 };
+    double objective, jitter;
+    ct_status s = ct__gp_evaluate(f->gp, goal, f->winner, &objective, NULL, &jitter);
+    if (s) return s == CT_ENUMERIC ? CT_OK : s;
+    f->report.objective = objective;
+    f->report.objective_error = f->gp->mixed.error;
+    return CT_OK;
+}
+
 /* The winner becomes the model; without one the model stays as it was. */
 static ct_status keep_winner(ct__fit *f)
 {
@@ -125,7 +138,7 @@ static ct_status keep_winner(ct__fit *f)
     for (int64_t i = 0; i < gp->n_params; i++)
         v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = ct__gp_set_values(gp, v);
-    if (!s && f->options->precision == CT_PRECISION_FULL) s = ct__gp_factorise(gp);
+    if (!s) s = f->options->precision == CT_PRECISION_FULL ? ct__gp_factorise(gp) : value_winner(f);
     f->report.jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
     if (s) {
         ct__gp_set_values(gp, f->before);

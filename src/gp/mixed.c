@@ -30,6 +30,7 @@ static const double largest_deviation = 0.5;
 typedef struct problem {
     ct_tape *tape;
     ct__mixed mixed;
+    uint64_t draw; /* of the signs */
     ct_var theta, X, r, noise;
     double logs;      /* Σ log L_ii */
     double quadratic; /* rᵀC⁻¹r */
@@ -68,7 +69,7 @@ uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 
 static ct_var signs(const problem *p, int64_t n)
 {
-    ct_tensor *t = ct_rand_uniform(ct_tape_device(p->tape), CT_F64, ct_shape2(n, PROBES), 0, 0);
+    ct_tensor *t = ct_rand_uniform(ct_tape_device(p->tape), CT_F64, ct_shape2(n, PROBES), 0, p->draw);
     if (!t) ct_tape_fail(p->tape, CT_ENOMEM, "gp_nlml_mixed: no memory for %d vectors", PROBES);
     ct_var V = t ? ct_sign(ct_shift(ct_constant(p->tape, t), -0.5)) : (ct_var){ NULL, 0, 0 };
     ct_release(t);
@@ -170,8 +171,8 @@ static ct_var with_rule(problem *p, ct_var alpha, bool slopes)
     return ct__gp_value_with_rule(in, p->mixed.program);
 }
 
-ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
-                        ct_gp_mixed *report)
+ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
+                         uint64_t draw, ct_gp_mixed *report)
 {
     const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
     if (report) *report = unknown;
@@ -181,6 +182,7 @@ ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var 
     ct_tape *tape = theta.tape;
     int64_t n = ct_shape_count(ct_var_shape(r));
     problem p = { .tape = tape,
+                  .draw = draw,
                   .theta = theta,
                   .X = X,
                   .noise = noise,
@@ -207,4 +209,10 @@ ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var 
     ct_release(p.mixed.triangle);
     if (report) *report = p.report;
     return value;
+}
+
+ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
+                        ct_gp_mixed *report)
+{
+    return ct__gp_nlml_mixed(kernel, theta, X, r, noise, 0, report);
 }

@@ -126,6 +126,7 @@ ct_var ct__gp_value_with_rule(const ct_var in[9], const ct_cov_program *program)
 typedef struct ct__goal {
     ct_fit_objective objective;
     ct_precision precision;
+    uint64_t draw; /* of the signs in mixed precision */
 } ct__goal;
 
 /* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s
@@ -146,6 +147,9 @@ ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
 
 /* The most bytes held at once by ct_gp_nlml_mixed and its gradient; UINT64_MAX as ct_gp_bytes_needed. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d);
+/* ct_gp_nlml_mixed with random signs of one's own choice: an estimate apart for each draw. */
+ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
+                         uint64_t draw, ct_gp_mixed *report);
 
 /* -- posterior.c -------------------------------------------------------------------------------------------------- */
 

@@ -119,9 +119,10 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
     ct_tape_reset(gp->tape);
     graph g = build(gp, s, jitter, gradient != NULL);
     bool loo = goal.objective == CT_OBJECTIVE_LOO, mixed = goal.precision == CT_PRECISION_MIXED;
-    ct_var v = mixed ? ct_gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, &gp->mixed)
-               : loo ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
-                     : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
+    ct_var v =
+        mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
+        : loo ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
+              : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
     *value = ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;

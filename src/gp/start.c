@@ -99,8 +99,8 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     double objective, jitter, points = (double)gp->n, norm = NAN;
     for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
     t->report.evaluations++;
-    ct_status s = ct__gp_evaluate(gp, (ct__goal){ f->options->objective, f->options->precision }, t->z,
-                                  &objective, t->gradient, &jitter);
+    const ct__goal goal = { .objective = f->options->objective, .precision = f->options->precision };
+    ct_status s = ct__gp_evaluate(gp, goal, t->z, &objective, t->gradient, &jitter);
     if (s && s != CT_ENUMERIC) {
         t->status = s;
         return stop(t, "an error");
