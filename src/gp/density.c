@@ -1,3 +1,7 @@
+/* density: v = the log density of r under L Lᵀ = k(X, X) + diag(noise), computed before, with its gradient at v̄ = 1
+ * adjoint: θ̄ = v̄ ∂v/∂θ,  X̄ = v̄ ∂v/∂X,  r̄ = v̄ ∂v/∂r,  and so for the noise
+ * Recorded, v is computed once more in differentiable ops and swept: ∂v/∂θ then has a gradient of its own.
+ * [Rasmussen & Williams 2006, eq. 5.9 of the likelihood, 5.10 to 5.13 of the leave-one-out density] */
 #include "density.h"
 
 #include "cov.h"
