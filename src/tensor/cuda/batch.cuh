@@ -76,6 +76,23 @@ struct ct__formed {
     ct__formed &operator=(const ct__formed &) = delete;
 };
 
+/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict, on the device. */
+struct ct__solver_room {
+    ct__scratch memory;
+    int *info;
+    void *data, *host;
+    ct_status status;
+    ct__solver_room(ct_device *dev, size_t device_bytes, size_t host_bytes)
+        : memory(dev, (int64_t)device_bytes + CT__ALIGNMENT), info((int *)memory.data),
+          data((char *)memory.data + CT__ALIGNMENT),
+          host(memory.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL),
+          status(memory.data && (host || !host_bytes) ? CT_OK
+                 : dev->last_status                   ? dev->last_status
+                                                      : CT_ENOMEM)
+    {
+    }
+};
+
 /* A contiguous row-major matrix per member in memory that holds them. */
 ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
 

@@ -109,21 +109,18 @@ ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matr
                             cusolverDnXpotrf_bufferSize(cuda->solver, cuda->params, fill, n, type, A.data, ld,
                                                         type, &device_bytes, &host_bytes));
     if (s) return s;
-    ct__scratch work(dev, (int64_t)device_bytes + CT__ALIGNMENT);
-    void *host = work.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL;
-    if (!work.data || (host_bytes && !host)) return dev->last_status ? dev->last_status : CT_ENOMEM;
-    int *info = (int *)work.data;
-    char *room = (char *)work.data + CT__ALIGNMENT;
+    const ct__solver_room room(dev, device_bytes, host_bytes);
+    if (room.status) return room.status;
     for (int64_t i = 0; i < b->members && !s; i++) {
         char *a = A.data + ct__member_at(*b, A, i) * ct__bytes_of(b);
         s = ct__cusolver_status(dev, "cholesky",
-                                cusolverDnXpotrf(cuda->solver, cuda->params, fill, n, type, a, ld, type, room,
-                                                 device_bytes, host, host_bytes, info));
+                                cusolverDnXpotrf(cuda->solver, cuda->params, fill, n, type, a, ld, type,
+                                                 room.data, device_bytes, room.host, host_bytes, room.info));
         if (s) break;
         if (f64)
-            CT__LAUNCH_BLOCK(verdict_kernel<double>, 1, AREA, cuda->stream, *b, A, i, info, failed);
+            CT__LAUNCH_BLOCK(verdict_kernel<double>, 1, AREA, cuda->stream, *b, A, i, room.info, failed);
         else
-            CT__LAUNCH_BLOCK(verdict_kernel<float>, 1, AREA, cuda->stream, *b, A, i, info, failed);
+            CT__LAUNCH_BLOCK(verdict_kernel<float>, 1, AREA, cuda->stream, *b, A, i, room.info, failed);
     }
     return s ? s : ct__cuda_launched(dev, "cholesky");
 }

@@ -7,23 +7,16 @@
 #define CT__HALF_FN static __device__ __forceinline__
 #include "../half.h"
 
-struct ct__bf16 {
+template <ct_dtype D> struct ct__half_of {
     uint16_t bits;
-    ct__bf16() = default;
-    __device__ ct__bf16(float x) : bits(ct__to_bf16(x)) {}
-    __device__ ct__bf16(double x) : bits(ct__to_bf16(ct__odd_f32(x))) {}
-    __device__ ct__bf16(int64_t x) : ct__bf16(ct__odd_f64(x)) {}
-    __device__ operator float() const { return ct__from_bf16(bits); }
+    ct__half_of() = default;
+    __device__ ct__half_of(float x) : bits(ct__to_half(D, x)) {}
+    __device__ ct__half_of(double x) : bits(ct__to_half(D, ct__odd_f32(x))) {}
+    __device__ ct__half_of(int64_t x) : ct__half_of(ct__odd_f64(x)) {}
+    __device__ operator float() const { return ct__from_half(D, bits); }
 };
-
-struct ct__f16 {
-    uint16_t bits;
-    ct__f16() = default;
-    __device__ ct__f16(float x) : bits(ct__to_f16(x)) {}
-    __device__ ct__f16(double x) : bits(ct__to_f16(ct__odd_f32(x))) {}
-    __device__ ct__f16(int64_t x) : ct__f16(ct__odd_f64(x)) {}
-    __device__ operator float() const { return ct__from_f16(bits); }
-};
+typedef ct__half_of<CT_BF16> ct__bf16;
+typedef ct__half_of<CT_F16> ct__f16;
 
 /* What is computed in, for numbers of the type S. */
 template <typename S> struct ct__arithmetic {

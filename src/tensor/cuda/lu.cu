@@ -189,17 +189,14 @@ ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m,
                             cusolverDnXgetrf_bufferSize(cuda->solver, cuda->params, n, n, type, m.data, m.cs,
                                                         type, &device_bytes, &host_bytes));
     if (s) return s;
-    ct__scratch work(dev, (int64_t)device_bytes + CT__ALIGNMENT);
-    void *host = work.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL;
-    if (!work.data || (host_bytes && !host)) return dev->last_status ? dev->last_status : CT_ENOMEM;
-    int *info = (int *)work.data;
-    char *room = (char *)work.data + CT__ALIGNMENT;
+    const ct__solver_room room(dev, device_bytes, host_bytes);
+    if (room.status) return room.status;
     for (int64_t i = 0; i < b->members && !s; i++) {
         char *a = m.data + ct__member_at(*b, m, i) * ct__bytes_of(b);
         s = ct__cusolver_status(dev, "lu",
                                 cusolverDnXgetrf(cuda->solver, cuda->params, n, n, type, a, m.cs,
-                                                 pivot + i * n, type, room, device_bytes, host, host_bytes,
-                                                 info));
+                                                 pivot + i * n, type, room.data, device_bytes, room.host,
+                                                 host_bytes, room.info));
         if (s) break;
         PER_TYPE(CT__LAUNCH_BLOCK, verdict_kernel, 1, THREADS, m, i, pivot + i * n, failed);
     }
