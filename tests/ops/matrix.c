@@ -15,6 +15,14 @@ const axes matrix_small = { .sizes = (const int64_t[]){ 0, 1, 3, -1 },
 static const axes quick = { .sizes = (const int64_t[]){ 0, 2, 33, -1 },
                             .batches = (const int[]){ -1, 3, -2 },
                             .f32 = true };
+static const axes quickest = { .sizes = (const int64_t[]){ 2, 33, -1 },
+                               .batches = (const int[]){ -1, 3, -2 } };
+
+int matrix_quick(void)
+{
+    const char *how = getenv("CT_TEST_QUICK");
+    return how ? atoi(how) : 0;
+}
 
 /* -- counting ----------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +109,7 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
     struct CMUnitTest *tests = calloc((size_t)(n_ops + n_gp), sizeof *tests);
     if (!tests) return 1;
     visit_point = visit;
-    chosen = getenv("CT_TEST_QUICK") && which == &matrix_all ? &quick : which;
+    chosen = which != &matrix_all || !matrix_quick() ? which : matrix_quick() > 1 ? &quickest : &quick;
     int m = 0;
     for (int i = 0; i < n_ops + n_gp; i++) {
         const ct_op *op = i < n_ops ? ops[i] : gp_ops[i - n_ops];
