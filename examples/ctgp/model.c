@@ -1,6 +1,7 @@
 /* A model and its prediction of a table. */
 #include "ctgp.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,18 +95,19 @@ void prediction_free(prediction *p)
     free(p->std);
 }
 
-/* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s */
+/* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s; s no less than the rounding of y */
 score prediction_score(const prediction *p)
 {
     score s = { 0 };
     for (int64_t i = 0; i < p->data.n_rows && p->target >= 0; i++) {
         double y = ct_table_at(p->data.table, p->data.rows[i], p->target);
         if (isnan(y)) continue;
-        double error = y - p->mean[i], z = error / p->std[i];
+        double std = fmax(p->std[i], 4 * DBL_EPSILON * fabs(y) + DBL_MIN), error = y - p->mean[i],
+               z = error / std;
         s.n++;
         s.rmse += error * error;
         s.mae += fabs(error);
-        s.nlpd += 0.5 * log(2 * acos(-1)) + log(p->std[i]) + 0.5 * z * z;
+        s.nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
         s.coverage95 += fabs(z) <= Z95;
     }
     double n = (double)s.n;

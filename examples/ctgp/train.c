@@ -145,38 +145,36 @@ static int choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *o
 
 /* -- its variance --
  *
- * A likelihood that a wrong covariance has won can be too sure of itself, which the leave-one-out residuals tell: with
- *     c = 1/n sum_i (y_i - m_i)^2 / v_i,    m_i, v_i: mean and variance of y_i given all other rows
- * above 1 every variance is multiplied by c, the best choice for these residuals. No predicted mean changes.
- * [Rasmussen & Williams 2006, section 5.4.2; Bachoc 2013] */
+ * A likelihood that a wrong covariance has won can be too sure of itself, as the leave-one-out residuals tell. With means
+ * m_i, variances v_i and densities p_i of every y_i given all other rows,
+ *     c = 1/n Σ_i (y_i - m_i)²/v_i = -1/n Σ_i (2 log p_i + log 2πv_i)
+ * where that is above 1 every variance is multiplied by it, the best factor for these residuals. No predicted mean changes.
+ * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
 
-static ct_status residuals(ct_gp *gp, const ct_tensor *y, double *c)
+static ct_status residuals(ct_gp *gp, double *c)
 {
     ct_device *device = ct_gp_device(gp);
     int64_t n = ct_gp_points(gp);
-    ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(n)),
-              *variance = ct_empty(device, CT_F64, ct_shape1(n));
-    ct_tensor *target = ct_tensor_cast(y, CT_F64);
-    double *host = calloc((size_t)n, 3 * sizeof *host), *m = host, *v = host + n, *t = host + 2 * n;
-    size_t bytes = (size_t)n * sizeof *host;
-    ct_status s = host && mean && variance && target ? ct_gp_loo(gp, mean, variance, NULL) : CT_ENOMEM;
-    if (!s) s = ct_read(mean, m, bytes);
+    size_t bytes = (size_t)n * sizeof(double);
+    ct_tensor *variance = ct_empty(device, CT_F64, ct_shape1(n)),
+              *density = ct_empty(device, CT_F64, ct_shape1(n));
+    double *v = malloc(2 * bytes), *log_p = v ? v + n : NULL;
+    ct_status s = v && variance && density ? ct_gp_loo(gp, NULL, variance, density) : CT_ENOMEM;
     if (!s) s = ct_read(variance, v, bytes);
-    if (!s) s = ct_read(target, t, bytes);
+    if (!s) s = ct_read(density, log_p, bytes);
     *c = 0;
-    for (int64_t i = 0; i < n && !s; i++) *c += (t[i] - m[i]) * (t[i] - m[i]) / v[i] / (double)n;
-    ct_release(mean);
+    for (int64_t i = 0; i < n && !s; i++) *c -= (2 * log_p[i] + log(2 * acos(-1) * v[i])) / (double)n;
     ct_release(variance);
-    ct_release(target);
-    free(host);
+    ct_release(density);
+    free(v);
     return s;
 }
 
-static void widen(ct_gp *gp, const ct_tensor *y)
+static void widen(ct_gp *gp)
 {
     static const char *const name[] = { "scale.variance", "scale#2.variance", "noise.variance" };
     double c;
-    if (residuals(gp, y, &c) || !(c > 1 && isfinite(c))) return;
+    if (residuals(gp, &c) || !(c > 1.01 && isfinite(c))) return; /* less would not be seen */
     for (int k = 0; k < 3; k++) {
         int64_t i = ct_gp_find(gp, name[k]);
         if (i >= 0) set_value(gp, i, c * ct_gp_param(gp, i)->value);
@@ -202,7 +200,7 @@ int train(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp
             result = fail_device(ct_tensor_device(X), NULL);
     } else {
         result = choose(X, y, options, how, gp, e);
-        if (result == GO_ON && !interrupted) widen(*gp, y);
+        if (result == GO_ON && !interrupted) widen(*gp);
     }
     if (result == GO_ON && interrupted) fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
     return result;

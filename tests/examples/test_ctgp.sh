@@ -96,6 +96,8 @@ ok 'left out' 'n=60' "$ctgp" loo steep.ctgp --out loo.csv
 that 'leave-one-out residuals are as wide as predicted' squares steep.csv
 ok 'fit with a kernel that is given' 'n=60' "$ctgp" fit steep.csv --target y --model own.ctgp --kernel 'scale * rbf(ard)'
 that 'its variances are those of the likelihood' sh -c '! grep -q "all variances" err'
+ok 'fit without noise' 'n=40' "$ctgp" fit curve.csv --target y --model exact.ctgp --noise none
+ok 'rows that are known exactly have a score' '^n=40 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-[0-9.]+ coverage95=[0-9.]+$' "$ctgp" predict exact.ctgp curve.csv --out exact.csv
 that 'the columns' grep -qx 'mean,std,lower95,upper95' predicted.csv
 that 'a row for each row' test "$(wc -l <predicted.csv)" -eq 21
 ok 'predict again gives the same bits' . "$ctgp" predict train.ctgp test.csv --out again.csv
