@@ -111,8 +111,20 @@ typedef struct effort {
 
 /* Fits a model of `kernel`, which is taken over, or where it is NULL of a covariance that is chosen. Ctrl-C ends it with the
  * best so far. GO_ON with *gp, or the code to exit with. */
-int train(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
+int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
           const ct_fit_options *how, ct_gp **gp, effort *e);
+
+/* Fits `count` models of those names (NULL: one), whose failures are in status[], and adds to the effort. CODE_MEMORY or GO_ON. */
+int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit_options *how,
+              ct_status *status, effort *e);
+/* Whether Ctrl-C has ended a fit. */
+bool fit_interrupted(void);
+
+/* -- choose.c: the model where no covariance is asked for -- */
+
+/* As train. */
+int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fit_options *how, ct_gp **gp,
+           effort *e);
 
 /* -- json.c -- */
 

@@ -96,6 +96,10 @@ ok 'left out' 'n=60' "$ctgp" loo steep.ctgp --out loo.csv
 that 'leave-one-out residuals are as wide as predicted' squares steep.csv
 ok 'fit with a kernel that is given' 'n=60' "$ctgp" fit steep.csv --target y --model own.ctgp --kernel 'scale * rbf(ard)'
 that 'its variances are those of the likelihood' sh -c '! grep -q "all variances" err'
+awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 2001; i++) { a = rand() * 6; printf "%.6f,%.6f\n", a, sin(a) + 0.1 * rand() } }' >many.csv
+ok 'fit of many rows' '^n=2001 ' "$ctgp" fit many.csv --target y --max-iter 8 --model many.ctgp
+that 'some of them make the choice' grep -qx 'ctgp: the covariance is chosen on 1000 of the rows' err
+ok 'and all of them the model' '^n=40 rmse=0\.0[0-9]* ' "$ctgp" predict many.ctgp <(head -n 41 many.csv) --out many.out
 ok 'fit without noise' 'n=40' "$ctgp" fit curve.csv --target y --model exact.ctgp --noise none
 ok 'rows that are known exactly have a score' '^n=40 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-[0-9.]+ coverage95=[0-9.]+$' "$ctgp" predict exact.ctgp curve.csv --out exact.csv
 that 'the columns' grep -qx 'mean,std,lower95,upper95' predicted.csv
