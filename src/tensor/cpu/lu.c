@@ -2,24 +2,26 @@
 #include "batch.h"
 #include "inverse.h"
 #include "product.h"
+#include "vmath.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* x - x is 0 for all but NaN and infinities, which stay in the sum. */
-#define FINITE(name, T)                                                           \
-    static bool finite_##name(const T *a, int64_t n, int64_t ld)                  \
-    {                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                         \
-            T sum = 0;                                                            \
-            for (int64_t j = 0; j < n; j++) sum += a[i * ld + j] - a[i * ld + j]; \
-            if (!(sum == 0)) return false;                                        \
-        }                                                                         \
-        return true;                                                              \
+/* The exponent of NaN and infinities is ALL, of others less: the sum with 1 has a bit more. A sum of numbers would not become vector
+ * code. */
+#define FINITE(name, T, U, BITS, MANTISSA, ALL)                                                        \
+    static bool finite_##name(const T *a, int64_t n, int64_t ld)                                       \
+    {                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                              \
+            U seen = 0;                                                                                \
+            for (int64_t j = 0; j < n; j++) seen |= ((BITS(a[i * ld + j]) >> (MANTISSA)) & (ALL)) + 1; \
+            if (seen > (ALL)) return false;                                                            \
+        }                                                                                              \
+        return true;                                                                                   \
     }
-FINITE(f64, double)
-FINITE(f32, float)
+FINITE(f64, double, uint64_t, ct__bits, 52, 0x7ff)
+FINITE(f32, float, uint32_t, ct__bitsf, 23, 0xff)
 
 static bool all_finite(ct_dtype t, int64_t n, const void *a, int64_t ld)
 {
@@ -159,9 +161,9 @@ static int64_t getri_member(const ct__job *job, void *const *data)
         ct__fill_nan(&job->m[1], t, data[1]);
         return failed;
     }
-    ct__transpose(t, n, n, a, ld, r, ld);
-    for (int64_t i = 0; i < n; i += CT__TILE) {
+    for (int64_t i = 0; i < n; i += CT__TILE) { /* R = Uᵀ */
         int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
+        ct__transpose(t, rows, n - i, ct__ij(a, t, ld, i, i), ld, ct__ij(r, t, ld, i, i), ld);
         ct__tile_triangle(t, ct__ij(r, t, ld, i, i), ld, rows, false, ct__ij(m, t, ld, i, i), ld);
     }
     ct__invert_lower(t, r, m, ld, n, w, work);
