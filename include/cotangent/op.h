@@ -198,7 +198,7 @@ CT_API bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n);
 CT_API void ct_prim_potri_root(ct_call *c, const ct_tensor *A, ct_tensor *root, ct_tensor *A_inv);
 CT_API void ct_prim_inverse_root_bar(ct_call *c, const ct_tensor *root, const ct_tensor *G, ct_tensor *A_bar);
 /* Row i of dst is row order[i] of src, or, with `back`, row order[i] of dst is row i of src; src (..., n, m), order i64
- * (..., n), a permutation. */
+ * (..., n), a permutation, else CT_EINDEX. */
 CT_API void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back,
                                  ct_tensor *dst);
 /* B = alpha op(T)⁻¹ B, or alpha B op(T)⁻¹ with CT_RIGHT;  T: ...,n,n  B: ...,n,m (...,m,n) */

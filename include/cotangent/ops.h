@@ -164,7 +164,7 @@ CT_API ct_var ct_solve(ct_var A, ct_var B);
  * i64 (..., n). Constants: gradients of what ct_lu_solve computes from them go to A. `order` may be NULL. */
 CT_API ct_var ct_lu(ct_var A, ct_var *order);
 /* X with A X = B, or Aᵀ X = B with flags CT_TRANS, from A's own factors; any number of times. The gradient goes
- * to A and B, and reuses the factors. */
+ * to A and B, and reuses the factors. An order that is no permutation: CT_EINDEX. */
 CT_API ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned flags);
 
 /* log |det A|, and in *sign (may be NULL; a constant) det A / |det A|: (..., n, n) -> (...), by LU. Singular: -inf and sign

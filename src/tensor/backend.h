@@ -134,7 +134,7 @@ typedef struct ct_backend {
     /* log_abs and sign: contiguous */
     ct_status (*lu_det)(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
                         ct_failure *failure);
-    /* An index outside [0, n): CT_EINDEX. */
+    /* An order that is no permutation of [0, n): CT_EINDEX. */
     ct_status (*permute_rows)(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
                               ct_tensor *out);
     ct_status (*trsm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);

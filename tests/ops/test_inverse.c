@@ -99,6 +99,28 @@ static void bad_indices_are_refused(void **state)
     ct_tape_reset(f->tape);
 }
 
+static void an_order_is_a_permutation(void **state)
+{
+    fixture *f = *state;
+    static const int64_t orders[][3] = { { 0, 3, 1 }, { 0, -1, 1 }, { 1, 1, 0 }, { 2, 0, 2 } };
+    ct_tensor *A = tensor2(f->dev, 3, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1),
+              *B = ct_full(f->dev, CT_F64, ct_shape3(2, 3, 2), 1);
+    for (int k = 0; k < 8; k++) {
+        ct_tape_reset(f->tape);
+        ct_tensor *order = ct_from(f->dev, CT_I64, ct_shape1(3), orders[k / 2]);
+        ct_var a = ct_constant(f->tape, A);
+        ct_lu_solve(a, a, ct_constant(f->tape, order), ct_constant(f->tape, B), k % 2 ? CT_TRANS : 0);
+        assert_int_equal(ct_tape_status(f->tape), CT_EINDEX);
+        const char *words = k < 4 ? "is outside [0, 3)" : "is there twice";
+        assert_non_null(strstr(ct_tape_message(f->tape), words));
+        assert_non_null(strstr(ct_tape_message(f->tape), "pivot order"));
+        ct_release(order);
+    }
+    ct_tape_reset(f->tape);
+    ct_release(A);
+    ct_release(B);
+}
+
 /* -- determinants --------------------------------------------------------------------------------------------------- */
 
 static void signs_of_determinants(void **state)
@@ -263,13 +285,10 @@ static void columns_cost_no_inverse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failing_member_is_nan_and_named),
-        cmocka_unit_test(bad_indices_are_refused),
-        cmocka_unit_test(signs_of_determinants),
-        cmocka_unit_test(a_singular_matrix_has_a_determinant),
-        cmocka_unit_test(factors_serve_both_sides),
-        cmocka_unit_test(a_constant_factor_outlives_the_tape),
-        cmocka_unit_test(columns_cost_no_inverse),
+        cmocka_unit_test(a_failing_member_is_nan_and_named),   cmocka_unit_test(bad_indices_are_refused),
+        cmocka_unit_test(an_order_is_a_permutation),           cmocka_unit_test(signs_of_determinants),
+        cmocka_unit_test(a_singular_matrix_has_a_determinant), cmocka_unit_test(factors_serve_both_sides),
+        cmocka_unit_test(a_constant_factor_outlives_the_tape), cmocka_unit_test(columns_cost_no_inverse),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

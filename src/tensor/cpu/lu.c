@@ -224,6 +224,22 @@ static int64_t offset_of(const ct_tensor *t, const ct_tensor *out, int64_t membe
     return offset;
 }
 
+/* Whether p has each of 0 .. n-1 once, or CT_EINDEX; seen: n bytes. */
+static ct_status check_order(ct_device *dev, const int64_t *p, int64_t step, int64_t n, char *seen)
+{
+    memset(seen, 0, (size_t)n);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = p[i * step];
+        const bool inside = 0 <= k && k < n;
+        if (!inside || seen[k])
+            return ct__fail(dev, CT_EINDEX,
+                            "pivot order: index[%" PRId64 "] = %" PRId64 " is %s [0, %" PRId64 ")", i, k,
+                            inside ? "there twice, it must be a permutation of" : "outside", n);
+        seen[k] = 1;
+    }
+    return CT_OK;
+}
+
 ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
                                ct_tensor *out)
 {
@@ -235,15 +251,17 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tens
     for (int k = 0; k < d - 2; k++) members *= out->dim[k];
     if (!n || !cols) return CT_OK;
     const bool plain = cs == 1 && x_cs == 1;
+    ct_status status = CT_OK;
+    size_t bytes = (size_t)n;
+    char *seen = ct__pool_get(dev, &bytes);
+    if (!seen) return CT_ENOMEM;
     for (int64_t b = 0; b < members; b++) {
         const int64_t *p = (const int64_t *)order->data + offset_of(order, out, b);
         const int64_t from = offset_of(x, out, b), to = offset_of(out, out, b);
+        status = check_order(dev, p, step, n, seen);
+        if (status) break;
         for (int64_t i = 0; i < n; i++) {
-            int64_t k = p[i * step];
-            if (k < 0 || k >= n)
-                return ct__fail(dev, CT_EINDEX,
-                                "pivot order: %" PRId64 " at %" PRId64 " is outside 0..%" PRId64, k, i,
-                                n - 1);
+            const int64_t k = p[i * step];
             const void *row = ct__at(x->data, x->dtype, from + (back ? i : k) * x_rs);
             void *target = ct__at(out->data, x->dtype, to + (back ? k : i) * rs);
             if (plain)
@@ -252,7 +270,8 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tens
                 ct__copy_matrix(dev, x->dtype, 1, cols, row, 0, x_cs, target, 0, cs);
         }
     }
-    return CT_OK;
+    ct__pool_put(dev, seen, bytes);
+    return status;
 }
 
 /* -- det A --------------------------------------------------------------------------------------------------------- */

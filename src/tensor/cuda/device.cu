@@ -143,16 +143,25 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     return CT_OK;
 }
 
-/* One block; the first bad index in order. */
+/* One block; the first bad index in order. With `place`, room for n, every `extent` of them are to be a permutation: what is
+ * there twice finds another in its place, and counts as bad with the extent's sign turned. */
 static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t step, int64_t extent,
-                                    int64_t what, int64_t *bad)
+                                    int64_t *place, int64_t what, int64_t *bad)
 {
     __shared__ int64_t first[CHECKERS];
     const int t = (int)threadIdx.x;
     int64_t mine = n;
+    if (place) {
+        for (int64_t i = t; i < n; i += CHECKERS) {
+            const int64_t k = index[i * step];
+            if (0 <= k && k < extent) place[i / extent * extent + k] = i;
+        }
+        __syncthreads();
+    }
     for (int64_t i = t; i < n; i += CHECKERS) { /* no way out: so the loads need not wait for one another */
         const int64_t k = index[i * step];
-        if ((k < 0 || k >= extent) && i < mine) mine = i;
+        const bool inside = 0 <= k && k < extent;
+        if ((!inside || (place && place[i / extent * extent + k] != i)) && i < mine) mine = i;
     }
     first[t] = mine;
     __syncthreads();
@@ -164,14 +173,14 @@ static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t ste
     bad[0] = what;
     bad[1] = first[0];
     bad[2] = index[first[0] * step];
-    bad[3] = extent;
+    bad[3] = 0 <= bad[2] && bad[2] < extent ? -extent : extent;
 }
 
 /* Whether the module has code for this GPU, and the GPU runs it. */
 static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
 {
     CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, cuda->bad_index, (int64_t)0, (int64_t)1,
-                     (int64_t)0, (int64_t)0, cuda->bad_index);
+                     (int64_t)0, (int64_t *)NULL, (int64_t)0, cuda->bad_index);
     ct_status s = ct__cuda_launched(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)");
     return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
@@ -261,8 +270,10 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
     s = ct__cuda_status(dev, "clearing the errors",
                         cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
     if (s) return s;
-    return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is outside [0, %" PRId64 ")",
-                    (const char *)(uintptr_t)bad[0], bad[1], bad[2], bad[3]);
+    const bool twice = bad[3] < 0;
+    return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is %s [0, %" PRId64 ")",
+                    (const char *)(uintptr_t)bad[0], bad[1], bad[2],
+                    twice ? "there twice, it must be a permutation of" : "outside", twice ? -bad[3] : bad[3]);
 }
 
 /* The caller may change src as soon as this returns: a small piece is copied aside, a large one waited for. */
@@ -328,7 +339,19 @@ ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *
     if (!n) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
     cuda->checked = true;
-    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, index, n, step, extent,
+    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, index, n, step, extent, (int64_t *)NULL,
                      (int64_t)(uintptr_t)what, cuda->bad_index);
+    return ct__cuda_launched(dev, what);
+}
+
+ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t *order, int64_t count,
+                                int64_t step, int64_t n)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__scratch place(dev, count * n * (int64_t)sizeof(int64_t));
+    if (!place.data) return CT_ENOMEM;
+    cuda->checked = true;
+    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, order, count * n, step, n,
+                     (int64_t *)place.data, (int64_t)(uintptr_t)what, cuda->bad_index);
     return ct__cuda_launched(dev, what);
 }

@@ -148,9 +148,9 @@ ct_status ct__cuda_permute_rows(ct_device *dev, const ct_tensor *x, const ct_ten
     const int64_t *p = (const int64_t *)order->data;
     const bool shared = b.ndim == 1 && m[1].step[0] == 0, dense = b.ndim == 1 && m[1].step[0] == n * m[1].rs;
     ct_status s = CT_OK;
-    if (dense) s = ct__cuda_check_index(dev, "pivot order", p, b.members * n, m[1].rs, n);
+    if (dense) s = ct__cuda_check_orders(dev, "pivot order", p, b.members, m[1].rs, n);
     for (int64_t i = 0; i < (dense ? 0 : shared ? 1 : b.members) && !s; i++)
-        s = ct__cuda_check_index(dev, "pivot order", p + ct__member_at(b, m[1], i), n, m[1].rs, n);
+        s = ct__cuda_check_orders(dev, "pivot order", p + ct__member_at(b, m[1], i), 1, m[1].rs, n);
     if (s) return s;
     CT__LAUNCH(permute_kernel, ct__grid(count), CT__BLOCK, ct__cuda_of(dev)->stream, b, m[0], m[1], m[2],
                (int)ct__size(x->dtype), back);
