@@ -15,13 +15,15 @@ const axes matrix_small = { .sizes = (const int64_t[]){ 0, 1, 3, -1 },
 static const axes quick = { .sizes = (const int64_t[]){ 0, 2, 33, -1 },
                             .batches = (const int[]){ -1, 3, -2 },
                             .f32 = true };
-static const axes quickest = { .sizes = (const int64_t[]){ 2, 33, -1 },
-                               .batches = (const int[]){ -1, 3, -2 } };
+static const axes quicker = { .sizes = (const int64_t[]){ 2, 33, -1 },
+                              .batches = (const int[]){ -1, 3, -2 } };
+static const axes quickest = { .sizes = (const int64_t[]){ 2, -1 }, .batches = (const int[]){ -1, 3, -2 } };
 
 int matrix_quick(void)
 {
     const char *how = getenv("CT_TEST_QUICK");
-    return how ? atoi(how) : 0;
+    int level = how ? atoi(how) : 0;
+    return level < 0 ? 0 : level > 3 ? 3 : level;
 }
 
 /* -- counting ----------------------------------------------------------------------------------------------------- */
@@ -109,7 +111,8 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
     struct CMUnitTest *tests = calloc((size_t)(n_ops + n_gp), sizeof *tests);
     if (!tests) return 1;
     visit_point = visit;
-    chosen = which != &matrix_all || !matrix_quick() ? which : matrix_quick() > 1 ? &quickest : &quick;
+    const axes *const how[] = { which, &quick, &quicker, &quickest };
+    chosen = which == &matrix_all ? how[matrix_quick()] : which;
     int m = 0;
     for (int i = 0; i < n_ops + n_gp; i++) {
         const ct_op *op = i < n_ops ? ops[i] : gp_ops[i - n_ops];
