@@ -1,4 +1,4 @@
-/* The model of `ctgp fit` where no covariance is asked for: the choice of one, on some of the rows where they are many, and its variance. */
+/* The model where no covariance is asked for: the choice of one, its variance, and what becomes of many rows. */
 #include "ctgp.h"
 
 #include <math.h>
@@ -56,13 +56,14 @@ static ct_status begin_from(ct_gp *both, const ct_gp *rough)
 enum { FRESH, SMALLER, FROM_SMALLER, N_MODELS };
 static const char *const text[] = { BOTH, ROUGH, BOTH };
 
-/* *chosen: one of `text`, of the model *winner. */
+/* *chosen: one of `text`, of the model *winner; NULL where no model has a factor. */
 static int search(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
                   const ct_fit_options *how, ct_gp **winner, const char **chosen, effort *e)
 {
     static const char *const name[] = { BOTH, ROUGH, BOTH ", from there" };
     ct_gp *gp[N_MODELS] = { 0 };
     ct_status status[N_MODELS] = { CT_ENOMEM, CT_ENOMEM, CT_ENOMEM };
+    const char *what = how->objective == CT_OBJECTIVE_LIKELIHOOD ? "AIC" : "twice the objective";
     int result = GO_ON, best = -1;
     for (int k = FRESH; k <= SMALLER; k++) gp[k] = ct_gp_new(X, y, ct_kernel_parse(text[k]), options);
     if (gp[FRESH]) result = fit_shown(gp, gp[SMALLER] ? 2 : 1, name, how, status, e);
@@ -76,10 +77,9 @@ static int search(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *o
     for (int k = 0; k < N_MODELS && result == GO_ON; k++) {
         if (!gp[k] || (status[k] && status[k] != CT_ESTOPPED)) continue;
         double value = criterion(gp[k], how->objective);
-        if (isfinite(value)) fprintf(stderr, "ctgp: %s: AIC %.2f\n", name[k], value);
+        if (isfinite(value)) fprintf(stderr, "ctgp: %s: %s %.2f\n", name[k], what, value);
         if (best < 0 || value < criterion(gp[best], how->objective)) best = k;
     }
-    if (result == GO_ON && best < 0) result = fail_device(ct_tensor_device(X), NULL);
     for (int k = 0; k < N_MODELS; k++)
         if (k != best) ct_gp_free(gp[k]);
     *winner = best < 0 ? NULL : gp[best];
@@ -199,6 +199,7 @@ int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fi
         if (result == GO_ON && status && status != CT_ESTOPPED) ct_gp_free(*gp), *gp = NULL;
     }
     if (!*gp && result == GO_ON) result = search(X, y, options, how, gp, &chosen, e);
+    if (!*gp && result == GO_ON) result = fail_device(ct_tensor_device(X), NULL);
     if (result == GO_ON && !fit_interrupted()) widen(*gp);
     return result;
 }
