@@ -95,15 +95,31 @@ void prediction_free(prediction *p)
     free(p->std);
 }
 
-/* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s; s no less than the rounding of y */
+/* The targets' standard deviation. */
+static double spread(const prediction *p)
+{
+    double n = 0, mean = 0, squares = 0;
+    for (int64_t i = 0; i < p->data.n_rows; i++) {
+        double y = ct_table_at(p->data.table, p->data.rows[i], p->target);
+        if (isnan(y)) continue;
+        double step = y - mean;
+        mean += step / ++n;
+        squares += step * (y - mean);
+    }
+    return n > 0 ? sqrt(squares / n) : 0;
+}
+
+/* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s. A variance, the prior's less what the data
+ * say, is known to a rounding error of the prior's, so s counts for no less. */
 score prediction_score(const prediction *p)
 {
     score s = { 0 };
+    const double least = p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p);
     for (int64_t i = 0; i < p->data.n_rows && p->target >= 0; i++) {
         double y = ct_table_at(p->data.table, p->data.rows[i], p->target);
         if (isnan(y)) continue;
-        double std = fmax(p->std[i], 4 * DBL_EPSILON * fabs(y) + DBL_MIN), error = y - p->mean[i],
-               z = error / std;
+        double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
+        double error = y - p->mean[i], z = error / std;
         s.n++;
         s.rmse += error * error;
         s.mae += fabs(error);
