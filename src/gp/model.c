@@ -32,7 +32,7 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     /* one packed triangle, and beside it a panel: of the sweep, then of the contraction or the prediction */
     ct_shape packed = ct__packed_shape(n);
     uint64_t triangle = (uint64_t)packed.dim[0] * (uint64_t)packed.dim[1];
-    uint64_t pivots = rows <= 1500 ? 96 : 384, sweep = (rows + 4 * pivots) * pivots;
+    uint64_t pivots = rows <= 1500 ? 128 : 384, sweep = (rows + 4 * pivots) * pivots;
     uint64_t panel = fitting ? 0 : rows * (uint64_t)ct__packed_panel(n, dtype);
     return size * (triangle + (sweep > panel ? sweep : panel) + rows * (2 * cols + 64)) + (1u << 20);
 }

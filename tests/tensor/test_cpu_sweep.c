@@ -8,7 +8,9 @@
 #include "tensor/internal.h"
 
 static const ct_backend *cpu = &ct__cpu_backend;
-static const int64_t sizes[] = { 1, 2, 3, 8, 17, 23, 24, 25, 48, 49, 95, 96, 97, 100, 145, 193, 211, 290 };
+static const int64_t sizes[] = {
+    1, 2, 3, 8, 17, 23, 24, 25, 48, 49, 95, 96, 97, 100, 145, 193, 211, 290, 433
+};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 typedef struct problem {
@@ -138,7 +140,7 @@ static void equals_naive_loops(void **state)
         for (int inverse = 0; inverse < 2; inverse++) {
             problem p = reference(sizes[k], inverse);
             for (int isa = 0; isa <= (int)ct__best_isa(); isa++)
-                for (int threads = 1; threads <= 2; threads++) {
+                for (int threads = 1; threads <= 3; threads++) {
                     ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = threads });
                     dev->isa = isa;
                     result wide = run(dev, CT_F64, p.n, inverse, covariance),
@@ -153,21 +155,27 @@ static void equals_naive_loops(void **state)
         }
 }
 
+/* Whoever does what: one thread, some, more than there are tiles in a row. */
 static void same_bits(void **state)
 {
     (void)state;
-    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 2 });
+    static const int64_t extent[] = { 250, 500, 1600 };
+    static const int threads[] = { 2, 2, 3, 9 };
     ct_device *alone = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 });
-    int64_t n = 400, count = (n - n / 2) * (n + 9);
-    for (int i = 0; i < 4; i++) {
-        result a = run(i % 2 ? dev : alone, CT_F64, n, i < 2, covariance),
-               b = run(dev, CT_F64, n, i < 2, covariance);
-        assert_memory_equal(a.A->data, b.A->data, (size_t)count * sizeof(double));
-        assert_memory_equal(a.z->data, b.z->data, (size_t)n * sizeof(double));
-        result_free(&a);
-        result_free(&b);
-    }
-    ct_device_close(dev);
+    for (int k = 0; k < 3; k++)
+        for (int inverse = 0; inverse < 2; inverse++) {
+            int64_t n = extent[k], count = (n - n / 2) * (n + 9);
+            result a = run(alone, CT_F64, n, inverse, covariance);
+            for (int i = 0; i < 4; i++) {
+                ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = threads[i] });
+                result b = run(dev, CT_F64, n, inverse, covariance);
+                assert_memory_equal(a.A->data, b.A->data, (size_t)count * sizeof(double));
+                assert_memory_equal(a.z->data, b.z->data, (size_t)n * sizeof(double));
+                result_free(&b);
+                ct_device_close(dev);
+            }
+            result_free(&a);
+        }
     ct_device_close(alone);
 }
 

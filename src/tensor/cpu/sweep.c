@@ -18,6 +18,8 @@
 #include "isa.h"
 #include "tile.h"
 
+#include <stdatomic.h>
+
 #if CT__X86
 #    include <immintrin.h>
 #endif
@@ -58,6 +60,29 @@ static int64_t element(const layout *A, int64_t i, int64_t k)
 static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t width)
 {
     return smaller(block, (A->n - k0 + width - 1) / width * width);
+}
+
+/* -- who does what --
+ *
+ * A tile of the triangle belongs to part (P + Q) mod parts, in every step: it stays in one core's cache, and between cores
+ * goes little but the panel, which counts where they have no cache in common. Each thread does what belongs to its part,
+ * then what the others have not come to. */
+
+typedef struct queue {
+    _Alignas(CT__ALIGNMENT) atomic_llong slivers; /* taken already */
+    _Alignas(CT__ALIGNMENT) atomic_llong tiles;
+} queue;
+
+/* How many stretches of rows there are, of every so many one */
+static int64_t stretches_of(int64_t n, int64_t grain, int64_t every)
+{
+    return (n + grain * every - 1) / (grain * every);
+}
+
+/* The i-th Q of which (P, Q) belongs to a part */
+static int64_t owned(int owner, int parts, int64_t P, int64_t i)
+{
+    return (owner + parts - P % parts) % parts + i * parts;
 }
 
 static void *take(char *block, size_t *used, size_t bytes)
@@ -199,19 +224,21 @@ static const kernel_f32 kernels_f32[] = {
 #endif
 };
 
-/* Few pivots keep panels short against the rest, many keep products deep. A task is a part of that many rows. */
+/* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other seldom. A
+ * task is a part of that many rows. */
 static int64_t choose_block(int64_t n, int64_t width, int64_t *grain)
 {
-    int64_t all = (n + width - 1) / width * width;
-    *grain = (96 + width - 1) / width * width;
+    const int64_t all = (n + width - 1) / width * width;
+    const int64_t few = n > 400 && n <= 1500 ? 120 : 96;
+    *grain = (few + width - 1) / width * width;
     int64_t b = n <= 1500 ? *grain : 4 * *grain;
     if (all < *grain) *grain = all;
     return smaller(b, (all + *grain - 1) / *grain * *grain);
 }
 
-/* With threads and pieces chosen; `memory` is NULL where its size alone is asked for. */
+/* With parts and pieces chosen; `memory` is NULL where its size alone is asked for. */
 static size_t prepare(const ct_device *dev, const layout *A, ct_dtype dtype, bool inverse, char *memory,
-                      sweep_f64 *wide, sweep_f32 *narrow, int *threads)
+                      sweep_f64 *wide, sweep_f32 *narrow)
 {
     const bool f64 = dtype == CT_F64;
     *wide = (sweep_f64){ .kernel = &kernels_f64[dev->isa], .A = *A, .inverse = inverse };
@@ -220,8 +247,8 @@ static size_t prepare(const ct_device *dev, const layout *A, ct_dtype dtype, boo
     int64_t grain;
     wide->block = narrow->block = choose_block(A->n, width, &grain);
     wide->grain = narrow->grain = grain;
-    *threads = A->n <= SERIAL ? 1 : dev->threads;
-    return f64 ? cut_f64(wide, memory, *threads) : cut_f32(narrow, memory, *threads);
+    wide->parts = narrow->parts = A->n <= SERIAL ? 1 : dev->threads;
+    return f64 ? cut_f64(wide, memory) : cut_f32(narrow, memory);
 }
 
 static int64_t sweep(const ct_device *dev, const layout *A, ct_dtype dtype, bool inverse, double tolerance,
@@ -229,19 +256,17 @@ static int64_t sweep(const ct_device *dev, const layout *A, ct_dtype dtype, bool
 {
     sweep_f64 wide;
     sweep_f32 narrow;
-    int threads;
-    prepare(dev, A, dtype, inverse, memory, &wide, &narrow, &threads);
+    prepare(dev, A, dtype, inverse, memory, &wide, &narrow);
     wide.tolerance = tolerance, wide.data = data, wide.z = z, wide.diagonal = diagonal;
     narrow.tolerance = (float)tolerance, narrow.data = data, narrow.z = z, narrow.diagonal = diagonal;
-    return dtype == CT_F64 ? run_f64(&wide, threads) : run_f32(&narrow, threads);
+    return dtype == CT_F64 ? run_f64(&wide) : run_f32(&narrow);
 }
 
 static size_t memory_of(const ct_device *dev, const layout *A, ct_dtype dtype)
 {
     sweep_f64 wide;
     sweep_f32 narrow;
-    int threads;
-    return prepare(dev, A, dtype, true, NULL, &wide, &narrow, &threads);
+    return prepare(dev, A, dtype, true, NULL, &wide, &narrow);
 }
 
 ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_tensor *A,

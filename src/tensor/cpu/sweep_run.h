@@ -21,6 +21,8 @@ typedef struct NAME(sweep) {
     T *V, *Vt;              /* [sliver][width][width]: inverses of L's diagonal tiles, transposes    */
     T *y;                   /* L⁻¹z of the pivot block                                               */
     T *spare;               /* a sliver of W for each part                                           */
+    queue *queues;          /* of each part: its slivers of the panel, its tiles of the update        */
+    int parts;
 } NAME(sweep);
 
 /* -- slivers and the matrix ---------------------------------------------------------------------------------------- */
@@ -261,7 +263,7 @@ static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q
 /* -- all steps ----------------------------------------------------------------------------------------------------- */
 
 /* One piece of memory, cut where `block` is not NULL; returns its size. */
-static size_t NAME(cut)(NAME(sweep) * s, char *block, int parts)
+static size_t NAME(cut)(NAME(sweep) * s, char *block)
 {
     const size_t width = (size_t)s->kernel->width, b = (size_t)s->block, tiles = b / width;
     const size_t slivers = ((size_t)s->A.n + width - 1) / width;
@@ -272,7 +274,8 @@ static size_t NAME(cut)(NAME(sweep) * s, char *block, int parts)
     s->V = take(block, &used, tiles * width * width * sizeof(T));
     s->Vt = take(block, &used, tiles * width * width * sizeof(T));
     s->y = take(block, &used, b * sizeof(T));
-    s->spare = take(block, &used, (size_t)parts * b * width * sizeof(T));
+    s->spare = take(block, &used, (size_t)s->parts * b * width * sizeof(T));
+    s->queues = take(block, &used, (size_t)s->parts * sizeof(queue));
     return used;
 }
 
@@ -286,33 +289,53 @@ static int64_t NAME(next)(const NAME(sweep) * s, int64_t k0)
     return NAME(factor)(s, k0);
 }
 
-/* By every thread of a team; the failing minor, or 0, in *failed, which the team shares. */
-static void NAME(steps)(const NAME(sweep) * s, int threads, int64_t *failed)
+/* The panel of pivots from k0 on, as part `part` of all does it. */
+static void NAME(panels)(const NAME(sweep) * s, int64_t k0, int part)
 {
-    const int64_t n = s->A.n, block = s->block, grain = s->grain, width = s->kernel->width;
-    const int64_t slivers = (n + width - 1) / width, stretches = (n + grain - 1) / grain;
-    for (int64_t k0 = 0; k0 < n && !*failed; k0 += block) {
-#pragma omp for schedule(static)
-        for (int64_t part = 0; part < threads; part++)
-            for (int64_t i = part; i < slivers; i += threads)
-                NAME(panel)(s, k0, i, s->spare + part * block * width);
-#pragma omp for schedule(dynamic)
-        for (int64_t task = 0; task <= stretches * stretches; task++) {
-            const int64_t P = (task - 1) / stretches, Q = (task - 1) % stretches, pivots = block / grain;
-            const int64_t p = P / pivots * block, q = Q / pivots * block, next = k0 + block;
-            if (!task && next < n) *failed = NAME(next)(s, next);
-            if (!task || p == k0 || q == k0 || (p == next && q == next)) continue;
+    const int64_t width = s->kernel->width, slivers = (s->A.n + width - 1) / width, each = s->grain / width;
+    const int64_t across = stretches_of(s->A.n, s->grain, s->parts);
+    atomic_store(&s->queues[part].tiles, 0);
+    for (int k = 0; k < s->parts; k++) {
+        const int owner = (part + k) % s->parts;
+        for (int64_t task; (task = atomic_fetch_add(&s->queues[owner].slivers, 1)) < across * each;) {
+            const int64_t P = owned(owner, s->parts, k0 / s->grain, task / each), i = P * each + task % each;
+            if (i < slivers) NAME(panel)(s, k0, i, s->spare + part * s->block * width);
+        }
+    }
+}
+
+/* The update that follows, and the next pivots' factor; the failing minor goes to *failed, which all parts share. */
+static void NAME(updates)(const NAME(sweep) * s, int64_t k0, int part, int64_t *failed)
+{
+    const int64_t n = s->A.n, block = s->block, next = k0 + block, pivots = block / s->grain;
+    const int64_t stretches = stretches_of(n, s->grain, 1), across = stretches_of(n, s->grain, s->parts);
+    const int first = (int)(2 * (next / s->grain) % s->parts); /* who has the next pivots */
+    atomic_store(&s->queues[part].slivers, 0);
+    for (int k = 0; k < s->parts; k++) {
+        const int owner = (part + k) % s->parts;
+        for (int64_t task; (task = atomic_fetch_add(&s->queues[owner].tiles, 1)) <= stretches * across;) {
+            if (!task && owner == first && next < n) *failed = NAME(next)(s, next);
+            if (!task) continue;
+            const int64_t P = (task - 1) / across, Q = owned(owner, s->parts, P, (task - 1) % across);
+            const int64_t p = P / pivots * block, q = Q / pivots * block;
+            if (Q >= stretches || p == k0 || q == k0 || (p == next && q == next)) continue;
             if (s->inverse || (p > k0 && q > k0)) NAME(update)(s, k0, P, Q);
         }
     }
 }
 
-static int64_t NAME(run)(const NAME(sweep) * s, int threads)
+static int64_t NAME(run)(const NAME(sweep) * s)
 {
     for (int64_t k = 0; k < s->A.n; k++) s->diagonal[k] = s->data[element(&s->A, k, k)];
+    for (int part = 0; part < s->parts; part++) atomic_init(&s->queues[part].slivers, 0);
     int64_t failed = NAME(next)(s, 0);
     /* also around one thread: the loops inside must not bind to a team that the caller is in */
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    NAME(steps)(s, threads, &failed);
+#pragma omp parallel num_threads(s->parts) if (s->parts > 1)
+    for (int64_t k0 = 0; k0 < s->A.n && !failed; k0 += s->block) {
+#pragma omp for schedule(static)
+        for (int part = 0; part < s->parts; part++) NAME(panels)(s, k0, part);
+#pragma omp for schedule(static)
+        for (int part = 0; part < s->parts; part++) NAME(updates)(s, k0, part, &failed);
+    }
     return failed;
 }
