@@ -397,6 +397,57 @@ static void triangles_solve_and_multiply_with_all_flags(void **state)
     ct_device_close(dev);
 }
 
+/* Sizes on both sides of tiles and strips, which a batch does by substitution of its own. */
+static void many_right_hand_sides_of_a_batch(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][2] = {
+        { 9, 8 }, { 31, 17 }, { 33, 9 }, { 64, 33 }, { 70, 65 }, { 40, 130 }
+    };
+    static const int layouts[] = { CONTIGUOUS, TRANSPOSED, SLICED };
+    ct_device *dev = open_cpu(2);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (unsigned flags = 0; flags < 16; flags++)
+            for (int l = 0; l < 3; l++) {
+                const int lt = layouts[l], lb = layouts[(l + (int)flags / 4) % 3];
+                const ct_dtype dtype = (l + (int)flags / 2) % 2 ? CT_F32 : CT_F64;
+                const int64_t n = sizes[s][0], m = sizes[s][1], rows = flags & CT_RIGHT ? m : n;
+                ct_tensor *t = triangle(dev, dtype, 2, n, lt, flags),
+                          *x = sample(dev, dtype, batched(2, rows, n + m - rows), lb, 5),
+                          *b = ct_tensor_clone(x);
+                assert_ok(cpu->trsm(dev, flags, 1, t, x), ct_message(dev));
+                for (int64_t i = 0; i < rows; i++)
+                    for (int64_t j = i % 7; j < n + m - rows; j += 7)
+                        if (!check_close(triangular_product(t, x, flags, (i + j) % 3, i, j, n),
+                                         entry(b, (i + j) % 3, i, j), tolerance(dtype), tolerance(dtype)))
+                            fail_msg("trsm %dx%d flags %u layouts %d %d", (int)n, (int)m, flags, lt, lb);
+                if (lb == SLICED) assert_contained(x);
+                ct_release(t);
+                ct_release(x);
+                ct_release(b);
+            }
+    ct_device_close(dev);
+}
+
+/* A diagonal whose inverse is no number, and one that is zero: x = b / d. */
+static void a_diagonal_without_an_inverse(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    ct_tensor *t = ct_zeros(dev, CT_F64, ct_shape3(2, 33, 33)),
+              *x = ct_full(dev, CT_F64, ct_shape3(2, 33, 9), 0x1p-1070);
+    for (int64_t i = 0; i < 33; i++) set_entry(t, 0, i, i, 0x1p-1050), set_entry(t, 1, i, i, i == 32 ? 0 : 4);
+    assert_ok(cpu->trsm(dev, CT_LOWER, 1, t, x), "");
+    for (int64_t i = 0; i < 33; i++)
+        for (int64_t j = 0; j < 9; j++) {
+            assert_true(entry(x, 0, i, j) == 0x1p-20);
+            assert_true(entry(x, 1, i, j) == (i == 32 ? INFINITY : 0x1p-1072));
+        }
+    ct_release(t);
+    ct_release(x);
+    ct_device_close(dev);
+}
+
 static void triangle_keeps_one_side_of_a_diagonal(void **state)
 {
     (void)state;
@@ -441,6 +492,8 @@ int main(void)
         cmocka_unit_test(potrf_never_hides_a_bad_matrix),
         cmocka_unit_test(potrf_keeps_the_first_failure),
         cmocka_unit_test(triangles_solve_and_multiply_with_all_flags),
+        cmocka_unit_test(many_right_hand_sides_of_a_batch),
+        cmocka_unit_test(a_diagonal_without_an_inverse),
         cmocka_unit_test(triangle_keeps_one_side_of_a_diagonal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

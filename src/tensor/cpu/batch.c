@@ -9,6 +9,8 @@
 static const double MEMBER_WORK = 1e9;
 /* Waking the threads costs about this much. */
 static const double WAKE_WORK = 1e5;
+/* Members of more work than this are taken one at a time by whoever is free: a thread that was held up has fewer. */
+static const double TURN_WORK = 1e6;
 
 void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_tensor *const *t)
 {
@@ -116,6 +118,12 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
 {
     const int64_t n = job->members;
+    if (job->work > TURN_WORK) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+        for (int64_t i = 0; i < n; i++)
+            run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
+        return;
+    }
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int part = 0; part < threads; part++)
         for (int64_t i = n / threads * part + n % threads * part / threads;

@@ -40,6 +40,11 @@ static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__
  * ct__half(n) rows. */
 void ct__invert_lower(ct_dtype dtype, const void *t, void *m, int64_t ld, int64_t n, void *w, void *work);
 
+/* X = M⁻¹ X in place, X n x cols; M is a triangle with strides rs and cs, of which one is 1, and ones on its diagonal where
+ * `unit`. Nothing else of M is read. */
+void ct__substitute(ct_dtype dtype, bool lower, bool unit, int64_t n, const void *m, int64_t rs, int64_t cs,
+                    void *x, int64_t ldx, int64_t cols, void *work);
+
 /* Both triangles of the job's symmetric output from the lower one of a: bitwise symmetric. */
 void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out);
 

@@ -213,6 +213,8 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
 
 /* -- rows in pivot order ------------------------------------------------------------------------------------------- */
 
+enum { PARALLEL = 1 << 16 }; /* elements of which more than one thread copy */
+
 /* Offset of batch member `member` of t, whose batch dimensions are out's. */
 static int64_t offset_of(const ct_tensor *t, const ct_tensor *out, int64_t member)
 {
@@ -240,38 +242,54 @@ static ct_status check_order(ct_device *dev, const int64_t *p, int64_t step, int
     return CT_OK;
 }
 
+typedef struct permutation {
+    const ct_tensor *x, *order;
+    ct_tensor *out;
+    bool back;
+} permutation;
+
+static void permute_member(ct_device *dev, const permutation *f, int64_t member)
+{
+    const ct_tensor *x = f->x, *out = f->out;
+    const int d = out->ndim;
+    const int64_t n = out->dim[d - 2], cols = out->dim[d - 1], rs = out->stride[d - 2],
+                  cs = out->stride[d - 1], x_rs = x->stride[d - 2], x_cs = x->stride[d - 1],
+                  step = f->order->stride[d - 2];
+    const int64_t *p = (const int64_t *)f->order->data + offset_of(f->order, out, member);
+    const int64_t from = offset_of(x, out, member), to = offset_of(out, out, member);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = p[i * step];
+        const void *row = ct__at(x->data, x->dtype, from + (f->back ? i : k) * x_rs);
+        void *target = ct__at(out->data, x->dtype, to + (f->back ? k : i) * rs);
+        if (cs == 1 && x_cs == 1)
+            memcpy(target, row, (size_t)cols * ct_dtype_size(x->dtype));
+        else
+            ct__copy_matrix(dev, x->dtype, 1, cols, row, 0, x_cs, target, 0, cs);
+    }
+}
+
 ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
                                ct_tensor *out)
 {
+    const permutation f = { x, order, out, back };
     const int d = out->ndim;
-    const int64_t n = out->dim[d - 2], cols = out->dim[d - 1], rs = out->stride[d - 2],
-                  cs = out->stride[d - 1];
-    const int64_t x_rs = x->stride[d - 2], x_cs = x->stride[d - 1], step = order->stride[d - 2];
+    const int64_t n = out->dim[d - 2], cols = out->dim[d - 1];
     int64_t members = 1;
     for (int k = 0; k < d - 2; k++) members *= out->dim[k];
-    if (!n || !cols) return CT_OK;
-    const bool plain = cs == 1 && x_cs == 1;
-    ct_status status = CT_OK;
+    if (!members || !n || !cols) return CT_OK;
     size_t bytes = (size_t)n;
     char *seen = ct__pool_get(dev, &bytes);
     if (!seen) return CT_ENOMEM;
-    for (int64_t b = 0; b < members; b++) {
-        const int64_t *p = (const int64_t *)order->data + offset_of(order, out, b);
-        const int64_t from = offset_of(x, out, b), to = offset_of(out, out, b);
-        status = check_order(dev, p, step, n, seen);
-        if (status) break;
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t k = p[i * step];
-            const void *row = ct__at(x->data, x->dtype, from + (back ? i : k) * x_rs);
-            void *target = ct__at(out->data, x->dtype, to + (back ? k : i) * rs);
-            if (plain)
-                memcpy(target, row, (size_t)cols * ct_dtype_size(x->dtype));
-            else
-                ct__copy_matrix(dev, x->dtype, 1, cols, row, 0, x_cs, target, 0, cs);
-        }
-    }
+    ct_status status = CT_OK;
+    for (int64_t b = 0; b < members && !status; b++)
+        status = check_order(dev, (const int64_t *)order->data + offset_of(order, out, b),
+                             order->stride[d - 2], n, seen);
     ct__pool_put(dev, seen, bytes);
-    return status;
+    if (status) return status;
+    const int threads = members * n * cols < PARALLEL ? 1 : dev->threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t b = 0; b < members; b++) permute_member(dev, &f, b);
+    return CT_OK;
 }
 
 /* -- det A --------------------------------------------------------------------------------------------------------- */

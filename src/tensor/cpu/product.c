@@ -7,7 +7,8 @@
 #include "vmath.h"
 
 enum {
-    KC = 256,   /* depths worked on at once: a tile's operands stay in the first caches */
+    KC = 256, /* depths worked on at once: a tile's operands stay in the first caches */
+    STRIPS = 8,
     PANELS = 11 /* of B in the second-level cache                                       */
 };
 
@@ -180,5 +181,6 @@ void ct__symmetric_part(ct_dtype dtype, bool lower, int64_t n, const void *g, in
 size_t ct__product_work(ct_dtype dtype, int64_t extent)
 {
     const int64_t size = (int64_t)ct_dtype_size(dtype), width = 192 / size;
-    return (size_t)((min(extent, KC) * min(extent + width, PANELS * width) + 8 * KC) * size + 63) / 64 * 64;
+    return (size_t)((min(extent, KC) * min(extent + width, PANELS * width) + 8 * STRIPS * KC) * size + 63) /
+           64 * 64;
 }

@@ -143,12 +143,7 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
                   high = q->parts & CT__LEFT_LOWER ? min(q->k, i + rows) : q->k;
     const T *a = (const T *)q->a + i * q->a_rs;
     int64_t ra = q->a_rs, pa = q->a_cs, origin = 0;
-    if (pa != 1 || q->a == q->c) {
-        origin = max(from, low);
-        const int64_t end = min(to, high);
-        if (origin < end) NAME(pack)(a + origin * pa, pa, ra, end - origin, rows, HIGH, packed);
-        a = packed, ra = 1, pa = HIGH;
-    }
+    if (packed) a = packed, ra = 1, pa = HIGH, origin = from;
     for (int64_t c = j; c < j + n; c += WIDTH, panels += (to - from) * WIDTH) {
         if (q->parts & CT__OUT_LOWER && c >= i + rows) return;
         const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH;
@@ -173,18 +168,47 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
     }
 }
 
+/* Rows [i, i + rows) and depths [from, to) of A into strips of HIGH rows, (to - from) HIGH apart. */
+TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
+                                   T *packed)
+{
+    const int64_t low = q->parts & CT__LEFT_UPPER ? i : 0,
+                  high = q->parts & CT__LEFT_LOWER ? min(q->k, i + rows) : q->k;
+    const int64_t first = max(from, low), last = min(to, high);
+    if (first >= last) return;
+    const T *a = (const T *)q->a + i * q->a_rs + first * q->a_cs;
+    packed += (first - from) * HIGH;
+    const int64_t whole = rows / HIGH * HIGH, depth = to - from;
+    if (q->a_rs == 1) {
+        for (int64_t p = 0; p < last - first; p++)
+            for (int64_t r = 0; r < whole; r += HIGH)
+                for (int64_t l = 0; l < HIGH; l++) packed[r * depth + p * HIGH + l] = a[p * q->a_cs + r + l];
+        if (whole < rows)
+            NAME(pack)(a + whole, q->a_cs, 1, last - first, rows - whole, HIGH, packed + whole * depth);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r += HIGH) NAME(pack)
+    (a + r * q->a_rs, q->a_cs, q->a_rs, last - first, min(HIGH, rows - r), HIGH, packed + r * depth);
+}
+
 static void NAME(product)(const ct__product *q, void *work)
 {
     const int64_t nc = PANELS * WIDTH;
-    T *packed = work, *panels = packed + HIGH * KC;
+    const bool pack_left = q->a_cs != 1 || q->a == q->c;
+    T *packed = work, *panels = packed + STRIPS * HIGH * KC;
     int64_t from = 0;
     do {
         const int64_t to = min(q->k, from + KC);
         for (int64_t j = 0; j < q->n; j += nc) {
             const int64_t n = min(nc, q->n - j);
             NAME(pack_right)(q, from, to, j, n, panels);
-            for (int64_t i = 0; i < q->m; i += HIGH)
-                NAME(strip)(q, i, min(HIGH, q->m - i), from, to, j, n, panels, packed);
+            for (int64_t i = 0; i < q->m; i += HIGH) {
+                if (pack_left && i % (STRIPS * HIGH) == 0)
+                    NAME(pack_left)(q, i, min(STRIPS * HIGH, q->m - i), from, to, packed);
+                NAME(strip)
+                (q, i, min(HIGH, q->m - i), from, to, j, n, panels,
+                 pack_left ? packed + i % (STRIPS * HIGH) * (to - from) : NULL);
+            }
         }
         from = to;
     } while (from < q->k);

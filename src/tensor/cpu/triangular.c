@@ -2,11 +2,16 @@
  * on the left is one on the right. */
 #include "batch.h"
 #include "blas.h"
+#include "inverse.h"
+#include "product.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SMALL_POTRF = 16 };
+enum {
+    SMALL_POTRF = 16,      /* extent up to which Cholesky is a loop                            */
+    SUBSTITUTE_COLUMNS = 8 /* right-hand sides from which substitution is ours (docs/benchmarks.md) */
+};
 
 static void set_element(ct_dtype dtype, void *data, int64_t at, double value)
 {
@@ -268,6 +273,28 @@ static int64_t trsm_member(const ct__job *job, void *const *data)
     return 0;
 }
 
+/* On one thread, in tiles and products: op(T) X = B in place, or its transpose for CT_RIGHT, through a copy where the columns of X
+ * are not its rows. */
+static int64_t substitute_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *t = &job->m[0], *b = &job->m[1];
+    const bool right = job->flags & CT_RIGHT, trans = !(job->flags & CT_TRANS) == right;
+    const int64_t n = t->rows, cols = right ? b->rows : b->cols, row = t->columns ? 1 : t->ld,
+                  column = t->columns ? t->ld : 1;
+    const bool lower = !(job->flags & CT_UPPER) != trans, copied = b->columns != right;
+    void *work = data[2], *x = data[1];
+    int64_t ldx = b->ld;
+    if (copied) {
+        x = (char *)work + ct__product_work(job->dtype, n > cols ? n : cols);
+        ldx = ct__pitch(cols);
+        ct__transpose(job->dtype, cols, n, data[1], b->ld, x, ldx);
+    }
+    ct__substitute(job->dtype, lower, job->flags & CT_UNIT, n, data[0], trans ? column : row,
+                   trans ? row : column, x, ldx, cols, work);
+    if (copied) ct__transpose(job->dtype, n, cols, x, ldx, data[1], b->ld);
+    return 0;
+}
+
 static int64_t trmm_member(const ct__job *job, void *const *data) { return triangular(job, data, blas_trmm); }
 
 /* One right-hand side lies in memory as a column and as a row: BLAS is faster on the column. */
@@ -276,6 +303,18 @@ static void prefer_columns(ct__matrix *b, bool right)
     if (b->packed) return;
     if (!right && b->cols == 1 && b->rs == 1) b->columns = true, b->ld = (int)b->rows;
     if (right && b->rows == 1 && b->cs == 1) b->columns = false, b->ld = (int)b->cols;
+}
+
+/* BLAS packs the triangle at each call, which a few right-hand sides pay for and one large matrix does not notice. */
+static void prefer_substitution(ct__job *job)
+{
+    const ct__matrix *b = &job->m[1];
+    const int64_t n = job->m[0].rows, cols = job->flags & CT_RIGHT ? b->rows : b->cols;
+    if (job->alpha != 1 || cols < SUBSTITUTE_COLUMNS || job->members < job->dev->threads) return;
+    job->member = substitute_member;
+    job->serial = true;
+    job->scratch = ct__product_work(job->dtype, n > cols ? n : cols) +
+                   (size_t)(n * ct__pitch(cols)) * ct_dtype_size(job->dtype);
 }
 
 static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags, double alpha,
@@ -300,6 +339,7 @@ static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags
     if (status) return status;
     prefer_columns(&job.m[1], flags & CT_RIGHT);
     job.member = large;
+    if (large == trsm_member) prefer_substitution(&job);
     return ct__job_run(&job);
 }
 
