@@ -4,7 +4,8 @@ import sys
 import peers
 
 ROWS = 128
-CASES = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)] + ["M8-F256-bf16", "M8-F1024-bf16", "M4-F4096-bf16"]
+F32 = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)]
+CASES = F32 + ["M8-F256-bf16", "M8-F1024-bf16", "M4-F4096-bf16"]
 DENSE = 1 << (35 if peers.options.gpu else 28)  # bytes of a dense weight that are worth trying
 SMALL = 1 << 22  # weights
 
@@ -71,7 +72,7 @@ def main():
     torch = peers.load("torch")
     lines = []
     said = []
-    for case in peers.options.words or CASES:
+    for case in peers.chosen(F32 + [f"{case}-bf16" for case in F32]) or CASES:
         for _ in range(2):  # interleaved; the best of each counts
             found, said = peers.ours("blockdiag", case)
             lines += found

@@ -79,7 +79,7 @@ def main():
     torch = peers.load("torch")
     lines = []
     said = []
-    for case in peers.options.words or CASES:
+    for case in peers.chosen(CASES) or CASES:
         for round in range(2):  # interleaved; the best of each counts
             found, said = peers.ours("gather", case)
             lines += found

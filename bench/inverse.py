@@ -69,40 +69,16 @@ def error(torch, case, A, way, bar):
     return worst
 
 
-def measure(torch, case, A, way, bar, tolerance):
-    """Seconds of a matrix product, forward and training; ValueError where an answer, before or after, is wrong."""
-    def check():
-        wrong = error(torch, case, A, way, bar)
-        if not wrong < tolerance:
-            raise ValueError(f"a relative error of {wrong:.1e}")
-
-    check()
-    X = torch.randn(N, N, dtype=A.dtype)
-    gemm = peers.best(lambda: X @ X, 20)
-    with torch.no_grad():
-        forward = peers.best(lambda: way(A), 2)
-    both = peers.best(lambda: training(torch, way, A, bar), 2)
-    check()
-    return gemm, forward, both
-
-
 def peer_lines(torch, case, dtype):
     A = matrices(torch, case, getattr(torch, "float64" if dtype == "f64" else "float32")).requires_grad_(True)
     bar = torch.randn(BATCH, N, COLUMNS if case == "cols60" else N, dtype=A.dtype)
-
-    def lines(who, way):
-        with peers.silent():
-            gemm, *seconds = measure(torch, case, A, way, bar, TOLERANCE[dtype])
-        for which, s in zip(("forward", "training"), seconds):
-            yield {"bench": "inverse", "case": case, "who": who, "n": str(N), "dtype": dtype, "pass": which,
-                   "seconds": f"{s:.6g}", "per_gemm": f"{s / BATCH / gemm:.3f}"}
-
-    return [line for who, way in ways(torch, case, A.dtype).items()
-            for line in peers.contend_on_threads(torch, who, f"{case} {dtype}", lambda who: lines(who, way))]
+    return peers.checked_lines(torch, "inverse", case, dtype, N, BATCH, ways(torch, case, A.dtype), lambda way: way(A),
+                               lambda way: training(torch, way, A, bar), lambda way: error(torch, case, A, way, bar),
+                               TOLERANCE[dtype])
 
 
 def main():
-    words = peers.options.words
+    words = peers.chosen([*CASES, *TOLERANCE])
     cases = [a for a in words if a in CASES] or CASES
     dtypes = [a for a in words + [peers.options.dtype] if a in TOLERANCE] or list(TOLERANCE)
     torch = peers.load("torch")

@@ -61,6 +61,14 @@ class Options:
 options = Options(sys.argv[1:])
 
 
+def chosen(allowed):
+    """The words among the arguments, which must all be of `allowed`."""
+    for word in options.words:
+        if word not in allowed:
+            sys.exit(f"there is no {word}; there are: {' '.join(allowed)}")
+    return options.words
+
+
 def load(name):
     """The module, or None with a remark where it is not installed; torch with the device as its default."""
     warnings.filterwarnings("ignore")
@@ -283,6 +291,31 @@ def contend_on_threads(torch, who, what, measure):
         if found is not None:
             return found
     return []
+
+
+def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, error, tolerance):
+    """Lines of every way to a batch of n x n matrices, per product of that size: forward(way) and training(way), whose error(way) is
+    below the tolerance before and after."""
+    def check(way):
+        wrong = error(way)
+        if not wrong < tolerance:
+            raise ValueError(f"a relative error of {wrong:.1e}")
+
+    def measure(who, way):
+        with silent():
+            check(way)
+            X = torch.randn(n, n, dtype=torch.float64 if dtype == "f64" else torch.float32)
+            gemm = best(lambda: X @ X, 20)
+            with torch.no_grad():
+                seconds = [best(lambda: forward(way), 2)]
+            seconds.append(best(lambda: training(way), 2))
+            check(way)
+        for which, s in zip(("forward", "training"), seconds):
+            yield {"bench": name, "case": case, "who": who, "n": str(n), "dtype": dtype, "pass": which, "seconds": f"{s:.6g}",
+                   "per_gemm": f"{s / batch / gemm:.3f}"}
+
+    return [line for who, way in ways.items()
+            for line in contend_on_threads(torch, who, f"{case} {dtype}", lambda who: measure(who, way))]
 
 
 # -- the table -----------------------------------------------------------------------------------------------------------

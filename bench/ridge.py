@@ -9,6 +9,7 @@ import peers
 
 BATCH, N = peers.options.batch or 64, peers.options.n or 512
 R = (60 * N + 511) // 512
+CASES = ("shared", "per-sample")
 TOLERANCE = {"f64": 1e-9, "f32": 1e-2}
 
 
@@ -58,35 +59,10 @@ def error_of(torch, way, case, x, G):
     return worst
 
 
-def measure(torch, way, case, x, G, tolerance):
-    """Seconds of a matrix product, forward and training; ValueError where an answer, before or after, is wrong."""
-    def check():
-        error = error_of(torch, way, case, x, G)
-        if error > tolerance:
-            raise ValueError(f"a relative error of {error:.1e}")
-
-    check()
-    a, b = torch.randn(N, N, dtype=G.dtype), torch.randn(N, N, dtype=G.dtype)
-    gemm = peers.best(lambda: a @ b, 10)
-    with torch.no_grad():
-        forward = peers.best(lambda: way(*x), 2)
-    both = peers.best(lambda: training(way, x, G), 2)
-    check()
-    return gemm, forward, both
-
-
 def peer_lines(torch, case, dtype):
     x, G = inputs(torch, case, torch.float64 if dtype == "f64" else torch.float32)
-
-    def lines(who, way):
-        with peers.silent():
-            gemm, *seconds = measure(torch, way, case, x, G, TOLERANCE[dtype])
-        for which, s in zip(("forward", "training"), seconds):
-            yield {"bench": "ridge", "case": case, "who": who, "n": str(N), "dtype": dtype, "pass": which,
-                   "seconds": f"{s:.6g}", "per_gemm": f"{s / gemm / BATCH:.3f}"}
-
-    return [line for who, way in ways(torch).items()
-            for line in peers.contend_on_threads(torch, who, f"{case} {dtype}", lambda who: lines(who, way))]
+    return peers.checked_lines(torch, "ridge", case, dtype, N, BATCH, ways(torch), lambda way: way(*x),
+                               lambda way: training(way, x, G), lambda way: error_of(torch, way, case, x, G), TOLERANCE[dtype])
 
 
 def main():
@@ -94,7 +70,7 @@ def main():
     dtypes = [peers.options.dtype] if peers.options.dtype in TOLERANCE else list(TOLERANCE)
     torch = peers.load("torch")
     for _ in range(2):  # interleaved rounds; the best of each counts
-        for case in peers.options.words or ("shared", "per-sample"):
+        for case in peers.chosen(CASES) or CASES:
             found, said = peers.ours("ridge", case)
             lines += found
             for dtype in dtypes if torch else ():

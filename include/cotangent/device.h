@@ -25,7 +25,7 @@ typedef void (*ct_log_fn)(void *context, const char *line);
 
 /* Zero-initialise, then set what you need. */
 typedef struct ct_device_options {
-    const ct_allocator *allocator; /* NULL: aligned_alloc/free. Copied.                                */
+    const ct_allocator *allocator; /* NULL: aligned_alloc/free, in large pages where they fit. Copied.  */
     ct_log_fn log;                 /* NULL: remarks are only kept in the description.                  */
     void *log_context;
     uint64_t memory_limit; /* bytes this device may hold at once; 0: the physical memory of the machine */
