@@ -118,7 +118,14 @@ static void widen(ct_gp *gp)
 {
     static const char *const name[] = { "scale.variance", "scale#2.variance", "noise.variance" };
     double c;
-    if (residuals(gp, &c) || !(c > 1.01 && isfinite(c))) return; /* less would not be seen */
+    ct_status status = residuals(gp, &c);
+    if (status || !isfinite(c)) {
+        fprintf(stderr,
+                "ctgp: variances are those of the likelihood: there are no leave-one-out residuals (%s)\n",
+                status ? ct_message(ct_gp_device(gp)) : "some are not finite");
+        return;
+    }
+    if (c <= 1.01) return; /* less would not be seen */
     for (int k = 0; k < 3; k++) {
         int64_t i = ct_gp_find(gp, name[k]);
         if (i >= 0) set_value(gp, i, c * ct_gp_param(gp, i)->value);

@@ -55,7 +55,9 @@ ct_status ct__gp_tape_failed(ct_gp *gp, const char *what)
     ct_status status = ct_tape_status(gp->tape);
     if (!status)
         ct_device_fail(gp->device, status = CT_ENUMERIC,
-                       "%s is not finite: bring the parameters nearer to the data's scale", what);
+                       "%s is not finite: look for a y far from all others, or bring the parameters nearer "
+                       "to the data's scale",
+                       what);
     else if (status == CT_ENUMERIC)
         ct_device_fail(
             gp->device, status,

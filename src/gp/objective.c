@@ -164,7 +164,10 @@ static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double 
         if (mixed && ct_tape_status(gp->tape)) return refused(gp);
         if (status != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the likelihood");
     }
-    return ct__gp_tape_failed(gp, "the covariance matrix, even with a jitter of 1e-4 of its mean diagonal");
+    return ct__gp_tape_failed(gp,
+                              ct_tape_status(gp->tape)
+                                  ? "the covariance matrix, even with a jitter of 1e-4 of its mean diagonal"
+                                  : "the likelihood");
 }
 
 static double *standardised(const ct_gp *gp, const double *z)

@@ -100,6 +100,21 @@ awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 2001; i++) { a = rand() * 6;
 ok 'fit of many rows' '^n=2001 ' "$ctgp" fit many.csv --target y --max-iter 8 --model many.ctgp
 that 'some of them make the choice' grep -qx 'ctgp: the covariance is chosen on 1000 of the rows' err
 ok 'and all of them the model' '^n=40 rmse=0\.0[0-9]* ' "$ctgp" predict many.ctgp <(head -n 41 many.csv) --out many.out
+# Of three rows that are one the draw takes one, whichever: the choice is the same for every seed, and it is not where they differ.
+awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 3000; i++) { if (i % 3 == 0) { a = rand() * 6; y = sin(a) + 0.1 * rand() }; printf "%.6f,%.6f\n", a, y } }' >thrice.csv
+chosen() {
+    ok "some of $1, seed $2" '^n=[23]00[01] ' "$ctgp" fit "$1" --target y --max-iter 1 --seed "$2" --model seed.ctgp
+    grep AIC err >"chosen.$2"
+}
+chosen thrice.csv 1
+chosen thrice.csv 2
+that 'one row is drawn from each stretch of the table' sh -c 'test -s chosen.1 && cmp chosen.1 chosen.2'
+chosen many.csv 1
+cp chosen.1 chosen.once
+chosen many.csv 1
+chosen many.csv 2
+that 'the same seed draws the same rows' sh -c 'test -s chosen.1 && cmp chosen.1 chosen.once'
+that 'another seed draws others' sh -c '! cmp -s chosen.1 chosen.2'
 ok 'fit without noise' 'n=40' "$ctgp" fit curve.csv --target y --model exact.ctgp --noise none
 ok 'rows that are known exactly have a score' '^n=40 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-[0-9.]+ coverage95=1$' "$ctgp" predict exact.ctgp curve.csv --out exact.csv
 that 'the columns' grep -qx 'mean,std,lower95,upper95' predicted.csv

@@ -329,6 +329,7 @@ static void what_does_not_fit_is_refused(void **state)
               *three = ct_zeros(device, CT_F64, ct_shape1(3));
     ct_tensor *nan = ct_full(device, CT_F64, ct_shape2(2, 2), NAN),
               *whole = ct_zeros(device, CT_I64, ct_shape2(2, 2));
+    ct_tensor *far = ct_full(device, CT_F64, ct_shape1(2), 1e300);
     ct_tensor *none = ct_zeros(device, CT_F64, ct_shape2(0, 2)),
               *nothing = ct_zeros(device, CT_F64, ct_shape1(0));
     assert_status(ct_gp_append(NULL, X, y, v), CT_EINVAL, "");
@@ -341,6 +342,8 @@ static void what_does_not_fit_is_refused(void **state)
     assert_failed(ct_gp_append(gp, X, y, minus), device, CT_EINVAL, "not negative");
     assert_failed(ct_gp_append(gp, nan, y, v), device, CT_EINVAL, "row 0, column 0 is NaN");
     assert_failed(ct_gp_append(gp, whole, y, v), device, CT_EDTYPE, "f64 or f32");
+    assert_failed(ct_gp_append(gp, X, far, v), device, CT_ENUMERIC,
+                  "the likelihood is not finite: look for a y far from all others");
     assert_ok(ct_gp_append(gp, none, nothing, nothing), ct_message(device));
     const int64_t beyond[] = { 3, 10 }, twice[] = { 3, 4, 3 }, below[] = { -1 };
     int64_t all[10];
@@ -355,8 +358,8 @@ static void what_does_not_fit_is_refused(void **state)
     assert_ok(ct_gp_remove(gp, NULL, 0), ct_message(device));
     assert_null(ct_gp_copy(NULL));
     assert_true(ct_gp_nlml_value(gp) == nlml && ct_gp_points(gp) == 10);
-    ct_tensor *tensors[] = { X, y, v, minus, wide, three, nan, whole, none, nothing };
-    for (int i = 0; i < 10; i++) ct_release(tensors[i]);
+    ct_tensor *tensors[] = { X, y, v, minus, wide, three, nan, whole, none, nothing, far };
+    for (int i = 0; i < 11; i++) ct_release(tensors[i]);
     ct_gp_free(gp);
     set_free(&s);
 }
