@@ -17,7 +17,7 @@ static const ct_device no_memory_device = {
     .name = "none",
 };
 
-/* Of a large block all that fills large pages asks for such: fewer to find, and a third of the time to get them. */
+/* What fills large pages lies in such, where the system has them: they take less time to find and to get. */
 static void *default_alloc(void *context, size_t bytes, size_t alignment)
 {
     (void)context;

@@ -7,8 +7,8 @@
 #include "vmath.h"
 
 enum {
-    KC = 256, /* depths worked on at once: a tile's operands stay in the first caches */
-    STRIPS = 8,
+    KC = 256,   /* depths worked on at once: a tile's operands stay in the first caches */
+    STRIPS = 8, /* of HIGH rows of A that are packed together                           */
     PANELS = 11 /* of B in the second-level cache                                       */
 };
 
@@ -177,7 +177,7 @@ void ct__symmetric_part(ct_dtype dtype, bool lower, int64_t n, const void *g, in
         f32[ct__best_isa()](lower, n, g, ldg, s, lds);
 }
 
-/* Panels of up to 192 bytes a row, the last of them filled up, and HIGH rows of A; a multiple of 64. */
+/* Panels of up to 192 bytes a row, the last of them filled up, and STRIPS of HIGH rows of A; a multiple of 64. */
 size_t ct__product_work(ct_dtype dtype, int64_t extent)
 {
     const int64_t size = (int64_t)ct_dtype_size(dtype), width = 192 / size;

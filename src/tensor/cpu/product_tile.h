@@ -135,7 +135,7 @@ static void NAME(clear)(int64_t rows, int64_t n, T *c, int64_t ldc)
     for (int64_t r = 0; r < rows; r++) memset(c + r * ldc, 0, (size_t)n * sizeof(T));
 }
 
-/* Tiles of rows [i, i + HIGH) and columns [j, j + n), depths [from, to). */
+/* Tiles of rows [i, i + HIGH) and columns [j, j + n), depths [from, to). packed: A's rows, or NULL where they are read as they lie. */
 TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
                                int64_t j, int64_t n, const T *panels, T *packed)
 {
@@ -187,8 +187,10 @@ TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows
             NAME(pack)(a + whole, q->a_cs, 1, last - first, rows - whole, HIGH, packed + whole * depth);
         return;
     }
-    for (int64_t r = 0; r < rows; r += HIGH) NAME(pack)
-    (a + r * q->a_rs, q->a_cs, q->a_rs, last - first, min(HIGH, rows - r), HIGH, packed + r * depth);
+    for (int64_t r = 0; r < rows; r += HIGH) {
+        const int64_t high_rows = min(HIGH, rows - r);
+        NAME(pack)(a + r * q->a_rs, q->a_cs, q->a_rs, last - first, high_rows, HIGH, packed + r * depth);
+    }
 }
 
 static void NAME(product)(const ct__product *q, void *work)
@@ -205,9 +207,8 @@ static void NAME(product)(const ct__product *q, void *work)
             for (int64_t i = 0; i < q->m; i += HIGH) {
                 if (pack_left && i % (STRIPS * HIGH) == 0)
                     NAME(pack_left)(q, i, min(STRIPS * HIGH, q->m - i), from, to, packed);
-                NAME(strip)
-                (q, i, min(HIGH, q->m - i), from, to, j, n, panels,
-                 pack_left ? packed + i % (STRIPS * HIGH) * (to - from) : NULL);
+                T *left = pack_left ? packed + i % (STRIPS * HIGH) * (to - from) : NULL;
+                NAME(strip)(q, i, min(HIGH, q->m - i), from, to, j, n, panels, left);
             }
         }
         from = to;

@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-    SMALL_POTRF = 16,      /* extent up to which Cholesky is a loop                            */
-    SUBSTITUTE_COLUMNS = 8 /* right-hand sides from which substitution is ours (docs/benchmarks.md) */
+    SMALL_POTRF = 16,         /* extent up to which Cholesky is a loop                    */
+    SUBSTITUTE_COLUMNS = 8,   /* right-hand sides from which substitution is ours, of     */
+    SUBSTITUTE_WORK = 1 << 30 /* less operations than these (docs/benchmarks.md)        */
 };
 
 static void set_element(ct_dtype dtype, void *data, int64_t at, double value)
@@ -273,15 +274,16 @@ static int64_t trsm_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* On one thread, in tiles and products: op(T) X = B in place, or its transpose for CT_RIGHT, through a copy where the columns of X
- * are not its rows. */
+/* op(T) X = B in place, for CT_RIGHT its transpose. Where X lies by columns its transpose is copied. */
+static bool is_copied(const ct__job *job) { return job->m[1].columns != !!(job->flags & CT_RIGHT); }
+
 static int64_t substitute_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *t = &job->m[0], *b = &job->m[1];
     const bool right = job->flags & CT_RIGHT, trans = !(job->flags & CT_TRANS) == right;
     const int64_t n = t->rows, cols = right ? b->rows : b->cols, row = t->columns ? 1 : t->ld,
                   column = t->columns ? t->ld : 1;
-    const bool lower = !(job->flags & CT_UPPER) != trans, copied = b->columns != right;
+    const bool lower = !(job->flags & CT_UPPER) != trans, copied = is_copied(job);
     void *work = data[2], *x = data[1];
     int64_t ldx = b->ld;
     if (copied) {
@@ -305,16 +307,17 @@ static void prefer_columns(ct__matrix *b, bool right)
     if (right && b->rows == 1 && b->cs == 1) b->columns = false, b->ld = (int)b->cols;
 }
 
-/* BLAS packs the triangle at each call, which a few right-hand sides pay for and one large matrix does not notice. */
+/* BLAS packs the triangle at each call, which all columns of a small batch pay for. */
 static void prefer_substitution(ct__job *job)
 {
     const ct__matrix *b = &job->m[1];
     const int64_t n = job->m[0].rows, cols = job->flags & CT_RIGHT ? b->rows : b->cols;
-    if (job->alpha != 1 || cols < SUBSTITUTE_COLUMNS || job->members < job->dev->threads) return;
+    if (job->alpha != 1 || cols < SUBSTITUTE_COLUMNS || job->members < 2 || job->work > SUBSTITUTE_WORK)
+        return;
     job->member = substitute_member;
     job->serial = true;
-    job->scratch = ct__product_work(job->dtype, n > cols ? n : cols) +
-                   (size_t)(n * ct__pitch(cols)) * ct_dtype_size(job->dtype);
+    job->scratch = ct__product_work(job->dtype, n > cols ? n : cols);
+    if (is_copied(job)) job->scratch += (size_t)(n * ct__pitch(cols)) * ct_dtype_size(job->dtype);
 }
 
 static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags, double alpha,
