@@ -7,22 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#    define WITH_ASAN 1
-#elif defined(__SANITIZE_THREAD__)
-#    define WITH_TSAN 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define WITH_ASAN 1
-#    elif __has_feature(thread_sanitizer)
-#        define WITH_TSAN 1
-#    endif
-#endif
 #ifdef WITH_ASAN
 #    include <sanitizer/common_interface_defs.h>
-#endif
-#ifdef WITH_TSAN
-#    include <sanitizer/tsan_interface.h>
 #endif
 #ifndef __x86_64__
 #    include <ucontext.h>
@@ -101,10 +87,6 @@ static void switch_to(fibre *to)
     if (from == &caller) caller.bottom = nullptr; /* it may be another thread's than last time */
     __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
 #endif
-#ifdef WITH_TSAN
-    if (from == &caller) caller.fake = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(to->fake, 0);
-#endif
 #ifdef __x86_64__
     cudasim_switch(&from->sp, to->sp);
 #else
@@ -131,9 +113,6 @@ static fibre *make_fibre()
     f->stack = p + GUARD;
     f->bottom = f->stack;
     f->size = STACK;
-#ifdef WITH_TSAN
-    f->fake = __tsan_create_fiber(0);
-#endif
 #ifdef __x86_64__
     /* Stacks that began at the same place of their pages would fight for the same lines of the caches. */
     static size_t made;

@@ -27,7 +27,7 @@
 #else
 #    define CLOSE(p, n) ((void)(p), (void)(n))
 #    define OPEN(p, n)  ((void)(p), (void)(n))
-#    define BLIND
+#    define BLIND       CUDASIM_UNSEEN
 #endif
 
 namespace sim

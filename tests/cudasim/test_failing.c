@@ -150,7 +150,7 @@ int main(void)
     int n_ops = 0, n_gp = 0, n = 0;
     const ct_op *const *ops = ct_op_list(&n_ops), *const *gp_ops = ct_gp_op_list(&n_gp);
     const char *only = getenv("CT_TEST_OP");
-    thinned = getenv("CT_TEST_QUICK") != NULL;
+    thinned = check_quick() > 1;
     struct CMUnitTest tests[256] = { cmocka_unit_test(every_call_of_opening_fails) };
     n = 1;
     for (int i = 0; i < n_ops + n_gp && n < 256; i++) {

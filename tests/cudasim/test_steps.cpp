@@ -220,7 +220,7 @@ static void waits_for_nothing(void **state)
 }
 
 /* Not every call, where a sanitizer looks on. */
-static int thinned() { return getenv("CT_TEST_QUICK") != NULL; }
+static int thinned() { return check_quick() > 1; }
 
 /* Whichever call of a step fails, alone or with all after it: an error with words, or the right numbers; nothing lost; and the
  * next step is right. test_failing.c has the calls of opening and closing. */

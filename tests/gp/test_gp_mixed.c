@@ -88,8 +88,9 @@ static void right_or_refused(void **state)
 {
     (void)state;
     static const double noises[] = { 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6 };
+    const int step = check_quick() > 1 ? 2 : 1;
     int taken = 0;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i += step) {
         bool line = compare("scale(1.3) * rbf(ard, lengthscale=0.7)", 300, 1, noises[i], false);
         bool cube = compare("scale(1.3) * rbf(ard, lengthscale=0.7)", 700, 3, noises[i], false);
         bool wide = compare("scale(1.3) * rbf(ard, lengthscale=0.7)", 701, 8, noises[i], true);
@@ -99,14 +100,14 @@ static void right_or_refused(void **state)
         assert_int_equal(cube, i < 3);
         assert_true(wide); /* and points far apart never are */
     }
-    assert_true(taken >= 3);
+    assert_true(taken >= 4 - step);
 }
 
 static void every_size(void **state)
 {
     (void)state;
     const int64_t sizes[] = { 1, 2, 3, 4, 5, 17, 33, 64, 65, 130, 201, 530, 1025 };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (check_quick() > 1); i++)
         for (int each = 0; each < 2; each++)
             assert_true(compare("scale(1.5) * rbf(ard) * matern32 + white(0.1)", sizes[i], 3, 0.1, each));
 }
@@ -151,7 +152,8 @@ static void same_bits_again(void **state)
 static void memory_is_half(void **state)
 {
     (void)state;
-    gp_data s = gp_data_new(device, CT_F64, 3000, 2);
+    const int64_t n = check_quick() > 1 ? 2000 : 3000;
+    gp_data s = gp_data_new(device, CT_F64, n, 2);
     ct_kernel *k = ct_kernel_parse("scale(1.3) * rbf(ard, lengthscale=0.7)");
     assert_ok(ct_kernel_bind(k, 2), ct_kernel_message(k));
     uint64_t peak[2];
@@ -163,9 +165,9 @@ static void memory_is_half(void **state)
         peak[mixed] = ct_memory(device).bytes_peak - before;
         drop(&a);
     }
-    /* at this size what a GPU needs besides weighs as much */
-    assert_true((double)peak[1] < (check_at_once() ? 0.75 : 1) * (double)peak[0]);
-    assert_true(peak[1] <= ct__gp_mixed_bytes(3000, 2));
+    /* at 3000 what a GPU needs besides weighs as much */
+    if (n == 3000) assert_true((double)peak[1] < (check_at_once() ? 0.75 : 1) * (double)peak[0]);
+    assert_true(peak[1] <= ct__gp_mixed_bytes(n, 2));
     assert_true(ct__gp_mixed_bytes(40000, 8) < ct_gp_bytes_needed(40000, 8, CT_F64, true) * 0.6);
     ct_kernel_free(k);
     gp_data_free(&s);

@@ -15,16 +15,10 @@ const axes matrix_small = { .sizes = (const int64_t[]){ 0, 1, 3, -1 },
 static const axes quick = { .sizes = (const int64_t[]){ 0, 2, 33, -1 },
                             .batches = (const int[]){ -1, 3, -2 },
                             .f32 = true };
-static const axes quicker = { .sizes = (const int64_t[]){ 2, 33, -1 },
-                              .batches = (const int[]){ -1, 3, -2 } };
-static const axes quickest = { .sizes = (const int64_t[]){ 2, -1 }, .batches = (const int[]){ -1, 3, -2 } };
-
-int matrix_quick(void)
-{
-    const char *how = getenv("CT_TEST_QUICK");
-    int level = how ? atoi(how) : 0;
-    return level < 0 ? 0 : level > 3 ? 3 : level;
-}
+/* {0, 3} × {none, 3} × {f64, f32} */
+static const axes smaller = { .sizes = (const int64_t[]){ 0, 3, -1 },
+                              .batches = (const int[]){ -1, 3, -2 },
+                              .f32 = true };
 
 /* -- counting ----------------------------------------------------------------------------------------------------- */
 
@@ -49,6 +43,12 @@ bool matrix_check(const point *p, bool ok, const char *format, ...)
 
 static void (*visit_point)(point *p);
 static const axes *chosen;
+
+/* Under a sanitizer f32 is visited in small, and alone. */
+static bool in_f32(int64_t size, int batch)
+{
+    return chosen->f32 && (check_quick() < 2 || (size <= 3 && batch < 0));
+}
 
 static void walk_variants(ct_device *device, ct_tape *tape, const ct_op *op, ct_dtype dtype, int64_t size,
                           int batch)
@@ -91,7 +91,7 @@ static void walk_op(void **state)
         if (matrix_check(&nowhere, tape != NULL, "no tape on %s: %s", check_device(), ct_message(device)))
             for (const int64_t *size = chosen->sizes; *size >= 0; size++)
                 for (const int *batch = chosen->batches; *batch >= -1; batch++)
-                    for (int f32 = 0; f32 <= chosen->f32; f32++)
+                    for (int f32 = 0; f32 <= in_f32(*size, *batch); f32++)
                         walk_variants(device, tape, op, f32 ? CT_F32 : CT_F64, *size, *batch);
         ct_tape_free(tape);
         matrix_check(&nowhere, ct_memory(device).bytes_now == 0, "%llu bytes are still held at the end",
@@ -111,8 +111,9 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
     struct CMUnitTest *tests = calloc((size_t)(n_ops + n_gp), sizeof *tests);
     if (!tests) return 1;
     visit_point = visit;
-    const axes *const how[] = { which, &quick, &quicker, &quickest };
-    chosen = which == &matrix_all ? how[matrix_quick()] : which;
+    chosen = which;
+    if (which == &matrix_all && check_quick()) chosen = &quick;
+    if (which == &matrix_small && check_quick() > 1) chosen = &smaller;
     int m = 0;
     for (int i = 0; i < n_ops + n_gp; i++) {
         const ct_op *op = i < n_ops ? ops[i] : gp_ops[i - n_ops];

@@ -29,9 +29,6 @@ typedef struct axes {
 extern const axes matrix_all;   /* {0, 1, 2, 3, 5, 17, 64} × {none, 0, 1, 3} × {f64, f32} */
 extern const axes matrix_small; /* {0, 1, 3} × {none, 3} × {f64, f32}                     */
 
-/* How little to visit, of CT_TEST_QUICK: 0 all, 1 for a slow device, 2 under a sanitizer and 3 under a slow
- * one, both without differences. */
-int matrix_quick(void);
 /* One cmocka test per op of the list, which visits each point; prints the number of checks. The exit status. */
 int matrix_run(const char *title, void (*visit)(point *p), const axes *axes);
 

@@ -82,7 +82,9 @@ static void check_layout(const point *p, layout l)
 static void check_gradient(const point *p)
 {
     static char report[1 << 16];
-    ct_gradcheck_options options = { .jacobian = p->s.size <= 3 ? 1024 : 1, .first_only = p->s.size > 17 };
+    const bool small = p->s.size <= 3;
+    if (check_quick() > 1 && !small) return;
+    ct_gradcheck_options options = { .jacobian = small ? 1024 : 1, .first_only = p->s.size > 17 };
     ct_status status = ct_gradcheck(p->op, p->s.in, p->s.n_in, p->s.attr_size ? p->s.attr : NULL,
                                     p->s.attr_size, p->s.symmetric, &options, report, sizeof report);
     matrix_check(p, status == CT_OK, "gradcheck: %s: %s", ct_status_name(status), ct_message(p->device));
@@ -179,8 +181,4 @@ static void visit(point *p)
     pass_free(&all);
 }
 
-int main(void)
-{
-    return matrix_quick() > 1 ? matrix_run("op matrix: layouts", visit_layouts, &matrix_all)
-                              : matrix_run("op matrix: values and gradients", visit, &matrix_all);
-}
+int main(void) { return matrix_run("op matrix: values and gradients", visit, &matrix_all); }

@@ -42,6 +42,14 @@ static inline const char *check_device(void)
 /* Whether that device computes at once: a GPU's errors are known, and its values judged, only where somebody waits. */
 static inline bool check_at_once(void) { return strcmp(check_device(), "cpu") == 0; }
 
+/* How little to test, of CT_TEST_QUICK: 0 all, 1 for a slow device, 2 for one under a sanitizer. */
+static inline int check_quick(void)
+{
+    const char *how = getenv("CT_TEST_QUICK");
+    int level = how ? atoi(how) : 0;
+    return level < 0 ? 0 : level > 2 ? 2 : level;
+}
+
 /* A NULL tensor or a status that is not CT_OK fails with the device's message. */
 static inline ct_tensor *check_tensor_at(ct_tensor *t, const ct_device *device, const char *file, int line)
 {

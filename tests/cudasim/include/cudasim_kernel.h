@@ -7,8 +7,15 @@
 #include <tuple>
 #include <type_traits>
 
-#define __global__
-#define __device__
+/* The thread sanitizer has nothing to see in kernels: they run one thread at a time, under one lock, in memory that is closed
+ * to all others. */
+#ifdef __SANITIZE_THREAD__
+#    define CUDASIM_UNSEEN __attribute__((no_sanitize_thread))
+#else
+#    define CUDASIM_UNSEEN
+#endif
+#define __global__ CUDASIM_UNSEEN
+#define __device__ CUDASIM_UNSEEN
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
@@ -52,6 +59,13 @@ template <class P> void check_argument(const char *kernel, int number, const P &
 void enqueue_kernel(const char *name, bool shares, dim3 grid, dim3 block, cudaStream_t stream,
                     std::function<void()> thread);
 
+/* One thread. */
+template <class... P, size_t... I>
+CUDASIM_UNSEEN void call(void (*kernel)(P...), const std::tuple<P...> &held, std::index_sequence<I...>)
+{
+    kernel(std::get<I>(held)...);
+}
+
 template <class... P, class... A>
 void launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
             const A &...argument)
@@ -65,7 +79,8 @@ void launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3
             (check_argument(name, ++number, p), ...);
         },
         held);
-    enqueue_kernel(name, shares, grid, block, stream, [kernel, held] { std::apply(kernel, held); });
+    enqueue_kernel(name, shares, grid, block, stream,
+                   [kernel, held] { call(kernel, held, std::index_sequence_for<P...>()); });
 }
 } // namespace cudasim
 
