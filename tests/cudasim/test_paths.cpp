@@ -75,8 +75,32 @@ static void two_ways(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* 2³² + 1 members are no 1: more blocks than a grid can have are refused, and nothing is written. */
+static void more_blocks_than_a_grid_has(void **)
+{
+    ct_device *dev = ct_device_open("cuda:0");
+    ct_tensor *L = ct_full(dev, CT_F64, ct_shape2(1, 1), 2), *B = ct_full(dev, CT_F64, ct_shape2(1, 1), 6);
+    const ct_tensor *t[] = { L, B };
+    ct__matrix m[2]; /* each member the same: steps of 0 */
+    ct__batch b = ct__make_batch(2, t, m);
+    b.ndim = 1;
+    b.members = b.dim[0] = ((int64_t)1 << 32) + 1;
+    const ct_status solved = ct__solve(dev, &b, true, false, 1, m[0], m[1]);
+    assert_true(solved != CT_OK && strstr(ct_message(dev), "invalid configuration"));
+    double x = 0;
+    assert_ok(ct_read(B, &x, sizeof x), ct_message(dev));
+    assert_true(x == 6);
+    b = ct__make_batch(2, t, m);
+    assert_ok(ct__solve(dev, &b, true, false, 1, m[0], m[1]), ct_message(dev));
+    assert_ok(ct_read(B, &x, sizeof x), ct_message(dev));
+    assert_true(x == 3);
+    ct_release(L), ct_release(B);
+    ct_device_close(dev);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways),
+                                        cmocka_unit_test(more_blocks_than_a_grid_has) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
