@@ -241,8 +241,9 @@ static void fits_as_in_full_precision(void **state)
         ct_fit_report r = ct_gp_report(mixed);
         assert_int_equal(r.precision, CT_PRECISION_MIXED);
         assert_true(r.objective_error > 0 && r.objective_error < 0.5 && r.jitter == 0);
-        assert_close(ct_gp_nlml_value(mixed), r.objective, 0, r.objective_error);
-        assert_close(ct_gp_nlml_value(mixed), ct_gp_nlml_value(full), 0, r.objective_error);
+        /* three deviations, of an estimate: a value just beyond is chance, one at six is not */
+        assert_close(ct_gp_nlml_value(mixed), r.objective, 0, 2 * r.objective_error);
+        assert_close(ct_gp_nlml_value(mixed), ct_gp_nlml_value(full), 0, 2 * r.objective_error);
         for (int k = 0; k <= restarts; k++)
             assert_null(strstr(r.start[k].reason, "limit")); /* noise in the value does not keep it going */
         assert_int_equal(ct_gp_report(full).precision, CT_PRECISION_FULL);
