@@ -57,12 +57,12 @@ static ct_var solve(const problem *p, ct__mixed_solve kind, ct_var V)
         ct_apply(&ct__op_mixed_solve, (ct_var[]){ ct_scale(V, 1 / size) }, 1, &mixed, sizeof mixed), size);
 }
 
-/* Triangle and sweep as in f32, a strip, and beside α and its kin a dozen sets of probes. */
+/* Triangle and sweep as in f32, a strip, beside α and its kin a dozen sets of probes, and what a GPU's libraries want. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
     if (narrow > UINT64_MAX / 2) return UINT64_MAX;
-    return narrow + ct__mixed_room(n) + (uint64_t)n * (12 * PROBES + 16) * sizeof(double);
+    return narrow + ct__mixed_room(n) + (uint64_t)n * (12 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
 
 /* -- log det (I + E) ----------------------------------------------------------------------------------------------- */
