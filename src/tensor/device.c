@@ -21,14 +21,13 @@ static const ct_device no_memory_device = {
 static void *default_alloc(void *context, size_t bytes, size_t alignment)
 {
     (void)context;
+    char *p = aligned_alloc(alignment, bytes);
 #ifdef MADV_HUGEPAGE
-    const size_t whole = bytes / LARGE_PAGE * LARGE_PAGE;
-    void *p = aligned_alloc(whole ? LARGE_PAGE : alignment, bytes);
-    if (p && whole) madvise(p, whole, MADV_HUGEPAGE);
-    return p;
-#else
-    return aligned_alloc(alignment, bytes);
+    const uintptr_t from = ((uintptr_t)p + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE,
+                    to = ((uintptr_t)p + bytes) / LARGE_PAGE * LARGE_PAGE;
+    if (p && from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
 #endif
+    return p;
 }
 
 static void default_release(void *context, void *pointer, size_t bytes)
