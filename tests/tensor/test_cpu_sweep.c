@@ -2,6 +2,7 @@
  * naive loops; the rectangle's padding is not touched; failures name the minor. */
 #include "check.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 #include "tensor/cpu/isa.h"
@@ -203,11 +204,43 @@ static void failures_name_the_minor(void **state)
     ct_device_close(dev);
 }
 
+static double smooth(int64_t i, int64_t j)
+{
+    const double r = (double)(i - j) / 20;
+    return 1.3 * exp(-0.5 * r * r) + (i == j ? 1e-8 : 0);
+}
+
+/* C - L Lᵀ, although tiles on the diagonal have condition numbers of 10⁹, as points side by side give them */
+static void as_accurate_as_a_column_at_a_time(void **state)
+{
+    (void)state;
+    for (ct__isa isa = 0; isa <= ct__best_isa(); isa++) {
+        ct_device *dev = ct_device_open("cpu");
+        dev->isa = isa;
+        for (int64_t n = 100; n < 300; n += 111) {
+            result r = run(dev, CT_F64, n, false, smooth);
+            double worst = 0;
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j <= i; j++) {
+                    long double sum = smooth(i, j);
+                    for (int64_t k = 0; k <= j; k++)
+                        sum -= (long double)at(r.A, place(n, n + 9, i, k)) * at(r.A, place(n, n + 9, j, k));
+                    worst = fmax(worst, fabs((double)sum));
+                }
+            if (!(worst <= 16 * DBL_EPSILON * 1.3))
+                fail_msg("isa %d, n = %d: %g ε", isa, (int)n, worst / 1.3 / DBL_EPSILON);
+            result_free(&r);
+        }
+        ct_device_close(dev);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_naive_loops),
         cmocka_unit_test(same_bits),
+        cmocka_unit_test(as_accurate_as_a_column_at_a_time),
         cmocka_unit_test(failures_name_the_minor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

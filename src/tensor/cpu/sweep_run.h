@@ -86,15 +86,12 @@ static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t tiles)
 {
     const NAME(kernel) *q = s->kernel;
     const int64_t width = q->width, rank = q->rank, tile = width * width;
-    T copy[LARGEST * LARGEST];
     for (int64_t t = 0; t < tiles; t++) {
         T *c = P + t * tile;
-        const T *l = s->L + t * s->block * width, *v = s->Vt + t * tile;
+        const T *l = s->L + t * s->block * width;
         for (int64_t g = 0; g < width && t; g += rank)
             q->multiply(t * width, P, l + g, width, c + g * width, width, -1, true);
-        memcpy(copy, c, (size_t)tile * sizeof(T));
-        for (int64_t g = 0; g < width; g += rank)
-            q->multiply(g + rank, copy, v + g, width, c + g * width, width, 1, false);
+        ct__tile_substitute(TYPE, l + t * tile, 1, width, width, false, c, width, width);
     }
 }
 
@@ -172,6 +169,8 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
         }
         int64_t failed = NAME(factor_tile)(s, P, t, i0, tile);
         if (failed) return failed;
+        for (int64_t i = 0; i < width; i++)
+            for (int64_t k = 0; k < width; k++) P[(t * width + k) * width + i] = tile[i * width + k];
         NAME(solve_z)(s, P, t, i0);
         for (int64_t k = 0; k < t * width; k++)
             for (int64_t i = 0; i < width; i++)
