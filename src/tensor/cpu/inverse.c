@@ -1,6 +1,6 @@
 /* The inverse of symmetric positive definite matrices: A = L Lᵀ, M = L⁻¹, A⁻¹ = Mᵀ M; n³ operations, a third in each
- * step, nearly all of them in products. L is solved for, block by block, against the inverses of its diagonal tiles alone:
- * no inverse of a larger block enters the factor, so its accuracy is that of a plain blocked factorisation. One large
+ * step, nearly all of them in products. L is solved for block by block, in its diagonal tiles by substitution: no inverse
+ * enters the factor, whose accuracy is that of a plain blocked factorisation. One large
  * matrix goes to all threads, by the sweep of sweep.c. */
 #include "inverse.h"
 
@@ -13,48 +13,53 @@
 
 /* -- A = L Lᵀ ------------------------------------------------------------------------------------------------------ */
 
-/* X = B L⁻ᵀ in place of B (rows x n), with the inverses of L's diagonal tiles in m. */
-static void solve_right(ct_dtype t, const void *l, const void *m, int64_t n, void *b, int64_t ld,
-                        int64_t rows, void *work)
+/* X = B L⁻ᵀ in place of B (rows x n): Xᵀ = L⁻¹ Bᵀ, which w has room for, of each tile. */
+static void solve_right(ct_dtype t, const void *l, int64_t n, void *b, int64_t ld, int64_t rows, void *w,
+                        void *work)
 {
     if (n <= CT__TILE) {
-        ct__multiply(t, CT__RIGHT_UPPER, 'N', 'T', rows, n, n, 1, b, ld, m, ld, 0, b, ld, work);
+        const int64_t ldw = ct__pitch(rows);
+        ct__transpose(t, rows, n, b, ld, w, ldw);
+        ct__tile_substitute(t, l, ld, 1, n, false, w, ldw, rows);
+        ct__transpose(t, n, rows, w, ldw, b, ld);
         return;
     }
     int64_t h = ct__half(n);
     void *right = ct__ij(b, t, ld, 0, h);
-    solve_right(t, l, m, h, b, ld, rows, work);
+    solve_right(t, l, h, b, ld, rows, w, work);
     ct__multiply(t, 0, 'N', 'T', rows, n - h, h, -1, b, ld, ct__ij(l, t, ld, h, 0), ld, 1, right, ld, work);
-    solve_right(t, ct__ij(l, t, ld, h, h), ct__ij(m, t, ld, h, h), n - h, right, ld, rows, work);
+    solve_right(t, ct__ij(l, t, ld, h, h), n - h, right, ld, rows, w, work);
 }
 
-/* The lower triangle of a becomes L, m the inverses of its diagonal tiles. Returns the failing minor, or 0. */
-static int64_t factor(ct_dtype t, void *a, void *m, int64_t ld, int64_t n, void *work)
+/* The lower triangle of a becomes L, m the inverses of its diagonal tiles; w holds ct__half(n) rows. Returns the failing
+ * minor, or 0. */
+static int64_t factor(ct_dtype t, void *a, void *m, int64_t ld, int64_t n, void *w, void *work)
 {
     if (n <= CT__TILE) return ct__tile_cholesky(t, a, ld, n, m, ld);
     int64_t h = ct__half(n), r = n - h;
-    int64_t failed = factor(t, a, m, ld, h, work);
+    int64_t failed = factor(t, a, m, ld, h, w, work);
     if (failed) return failed;
     void *l21 = ct__ij(a, t, ld, h, 0), *a22 = ct__ij(a, t, ld, h, h);
-    solve_right(t, a, m, h, l21, ld, r, work);
+    solve_right(t, a, h, l21, ld, r, w, work);
     ct__multiply(t, CT__OUT_LOWER, 'N', 'T', r, r, h, -1, l21, ld, l21, ld, 1, a22, ld, work);
-    failed = factor(t, a22, ct__ij(m, t, ld, h, h), ld, r, work);
+    failed = factor(t, a22, ct__ij(m, t, ld, h, h), ld, r, w, work);
     return failed ? h + failed : 0;
 }
 
 /* -- M = T⁻¹ ------------------------------------------------------------------------------------------------------- */
 
-/* M21 = -(M22 T21) M11, each product over the part of the triangle that is not zero; w holds a quarter of the matrix */
-void ct__invert_lower(ct_dtype t, const void *a, void *m, int64_t ld, int64_t n, void *w, void *work)
+/* M21 = -T22⁻¹ (T21 M11): to solve with T22, where its inverse is at hand, keeps T M - I small [Higham 2002, §14.2.2] */
+void ct__invert_lower(ct_dtype t, const void *a, bool unit, void *m, int64_t ld, int64_t n, void *work)
 {
     if (n <= CT__TILE) return;
-    int64_t h = ct__half(n), r = n - h, ldw = ct__pitch(h);
-    void *m21 = ct__ij(m, t, ld, h, 0), *m22 = ct__ij(m, t, ld, h, h);
-    ct__invert_lower(t, a, m, ld, h, w, work);
-    ct__invert_lower(t, ct__ij(a, t, ld, h, h), m22, ld, r, w, work);
-    ct__multiply(t, CT__LEFT_LOWER, 'N', 'N', r, h, r, 1, m22, ld, ct__ij(a, t, ld, h, 0), ld, 0, w, ldw,
+    int64_t h = ct__half(n), r = n - h;
+    const void *t22 = ct__ij(a, t, ld, h, h);
+    void *m21 = ct__ij(m, t, ld, h, 0);
+    ct__invert_lower(t, a, unit, m, ld, h, work);
+    ct__invert_lower(t, t22, unit, ct__ij(m, t, ld, h, h), ld, r, work);
+    ct__multiply(t, CT__RIGHT_LOWER, 'N', 'N', r, h, h, -1, ct__ij(a, t, ld, h, 0), ld, m, ld, 0, m21, ld,
                  work);
-    ct__multiply(t, CT__RIGHT_LOWER, 'N', 'N', r, h, h, -1, w, ldw, m, ld, 0, m21, ld, work);
+    ct__substitute(t, true, unit, r, t22, ld, 1, m21, ld, h, work);
 }
 
 /* -- A⁻¹ = Mᵀ M ---------------------------------------------------------------------------------------------------- */
@@ -124,13 +129,13 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     void *work = data[job->n], *a = (char *)work + ct__product_work(t, n), *m = ct__ij(a, t, ld, n, 0),
          *w = ct__ij(m, t, ld, n, 0);
     load_lower(job, data[0], a, ld);
-    int64_t failed = factor(t, a, m, ld, n, work);
+    int64_t failed = factor(t, a, m, ld, n, w, work);
     if (failed) {
         if (root) ct__fill_nan(&job->m[1], t, root);
         ct__fill_nan(&job->m[job->n - 1], t, out);
         return failed;
     }
-    ct__invert_lower(t, a, m, ld, n, w, work);
+    ct__invert_lower(t, a, false, m, ld, n, work);
     if (root) put_root(t, m, ld, n, root);
     ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'T', 'N', n, n, n, 1, m, ld, m, ld, 0,
                  a, ld, work);
