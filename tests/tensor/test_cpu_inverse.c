@@ -435,6 +435,46 @@ static void a_large_lu(void **state)
     }
 }
 
+/* A P - I where neighbours are nearly alike, as points of a smooth kernel are: the diagonal's tiles have condition numbers of
+ * 10⁹ themselves. */
+static void inverses_of_smooth_matrices(void **state)
+{
+    (void)state;
+    ct_device *dev = open_cpu(2);
+    for (int64_t n = 31; n < 220; n += 45) {
+        ct_tensor *a = ct_empty(dev, CT_F64, ct_shape3(2, n, n)),
+                  *p = ct_empty(dev, CT_F64, ct_shape3(2, n, n));
+        for (int64_t b = 0; b < 2; b++)
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < n; j++) {
+                    const double r = (double)(i - j) / 20;
+                    set(a, b, i, j, 1.3 * exp(-0.5 * r * r) + (i == j ? 1e-8 : 0));
+                }
+        for (int spd = 0; spd < 2; spd++) {
+            ct_failure failure = { .set = false };
+            assert_ok(spd ? cpu->potri(dev, a, p, &failure) : cpu->getri(dev, a, p, &failure),
+                      ct_message(dev));
+            assert_false(failure.set);
+            double worst = 0;
+            for (int64_t i = 0; i < n; i++) {
+                double sum = 0;
+                for (int64_t j = 0; j < n; j++) {
+                    long double e = -(long double)(i == j);
+                    for (int64_t k = 0; k < n; k++) e += (long double)get(a, 1, i, k) * get(p, 1, k, j);
+                    sum += fabs((double)e);
+                }
+                worst = fmax(worst, sum);
+            }
+            const double ratio = worst / ((double)n * DBL_EPSILON * norm(a, 1) * norm(p, 1));
+            if (!(ratio <= 0.1))
+                fail_msg("%s, n = %d: a ratio of %g", spd ? "potri" : "getri", (int)n, ratio);
+        }
+        ct_release(a);
+        ct_release(p);
+    }
+    ct_device_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +486,7 @@ int main(void)
         cmocka_unit_test(the_adjoint_of_the_inverse),
         cmocka_unit_test(the_adjoint_from_the_root),
         cmocka_unit_test(rows_in_pivot_order),
+        cmocka_unit_test(inverses_of_smooth_matrices),
         cmocka_unit_test(determinants_have_the_permutations_sign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

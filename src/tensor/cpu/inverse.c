@@ -1,7 +1,6 @@
-/* The inverse of symmetric positive definite matrices: A = L Lᵀ, M = L⁻¹, A⁻¹ = Mᵀ M; n³ operations, a third in each
- * step, nearly all of them in products. L is solved for block by block, in its diagonal tiles by substitution: no inverse
- * enters the factor, whose accuracy is that of a plain blocked factorisation. One large
- * matrix goes to all threads, by the sweep of sweep.c. */
+/* The inverse of symmetric positive definite matrices: A = L Lᵀ, N = L⁻ᵀ, A⁻¹ = N Nᵀ; n³ operations, a third in each step, nearly all of
+ * them in products. What is solved for is never multiplied by an inverse at hand (docs/ops/inverse.md). One large matrix goes to
+ * all threads, by the sweep of sweep.c. */
 #include "inverse.h"
 
 #include <math.h>
@@ -48,18 +47,20 @@ static int64_t factor(ct_dtype t, void *a, void *m, int64_t ld, int64_t n, void 
 
 /* -- M = T⁻¹ ------------------------------------------------------------------------------------------------------- */
 
-/* M21 = -T22⁻¹ (T21 M11): to solve with T22, where its inverse is at hand, keeps T M - I small [Higham 2002, §14.2.2] */
-void ct__invert_lower(ct_dtype t, const void *a, bool unit, void *m, int64_t ld, int64_t n, void *work)
+/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps T M - I small
+ * [Higham 2002, §14.2.2]. */
+void ct__invert_triangle(ct_dtype t, bool lower, bool unit, const void *a, void *m, int64_t ld, int64_t n,
+                         void *work)
 {
     if (n <= CT__TILE) return;
-    int64_t h = ct__half(n), r = n - h;
-    const void *t22 = ct__ij(a, t, ld, h, h);
-    void *m21 = ct__ij(m, t, ld, h, 0);
-    ct__invert_lower(t, a, unit, m, ld, h, work);
-    ct__invert_lower(t, t22, unit, ct__ij(m, t, ld, h, h), ld, r, work);
-    ct__multiply(t, CT__RIGHT_LOWER, 'N', 'N', r, h, h, -1, ct__ij(a, t, ld, h, 0), ld, m, ld, 0, m21, ld,
-                 work);
-    ct__substitute(t, true, unit, r, t22, ld, 1, m21, ld, h, work);
+    const int64_t h = ct__half(n), r = n - h, rows = lower ? r : h, cols = n - rows;
+    const int64_t i = lower ? h : 0, j = lower ? 0 : h;
+    void *corner = ct__ij(m, t, ld, i, j);
+    ct__invert_triangle(t, lower, unit, a, m, ld, h, work);
+    ct__invert_triangle(t, lower, unit, ct__ij(a, t, ld, h, h), ct__ij(m, t, ld, h, h), ld, r, work);
+    ct__multiply(t, lower ? CT__RIGHT_LOWER : CT__RIGHT_UPPER, 'N', 'N', rows, cols, cols, -1,
+                 ct__ij(a, t, ld, i, j), ld, ct__ij(m, t, ld, j, j), ld, 0, corner, ld, work);
+    ct__substitute(t, lower, unit, rows, ct__ij(a, t, ld, i, i), ld, 1, corner, ld, cols, work);
 }
 
 /* -- A⁻¹ = Mᵀ M ---------------------------------------------------------------------------------------------------- */
@@ -120,6 +121,21 @@ static void put_root(ct_dtype t, const void *m, int64_t ld, int64_t n, void *roo
         memcpy(ct__at(root, t, i * (i + 1) / 2), ct__ij(m, t, ld, i, 0), (size_t)(i + 1) * ct_dtype_size(t));
 }
 
+/* N = R⁻¹, upper, of one tile: the columns of the identity, solved for */
+static void invert_tile(ct_dtype t, const void *r, void *n, int64_t ld, int64_t rows)
+{
+    const int64_t end = rows - 1;
+    for (int64_t i = 0; i < rows; i++) {
+        memset(ct__ij(n, t, ld, i, 0), 0, (size_t)rows * ct_dtype_size(t));
+        if (t == CT_F64)
+            *(double *)ct__ij(n, t, ld, i, i) = 1;
+        else
+            *(float *)ct__ij(n, t, ld, i, i) = 1;
+    }
+    ct__tile_substitute(t, ct__ij(r, t, ld, end, end), -ld, -1, rows, false, ct__ij(n, t, ld, end, 0), -ld,
+                        rows);
+}
+
 /* a, (M,) A⁻¹ */
 static int64_t potri_member(const ct__job *job, void *const *data)
 {
@@ -135,11 +151,19 @@ static int64_t potri_member(const ct__job *job, void *const *data)
         ct__fill_nan(&job->m[job->n - 1], t, out);
         return failed;
     }
-    ct__invert_lower(t, a, false, m, ld, n, work);
-    if (root) put_root(t, m, ld, n, root);
-    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'T', 'N', n, n, n, 1, m, ld, m, ld, 0,
-                 a, ld, work);
-    ct__put_symmetric(job, a, ld, out);
+    for (int64_t i = 0; i < n; i += CT__TILE) { /* R = Lᵀ, and in its diagonal tiles N = R⁻¹ */
+        const int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
+        ct__transpose(t, n - i, rows, ct__ij(a, t, ld, i, i), ld, ct__ij(m, t, ld, i, i), ld);
+        invert_tile(t, ct__ij(m, t, ld, i, i), ct__ij(a, t, ld, i, i), ld, rows);
+    }
+    ct__invert_triangle(t, false, false, m, a, ld, n, work);
+    if (root) {
+        ct__transpose(t, n, n, a, ld, m, ld);
+        put_root(t, m, ld, n, root);
+    }
+    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, a, ld, a, ld, 0,
+                 m, ld, work);
+    ct__put_symmetric(job, m, ld, out);
     return 0;
 }
 

@@ -36,9 +36,10 @@ static inline int64_t ct__pitch(int64_t n) { return n <= 32 ? (n + 7) / 8 * 8 : 
 /* Where a triangle is cut in two, on a border between tiles. */
 static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__TILE * CT__TILE; }
 
-/* m holds the inverses of T's diagonal tiles, n x n: the rest of m's lower triangle becomes that of T⁻¹, T the triangle of a, with ones
- * on its diagonal where `unit`. */
-void ct__invert_lower(ct_dtype dtype, const void *a, bool unit, void *m, int64_t ld, int64_t n, void *work);
+/* m holds the inverses of T's diagonal tiles, n x n: the rest of its triangle becomes that of T⁻¹. T is the triangle of a, with ones on
+ * its diagonal where `unit`. */
+void ct__invert_triangle(ct_dtype dtype, bool lower, bool unit, const void *a, void *m, int64_t ld, int64_t n,
+                         void *work);
 
 /* X = M⁻¹ X in place, X n x cols; M is a triangle with strides rs and cs, of which one is 1, and ones on its diagonal where
  * `unit`. Nothing else of M is read. */

@@ -166,8 +166,8 @@ static int64_t getri_member(const ct__job *job, void *const *data)
         ct__transpose(t, rows, n - i, ct__ij(a, t, ld, i, i), ld, ct__ij(r, t, ld, i, i), ld);
         ct__tile_triangle(t, ct__ij(r, t, ld, i, i), ld, rows, false, ct__ij(m, t, ld, i, i), ld);
     }
-    ct__invert_lower(t, r, false, m, ld, n, work);
-    ct__invert_lower(t, a, true, v, ld, n, work);
+    ct__invert_triangle(t, true, false, r, m, ld, n, work);
+    ct__invert_triangle(t, true, true, a, v, ld, n, work);
     ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER, 'T', 'N', n, n, n, 1, v, ld, m, ld, 0, a, ld, work);
     for (int64_t i = 0; i < n; i++)
         put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, order[i] * o->rs));
