@@ -45,7 +45,7 @@ static int64_t factor(ct_dtype t, void *a, void *m, int64_t ld, int64_t n, void 
     return failed ? h + failed : 0;
 }
 
-/* -- M = T⁻¹ ------------------------------------------------------------------------------------------------------- */
+/* -- T⁻¹ ---------------------------------------------------------------------------------------------------------- */
 
 /* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps T M - I small
  * [Higham 2002, §14.2.2]. */
@@ -63,7 +63,7 @@ void ct__invert_triangle(ct_dtype t, bool lower, bool unit, const void *a, void 
     ct__substitute(t, lower, unit, rows, ct__ij(a, t, ld, i, i), ld, 1, corner, ld, cols, work);
 }
 
-/* -- A⁻¹ = Mᵀ M ---------------------------------------------------------------------------------------------------- */
+/* -- A⁻¹ = N Nᵀ ---------------------------------------------------------------------------------------------------- */
 
 /* a_ij = a_ji above the diagonal */
 #define MIRROR(name, T)                                                          \
@@ -136,7 +136,7 @@ static void invert_tile(ct_dtype t, const void *r, void *n, int64_t ld, int64_t 
                         rows);
 }
 
-/* a, (M,) A⁻¹ */
+/* a, (M = Nᵀ,) A⁻¹ */
 static int64_t potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
