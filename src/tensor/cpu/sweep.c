@@ -16,8 +16,9 @@
  * that is the form in which the product reads its both operands. */
 #include "cpu.h"
 #include "isa.h"
-#include "tile.h"
+#include "vmath.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 #if CT__X86
@@ -25,8 +26,8 @@
 #endif
 
 enum {
-    LARGEST = CT__TILE, /* rows of a sliver, of any instruction set */
-    SERIAL = 96,        /* rows that one thread had better do alone */
+    LARGEST = 32, /* rows of a sliver, of any instruction set */
+    SERIAL = 96,  /* rows that one thread had better do alone */
 };
 
 /* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too. Packed (op.h),
@@ -194,33 +195,34 @@ static void *take(char *block, size_t *used, size_t bytes)
 /* -- sweeps -------------------------------------------------------------------------------------------------------- */
 
 #define T       double
-#define TYPE    CT_F64
 #define NAME(n) n##_f64
 #include "sweep_run.h"
 #undef T
-#undef TYPE
 #undef NAME
 
 #define T       float
-#define TYPE    CT_F32
 #define NAME(n) n##_f32
 #include "sweep_run.h"
 #undef T
-#undef TYPE
 #undef NAME
 
+#define KERNEL(isa, width, rank, lanes)                                                              \
+    {                                                                                                \
+        width, rank, lanes, multiply_##isa, substitute_##isa, substitute_back_##isa, cholesky_##isa, \
+            combine_##isa, turn_##isa                                                                \
+    }
 static const kernel_f64 kernels_f64[] = {
-    { 4, 4, 2, multiply_f64_base, combine_f64_base, turn_f64_base },
+    KERNEL(f64_base, 4, 4, 2),
 #if CT__X86
-    { 12, 4, 4, multiply_f64_avx2, combine_f64_avx2, turn_f64_avx2 },
-    { 24, 8, 8, multiply_f64_avx512, combine_f64_avx512, turn_f64_avx512 },
+    KERNEL(f64_avx2, 12, 4, 4),
+    KERNEL(f64_avx512, 24, 8, 8),
 #endif
 };
 static const kernel_f32 kernels_f32[] = {
-    { 8, 4, 4, multiply_f32_base, combine_f32_base, turn_f32_base },
+    KERNEL(f32_base, 8, 4, 4),
 #if CT__X86
-    { 24, 4, 8, multiply_f32_avx2, combine_f32_avx2, turn_f32_avx2 },
-    { 32, 8, 16, multiply_f32_avx512, combine_f32_avx512, turn_f32_avx512 },
+    KERNEL(f32_avx2, 24, 4, 8),
+    KERNEL(f32_avx512, 32, 8, 16),
 #endif
 };
 

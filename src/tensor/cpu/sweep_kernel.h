@@ -1,10 +1,10 @@
-/* The product that everything in sweep.c is made of, for one type T and one instruction set: VECTORS vectors of LANES
- * numbers by RANK numbers stay in registers. */
+/* What everything in sweep.c is made of, for one type T and one instruction set: VECTORS vectors of LANES numbers by RANK
+ * numbers stay in registers. Rows of WIDTH numbers follow each other but where a leading dimension is given. */
 #define WIDTH (VECTORS * LANES)
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
-/* c_rl = sign Σ_k b_kr a_kl (+ c_rl), k < depth, r < RANK, l < WIDTH. a's rows are WIDTH apart. */
+/* c_rl = sign Σ_k b_kr a_kl (+ c_rl), k < depth, r < RANK, l < WIDTH */
 TARGET static void NAME(multiply)(int64_t depth, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc,
                                   T sign, bool add)
 {
@@ -38,6 +38,84 @@ TARGET static void NAME(multiply)(int64_t depth, const T *a, const T *b, int64_t
             else
                 *to = f * sum[r][v];
         }
+}
+
+/* x_r = (x_r - Σ_{k<depth} b_kr a_k - Σ l_kr x_k) / l_rr, r < RANK; the last sum is over the rows solved before row r: those
+ * above, or where `back` those below. b and l: RANK numbers of a row; in the place of l_rr stands -1 / l_rr. */
+TARGET CT__INLINE void NAME(solve_rows)(int64_t depth, const T *a, const T *b, const T *l, T *x,
+                                        const bool back)
+{
+    NAME(vec) sum[RANK][VECTORS];
+    const NAME(vec) zero = { 0 };
+#pragma GCC unroll 16
+    for (int r = 0; r < RANK; r++)
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++) sum[r][v] = zero;
+    for (int64_t k = 0; k < depth; k++, a += WIDTH, b += WIDTH) {
+        NAME(vec) row[VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++) row[v] = *(const NAME(vec) *)(const void *)(a + v * LANES);
+#pragma GCC unroll 16
+        for (int r = 0; r < RANK; r++) {
+            const NAME(vec) s = b[r] - zero;
+#pragma GCC unroll 4
+            for (int v = 0; v < VECTORS; v++) sum[r][v] = MAD(s, row[v], sum[r][v]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < RANK; r++)
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++)
+            sum[r][v] -= *(const NAME(vec) *)(const void *)(x + r * WIDTH + v * LANES);
+#pragma GCC unroll 16
+    for (int i = 0; i < RANK; i++) {
+        const int k = back ? RANK - 1 - i : i;
+        const NAME(vec) f = l[k * WIDTH + k] - zero;
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++) {
+            sum[k][v] *= f;
+            *(NAME(vec) *)(void *)(x + k * WIDTH + v * LANES) = sum[k][v];
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < RANK; r++) {
+            if (back ? r >= k : r <= k) continue;
+            const NAME(vec) s = l[k * WIDTH + r] - zero;
+#pragma GCC unroll 4
+            for (int v = 0; v < VECTORS; v++) sum[r][v] = MAD(s, sum[k][v], sum[r][v]);
+        }
+    }
+}
+
+TARGET static void NAME(substitute)(int64_t depth, const T *a, const T *b, const T *l, T *x)
+{
+    NAME(solve_rows)(depth, a, b, l, x, false);
+}
+
+TARGET static void NAME(substitute_back)(int64_t depth, const T *a, const T *b, const T *l, T *x)
+{
+    NAME(solve_rows)(depth, a, b, l, x, true);
+}
+
+/* c, symmetric, WIDTH x WIDTH, becomes U = Lᵀ of c = L Lᵀ, what is below the diagonal no matter:
+ * u_k = (c_k - Σ_{j<k} u_jk u_j) / u_kk. Returns the minor that is not positive (from 1), or 0. */
+TARGET static int64_t NAME(cholesky)(T *c)
+{
+    const NAME(vec) zero = { 0 };
+    for (int64_t k = 0; k < WIDTH; k++) {
+        NAME(vec) sum[VECTORS], *row = (NAME(vec) *)(void *)(c + k * WIDTH);
+        for (int v = 0; v < VECTORS; v++) sum[v] = row[v];
+        for (int64_t j = 0; j < k; j++) {
+            const NAME(vec) s = -(c[j * WIDTH + k] - zero);
+            for (int v = 0; v < VECTORS; v++)
+                sum[v] = MAD(s, *(const NAME(vec) *)(const void *)(c + j * WIDTH + v * LANES), sum[v]);
+        }
+        for (int v = 0; v < VECTORS; v++) row[v] = sum[v];
+        const T pivot = c[k * WIDTH + k];
+        if (!(pivot > 0 && pivot < (T)INFINITY)) return k + 1;
+        const T root = (T)sqrt((double)pivot);
+        for (int v = 0; v < VECTORS; v++) row[v] = sum[v] / root;
+    }
+    return 0;
 }
 
 /* c_l += sign Σ_k b_k a_kl */

@@ -1,9 +1,12 @@
 /* The sweep of sweep.c for one type T. */
 
-/* multiply of sweep_kernel.h for one instruction set */
+/* The functions of sweep_kernel.h for one instruction set */
 typedef struct NAME(kernel) {
     int64_t width, rank, lanes;
     void (*multiply)(int64_t depth, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T sign, bool add);
+    void (*substitute)(int64_t depth, const T *a, const T *b, const T *l, T *x);
+    void (*substitute_back)(int64_t depth, const T *a, const T *b, const T *l, T *x);
+    int64_t (*cholesky)(T *c);
     void (*combine)(int64_t depth, const T *a, const T *b, T *c, T sign);
     void (*turn)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy, T sign);
 } NAME(kernel);
@@ -17,8 +20,8 @@ typedef struct NAME(sweep) {
     T tolerance;            /* of pivots, over the diagonal                                          */
     T *data, *z, *diagonal; /* z, diagonal: contiguous; the latter that of A until it is that of L   */
     T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step            */
-    T *L, *Lt;              /* the pivot block's factor by slivers, and likewise its transpose       */
-    T *V, *Vt;              /* [sliver][width][width]: inverses of L's diagonal tiles, transposes    */
+    T *L, *Lt;              /* the pivot block's factor by slivers, and likewise its transpose; in the */
+                            /* place of l_kk -1 / l_kk, which is finite, l_kk being a square root */
     T *y;                   /* L⁻¹z of the pivot block                                               */
     T *spare;               /* a sliver of W for each part                                           */
     queue *queues;          /* of each part: its slivers of the panel, its tiles of the update        */
@@ -81,46 +84,34 @@ static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k
 
 /* -- triangular solves on a sliver ----------------------------------------------------------------------------------- */
 
-/* The first `tiles` tiles of P become those of P L⁻ᵀ:  W_t = (P_t - Σ_{u<t} W_u L_tuᵀ) L_tt⁻ᵀ */
-static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t tiles)
+/* The first w pivots' rows of P become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) / l_kk */
+static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
 {
-    const NAME(kernel) *q = s->kernel;
-    const int64_t width = q->width, rank = q->rank, tile = width * width;
-    for (int64_t t = 0; t < tiles; t++) {
-        T *c = P + t * tile;
-        const T *l = s->L + t * s->block * width;
-        for (int64_t g = 0; g < width && t; g += rank)
-            q->multiply(t * width, P, l + g, width, c + g * width, width, -1, true);
-        ct__tile_substitute(TYPE, l + t * tile, 1, width, width, false, c, width, width);
+    const int64_t width = s->kernel->width, rank = s->kernel->rank;
+    for (int64_t k = 0; k < w; k += rank) {
+        const T *l = s->L + k / width * width * s->block + k % width;
+        s->kernel->substitute(k, P, l, l + k * width, P + k * width);
     }
 }
 
-/* P becomes P L⁻¹:  X_t = (P_t - Σ_{u>t} X_u L_ut) L_tt⁻¹ */
-static void NAME(solve_back)(const NAME(sweep) * s, T *P, int64_t tiles)
+/* P becomes P L⁻¹:  x_k = (p_k - Σ_{u>k} l_uk x_u) / l_kk, k < w */
+static void NAME(solve_back)(const NAME(sweep) * s, T *P, int64_t w)
 {
-    const NAME(kernel) *q = s->kernel;
-    const int64_t width = q->width, rank = q->rank, tile = width * width;
-    T copy[LARGEST * LARGEST];
-    for (int64_t t = tiles; t-- > 0;) {
-        T *c = P + t * tile;
-        const T *l = s->Lt + t * s->block * width + (t + 1) * tile, *v = s->V + t * tile;
-        for (int64_t g = 0; g < width && t + 1 < tiles; g += rank)
-            q->multiply((tiles - 1 - t) * width, c + tile, l + g, width, c + g * width, width, -1, true);
-        memcpy(copy, c, (size_t)tile * sizeof(T));
-        for (int64_t g = 0; g < width; g += rank)
-            q->multiply(width - g, copy + g * width, v + g * width + g, width, c + g * width, width, 1,
-                        false);
+    const int64_t width = s->kernel->width, rank = s->kernel->rank;
+    for (int64_t end = w, k; (k = end - rank) >= 0; end = k) {
+        const T *l = s->Lt + k / width * width * s->block + k % width;
+        s->kernel->substitute_back(w - end, P + end * width, l + end * width, l + k * width, P + k * width);
     }
 }
 
 /* -- pivots -------------------------------------------------------------------------------------------------------- */
 
-/* Tile t of the pivots on the diagonal, from row i0: L_tt to the tile (row-major), its inverse to V and Vt. */
-static int64_t NAME(factor_tile)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0, T *tile)
+/* Tile t of the pivots on the diagonal, from row i0, with what is left of it in P: L_tt in its place. */
+static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
     const NAME(kernel) *q = s->kernel;
     const int64_t width = q->width, rows = smaller(width, s->A.n - i0);
-    T *v = s->V + t * width * width, *vt = s->Vt + t * width * width;
+    T *tile = P + t * width * width;
     for (int64_t i = 0; i < width; i++)
         for (int64_t k = 0; k <= i; k++) {
             T a = i < rows ? s->data[element(&s->A, i0 + i, i0 + k)] : (T)(i == k);
@@ -128,14 +119,13 @@ static int64_t NAME(factor_tile)(const NAME(sweep) * s, const T *P, int64_t t, i
         }
     for (int64_t g = 0; g < width && t; g += q->rank)
         q->multiply(t * width, P, P + g, width, tile + g * width, width, -1, true);
-    int64_t failed = ct__tile_cholesky(TYPE, tile, width, width, v, width);
+    int64_t failed = q->cholesky(tile);
     if (failed) return i0 + failed;
-    for (int64_t i = 0; i < rows && s->tolerance > 0; i++)
-        if (!(tile[i * (width + 1)] * tile[i * (width + 1)] > s->tolerance * s->diagonal[i0 + i]))
-            return i0 + i + 1;
-    for (int64_t i = 0; i < width; i++)
-        for (int64_t k = 0; k < width; k++) vt[k * width + i] = v[i * width + k];
-    for (int64_t i = 0; i < rows; i++) s->diagonal[i0 + i] = tile[i * width + i];
+    for (int64_t i = 0; i < rows; i++) {
+        T *d = &s->diagonal[i0 + i], l = tile[i * (width + 1)];
+        if (s->tolerance > 0 && !(l * l > s->tolerance * *d)) return i0 + i + 1;
+        *d = l;
+    }
     return 0;
 }
 
@@ -143,45 +133,38 @@ static int64_t NAME(factor_tile)(const NAME(sweep) * s, const T *P, int64_t t, i
 static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0)
 {
     const int64_t width = s->kernel->width, rows = smaller(width, s->A.n - i0);
-    const T *vt = s->Vt + t * width * width;
-    T r[LARGEST], *y = s->y + t * width;
-    for (int64_t i = 0; i < width; i++) r[i] = i < rows ? s->z[i0 + i] : 0;
-    for (int64_t k = 0; k < t * width; k++)
-        for (int64_t i = 0; i < width; i++) r[i] -= P[k * width + i] * s->y[k];
-    for (int64_t i = 0; i < width; i++) y[i] = 0;
-    for (int64_t k = 0; k < width; k++)
-        for (int64_t i = 0; i < width; i++) y[i] += vt[k * width + i] * r[k];
+    T r[LARGEST] = { 0 }, *y = s->y + t * width;
+    for (int64_t i = 0; i < rows; i++) r[i] = -s->z[i0 + i];
+    for (int64_t k = 0; k < (t + 1) * width; k++) {
+        const int64_t own = k - t * width;
+        if (own >= 0) y[own] = r[own] * P[k * width + own];
+        for (int64_t i = 0; i < width; i++) r[i] += P[k * width + i] * s->y[k];
+    }
 }
 
 /* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their places. */
 static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 {
     const int64_t width = s->kernel->width, w = padded_block(&s->A, k0, s->block, width), n = s->A.n;
-    T tile[LARGEST * LARGEST];
     for (int64_t t = 0; t < w / width; t++) {
-        const int64_t i0 = k0 + t * width, rows = smaller(width, n - i0);
-        T *P = s->L + t * s->block * width;
-        if (t) {
-            if (rows < width) memset(P, 0, (size_t)(t * width * width) * sizeof(T));
-            for (int64_t k = 0; k < t * width; k++)
-                for (int64_t i = 0; i < rows; i++) P[k * width + i] = s->data[element(&s->A, i0 + i, k0 + k)];
-            NAME(solve)(s, P, t);
-        }
-        int64_t failed = NAME(factor_tile)(s, P, t, i0, tile);
+        const int64_t i0 = k0 + t * width, rows = smaller(width, n - i0), before = t * width;
+        T *P = s->L + before * s->block, *tile = P + before * width;
+        NAME(move_sliver)(s, P, i0, k0, before, false, 1);
+        NAME(solve)(s, P, before);
+        int64_t failed = NAME(factor_tile)(s, P, t, i0);
         if (failed) return failed;
-        for (int64_t i = 0; i < width; i++)
-            for (int64_t k = 0; k < width; k++) P[(t * width + k) * width + i] = tile[i * width + k];
-        NAME(solve_z)(s, P, t, i0);
-        for (int64_t k = 0; k < t * width; k++)
-            for (int64_t i = 0; i < width; i++)
-                s->Lt[(k / width * s->block + t * width + i) * width + k % width] = P[k * width + i];
-        if (s->inverse) continue;
-        for (int64_t i = 0; i < rows; i++) {
-            s->z[i0 + i] = s->y[t * width + i];
-            for (int64_t k = 0; k < t * width; k++)
-                s->data[element(&s->A, i0 + i, k0 + k)] = P[k * width + i];
-            for (int64_t k = 0; k <= i; k++) s->data[element(&s->A, i0 + i, i0 + k)] = tile[i * width + k];
+        if (!s->inverse) {
+            NAME(move_sliver)(s, P, i0, k0, before, true, 1);
+            for (int64_t i = 0; i < rows; i++)
+                for (int64_t k = 0; k <= i; k++)
+                    s->data[element(&s->A, i0 + i, i0 + k)] = tile[k * width + i];
         }
+        for (int64_t i = 0; i < width; i++) tile[i * (width + 1)] = -1 / tile[i * (width + 1)];
+        for (int64_t u = 0; u <= t && s->inverse; u++)
+            s->kernel->turn(width, width, P + u * width * width, width,
+                            s->Lt + (u * s->block + before) * width, width, 1);
+        NAME(solve_z)(s, P, t, i0);
+        if (!s->inverse) memcpy(s->z + i0, s->y + before, (size_t)rows * sizeof(T));
     }
     return 0;
 }
@@ -203,7 +186,7 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
     } else {
         NAME(move_sliver)(s, W, i0, k0, w, false, 1);
     }
-    NAME(solve)(s, W, w / width);
+    NAME(solve)(s, W, w);
     s->kernel->combine(w, W, s->y, dot, sign);
     for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + dot[i];
     if (!s->inverse) {
@@ -211,7 +194,7 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
         return;
     }
     memcpy(X, W, (size_t)(w * width) * sizeof(T));
-    NAME(solve_back)(s, X, w / width);
+    NAME(solve_back)(s, X, w);
     if (!pivot)
         NAME(move_sliver)(s, X, i0, k0, w, true, sign);
     else
@@ -264,14 +247,12 @@ static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q
 /* One piece of memory, cut where `block` is not NULL; returns its size. */
 static size_t NAME(cut)(NAME(sweep) * s, char *block)
 {
-    const size_t width = (size_t)s->kernel->width, b = (size_t)s->block, tiles = b / width;
+    const size_t width = (size_t)s->kernel->width, b = (size_t)s->block;
     const size_t slivers = ((size_t)s->A.n + width - 1) / width;
     size_t used = 0;
     s->W = take(block, &used, slivers * b * width * sizeof(T));
     s->L = take(block, &used, b * b * sizeof(T));
     s->Lt = take(block, &used, b * b * sizeof(T));
-    s->V = take(block, &used, tiles * width * width * sizeof(T));
-    s->Vt = take(block, &used, tiles * width * width * sizeof(T));
     s->y = take(block, &used, b * sizeof(T));
     s->spare = take(block, &used, (size_t)s->parts * b * width * sizeof(T));
     s->queues = take(block, &used, (size_t)s->parts * sizeof(queue));
