@@ -1,4 +1,4 @@
-/* Dense linear algebra at condition numbers 1, 1e4 and 1e8: values by residual ratios in the manner of LAPACK's own tests,
+/* Dense linear algebra at condition numbers 1, 1e4 and 1e8, and of matrices as smooth kernels have them: values by residual ratios in the manner of LAPACK's own tests,
  * gradients against differences in quadruple precision. docs/accuracy.md states what is bounded here; test_lstsq.c and
  * test_ridge.c hold least squares to the same. CT_SHOW=1 prints what is reached. */
 #include "check.h"
@@ -54,20 +54,34 @@ static void factorise(wide *A, int n)
         }
 }
 
-/* Singular values from 1 down to 1/condition, in equal ratios. Of SPD the upper triangle is NaN: nobody may read it. */
-static void make(matrix kind, int n, double condition, ct_dtype dtype, double *A)
+/* How a matrix comes to its condition: by singular values in equal ratios between random directions, or because rows are
+ * nearly their neighbours, exp(-(i - j)²/800) with something added to its diagonal, in every
+ * block on the diagonal too. */
+typedef enum cause { RANDOM, SMOOTH } cause;
+
+static double condition_of(cause why, matrix kind, ct_dtype dtype, int round)
+{
+    const double smooth = dtype == CT_F64 ? 1e10 : 1e4;
+    return why == RANDOM ? pow(10, 4 * round) : kind == LOWER ? sqrt(smooth) : smooth;
+}
+
+/* Of SPD the upper triangle is NaN: nobody may read it. The rows of a smooth GENERAL matrix are out of order. */
+static void make(matrix kind, int n, cause why, double condition, ct_dtype dtype, double *A)
 {
     uint64_t state = (uint64_t)n + 1;
     wide *a = numbers((size_t)(n * n + n), sizeof *a), *v = a + n * n;
-    for (int i = 0; i < n; i++)
-        a[i * n + i] =
-            powl(kind == LOWER ? condition * condition : condition, n > 1 ? -(wide)i / (n - 1) : 0);
-    for (int round = 0; round < 3; round++) {
+    if (kind == LOWER) condition *= condition; /* of L Lᵀ */
+    for (int i = 0; i < n; i++) a[i * n + i] = powl(condition, n > 1 ? -(wide)i / (n - 1) : 0);
+    for (int round = 0; round < 3 && why == RANDOM; round++) {
         for (int i = 0; i < n; i++) v[i] = uniform(&state);
         reflect(a, n, v, true);
         for (int i = 0; i < n && kind == GENERAL; i++) v[i] = uniform(&state);
         reflect(a, n, v, false);
     }
+    for (int i = 0; i < n && why == SMOOTH; i++)
+        for (int j = 0; j < n; j++)
+            a[(kind == GENERAL ? (i + 1) % n : i) * n + j] =
+                i == j ? 1 : expl(-(wide)((i - j) * (i - j)) / 800) / (1 + 50 / condition);
     if (kind == LOWER) factorise(a, n);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -335,26 +349,28 @@ static double residual_ratio(const subject *s, const double *A, const double *B,
 static void values_have_small_residuals(void **state)
 {
     (void)state;
-    static const int extents[] = { 1, 5, 33, 100, 200 };
+    enum { EXTENTS = 5 };
+    static const int extents[EXTENTS] = { 1, 5, 33, 100, 200 };
     for (int k = 0; k < SUBJECTS; k++)
-        for (int round = 0; round < 2 * 5 * 3; round++) {
+        for (int round = 0; round < 2 * EXTENTS * 4; round++) {
             const subject *s = &subjects[k];
             const ct_dtype dtype = round % 2 ? CT_F32 : CT_F64;
-            const int n = extents[round / 2 % 5];
-            const double condition = n > 1 ? pow(10, 4 * (round / 10)) : 1,
+            const int n = extents[round / 2 % EXTENTS], nth = round / 2 / EXTENTS;
+            const cause why = nth < 3 ? RANDOM : SMOOTH;
+            const double condition = n > 1 ? condition_of(why, s->kind, dtype, nth) : 1,
                          eps = dtype == CT_F64 ? DBL_EPSILON : FLT_EPSILON;
             if (dtype == CT_F32 && condition > 1e4) continue;
             uint64_t seed = 3;
             double *A = numbers((size_t)(n * n + n * COLUMNS), sizeof *A), *B = A + n * n;
-            make(s->kind, n, condition, dtype, A);
+            make(s->kind, n, why, condition, dtype, A);
             for (int i = 0; i < n * COLUMNS; i++)
                 B[i] = dtype == CT_F32 ? (double)(float)uniform(&seed) : uniform(&seed);
             ct_var in[2];
             double *y = host(ct_value(evaluate(s, dtype, n, A, B, in)));
             double r = residual_ratio(s, A, B, y, n, condition, eps);
             if (getenv("CT_SHOW"))
-                print_message("%-22s %s n %3d condition %g: residual ratio %.2g\n", s->name,
-                              ct_dtype_name(dtype), n, condition, r);
+                print_message("%-22s %s n %3d condition %g%s: residual ratio %.2g\n", s->name,
+                              ct_dtype_name(dtype), n, condition, why == SMOOTH ? " (smooth)" : "", r);
             if (!(r <= 1))
                 fail_msg("%s %s n %d condition %g: residual ratio %g", s->name, ct_dtype_name(dtype), n,
                          condition, r);
@@ -496,11 +512,13 @@ static void gradients_lose_the_condition_number(void **state)
 {
     (void)state;
     for (int k = 0; k < SUBJECTS; k++)
-        for (double condition = 1; condition < 2e8; condition *= 1e4) {
+        for (int round = 0; round < 4; round++) {
             const subject *s = &subjects[k];
+            const cause why = round < 3 ? RANDOM : SMOOTH;
+            const double condition = condition_of(why, s->kind, CT_F64, round);
             uint64_t seed = 5;
             double A[N * N], B[N * COLUMNS], y_bar[N * N];
-            make(s->kind, N, condition, CT_F64, A);
+            make(s->kind, N, why, condition, CT_F64, A);
             for (int i = 0; i < N * COLUMNS; i++) B[i] = uniform(&seed);
             for (int i = 0; i < N * N; i++) y_bar[i] = uniform(&seed);
             ct_var in[2], bar[2], y = evaluate(s, CT_F64, N, A, B, in);

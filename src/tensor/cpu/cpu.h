@@ -42,9 +42,9 @@ float ct__lgammaf(float x);
 double ct__polygamma(int k, double x);
 float ct__polygammaf(int k, float x);
 
-/* The lower triangle of a (n x n, row-major) becomes that of A⁻¹, by all threads; the failing minor, or 0. memory:
+/* The lower triangle of a (n x n, row-major) becomes its Cholesky factor, by all threads; the failing minor, or 0. memory:
  * ct__sweep_memory bytes. */
-int64_t ct__sweep_inverse(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory);
+int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory);
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld);
 
 #define PROTOTYPE(name) CT_PRIMITIVE(name) ct__cpu_##name;

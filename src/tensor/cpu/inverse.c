@@ -1,14 +1,18 @@
 /* The inverse of symmetric positive definite matrices: A = L Lᵀ, N = L⁻ᵀ, A⁻¹ = N Nᵀ; n³ operations, a third in each step, nearly all of
- * them in products. What is solved for is never multiplied by an inverse at hand (docs/ops/inverse.md). One large matrix goes to
- * all threads, by the sweep of sweep.c. */
+ * them in products. What is solved for is never multiplied by an inverse at hand (docs/ops/inverse.md). Of one large matrix every thread
+ * takes columns of N and rows of A⁻¹. */
 #include "inverse.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "batch.h"
 #include "product.h"
 #include "tile.h"
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 /* -- A = L Lᵀ ------------------------------------------------------------------------------------------------------ */
 
@@ -121,16 +125,21 @@ static void put_root(ct_dtype t, const void *m, int64_t ld, int64_t n, void *roo
         memcpy(ct__at(root, t, i * (i + 1) / 2), ct__ij(m, t, ld, i, 0), (size_t)(i + 1) * ct_dtype_size(t));
 }
 
+static void set_one(ct_dtype t, void *x)
+{
+    if (t == CT_F64)
+        *(double *)x = 1;
+    else
+        *(float *)x = 1;
+}
+
 /* N = R⁻¹, upper, of one tile: the columns of the identity, solved for */
 static void invert_tile(ct_dtype t, const void *r, void *n, int64_t ld, int64_t rows)
 {
     const int64_t end = rows - 1;
     for (int64_t i = 0; i < rows; i++) {
         memset(ct__ij(n, t, ld, i, 0), 0, (size_t)rows * ct_dtype_size(t));
-        if (t == CT_F64)
-            *(double *)ct__ij(n, t, ld, i, i) = 1;
-        else
-            *(float *)ct__ij(n, t, ld, i, i) = 1;
+        set_one(t, ct__ij(n, t, ld, i, i));
     }
     ct__tile_substitute(t, ct__ij(r, t, ld, end, end), -ld, -1, rows, false, ct__ij(n, t, ld, end, 0), -ld,
                         rows);
@@ -167,19 +176,63 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* One large matrix: the sweep, by all threads. */
-static int64_t sweep_potri_member(const ct__job *job, void *const *data)
+/* -- one large matrix, by all threads --------------------------------------------------------------------------------- */
+
+enum { COLUMNS = 64 }; /* of N that a thread takes at once, and rows of A⁻¹ */
+
+typedef struct large {
+    ct_dtype dtype;
+    int64_t n, ld;
+    void *a, *m; /* L, then the lower triangle of A⁻¹; N */
+} large;
+
+/* Columns [j, end) of N = L⁻ᵀ, those of the identity solved for, down to row `end` */
+static void root_columns(const large *f, int64_t j, int64_t end, void *work)
+{
+    const size_t bytes = (size_t)(end - j) * ct_dtype_size(f->dtype);
+    for (int64_t i = 0; i < end; i++) {
+        memset(ct__ij(f->m, f->dtype, f->ld, i, j), 0, bytes);
+        if (i >= j) set_one(f->dtype, ct__ij(f->m, f->dtype, f->ld, i, i));
+    }
+    ct__substitute(f->dtype, false, false, end, f->a, 1, f->ld, ct__ij(f->m, f->dtype, f->ld, 0, j), f->ld,
+                   end - j, work);
+}
+
+/* Rows [i, end) of A⁻¹ = N Nᵀ up to the diagonal; N is zero before column i there. */
+static void inverse_rows(const large *f, int64_t i, int64_t end, void *work)
+{
+    ct__multiply(f->dtype, 0, 'N', 'T', end - i, end, f->n - i, 1, ct__ij(f->m, f->dtype, f->ld, i, i), f->ld,
+                 ct__ij(f->m, f->dtype, f->ld, 0, i), f->ld, 0, ct__ij(f->a, f->dtype, f->ld, i, 0), f->ld,
+                 work);
+}
+
+static int64_t large_potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
-    void *a = data[2], *memory = ct__ij(a, t, ld, n, 0);
-    load_lower(job, data[0], a, ld);
-    int64_t failed = ct__sweep_inverse(job->dev, t, n, a, ld, memory);
+    const size_t work_bytes = ct__product_work(t, n);
+    const large f = { t, n, ld, data[2], ct__ij(data[2], t, ld, n, 0) };
+    char *work = ct__ij(f.m, t, ld, n, 0);
+    load_lower(job, data[0], f.a, ld);
+    const int64_t failed = ct__sweep_factor(job->dev, t, n, f.a, ld, work);
     if (failed) {
         ct__fill_nan(&job->m[1], t, data[1]);
         return failed;
     }
-    ct__put_symmetric(job, a, ld, data[1]);
+#pragma omp parallel num_threads(job->dev->threads)
+    {
+        void *own = work + (size_t)omp_get_thread_num() * work_bytes;
+#pragma omp for schedule(dynamic)
+        for (int64_t k = (n - 1) / COLUMNS; k >= 0; k--) /* the largest first */
+            root_columns(&f, k * COLUMNS, smaller(n, (k + 1) * COLUMNS), own);
+#pragma omp for schedule(dynamic)
+        for (int64_t k = (n - 1) / COLUMNS; k >= 0; k--) {
+            const int64_t end = smaller(n, (k + 1) * COLUMNS);
+            inverse_rows(&f, k * COLUMNS, end, own);
+            for (int64_t i = k * COLUMNS; i < end; i += CT__TILE)
+                put_rows(job, ct__ij(f.a, t, ld, i, 0), ld, i, smaller(CT__TILE, end - i), data[1]);
+        }
+    }
     return 0;
 }
 
@@ -202,10 +255,11 @@ static ct_status invert(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_
     job.failure = failure;
     job.work = (double)n * (double)n * (double)n;
     job.serial = root || !ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE);
-    job.member = job.serial ? potri_member : sweep_potri_member;
-    const int64_t rows = job.serial ? 2 * n + ct__half(n) : n;
-    job.scratch = (size_t)(rows * ld) * ct_dtype_size(job.dtype) +
-                  (job.serial ? ct__product_work(job.dtype, n) : ct__sweep_memory(dev, job.dtype, n, ld));
+    job.member = job.serial ? potri_member : large_potri_member;
+    const int64_t rows = 2 * n + (job.serial ? ct__half(n) : 0);
+    size_t work = ct__product_work(job.dtype, n);
+    if (!job.serial) work = larger(work * (size_t)dev->threads, ct__sweep_memory(dev, job.dtype, n, ld));
+    job.scratch = (size_t)(rows * ld) * ct_dtype_size(job.dtype) + work;
     ct_status status = ct__job_run(&job);
     if (failure && failure->set && !failed) failure->what = "leading minor %lld";
     return status;

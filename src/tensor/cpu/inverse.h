@@ -17,8 +17,8 @@ static inline void *ct__ij(const void *data, ct_dtype dtype, int64_t ld, int64_t
 
 /* Extents from which one matrix is better given to all threads than to one, as measured (docs/benchmarks.md). */
 enum {
-    CT__SPD_ALONE = 224,     /* the inverse by a sweep    */
-    CT__GENERAL_ALONE = 384, /* LAPACK's inverse after LU */
+    CT__SPD_ALONE = 224,     /* the inverse by Cholesky    */
+    CT__GENERAL_ALONE = 384, /* LAPACK's inverse after LU  */
     CT__LU_ALONE = 768,      /* LAPACK's LU               */
     CT__BAR_ALONE = 128,     /* the adjoint by gemm       */
 };

@@ -299,11 +299,11 @@ size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t
     return memory_of(dev, &square, dtype) + 2 * (size_t)(n + CT__ALIGNMENT) * ct_dtype_size(dtype);
 }
 
-int64_t ct__sweep_inverse(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory)
+int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory)
 {
     const layout square = { .n = n, .ld = ld };
     void *z = (char *)memory + memory_of(dev, &square, dtype),
          *diagonal = ct__at(z, dtype, n + CT__ALIGNMENT);
     memset(z, 0, (size_t)n * ct_dtype_size(dtype));
-    return sweep(dev, &square, dtype, true, 0, a, z, diagonal, memory);
+    return sweep(dev, &square, dtype, false, 0, a, z, diagonal, memory);
 }
