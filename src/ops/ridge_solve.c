@@ -2,7 +2,7 @@
  * adjoint:      with Z = G⁻¹ P̄:   B̄ = Zᵀ - (BZ) Pᵀ - (BP) Zᵀ,   D̄ = -λ [(DZ) Pᵀ + (DP) Zᵀ],   λ̄ = -⟨DZ, DP⟩
  *
  * From dP = G⁻¹ (dBᵀ - dG P): ⟨P̄, dP⟩ = ⟨Z, dBᵀ⟩ - ⟨Z Pᵀ, dG⟩, dG = dBᵀB + BᵀdB + dλ DᵀD + λ (dDᵀD + DᵀdD).
- * Two forms, chosen by shape and by D's condition: n×n factors for each sample, or r×r ones (ridge_forms.c). */
+ * Two forms, chosen by shape and conditions: n×n factors for each sample, or r×r ones (ridge_forms.c). */
 #include "ridge.h"
 
 #include <float.h>
@@ -25,26 +25,52 @@ static ct_tensor *output(ct_call *c, int k, ct_dtype dtype, ct_shape batch_of, i
     return t;
 }
 
-/* The push-through form loses about κ(D) units of rounding, the primal one κ(G). The latter is known only after n×n factors
- * of every sample, so where D's is good enough it decides alone; else the smaller of the two. A device that computes late
- * is not asked, which would be to wait for it. Whether the outputs are now those of the primal form. */
-static bool fall_back(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_shape batch)
+/* 1/κ of L Lᵀ, lower L with n rows, of the worst member. κ₁(L) is about √n times that in the 2-norm. */
+static double rcond_of_square(ct_call *c, const ct_tensor *L, int64_t n)
 {
-    if (!ct_call_device(c)->backend->host_memory) return false;
-    double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rcond_D = ct__ridge_rcond(c, a->R);
-    if (c->status || rcond_D >= sqrt(eps)) return false;
-    ct_failure *failure = ct__call_failure(c), before = *failure;
-    ct_tensor *L = output(c, 0, s->dtype, batch, s->n, s->n);
-    if (!L) return true;
     ct_tensor upper = ct__transposed(L);
-    ct__ridge_primal_factor(c, s, a, L);
-    double rcond_L = ct__ridge_rcond(c, &upper);
-    if (rcond_D > eps && rcond_L * rcond_L < rcond_D) {
-        *failure = before;
-        return false;
+    const double rcond = ct__ridge_rcond(c, &upper);
+    return (double)n * rcond * rcond;
+}
+
+/* The push-through form loses κ(S) or κ(D) units of rounding, whichever is larger; the primal one κ(G), or after its
+ * refinement κ(G)² ε or √κ(G), whichever is larger. κ(G) is known only after n×n factors of every sample, so where κ(S) and
+ * κ(D) are good enough they decide alone. A device that computes late is not asked, which would be to wait for it. */
+static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct_shape batch)
+{
+    const bool asked = ct_call_device(c)->backend->host_memory;
+    const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
+                 enough = s->dtype == CT_F32 ? 1e-2 : 1e-4;
+    const double rcond_D = asked ? ct__ridge_rcond(c, a->R) : 1;
+    ct_failure *failure = ct__call_failure(c), before = *failure;
+    double rcond = 0;
+    if (rcond_D > eps) {
+        ct_tensor *V = output(c, 2, s->dtype, ct__shape(a->B), s->r, s->n);
+        ct_tensor *L = output(c, 0, s->dtype, batch, s->r, s->r);
+        ct__ridge_push_factor(c, s, a, V, L);
+        if (c->status || !asked) return;
+        const double rcond_S = rcond_of_square(c, L, s->r);
+        if (rcond_D >= sqrt(eps) && rcond_S >= enough) return;
+        rcond = fmin(rcond_D, rcond_S);
     }
-    output(c, 1, s->dtype, ct_shape2(0, 0), 0, 0);
-    return true;
+    const ct_failure pushed = *failure;
+    ct_tensor *L =
+        c->status ? NULL : ct_empty(ct_call_device(c), s->dtype, ct__matrix_shape(batch, s->n, s->n));
+    if (!L) {
+        ct_set_result(c, 0, NULL);
+        return;
+    }
+    *failure = before;
+    ct__ridge_primal_factor(c, s, a, L);
+    const double rcond_G = rcond_of_square(c, L, s->n),
+                 refined = fmin(rcond_G * rcond_G / eps, sqrt(rcond_G));
+    if (rcond_D > eps && !(fmax(rcond_G, refined) > rcond)) {
+        *failure = pushed;
+        ct_release(L);
+        return;
+    }
+    ct_set_result(c, 0, L);
+    for (int k = 1; k <= 2; k++) output(c, k, s->dtype, ct_shape2(0, 0), 0, 0);
 }
 
 static void factor_in_form(ct_call *c)
@@ -64,7 +90,10 @@ static void factor_in_form(ct_call *c)
     if (!R) return;
     a.R = R;
     ct__ridge_triangle(c, &s, a.D, R);
-    if (form == CT_RIDGE_AUTO && fall_back(c, &s, &a, batch)) return;
+    if (form == CT_RIDGE_AUTO) {
+        push_or_primal(c, &s, &a, batch);
+        return;
+    }
     ct_tensor *V = output(c, 2, s.dtype, ct__shape(a.B), s.r, s.n);
     ct__ridge_push_factor(c, &s, &a, V, output(c, 0, s.dtype, batch, s.r, s.r));
 }

@@ -190,7 +190,8 @@ static double slope_error(const problem *p, double slope)
 
 static const double sizes[] = { 0.01, 1, 100 };
 
-/* The push-through form loses κ(D) units of rounding, in value and gradient, however large B is. */
+/* The push-through form loses κ(D) units of rounding, in value and gradient, however large a B is that looks in no direction
+ * more than in another; what is chosen loses no more. */
 static void push_through_loses_the_condition_of_D(void **unused)
 {
     (void)unused;
@@ -200,12 +201,15 @@ static void push_through_loses_the_condition_of_D(void **unused)
                 for (int m = N; m <= 2 * N; m += N) {
                     problem p;
                     make_problem(&p, m, condition, 1e-2, sizes[b], f32 ? CT_F32 : CT_F64);
-                    answer a = ask(&p, f32 ? CT_F32 : CT_F64, CT_RIDGE_AUTO);
                     double limit = (f32 ? 0x1p-23 : 0x1p-52) * (50 + 10 * condition);
-                    assert_int_equal(a.status, CT_OK);
-                    assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
-                    assert_close(error_of(&p, a.P), 0, 0, limit);
-                    assert_close(slope_error(&p, a.slope), 0, 0, limit);
+                    for (int chosen = 0; chosen < 2; chosen++) {
+                        answer a =
+                            ask(&p, f32 ? CT_F32 : CT_F64, chosen ? CT_RIDGE_AUTO : CT_RIDGE_PUSH_THROUGH);
+                        assert_int_equal(a.status, CT_OK);
+                        if (condition < 100) assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
+                        assert_close(error_of(&p, a.P), 0, 0, limit);
+                        assert_close(slope_error(&p, a.slope), 0, 0, limit);
+                    }
                     free(p.D);
                 }
 }
@@ -266,6 +270,34 @@ static void a_bad_D_falls_back(void **unused)
         }
         free(p.D);
     }
+}
+
+/* D of second differences and two weak rows, as a smoothing penalty that pins down two directions: V = B R⁻¹ lies nearly in
+ * those two, so that S is much worse than D, while B covers them and G is fine. */
+static void a_penalty_that_B_completes(void **unused)
+{
+    (void)unused;
+    for (int f32 = 0; f32 < 2; f32++)
+        for (double weak = 1; weak > (f32 ? 1e-3 : 1e-9); weak /= 10) {
+            const ct_dtype dtype = f32 ? CT_F32 : CT_F64;
+            problem p;
+            make_problem(&p, N, 1, 1e-3, 1, dtype);
+            memset(p.D, 0, N * N * sizeof *p.D);
+            for (int i = 0; i < N - 2; i++)
+                for (int k = 0; k < 3; k++) p.D[i * N + i + k] = k == 1 ? -2 : 1;
+            for (int i = N - 2; i < N; i++) p.D[i * N + i - (N - 2)] = rounded(weak, dtype);
+            solve(&p);
+            answer a = ask(&p, dtype, CT_RIDGE_AUTO);
+            const double limit = f32 ? 5e-4 : 1e-10;
+            if (check_at_once()) {
+                assert_int_equal(a.status, CT_OK);
+                assert_close(error_of(&p, a.P), 0, 0, limit);
+                assert_close(slope_error(&p, a.slope), 0, 0, limit);
+            } else { /* another form is not looked for, which would be to wait */
+                assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
+            }
+            free(p.D);
+        }
 }
 
 static void forms_by_shape(void **unused)
@@ -392,6 +424,7 @@ int main(void)
         cmocka_unit_test(the_forms_agree),
         cmocka_unit_test(primal_is_refined),
         cmocka_unit_test(a_bad_D_falls_back),
+        cmocka_unit_test(a_penalty_that_B_completes),
         cmocka_unit_test(forms_by_shape),
         cmocka_unit_test(a_bad_lambda_fails_alone),
         cmocka_unit_test(a_member_is_named_whoever_brings_the_batch),
