@@ -173,21 +173,21 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_t
 
 /* -- L⁻¹ and LᵀL in place ------------------------------------------------------------------------------------------ */
 
-/* A thread has a column of the inverse. */
+/* A thread has a row of the inverse: m_i L = e_i, so that M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md). */
 template <typename T> static __global__ void invert_leaf(ct__batch b, ct__matrix m)
 {
     __shared__ T t[CT__LEAF][CT__LEAF + 1];
-    const int n = (int)m.rows, j = (int)threadIdx.x;
+    const int n = (int)m.rows, i = (int)threadIdx.x;
     T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x), v[CT__LEAF];
     load_triangle<T>(a, m.rs, m.cs, n, true, false, CT__LEAF, t);
     __syncthreads();
-    for (int i = 0; i < CT__LEAF; i++) {
+    for (int j = CT__LEAF - 1; j >= 0; j--) {
         T sum = (T)(i == j);
-        for (int k = 0; k < i; k++) sum -= t[i][k] * v[k];
-        v[i] = i < j ? (T)0 : sum / t[i][i];
+        for (int k = j + 1; k < CT__LEAF; k++) sum -= v[k] * t[k][j];
+        v[j] = i < j ? (T)0 : sum / t[j][j];
     }
-    for (int i = 0; i < CT__LEAF; i++)
-        if (i < n && j <= i) a[i * m.rs + j * m.cs] = v[i];
+    for (int j = 0; j < CT__LEAF; j++)
+        if (i < n && j <= i) a[i * m.rs + j * m.cs] = v[j];
 }
 
 template <typename T> static __global__ void square_leaf(ct__batch b, ct__matrix m)
@@ -206,7 +206,7 @@ template <typename T> static __global__ void square_leaf(ct__batch b, ct__matrix
     }
 }
 
-/* [L11 0; L21 L22]⁻¹ = [M11 0; -M22 L21 M11 M22] */
+/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11 */
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
     const int64_t n = L.rows;
@@ -215,10 +215,10 @@ ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix 
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
                      L22 = ct__block(b, L, h, h, r, r);
-    ct_status s = ct__invert_lower(dev, b, L11);
-    if (!s) s = ct__invert_lower(dev, b, L22);
+    ct_status s = ct__invert_lower(dev, b, L22);
     if (!s) s = ct__multiply(dev, b, true, false, -1, L22, L21);
-    return s ? s : ct__multiply(dev, b, false, false, 1, ct__turned(L11), ct__turned(L21));
+    if (!s) s = ct__solve(dev, b, false, false, 1, ct__turned(L11), ct__turned(L21));
+    return s ? s : ct__invert_lower(dev, b, L11);
 }
 
 /* LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22] */
