@@ -209,7 +209,7 @@ static void *take(char *block, size_t *used, size_t bytes)
 #define KERNEL(isa, width, rank, lanes)                                                              \
     {                                                                                                \
         width, rank, lanes, multiply_##isa, substitute_##isa, substitute_back_##isa, cholesky_##isa, \
-            combine_##isa, turn_##isa                                                                \
+            combine_##isa, copy_##isa, turn_##isa                                                    \
     }
 static const kernel_f64 kernels_f64[] = {
     KERNEL(f64_base, 4, 4, 2),

@@ -40,9 +40,9 @@ TARGET static void NAME(multiply)(int64_t depth, const T *a, const T *b, int64_t
         }
 }
 
-/* x_r = (x_r - Σ_{k<depth} b_kr a_k - Σ l_kr x_k) / l_rr, r < RANK; the last sum is over the rows solved before row r: those
- * above, or where `back` those below. b and l: RANK numbers of a row; in the place of l_rr stands -1 / l_rr. */
-TARGET CT__INLINE void NAME(solve_rows)(int64_t depth, const T *a, const T *b, const T *l, T *x,
+/* x_r = (p_r - Σ_{k<depth} b_kr a_k - Σ l_kr x_k) / l_rr, r < RANK; the last sum is over the rows solved before row r: those
+ * above, or where `back` those below. b and l: RANK numbers of a row; in the place of l_rr stands -1 / l_rr. x may be p. */
+TARGET CT__INLINE void NAME(solve_rows)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x,
                                         const bool back)
 {
     NAME(vec) sum[RANK][VECTORS];
@@ -66,7 +66,7 @@ TARGET CT__INLINE void NAME(solve_rows)(int64_t depth, const T *a, const T *b, c
     for (int r = 0; r < RANK; r++)
 #pragma GCC unroll 4
         for (int v = 0; v < VECTORS; v++)
-            sum[r][v] -= *(const NAME(vec) *)(const void *)(x + r * WIDTH + v * LANES);
+            sum[r][v] -= *(const NAME(vec) *)(const void *)(p + r * WIDTH + v * LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < RANK; i++) {
         const int k = back ? RANK - 1 - i : i;
@@ -86,14 +86,14 @@ TARGET CT__INLINE void NAME(solve_rows)(int64_t depth, const T *a, const T *b, c
     }
 }
 
-TARGET static void NAME(substitute)(int64_t depth, const T *a, const T *b, const T *l, T *x)
+TARGET static void NAME(substitute)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x)
 {
-    NAME(solve_rows)(depth, a, b, l, x, false);
+    NAME(solve_rows)(depth, a, b, l, p, x, false);
 }
 
-TARGET static void NAME(substitute_back)(int64_t depth, const T *a, const T *b, const T *l, T *x)
+TARGET static void NAME(substitute_back)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x)
 {
-    NAME(solve_rows)(depth, a, b, l, x, true);
+    NAME(solve_rows)(depth, a, b, l, p, x, true);
 }
 
 /* c, symmetric, WIDTH x WIDTH, becomes U = Lᵀ of c = L Lᵀ, what is below the diagonal no matter:
@@ -133,6 +133,16 @@ TARGET static void NAME(combine)(int64_t depth, const T *a, const T *b, T *c, T 
         NAME(vec) *to = (NAME(vec) *)(void *)(c + v * LANES);
         *to = MAD(f, sum[v], *to);
     }
+}
+
+/* y_kl = sign x_kl, k < rows, l < WIDTH */
+TARGET static void NAME(copy)(int64_t rows, const T *x, int64_t ldx, T *y, int64_t ldy, T sign)
+{
+    const NAME(vec) zero = { 0 }, f = sign - zero;
+    for (int64_t k = 0; k < rows; k++)
+        for (int v = 0; v < VECTORS; v++)
+            *(NAME(vec) *)(void *)(y + k * ldy + v * LANES) =
+                f * *(const NAME(vec) *)(const void *)(x + k * ldx + v * LANES);
 }
 
 /* y_ji = sign x_ij for rows x cols of whole vectors; each block in log2 LANES rounds that interleave its halves */

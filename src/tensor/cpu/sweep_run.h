@@ -4,10 +4,11 @@
 typedef struct NAME(kernel) {
     int64_t width, rank, lanes;
     void (*multiply)(int64_t depth, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T sign, bool add);
-    void (*substitute)(int64_t depth, const T *a, const T *b, const T *l, T *x);
-    void (*substitute_back)(int64_t depth, const T *a, const T *b, const T *l, T *x);
+    void (*substitute)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x);
+    void (*substitute_back)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x);
     int64_t (*cholesky)(T *c);
     void (*combine)(int64_t depth, const T *a, const T *b, T *c, T sign);
+    void (*copy)(int64_t rows, const T *x, int64_t ldx, T *y, int64_t ldy, T sign);
     void (*turn)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy, T sign);
 } NAME(kernel);
 
@@ -34,34 +35,26 @@ typedef struct NAME(sweep) {
 static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
                        bool along_i, bool store, T sign)
 {
-    const int64_t width = s->kernel->width, lanes = s->kernel->lanes, rows = i1 - i0, cols = k1 - k0;
-    if (!along_i && rows % lanes == 0 && cols % lanes == 0 && rows && cols) {
-        T *a = s->data + row_offset(&s->A, i0) + k0;
-        if (store)
-            s->kernel->turn(cols, rows, P, width, a, s->A.ld, sign);
-        else
-            s->kernel->turn(rows, cols, a, s->A.ld, P, width, sign);
-        return;
+    const NAME(kernel) *q = s->kernel;
+    const int64_t width = q->width, ld = s->A.ld, rows = i1 - i0, cols = k1 - k0;
+    if (!rows || !cols) return;
+    T *a = s->data + (along_i ? row_offset(&s->A, k0) + i0 : row_offset(&s->A, i0) + k0);
+    int64_t done = 0; /* pivots */
+    if (along_i && rows == width) {
+        done = cols;
+        store ? q->copy(done, P, width, a, ld, sign) : q->copy(done, a, ld, P, width, sign);
+    } else if (!along_i && rows % q->lanes == 0) {
+        done = cols / q->lanes * q->lanes;
+        store ? q->turn(done, rows, P, width, a, ld, sign) : q->turn(rows, done, a, ld, P, width, sign);
     }
-    for (int64_t k = k0; k < k1; k++) {
-        T *p = P + (k - k0) * width;
-        if (along_i) {
-            T *a = s->data + row_offset(&s->A, k);
-            for (int64_t i = i0; i < i1; i++)
-                if (store)
-                    a[i] = sign * p[i - i0];
-                else
-                    p[i - i0] = a[i];
-        } else {
-            for (int64_t i = i0; i < i1; i++) {
-                T *a = s->data + row_offset(&s->A, i) + k;
-                if (store)
-                    *a = sign * p[i - i0];
-                else
-                    p[i - i0] = *a;
-            }
+    for (int64_t k = done; k < cols; k++)
+        for (int64_t i = 0; i < rows; i++) {
+            T *p = P + k * width + i, *e = a + (along_i ? k * ld + i : i * ld + k);
+            if (store)
+                *e = sign * *p;
+            else
+                *p = sign * *e;
         }
-    }
 }
 
 /* The same for a whole sliver from row i0 that does not meet the pivots [k0, k0 + w). */
@@ -90,17 +83,18 @@ static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
     const int64_t width = s->kernel->width, rank = s->kernel->rank;
     for (int64_t k = 0; k < w; k += rank) {
         const T *l = s->L + k / width * width * s->block + k % width;
-        s->kernel->substitute(k, P, l, l + k * width, P + k * width);
+        s->kernel->substitute(k, P, l, l + k * width, P + k * width, P + k * width);
     }
 }
 
-/* P becomes P L⁻¹:  x_k = (p_k - Σ_{u>k} l_uk x_u) / l_kk, k < w */
-static void NAME(solve_back)(const NAME(sweep) * s, T *P, int64_t w)
+/* X = W L⁻¹:  x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, k < w */
+static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
 {
     const int64_t width = s->kernel->width, rank = s->kernel->rank;
     for (int64_t end = w, k; (k = end - rank) >= 0; end = k) {
         const T *l = s->Lt + k / width * width * s->block + k % width;
-        s->kernel->substitute_back(w - end, P + end * width, l + end * width, l + k * width, P + k * width);
+        s->kernel->substitute_back(w - end, X + end * width, l + end * width, l + k * width, W + k * width,
+                                   X + k * width);
     }
 }
 
@@ -193,8 +187,7 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
         NAME(move_sliver)(s, W, i0, k0, w, true, 1);
         return;
     }
-    memcpy(X, W, (size_t)(w * width) * sizeof(T));
-    NAME(solve_back)(s, X, w);
+    NAME(solve_back)(s, W, X, w);
     if (!pivot)
         NAME(move_sliver)(s, X, i0, k0, w, true, sign);
     else
