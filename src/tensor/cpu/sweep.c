@@ -226,14 +226,15 @@ static const kernel_f32 kernels_f32[] = {
 #endif
 };
 
-/* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other seldom. A
- * task is a part of that many rows. */
-static int64_t choose_block(int64_t n, int64_t width, int64_t *grain)
+/* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other seldom. The
+ * larger a task of `grain` rows and columns, the less is read for it; a part should have a dozen stretches of rows. */
+static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 {
     const int64_t all = (n + width - 1) / width * width;
     const int64_t few = n > 400 && n <= 1500 ? 120 : 96;
     *grain = (few + width - 1) / width * width;
     int64_t b = n <= 1500 ? *grain : 4 * *grain;
+    while (*grain < b && n >= 12 * parts * *grain) *grain *= 2;
     if (all < *grain) *grain = all;
     return smaller(b, (all + *grain - 1) / *grain * *grain);
 }
@@ -247,9 +248,9 @@ static size_t prepare(const ct_device *dev, const layout *A, ct_dtype dtype, boo
     *narrow = (sweep_f32){ .kernel = &kernels_f32[dev->isa], .A = *A, .inverse = inverse };
     const int64_t width = f64 ? wide->kernel->width : narrow->kernel->width;
     int64_t grain;
-    wide->block = narrow->block = choose_block(A->n, width, &grain);
-    wide->grain = narrow->grain = grain;
     wide->parts = narrow->parts = A->n <= SERIAL ? 1 : dev->threads;
+    wide->block = narrow->block = choose_block(A->n, width, wide->parts, &grain);
+    wide->grain = narrow->grain = grain;
     return f64 ? cut_f64(wide, memory) : cut_f32(narrow, memory);
 }
 

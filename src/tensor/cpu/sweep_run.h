@@ -15,17 +15,17 @@ typedef struct NAME(kernel) {
 typedef struct NAME(sweep) {
     const NAME(kernel) * kernel;
     layout A;
-    int64_t block; /* pivots at once, whole slivers          */
+    int64_t block; /* pivots at once, whole slivers            */
     int64_t grain; /* rows and columns of a task of the update */
     bool inverse;
-    T tolerance;            /* of pivots, over the diagonal                                          */
-    T *data, *z, *diagonal; /* z, diagonal: contiguous; the latter that of A until it is that of L   */
-    T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step            */
+    T tolerance;            /* of pivots, over the diagonal                                            */
+    T *data, *z, *diagonal; /* z, diagonal: contiguous; the latter that of A until it is that of L     */
+    T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step               */
     T *L, *Lt;              /* the pivot block's factor by slivers, and likewise its transpose; in the */
-                            /* place of l_kk -1 / l_kk, which is finite, l_kk being a square root */
-    T *y;                   /* L⁻¹z of the pivot block                                               */
-    T *spare;               /* a sliver of W for each part                                           */
-    queue *queues;          /* of each part: its slivers of the panel, its tiles of the update        */
+                            /* place of l_kk -1 / l_kk, which is finite, l_kk being a square root      */
+    T *y;                   /* L⁻¹z of the pivot block                                                 */
+    T *spare;               /* a sliver of W for each part                                             */
+    queue *queues;          /* of each part: its slivers of the panel, its tiles of the update         */
     int parts;
 } NAME(sweep);
 
@@ -42,10 +42,16 @@ static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int6
     int64_t done = 0; /* pivots */
     if (along_i && rows == width) {
         done = cols;
-        store ? q->copy(done, P, width, a, ld, sign) : q->copy(done, a, ld, P, width, sign);
+        if (store)
+            q->copy(cols, P, width, a, ld, sign);
+        else
+            q->copy(cols, a, ld, P, width, sign);
     } else if (!along_i && rows % q->lanes == 0) {
         done = cols / q->lanes * q->lanes;
-        store ? q->turn(done, rows, P, width, a, ld, sign) : q->turn(rows, done, a, ld, P, width, sign);
+        if (store)
+            q->turn(done, rows, P, width, a, ld, sign);
+        else
+            q->turn(rows, done, a, ld, P, width, sign);
     }
     for (int64_t k = done; k < cols; k++)
         for (int64_t i = 0; i < rows; i++) {
@@ -100,7 +106,7 @@ static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
 
 /* -- pivots -------------------------------------------------------------------------------------------------------- */
 
-/* Tile t of the pivots on the diagonal, from row i0, with what is left of it in P: L_tt in its place. */
+/* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t, already. */
 static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
     const NAME(kernel) *q = s->kernel;
