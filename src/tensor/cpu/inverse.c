@@ -1,4 +1,4 @@
-/* The inverse of symmetric positive definite matrices: A = L Lᵀ, N = L⁻ᵀ, A⁻¹ = N Nᵀ; n³ operations, a third in each step, nearly all of
+/* The inverse of symmetric positive definite matrices: A = Rᵀ R, N = R⁻¹, A⁻¹ = N Nᵀ; n³ operations, a third in each step, nearly all of
  * them in products. What is solved for is never multiplied by an inverse at hand (docs/ops/inverse.md). Of one large matrix every thread
  * takes columns of N and rows of A⁻¹. */
 #include "inverse.h"
@@ -14,38 +14,19 @@
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* -- A = L Lᵀ ------------------------------------------------------------------------------------------------------ */
+/* -- A = Rᵀ R ------------------------------------------------------------------------------------------------------ */
 
-/* X = B L⁻ᵀ in place of B (rows x n): Xᵀ = L⁻¹ Bᵀ, which w has room for, of each tile. */
-static void solve_right(ct_dtype t, const void *l, int64_t n, void *b, int64_t ld, int64_t rows, void *w,
-                        void *work)
+/* The upper triangle of a becomes R:  R12 = R11⁻ᵀ A12,  A22 - R12ᵀ R12 = R22ᵀ R22. Returns the failing minor, or 0. */
+static int64_t factor(ct_dtype t, void *a, int64_t ld, int64_t n, void *work)
 {
-    if (n <= CT__TILE) {
-        const int64_t ldw = ct__pitch(rows);
-        ct__transpose(t, rows, n, b, ld, w, ldw);
-        ct__tile_substitute(t, l, ld, 1, n, false, w, ldw, rows);
-        ct__transpose(t, n, rows, w, ldw, b, ld);
-        return;
-    }
-    int64_t h = ct__half(n);
-    void *right = ct__ij(b, t, ld, 0, h);
-    solve_right(t, l, h, b, ld, rows, w, work);
-    ct__multiply(t, 0, 'N', 'T', rows, n - h, h, -1, b, ld, ct__ij(l, t, ld, h, 0), ld, 1, right, ld, work);
-    solve_right(t, ct__ij(l, t, ld, h, h), n - h, right, ld, rows, w, work);
-}
-
-/* The lower triangle of a becomes L, m the inverses of its diagonal tiles; w holds ct__half(n) rows. Returns the failing
- * minor, or 0. */
-static int64_t factor(ct_dtype t, void *a, void *m, int64_t ld, int64_t n, void *w, void *work)
-{
-    if (n <= CT__TILE) return ct__tile_cholesky(t, a, ld, n, m, ld);
-    int64_t h = ct__half(n), r = n - h;
-    int64_t failed = factor(t, a, m, ld, h, w, work);
+    if (n <= CT__TILE) return ct__tile_cholesky(t, a, ld, n);
+    const int64_t h = ct__half(n), r = n - h;
+    int64_t failed = factor(t, a, ld, h, work);
     if (failed) return failed;
-    void *l21 = ct__ij(a, t, ld, h, 0), *a22 = ct__ij(a, t, ld, h, h);
-    solve_right(t, a, h, l21, ld, r, w, work);
-    ct__multiply(t, CT__OUT_LOWER, 'N', 'T', r, r, h, -1, l21, ld, l21, ld, 1, a22, ld, work);
-    failed = factor(t, a22, ct__ij(m, t, ld, h, h), ld, r, w, work);
+    void *r12 = ct__ij(a, t, ld, 0, h), *a22 = ct__ij(a, t, ld, h, h);
+    ct__substitute(t, true, false, h, a, 1, ld, r12, ld, r, work);
+    ct__multiply(t, CT__OUT_UPPER, 'T', 'N', r, r, h, -1, r12, ld, r12, ld, 1, a22, ld, work);
+    failed = factor(t, a22, ld, r, work);
     return failed ? h + failed : 0;
 }
 
@@ -99,16 +80,23 @@ static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int
     }
 }
 
-static void load_lower(const ct__job *job, const void *from, void *a, int64_t lda)
+/* The lower triangle of the input as an upper one: a_ij = x_ji, j >= i */
+static void load_upper(const ct__job *job, const void *from, void *a, int64_t lda)
 {
     const ct__matrix *x = &job->m[0];
-    if (x->cs != 1) {
-        ct__copy_matrix(job->dev, job->dtype, x->rows, x->rows, from, x->rs, x->cs, a, lda, 1);
-        return;
-    }
-    for (int64_t i = 0; i < x->rows; i++)
-        memcpy(ct__ij(a, job->dtype, lda, i, 0), ct__at(from, job->dtype, i * x->rs),
-               (size_t)(i + 1) * ct_dtype_size(job->dtype));
+    const ct_dtype t = job->dtype;
+    const int64_t n = x->rows;
+    if (x->rs == 1)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(ct__ij(a, t, lda, i, i), ct__at(from, t, i * (1 + x->cs)),
+                   (size_t)(n - i) * ct_dtype_size(t));
+    else if (x->cs == 1)
+        for (int64_t i = 0; i < n; i += CT__TILE) {
+            const int64_t rows = smaller(n - i, CT__TILE);
+            ct__transpose(t, rows, i + rows, ct__at(from, t, i * x->rs), x->rs, ct__ij(a, t, lda, 0, i), lda);
+        }
+    else
+        ct__copy_matrix(job->dev, t, n, n, from, x->cs, x->rs, a, lda, 1);
 }
 
 void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out)
@@ -151,28 +139,24 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
     void *out = data[job->n - 1], *root = job->n == 3 ? data[1] : NULL;
-    void *work = data[job->n], *a = (char *)work + ct__product_work(t, n), *m = ct__ij(a, t, ld, n, 0),
-         *w = ct__ij(m, t, ld, n, 0);
-    load_lower(job, data[0], a, ld);
-    int64_t failed = factor(t, a, m, ld, n, w, work);
+    void *work = data[job->n], *a = (char *)work + ct__product_work(t, n), *m = ct__ij(a, t, ld, n, 0);
+    load_upper(job, data[0], a, ld);
+    const int64_t failed = factor(t, a, ld, n, work);
     if (failed) {
         if (root) ct__fill_nan(&job->m[1], t, root);
         ct__fill_nan(&job->m[job->n - 1], t, out);
         return failed;
     }
-    for (int64_t i = 0; i < n; i += CT__TILE) { /* R = Lᵀ, and in its diagonal tiles N = R⁻¹ */
-        const int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
-        ct__transpose(t, n - i, rows, ct__ij(a, t, ld, i, i), ld, ct__ij(m, t, ld, i, i), ld);
-        invert_tile(t, ct__ij(m, t, ld, i, i), ct__ij(a, t, ld, i, i), ld, rows);
-    }
-    ct__invert_triangle(t, false, false, m, a, ld, n, work);
+    for (int64_t i = 0; i < n; i += CT__TILE)
+        invert_tile(t, ct__ij(a, t, ld, i, i), ct__ij(m, t, ld, i, i), ld, smaller(n - i, CT__TILE));
+    ct__invert_triangle(t, false, false, a, m, ld, n, work);
     if (root) {
-        ct__transpose(t, n, n, a, ld, m, ld);
-        put_root(t, m, ld, n, root);
+        ct__transpose(t, n, n, m, ld, a, ld);
+        put_root(t, a, ld, n, root);
     }
-    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, a, ld, a, ld, 0,
-                 m, ld, work);
-    ct__put_symmetric(job, m, ld, out);
+    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, m, ld, m, ld, 0,
+                 a, ld, work);
+    ct__put_symmetric(job, a, ld, out);
     return 0;
 }
 
@@ -213,7 +197,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
     const size_t work_bytes = ct__product_work(t, n);
     const large f = { t, n, ld, data[2], ct__ij(data[2], t, ld, n, 0) };
     char *work = ct__ij(f.m, t, ld, n, 0);
-    load_lower(job, data[0], f.a, ld);
+    ct__copy_matrix(job->dev, t, n, n, data[0], job->m[0].rs, job->m[0].cs, f.a, ld, 1);
     const int64_t failed = ct__sweep_factor(job->dev, t, n, f.a, ld, work);
     if (failed) {
         ct__fill_nan(&job->m[1], t, data[1]);
@@ -256,10 +240,9 @@ static ct_status invert(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_
     job.work = (double)n * (double)n * (double)n;
     job.serial = root || !ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE);
     job.member = job.serial ? potri_member : large_potri_member;
-    const int64_t rows = 2 * n + (job.serial ? ct__half(n) : 0);
     size_t work = ct__product_work(job.dtype, n);
     if (!job.serial) work = larger(work * (size_t)dev->threads, ct__sweep_memory(dev, job.dtype, n, ld));
-    job.scratch = (size_t)(rows * ld) * ct_dtype_size(job.dtype) + work;
+    job.scratch = (size_t)(2 * n * ld) * ct_dtype_size(job.dtype) + work;
     ct_status status = ct__job_run(&job);
     if (failure && failure->set && !failed) failure->what = "leading minor %lld";
     return status;

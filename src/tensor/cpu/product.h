@@ -10,7 +10,8 @@ enum {
     CT__LEFT_UPPER = 2,  /* or for p >= i                               */
     CT__RIGHT_LOWER = 4, /* B's elements (p, j) count for p >= j alone, */
     CT__RIGHT_UPPER = 8, /* or for p <= j                               */
-    CT__OUT_LOWER = 16,  /* C's elements (i, j) are wanted for j <= i   */
+    CT__OUT_LOWER = 16,  /* C's elements (i, j) are wanted for j <= i,  */
+    CT__OUT_UPPER = 32,  /* or for j >= i                               */
 };
 
 typedef struct ct__product {

@@ -147,6 +147,7 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
     for (int64_t c = j; c < j + n; c += WIDTH, panels += (to - from) * WIDTH) {
         if (q->parts & CT__OUT_LOWER && c >= i + rows) return;
         const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH;
+        if (q->parts & CT__OUT_UPPER && c + cols <= i) continue;
         const int64_t first = q->parts & CT__RIGHT_LOWER ? max(low, c) : low,
                       last = q->parts & CT__RIGHT_UPPER ? min(high, c + cols) : high;
         const int64_t start = max(from, first), stop = min(to, last), vectors = (cols + L - 1) / L;

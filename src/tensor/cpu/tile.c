@@ -43,11 +43,11 @@
 #define SUBSTITUTE_F64(isa, target, fused) substitute_##isa##_f64,
 #define SUBSTITUTE_F32(isa, target, fused) substitute_##isa##_f32,
 
-int64_t ct__tile_cholesky(ct_dtype dtype, void *a, int64_t lda, int64_t n, void *m, int64_t ldm)
+int64_t ct__tile_cholesky(ct_dtype dtype, void *a, int64_t lda, int64_t n)
 {
-    static int64_t (*const f64[])(double *, int64_t, int64_t, double *, int64_t) = { CT__ISAS(CHOLESKY_F64) };
-    static int64_t (*const f32[])(float *, int64_t, int64_t, float *, int64_t) = { CT__ISAS(CHOLESKY_F32) };
-    return dtype == CT_F64 ? f64[ct__best_isa()](a, lda, n, m, ldm) : f32[ct__best_isa()](a, lda, n, m, ldm);
+    static int64_t (*const f64[])(double *, int64_t, int64_t) = { CT__ISAS(CHOLESKY_F64) };
+    static int64_t (*const f32[])(float *, int64_t, int64_t) = { CT__ISAS(CHOLESKY_F32) };
+    return dtype == CT_F64 ? f64[ct__best_isa()](a, lda, n) : f32[ct__best_isa()](a, lda, n);
 }
 
 void ct__tile_triangle(ct_dtype dtype, const void *a, int64_t lda, int64_t n, bool unit, void *m, int64_t ldm)

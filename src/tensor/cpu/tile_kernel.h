@@ -29,14 +29,13 @@ CT__INLINE void NAME(store)(T (*v)[CT__TILE], T *m, int64_t ldm, int64_t n)
         for (int64_t j = 0; j < n; j++) m[i * ldm + j] = v[i][j];
 }
 
-CT__INLINE int64_t NAME(cholesky)(T *a, int64_t lda, int64_t n, T *m, int64_t ldm, const int P,
-                                  const bool fused)
+/* Row k of R: r_k = (a_k - Σ_{j<k} r_jk r_j) / r_kk */
+CT__INLINE int64_t NAME(cholesky)(T *a, int64_t lda, int64_t n, const int P, const bool fused)
 {
-    T c[CT__TILE][CT__TILE], v[CT__TILE][CT__TILE];
-    NAME(load)(a, lda, n, c, P);
+    T c[CT__TILE][CT__TILE];
     for (int64_t k = 0; k < P; k++) {
         T x[CT__TILE];
-        for (int64_t i = 0; i < P; i++) x[i] = c[k][i];
+        for (int64_t i = 0; i < P; i++) x[i] = k < n && k <= i && i < n ? a[k * lda + i] : (T)(i == k);
         for (int64_t j = 0; j < k; j++) {
             const T f = -c[j][k];
             for (int64_t i = 0; i < P; i++) x[i] = MAD(f, c[j][i], x[i], fused);
@@ -45,10 +44,8 @@ CT__INLINE int64_t NAME(cholesky)(T *a, int64_t lda, int64_t n, T *m, int64_t ld
         const T d = SQRT(x[k]);
         for (int64_t i = 0; i < P; i++) c[k][i] = i < k ? 0 : x[i] / d;
     }
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++) a[i * lda + j] = c[j][i];
-    NAME(invert)(c, v, P, fused);
-    NAME(store)(v, m, ldm, n);
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = 0; i < n; i++) a[k * lda + i] = c[k][i];
     return 0;
 }
 
@@ -152,12 +149,12 @@ CT__INLINE void NAME(panel)(T *c, int64_t ld, int64_t m, int64_t n, int64_t *piv
 }
 
 #define TILE_OF(isa, target, fused)                                                                     \
-    target static int64_t NAME2(cholesky, isa)(T * a, int64_t lda, int64_t n, T * m, int64_t ldm)       \
+    target static int64_t NAME2(cholesky, isa)(T * a, int64_t lda, int64_t n)                           \
     {                                                                                                   \
-        return n <= 8    ? NAME(cholesky)(a, lda, n, m, ldm, 8, fused)                                  \
-               : n <= 16 ? NAME(cholesky)(a, lda, n, m, ldm, 16, fused)                                 \
-               : n <= 24 ? NAME(cholesky)(a, lda, n, m, ldm, 24, fused)                                 \
-                         : NAME(cholesky)(a, lda, n, m, ldm, CT__TILE, fused);                          \
+        return n <= 8    ? NAME(cholesky)(a, lda, n, 8, fused)                                          \
+               : n <= 16 ? NAME(cholesky)(a, lda, n, 16, fused)                                         \
+               : n <= 24 ? NAME(cholesky)(a, lda, n, 24, fused)                                         \
+                         : NAME(cholesky)(a, lda, n, CT__TILE, fused);                                  \
     }                                                                                                   \
     target static void NAME2(panel, isa)(T * c, int64_t ld, int64_t m, int64_t n, int64_t * pivots)     \
     {                                                                                                   \
