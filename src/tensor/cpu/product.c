@@ -1,4 +1,4 @@
-/* The products and transposes of product_tile.h for both dtypes and the instruction sets of x86, chosen at run time. */
+/* The products, substitutions and transposes of product_tile.h for both dtypes and the instruction sets of x86, chosen at run time. */
 #include "product.h"
 
 #include <string.h>
@@ -149,6 +149,19 @@ void ct__product_run(const ct__product *q, void *work)
     static void (*const f64[])(const ct__product *, void *) = { EACH(product, f64) };
     static void (*const f32[])(const ct__product *, void *) = { EACH(product, f32) };
     if (q->m > 0 && q->n > 0) (q->dtype == CT_F64 ? f64 : f32)[ct__best_isa()](q, work);
+}
+
+void ct__tile_substitute(ct_dtype dtype, const void *c, int64_t rs, int64_t cs, int64_t n, bool unit, void *x,
+                         int64_t ldx, int64_t cols)
+{
+    static void (*const f64[])(const double *, int64_t, int64_t, int64_t, bool, double *, int64_t,
+                               int64_t) = { EACH(substitute, f64) };
+    static void (*const f32[])(const float *, int64_t, int64_t, int64_t, bool, float *, int64_t,
+                               int64_t) = { EACH(substitute, f32) };
+    if (dtype == CT_F64)
+        f64[ct__best_isa()](c, rs, cs, n, unit, x, ldx, cols);
+    else
+        f32[ct__best_isa()](c, rs, cs, n, unit, x, ldx, cols);
 }
 
 void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,

@@ -4,6 +4,7 @@
 #define CT_TENSOR_CPU_PRODUCT_H
 
 #include "cpu.h"
+#include "tile.h"
 
 enum {
     CT__LEFT_LOWER = 1,  /* A's elements (i, p) count for p <= i alone, */
@@ -32,6 +33,11 @@ typedef struct ct__product {
  * CT__TILE and A for n up to CT__TILE. work: ct__product_work(dtype, the largest extent) bytes, aligned to 64. */
 void ct__product_run(const ct__product *q, void *work);
 size_t ct__product_work(ct_dtype dtype, int64_t extent);
+
+/* X = C⁻¹ X in place, X of n <= CT__TILE rows ldx apart; C lower with strides rs and cs, ones on its diagonal where `unit`.
+ * An upper C is a lower one from its last row and column, with strides and ldx below zero. */
+void ct__tile_substitute(ct_dtype dtype, const void *c, int64_t rs, int64_t cs, int64_t n, bool unit, void *x,
+                         int64_t ldx, int64_t cols);
 
 /* y_ji = x_ij: rows x cols into cols x rows, both row-major. */
 void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,

@@ -249,5 +249,7 @@ TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const T *g, int64
             s[j * lds + i] = s[i * lds + j] = (T)0.5 * (g[i * ldg + j] + g[j * ldg + i]);
 }
 
+#include "substitute_tile.h"
+
 #undef L
 #undef WIDTH

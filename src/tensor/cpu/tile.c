@@ -34,14 +34,12 @@
 #undef MAD
 #undef SQRT
 
-#define CHOLESKY_F64(isa, target, fused)   cholesky_##isa##_f64,
-#define CHOLESKY_F32(isa, target, fused)   cholesky_##isa##_f32,
-#define PANEL_F64(isa, target, fused)      panel_##isa##_f64,
-#define PANEL_F32(isa, target, fused)      panel_##isa##_f32,
-#define TRIANGLE_F64(isa, target, fused)   triangle_##isa##_f64,
-#define TRIANGLE_F32(isa, target, fused)   triangle_##isa##_f32,
-#define SUBSTITUTE_F64(isa, target, fused) substitute_##isa##_f64,
-#define SUBSTITUTE_F32(isa, target, fused) substitute_##isa##_f32,
+#define CHOLESKY_F64(isa, target, fused) cholesky_##isa##_f64,
+#define CHOLESKY_F32(isa, target, fused) cholesky_##isa##_f32,
+#define PANEL_F64(isa, target, fused)    panel_##isa##_f64,
+#define PANEL_F32(isa, target, fused)    panel_##isa##_f32,
+#define TRIANGLE_F64(isa, target, fused) triangle_##isa##_f64,
+#define TRIANGLE_F32(isa, target, fused) triangle_##isa##_f32,
 
 int64_t ct__tile_cholesky(ct_dtype dtype, void *a, int64_t lda, int64_t n)
 {
@@ -70,17 +68,4 @@ void ct__tile_lu(ct_dtype dtype, void *c, int64_t ld, int64_t m, int64_t n, int6
         f64[ct__best_isa()](c, ld, m, n, pivots);
     else
         f32[ct__best_isa()](c, ld, m, n, pivots);
-}
-
-void ct__tile_substitute(ct_dtype dtype, const void *c, int64_t rs, int64_t cs, int64_t n, bool unit, void *x,
-                         int64_t ldx, int64_t cols)
-{
-    static void (*const f64[])(const double *, int64_t, int64_t, int64_t, bool, double *, int64_t,
-                               int64_t) = { CT__ISAS(SUBSTITUTE_F64) };
-    static void (*const f32[])(const float *, int64_t, int64_t, int64_t, bool, float *, int64_t,
-                               int64_t) = { CT__ISAS(SUBSTITUTE_F32) };
-    if (dtype == CT_F64)
-        f64[ct__best_isa()](c, rs, cs, n, unit, x, ldx, cols);
-    else
-        f32[ct__best_isa()](c, rs, cs, n, unit, x, ldx, cols);
 }

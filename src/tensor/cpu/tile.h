@@ -16,9 +16,5 @@ void ct__tile_triangle(ct_dtype dtype, const void *a, int64_t lda, int64_t n, bo
 /* c holds n <= CT__TILE columns of m >= n rows, ld >= m + 2 CT__STRIP apart: they become L and U with partial pivoting,
  * row j having been swapped with row pivots[j] >= j. Where all of a column is zero, its pivot stays so. */
 void ct__tile_lu(ct_dtype dtype, void *c, int64_t ld, int64_t m, int64_t n, int64_t *pivots);
-/* X = C⁻¹ X in place, X of n <= CT__TILE rows ldx apart; C lower with strides rs and cs, ones on its diagonal where `unit`.
- * An upper C is a lower one from its last row and column, with strides and ldx below zero. */
-void ct__tile_substitute(ct_dtype dtype, const void *c, int64_t rs, int64_t cs, int64_t n, bool unit, void *x,
-                         int64_t ldx, int64_t cols);
 
 #endif

@@ -59,52 +59,6 @@ CT__INLINE void NAME(triangle)(const T *a, int64_t lda, int64_t n, T *m, int64_t
     NAME(store)(v, m, ldm, n);
 }
 
-/* Of X = L⁻¹ X, row by row, at most W columns: x_i = (b_i - Σ_{k<i} l_ik x_k) / l_ii, l_ii being divided by where 1 / l_ii is
- * no number. */
-CT__INLINE void NAME(substitute_strip)(T (*l)[CT__TILE], const T *inverse, int64_t n, T *x, int64_t ldx,
-                                       int64_t cols, const int W, const bool fused)
-{
-    T b[CT__TILE][CT__STRIP];
-    for (int64_t i = 0; i < n; i++) {
-        T s[CT__STRIP];
-        if (cols == W)
-            for (int64_t r = 0; r < W; r++) s[r] = x[i * ldx + r];
-        else
-            for (int64_t r = 0; r < W; r++) s[r] = r < cols ? x[i * ldx + r] : 0;
-        for (int64_t k = 0; k < i; k++) {
-            const T f = -l[i][k];
-            for (int64_t r = 0; r < W; r++) s[r] = MAD(f, b[k][r], s[r], fused);
-        }
-        const T f = inverse[i], d = l[i][i];
-        if (f - f == 0)
-            for (int64_t r = 0; r < W; r++) b[i][r] = s[r] * f;
-        else
-            for (int64_t r = 0; r < W; r++) b[i][r] = s[r] / d;
-        for (int64_t r = 0; r < cols; r++) x[i * ldx + r] = b[i][r];
-    }
-}
-
-CT__INLINE void NAME(substitute)(const T *c, int64_t rs, int64_t cs, int64_t n, bool unit, T *x, int64_t ldx,
-                                 int64_t cols, const bool fused)
-{
-    T l[CT__TILE][CT__TILE], inverse[CT__TILE];
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k <= i; k++) l[i][k] = c[i * rs + k * cs];
-        if (unit) l[i][i] = 1;
-        inverse[i] = 1 / l[i][i];
-    }
-    for (; cols >= CT__STRIP; cols -= CT__STRIP, x += CT__STRIP)
-        NAME(substitute_strip)(l, inverse, n, x, ldx, CT__STRIP, CT__STRIP, fused);
-    if (cols > 32)
-        NAME(substitute_strip)(l, inverse, n, x, ldx, cols, CT__STRIP, fused);
-    else if (cols > 16)
-        NAME(substitute_strip)(l, inverse, n, x, ldx, cols, 32, fused);
-    else if (cols > 8)
-        NAME(substitute_strip)(l, inverse, n, x, ldx, cols, 16, fused);
-    else if (cols > 0)
-        NAME(substitute_strip)(l, inverse, n, x, ldx, cols, 8, fused);
-}
-
 /* Column j of U and L after those before it: u_kj = a_kj - Σ_{p<k} l_kp u_pj, then below the diagonal, divided by the
  * pivot. Rows from m to the next multiple of CT__STRIP and another strip are zero, or at least no use. */
 CT__INLINE void NAME(panel)(T *c, int64_t ld, int64_t m, int64_t n, int64_t *pivots, const bool fused)
@@ -148,32 +102,27 @@ CT__INLINE void NAME(panel)(T *c, int64_t ld, int64_t m, int64_t n, int64_t *piv
     }
 }
 
-#define TILE_OF(isa, target, fused)                                                                     \
-    target static int64_t NAME2(cholesky, isa)(T * a, int64_t lda, int64_t n)                           \
-    {                                                                                                   \
-        return n <= 8    ? NAME(cholesky)(a, lda, n, 8, fused)                                          \
-               : n <= 16 ? NAME(cholesky)(a, lda, n, 16, fused)                                         \
-               : n <= 24 ? NAME(cholesky)(a, lda, n, 24, fused)                                         \
-                         : NAME(cholesky)(a, lda, n, CT__TILE, fused);                                  \
-    }                                                                                                   \
-    target static void NAME2(panel, isa)(T * c, int64_t ld, int64_t m, int64_t n, int64_t * pivots)     \
-    {                                                                                                   \
-        NAME(panel)(c, ld, m, n, pivots, fused);                                                        \
-    }                                                                                                   \
-    target static void NAME2(substitute, isa)(const T *c, int64_t rs, int64_t cs, int64_t n, bool unit, \
-                                              T *x, int64_t ldx, int64_t cols)                          \
-    {                                                                                                   \
-        NAME(substitute)(c, rs, cs, n, unit, x, ldx, cols, fused);                                      \
-    }                                                                                                   \
-    target static void NAME2(triangle, isa)(const T *a, int64_t lda, int64_t n, T *m, int64_t ldm,      \
-                                            bool unit)                                                  \
-    {                                                                                                   \
-        if (n <= 8)                                                                                     \
-            NAME(triangle)(a, lda, n, m, ldm, unit, 8, fused);                                          \
-        else if (n <= 16)                                                                               \
-            NAME(triangle)(a, lda, n, m, ldm, unit, 16, fused);                                         \
-        else                                                                                            \
-            NAME(triangle)(a, lda, n, m, ldm, unit, CT__TILE, fused);                                   \
+#define TILE_OF(isa, target, fused)                                                                 \
+    target static int64_t NAME2(cholesky, isa)(T * a, int64_t lda, int64_t n)                       \
+    {                                                                                               \
+        return n <= 8    ? NAME(cholesky)(a, lda, n, 8, fused)                                      \
+               : n <= 16 ? NAME(cholesky)(a, lda, n, 16, fused)                                     \
+               : n <= 24 ? NAME(cholesky)(a, lda, n, 24, fused)                                     \
+                         : NAME(cholesky)(a, lda, n, CT__TILE, fused);                              \
+    }                                                                                               \
+    target static void NAME2(panel, isa)(T * c, int64_t ld, int64_t m, int64_t n, int64_t * pivots) \
+    {                                                                                               \
+        NAME(panel)(c, ld, m, n, pivots, fused);                                                    \
+    }                                                                                               \
+    target static void NAME2(triangle, isa)(const T *a, int64_t lda, int64_t n, T *m, int64_t ldm,  \
+                                            bool unit)                                              \
+    {                                                                                               \
+        if (n <= 8)                                                                                 \
+            NAME(triangle)(a, lda, n, m, ldm, unit, 8, fused);                                      \
+        else if (n <= 16)                                                                           \
+            NAME(triangle)(a, lda, n, m, ldm, unit, 16, fused);                                     \
+        else                                                                                        \
+            NAME(triangle)(a, lda, n, m, ldm, unit, CT__TILE, fused);                               \
     }
 CT__ISAS(TILE_OF)
 #undef TILE_OF
