@@ -10,7 +10,7 @@
 
 enum {
     SMALL_POTRF = 16,         /* extent up to which Cholesky is a loop                    */
-    SUBSTITUTE_COLUMNS = 8,   /* right-hand sides from which substitution is ours, of     */
+    SUBSTITUTE_COLUMNS = 2,   /* right-hand sides from which substitution is ours, of     */
     SUBSTITUTE_WORK = 1 << 30 /* less operations than these (docs/benchmarks.md)        */
 };
 
