@@ -47,14 +47,17 @@ static inline ct__matrix ct__turned(ct__matrix m)
 /* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
 ct_tensor ct__as_tensor(const ct__batch *b, const ct__matrix *m);
 
-/* Offset of a member's matrix, in elements. */
+/* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies them first. */
 static __device__ __host__ __forceinline__ int64_t ct__member_at(const ct__batch &b, const ct__matrix &m,
                                                                  int64_t member)
 {
     int64_t at = 0;
-    for (int d = b.ndim - 1; d >= 0; d--) {
-        at += member % b.dim[d] * m.step[d];
-        member /= b.dim[d];
+    CT__UNROLL
+    for (int d = CT_MAX_DIMS - 3; d >= 0; d--) {
+        if (d >= b.ndim) continue;
+        const int64_t rest = d ? member / b.dim[d] : 0;
+        at += (member - rest * b.dim[d]) * m.step[d];
+        member = rest;
     }
     return at;
 }
@@ -131,8 +134,5 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
                          int64_t *failed);
 ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed);
-
-/* Where a triangle is cut: whole leaves before the cut. */
-static inline int64_t ct__half(int64_t n) { return ct__divide_up(n / 2, CT__LEAF) * CT__LEAF; }
 
 #endif

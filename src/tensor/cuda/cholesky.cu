@@ -1,6 +1,6 @@
 /* A = L Lᵀ and the inverse that follows from it. */
-#include "batch.cuh"
 #include "paths.h"
+#include "tile.cuh"
 
 #include <math.h>
 
@@ -8,53 +8,12 @@ enum { AREA = 256 };
 
 static const char *const WHAT = "leading minor %lld";
 
-/* Right-looking. The test of the pivot is false for NaN. */
-template <typename T>
-static __global__ void cholesky_leaf(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
-{
-    __shared__ T a[CT__LEAF][CT__LEAF + 1];
-    const int n = (int)m.rows, t = (int)threadIdx.x;
-    const int64_t member = blockIdx.x;
-    T *to = (T *)m.data + ct__member_at(b, m, member);
-    for (int e = t; e < n * n; e += AREA)
-        if (e % n <= e / n) a[e / n][e % n] = to[e / n * m.rs + e % n * m.cs];
-    for (int j = 0; j < n; j++) {
-        __syncthreads();
-        const T pivot = a[j][j];
-        if (!(pivot > 0 && pivot < (T)INFINITY)) { /* the same for all threads */
-            if (!t && !failed[member]) failed[member] = first + j + 1;
-            return;
-        }
-        const T root = sqrt(pivot);
-        __syncthreads();
-        if (t == j) a[j][j] = root;
-        if (t > j && t < n) a[t][j] /= root;
-        __syncthreads();
-        for (int e = t; e < n * n; e += AREA) {
-            int i = e / n, k = e % n;
-            if (k > j && k <= i) a[i][k] -= a[i][j] * a[k][j];
-        }
-    }
-    __syncthreads();
-    for (int e = t; e < n * n; e += AREA)
-        if (e % n <= e / n) to[e / n * m.rs + e % n * m.cs] = a[e / n][e % n];
-}
-
 /* A11 = L11 L11ᵀ,  L21 = A21 L11⁻ᵀ,  A22 - L21 L21ᵀ = L22 L22ᵀ */
 static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first,
                         int64_t *failed)
 {
     const int64_t n = A.rows;
-    if (n <= CT__LEAF) {
-        cudaStream_t stream = ct__cuda_of(dev)->stream;
-        if (b->dtype == CT_F64)
-            CT__LAUNCH_BLOCK(cholesky_leaf<double>, ct__blocks(b->members), AREA, stream, *b, A, first,
-                             failed);
-        else
-            CT__LAUNCH_BLOCK(cholesky_leaf<float>, ct__blocks(b->members), AREA, stream, *b, A, first,
-                             failed);
-        return ct__cuda_launched(dev, "cholesky");
-    }
+    if (n <= CT__TILE) return ct__tile_cholesky(dev, b, A, first, failed);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix A11 = ct__block(b, A, 0, 0, h, h), A21 = ct__block(b, A, h, 0, r, h),
                      A22 = ct__block(b, A, h, h, r, r);

@@ -42,10 +42,16 @@
         kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
 #endif
 
+/* The loop that follows becomes straight code, where an array in registers is indexed by its variable. */
+#ifdef __CUDACC__
+#    define CT__UNROLL _Pragma("unroll")
+#else
+#    define CT__UNROLL
+#endif
+
 enum {
     CT__BLOCK = 256,             /* threads of a block, where the kernel has no reason for another number */
     CT__GRID = 16384,            /* blocks, at most, where each thread walks on by the size of the grid    */
-    CT__LEAF = 32,               /* extent of the triangles that one block works on in shared memory       */
     CT__UPLOADS = 4,             /* uploads on their way at once                                           */
     CT__UPLOAD_BYTES = 64 << 10, /* of one of them                                                         */
 };

@@ -1,11 +1,11 @@
-/* LU with partial pivoting, inverses and determinants from it. All members together: panels of CT__LEAF columns are a block's
+/* LU with partial pivoting, inverses and determinants from it. All members together: panels of 32 columns are a block's
  * work, one for each member; the rest is trsm and gemm on the whole batch. Or by cuSOLVER, one after the other. */
 #include "batch.cuh"
 #include "paths.h"
 
 #include <math.h>
 
-enum { THREADS = 256 };
+enum { THREADS = 256, PANEL = 32 };
 
 static const char *const WHAT = "pivot %lld",
                          *const WHY =
@@ -132,8 +132,8 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
     const int64_t n = m.rows;
     ct_status s = ct__cuda_status(
         dev, "lu", cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
-    for (int64_t at = 0; at < n && !s; at += CT__LEAF) {
-        const int64_t width = n - at < CT__LEAF ? n - at : (int64_t)CT__LEAF, rest = n - at - width;
+    for (int64_t at = 0; at < n && !s; at += PANEL) {
+        const int64_t width = n - at < PANEL ? n - at : (int64_t)PANEL, rest = n - at - width;
         PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, ct__blocks(b->members), THREADS, m, at, (int)width, pivot,
                  failed);
         s = ct__cuda_launched(dev, "lu"); /* else nobody has written the pivots, which are addresses below */

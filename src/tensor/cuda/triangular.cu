@@ -1,88 +1,9 @@
-/* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to triangles of CT__LEAF that
- * one block holds in shared memory. */
-#include "batch.cuh"
+/* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to the tiles of tile.cu. */
+#include "tile.cuh"
 
-enum {
-    WIDTH = 128,
-    AREA = 256
-};                     /* threads of a leaf: columns of the right-hand side; elements of the triangle */
 enum { LARGE = 1024 }; /* extent from which a triangle without a batch is cuBLAS's */
 
-/* The triangle of m in shared memory, completed by the identity. */
-template <typename T>
-static __device__ void load_triangle(const T *m, int64_t rs, int64_t cs, int n, bool lower, bool unit,
-                                     int threads, T (*to)[CT__LEAF + 1])
-{
-    for (int e = (int)threadIdx.x; e < CT__LEAF * CT__LEAF; e += threads) {
-        int i = e / CT__LEAF, j = e % CT__LEAF;
-        bool read = i < n && j < n && (i == j ? !unit : lower ? j < i : j > i);
-        to[i][j] = read ? m[i * rs + j * cs] : (T)(i == j);
-    }
-}
-
 /* -- B = alpha M⁻¹ B, B = alpha M B -------------------------------------------------------------------------------- */
-
-/* A thread has a column of B; v is in registers. */
-template <typename T>
-static __global__ void solve_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit,
-                                  double alpha)
-{
-    __shared__ T t[CT__LEAF][CT__LEAF + 1];
-    const int64_t pieces = (x.cols + WIDTH - 1) / WIDTH, member = blockIdx.x / pieces,
-                  column = blockIdx.x % pieces * WIDTH + threadIdx.x;
-    const int n = (int)m.rows;
-    load_triangle((const T *)m.data + ct__member_at(b, m, member), m.rs, m.cs, n, lower, unit, WIDTH, t);
-    __syncthreads();
-    if (column >= x.cols) return;
-    T *to = (T *)x.data + ct__member_at(b, x, member) + column * x.cs, v[CT__LEAF];
-    for (int i = 0; i < CT__LEAF; i++) v[i] = i < n ? (T)alpha * to[i * x.rs] : (T)0;
-    if (lower) {
-        for (int i = 0; i < CT__LEAF; i++) {
-            T sum = v[i];
-            for (int k = 0; k < i; k++) sum -= t[i][k] * v[k];
-            v[i] = sum / t[i][i];
-        }
-    } else {
-        for (int i = CT__LEAF - 1; i >= 0; i--) {
-            T sum = v[i];
-            for (int k = i + 1; k < CT__LEAF; k++) sum -= t[i][k] * v[k];
-            v[i] = sum / t[i][i];
-        }
-    }
-    for (int i = 0; i < CT__LEAF; i++)
-        if (i < n) to[i * x.rs] = v[i];
-}
-
-template <typename T>
-static __global__ void multiply_leaf(ct__batch b, ct__matrix m, ct__matrix x, bool lower, bool unit,
-                                     double alpha)
-{
-    __shared__ T t[CT__LEAF][CT__LEAF + 1];
-    const int64_t pieces = (x.cols + WIDTH - 1) / WIDTH, member = blockIdx.x / pieces,
-                  column = blockIdx.x % pieces * WIDTH + threadIdx.x;
-    const int n = (int)m.rows;
-    load_triangle((const T *)m.data + ct__member_at(b, m, member), m.rs, m.cs, n, lower, unit, WIDTH, t);
-    __syncthreads();
-    if (column >= x.cols) return;
-    T *to = (T *)x.data + ct__member_at(b, x, member) + column * x.cs, v[CT__LEAF];
-    for (int i = 0; i < CT__LEAF; i++) v[i] = i < n ? to[i * x.rs] : (T)0;
-    for (int step = 0; step < CT__LEAF; step++) {
-        const int i = lower ? CT__LEAF - 1 - step : step;
-        T sum = 0;
-        for (int k = lower ? 0 : i; k < (lower ? i + 1 : n); k++) sum += t[i][k] * v[k];
-        if (i < n) to[i * x.rs] = (T)alpha * sum;
-    }
-}
-
-#define LEAF(kernel, blocks, threads, ...)                                                          \
-    do {                                                                                            \
-        cudaStream_t stream = ct__cuda_of(dev)->stream;                                             \
-        if (b->dtype == CT_F64)                                                                     \
-            CT__LAUNCH_BLOCK(kernel<double>, ct__blocks(blocks), threads, stream, *b, __VA_ARGS__); \
-        else                                                                                        \
-            CT__LAUNCH_BLOCK(kernel<float>, ct__blocks(blocks), threads, stream, *b, __VA_ARGS__);  \
-        return ct__cuda_launched(dev, #kernel);                                                     \
-    } while (0)
 
 /* One large system: a row-major triangle is to cuBLAS the other one transposed, a row-major B turns the sides. */
 static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
@@ -110,8 +31,7 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
 {
     const int64_t n = M.rows;
     if (!n || !B.cols || !b->members) return CT_OK;
-    if (n <= CT__LEAF)
-        LEAF(solve_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
+    if (n <= CT__TILE) return ct__tile_solve(dev, b, lower, unit, alpha, M, B);
     if (n >= LARGE && b->members == 1) return solve_large(dev, b, lower, unit, alpha, M, B);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
@@ -129,8 +49,7 @@ ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit
 {
     const int64_t n = M.rows;
     if (!n || !B.cols || !b->members) return CT_OK;
-    if (n <= CT__LEAF)
-        LEAF(multiply_leaf, b->members * ct__divide_up(B.cols, WIDTH), WIDTH, M, B, lower, unit, alpha);
+    if (n <= CT__TILE) return ct__tile_multiply(dev, b, lower, unit, alpha, M, B);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
                      M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
@@ -173,45 +92,13 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_t
 
 /* -- L⁻¹ and LᵀL in place ------------------------------------------------------------------------------------------ */
 
-/* A thread has a row of the inverse: m_i L = e_i, so that M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md). */
-template <typename T> static __global__ void invert_leaf(ct__batch b, ct__matrix m)
-{
-    __shared__ T t[CT__LEAF][CT__LEAF + 1];
-    const int n = (int)m.rows, i = (int)threadIdx.x;
-    T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x), v[CT__LEAF];
-    load_triangle<T>(a, m.rs, m.cs, n, true, false, CT__LEAF, t);
-    __syncthreads();
-    for (int j = CT__LEAF - 1; j >= 0; j--) {
-        T sum = (T)(i == j);
-        for (int k = j + 1; k < CT__LEAF; k++) sum -= v[k] * t[k][j];
-        v[j] = i < j ? (T)0 : sum / t[j][j];
-    }
-    for (int j = 0; j < CT__LEAF; j++)
-        if (i < n && j <= i) a[i * m.rs + j * m.cs] = v[j];
-}
-
-template <typename T> static __global__ void square_leaf(ct__batch b, ct__matrix m)
-{
-    __shared__ T t[CT__LEAF][CT__LEAF + 1];
-    const int n = (int)m.rows;
-    T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x);
-    load_triangle<T>(a, m.rs, m.cs, n, true, false, AREA, t);
-    __syncthreads();
-    for (int e = (int)threadIdx.x; e < CT__LEAF * CT__LEAF; e += AREA) {
-        int i = e / CT__LEAF, j = e % CT__LEAF;
-        if (i >= n || j > i) continue;
-        T sum = 0;
-        for (int k = i; k < n; k++) sum += t[k][i] * t[k][j];
-        a[i * m.rs + j * m.cs] = sum;
-    }
-}
-
-/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11 */
+/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that M L - I is small,
+ * which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
     const int64_t n = L.rows;
     if (!n || !b->members) return CT_OK;
-    if (n <= CT__LEAF) LEAF(invert_leaf, b->members, CT__LEAF, L);
+    if (n <= CT__TILE) return ct__tile_invert(dev, b, L);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
                      L22 = ct__block(b, L, h, h, r, r);
@@ -226,7 +113,7 @@ ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix 
 {
     const int64_t n = L.rows;
     if (!n || !b->members) return CT_OK;
-    if (n <= CT__LEAF) LEAF(square_leaf, b->members, AREA, L);
+    if (n <= CT__TILE) return ct__tile_square(dev, b, L);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
                      L22 = ct__block(b, L, h, h, r, r);
