@@ -17,8 +17,8 @@
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams
  *            cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf cusolverDnXgetrf_bufferSize
  * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
- *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float. No dynamic shared
- *            memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
+ *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No dynamic
+ *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
  *
  * Kernels are launched through the two macros below alone: CT__LAUNCH for kernels whose threads share nothing,
  * CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads. Arguments are plain data, passed by value. The

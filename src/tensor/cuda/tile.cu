@@ -1,10 +1,11 @@
 /* Triangles of up to 128 rows, in place, a block for each. The block's 16 x 16 threads hold the matrix in their registers: thread
- * (y, x) the elements (y + 16 p, x + 16 q). They go through the columns one by one; what a step needs of others, a column or a
- * row, its owners put into shared memory, of which there are two, so that one barrier a step is enough:
+ * (y, x) the elements (y + 16 p, x + 16 q). They go through it by 16 columns or rows, block after block:
  *
- *     step j:  the owners publish  ->  barrier  ->  all read it and change their elements  ->  step j + 1 in the other room
+ *     who holds them puts them into shared memory, as `part`
+ *     what makes each depend on the one before is done there: a thread has a whole row, or a column, of part
+ *     all others are brought up to date with the 16 at once, out of part, without waiting for anyone
  *
- * A register has no index at run time: loops over p and q, and over the blocks of 16 columns, are unrolled. */
+ * A register has no index at run time: loops over p and q, and over the blocks, are unrolled. */
 #include "tile.cuh"
 
 #include <math.h>
@@ -48,112 +49,132 @@ static __device__ __forceinline__ void store_lower(const T (*a)[EACH], seat at, 
     }
 }
 
-/* l_jj = √a_jj,  l_ij = a_ij / l_jj,  a_ik -= l_ij l_kj for j < k <= i. The test of the pivot is false for NaN. Above the diagonal
- * is what never comes back. */
+/* Column by column within a block, since a pivot needs all before it: l_jj = √a_jj, l_ij = a_ij / l_jj,
+ * a_ik -= l_ij l_kj for j < k <= i; the columns right of the block later, from part, which holds l. There are two rooms for column j
+ * as it comes, so that one barrier a column is enough. The test of the pivot is false for NaN. */
 template <typename T, int EACH>
 static __global__ void __launch_bounds__(THREADS)
     cholesky_kernel(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
 {
-    __shared__ T room[2][SIDE * EACH];
+    __shared__ T part[SIDE][SIDE * EACH], room[2][SIDE * EACH];
     const int n = (int)m.rows;
     const int64_t member = blockIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, member), a[EACH][EACH];
     const seat at(m);
     load_lower(to, m, at, a);
     CT__UNROLL
-    for (int block = 0; block < EACH; block++)
-        for (int jj = 0, j = SIDE * block; jj < SIDE && j < n; jj++, j++) {
-            T *const column = room[j % 2], left[EACH], right[EACH];
+    for (int block = 0; block < EACH; block++) {
+        if (SIDE * block >= n) break;
+        for (int jj = 0; jj < SIDE; jj++) {
+            T *const column = room[jj % 2];
             if (at.x == jj) CT__UNROLL
             for (int p = block; p < EACH; p++) column[at.y + SIDE * p] = a[p][block];
             __syncthreads();
-            const T pivot = column[j];
-            if (!(pivot > 0 && pivot < (T)INFINITY)) { /* the same for all threads */
-                if (!threadIdx.x && !failed[member]) failed[member] = first + j + 1;
+            const T pivot = column[SIDE * block + jj];
+            if (!(pivot > 0 &&
+                  pivot < (T)INFINITY)) { /* the same for all threads; 1 where there is no column */
+                if (!threadIdx.x && !failed[member]) failed[member] = first + SIDE * block + jj + 1;
                 return;
             }
-            const T root = sqrt(pivot), share = 1 / root;
+            const T share = rsqrt(pivot), right = column[SIDE * block + at.x] * share;
             CT__UNROLL
             for (int p = block; p < EACH; p++) {
-                left[p] = column[at.y + SIDE * p] * share;
-                right[p] = column[at.x + SIDE * p] * share;
-            }
-            CT__UNROLL
-            for (int p = block; p < EACH; p++) {
-                if (at.x > jj) a[p][block] -= left[p] * right[block];
-                if (at.x == jj) a[p][block] = at.y + SIDE * p == j ? root : left[p];
-                CT__UNROLL
-                for (int q = block + 1; q <= p; q++) a[p][q] -= left[p] * right[q];
+                const int i = at.y + SIDE * p;
+                const T left = column[i] * share;
+                if (at.x > jj) a[p][block] -= left * right;
+                if (at.x == jj) part[jj][i] = a[p][block] = i == SIDE * block + jj ? sqrt(pivot) : left;
             }
         }
+        __syncthreads();
+        for (int jj = 0; jj < SIDE; jj++) CT__UNROLL
+        for (int p = block + 1; p < EACH; p++) CT__UNROLL
+        for (int q = block + 1; q <= p; q++) a[p][q] -= part[jj][at.y + SIDE * p] * part[jj][at.x + SIDE * q];
+    }
     store_lower(a, at, m, to);
 }
 
-/* M L = I by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md), from the last column to the first: m_jj = 1 / l_jj,
- * m_ij = s_ij / l_jj for i > j, and s_ik -= m_ij l_jk for k < j. Row i holds l until step i, then s, then m. */
+/* The 16 columns of one row of M, `step` apart, from the last to the first: m_j = s_j / l_jj, s_k -= m_j l_jk for k < j. */
+template <typename T>
+static __device__ __attribute__((noinline)) void finish_row(T *s, int step, const T *l, int l_step,
+                                                            const T *share)
+{
+    T v[SIDE];
+    CT__UNROLL
+    for (int j = 0; j < SIDE; j++) v[j] = s[j * step];
+    CT__UNROLL
+    for (int j = SIDE - 1; j >= 0; j--) {
+        v[j] *= share[j];
+        CT__UNROLL
+        for (int k = 0; k < j; k++) v[k] -= v[j] * l[j * l_step + k];
+    }
+    CT__UNROLL
+    for (int j = 0; j < SIDE; j++) s[j * step] = v[j];
+}
+
+/* M L = I by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md), from the last block of columns to the first: m_jj = 1 / l_jj,
+ * m_ij = s_ij / l_jj for i > j, and s_ik -= m_ij l_jk for k < j. A row holds l until its block's turn, then s, then m. */
 template <typename T, int EACH>
 static __global__ void __launch_bounds__(THREADS) invert_kernel(ct__batch b, ct__matrix m)
 {
-    __shared__ T columns[2][SIDE * EACH], rows[2][SIDE * EACH];
-    const int n = (int)m.rows;
+    __shared__ T part[SIDE][SIDE * EACH + 1], rows[SIDE][SIDE * EACH], share[SIDE];
+    const int n = (int)m.rows, i = (int)threadIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, blockIdx.x), a[EACH][EACH];
     const seat at(m);
     load_lower(to, m, at, a);
     CT__UNROLL
-    for (int block = EACH - 1; block >= 0; block--)
-        for (int jj = SIDE - 1; jj >= 0; jj--) {
-            const int j = SIDE * block + jj;
-            if (j >= n) continue;
-            T *const column = columns[j % 2], *const row = rows[j % 2];
-            if (at.x == jj) CT__UNROLL
-            for (int p = block; p < EACH; p++) column[at.y + SIDE * p] = a[p][block];
-            if (at.y == jj) CT__UNROLL
-            for (int q = 0; q <= block; q++) row[at.x + SIDE * q] = a[block][q];
-            __syncthreads();
-            const T share = 1 / column[j];
+    for (int block = EACH - 1; block >= 0; block--) {
+        if (SIDE * block >= n) continue;
+        __syncthreads();
+        CT__UNROLL
+        for (int p = block; p < EACH; p++)
+            part[at.x][at.y + SIDE * p] = p == block ? (T)(at.x == at.y) : a[p][block];
+        CT__UNROLL
+        for (int q = 0; q <= block; q++) rows[at.y][at.x + SIDE * q] = a[block][q];
+        if (at.x == at.y) share[at.x] = 1 / a[block][block];
+        __syncthreads();
+        if (i >= SIDE * block && i < SIDE * EACH)
+            finish_row(&part[0][i], SIDE * EACH + 1, &rows[0][SIDE * block], SIDE * EACH, share);
+        __syncthreads();
+        CT__UNROLL
+        for (int p = block; p < EACH; p++) {
+            a[p][block] = part[at.x][at.y + SIDE * p];
             CT__UNROLL
-            for (int p = block; p < EACH; p++) {
-                const bool own = p == block && at.y == jj, below = p > block || at.y > jj;
-                const T left = own ? share : column[at.y + SIDE * p] * share;
-                CT__UNROLL
-                for (int q = 0; q <= block; q++) {
-                    const T product = left * row[at.x + SIDE * q];
-                    if (q < block || at.x < jj)
-                        a[p][q] = own ? -product : below ? a[p][q] - product : a[p][q];
-                }
-                if (at.x == jj && (own || below)) a[p][block] = left;
-            }
+            for (int q = 0; q < block; q++)
+                if (p == block) a[p][q] = 0;
         }
+        for (int jj = 0; jj < SIDE; jj++) CT__UNROLL
+        for (int p = block; p < EACH; p++) CT__UNROLL
+        for (int q = 0; q < block; q++) a[p][q] -= part[jj][at.y + SIDE * p] * rows[jj][at.x + SIDE * q];
+    }
     store_lower(a, at, m, to);
 }
 
-/* P = LᵀL: p_ik = Σ_j l_ji l_jk over j >= i. Row j holds l until step j, where p_jk = l_jj l_jk; then later steps add to it. */
+/* P = LᵀL: p_ik = Σ_j l_ji l_jk over j >= i, so a row is l until its block's turn, and p from then on. */
 template <typename T, int EACH>
 static __global__ void __launch_bounds__(THREADS) square_kernel(ct__batch b, ct__matrix m)
 {
-    __shared__ T room[2][SIDE * EACH];
+    __shared__ T part[SIDE][SIDE * EACH];
     const int n = (int)m.rows;
     T *to = (T *)m.data + ct__member_at(b, m, blockIdx.x), a[EACH][EACH];
     const seat at(m);
     load_lower(to, m, at, a);
     CT__UNROLL
-    for (int block = 0; block < EACH; block++)
-        for (int jj = 0, j = SIDE * block; jj < SIDE && j < n; jj++, j++) {
-            T *const row = room[j % 2];
-            if (at.y == jj) CT__UNROLL
-            for (int q = 0; q <= block; q++) row[at.x + SIDE * q] = a[block][q];
-            __syncthreads();
-            CT__UNROLL
-            for (int p = 0; p <= block; p++) {
-                const bool own = p == block && at.y == jj, above = p < block || at.y < jj;
-                const T left = row[at.y + SIDE * p];
-                CT__UNROLL
-                for (int q = 0; q <= p; q++) {
-                    const T product = left * row[at.x + SIDE * q];
-                    a[p][q] = own ? product : above ? a[p][q] + product : a[p][q];
-                }
-            }
+    for (int block = 0; block < EACH; block++) {
+        if (SIDE * block >= n) break;
+        __syncthreads();
+        CT__UNROLL
+        for (int q = 0; q <= block; q++) {
+            part[at.y][at.x + SIDE * q] = a[block][q];
+            a[block][q] = 0;
         }
+        __syncthreads();
+        for (int jj = 0; jj < SIDE; jj++) CT__UNROLL
+        for (int p = 0; p <= block; p++) {
+            if (p == block && at.y > jj) continue;
+            CT__UNROLL
+            for (int q = 0; q <= p; q++) a[p][q] += part[jj][at.y + SIDE * p] * part[jj][at.x + SIDE * q];
+        }
+    }
     store_lower(a, at, m, to);
 }
 
@@ -171,14 +192,34 @@ static __device__ __forceinline__ void fetch(const T *M, const ct__matrix &m, se
     }
 }
 
-/* A block has STRIP columns of B; M comes through shared memory, 16 columns at a time, the next on their way meanwhile.
+/* 16 rows of one column of X, `step` apart: x_k = b_k / m_kk, and b_i -= m_ik x_k for those after it. m: the triangle by
+ * columns, m_step apart. */
+template <typename T, bool DOWN>
+static __device__ __attribute__((noinline)) void substitute(T *x, int step, const T *m, int m_step)
+{
+    T v[SIDE];
+    CT__UNROLL
+    for (int k = 0; k < SIDE; k++) v[k] = x[k * step];
+    CT__UNROLL
+    for (int u = 0; u < SIDE; u++) {
+        const int k = DOWN ? u : SIDE - 1 - u;
+        v[k] /= m[k * m_step + k];
+        CT__UNROLL
+        for (int i = DOWN ? k + 1 : 0; i < (DOWN ? (int)SIDE : k); i++) v[i] -= m[k * m_step + i] * v[k];
+    }
+    CT__UNROLL
+    for (int k = 0; k < SIDE; k++) x[k * step] = v[k];
+}
+
+/* A block has STRIP columns of B. M comes through shared memory, 16 columns at a time, the next on their way meanwhile, and so
+ * do the 16 rows of B that belong to them, x where they are solved for:
  *     solve:     x_k = b_k / m_kk,  b_i -= m_ik x_k      for the rows i after k: below it where M is lower, else above
- *     multiply:  b_i += m_ik b_k,   b_k = m_kk b_k       likewise, but from the last row to the first */
+ *     multiply:  b_i += m_ik b_k,   b_k = m_kk b_k       likewise, but from the last block to the first */
 template <typename T, int EACH, bool SOLVE, bool LOWER>
 static __global__ void __launch_bounds__(THREADS)
     apply_kernel(ct__batch b, ct__matrix m, ct__matrix x, bool unit, double alpha)
 {
-    __shared__ T part[SIDE][SIDE * EACH + 1], rows[2][STRIP];
+    __shared__ T part[SIDE][SIDE * EACH + 1], rows[SIDE][STRIP];
     const bool down = SOLVE == LOWER; /* from the first row to the last */
     const int64_t strips = (x.cols + STRIP - 1) / STRIP, member = blockIdx.x / strips,
                   column = blockIdx.x % strips * STRIP;
@@ -194,31 +235,29 @@ static __global__ void __launch_bounds__(THREADS)
     }
     fetch<T, EACH, LOWER>(M, m, from, down ? 0 : EACH - 1, unit, next);
     CT__UNROLL
-    for (int step = 0; step < EACH; step++) {
-        const int block = down ? step : EACH - 1 - step;
+    for (int turn = 0; turn < EACH; turn++) {
+        const int block = down ? turn : EACH - 1 - turn;
         __syncthreads();
         CT__UNROLL
         for (int p = 0; p < EACH; p++) part[from.x][from.y + SIDE * p] = next[p];
+        CT__UNROLL
+        for (int q = 0; q < WIDE; q++) rows[at.y][at.x + SIDE * q] = a[block][q];
         __syncthreads();
-        if (step + 1 < EACH) fetch<T, EACH, LOWER>(M, m, from, down ? block + 1 : block - 1, unit, next);
-        for (int u = 0; u < SIDE; u++) {
-            const int kk = down ? u : SIDE - 1 - u, k = SIDE * block + kk;
-            if (k >= n) continue;
-            T *const row = rows[k % 2];
-            if (at.y == kk) CT__UNROLL
-            for (int q = 0; q < WIDE; q++) {
-                if (SOLVE) a[block][q] /= part[kk][k];
-                row[at.x + SIDE * q] = a[block][q];
-                if (!SOLVE) a[block][q] *= part[kk][k];
-            }
+        if (turn + 1 < EACH) fetch<T, EACH, LOWER>(M, m, from, down ? block + 1 : block - 1, unit, next);
+        if (SIDE * block >= n) continue;
+        if (SOLVE) {
+            const int t = (int)threadIdx.x;
+            if (t < STRIP) substitute<T, down>(&rows[0][t], STRIP, &part[0][SIDE * block], SIDE * EACH + 1);
             __syncthreads();
+        }
+        CT__UNROLL
+        for (int q = 0; q < WIDE; q++) a[block][q] = SOLVE ? rows[at.y][at.x + SIDE * q] : (T)0;
+        for (int kk = 0; kk < SIDE; kk++) CT__UNROLL
+        for (int p = LOWER ? block : 0; p < (LOWER ? EACH : block + 1); p++) {
+            if (p == block && (SOLVE || (LOWER ? at.y < kk : at.y > kk))) continue;
+            const T left = SOLVE ? -part[kk][at.y + SIDE * p] : part[kk][at.y + SIDE * p];
             CT__UNROLL
-            for (int p = LOWER ? block : 0; p < (LOWER ? EACH : block + 1); p++) {
-                if (p == block && !(LOWER ? at.y > kk : at.y < kk)) continue;
-                const T left = SOLVE ? -part[kk][at.y + SIDE * p] : part[kk][at.y + SIDE * p];
-                CT__UNROLL
-                for (int q = 0; q < WIDE; q++) a[p][q] += left * row[at.x + SIDE * q];
-            }
+            for (int q = 0; q < WIDE; q++) a[p][q] += left * rows[kk][at.x + SIDE * q];
         }
     }
     CT__UNROLL

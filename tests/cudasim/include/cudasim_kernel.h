@@ -27,13 +27,17 @@
 #define blockDim  (cudasim::here.block_dim)
 #define gridDim   (cudasim::here.grid_dim)
 
+/* A macro, since a newer C library has a function of this name, too. */
+#define rsqrt(x) (1 / sqrt(x))
+
 #define __syncthreads() cudasim::barrier(__FILE__, __LINE__)
 
-/* kernel<<<grid, block, 0, stream>>>(arguments) */
+/* kernel<<<grid, block, 0, stream>>>(arguments); a kernel's name is what macros in it stand for */
+#define CUDASIM_NAME(...) #__VA_ARGS__
 #define CT__LAUNCH(kernel, grid, block, stream, ...) \
-    cudasim::launch(#kernel, false, kernel, grid, block, stream, __VA_ARGS__)
+    cudasim::launch(CUDASIM_NAME(kernel), false, kernel, grid, block, stream, __VA_ARGS__)
 #define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
-    cudasim::launch(#kernel, true, kernel, grid, block, stream, __VA_ARGS__)
+    cudasim::launch(CUDASIM_NAME(kernel), true, kernel, grid, block, stream, __VA_ARGS__)
 
 namespace cudasim
 {
