@@ -17,7 +17,13 @@ static bool is_mine(const CUstream_st *s)
            (s->mode == cudaStreamCaptureModeThreadLocal && s->thread == std::this_thread::get_id());
 }
 
-bool thread_captures() { return std::any_of(captured.begin(), captured.end(), is_mine); }
+/* What this thread calls unsafe: nothing where it is relaxed. */
+static thread_local cudaStreamCaptureMode care = cudaStreamCaptureModeGlobal;
+
+bool thread_captures()
+{
+    return care != cudaStreamCaptureModeRelaxed && std::any_of(captured.begin(), captured.end(), is_mine);
+}
 
 void spoil_captures()
 {
@@ -49,6 +55,13 @@ using namespace sim;
 struct CUgraphExec_st {
     CUgraph_st *graph;
 };
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    entry e("cudaThreadExchangeStreamCaptureMode", RELEASES);
+    std::swap(*mode, care);
+    return done(e);
+}
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {

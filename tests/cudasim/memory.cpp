@@ -409,20 +409,20 @@ static cudaError_t allocate_later(const entry &e, void **p, size_t size, cudaStr
 
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
-    entry e("cudaMallocAsync");
+    entry e("cudaMallocAsync", capturing(hStream) ? PLAIN : UNSAFE);
     return allocate_later(e, devPtr, size, hStream);
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)
 {
-    entry e("cudaMallocFromPoolAsync");
+    entry e("cudaMallocFromPoolAsync", capturing(stream) ? PLAIN : UNSAFE);
     if (!memPool) return fail(cudaErrorInvalidValue);
     return allocate_later(e, ptr, size, stream);
 }
 
 cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 {
-    entry e("cudaFreeAsync", RELEASES);
+    entry e("cudaFreeAsync", capturing(hStream) ? RELEASES : RELEASES | UNSAFE);
     if (e.refused) return fail(e.error);
     if (cudaError_t error = usable(hStream)) return fail(error);
     if (!devPtr) return done(e);

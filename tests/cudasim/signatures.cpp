@@ -49,6 +49,7 @@ SAME(cudaEventDestroy, cudaError_t(cudaEvent_t));
 SAME(cudaEventRecord, cudaError_t(cudaEvent_t, cudaStream_t));
 SAME(cudaEventSynchronize, cudaError_t(cudaEvent_t));
 SAME(cudaEventQuery, cudaError_t(cudaEvent_t));
+SAME(cudaThreadExchangeStreamCaptureMode, cudaError_t(cudaStreamCaptureMode *));
 SAME(cudaStreamBeginCapture, cudaError_t(cudaStream_t, cudaStreamCaptureMode));
 SAME(cudaStreamEndCapture, cudaError_t(cudaStream_t, cudaGraph_t *));
 SAME(cudaStreamIsCapturing, cudaError_t(cudaStream_t, cudaStreamCaptureStatus *));

@@ -184,6 +184,24 @@ static void not_capturable(void **)
     assert_cuda(cudaFree(p));
 }
 
+/* Who records gets memory from another stream only where he says that this is none of the graph's. */
+static void memory_beside_a_capture(void **)
+{
+    void *p = NULL;
+    cudaGraph_t g;
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    assert_cuda(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    assert_cuda(cudaThreadExchangeStreamCaptureMode(&mode));
+    assert_int_equal(mode, cudaStreamCaptureModeGlobal);
+    assert_cuda(cudaMallocAsync(&p, 8, t));
+    assert_cuda(cudaFreeAsync(p, t));
+    assert_cuda(cudaThreadExchangeStreamCaptureMode(&mode));
+    assert_int_equal(cudaMallocAsync(&p, 8, t), cudaErrorStreamCaptureUnsupported);
+    assert_int_equal(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureInvalidated);
+    cudaGetLastError();
+    assert_cuda(cudaStreamSynchronize(t));
+}
+
 /* Every call fails in turn; what was made is released all the same. */
 static int some_work(void)
 {
@@ -228,8 +246,13 @@ static void failing(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late),    cmocka_unit_test(pageable_waits), cmocka_unit_test(events),
-        cmocka_unit_test(paces),   cmocka_unit_test(graph),          cmocka_unit_test(not_capturable),
+        cmocka_unit_test(late),
+        cmocka_unit_test(pageable_waits),
+        cmocka_unit_test(events),
+        cmocka_unit_test(paces),
+        cmocka_unit_test(graph),
+        cmocka_unit_test(not_capturable),
+        cmocka_unit_test(memory_beside_a_capture),
         cmocka_unit_test(failing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

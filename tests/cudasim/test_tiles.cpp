@@ -166,6 +166,40 @@ static void all_extents(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* C = alpha A Aᵀ + beta C below the diagonal, where halves are side by side, where they are not, and in a batch. */
+static void symmetric_products(void **)
+{
+    ct_device *dev = ct_device_open("cuda:0");
+    for (int64_t n : { 3, 512, 513, 1024, 2048, 2600 })
+        for (int members : { 1, (int)MEMBERS })
+            for (int layout = 0; layout < 4; layout++) {
+                if (n > 1024 && (members > 1 || layout % 3)) continue;
+                const int64_t k = 2;
+                numbers A((size_t)(MEMBERS * n * k)), C((size_t)(MEMBERS * n * n));
+                for (double &x : A) x = uniform();
+                for (size_t e = 0; e < C.size(); e++)
+                    C[e] = (int64_t)e % n > (int64_t)e / n % n ? NAN : uniform();
+                operand a(dev, CT_F64, layout & 1, n, k, A), c(dev, CT_F64, layout & 2, n, n, C);
+                const ct__batch b = members == 1 ? ct__one(CT_F64) : a.b;
+                assert_ok(ct__syrk(dev, &b, 2, a.m, -1, c.m), ct_message(dev));
+                const numbers result = c.read(layout & 2);
+                for (int64_t e = 0; e < MEMBERS * n * n; e++) {
+                    const int64_t i = e / n % n, j = e % n, member = e / n / n;
+                    if (j > i || member >= members) {
+                        assert_true(result[(size_t)e] == C[(size_t)e] || isnan(C[(size_t)e]));
+                        assert_true(isnan(result[(size_t)e]) == isnan(C[(size_t)e]));
+                        continue;
+                    }
+                    double sum = -C[(size_t)e];
+                    for (int64_t p = 0; p < k; p++)
+                        sum +=
+                            2 * A[(size_t)((member * n + i) * k + p)] * A[(size_t)((member * n + j) * k + p)];
+                    expect_near(result[(size_t)e], sum, CT_F64, "A Aᵀ", n);
+                }
+            }
+    ct_device_close(dev);
+}
+
 /* Row k without a solution, or a NaN there, is no news for the rows before it. */
 static void what_is_before_a_bad_row_stays(void **)
 {
@@ -216,7 +250,7 @@ static void the_minor_that_fails(void **)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(all_extents),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_extents), cmocka_unit_test(symmetric_products),
                                         cmocka_unit_test(what_is_before_a_bad_row_stays),
                                         cmocka_unit_test(the_minor_that_fails) };
     return cmocka_run_group_tests(tests, NULL, NULL);

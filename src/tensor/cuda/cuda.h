@@ -8,7 +8,8 @@
  *            cudaMallocHost cudaFreeHost cudaMemPoolCreate cudaMemPoolSetAttribute
  *            (cudaMemPoolAttrReleaseThreshold) cudaMemPoolDestroy cudaMallocFromPoolAsync cudaFreeAsync
  *            cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal) cudaStreamEndCapture cudaStreamIsCapturing
- *            cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
+ *            cudaThreadExchangeStreamCaptureMode cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy
+ *            cudaGraphExecDestroy
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
  *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString

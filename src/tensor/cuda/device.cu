@@ -218,9 +218,25 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
 
 /* -- memory -------------------------------------------------------------------------------------------------------- */
 
+/* Memory may have to come from the driver, which is refused to a thread that records, unless it says that it need not be part of
+ * the graph. */
+struct unrecorded {
+    const bool recording;
+    cudaStreamCaptureMode mode;
+    explicit unrecorded(const ct__cuda *cuda) : recording(cuda->recording), mode(cudaStreamCaptureModeRelaxed)
+    {
+        if (recording) cudaThreadExchangeStreamCaptureMode(&mode);
+    }
+    ~unrecorded()
+    {
+        if (recording) cudaThreadExchangeStreamCaptureMode(&mode);
+    }
+};
+
 void *ct__cuda_allocate(ct_device *dev, size_t bytes)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
+    const unrecorded now(cuda);
     cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
     void *data = NULL;
     cudaError_t error =
@@ -234,6 +250,7 @@ void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
 {
     (void)bytes;
     ct__cuda *cuda = ct__cuda_of(dev);
+    const unrecorded now(cuda);
     cudaError_t error =
         cuda->pool ? cudaFreeAsync(data, cuda->recording ? cuda->aside : cuda->stream) : cudaFree(data);
     if (error != cudaSuccess) cudaGetLastError();

@@ -131,29 +131,52 @@ static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double bet
     }
 }
 
-/* Row block by row block: what lies left of the diagonal's block in place, that block whole and then its lower half. */
+/* Both halves of a single matrix, or of all that came of one, as one batch: each x is cut into two that begin x_step elements
+ * apart, likewise y. False for any other batch. */
+static bool halve(ct__batch *b, ct__matrix *x, int64_t x_step, ct__matrix *y, int64_t y_step)
+{
+    const bool row = b->ndim == 1 && x->step[0] == 2 * x_step && y->step[0] == 2 * y_step;
+    if (b->members > 1 && !row) return false;
+    b->ndim = 1;
+    b->dim[0] = b->members *= 2;
+    x->step[0] = x_step;
+    y->step[0] = y_step;
+    return true;
+}
+
+/* What lies beside two halves in one product, and then the halves, side by side where they are alike; the last ones whole, of
+ * which the lower triangle is kept. */
 ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta,
                    const ct__matrix &c)
 {
-    const int64_t n = c.rows, width = n < DIAGONAL ? n : (int64_t)DIAGONAL, k = a.cols;
+    const int64_t n = c.rows, k = a.cols;
     if (!n || !b->members) return CT_OK;
-    ct__scratch whole(dev, b->members * width * width * ct__bytes_of(b));
-    if (!whole.data) return CT_ENOMEM;
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
-    for (int64_t i = 0; i < n; i += width) {
-        int64_t rows = n - i < width ? n - i : width, count = b->members * rows * rows;
-        ct__matrix strip = ct__block(b, a, i, 0, rows, k), above = ct__turned(ct__block(b, a, 0, 0, i, k)),
-                   square = ct__dense(b, whole.data, rows, rows), corner = ct__block(b, c, i, i, rows, rows);
-        ct_status s = ct__gemm(dev, b, alpha, strip, above, beta, ct__block(b, c, i, 0, rows, i));
-        if (!s) s = ct__gemm(dev, b, alpha, strip, ct__turned(strip), 0, square);
+    if (n <= DIAGONAL) {
+        const int64_t count = b->members * n * n;
+        ct__scratch whole(dev, count * ct__bytes_of(b));
+        if (!whole.data) return CT_ENOMEM;
+        const ct__matrix square = ct__dense(b, whole.data, n, n);
+        ct_status s = ct__gemm(dev, b, alpha, a, ct__turned(a), 0, square);
         if (s) return s;
+        cudaStream_t stream = ct__cuda_of(dev)->stream;
         if (b->dtype == CT_F64)
-            CT__LAUNCH(add_lower_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, square, beta,
-                       corner);
+            CT__LAUNCH(add_lower_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, c);
         else
-            CT__LAUNCH(add_lower_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, corner);
+            CT__LAUNCH(add_lower_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, c);
+        return ct__cuda_launched(dev, "syrk");
     }
-    return ct__cuda_launched(dev, "syrk");
+    int64_t h = DIAGONAL;
+    while (2 * h < n) h *= 2;
+    const ct__matrix top = ct__block(b, a, 0, 0, h, k), bottom = ct__block(b, a, h, 0, n - h, k),
+                     corner = ct__block(b, c, 0, 0, h, h);
+    ct_status s = ct__gemm(dev, b, alpha, bottom, ct__turned(top), beta, ct__block(b, c, h, 0, n - h, h));
+    if (s) return s;
+    ct__batch both = *b;
+    ct__matrix strips = top, squares = corner;
+    if (n == 2 * h && halve(&both, &strips, h * a.rs, &squares, h * (c.rs + c.cs)))
+        return ct__syrk(dev, &both, alpha, strips, beta, squares);
+    s = ct__syrk(dev, b, alpha, top, beta, corner);
+    return s ? s : ct__syrk(dev, b, alpha, bottom, beta, ct__block(b, c, h, h, n - h, n - h));
 }
 
 ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c)
