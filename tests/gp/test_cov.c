@@ -170,6 +170,62 @@ static void fused_is_composed(void **state)
     }
 }
 
+/* What a backend keeps for a block of pairs may be too large for the place that it has for it: many columns, parameters or
+ * nodes, few columns of many; sizes at the edges of blocks; and every layout of the points and the cotangent. */
+static void large_programs(void **state)
+{
+    (void)state;
+    enum { TERMS = 60 };
+    char many[TERMS * 16] = "periodic * white";
+    for (int i = 0; i < TERMS; i++)
+        strcat(many, i % 3 == 2 ? " + (rbf * linear)" : i % 3 ? " + matern32" : " + rbf");
+    const struct {
+        const char *text;
+        int64_t d, n, m;
+    } cases[] = {
+        { "scale * rbf", 3, 5, 3 },
+        { "scale * rbf(ard)", 8, 32, 33 },
+        { "scale * matern52(ard)", 300, 65, 31 },
+        { "rq(dims=7:150) + white", 300, 33, 64 },
+        { "matern32 * (linear(ard) + constant)", 70, 31, 65 },
+        { "periodic(ard) + poly(degree=2)", 70, 1, 2 },
+        { many, 2, 33, 17 },
+        { "rbf", 1, 40, 9000 },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (int variant = 0; variant < 4; variant++) {
+            const bool symmetric = variant % 2, turned = variant / 2;
+            const int64_t n = cases[c].n, m = symmetric ? n : cases[c].m, d = cases[c].d;
+            ct_kernel *k = kernel(cases[c].text, d);
+            const ct_cov_program *p = ct_kernel_program(k);
+            ct_var theta = put(ct_full(dev, CT_F64, ct_shape1(p->n_params), 1.3 * sqrt((double)d)), CT_F64);
+            ct_var X = turned ? ct_t(random2(d, n, 1, CT_F64)) : random2(n, d, 1, CT_F64),
+                   Z = symmetric ? X
+                       : turned  ? ct_t(random2(d, m, 2, CT_F64))
+                                 : random2(m, d, 2, CT_F64);
+            ct_var bar = turned ? ct_t(random2(m, n, 3, CT_F64)) : random2(n, m, 3, CT_F64);
+            ct_var in[3] = { theta, X, Z }, fused[3], composed[3], alone;
+            const int n_in = symmetric ? 2 : 3;
+            ct_var K = ct_cov(k, theta, X, Z);
+            ct_var C = ct__cov_compose(p, theta, X, symmetric ? (ct_var){ NULL, 0, 0 } : Z);
+            assert_same(cases[c].text, K, C, 1e-12);
+            assert_ok(ct_grad(K, bar, in, fused, n_in, CT_GRAD_KEEP), ct_tape_message(tape));
+            assert_ok(ct_grad(C, bar, in, composed, n_in, CT_GRAD_KEEP), ct_tape_message(tape));
+            for (int j = 0; j < n_in; j++) assert_same(cases[c].text, fused[j], composed[j], 1e-10);
+            ct_var constant = ct_stop_gradient(X);
+            K = ct_cov(k, theta, constant, symmetric ? constant : ct_stop_gradient(Z));
+            /* what a block may find left from another */
+            ct_var nan = put(ct_full(dev, CT_F64, ct_shape2(64, d), NAN), CT_F64), left;
+            left = ct_cov(k, theta, nan, nan);
+            assert_ok(ct_grad(left, left, &theta, &left, 1, CT_GRAD_KEEP), ct_tape_message(tape));
+            assert_ok(ct_grad(K, bar, in, &alone, 1, CT_GRAD_KEEP), ct_tape_message(tape));
+            assert_same(cases[c].text, alone, composed[0], 1e-10);
+            ct_tape_reset(tape);
+            ct_kernel_free(k);
+        }
+    }
+}
+
 /* Each input alone gives the same as all together. */
 static void wanted_inputs_alone(void **state)
 {
@@ -505,6 +561,7 @@ int main(void)
         cmocka_unit_test(tables_f64),
         cmocka_unit_test(tables_f32),
         cmocka_unit_test(fused_is_composed),
+        cmocka_unit_test(large_programs),
         cmocka_unit_test(wanted_inputs_alone),
         cmocka_unit_test(distances_are_exact),
         cmocka_unit_test(many_columns),

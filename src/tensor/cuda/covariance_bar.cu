@@ -1,39 +1,30 @@
-/* The contraction of a covariance matrix's derivatives: no array of the matrix's size. A thread walks over some pairs and
- * adds to sums of its own, [parameter][thread] in global memory, where neighbours lie side by side; these are then added
- * in an order that the shape alone decides. */
+/* The contraction of a covariance matrix's derivatives: no array of the matrix's size. A thread adds what its pairs give to
+ * sums of its own, [parameter][thread] and [column][thread] of its block; these are added up in an order that the shape
+ * alone decides, within blocks and then over them. */
 #include "covariance.cuh"
 
 enum {
-    LANES = 32,      /* threads that share a row, at least */
-    THREADS = 65536, /* in all, where there is enough to do, */
-    FEW = 1024,      /* and where their sums would take much memory */
+    FINISHERS = 256, /* threads that add up the blocks' sums                           */
+    GROUPS = 8,      /* in which the sums of a block's threads are added up first      */
+    SPREAD = 64,     /* pieces of a row, by the columns of x: so much memory for x_bar */
 };
 
 template <typename T> struct contraction {
     ct__plan<T> plan;
-    int64_t n, m, d, rows,
-        lanes;      /* thread (r, l) has the rows r, r + rows, ... and the columns l, l + lanes, ... */
-    int64_t by_row; /* threads are numbered along a row of M, else along a column */
-    int64_t lower, triangle; /* M's lower triangle alone is read; each pair is met once */
+    int64_t lower,
+        turned; /* M's lower triangle alone is read; turned: its upper one, and the problem is the transposed one */
     const T *M, *u, *v;
     int64_t rs, cs, us, vs;
     double alpha;
-    double *theta_bar, *x_bar; /* [parameter][thread], [column][thread]; NULL: not wanted */
+    ct__place sums_at, x_sums_at;
+    double *parts, *x_parts; /* [parameter][block], [piece][column][row]; NULL: not wanted */
 };
 
-/* K̄_ij, in the symmetric case with its mirror image; half of that on the diagonal where each pair is met once */
-template <typename T> static __device__ T bar_of(const contraction<T> &q, int64_t i, int64_t j)
+template <typename T> static __device__ __forceinline__ void add(double *sum, const T *by_pair)
 {
-    T bar = q.lower ? 2 * (j <= i ? q.M[i * q.rs + j * q.cs] : q.M[j * q.rs + i * q.cs])
-                    : q.M[i * q.rs + j * q.cs];
-    if (q.plan.symmetric && !q.lower) bar += q.M[j * q.rs + i * q.cs];
-    if (q.u) {
-        T outer = q.u[i * q.us] * q.v[j * q.vs];
-        if (q.plan.symmetric) outer += q.u[j * q.us] * q.v[i * q.vs];
-        bar -= outer;
-    }
-    bar *= (T)q.alpha;
-    return q.triangle && i == j ? bar / 2 : bar;
+    double all = 0;
+    CT__EACH_PAIR(p) all += (double)by_pair[p];
+    *sum += all;
 }
 
 /* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with difference
@@ -41,120 +32,221 @@ template <typename T> static __device__ T bar_of(const contraction<T> &q, int64_
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
-template <typename T>
-static __device__ void leaf_bar(const ct__plan<T> &p, const ct_cov_node *n, const T *x, const T *z, T y_bar,
-                                double *theta_bar, double *x_bar, int64_t threads)
+template <typename T, bool SHARED>
+static __device__ __forceinline__ void leaf_bar(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
+                                                const T *y_bar, double *sums, double *x_sums)
 {
+    enum { PAIRS = ct__pairs<T>::COUNT };
     const int geometry = ct__geometry_of(n->code);
-    const T s = ct__distance(p, n, x, z), a = n->extra < 0 ? (T)1 : p.theta[n->extra];
-    T value, by_s, by_a;
-    ct__profile(n, s, a, &value, &by_s, &by_a);
-    const T g = by_s * y_bar;
-    if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
-        theta_bar[n->extra * threads] += (double)(y_bar * by_a);
-    if (theta_bar && n->lengthscale >= 0 && !n->ard)
-        theta_bar[n->lengthscale * threads] -= (double)(2 / p.theta[n->lengthscale] * (g * s));
-    const bool lengths = theta_bar && n->lengthscale >= 0 && n->ard;
-    if (!lengths && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
-    for (int k = 0; k < n->n_dims; k++) {
-        const int64_t d = p.dims[n->dims + k];
-        const T x_d = x[d * p.x_col], z_d = z[d * p.z_col], w = p.weight[n->dims + k], difference = x_d - z_d;
-        T by_x, by_l;
-        if (geometry == CT_SINE) {
-            const T period = p.theta[n->extra], pi_by_period = (T)CT__PI / period;
-            T square, slope;
-            ct__sine_square(difference / period, &square, &slope);
-            by_l = g * square;
-            by_x = g * slope * pi_by_period;
-            if (theta_bar) theta_bar[n->extra * threads] -= (double)(w * by_x * difference / period);
-        } else if (geometry == CT_DOT) {
-            by_x = g * z_d;
-            by_l = by_x * x_d;
-        } else {
-            by_x = 2 * g * difference;
-            by_l = g * difference * difference;
-        }
-        if (lengths)
-            theta_bar[(n->lengthscale + k) * threads] -= (double)(2 * w / p.theta[n->lengthscale + k] * by_l);
-        if (x_bar) x_bar[d * threads] += (double)(w * by_x);
+    T s[PAIRS], g[PAIRS], by_s[PAIRS], by_a[PAIRS];
+    ct__leaf(v, n, s, g, by_s, by_a);
+    CT__EACH_PAIR(p) g[p] = by_s[p] * y_bar[p], by_a[p] *= y_bar[p];
+    if (sums && n->extra >= 0 && geometry != CT_SINE) add(sums + n->extra * CT__THREADS, by_a);
+    const bool lengths = sums && n->lengthscale >= 0 && n->ard;
+    if (sums && n->lengthscale >= 0 && !n->ard && n->n_dims) {
+        const T slope = v.slope[n->dims];
+        CT__EACH_PAIR(p) s[p] *= -slope * g[p];
+        add(sums + n->lengthscale * CT__THREADS, s);
     }
-}
-
-template <typename T, int NODES> static __global__ void contract_kernel(contraction<T> q)
-{
-    const ct__plan<T> &p = q.plan;
-    const int64_t threads = q.rows * q.lanes;
-    CT__EACH(id, threads)
-    {
-        const int64_t row = q.by_row ? id / q.lanes : id % q.rows,
-                      lane = q.by_row ? id % q.lanes : id / q.rows;
-        double *tb = q.theta_bar ? q.theta_bar + id : NULL, *xb = q.x_bar ? q.x_bar + id : NULL;
-        for (int k = 0; tb && k < p.n_params; k++) tb[k * threads] = 0;
-        for (int64_t d = 0; xb && d < q.d; d++) xb[d * threads] = 0;
-        for (int64_t i = row; i < q.n; i += q.rows) {
-            const T *x = p.x + i * p.x_row;
-            const int64_t end = q.triangle ? i + 1 : q.m;
-            for (int64_t j = lane; j < end; j += q.lanes) {
-                const T *z = p.z + j * p.z_row;
-                const bool same = p.symmetric && i == j;
-                T value[NODES], bar[NODES];
-                ct__values(p, x, z, same, value);
-                bar[p.n_nodes - 1] = bar_of(q, i, j);
-                for (int k = p.n_nodes - 1; k >= 0; k--) {
-                    const ct_cov_node *n = &p.nodes[k];
-                    const T y_bar = bar[k];
-                    switch (n->code) {
-                    case CT_COV_CONSTANT:
-                        if (tb) tb[n->extra * threads] += (double)y_bar;
-                        break;
-                    case CT_COV_WHITE:
-                        if (tb && same) tb[n->extra * threads] += (double)y_bar;
-                        break;
-                    case CT_COV_SCALE:
-                        if (tb) tb[n->extra * threads] += (double)(y_bar * value[n->right]);
-                        bar[n->right] = p.theta[n->extra] * y_bar;
-                        break;
-                    case CT_COV_SUM: bar[n->left] = bar[n->right] = y_bar; break;
-                    case CT_COV_PRODUCT:
-                        bar[n->left] = y_bar * value[n->right];
-                        bar[n->right] = y_bar * value[n->left];
-                        break;
-                    default: leaf_bar(p, n, x, z, y_bar, tb, xb, threads);
-                    }
-                }
+    if (!lengths && !x_sums && !(sums && geometry == CT_SINE)) return;
+    for (int k = 0; k < n->n_dims; k++) {
+        const int d = v.dims[n->dims + k];
+        const T a = v.x_at(d), w = v.weight[n->dims + k];
+        T by_x[PAIRS], by_l[PAIRS];
+        if (geometry == CT_SINE) {
+            const T period = v.theta[n->extra], pi_by_period = (T)CT__PI / period;
+            T by_period[PAIRS];
+            CT__EACH_PAIR(p)
+            {
+                const T turns = (a - v.z_at(d, p)) / period;
+                T square, change;
+                ct__sine_square(turns, &square, &change);
+                by_l[p] = g[p] * square;
+                by_x[p] = w * (g[p] * change * pi_by_period);
+                by_period[p] = -by_x[p] * turns;
+            }
+            if (sums) add(sums + n->extra * CT__THREADS, by_period);
+        } else {
+            CT__EACH_PAIR(p)
+            {
+                const T b = v.z_at(d, p), difference = a - b;
+                by_x[p] = w * (geometry == CT_DOT ? g[p] * b : 2 * g[p] * difference);
+                by_l[p] = g[p] * (geometry == CT_DOT ? a * b : difference * difference);
             }
         }
+        if (lengths) {
+            const T slope = v.slope[n->dims + k];
+            CT__EACH_PAIR(p) by_l[p] *= -slope;
+            add(sums + (n->lengthscale + k) * CT__THREADS, by_l);
+        }
+        if (x_sums) add(x_sums + d * CT__THREADS, by_x);
     }
 }
 
-/* out = share from, or added to what out holds */
-template <typename T>
-static __global__ void finish_kernel(const double *from, int64_t rows, int64_t cols, int64_t from_rs,
-                                     int64_t from_cs, double share, bool add, T *out, int64_t rs, int64_t cs)
+/* From the last node to the first. A left child's cotangent waits in the place of its value, which nobody needs any more:
+ * in postfix order, whatever comes before a leaf is a left child whose turn it is. */
+template <typename T, bool SHARED>
+static __device__ __forceinline__ void bars(const ct__thread<T, SHARED> &v, int n_nodes, T *bar, double *sums,
+                                            double *x_sums)
 {
-    CT__EACH(e, rows * cols)
+    for (int k = n_nodes - 1; k >= 0; k--) {
+        const ct_cov_node *n = &v.nodes[k];
+        double *sum = sums && n->extra >= 0 ? sums + n->extra * CT__THREADS : NULL;
+        switch (n->code) {
+        case CT_COV_SCALE: {
+            const T factor = v.theta[n->extra];
+            T by_factor[ct__pairs<T>::COUNT];
+            CT__EACH_PAIR(p) by_factor[p] = bar[p] * ct__value(v, k - 1, p), bar[p] *= factor;
+            if (sum) add(sum, by_factor);
+            continue;
+        }
+        case CT_COV_SUM: CT__EACH_PAIR(p) ct__value(v, n->left, p) = bar[p]; continue;
+        case CT_COV_PRODUCT:
+            CT__EACH_PAIR(p)
+            {
+                T &left = ct__value(v, n->left, p);
+                const T to_left = bar[p] * ct__value(v, k - 1, p);
+                bar[p] *= left;
+                left = to_left;
+            }
+            continue;
+        case CT_COV_CONSTANT:
+            if (sum) add(sum, bar);
+            break;
+        case CT_COV_WHITE:
+            CT__EACH_PAIR(p) bar[p] = v.same[p] ? bar[p] : (T)0;
+            if (sum) add(sum, bar);
+            break;
+        default: leaf_bar(v, n, bar, sums, x_sums);
+        }
+        if (k) CT__EACH_PAIR(p) bar[p] = ct__value(v, k - 1, p);
+    }
+}
+
+/* The visitor of ct__walk; sums and x_sums are this thread's, and so is the row. */
+template <typename T> struct contractor {
+    enum { PAIRS = ct__pairs<T>::COUNT };
+    const contraction<T> &q;
+    double *sums, *x_sums;
+    T u, v; /* of the row */
+
+    __device__ __forceinline__ void begin(int i)
     {
-        const int64_t i = e / cols, j = e % cols;
-        T *to = out + i * rs + j * cs;
-        *to = (T)(share * from[i * from_rs + j * from_cs] + (add ? (double)*to : 0));
+        u = q.u ? q.u[i * q.us] : (T)0, v = q.u && q.plan.symmetric ? q.v[i * q.vs] : (T)0;
+        for (int k = 0; x_sums && k < q.plan.d; k++) x_sums[k * CT__THREADS] = 0;
+    }
+    /* K̄_ij, in the symmetric case with its mirror image; half of that on the diagonal where each pair is met once. No branch
+     * for a pair, which would hold up the next one's loads: one that does not count reads what its neighbour does, or
+     * its mirror image. */
+    template <bool SHARED>
+    __device__ __forceinline__ void bars_of(const ct__thread<T, SHARED> &t, int i, int j, const bool *live,
+                                            T *bar) const
+    {
+        const T *along = q.M + i * q.rs + j * q.cs, *across = q.M + j * q.rs + i * q.cs;
+        int at[PAIRS];
+        CT__EACH_PAIR(p)
+        {
+            at[p] = p < t.last ? p : t.last;
+            const bool other = q.lower && (q.turned ? j + at[p] < i : j + at[p] > i);
+            bar[p] = *(other ? across + at[p] * q.rs : along + at[p] * q.cs);
+        }
+        if (q.lower)
+            CT__EACH_PAIR(p) bar[p] *= 2;
+        else if (q.plan.symmetric)
+            CT__EACH_PAIR(p) bar[p] += across[at[p] * q.rs];
+        if (q.u) CT__EACH_PAIR(p) bar[p] -= u * q.v[(j + at[p]) * q.vs];
+        if (q.u && q.plan.symmetric) CT__EACH_PAIR(p) bar[p] -= v * q.u[(j + at[p]) * q.us];
+        CT__EACH_PAIR(p)
+        {
+            const bool half = q.plan.part != CT__ALL && i == j + at[p];
+            bar[p] = live[p] ? bar[p] * (T)(half ? q.alpha / 2 : q.alpha) : (T)0;
+        }
+    }
+    template <bool SHARED>
+    __device__ __forceinline__ void pairs(const ct__thread<T, SHARED> &t, int i, int j, const bool *live)
+    {
+        T bar[PAIRS], k[PAIRS];
+        bars_of(t, i, j, live, bar);
+        ct__values(t, q.plan.n_nodes, k);
+        bars(t, q.plan.n_nodes, bar, sums, x_sums);
+    }
+    /* A row's sums, one of each warp. */
+    __device__ __forceinline__ void end(int i0, int rows, int piece)
+    {
+        if (!x_sums) return;
+        __syncthreads();
+        const double *all = x_sums - threadIdx.x;
+        double *to = q.x_parts + piece * q.plan.d * q.plan.n + i0;
+        for (int e = (int)threadIdx.x; e < q.plan.d * CT__LANES; e += CT__THREADS) {
+            const int k = e / CT__LANES, row = e % CT__LANES;
+            double sum = 0;
+            for (int warp = 0; warp < CT__WARPS; warp++) sum += all[k * CT__THREADS + warp * CT__LANES + row];
+            if (row < rows) to[k * q.plan.n + row] = sum;
+        }
+        __syncthreads();
+    }
+};
+
+template <typename T, bool SHARED> static __global__ void contract_kernel(contraction<T> q)
+{
+    __shared__ int64_t shared[CT__ROOM / 8];
+    const int t = (int)threadIdx.x, n_params = q.plan.n_params;
+    ct__thread<T, SHARED> v;
+    ct__open(q.plan, (char *)shared, v);
+    double *sums = q.parts ? ct__find<double>(q.plan, q.sums_at, (char *)shared) : NULL,
+           *x_sums = q.x_parts ? ct__find<double>(q.plan, q.x_sums_at, (char *)shared) : NULL;
+    for (int k = 0; sums && k < n_params; k++) sums[k * CT__THREADS + t] = 0;
+    contractor<T> c = { q, sums ? sums + t : NULL, x_sums ? x_sums + t : NULL, 0, 0 };
+    ct__walk(q.plan, (char *)shared, v, c);
+    if (!sums) return;
+    __syncthreads();
+    for (int e = t; e < n_params * GROUPS; e += CT__THREADS) {
+        double *of_group = sums + e / GROUPS * CT__THREADS + e % GROUPS, sum = 0;
+        for (int k = 0; k < CT__THREADS; k += GROUPS) sum += of_group[k];
+        *of_group = sum;
+    }
+    __syncthreads();
+    for (int k = t; k < n_params; k += CT__THREADS) {
+        double sum = 0;
+        for (int group = 0; group < GROUPS; group++) sum += sums[k * CT__THREADS + group];
+        q.parts[(int64_t)k * gridDim.x + blockIdx.x] = sum;
     }
 }
 
-/* to[i] (or to[i][j]) = the sum over what is left of a thread's sums, an array (dim0, dim1, dim2) reduced along `along` */
-static ct_status add_up(ct_device *dev, double *from, const int64_t *dim, const int64_t *stride, int along,
-                        double *to)
+/* An output of `count` sums of `pieces` parts, [output][piece] for theta_bar, [piece][output] for x_bar. */
+template <typename T> struct result {
+    const double *parts;
+    T *to;
+    int64_t rows, cols, rs, cs, pieces;
+};
+
+template <typename T> static __device__ void put(const result<T> &r, int64_t e, double value, int64_t add)
 {
-    ct_tensor x, sum;
-    memset(&x, 0, sizeof x);
-    x.dtype = CT_F64;
-    x.data = from;
-    x.ndim = 3;
-    for (int d = 0; d < 3; d++) x.dim[d] = dim[d], x.stride[d] = stride[d];
-    sum = x;
-    sum.data = to;
-    sum.dim[along] = 1;
-    for (int64_t d = 2, step = 1; d >= 0; step *= sum.dim[d--]) sum.stride[d] = step;
-    return ct__cuda_reduce(dev, CT_REDUCE_SUM, &x, &sum);
+    T *to = r.to + e % r.rows * r.rs + e / r.rows * r.cs;
+    *to = (T)(value + (add ? (double)*to : 0));
+}
+
+/* A block for each parameter, then a thread for each element of x_bar: share times their sums, or added to what is there */
+template <typename T>
+static __global__ void finish_kernel(result<T> theta, result<T> x, double share, int64_t add)
+{
+    __shared__ double sums[FINISHERS];
+    const int t = (int)threadIdx.x;
+    double sum = 0;
+    if (blockIdx.x >= theta.rows) {
+        const int64_t e = (blockIdx.x - theta.rows) * FINISHERS + t, count = x.rows * x.cols;
+        for (int64_t k = 0; k < x.pieces && e < count; k++) sum += x.parts[k * count + e];
+        if (e < count) put(x, e, sum, add);
+        return;
+    }
+    for (int64_t k = t; k < theta.pieces; k += FINISHERS) sum += theta.parts[blockIdx.x * theta.pieces + k];
+    sums[t] = sum;
+    __syncthreads();
+    for (int half = FINISHERS / 2; half; half /= 2) {
+        if (t < half) sums[t] += sums[t + half];
+        __syncthreads();
+    }
+    if (!t) put(theta, blockIdx.x, share * sums[0], add);
 }
 
 template <typename T>
@@ -162,62 +254,51 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
                           const ct_tensor *x, const ct_tensor *z, const ct_cov_bar *K_bar, bool add,
                           ct_tensor *theta_bar, ct_tensor *x_bar)
 {
+    const int64_t P = theta_bar ? program->n_params : 0, d = x_bar ? x->dim[1] : 0;
+    if (!P && !(d && x->dim[0])) return CT_OK;
     contraction<T> q;
     memset(&q, 0, sizeof q);
-    q.n = x->dim[0], q.m = z ? z->dim[0] : q.n, q.d = x->dim[1];
-    q.M = (const T *)K_bar->M->data, q.rs = K_bar->M->stride[0], q.cs = K_bar->M->stride[1];
-    if (K_bar->u) {
-        q.u = (const T *)K_bar->u->data, q.us = K_bar->u->stride[0];
-        q.v = (const T *)K_bar->v->data, q.vs = K_bar->v->stride[0];
-    }
+    ct__plan<T> *p = &q.plan;
+    q.turned =
+        !d && K_bar->M->stride[1] < K_bar->M->stride[0]; /* of no x_bar: neighbours of M to neighbours */
+    const bool swap = q.turned && z;
+    ct__plan_begin(program, theta, swap ? z : x, swap ? x : z, p);
+    p->part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER;
+    if (P) q.sums_at = ct__plan_take(p, P * CT__THREADS * (int64_t)sizeof(double));
+    if (d) q.x_sums_at = ct__plan_take(p, d * CT__THREADS * (int64_t)sizeof(double));
+    ct__plan_points(p);
+    ct__plan_tasks(p, d ? (SPREAD + d) / d : INT64_MAX);
+    const int64_t pieces = p->row_tiles ? p->tasks / p->row_tiles : 0, x_parts = pieces * d * p->n;
+    const int64_t number = sizeof(double);
+    const unsigned blocks = ct__plan_blocks(p, P * number, x_parts * number);
+    const int64_t parts = P * blocks;
+    ct__scratch room(dev, (parts + x_parts) * number + ct__plan_bytes(p, program, blocks));
+    if (!room.data) return CT_ENOMEM;
+    double *numbers = (double *)room.data;
+    ct_status s = ct__plan_fill(dev, program, p, blocks, numbers + parts + x_parts);
+    if (s) return s;
+    if (P) q.parts = numbers;
+    if (d) q.x_parts = numbers + parts;
+    q.M = (const T *)K_bar->M->data;
+    q.rs = K_bar->M->stride[q.turned], q.cs = K_bar->M->stride[!q.turned];
+    const ct_tensor *u = q.turned ? K_bar->v : K_bar->u, *v = q.turned ? K_bar->u : K_bar->v;
+    if (u) q.u = (const T *)u->data, q.us = u->stride[0], q.v = (const T *)v->data, q.vs = v->stride[0];
     q.alpha = K_bar->alpha;
     q.lower = K_bar->lower;
-    q.triangle = !z && !x_bar;
-    q.by_row = q.cs <= q.rs;
-    /* Their sums fit where the factorisation had its panel, which ct_gp_bytes_needed counts. */
-    const int64_t P = program->n_params, panel = (q.n + 384) * (96 + 2 * q.d) / (P + 1),
-                  wanted = panel > THREADS ? (int64_t)THREADS
-                           : panel < FEW   ? (int64_t)FEW
-                                           : panel;
-    const int64_t least = q.m < LANES ? (q.m ? q.m : 1) : (int64_t)LANES, most = q.n ? q.n : 1;
-    q.rows = x_bar || most * least <= wanted ? most : wanted / least;
-    q.lanes = ct__divide_up(wanted, q.rows);
-    if (q.lanes > q.m) q.lanes = q.m ? q.m : 1;
-    if (q.lanes < least) q.lanes = least;
-    const int64_t threads = q.rows * q.lanes, plan = ct__divide_up(ct__plan_bytes(program), 8) * 8;
-    const int64_t sums = theta_bar ? P * (threads + 1) : 0, x_sums = x_bar ? q.d * (threads + q.n) : 0;
-    ct__scratch room(dev, plan + (sums + x_sums) * (int64_t)sizeof(double));
-    if (!room.data) return CT_ENOMEM;
-    double *theta_sums = (double *)((char *)room.data + plan), *x_rows = theta_sums + sums;
-    if (theta_bar) q.theta_bar = theta_sums;
-    if (x_bar) q.x_bar = x_rows;
-    ct_status s = ct__make_plan(dev, program, theta, x, z, room.data, &q.plan);
-    if (s) return s;
     cudaStream_t stream = ct__cuda_of(dev)->stream;
-    if (program->n_nodes <= CT__FEW_NODES)
-        CT__LAUNCH((contract_kernel<T, CT__FEW_NODES>), ct__grid(threads), CT__BLOCK, stream, q);
+    if (p->small)
+        CT__LAUNCH_BLOCK((contract_kernel<T, true>), blocks, CT__THREADS, stream, q);
     else
-        CT__LAUNCH((contract_kernel<T, CT__MOST_NODES>), ct__grid(threads), CT__BLOCK, stream, q);
-    s = ct__cuda_launched(dev, "covariance_bar");
-    if (!s && theta_bar && P) {
-        const int64_t dim[3] = { 1, P, threads }, stride[3] = { P * threads, threads, 1 };
-        double *sum = theta_sums + P * threads;
-        s = add_up(dev, theta_sums, dim, stride, 2, sum);
-        if (!s)
-            CT__LAUNCH(finish_kernel<T>, ct__grid(P), CT__BLOCK, stream, sum, P, (int64_t)1, (int64_t)1,
-                       (int64_t)1, !z && !q.triangle ? 0.5 : 1., add, (T *)theta_bar->data,
-                       theta_bar->stride[0], (int64_t)1);
-    }
-    if (!s && x_bar && q.n && q.d) {
-        const int64_t dim[3] = { q.d, q.n, q.lanes },
-                      stride[3] = { threads, q.by_row ? q.lanes : 1, q.by_row ? 1 : q.rows };
-        double *sum = x_rows + q.d * threads;
-        s = add_up(dev, x_rows, dim, stride, 2, sum);
-        if (!s)
-            CT__LAUNCH(finish_kernel<T>, ct__grid(q.n * q.d), CT__BLOCK, stream, sum, q.n, q.d, (int64_t)1,
-                       q.n, 1., add, (T *)x_bar->data, x_bar->stride[0], x_bar->stride[1]);
-    }
-    return s ? s : ct__cuda_launched(dev, "covariance_bar");
+        CT__LAUNCH_BLOCK((contract_kernel<T, false>), blocks, CT__THREADS, stream, q);
+    result<T> to_theta, to_x;
+    memset(&to_theta, 0, sizeof to_theta);
+    memset(&to_x, 0, sizeof to_x);
+    if (P) to_theta = { q.parts, (T *)theta_bar->data, P, 1, theta_bar->stride[0], 0, (int64_t)blocks };
+    if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], pieces };
+    const double share = !z && p->part == CT__ALL ? 0.5 : 1;
+    CT__LAUNCH_BLOCK(finish_kernel<T>, ct__blocks(P + ct__divide_up(p->n * d, FINISHERS)), FINISHERS, stream,
+                     to_theta, to_x, share, (int64_t)add);
+    return ct__cuda_launched(dev, "covariance_bar");
 }
 
 ct_status ct__cuda_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
