@@ -55,7 +55,14 @@ enum {
     CT__GRID = 16384,            /* blocks, at most, where each thread walks on by the size of the grid    */
     CT__UPLOADS = 4,             /* uploads on their way at once                                           */
     CT__UPLOAD_BYTES = 64 << 10, /* of one of them                                                         */
+    CT__CHECKERS = 64,           /* blocks that look at indices, each with a place for what it finds       */
 };
+
+/* An index outside its range: where, and whose; `what` is a text's address, below 0, for a kernel must not follow it. `order`
+ * counts the checks; 0: none was found. Of what is to be a permutation: there twice, where `extent` is below 0. */
+typedef struct ct__bad {
+    int64_t order, what, at, value, extent;
+} ct__bad;
 
 /* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done, in a graph at every
  * launch: so what is outgrown stays. */
@@ -79,10 +86,9 @@ typedef struct ct__cuda {
     ct__host_room *host_workspace;
     cudaStream_t aside; /* gives and takes memory while `stream` is recorded, which cannot; NULL before */
     bool recording;
-    /* The first index outside its range, in device memory: the text's address, position, value, extent; zero: none.
-     * `checked`: since it was last read, an index has been. */
-    int64_t *bad_index;
-    bool checked;
+    ct__bad *bad; /* CT__CHECKERS of them in device memory: what was found since they were last read */
+    int64_t checks;
+    bool checked; /* since then an index has been */
 } ct__cuda;
 
 /* The device's state, with its GPU current for this thread. */

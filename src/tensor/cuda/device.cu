@@ -1,10 +1,10 @@
 /* A GPU as a device: memory, transfers, errors. */
-#include "cuda.h"
+#include "check.cuh"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { BLAS_WORKSPACE = 32 << 20, CHECKERS = 512 };
+enum { BLAS_WORKSPACE = 32 << 20 };
 
 /* -- errors -------------------------------------------------------------------------------------------------------- */
 
@@ -58,7 +58,7 @@ void ct__cuda_close(ct_device *dev)
         if (cuda->staged[i]) cudaEventDestroy(cuda->staged[i]);
     if (cuda->staging) cudaFreeHost(cuda->staging);
     if (cuda->blas_workspace) cudaFree(cuda->blas_workspace);
-    if (cuda->bad_index) cudaFree(cuda->bad_index);
+    if (cuda->bad) cudaFree(cuda->bad);
     if (cuda->aside) cudaStreamDestroy(cuda->aside);
     if (cuda->stream) cudaStreamDestroy(cuda->stream);
     if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
@@ -101,10 +101,10 @@ static ct_status open_staging(ct_device *dev, ct__cuda *cuda)
                             cudaEventCreateWithFlags(&cuda->staged[i], cudaEventDisableTiming));
     if (!s)
         s = ct__cuda_status(dev, "making room for errors",
-                            cudaMalloc((void **)&cuda->bad_index, 4 * sizeof(int64_t)));
+                            cudaMalloc((void **)&cuda->bad, CT__CHECKERS * sizeof(ct__bad)));
     if (!s)
         s = ct__cuda_status(dev, "making room for errors",
-                            cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
+                            cudaMemsetAsync(cuda->bad, 0, CT__CHECKERS * sizeof(ct__bad), cuda->stream));
     return s;
 }
 
@@ -143,44 +143,42 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     return CT_OK;
 }
 
-/* One block; the first bad index in order. With `place`, room for n, every `extent` of them are to be a permutation: what is
- * there twice finds another in its place, and counts as bad with the extent's sign turned. */
-static __global__ void check_kernel(const int64_t *index, int64_t n, int64_t step, int64_t extent,
-                                    int64_t *place, int64_t what, int64_t *bad)
+static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
+                                    int64_t extent)
 {
-    __shared__ int64_t first[CHECKERS];
-    const int t = (int)threadIdx.x;
+    ct__check_piece<CT__BLOCK>(check, blockIdx.x, index, n, step, extent);
+}
+
+/* Every `extent` of n indices are to be a permutation: what is there twice finds another in its place. */
+static __global__ void place_kernel(const int64_t *order, int64_t n, int64_t step, int64_t extent,
+                                    int64_t *place)
+{
+    CT__EACH(i, n)
+    {
+        const int64_t k = order[i * step];
+        if (0 <= k && k < extent) place[i / extent * extent + k] = i;
+    }
+}
+
+static __global__ void orders_kernel(ct__check check, const int64_t *order, int64_t n, int64_t step,
+                                     int64_t extent, const int64_t *place)
+{
     int64_t mine = n;
-    if (place) {
-        for (int64_t i = t; i < n; i += CHECKERS) {
-            const int64_t k = index[i * step];
-            if (0 <= k && k < extent) place[i / extent * extent + k] = i;
-        }
-        __syncthreads();
-    }
-    for (int64_t i = t; i < n; i += CHECKERS) { /* no way out: so the loads need not wait for one another */
-        const int64_t k = index[i * step];
+    CT__EACH(i, n)
+    {
+        const int64_t k = order[i * step];
         const bool inside = 0 <= k && k < extent;
-        if ((!inside || (place && place[i / extent * extent + k] != i)) && i < mine) mine = i;
+        if ((!inside || place[i / extent * extent + k] != i) && i < mine) mine = i;
     }
-    first[t] = mine;
-    __syncthreads();
-    for (int half = CHECKERS / 2; half; half /= 2) {
-        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
-        __syncthreads();
-    }
-    if (t || first[0] == n || bad[0]) return;
-    bad[0] = what;
-    bad[1] = first[0];
-    bad[2] = index[first[0] * step];
-    bad[3] = 0 <= bad[2] && bad[2] < extent ? -extent : extent;
+    ct__note<CT__BLOCK>(check, blockIdx.x, mine, n, order, step, extent, true);
 }
 
 /* Whether the module has code for this GPU, and the GPU runs it. */
 static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
 {
-    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, cuda->bad_index, (int64_t)0, (int64_t)1,
-                     (int64_t)0, (int64_t *)NULL, (int64_t)0, cuda->bad_index);
+    const ct__check check = { cuda->bad, 0, 0 };
+    CT__LAUNCH_BLOCK(check_kernel, 1, CT__BLOCK, cuda->stream, check, (const int64_t *)NULL, (int64_t)0,
+                     (int64_t)1, (int64_t)0);
     ct_status s = ct__cuda_launched(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)");
     return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
@@ -271,26 +269,39 @@ void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
     return (char *)room + CT__ALIGNMENT;
 }
 
+/* The first check's, and of those the first place; NULL: nothing was found. */
+static const ct__bad *first_bad(const ct__bad *found)
+{
+    const ct__bad *first = NULL;
+    for (const ct__bad *f = found; f < found + CT__CHECKERS; f++)
+        if (f->order &&
+            (!first || f->order < first->order || (f->order == first->order && f->at < first->at)))
+            first = f;
+    return first;
+}
+
 /* Waits, and reports the index that a check found. */
 static ct_status wait(ct_device *dev, ct__cuda *cuda)
 {
-    int64_t bad[4] = { 0 };
+    ct__bad found[CT__CHECKERS] = {};
     ct_status s = ct__cuda_not_recording(dev, "waiting");
     if (!s && cuda->checked)
         s = ct__cuda_status(
             dev, "reading the errors",
-            cudaMemcpyAsync(bad, cuda->bad_index, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
+            cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
     if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
     if (s) return s;
     cuda->checked = false;
-    if (!bad[0]) return CT_OK;
+    const ct__bad *bad = first_bad(found);
+    if (!bad) return CT_OK;
     s = ct__cuda_status(dev, "clearing the errors",
-                        cudaMemsetAsync(cuda->bad_index, 0, 4 * sizeof(int64_t), cuda->stream));
+                        cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
     if (s) return s;
-    const bool twice = bad[3] < 0;
+    const bool twice = bad->extent < 0;
     return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is %s [0, %" PRId64 ")",
-                    (const char *)(uintptr_t)bad[0], bad[1], bad[2],
-                    twice ? "there twice, it must be a permutation of" : "outside", twice ? -bad[3] : bad[3]);
+                    (const char *)(uintptr_t)-bad->what, bad->at, bad->value,
+                    twice ? "there twice, it must be a permutation of" : "outside",
+                    twice ? -bad->extent : bad->extent);
 }
 
 /* The caller may change src as soon as this returns: a small piece is copied aside, a large one waited for. */
@@ -355,9 +366,8 @@ ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *
 {
     if (!n) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    cuda->checked = true;
-    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, index, n, step, extent, (int64_t *)NULL,
-                     (int64_t)(uintptr_t)what, cuda->bad_index);
+    CT__LAUNCH_BLOCK(check_kernel, ct__checkers(n, CT__BLOCK), CT__BLOCK, cuda->stream,
+                     ct__new_check(cuda, what), index, n, step, extent);
     return ct__cuda_launched(dev, what);
 }
 
@@ -365,10 +375,13 @@ ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t 
                                 int64_t step, int64_t n)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    ct__scratch place(dev, count * n * (int64_t)sizeof(int64_t));
+    const int64_t all = count * n;
+    ct__scratch place(dev, all * (int64_t)sizeof(int64_t));
     if (!place.data) return CT_ENOMEM;
-    cuda->checked = true;
-    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, order, count * n, step, n,
-                     (int64_t *)place.data, (int64_t)(uintptr_t)what, cuda->bad_index);
+    CT__LAUNCH(place_kernel, ct__grid(all), CT__BLOCK, cuda->stream, order, all, step, n,
+               (int64_t *)place.data);
+    if (ct_status s = ct__cuda_launched(dev, what)) return s;
+    CT__LAUNCH_BLOCK(orders_kernel, ct__checkers(all, CT__BLOCK), CT__BLOCK, cuda->stream,
+                     ct__new_check(cuda, what), order, all, step, n, (const int64_t *)place.data);
     return ct__cuda_launched(dev, what);
 }

@@ -5,7 +5,7 @@ enum { LITERAL = 2048 }; /* bytes that one kernel's arguments carry */
 
 struct graph {
     cudaGraphExec_t exec;
-    bool checks; /* indices, so that somebody must look at cuda->bad_index */
+    bool checks; /* indices, so that somebody must look at cuda->bad */
 };
 
 ct_status ct__cuda_not_recording(ct_device *dev, const char *what)

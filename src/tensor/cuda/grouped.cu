@@ -1,250 +1,369 @@
-/* Products with gathered matrices, group by group: C_m is read once for a tile of its group's rows, and a sum over a group
- * is one block's, row after row: no atomics. Row r of group m is row r % I of member position[offset[m] + r / I]. Elements
- * of bf16 and f16 are widened on their way to shared memory. */
-#include "cuda.h"
+/* Products with gathered matrices, group by group, without atomics: a block has a tile of a group's rows, or a piece of the
+ * sum over them. Both factors' tiles lie in shared memory, row by row as in memory outside; a thread has EACH x WIDTH
+ * sums in registers and reads 16 bytes at a time. Elements of bf16 and f16 are widened on their way to shared memory. */
+#include "check.cuh"
 #include "half.cuh"
+#include "pieces.cuh"
 
 enum {
-    TILE = 64,  /* rows and columns of a block's result */
-    DEPTH = 16, /* of the sum at a time */
-    SIDE = 16,  /* threads along a side */
-    EACH = TILE / SIDE,
-    THREADS = SIDE * SIDE,
-    WIDE = TILE + 4, /* a row in shared memory: a thread's EACH neighbours are one load of 16 bytes, or two */
-    CHECKERS = 512,  /* threads that look whether the groups can be */
+    TILE = 64, /* rows and columns of a block's result */
+    ROWS = 6,  /* TILE = 2^ROWS */
+    THREADS = 128,
+    DOWN = 8, /* threads along the rows: a warp has two of them, */
+    ACROSS = THREADS / DOWN,
+    EACH = TILE / DOWN,
+    WIDTH = TILE / ACROSS,
+    LENGTH = 8, /* a sum over 2^LENGTH rows is one block's */
 };
 
-typedef struct grouping {
-    int64_t N, M, I;
-    const int64_t *offset, *position;
-    const int64_t *tiles; /* before[m]: tiles of TILE rows of the groups before m; M + 1 of them */
-} grouping;
+template <typename T, int n> struct alignas(n * sizeof(T)) pack {
+    T x[n];
+};
 
-/* One block: what group_by cannot have made is noted. */
-static __global__ void check_kernel(grouping g, int64_t what, int64_t *bad)
+/* What the elements S are computed in; how many are 16 bytes; the depth at a time of the sum of a product. */
+template <typename S> struct tiles {
+    typedef typename ct__arithmetic<S>::type T;
+    enum {
+        VECTOR = 16 / sizeof(T),
+        DEPTH = 256 / sizeof(T),
+        DEEP = DEPTH +
+               VECTOR, /* a row in shared memory: 16 bytes more, so that neighbours' do not share banks */
+        WIDE = TILE + VECTOR,
+        ROOM = TILE * DEEP,              /* for DEPTH rows of WIDE, too */
+        BLOCKS = sizeof(T) == 8 ? 3 : 5, /* that a processor's registers are to hold */
+        BLOCKS_TURNED = sizeof(T) == 8 ? 3 : 4,
+    };
+};
+
+/* -- what is wrong with groups ------------------------------------------------------------------------------------- */
+
+/* What group_by cannot have made is noted. */
+static __device__ void check_groups(const ct__groups &g, const ct__check &check)
 {
-    __shared__ int64_t first[CHECKERS];
-    const int t = (int)threadIdx.x;
     const int64_t end = g.M + 1 + g.N;
     int64_t mine = end;
-    for (int64_t i = t; i < end; i += CHECKERS) { /* no way out: so the loads need not wait for one another */
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += CT__CHECKERS * THREADS) {
         const int64_t x = g.offset[i];
         const bool offset = i <= g.M, bad = offset ? x < (i ? g.offset[i - 1] : 0) || x > g.N ||
                                                          (i == 0 && x) || (i == g.M && x != g.N)
                                                    : x < 0 || x >= g.N;
         if (bad && i < mine) mine = i;
     }
-    first[t] = mine;
-    __syncthreads();
-    for (int half = CHECKERS / 2; half; half /= 2) {
-        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
-        __syncthreads();
-    }
-    if (t || first[0] == end || bad[0]) return;
-    bad[0] = what;
-    bad[1] = first[0];
-    bad[2] = g.offset[first[0]];
-    bad[3] = g.N;
+    ct__note<THREADS>(check, blockIdx.x, mine, end, g.offset, 1, g.N);
 }
 
-/* Rows of group m, whatever the offsets hold. */
-static __device__ int64_t rows_of(const grouping &g, int64_t m)
-{
-    const int64_t from = g.offset[m], to = g.offset[m + 1];
-    return from < 0 || to > g.N || to < from ? 0 : (to - from) * g.I;
-}
+/* -- tiles ---------------------------------------------------------------------------------------------------------- */
 
-/* One block: exclusive sums of the groups' numbers of tiles. */
-static __global__ void tiles_kernel(grouping g, int64_t *before)
+/* DOWN_ROWS rows of x, `width` numbers each, their COLUMNS columns from c0 on; zeros where there are none. row(y) is -1
+ * or where row y lies. `whole`: rows begin at multiples of 16 bytes. All loads are on their way before the first is used. */
+template <typename S, int DOWN_ROWS, int COLUMNS, typename Row>
+static __device__ __forceinline__ void stage(typename tiles<S>::T *to, const S *x, int64_t width, int64_t c0,
+                                             bool whole, Row row)
 {
-    __shared__ int64_t sum[THREADS];
-    const int t = (int)threadIdx.x;
-    const int64_t lane = (g.M + THREADS - 1) / THREADS, from = t * lane,
-                  to = from + lane < g.M ? from + lane : g.M;
-    int64_t mine = 0;
-    for (int64_t m = from; m < to; m++) mine += (rows_of(g, m) + TILE - 1) / TILE;
-    sum[t] = mine;
-    __syncthreads();
-    if (!t) {
-        int64_t all = 0;
-        for (int k = 0; k < THREADS; k++) {
-            const int64_t next = all + sum[k];
-            sum[k] = all;
-            all = next;
+    typedef typename tiles<S>::T T;
+    enum {
+        VECTOR = 16 / sizeof(S),
+        STORE = tiles<S>::VECTOR,
+        PITCH = COLUMNS + STORE,
+        STEP = THREADS * VECTOR / COLUMNS,
+        ROUNDS = DOWN_ROWS / STEP
+    };
+    const int t = (int)threadIdx.x, c = t % (COLUMNS / VECTOR) * VECTOR, y = t / (COLUMNS / VECTOR);
+    const int64_t left = width - c0 - c; /* columns from this thread's first on */
+    pack<S, VECTOR> held[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++)
+        for (int v = 0; v < VECTOR; v++) held[i].x[v] = (S)0.f;
+    if (whole) {
+        for (int i = 0; i < ROUNDS; i++) {
+            const int64_t r = row(y + i * STEP);
+            if (r >= 0 && left > 0) held[i] = *(const pack<S, VECTOR> *)(x + r * width + c0 + c);
         }
-        before[g.M] = all;
+    } else {
+        for (int i = 0; i < ROUNDS; i++) {
+            const int64_t r = row(y + i * STEP);
+            for (int v = 0; v < VECTOR; v++)
+                if (r >= 0 && left > v) held[i].x[v] = x[r * width + c0 + c + v];
+        }
     }
-    __syncthreads();
-    int64_t next = sum[t];
-    for (int64_t m = from; m < to; m++) {
-        before[m] = next;
-        next += (rows_of(g, m) + TILE - 1) / TILE;
+    for (int i = 0; i < ROUNDS; i++)
+        for (int v = 0; v < VECTOR; v += STORE) {
+            pack<T, STORE> p;
+            for (int u = 0; u < STORE; u++) p.x[u] = (T)held[i].x[v + u];
+            *(pack<T, STORE> *)(to + (y + i * STEP) * PITCH + c + v) = p;
+        }
+}
+
+/* One of a thread's columns, or of its rows of a sum: its 16 bytes are neighbours, beside those of the next thread. */
+template <int VECTOR> static __device__ __forceinline__ int spread(int thread, int threads, int i)
+{
+    return i / VECTOR * threads * VECTOR + thread * VECTOR + i % VECTOR;
+}
+
+/* Row i of a thread's sums into columns from c0 on of row(i), or nowhere for -1. */
+template <typename S, bool WHOLE, typename T, typename Row>
+static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, const T (*sum)[WIDTH], Row row)
+{
+    enum { VECTOR = 16 / sizeof(T) };
+    for (int i = 0; i < EACH; i++) {
+        const int64_t r = row(i);
+        for (int c = 0; c < WIDTH && r >= 0; c += VECTOR) {
+            const int64_t at = c0 + spread<VECTOR>((int)threadIdx.x % ACROSS, ACROSS, c);
+            pack<S, VECTOR> p;
+            for (int v = 0; v < VECTOR; v++) p.x[v] = (S)sum[i][c + v];
+            if (WHOLE && at < width) ((pack<S, VECTOR> *)to)[(uint64_t)(r * width + at) / VECTOR] = p;
+            for (int v = 0; v < VECTOR && !WHOLE; v++)
+                if (at + v < width) to[r * width + at + v] = p.x[v];
+        }
     }
 }
 
-/* Row r of group m of x, whose members have I rows; -1: there is none. */
-static __device__ int64_t row_at(const grouping &g, int64_t m, int64_t r)
+/* sum[i][c] += Σ_k left[y + DOWN i][k] right[k][column c], of the first LIVE i. TURNED: right[x + ACROSS c][k], whose rows are
+ * the columns. */
+template <typename S, int LIVE, bool TURNED, typename T = typename tiles<S>::T>
+static __device__ __forceinline__ void multiply(const T *left, const T *right, int depth, T (*sum)[WIDTH])
 {
-    if (r >= rows_of(g, m)) return -1;
-    const int64_t i = g.position[g.offset[m] + r / g.I];
-    return i < 0 || i >= g.N ? -1 : i * g.I + r % g.I;
-}
-
-/* sum[y][x] += Σ_k left[k][y0 + y] right[k][x0 + x SIDE] over what is in shared memory */
-template <typename T>
-static __device__ void multiply(const T (*left)[WIDE], const T (*right)[WIDE], int y0, int x0, T (*sum)[EACH])
-{
-    for (int k = 0; k < DEPTH; k++) {
-        T a[EACH], b[EACH];
-        for (int y = 0; y < EACH; y++) a[y] = left[k][y0 + y];
-        for (int x = 0; x < EACH; x++) b[x] = right[k][x0 + x * SIDE];
-        for (int y = 0; y < EACH; y++)
-            for (int x = 0; x < EACH; x++) sum[y][x] += a[y] * b[x];
+    enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
+    const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
+    for (int k = 0; k < depth; k += VECTOR) {
+        T b[VECTOR][WIDTH];
+        if (TURNED) {
+            for (int c = 0; c < WIDTH; c++) {
+                const pack<T, VECTOR> p = *(const pack<T, VECTOR> *)(right + (x + ACROSS * c) * DEEP + k);
+                for (int v = 0; v < VECTOR; v++) b[v][c] = p.x[v];
+            }
+        } else {
+            for (int v = 0; v < VECTOR; v++)
+                for (int c = 0; c < WIDTH; c += VECTOR) {
+                    const pack<T, VECTOR> p =
+                        *(const pack<T, VECTOR> *)(right + (k + v) * WIDE + spread<VECTOR>(x, ACROSS, c));
+                    for (int u = 0; u < VECTOR; u++) b[v][c + u] = p.x[u];
+                }
+        }
+        for (int i = 0; i < LIVE; i++) {
+            const pack<T, VECTOR> a = *(const pack<T, VECTOR> *)(left + (y + DOWN * i) * DEEP + k);
+            for (int v = 0; v < VECTOR; v++)
+                for (int c = 0; c < WIDTH; c++) sum[i][c] += a.x[v] * b[v][c];
+        }
     }
 }
 
-/* out_i = A_i C_m: A (N I, J), C_m (J, K) with strides, out (N I, K). A block has a tile of a group's rows and of K. */
-template <typename S>
-static __global__ void forward_kernel(grouping g, int64_t J, int64_t K, const S *A, const S *C,
-                                      int64_t c_step, int64_t c_rs, int64_t c_cs, S *out)
+/* Which of the numbers are given in 16 bytes at a time. */
+typedef struct whole {
+    bool left, right, out;
+} whole;
+
+/* out_i = A_i C_m: A (N I, D), C_m (D, W) or, TURNED, the transpose of (W, D), out (N I, W). A block has a tile of a
+ * group's rows and of W; the first blocks check the groups. `by_row`: tile numbers are those of their first rows among all. */
+template <typename S, bool TURNED>
+static __global__ void __launch_bounds__(THREADS,
+                                         TURNED ? (int)tiles<S>::BLOCKS_TURNED : (int)tiles<S>::BLOCKS)
+    forward_kernel(ct__groups g, ct__check check, unsigned checkers, bool by_row, int64_t D, int64_t W,
+                   const S *A, const S *C, S *out, whole wide)
 {
-    typedef typename ct__arithmetic<S>::type T;
-    alignas(16) __shared__ T left[DEPTH][WIDE], right[DEPTH][WIDE];
+    typedef tiles<S> of;
+    typedef typename of::T T;
+    alignas(16) __shared__ T left[of::ROOM], right[of::ROOM];
     __shared__ int64_t row[TILE];
-    const int t = (int)threadIdx.x, y0 = t / SIDE * EACH, x0 = t % SIDE;
-    const int64_t across = (K + TILE - 1) / TILE, tile = blockIdx.x / across, k0 = blockIdx.x % across * TILE;
-    if (tile >= g.tiles[g.M]) return;
-    int64_t low = 0, high = g.M; /* the last m with tiles[m] <= tile */
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2;
-        if (g.tiles[middle] <= tile)
-            low = middle;
+    if (blockIdx.x < checkers) return check_groups(g, check);
+    const unsigned across = (unsigned)((W + TILE - 1) / TILE), block = blockIdx.x - checkers;
+    const int64_t number = block / across, w0 = (int64_t)(block % across) * TILE;
+    ct__piece p;
+    if (by_row) {
+        const int64_t m = ct__group_at(g, 0, number), first = number - ct__begin(g, m),
+                      all = ct__rows_of(g, m), rest = all - first;
+        p = ct__piece{ m, first, first % TILE || rest < 0 ? 0 : rest < TILE ? rest : (int64_t)TILE, all, 0 };
+    } else {
+        p = ct__piece_at(g, ROWS, number);
+    }
+    if (!p.rows) return;
+    const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
+    if (t < TILE) row[t] = t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
+    T sum[EACH][WIDTH];
+    for (int i = 0; i < EACH; i++)
+        for (int c = 0; c < WIDTH; c++) sum[i][c] = 0;
+    const int64_t c_row = p.m * (TURNED ? W : D);
+    int64_t d0 = 0;
+    do { /* once where D is 0, too: the rows are there then */
+        const int64_t deep = D - d0;
+        __syncthreads();
+        stage<S, TILE, of::DEPTH>(left, A, D, d0, wide.left, [&](int r) { return row[r]; });
+        if (TURNED)
+            stage<S, TILE, of::DEPTH>(right, C, D, d0, wide.right,
+                                      [=](int r) { return w0 + r < W ? c_row + w0 + r : -1; });
         else
-            high = middle;
-    }
-    const int64_t m = low, r0 = (tile - g.tiles[m]) * TILE;
-    const bool busy =
-        r0 + y0 < rows_of(g, m); /* the same for half a warp: what a last tile lacks costs little */
-    if (t < TILE) row[t] = row_at(g, m, r0 + t);
-    __syncthreads();
-    T sum[EACH][EACH];
-    for (int y = 0; y < EACH; y++)
-        for (int x = 0; x < EACH; x++) sum[y][x] = 0;
-    for (int64_t j0 = 0; j0 < J; j0 += DEPTH) {
+            stage<S, of::DEPTH, TILE>(right, C, W, w0, wide.right,
+                                      [=](int r) { return r < deep ? c_row + d0 + r : -1; });
         __syncthreads();
-        for (int e = t; e < DEPTH * TILE; e += THREADS) {
-            const int64_t r = row[e / DEPTH], j = j0 + e % DEPTH;
-            left[e % DEPTH][e / DEPTH] = r >= 0 && j < J ? (T)A[r * J + j] : (T)0;
-        }
-        for (int e = t; e < DEPTH * TILE; e += THREADS) {
-            const int d = c_cs == 1 ? e / TILE : e % DEPTH, x = c_cs == 1 ? e % TILE : e / DEPTH;
-            const int64_t j = j0 + d, k = k0 + x;
-            right[d][x] = j < J && k < K ? (T)C[m * c_step + j * c_rs + k * c_cs] : (T)0;
-        }
-        __syncthreads();
-        if (busy) multiply<T>(left, right, y0, x0, sum);
-    }
-    for (int y = 0; y < EACH; y++) {
-        const int64_t r = row[y0 + y];
-        for (int x = 0; x < EACH; x++) {
-            const int64_t k = k0 + x0 + x * SIDE;
-            if (r >= 0 && k < K) out[r * K + k] = (S)sum[y][x];
-        }
+        const int depth = deep < of::DEPTH ? (int)deep : (int)of::DEPTH;
+        if (p.rows > 4 * DOWN)
+            multiply<S, 8, TURNED>(left, right, depth, sum);
+        else if (p.rows > 2 * DOWN)
+            multiply<S, 4, TURNED>(left, right, depth, sum);
+        else if (p.rows > DOWN)
+            multiply<S, 2, TURNED>(left, right, depth, sum);
+        else
+            multiply<S, 1, TURNED>(left, right, depth, sum);
+        d0 += of::DEPTH;
+    } while (d0 < D);
+    const auto row_of = [&](int i) { return row[y + DOWN * i]; };
+    if (TURNED) {
+        for (int i = 0; i < EACH; i++)
+            for (int c = 0; c < WIDTH; c++)
+                if (row_of(i) >= 0 && w0 + x + ACROSS * c < W)
+                    out[row_of(i) * W + w0 + x + ACROSS * c] = (S)sum[i][c];
+    } else if (wide.out) {
+        store<S, true>(out, W, w0, sum, row_of);
+    } else {
+        store<S, false>(out, W, w0, sum, row_of);
     }
 }
 
-/* C_bar_m = Σ A_iᵀ G_i over the group's members: a block has a tile of (J, K) and adds row by row. */
+/* C_bar_m = Σ A_iᵀ G_i over the group's members: a block has a tile of (J, K) and a piece of the group's rows, whose sums it
+ * keeps where that is not the whole group. */
 template <typename S>
-static __global__ void sum_kernel(grouping g, int64_t J, int64_t K, const S *A, const S *G, S *C_bar)
+static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
+    sum_kernel(ct__groups g, ct__check check, unsigned checkers, int shift, int64_t J, int64_t K, const S *A,
+               const S *G, S *C_bar, typename tiles<S>::T *kept, whole wide)
 {
-    typedef typename ct__arithmetic<S>::type T;
-    alignas(16) __shared__ T left[DEPTH][WIDE], right[DEPTH][WIDE];
+    typedef tiles<S> of;
+    typedef typename of::T T;
+    enum { VECTOR = of::VECTOR, DEPTH = of::DEPTH, WIDE = of::WIDE };
+    alignas(16) __shared__ T left[of::ROOM], right[of::ROOM];
     __shared__ int64_t row[DEPTH];
-    const int t = (int)threadIdx.x, y0 = t / SIDE * EACH, x0 = t % SIDE;
-    const int64_t across = (K + TILE - 1) / TILE, down = (J + TILE - 1) / TILE,
-                  m = blockIdx.x / (across * down), j0 = blockIdx.x / across % down * TILE,
-                  k0 = blockIdx.x % across * TILE, rows = rows_of(g, m);
-    T sum[EACH][EACH];
-    for (int y = 0; y < EACH; y++)
-        for (int x = 0; x < EACH; x++) sum[y][x] = 0;
-    for (int64_t r0 = 0; r0 < rows; r0 += DEPTH) {
+    if (blockIdx.x < checkers) return check_groups(g, check);
+    const unsigned across = (unsigned)((K + TILE - 1) / TILE), down = (unsigned)((J + TILE - 1) / TILE),
+                   block = blockIdx.x - checkers;
+    const int64_t j0 = (int64_t)(block / across % down) * TILE, k0 = (int64_t)(block % across) * TILE;
+    const ct__piece p = ct__piece_at(g, shift, block / across / down);
+    if (p.number && !p.rows) return; /* the first piece of an empty group is zero */
+    const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
+    T sum[EACH][WIDTH];
+    for (int i = 0; i < EACH; i++)
+        for (int c = 0; c < WIDTH; c++) sum[i][c] = 0;
+    int64_t next = t < DEPTH && t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
+    for (int64_t r0 = 0; r0 < p.rows; r0 += DEPTH) {
+        const int64_t rest = p.rows - r0, after = r0 + DEPTH + t;
         __syncthreads();
-        if (t < DEPTH) row[t] = row_at(g, m, r0 + t);
+        if (t < DEPTH) row[t] = next;
         __syncthreads();
-        for (int e = t; e < DEPTH * TILE; e += THREADS) {
-            const int d = e / TILE, x = e % TILE;
-            const int64_t r = row[d];
-            left[d][x] = r >= 0 && j0 + x < J ? (T)A[r * J + j0 + x] : (T)0;
-            right[d][x] = r >= 0 && k0 + x < K ? (T)G[r * K + k0 + x] : (T)0;
+        stage<S, DEPTH, TILE>(left, A, J, j0, wide.left, [&](int r) { return row[r]; });
+        stage<S, DEPTH, TILE>(right, G, K, k0, wide.right, [&](int r) { return row[r]; });
+        next = t < DEPTH && after < p.rows ? ct__row_at(g, p.m, p.first + after) : -1;
+        __syncthreads();
+        for (int r = 0; r < (rest < DEPTH ? (int)rest : (int)DEPTH); r++) {
+            T a[EACH], b[WIDTH];
+            for (int i = 0; i < EACH; i += VECTOR)
+                *(pack<T, VECTOR> *)(a + i) =
+                    *(const pack<T, VECTOR> *)(left + r * WIDE + spread<VECTOR>(y, DOWN, i));
+            for (int c = 0; c < WIDTH; c += VECTOR)
+                *(pack<T, VECTOR> *)(b + c) =
+                    *(const pack<T, VECTOR> *)(right + r * WIDE + spread<VECTOR>(x, ACROSS, c));
+            for (int i = 0; i < EACH; i++)
+                for (int c = 0; c < WIDTH; c++) sum[i][c] += a[i] * b[c];
         }
-        __syncthreads();
-        multiply<T>(left, right, y0, x0, sum);
     }
-    for (int y = 0; y < EACH; y++)
-        for (int x = 0; x < EACH; x++) {
-            const int64_t j = j0 + y0 + y, k = k0 + x0 + x * SIDE;
-            if (j < J && k < K) C_bar[(m * J + j) * K + k] = (S)sum[y][x];
-        }
+    const bool part = p.all > (int64_t)1 << shift;
+    const int64_t at = (part ? ct__kept_at(g, shift, p.m) + p.number : p.m) * J + j0;
+    const auto row_of = [=](int i) {
+        return j0 + spread<VECTOR>(y, DOWN, i) < J ? at + spread<VECTOR>(y, DOWN, i) : -1;
+    };
+    if (part && wide.out)
+        store<T, true>(kept, K, k0, sum, row_of);
+    else if (part)
+        store<T, false>(kept, K, k0, sum, row_of);
+    else if (wide.out)
+        store<S, true>(C_bar, K, k0, sum, row_of);
+    else
+        store<S, false>(C_bar, K, k0, sum, row_of);
 }
 
-/* Reads the groups of N members into M, I rows each; `before` has room for M + 1. */
-static ct_status start(ct_device *dev, const ct_tensor *groups, int64_t N, int64_t I, int64_t *before,
-                       grouping *g)
+/* The sums of groups of more than one piece. */
+template <typename S>
+static __global__ void add_kernel(ct__groups g, int shift, int64_t count, const typename tiles<S>::T *kept,
+                                  S *C_bar)
 {
-    ct__cuda *cuda = ct__cuda_of(dev);
+    typedef typename tiles<S>::T T;
+    ct__add_kept<T>(g, shift, count, kept,
+                    [=](int64_t m, int64_t e, T sum) { C_bar[m * count + e] = (S)sum; });
+}
+
+/* -- from the host -------------------------------------------------------------------------------------------------- */
+
+/* Whether rows of `width` elements begin at multiples of n elements' bytes. */
+template <typename S> static bool rows_at(const void *x, int64_t width, int64_t n)
+{
+    return width % n == 0 && (uintptr_t)x % ((size_t)n * sizeof(S)) == 0;
+}
+
+/* The groups of N members, I rows each, and their check, which the first kernel does on the side. */
+typedef struct work {
+    ct_device *dev;
+    ct__groups g;
+    ct__check check;
+    unsigned checkers; /* 0: has been done */
+} work;
+
+static work start(ct_device *dev, const ct_tensor *groups, int64_t N, int64_t I)
+{
     const int64_t *offset = (const int64_t *)groups->data, M = groups->dim[0] - 1 - N;
-    *g = grouping{ N, M, I, offset, offset + M + 1, before };
-    cuda->checked = true;
-    CT__LAUNCH_BLOCK(check_kernel, 1, CHECKERS, cuda->stream, *g, (int64_t)(uintptr_t) "groups",
-                     cuda->bad_index);
-    CT__LAUNCH_BLOCK(tiles_kernel, 1, THREADS, cuda->stream, *g, before);
-    return ct__cuda_launched(dev, "gather_matmul");
+    return work{ dev, ct__groups{ N, M, I, offset, offset + M + 1 },
+                 ct__new_check(ct__cuda_of(dev), "groups"), ct__checkers(M + 1 + N, THREADS) };
 }
 
-/* At least as many blocks as the groups have tiles. */
-static unsigned tiles_at_most(const grouping *g, int64_t columns)
+template <typename S, bool TURNED>
+static ct_status forward(work *w, int64_t D, int64_t W, const void *A, const void *C, void *out)
 {
-    const int64_t rows = g->N * g->I, tiles = rows / TILE + (g->M < rows ? g->M : rows) + 1;
-    return ct__blocks(tiles * ct__divide_up(columns, TILE));
+    const int64_t rows = w->g.N * w->g.I, pieces = ct__pieces(w->g, ROWS);
+    const bool by_row = rows < pieces;
+    const int64_t tiles_at_most = w->g.M ? (by_row ? rows : pieces) * ct__divide_up(W, TILE) : 0,
+                  grid = w->checkers + tiles_at_most;
+    if (!grid) return CT_OK;
+    const whole wide = { rows_at<S>(A, D, 16 / sizeof(S)), rows_at<S>(C, TURNED ? D : W, 16 / sizeof(S)),
+                         rows_at<S>(out, W, tiles<S>::VECTOR) };
+    CT__LAUNCH_BLOCK((forward_kernel<S, TURNED>), ct__blocks(grid), THREADS, ct__cuda_of(w->dev)->stream,
+                     w->g, w->check, w->checkers, by_row, D, W, (const S *)A, (const S *)C, (S *)out, wide);
+    w->checkers = 0;
+    return ct__cuda_launched(w->dev, "gather_matmul");
 }
 
+/* A larger C_bar_m has more blocks, and longer pieces: so what is kept has at most 32 numbers for a row of A. */
 template <typename S>
-static ct_status forward(ct_device *dev, const grouping *g, int64_t J, int64_t K, const void *A,
-                         const void *C, int64_t c_rs, int64_t c_cs, void *out)
+static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void *G, void *C_bar)
 {
-    if (!g->N || !g->I || !K) return CT_OK;
-    CT__LAUNCH_BLOCK(forward_kernel<S>, tiles_at_most(g, K), THREADS, ct__cuda_of(dev)->stream, *g, J, K,
-                     (const S *)A, (const S *)C, J * K, c_rs, c_cs, (S *)out);
-    return ct__cuda_launched(dev, "gather_matmul");
+    typedef typename tiles<S>::T T;
+    const int64_t blocks = ct__divide_up(J, TILE) * ct__divide_up(K, TILE), count = J * K;
+    int shift = LENGTH;
+    while ((int64_t)1 << (shift - LENGTH) < blocks) shift++;
+    const int64_t grid = w->checkers + ct__pieces(w->g, shift) * blocks;
+    if (!grid) return CT_OK;
+    const bool long_ones = w->g.N * w->g.I > (int64_t)1 << shift;
+    ct__scratch kept(w->dev, long_ones ? ct__kept(w->g, shift) * count * (int64_t)sizeof(T) : 0);
+    if (!kept.data) return CT_ENOMEM;
+    const whole wide = { rows_at<S>(A, J, 16 / sizeof(S)), rows_at<S>(G, K, 16 / sizeof(S)),
+                         rows_at<S>(C_bar, K, tiles<S>::VECTOR) };
+    cudaStream_t stream = ct__cuda_of(w->dev)->stream;
+    CT__LAUNCH_BLOCK(sum_kernel<S>, ct__blocks(grid), THREADS, stream, w->g, w->check, w->checkers, shift, J,
+                     K, (const S *)A, (const S *)G, (S *)C_bar, (T *)kept.data, wide);
+    if (ct_status s = ct__cuda_launched(w->dev, "gather_matmul")) return s;
+    if (long_ones && count)
+        CT__LAUNCH_BLOCK(add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, stream, w->g, shift, count,
+                         (const T *)kept.data, (S *)C_bar);
+    return ct__cuda_launched(w->dev, "gather_matmul");
 }
 
-template <typename S>
-static ct_status sum_up(ct_device *dev, const grouping *g, int64_t J, int64_t K, const void *A, const void *G,
-                        void *C_bar)
-{
-    const int64_t blocks = g->M * ct__divide_up(J, TILE) * ct__divide_up(K, TILE);
-    if (!blocks) return CT_OK;
-    CT__LAUNCH_BLOCK(sum_kernel<S>, ct__blocks(blocks), THREADS, ct__cuda_of(dev)->stream, *g, J, K,
-                     (const S *)A, (const S *)G, (S *)C_bar);
-    return ct__cuda_launched(dev, "gather_matmul");
-}
-
-#define PER_TYPE(dtype, function, ...)                      \
-    ((dtype) == CT_F64    ? function<double>(__VA_ARGS__)   \
-     : (dtype) == CT_BF16 ? function<ct__bf16>(__VA_ARGS__) \
-     : (dtype) == CT_F16  ? function<ct__f16>(__VA_ARGS__)  \
-                          : function<float>(__VA_ARGS__))
+#define PER_TYPE(dtype, of_type)              \
+    ((dtype) == CT_F64    ? of_type(double)   \
+     : (dtype) == CT_BF16 ? of_type(ct__bf16) \
+     : (dtype) == CT_F16  ? of_type(ct__f16)  \
+                          : of_type(float))
 
 ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
                                 const ct_tensor *groups, ct_tensor *out)
 {
     const int64_t N = A->dim[0], J = A->dim[2], K = C->dim[2];
-    ct__scratch before(dev, (C->dim[0] + 1) * (int64_t)sizeof(int64_t));
-    if (!before.data) return CT_ENOMEM;
-    grouping g;
-    ct_status s = start(dev, groups, N, A->dim[1], (int64_t *)before.data, &g);
-    if (s) return s;
-    return PER_TYPE(out->dtype, forward, dev, &g, J, K, A->data, C->data, K, 1, out->data);
+    work w = start(dev, groups, N, A->dim[1]);
+#define FORWARD(S) forward<S, false>(&w, J, K, A->data, C->data, out->data)
+    return PER_TYPE(out->dtype, FORWARD);
 }
 
 ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
@@ -255,11 +374,10 @@ ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct
                   J = A_bar   ? A_bar->dim[2]
                       : C_bar ? C_bar->dim[1]
                               : 0;
-    ct__scratch before(dev, (groups->dim[0] - N) * (int64_t)sizeof(int64_t));
-    if (!before.data) return CT_ENOMEM;
-    grouping g;
-    ct_status s = start(dev, groups, N, I, (int64_t *)before.data, &g);
-    if (!s && A_bar) /* A_bar_i = G_i C_mᵀ: C_mᵀ is (K, J) with C's strides exchanged */
-        s = PER_TYPE(G->dtype, forward, dev, &g, K, J, G->data, C->data, 1, K, A_bar->data);
-    return s || !C_bar ? s : PER_TYPE(G->dtype, sum_up, dev, &g, J, K, A->data, G->data, C_bar->data);
+    work w = start(dev, groups, N, I);
+    ct_status s = CT_OK;
+#define ROWS_BAR(S) forward<S, true>(&w, K, J, G->data, C->data, A_bar->data)
+    if (A_bar) s = PER_TYPE(G->dtype, ROWS_BAR); /* A_bar_i = G_i C_mᵀ */
+#define SUMS(S) sum_up<S>(&w, J, K, A->data, G->data, C_bar->data)
+    return s || !C_bar ? s : PER_TYPE(G->dtype, SUMS);
 }

@@ -2,6 +2,7 @@
  * reported by the next call that waits; until then its row is left alone. */
 #include "batch.cuh"
 #include "loop.cuh"
+#include "pieces.cuh"
 #include "sort.cuh"
 
 /* Rows of two tensors of the same trailing shape: `to` has the numbers of dimensions and extents. */
@@ -33,7 +34,7 @@ static rows make_rows(const ct_tensor *x, const ct_tensor *out)
 static __device__ void locate(const rows &r, int64_t i, int64_t &from, int64_t &to)
 {
     for (int d = r.ndim - 1; d >= 0; d--) {
-        int64_t rest = i / r.dim[d], index = i - rest * r.dim[d];
+        const int64_t rest = ct__quotient(i, r.dim[d]), index = i - rest * r.dim[d];
         from += index * r.from[d];
         to += index * r.to[d];
         i = rest;
@@ -44,9 +45,10 @@ static __global__ void gather_kernel(rows r, const int64_t *index, int64_t k, in
 {
     CT__EACH(e, k * r.count)
     {
-        int64_t i = e / r.count, row = index[i * step], from = row * r.from_row, to = i * r.to_row;
+        int64_t i = ct__quotient(e, r.count), row = index[i * step], from = row * r.from_row,
+                to = i * r.to_row;
         if (row < 0 || row >= n) continue;
-        locate(r, e % r.count, from, to);
+        locate(r, e - i * r.count, from, to);
         if (r.bytes == 8)
             ((uint64_t *)r.out)[to] = ((const uint64_t *)r.x)[from];
         else
@@ -65,56 +67,101 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *i
     return ct__cuda_launched(dev, "gather");
 }
 
-/* A thread per element of the output, over the rows that go there in their order. */
+/* Rows that go to one row of the output are a group; of more than 2^LENGTH rows, pieces are summed up first. */
+enum { LENGTH = 8 };
+
+typedef struct scattered {
+    ct__groups g;
+    const int64_t *index;
+    int64_t step;
+} scattered;
+
+/* Σ of the element `from` of rows [first, first + n) of group m, added to `sum` in their order. Of those in group 0 some may
+ * have been put there for want of a better one. */
 template <typename T>
-static __global__ void scatter_kernel(rows r, int64_t n, const int64_t *index, int64_t step,
-                                      const int64_t *offsets, const int64_t *positions)
+static __device__ T sum_rows(const rows &r, const scattered &s, int64_t m, int64_t first, int64_t n,
+                             int64_t from, T sum)
 {
-    CT__EACH(e, n * r.count)
+    const int64_t *position = s.g.position + s.g.offset[m] + first;
+    for (int64_t i = 0; i < n; i++)
+        if (m || s.index[position[i] * s.step] == 0) sum += ((const T *)r.x)[from + position[i] * r.from_row];
+    return sum;
+}
+
+/* A thread per element of the output. */
+template <typename T> static __global__ void scatter_kernel(rows r, scattered s)
+{
+    CT__EACH(e, s.g.M * r.count)
     {
-        int64_t row = e / r.count, from = 0, to = row * r.to_row;
-        locate(r, e % r.count, from, to);
-        T sum = ((T *)r.out)[to];
-        for (int64_t i = offsets[row]; i < offsets[row + 1]; i++)
-            if (index[positions[i] * step] == row) sum += ((const T *)r.x)[from + positions[i] * r.from_row];
-        ((T *)r.out)[to] = sum;
+        const int64_t m = ct__quotient(e, r.count), n = ct__rows_of(s.g, m);
+        int64_t from = 0, to = m * r.to_row;
+        if (!n || n > (int64_t)1 << LENGTH) continue;
+        locate(r, e - m * r.count, from, to);
+        ((T *)r.out)[to] = sum_rows<T>(r, s, m, 0, n, from, ((const T *)r.out)[to]);
     }
+}
+
+/* A thread per element of a piece. */
+template <typename T> static __global__ void pieces_kernel(rows r, scattered s, T *kept)
+{
+    CT__EACH(e, ct__kept(s.g, LENGTH) * r.count)
+    {
+        const int64_t at = ct__quotient(e, r.count), m = ct__group_at(s.g, LENGTH - 1, at),
+                      n = ct__rows_of(s.g, m), first = (at - ct__kept_at(s.g, LENGTH, m)) << LENGTH,
+                      length = (int64_t)1 << LENGTH;
+        if (n <= length || first >= n) continue;
+        int64_t from = 0, to = 0;
+        locate(r, e - at * r.count, from, to);
+        kept[e] = sum_rows<T>(r, s, m, first, n - first < length ? n - first : length, from, 0);
+    }
+}
+
+template <typename T> static __global__ void add_kernel(rows r, scattered s, const T *kept)
+{
+    ct__add_kept<T>(s.g, LENGTH, r.count, kept, [&](int64_t m, int64_t e, T sum) {
+        int64_t from = 0, to = m * r.to_row;
+        locate(r, e, from, to);
+        ((T *)r.out)[to] += sum;
+    });
+}
+
+template <typename T> static ct_status scatter(ct_device *dev, const rows &r, const scattered &s)
+{
+    cudaStream_t stream = ct__cuda_of(dev)->stream;
+    CT__LAUNCH(scatter_kernel<T>, ct__grid(s.g.M * r.count), CT__BLOCK, stream, r, s);
+    const int64_t kept = ct__kept(s.g, LENGTH) * r.count;
+    if (s.g.N <= (int64_t)1 << LENGTH) return ct__cuda_launched(dev, "scatter_add");
+    ct__scratch room(dev, kept * (int64_t)sizeof(T));
+    if (!room.data) return CT_ENOMEM;
+    CT__LAUNCH(pieces_kernel<T>, ct__grid(kept), CT__BLOCK, stream, r, s, (T *)room.data);
+    if (ct_status failed = ct__cuda_launched(dev, "scatter_add")) return failed;
+    CT__LAUNCH_BLOCK(add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, stream, r, s, (const T *)room.data);
+    return ct__cuda_launched(dev, "scatter_add");
 }
 
 ct_status ct__cuda_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
 {
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0],
                   n = out->dim[0];
-    ct_status s = ct__cuda_check_index(dev, "scatter_add", q, k, step, n);
-    rows r = make_rows(x, out);
-    int64_t count = n * r.count;
-    if (s || !k || !count) return s;
+    const rows r = make_rows(x, out);
+    if (!k || !n || !r.count) return k ? ct__cuda_check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
     ct__scratch groups(dev, (n + 1 + k) * (int64_t)sizeof(int64_t));
     if (!groups.data) return CT_ENOMEM;
     int64_t *offsets = (int64_t *)groups.data, *positions = offsets + n + 1;
-    s = ct__cuda_sort(dev, q, k, step, n, offsets, positions);
-    if (s) return s;
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
-    if (x->dtype == CT_F64)
-        CT__LAUNCH(scatter_kernel<double>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets,
-                   positions);
-    else if (x->dtype == CT_F32)
-        CT__LAUNCH(scatter_kernel<float>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets,
-                   positions);
-    else
-        CT__LAUNCH(scatter_kernel<int64_t>, ct__grid(count), CT__BLOCK, stream, r, n, q, step, offsets,
-                   positions);
-    return ct__cuda_launched(dev, "scatter_add");
+    ct_status failed = ct__cuda_sort(dev, "scatter_add", q, k, step, n, offsets, positions);
+    if (failed) return failed;
+    const scattered s = { ct__groups{ k, n, 1, offsets, positions }, q, step };
+    return x->dtype == CT_F64   ? scatter<double>(dev, r, s)
+           : x->dtype == CT_F32 ? scatter<float>(dev, r, s)
+                                : scatter<int64_t>(dev, r, s);
 }
 
 ct_status ct__cuda_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *groups)
 {
     const int64_t n = index->dim[0], m = groups->dim[0] - 1 - n;
     int64_t *offsets = (int64_t *)groups->data;
-    ct_status s = ct__cuda_check_index(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m);
-    return s ? s
-             : ct__cuda_sort(dev, (const int64_t *)index->data, n, index->stride[0], m, offsets,
-                             offsets + m + 1);
+    return ct__cuda_sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m, offsets,
+                         offsets + m + 1);
 }
 
 /* -- rows in pivot order ------------------------------------------------------------------------------------------- */

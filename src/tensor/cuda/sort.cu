@@ -1,157 +1,207 @@
-/* A stable sort of small integers by digits, without atomics: each thread counts the digits of a few neighbours, and the
- * sums over (digit, thread), then over (digit, block), say where each element goes. */
+/* A stable sort of small integers by digits, without atomics. A block sorts its tile in shared memory, so that equal digits
+ * are neighbours: that gives each its rank among them, and their number. Sums of the numbers over blocks, then over
+ * digits, say where each goes. Positions alone are moved: the integers stay where they are. */
 #include "sort.cuh"
+
+#include "check.cuh"
 
 enum {
     THREADS = 256,
-    EACH = 8, /* neighbours of a thread */
+    EACH = 4,
     TILE = THREADS * EACH,
-    BITS = 5,
+    PLACE = 10, /* bits of a place in a tile */
+    BITS = 11,  /* of a digit, at most: with its rank and place an element has 32 */
     DIGITS = 1 << BITS,
+    SCANNED = 8, /* digits that a block sums up, which are a sector of memory or two */
+    LANES = THREADS / SCANNED,
 };
 
 typedef struct pass {
-    int64_t n, blocks;
-    int64_t shift;
-    const int64_t *key, *position;
-    int64_t *key_out, *position_out, *counts; /* counts[digit][block] */
+    int64_t n, step, groups, blocks, digits, shift;
+    const int64_t *index, *from; /* NULL: 0, 1, 2, ... */
+    int64_t *to, *offsets;       /* NULL: more passes than this one */
+    int64_t *counts, *totals;    /* counts[block][digit]; once summed up, of the blocks before */
+    uint32_t *word;              /* tile by tile in order: digit, rank among its equals, place in the tile */
 } pass;
 
-static __device__ int digit_of(const pass &p, int64_t i) { return (int)(p.key[i] >> p.shift & (DIGITS - 1)); }
-
-static __global__ void start_kernel(const int64_t *index, int64_t n, int64_t step, int64_t groups,
-                                    int64_t *key, int64_t *position)
+static __device__ int64_t key_of(const pass &p, int64_t position)
 {
-    CT__EACH(i, n)
-    {
-        int64_t k = index[i * step];
-        key[i] = k < 0 || k >= groups ? 0 : k;
-        position[i] = i;
+    const int64_t k = p.index[position * p.step];
+    return k < 0 || k >= p.groups ? 0 : k;
+}
+
+/* Where element i of a tile goes when its run of `width` and the next, or the one before, become one: no two are equal. */
+static __device__ int merged(const uint32_t *word, int i, int width)
+{
+    const uint32_t x = word[i];
+    const uint32_t *other = word + (i / width ^ 1) * width;
+    int below = 0; /* elements of the other run before x */
+    for (int half = width; half; half /= 2)
+        if (below + half <= width && other[below + half - 1] < x) below += half;
+    return i / (2 * width) * 2 * width + i % width + below;
+}
+
+static __global__ void tile_kernel(pass p)
+{
+    __shared__ uint32_t word[TILE];
+    __shared__ uint16_t first[DIGITS], count[DIGITS];
+    const int t = (int)threadIdx.x;
+    const int64_t from = (int64_t)blockIdx.x * TILE, size = p.n - from < TILE ? p.n - from : (int64_t)TILE;
+    for (int d = t; d < p.digits; d += THREADS) count[d] = 0;
+    for (int e = 0; e < EACH; e++) {
+        const int i = t + e * THREADS;
+        uint32_t digit = DIGITS; /* behind all that there are */
+        if (i < size)
+            digit = (uint32_t)(key_of(p, p.from ? p.from[from + i] : from + i) >> p.shift & (p.digits - 1));
+        word[i] = digit << PLACE | (uint32_t)i;
+    }
+    __syncthreads();
+    for (int width = 1; width < size; width *= 2) {
+        uint32_t x[EACH];
+        int to[EACH];
+        for (int e = 0; e < EACH; e++) {
+            x[e] = word[t + e * THREADS];
+            to[e] = merged(word, t + e * THREADS, width);
+        }
+        __syncthreads();
+        for (int e = 0; e < EACH; e++) word[to[e]] = x[e];
+        __syncthreads();
+    }
+    for (int i = t; i < size; i += THREADS)
+        if (!i || word[i - 1] >> PLACE != word[i] >> PLACE) first[word[i] >> PLACE] = (uint16_t)i;
+    __syncthreads();
+    for (int i = t; i < size; i += THREADS) {
+        const uint32_t digit = word[i] >> PLACE, rank = (uint32_t)i - first[digit];
+        p.word[from + i] = (digit << PLACE | rank) << PLACE | (word[i] & (TILE - 1));
+        if (i + 1 == size || word[i + 1] >> PLACE != digit) count[digit] = (uint16_t)(rank + 1);
+    }
+    __syncthreads();
+    for (int d = t; d < p.digits; d += THREADS) p.counts[blockIdx.x * p.digits + d] = count[d];
+}
+
+/* Exclusive sums over blocks, and the totals, of SCANNED digits; the first blocks check the indices meanwhile. */
+static __global__ void scan_kernel(pass p, ct__check check, unsigned checkers)
+{
+    __shared__ int64_t sum[LANES][SCANNED];
+    if (blockIdx.x < checkers)
+        return ct__check_piece<THREADS>(check, blockIdx.x, p.index, p.n, p.step, p.groups);
+    const int lane = (int)threadIdx.x / SCANNED, column = (int)threadIdx.x % SCANNED;
+    const int64_t d = (int64_t)(blockIdx.x - checkers) * SCANNED + column, from = p.blocks * lane / LANES,
+                  to = d < p.digits ? p.blocks * (lane + 1) / LANES : from;
+    int64_t mine = 0, before = 0;
+    for (int64_t b = from; b < to; b++) mine += p.counts[b * p.digits + d];
+    sum[lane][column] = mine;
+    __syncthreads();
+    for (int k = 0; k < lane; k++) before += sum[k][column];
+    if (lane == LANES - 1 && d < p.digits) p.totals[d] = before + mine;
+    for (int64_t b = from; b < to; b++) {
+        const int64_t here = p.counts[b * p.digits + d];
+        p.counts[b * p.digits + d] = before;
+        before += here;
     }
 }
 
-/* This thread's digits, into count[digit][thread]. */
-static __device__ void count_digits(const pass &p, uint16_t (*count)[THREADS])
-{
-    const int t = (int)threadIdx.x;
-    const int64_t from = (int64_t)blockIdx.x * TILE + t * EACH;
-    for (int d = 0; d < DIGITS; d++) count[d][t] = 0;
-    for (int64_t i = from; i < from + EACH && i < p.n; i++) count[digit_of(p, i)][t]++;
-}
-
-static __global__ void count_kernel(pass p)
-{
-    __shared__ uint16_t count[DIGITS][THREADS];
-    const int t = (int)threadIdx.x;
-    count_digits(p, count);
-    __syncthreads();
-    if (t >= DIGITS) return;
-    int64_t sum = 0;
-    for (int k = 0; k < THREADS; k++) sum += count[t][k];
-    p.counts[t * p.blocks + blockIdx.x] = sum;
-}
-
-/* Exclusive sums of n numbers in place; one block. */
-static __global__ void scan_kernel(int64_t *x, int64_t n)
+/* The sum of what the threads before this one bring. */
+static __device__ int64_t sum_before(int64_t mine)
 {
     __shared__ int64_t sum[THREADS];
     const int t = (int)threadIdx.x;
-    const int64_t lane = (n + THREADS - 1) / THREADS, from = t * lane, to = from + lane < n ? from + lane : n;
-    int64_t mine = 0;
-    for (int64_t i = from; i < to; i++) mine += x[i];
     sum[t] = mine;
     __syncthreads();
-    if (t == 0) {
-        int64_t before = 0;
-        for (int k = 0; k < THREADS; k++) {
-            int64_t next = before + sum[k];
-            sum[k] = before;
-            before = next;
-        }
+    for (int step = 1; step < THREADS; step *= 2) {
+        const int64_t more = t >= step ? sum[t - step] : 0;
+        __syncthreads();
+        sum[t] += more;
+        __syncthreads();
     }
-    __syncthreads();
-    int64_t before = sum[t];
-    for (int64_t i = from; i < to; i++) {
-        int64_t next = before + x[i];
-        x[i] = before;
-        before = next;
-    }
+    return sum[t] - mine;
 }
 
 static __global__ void move_kernel(pass p)
 {
-    __shared__ uint16_t count[DIGITS][THREADS];
-    const int t = (int)threadIdx.x;
-    count_digits(p, count);
+    __shared__ int64_t base[DIGITS]; /* elements with a lower digit */
+    const int t = (int)threadIdx.x, digits = (int)p.digits, each = (digits + THREADS - 1) / THREADS;
+    for (int d = t; d < digits; d += THREADS) base[d] = p.totals[d];
     __syncthreads();
-    if (t < DIGITS) { /* among the same digits of the block, those of the threads before */
-        uint16_t before = 0;
-        for (int k = 0; k < THREADS; k++) {
-            uint16_t next = (uint16_t)(before + count[t][k]);
-            count[t][k] = before;
-            before = next;
-        }
+    int64_t mine = 0;
+    for (int d = t * each; d < (t + 1) * each && d < digits; d++) mine += base[d];
+    int64_t before = sum_before(mine);
+    for (int d = t * each; d < (t + 1) * each && d < digits; d++) {
+        const int64_t here = base[d];
+        base[d] = before;
+        before += here;
     }
     __syncthreads();
-    const int64_t from = (int64_t)blockIdx.x * TILE + t * EACH;
-    for (int64_t i = from; i < from + EACH && i < p.n; i++) {
-        int d = digit_of(p, i);
-        int64_t to = p.counts[d * p.blocks + blockIdx.x] + count[d][t]++;
-        p.key_out[to] = p.key[i];
-        p.position_out[to] = p.position[i];
+    const int64_t from = (int64_t)blockIdx.x * TILE;
+    for (int e = 0; e < EACH; e++) {
+        const int64_t i = from + t + e * THREADS;
+        if (i >= p.n) break;
+        const uint32_t word = p.word[i], digit = word >> 2 * PLACE, rank = word >> PLACE & (TILE - 1);
+        const int64_t at = from + (word & (TILE - 1));
+        p.to[base[digit] + p.counts[blockIdx.x * p.digits + digit] + rank] = p.from ? p.from[at] : at;
     }
+    if (blockIdx.x || !p.offsets) return;
+    for (int64_t m = t; m <= p.groups; m += THREADS) p.offsets[m] = m < p.groups ? base[m] : p.n;
 }
 
-/* offsets[g] = the number of keys below g */
-static __global__ void offsets_kernel(const int64_t *key, int64_t n, int64_t groups, int64_t *offsets)
+/* offsets[m] = the number of keys below m */
+static __global__ void offsets_kernel(pass p, int64_t *offsets)
 {
-    CT__EACH(g, groups + 1)
+    CT__EACH(m, p.groups + 1)
     {
-        int64_t low = 0, high = n;
+        int64_t low = 0, high = p.n;
         while (low < high) {
-            int64_t middle = (low + high) / 2;
-            if (key[middle] < g)
+            const int64_t middle = (low + high) / 2;
+            if (key_of(p, p.to[middle]) < m)
                 low = middle + 1;
             else
                 high = middle;
         }
-        offsets[g] = low;
+        offsets[m] = low;
     }
 }
 
-ct_status ct__cuda_sort(ct_device *dev, const int64_t *index, int64_t n, int64_t step, int64_t groups,
-                        int64_t *offsets, int64_t *positions)
+ct_status ct__cuda_sort(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
+                        int64_t groups, int64_t *offsets, int64_t *positions)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    const int64_t blocks = ct__divide_up(n, TILE), counts = DIGITS * blocks;
-    ct__scratch room(dev, (3 * n + counts) * (int64_t)sizeof(int64_t));
+    int bits = 0;
+    while (bits < 62 && (int64_t)1 << bits < groups) bits++;
+    const int passes = bits ? (bits + BITS - 1) / BITS : 1;
+    bits = (bits + passes - 1) / passes;
+    const int64_t digits = (int64_t)1 << bits, blocks = n ? ct__divide_up(n, TILE) : 1,
+                  others = passes > 1 ? n : 0;
+    ct__scratch room(dev, (others + (blocks + 1) * digits) * (int64_t)sizeof(int64_t) +
+                              n * (int64_t)sizeof(uint32_t));
     if (!room.data) return CT_ENOMEM;
-    int64_t *key[2] = { (int64_t *)room.data, (int64_t *)room.data + n }, *other = key[1] + n;
-    int passes = 0;
-    while (groups > 1 && passes * BITS < 63 && (groups - 1) >> (passes * BITS)) passes++;
-    /* so that the last pass ends in `positions` */
-    int64_t *place[2] = { passes % 2 ? other : positions, passes % 2 ? positions : other };
-    if (n) {
-        CT__LAUNCH(start_kernel, ct__grid(n), CT__BLOCK, cuda->stream, index, n, step, groups, key[0],
-                   place[0]);
-        for (int i = 0; i < passes; i++) {
-            pass p = { n,
-                       blocks,
-                       (int64_t)i * BITS,
-                       key[i % 2],
-                       place[i % 2],
-                       key[(i + 1) % 2],
-                       place[(i + 1) % 2],
-                       other + n };
-            /* nothing is moved to where no count has said */
-            CT__LAUNCH_BLOCK(count_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
-            if (ct_status s = ct__cuda_launched(dev, "group_by")) return s;
-            CT__LAUNCH_BLOCK(scan_kernel, 1, THREADS, cuda->stream, p.counts, counts);
-            if (ct_status s = ct__cuda_launched(dev, "group_by")) return s;
-            CT__LAUNCH_BLOCK(move_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
-        }
+    int64_t *other = (int64_t *)room.data, *counts = other + others, *totals = counts + blocks * digits;
+    const ct__check check = ct__new_check(cuda, what);
+    pass p = { n,
+               step,
+               groups,
+               blocks,
+               digits,
+               0,
+               index,
+               NULL,
+               NULL,
+               passes == 1 ? offsets : NULL,
+               counts,
+               totals,
+               (uint32_t *)(totals + digits) };
+    for (int i = 0; i < passes; i++) {
+        const unsigned checkers = i ? 0 : ct__checkers(n, THREADS);
+        p.shift = (int64_t)i * bits;
+        p.from = p.to;
+        p.to = (passes - 1 - i) % 2 ? other : positions; /* the last one's */
+        /* nothing is moved to where no count has said */
+        CT__LAUNCH_BLOCK(tile_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
+        if (ct_status s = ct__cuda_launched(dev, what)) return s;
+        CT__LAUNCH_BLOCK(scan_kernel, (unsigned)ct__divide_up(digits, SCANNED) + checkers, THREADS,
+                         cuda->stream, p, check, checkers);
+        if (ct_status s = ct__cuda_launched(dev, what)) return s;
+        CT__LAUNCH_BLOCK(move_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
     }
-    CT__LAUNCH(offsets_kernel, ct__grid(groups + 1), CT__BLOCK, cuda->stream, key[passes % 2], n, groups,
-               offsets);
-    return ct__cuda_launched(dev, "group_by");
+    if (passes > 1) CT__LAUNCH(offsets_kernel, ct__grid(groups + 1), CT__BLOCK, cuda->stream, p, offsets);
+    return ct__cuda_launched(dev, what);
 }
