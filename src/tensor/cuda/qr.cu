@@ -1,9 +1,10 @@
-/* QR by Householder's reflectors, a block per member, in any layout; and how well a triangle is conditioned. */
-#include "batch.cuh"
+/* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of 32 columns are a block's work, one for each
+ * member; what is right of them, or a matrix that Q is to be multiplied with, follows by products. */
+#include "tile.cuh"
 
 #include <math.h>
 
-enum { COLUMNS = 32, GROUPS = 8, THREADS = COLUMNS * GROUPS };
+enum { PANEL = 32, GROUPS = 8, THREADS = PANEL * GROUPS };
 
 /* The sum of x over the block, in all threads. */
 static __device__ double block_sum(double x, double *room)
@@ -20,30 +21,28 @@ static __device__ double block_sum(double x, double *room)
     return sum;
 }
 
-/* C = (I - tau v vᵀ) C for v = (1, below): rows [j, m) of c, columns [from, to). */
+/* C = (I - tau v vᵀ) C for v = (1, below): rows [j, m) of c, columns [from, to), at most PANEL of them. */
 template <typename T>
 static __device__ void reflect(const T *v, int64_t v_rs, double tau, int64_t j, int64_t m, T *c, int64_t rs,
                                int64_t cs, int64_t from, int64_t to, double *room)
 {
-    const int column = (int)threadIdx.x % COLUMNS, group = (int)threadIdx.x / COLUMNS;
-    for (int64_t k0 = from; k0 < to; k0 += COLUMNS) {
-        const int64_t k = k0 + column;
-        double dot = 0;
-        for (int64_t i = j + group; i < m && k < to; i += GROUPS)
-            dot += (i == j ? 1. : (double)v[i * v_rs]) * (double)c[i * rs + k * cs];
-        room[threadIdx.x] = dot;
-        __syncthreads();
-        dot = 0;
-        for (int g = 0; g < GROUPS; g++) dot += room[g * COLUMNS + column];
-        for (int64_t i = j + group; i < m && k < to; i += GROUPS)
-            c[i * rs + k * cs] -= (T)(tau * (i == j ? 1. : (double)v[i * v_rs]) * dot);
-        __syncthreads();
-    }
+    const int column = (int)threadIdx.x % PANEL, group = (int)threadIdx.x / PANEL;
+    const int64_t k = from + column;
+    double dot = 0;
+    for (int64_t i = j + group; i < m && k < to; i += GROUPS)
+        dot += (i == j ? 1. : (double)v[i * v_rs]) * (double)c[i * rs + k * cs];
+    room[threadIdx.x] = dot;
+    __syncthreads();
+    dot = 0;
+    for (int g = 0; g < GROUPS; g++) dot += room[g * PANEL + column];
+    for (int64_t i = j + group; i < m && k < to; i += GROUPS)
+        c[i * rs + k * cs] -= (T)(tau * (i == j ? 1. : (double)v[i * v_rs]) * dot);
+    __syncthreads();
 }
 
 /* beta = -sign(a_jj) |a_j|, tau = (beta - a_jj)/beta, v = a_j/(a_jj - beta) below its 1 [LAPACK's geqr2]; the norm of the
  * column over its largest element, so that squares neither overflow nor vanish */
-template <typename T> static __global__ void qr_kernel(ct__batch b, ct__matrix m, ct__matrix tau)
+template <typename T> static __global__ void panel_kernel(ct__batch b, ct__matrix m, ct__matrix tau)
 {
     __shared__ double room[THREADS];
     const int t = (int)threadIdx.x;
@@ -105,20 +104,27 @@ static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, 
     }
 }
 
-template <typename T>
-static __global__ void qr_mul_kernel(ct__batch b, ct__matrix m, ct__matrix tau, ct__matrix c, bool trans)
+/* V: ones on the diagonal, below it a panel's reflectors, above zeros. */
+template <typename T> static __global__ void reflectors_kernel(ct__batch b, ct__matrix panel, ct__matrix v)
 {
-    __shared__ double room[THREADS];
-    const int64_t pieces = (c.cols + COLUMNS - 1) / COLUMNS, member = blockIdx.x / pieces,
-                  from = blockIdx.x % pieces * COLUMNS,
-                  to = from + COLUMNS < c.cols ? from + COLUMNS : c.cols;
-    const T *a = (const T *)m.data + ct__member_at(b, m, member),
-            *taus = (const T *)tau.data + ct__member_at(b, tau, member);
-    T *x = (T *)c.data + ct__member_at(b, c, member);
-    const int64_t count = m.rows < m.cols ? m.rows : m.cols;
-    for (int64_t step = 0; step < count; step++) {
-        const int64_t j = trans ? step : count - 1 - step;
-        reflect(a + j * m.cs, m.rs, (double)taus[j * tau.cs], j, m.rows, x, c.rs, c.cs, from, to, room);
+    const int64_t size = v.rows * v.cols;
+    CT__EACH(e, b.members * size)
+    {
+        const int64_t member = e / size, i = e % size / v.cols, j = e % v.cols;
+        const T *a = (const T *)panel.data + ct__member_at(b, panel, member);
+        ((T *)v.data)[ct__member_at(b, v, member) + i * v.rs + j * v.cs] =
+            j < i ? a[i * panel.rs + j * panel.cs] : (T)(i == j);
+    }
+}
+
+/* s_jj = 1 / tau_j */
+template <typename T> static __global__ void diagonal_kernel(ct__batch b, ct__matrix tau, ct__matrix s)
+{
+    CT__EACH(e, b.members * s.rows)
+    {
+        const int64_t member = e / s.rows, j = e % s.rows;
+        ((T *)s.data)[ct__member_at(b, s, member) + j * (s.rs + s.cs)] =
+            1 / ((const T *)tau.data)[ct__member_at(b, tau, member) + j * tau.cs];
     }
 }
 
@@ -130,16 +136,51 @@ static __global__ void qr_mul_kernel(ct__batch b, ct__matrix m, ct__matrix tau, 
             LAUNCH(kernel<float>, grid, threads, cuda->stream, b, __VA_ARGS__);  \
     } while (0)
 
+/* C = Qᵀ C, or Q C, for the reflectors of one panel V: H_1 H_2 ... = I - V S⁻¹ Vᵀ, where S is the upper triangle of VᵀV with 1/tau
+ * on its diagonal [Joffrain, Low, Quintana-Ortí, van de Geijn & Van Zee 2006, "Accumulating Householder transformations,
+ * revisited"]. A tau of 0, no reflection, is an infinity there, through which nothing comes. */
+static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, const ct__matrix &panel,
+                               const ct__matrix &tau, const ct__matrix &C)
+{
+    const int64_t w = panel.cols, bytes = ct__bytes_of(&b);
+    if (!C.cols) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__scratch of_V(dev, b.members * panel.rows * w * bytes), of_S(dev, b.members * w * w * bytes),
+        of_Y(dev, b.members * w * C.cols * bytes);
+    if (!of_V.data || !of_S.data || !of_Y.data) return CT_ENOMEM;
+    const ct__matrix V = ct__dense(&b, of_V.data, panel.rows, w), S = ct__dense(&b, of_S.data, w, w),
+                     Y = ct__dense(&b, of_Y.data, w, C.cols), Vt = ct__turned(V);
+    PER_TYPE(CT__LAUNCH, reflectors_kernel, ct__grid(b.members * panel.rows * w), CT__BLOCK, panel, V);
+    ct_status s = ct__gemm(dev, &b, 1, Vt, V, 0, S);
+    if (s) return s;
+    PER_TYPE(CT__LAUNCH, diagonal_kernel, ct__grid(b.members * w), CT__BLOCK, tau, S);
+    s = ct__gemm(dev, &b, 1, Vt, C, 0, Y);
+    if (!s) s = ct__tile_solve(dev, &b, trans, false, 1, trans ? ct__turned(S) : S, Y);
+    return s ? s : ct__gemm(dev, &b, -1, V, Y, 1, C);
+}
+
 ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_tensor *tau,
                       ct_failure *failure)
 {
     const ct_tensor *t[] = { a, tau };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
-    if (!b.members || !m[0].rows || !m[0].cols) return CT_OK;
+    const int64_t rows = m[0].rows, cols = m[0].cols, count = rows < cols ? rows : cols;
+    if (!b.members || !count) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    PER_TYPE(CT__LAUNCH_BLOCK, qr_kernel, ct__blocks(b.members), THREADS, m[0], m[1]);
-    ct_status s = ct__cuda_launched(dev, "qr");
+    ct__formed f(dev, &b, m[0], ct__formed::ALL, ct__formed::ALL);
+    ct_status s = f.status;
+    for (int64_t j = 0; j < count && !s; j += PANEL) {
+        const int64_t w = count - j < PANEL ? count - j : (int64_t)PANEL;
+        const ct__matrix panel = ct__block(&b, f.m, j, j, rows - j, w),
+                         taus = ct__block(&b, m[1], 0, j, 1, w);
+        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, ct__blocks(b.members), THREADS, panel, taus);
+        s = ct__cuda_launched(dev, "qr");
+        if (!s)
+            s = reflect_panel(dev, b, true, panel, taus,
+                              ct__block(&b, f.m, j, j + w, rows - j, cols - j - w));
+    }
+    if (!s) s = f.finish();
     if (s || rank_tolerance < 0) return s;
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
@@ -154,16 +195,24 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_te
                    failure);
 }
 
+/* Qᵀ = ... H_2 H_1 begins with the first panel, Q with the last. */
 ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const ct_tensor *tau, ct_tensor *c)
 {
     const ct_tensor *t[] = { a, tau, c };
     ct__matrix m[3];
     ct__batch b = ct__make_batch(3, t, m);
-    if (!b.members || !m[0].rows || !m[0].cols || !m[2].cols) return CT_OK;
-    ct__cuda *cuda = ct__cuda_of(dev);
-    PER_TYPE(CT__LAUNCH_BLOCK, qr_mul_kernel, ct__blocks(b.members * ct__divide_up(m[2].cols, COLUMNS)),
-             THREADS, m[0], m[1], m[2], trans);
-    return ct__cuda_launched(dev, "qr_mul");
+    const int64_t rows = m[0].rows, count = rows < m[0].cols ? rows : m[0].cols;
+    if (!b.members || !count || !m[2].cols) return CT_OK;
+    ct__formed f(dev, &b, m[2], ct__formed::ALL, ct__formed::ALL);
+    ct_status s = f.status;
+    const int64_t panels = ct__divide_up(count, PANEL);
+    for (int64_t i = 0; i < panels && !s; i++) {
+        const int64_t j = (trans ? i : panels - 1 - i) * PANEL,
+                      w = count - j < PANEL ? count - j : (int64_t)PANEL;
+        s = reflect_panel(dev, b, trans, ct__block(&b, m[0], j, j, rows - j, w),
+                          ct__block(&b, m[1], 0, j, 1, w), ct__block(&b, f.m, j, 0, rows - j, f.m.cols));
+    }
+    return s ? s : f.finish();
 }
 
 /* -- 1 / (|R| |R⁻¹|) ----------------------------------------------------------------------------------------------- */
