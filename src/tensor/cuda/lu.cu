@@ -82,39 +82,33 @@ static __global__ void exchange_kernel(ct__batch b, ct__matrix m, int64_t at, in
     }
 }
 
-/* A thread per member: the exchanges become an order. A failed one is left in its natural order. */
-static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivot, const int64_t *failed,
-                                    int64_t *order)
+/* wild[member] = 1 where an element is not finite, whoever finds it. */
+template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *wild)
+{
+    const int64_t size = m.rows * m.cols;
+    CT__EACH(e, b.members * size)
+    {
+        const int64_t member = e / size, j = e % size / m.rows, i = e % m.rows;
+        const T x = ((const T *)m.data)[ct__member_at(b, m, member) + i * m.rs + j * m.cs];
+        if (!(x - x == 0)) wild[member] = 1;
+    }
+}
+
+/* A thread per member: the exchanges become an order. One that failed is left in its natural order; so is one with elements that are
+ * not finite wherever they are, which counts as the last pivot's failure. */
+static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivot, const int64_t *wild,
+                                    int64_t *failed, int64_t *order)
 {
     CT__EACH(member, members)
     {
         int64_t *o = order + member * n;
+        if (wild[member] && !failed[member]) failed[member] = n;
         for (int64_t i = 0; i < n; i++) o[i] = i;
         for (int64_t i = 0; i < n && !failed[member]; i++) {
             int64_t row = pivot[member * n + i], x = o[i];
             o[i] = o[row], o[row] = x;
         }
     }
-}
-
-/* An element that is not finite, wherever it is: the failure counts as the last pivot's. One block per member. */
-template <typename T> static __global__ void finite_kernel(ct__batch b, ct__matrix m, int64_t *failed)
-{
-    __shared__ int bad[THREADS];
-    const int t = (int)threadIdx.x;
-    const int64_t member = blockIdx.x;
-    const T *a = (const T *)m.data + ct__member_at(b, m, member);
-    bad[t] = 0;
-    for (int64_t e = t; e < m.rows * m.cols; e += THREADS) {
-        T x = a[e / m.cols * m.rs + e % m.cols * m.cs];
-        if (!(x - x == 0)) bad[t] = 1;
-    }
-    __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
-        if (t < half) bad[t] |= bad[t + half];
-        __syncthreads();
-    }
-    if (!t && bad[0] && !failed[member]) failed[member] = m.rows;
 }
 
 #define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                              \
@@ -203,22 +197,33 @@ ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m,
     return s ? s : ct__cuda_launched(dev, "lu");
 }
 
+/* wild[member], of m column-major: whether it has an element that is not finite. */
+static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *wild)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct_status s =
+        ct__cuda_status(dev, "lu", cudaMemsetAsync(wild, 0, (size_t)b->members * sizeof *wild, cuda->stream));
+    if (s) return s;
+    PER_TYPE(CT__LAUNCH, wild_kernel, ct__grid(b->members * m.rows * m.cols), CT__BLOCK, m, wild);
+    return ct__cuda_launched(dev, "lu");
+}
+
 /* m, column-major, becomes L and U; order and failed, one of n and one for each member, are set. */
 static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
                         int64_t *failed)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     const int64_t n = m.rows;
-    ct__scratch pivots(dev, b->members * n * (int64_t)sizeof(int64_t));
+    ct__scratch pivots(dev, b->members * (n + 1) * (int64_t)sizeof(int64_t));
     if (!pivots.data) return CT_ENOMEM;
-    int64_t *pivot = (int64_t *)pivots.data;
+    int64_t *pivot = (int64_t *)pivots.data, *wild = pivot + b->members * n;
     ct_status s = ct__one_by_one(CT__GETRF, b->dtype, n, b->members)
                       ? ct__lu_looped(dev, b, m, pivot, failed)
                       : ct__lu_blocked(dev, b, m, pivot, failed);
+    if (!s) s = find_wild(dev, b, m, wild);
     if (s) return s;
-    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, ct__blocks(b->members), THREADS, m, failed);
-    CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, failed,
-               order);
+    CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, wild,
+               failed, order);
     return ct__cuda_launched(dev, "lu");
 }
 
@@ -344,12 +349,8 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs
     ct__matrix lu = column_major(b, work.data, n);
     ct_tensor from = ct__as_tensor(b, &m), to = ct__as_tensor(b, &lu);
     ct_status s = ct__cuda_copy(dev, &from, &to);
-    if (!s)
-        s = ct__cuda_status(dev, "slogdet",
-                            cudaMemsetAsync(wild, 0, (size_t)b->members * sizeof *wild, cuda->stream));
-    if (s) return s;
-    PER_TYPE(CT__LAUNCH_BLOCK, finite_kernel, ct__blocks(b->members), THREADS, lu, wild);
-    s = factor(dev, b, lu, orders, failed);
+    if (!s) s = find_wild(dev, b, lu, wild);
+    if (!s) s = factor(dev, b, lu, orders, failed);
     if (s) return s;
     if (b->dtype == CT_F64)
         CT__LAUNCH(det_kernel<double>, ct__grid(b->members), CT__BLOCK, cuda->stream, *b, lu, orders, wild,
