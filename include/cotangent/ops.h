@@ -137,8 +137,8 @@ CT_API ct_var ct_lstsq(ct_var A, ct_var B);
  * whose matrix is singular, or whose lambda is not positive, is NaN and flagged. Batches broadcast.
  * Two forms: n×n Cholesky factors for every sample; or, where one D of full column rank serves all and r < n, one QR of D
  * and r×r factors, which is faster and loses fewer digits unless D is nearly singular, or weak in directions that B covers:
- * then the form that loses less is taken. On a GPU, which would have to be waited for, this is not judged: such a D costs
- * digits, or is flagged as a singular one is. */
+ * then the form that loses less is taken. On a GPU, which would have to be waited for, no other form is looked for: f32 is
+ * computed in f64, and a sample that has lost half the digits of that is NaN and flagged. */
 CT_API ct_var ct_ridge_solve(ct_var B, ct_var D, ct_var lambda);
 
 typedef enum ct_ridge_form { CT_RIDGE_AUTO, CT_RIDGE_PRIMAL, CT_RIDGE_PUSH_THROUGH } ct_ridge_form;

@@ -8,6 +8,9 @@
  * batch, with at least n rows. */
 ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form);
 
+/* 1/κ(S) and 1/κ(D) that leave the push-through form, in f64, half of its digits. */
+#define CT__RIDGE_LEAST 0x1p-30
+
 /* Extents, with every input's batch dimensions broadcast to `batch`. */
 typedef struct ct__ridge {
     int64_t r, n, m;
@@ -28,10 +31,14 @@ typedef struct ct__ridge_call {
 } ct__ridge_call;
 
 void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *L);
-/* R of D = Q R. */
-void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_tensor *R);
+/* R of D = Q R. Where the device computes late a D whose columns depend on one another is flagged, to working precision or, with
+ * `strict`, to CT__RIDGE_LEAST. */
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, bool strict, ct_tensor *R);
 /* The worst estimated reciprocal condition of a batch of upper triangles. Waits for the device. */
 double ct__ridge_rcond(ct_call *c, const ct_tensor *T);
+/* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`, and makes their first
+ * element NaN. Waits for nothing. */
+void ct__ridge_flag(ct_call *c, ct_tensor *L, double least);
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *V,
                            ct_tensor *L);
 

@@ -7,6 +7,7 @@
 #include "ridge.h"
 
 #include <float.h>
+#include <math.h>
 
 ct__ridge ct__ridge_of(const ct_tensor *B, const ct_tensor *D, const ct_tensor *lambda)
 {
@@ -256,7 +257,24 @@ double ct__ridge_rcond(ct_call *c, const ct_tensor *T)
     return c->status ? 0 : -ct_tensor_item(worst);
 }
 
-void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_tensor *R)
+/* rcond - least as 1×1 matrices, which potrf refuses where they are not positive; then they are NaN, and 0 times that, too. */
+void ct__ridge_flag(ct_call *c, ct_tensor *L, double least)
+{
+    if (c->status || !L) return;
+    ct_device *device = ct_call_device(c);
+    ct_tensor *rcond = ct_scratch(c, L->dtype, ct__matrix_shape(ct__shape(L), 1, 1)),
+              *zero = ct_scratch(c, L->dtype, ct_shape2(1, 1));
+    if (!rcond || !zero || ct_tensor_count(rcond) == 0) return;
+    ct_tensor upper = ct__transposed(L), first = ct__block(L, 0, 1, 0, 1);
+    ct__call_status(c, device->backend->tri_rcond(device, &upper, rcond));
+    if (!c->status)
+        ct__call_status(c, device->backend->map1(device, CT_MAP_shift, (double[2]){ -least }, rcond, rcond));
+    ct_prim_potrf(c, rcond);
+    ct_prim_fill(c, zero, 0);
+    ct_prim_gemm(c, 1, rcond, zero, 1, &first);
+}
+
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, bool strict, ct_tensor *R)
 {
     ct_device *device = ct_call_device(c);
     ct_tensor *A = ct_scratch(c, s->dtype, ct_shape2(s->m, s->n)), one = the_one(D);
@@ -266,7 +284,10 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, ct_t
     /* Where the device computes late nobody will look at R's condition: a D of lower rank is flagged. */
     const bool late = !device->backend->host_memory;
     ct_failure *failure = late ? ct__call_failure(c) : NULL;
-    double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, tolerance = late ? (double)s->m * eps : -1;
+    const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rounding = (double)s->m * eps,
+                 tolerance = !late    ? -1
+                             : strict ? fmax(rounding, CT__RIDGE_LEAST)
+                                      : rounding;
     if (!c->status) ct__call_status(c, device->backend->qr(device, tolerance, A, tau, failure));
     ct_tensor top = ct__block(A, 0, s->n, 0, s->n);
     ct_prim_triangle(c, &top, true, 0, R);

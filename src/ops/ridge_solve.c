@@ -35,20 +35,28 @@ static double rcond_of_square(ct_call *c, const ct_tensor *L, int64_t n)
 
 /* The push-through form loses κ(S) or κ(D) units of rounding, whichever is larger; the primal one κ(G), or after its
  * refinement κ(G)² ε or √κ(G), whichever is larger. κ(G) is known only after n×n factors of every sample, so where κ(S) and
- * κ(D) are good enough they decide alone. A device that computes late is not asked, which would be to wait for it. */
+ * κ(D) are good enough they decide alone. A device that computes late is not asked, which would be to wait for it: there what has lost
+ * too much is flagged. */
 static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct_shape batch)
 {
     const bool asked = ct_call_device(c)->backend->host_memory;
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
                  enough = s->dtype == CT_F32 ? 1e-2 : 1e-4;
-    const double rcond_D = asked ? ct__ridge_rcond(c, a->R) : 1;
+    if (!asked) {
+        ct_tensor *V = output(c, 2, s->dtype, ct__shape(a->B), s->r, s->n),
+                  *L = output(c, 0, s->dtype, batch, s->r, s->r);
+        ct__ridge_push_factor(c, s, a, V, L);
+        ct__ridge_flag(c, L, sqrt(CT__RIDGE_LEAST / (double)s->r));
+        return;
+    }
+    const double rcond_D = ct__ridge_rcond(c, a->R);
     ct_failure *failure = ct__call_failure(c), before = *failure;
     double rcond = 0;
     if (rcond_D > eps) {
         ct_tensor *V = output(c, 2, s->dtype, ct__shape(a->B), s->r, s->n);
         ct_tensor *L = output(c, 0, s->dtype, batch, s->r, s->r);
         ct__ridge_push_factor(c, s, a, V, L);
-        if (c->status || !asked) return;
+        if (c->status) return;
         const double rcond_S = rcond_of_square(c, L, s->r);
         if (rcond_D >= sqrt(eps) && rcond_S >= enough) return;
         rcond = fmin(rcond_D, rcond_S);
@@ -73,6 +81,9 @@ static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct
     for (int k = 1; k <= 2; k++) output(c, k, s->dtype, ct_shape2(0, 0), 0, 0);
 }
 
+/* One D for all, of full column rank unless its columns depend on one another, and r < n */
+static bool fits_push_through(const ct__ridge *s) { return s->shared && s->r < s->n && s->n <= s->m; }
+
 static void factor_in_form(ct_call *c)
 {
     ct_ridge_form form = *(const ct_ridge_form *)ct_attr(c);
@@ -80,16 +91,14 @@ static void factor_in_form(ct_call *c)
     ct__ridge s = ct__ridge_of(a.B, a.D, a.lambda);
     ct_shape batch = s.batch, one = ct_shape2(0, 0);
     batch.ndim += 2;
-    bool push =
-        form == CT_RIDGE_PUSH_THROUGH || (form == CT_RIDGE_AUTO && s.shared && s.r < s.n && s.n <= s.m);
-    if (!push) {
+    if (form == CT_RIDGE_PRIMAL || (form == CT_RIDGE_AUTO && !fits_push_through(&s))) {
         ct__ridge_primal_factor(c, &s, &a, output(c, 0, s.dtype, batch, s.n, s.n));
         return;
     }
     ct_tensor *R = output(c, 1, s.dtype, one, s.n, s.n);
     if (!R) return;
     a.R = R;
-    ct__ridge_triangle(c, &s, a.D, R);
+    ct__ridge_triangle(c, &s, a.D, form == CT_RIDGE_AUTO, R);
     if (form == CT_RIDGE_AUTO) {
         push_or_primal(c, &s, &a, batch);
         return;
@@ -104,9 +113,9 @@ static void factor(ct_call *c)
         "is not positive: lambda is not, there is NaN, or B and D share a null space to working "
         "precision; choose a larger lambda, or another D";
     static const char why_late[] = "is not positive: lambda is not, there is NaN, B and D share a null space "
-                                   "to working precision, or D's columns depend "
-                                   "on one another, for which a GPU looks for no other form; choose a larger "
-                                   "lambda, another D, or compute on the CPU";
+                                   "to working precision, or D's columns depend on one another, or are weak "
+                                   "where B is not, for which a GPU looks for no other form; choose a larger "
+                                   "lambda, another D, one for each sample, or compute on the CPU";
     ct_failure *failure = ct__call_failure(c);
     const bool failed_before = failure->set;
     factor_in_form(c);
@@ -256,8 +265,15 @@ static bool inputs_fit(ct_tape *tape, const ct_var *in, ct_ridge_form form)
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
 {
     ct_ridge_form form = attr ? *(const ct_ridge_form *)attr : CT_RIDGE_AUTO;
-    (void)n_in;
     if (!inputs_fit(tape, in, form)) return ct_none();
+    const ct__ridge s = ct__ridge_of(ct_value(in[0]), ct_value(in[1]), ct_value(in[2]));
+    /* Where conditions are not asked for, a D or an S of 1e5, as those of second differences, would leave nothing of f32. */
+    if (form == CT_RIDGE_AUTO && fits_push_through(&s) && s.dtype == CT_F32 &&
+        !ct_tape_device(tape)->backend->host_memory) {
+        ct_var wide[3];
+        for (int i = 0; i < n_in; i++) wide[i] = ct_cast(in[i], CT_F64);
+        return ct_cast(compose(tape, wide, n_in, attr), CT_F32);
+    }
     ct_var L = ct_apply(&ridge_factor, in, 3, &form, sizeof form), R = ct_output(L, 1), V = ct_output(L, 2);
     const ct_tensor *triangle = ct_value(R);
     if (!triangle) return ct_none();
@@ -296,5 +312,6 @@ ct_ridge_form ct_ridge_form_of(ct_var P)
     ct_tape *tape = P.tape;
     if (!tape || tape->status || P.epoch != tape->epoch || P.index >= tape->n) return CT_RIDGE_AUTO;
     const ct_node *node = &tape->node[P.index];
+    if (node->op == &ct_op_cast) node = &tape->node[node->in[0]]; /* computed in f64 */
     return node->op == &ridge_apply && node->attr ? *(const ct_ridge_form *)node->attr : CT_RIDGE_AUTO;
 }

@@ -205,6 +205,9 @@ static void push_through_loses_the_condition_of_D(void **unused)
                     for (int chosen = 0; chosen < 2; chosen++) {
                         answer a =
                             ask(&p, f32 ? CT_F32 : CT_F64, chosen ? CT_RIDGE_AUTO : CT_RIDGE_PUSH_THROUGH);
+                        /* Where there is no other form to choose, less than half of the digits is an error. */
+                        if (chosen && !check_at_once() && condition > 1e8 && a.status == CT_ENUMERIC)
+                            continue;
                         assert_int_equal(a.status, CT_OK);
                         if (condition < 100) assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
                         assert_close(error_of(&p, a.P), 0, 0, limit);
@@ -266,7 +269,8 @@ static void a_bad_D_falls_back(void **unused)
         } else { /* another form is not looked for, which would be to wait */
             assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
             assert_status(a.status, CT_ENUMERIC, a.message);
-            assert_non_null(strstr(a.message, "D's columns depend on one another, for which a GPU"));
+            assert_non_null(strstr(
+                a.message, "D's columns depend on one another, or are weak where B is not, for which a GPU"));
         }
         free(p.D);
     }
@@ -289,12 +293,18 @@ static void a_penalty_that_B_completes(void **unused)
             solve(&p);
             answer a = ask(&p, dtype, CT_RIDGE_AUTO);
             const double limit = f32 ? 5e-4 : 1e-10;
-            if (check_at_once()) {
-                assert_int_equal(a.status, CT_OK);
-                assert_close(error_of(&p, a.P), 0, 0, limit);
-                assert_close(slope_error(&p, a.slope), 0, 0, limit);
-            } else { /* another form is not looked for, which would be to wait */
-                assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
+            /* Where this would be to wait another form is not looked for: f32 is computed in f64, and what still has too
+             * few digits is flagged. */
+            if (!check_at_once()) assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
+            if (check_at_once() || f32 || weak > 1e-2) assert_int_equal(a.status, CT_OK);
+            if (!check_at_once() && weak < 1e-5) {
+                assert_status(a.status, CT_ENUMERIC, a.message);
+                assert_non_null(strstr(a.message, "are weak where B is not, for which a GPU"));
+                assert_true(isnan(a.P[0]));
+            }
+            if (a.status == CT_OK) {
+                assert_close(error_of(&p, a.P), 0, 0, check_at_once() || f32 ? limit : 1e-7);
+                assert_close(slope_error(&p, a.slope), 0, 0, check_at_once() || f32 ? limit : 1e-7);
             }
             free(p.D);
         }
