@@ -1,21 +1,63 @@
-/* Squared distances by direct differences, so that equal points are at distance 0 exactly. */
+/* Squared distances by direct differences, so that equal points are at distance 0 exactly. A block has a square of them, and
+ * takes some columns of its points at a time to shared memory; a thread has 4×4, so that a coordinate serves four. */
 #include "batch.cuh"
+
+enum {
+    TILE = 64,
+    SIDE = 16, /* threads along a side of the tile */
+    THREADS = SIDE * SIDE,
+    EACH = TILE / SIDE,
+    DEEP = 16, /* columns at a time */
+};
+
+/* to[k][i] = column from + k of point first + i; 0 beyond */
+template <typename T>
+static __device__ __forceinline__ void stage(const T *x, const ct__matrix &m, int64_t first, int64_t from,
+                                             T (*to)[TILE + 1])
+{
+    for (int e = (int)threadIdx.x; e < TILE * DEEP; e += THREADS) {
+        const bool by_row = m.cs <= m.rs; /* neighbours to neighbouring threads */
+        const int i = by_row ? e / DEEP : e % TILE, k = by_row ? e % DEEP : e / TILE;
+        const bool inside = first + i < m.rows && from + k < m.cols;
+        to[k][i] = inside ? x[(first + i) * m.rs + (from + k) * m.cs] : (T)0;
+    }
+}
 
 template <typename T>
 static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct__matrix out)
 {
-    const int64_t size = out.rows * out.cols;
-    CT__EACH(e, b.members * size)
-    {
-        int64_t member = e / size, i = e % size / out.cols, j = e % out.cols;
-        const T *p = (const T *)x.data + ct__member_at(b, x, member) + i * x.rs,
-                *q = (const T *)y.data + ct__member_at(b, y, member) + j * y.rs;
-        T sum = 0;
-        for (int64_t d = 0; d < x.cols; d++) {
-            const T difference = p[d * x.cs] - q[d * y.cs];
-            sum += difference * difference;
+    __shared__ T p[DEEP][TILE + 1], q[DEEP][TILE + 1];
+    const int column = (int)threadIdx.x % SIDE, row = (int)threadIdx.x / SIDE;
+    const int64_t down = (out.rows + TILE - 1) / TILE, across = (out.cols + TILE - 1) / TILE;
+    for (int64_t tile = blockIdx.x; tile < b.members * down * across; tile += gridDim.x) {
+        const int64_t member = tile / (down * across), rest = tile - member * down * across,
+                      i0 = rest / across * TILE, j0 = rest % across * TILE;
+        const T *px = (const T *)x.data + ct__member_at(b, x, member),
+                *py = (const T *)y.data + ct__member_at(b, y, member);
+        T sum[EACH][EACH];
+        CT__UNROLL
+        for (int i = 0; i < EACH; i++) CT__UNROLL
+        for (int j = 0; j < EACH; j++) sum[i][j] = 0;
+        for (int64_t from = 0; from < x.cols; from += DEEP) {
+            __syncthreads();
+            stage(px, x, i0, from, p);
+            stage(py, y, j0, from, q);
+            __syncthreads();
+            const int depth = x.cols - from < DEEP ? (int)(x.cols - from) : (int)DEEP;
+            for (int k = 0; k < depth; k++) CT__UNROLL
+            for (int i = 0; i < EACH; i++) CT__UNROLL
+            for (int j = 0; j < EACH; j++) {
+                const T difference = p[k][row + i * SIDE] - q[k][column + j * SIDE];
+                sum[i][j] += difference * difference;
+            }
         }
-        ((T *)out.data)[ct__member_at(b, out, member) + i * out.rs + j * out.cs] = sum;
+        T *to = (T *)out.data + ct__member_at(b, out, member);
+        CT__UNROLL
+        for (int i = 0; i < EACH; i++) CT__UNROLL
+        for (int j = 0; j < EACH; j++) {
+            const int64_t at = i0 + row + i * SIDE, other = j0 + column + j * SIDE;
+            if (at < out.rows && other < out.cols) to[at * out.rs + other * out.cs] = sum[i][j];
+        }
     }
 }
 
@@ -24,12 +66,15 @@ ct_status ct__cuda_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y
     const ct_tensor *t[] = { x, y, out };
     ct__matrix m[3];
     ct__batch b = ct__make_batch(3, t, m);
-    const int64_t count = b.members * m[2].rows * m[2].cols;
-    if (!count) return CT_OK;
+    const bool by_row = m[2].cs <= m[2].rs; /* else their transposes: neighbours are written by neighbours */
+    const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__turned(m[2]);
+    const int64_t tiles = b.members * ct__divide_up(to.rows, TILE) * ct__divide_up(to.cols, TILE);
+    if (!tiles) return CT_OK;
     cudaStream_t stream = ct__cuda_of(dev)->stream;
+    const unsigned grid = tiles < CT__GRID ? (unsigned)tiles : (unsigned)CT__GRID;
     if (b.dtype == CT_F64)
-        CT__LAUNCH(sqdist_kernel<double>, ct__grid(count), CT__BLOCK, stream, b, m[0], m[1], m[2]);
+        CT__LAUNCH_BLOCK(sqdist_kernel<double>, grid, THREADS, stream, b, first, second, to);
     else
-        CT__LAUNCH(sqdist_kernel<float>, ct__grid(count), CT__BLOCK, stream, b, m[0], m[1], m[2]);
+        CT__LAUNCH_BLOCK(sqdist_kernel<float>, grid, THREADS, stream, b, first, second, to);
     return ct__cuda_launched(dev, "sqdist");
 }
