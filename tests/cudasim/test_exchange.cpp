@@ -1,6 +1,8 @@
 /* Memory that changes hands with another library on the same GPU, whose stream runs when it likes: nobody waits on the host. */
 #include "check_sim.h"
 
+#include <vector>
+
 extern "C" {
 #include <cotangent/io.h>
 #include <cotangent/ops.h>
@@ -104,6 +106,35 @@ static void handed(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* However many steps ahead the host is: what it uploads, batches and parameters, waits for none of them. */
+static void uploads_without_waiting(void **)
+{
+    ct_device *d = ct_device_open("cuda:0");
+    for (int64_t n :
+         { 1, 256,
+           4096 }) { /* by arguments of a kernel; the last through pinned memory, which has 16 places */
+        std::vector<double> x((size_t)n);
+        ct_tensor *t = ct_zeros(d, CT_F64, ct_shape1(n)), *sum = ct_zeros(d, CT_F64, ct_shape1(n));
+        ct_tape *tape = ct_tape_new(d);
+        const int times = n > 256 ? 16 : 100;
+        cudasim_watch();
+        for (int i = 1; i <= times; i++) {
+            for (double &e : x) e = i;
+            assert_ok(ct_write(t, &x[0], x.size() * sizeof x[0]), ct_message(d));
+            assert_ok(ct_copy(ct_value(ct_add(ct_constant(tape, t), ct_constant(tape, sum))), sum),
+                      ct_message(d));
+            ct_tape_reset(tape);
+        }
+        assert_int_equal(cudasim_waits(), 0);
+        assert_ok(ct_read(sum, &x[0], x.size() * sizeof x[0]), ct_message(d));
+        for (double e : x) assert_true(e == times * (times + 1) / 2);
+        ct_tape_free(tape);
+        ct_release(t), ct_release(sum);
+    }
+    ct_device_close(d);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 static void nothing_to_wait_for(void **)
 {
     ct_device *cpu = ct_device_open("cpu");
@@ -127,6 +158,7 @@ static void nothing_to_wait_for(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(taken), cmocka_unit_test(handed),
+                                        cmocka_unit_test(uploads_without_waiting),
                                         cmocka_unit_test(nothing_to_wait_for) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,8 @@
 enum {
     CT__BLOCK = 256,             /* threads of a block, where the kernel has no reason for another number */
     CT__GRID = 16384,            /* blocks, at most, where each thread walks on by the size of the grid    */
-    CT__UPLOADS = 4,             /* uploads on their way at once                                           */
+    CT__LITERAL = 2048,          /* bytes that one kernel's arguments carry                                */
+    CT__UPLOADS = 16,            /* larger uploads on their way at once                                    */
     CT__UPLOAD_BYTES = 64 << 10, /* of one of them                                                         */
     CT__CHECKERS = 64,           /* blocks that look at indices, each with a place for what it finds       */
 };
@@ -103,7 +104,7 @@ void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 ct_status ct__cuda_launched(ct_device *dev, const char *what);
 /* CT_OK, or that nothing may wait now; `what` is what would. */
 ct_status ct__cuda_not_recording(ct_device *dev, const char *what);
-/* An upload as part of a graph, which keeps the bytes. */
+/* An upload by kernel arguments: in a graph, too, which keeps the bytes. */
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes);
 /* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call that
  * waits; `what` is a static string. */

@@ -304,12 +304,13 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
                     twice ? -bad->extent : bad->extent);
 }
 
-/* The caller may change src as soon as this returns: a small piece is copied aside, a large one waited for. */
+/* The caller may change src as soon as this returns: a few numbers go as arguments of a kernel, more are copied aside, as many as
+ * there is room for, and many waited for. */
 ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
     if (!bytes) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->recording) return ct__cuda_put(dev, dst, src, bytes);
+    if (cuda->recording || bytes <= CT__LITERAL) return ct__cuda_put(dev, dst, src, bytes);
     if (bytes > CT__UPLOAD_BYTES) {
         ct_status s = ct__cuda_status(dev, "uploading",
                                       cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));

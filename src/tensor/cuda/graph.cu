@@ -1,8 +1,6 @@
 /* Steps as CUDA graphs: what the stream is asked for between begin and end becomes one, launched as a whole. */
 #include "cuda.h"
 
-enum { LITERAL = 2048 }; /* bytes that one kernel's arguments carry */
-
 struct graph {
     cudaGraphExec_t exec;
     bool checks; /* indices, so that somebody must look at cuda->bad */
@@ -19,7 +17,7 @@ ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
 
 /* A kernel's arguments are part of the graph, as memory of the host is not. */
 struct literal {
-    unsigned char byte[LITERAL];
+    unsigned char byte[CT__LITERAL];
 };
 
 static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
@@ -35,8 +33,8 @@ ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
                         dev->name, bytes);
     literal from;
     memset(&from, 0, sizeof from);
-    for (size_t at = 0; at < bytes; at += LITERAL) {
-        size_t n = bytes - at < LITERAL ? bytes - at : (size_t)LITERAL;
+    for (size_t at = 0; at < bytes; at += CT__LITERAL) {
+        size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
         memcpy(from.byte, (const char *)src + at, n);
         CT__LAUNCH(put_kernel, ct__grid((int64_t)n), CT__BLOCK, ct__cuda_of(dev)->stream, from, (int64_t)n,
                    (unsigned char *)dst + at);
