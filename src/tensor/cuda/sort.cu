@@ -30,15 +30,29 @@ static __device__ int64_t key_of(const pass &p, int64_t position)
     return k < 0 || k >= p.groups ? 0 : k;
 }
 
-/* Where element i of a tile goes when its run of `width` and the next, or the one before, become one: no two are equal. */
-static __device__ int merged(const uint32_t *word, int i, int width)
+/* Runs of 2^level in order become runs of twice that: each element counts those before it in the run beside its own; no two are
+ * equal. A thread's searches go side by side, for each of their steps waits for memory. */
+static __device__ void merge(uint32_t *word, int level)
 {
-    const uint32_t x = word[i];
-    const uint32_t *other = word + (i / width ^ 1) * width;
-    int below = 0; /* elements of the other run before x */
-    for (int half = width; half; half /= 2)
-        if (below + half <= width && other[below + half - 1] < x) below += half;
-    return i / (2 * width) * 2 * width + i % width + below;
+    const int t = (int)threadIdx.x, width = 1 << level;
+    uint32_t x[EACH];
+    int at[EACH]; /* all before it in the other run are below x */
+    for (int e = 0; e < EACH; e++) {
+        const int i = t + e * THREADS;
+        x[e] = word[i];
+        at[e] = ((i >> level) ^ 1) << level;
+    }
+    for (int half = width / 2; half; half /= 2)
+        for (int e = 0; e < EACH; e++)
+            if (word[at[e] + half - 1] < x[e]) at[e] += half;
+    for (int e = 0; e < EACH; e++)
+        if (word[at[e]] < x[e]) at[e]++;
+    __syncthreads();
+    for (int e = 0; e < EACH; e++) {
+        const int i = t + e * THREADS, mine = i >> level << level;
+        word[i + at[e] - (mine > (mine ^ width) ? mine : mine ^ width)] = x[e];
+    }
+    __syncthreads();
 }
 
 static __global__ void tile_kernel(pass p)
@@ -56,17 +70,7 @@ static __global__ void tile_kernel(pass p)
         word[i] = digit << PLACE | (uint32_t)i;
     }
     __syncthreads();
-    for (int width = 1; width < size; width *= 2) {
-        uint32_t x[EACH];
-        int to[EACH];
-        for (int e = 0; e < EACH; e++) {
-            x[e] = word[t + e * THREADS];
-            to[e] = merged(word, t + e * THREADS, width);
-        }
-        __syncthreads();
-        for (int e = 0; e < EACH; e++) word[to[e]] = x[e];
-        __syncthreads();
-    }
+    for (int level = 0; 1 << level < size; level++) merge(word, level);
     for (int i = t; i < size; i += THREADS)
         if (!i || word[i - 1] >> PLACE != word[i] >> PLACE) first[word[i] >> PLACE] = (uint16_t)i;
     __syncthreads();
@@ -117,18 +121,21 @@ static __device__ int64_t sum_before(int64_t mine)
     return sum[t] - mine;
 }
 
+/* Where the sum of a digit is in shared memory: a gap in eight, so that threads that walk over neighbours meet other banks. */
+static __device__ int spaced(int d) { return d + d / 8; }
+
 static __global__ void move_kernel(pass p)
 {
-    __shared__ int64_t base[DIGITS]; /* elements with a lower digit */
+    __shared__ int64_t base[DIGITS + DIGITS / 8]; /* elements with a lower digit */
     const int t = (int)threadIdx.x, digits = (int)p.digits, each = (digits + THREADS - 1) / THREADS;
-    for (int d = t; d < digits; d += THREADS) base[d] = p.totals[d];
+    for (int d = t; d < digits; d += THREADS) base[spaced(d)] = p.totals[d];
     __syncthreads();
     int64_t mine = 0;
-    for (int d = t * each; d < (t + 1) * each && d < digits; d++) mine += base[d];
+    for (int d = t * each; d < (t + 1) * each && d < digits; d++) mine += base[spaced(d)];
     int64_t before = sum_before(mine);
     for (int d = t * each; d < (t + 1) * each && d < digits; d++) {
-        const int64_t here = base[d];
-        base[d] = before;
+        const int64_t here = base[spaced(d)];
+        base[spaced(d)] = before;
         before += here;
     }
     __syncthreads();
@@ -138,10 +145,11 @@ static __global__ void move_kernel(pass p)
         if (i >= p.n) break;
         const uint32_t word = p.word[i], digit = word >> 2 * PLACE, rank = word >> PLACE & (TILE - 1);
         const int64_t at = from + (word & (TILE - 1));
-        p.to[base[digit] + p.counts[blockIdx.x * p.digits + digit] + rank] = p.from ? p.from[at] : at;
+        p.to[base[spaced((int)digit)] + p.counts[blockIdx.x * p.digits + digit] + rank] =
+            p.from ? p.from[at] : at;
     }
     if (blockIdx.x || !p.offsets) return;
-    for (int64_t m = t; m <= p.groups; m += THREADS) p.offsets[m] = m < p.groups ? base[m] : p.n;
+    for (int64_t m = t; m <= p.groups; m += THREADS) p.offsets[m] = m < p.groups ? base[spaced((int)m)] : p.n;
 }
 
 /* offsets[m] = the number of keys below m */
