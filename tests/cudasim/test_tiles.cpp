@@ -7,7 +7,7 @@
 #include <vector>
 
 enum { MEMBERS = 3 };
-static const int64_t extents[] = { 1, 15, 16, 17, 32, 33, 64, 65, 127, 128, 129, 200 };
+static const int64_t extents[] = { 1, 16, 17, 32, 33, 65, 128, 129, 200 };
 
 typedef std::vector<double> numbers;
 
@@ -155,7 +155,7 @@ static void all_extents(void **)
     ct_device *dev = ct_device_open("cuda:0");
     for (ct_dtype dtype : { CT_F64, CT_F32 })
         for (int64_t n : extents)
-            for (int layout = 0; layout < 4; layout++) {
+            for (int layout = 0; layout < (dtype == CT_F32 ? 2 : 4); layout++) {
                 if (layout < 2) on_the_triangle(dev, dtype, n, layout);
                 const int64_t cols = (int64_t[]){ 1, 63, 64, 130 }[(n + layout) % 4];
                 for (int which = 0; which < 4; which++)
@@ -166,11 +166,45 @@ static void all_extents(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* One large triangle, whose blocks on the diagonal come first: M L = I, and LᵀL, by what they do to a vector. */
+static void large_triangles(void **)
+{
+    ct_device *dev = ct_device_open("cuda:0");
+    for (int64_t n : { 1024, 1100 })
+        for (int turned = 0; turned < 2; turned++) {
+            const numbers L = triangle(n, true, false);
+            operand square(dev, CT_F64, turned, n, n, L), inverse(dev, CT_F64, turned, n, n, L);
+            const ct__batch b = ct__one(CT_F64);
+            assert_ok(ct__square_lower(dev, &b, square.m), ct_message(dev));
+            assert_ok(ct__invert_lower(dev, &b, inverse.m), ct_message(dev));
+            const numbers P = square.read(turned), M = inverse.read(turned);
+            numbers x((size_t)n), Lx((size_t)n), LtLx((size_t)n), back((size_t)n);
+            for (double &e : x) e = uniform();
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j <= i; j++) Lx[(size_t)i] += L[(size_t)(i * n + j)] * x[(size_t)j];
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j <= i; j++) {
+                    LtLx[(size_t)j] += L[(size_t)(i * n + j)] * Lx[(size_t)i];
+                    back[(size_t)i] += M[(size_t)(i * n + j)] * Lx[(size_t)j];
+                }
+            for (int64_t i = 0; i < n; i++) {
+                double sum = 0;
+                for (int64_t j = 0; j < n; j++)
+                    sum += P[(size_t)(j <= i ? i * n + j : j * n + i)] * x[(size_t)j];
+                expect_near(sum, LtLx[(size_t)i], CT_F64, "LᵀL x", n);
+                expect_near(back[(size_t)i], x[(size_t)i], CT_F64, "M L x", n);
+                if (i + 1 < n)
+                    assert_true(isnan(P[(size_t)(i * n + n - 1)]) && isnan(M[(size_t)(i * n + n - 1)]));
+            }
+        }
+    ct_device_close(dev);
+}
+
 /* C = alpha A Aᵀ + beta C below the diagonal, where halves are side by side, where they are not, and in a batch. */
 static void symmetric_products(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
-    for (int64_t n : { 3, 512, 513, 1024, 2048, 2600 })
+    for (int64_t n : { 3, 512, 513, 1024, 2048, 2100 })
         for (int members : { 1, (int)MEMBERS })
             for (int layout = 0; layout < 4; layout++) {
                 if (n > 1024 && (members > 1 || layout % 3)) continue;
@@ -250,7 +284,8 @@ static void the_minor_that_fails(void **)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(all_extents), cmocka_unit_test(symmetric_products),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_extents), cmocka_unit_test(large_triangles),
+                                        cmocka_unit_test(symmetric_products),
                                         cmocka_unit_test(what_is_before_a_bad_row_stays),
                                         cmocka_unit_test(the_minor_that_fails) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,10 @@
 /* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to the tiles of tile.cu. */
 #include "tile.cuh"
 
-enum { LARGE = 1024 }; /* extent from which a triangle without a batch is cuBLAS's */
+enum {
+    LARGE = 1024, /* extent from which a triangle without a batch is cuBLAS's         */
+    BLOCK = 512,  /* of the blocks on the diagonal that are inverted and squared first */
+};
 
 /* -- B = alpha M⁻¹ B, B = alpha M B -------------------------------------------------------------------------------- */
 
@@ -92,35 +95,78 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_t
 
 /* -- L⁻¹ and LᵀL in place ------------------------------------------------------------------------------------------ */
 
+/* What is done to a triangle, whose blocks of BLOCK rows on the diagonal may be done already, aside: `done` has the first. */
+typedef ct_status by_halves(ct_device *, const ct__batch *, const ct__matrix &, const ct__matrix *done);
+
+/* The blocks on the diagonal of one large triangle have nothing to do with one another: side by side they take the time of
+ * one. Each is put in its place when its turn comes, since what is beside it needs the triangle that it was. */
+static ct_status blocks_first(ct_device *dev, const ct__batch *b, const ct__matrix &L, by_halves *work)
+{
+    const int64_t blocks = L.rows / BLOCK;
+    if (b->members > 1 || blocks < 2) return work(dev, b, L, NULL);
+    ct__batch all = ct__one(b->dtype);
+    all.ndim = 1;
+    all.members = all.dim[0] = blocks;
+    ct__scratch room(dev, blocks * BLOCK * BLOCK * ct__bytes_of(b));
+    if (!room.data) return CT_ENOMEM;
+    const ct__matrix done = ct__dense(&all, room.data, BLOCK, BLOCK);
+    ct__matrix given = ct__block(b, L, 0, 0, BLOCK, BLOCK);
+    given.step[0] = BLOCK * (L.rs + L.cs);
+    ct_status s = ct__copy_lower(dev, &all, &given, &done);
+    if (!s) s = work(dev, &all, done, NULL);
+    return s ? s : work(dev, b, L, &done);
+}
+
+/* Both halves of L, where it is cut, and what is done of the second. */
+struct halves {
+    int64_t h;
+    ct__matrix L11, L21, L22, done;
+    halves(const ct__batch *b, const ct__matrix &L, const ct__matrix *first)
+        : h(first ? ct__divide_up(L.rows / 2, BLOCK) * BLOCK : ct__half(L.rows)),
+          L11(ct__block(b, L, 0, 0, h, h)), L21(ct__block(b, L, h, 0, L.rows - h, h)),
+          L22(ct__block(b, L, h, h, L.rows - h, L.rows - h)), done(first ? *first : L)
+    {
+        done.data += h * BLOCK * ct__bytes_of(b);
+    }
+};
+
 /* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that M L - I is small,
  * which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
-ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+static ct_status invert(ct_device *dev, const ct__batch *b, const ct__matrix &L, const ct__matrix *done)
 {
     const int64_t n = L.rows;
-    if (!n || !b->members) return CT_OK;
+    if (done && n == BLOCK) return ct__copy_lower(dev, b, done, &L);
     if (n <= CT__TILE) return ct__tile_invert(dev, b, L);
-    const int64_t h = ct__half(n), r = n - h;
-    const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
-                     L22 = ct__block(b, L, h, h, r, r);
-    ct_status s = ct__invert_lower(dev, b, L22);
-    if (!s) s = ct__multiply(dev, b, true, false, -1, L22, L21);
-    if (!s) s = ct__solve(dev, b, false, false, 1, ct__turned(L11), ct__turned(L21));
-    return s ? s : ct__invert_lower(dev, b, L11);
+    if (n < BLOCK) done = NULL;
+    const halves of(b, L, done);
+    ct_status s = invert(dev, b, of.L22, done ? &of.done : NULL);
+    if (!s) s = ct__multiply(dev, b, true, false, -1, of.L22, of.L21);
+    if (!s) s = ct__solve(dev, b, false, false, 1, ct__turned(of.L11), ct__turned(of.L21));
+    return s ? s : invert(dev, b, of.L11, done);
 }
 
 /* LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22] */
-ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+static ct_status square(ct_device *dev, const ct__batch *b, const ct__matrix &L, const ct__matrix *done)
 {
     const int64_t n = L.rows;
-    if (!n || !b->members) return CT_OK;
+    if (done && n == BLOCK) return ct__copy_lower(dev, b, done, &L);
     if (n <= CT__TILE) return ct__tile_square(dev, b, L);
-    const int64_t h = ct__half(n), r = n - h;
-    const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
-                     L22 = ct__block(b, L, h, h, r, r);
-    ct_status s = ct__square_lower(dev, b, L11);
-    if (!s) s = ct__syrk(dev, b, 1, ct__turned(L21), 1, L11);
-    if (!s) s = ct__multiply(dev, b, false, false, 1, ct__turned(L22), L21);
-    return s ? s : ct__square_lower(dev, b, L22);
+    if (n < BLOCK) done = NULL;
+    const halves of(b, L, done);
+    ct_status s = square(dev, b, of.L11, done);
+    if (!s) s = ct__syrk(dev, b, 1, ct__turned(of.L21), 1, of.L11);
+    if (!s) s = ct__multiply(dev, b, false, false, 1, ct__turned(of.L22), of.L21);
+    return s ? s : square(dev, b, of.L22, done ? &of.done : NULL);
+}
+
+ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+{
+    return L.rows && b->members ? blocks_first(dev, b, L, invert) : CT_OK;
+}
+
+ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+{
+    return L.rows && b->members ? blocks_first(dev, b, L, square) : CT_OK;
 }
 
 static ct_status in_place(ct_device *dev, ct_tensor *a,
