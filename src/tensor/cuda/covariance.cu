@@ -203,9 +203,13 @@ template <typename T> struct writer {
     template <bool SHARED>
     __device__ __forceinline__ void pairs(const ct__thread<T, SHARED> &v, int i, int j, const bool *live)
     {
-        T k[ct__pairs<T>::COUNT];
-        ct__values(v, n_nodes, k);
-        CT__EACH_PAIR(p) if (live[p]) K[i * rs + (int64_t)(j + p) * cs] = k[p];
+        T top[ct__pairs<T>::COUNT] = {};
+        ct__leaf<T> leaf;
+        for (int k = 0; k < n_nodes; k++) {
+            if (v.nodes[k].code < CT_COV_PROFILES) ct__evaluate(v, k, leaf);
+            ct__up(v, k, k + 1 == n_nodes, leaf, top);
+        }
+        CT__EACH_PAIR(p) if (live[p]) K[i * rs + (int64_t)(j + p) * cs] = top[p];
     }
     __device__ void end(int, int, int) {}
 };

@@ -19,7 +19,7 @@ enum {
     CT__WARPS = 4,  /* which share its columns                                              */
     CT__THREADS = CT__LANES * CT__WARPS,
     CT__CHUNK = 64,      /* columns whose points are in shared memory at once               */
-    CT__ROOM = 40 << 10, /* bytes of shared memory: five blocks a processor                 */
+    CT__ROOM = 40 << 10, /* bytes of shared memory: for five blocks a processor             */
     CT__PROGRAM = 2048,  /* bytes of a program that goes with the arguments of the kernel   */
 };
 
@@ -294,11 +294,19 @@ template <typename T> static __device__ __forceinline__ T ct__power(T x, int n)
     return y;
 }
 
-/* k(s), ∂k/∂s and ∂k/∂a of a profile */
-template <typename T>
-static __device__ __forceinline__ void ct__profile(const ct_cov_node *n, const T *at, T a, T *value, T *by_s,
-                                                   T *by_a)
+/* A profile at a thread's pairs: s, k(s), ∂k/∂s and ∂k/∂a. */
+template <typename T> struct ct__leaf {
+    int node;
+    T s[ct__pairs<T>::COUNT], value[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT], by_a[ct__pairs<T>::COUNT];
+};
+
+template <typename T, bool SHARED>
+static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> &v, int k, ct__leaf<T> &leaf)
 {
+    const ct_cov_node *n = &v.nodes[k];
+    leaf.node = k;
+    ct__distances(v, n, leaf.s);
+    const T a = n->extra < 0 ? (T)1 : v.theta[n->extra];
     const int degree = n->degree;
     (void)degree;
     switch (n->code) {
@@ -307,16 +315,16 @@ static __device__ __forceinline__ void ct__profile(const ct_cov_node *n, const T
 #define SIN2PI(t)  sin((T)(2 * CT__PI) * ((t)-rint((T)(t))))
 #define COS2PI(t)  cos((T)(2 * CT__PI) * ((t)-rint((T)(t))))
 #define POWI(x, i) ct__power((T)(x), i)
-#define PROFILE(code, geometry, first, second, slope, extra_slope)    \
-case code:                                                            \
-    CT__EACH_PAIR(p)                                                  \
-    {                                                                 \
-        const T s = at[p], r = sqrt(s), u = first, y = second;        \
-        (void)r, (void)u, (void)y;                                    \
-        value[p] = y;                                                 \
-        by_s[p] = slope;                                              \
-        by_a[p] = extra_slope;                                        \
-    }                                                                 \
+#define PROFILE(code, geometry, first, second, slope, extra_slope)   \
+case code:                                                           \
+    CT__EACH_PAIR(p)                                                 \
+    {                                                                \
+        const T s = leaf.s[p], r = sqrt(s), u = first, y = second;   \
+        (void)r, (void)u, (void)y;                                   \
+        leaf.value[p] = y;                                           \
+        leaf.by_s[p] = slope;                                        \
+        leaf.by_a[p] = extra_slope;                                  \
+    }                                                                \
     break;
         CT_PROFILES(PROFILE)
 #undef PROFILE
@@ -325,44 +333,32 @@ case code:                                                            \
 #undef SIN2PI
 #undef COS2PI
 #undef POWI
-    default: CT__EACH_PAIR(p) value[p] = by_s[p] = by_a[p] = 0;
+    default: CT__EACH_PAIR(p) leaf.value[p] = leaf.by_s[p] = leaf.by_a[p] = 0;
     }
 }
 
 template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__leaf(const ct__thread<T, SHARED> &v, const ct_cov_node *n, T *s, T *value,
-                                                T *by_s, T *by_a)
-{
-    ct__distances(v, n, s);
-    ct__profile(n, s, n->extra < 0 ? (T)1 : v.theta[n->extra], value, by_s, by_a);
-}
-
-template <typename T, bool SHARED> static __device__ __forceinline__ T &ct__value(const ct__thread<T, SHARED> &v, int k, int p)
+static __device__ __forceinline__ T &ct__value(const ct__thread<T, SHARED> &v, int k, int p)
 {
     return v.value[(k * ct__pairs<T>::COUNT + p) * CT__THREADS];
 }
 
-/* All nodes' values, of which `top` is the last's: the kernel's. In postfix order a node's right child comes just before it,
- * so that its value is at hand. */
+/* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its right child, which in
+ * postfix order comes just before it. A profile's is the leaf's. */
 template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__values(const ct__thread<T, SHARED> &v, int n_nodes, T *top)
+static __device__ __forceinline__ void ct__up(const ct__thread<T, SHARED> &v, int k, bool last,
+                                              const ct__leaf<T> &leaf, T *top)
 {
-    CT__EACH_PAIR(p) top[p] = 0;
-    for (int k = 0; k < n_nodes; k++) {
-        const ct_cov_node *n = &v.nodes[k];
-        switch (n->code) {
-        case CT_COV_CONSTANT: CT__EACH_PAIR(p) top[p] = v.theta[n->extra]; break;
-        case CT_COV_WHITE: CT__EACH_PAIR(p) top[p] = v.same[p] ? v.theta[n->extra] : (T)0; break;
-        case CT_COV_SCALE: CT__EACH_PAIR(p) top[p] *= v.theta[n->extra]; break;
-        case CT_COV_SUM: CT__EACH_PAIR(p) top[p] += ct__value(v, n->left, p); break;
-        case CT_COV_PRODUCT: CT__EACH_PAIR(p) top[p] *= ct__value(v, n->left, p); break;
-        default: {
-            T s[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT], by_a[ct__pairs<T>::COUNT];
-            ct__leaf(v, n, s, top, by_s, by_a);
-        }
-        }
-        if (k + 1 < n_nodes) CT__EACH_PAIR(p) ct__value(v, k, p) = top[p];
+    const ct_cov_node *n = &v.nodes[k];
+    switch (n->code) {
+    case CT_COV_CONSTANT: CT__EACH_PAIR(p) top[p] = v.theta[n->extra]; break;
+    case CT_COV_WHITE: CT__EACH_PAIR(p) top[p] = v.same[p] ? v.theta[n->extra] : (T)0; break;
+    case CT_COV_SCALE: CT__EACH_PAIR(p) top[p] *= v.theta[n->extra]; break;
+    case CT_COV_SUM: CT__EACH_PAIR(p) top[p] += ct__value(v, n->left, p); break;
+    case CT_COV_PRODUCT: CT__EACH_PAIR(p) top[p] *= ct__value(v, n->left, p); break;
+    default: CT__EACH_PAIR(p) top[p] = leaf.value[p];
     }
+    if (!last) CT__EACH_PAIR(p) ct__value(v, k, p) = top[p];
 }
 
 #endif

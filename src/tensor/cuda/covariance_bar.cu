@@ -34,19 +34,24 @@ template <typename T> static __device__ __forceinline__ void add(double *sum, co
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
 template <typename T, bool SHARED>
 static __device__ __forceinline__ void leaf_bar(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
-                                                const T *y_bar, double *sums, double *x_sums)
+                                                const ct__leaf<T> &leaf, const T *y_bar, double *sums,
+                                                double *x_sums)
 {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const int geometry = ct__geometry_of(n->code);
-    T s[PAIRS], g[PAIRS], by_s[PAIRS], by_a[PAIRS];
-    ct__leaf(v, n, s, g, by_s, by_a);
-    CT__EACH_PAIR(p) g[p] = by_s[p] * y_bar[p], by_a[p] *= y_bar[p];
-    if (sums && n->extra >= 0 && geometry != CT_SINE) add(sums + n->extra * CT__THREADS, by_a);
+    T g[PAIRS];
+    CT__EACH_PAIR(p) g[p] = leaf.by_s[p] * y_bar[p];
+    if (sums && n->extra >= 0 && geometry != CT_SINE) {
+        T by_a[PAIRS];
+        CT__EACH_PAIR(p) by_a[p] = leaf.by_a[p] * y_bar[p];
+        add(sums + n->extra * CT__THREADS, by_a);
+    }
     const bool lengths = sums && n->lengthscale >= 0 && n->ard;
     if (sums && n->lengthscale >= 0 && !n->ard && n->n_dims) {
         const T slope = v.slope[n->dims];
-        CT__EACH_PAIR(p) s[p] *= -slope * g[p];
-        add(sums + n->lengthscale * CT__THREADS, s);
+        T by_l[PAIRS];
+        CT__EACH_PAIR(p) by_l[p] = -slope * (g[p] * leaf.s[p]);
+        add(sums + n->lengthscale * CT__THREADS, by_l);
     }
     if (!lengths && !x_sums && !(sums && geometry == CT_SINE)) return;
     for (int k = 0; k < n->n_dims; k++) {
@@ -83,44 +88,42 @@ static __device__ __forceinline__ void leaf_bar(const ct__thread<T, SHARED> &v, 
     }
 }
 
-/* From the last node to the first. A left child's cotangent waits in the place of its value, which nobody needs any more:
- * in postfix order, whatever comes before a leaf is a left child whose turn it is. */
+/* Node k's cotangent goes on to its children. A left child's waits in the place of its value, which nobody needs any more; a
+ * right child is next, and has `bar`. In postfix order, what comes before a leaf is a left child whose turn it is. */
 template <typename T, bool SHARED>
-static __device__ __forceinline__ void bars(const ct__thread<T, SHARED> &v, int n_nodes, T *bar, double *sums,
-                                            double *x_sums)
+static __device__ __forceinline__ void down(const ct__thread<T, SHARED> &v, int k, const ct__leaf<T> &leaf,
+                                            T *bar, double *sums, double *x_sums)
 {
-    for (int k = n_nodes - 1; k >= 0; k--) {
-        const ct_cov_node *n = &v.nodes[k];
-        double *sum = sums && n->extra >= 0 ? sums + n->extra * CT__THREADS : NULL;
-        switch (n->code) {
-        case CT_COV_SCALE: {
-            const T factor = v.theta[n->extra];
-            T by_factor[ct__pairs<T>::COUNT];
-            CT__EACH_PAIR(p) by_factor[p] = bar[p] * ct__value(v, k - 1, p), bar[p] *= factor;
-            if (sum) add(sum, by_factor);
-            continue;
-        }
-        case CT_COV_SUM: CT__EACH_PAIR(p) ct__value(v, n->left, p) = bar[p]; continue;
-        case CT_COV_PRODUCT:
-            CT__EACH_PAIR(p)
-            {
-                T &left = ct__value(v, n->left, p);
-                const T to_left = bar[p] * ct__value(v, k - 1, p);
-                bar[p] *= left;
-                left = to_left;
-            }
-            continue;
-        case CT_COV_CONSTANT:
-            if (sum) add(sum, bar);
-            break;
-        case CT_COV_WHITE:
-            CT__EACH_PAIR(p) bar[p] = v.same[p] ? bar[p] : (T)0;
-            if (sum) add(sum, bar);
-            break;
-        default: leaf_bar(v, n, bar, sums, x_sums);
-        }
-        if (k) CT__EACH_PAIR(p) bar[p] = ct__value(v, k - 1, p);
+    const ct_cov_node *n = &v.nodes[k];
+    double *sum = sums && n->extra >= 0 ? sums + n->extra * CT__THREADS : NULL;
+    switch (n->code) {
+    case CT_COV_SCALE: {
+        const T factor = v.theta[n->extra];
+        T by_factor[ct__pairs<T>::COUNT];
+        CT__EACH_PAIR(p) by_factor[p] = bar[p] * ct__value(v, k - 1, p), bar[p] *= factor;
+        if (sum) add(sum, by_factor);
+        return;
     }
+    case CT_COV_SUM: CT__EACH_PAIR(p) ct__value(v, n->left, p) = bar[p]; return;
+    case CT_COV_PRODUCT:
+        CT__EACH_PAIR(p)
+        {
+            T &left = ct__value(v, n->left, p);
+            const T to_left = bar[p] * ct__value(v, k - 1, p);
+            bar[p] *= left;
+            left = to_left;
+        }
+        return;
+    case CT_COV_CONSTANT:
+        if (sum) add(sum, bar);
+        break;
+    case CT_COV_WHITE:
+        CT__EACH_PAIR(p) bar[p] = v.same[p] ? bar[p] : (T)0;
+        if (sum) add(sum, bar);
+        break;
+    default: leaf_bar(v, n, leaf, bar, sums, x_sums);
+    }
+    if (k) CT__EACH_PAIR(p) bar[p] = ct__value(v, k - 1, p);
 }
 
 /* The visitor of ct__walk; sums and x_sums are this thread's, and so is the row. */
@@ -165,10 +168,21 @@ template <typename T> struct contractor {
     template <bool SHARED>
     __device__ __forceinline__ void pairs(const ct__thread<T, SHARED> &t, int i, int j, const bool *live)
     {
-        T bar[PAIRS], k[PAIRS];
+        T bar[PAIRS], top[PAIRS] = {};
+        ct__leaf<T> leaf;
+        leaf.node = -1;
         bars_of(t, i, j, live, bar);
-        ct__values(t, q.plan.n_nodes, k);
-        bars(t, q.plan.n_nodes, bar, sums, x_sums);
+        const int nodes = q.plan.n_nodes;
+        for (int step = 0; step < 2 * nodes;
+             step++) { /* up, then down: the last leaf is at hand when it comes again */
+            const bool back = step >= nodes;
+            const int k = back ? 2 * nodes - 1 - step : step;
+            if (t.nodes[k].code < CT_COV_PROFILES && k != leaf.node) ct__evaluate(t, k, leaf);
+            if (back)
+                down(t, k, leaf, bar, sums, x_sums);
+            else
+                ct__up(t, k, k + 1 == nodes, leaf, top);
+        }
     }
     /* A row's sums, one of each warp. */
     __device__ __forceinline__ void end(int i0, int rows, int piece)
@@ -187,7 +201,9 @@ template <typename T> struct contractor {
     }
 };
 
-template <typename T, bool SHARED> static __global__ void contract_kernel(contraction<T> q)
+/* Four blocks a processor: without the bound registers are for three. */
+template <typename T, bool SHARED>
+static __global__ void __launch_bounds__(CT__THREADS, 4) contract_kernel(contraction<T> q)
 {
     __shared__ int64_t shared[CT__ROOM / 8];
     const int t = (int)threadIdx.x, n_params = q.plan.n_params;
