@@ -90,7 +90,7 @@ CT_API ct_memory_info ct_memory(const ct_device *device);
 /* Starts a new peak: bytes_peak becomes bytes_now. */
 CT_API void ct_memory_mark(ct_device *device);
 
-/* Returns the pool's idle blocks to the system. */
+/* Returns the pool's idle blocks to the system, for other programs and libraries; waits for a GPU. */
 CT_API void ct_memory_trim(ct_device *device);
 
 CT_END_DECLS

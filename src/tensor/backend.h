@@ -39,6 +39,8 @@ typedef struct ct_backend {
     void (*close)(ct_device *dev);
     void *(*allocate)(ct_device *dev, size_t bytes);
     void (*release)(ct_device *dev, void *data, size_t bytes);
+    /* waits, and gives back to the system what `release` has kept; NULL where it keeps nothing */
+    void (*trim)(ct_device *dev);
     ct_status (*upload)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*download)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*synchronize)(ct_device *dev);

@@ -111,11 +111,17 @@ static void release_list(ct_device *dev, free_block **list)
     }
 }
 
+static void release_all(ct_device *dev)
+{
+    release_list(dev, &dev->pool->large);
+    for (int i = 0; i < SMALL_CLASSES; i++) release_list(dev, &dev->pool->small[i]);
+}
+
 void ct_memory_trim(ct_device *dev)
 {
     if (!dev || !dev->pool) return;
-    release_list(dev, &dev->pool->large);
-    for (int i = 0; i < SMALL_CLASSES; i++) release_list(dev, &dev->pool->small[i]);
+    release_all(dev);
+    if (dev->backend->trim) dev->backend->trim(dev);
 }
 
 static void *out_of_memory(ct_device *dev, size_t bytes)
@@ -162,10 +168,10 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
         }
         return data;
     }
-    if (m->bytes_now + m->bytes_pooled + *bytes > m->limit) ct_memory_trim(dev);
+    if (m->bytes_now + m->bytes_pooled + *bytes > m->limit) release_all(dev);
     void *data = dev->backend->allocate(dev, *bytes);
     if (!data) {
-        ct_memory_trim(dev);
+        release_all(dev);
         data = dev->backend->allocate(dev, *bytes);
     }
     if (!data) return out_of_memory(dev, *bytes);
@@ -245,7 +251,7 @@ ct_status ct__pool_open(ct_device *dev)
 
 void ct__pool_close(ct_device *dev)
 {
-    ct_memory_trim(dev);
+    release_all(dev);
     while (dev->pool->slabs) {
         slab *s = dev->pool->slabs;
         dev->pool->slabs = s->next;

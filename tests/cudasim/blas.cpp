@@ -301,13 +301,13 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
     size_t bytes = handle->workspace_bytes;
     if (Atype == CUDA_R_64F) {
         scalar<double> al(handle, alpha), be(handle, beta);
-        enqueue(handle->stream, "cublasGemmStridedBatchedEx", [=] {
+        enqueue(handle->stream, called("cublasGemmStridedBatchedEx", { m, n, k, batchCount }), [=] {
             use_workspace(workspace, bytes);
             if (p.memory_is_right()) p.run<double>(al.get(), be.get());
         });
     } else {
         scalar<float> al(handle, alpha), be(handle, beta);
-        enqueue(handle->stream, "cublasGemmStridedBatchedEx", [=] {
+        enqueue(handle->stream, called("cublasGemmStridedBatchedEx", { m, n, k, batchCount }), [=] {
             use_workspace(workspace, bytes);
             if (!p.memory_is_right()) return;
             if (Atype == CUDA_R_32F)
@@ -339,7 +339,7 @@ static cublasStatus_t trsm_late(const char *name, cublasHandle_t handle, cublasS
     scalar<T> al(handle, alpha);
     void *workspace = handle->workspace;
     size_t bytes = handle->workspace_bytes;
-    enqueue(handle->stream, name, [=] {
+    enqueue(handle->stream, called(name, { m, n }), [=] {
         use_workspace(workspace, bytes);
         if (check_matrix(A, order, order, lda, 0, 1, sizeof(T), "A of trsm") &&
             check_matrix(B, m, n, ldb, 0, 1, sizeof(T), "B of trsm"))

@@ -273,6 +273,6 @@ void cudasim::enqueue_kernel(const char *name, bool shares, dim3 grid, dim3 bloc
                (uint64_t)block.x * block.y * block.z > 1024) {
         fail(cudaErrorInvalidConfiguration);
     } else {
-        enqueue(stream, name, [=] { run_grid(shares, grid, block, thread); });
+        enqueue(stream, called(name, { grid.x, block.x }), [=] { run_grid(shares, grid, block, thread); });
     }
 }

@@ -49,6 +49,7 @@ static std::map<char *, block> blocks; /* by address of the block's first fence 
 static std::multimap<size_t, char *> free_rooms;
 static std::deque<std::pair<size_t, char *>> lingering;
 static size_t lingering_bytes, held;
+static size_t kept; /* freed, but a pool's still */
 static int64_t serials, held_blocks;
 static std::map<char *, size_t> pinned;
 static int opened;
@@ -190,6 +191,8 @@ static char *find_room(size_t room)
 block *reserve(size_t bytes, bool pooled)
 {
     if (bytes > device_bytes || held + bytes > device_bytes) return nullptr;
+    if (pooled) kept -= std::min(kept, bytes);
+    kept = std::min(kept, device_bytes - held - bytes);
     char *first = find_room(room_of(bytes));
     if (!first) return nullptr;
     held += bytes;
@@ -225,6 +228,7 @@ void forget(block *b)
     char *first = first_of(*b);
     size_t room = room_of(b->bytes);
     held -= b->bytes;
+    if (b->pooled && !b->graph) kept += b->bytes;
     held_blocks--;
     blocks.erase(first);
     lingering.emplace_back(room, first);
@@ -382,7 +386,7 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     entry e("cudaMemGetInfo");
     if (e.refused) return fail(e.error);
     *total = device_bytes;
-    *free = device_bytes - held;
+    *free = device_bytes - held - kept;
     return cudaSuccess;
 }
 
@@ -464,20 +468,13 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr 
                                                                        : fail(cudaErrorInvalidValue);
 }
 
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
-{
-    entry e("cudaMemPoolGetAttribute");
-    if (e.refused) return fail(e.error);
-    if (!memPool || attr == cudaMemPoolAttrReleaseThreshold) return fail(cudaErrorInvalidValue);
-    *(uint64_t *)value = held;
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t)
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 {
     entry e("cudaMemPoolTrimTo");
     if (e.refused) return fail(e.error);
-    return memPool ? cudaSuccess : fail(cudaErrorInvalidValue);
+    if (!memPool) return fail(cudaErrorInvalidValue);
+    kept = std::min(kept, minBytesToKeep);
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
@@ -486,6 +483,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
     if (e.refused) return fail(e.error);
     if (!memPool) return fail(cudaErrorInvalidValue);
     delete memPool;
+    kept = 0;
     live--;
     return done(e);
 }

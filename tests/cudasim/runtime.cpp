@@ -195,8 +195,6 @@ cudaError_t cudaGetLastError(void)
     return e;
 }
 
-cudaError_t cudaPeekAtLastError(void) { return broken ? cudaErrorIllegalAddress : last_error; }
-
 #define ERRORS(E)                                                                                   \
     E(cudaSuccess, "no error")                                                                      \
     E(cudaErrorInvalidValue, "invalid argument")                                                    \

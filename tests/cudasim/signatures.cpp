@@ -21,7 +21,6 @@ SAME(cudaGetDeviceProperties, cudaError_t(cudaDeviceProp *, int));
 SAME(cudaDeviceGetAttribute, cudaError_t(int *, cudaDeviceAttr, int));
 SAME(cudaDeviceSynchronize, cudaError_t());
 SAME(cudaGetLastError, cudaError_t());
-SAME(cudaPeekAtLastError, cudaError_t());
 SAME(cudaGetErrorName, const char *(cudaError_t));
 SAME(cudaGetErrorString, const char *(cudaError_t));
 SAME(cudaMalloc, cudaError_t(void **, size_t));
@@ -33,7 +32,6 @@ SAME(cudaMallocAsync, cudaError_t(void **, size_t, cudaStream_t));
 SAME(cudaFreeAsync, cudaError_t(void *, cudaStream_t));
 SAME(cudaMemPoolCreate, cudaError_t(cudaMemPool_t *, const cudaMemPoolProps *));
 SAME(cudaMemPoolSetAttribute, cudaError_t(cudaMemPool_t, cudaMemPoolAttr, void *));
-SAME(cudaMemPoolGetAttribute, cudaError_t(cudaMemPool_t, cudaMemPoolAttr, void *));
 SAME(cudaMemPoolTrimTo, cudaError_t(cudaMemPool_t, size_t));
 SAME(cudaMemPoolDestroy, cudaError_t(cudaMemPool_t));
 SAME(cudaMallocFromPoolAsync, cudaError_t(void **, size_t, cudaMemPool_t, cudaStream_t));
@@ -95,24 +93,6 @@ SAME(cusolverDnXgetrf_bufferSize,
 SAME(cusolverDnXgetrf,
      cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t,
                       int64_t *, cudaDataType, void *, size_t, void *, size_t, int *));
-SAME(cusolverDnXgeqrf_bufferSize,
-     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, const void *,
-                      int64_t, cudaDataType, const void *, cudaDataType, size_t *, size_t *));
-SAME(cusolverDnXgeqrf,
-     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t,
-                      cudaDataType, void *, cudaDataType, void *, size_t, void *, size_t, int *));
-SAME(cusolverDnSormqr_bufferSize,
-     cusolverStatus_t(cusolverDnHandle_t, cublasSideMode_t, cublasOperation_t, int, int, int, const float *,
-                      int, const float *, const float *, int, int *));
-SAME(cusolverDnDormqr_bufferSize,
-     cusolverStatus_t(cusolverDnHandle_t, cublasSideMode_t, cublasOperation_t, int, int, int, const double *,
-                      int, const double *, const double *, int, int *));
-SAME(cusolverDnSormqr,
-     cusolverStatus_t(cusolverDnHandle_t, cublasSideMode_t, cublasOperation_t, int, int, int, const float *,
-                      int, const float *, float *, int, float *, int, int *));
-SAME(cusolverDnDormqr,
-     cusolverStatus_t(cusolverDnHandle_t, cublasSideMode_t, cublasOperation_t, int, int, int, const double *,
-                      int, const double *, double *, int, double *, int, int *));
 
 VALUE(CUDA_R_32F, 0);
 VALUE(CUDA_R_64F, 1);
@@ -158,8 +138,6 @@ VALUE(cudaDevAttrComputeCapabilityMajor, 75);
 VALUE(cudaDevAttrComputeCapabilityMinor, 76);
 VALUE(cudaDevAttrMemoryPoolsSupported, 115);
 VALUE(cudaMemPoolAttrReleaseThreshold, 4);
-VALUE(cudaMemPoolAttrReservedMemCurrent, 5);
-VALUE(cudaMemPoolAttrUsedMemCurrent, 7);
 VALUE(cudaMemAllocationTypeInvalid, 0);
 VALUE(cudaMemAllocationTypePinned, 1);
 VALUE(cudaMemHandleTypeNone, 0);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -119,7 +120,9 @@ struct work {
 bool is_stream(cudaStream_t s);
 /* Why no work can be given to it, or cudaSuccess. */
 cudaError_t usable(cudaStream_t s);
-/* To the stream's queue, or to the graph it is captured into. */
+/* What work is called, with its extents. */
+std::string called(const char *name, std::initializer_list<int64_t> extents);
+/* To the stream's queue, or to the graph it is captured into; CUDASIM_TRACE says so. */
 void enqueue(cudaStream_t s, std::string name, std::function<void()> run);
 void finish(cudaStream_t s, uint64_t ticket);
 void finish_all();

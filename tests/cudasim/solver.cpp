@@ -10,12 +10,6 @@ void spotrf_(const char *, const int *, float *, const int *, int *);
 void dpotrf_(const char *, const int *, double *, const int *, int *);
 void sgetrf_(const int *, const int *, float *, const int *, int *, int *);
 void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
-void sgeqrf_(const int *, const int *, float *, const int *, float *, float *, const int *, int *);
-void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
-void sormqr_(const char *, const char *, const int *, const int *, const int *, const float *, const int *,
-             const float *, float *, const int *, float *, const int *, int *);
-void dormqr_(const char *, const char *, const int *, const int *, const int *, const double *, const int *,
-             const double *, double *, const int *, double *, const int *, int *);
 }
 
 using namespace sim;
@@ -36,24 +30,6 @@ static void getrf(int m, int n, float *a, int lda, int *ipiv, int *info)
 static void getrf(int m, int n, double *a, int lda, int *ipiv, int *info)
 {
     dgetrf_(&m, &n, a, &lda, ipiv, info);
-}
-static void geqrf(int m, int n, float *a, int lda, float *tau, float *work, int lwork, int *info)
-{
-    sgeqrf_(&m, &n, a, &lda, tau, work, &lwork, info);
-}
-static void geqrf(int m, int n, double *a, int lda, double *tau, double *work, int lwork, int *info)
-{
-    dgeqrf_(&m, &n, a, &lda, tau, work, &lwork, info);
-}
-static void ormqr(char side, char trans, int m, int n, int k, const float *a, int lda, const float *tau,
-                  float *c, int ldc, float *work, int lwork, int *info)
-{
-    sormqr_(&side, &trans, &m, &n, &k, a, &lda, tau, c, &ldc, work, &lwork, info);
-}
-static void ormqr(char side, char trans, int m, int n, int k, const double *a, int lda, const double *tau,
-                  double *c, int ldc, double *work, int lwork, int *info)
-{
-    dormqr_(&side, &trans, &m, &n, &k, a, &lda, tau, c, &ldc, work, &lwork, info);
 }
 
 static cusolverStatus_t status_of(cudaError_t error)
@@ -193,7 +169,7 @@ cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t 
     if (cusolverStatus_t s = refuse(e, handle, params, n, n, dataTypeA, lda, computeType)) return s;
     workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
     if (!w.enough(n, size_of(dataTypeA))) return CUSOLVER_STATUS_INVALID_VALUE;
-    enqueue(handle->stream, "cusolverDnXpotrf", [=] {
+    enqueue(handle->stream, called("cusolverDnXpotrf", { n }), [=] {
         if (!w.use() || !check_matrix(A, n, n, lda, 0, 1, size_of(dataTypeA), "A of potrf")) return;
         char triangle = uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U';
         if (dataTypeA == CUDA_R_64F)
@@ -226,7 +202,7 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t 
     workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
     if (!w.enough(n, size_of(dataTypeA))) return CUSOLVER_STATUS_INVALID_VALUE;
     if (!ipiv) return CUSOLVER_STATUS_NOT_SUPPORTED; /* the real one then does not pivot */
-    enqueue(handle->stream, "cusolverDnXgetrf", [=] {
+    enqueue(handle->stream, called("cusolverDnXgetrf", { m, n }), [=] {
         int64_t k = std::min(m, n);
         if (!w.use() || !check_matrix(A, m, n, lda, 0, 1, size_of(dataTypeA), "A of getrf") ||
             !check(ipiv, (size_t)k * sizeof *ipiv, "pivots of getrf"))
@@ -240,102 +216,3 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t 
     });
     return CUSOLVER_STATUS_SUCCESS;
 }
-
-/* -- QR ----------------------------------------------------------------------------------------------------------------- */
-
-cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
-                                             int64_t n, cudaDataType dataTypeA, const void *, int64_t lda,
-                                             cudaDataType, const void *, cudaDataType computeType,
-                                             size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
-{
-    return tell_size("cusolverDnXgeqrf_bufferSize", handle, params, m, n, dataTypeA, lda, computeType,
-                     workspaceInBytesOnDevice, workspaceInBytesOnHost);
-}
-
-cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
-                                  cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeTau,
-                                  void *tau, cudaDataType computeType, void *bufferOnDevice,
-                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
-                                  size_t workspaceInBytesOnHost, int *info)
-{
-    entry e("cusolverDnXgeqrf");
-    if (cusolverStatus_t s = refuse(e, handle, params, m, n, dataTypeA, lda, computeType)) return s;
-    workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
-    if (dataTypeTau != dataTypeA || !w.enough(n, size_of(dataTypeA))) return CUSOLVER_STATUS_INVALID_VALUE;
-    enqueue(handle->stream, "cusolverDnXgeqrf", [=] {
-        size_t element = size_of(dataTypeA);
-        if (!w.use() || !check_matrix(A, m, n, lda, 0, 1, element, "A of geqrf") ||
-            !check(tau, (size_t)std::min(m, n) * element, "tau of geqrf"))
-            return;
-        if (dataTypeA == CUDA_R_64F) {
-            std::vector<double> own(device_need(n, 1));
-            geqrf((int)m, (int)n, (double *)A, (int)lda, (double *)tau, own.data(), (int)own.size(), info);
-        } else {
-            std::vector<float> own(device_need(n, 1));
-            geqrf((int)m, (int)n, (float *)A, (int)lda, (float *)tau, own.data(), (int)own.size(), info);
-        }
-    });
-    return CUSOLVER_STATUS_SUCCESS;
-}
-
-/* -- products with Q: the 32-bit interface, which counts its workspace in elements ------------------------------------ */
-
-static int ormqr_need(cublasSideMode_t side, int m, int n)
-{
-    return 32 * std::max(side == CUBLAS_SIDE_LEFT ? n : m, 1) + 13;
-}
-
-static cusolverStatus_t ormqr_refuse(const entry &e, cusolverDnHandle_t handle, cublasSideMode_t side, int m,
-                                     int n, int k, int lda, int ldc)
-{
-    int order = side == CUBLAS_SIDE_LEFT ? m : n;
-    if (e.refused) return status_of(e.error);
-    if (!handle) return CUSOLVER_STATUS_NOT_INITIALIZED;
-    if (m < 0 || n < 0 || k < 0 || k > order || lda < std::max(order, 1) || ldc < std::max(m, 1))
-        return CUSOLVER_STATUS_INVALID_VALUE;
-    return usable(handle->stream) ? CUSOLVER_STATUS_INTERNAL_ERROR : CUSOLVER_STATUS_SUCCESS;
-}
-
-template <class T>
-static cusolverStatus_t ormqr_late(const char *name, cusolverDnHandle_t handle, cublasSideMode_t side,
-                                   cublasOperation_t trans, int m, int n, int k, const T *A, int lda,
-                                   const T *tau, T *C, int ldc, T *work, int lwork, int *devInfo)
-{
-    entry e(name);
-    if (cusolverStatus_t s = ormqr_refuse(e, handle, side, m, n, k, lda, ldc)) return s;
-    if (lwork < ormqr_need(side, m, n) || !work || !devInfo) return CUSOLVER_STATUS_INVALID_VALUE;
-    enqueue(handle->stream, name, [=] {
-        int order = side == CUBLAS_SIDE_LEFT ? m : n;
-        if (!check(work, (size_t)lwork * sizeof(T), "workspace of ormqr") ||
-            !check(devInfo, sizeof *devInfo, "info of ormqr") ||
-            !check_matrix(A, order, k, lda, 0, 1, sizeof(T), "A of ormqr") ||
-            !check(tau, (size_t)k * sizeof(T), "tau of ormqr") ||
-            !check_matrix(C, m, n, ldc, 0, 1, sizeof(T), "C of ormqr"))
-            return;
-        poison(work, (size_t)lwork * sizeof(T));
-        std::vector<T> own((size_t)ormqr_need(side, m, n) * 4);
-        ormqr(side == CUBLAS_SIDE_LEFT ? 'L' : 'R', trans ? 'T' : 'N', m, n, k, A, lda, tau, C, ldc,
-              own.data(), (int)own.size(), devInfo);
-    });
-    return CUSOLVER_STATUS_SUCCESS;
-}
-
-#define ORMQR(Letter, T)                                                                                     \
-    cusolverStatus_t cusolverDn##Letter##ormqr_bufferSize(                                                   \
-        cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t, int m, int n, int k, const T *, \
-        int lda, const T *, const T *, int ldc, int *lwork)                                                  \
-    {                                                                                                        \
-        entry e("cusolverDn" #Letter "ormqr_bufferSize");                                                    \
-        if (cusolverStatus_t s = ormqr_refuse(e, handle, side, m, n, k, lda, ldc)) return s;                 \
-        *lwork = ormqr_need(side, m, n);                                                                     \
-        return CUSOLVER_STATUS_SUCCESS;                                                                      \
-    }                                                                                                        \
-    cusolverStatus_t cusolverDn##Letter##ormqr(                                                              \
-        cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t trans, int m, int n, int k,      \
-        const T *A, int lda, const T *tau, T *C, int ldc, T *work, int lwork, int *devInfo)                  \
-    {                                                                                                        \
-        return ormqr_late<T>("cusolverDn" #Letter "ormqr", handle, side, trans, m, n, k, A, lda, tau, C,     \
-                             ldc, work, lwork, devInfo);                                                     \
-    }
-ORMQR(S, float)
-ORMQR(D, double)

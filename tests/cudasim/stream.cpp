@@ -6,6 +6,8 @@
 #include "sim.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -84,10 +86,31 @@ void drift()
     }
 }
 
+std::string called(const char *name, std::initializer_list<int64_t> extents)
+{
+    std::string text = name;
+    const char *between = " ";
+    for (int64_t extent : extents) {
+        text += between + std::to_string(extent);
+        between = " x ";
+    }
+    return text;
+}
+
+/* A line for each piece of work; `dry`: which is not done, unless it is about memory. */
+static void trace(const std::string &name, std::function<void()> *run)
+{
+    static const char *const how = getenv("CUDASIM_TRACE");
+    if (!how) return;
+    fprintf(stderr, "cudasim: %s\n", name.c_str());
+    if (!strcmp(how, "dry") && name.compare(0, 4, "cuda")) *run = [] {};
+}
+
 /* The legacy stream waits for all blocking streams, and they wait for it. */
 void enqueue(cudaStream_t stream, std::string name, std::function<void()> run)
 {
     CUstream_st *s = of(stream);
+    trace(name, &run);
     if (s->graph) {
         append(s, { std::move(name), std::move(run) });
         return;

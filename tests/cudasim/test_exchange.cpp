@@ -135,6 +135,39 @@ static void uploads_without_waiting(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+static size_t free_bytes(void)
+{
+    size_t free = 0, total = 0;
+    assert_cuda(cudaMemGetInfo(&free, &total));
+    return free;
+}
+
+/* What is released stays with the device for its next tensor, until it is asked to give it back. */
+static void trimmed_memory_is_for_others(void **)
+{
+    ct_device *d = ct_device_open("cuda:0");
+    const size_t before = free_bytes();
+    ct_release(ct_zeros(d, CT_F64, ct_shape1(1 << 20)));
+    assert_true(free_bytes() <= before - (8 << 20));
+    ct_memory_trim(d);
+    assert_int_equal(ct_memory(d).bytes_pooled, 0);
+    assert_int_equal(free_bytes(), before);
+    for (int64_t k = 1, failed = 1; failed; k++) {
+        ct_release(ct_zeros(d, CT_F64, ct_shape1(1 << 20)));
+        cudasim_fail_at(k, false);
+        ct_memory_trim(d);
+        failed = cudasim_failed();
+        cudasim_fail_at(0, false);
+        ct_tensor *t = ct_full(d, CT_F64, ct_shape1(2), 1);
+        double x[2] = { 0 };
+        assert_ok(ct_read(t, x, sizeof x), ct_message(d));
+        assert_true(x[0] == 1 && x[1] == 1);
+        ct_release(t);
+    }
+    ct_device_close(d);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 static void nothing_to_wait_for(void **)
 {
     ct_device *cpu = ct_device_open("cpu");
@@ -159,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(taken), cmocka_unit_test(handed),
                                         cmocka_unit_test(uploads_without_waiting),
+                                        cmocka_unit_test(trimmed_memory_is_for_others),
                                         cmocka_unit_test(nothing_to_wait_for) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

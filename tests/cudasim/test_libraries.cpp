@@ -288,42 +288,6 @@ static void lu(void **)
     assert_cuda(cudaFree(ipiv));
 }
 
-/* Q R = A: R by geqrf, Q R by ormqr. */
-static void qr(void **)
-{
-    double a[12], r[12], x[12];
-    for (int i = 0; i < 12; i++) a[i] = (i * i) % 11 - 4; /* 4 x 3 */
-    double *d = upload<double>(a, 12), *tau = upload<double>(a, 3), *c, *work;
-    buffers w;
-    assert_int_equal(cusolverDnXgeqrf_bufferSize(solver, params, 4, 3, CUDA_R_64F, d, 4, CUDA_R_64F, tau,
-                                                 CUDA_R_64F, &w.device_bytes, &w.host_bytes),
-                     CUSOLVER_STATUS_SUCCESS);
-    w.make();
-    assert_int_equal(cusolverDnXgeqrf(solver, params, 4, 3, CUDA_R_64F, d, 4, CUDA_R_64F, tau, CUDA_R_64F,
-                                      w.device, w.device_bytes, w.host, w.host_bytes, w.info),
-                     CUSOLVER_STATUS_SUCCESS);
-    download(d, r, 12);
-    for (int i = 0; i < 12; i++)
-        if (i % 4 > i / 4) r[i] = 0;
-    c = upload<double>(r, 12);
-    int lwork;
-    assert_int_equal(
-        cusolverDnDormqr_bufferSize(solver, CUBLAS_SIDE_LEFT, CUBLAS_OP_N, 4, 3, 3, d, 4, tau, c, 4, &lwork),
-        CUSOLVER_STATUS_SUCCESS);
-    assert_cuda(cudaMalloc((void **)&work, (size_t)lwork * sizeof *work));
-    auto multiply = [&](int k, int size) {
-        return cusolverDnDormqr(solver, CUBLAS_SIDE_LEFT, CUBLAS_OP_N, 4, 3, k, d, 4, tau, c, 4, work, size,
-                                w.info);
-    };
-    assert_int_equal(multiply(5, lwork), CUSOLVER_STATUS_INVALID_VALUE);
-    assert_int_equal(multiply(3, lwork - 1), CUSOLVER_STATUS_INVALID_VALUE);
-    assert_int_equal(multiply(3, lwork), CUSOLVER_STATUS_SUCCESS);
-    download(c, x, 12);
-    for (int i = 0; i < 12; i++) assert_close(x[i], a[i], 1e-13, 1e-13);
-    w.drop();
-    for (double *p : { d, tau, c, work }) assert_cuda(cudaFree(p));
-}
-
 /* -- half and bfloat16 ------------------------------------------------------------------------------------------------ */
 
 template <class H> static void check_every(void)
@@ -356,13 +320,9 @@ static void halves(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(parts_of_a_sum),
-        cmocka_unit_test(product_misuse),
-        cmocka_unit_test(triangular_solves),
-        cmocka_unit_test(cholesky),
-        cmocka_unit_test(lu),
-        cmocka_unit_test(qr),
+        cmocka_unit_test(products),       cmocka_unit_test(parts_of_a_sum),
+        cmocka_unit_test(product_misuse), cmocka_unit_test(triangular_solves),
+        cmocka_unit_test(cholesky),       cmocka_unit_test(lu),
         cmocka_unit_test(halves),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -6,10 +6,10 @@
  *            (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize cudaEventCreateWithFlags
  *            (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize cudaEventDestroy cudaMalloc cudaFree
  *            cudaMallocHost cudaFreeHost cudaMemPoolCreate cudaMemPoolSetAttribute
- *            (cudaMemPoolAttrReleaseThreshold) cudaMemPoolDestroy cudaMallocFromPoolAsync cudaFreeAsync
- *            cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal) cudaStreamEndCapture cudaStreamIsCapturing
- *            cudaThreadExchangeStreamCaptureMode cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy
- *            cudaGraphExecDestroy
+ *            (cudaMemPoolAttrReleaseThreshold) cudaMemPoolTrimTo cudaMemPoolDestroy cudaMallocFromPoolAsync
+ *            cudaFreeAsync cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal) cudaStreamEndCapture
+ *            cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode cudaGraphGetNodes cudaGraphInstantiate
+ *            cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
  *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString

@@ -254,6 +254,17 @@ void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
     if (error != cudaSuccess) cudaGetLastError();
 }
 
+/* What the streams have not come to yet is not free yet. */
+void ct__cuda_trim(ct_device *dev)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (!cuda->pool || cuda->recording) return;
+    cudaStreamSynchronize(cuda->stream);
+    if (cuda->aside) cudaStreamSynchronize(cuda->aside);
+    cudaMemPoolTrimTo(cuda->pool, 0);
+    cudaGetLastError();
+}
+
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
 {
     ct__cuda *cuda = ct__cuda_of(dev);

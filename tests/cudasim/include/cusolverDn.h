@@ -43,30 +43,6 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   cudaDataType computeType, void *bufferOnDevice,
                                   size_t workspaceInBytesOnDevice, void *bufferOnHost,
                                   size_t workspaceInBytesOnHost, int *info);
-cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
-                                             int64_t n, cudaDataType dataTypeA, const void *A, int64_t lda,
-                                             cudaDataType dataTypeTau, const void *tau,
-                                             cudaDataType computeType, size_t *workspaceInBytesOnDevice,
-                                             size_t *workspaceInBytesOnHost);
-cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
-                                  cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeTau,
-                                  void *tau, cudaDataType computeType, void *bufferOnDevice,
-                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
-                                  size_t workspaceInBytesOnHost, int *info);
-
-cusolverStatus_t cusolverDnSormqr_bufferSize(cusolverDnHandle_t handle, cublasSideMode_t side,
-                                             cublasOperation_t trans, int m, int n, int k, const float *A,
-                                             int lda, const float *tau, const float *C, int ldc, int *lwork);
-cusolverStatus_t cusolverDnDormqr_bufferSize(cusolverDnHandle_t handle, cublasSideMode_t side,
-                                             cublasOperation_t trans, int m, int n, int k, const double *A,
-                                             int lda, const double *tau, const double *C, int ldc,
-                                             int *lwork);
-cusolverStatus_t cusolverDnSormqr(cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t trans,
-                                  int m, int n, int k, const float *A, int lda, const float *tau, float *C,
-                                  int ldc, float *work, int lwork, int *devInfo);
-cusolverStatus_t cusolverDnDormqr(cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t trans,
-                                  int m, int n, int k, const double *A, int lda, const double *tau, double *C,
-                                  int ldc, double *work, int lwork, int *devInfo);
 }
 
 #endif
