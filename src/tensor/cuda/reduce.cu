@@ -5,7 +5,13 @@
 
 #include <math.h>
 
-enum { THREADS = 256, RUN = 64, PIECES = 1024 };
+enum {
+    THREADS = 256,
+    RUN = 64,
+    PIECES = 1024,
+    AHEAD = 4, /* loads of a thread that do not wait for one another */
+    MANY = 32, /* pieces that a block adds up, not a thread          */
+};
 
 typedef struct axes {
     int64_t n;
@@ -33,14 +39,17 @@ static __device__ int64_t offset_of(const axes &a, const int64_t *stride, int64_
     return a.n ? at + i * stride[0] : 0;
 }
 
-static __device__ double load(const reduction &r, int64_t at)
+static __device__ __forceinline__ double number(double x) { return x; }
+static __device__ __forceinline__ double number(float x) { return (double)x; }
+static __device__ __forceinline__ double number(ct__bf16 x) { return (double)(float)x; }
+static __device__ __forceinline__ double number(ct__f16 x) { return (double)(float)x; }
+
+/* x[k] = the element at[k] */
+template <typename S>
+static __device__ __forceinline__ void load(const reduction &r, const int64_t *at, double *x)
 {
-    switch (r.dtype) {
-    case CT_F64: return ((const double *)r.x)[at];
-    case CT_BF16: return (double)(float)((const ct__bf16 *)r.x)[at];
-    case CT_F16: return (double)(float)((const ct__f16 *)r.x)[at];
-    default: return (double)((const float *)r.x)[at];
-    }
+    CT__UNROLL
+    for (int k = 0; k < AHEAD; k++) x[k] = number(((const S *)r.x)[at[k]]);
 }
 
 static __device__ double start(int f) { return f == CT_REDUCE_SUM ? 0 : -(double)INFINITY; }
@@ -56,6 +65,42 @@ static __device__ void combine(int f, double &m, double &s, double m2, double s2
     if (f == CT_REDUCE_LOGSUMEXP && isfinite(top))
         s = (s > 0 ? s * exp(m - top) : 0) + (s2 > 0 ? s2 * exp(m2 - top) : 0);
     m = top;
+}
+
+/* Inputs from, from + step, ... of an output whose first element is at `base`, in this order. */
+static __device__ __forceinline__ void gather(const reduction &r, int64_t base, int64_t from, int64_t to,
+                                              int64_t step, double &m, double &s)
+{
+    for (int64_t i = from; i < to; i += AHEAD * step) {
+        int64_t at[AHEAD];
+        double x[AHEAD];
+        CT__UNROLL
+        for (int k = 0; k < AHEAD; k++) /* the last again, where there is no other: not counted */
+            at[k] = base + offset_of(r.over, r.over.x, i + k * step < to ? i + k * step : i);
+        switch (r.dtype) {
+        case CT_F64: load<double>(r, at, x); break;
+        case CT_BF16: load<ct__bf16>(r, at, x); break;
+        case CT_F16: load<ct__f16>(r, at, x); break;
+        default: load<float>(r, at, x);
+        }
+        CT__UNROLL
+        for (int k = 0; k < AHEAD; k++)
+            if (i + k * step < to) combine(r.f, m, s, x[k], 1);
+    }
+}
+
+/* What the threads of a block have, together: in thread 0's m and s. */
+static __device__ __forceinline__ void combine_block(int f, double &m, double &s)
+{
+    __shared__ double sm[THREADS], ss[THREADS];
+    const int t = (int)threadIdx.x;
+    sm[t] = m, ss[t] = s;
+    __syncthreads();
+    for (int half = THREADS / 2; half; half /= 2) {
+        if (t < half) combine(f, sm[t], ss[t], sm[t + half], ss[t + half]);
+        __syncthreads();
+    }
+    m = sm[0], s = ss[0];
 }
 
 static __device__ void put(const reduction &r, int64_t output, double m, double s)
@@ -79,8 +124,7 @@ static __global__ void columns_kernel(reduction r)
         const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
         const int64_t base = offset_of(r.keep, r.keep.x, output);
         double m = start(r.f), s = 0;
-        for (int64_t i = from; i < to; i++)
-            combine(r.f, m, s, load(r, base + offset_of(r.over, r.over.x, i)), 1);
+        gather(r, base, from, to, 1, m, s);
         if (r.pieces == 1)
             put(r, output, m, s);
         else
@@ -91,27 +135,31 @@ static __global__ void columns_kernel(reduction r)
 /* A block per output and piece. */
 static __global__ void rows_kernel(reduction r)
 {
-    __shared__ double sm[THREADS], ss[THREADS];
     const int t = (int)threadIdx.x;
     const int64_t e = blockIdx.x, output = e % r.outputs, from = e / r.outputs * r.piece;
     const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
-    const int64_t base = offset_of(r.keep, r.keep.x, output);
     double m = start(r.f), s = 0;
-    for (int64_t i = from + t; i < to; i += THREADS)
-        combine(r.f, m, s, load(r, base + offset_of(r.over, r.over.x, i)), 1);
-    sm[t] = m, ss[t] = s;
-    __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
-        if (t < half) combine(r.f, sm[t], ss[t], sm[t + half], ss[t + half]);
-        __syncthreads();
-    }
+    gather(r, offset_of(r.keep, r.keep.x, output), from + t, to, THREADS, m, s);
+    combine_block(r.f, m, s);
     if (t) return;
     if (r.pieces == 1)
-        put(r, output, sm[0], ss[0]);
+        put(r, output, m, s);
     else
-        r.m[e] = sm[0], r.s[e] = ss[0];
+        r.m[e] = m, r.s[e] = s;
 }
 
+/* A block per output. */
+static __global__ void finish_block_kernel(reduction r)
+{
+    const int64_t output = blockIdx.x;
+    double m = start(r.f), s = 0;
+    for (int piece = (int)threadIdx.x; piece < r.pieces; piece += THREADS)
+        combine(r.f, m, s, r.m[piece * r.outputs + output], r.s[piece * r.outputs + output]);
+    combine_block(r.f, m, s);
+    if (!threadIdx.x) put(r, output, m, s);
+}
+
+/* A thread per output. */
 static __global__ void finish_kernel(reduction r)
 {
     CT__EACH(output, r.outputs)
@@ -172,7 +220,7 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
                   step_in = r.over.n ? r.over.x[r.over.n - 1] : 0;
     const bool columns = r.inputs <= RUN || (step_out < step_in && r.keep.dim[r.keep.n - 1] >= 32);
     const int64_t least = columns ? RUN : RUN * THREADS; /* inputs that a piece should have */
-    const int64_t wanted = ct__divide_up(65536, columns ? r.outputs : r.outputs * THREADS);
+    const int64_t wanted = ct__divide_up(131072, columns ? r.outputs : r.outputs * THREADS);
     int64_t pieces = ct__divide_up(r.inputs, least);
     pieces = pieces > wanted ? wanted : pieces;
     pieces = pieces > PIECES ? (int64_t)PIECES : pieces < 1 ? 1 : pieces;
@@ -187,6 +235,9 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
         CT__LAUNCH(columns_kernel, ct__grid(r.outputs * pieces), CT__BLOCK, cuda->stream, r);
     else
         CT__LAUNCH_BLOCK(rows_kernel, ct__blocks(r.outputs * pieces), THREADS, cuda->stream, r);
-    if (pieces > 1) CT__LAUNCH(finish_kernel, ct__grid(r.outputs), CT__BLOCK, cuda->stream, r);
+    if (pieces > MANY)
+        CT__LAUNCH_BLOCK(finish_block_kernel, ct__blocks(r.outputs), THREADS, cuda->stream, r);
+    else if (pieces > 1)
+        CT__LAUNCH(finish_kernel, ct__grid(r.outputs), CT__BLOCK, cuda->stream, r);
     return ct__cuda_launched(dev, "reduce");
 }
