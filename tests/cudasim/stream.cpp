@@ -97,13 +97,16 @@ std::string called(const char *name, std::initializer_list<int64_t> extents)
     return text;
 }
 
-/* A line for each piece of work; `dry`: which is not done, unless it is about memory. */
+/* A line for each piece of work; `dry`: which is not done, unless it brings what the host has said. */
 static void trace(const std::string &name, std::function<void()> *run)
 {
     static const char *const how = getenv("CUDASIM_TRACE");
     if (!how) return;
     fprintf(stderr, "cudasim: %s\n", name.c_str());
-    if (!strcmp(how, "dry") && name.compare(0, 4, "cuda")) *run = [] {};
+    if (strcmp(how, "dry")) return;
+    for (const char *done : { "cuda", "put_kernel", "fill_kernel" })
+        if (name.rfind(done, 0) == 0) return;
+    *run = [] {};
 }
 
 /* The legacy stream waits for all blocking streams, and they wait for it. */
