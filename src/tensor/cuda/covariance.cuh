@@ -86,13 +86,6 @@ template <typename T, bool SHARED> struct ct__thread {
 
 #define CT__EACH_PAIR(p) CT__UNROLL for (int p = 0; p < ct__pairs<T>::COUNT; p++)
 
-/* Four columns at a time, whose loads need not wait for one another. */
-#ifdef __CUDACC__
-#    define CT__BY_FOUR _Pragma("unroll 4")
-#else
-#    define CT__BY_FOUR
-#endif
-
 /* -- making a plan, on the host: begin, take what else a block needs, points, tasks; then the memory, and fill ------- */
 
 /* Z NULL: the symmetric matrix of x. */

@@ -23,7 +23,7 @@
  *
  * Kernels are launched through the two macros below alone: CT__LAUNCH for kernels whose threads share nothing,
  * CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads. Arguments are plain data, passed by value. The
- * stand-in defines both before this header, or in its cuda_runtime.h.
+ * stand-in defines both before this header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
  *
  * One stream per device carries everything: so the pool may hand out a block again as soon as the work that used it
  * has been queued, and nothing here waits but `download` and `synchronize`. */
@@ -43,11 +43,11 @@
         kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
 #endif
 
-/* The loop that follows becomes straight code, where an array in registers is indexed by its variable. */
-#ifdef __CUDACC__
-#    define CT__UNROLL _Pragma("unroll")
-#else
-#    define CT__UNROLL
+/* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or goes four steps at a
+ * time, whose loads need not wait for one another. */
+#ifndef CT__UNROLL
+#    define CT__UNROLL  _Pragma("unroll")
+#    define CT__BY_FOUR _Pragma("unroll 4")
 #endif
 
 enum {

@@ -32,6 +32,10 @@
 
 #define __syncthreads() cudasim::barrier(__FILE__, __LINE__)
 
+/* Loops are as the compiler likes them. */
+#define CT__UNROLL
+#define CT__BY_FOUR
+
 /* kernel<<<grid, block, 0, stream>>>(arguments); a kernel's name is what macros in it stand for */
 #define CUDASIM_NAME(...) #__VA_ARGS__
 #define CT__LAUNCH(kernel, grid, block, stream, ...) \
