@@ -5,7 +5,7 @@
  *     what makes each depend on the one before is done there: a thread has a whole row, or a column, of part
  *     all others are brought up to date with the 16 at once, out of part, without waiting for anyone
  *
- * A register has no index at run time: loops over p and q, and over the blocks, are unrolled. */
+ * A register has no index at run time: loops over p and q are unrolled by the compiler, those over blocks because it is told to. */
 #include "tile.cuh"
 
 #include <math.h>
@@ -29,24 +29,22 @@ template <typename T, int EACH>
 static __device__ __forceinline__ void load_lower(const T *m, const ct__matrix &shape, seat at, T (*a)[EACH])
 {
     const int n = (int)shape.rows;
-    CT__UNROLL
-    for (int p = 0; p < EACH; p++) CT__UNROLL
-    for (int q = 0; q <= p; q++) {
-        const int i = at.y + SIDE * p, k = at.x + SIDE * q;
-        a[p][q] = i < n && k <= i ? m[i * shape.rs + k * shape.cs] : (T)(i == k);
-    }
+    for (int p = 0; p < EACH; p++)
+        for (int q = 0; q <= p; q++) {
+            const int i = at.y + SIDE * p, k = at.x + SIDE * q;
+            a[p][q] = i < n && k <= i ? m[i * shape.rs + k * shape.cs] : (T)(i == k);
+        }
 }
 
 template <typename T, int EACH>
 static __device__ __forceinline__ void store_lower(const T (*a)[EACH], seat at, const ct__matrix &shape, T *m)
 {
     const int n = (int)shape.rows;
-    CT__UNROLL
-    for (int p = 0; p < EACH; p++) CT__UNROLL
-    for (int q = 0; q <= p; q++) {
-        const int i = at.y + SIDE * p, k = at.x + SIDE * q;
-        if (i < n && k <= i) m[i * shape.rs + k * shape.cs] = a[p][q];
-    }
+    for (int p = 0; p < EACH; p++)
+        for (int q = 0; q <= p; q++) {
+            const int i = at.y + SIDE * p, k = at.x + SIDE * q;
+            if (i < n && k <= i) m[i * shape.rs + k * shape.cs] = a[p][q];
+        }
 }
 
 /* Column by column within a block, since a pivot needs all before it: l_jj = √a_jj, l_ij = a_ij / l_jj,
@@ -67,17 +65,15 @@ static __global__ void __launch_bounds__(THREADS)
         if (SIDE * block >= n) break;
         for (int jj = 0; jj < SIDE; jj++) {
             T *const column = room[jj % 2];
-            if (at.x == jj) CT__UNROLL
-            for (int p = block; p < EACH; p++) column[at.y + SIDE * p] = a[p][block];
+            if (at.x == jj)
+                for (int p = block; p < EACH; p++) column[at.y + SIDE * p] = a[p][block];
             __syncthreads();
             const T pivot = column[SIDE * block + jj];
-            if (!(pivot > 0 &&
-                  pivot < (T)INFINITY)) { /* the same for all threads; 1 where there is no column */
+            if (!(pivot > 0 && pivot < (T)INFINITY)) { /* the same for all threads */
                 if (!threadIdx.x && !failed[member]) failed[member] = first + SIDE * block + jj + 1;
                 return;
             }
             const T share = rsqrt(pivot), right = column[SIDE * block + at.x] * share;
-            CT__UNROLL
             for (int p = block; p < EACH; p++) {
                 const int i = at.y + SIDE * p;
                 const T left = column[i] * share;
@@ -86,9 +82,10 @@ static __global__ void __launch_bounds__(THREADS)
             }
         }
         __syncthreads();
-        for (int jj = 0; jj < SIDE; jj++) CT__UNROLL
-        for (int p = block + 1; p < EACH; p++) CT__UNROLL
-        for (int q = block + 1; q <= p; q++) a[p][q] -= part[jj][at.y + SIDE * p] * part[jj][at.x + SIDE * q];
+        for (int jj = 0; jj < SIDE; jj++)
+            for (int p = block + 1; p < EACH; p++)
+                for (int q = block + 1; q <= p; q++)
+                    a[p][q] -= part[jj][at.y + SIDE * p] * part[jj][at.x + SIDE * q];
     }
     store_lower(a, at, m, to);
 }
@@ -99,15 +96,11 @@ static __device__ __attribute__((noinline)) void finish_row(T *s, int step, cons
                                                             const T *share)
 {
     T v[SIDE];
-    CT__UNROLL
     for (int j = 0; j < SIDE; j++) v[j] = s[j * step];
-    CT__UNROLL
     for (int j = SIDE - 1; j >= 0; j--) {
         v[j] *= share[j];
-        CT__UNROLL
         for (int k = 0; k < j; k++) v[k] -= v[j] * l[j * l_step + k];
     }
-    CT__UNROLL
     for (int j = 0; j < SIDE; j++) s[j * step] = v[j];
 }
 
@@ -125,26 +118,23 @@ static __global__ void __launch_bounds__(THREADS) invert_kernel(ct__batch b, ct_
     for (int block = EACH - 1; block >= 0; block--) {
         if (SIDE * block >= n) continue;
         __syncthreads();
-        CT__UNROLL
         for (int p = block; p < EACH; p++)
             part[at.x][at.y + SIDE * p] = p == block ? (T)(at.x == at.y) : a[p][block];
-        CT__UNROLL
         for (int q = 0; q <= block; q++) rows[at.y][at.x + SIDE * q] = a[block][q];
         if (at.x == at.y) share[at.x] = 1 / a[block][block];
         __syncthreads();
         if (i >= SIDE * block && i < SIDE * EACH)
             finish_row(&part[0][i], SIDE * EACH + 1, &rows[0][SIDE * block], SIDE * EACH, share);
         __syncthreads();
-        CT__UNROLL
         for (int p = block; p < EACH; p++) {
             a[p][block] = part[at.x][at.y + SIDE * p];
-            CT__UNROLL
             for (int q = 0; q < block; q++)
                 if (p == block) a[p][q] = 0;
         }
-        for (int jj = 0; jj < SIDE; jj++) CT__UNROLL
-        for (int p = block; p < EACH; p++) CT__UNROLL
-        for (int q = 0; q < block; q++) a[p][q] -= part[jj][at.y + SIDE * p] * rows[jj][at.x + SIDE * q];
+        for (int jj = 0; jj < SIDE; jj++)
+            for (int p = block; p < EACH; p++)
+                for (int q = 0; q < block; q++)
+                    a[p][q] -= part[jj][at.y + SIDE * p] * rows[jj][at.x + SIDE * q];
     }
     store_lower(a, at, m, to);
 }
@@ -162,29 +152,26 @@ static __global__ void __launch_bounds__(THREADS) square_kernel(ct__batch b, ct_
     for (int block = 0; block < EACH; block++) {
         if (SIDE * block >= n) break;
         __syncthreads();
-        CT__UNROLL
         for (int q = 0; q <= block; q++) {
             part[at.y][at.x + SIDE * q] = a[block][q];
             a[block][q] = 0;
         }
         __syncthreads();
-        for (int jj = 0; jj < SIDE; jj++) CT__UNROLL
-        for (int p = 0; p <= block; p++) {
-            if (p == block && at.y > jj) continue;
-            CT__UNROLL
-            for (int q = 0; q <= p; q++) a[p][q] += part[jj][at.y + SIDE * p] * part[jj][at.x + SIDE * q];
-        }
+        for (int jj = 0; jj < SIDE; jj++)
+            for (int p = 0; p <= block; p++) {
+                if (p == block && at.y > jj) continue;
+                for (int q = 0; q <= p; q++) a[p][q] += part[jj][at.y + SIDE * p] * part[jj][at.x + SIDE * q];
+            }
     }
     store_lower(a, at, m, to);
 }
 
-/* Columns 16 block, ... of a triangle for all its rows: one each of `thread`'s, and the identity's where there is none. */
+/* to[p] = m_ik of row i = y + 16 p and column k = x + 16 block of a triangle; the identity's where there is none. */
 template <typename T, int EACH, bool LOWER>
 static __device__ __forceinline__ void fetch(const T *M, const ct__matrix &m, seat at, int block, bool unit,
                                              T *to)
 {
     const int n = (int)m.rows, k = at.x + SIDE * block;
-    CT__UNROLL
     for (int p = 0; p < EACH; p++) {
         const int i = at.y + SIDE * p;
         const bool read = i < n && k < n && (i == k ? !unit : LOWER ? k < i : k > i);
@@ -198,7 +185,6 @@ template <typename T, bool DOWN>
 static __device__ __attribute__((noinline)) void substitute(T *x, int step, const T *m, int m_step)
 {
     T v[SIDE];
-    CT__UNROLL
     for (int k = 0; k < SIDE; k++) v[k] = x[k * step];
     CT__UNROLL
     for (int u = 0; u < SIDE; u++) {
@@ -207,7 +193,6 @@ static __device__ __attribute__((noinline)) void substitute(T *x, int step, cons
         CT__UNROLL
         for (int i = DOWN ? k + 1 : 0; i < (DOWN ? (int)SIDE : k); i++) v[i] -= m[k * m_step + i] * v[k];
     }
-    CT__UNROLL
     for (int k = 0; k < SIDE; k++) x[k * step] = v[k];
 }
 
@@ -227,20 +212,17 @@ static __global__ void __launch_bounds__(THREADS)
     const T *M = (const T *)m.data + ct__member_at(b, m, member);
     T *to = (T *)x.data + ct__member_at(b, x, member) + column * x.cs, a[EACH][WIDE], next[EACH];
     const seat at(x), from(m);
-    CT__UNROLL
-    for (int p = 0; p < EACH; p++) CT__UNROLL
-    for (int q = 0; q < WIDE; q++) {
-        const int i = at.y + SIDE * p, c = at.x + SIDE * q;
-        a[p][q] = i < n && c < cols ? (T)alpha * to[i * x.rs + c * x.cs] : (T)0;
-    }
+    for (int p = 0; p < EACH; p++)
+        for (int q = 0; q < WIDE; q++) {
+            const int i = at.y + SIDE * p, c = at.x + SIDE * q;
+            a[p][q] = i < n && c < cols ? (T)alpha * to[i * x.rs + c * x.cs] : (T)0;
+        }
     fetch<T, EACH, LOWER>(M, m, from, down ? 0 : EACH - 1, unit, next);
     CT__UNROLL
     for (int turn = 0; turn < EACH; turn++) {
         const int block = down ? turn : EACH - 1 - turn;
         __syncthreads();
-        CT__UNROLL
         for (int p = 0; p < EACH; p++) part[from.x][from.y + SIDE * p] = next[p];
-        CT__UNROLL
         for (int q = 0; q < WIDE; q++) rows[at.y][at.x + SIDE * q] = a[block][q];
         __syncthreads();
         if (turn + 1 < EACH) fetch<T, EACH, LOWER>(M, m, from, down ? block + 1 : block - 1, unit, next);
@@ -250,22 +232,19 @@ static __global__ void __launch_bounds__(THREADS)
             if (t < STRIP) substitute<T, down>(&rows[0][t], STRIP, &part[0][SIDE * block], SIDE * EACH + 1);
             __syncthreads();
         }
-        CT__UNROLL
         for (int q = 0; q < WIDE; q++) a[block][q] = SOLVE ? rows[at.y][at.x + SIDE * q] : (T)0;
-        for (int kk = 0; kk < SIDE; kk++) CT__UNROLL
-        for (int p = LOWER ? block : 0; p < (LOWER ? EACH : block + 1); p++) {
-            if (p == block && (SOLVE || (LOWER ? at.y < kk : at.y > kk))) continue;
-            const T left = SOLVE ? -part[kk][at.y + SIDE * p] : part[kk][at.y + SIDE * p];
-            CT__UNROLL
-            for (int q = 0; q < WIDE; q++) a[p][q] += left * rows[kk][at.x + SIDE * q];
+        for (int kk = 0; kk < SIDE; kk++)
+            for (int p = LOWER ? block : 0; p < (LOWER ? EACH : block + 1); p++) {
+                if (p == block && (SOLVE || (LOWER ? at.y < kk : at.y > kk))) continue;
+                const T left = SOLVE ? -part[kk][at.y + SIDE * p] : part[kk][at.y + SIDE * p];
+                for (int q = 0; q < WIDE; q++) a[p][q] += left * rows[kk][at.x + SIDE * q];
+            }
+    }
+    for (int p = 0; p < EACH; p++)
+        for (int q = 0; q < WIDE; q++) {
+            const int i = at.y + SIDE * p, c = at.x + SIDE * q;
+            if (i < n && c < cols) to[i * x.rs + c * x.cs] = a[p][q];
         }
-    }
-    CT__UNROLL
-    for (int p = 0; p < EACH; p++) CT__UNROLL
-    for (int q = 0; q < WIDE; q++) {
-        const int i = at.y + SIDE * p, c = at.x + SIDE * q;
-        if (i < n && c < cols) to[i * x.rs + c * x.cs] = a[p][q];
-    }
 }
 
 /* -- launching ------------------------------------------------------------------------------------------------------ */
