@@ -1,6 +1,8 @@
 /* The two ways to the factors of a batch: the same factors, the same exchanges, the same members that fail. */
 #include "check_sim.h"
 
+#include <cotangent/ops.h>
+
 #include "tensor/cuda/batch.cuh"
 
 enum { MEMBERS = 4 }; /* one of them singular, one with NaN */
@@ -98,9 +100,46 @@ static void more_blocks_than_a_grid_has(void **)
     ct_device_close(dev);
 }
 
+/* More rows than the smaller of the kernels has room for: rows of 2 I + small in another order, so that all are exchanged. */
+static void orders_of_many_rows(void **)
+{
+    enum { N = 600 };
+    ct_device *dev = ct_device_open("cuda:0");
+    double *A = (double *)calloc(N * N, sizeof *A), b[N], x[N], det[2];
+    uint64_t state = 3;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            A[i * 7 % N * N + j] = (i == j ? 2. : 0) + ((double)(state >> 11) / 9007199254740992. - .5) / N;
+        }
+    for (int i = 0; i < N; i++) {
+        b[i] = 0;
+        for (int j = 0; j < N; j++) b[i] += A[i * N + j] * (j + 1);
+    }
+    ct_tensor *A_ = ct_from(dev, CT_F64, ct_shape2(N, N), A), *b_ = ct_from(dev, CT_F64, ct_shape2(N, 1), b);
+    ct_tape *tape = ct_tape_new(dev);
+    ct_var a = ct_leaf(tape, A_), solution = ct_solve(a, ct_leaf(tape, b_)), sign, expected_sign,
+           log_det = ct_slogdet(a, &sign);
+    assert_ok(ct_read(ct_value(solution), x, sizeof x), ct_tape_message(tape));
+    for (int i = 0; i < N; i++) assert_close(x[i], i + 1, 1e-10, 1e-10);
+    assert_ok(ct_read(ct_value(log_det), &det[0], sizeof *det), ct_tape_message(tape));
+    assert_ok(ct_read(ct_value(sign), &det[1], sizeof *det), ct_tape_message(tape));
+    ct_device *cpu = ct_device_open("cpu");
+    ct_tensor *there = ct_from(cpu, CT_F64, ct_shape2(N, N), A);
+    ct_tape *other = ct_tape_new(cpu);
+    ct_var expected = ct_slogdet(ct_leaf(other, there), &expected_sign);
+    assert_close(det[0], ct_item(expected), 1e-12, 0);
+    assert_close(det[1], ct_item(expected_sign), 0, 0);
+    ct_tape_free(tape), ct_tape_free(other);
+    ct_release(A_), ct_release(b_), ct_release(there);
+    free(A);
+    ct_device_close(dev), ct_device_close(cpu);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(orders_of_many_rows),
                                         cmocka_unit_test(more_blocks_than_a_grid_has) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

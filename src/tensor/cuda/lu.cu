@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { THREADS = 256, PANEL = 32 };
+enum { THREADS = 256, PANEL = 32, ORDERERS = 32, FEW = 512, MANY = 8192 };
 
 static const char *const WHAT = "pivot %lld",
                          *const WHY =
@@ -82,33 +82,49 @@ static __global__ void exchange_kernel(ct__batch b, ct__matrix m, int64_t at, in
     }
 }
 
-/* wild[member] = 1 where an element is not finite, whoever finds it. */
-template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *wild)
+/* flags[member] = n where an element is not finite, whoever finds it, and nothing has been noted before. */
+template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *flags)
 {
     const int64_t size = m.rows * m.cols;
     CT__EACH(e, b.members * size)
     {
         const int64_t member = e / size, j = e % size / m.rows, i = e % m.rows;
         const T x = ((const T *)m.data)[ct__member_at(b, m, member) + i * m.rs + j * m.cs];
-        if (!(x - x == 0)) wild[member] = 1;
+        if (!(x - x == 0) && !flags[member]) flags[member] = m.rows;
     }
 }
 
-/* A thread per member: the exchanges become an order. One that failed is left in its natural order; so is one with elements that are
- * not finite wherever they are, which counts as the last pivot's failure. */
-static __global__ void order_kernel(int64_t members, int64_t n, const int64_t *pivot, const int64_t *wild,
-                                    int64_t *failed, int64_t *order)
+/* The exchanges become an order. */
+template <typename I> static __device__ void exchange(const int64_t *pivot, int64_t n, I *order)
 {
-    CT__EACH(member, members)
-    {
-        int64_t *o = order + member * n;
-        if (wild[member] && !failed[member]) failed[member] = n;
-        for (int64_t i = 0; i < n; i++) o[i] = i;
-        for (int64_t i = 0; i < n && !failed[member]; i++) {
-            int64_t row = pivot[member * n + i], x = o[i];
-            o[i] = o[row], o[row] = x;
-        }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = pivot[i];
+        const I x = order[i];
+        order[i] = order[row], order[row] = x;
     }
+}
+
+/* A block per member, whose first thread makes the exchanges, in shared memory where ROOM rows are enough: each has to wait for
+ * the one before. A member that failed is left in its natural order. */
+template <int ROOM>
+static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
+{
+    __shared__ int32_t near[ROOM];
+    const int64_t member = blockIdx.x;
+    const int64_t *pivot = pivots + member * n;
+    int64_t *order = orders + member * n;
+    const int t = (int)threadIdx.x;
+    for (int64_t i = t; i < n; i += ORDERERS) {
+        if (n <= ROOM)
+            near[i] = (int32_t)i;
+        else
+            order[i] = i;
+    }
+    __syncthreads();
+    if (!t && !failed[member] && n <= ROOM) exchange(pivot, n, near);
+    if (!t && !failed[member] && n > ROOM) exchange(pivot, n, order);
+    __syncthreads();
+    for (int64_t i = t; i < n && n <= ROOM; i += ORDERERS) order[i] = near[i];
 }
 
 #define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                              \
@@ -197,33 +213,42 @@ ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m,
     return s ? s : ct__cuda_launched(dev, "lu");
 }
 
-/* wild[member], of m column-major: whether it has an element that is not finite. */
-static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *wild)
+/* As wild_kernel says, of m column-major. */
+static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *flags)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    ct_status s =
-        ct__cuda_status(dev, "lu", cudaMemsetAsync(wild, 0, (size_t)b->members * sizeof *wild, cuda->stream));
-    if (s) return s;
-    PER_TYPE(CT__LAUNCH, wild_kernel, ct__grid(b->members * m.rows * m.cols), CT__BLOCK, m, wild);
+    PER_TYPE(CT__LAUNCH, wild_kernel, ct__grid(b->members * m.rows * m.cols), CT__BLOCK, m, flags);
     return ct__cuda_launched(dev, "lu");
 }
 
-/* m, column-major, becomes L and U; order and failed, one of n and one for each member, are set. */
-static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
+/* m, column-major, becomes L and U; pivot and failed, n of them and one for each member, are set. What is not finite counts as the
+ * last pivot's failure, wherever it is. */
+static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed)
 {
-    ct__cuda *cuda = ct__cuda_of(dev);
-    const int64_t n = m.rows;
-    ct__scratch pivots(dev, b->members * (n + 1) * (int64_t)sizeof(int64_t));
-    if (!pivots.data) return CT_ENOMEM;
-    int64_t *pivot = (int64_t *)pivots.data, *wild = pivot + b->members * n;
-    ct_status s = ct__one_by_one(CT__GETRF, b->dtype, n, b->members)
+    ct_status s = ct__one_by_one(CT__GETRF, b->dtype, m.rows, b->members)
                       ? ct__lu_looped(dev, b, m, pivot, failed)
                       : ct__lu_blocked(dev, b, m, pivot, failed);
-    if (!s) s = find_wild(dev, b, m, wild);
+    return s ? s : find_wild(dev, b, m, failed);
+}
+
+/* The same with the order that rows have in the end. */
+static ct_status factor_in_order(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
+                                 int64_t *failed)
+{
+    const int64_t n = m.rows;
+    ct__scratch pivots(dev, b->members * n * (int64_t)sizeof(int64_t));
+    if (!pivots.data) return CT_ENOMEM;
+    const int64_t *pivot = (const int64_t *)pivots.data;
+    ct_status s = factor(dev, b, m, (int64_t *)pivots.data, failed);
     if (s) return s;
-    CT__LAUNCH(order_kernel, ct__grid(b->members), CT__BLOCK, cuda->stream, b->members, n, pivot, wild,
-               failed, order);
+    cudaStream_t stream = ct__cuda_of(dev)->stream;
+    if (n <= FEW)
+        CT__LAUNCH_BLOCK(order_kernel<FEW>, ct__blocks(b->members), ORDERERS, stream, n, pivot, failed,
+                         order);
+    else
+        CT__LAUNCH_BLOCK(order_kernel<MANY>, ct__blocks(b->members), ORDERERS, stream, n, pivot, failed,
+                         order);
     return ct__cuda_launched(dev, "lu");
 }
 
@@ -248,7 +273,7 @@ ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_t
     ct_tensor from = ct__as_tensor(&b, &m[0]), inner = ct__as_tensor(&b, &factors),
               to = ct__as_tensor(&b, &m[1]);
     ct_status s = ct__cuda_copy(dev, &from, &inner);
-    if (!s) s = factor(dev, &b, factors, (int64_t *)order->data, (int64_t *)failed.data);
+    if (!s) s = factor_in_order(dev, &b, factors, (int64_t *)order->data, (int64_t *)failed.data);
     if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, false, &factors);
     if (!s) s = ct__cuda_copy(dev, &inner, &to);
     return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, 0, WHAT, WHY, failure);
@@ -278,7 +303,7 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
     diagonal.ndim = 1;
     diagonal.stride[0] = eye.rs + eye.cs;
     ct_status s = f.status ? f.status : ct__cuda_copy(dev, &from, &factors);
-    if (!s) s = factor(dev, &b, lu, orders, flags);
+    if (!s) s = factor_in_order(dev, &b, lu, orders, flags);
     if (!s) s = ct__cuda_fill(dev, 0, &unit);
     if (!s) s = ct__cuda_fill(dev, 1, &diagonal);
     if (!s) s = ct__cuda_permute_rows(dev, &spread, &rows, false, &result);
@@ -291,42 +316,35 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
 
 /* -- determinants -------------------------------------------------------------------------------------------------- */
 
-/* A thread per member. The sign of a permutation: each cycle of even length turns it; visited places are marked by their
- * complement. A zero pivot of a finite matrix is no failure here. */
+/* A block per member: log|det| = Σ log|u_ii|; each exchange of rows turns the sign, and each u_ii < 0. A zero pivot of a finite
+ * matrix is no failure here. */
 template <typename T>
-static __global__ void det_kernel(ct__batch b, ct__matrix lu, int64_t *orders, const int64_t *wild,
+static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *pivots, const int64_t *wild,
                                   int64_t *failed, T *log_abs, T *sign)
 {
-    CT__EACH(member, b.members)
-    {
-        const int64_t n = lu.rows, step = lu.rs + lu.cs;
-        const T *a = (const T *)lu.data + ct__member_at(b, lu, member);
-        int64_t *order = orders + member * n;
-        if (failed[member]) {
-            const bool singular = !wild[member] && a[(failed[member] - 1) * step] == 0;
-            if (singular) failed[member] = 0;
-            log_abs[member] = singular ? (T)-INFINITY : (T)NAN;
-            sign[member] = singular ? (T)0 : (T)NAN;
-            continue;
-        }
-        double sum = 0, s = 1;
-        for (int64_t i = 0; i < n; i++) {
-            int64_t length = 0;
-            for (int64_t k = i; order[k] >= 0; length++) {
-                int64_t next = order[k];
-                order[k] = ~next;
-                k = next;
-            }
-            if (length && length % 2 == 0) s = -s;
-        }
-        for (int64_t i = 0; i < n; i++) {
-            const double u = (double)a[i * step];
-            sum += log(fabs(u));
-            if (u < 0) s = -s;
-        }
-        log_abs[member] = (T)sum;
-        sign[member] = (T)s;
+    __shared__ double sums[ORDERERS];
+    __shared__ int turns[ORDERERS];
+    const int64_t member = blockIdx.x, n = lu.rows, step = lu.rs + lu.cs, *pivot = pivots + member * n;
+    const T *a = (const T *)lu.data + ct__member_at(b, lu, member);
+    const int t = (int)threadIdx.x;
+    double sum = 0;
+    int turned = 0;
+    for (int64_t i = t; i < n && !failed[member]; i += ORDERERS) {
+        const double u = (double)a[i * step];
+        sum += log(fabs(u));
+        turned ^= (u < 0) ^ (pivot[i] != i);
     }
+    sums[t] = sum, turns[t] = turned;
+    __syncthreads();
+    for (int half = ORDERERS / 2; half; half /= 2) {
+        if (t < half) sums[t] += sums[t + half], turns[t] ^= turns[t + half];
+        __syncthreads();
+    }
+    if (t) return;
+    const bool singular = failed[member] && !wild[member] && a[(failed[member] - 1) * step] == 0;
+    log_abs[member] = singular ? (T)-INFINITY : failed[member] ? (T)NAN : (T)sums[0];
+    sign[member] = singular ? (T)0 : failed[member] ? (T)NAN : turns[0] ? (T)-1 : (T)1;
+    if (singular) failed[member] = 0;
 }
 
 ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
@@ -345,19 +363,22 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs
     ct__scratch integers(dev, b->members * (2 + n) * (int64_t)sizeof(int64_t)),
         work(dev, b->members * n * n * ct__bytes_of(b));
     if (!integers.data || !work.data) return CT_ENOMEM;
-    int64_t *failed = (int64_t *)integers.data, *wild = failed + b->members, *orders = wild + b->members;
+    int64_t *failed = (int64_t *)integers.data, *wild = failed + b->members, *pivots = wild + b->members;
     ct__matrix lu = column_major(b, work.data, n);
     ct_tensor from = ct__as_tensor(b, &m), to = ct__as_tensor(b, &lu);
     ct_status s = ct__cuda_copy(dev, &from, &to);
+    if (!s)
+        s = ct__cuda_status(dev, "slogdet",
+                            cudaMemsetAsync(wild, 0, (size_t)b->members * sizeof *wild, cuda->stream));
     if (!s) s = find_wild(dev, b, lu, wild);
-    if (!s) s = factor(dev, b, lu, orders, failed);
+    if (!s) s = factor(dev, b, lu, pivots, failed);
     if (s) return s;
     if (b->dtype == CT_F64)
-        CT__LAUNCH(det_kernel<double>, ct__grid(b->members), CT__BLOCK, cuda->stream, *b, lu, orders, wild,
-                   failed, (double *)log_abs->data, (double *)sign->data);
+        CT__LAUNCH_BLOCK(det_kernel<double>, ct__blocks(b->members), ORDERERS, cuda->stream, *b, lu, pivots,
+                         wild, failed, (double *)log_abs->data, (double *)sign->data);
     else
-        CT__LAUNCH(det_kernel<float>, ct__grid(b->members), CT__BLOCK, cuda->stream, *b, lu, orders, wild,
-                   failed, (float *)log_abs->data, (float *)sign->data);
+        CT__LAUNCH_BLOCK(det_kernel<float>, ct__blocks(b->members), ORDERERS, cuda->stream, *b, lu, pivots,
+                         wild, failed, (float *)log_abs->data, (float *)sign->data);
     s = ct__cuda_launched(dev, "slogdet");
     return s ? s : ct__note_failure(dev, b, failed, 0, WHAT, WHY, failure);
 }
