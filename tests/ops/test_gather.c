@@ -280,6 +280,26 @@ static void test_bad_before_replay(void **state)
 }
 
 /* What group_by cannot have made is refused, and nothing is read or written out of bounds. */
+/* No groups for any row: there is nothing to add to, and nothing beside it is touched. */
+static void test_no_groups(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open(check_device());
+    ct_tape *tape = ct_tape_new(dev);
+    for (ct_dtype dtype = CT_F64; dtype <= CT_F32; dtype++) {
+        ct_tape_reset(tape);
+        ct_tensor *A = drawn(dev, dtype, ct_shape3(700, 1, 64), 0),
+                  *C = ct_zeros(dev, dtype, ct_shape3(0, 64, 64)), *q = ct_zeros(dev, CT_I64, ct_shape1(700));
+        ct_var in[2] = { ct_leaf(tape, A), ct_leaf(tape, C) }, bar[2];
+        ct_var out = ct_gather_matmul(in[0], in[1], ct_constant(tape, q));
+        ct_grad(out, ct_constant(tape, A), in, bar, 2, 0); /* a cotangent of the result's shape */
+        assert_status(ct_tape_status(tape), CT_EINDEX, ct_tape_message(tape));
+        ct_release(A), ct_release(C), ct_release(q);
+    }
+    ct_tape_free(tape);
+    ct_device_close(dev);
+}
+
 static void test_bad_groups(void **state)
 {
     (void)state;
@@ -321,7 +341,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),          cmocka_unit_test(test_orders),
         cmocka_unit_test(test_scatter),           cmocka_unit_test(test_first_bad),
-        cmocka_unit_test(test_bad_before_replay), cmocka_unit_test(test_bad_groups)
+        cmocka_unit_test(test_bad_before_replay), cmocka_unit_test(test_no_groups),
+        cmocka_unit_test(test_bad_groups)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,13 +81,14 @@ struct ct__formed {
 
 /* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict, on the device. */
 struct ct__solver_room {
+    enum { APART = 256 }; /* bytes: as cudaMalloc aligns, which libraries may count on */
     ct__scratch memory;
     int *info;
     void *data, *host;
     ct_status status;
     ct__solver_room(ct_device *dev, size_t device_bytes, size_t host_bytes)
-        : memory(dev, (int64_t)device_bytes + CT__ALIGNMENT), info((int *)memory.data),
-          data((char *)memory.data + CT__ALIGNMENT),
+        : memory(dev, (int64_t)device_bytes + APART), info((int *)memory.data),
+          data((char *)memory.data + APART),
           host(memory.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL),
           status(memory.data && (host || !host_bytes) ? CT_OK
                  : dev->last_status                   ? dev->last_status
@@ -120,9 +121,8 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
                     const ct__matrix &M, const ct__matrix &B);
 ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                        const ct__matrix &M, const ct__matrix &B);
-/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor; L⁻¹; LᵀL. The way to the factor is
- * chosen in paths.h: all members together, or by cuSOLVER one after the other. */
-ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
+/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or by cuSOLVER one after
+ * the other; L⁻¹; LᵀL. */
 ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);

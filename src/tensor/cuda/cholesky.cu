@@ -84,15 +84,18 @@ ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matr
     return s ? s : ct__cuda_launched(dev, "cholesky");
 }
 
-ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
+/* cuSOLVER does not say that its work may be part of a graph: in a step it is ours, recorded or not. */
+static ct_status cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
 {
-    return ct__one_by_one(CT__POTRF, b->dtype, A.rows, b->members) ? ct__cholesky_looped(dev, b, A, failed)
-                                                                   : ct__cholesky_blocked(dev, b, A, failed);
+    return !dev->in_step && ct__one_by_one(CT__POTRF, b->dtype, A.rows, b->members)
+               ? ct__cholesky_looped(dev, b, A, failed)
+               : ct__cholesky_blocked(dev, b, A, failed);
 }
 
 /* -- primitives ---------------------------------------------------------------------------------------------------- */
 
-static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_tensor *a, ct_failure *failure)
+/* `lower`: the other triangle may be a matrix of its own, of which cuSOLVER does not promise to leave it alone. */
+static ct_status potrf(ct_device *dev, bool lower, int64_t first, ct_tensor *a, ct_failure *failure)
 {
     const ct_tensor *t[] = { a };
     ct__matrix m;
@@ -101,7 +104,8 @@ static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_tensor *
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
     ct__formed f(dev, &b, m, ct__formed::LOWER, lower ? ct__formed::LOWER : ct__formed::ALL);
-    ct_status s = f.status ? f.status : ct__cholesky(dev, &b, f.m, (int64_t *)failed.data);
+    ct_status s =
+        f.status ? f.status : (lower ? ct__cholesky_blocked : cholesky)(dev, &b, f.m, (int64_t *)failed.data);
     if (!s && !lower) {
         ct_tensor whole = ct__as_tensor(&b, &f.m);
         s = ct__cuda_triangle(dev, &whole, false, 0, &whole);
@@ -113,12 +117,12 @@ static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_tensor *
 
 ct_status ct__cuda_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure)
 {
-    return cholesky(dev, false, 0, a, failure);
+    return potrf(dev, false, 0, a, failure);
 }
 
 ct_status ct__cuda_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure)
 {
-    return cholesky(dev, true, first, a, failure);
+    return potrf(dev, true, first, a, failure);
 }
 
 /* A⁻¹ = L⁻ᵀL⁻¹ */
@@ -132,7 +136,7 @@ ct_status ct__cuda_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
     if (!failed.data) return CT_ENOMEM;
     ct__formed f(dev, &b, m[1], ct__formed::NOTHING, ct__formed::ALL);
     ct_status s = f.status ? f.status : ct__copy_lower(dev, &b, &m[0], &f.m);
-    if (!s) s = ct__cholesky(dev, &b, f.m, (int64_t *)failed.data);
+    if (!s) s = cholesky(dev, &b, f.m, (int64_t *)failed.data);
     if (!s) s = ct__invert_lower(dev, &b, f.m);
     if (!s) s = ct__square_lower(dev, &b, f.m);
     if (!s) s = ct__mirror_lower(dev, &b, &f.m);

@@ -157,7 +157,7 @@ template <typename T>
 ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, unsigned blocks,
                         void *memory)
 {
-    if (p->n > INT32_MAX || p->m > INT32_MAX)
+    if (p->n > INT32_MAX - CT__CHUNK || p->m > INT32_MAX - CT__CHUNK)
         return ct__fail(dev, CT_EUNSUPPORTED, "a covariance matrix of more than 2^31 rows or columns on %s",
                         dev->name);
     char *room = (char *)memory;

@@ -97,8 +97,10 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
     cudaGraph_t recorded = NULL;
     cuda->recording = false;
     ct_status s = ct__cuda_status(dev, "recording", cudaStreamEndCapture(cuda->stream, &recorded));
-    /* The memory must be there before the first launch. */
-    if (!s) s = ct__cuda_status(dev, "making room for a graph", cudaStreamSynchronize(cuda->aside));
+    /* The memory must be there before the first launch; and before others get it where there will be none. */
+    const ct_status there =
+        ct__cuda_status(dev, "making room for a graph", cudaStreamSynchronize(cuda->aside));
+    if (!s) s = there;
     graph *made = s ? NULL : (graph *)ct__host_alloc(dev, sizeof *made);
     if (made) {
         *made = graph{ NULL, cuda->checked };

@@ -334,9 +334,9 @@ static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void
     const int64_t blocks = ct__divide_up(J, TILE) * ct__divide_up(K, TILE), count = J * K;
     int shift = LENGTH;
     while ((int64_t)1 << (shift - LENGTH) < blocks) shift++;
-    const int64_t grid = w->checkers + ct__pieces(w->g, shift) * blocks;
+    const int64_t grid = w->checkers + (w->g.M ? ct__pieces(w->g, shift) * blocks : 0);
     if (!grid) return CT_OK;
-    const bool long_ones = w->g.N * w->g.I > (int64_t)1 << shift;
+    const bool long_ones = w->g.M && w->g.N * w->g.I > (int64_t)1 << shift;
     ct__scratch kept(w->dev, long_ones ? ct__kept(w->g, shift) * count * (int64_t)sizeof(T) : 0);
     if (!kept.data) return CT_ENOMEM;
     const whole wide = { rows_at<S>(A, J, 16 / sizeof(S)), rows_at<S>(G, K, 16 / sizeof(S)),

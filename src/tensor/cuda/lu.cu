@@ -226,9 +226,10 @@ static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix 
 static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed)
 {
-    ct_status s = ct__one_by_one(CT__GETRF, b->dtype, m.rows, b->members)
-                      ? ct__lu_looped(dev, b, m, pivot, failed)
-                      : ct__lu_blocked(dev, b, m, pivot, failed);
+    ct_status s =
+        !dev->in_step && ct__one_by_one(CT__GETRF, b->dtype, m.rows, b->members) /* as in cholesky.cu */
+            ? ct__lu_looped(dev, b, m, pivot, failed)
+            : ct__lu_blocked(dev, b, m, pivot, failed);
     return s ? s : find_wild(dev, b, m, failed);
 }
 
