@@ -63,7 +63,7 @@ static __global__ void __launch_bounds__(THREADS)
     CT__UNROLL
     for (int block = 0; block < EACH; block++) {
         if (SIDE * block >= n) break;
-        for (int jj = 0; jj < SIDE; jj++) {
+        for (int jj = 0; jj < SIDE && SIDE * block + jj < n; jj++) {
             T *const column = room[jj % 2];
             if (at.x == jj)
                 for (int p = block; p < EACH; p++) column[at.y + SIDE * p] = a[p][block];
