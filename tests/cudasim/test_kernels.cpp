@@ -126,6 +126,11 @@ struct two {
 };
 static __global__ void through(two t) { t.there[0] = (int)t.n; }
 
+struct letters {
+    unsigned char byte[16];
+};
+static __global__ void first_letter(letters from, int *to) { to[0] = from.byte[0]; }
+
 static void misuse(void **)
 {
     CT__LAUNCH_BLOCK(half_of_them, 1, 64, s, device);
@@ -138,6 +143,9 @@ static void misuse(void **)
     two bad = { host, 3 }, good = { device, 3 };
     EXPECT("host address", CT__LAUNCH(through, 1, 1, s, bad));
     EXPECT("", CT__LAUNCH(through, 1, 1, s, good));
+    alignas(8) letters data = {};
+    memcpy(data.byte, &bad, sizeof bad); /* bytes are data, whatever they look like */
+    EXPECT("", CT__LAUNCH(first_letter, 1, 1, s, data, device));
     cudasim_expect_report();
     cudaStreamSynchronize(s);
     cudasim_take_report();

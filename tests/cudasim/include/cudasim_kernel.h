@@ -53,13 +53,14 @@ extern place here; /* of the thread that runs */
 
 void barrier(const char *file, int line);
 
-/* Reports a host address, which no kernel can follow: a pointer, or among the words of a struct that has no gaps. */
+/* Reports a host address, which no kernel can follow: a pointer, or among the words of a struct that has no gaps and could
+ * hold one. */
 void check_addresses(const char *kernel, int number, const void *bytes, size_t size);
 
 template <class P> void check_argument(const char *kernel, int number, const P &p)
 {
-    if constexpr (std::is_pointer<P>::value ||
-                  (std::is_class<P>::value && std::has_unique_object_representations<P>::value))
+    if constexpr (std::is_pointer<P>::value || (std::is_class<P>::value && alignof(P) >= alignof(void *) &&
+                                                std::has_unique_object_representations<P>::value))
         check_addresses(kernel, number, &p, sizeof p);
 }
 
