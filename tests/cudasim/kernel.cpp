@@ -146,6 +146,7 @@ static std::vector<parked> ready, waiting;
 
 static uint3 unravel(uint64_t i, dim3 d)
 {
+    if (d.y == 1 && d.z == 1) return { (unsigned)i, 0, 0 };
     return { (unsigned)(i % d.x), (unsigned)(i / d.x % d.y), (unsigned)(i / d.x / d.y) };
 }
 

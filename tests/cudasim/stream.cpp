@@ -48,6 +48,7 @@ void finish(cudaStream_t stream, uint64_t ticket)
 {
     CUstream_st *s = of(stream);
     if (std::find(streams.begin(), streams.end(), s) == streams.end()) return; /* gone, so it has finished */
+    if (s->finished >= ticket || s->queue.empty()) return;
     open_memory();
     while (s->finished < ticket && !s->queue.empty()) run_one(s);
     check_fences();
@@ -67,11 +68,9 @@ static void bury_destroyed()
 
 void finish_all()
 {
-    open_memory();
     order o(streams.size());
     std::vector<CUstream_st *> all = streams;
     for (size_t i = 0, at = o.start; i < all.size(); i++, at = o.after(at)) finish(all[at], all[at]->queued);
-    close_memory();
     bury_destroyed();
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 enum { MEMBERS = 3 };
-static const int64_t extents[] = { 1, 16, 17, 32, 33, 65, 128, 129, 200 };
+static const int64_t extents[] = { 1, 8, 9, 16, 17, 32, 33, 65, 128, 129, 200 };
 
 typedef std::vector<double> numbers;
 

@@ -1,5 +1,6 @@
 /* Layouts that BLAS takes, triangles, and members that failed. */
 #include "batch.cuh"
+#include "block.cuh"
 
 #include <math.h>
 
@@ -154,15 +155,11 @@ static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *f
     }
 }
 
-#define EACH_ELEMENT(kernel, ...)                                                            \
-    do {                                                                                     \
-        cudaStream_t stream = ct__cuda_of(dev)->stream;                                      \
-        if (!count) return CT_OK;                                                            \
-        if (b->dtype == CT_F64)                                                              \
-            CT__LAUNCH(kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__); \
-        else                                                                                 \
-            CT__LAUNCH(kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, __VA_ARGS__);  \
-        return ct__cuda_launched(dev, #kernel);                                              \
+#define EACH_ELEMENT(kernel, ...)                           \
+    do {                                                    \
+        if (!count) return CT_OK;                           \
+        CT__BATCH_EACH(dev, b, kernel, count, __VA_ARGS__); \
+        return ct__cuda_launched(dev, #kernel);             \
     } while (0)
 
 ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to)
@@ -186,28 +183,21 @@ ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, 
 
 /* -- failures ------------------------------------------------------------------------------------------------------ */
 
-/* One block. */
+/* One block, of NOTERS threads at most. */
 static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position,
                                    int64_t *note)
 {
-    __shared__ int64_t least[NOTERS];
-    const int t = (int)threadIdx.x;
     int64_t mine = members;
-    for (int64_t i = t; i < members; i += NOTERS)
+    for (int64_t i = threadIdx.x; i < members; i += blockDim.x)
         if (failed[i]) {
             mine = i;
             break;
         }
-    least[t] = mine;
-    __syncthreads();
-    for (int half = NOTERS / 2; half; half /= 2) {
-        if (t < half && least[t + half] < least[t]) least[t] = least[t + half];
-        __syncthreads();
-    }
-    if (t || least[0] == members || note[0]) return;
+    const int64_t least = ct__over_block<NOTERS>(mine, ct__least());
+    if (threadIdx.x || least == members || note[0]) return;
     note[0] = position + 1;
-    note[1] = least[0];
-    note[2] = failed[least[0]] + first;
+    note[1] = least;
+    note[2] = failed[least] + first;
 }
 
 ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
@@ -221,7 +211,7 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
         failure->what = what;
         failure->why = why;
     }
-    CT__LAUNCH_BLOCK(note_kernel, 1, NOTERS, ct__cuda_of(dev)->stream, failed, b->members, first,
-                     failure->call, note);
+    CT__LAUNCH_BLOCK(note_kernel, 1, ct__threads(b->members, NOTERS), ct__cuda_of(dev)->stream, failed,
+                     b->members, first, failure->call, note);
     return ct__cuda_launched(dev, "noting failures");
 }

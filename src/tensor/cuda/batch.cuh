@@ -19,6 +19,23 @@ typedef struct ct__matrix {
     int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
 } ct__matrix;
 
+/* kernel<double> or kernel<float>, as the dtype of *b is, on *b and what follows: a block for each of a grid, or a thread for each
+ * of `count` things. */
+#define CT__BATCH_BLOCK(dev, b, kernel, grid, threads, ...)                                                   \
+    do {                                                                                                      \
+        if ((b)->dtype == CT_F64)                                                                             \
+            CT__LAUNCH_BLOCK(kernel<double>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);     \
+        else                                                                                                  \
+            CT__LAUNCH_BLOCK(kernel<float>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);      \
+    } while (0)
+#define CT__BATCH_EACH(dev, b, kernel, count, ...)                                                            \
+    do {                                                                                                      \
+        if ((b)->dtype == CT_F64)                                                                             \
+            CT__LAUNCH_EACH(kernel<double>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);              \
+        else                                                                                                  \
+            CT__LAUNCH_EACH(kernel<float>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);               \
+    } while (0)
+
 /* The batch of the first tensor, coalesced, and the matrices of all. */
 ct__batch ct__make_batch(int n, const ct_tensor *const *t, ct__matrix *m);
 /* The member alone: no batch. */

@@ -4,7 +4,7 @@
 #ifndef CT_TENSOR_CUDA_CHECK_CUH
 #define CT_TENSOR_CUDA_CHECK_CUH
 
-#include "cuda.h"
+#include "block.cuh"
 
 typedef struct ct__check {
     ct__bad *bad;
@@ -39,18 +39,11 @@ template <int THREADS>
 static __device__ void ct__note(const ct__check &c, unsigned block, int64_t mine, int64_t end,
                                 const int64_t *x, int64_t step, int64_t extent, bool orders = false)
 {
-    __shared__ int64_t first[THREADS];
-    const int t = (int)threadIdx.x;
-    first[t] = mine;
-    __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
-        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
-        __syncthreads();
-    }
-    if (t || first[0] == end || ct__silent(c, block)) return;
-    const int64_t value = x[first[0] * step];
+    const int64_t first = ct__over_block<THREADS>(mine, ct__least());
+    if (threadIdx.x || first == end || ct__silent(c, block)) return;
+    const int64_t value = x[first * step];
     const bool twice = orders && 0 <= value && value < extent;
-    c.bad[block] = ct__bad{ c.order, c.what, first[0], value, twice ? -extent : extent };
+    c.bad[block] = ct__bad{ c.order, c.what, first, value, twice ? -extent : extent };
 }
 
 /* Block number `block` of those that check n indices, `step` apart. */

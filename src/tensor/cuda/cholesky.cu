@@ -1,4 +1,5 @@
 /* A = L Lᵀ and the inverse that follows from it. */
+#include "block.cuh"
 #include "paths.h"
 #include "tile.cuh"
 
@@ -38,21 +39,14 @@ template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info,
                                       int64_t *failed)
 {
-    __shared__ int64_t first[AREA];
     const T *a = (const T *)m.data + ct__member_at(b, m, member);
-    const int t = (int)threadIdx.x;
     int64_t mine = m.rows;
-    for (int64_t i = t; i < m.rows; i += AREA) {
+    for (int64_t i = threadIdx.x; i < m.rows; i += AREA) {
         const T d = a[i * (m.rs + m.cs)];
         if (!(d > 0 && d < (T)INFINITY) && i < mine) mine = i;
     }
-    first[t] = mine;
-    __syncthreads();
-    for (int half = AREA / 2; half; half /= 2) {
-        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
-        __syncthreads();
-    }
-    if (!t) failed[member] = info[0] > 0 ? info[0] : first[0] < m.rows ? first[0] + 1 : 0;
+    const int64_t first = ct__over_block<AREA>(mine, ct__least());
+    if (!threadIdx.x) failed[member] = info[0] > 0 ? info[0] : first < m.rows ? first + 1 : 0;
 }
 
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)

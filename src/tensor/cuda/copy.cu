@@ -50,7 +50,7 @@ ct_status ct__cuda_fill(ct_device *dev, double value, ct_tensor *out)
     const ct_tensor *t[] = { out };
     ct__span s = ct__make_span(1, t);
     if (!s.count) return CT_OK;
-    CT__LAUNCH(fill_kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s, value);
+    CT__LAUNCH_EACH(fill_kernel, s.count, ct__cuda_of(dev)->stream, s, value);
     return ct__cuda_launched(dev, "fill");
 }
 
@@ -92,17 +92,17 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
     const size_t bytes = ct__size(x->dtype);
     const bool dense = !s.ndim || (s.ndim == 1 && s.stride[0][0] == 1 && s.stride[1][0] == 1);
     if (x->dtype != out->dtype)
-        CT__LAUNCH(convert_kernel, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+        CT__LAUNCH_EACH(convert_kernel, s.count, cuda->stream, s);
     else if (dense)
         return ct__cuda_status(dev, "copy",
                                cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
                                                cudaMemcpyDeviceToDevice, cuda->stream));
     else if (bytes == 8)
-        CT__LAUNCH(move_kernel<uint64_t>, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+        CT__LAUNCH_EACH(move_kernel<uint64_t>, s.count, cuda->stream, s);
     else if (bytes == 4)
-        CT__LAUNCH(move_kernel<uint32_t>, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+        CT__LAUNCH_EACH(move_kernel<uint32_t>, s.count, cuda->stream, s);
     else
-        CT__LAUNCH(move_kernel<uint16_t>, ct__grid(s.count), CT__BLOCK, cuda->stream, s);
+        CT__LAUNCH_EACH(move_kernel<uint16_t>, s.count, cuda->stream, s);
     return ct__cuda_launched(dev, "copy");
 }
 
@@ -135,8 +135,7 @@ ct_status ct__cuda_where(ct_device *dev, const ct_tensor *cond, const ct_tensor 
     const ct_tensor *t[] = { out, cond, a, b };
     ct__span s = ct__make_span(4, t);
     if (!s.count) return CT_OK;
-    CT__LAUNCH(where_kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s,
-               (int)ct__size(out->dtype));
+    CT__LAUNCH_EACH(where_kernel, s.count, ct__cuda_of(dev)->stream, s, (int)ct__size(out->dtype));
     return ct__cuda_launched(dev, "where");
 }
 
@@ -179,7 +178,7 @@ ct_status ct__cuda_random(ct_device *dev, bool normal, uint64_t seed, uint64_t s
     t.data = out->data;
     for (int d = 0; d < out->ndim; d++) t.dim[d] = out->dim[d], t.stride[d] = out->stride[d];
     if (!t.count) return CT_OK;
-    CT__LAUNCH(random_kernel, ct__grid(t.count), CT__BLOCK, ct__cuda_of(dev)->stream, t, out->dtype == CT_F64,
-               normal, seed, stream);
+    CT__LAUNCH_EACH(random_kernel, t.count, ct__cuda_of(dev)->stream, t, out->dtype == CT_F64, normal, seed,
+                    stream);
     return ct__cuda_launched(dev, "random");
 }

@@ -1,10 +1,11 @@
 /* The contraction of a covariance matrix's derivatives: no array of the matrix's size. A thread adds what its pairs give to
  * sums of its own, [parameter][thread] and [column][thread] of its block; these are added up in an order that the shape
  * alone decides, within blocks and then over them. */
+#include "block.cuh"
 #include "covariance.cuh"
 
 enum {
-    FINISHERS = 256, /* threads that add up the blocks' sums                           */
+    FINISHERS = 256, /* threads at most that add up the blocks' sums                   */
     GROUPS = 8,      /* in which the sums of a block's threads are added up first      */
     SPREAD = 64,     /* pieces of a row, by the columns of x: so much memory for x_bar */
 };
@@ -246,23 +247,17 @@ template <typename T> static __device__ void put(const result<T> &r, int64_t e, 
 template <typename T>
 static __global__ void finish_kernel(result<T> theta, result<T> x, double share, int64_t add)
 {
-    __shared__ double sums[FINISHERS];
     const int t = (int)threadIdx.x;
     double sum = 0;
     if (blockIdx.x >= theta.rows) {
-        const int64_t e = (blockIdx.x - theta.rows) * FINISHERS + t, count = x.rows * x.cols;
+        const int64_t e = (blockIdx.x - theta.rows) * blockDim.x + t, count = x.rows * x.cols;
         for (int64_t k = 0; k < x.pieces && e < count; k++) sum += x.parts[k * count + e];
         if (e < count) put(x, e, sum, add);
         return;
     }
-    for (int64_t k = t; k < theta.pieces; k += FINISHERS) sum += theta.parts[blockIdx.x * theta.pieces + k];
-    sums[t] = sum;
-    __syncthreads();
-    for (int half = FINISHERS / 2; half; half /= 2) {
-        if (t < half) sums[t] += sums[t + half];
-        __syncthreads();
-    }
-    if (!t) put(theta, blockIdx.x, share * sums[0], add);
+    for (int64_t k = t; k < theta.pieces; k += blockDim.x) sum += theta.parts[blockIdx.x * theta.pieces + k];
+    sum = ct__over_block<FINISHERS>(sum, ct__plus());
+    if (!t) put(theta, blockIdx.x, share * sum, add);
 }
 
 template <typename T>
@@ -312,7 +307,8 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (P) to_theta = { q.parts, (T *)theta_bar->data, P, 1, theta_bar->stride[0], 0, (int64_t)blocks };
     if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], pieces };
     const double share = !z && p->part == CT__ALL ? 0.5 : 1;
-    CT__LAUNCH_BLOCK(finish_kernel<T>, ct__blocks(P + ct__divide_up(p->n * d, FINISHERS)), FINISHERS, stream,
+    const unsigned finishers = ct__threads(blocks, FINISHERS);
+    CT__LAUNCH_BLOCK(finish_kernel<T>, ct__blocks(P + ct__divide_up(p->n * d, finishers)), finishers, stream,
                      to_theta, to_x, share, (int64_t)add);
     return ct__cuda_launched(dev, "covariance_bar");
 }

@@ -42,6 +42,9 @@
 #    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
         kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
 #endif
+/* The kernel's CT__EACH goes over `count` things. */
+#define CT__LAUNCH_EACH(kernel, count, stream, ...) \
+    CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), stream, __VA_ARGS__)
 
 /* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or goes four steps at a
  * time, whose loads need not wait for one another. */
@@ -142,6 +145,14 @@ static inline unsigned ct__grid(int64_t count)
 {
     int64_t blocks = ct__divide_up(count, CT__BLOCK);
     return blocks < CT__GRID ? (unsigned)blocks : (unsigned)CT__GRID;
+}
+
+/* Threads for n things: a power of two of them, whole warps, `most` at most. */
+static inline unsigned ct__threads(int64_t n, unsigned most)
+{
+    unsigned threads = 32; /* a warp */
+    while (threads < most && threads < n) threads *= 2;
+    return threads;
 }
 
 /* A block per thing. More than a grid can have: none, which the launch refuses. */

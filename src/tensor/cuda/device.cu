@@ -390,8 +390,7 @@ ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t 
     const int64_t all = count * n;
     ct__scratch place(dev, all * (int64_t)sizeof(int64_t));
     if (!place.data) return CT_ENOMEM;
-    CT__LAUNCH(place_kernel, ct__grid(all), CT__BLOCK, cuda->stream, order, all, step, n,
-               (int64_t *)place.data);
+    CT__LAUNCH_EACH(place_kernel, all, cuda->stream, order, all, step, n, (int64_t *)place.data);
     if (ct_status s = ct__cuda_launched(dev, what)) return s;
     CT__LAUNCH_BLOCK(orders_kernel, ct__checkers(all, CT__BLOCK), CT__BLOCK, cuda->stream,
                      ct__new_check(cuda, what), order, all, step, n, (const int64_t *)place.data);

@@ -23,10 +23,10 @@ static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct
     if (!count || beta == 1) return CT_OK;
     cudaStream_t stream = ct__cuda_of(dev)->stream;
     switch (b->dtype) {
-    case CT_F64: CT__LAUNCH(scale_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
-    case CT_BF16: CT__LAUNCH(scale_kernel<ct__bf16>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
-    case CT_F16: CT__LAUNCH(scale_kernel<ct__f16>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
-    default: CT__LAUNCH(scale_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, c, beta); break;
+    case CT_F64: CT__LAUNCH_EACH(scale_kernel<double>, count, stream, *b, c, beta); break;
+    case CT_BF16: CT__LAUNCH_EACH(scale_kernel<ct__bf16>, count, stream, *b, c, beta); break;
+    case CT_F16: CT__LAUNCH_EACH(scale_kernel<ct__f16>, count, stream, *b, c, beta); break;
+    default: CT__LAUNCH_EACH(scale_kernel<float>, count, stream, *b, c, beta); break;
     }
     return ct__cuda_launched(dev, "gemm");
 }
@@ -158,11 +158,7 @@ ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__m
         const ct__matrix square = ct__dense(b, whole.data, n, n);
         ct_status s = ct__gemm(dev, b, alpha, a, ct__turned(a), 0, square);
         if (s) return s;
-        cudaStream_t stream = ct__cuda_of(dev)->stream;
-        if (b->dtype == CT_F64)
-            CT__LAUNCH(add_lower_kernel<double>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, c);
-        else
-            CT__LAUNCH(add_lower_kernel<float>, ct__grid(count), CT__BLOCK, stream, *b, square, beta, c);
+        CT__BATCH_EACH(dev, b, add_lower_kernel, count, square, beta, c);
         return ct__cuda_launched(dev, "syrk");
     }
     int64_t h = DIAGONAL;

@@ -36,8 +36,8 @@ ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
     for (size_t at = 0; at < bytes; at += CT__LITERAL) {
         size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
         memcpy(from.byte, (const char *)src + at, n);
-        CT__LAUNCH(put_kernel, ct__grid((int64_t)n), CT__BLOCK, ct__cuda_of(dev)->stream, from, (int64_t)n,
-                   (unsigned char *)dst + at);
+        CT__LAUNCH_EACH(put_kernel, (int64_t)n, ct__cuda_of(dev)->stream, from, (int64_t)n,
+                        (unsigned char *)dst + at);
     }
     return ct__cuda_launched(dev, "uploading");
 }

@@ -62,8 +62,7 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *i
     ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
     rows r = make_rows(x, out);
     if (s || !k || !r.count) return s;
-    CT__LAUNCH(gather_kernel, ct__grid(k * r.count), CT__BLOCK, ct__cuda_of(dev)->stream, r, q, k, step,
-               x->dim[0]);
+    CT__LAUNCH_EACH(gather_kernel, k * r.count, ct__cuda_of(dev)->stream, r, q, k, step, x->dim[0]);
     return ct__cuda_launched(dev, "gather");
 }
 
@@ -128,12 +127,12 @@ template <typename T> static __global__ void add_kernel(rows r, scattered s, con
 template <typename T> static ct_status scatter(ct_device *dev, const rows &r, const scattered &s)
 {
     cudaStream_t stream = ct__cuda_of(dev)->stream;
-    CT__LAUNCH(scatter_kernel<T>, ct__grid(s.g.M * r.count), CT__BLOCK, stream, r, s);
+    CT__LAUNCH_EACH(scatter_kernel<T>, s.g.M * r.count, stream, r, s);
     const int64_t kept = ct__kept(s.g, LENGTH) * r.count;
     if (s.g.N <= (int64_t)1 << LENGTH) return ct__cuda_launched(dev, "scatter_add");
     ct__scratch room(dev, kept * (int64_t)sizeof(T));
     if (!room.data) return CT_ENOMEM;
-    CT__LAUNCH(pieces_kernel<T>, ct__grid(kept), CT__BLOCK, stream, r, s, (T *)room.data);
+    CT__LAUNCH_EACH(pieces_kernel<T>, kept, stream, r, s, (T *)room.data);
     if (ct_status failed = ct__cuda_launched(dev, "scatter_add")) return failed;
     CT__LAUNCH_BLOCK(add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, stream, r, s, (const T *)room.data);
     return ct__cuda_launched(dev, "scatter_add");
@@ -199,7 +198,7 @@ ct_status ct__cuda_permute_rows(ct_device *dev, const ct_tensor *x, const ct_ten
     for (int64_t i = 0; i < (dense ? 0 : shared ? 1 : b.members) && !s; i++)
         s = ct__cuda_check_orders(dev, "pivot order", p + ct__member_at(b, m[1], i), 1, m[1].rs, n);
     if (s) return s;
-    CT__LAUNCH(permute_kernel, ct__grid(count), CT__BLOCK, ct__cuda_of(dev)->stream, b, m[0], m[1], m[2],
-               (int)ct__size(x->dtype), back);
+    CT__LAUNCH_EACH(permute_kernel, count, ct__cuda_of(dev)->stream, b, m[0], m[1], m[2],
+                    (int)ct__size(x->dtype), back);
     return ct__cuda_launched(dev, "permute_rows");
 }

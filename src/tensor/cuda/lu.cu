@@ -1,6 +1,7 @@
 /* LU with partial pivoting, inverses and determinants from it. All members together: panels of 32 columns are a block's
  * work, one for each member; the rest is trsm and gemm on the whole batch. Or by cuSOLVER, one after the other. */
 #include "batch.cuh"
+#include "block.cuh"
 #include "paths.h"
 
 #include <math.h>
@@ -11,54 +12,48 @@ static const char *const WHAT = "pivot %lld",
                          *const WHY =
                              "is zero or not finite: the matrix is singular, or has NaN or infinities";
 
-/* Whether |a|, at row i, is to be preferred to |b|, at row j: the largest, then the first. NaN counts as nothing, and is
- * found at the end. */
-template <typename T> static __device__ bool better(T a, int64_t i, T b, int64_t j)
-{
-    return a > b || (a == b && i < j);
-}
+/* |a_ij| and its row i: of two the larger, of equals the first. NaN counts as nothing, and is found at the end. */
+template <typename T> struct candidate {
+    T size;
+    int64_t row;
+};
+struct better {
+    template <typename T> __device__ void operator()(candidate<T> &a, const candidate<T> &b) const
+    {
+        if (b.size > a.size || (b.size == a.size && b.row < a.row)) a = b;
+    }
+};
 
-/* Columns [at, at + width) of the rows from `at` on. pivot[member][column]: the row that was exchanged with it. */
+/* Columns [at, at + width) of the rows from `at` on. pivot[member][column]: the row that was exchanged with it.
+ * A row stays with its thread from one column to the next, unless they are exchanged. */
 template <typename T>
 static __global__ void panel_kernel(ct__batch b, ct__matrix m, int64_t at, int width, int64_t *pivot,
                                     int64_t *failed)
 {
-    __shared__ T largest[THREADS];
-    __shared__ int64_t place[THREADS];
-    const int t = (int)threadIdx.x;
+    const int t = (int)threadIdx.x, threads = (int)blockDim.x;
     const int64_t n = m.rows, member = blockIdx.x;
     T *a = (T *)m.data + ct__member_at(b, m, member);
     for (int64_t j = at; j < at + width; j++) {
-        T best = -1;
-        int64_t row = j;
-        for (int64_t i = j + t; i < n; i += THREADS) {
-            T x = fabs(a[i * m.rs + j * m.cs]);
-            if (better(x, i, best, row)) best = x, row = i;
-        }
-        largest[t] = best, place[t] = row;
-        __syncthreads();
-        for (int half = THREADS / 2; half; half /= 2) {
-            if (t < half && better(largest[t + half], place[t + half], largest[t], place[t]))
-                largest[t] = largest[t + half], place[t] = place[t + half];
-            __syncthreads();
-        }
-        row = place[0];
-        const T size = largest[0];
+        candidate<T> best = { -1, j };
+        for (int64_t i = j + t; i < n; i += threads)
+            better()(best, candidate<T>{ fabs(a[i * m.rs + j * m.cs]), i });
+        best = ct__over_block<THREADS>(best, better());
+        const T size = best.size;
+        const int64_t row = best.row;
         if (!t) {
             pivot[member * n + j] = row;
             if (!(size > 0 && size < (T)INFINITY) && !failed[member]) failed[member] = j + 1;
         }
-        for (int k = t; k < width && row != j; k += THREADS) {
+        for (int k = t; k < width && row != j; k += threads) {
             T *x = &a[j * m.rs + (at + k) * m.cs], *y = &a[row * m.rs + (at + k) * m.cs], z = *x;
             *x = *y, *y = z;
         }
         __syncthreads();
         const T head = a[j * m.rs + j * m.cs];
-        for (int64_t i = j + 1 + t; i < n; i += THREADS) {
+        for (int64_t i = j + 1 + t; i < n; i += threads) {
             const T l = a[i * m.rs + j * m.cs] /= head;
             for (int64_t k = j + 1; k < at + width; k++) a[i * m.rs + k * m.cs] -= l * a[j * m.rs + k * m.cs];
         }
-        __syncthreads();
     }
 }
 
@@ -127,14 +122,6 @@ static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int6
     for (int64_t i = t; i < n && n <= ROOM; i += ORDERERS) order[i] = near[i];
 }
 
-#define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                              \
-    do {                                                                          \
-        if (b->dtype == CT_F64)                                                   \
-            LAUNCH(kernel<double>, grid, threads, cuda->stream, *b, __VA_ARGS__); \
-        else                                                                      \
-            LAUNCH(kernel<float>, grid, threads, cuda->stream, *b, __VA_ARGS__);  \
-    } while (0)
-
 ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                          int64_t *failed)
 {
@@ -144,13 +131,11 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
         dev, "lu", cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, cuda->stream));
     for (int64_t at = 0; at < n && !s; at += PANEL) {
         const int64_t width = n - at < PANEL ? n - at : (int64_t)PANEL, rest = n - at - width;
-        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, ct__blocks(b->members), THREADS, m, at, (int)width, pivot,
-                 failed);
+        CT__BATCH_BLOCK(dev, b, panel_kernel, ct__blocks(b->members), ct__threads(n - at, THREADS), m, at,
+                        (int)width, pivot, failed);
         s = ct__cuda_launched(dev, "lu"); /* else nobody has written the pivots, which are addresses below */
         if (s) break;
-        if (n > width)
-            PER_TYPE(CT__LAUNCH, exchange_kernel, ct__grid(b->members * (n - width)), CT__BLOCK, m, at, width,
-                     pivot);
+        if (n > width) CT__BATCH_EACH(dev, b, exchange_kernel, b->members * (n - width), m, at, width, pivot);
         if (!rest) break;
         const ct__matrix right = ct__block(b, m, at, at + width, width, rest);
         s = ct__solve(dev, b, true, true, 1, ct__block(b, m, at, at, width, width), right);
@@ -166,7 +151,6 @@ template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, int64_t *pivot,
                                       int64_t *failed)
 {
-    __shared__ int64_t first[THREADS];
     const int t = (int)threadIdx.x;
     const int64_t n = m.rows;
     const T *a = (const T *)m.data + ct__member_at(b, m, member);
@@ -177,13 +161,8 @@ static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member,
         const int64_t row = pivot[j] - 1;
         pivot[j] = row > j && row < n ? row : j;
     }
-    first[t] = mine;
-    __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
-        if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
-        __syncthreads();
-    }
-    if (!t) failed[member] = first[0] < n ? first[0] + 1 : 0;
+    const int64_t first = ct__over_block<THREADS>(mine, ct__least());
+    if (!t) failed[member] = first < n ? first + 1 : 0;
 }
 
 ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
@@ -208,7 +187,7 @@ ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m,
                                                  pivot + i * n, type, room.data, device_bytes, room.host,
                                                  host_bytes, room.info));
         if (s) break;
-        PER_TYPE(CT__LAUNCH_BLOCK, verdict_kernel, 1, THREADS, m, i, pivot + i * n, failed);
+        CT__BATCH_BLOCK(dev, b, verdict_kernel, 1, THREADS, m, i, pivot + i * n, failed);
     }
     return s ? s : ct__cuda_launched(dev, "lu");
 }
@@ -216,8 +195,7 @@ ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m,
 /* As wild_kernel says, of m column-major. */
 static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *flags)
 {
-    ct__cuda *cuda = ct__cuda_of(dev);
-    PER_TYPE(CT__LAUNCH, wild_kernel, ct__grid(b->members * m.rows * m.cols), CT__BLOCK, m, flags);
+    CT__BATCH_EACH(dev, b, wild_kernel, b->members * m.rows * m.cols, m, flags);
     return ct__cuda_launched(dev, "lu");
 }
 
@@ -323,8 +301,6 @@ template <typename T>
 static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *pivots, const int64_t *wild,
                                   int64_t *failed, T *log_abs, T *sign)
 {
-    __shared__ double sums[ORDERERS];
-    __shared__ int turns[ORDERERS];
     const int64_t member = blockIdx.x, n = lu.rows, step = lu.rs + lu.cs, *pivot = pivots + member * n;
     const T *a = (const T *)lu.data + ct__member_at(b, lu, member);
     const int t = (int)threadIdx.x;
@@ -335,16 +311,12 @@ static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *piv
         sum += log(fabs(u));
         turned ^= (u < 0) ^ (pivot[i] != i);
     }
-    sums[t] = sum, turns[t] = turned;
-    __syncthreads();
-    for (int half = ORDERERS / 2; half; half /= 2) {
-        if (t < half) sums[t] += sums[t + half], turns[t] ^= turns[t + half];
-        __syncthreads();
-    }
+    sum = ct__over_block<ORDERERS>(sum, ct__plus());
+    turned = ct__over_block<ORDERERS>(turned, ct__plus()) % 2;
     if (t) return;
     const bool singular = failed[member] && !wild[member] && a[(failed[member] - 1) * step] == 0;
-    log_abs[member] = singular ? (T)-INFINITY : failed[member] ? (T)NAN : (T)sums[0];
-    sign[member] = singular ? (T)0 : failed[member] ? (T)NAN : turns[0] ? (T)-1 : (T)1;
+    log_abs[member] = singular ? (T)-INFINITY : failed[member] ? (T)NAN : (T)sum;
+    sign[member] = singular ? (T)0 : failed[member] ? (T)NAN : turned ? (T)-1 : (T)1;
     if (singular) failed[member] = 0;
 }
 
@@ -408,7 +380,6 @@ ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *
     ct__batch batch = ct__make_batch(3, t, m), *b = &batch;
     const int64_t n = m[0].rows, bytes = b->members * n * n * ct__bytes_of(b);
     if (!b->members || !n) return CT_OK;
-    ct__cuda *cuda = ct__cuda_of(dev);
     ct__scratch half(dev, symmetric ? bytes : 0), work(dev, bytes);
     if (!half.data || !work.data) return CT_ENOMEM;
     ct__formed fp(dev, b, m[0], ct__formed::ALL, ct__formed::NOTHING),
@@ -417,7 +388,7 @@ ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *
     ct_status s = fp.status ? fp.status : fg.status ? fg.status : fo.status;
     if (s) return s;
     ct__matrix sum = ct__dense(b, half.data, n, n), h = ct__dense(b, work.data, n, n);
-    if (symmetric) PER_TYPE(CT__LAUNCH, symmetric_kernel, ct__grid(b->members * n * n), CT__BLOCK, fg.m, sum);
+    if (symmetric) CT__BATCH_EACH(dev, b, symmetric_kernel, b->members * n * n, fg.m, sum);
     const ct__matrix turned = ct__turned(fp.m);
     s = ct__gemm(dev, b, 1, turned, symmetric ? sum : fg.m, 0, h);
     if (!s) s = ct__gemm(dev, b, -1, h, turned, 0, fo.m);

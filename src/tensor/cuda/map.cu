@@ -30,8 +30,7 @@ static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma
 #undef FN
 #undef NAME
 
-#define LAUNCH(kernel, ...) \
-    CT__LAUNCH(kernel, ct__grid(s.count), CT__BLOCK, ct__cuda_of(dev)->stream, s, __VA_ARGS__)
+#define LAUNCH(kernel, ...) CT__LAUNCH_EACH(kernel, s.count, ct__cuda_of(dev)->stream, s, __VA_ARGS__)
 #define RUN(kernel, ...)                                                  \
     do {                                                                  \
         if (!s.count) return CT_OK;                                       \

@@ -1,25 +1,11 @@
 /* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of 32 columns are a block's work, one for each
  * member; what is right of them, or a matrix that Q is to be multiplied with, follows by products. */
+#include "block.cuh"
 #include "tile.cuh"
 
 #include <math.h>
 
 enum { PANEL = 32, GROUPS = 8, THREADS = PANEL * GROUPS };
-
-/* The sum of x over the block, in all threads. */
-static __device__ double block_sum(double x, double *room)
-{
-    const int t = (int)threadIdx.x;
-    room[t] = x;
-    __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
-        if (t < half) room[t] += room[t + half];
-        __syncthreads();
-    }
-    const double sum = room[0];
-    __syncthreads();
-    return sum;
-}
 
 /* C = (I - tau v vᵀ) C for v = (1, below): rows [j, m) of c, columns [from, to), at most PANEL of them. */
 template <typename T>
@@ -40,8 +26,22 @@ static __device__ void reflect(const T *v, int64_t v_rs, double tau, int64_t j, 
     __syncthreads();
 }
 
-/* beta = -sign(a_jj) |a_j|, tau = (beta - a_jj)/beta, v = a_j/(a_jj - beta) below its 1 [LAPACK's geqr2]; the norm of the
- * column over its largest element, so that squares neither overflow nor vanish */
+/* A length as scale √squares, where scale is the largest element: so squares neither overflow nor vanish. NaN stays. */
+struct scaled {
+    double scale, squares;
+};
+struct longer {
+    __device__ void operator()(scaled &a, const scaled &b) const
+    {
+        if (b.scale == 0) return;
+        const bool larger = !(b.scale <= a.scale);
+        const double ratio = larger ? a.scale / b.scale : b.scale / a.scale;
+        a.squares = larger ? b.squares + a.squares * ratio * ratio : a.squares + b.squares * ratio * ratio;
+        if (larger) a.scale = b.scale;
+    }
+};
+
+/* beta = -sign(a_jj) |a_j|, tau = (beta - a_jj)/beta, v = a_j/(a_jj - beta) below its 1 [LAPACK's geqr2] */
 template <typename T> static __global__ void panel_kernel(ct__batch b, ct__matrix m, ct__matrix tau)
 {
     __shared__ double room[THREADS];
@@ -50,32 +50,18 @@ template <typename T> static __global__ void panel_kernel(ct__batch b, ct__matri
       *taus = (T *)tau.data + ct__member_at(b, tau, blockIdx.x);
     const int64_t count = m.rows < m.cols ? m.rows : m.cols;
     for (int64_t j = 0; j < count; j++) {
-        double largest = 0, sum = 0;
-        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS) {
-            const double x = fabs((double)a[i * m.rs + j * m.cs]);
-            if (x > largest || x != x) largest = x;
-        }
-        room[t] = largest;
-        __syncthreads();
-        for (int half = THREADS / 2; half; half /= 2) {
-            if (t < half && (room[t + half] > room[t] || room[t + half] != room[t + half]))
-                room[t] = room[t + half];
-            __syncthreads();
-        }
-        largest = room[0];
-        __syncthreads();
+        scaled below = { 0, 0 };
+        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS)
+            longer()(below, scaled{ fabs((double)a[i * m.rs + j * m.cs]), 1 });
         const double head = (double)a[j * m.rs + j * m.cs];
-        if (largest == 0) { /* nothing below: H = I */
+        below = ct__over_block<THREADS>(below, longer());
+        if (below.scale == 0) { /* nothing below: H = I */
             if (!t) taus[j * tau.cs] = 0;
             continue;
         }
-        const double scale = fmax(largest, fabs(head));
-        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS) {
-            const double x = (double)a[i * m.rs + j * m.cs] / scale;
-            sum += x * x;
-        }
-        sum = block_sum(sum, room) + head / scale * (head / scale);
-        const double beta = head >= 0 ? -scale * sqrt(sum) : scale * sqrt(sum), factor = (beta - head) / beta;
+        longer()(below, scaled{ fabs(head), 1 });
+        const double length = below.scale * sqrt(below.squares);
+        const double beta = head >= 0 ? -length : length, factor = (beta - head) / beta;
         for (int64_t i = j + 1 + t; i < m.rows; i += THREADS)
             a[i * m.rs + j * m.cs] = (T)((double)a[i * m.rs + j * m.cs] / (head - beta));
         if (!t) {
@@ -128,14 +114,6 @@ template <typename T> static __global__ void diagonal_kernel(ct__batch b, ct__ma
     }
 }
 
-#define PER_TYPE(LAUNCH, kernel, grid, threads, ...)                             \
-    do {                                                                         \
-        if (b.dtype == CT_F64)                                                   \
-            LAUNCH(kernel<double>, grid, threads, cuda->stream, b, __VA_ARGS__); \
-        else                                                                     \
-            LAUNCH(kernel<float>, grid, threads, cuda->stream, b, __VA_ARGS__);  \
-    } while (0)
-
 /* C = Qᵀ C, or Q C, for the reflectors of one panel V: H_1 H_2 ... = I - V S⁻¹ Vᵀ, where S is the upper triangle of VᵀV with 1/tau
  * on its diagonal [Joffrain, Low, Quintana-Ortí, van de Geijn & Van Zee 2006, "Accumulating Householder transformations,
  * revisited"]. A tau of 0, no reflection, is an infinity there, through which nothing comes. */
@@ -144,16 +122,15 @@ static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, c
 {
     const int64_t w = panel.cols, bytes = ct__bytes_of(&b);
     if (!C.cols) return CT_OK;
-    ct__cuda *cuda = ct__cuda_of(dev);
     ct__scratch of_V(dev, b.members * panel.rows * w * bytes), of_S(dev, b.members * w * w * bytes),
         of_Y(dev, b.members * w * C.cols * bytes);
     if (!of_V.data || !of_S.data || !of_Y.data) return CT_ENOMEM;
     const ct__matrix V = ct__dense(&b, of_V.data, panel.rows, w), S = ct__dense(&b, of_S.data, w, w),
                      Y = ct__dense(&b, of_Y.data, w, C.cols), Vt = ct__turned(V);
-    PER_TYPE(CT__LAUNCH, reflectors_kernel, ct__grid(b.members * panel.rows * w), CT__BLOCK, panel, V);
+    CT__BATCH_EACH(dev, &b, reflectors_kernel, b.members * panel.rows * w, panel, V);
     ct_status s = ct__gemm(dev, &b, 1, Vt, V, 0, S);
     if (s) return s;
-    PER_TYPE(CT__LAUNCH, diagonal_kernel, ct__grid(b.members * w), CT__BLOCK, tau, S);
+    CT__BATCH_EACH(dev, &b, diagonal_kernel, b.members * w, tau, S);
     s = ct__gemm(dev, &b, 1, Vt, C, 0, Y);
     if (!s) s = ct__tile_solve(dev, &b, trans, false, 1, trans ? ct__turned(S) : S, Y);
     return s ? s : ct__gemm(dev, &b, -1, V, Y, 1, C);
@@ -167,14 +144,13 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_te
     ct__batch b = ct__make_batch(2, t, m);
     const int64_t rows = m[0].rows, cols = m[0].cols, count = rows < cols ? rows : cols;
     if (!b.members || !count) return CT_OK;
-    ct__cuda *cuda = ct__cuda_of(dev);
     ct__formed f(dev, &b, m[0], ct__formed::ALL, ct__formed::ALL);
     ct_status s = f.status;
     for (int64_t j = 0; j < count && !s; j += PANEL) {
         const int64_t w = count - j < PANEL ? count - j : (int64_t)PANEL;
         const ct__matrix panel = ct__block(&b, f.m, j, j, rows - j, w),
                          taus = ct__block(&b, m[1], 0, j, 1, w);
-        PER_TYPE(CT__LAUNCH_BLOCK, panel_kernel, ct__blocks(b.members), THREADS, panel, taus);
+        CT__BATCH_BLOCK(dev, &b, panel_kernel, ct__blocks(b.members), THREADS, panel, taus);
         s = ct__cuda_launched(dev, "qr");
         if (!s)
             s = reflect_panel(dev, b, true, panel, taus,
@@ -185,7 +161,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_te
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
     int64_t *flags = (int64_t *)failed.data;
-    PER_TYPE(CT__LAUNCH, rank_kernel, ct__grid(b.members), CT__BLOCK, m[0], rank_tolerance, flags);
+    CT__BATCH_EACH(dev, &b, rank_kernel, b.members, m[0], rank_tolerance, flags);
     s = ct__poison(dev, &b, flags, false, &m[0]);
     return s ? s
              : ct__note_failure(
@@ -217,38 +193,26 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const 
 
 /* -- 1 / (|R| |R⁻¹|) ----------------------------------------------------------------------------------------------- */
 
-/* The largest sum of |r_ij| over a row i; R upper triangular. In the block, in all threads. */
-template <typename T>
-static __device__ double row_norm(const T *r, int64_t n, int64_t rs, int64_t cs, double *room)
+/* The largest sum of |r_ij| over a row i; R upper triangular. In all threads of the block. */
+template <typename T> static __device__ double row_norm(const T *r, int64_t n, int64_t rs, int64_t cs)
 {
-    const int t = (int)threadIdx.x;
     double largest = 0;
-    for (int64_t i = t; i < n; i += THREADS) {
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
         double sum = 0;
         for (int64_t j = i; j < n; j++) sum += fabs((double)r[i * rs + j * cs]);
         if (sum > largest || sum != sum) largest = sum;
     }
-    room[t] = largest;
-    __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
-        if (t < half && (room[t + half] > room[t] || room[t + half] != room[t + half]))
-            room[t] = room[t + half];
-        __syncthreads();
-    }
-    const double norm = room[0];
-    __syncthreads();
-    return norm;
+    return ct__over_block<THREADS>(largest, ct__largest());
 }
 
 /* inverse: of Rᵀ */
 template <typename T>
 static __global__ void rcond_kernel(ct__batch b, ct__matrix r, ct__matrix inverse, ct__matrix out)
 {
-    __shared__ double room[THREADS];
     const int64_t member = blockIdx.x;
-    const double norm = row_norm((const T *)r.data + ct__member_at(b, r, member), r.rows, r.rs, r.cs, room),
+    const double norm = row_norm((const T *)r.data + ct__member_at(b, r, member), r.rows, r.rs, r.cs),
                  other = row_norm((const T *)inverse.data + ct__member_at(b, inverse, member), r.rows,
-                                  inverse.cs, inverse.rs, room);
+                                  inverse.cs, inverse.rs);
     const double rcond = 1 / (norm * other);
     if (!threadIdx.x) ((T *)out.data)[ct__member_at(b, out, member)] = rcond - rcond == 0 ? (T)rcond : (T)0;
 }
@@ -261,13 +225,13 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_tensor *r, ct_tensor *out)
     const int64_t n = m[0].rows;
     if (!b.members) return CT_OK;
     if (!n) return ct__cuda_fill(dev, 1, out);
-    ct__cuda *cuda = ct__cuda_of(dev);
     ct__scratch work(dev, b.members * n * n * ct__bytes_of(&b));
     if (!work.data) return CT_ENOMEM;
     const ct__matrix inverse = ct__dense(&b, work.data, n, n), turned = ct__turned(m[0]);
     ct_status s = ct__copy_lower(dev, &b, &turned, &inverse);
     if (!s) s = ct__invert_lower(dev, &b, inverse);
     if (s) return s;
-    PER_TYPE(CT__LAUNCH_BLOCK, rcond_kernel, ct__blocks(b.members), THREADS, m[0], inverse, m[1]);
+    CT__BATCH_BLOCK(dev, &b, rcond_kernel, ct__blocks(b.members), ct__threads(n, THREADS), m[0], inverse,
+                    m[1]);
     return ct__cuda_launched(dev, "tri_rcond");
 }

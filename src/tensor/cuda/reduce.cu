@@ -1,6 +1,6 @@
 /* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64; the order of operations follows from the shape
  * alone: no atomics. A pair (m, s) stands for what has been seen: m = Σ x, or m = max x and s = Σ exp(x - m). */
-#include "cuda.h"
+#include "block.cuh"
 #include "half.cuh"
 
 #include <math.h>
@@ -89,18 +89,15 @@ static __device__ __forceinline__ void gather(const reduction &r, int64_t base, 
     }
 }
 
-/* What the threads of a block have, together: in thread 0's m and s. */
+/* What the threads of a block have, together, in all of them. */
 static __device__ __forceinline__ void combine_block(int f, double &m, double &s)
 {
-    __shared__ double sm[THREADS], ss[THREADS];
-    const int t = (int)threadIdx.x;
-    sm[t] = m, ss[t] = s;
-    __syncthreads();
-    for (int half = THREADS / 2; half; half /= 2) {
-        if (t < half) combine(f, sm[t], ss[t], sm[t + half], ss[t + half]);
-        __syncthreads();
-    }
-    m = sm[0], s = ss[0];
+    struct seen {
+        double m, s;
+    };
+    const seen all = ct__over_block<THREADS>(seen{ m, s },
+                                             [f](seen &a, const seen &b) { combine(f, a.m, a.s, b.m, b.s); });
+    m = all.m, s = all.s;
 }
 
 static __device__ void put(const reduction &r, int64_t output, double m, double s)
@@ -139,7 +136,7 @@ static __global__ void rows_kernel(reduction r)
     const int64_t e = blockIdx.x, output = e % r.outputs, from = e / r.outputs * r.piece;
     const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     double m = start(r.f), s = 0;
-    gather(r, offset_of(r.keep, r.keep.x, output), from + t, to, THREADS, m, s);
+    gather(r, offset_of(r.keep, r.keep.x, output), from + t, to, blockDim.x, m, s);
     combine_block(r.f, m, s);
     if (t) return;
     if (r.pieces == 1)
@@ -232,12 +229,13 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
     r.m = (double *)partial.data;
     r.s = r.m + pieces * r.outputs;
     if (columns)
-        CT__LAUNCH(columns_kernel, ct__grid(r.outputs * pieces), CT__BLOCK, cuda->stream, r);
+        CT__LAUNCH_EACH(columns_kernel, r.outputs * pieces, cuda->stream, r);
     else
-        CT__LAUNCH_BLOCK(rows_kernel, ct__blocks(r.outputs * pieces), THREADS, cuda->stream, r);
+        CT__LAUNCH_BLOCK(rows_kernel, ct__blocks(r.outputs * pieces),
+                         ct__threads(ct__divide_up(r.piece, AHEAD), THREADS), cuda->stream, r);
     if (pieces > MANY)
         CT__LAUNCH_BLOCK(finish_block_kernel, ct__blocks(r.outputs), THREADS, cuda->stream, r);
     else if (pieces > 1)
-        CT__LAUNCH(finish_kernel, ct__grid(r.outputs), CT__BLOCK, cuda->stream, r);
+        CT__LAUNCH_EACH(finish_kernel, r.outputs, cuda->stream, r);
     return ct__cuda_launched(dev, "reduce");
 }

@@ -210,6 +210,6 @@ ct_status ct__cuda_sort(ct_device *dev, const char *what, const int64_t *index, 
         if (ct_status s = ct__cuda_launched(dev, what)) return s;
         CT__LAUNCH_BLOCK(move_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
     }
-    if (passes > 1) CT__LAUNCH(offsets_kernel, ct__grid(groups + 1), CT__BLOCK, cuda->stream, p, offsets);
+    if (passes > 1) CT__LAUNCH_EACH(offsets_kernel, groups + 1, cuda->stream, p, offsets);
     return ct__cuda_launched(dev, what);
 }

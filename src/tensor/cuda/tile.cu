@@ -1,19 +1,20 @@
-/* Triangles of up to 128 rows, in place, a block for each. The block's 16 x 16 threads hold the matrix in their registers: thread
- * (y, x) the elements (y + 16 p, x + 16 q). They go through it by 16 columns or rows, block after block:
+/* Triangles of up to 128 rows, in place, a block for each. The block's SIDE x SIDE threads, 16 x 16 or, for up to 16 rows, 8 x 8,
+ * hold the matrix in their registers: thread (y, x) the elements (y + SIDE p, x + SIDE q) for p, q < EACH. They go through it by
+ * SIDE columns or rows, block after block:
  *
  *     who holds them puts them into shared memory, as `part`
  *     what makes each depend on the one before is done there: a thread has a whole row, or a column, of part
- *     all others are brought up to date with the 16 at once, out of part, without waiting for anyone
+ *     all others are brought up to date with them at once, out of part, without waiting for anyone
  *
  * A register has no index at run time: loops over p and q are unrolled by the compiler, those over blocks because it is told to. */
 #include "tile.cuh"
 
 #include <math.h>
 
-enum { SIDE = 16, THREADS = SIDE * SIDE, WIDE = 4, STRIP = SIDE * WIDE };
+enum { WIDE = 4 }; /* elements of a right-hand side that a thread has, in a row */
 
 /* This thread's place: x along what lies closer together, so that neighbours load neighbours. */
-struct seat {
+template <int SIDE> struct seat {
     int y, x;
     __device__ seat(const ct__matrix &m)
     {
@@ -25,8 +26,9 @@ struct seat {
 };
 
 /* The lower triangle, completed by the identity. Elements with q > p are above the diagonal: those registers are never used. */
-template <typename T, int EACH>
-static __device__ __forceinline__ void load_lower(const T *m, const ct__matrix &shape, seat at, T (*a)[EACH])
+template <typename T, int SIDE, int EACH>
+static __device__ __forceinline__ void load_lower(const T *m, const ct__matrix &shape, seat<SIDE> at,
+                                                  T (*a)[EACH])
 {
     const int n = (int)shape.rows;
     for (int p = 0; p < EACH; p++)
@@ -36,8 +38,9 @@ static __device__ __forceinline__ void load_lower(const T *m, const ct__matrix &
         }
 }
 
-template <typename T, int EACH>
-static __device__ __forceinline__ void store_lower(const T (*a)[EACH], seat at, const ct__matrix &shape, T *m)
+template <typename T, int SIDE, int EACH>
+static __device__ __forceinline__ void store_lower(const T (*a)[EACH], seat<SIDE> at, const ct__matrix &shape,
+                                                   T *m)
 {
     const int n = (int)shape.rows;
     for (int p = 0; p < EACH; p++)
@@ -50,15 +53,15 @@ static __device__ __forceinline__ void store_lower(const T (*a)[EACH], seat at, 
 /* Column by column within a block, since a pivot needs all before it: l_jj = √a_jj, l_ij = a_ij / l_jj,
  * a_ik -= l_ij l_kj for j < k <= i; the columns right of the block later, from part, which holds l. There are two rooms for column j
  * as it comes, so that one barrier a column is enough. The test of the pivot is false for NaN. */
-template <typename T, int EACH>
-static __global__ void __launch_bounds__(THREADS)
+template <typename T, int SIDE, int EACH>
+static __global__ void __launch_bounds__(SIDE *SIDE)
     cholesky_kernel(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
 {
     __shared__ T part[SIDE][SIDE * EACH], room[2][SIDE * EACH];
     const int n = (int)m.rows;
     const int64_t member = blockIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, member), a[EACH][EACH];
-    const seat at(m);
+    const seat<SIDE> at(m);
     load_lower(to, m, at, a);
     CT__UNROLL
     for (int block = 0; block < EACH; block++) {
@@ -90,8 +93,8 @@ static __global__ void __launch_bounds__(THREADS)
     store_lower(a, at, m, to);
 }
 
-/* The 16 columns of one row of M, `step` apart, from the last to the first: m_j = s_j / l_jj, s_k -= m_j l_jk for k < j. */
-template <typename T>
+/* SIDE columns of one row of M, `step` apart, from the last to the first: m_j = s_j / l_jj, s_k -= m_j l_jk for k < j. */
+template <typename T, int SIDE>
 static __device__ __attribute__((noinline)) void finish_row(T *s, int step, const T *l, int l_step,
                                                             const T *share)
 {
@@ -106,13 +109,13 @@ static __device__ __attribute__((noinline)) void finish_row(T *s, int step, cons
 
 /* M L = I by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md), from the last block of columns to the first: m_jj = 1 / l_jj,
  * m_ij = s_ij / l_jj for i > j, and s_ik -= m_ij l_jk for k < j. A row holds l until its block's turn, then s, then m. */
-template <typename T, int EACH>
-static __global__ void __launch_bounds__(THREADS) invert_kernel(ct__batch b, ct__matrix m)
+template <typename T, int SIDE, int EACH>
+static __global__ void __launch_bounds__(SIDE *SIDE) invert_kernel(ct__batch b, ct__matrix m)
 {
     __shared__ T part[SIDE][SIDE * EACH + 1], rows[SIDE][SIDE * EACH], share[SIDE];
     const int n = (int)m.rows, i = (int)threadIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, blockIdx.x), a[EACH][EACH];
-    const seat at(m);
+    const seat<SIDE> at(m);
     load_lower(to, m, at, a);
     CT__UNROLL
     for (int block = EACH - 1; block >= 0; block--) {
@@ -124,7 +127,7 @@ static __global__ void __launch_bounds__(THREADS) invert_kernel(ct__batch b, ct_
         if (at.x == at.y) share[at.x] = 1 / a[block][block];
         __syncthreads();
         if (i >= SIDE * block && i < SIDE * EACH)
-            finish_row(&part[0][i], SIDE * EACH + 1, &rows[0][SIDE * block], SIDE * EACH, share);
+            finish_row<T, SIDE>(&part[0][i], SIDE * EACH + 1, &rows[0][SIDE * block], SIDE * EACH, share);
         __syncthreads();
         for (int p = block; p < EACH; p++) {
             a[p][block] = part[at.x][at.y + SIDE * p];
@@ -140,13 +143,13 @@ static __global__ void __launch_bounds__(THREADS) invert_kernel(ct__batch b, ct_
 }
 
 /* P = LᵀL: p_ik = Σ_j l_ji l_jk over j >= i, so a row is l until its block's turn, and p from then on. */
-template <typename T, int EACH>
-static __global__ void __launch_bounds__(THREADS) square_kernel(ct__batch b, ct__matrix m)
+template <typename T, int SIDE, int EACH>
+static __global__ void __launch_bounds__(SIDE *SIDE) square_kernel(ct__batch b, ct__matrix m)
 {
     __shared__ T part[SIDE][SIDE * EACH];
     const int n = (int)m.rows;
     T *to = (T *)m.data + ct__member_at(b, m, blockIdx.x), a[EACH][EACH];
-    const seat at(m);
+    const seat<SIDE> at(m);
     load_lower(to, m, at, a);
     CT__UNROLL
     for (int block = 0; block < EACH; block++) {
@@ -166,10 +169,10 @@ static __global__ void __launch_bounds__(THREADS) square_kernel(ct__batch b, ct_
     store_lower(a, at, m, to);
 }
 
-/* to[p] = m_ik of row i = y + 16 p and column k = x + 16 block of a triangle; the identity's where there is none. */
-template <typename T, int EACH, bool LOWER>
-static __device__ __forceinline__ void fetch(const T *M, const ct__matrix &m, seat at, int block, bool unit,
-                                             T *to)
+/* to[p] = m_ik of row i = y + SIDE p and column k = x + SIDE block of a triangle; the identity's where there is none. */
+template <typename T, int SIDE, int EACH, bool LOWER>
+static __device__ __forceinline__ void fetch(const T *M, const ct__matrix &m, seat<SIDE> at, int block,
+                                             bool unit, T *to)
 {
     const int n = (int)m.rows, k = at.x + SIDE * block;
     for (int p = 0; p < EACH; p++) {
@@ -179,9 +182,9 @@ static __device__ __forceinline__ void fetch(const T *M, const ct__matrix &m, se
     }
 }
 
-/* 16 rows of one column of X, `step` apart: x_k = b_k / m_kk, and b_i -= m_ik x_k for those after it. m: the triangle by
+/* SIDE rows of one column of X, `step` apart: x_k = b_k / m_kk, and b_i -= m_ik x_k for those after it. m: the triangle by
  * columns, m_step apart. */
-template <typename T, bool DOWN>
+template <typename T, int SIDE, bool DOWN>
 static __device__ __attribute__((noinline)) void substitute(T *x, int step, const T *m, int m_step)
 {
     T v[SIDE];
@@ -196,14 +199,15 @@ static __device__ __attribute__((noinline)) void substitute(T *x, int step, cons
     for (int k = 0; k < SIDE; k++) x[k * step] = v[k];
 }
 
-/* A block has STRIP columns of B. M comes through shared memory, 16 columns at a time, the next on their way meanwhile, and so
- * do the 16 rows of B that belong to them, x where they are solved for:
+/* A block has SIDE x WIDE columns of B. M comes through shared memory, SIDE columns at a time, the next on their way meanwhile,
+ * and so do the SIDE rows of B that belong to them, x where they are solved for:
  *     solve:     x_k = b_k / m_kk,  b_i -= m_ik x_k      for the rows i after k: below it where M is lower, else above
  *     multiply:  b_i += m_ik b_k,   b_k = m_kk b_k       likewise, but from the last block to the first */
-template <typename T, int EACH, bool SOLVE, bool LOWER>
-static __global__ void __launch_bounds__(THREADS)
+template <typename T, int SIDE, int EACH, bool SOLVE, bool LOWER>
+static __global__ void __launch_bounds__(SIDE *SIDE)
     apply_kernel(ct__batch b, ct__matrix m, ct__matrix x, bool unit, double alpha)
 {
+    enum { STRIP = SIDE * WIDE };
     __shared__ T part[SIDE][SIDE * EACH + 1], rows[SIDE][STRIP];
     const bool down = SOLVE == LOWER; /* from the first row to the last */
     const int64_t strips = (x.cols + STRIP - 1) / STRIP, member = blockIdx.x / strips,
@@ -211,13 +215,13 @@ static __global__ void __launch_bounds__(THREADS)
     const int n = (int)m.rows, cols = x.cols - column < STRIP ? (int)(x.cols - column) : (int)STRIP;
     const T *M = (const T *)m.data + ct__member_at(b, m, member);
     T *to = (T *)x.data + ct__member_at(b, x, member) + column * x.cs, a[EACH][WIDE], next[EACH];
-    const seat at(x), from(m);
+    const seat<SIDE> at(x), from(m);
     for (int p = 0; p < EACH; p++)
         for (int q = 0; q < WIDE; q++) {
             const int i = at.y + SIDE * p, c = at.x + SIDE * q;
             a[p][q] = i < n && c < cols ? (T)alpha * to[i * x.rs + c * x.cs] : (T)0;
         }
-    fetch<T, EACH, LOWER>(M, m, from, down ? 0 : EACH - 1, unit, next);
+    fetch<T, SIDE, EACH, LOWER>(M, m, from, down ? 0 : EACH - 1, unit, next);
     CT__UNROLL
     for (int turn = 0; turn < EACH; turn++) {
         const int block = down ? turn : EACH - 1 - turn;
@@ -225,11 +229,13 @@ static __global__ void __launch_bounds__(THREADS)
         for (int p = 0; p < EACH; p++) part[from.x][from.y + SIDE * p] = next[p];
         for (int q = 0; q < WIDE; q++) rows[at.y][at.x + SIDE * q] = a[block][q];
         __syncthreads();
-        if (turn + 1 < EACH) fetch<T, EACH, LOWER>(M, m, from, down ? block + 1 : block - 1, unit, next);
+        if (turn + 1 < EACH)
+            fetch<T, SIDE, EACH, LOWER>(M, m, from, down ? block + 1 : block - 1, unit, next);
         if (SIDE * block >= n) continue;
         if (SOLVE) {
             const int t = (int)threadIdx.x;
-            if (t < STRIP) substitute<T, down>(&rows[0][t], STRIP, &part[0][SIDE * block], SIDE * EACH + 1);
+            if (t < STRIP)
+                substitute<T, SIDE, down>(&rows[0][t], STRIP, &part[0][SIDE * block], SIDE * EACH + 1);
             __syncthreads();
         }
         for (int q = 0; q < WIDE; q++) a[block][q] = SOLVE ? rows[at.y][at.x + SIDE * q] : (T)0;
@@ -249,33 +255,33 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* -- launching ------------------------------------------------------------------------------------------------------ */
 
-/* As few registers as the extent n allows: 2, 4 or 8 squared. */
-#define LAUNCH(n, blocks, KERNEL, ...)                                                                       \
-    do {                                                                                                     \
-        cudaStream_t stream = ct__cuda_of(dev)->stream;                                                      \
-        const bool f64 = b->dtype == CT_F64;                                                                 \
-        if ((n) <= 2 * SIDE) {                                                                               \
-            if (f64)                                                                                         \
-                CT__LAUNCH_BLOCK((KERNEL(double, 2)), ct__blocks(blocks), THREADS, stream, *b, __VA_ARGS__); \
-            else                                                                                             \
-                CT__LAUNCH_BLOCK((KERNEL(float, 2)), ct__blocks(blocks), THREADS, stream, *b, __VA_ARGS__);  \
-        } else if ((n) <= 4 * SIDE) {                                                                        \
-            if (f64)                                                                                         \
-                CT__LAUNCH_BLOCK((KERNEL(double, 4)), ct__blocks(blocks), THREADS, stream, *b, __VA_ARGS__); \
-            else                                                                                             \
-                CT__LAUNCH_BLOCK((KERNEL(float, 4)), ct__blocks(blocks), THREADS, stream, *b, __VA_ARGS__);  \
-        } else {                                                                                             \
-            if (f64)                                                                                         \
-                CT__LAUNCH_BLOCK((KERNEL(double, 8)), ct__blocks(blocks), THREADS, stream, *b, __VA_ARGS__); \
-            else                                                                                             \
-                CT__LAUNCH_BLOCK((KERNEL(float, 8)), ct__blocks(blocks), THREADS, stream, *b, __VA_ARGS__);  \
-        }                                                                                                    \
+/* As few threads and registers as the extent n allows. `blocks` may depend on `side`. */
+#define LAUNCH(n, blocks, KERNEL, ...)                     \
+    do {                                                   \
+        if ((n) <= 16)                                     \
+            LAUNCH_AS(8, 2, blocks, KERNEL, __VA_ARGS__);  \
+        else if ((n) <= 32)                                \
+            LAUNCH_AS(16, 2, blocks, KERNEL, __VA_ARGS__); \
+        else if ((n) <= 64)                                \
+            LAUNCH_AS(16, 4, blocks, KERNEL, __VA_ARGS__); \
+        else                                               \
+            LAUNCH_AS(16, 8, blocks, KERNEL, __VA_ARGS__); \
+    } while (0)
+#define LAUNCH_AS(SIDE, EACH, blocks, KERNEL, ...)                                                     \
+    do {                                                                                               \
+        const int side = SIDE;                                                                         \
+        const unsigned grid = ct__blocks(blocks);                                                      \
+        cudaStream_t stream = ct__cuda_of(dev)->stream;                                                \
+        if (b->dtype == CT_F64)                                                                        \
+            CT__LAUNCH_BLOCK((KERNEL(double, SIDE, EACH)), grid, side *side, stream, *b, __VA_ARGS__); \
+        else                                                                                           \
+            CT__LAUNCH_BLOCK((KERNEL(float, SIDE, EACH)), grid, side *side, stream, *b, __VA_ARGS__);  \
     } while (0)
 
 ct_status ct__tile_cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first,
                             int64_t *failed)
 {
-#define KERNEL(T, EACH) cholesky_kernel<T, EACH>
+#define KERNEL(T, SIDE, EACH) cholesky_kernel<T, SIDE, EACH>
     LAUNCH(A.rows, b->members, KERNEL, A, first, failed);
 #undef KERNEL
     return ct__cuda_launched(dev, "cholesky");
@@ -283,7 +289,7 @@ ct_status ct__tile_cholesky(ct_device *dev, const ct__batch *b, const ct__matrix
 
 ct_status ct__tile_invert(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-#define KERNEL(T, EACH) invert_kernel<T, EACH>
+#define KERNEL(T, SIDE, EACH) invert_kernel<T, SIDE, EACH>
     LAUNCH(L.rows, b->members, KERNEL, L);
 #undef KERNEL
     return ct__cuda_launched(dev, "trtri");
@@ -291,7 +297,7 @@ ct_status ct__tile_invert(ct_device *dev, const ct__batch *b, const ct__matrix &
 
 ct_status ct__tile_square(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-#define KERNEL(T, EACH) square_kernel<T, EACH>
+#define KERNEL(T, SIDE, EACH) square_kernel<T, SIDE, EACH>
     LAUNCH(L.rows, b->members, KERNEL, L);
 #undef KERNEL
     return ct__cuda_launched(dev, "lauum");
@@ -301,8 +307,8 @@ template <bool SOLVE, bool LOWER>
 static ct_status apply(ct_device *dev, const ct__batch *b, bool unit, double alpha, const ct__matrix &M,
                        const ct__matrix &B)
 {
-#define KERNEL(T, EACH) apply_kernel<T, EACH, SOLVE, LOWER>
-    LAUNCH(M.rows, b->members * ct__divide_up(B.cols, STRIP), KERNEL, M, B, unit, alpha);
+#define KERNEL(T, SIDE, EACH) apply_kernel<T, SIDE, EACH, SOLVE, LOWER>
+    LAUNCH(M.rows, b->members * ct__divide_up(B.cols, side * WIDE), KERNEL, M, B, unit, alpha);
 #undef KERNEL
     return ct__cuda_launched(dev, SOLVE ? "trsm" : "trmm");
 }

@@ -210,8 +210,8 @@ ct_status ct__cuda_triangle(ct_device *dev, const ct_tensor *x, bool upper, int6
     if (!count) return CT_OK;
     cudaStream_t stream = ct__cuda_of(dev)->stream;
     if (ct__bytes_of(&b) == 8)
-        CT__LAUNCH(triangle_kernel<uint64_t>, ct__grid(count), CT__BLOCK, stream, b, m[0], m[1], upper, k);
+        CT__LAUNCH_EACH(triangle_kernel<uint64_t>, count, stream, b, m[0], m[1], upper, k);
     else
-        CT__LAUNCH(triangle_kernel<uint32_t>, ct__grid(count), CT__BLOCK, stream, b, m[0], m[1], upper, k);
+        CT__LAUNCH_EACH(triangle_kernel<uint32_t>, count, stream, b, m[0], m[1], upper, k);
     return ct__cuda_launched(dev, "triangle");
 }
