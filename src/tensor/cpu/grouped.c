@@ -3,12 +3,11 @@
 #include "grouped.h"
 #include "half.h"
 #include "isa.h"
-#include "vmath.h"
 
 #include <inttypes.h>
 #include <omp.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if CT__X86
 #    include <immintrin.h>
 /* Streamed results are in memory before another thread looks. */
 #    define FENCE() _mm_sfence()
@@ -72,143 +71,16 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
     }
 }
 
-#define PANEL         ((int64_t)(PANEL_BYTES / sizeof(T)))
-#define ZIP2(a, b, h) __builtin_shufflevector(a, b, h, 2 + h)
-#define ZIP4(a, b, h) __builtin_shufflevector(a, b, h, 4 + h, h + 1, 5 + h)
-#define ZIP8(a, b, h) __builtin_shufflevector(a, b, h, 8 + h, h + 1, 9 + h, h + 2, 10 + h, h + 3, 11 + h)
-#define ZIP16(a, b, h)                                                                                   \
-    __builtin_shufflevector(a, b, h, 16 + h, h + 1, 17 + h, h + 2, 18 + h, h + 3, 19 + h, h + 4, 20 + h, \
-                            h + 5, 21 + h, h + 6, 22 + h, h + 7, 23 + h)
-
-/* -- any machine: 16 bytes ------------------------------------------------------------------------------------------- */
-
-#define TARGET
-#define WIDE          2
-#define MAD(a, b, c)  ((a) * (b) + (c))
-#define STREAM(to, v) (*(to) = (v))
-
-#define T              double
-#define NAME(n)        n##_f64_base
-#define LANES          2
-#define ZIP_LOW(a, b)  ZIP2(a, b, 0)
-#define ZIP_HIGH(a, b) ZIP2(a, b, 1)
-#include "grouped_tile.h"
-#undef T
-#undef NAME
-#undef LANES
-#undef ZIP_LOW
-#undef ZIP_HIGH
-
-#define T              float
-#define NAME(n)        n##_f32_base
-#define LANES          4
-#define ZIP_LOW(a, b)  ZIP4(a, b, 0)
-#define ZIP_HIGH(a, b) ZIP4(a, b, 2)
-#include "grouped_tile.h"
-#undef T
-#undef NAME
-#undef LANES
-#undef ZIP_LOW
-#undef ZIP_HIGH
-
-#undef TARGET
-#undef WIDE
-#undef MAD
-#undef STREAM
-
-#if defined(__x86_64__) && defined(__GNUC__)
-/* -- 32 bytes with fused multiply-adds ------------------------------------------------------------------------------- */
-
-#    define TARGET __attribute__((target("avx2,fma")))
-#    define WIDE   2
-
-#    define T              double
-#    define NAME(n)        n##_f64_avx2
-#    define LANES          4
-#    define ZIP_LOW(a, b)  ZIP4(a, b, 0)
-#    define ZIP_HIGH(a, b) ZIP4(a, b, 2)
-#    define MAD(a, b, c)   ((vec_f64_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
-#    define STREAM(to, v)  _mm256_stream_pd((void *)(to), (__m256d)(v))
-#    include "grouped_tile.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP_LOW
-#    undef ZIP_HIGH
-#    undef MAD
-#    undef STREAM
-
-#    define T              float
-#    define NAME(n)        n##_f32_avx2
-#    define LANES          8
-#    define ZIP_LOW(a, b)  ZIP8(a, b, 0)
-#    define ZIP_HIGH(a, b) ZIP8(a, b, 4)
-#    define MAD(a, b, c)   ((vec_f32_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
-#    define STREAM(to, v)  _mm256_stream_ps((void *)(to), (__m256)(v))
-#    include "grouped_tile.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP_LOW
-#    undef ZIP_HIGH
-#    undef MAD
-#    undef STREAM
-
-#    undef TARGET
-#    undef WIDE
-
-/* -- 64 bytes -------------------------------------------------------------------------------------------------------- */
-
-#    define TARGET __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")))
-#    define WIDE   4
-
-#    define T              double
-#    define NAME(n)        n##_f64_avx512
-#    define LANES          8
-#    define ZIP_LOW(a, b)  ZIP8(a, b, 0)
-#    define ZIP_HIGH(a, b) ZIP8(a, b, 4)
-#    define MAD(a, b, c)   ((vec_f64_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
-#    define STREAM(to, v)  _mm512_stream_pd((void *)(to), (__m512d)(v))
-#    include "grouped_tile.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP_LOW
-#    undef ZIP_HIGH
-#    undef MAD
-#    undef STREAM
-
-#    define T              float
-#    define NAME(n)        n##_f32_avx512
-#    define LANES          16
-#    define ZIP_LOW(a, b)  ZIP16(a, b, 0)
-#    define ZIP_HIGH(a, b) ZIP16(a, b, 8)
-#    define MAD(a, b, c)   ((vec_f32_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#    define STREAM(to, v)  _mm512_stream_ps((void *)(to), (__m512)(v))
-#    include "grouped_tile.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP_LOW
-#    undef ZIP_HIGH
-#    undef MAD
-#    undef STREAM
-
-#    undef TARGET
-#    undef WIDE
+#define PANEL       ((int64_t)(PANEL_BYTES / sizeof(T)))
+#define VECTOR_CODE "grouped_tile.h"
+#include "each_vector.h"
 
 static ct__run_rows *best_run(bool f64)
 {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-        return f64 ? run_rows_f64_base : run_rows_f32_base;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return f64 ? run_rows_f64_avx512 : run_rows_f32_avx512;
-    return f64 ? run_rows_f64_avx2 : run_rows_f32_avx2;
+    static ct__run_rows *const f64s[] = { CT__EACH_ISA(run_rows, f64) };
+    static ct__run_rows *const f32s[] = { CT__EACH_ISA(run_rows, f32) };
+    return f64 ? f64s[ct__best_isa()] : f32s[ct__best_isa()];
 }
-#else
-static ct__run_rows *best_run(bool f64) { return f64 ? run_rows_f64_base : run_rows_f32_base; }
-#endif
 
 ct__run_rows *ct__grouped_kernel(ct_dtype dtype)
 {
@@ -227,12 +99,8 @@ typedef void run_strip(const ct__strips *g, const void *A, const void *B, void *
 
 static run_strip *best_strip(bool f64)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
-    run_strip *const f64s[] = { run_strip_f64_base, run_strip_f64_avx2, run_strip_f64_avx512 },
-                     *const f32s[] = { run_strip_f32_base, run_strip_f32_avx2, run_strip_f32_avx512 };
-#else
-    run_strip *const f64s[] = { run_strip_f64_base }, *const f32s[] = { run_strip_f32_base };
-#endif
+    static run_strip *const f64s[] = { CT__EACH_ISA(run_strip, f64) };
+    static run_strip *const f32s[] = { CT__EACH_ISA(run_strip, f32) };
     return f64 ? f64s[ct__best_isa()] : f32s[ct__best_isa()];
 }
 

@@ -1,9 +1,8 @@
-/* Products of rows that lie anywhere, for one type T, one vector length and one instruction set: included by grouped.c
- * for each. LANES numbers of T make a vector; a tile of at most TILE rows by WIDE vectors is held in registers. */
+/* Products of rows that lie anywhere, for each type and instruction set (each_vector.h): a tile of at most TILE rows by WIDE vectors
+ * is held in registers. */
 #define L     LANES
+#define WIDE  (ISA == 2 ? 4 : 2)
 #define WIDTH (WIDE * LANES) /* of a tile, in numbers */
-
-typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 typedef union NAME(room) {
     NAME(vec) v[WIDE];
@@ -81,7 +80,7 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
     case 2: call(2, vectors); break; \
     default: call(1, vectors);       \
     }
-#if WIDE == 4
+#if ISA == 2
 #    define BY_SIZE(call, rows, vectors)      \
         switch (vectors) {                    \
         case 4: BY_ROWS(call, rows, 4) break; \
@@ -97,21 +96,6 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
 #endif
 
 static int NAME(vectors)(int64_t columns) { return columns <= L ? 1 : columns <= 2 * L ? 2 : WIDE; }
-
-/* to (L × L, `ld` apart) = from (L × L, `step` apart), transposed: log2 L rounds that interleave row i with i + L/2 */
-TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld)
-{
-    NAME(vec) r[L], next[L];
-    for (int i = 0; i < L; i++) r[i] = *(const NAME(vec) *)(const void *)(from + i * step);
-    for (int n = 1; n < L; n *= 2) {
-        for (int i = 0; i < L / 2; i++) {
-            next[2 * i] = ZIP_LOW(r[i], r[i + L / 2]);
-            next[2 * i + 1] = ZIP_HIGH(r[i], r[i + L / 2]);
-        }
-        for (int i = 0; i < L; i++) r[i] = next[i];
-    }
-    for (int i = 0; i < L; i++) *(NAME(vec) *)(void *)(to + i * ld) = r[i];
-}
 
 /* panel (depth × width) = columns [0, n) of b, whose element (p, k) is b[p rs + k cs]; zeros behind them */
 TARGET static void NAME(pack)(const T *b, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
@@ -246,3 +230,4 @@ TARGET static void NAME(run_strip)(const ct__strips *g, const void *A, const voi
 #undef BY_SIZE
 #undef L
 #undef WIDTH
+#undef WIDE

@@ -24,6 +24,14 @@
 #    define CT__ISAS(M) M(base, , CT__BASE_FUSED)
 #endif
 
+/* The variants of a function that each_vector.h has made of a file, as an array's elements. */
+#if CT__X86
+#    define CT__EACH_ISA(function, type) \
+        function##_##type##_base, function##_##type##_avx2, function##_##type##_avx512
+#else
+#    define CT__EACH_ISA(function, type) function##_##type##_base
+#endif
+
 #define CT__ISA_NAME(name, attribute, fused) CT__ISA_##name,
 typedef enum ct__isa { CT__ISAS(CT__ISA_NAME) CT__ISA_COUNT } ct__isa;
 #undef CT__ISA_NAME

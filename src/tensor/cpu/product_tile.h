@@ -1,9 +1,23 @@
-/* Products and transposes of matrices for one type T, one vector length and one instruction set: included by product.c for each. LANES
- * numbers of T make a vector; a tile of HIGH rows by WIDE vectors is held in registers. */
-#define L     LANES
+/* Products and transposes of matrices for each type and instruction set (each_vector.h): a tile of HIGH rows by WIDE vectors is held
+ * in registers. */
+#define L LANES
+#if ISA == 0
+#    define HIGH           4
+#    define WIDE           2
+#    define ADD(sum, a, b) ((sum) += (a) * (b))
+#else
+#    define HIGH (ISA == 1 ? 4 : 8)
+#    define WIDE 3
+/* As an instruction that works in place: gcc 12 else copies every sum to memory in each turn of the loop. */
+#    define ADD(sum, a, b)                                                                         \
+        (sizeof *(T *)0 == 8 ? __extension__({                                                     \
+            __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));                        \
+        })                                                                                         \
+                             : __extension__({                                                     \
+                                   __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); \
+                               }))
+#endif
 #define WIDTH (WIDE * LANES) /* of a tile, in numbers */
-
-typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 /* c (rows x n) = (or +=, or with its sign turned) sums, which pass through memory: with anything else behind it, compilers
  * keep the sums of the loop above there at each turn. */
@@ -56,21 +70,6 @@ TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, 
     UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < vectors; v++) *
         (NAME(vec) *)(void *)(out[r] + v * L) = sum[r][v];
     NAME(put)(vectors, out, rows, n, c, ldc, minus, add);
-}
-
-/* to (L × L, `ld` apart) = from (L × L, `step` apart), transposed: log2 L rounds that interleave row i with i + L/2 */
-TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld)
-{
-    NAME(vec) r[L], next[L];
-    for (int i = 0; i < L; i++) r[i] = *(const NAME(vec) *)(const void *)(from + i * step);
-    for (int n = 1; n < L; n *= 2) {
-        for (int i = 0; i < L / 2; i++) {
-            next[2 * i] = ZIP_LOW(r[i], r[i + L / 2]);
-            next[2 * i + 1] = ZIP_HIGH(r[i], r[i + L / 2]);
-        }
-        for (int i = 0; i < L; i++) r[i] = next[i];
-    }
-    for (int i = 0; i < L; i++) *(NAME(vec) *)(void *)(to + i * ld) = r[i];
 }
 
 /* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the columns */
@@ -253,3 +252,6 @@ TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const T *g, int64
 
 #undef L
 #undef WIDTH
+#undef HIGH
+#undef WIDE
+#undef ADD

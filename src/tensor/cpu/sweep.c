@@ -16,14 +16,9 @@
  * that is the form in which the product reads its both operands. */
 #include "cpu.h"
 #include "isa.h"
-#include "vmath.h"
 
 #include <math.h>
 #include <stdatomic.h>
-
-#if CT__X86
-#    include <immintrin.h>
-#endif
 
 enum {
     LARGEST = 32, /* rows of a sliver, of any instruction set */
@@ -95,102 +90,8 @@ static void *take(char *block, size_t *used, size_t bytes)
 
 /* -- products for each instruction set ------------------------------------------------------------------------------- */
 
-/* The halves of a and b from element h on, interleaved. */
-#define ZIP2(a, b, h) __builtin_shufflevector(a, b, h, 2 + h)
-#define ZIP4(a, b, h) __builtin_shufflevector(a, b, h, 4 + h, h + 1, 5 + h)
-#define ZIP8(a, b, h) __builtin_shufflevector(a, b, h, 8 + h, h + 1, 9 + h, h + 2, 10 + h, h + 3, 11 + h)
-#define ZIP16(a, b, h)                                                                                   \
-    __builtin_shufflevector(a, b, h, 16 + h, h + 1, 17 + h, h + 2, 18 + h, h + 3, 19 + h, h + 4, 20 + h, \
-                            h + 5, 21 + h, h + 6, 22 + h, h + 7, 23 + h)
-
-#define TARGET
-#define RANK         4
-#define VECTORS      2
-#define MAD(a, b, c) ((a) * (b) + (c))
-#define T            double
-#define NAME(n)      n##_f64_base
-#define LANES        2
-#define ZIP          ZIP2
-#include "sweep_kernel.h"
-#undef T
-#undef NAME
-#undef LANES
-#undef ZIP
-#define T       float
-#define NAME(n) n##_f32_base
-#define LANES   4
-#define ZIP     ZIP4
-#include "sweep_kernel.h"
-#undef T
-#undef NAME
-#undef LANES
-#undef ZIP
-#undef MAD
-#undef TARGET
-#undef RANK
-#undef VECTORS
-
-#if CT__X86
-#    define TARGET       CT__AVX2
-#    define RANK         4
-#    define VECTORS      3
-#    define T            double
-#    define NAME(n)      n##_f64_avx2
-#    define LANES        4
-#    define ZIP          ZIP4
-#    define MAD(a, b, c) ((vec_f64_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
-#    include "sweep_kernel.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP
-#    undef MAD
-#    define T            float
-#    define NAME(n)      n##_f32_avx2
-#    define LANES        8
-#    define ZIP          ZIP8
-#    define MAD(a, b, c) ((vec_f32_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
-#    include "sweep_kernel.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP
-#    undef MAD
-#    undef TARGET
-#    undef RANK
-#    undef VECTORS
-
-#    define TARGET       CT__AVX512
-#    define RANK         8
-#    define VECTORS      3
-#    define T            double
-#    define NAME(n)      n##_f64_avx512
-#    define LANES        8
-#    define ZIP          ZIP8
-#    define MAD(a, b, c) ((vec_f64_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
-#    include "sweep_kernel.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP
-#    undef MAD
-#    undef VECTORS
-#    define VECTORS      2
-#    define T            float
-#    define NAME(n)      n##_f32_avx512
-#    define LANES        16
-#    define ZIP          ZIP16
-#    define MAD(a, b, c) ((vec_f32_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#    include "sweep_kernel.h"
-#    undef T
-#    undef NAME
-#    undef LANES
-#    undef ZIP
-#    undef MAD
-#    undef TARGET
-#    undef RANK
-#    undef VECTORS
-#endif
+#define VECTOR_CODE "sweep_kernel.h"
+#include "each_vector.h"
 
 /* -- sweeps -------------------------------------------------------------------------------------------------------- */
 
@@ -209,7 +110,7 @@ static void *take(char *block, size_t *used, size_t bytes)
 #define KERNEL(isa, width, rank, lanes)                                                              \
     {                                                                                                \
         width, rank, lanes, multiply_##isa, substitute_##isa, substitute_back_##isa, cholesky_##isa, \
-            combine_##isa, copy_##isa, turn_##isa                                                    \
+            combine_##isa, copy_##isa, transpose_##isa                                               \
     }
 static const kernel_f64 kernels_f64[] = {
     KERNEL(f64_base, 4, 4, 2),

@@ -1,8 +1,8 @@
-/* What everything in sweep.c is made of, for one type T and one instruction set: VECTORS vectors of LANES numbers by RANK
- * numbers stay in registers. Rows of WIDTH numbers follow each other but where a leading dimension is given. */
-#define WIDTH (VECTORS * LANES)
-
-typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+/* What everything in sweep.c is made of, for each type and instruction set (each_vector.h): VECTORS vectors by RANK numbers stay
+ * in registers. Rows of WIDTH numbers follow each other but where a leading dimension is given. */
+#define RANK    (ISA == 2 ? 8 : 4)
+#define VECTORS (ISA == 0 || LANES == 16 ? 2 : 3)
+#define WIDTH   (VECTORS * LANES)
 
 /* c_rl = sign Σ_k b_kr a_kl (+ c_rl), k < depth, r < RANK, l < WIDTH */
 TARGET static void NAME(multiply)(int64_t depth, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc,
@@ -146,7 +146,8 @@ TARGET static void NAME(copy)(int64_t rows, const T *x, int64_t ldx, T *y, int64
 }
 
 /* y_ji = sign x_ij for rows x cols of whole vectors; each block in log2 LANES rounds that interleave its halves */
-TARGET static void NAME(turn)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy, T sign)
+TARGET static void NAME(transpose)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy,
+                                   T sign)
 {
     const NAME(vec) zero = { 0 }, f = sign - zero;
     for (int64_t j = 0; j < cols; j += LANES)
@@ -170,3 +171,5 @@ TARGET static void NAME(turn)(int64_t rows, int64_t cols, const T *x, int64_t ld
         }
 }
 #undef WIDTH
+#undef RANK
+#undef VECTORS
