@@ -21,19 +21,19 @@ typedef struct ct__matrix {
 
 /* kernel<double> or kernel<float>, as the dtype of *b is, on *b and what follows: a block for each of a grid, or a thread for each
  * of `count` things. */
-#define CT__BATCH_BLOCK(dev, b, kernel, grid, threads, ...)                                                   \
-    do {                                                                                                      \
-        if ((b)->dtype == CT_F64)                                                                             \
-            CT__LAUNCH_BLOCK(kernel<double>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);     \
-        else                                                                                                  \
-            CT__LAUNCH_BLOCK(kernel<float>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);      \
+#define CT__BATCH_BLOCK(dev, b, kernel, grid, threads, ...)                                               \
+    do {                                                                                                  \
+        if ((b)->dtype == CT_F64)                                                                         \
+            CT__LAUNCH_BLOCK(kernel<double>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__); \
+        else                                                                                              \
+            CT__LAUNCH_BLOCK(kernel<float>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);  \
     } while (0)
-#define CT__BATCH_EACH(dev, b, kernel, count, ...)                                                            \
-    do {                                                                                                      \
-        if ((b)->dtype == CT_F64)                                                                             \
-            CT__LAUNCH_EACH(kernel<double>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);              \
-        else                                                                                                  \
-            CT__LAUNCH_EACH(kernel<float>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);               \
+#define CT__BATCH_EACH(dev, b, kernel, count, ...)                                               \
+    do {                                                                                         \
+        if ((b)->dtype == CT_F64)                                                                \
+            CT__LAUNCH_EACH(kernel<double>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__); \
+        else                                                                                     \
+            CT__LAUNCH_EACH(kernel<float>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);  \
     } while (0)
 
 /* The batch of the first tensor, coalesced, and the matrices of all. */

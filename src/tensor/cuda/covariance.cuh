@@ -47,8 +47,9 @@ typedef struct ct__words {
 
 /* The arguments of a kernel. Numbers are as wide as what follows: no padding, whose bytes would be anything. */
 template <typename T> struct ct__plan {
-    ct__words program;        /* or, where it is larger, in global memory: */
-    const ct_cov_node *nodes; /* else NULL, as the next three: blocks make them of `program` and `theta_from` */
+    ct__words program; /* or, where it is larger, in global memory: */
+    const ct_cov_node
+        *nodes; /* else NULL, as the next three: blocks make them of `program` and `theta_from` */
     const int32_t *dims;
     const T *theta, *weight;
     const T *theta_from;
@@ -68,15 +69,19 @@ template <typename T, bool SHARED> struct ct__thread {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const ct_cov_node *nodes;
     const int32_t *dims;
-    const T *theta, *weight, *slope; /* weight: 1/l² of each active column, in the order of the program's; slope: -∂s/∂l by
+    const T *theta, *weight,
+        *slope; /* weight: 1/l² of each active column, in the order of the program's; slope: -∂s/∂l by
                                         what is summed up, 2/l³ of it, or 2/l where one lengthscale is for all of s */
-    T *value;                        /* of node k and pair p at [(k * PAIRS + p) * CT__THREADS], but the last's */
+    T *value;   /* of node k and pair p at [(k * PAIRS + p) * CT__THREADS], but the last's */
     const T *x, *z;
     int64_t x_col, z_col, z_row;
     int last;         /* the last pair's distance in columns: less than PAIRS - 1 at the edge of a matrix */
     bool same[PAIRS]; /* a point with itself, in the symmetric matrix */
 
-    __device__ __forceinline__ T x_at(int d) const { return SHARED ? x[d * ct__tile::X_PITCH] : x[d * x_col]; }
+    __device__ __forceinline__ T x_at(int d) const
+    {
+        return SHARED ? x[d * ct__tile::X_PITCH] : x[d * x_col];
+    }
     __device__ __forceinline__ T z_at(int d, int p) const
     {
         if (SHARED) return z[d * ct__tile::Z_PITCH + p];
@@ -100,7 +105,8 @@ template <typename T> void ct__plan_tasks(ct__plan<T> *plan, int64_t most);
  * `bytes` more for each, `common` for all. */
 template <typename T> unsigned ct__plan_blocks(const ct__plan<T> *plan, int64_t bytes, int64_t common);
 /* Bytes of global memory, for all blocks. */
-template <typename T> int64_t ct__plan_bytes(const ct__plan<T> *plan, const ct_cov_program *program, unsigned blocks);
+template <typename T>
+int64_t ct__plan_bytes(const ct__plan<T> *plan, const ct_cov_program *program, unsigned blocks);
 /* Queues what the kernels are to find in `room`. */
 template <typename T>
 ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<T> *plan, unsigned blocks,
@@ -125,9 +131,8 @@ static __device__ __forceinline__ void ct__prepare(const ct__plan<T> &p, const c
         const ct_cov_node *n = &nodes[k];
         if (n->code >= CT_COV_PROFILES) continue;
         for (int i = t; i < n->n_dims; i += step) {
-            const T l = n->lengthscale < 0
-                            ? (T)1
-                            : p.theta_from[(n->lengthscale + (n->ard ? i : 0)) * p.theta_step];
+            const T l =
+                n->lengthscale < 0 ? (T)1 : p.theta_from[(n->lengthscale + (n->ard ? i : 0)) * p.theta_step];
             const T w = (T)(1 / ((double)l * (double)l));
             weight[n->dims + i] = w;
             slope[n->dims + i] = (n->ard ? 2 * w : (T)2) / l;
@@ -177,7 +182,8 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
     enum { PAIRS = ct__pairs<T>::COUNT, STEP = ct__pairs<T>::STEP };
     const int lane = (int)threadIdx.x % CT__LANES, warp = (int)threadIdx.x / CT__LANES, d = (int)p.d,
               n = (int)p.n, m = (int)p.m, columns = (int)p.columns;
-    T *x_tile = SHARED ? (T *)(shared + p.x_at.at) : NULL, *z_tile = SHARED ? (T *)(shared + p.z_at.at) : NULL;
+    T *x_tile = SHARED ? (T *)(shared + p.x_at.at) : NULL,
+      *z_tile = SHARED ? (T *)(shared + p.z_at.at) : NULL;
     v.x_col = p.x_col, v.z_col = p.z_col, v.z_row = p.z_row;
     for (int64_t task = blockIdx.x; task < p.tasks; task += gridDim.x) {
         const int piece = (int)(task / p.row_tiles), i0 = (int)(task % p.row_tiles) * CT__LANES;
@@ -240,7 +246,8 @@ template <typename T> static __device__ __forceinline__ void ct__sine_square(T t
 }
 
 template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n, T *s)
+static __device__ __forceinline__ void ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
+                                                     T *s)
 {
     const int geometry = ct__geometry_of(n->code), count = n->n_dims;
     const int32_t *dims = v.dims + n->dims;
@@ -249,8 +256,7 @@ static __device__ __forceinline__ void ct__distances(const ct__thread<T, SHARED>
     CT__EACH_PAIR(p) s[p] = 0;
     if (geometry == CT_SINE) {
         const T period = v.theta[n->extra];
-        for (int k = 0; k < count; k++)
-            CT__EACH_PAIR(p)
+        for (int k = 0; k < count; k++) CT__EACH_PAIR(p)
             {
                 T square, unused;
                 ct__sine_square((v.x_at(dims[k]) - v.z_at(dims[k], p)) / period, &square, &unused);
@@ -290,7 +296,8 @@ template <typename T> static __device__ __forceinline__ T ct__power(T x, int n)
 /* A profile at a thread's pairs: s, k(s), ∂k/∂s and ∂k/∂a. */
 template <typename T> struct ct__leaf {
     int node;
-    T s[ct__pairs<T>::COUNT], value[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT], by_a[ct__pairs<T>::COUNT];
+    T s[ct__pairs<T>::COUNT], value[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT],
+        by_a[ct__pairs<T>::COUNT];
 };
 
 template <typename T, bool SHARED>
@@ -308,16 +315,16 @@ static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> 
 #define SIN2PI(t)  sin((T)(2 * CT__PI) * ((t)-rint((T)(t))))
 #define COS2PI(t)  cos((T)(2 * CT__PI) * ((t)-rint((T)(t))))
 #define POWI(x, i) ct__power((T)(x), i)
-#define PROFILE(code, geometry, first, second, slope, extra_slope)   \
-case code:                                                           \
-    CT__EACH_PAIR(p)                                                 \
-    {                                                                \
-        const T s = leaf.s[p], r = sqrt(s), u = first, y = second;   \
-        (void)r, (void)u, (void)y;                                   \
-        leaf.value[p] = y;                                           \
-        leaf.by_s[p] = slope;                                        \
-        leaf.by_a[p] = extra_slope;                                  \
-    }                                                                \
+#define PROFILE(code, geometry, first, second, slope, extra_slope) \
+case code:                                                         \
+    CT__EACH_PAIR(p)                                               \
+    {                                                              \
+        const T s = leaf.s[p], r = sqrt(s), u = first, y = second; \
+        (void)r, (void)u, (void)y;                                 \
+        leaf.value[p] = y;                                         \
+        leaf.by_s[p] = slope;                                      \
+        leaf.by_a[p] = extra_slope;                                \
+    }                                                              \
     break;
         CT_PROFILES(PROFILE)
 #undef PROFILE

@@ -87,7 +87,10 @@ static inline __device__ int64_t ct__kept_at(const ct__groups &g, int shift, int
 }
 
 /* How many are kept at most. */
-static inline __host__ __device__ int64_t ct__kept(const ct__groups &g, int shift) { return g.N * g.I >> (shift - 1); }
+static inline __host__ __device__ int64_t ct__kept(const ct__groups &g, int shift)
+{
+    return g.N * g.I >> (shift - 1);
+}
 
 /* Blocks of CT__BLOCK threads for ct__add_kept. */
 static inline unsigned ct__adders(const ct__groups &g, int shift)
