@@ -73,9 +73,10 @@ static void check_shape(int64_t outer, int64_t count, int64_t inner, bool turned
 static void many_numbers(void **state)
 {
     (void)state;
-    static const int64_t shape[][3] = { { 1, 1, 1 },      { 1, 63, 2 },     { 3, 65, 1 },
-                                        { 1, 16385, 1 },  { 1, 900001, 1 }, { 3, 33000, 1 },
-                                        { 1, 20001, 33 }, { 2, 1000, 40 },  { 40, 70, 3 } };
+    static const int64_t shape[][3] = { { 1, 1, 1 },      { 1, 63, 2 },    { 3, 65, 1 },     { 1, 16385, 1 },
+                                        { 1, 900001, 1 }, { 3, 33000, 1 }, { 1, 20001, 33 }, { 2, 1000, 40 },
+                                        { 40, 70, 3 },    { 2, 16, 40 },   { 2, 17, 40 },    { 1, 128, 1000 },
+                                        { 3, 600, 32 },   { 1, 5000, 31 } };
     for (size_t k = 0; k < sizeof shape / sizeof *shape; k++)
         for (int variant = 0; variant < 4; variant++)
             check_shape(shape[k][0], shape[k][1], shape[k][2], variant % 2, variant / 2 ? CT_F32 : CT_F64);

@@ -7,10 +7,14 @@
 
 enum {
     THREADS = 256,
-    RUN = 64,
+    SIDE = 32, /* outputs of a block side by side, and the threads that share one: */
+    LANES = THREADS / SIDE,
+    FEW = 16,
+    SOME = 64, /* inputs that a thread takes alone: of neighbours, of other outputs */
+    RUN = 64,  /* inputs that a thread should have, where there are many            */
     PIECES = 1024,
-    AHEAD = 4, /* loads of a thread that do not wait for one another */
-    MANY = 32, /* pieces that a block adds up, not a thread          */
+    AHEAD = 4, /* loads of a thread that do not wait for one another                */
+    MANY = 32, /* pieces that a block adds up, not a thread                         */
 };
 
 typedef struct axes {
@@ -89,12 +93,13 @@ static __device__ __forceinline__ void gather(const reduction &r, int64_t base, 
     }
 }
 
+struct seen {
+    double m, s;
+};
+
 /* What the threads of a block have, together, in all of them. */
 static __device__ __forceinline__ void combine_block(int f, double &m, double &s)
 {
-    struct seen {
-        double m, s;
-    };
     const seen all = ct__over_block<THREADS>(seen{ m, s },
                                              [f](seen &a, const seen &b) { combine(f, a.m, a.s, b.m, b.s); });
     m = all.m, s = all.s;
@@ -112,37 +117,53 @@ static __device__ void put(const reduction &r, int64_t output, double m, double 
     }
 }
 
-/* A thread per output and piece: where neighbouring outputs are neighbours in memory, or there is little to sum. */
+/* What a piece of an output comes to, or the output itself, where that is one piece. */
+static __device__ void keep(const reduction &r, int64_t piece, int64_t output, double m, double s)
+{
+    if (r.pieces == 1)
+        put(r, output, m, s);
+    else
+        r.m[piece * r.outputs + output] = m, r.s[piece * r.outputs + output] = s;
+}
+
+/* A thread per output: where there is little to sum. */
+static __global__ void single_kernel(reduction r)
+{
+    CT__EACH(output, r.outputs)
+    {
+        double m = start(r.f), s = 0;
+        gather(r, offset_of(r.keep, r.keep.x, output), 0, r.inputs, 1, m, s);
+        put(r, output, m, s);
+    }
+}
+
+/* A block per piece of SIDE outputs, LANES threads for each: where neighbouring outputs are neighbours in memory. */
 static __global__ void columns_kernel(reduction r)
 {
-    CT__EACH(e, r.outputs * r.pieces)
-    {
-        const int64_t output = e % r.outputs, piece = e / r.outputs, from = piece * r.piece;
-        const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
-        const int64_t base = offset_of(r.keep, r.keep.x, output);
-        double m = start(r.f), s = 0;
-        gather(r, base, from, to, 1, m, s);
-        if (r.pieces == 1)
-            put(r, output, m, s);
-        else
-            r.m[e] = m, r.s[e] = s;
-    }
+    __shared__ seen room[LANES][SIDE];
+    const int x = (int)threadIdx.x % SIDE, lane = (int)threadIdx.x / SIDE;
+    const int64_t sides = (r.outputs + SIDE - 1) / SIDE, piece = blockIdx.x / sides,
+                  output = blockIdx.x % sides * SIDE + x, from = piece * r.piece,
+                  to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
+    double m = start(r.f), s = 0;
+    if (output < r.outputs) gather(r, offset_of(r.keep, r.keep.x, output), from + lane, to, LANES, m, s);
+    room[lane][x] = seen{ m, s };
+    __syncthreads();
+    if (lane || output >= r.outputs) return;
+    for (int k = 1; k < LANES; k++) combine(r.f, m, s, room[k][x].m, room[k][x].s);
+    keep(r, piece, output, m, s);
 }
 
 /* A block per output and piece. */
 static __global__ void rows_kernel(reduction r)
 {
     const int t = (int)threadIdx.x;
-    const int64_t e = blockIdx.x, output = e % r.outputs, from = e / r.outputs * r.piece;
+    const int64_t output = blockIdx.x % r.outputs, piece = blockIdx.x / r.outputs, from = piece * r.piece;
     const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     double m = start(r.f), s = 0;
     gather(r, offset_of(r.keep, r.keep.x, output), from + t, to, blockDim.x, m, s);
     combine_block(r.f, m, s);
-    if (t) return;
-    if (r.pieces == 1)
-        put(r, output, m, s);
-    else
-        r.m[e] = m, r.s[e] = s;
+    if (!t) keep(r, piece, output, m, s);
 }
 
 /* A block per output. */
@@ -215,10 +236,11 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
     r.out = out->data;
     const int64_t step_out = r.keep.n ? r.keep.x[r.keep.n - 1] : INT64_MAX,
                   step_in = r.over.n ? r.over.x[r.over.n - 1] : 0;
-    const bool columns = r.inputs <= RUN || (step_out < step_in && r.keep.dim[r.keep.n - 1] >= 32);
-    const int64_t least = columns ? RUN : RUN * THREADS; /* inputs that a piece should have */
-    const int64_t wanted = ct__divide_up(131072, columns ? r.outputs : r.outputs * THREADS);
-    int64_t pieces = ct__divide_up(r.inputs, least);
+    const bool columns = step_out < step_in && r.keep.dim[r.keep.n - 1] >= SIDE,
+               single = r.inputs <= FEW || (!columns && r.inputs <= SOME);
+    const int64_t sharing = columns ? (int64_t)LANES : (int64_t)THREADS, /* an output */
+        wanted = ct__divide_up(131072, r.outputs * sharing);
+    int64_t pieces = ct__divide_up(r.inputs, RUN * sharing);
     pieces = pieces > wanted ? wanted : pieces;
     pieces = pieces > PIECES ? (int64_t)PIECES : pieces < 1 ? 1 : pieces;
     r.piece = ct__divide_up(r.inputs, pieces);
@@ -228,8 +250,11 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct
     if (!partial.data) return CT_ENOMEM;
     r.m = (double *)partial.data;
     r.s = r.m + pieces * r.outputs;
-    if (columns)
-        CT__LAUNCH_EACH(columns_kernel, r.outputs * pieces, cuda->stream, r);
+    if (single)
+        CT__LAUNCH_EACH(single_kernel, r.outputs, cuda->stream, r);
+    else if (columns)
+        CT__LAUNCH_BLOCK(columns_kernel, ct__blocks(ct__divide_up(r.outputs, SIDE) * pieces), THREADS,
+                         cuda->stream, r);
     else
         CT__LAUNCH_BLOCK(rows_kernel, ct__blocks(r.outputs * pieces),
                          ct__threads(ct__divide_up(r.piece, AHEAD), THREADS), cuda->stream, r);
