@@ -241,7 +241,7 @@ static ct_gp *fitted(const gp_data *s, ct_precision precision, int restarts)
 static void fits_as_in_full_precision(void **state)
 {
     (void)state;
-    gp_data s = gp_data_new(device, CT_F64, 250, 3);
+    gp_data s = gp_data_new(device, CT_F64, check_quick() ? 130 : 250, 3);
     for (int restarts = 0; restarts < 3; restarts += 2) {
         ct_gp *mixed = fitted(&s, CT_PRECISION_MIXED, restarts),
               *full = fitted(&s, CT_PRECISION_FULL, restarts);

@@ -5,23 +5,24 @@
 
 #include <math.h>
 
-enum { PANEL = 32, GROUPS = 8, THREADS = PANEL * GROUPS };
+enum { PANEL = 32, THREADS = 8 * PANEL }; /* columns; threads of a block, at most */
 
 /* C = (I - tau v vᵀ) C for v = (1, below): rows [j, m) of c, columns [from, to), at most PANEL of them. */
 template <typename T>
 static __device__ void reflect(const T *v, int64_t v_rs, double tau, int64_t j, int64_t m, T *c, int64_t rs,
                                int64_t cs, int64_t from, int64_t to, double *room)
 {
-    const int column = (int)threadIdx.x % PANEL, group = (int)threadIdx.x / PANEL;
+    const int column = (int)threadIdx.x % PANEL, group = (int)threadIdx.x / PANEL,
+              groups = (int)blockDim.x / PANEL;
     const int64_t k = from + column;
     double dot = 0;
-    for (int64_t i = j + group; i < m && k < to; i += GROUPS)
+    for (int64_t i = j + group; i < m && k < to; i += groups)
         dot += (i == j ? 1. : (double)v[i * v_rs]) * (double)c[i * rs + k * cs];
     room[threadIdx.x] = dot;
     __syncthreads();
     dot = 0;
-    for (int g = 0; g < GROUPS; g++) dot += room[g * PANEL + column];
-    for (int64_t i = j + group; i < m && k < to; i += GROUPS)
+    for (int g = 0; g < groups; g++) dot += room[g * PANEL + column];
+    for (int64_t i = j + group; i < m && k < to; i += groups)
         c[i * rs + k * cs] -= (T)(tau * (i == j ? 1. : (double)v[i * v_rs]) * dot);
     __syncthreads();
 }
@@ -45,13 +46,13 @@ struct longer {
 template <typename T> static __global__ void panel_kernel(ct__batch b, ct__matrix m, ct__matrix tau)
 {
     __shared__ double room[THREADS];
-    const int t = (int)threadIdx.x;
+    const int t = (int)threadIdx.x, threads = (int)blockDim.x;
     T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x),
       *taus = (T *)tau.data + ct__member_at(b, tau, blockIdx.x);
     const int64_t count = m.rows < m.cols ? m.rows : m.cols;
     for (int64_t j = 0; j < count; j++) {
         scaled below = { 0, 0 };
-        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS)
+        for (int64_t i = j + 1 + t; i < m.rows; i += threads)
             longer()(below, scaled{ fabs((double)a[i * m.rs + j * m.cs]), 1 });
         const double head = (double)a[j * m.rs + j * m.cs];
         below = ct__over_block<THREADS>(below, longer());
@@ -62,7 +63,7 @@ template <typename T> static __global__ void panel_kernel(ct__batch b, ct__matri
         longer()(below, scaled{ fabs(head), 1 });
         const double length = below.scale * sqrt(below.squares);
         const double beta = head >= 0 ? -length : length, factor = (beta - head) / beta;
-        for (int64_t i = j + 1 + t; i < m.rows; i += THREADS)
+        for (int64_t i = j + 1 + t; i < m.rows; i += threads)
             a[i * m.rs + j * m.cs] = (T)((double)a[i * m.rs + j * m.cs] / (head - beta));
         if (!t) {
             a[j * m.rs + j * m.cs] = (T)beta;
@@ -150,7 +151,8 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_te
         const int64_t w = count - j < PANEL ? count - j : (int64_t)PANEL;
         const ct__matrix panel = ct__block(&b, f.m, j, j, rows - j, w),
                          taus = ct__block(&b, m[1], 0, j, 1, w);
-        CT__BATCH_BLOCK(dev, &b, panel_kernel, ct__blocks(b.members), THREADS, panel, taus);
+        CT__BATCH_BLOCK(dev, &b, panel_kernel, ct__blocks(b.members), ct__threads(2 * panel.rows, THREADS),
+                        panel, taus);
         s = ct__cuda_launched(dev, "qr");
         if (!s)
             s = reflect_panel(dev, b, true, panel, taus,
