@@ -21,6 +21,16 @@ static inline double element(const ct_tensor *t, int64_t i)
     return (double)ct__from_half(t->dtype, ((uint16_t *)t->data)[offset]);
 }
 
+/* All elements in order, to be freed: for loops that read them again and again. */
+static inline double *numbers(const ct_tensor *t)
+{
+    const int64_t n = ct_tensor_count(t);
+    double *x = malloc((size_t)(n + 1) * sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < n; i++) x[i] = element(t, i);
+    return x;
+}
+
 /* Element (i, j) of batch member b. */
 static inline double entry(const ct_tensor *t, int64_t b, int64_t i, int64_t j)
 {

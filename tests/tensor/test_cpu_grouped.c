@@ -44,16 +44,6 @@ static ct_tensor *drawn(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t
     return sample(dev, dtype, shape, 0, seed);
 }
 
-/* Its elements, in order. */
-static double *numbers(const ct_tensor *t)
-{
-    const int64_t n = ct_tensor_count(t);
-    double *x = malloc((size_t)(n + 1) * sizeof *x);
-    assert_non_null(x);
-    for (int64_t i = 0; i < n; i++) x[i] = element(t, i);
-    return x;
-}
-
 static void naive(scene *c)
 {
     const sizes *s = c->s;

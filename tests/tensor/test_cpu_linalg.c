@@ -56,11 +56,13 @@ static void check_gemm(ct_device *dev, ct_dtype dtype, int batch, const int64_t 
                              : sample(dev, dtype, batched(batch, m, n), layout[2], 3);
     ct_tensor *before = ct_tensor_clone(c);
     assert_ok(cpu->gemm(dev, alpha, a, b, beta, c), ct_message(dev));
+    double *x = numbers(a), *y = numbers(b);
     for (int64_t l = 0; l < members(batch); l++)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
                 double sum = beta == 0 ? 0 : beta * entry(before, l, i, j);
-                for (int64_t p = 0; p < k; p++) sum += alpha * entry(a, l, i, p) * entry(b, l, p, j);
+                for (int64_t p = 0; p < k; p++)
+                    sum += alpha * x[(l * m + i) * k + p] * y[(l * k + p) * n + j];
                 if (!check_close(entry(c, l, i, j), sum, tolerance(dtype),
                                  tolerance(dtype) * (double)(k + 1)))
                     fail_msg(
@@ -69,6 +71,8 @@ static void check_gemm(ct_device *dev, ct_dtype dtype, int batch, const int64_t 
                         (int)i, (int)j, entry(c, l, i, j), sum);
             }
     if (layout[2] == SLICED) assert_contained(c);
+    free(x);
+    free(y);
     ct_release(a);
     ct_release(b);
     ct_release(c);
