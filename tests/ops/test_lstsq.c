@@ -123,11 +123,13 @@ static void dependent_columns_fail_alone(void **unused)
     (void)unused;
     ct_device *device = ct_device_open(check_device());
     ct_tape *tape = ct_tape_new(device);
-    for (int kind = 0; kind < 3; kind++) { /* a column twice, a zero one, a NaN */
+    for (int kind = 0; kind < 4; kind++) { /* a column twice, a zero one, NaNs, one NaN among zeros */
         double a[3][4][2] = { { { 1, 0 }, { 0, 1 }, { 0, 0 }, { 0, 0 } },
                               { { 1, 1 }, { 2, 2 }, { 3, 3 }, { 4, 4 } },
                               { { 2, 0 }, { 0, 2 }, { 0, 0 }, { 0, 0 } } };
-        for (int i = 0; i < 4 && kind; i++) a[1][i][1] = kind == 1 ? 0 : NAN;
+        for (int i = 0; i < 4 && kind; i++) a[1][i][1] = kind == 2 ? NAN : 0;
+        if (kind == 3)
+            a[1][0][0] = 1, a[1][1][0] = a[1][2][0] = a[1][3][0] = 0, a[1][1][1] = 1, a[1][3][1] = NAN;
         ct_tape_reset(tape);
         ct_tensor *A = ct_from(device, CT_F64, ct_shape3(3, 4, 2), a), *B = tensor2(device, 4, 1, 2, 4, 7, 8);
         ct_var X = ct_lstsq(ct_constant(tape, A), ct_constant(tape, B));

@@ -5,7 +5,6 @@
 #define CT__AVX2   __attribute__((target("avx2,fma")))
 #define CT__AVX512 __attribute__((target("avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")))
 
-/* M(name, attribute, whether it has fused multiply-adds); the best last. A table made with it is indexed by ct__isa. */
 /* Whether code without a target attribute has fused multiply-adds. */
 #ifdef FP_FAST_FMA
 #    define CT__BASE_FUSED true
@@ -13,6 +12,7 @@
 #    define CT__BASE_FUSED false
 #endif
 
+/* M(name, attribute, whether it has fused multiply-adds); the best last. A table made with it is indexed by ct__isa. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #    define CT__X86 1
 #    define CT__ISAS(M)           \

@@ -21,9 +21,10 @@
  *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No dynamic
  *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
  *
- * Kernels are launched through the two macros below alone: CT__LAUNCH for kernels whose threads share nothing,
- * CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads. Arguments are plain data, passed by value. The
- * stand-in defines both before this header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
+ * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing, most of them by
+ * CT__LAUNCH_EACH, CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads. Arguments are plain data, passed by value. The
+ * stand-in defines CT__LAUNCH and CT__LAUNCH_BLOCK before this header, or in its cuda_runtime.h, and with them CT__UNROLL and
+ * CT__BY_FOUR.
  *
  * One stream per device carries everything: so the pool may hand out a block again as soon as the work that used it
  * has been queued, and nothing here waits but `download` and `synchronize`. */

@@ -7,11 +7,11 @@
 
 enum {
     THREADS = 256,
-    SIDE = 32, /* outputs of a block side by side, and the threads that share one: */
-    LANES = THREADS / SIDE,
-    FEW = 16,
-    SOME = 64, /* inputs that a thread takes alone: of neighbours, of other outputs */
-    RUN = 64,  /* inputs that a thread should have, where there are many            */
+    SIDE = 32,              /* outputs that lie side by side, of one block                                  */
+    LANES = THREADS / SIDE, /* threads that share one of them                                               */
+    FEW = 16,               /* inputs of an output that one thread takes alone, whatever the layout         */
+    SOME = 64,              /* the same where outputs do not lie side by side: a block each would cost more */
+    RUN = 64,               /* inputs that each thread should have, where there are many                    */
     PIECES = 1024,
     AHEAD = 4, /* loads of a thread that do not wait for one another                */
     MANY = 32, /* pieces that a block adds up, not a thread                         */
