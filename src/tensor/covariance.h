@@ -7,16 +7,16 @@
  *         CT_DOT       s = Σ w_d x_d z_d
  *     u:        what the others share; an expression over s, r = √s and the extra parameter a (alpha, period,
  *               offset), the degree and the type T. EXP, LOG1P and SQRT are those of T; SIN2PI and COS2PI take turns,
- *               sin 2πt; POWI(x, i) is xⁱ, i >= 0; FINITE(x) is x, or the largest number of T where that is infinite.
+ *               sin 2πt; POWI(x, i) is xⁱ, i >= 0.
  *     value:    y = k(s, a), also over u
  *     ds, da:   ∂k/∂s and ∂k/∂a, also over u and y. Finite at s = 0; for the sine, ∂k/∂a at fixed s.
  *
  * The period of the cosine is its lengthscale: s counts turns. A phase that is larger than the precision of T is a whole
  * number of turns.
  *
- * s of a distance or of sines is at most CT__FAR, so that the products below stay finite; more is as far as that, unless
- * the tail is so heavy that it matters: then s is NaN. s of a dot product may be infinite. src/gp/kernel_rules.h holds the
- * same in ops. [Rasmussen & Williams 2006, ch. 4] */
+ * s of a distance or of sines is at most CT__FAR, and of a rational quadratic a times the largest number of T, so that the
+ * terms below stay finite. More is as far as that, but NaN beyond CT__FAR where the tail is so heavy that it matters. s of a
+ * dot product may be infinite. src/gp/kernel_rules.h holds the same in ops. [Rasmussen & Williams 2006, ch. 4] */
 #ifndef CT_TENSOR_COVARIANCE_H
 #define CT_TENSOR_COVARIANCE_H
 
@@ -43,7 +43,7 @@ enum { CT_DISTANCE, CT_SINE, CT_DOT };
                                                                                                    -(T)1.5 * u,    (T)0)    \
     M(CT_COV_MATERN52,           CT_DISTANCE, EXP((T)-CT__SQRT5 * r),     (1 + (T)CT__SQRT5 * r + s * (T)(5. / 3)) * u,     \
                                                                -(T)(5. / 6) * (1 + (T)CT__SQRT5 * r) * u,          (T)0)    \
-    M(CT_COV_RATIONAL_QUADRATIC, CT_DISTANCE, LOG1P(FINITE(s / (2 * a))), EXP(-a * u),        -y / (2 + s / a),             \
+    M(CT_COV_RATIONAL_QUADRATIC, CT_DISTANCE, LOG1P(s / (2 * a)),         EXP(-a * u),        -y / (2 + s / a),             \
                                                                                               y * (s / (2 * a + s) - u))    \
     M(CT_COV_PERIODIC,           CT_SINE,     EXP(-2 * s),                u,                         -2 * u,       (T)0)    \
     M(CT_COV_COSINE,             CT_DISTANCE, r,                          COS2PI(u),                                        \

@@ -113,6 +113,13 @@ static void NAME(sines)(double t, double *square, double *slope)
     if (!isinf(t)) ct__sine_square(t, square, slope, false);
 }
 
+/* The largest s of a node. */
+static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
+{
+    return n->code == CT_COV_RATIONAL_QUADRATIC ? fmin(CT__FAR(WIDE), p->theta[n->extra] * MOST)
+                                                : CT__FAR(WIDE);
+}
+
 /* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the lengthscales first. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
@@ -129,7 +136,8 @@ static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T 
         }
     }
     bool heavy = n->code == CT_COV_RATIONAL_QUADRATIC && p->theta[n->extra] < CT__HEAVY(WIDE);
-    return geometry == CT_DOT || !(s > CT__FAR(WIDE)) ? s : heavy ? NAN : CT__FAR(WIDE);
+    if (geometry == CT_DOT) return s;
+    return s > CT__FAR(WIDE) && heavy ? NAN : s > NAME(far)(p, n) ? NAME(far)(p, n) : s;
 }
 
 /* s_j; whether some of it had to be computed carefully */
@@ -161,13 +169,14 @@ CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const
         }
     }
     T common = n->ard ? 1 : p->weight[n->dims];
+    const T far = (T)NAME(far)(p, n);
     NAME(count) wild = 0;
     for (int64_t j = 0; j < m; j++) {
         s[j] *= common;
-        wild |= !(FN(fabs)(s[j]) <= (T)CT__FAR(WIDE));
+        wild |= !(FN(fabs)(s[j]) <= far);
     }
     for (int64_t j = 0; j < m && wild; j++)
-        if (!(FN(fabs)(s[j]) <= (T)CT__FAR(WIDE))) s[j] = (T)NAME(careful)(p, n, x, z + j);
+        if (!(FN(fabs)(s[j]) <= far)) s[j] = (T)NAME(careful)(p, n, x, z + j);
     return wild;
 }
 
@@ -187,7 +196,6 @@ CT__INLINE T NAME(power)(T x, int n)
 #define SIN2PI(x)  FN(ct__sin2pi)(x, fused)
 #define COS2PI(x)  FN(ct__cos2pi)(x, fused)
 #define POWI(x, n) NAME(power)(x, n)
-#define FINITE(x)  ((x) > (T)MOST ? (T)MOST : (x))
 
 /* value, and where `slopes` ∂k/∂s and ∂k/∂a */
 CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
@@ -228,7 +236,6 @@ CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *
 #undef SIN2PI
 #undef COS2PI
 #undef POWI
-#undef FINITE
 
 /* -- values -------------------------------------------------------------------------------------------------------- */
 
