@@ -26,6 +26,7 @@ typedef struct inspection {
     double *sum;      /* [n] Σ_j |C_ij|                              */
     double *v, *sign; /* [n] */
     double *chunk;    /* [rows][n] */
+    double logs;      /* Σ log L_ii */
     int64_t rows;
 } inspection;
 
@@ -181,6 +182,7 @@ static ct_status read_pivots(inspection *q)
         ct_release(f64);
         for (int64_t i = 0; i < size && !s; i++) {
             double pivot = q->v[i] * q->v[i] / q->diagonal[first + i];
+            q->logs += log(q->v[i]);
             if (pivot >= q->report->smallest_pivot) continue;
             q->report->smallest_pivot = pivot;
             q->report->pivot_row = first + i;
@@ -212,6 +214,8 @@ static ct_status inspect(inspection *q)
     int64_t at;
     q->report->condition = fmax(largest(q->sum, gp->n, &at) * inverse, 1);
     q->report->digits = fmax(-log10(epsilon * q->report->condition), 0);
+    double n = (double)gp->n, fit = 2 * (gp->factor.nlml - n * log(gp->y_scale) - q->logs) - n * CT__LOG_2PI;
+    q->report->gradient_error = 0.5 * (n + fmax(fit, 0)) * epsilon * q->report->condition;
     q->report->jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
     for (int64_t i = 0; i < gp->n_params; i++) q->report->at_bounds += ct_gp_at_bound(gp, i) != 0;
     return CT_OK;

@@ -150,6 +150,21 @@ static ct_gp *hold(problem *p, ct_dtype dtype)
     return gp;
 }
 
+/* The gradient in the logs of the parameters as far as the report promises. */
+static void slopes_keep_the_promise(const problem *p, ct_gp *gp, const ct_gp_numerics *q,
+                                    const double *wanted)
+{
+    double u[2 + D], value, slope[2 + D], worst = 0;
+    for (int i = 0; i < 2 + D; i++) u[i] = log(ct_gp_param(gp, i)->value);
+    assert_ok(ct_gp_objective(gp, u, &value, slope), ct_message(device));
+    for (int i = 0; i < 2 + D; i++) {
+        double scale = i < 1 + D ? p->theta[i] : p->noise;
+        worst = fmax(worst, fabs(slope[i] - wanted[i] * scale));
+    }
+    if (getenv("CT_SHOW")) print_message("slopes off by %.2g, promised %.2g\n", worst, q->gradient_error);
+    assert_true(worst <= q->gradient_error + 1e-12);
+}
+
 /* The right likelihood, for the jitter that the model owns up to and as far as its report promises, or a status. */
 static void right_or_refused(problem *p, ct_dtype dtype)
 {
@@ -170,6 +185,7 @@ static void right_or_refused(problem *p, ct_dtype dtype)
                           q.digits);
         assert_true(isfinite(value));
         assert_close(value, wanted, fmin(3 * pow(10, -q.digits) + 1e-14, 0.5), 0);
+        slopes_keep_the_promise(p, gp, &q, gradient);
     }
     free(gradient);
     ct_gp_free(gp);

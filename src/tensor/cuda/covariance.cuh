@@ -10,6 +10,7 @@
 
 #include "cuda.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "../covariance.h"
@@ -70,9 +71,9 @@ template <typename T, bool SHARED> struct ct__thread {
     const ct_cov_node *nodes;
     const int32_t *dims;
     const T *theta, *weight,
-        *slope; /* weight: 1/l² of each active column, in the order of the program's; slope: -∂s/∂l by
-                                        what is summed up, 2/l³ of it, or 2/l where one lengthscale is for all of s */
-    T *value;   /* of node k and pair p at [(k * PAIRS + p) * CT__THREADS], but the last's */
+        *slope; /* weight: 1/l² of each active column, in the order of the program's, NaN where it is not to be used: then
+                   s is NaN, too; slope: -∂s/∂l by what is summed up, 2/l³ of it, or 2/l where one lengthscale is for all of s */
+    T *value; /* of node k and pair p at [(k * PAIRS + p) * CT__THREADS], but the last's */
     const T *x, *z;
     int64_t x_col, z_col, z_row;
     int last;         /* the last pair's distance in columns: less than PAIRS - 1 at the edge of a matrix */
@@ -133,7 +134,8 @@ static __device__ __forceinline__ void ct__prepare(const ct__plan<T> &p, const c
         for (int i = t; i < n->n_dims; i += step) {
             const T l =
                 n->lengthscale < 0 ? (T)1 : p.theta_from[(n->lengthscale + (n->ard ? i : 0)) * p.theta_step];
-            const T w = (T)(1 / ((double)l * (double)l));
+            const double exact = 1 / ((double)l * (double)l), steep = CT__STEEP(sizeof(T) == 8);
+            const T w = (T)(exact <= steep && exact >= 1 / steep ? exact : NAN);
             weight[n->dims + i] = w;
             slope[n->dims + i] = (n->ard ? 2 * w : (T)2) / l;
         }
@@ -234,9 +236,6 @@ case code: return geometry;
     }
 }
 
-static __device__ __forceinline__ double ct__bound(double) { return 1e300; }
-static __device__ __forceinline__ float ct__bound(float) { return 1e36f; }
-
 /* sin²(πt) and sin(2πt), exact at whole t */
 template <typename T> static __device__ __forceinline__ void ct__sine_square(T t, T *square, T *slope)
 {
@@ -246,7 +245,52 @@ template <typename T> static __device__ __forceinline__ void ct__sine_square(T t
 }
 
 template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
+static __device__ __forceinline__ double ct__lengthscale(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
+                                                         int k)
+{
+    return n->lengthscale < 0 ? 1 : (double)v.theta[n->lengthscale + (n->ard ? k : 0)];
+}
+
+/* As ct__sine_square; an infinite t is whole. */
+static __device__ __forceinline__ void ct__sines(double t, double *square, double *slope)
+{
+    *square = *slope = 0;
+    if (!isinf(t)) ct__sine_square(t, square, slope);
+}
+
+/* The largest s of a node. */
+template <typename T, bool SHARED>
+static __device__ __forceinline__ double ct__far(const ct__thread<T, SHARED> &v, const ct_cov_node *n)
+{
+    const double far = CT__FAR(sizeof(T) == 8), most = sizeof(T) == 8 ? DBL_MAX : (double)FLT_MAX;
+    return n->code == CT_COV_RATIONAL_QUADRATIC ? fmin(far, (double)v.theta[n->extra] * most) : far;
+}
+
+/* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the lengthscales first. */
+template <typename T, bool SHARED>
+static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_cov_node *n, int p)
+{
+    const bool wide = sizeof(T) == 8;
+    const int geometry = ct__geometry_of(n->code);
+    double s = 0, square, slope;
+    for (int k = 0; k < n->n_dims; k++) {
+        const int d = v.dims[n->dims + k];
+        const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k);
+        if (geometry == CT_SINE) {
+            ct__sines((a - b) / (double)v.theta[n->extra], &square, &slope);
+            s += square / l / l;
+        } else {
+            s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
+        }
+    }
+    if (geometry == CT_DOT) return s;
+    const bool heavy = n->code == CT_COV_RATIONAL_QUADRATIC && v.theta[n->extra] < CT__HEAVY(wide);
+    return s > CT__FAR(wide) && heavy ? (double)NAN : s > ct__far(v, n) ? ct__far(v, n) : s;
+}
+
+/* s of a thread's pairs; whether some of it had to be computed carefully. */
+template <typename T, bool SHARED>
+static __device__ __forceinline__ bool ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
                                                      T *s)
 {
     const int geometry = ct__geometry_of(n->code), count = n->n_dims;
@@ -278,11 +322,14 @@ static __device__ __forceinline__ void ct__distances(const ct__thread<T, SHARED>
             }
         }
     }
+    const T far = (T)ct__far(v, n);
+    bool wild = false;
     CT__EACH_PAIR(p)
     {
         s[p] *= common;
-        if (s[p] > ct__bound(s[p])) s[p] = ct__bound(s[p]);
+        if (!(fabs(s[p]) <= far)) s[p] = (T)ct__careful(v, n, p), wild = true;
     }
+    return wild;
 }
 
 template <typename T> static __device__ __forceinline__ T ct__power(T x, int n)
@@ -296,6 +343,7 @@ template <typename T> static __device__ __forceinline__ T ct__power(T x, int n)
 /* A profile at a thread's pairs: s, k(s), ∂k/∂s and ∂k/∂a. */
 template <typename T> struct ct__leaf {
     int node;
+    bool wild; /* s, or some of its parts, left the range of T */
     T s[ct__pairs<T>::COUNT], value[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT],
         by_a[ct__pairs<T>::COUNT];
 };
@@ -305,7 +353,7 @@ static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> 
 {
     const ct_cov_node *n = &v.nodes[k];
     leaf.node = k;
-    ct__distances(v, n, leaf.s);
+    leaf.wild = ct__distances(v, n, leaf.s);
     const T a = n->extra < 0 ? (T)1 : v.theta[n->extra];
     const int degree = n->degree;
     (void)degree;

@@ -28,6 +28,37 @@ template <typename T> static __device__ __forceinline__ void add(double *sum, co
     *sum += all;
 }
 
+/* What leaf_bar adds whatever the range of its parts, given g. */
+template <typename T, bool SHARED>
+static __device__ void careful_bar(const ct__thread<T, SHARED> &v, const ct_cov_node *n, const T *g,
+                                   double *sums, double *x_sums)
+{
+    const int geometry = ct__geometry_of(n->code);
+    const double far = sqrt(CT__FAR(sizeof(T) == 8));
+    for (int e = 0; e < n->n_dims * ct__pairs<T>::COUNT; e++) {
+        const int k = e / ct__pairs<T>::COUNT, p = e % ct__pairs<T>::COUNT, d = v.dims[n->dims + k];
+        const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k), bar = g[p];
+        double by_x, by_l, square, slope, t = (a - b) / l;
+        if (bar == 0) continue; /* k is flat there */
+        if (geometry == CT_SINE) {
+            const double period = v.theta[n->extra], turns = (a - b) / period;
+            ct__sines(turns, &square, &slope);
+            by_x = slope == 0 ? 0 : bar * (slope / l / l) * CT__PI / period;
+            by_l = -2 * bar * (square / l / l) / l;
+            if (sums && slope != 0) sums[n->extra * CT__THREADS] -= by_x * turns;
+        } else if (geometry == CT_DOT) {
+            by_x = bar * (b / l) / l;
+            by_l = -2 * bar * (a / l) * (b / l) / l;
+        } else {
+            t = t > far ? far : t < -far ? -far : t;
+            by_x = 2 * bar * t / l;
+            by_l = -2 * bar * t * t / l;
+        }
+        if (x_sums) x_sums[d * CT__THREADS] += by_x;
+        if (sums && n->lengthscale >= 0) sums[(n->lengthscale + (n->ard ? k : 0)) * CT__THREADS] += by_l;
+    }
+}
+
 /* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with difference
  * δ = x_d - z_d and weight w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
@@ -46,6 +77,10 @@ static __device__ __forceinline__ void leaf_bar(const ct__thread<T, SHARED> &v, 
         T by_a[PAIRS];
         CT__EACH_PAIR(p) by_a[p] = leaf.by_a[p] * y_bar[p];
         add(sums + n->extra * CT__THREADS, by_a);
+    }
+    if (leaf.wild) {
+        careful_bar(v, n, g, sums, x_sums);
+        return;
     }
     const bool lengths = sums && n->lengthscale >= 0 && n->ard;
     if (sums && n->lengthscale >= 0 && !n->ard && n->n_dims) {
@@ -68,7 +103,7 @@ static __device__ __forceinline__ void leaf_bar(const ct__thread<T, SHARED> &v, 
                 T square, change;
                 ct__sine_square(turns, &square, &change);
                 by_l[p] = g[p] * square;
-                by_x[p] = w * (g[p] * change * pi_by_period);
+                by_x[p] = change == 0 ? (T)0 : w * (g[p] * change * pi_by_period);
                 by_period[p] = -by_x[p] * turns;
             }
             if (sums) add(sums + n->extra * CT__THREADS, by_period);
