@@ -6,6 +6,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -180,6 +181,25 @@ static void forked_early(double *v)
     _exit(write(pipes[1], v, RESULTS * sizeof *v) < 0);
 }
 
+/* Stacks of sixteen threads do not fit in the address space. */
+static void without_room_for_threads(double *v)
+{
+    struct rlimit all, less;
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_true(file && fscanf(file, "%ld", &pages) == 1);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_AS, &all), 0);
+    less = (struct rlimit){ (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (40 << 20), all.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 16 });
+    assert_int_equal(setrlimit(RLIMIT_AS, &all), 0);
+    assert_ok(ct_device_status(dev), ct_message(dev));
+    assert_true(ct_device_threads(dev) < 16);
+    work(dev, v);
+    ct_device_close(dev);
+}
+
 static const struct host {
     const char *name;
     void (*run)(double *v);
@@ -198,6 +218,7 @@ static const struct host {
     { "a region of one", in_a_region_of_one, "3", NULL, "true" },
     { "threads", in_threads, "4", NULL, NULL },
     { "a fork before all", forked_early, "4", NULL, NULL },
+    { "no room for threads", without_room_for_threads, "2", NULL, NULL },
 };
 
 static void set(const char *name, const char *value)
@@ -240,6 +261,52 @@ static void every_host_gets_an_end(void **state)
     }
 }
 
+/* -- forks ------------------------------------------------------------------------------------------------------------ */
+
+static void *work_in_a_thread(void *v)
+{
+    work_of(2, v);
+    return NULL;
+}
+
+/* The device of before the fork, one of its own, one in a thread, and those of a child of the child. */
+static int child(ct_device *dev, const double *wanted, int generations)
+{
+    double v[RESULTS];
+    int status = 0;
+    alarm(PATIENCE);
+    work(dev, v);
+    assert_same(v, wanted, "of the device of before the fork");
+    work_of(2, v);
+    assert_same(v, wanted, "of a device of the child");
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, work_in_a_thread, v), 0);
+    pthread_join(thread, NULL);
+    assert_same(v, wanted, "of a thread of the child");
+    if (!generations) return 0;
+    const pid_t next = fork();
+    if (!next) _exit(child(dev, wanted, generations - 1));
+    waitpid(next, &status, 0);
+    return status != 0;
+}
+
+static void a_fork_works_on_one_thread(void **state)
+{
+    (void)state;
+    double wanted[RESULTS], v[RESULTS];
+    int status;
+    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 2 });
+    work(dev, wanted);
+    const pid_t forked = fork();
+    if (!forked) _exit(child(dev, wanted, 1));
+    work(dev, v); /* and the parent goes on */
+    assert_same(v, wanted, "of the parent");
+    waitpid(forked, &status, 0);
+    if (WIFSIGNALED(status)) print_error("the child hangs (signal %d)\n", WTERMSIG(status));
+    assert_int_equal(status, 0);
+    ct_device_close(dev);
+}
+
 int main(int argc, char **argv)
 {
     for (size_t i = 0; argc > 1 && i < sizeof hosts / sizeof *hosts; i++) {
@@ -250,6 +317,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_host_gets_an_end),
+        cmocka_unit_test(a_fork_works_on_one_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
