@@ -2,7 +2,8 @@
  * account and of the last error message.
  *
  * One device per thread is safe: a ct_device, its tensors and its tapes are used from one thread at a time,
- * and different devices share nothing. A device computes with several threads of its own (OpenMP). */
+ * and different devices share nothing. A device computes with several threads of its own (OpenMP).
+ * docs/embedding.md: threads, OpenMP's settings, fork. */
 #ifndef COTANGENT_DEVICE_H
 #define COTANGENT_DEVICE_H
 
@@ -29,7 +30,9 @@ typedef struct ct_device_options {
     ct_log_fn log;                 /* NULL: remarks are only kept in the description.                  */
     void *log_context;
     uint64_t memory_limit; /* bytes this device may hold at once; 0: the physical memory of the machine */
-    int threads;           /* worker threads; 0: what OpenMP would use                                   */
+    /* Threads that the device computes with; 0: as many as OpenMP would use. The device has fewer (ct_device_threads) where
+     * OpenMP's limits or the system give fewer. CT_EINVAL beyond 64 and four for each processor. */
+    int threads;
 } ct_device_options;
 
 /* Opens a device: "cpu", "cuda:0", or NULL for the best there is: the first GPU if it works, else the CPU, whose
@@ -64,7 +67,8 @@ CT_API const char *ct_device_name(const ct_device *device);
 
 /* -- several devices at once -- */
 
-/* Threads that the device computes with; 1 where it is not the host that computes. */
+/* Threads that the device computes with; 1 where it is not the host that computes. After a fork a device that was opened
+ * before works on one thread, whatever this says. */
 CT_API int ct_device_threads(const ct_device *device);
 /* Calls run(context, k) once for each k in 0 .. count-1, on up to ct_device_threads(device) threads, and returns when all
  * have returned. The device and its tensors are not for `run` to use: each call, or each thread, opens a device of its own

@@ -139,7 +139,8 @@ ct_status ct__job_run(ct__job *job)
     const bool many =
         job->serial ? job->members > 1 : job->members >= job->dev->threads && job->work < MEMBER_WORK;
     if (job->dev->threads > 1 && many && job->work * (double)job->members > WAKE_WORK)
-        threads = job->members < job->dev->threads ? (int)job->members : job->dev->threads;
+        threads = ct__team(job->members < job->dev->threads ? (int)job->members : job->dev->threads);
+    const bool alone = threads > 1 || job->serial || job->work <= WAKE_WORK; /* BLAS has one thread */
     size_t member_bytes = job->scratch = round_up(job->scratch);
     for (int k = 0; k < job->n; k++)
         if (job->m[k].packed)
@@ -151,15 +152,12 @@ ct_status ct__job_run(ct__job *job)
     ct_failure *failure = job->failure, first = { .set = false };
     job->failure = failure && !failure->set ? &first : NULL;
 
-    if (threads > 1) {
+    const ct__blas_team before = ct__blas_begin(alone ? 1 : job->dev->threads);
+    if (threads > 1)
         run_batch(job, threads, scratch, member_bytes);
-    } else {
-        /* The calling thread's OpenMP setting alone; OpenBLAS reads it at each call. */
-        const int before = omp_get_max_threads(), wanted = job->serial ? 1 : job->dev->threads;
-        if (before != wanted) omp_set_num_threads(wanted);
+    else
         for (int64_t i = 0; i < job->members; i++) run_member(job, i, scratch);
-        if (before != wanted) omp_set_num_threads(before);
-    }
+    ct__blas_end(&before);
 
     if (first.set) {
         failure->set = true;

@@ -173,7 +173,7 @@ static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld, bool 
         NAME(forward_part)(q, &p, &r, 0, &next, K, ld, upper);
         return;
     }
-#pragma omp parallel for schedule(static) num_threads(q->threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(q->threads))
     for (int part = 0; part < q->threads; part++) NAME(forward_part)(q, &p, &r, part, &next, K, ld, upper);
 }
 
@@ -285,7 +285,7 @@ static void NAME(backward)(const problem *q, char *block, const ct_cov_bar *K_ba
     if (q->threads == 1) {
         NAME(backward_part)(q, &p, &r, 0, &next, K_bar, add, x_bar);
     } else {
-#pragma omp parallel for schedule(static) num_threads(q->threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(q->threads))
         for (int part = 0; part < q->threads; part++)
             NAME(backward_part)(q, &p, &r, part, &next, K_bar, add, x_bar);
     }

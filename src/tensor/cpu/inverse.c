@@ -203,7 +203,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
         ct__fill_nan(&job->m[1], t, data[1]);
         return failed;
     }
-#pragma omp parallel num_threads(job->dev->threads)
+#pragma omp parallel num_threads(ct__team(job->dev->threads))
     {
         void *own = work + (size_t)omp_get_thread_num() * work_bytes;
 #pragma omp for schedule(dynamic)

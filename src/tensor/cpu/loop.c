@@ -142,7 +142,7 @@ static void run_parallel(const plan *p, int threads, ct__kernel kernel, const vo
     for (int d = 0; d < p->ndim && p->dim[split] < threads; d++)
         if (p->dim[d] > p->dim[split]) split = d;
     const int64_t n = p->dim[split];
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(threads))
     for (int part = 0; part < threads; part++) {
         plan mine = *p;
         int64_t from = n / threads * part + (n % threads) * part / threads;

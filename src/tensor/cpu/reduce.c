@@ -179,7 +179,7 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
         return;
     }
     double partial[PIECES][WIDTH];
-#pragma omp parallel for schedule(static) num_threads(r->threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(r->threads))
     for (int i = 0; i < pieces; i++) {
         int64_t from = n / pieces * i + n % pieces * i / pieces;
         int64_t to = n / pieces * (i + 1) + n % pieces * (i + 1) / pieces;
@@ -275,7 +275,7 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_
     if (r.pieces > 1 || dev->threads < 2 || !inputs || outputs <= 2 * PIECE / inputs) {
         for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
     } else {
-#pragma omp parallel for schedule(static) num_threads(dev->threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(dev->threads))
         for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
     }
     return CT_OK;

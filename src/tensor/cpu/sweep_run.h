@@ -309,7 +309,7 @@ static int64_t NAME(run)(const NAME(sweep) * s)
     for (int part = 0; part < s->parts; part++) atomic_init(&s->queues[part].slivers, 0);
     int64_t failed = NAME(next)(s, 0);
     /* also around one thread: the loops inside must not bind to a team that the caller is in */
-#pragma omp parallel num_threads(s->parts) if (s->parts > 1)
+#pragma omp parallel num_threads(ct__team(s->parts))
     for (int64_t k0 = 0; k0 < s->A.n && !failed; k0 += s->block) {
 #pragma omp for schedule(static)
         for (int part = 0; part < s->parts; part++) NAME(panels)(s, k0, part);
