@@ -21,7 +21,8 @@ typedef struct ct_allocator {
     void *context;
 } ct_allocator;
 
-/* Called with one line of text (no newline) for remarks that are no errors: a slow BLAS core, a pool trim. */
+/* Called with one line of text (no newline) for remarks that are no errors: a slow BLAS core, a GPU that
+ * cannot be used. */
 typedef void (*ct_log_fn)(void *context, const char *line);
 
 /* Zero-initialise, then set what you need. */
@@ -79,7 +80,9 @@ CT_API void ct_device_spread(ct_device *device, int64_t count, void (*run)(void 
 /* A device like this one (allocator, memory limit) that computes on one thread and logs nothing. As ct_device_open_with. */
 CT_API ct_device *ct_device_open_beside(const ct_device *device);
 
-/* Bytes of tensor storage; the pool's idle blocks are not counted as held. */
+/* Bytes of tensor storage; the pool's idle blocks are not counted as held. Idle is at most twice the highest
+ * bytes_peak, and 16 MB: beyond that the pool returns to the system, without waiting, the blocks that have been idle
+ * longest. A peak fades there over a million requests. */
 typedef struct ct_memory_info {
     uint64_t bytes_now;    /* held by live tensors                                      */
     uint64_t bytes_peak;   /* the most held at once since opening or ct_memory_mark     */
