@@ -24,6 +24,7 @@ typedef struct ct_node {
     const uint32_t *in;
     const void *attr;
     uint8_t n_in, n_out, part, flags;
+    uint32_t version; /* of the value's memory when it was recorded */
 } ct_node;
 
 typedef struct ct_chunk ct_chunk; /* of the arena */
@@ -37,7 +38,9 @@ typedef struct ct_arena {
 typedef struct ct_slot {
     ct_tensor *bar;
     uint32_t var; /* index + 1 on the tape; 0: none */
-    bool wanted, target;
+    bool target;  /* of a targeted sweep                       */
+    bool leads;   /* to a target: an input of its op is wanted  */
+    bool wanted;  /* a target, or leads to one                  */
 } ct_slot;
 
 /* A call whose factorisation a device may find failed later. */
@@ -107,7 +110,9 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
         ct_release(value);
         return UINT32_MAX;
     }
-    tape->node[tape->n] = (ct_node){ .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags };
+    tape->node[tape->n] = (ct_node){
+        .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags, .version = value->storage->version
+    };
     return tape->n++;
 }
 /* ct_tape_reset, whoever owns the tape. */

@@ -203,23 +203,37 @@ static void close_slots(sweep *s)
     s->tape->slots = s->base;
 }
 
-/* In a targeted sweep: a node is wanted where it is a target or an input of it is. */
+/* In a targeted sweep: what leads to a target. */
 static void mark_wanted(sweep *s)
 {
     for (uint32_t i = s->lo; i <= s->hi; i++) {
         const ct_node *node = &s->tape->node[i];
         ct_slot *slot = slot_of(s, i);
-        slot->wanted = slot->target;
-        if (!(node->flags & NODE_NEEDS_GRAD)) continue;
-        for (int k = 0; k < node->n_in && !slot->wanted; k++)
-            slot->wanted = node->in[k] >= s->lo && slot_of(s, node->in[k])->wanted;
+        for (int k = 0; node->flags & NODE_NEEDS_GRAD && k < node->n_in && !slot->leads; k++)
+            slot->leads = node->in[k] >= s->lo && slot_of(s, node->in[k])->wanted;
+        slot->wanted = slot->target || slot->leads;
     }
 }
 
-/* The rule of the call whose output 0 is node i. */
-static void run_rule(sweep *s, uint32_t i)
+static bool is_written(const ct_node *node)
 {
-    ct_tape *tape = s->tape;
+    return node->value && node->version != node->value->storage->version;
+}
+
+static bool refuse_written(ct_tape *tape, uint32_t call, const char *role, int k, uint32_t value)
+{
+    const ct_node *node = &tape->node[value];
+    const char *kind = node->flags & NODE_LEAF ? "leaf" : "constant";
+    ct_tape_fail(tape, CT_ESTALE,
+                 "op #%u %s: %s %d (#%u %s) was written to after it was recorded: write before ct_leaf and "
+                 "ct_constant, or after the sweep",
+                 call, tape->node[call].op->name, role, k, value, node->op ? node->op->name : kind);
+    return false;
+}
+
+/* Whether the values that the rule of the call at node i may read are those that were recorded. */
+static bool values_stand(ct_tape *tape, uint32_t i)
+{
     const ct_node *node = &tape->node[i];
     for (int k = 0; k < node->n_out; k++)
         if (tape->node[i + (uint32_t)k].flags & NODE_FREED) {
@@ -228,8 +242,21 @@ static void run_rule(sweep *s, uint32_t i)
                          "the outputs, or "
                          "use ct_grad with CT_GRAD_KEEP",
                          i, node->op->name);
-            return;
+            return false;
         }
+    for (int k = 0; k < node->n_in; k++)
+        if (is_written(&tape->node[node->in[k]])) return refuse_written(tape, i, "input", k, node->in[k]);
+    for (int k = 0; k < node->n_out; k++)
+        if (is_written(&node[k])) return refuse_written(tape, i, "output", k, i + (uint32_t)k);
+    return true;
+}
+
+/* The rule of the call whose output 0 is node i. */
+static void run_rule(sweep *s, uint32_t i)
+{
+    ct_tape *tape = s->tape;
+    const ct_node *node = &tape->node[i];
+    if (!values_stand(tape, i)) return;
     ct_vjp g;
     g.s = s;
     g.tape = tape;
@@ -274,7 +301,7 @@ static void walk(sweep *s)
             for (int k = 0; k < node->n_out && i + (uint32_t)k <= s->hi; k++)
                 arrived |= has_bar(s, i + (uint32_t)k);
         if (arrived && node->op && (node->flags & NODE_NEEDS_GRAD) &&
-            (!s->targeted || slot_of(s, i)->wanted)) {
+            (!s->targeted || slot_of(s, i)->leads)) {
             int n_out = node->n_out;
             run_rule(s, i);
             for (int k = 0; k < n_out && i + (uint32_t)k <= s->hi; k++) pass_node(s, i + (uint32_t)k);
