@@ -148,6 +148,10 @@ void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar);
 
 /* A backend's answer: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
+/* Whether the call goes on, with a t that is there, and on its device: else it has failed. */
+bool ct__usable(ct_call *c, const ct_tensor *t);
+/* The same for two, both f64 or both f32. */
+bool ct__one_dtype(ct_call *c, const ct_tensor *t, const ct_tensor *out);
 /* t with the batch dimensions (all but the last two) broadcast to those of `out`: t itself where they are, else *view;
  * NULL, with the call refused, where they do not fit. */
 const ct_tensor *ct__match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view);

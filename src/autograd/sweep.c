@@ -83,15 +83,38 @@ ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
 int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
 int ct_vjp_outs(const ct_vjp *g) { return g->tape->node[g->index].n_out; }
 const void *ct_vjp_attr(const ct_vjp *g) { return g->tape->node[g->index].attr; }
-ct_var ct_in(const ct_vjp *g, int i) { return ct__handle(g->tape, g->tape->node[g->index].in[i]); }
 ct_var ct_out(const ct_vjp *g) { return ct__handle(g->tape, g->index); }
-ct_var ct_out_at(const ct_vjp *g, int k) { return ct__handle(g->tape, g->index + (uint32_t)k); }
-bool ct_has_out_bar(const ct_vjp *g, int k) { return has_bar(g->s, g->index + (uint32_t)k); }
 bool ct_recording(const ct_vjp *g) { return g->s->record; }
 ct_var ct_out_bar(ct_vjp *g) { return ct_out_bar_at(g, 0); }
 
+/* Whether 0 <= i < n; else the sweep has failed. */
+static bool is_there(const ct_vjp *g, const char *what, int i, int n)
+{
+    if ((unsigned)i < (unsigned)n) return true;
+    ct_tape_fail(g->tape, CT_EINVAL, "there is no %s %d, the op has %d", what, i, n);
+    return false;
+}
+static bool has_input(const ct_vjp *g, int i) { return is_there(g, "input", i, ct_vjp_args(g)); }
+static bool has_output(const ct_vjp *g, int k) { return is_there(g, "output", k, ct_vjp_outs(g)); }
+
+ct_var ct_in(const ct_vjp *g, int i)
+{
+    return has_input(g, i) ? ct__handle(g->tape, g->tape->node[g->index].in[i]) : ct__poisoned(g->tape);
+}
+
+ct_var ct_out_at(const ct_vjp *g, int k)
+{
+    return has_output(g, k) ? ct__handle(g->tape, g->index + (uint32_t)k) : ct__poisoned(g->tape);
+}
+
+bool ct_has_out_bar(const ct_vjp *g, int k)
+{
+    return has_output(g, k) && has_bar(g->s, g->index + (uint32_t)k);
+}
+
 bool ct_wants(const ct_vjp *g, int i)
 {
+    if (!has_input(g, i)) return false;
     uint32_t in = g->tape->node[g->index].in[i];
     if (g->s->targeted) return in >= g->s->lo && slot_of(g->s, in)->wanted;
     return g->tape->node[in].flags & NODE_NEEDS_GRAD;
@@ -99,8 +122,9 @@ bool ct_wants(const ct_vjp *g, int i)
 
 ct_var ct_out_bar_at(ct_vjp *g, int k)
 {
-    if (g->out_bar[k].tape) return g->out_bar[k];
     ct_tape *tape = g->tape;
+    if (!has_output(g, k)) return ct__poisoned(tape);
+    if (g->out_bar[k].tape) return g->out_bar[k];
     uint32_t at = g->index + (uint32_t)k;
     if (g->s->record && has_bar(g->s, at))
         return g->out_bar[k] = ct__handle(tape, slot_of(g->s, at)->var - 1);
@@ -121,8 +145,9 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
 {
     ct_tape *tape = g->tape;
     if (!bar.tape || tape->status || !ct_wants(g, i)) return;
+    if (bar.tape != tape) ct_tape_fail(tape, CT_EINVAL, "the cotangent of input %d is on another tape", i);
     const ct_node *node = ct__node(bar);
-    if (!node) return;
+    if (!node || tape->status) return;
     uint32_t in = tape->node[g->index].in[i];
     const ct_node *input = ct__node(ct__handle(tape, in));
     if (!input) return;
