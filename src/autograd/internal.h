@@ -133,7 +133,7 @@ static inline void *ct__arena(ct_tape *tape, size_t bytes)
 /* The device's last failure becomes the tape's. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
-/* -- sweep.c: rules whose fused form needs no op ------------------------------------------------------------------ */
+/* -- rule.c: rules whose fused form needs no op ------------------------------------------------------------------ */
 
 /* The value of input i; NULL, with the tape's error set, where a sweep has freed it. Borrowed. */
 const ct_tensor *ct__in_value(const ct_vjp *g, int i);
