@@ -49,7 +49,7 @@ CT_API ct_var ct_output(ct_var first, int k);
 CT_API int ct_args(const ct_call *c);
 /* The number of outputs declared so far, those for the rule included. */
 CT_API int ct_outs(const ct_call *c);
-/* Input i. Never NULL inside the callbacks. */
+/* Input i; NULL, with the call refused, where there is none of that number. */
 CT_API const ct_tensor *ct_arg(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
@@ -68,8 +68,8 @@ CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 /* An output, after all others, that vjp alone reads, as ct_out_at(g, k): no gradient flows into it. */
 CT_API void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 
-/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted:
- * the call has failed then, return. */
+/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted, or k was not
+ * declared: the call has failed then, return. */
 CT_API ct_tensor *ct_result(ct_call *c);
 CT_API ct_tensor *ct_result_at(ct_call *c, int k);
 /* Sets output k to a view or another ready tensor of the dtype that was declared, whose own shape counts; takes the
@@ -82,7 +82,8 @@ CT_API const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t);
 /* A view of t, released when the call returns: ct_borrow(c, ct_tensor_transpose(t)). Passes NULL on, failing. */
 CT_API ct_tensor *ct_borrow(ct_call *c, ct_tensor *view);
 /* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the caller
- * writes NaN there. `detail` is e.g. the failing minor, from 1; the text is "leading minor %d". */
+ * writes NaN there. `detail` is e.g. the failing minor, from 1; `what`, which must outlive the tape, says so, with one
+ * %lld for it: "leading minor %lld". */
 CT_API void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what);
 /* Whether a failure is flagged on the tape as far as is known without waiting: true lets a call stop early, false
  * says nothing. */
@@ -95,7 +96,8 @@ CT_API int ct_vjp_args(const ct_vjp *g);
 /* The number of outputs, those for the rule included. */
 CT_API int ct_vjp_outs(const ct_vjp *g);
 CT_API const void *ct_vjp_attr(const ct_vjp *g);
-/* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). */
+/* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). An i or k that the op does not have,
+ * here and below, fails the sweep; the handle is poisoned. */
 CT_API ct_var ct_in(const ct_vjp *g, int i);
 CT_API ct_var ct_out(const ct_vjp *g);
 CT_API ct_var ct_out_at(const ct_vjp *g, int k);
@@ -142,7 +144,8 @@ CT_API void ct_sample_unbatched(ct_sample *s);
 
 /* -- primitives ------------------------------------------------------------------------------------------------- */
 /* What a device can do, on tensors of any strides, batched over leading dimensions, which broadcast where the
- * output's do. dtype f64 or f32, the same for all. A primitive that fails fails the call. On a GPU none waits. */
+ * output's do. dtype f64 or f32, the same for all. A primitive that fails, or is given NULL or another dtype, fails the
+ * call; in a call that has failed it does nothing. On a GPU none waits. */
 
 /* dst = src (broadcast, converted) */
 CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);

@@ -48,7 +48,11 @@ CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ..
 
 /* -- values ------------------------------------------------------------------------------------------------- */
 
-/* A leaf whose cotangent is wanted (not i64), and a constant (any dtype). The tape keeps a reference. */
+/* A leaf whose cotangent is wanted (not i64), and a constant (any dtype). The tape keeps a reference, and a sweep reads
+ * the tensor again. So do not write to its memory before the last sweep: a sweep that passes an op on it is refused
+ * then (CT_ESTALE). Every write by ct_write and ct_copy counts, also one to a view of the same memory and one to
+ * elements that the op has not read. Writes that the library does not do are not seen: through ct_tensor_data, by the
+ * owner of wrapped memory (ct_wrap, DLPack), or by a replayed graph. There it is the caller's part. */
 CT_API ct_var ct_leaf(ct_tape *tape, ct_tensor *t);
 CT_API ct_var ct_constant(ct_tape *tape, ct_tensor *t);
 /* A constant scalar. */

@@ -22,6 +22,7 @@ typedef struct ct_storage {
     void *context;
     struct ct__pool *pool; /* that the data came from */
     bool small;            /* the first member of a ct__small */
+    uint32_t version;      /* counts ct_write and ct_copy to it */
 } ct_storage;
 
 struct ct_tensor {
