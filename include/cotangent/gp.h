@@ -173,7 +173,8 @@ typedef enum ct_precision {
 typedef struct ct_fit_progress {
     int model;                /* of ct_gp_fit_many's list, from 0                               */
     int start, starts;        /* which start, from 0, of how many                               */
-    int iteration;            /* of this start: steps that lowered the objective so far          */
+    int iteration;            /* of this start so far: of L-BFGS the steps that lowered the objective,
+                                 of Adam all steps                                                */
     int evaluation;           /* of this start                                                   */
     double objective;         /* here; +inf where the covariance could not be factorised          */
     double best;              /* the lowest of this start                                         */
@@ -221,16 +222,36 @@ CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                                 ct_status *status);
 
+/* Why a search ended. The first three have converged. */
+typedef enum ct_fit_end {
+    CT_FIT_UNTOLD = 0, /* there was no fit, or the model's file does not tell                                 */
+    CT_FIT_GRADIENT,   /* the gradient is below the tolerance                                                 */
+    CT_FIT_FLAT,       /* steps change the objective by less than 1e-6; mixed precision: 1e-4 or a third of
+                          its error; f32: 1e-3                                                                */
+    CT_FIT_FIXED,      /* every parameter is fixed: there was nothing to search                               */
+    CT_FIT_ITERATIONS, /* max_iterations                                                                      */
+    CT_FIT_EVALUATIONS, /* 2 max_iterations + 20 of them, few of which lowered the objective                   */
+    CT_FIT_STALLED,     /* the optimiser finds no lower point, although the gradient is above the tolerance    */
+    CT_FIT_STOPPED,     /* the callback asked to stop                                                          */
+    CT_FIT_UNBEGUN,     /* the whole fit ended before this start began                                         */
+    CT_FIT_FAILED,      /* an error, or a first point without a factor; the status tells which                 */
+} ct_fit_end;
+
+CT_API bool ct_fit_converged(ct_fit_end end);
+/* "gradient below the tolerance", ...; static text, "unknown" for what is none of them. */
+CT_API const char *ct_fit_end_text(ct_fit_end end);
+
 typedef struct ct_fit_start {
     ct_status status; /* CT_OK; CT_ESTOPPED, also before it began; CT_ENUMERIC: no point has a factor */
+    ct_fit_end end;
     double objective; /* the lowest; +inf where there is none */
     int iterations, evaluations;
     double seconds;
-    const char *reason; /* why it ended: "gradient below the tolerance", ...; static text */
 } ct_fit_start;
 
 typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
+    ct_fit_end end; /* why the start that won ended; CT_FIT_STOPPED where a start was stopped or never begun */
     double objective;       /* at the point that was kept */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
