@@ -157,6 +157,12 @@ static void print_text(ct_gp *gp, double nlml)
     printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
+    if (r.optimizer)
+        printf("search       %s%s\n",
+               r.end == CT_FIT_UNTOLD    ? "end "
+               : ct_fit_converged(r.end) ? "converged: "
+                                         : "not converged: ",
+               ct_fit_end_text(r.end));
     if (r.precision == CT_PRECISION_MIXED)
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
@@ -209,7 +215,12 @@ static void print_json(ct_gp *gp, double nlml)
     printf(", \"mean\": \"%s\", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"",
            mean_name(o.mean), noise_name(o.noise), standardize_name(o.standardize),
            optimizer_name(r.optimizer));
-    printf(", \"iterations\": %d, \"evaluations\": %d, \"seconds\": ", r.iterations, r.evaluations);
+    printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\", \"seconds\": ",
+           r.iterations, r.evaluations,
+           r.end == CT_FIT_UNTOLD    ? "null"
+           : ct_fit_converged(r.end) ? "true"
+                                     : "false",
+           ct_fit_end_text(r.end));
     json_number(stdout, r.seconds);
     printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
     json_number(stdout, r.objective_error);

@@ -222,19 +222,19 @@ CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                                 ct_status *status);
 
-/* Why a search ended. The first three have converged. */
+/* Why a search ended. GRADIENT, FLAT and FIXED are convergence. FLAT: steps change the objective by less than 1e-6; in mixed
+ * precision 1e-4, or a third of its error; in f32 1e-3. */
 typedef enum ct_fit_end {
-    CT_FIT_UNTOLD = 0, /* there was no fit, or the model's file does not tell                                 */
-    CT_FIT_GRADIENT,   /* the gradient is below the tolerance                                                 */
-    CT_FIT_FLAT,       /* steps change the objective by less than 1e-6; mixed precision: 1e-4 or a third of
-                          its error; f32: 1e-3                                                                */
-    CT_FIT_FIXED,      /* every parameter is fixed: there was nothing to search                               */
-    CT_FIT_ITERATIONS, /* max_iterations                                                                      */
-    CT_FIT_EVALUATIONS, /* 2 max_iterations + 20 of them, few of which lowered the objective                   */
-    CT_FIT_STALLED,     /* the optimiser finds no lower point, although the gradient is above the tolerance    */
-    CT_FIT_STOPPED,     /* the callback asked to stop                                                          */
-    CT_FIT_UNBEGUN,     /* the whole fit ended before this start began                                         */
-    CT_FIT_FAILED,      /* an error, or a first point without a factor; the status tells which                 */
+    CT_FIT_UNTOLD = 0,  /* no fit, or a file that does not tell            */
+    CT_FIT_GRADIENT,    /* the gradient is below the tolerance             */
+    CT_FIT_FLAT,        /* steps no longer change the objective            */
+    CT_FIT_FIXED,       /* no parameter is free                            */
+    CT_FIT_ITERATIONS,  /* max_iterations                                  */
+    CT_FIT_EVALUATIONS, /* 2 max_iterations + 20 of them, of L-BFGS        */
+    CT_FIT_STALLED,     /* no lower point is found, the gradient is large  */
+    CT_FIT_STOPPED,     /* by the callback                                 */
+    CT_FIT_UNBEGUN,     /* the fit ended before this start began           */
+    CT_FIT_FAILED,      /* an error, or a first point without a factor     */
 } ct_fit_end;
 
 CT_API bool ct_fit_converged(ct_fit_end end);
@@ -251,8 +251,9 @@ typedef struct ct_fit_start {
 
 typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
-    ct_fit_end end; /* why the start that won ended; CT_FIT_STOPPED where a start was stopped or never begun */
-    double objective;       /* at the point that was kept */
+    ct_fit_end
+        end; /* why the start that won ended; CT_FIT_STOPPED where a start was stopped or never begun */
+    double objective; /* at the point that was kept */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
     int jittered;  /* evaluations that needed a jitter */
