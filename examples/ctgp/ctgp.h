@@ -152,6 +152,11 @@ bool fit_interrupted(void);
 int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fit_options *how, ct_gp **gp,
            effort *e);
 
+/* -- advice.c -- */
+
+/* Lines below "advice:", where there is any. */
+void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);

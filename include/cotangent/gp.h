@@ -251,9 +251,8 @@ typedef struct ct_fit_start {
 
 typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
-    ct_fit_end
-        end; /* why the start that won ended; CT_FIT_STOPPED where a start was stopped or never begun */
-    double objective; /* at the point that was kept */
+    ct_fit_end end;         /* of the start that won; CT_FIT_STOPPED where any was stopped or not begun */
+    double objective;       /* at the point that was kept */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
     int jittered;  /* evaluations that needed a jitter */
@@ -331,6 +330,11 @@ CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64
  * In closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The transforms and parameters are those
  * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
+/* Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns held at their means in every row: what
+ * leave-one-out loses without them is the difference to that with none held (columns NULL, count 0). The inputs count
+ * wherever the kernel and the mean look at them. Costs a factorisation and holds a second factor meanwhile. The model is not
+ * changed. CT_EINDEX for a column that is not there. */
+CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
 /* -- rows more, rows less ------------------------------------------------------------------------------------------- */
 /* Parameters and transforms stay those of the fit: new rows are standardised as the old ones were, and what the model says

@@ -248,6 +248,37 @@ ok 'a search that converges' '^  end of the search +converged: ' "$ctgp" fit tra
 ok 'info says so of it' '^search +converged: ' "$ctgp" info long.ctgp
 ok 'all is fixed' '^  end of the search +converged: every parameter is fixed$' "$ctgp" fit train.csv --target y --mean zero --noise none --kernel 'scale(1!) * matern12(lengthscale=1!)' --model short.ctgp
 
+# -- advice -----------------------------------------------------------------------------------------------------------
+
+# sin(7a) + 3b² and a kernel of two parts, each of which sees one of the columns: neither may go. Column c is noise.
+awk 'BEGIN { srand(3); print "a,b,c,y"; for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
+    printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, sin(7 * a) + 3 * b * b + 0.02 * (rand() + rand() - 1) } }' >parts.csv
+ok 'fit of two parts' 'n=80' "$ctgp" fit parts.csv --target y --kernel 'scale * rbf(ard) + scale * rbf(ard)' --model parts.ctgp
+ok 'a column of no part can go' '^  --drop c: leave-one-out loses [0-9.e-]+ nats without it$' "$ctgp" info parts.ctgp
+that 'one that another part needs stays' grep -qE '^  [ab] stays, although rbf.*: leave-one-out loses [0-9.e+]+ nats without it$' out
+that 'nothing else is to go' test "$(grep -c -- --drop out)" -eq 1
+# The borehole function, whose r and Tu matter next to nothing: what is to go may go, and what stays would be missed.
+borehole() {
+    awk -v seed="$1" 'function u(lo, hi) { return lo + (hi - lo) * rand() }
+    BEGIN { srand(seed); print "rw,r,Tu,Hu,Tl,Hl,L,Kw,flow"; for (i = 0; i < 100; i++) {
+        rw = u(0.05, 0.15); r = u(100, 50000); Tu = u(63070, 115600); Hu = u(990, 1110); Tl = u(63.1, 116); Hl = u(700, 820); L = u(1120, 1680); Kw = u(9855, 12045)
+        log_r = log(r / rw); flow = 2 * 3.14159265358979 * Tu * (Hu - Hl) / (log_r * (1 + 2 * L * Tu / (log_r * rw * rw * Kw) + Tu / Tl))
+        printf "%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.12g\n", rw, r, Tu, Hu, Tl, Hl, L, Kw, flow } }'
+}
+borehole 1 >wells.csv
+borehole 2 >more_wells.csv
+rmse() { "$ctgp" fit wells.csv --target flow --noise none --model wells.ctgp "$@" >log 2>err && "$ctgp" predict wells.ctgp more_wells.csv --out wells.out | sed 's/.*rmse=\([^ ]*\).*/\1/'; }
+all=$(rmse)
+ok 'info of the borehole function' '^at bounds +[1-9]' "$ctgp" info wells.ctgp
+drop=$(sed -n 's/^  --drop \([^:]*\):.*/\1/p' out)
+that 'it does not drop what flow depends on' sh -c 'case ",$1," in *,rw,* | *,Hu,* | *,Hl,* | *,L,* | *,Kw,*) exit 1 ;; esac' sh "$drop"
+[ -z "$drop" ] || that 'what it drops is not missed' awk "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
+# Whatever option a message names, some command has.
+for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' | sort -u >has
+strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
+that 'every option that a message names is there' test -z "$(comm -13 has <(grep -vxE -- '--(help|version)' names))"
+ok 'a parameter can begin beyond its bounds' '^  rq\.alpha +' "$ctgp" fit train.csv --target y --kernel 'scale(variance=1e9) * rq(alpha=1e6!)' --max-iter 2 --model short.ctgp
+
 # -- pipes and standard streams ---------------------------------------------------------------------------------------
 
 read_by() { "$ctgp" fit "$1" --target y --kernel 'scale * rbf(ard)' --max-iter 5 --model piped.ctgp >out 2>err && "$ctgp" info piped.ctgp | grep -v optimizer >"piped.$2"; }
