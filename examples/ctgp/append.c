@@ -16,7 +16,7 @@ static int read_rows(frame *data, ct_gp *gp, const char *path, ct_tensor **X, ct
     }
     if (result == GO_ON) result = frame_complete(data, cols, d + 1);
     if (result == GO_ON && data->n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", path);
+        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", data->path);
     if (result == GO_ON) {
         *X = frame_tensor(data, cols, d, ct_gp_dtype(gp));
         *y = frame_tensor(data, cols + d, 1, ct_gp_dtype(gp));

@@ -7,10 +7,22 @@
 
 int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n)
 {
-    *f = (frame){ .path = path, .device = device };
-    f->table = ct_csv_read(device, path, &(ct_csv_options){ .only = only, .n_only = n });
-    if (!f->table) return fail_device(device, NULL);
-    if (ct_table_rows(f->table) == 0) return fail(CODE_DATA, "%s: there are no rows below the header", path);
+    source t;
+    *f = (frame){ .device = device };
+    int result = source_open(&t, device, path);
+    if (result == GO_ON) result = frame_parse(f, &t, only, n);
+    source_close(&t);
+    return result;
+}
+
+int frame_parse(frame *f, const source *t, const char *const *only, int64_t n)
+{
+    const ct_csv_options options = { .only = only, .n_only = n, .label = t->name };
+    *f = (frame){ .path = t->name, .device = t->device };
+    f->table = ct_csv_parse(t->device, t->data, t->size, &options);
+    if (!f->table) return fail_device(t->device, NULL);
+    if (ct_table_rows(f->table) == 0)
+        return fail(CODE_DATA, "%s: there are no rows below the header", f->path);
     return GO_ON;
 }
 

@@ -9,10 +9,22 @@
 
 static volatile sig_atomic_t interrupted;
 
+/* Only the first of them: the next ends the program. */
 static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+static void watch_signals(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM };
+    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART }, before;
+    for (int i = 0; i < 2 && !interrupted; i++)
+        if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
 }
 
 typedef struct watch {
@@ -51,9 +63,7 @@ int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit
     if (!w.iteration) return fail(CODE_MEMORY, "no memory for %d starts", starts);
     options.progress = on_step;
     options.context = &w;
-    /* The second Ctrl-C ends the program. */
-    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
-    if (!interrupted) sigaction(SIGINT, &action, NULL);
+    watch_signals();
     ct_gp_fit_many(gp, count, &options, status);
     if (w.terminal && w.shown) fputc('\n', stderr);
     free(w.iteration);
@@ -84,6 +94,8 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *op
     } else {
         result = choose(X, y, options, how, gp, e);
     }
-    if (result == GO_ON && interrupted) fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
-    return result;
+    if (result != GO_ON || !interrupted) return result;
+    if (!e->iterations) return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
+    fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
+    return GO_ON;
 }

@@ -173,7 +173,8 @@ typedef enum ct_precision {
 typedef struct ct_fit_progress {
     int model;                /* of ct_gp_fit_many's list, from 0                               */
     int start, starts;        /* which start, from 0, of how many                               */
-    int iteration;            /* of this start: steps that lowered the objective so far          */
+    int iteration;            /* of this start so far: of L-BFGS the steps that lowered the objective,
+                                 of Adam all steps                                                */
     int evaluation;           /* of this start                                                   */
     double objective;         /* here; +inf where the covariance could not be factorised          */
     double best;              /* the lowest of this start                                         */
@@ -221,16 +222,36 @@ CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                                 ct_status *status);
 
+/* Why a search ended. GRADIENT, FLAT and FIXED are convergence. FLAT: steps change the objective by less than 1e-6; in mixed
+ * precision 1e-4, or a third of its error; in f32 1e-3. */
+typedef enum ct_fit_end {
+    CT_FIT_UNTOLD = 0,  /* no fit, or a file that does not tell            */
+    CT_FIT_GRADIENT,    /* the gradient is below the tolerance             */
+    CT_FIT_FLAT,        /* steps no longer change the objective            */
+    CT_FIT_FIXED,       /* no parameter is free                            */
+    CT_FIT_ITERATIONS,  /* max_iterations                                  */
+    CT_FIT_EVALUATIONS, /* 2 max_iterations + 20 of them, of L-BFGS        */
+    CT_FIT_STALLED,     /* no lower point is found, the gradient is large  */
+    CT_FIT_STOPPED,     /* by the callback                                 */
+    CT_FIT_UNBEGUN,     /* the fit ended before this start began           */
+    CT_FIT_FAILED,      /* an error, or a first point without a factor     */
+} ct_fit_end;
+
+CT_API bool ct_fit_converged(ct_fit_end end);
+/* "gradient below the tolerance", ...; static text, "unknown" for what is none of them. */
+CT_API const char *ct_fit_end_text(ct_fit_end end);
+
 typedef struct ct_fit_start {
     ct_status status; /* CT_OK; CT_ESTOPPED, also before it began; CT_ENUMERIC: no point has a factor */
+    ct_fit_end end;
     double objective; /* the lowest; +inf where there is none */
     int iterations, evaluations;
     double seconds;
-    const char *reason; /* why it ended: "gradient below the tolerance", ...; static text */
 } ct_fit_start;
 
 typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
+    ct_fit_end end;         /* of the start that won; CT_FIT_STOPPED where any was stopped or not begun */
     double objective;       /* at the point that was kept */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
@@ -309,6 +330,11 @@ CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64
  * In closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The transforms and parameters are those
  * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
+/* Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns held at their means in every row: what
+ * leave-one-out loses without them is the difference to that with none held (columns NULL, count 0). The inputs count
+ * wherever the kernel and the mean look at them. Costs a factorisation and holds a second factor meanwhile. The model is not
+ * changed. CT_EINDEX for a column that is not there. */
+CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
 /* -- rows more, rows less ------------------------------------------------------------------------------------------- */
 /* Parameters and transforms stay those of the fit: new rows are standardised as the old ones were, and what the model says

@@ -29,6 +29,7 @@ typedef struct ct_csv_options {
     /* Not NULL: only these columns must hold numbers; text in the others is missing. */
     const char *const *only;
     int64_t n_only;
+    const char *label; /* what ct_csv_parse's messages call the text; NULL: "csv" */
 } ct_csv_options;
 
 CT_API ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options);

@@ -147,15 +147,34 @@ static ct_status keep_winner(ct__fit *f)
     return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller") : CT_OK;
 }
 
+bool ct_fit_converged(ct_fit_end end) { return end >= CT_FIT_GRADIENT && end <= CT_FIT_FIXED; }
+
+const char *ct_fit_end_text(ct_fit_end end)
+{
+    switch (end) {
+    case CT_FIT_GRADIENT: return "gradient below the tolerance";
+    case CT_FIT_FLAT: return "steps no longer change the objective";
+    case CT_FIT_FIXED: return "every parameter is fixed";
+    case CT_FIT_ITERATIONS: return "iteration limit";
+    case CT_FIT_EVALUATIONS: return "evaluation limit";
+    case CT_FIT_STALLED: return "stalled: the line search finds no lower point";
+    case CT_FIT_STOPPED: return "interrupted";
+    case CT_FIT_UNBEGUN: return "not begun";
+    case CT_FIT_FAILED: return "failed";
+    case CT_FIT_UNTOLD: break;
+    }
+    return "unknown";
+}
+
 /* Starts that the end of the whole fit came before. */
 static void mark_the_unbegun(ct__fit *f, ct_status s)
 {
     if (!s) s = f->status ? f->status : CT_ESTOPPED;
     for (int k = 0; f->gp->starts && k < f->report.starts; k++) {
         ct_fit_start *start = &f->gp->starts[k];
-        if (start->reason) continue;
+        if (start->end) continue;
         start->status = s;
-        start->reason = "not begun";
+        start->end = CT_FIT_UNBEGUN;
     }
 }
 
@@ -164,6 +183,8 @@ static ct_status conclude(ct__fit *f, ct_status s)
     if (f->gate) mark_the_unbegun(f, s);
     if (!s) s = keep_winner(f);
     if (f->gate) {
+        for (int k = 0; f->gp->starts && k < f->report.starts; k++)
+            if (f->gp->starts[k].status == CT_ESTOPPED) f->report.end = CT_FIT_STOPPED;
         f->report.seconds = ct__now() - f->begun;
         f->report.start = f->gp->starts;
         f->gp->report = f->report;

@@ -173,7 +173,8 @@ double ct__prior_log_density(const ct_prior *prior, double v, double *slope);
 /* -- optimisers -------------------------------------------------------------------------------------------------------- */
 
 typedef enum ct__search_end {
-    CT__SEARCH_CONVERGED, /* no more progress       */
+    CT__SEARCH_CONVERGED, /* steps are flat         */
+    CT__SEARCH_STALLED,   /* no lower point is found */
     CT__SEARCH_STOPPED,   /* evaluate asked to stop */
     CT__SEARCH_LIMIT,     /* max_evaluations        */
     CT__SEARCH_NO_MEMORY,

@@ -7,7 +7,7 @@
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
- *             evaluations, best, starts, u32 precision, f64 objective_error
+ *             evaluations, best, starts, u32 precision, f64 objective_error, u32 end (from version 3 on)
  *     zero bytes up to a multiple of 8
  *     X (n d), y (n), given noise (n, where options.noise says so), alpha (n), lower triangle of L by rows: in dtype
  *     u64 CRC-64 of all before */
@@ -22,7 +22,7 @@
 #include "packed.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
-enum { VERSION = 2, LONGEST_TEXT = 1 << 20 };
+enum { OLDEST = 2, VERSION = 3, LONGEST_TEXT = 1 << 20 };
 
 /* -- one layout for both directions ---------------------------------------------------------------------------------- */
 
@@ -31,6 +31,7 @@ typedef struct stream {
     ct_device *device;
     unsigned char *data;
     size_t at, size;
+    int version;
     bool reading, bad, no_memory;
 } stream;
 
@@ -154,6 +155,7 @@ static void results(stream *s, ct_gp *gp)
     for (size_t i = 0; i < sizeof count / sizeof *count; i++) *count[i] = count_of(s, *count[i]);
     r->precision = (ct_precision)small(s, (int)r->precision, CT_PRECISION_MIXED);
     real(s, &r->objective_error);
+    if (s->version > OLDEST) r->end = (ct_fit_end)small(s, (int)r->end, CT_FIT_FAILED);
 }
 
 /* Zero bytes up to a multiple of 8, so that what follows lies aligned in memory. */
@@ -281,7 +283,7 @@ static void write_all(stream *s, ct_gp *gp, char *kernel)
     char head[sizeof magic];
     memcpy(head, magic, sizeof magic);
     raw(s, head, sizeof head);
-    small(s, VERSION, VERSION);
+    small(s, s->version, VERSION);
     small(s, (int)gp->dtype, CT_F32);
     whole(s, &gp->n);
     whole(s, &gp->d);
@@ -317,7 +319,7 @@ ct_status ct_gp_save(ct_gp *gp, const char *path)
     if (status) return status;
     char *kernel = kernel_text(gp);
     if (!kernel) return CT_ENOMEM;
-    stream s = { .device = gp->device };
+    stream s = { .device = gp->device, .version = VERSION };
     write_all(&s, gp, kernel);
     s.data = s.bad ? NULL : ct__gp_alloc(gp->device, s.at, 1);
     s.at = 0;
@@ -394,7 +396,7 @@ static ct_gp *read_model(ct_device *device, const char *path, stream *s)
 {
     char head[sizeof magic];
     raw(s, head, sizeof head);
-    small(s, 0, VERSION);
+    s->version = small(s, 0, VERSION);
     ct_dtype dtype = (ct_dtype)small(s, 0, CT_F32);
     int64_t n = 0, d = 0;
     whole(s, &n);
@@ -439,9 +441,9 @@ ct_gp *ct_gp_load(ct_device *device, const char *path)
         s.size = file.size - 8;
         if (crc != ct__crc64(file.data, s.size))
             bad_file(device, path, "the model is damaged or cut short: its checksum is wrong");
-        else if (version != VERSION)
-            ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %u, this library reads %d", path,
-                           (unsigned)version, VERSION);
+        else if (version < OLDEST || version > VERSION)
+            ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %u, this library reads %d to %d",
+                           path, (unsigned)version, OLDEST, VERSION);
         else
             gp = read_model(device, path, &s);
     }

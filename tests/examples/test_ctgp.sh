@@ -231,6 +231,96 @@ if command -v gnuplot >/dev/null; then
 fi
 bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp" plot train.ctgp test.csv --out q.svg
 
+# -- why the search ended ----------------------------------------------------------------------------------------------
+
+for k in 1 2 3; do
+    ok "--max-iter $k" "^n=40 .* iterations=$k " "$ctgp" fit train.csv --target y --max-iter $k --model short.ctgp
+    ok "--max-iter $k of a kernel" "^n=40 .* iterations=$k evaluations=" "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --max-iter $k --model short.ctgp
+    ok "--max-iter $k of Adam" "^n=40 .* iterations=$k evaluations=$((k + 1)) " "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --optimizer adam --max-iter $k --model short.ctgp
+    that 'it says that this is no end' grep -qE '^  end of the search +not converged: iteration limit$' out
+done
+ok 'info says so' '^search +not converged: iteration limit$' "$ctgp" info short.ctgp
+ok 'and its JSON' '"converged": false, "end": "iteration limit"' "$ctgp" info short.ctgp --json
+that 'which is JSON' python3 -c 'import json; json.load(open("out"))'
+ok 'fit --json says so, too' '"iterations": 1, .*"converged": false, "end": "iteration limit"' "$ctgp" fit train.csv --target y --max-iter 1 --model short.ctgp --json
+that 'which is JSON as well' python3 -c 'import json; json.load(open("out"))'
+ok 'a search that converges' '^  end of the search +converged: ' "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --model long.ctgp
+ok 'info says so of it' '^search +converged: ' "$ctgp" info long.ctgp
+ok 'all is fixed' '^  end of the search +converged: every parameter is fixed$' "$ctgp" fit train.csv --target y --mean zero --noise none --kernel 'scale(1!) * matern12(lengthscale=1!)' --model short.ctgp
+
+# -- advice -----------------------------------------------------------------------------------------------------------
+
+# sin(7a) + 3b² and a kernel of two parts, each of which sees one of the columns: neither may go. Column c is noise.
+awk 'BEGIN { srand(3); print "a,b,c,y"; for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
+    printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, sin(7 * a) + 3 * b * b + 0.02 * (rand() + rand() - 1) } }' >parts.csv
+ok 'fit of two parts' 'n=80' "$ctgp" fit parts.csv --target y --kernel 'scale * rbf(ard) + scale * rbf(ard)' --model parts.ctgp
+ok 'a column of no part can go' '^  --drop c: leave-one-out loses [0-9.e-]+ nats without it$' "$ctgp" info parts.ctgp
+that 'one that another part needs stays' grep -qE '^  [ab] stays, although rbf.*: leave-one-out loses [0-9.e+]+ nats without it$' out
+that 'nothing else is to go' test "$(grep -c -- --drop out)" -eq 1
+# The borehole function, whose r and Tu matter next to nothing: what is to go may go, and what stays would be missed.
+borehole() {
+    awk -v seed="$1" 'function u(lo, hi) { return lo + (hi - lo) * rand() }
+    BEGIN { srand(seed); print "rw,r,Tu,Hu,Tl,Hl,L,Kw,flow"; for (i = 0; i < 100; i++) {
+        rw = u(0.05, 0.15); r = u(100, 50000); Tu = u(63070, 115600); Hu = u(990, 1110); Tl = u(63.1, 116); Hl = u(700, 820); L = u(1120, 1680); Kw = u(9855, 12045)
+        log_r = log(r / rw); flow = 2 * 3.14159265358979 * Tu * (Hu - Hl) / (log_r * (1 + 2 * L * Tu / (log_r * rw * rw * Kw) + Tu / Tl))
+        printf "%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.12g\n", rw, r, Tu, Hu, Tl, Hl, L, Kw, flow } }'
+}
+borehole 1 >wells.csv
+borehole 2 >more_wells.csv
+rmse() { "$ctgp" fit wells.csv --target flow --noise none --model wells.ctgp "$@" >log 2>err && "$ctgp" predict wells.ctgp more_wells.csv --out wells.out | sed 's/.*rmse=\([^ ]*\).*/\1/'; }
+all=$(rmse)
+ok 'info of the borehole function' '^at bounds +[1-9]' "$ctgp" info wells.ctgp
+drop=$(sed -n 's/^  --drop \([^:]*\):.*/\1/p' out)
+that 'it does not drop what flow depends on' sh -c 'case ",$1," in *,rw,* | *,Hu,* | *,Hl,* | *,L,* | *,Kw,*) exit 1 ;; esac' sh "$drop"
+[ -z "$drop" ] || that 'what it drops is not missed' awk "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
+# Whatever option a message names, some command has.
+for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' | sort -u >has
+strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
+that 'every option that a message names is there' test -z "$(comm -13 has <(grep -vxE -- '--(help|version)' names))"
+ok 'a parameter can begin beyond its bounds' '^  rq\.alpha +' "$ctgp" fit train.csv --target y --kernel 'scale(variance=1e9) * rq(alpha=1e6!)' --max-iter 2 --model short.ctgp
+
+# -- pipes and standard streams ---------------------------------------------------------------------------------------
+
+read_by() { "$ctgp" fit "$1" --target y --kernel 'scale * rbf(ard)' --max-iter 5 --model piped.ctgp >out 2>err && "$ctgp" info piped.ctgp | grep -v optimizer >"piped.$2"; }
+read_by train.csv file
+cat train.csv | read_by /dev/stdin device
+cat train.csv | read_by - dash
+read_by <(cat train.csv) process
+mkfifo train.fifo
+cat train.csv >train.fifo &
+read_by train.fifo fifo
+read_by - redirected <train.csv
+for how in device dash process fifo redirected; do that "fit reads it by $how" cmp piped.file piped.$how; done
+that 'fit reads a socket' python3 - "$ctgp" <<'PYTHON'
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+p = subprocess.Popen([sys.argv[1], "fit", "-", "--target", "y", "--max-iter", "3", "--model", "piped.ctgp"], stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+theirs.close()
+ours.sendall(open("train.csv", "rb").read())
+ours.close()
+sys.exit(p.wait(60))
+PYTHON
+bad 'standard input names no model' 1 'standard input gives the model no name: --model FILE' "$ctgp" fit - --target y
+bad 'nor does a pipe' 1 '/dev/stdin gives the model no name: --model FILE' "$ctgp" fit /dev/stdin --target y
+bad 'standard input is empty' 2 'standard input: ' "$ctgp" fit - --target y --model piped.ctgp
+sed '7s/,.*//' train.csv >short.csv
+ok 'a bad row of standard input' '^ctgp: standard input:7' sh -c '"$1" fit - --target y --model piped.ctgp <short.csv 2>&1; true' sh "$ctgp"
+ok 'predict from standard input' '^mean,std,lower95,upper95$' sh -c '"$1" predict train.ctgp - <test.csv' sh "$ctgp"
+that 'the same numbers' cmp out predicted.csv
+ok 'predict --out -' '^mean,std,lower95,upper95$' "$ctgp" predict train.ctgp test.csv --out -
+that 'the table alone' cmp out predicted.csv
+that 'the score is on standard error' grep -qE '^n=20 rmse=' err
+ok 'loo --out -' '^mean,std,log_density$' "$ctgp" loo train.ctgp --out -
+that 'the table alone, too' cmp out left.csv
+that 'and the score on standard error' grep -qE '^n=40 rmse=' err
+ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
+that 'nothing but the table' cmp out drawn.csv
+that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
+that 'no file of that name' test ! -e ./-
+ok 'predict --json without a target' '^\{"n": 0, "rmse": null, .*"rows": 20, "target": null\}$' "$ctgp" predict train.ctgp unknown.csv --out again.csv --json
+that 'says so in JSON' python3 -c 'import json; assert json.load(open("out"))["target"] is None'
+ok 'and without --json' "^n=0 rows=20: there is no value of the target 'y' to score by$" "$ctgp" predict train.ctgp unknown.csv --out again.csv
+
 # -- the command line, wrong ----------------------------------------------------------------------------------------
 
 bad 'no such command' 1 "no command 'frob'" "$ctgp" frob
@@ -331,13 +421,43 @@ python3 - "$ctgp" <<'PYTHON' >out 2>err
 import signal, subprocess, sys
 p = subprocess.Popen([sys.argv[1], "fit", "slow.csv", "--target", "y", "--restarts", "500"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-p.stderr.readline()
+while "iteration 1 " not in p.stderr.readline(): pass
 p.send_signal(signal.SIGINT)
 out, err = p.communicate(timeout=60)
 print(out, err, p.returncode)
 sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in err))
 PYTHON
 [ $? -eq 0 ] && pass || flunk 'Ctrl-C keeps the best model' 'see above'
+
+# SIGTERM, too, and the model says that it is not finished; before the first iteration the old model stays; a second signal ends all.
+awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 3000; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slower.csv
+cat >interrupt.py <<'PYTHON'
+import signal, subprocess, sys, time
+ctgp, table, wait, signals, *options = sys.argv[1:]
+p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                     text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+while wait == "fit" and not int(next(l for l in open(f"/proc/{p.pid}/status") if l.startswith("SigCgt")).split()[1], 16) & 2: time.sleep(0.001)
+said = [] if wait == "fit" else [p.stderr.readline() for _ in range(int(wait))] # a line for each iteration, from 0
+for name in signals.split(","):
+    p.send_signal(getattr(signal, name))
+    time.sleep(0.05)
+out, err = p.communicate(timeout=100)
+print(out, *said, err, p.returncode)
+sys.exit(p.returncode if p.returncode >= 0 else 128 - p.returncode)
+PYTHON
+ok 'SIGTERM keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv 3 SIGTERM --restarts 500 --kernel 'scale * rbf(ard)'
+that 'and says that it was interrupted' grep -qE 'end of the search +not converged: interrupted$' out
+ok 'so does info' '^search +not converged: interrupted$' "$ctgp" info cut.ctgp
+cp cut.ctgp whole.ctgp
+bad_rc=0
+python3 interrupt.py "$ctgp" slower.csv fit SIGINT --kernel 'scale * rbf(ard)' >out 2>err || bad_rc=$?
+that 'before the first iteration it fails' test $bad_rc -eq 7
+that 'with a message' grep -qx ' *ctgp: stopped before the first iteration: no model is written' out
+that 'and the old model stays' cmp cut.ctgp whole.ctgp
+bad_rc=0
+python3 interrupt.py "$ctgp" slower.csv 2 SIGINT,SIGTERM --kernel 'scale * rbf(ard)' >out 2>err || bad_rc=$?
+that 'a second signal ends at once' test $bad_rc -eq 143
+that 'and leaves the old model as well' cmp cut.ctgp whole.ctgp
 
 [ ${#failed[@]} -eq 0 ] || echo "[  FAILED  ] ${#failed[@]} test(s)."
 echo "[  PASSED  ] $passed test(s)."

@@ -31,7 +31,7 @@ static void fitted(int threads, const ct_fit_options *options, double out[16])
     out[n] = r.objective;
     int evaluations = 0;
     for (int k = 0; k < r.starts; k++) {
-        assert_ok(r.start[k].status, r.start[k].reason);
+        assert_ok(r.start[k].status, ct_fit_end_text(r.start[k].end));
         assert_true(r.start[k].objective >= r.objective &&
                     (k != r.best || r.start[k].objective == r.objective));
         evaluations += r.start[k].evaluations;
