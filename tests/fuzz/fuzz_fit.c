@@ -8,6 +8,10 @@
 #include "bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t limit);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigned seed);
+
+enum { HEAD = 16 };
 
 typedef struct problem {
     ct_device *dev;
@@ -100,9 +104,94 @@ static void fit(const problem *p, ct_kernel *kernel, bytes *b)
     ct_gp_free(gp);
 }
 
+/* -- the mutator: another text half of the time --------------------------------------------------------------------- */
+
+typedef struct writer {
+    char text[512];
+    size_t n;
+    uint64_t state;
+} writer;
+
+static unsigned draw_below(writer *w, unsigned n)
+{
+    w->state = w->state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(w->state >> 33) % n;
+}
+
+static void put(writer *w, const char *text)
+{
+    size_t n = strlen(text);
+    if (w->n + n >= sizeof w->text) return;
+    memcpy(w->text + w->n, text, n);
+    w->n += n;
+}
+
+/* One of a list of n, the first third of which is taken twice as often. */
+static void put_one(writer *w, const char *const *list, unsigned n)
+{
+    put(w, list[draw_below(w, 3) ? draw_below(w, n) : draw_below(w, n / 3)]);
+}
+
+static void put_value(writer *w)
+{
+    static const char *const values[] = { "1",    "0.5",    "3",      "0.1",    "10",    "1e-3",
+                                          "1e3",  "1e-320", "1e-200", "1e-160", "1e-80", "1e-20",
+                                          "1e-9", "1e9",    "1e20",   "1e80",   "1e160", "1e300" };
+    put_one(w, values, sizeof values / sizeof *values);
+    if (!draw_below(w, 4)) put(w, "!");
+}
+
+static void put_profile(writer *w)
+{
+    static const struct {
+        const char *name, *own;
+        bool lengthscale;
+    } profiles[] = {
+        { "rbf", NULL, true },           { "matern12", NULL, true },
+        { "matern32", NULL, true },      { "matern52", NULL, true },
+        { "rq", "alpha=", true },        { "periodic", "period=", true },
+        { "cosine", "period=", false },  { "linear", NULL, true },
+        { "poly", "offset=", true },     { "constant", "variance=", false },
+        { "white", "variance=", false },
+    };
+    static const char *const more[] = { "", "", "", ", ard", ", dims=0", ", dims=0:1" };
+    unsigned k = draw_below(w, sizeof profiles / sizeof *profiles);
+    const char *option = profiles[k].lengthscale && draw_below(w, 2) ? "lengthscale=" : profiles[k].own;
+    put(w, profiles[k].name);
+    if (!option) return;
+    put(w, "(");
+    put(w, option);
+    put_value(w);
+    if (profiles[k].lengthscale) put_one(w, more, sizeof more / sizeof *more);
+    put(w, ")");
+}
+
+static void put_sum(writer *w, int depth)
+{
+    do {
+        if (draw_below(w, 2)) put(w, "scale("), put_value(w), put(w, ") * ");
+        do {
+            if (depth && !draw_below(w, 4))
+                put(w, "("), put_sum(w, depth - 1), put(w, ")");
+            else
+                put_profile(w);
+        } while (!draw_below(w, 3) && (put(w, " * "), true));
+    } while (!draw_below(w, 2) && (put(w, " + "), true));
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigned seed)
+{
+    if (seed % 2 || limit < HEAD + sizeof((writer *)0)->text) return LLVMFuzzerMutate(data, size, limit);
+    writer w = { .state = seed };
+    if (size < HEAD) memset(data + size, 0, HEAD - size);
+    put_sum(&w, 2);
+    memcpy(data + HEAD, w.text, w.n);
+    if (draw_below(&w, 2)) LLVMFuzzerMutate(data, HEAD, HEAD);
+    return HEAD + w.n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    enum { HEAD = 16 };
     static ct_device *dev;
     char text[512];
     if (!dev) dev = ct_device_open("cpu");
