@@ -59,6 +59,9 @@ struct ct_device {
     void *log_context;
     int threads;
     int isa; /* of the CPU backend: a ct__isa */
+    struct ct__pace {
+        double wall, cpu, alone_until; /* seconds: cpu/team.h */
+    } pace;
     ct_memory_info memory;
     ct__pool *pool;
     ct__pool *step_pool; /* instead, while a step runs that becomes a graph */

@@ -1,8 +1,10 @@
-/* Hosts that limit OpenMP, use it themselves, or fork: every one gets an end, and the numbers of an undisturbed run. A case
- * that hangs is killed by its alarm. */
+/* Hosts that limit OpenMP, use it themselves, fork, or share the machine: each gets an end, and the numbers of an undisturbed
+ * run. A case that hangs is killed by its alarm. */
 #include "gp_support.h"
 
 #include <cotangent/ops.h>
+
+#include "tensor/cpu/team.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -14,10 +16,7 @@ enum { N = 320, RESULTS = 12, PATIENCE = 100 /* seconds */ };
 
 /* -- the work --------------------------------------------------------------------------------------------------------- */
 
-static double size_of(ct_var x)
-{
-    return ct_item(ct_sum(ct_square(x), CT_ALL, false));
-}
+static double size_of(ct_var x) { return ct_item(ct_sum(ct_square(x), CT_ALL, false)); }
 
 static int gp_work(ct_device *dev, double *v)
 {
@@ -50,7 +49,8 @@ static void work(ct_device *dev, double *v)
     v[k++] = size_of(ct_inverse(ct_add_diag(M, ct_scalar(tape, CT_F64, 64))));
     v[k++] = size_of(ct_cast(ct_matmul(ct_cast(A, CT_F16), ct_cast(A, CT_F16)), CT_F64));
     v[k++] = size_of(ct_exp(ct_constant(tape, wide)));
-    ct_var L = ct_cholesky(A), y = ct_add(ct_cholesky_logdet(L), ct_sum(ct_cholesky_solve(L, X), CT_ALL, false));
+    ct_var L = ct_cholesky(A),
+           y = ct_add(ct_cholesky_logdet(L), ct_sum(ct_cholesky_solve(L, X), CT_ALL, false));
     v[k++] = ct_item(y);
     assert_ok(ct_backward(y), ct_tape_message(tape));
     v[k++] = ct_item(ct_sum(ct_square(ct_constant(tape, ct_cotangent(X))), CT_ALL, false));
@@ -139,7 +139,7 @@ static void *multiply_often(void *context)
     ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = h->threads });
     ct_tensor *x = ct_rand_normal(dev, CT_F64, ct_shape2(160, 160), 1, 0);
     ct_tape *tape = ct_tape_new(dev);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 500; i++) {
         ct_tape_reset(tape);
         ct_var a = ct_constant(tape, x);
         h->v[0] = ct_item(ct_sum(ct_inverse(ct_matmul(a, a)), CT_ALL, false));
@@ -307,6 +307,42 @@ static void a_fork_works_on_one_thread(void **state)
     ct_device_close(dev);
 }
 
+/* -- a busy machine --------------------------------------------------------------------------------------------------- */
+
+/* Where its regions have one thread the device computes the same bits. */
+static void a_busy_machine_gives_the_same_bits(void **state)
+{
+    (void)state;
+    double idle[RESULTS], busy[RESULTS];
+    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 3 });
+    work(dev, idle);
+    dev->pace.alone_until = INFINITY;
+    assert_int_equal(ct__team(dev, 3), 1);
+    work(dev, busy);
+    assert_memory_equal(busy, idle, sizeof idle);
+    ct_device_close(dev);
+}
+
+/* Time that passes without the processor's is that of other programs, until they are gone. */
+static void a_busy_machine_is_noticed(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 2 });
+    if (ct_device_threads(dev) < 2) skip();
+    ct__stopwatch waited = ct__pace_begin(dev), worked = waited;
+    waited.wall -= 1, waited.cpu -= 0.3;
+    worked.wall -= 1e6, worked.cpu -= 0.9e6;
+    ct__pace_end(dev, &waited);
+    assert_int_equal(ct__team(dev, 2), 1);
+    assert_true(ct__pace_begin(dev).wall == 0);
+    dev->pace.alone_until = 1; /* long ago */
+    assert_int_equal(ct__team(dev, 2), 2);
+    ct__pace_end(dev, &worked);
+    assert_int_equal(ct__team(dev, 2), 2);
+    assert_true(dev->pace.alone_until == 0);
+    ct_device_close(dev);
+}
+
 int main(int argc, char **argv)
 {
     for (size_t i = 0; argc > 1 && i < sizeof hosts / sizeof *hosts; i++) {
@@ -318,6 +354,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_host_gets_an_end),
         cmocka_unit_test(a_fork_works_on_one_thread),
+        cmocka_unit_test(a_busy_machine_gives_the_same_bits),
+        cmocka_unit_test(a_busy_machine_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

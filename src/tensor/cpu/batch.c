@@ -135,12 +135,10 @@ static size_t round_up(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__
 
 ct_status ct__job_run(ct__job *job)
 {
-    int threads = 1;
-    const bool many =
-        job->serial ? job->members > 1 : job->members >= job->dev->threads && job->work < MEMBER_WORK;
-    if (job->dev->threads > 1 && many && job->work * (double)job->members > WAKE_WORK)
-        threads = ct__team(job->members < job->dev->threads ? (int)job->members : job->dev->threads);
-    const bool alone = threads > 1 || job->serial || job->work <= WAKE_WORK; /* BLAS has one thread */
+    const int most = job->dev->threads;
+    const bool many = job->serial ? job->members > 1 : job->members >= most && job->work < MEMBER_WORK;
+    const bool shared = most > 1 && many && job->work * (double)job->members > WAKE_WORK;
+    const int threads = shared ? ct__team(job->dev, job->members < most ? (int)job->members : most) : 1;
     size_t member_bytes = job->scratch = round_up(job->scratch);
     for (int k = 0; k < job->n; k++)
         if (job->m[k].packed)
@@ -152,7 +150,7 @@ ct_status ct__job_run(ct__job *job)
     ct_failure *failure = job->failure, first = { .set = false };
     job->failure = failure && !failure->set ? &first : NULL;
 
-    const ct__blas_team before = ct__blas_begin(alone ? 1 : job->dev->threads);
+    const ct__blas_team before = ct__blas_begin(shared || job->serial || job->work <= WAKE_WORK ? 1 : most);
     if (threads > 1)
         run_batch(job, threads, scratch, member_bytes);
     else

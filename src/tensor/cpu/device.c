@@ -175,7 +175,7 @@ static ct_status synchronize(ct_device *dev)
 /* The next number goes to whoever is free. */
 static void spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
 {
-    const int threads = ct__team(count < dev->threads ? (int)count : dev->threads);
+    const int threads = ct__team_limit(count < dev->threads ? (int)count : dev->threads);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t k = 0; k < count; k++) run(context, k);
 }

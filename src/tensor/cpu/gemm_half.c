@@ -111,7 +111,7 @@ ct_status ct__half_gemm(const ct__job *job)
 {
     const bool alone = job->work * (double)job->members <= 2.0 * ALONE;
     const cutting t = cut(job, alone ? 1 : job->dev->threads);
-    const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev->threads);
+    const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
     size_t bytes = t.bytes * (size_t)threads;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;

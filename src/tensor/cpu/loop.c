@@ -142,7 +142,7 @@ static void run_parallel(const plan *p, int threads, ct__kernel kernel, const vo
     for (int d = 0; d < p->ndim && p->dim[split] < threads; d++)
         if (p->dim[d] > p->dim[split]) split = d;
     const int64_t n = p->dim[split];
-#pragma omp parallel for schedule(static) num_threads(ct__team(threads))
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int part = 0; part < threads; part++) {
         plan mine = *p;
         int64_t from = n / threads * part + (n % threads) * part / threads;
@@ -179,6 +179,7 @@ void ct__loop(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel kerne
     make_plan(&p, n, t, count);
     int64_t threads = count / grain;
     if (threads > dev->threads) threads = dev->threads;
+    threads = ct__team(dev, (int)threads);
     if (threads > 1)
         run_parallel(&p, (int)threads, kernel, context);
     else

@@ -1,8 +1,10 @@
 #include "team.h"
+#include "isa.h"
 
 #include <omp.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 
 enum { LEAST = 64, EACH = 4 };
 
@@ -29,7 +31,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-int ct__team(int wanted)
+int ct__team_limit(int wanted)
 {
     if (wanted < 2 || lost_threads || omp_get_active_level() >= omp_get_max_active_levels()) return 1;
     return smaller(wanted, omp_get_thread_limit());
@@ -57,7 +59,7 @@ static void *make_threads(void *left)
 
 int ct__team_trial(int wanted)
 {
-    wanted = ct__team(wanted);
+    wanted = ct__team_limit(wanted);
     int missing = wanted - 1, got = 1;
     make_threads(&missing); /* libgomp ends the process where it cannot make one */
     const ct__blas_team before = ct__blas_begin(1);
@@ -66,6 +68,75 @@ int ct__team_trial(int wanted)
     got = omp_get_num_threads();
     ct__blas_end(&before);
     return got;
+}
+
+/* -- a busy machine ------------------------------------------------------------------------------------------------------ */
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int ct__team(const ct_device *dev, int wanted)
+{
+    if (wanted > 1 && dev->pace.alone_until > 0 && seconds(CLOCK_MONOTONIC) < dev->pace.alone_until) return 1;
+    return ct__team_limit(wanted);
+}
+
+ct__stopwatch ct__pace_begin(const ct_device *dev)
+{
+    if (ct__team(dev, dev->threads) < 2) return (ct__stopwatch){ 0 };
+    return (ct__stopwatch){ seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+/* A thread that has no processor, or waits for one that has none, lets time pass. Where that is more than a thread alone would
+ * have needed, one works alone for a while. */
+void ct__pace_end(ct_device *dev, const ct__stopwatch *begin)
+{
+    static const double WINDOW = 0.02, REST = 20;
+    struct ct__pace *p = &dev->pace;
+    if (!begin->wall) return;
+    const double now = seconds(CLOCK_MONOTONIC);
+    p->wall += now - begin->wall;
+    p->cpu += seconds(CLOCK_THREAD_CPUTIME_ID) - begin->cpu;
+    if (p->wall < WINDOW) return;
+    p->alone_until = p->wall > dev->threads * p->cpu ? now + REST * p->wall : 0;
+    p->wall = p->cpu = 0;
+}
+
+/* -- waiting ----------------------------------------------------------------------------------------------------------- */
+
+static inline void relax(void)
+{
+#if CT__X86
+    __builtin_ia32_pause();
+#endif
+}
+
+void ct__meet(ct__meeting *m)
+{
+    enum { SPINS = 4000 }; /* 40 to 200 microseconds */
+    const unsigned turn = atomic_load(&m->turn);
+    if (atomic_fetch_add(&m->arrived, 1) + 1 == omp_get_num_threads()) {
+        atomic_store(&m->arrived, 0);
+        atomic_store(&m->turn, turn + 1);
+        if (!atomic_load(&m->asleep)) return;
+        pthread_mutex_lock(&m->mutex); /* who has seen the old turn waits by now */
+        pthread_cond_broadcast(&m->cond);
+        pthread_mutex_unlock(&m->mutex);
+        return;
+    }
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&m->turn, memory_order_acquire) != turn) return;
+        relax();
+    }
+    pthread_mutex_lock(&m->mutex);
+    atomic_fetch_add(&m->asleep, 1);
+    while (atomic_load(&m->turn) == turn) pthread_cond_wait(&m->cond, &m->mutex);
+    atomic_fetch_sub(&m->asleep, 1);
+    pthread_mutex_unlock(&m->mutex);
 }
 
 /* -- BLAS --------------------------------------------------------------------------------------------------------------- */
@@ -77,7 +148,7 @@ static pthread_mutex_t several = PTHREAD_MUTEX_INITIALIZER;
 /* OpenBLAS asks OpenMP at each call, and takes one thread in an active region. A dynamic team could be smaller than it was told. */
 ct__blas_team ct__blas_begin(int threads)
 {
-    threads = omp_in_parallel() ? 1 : ct__team(threads);
+    threads = omp_in_parallel() ? 1 : ct__team_limit(threads);
     const ct__blas_team before = { omp_get_max_threads(), omp_get_dynamic(), threads > 1 };
     if (before.locked) pthread_mutex_lock(&several);
     if (before.threads != threads) omp_set_num_threads(threads);
