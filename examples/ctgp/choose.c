@@ -65,14 +65,19 @@ static int search(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *o
     ct_status status[N_MODELS] = { CT_ENOMEM, CT_ENOMEM, CT_ENOMEM };
     const char *what = how->objective == CT_OBJECTIVE_LIKELIHOOD ? "AIC" : "twice the objective";
     int result = GO_ON, best = -1;
-    for (int k = FRESH; k <= SMALLER; k++) gp[k] = ct_gp_new(X, y, ct_kernel_parse(text[k]), options);
-    if (gp[FRESH]) result = fit_shown(gp, gp[SMALLER] ? 2 : 1, name, how, status, e);
+    for (int k = FRESH; k <= SMALLER && result == GO_ON; k++) {
+        gp[k] = ct_gp_new(X, y, ct_kernel_parse(text[k]), options);
+        if (!gp[k]) result = fail_device(ct_tensor_device(X), NULL);
+    }
+    if (result == GO_ON) result = fit_shown(gp, 2, name, how, status, e);
     if (result == GO_ON && !status[SMALLER] && !fit_interrupted()) {
         ct_fit_options once = *how;
         once.restarts = 0;
         gp[FROM_SMALLER] = ct_gp_new(X, y, ct_kernel_parse(BOTH), options);
         if (gp[FROM_SMALLER] && !begin_from(gp[FROM_SMALLER], gp[SMALLER]))
             result = fit_shown(&gp[FROM_SMALLER], 1, &name[FROM_SMALLER], &once, &status[FROM_SMALLER], e);
+        else
+            result = fail_device(ct_tensor_device(X), NULL);
     }
     for (int k = 0; k < N_MODELS && result == GO_ON; k++) {
         if (!gp[k] || (status[k] && status[k] != CT_ESTOPPED)) continue;
@@ -103,7 +108,9 @@ static ct_status residuals(ct_gp *gp, double *c)
     ct_tensor *variance = ct_empty(device, CT_F64, ct_shape1(n)),
               *density = ct_empty(device, CT_F64, ct_shape1(n));
     double *v = malloc(2 * bytes), *log_p = v ? v + n : NULL;
-    ct_status s = v && variance && density ? ct_gp_loo(gp, NULL, variance, density) : CT_ENOMEM;
+    ct_status s = variance && density ? CT_OK : CT_ENOMEM;
+    if (!v) s = ct_device_fail(device, CT_ENOMEM, "no memory for %lld residuals", (long long)n);
+    if (!s) s = ct_gp_loo(gp, NULL, variance, density);
     if (!s) s = ct_read(variance, v, bytes);
     if (!s) s = ct_read(density, log_p, bytes);
     *c = 0;
@@ -114,18 +121,19 @@ static ct_status residuals(ct_gp *gp, double *c)
     return s;
 }
 
-static void widen(ct_gp *gp)
+static int widen(ct_gp *gp)
 {
     static const char *const name[] = { "scale.variance", "scale#2.variance", "noise.variance" };
     double c;
     ct_status status = residuals(gp, &c);
+    if (status == CT_ENOMEM) return fail_device(ct_gp_device(gp), NULL);
     if (status || !isfinite(c)) {
         fprintf(stderr,
                 "ctgp: variances are those of the likelihood: there are no leave-one-out residuals (%s)\n",
                 status ? ct_message(ct_gp_device(gp)) : "some are not finite");
-        return;
+        return GO_ON;
     }
-    if (c <= 1.01) return; /* less would not be seen */
+    if (c <= 1.01) return GO_ON; /* less would not be seen */
     for (int k = 0; k < 3; k++) {
         int64_t i = ct_gp_find(gp, name[k]);
         if (i >= 0) set_value(gp, i, c * ct_gp_param(gp, i)->value);
@@ -133,6 +141,7 @@ static void widen(ct_gp *gp)
     fprintf(stderr,
             "ctgp: all variances times %.4g, the mean square of the standardised leave-one-out residuals\n",
             c);
+    return GO_ON;
 }
 
 /* -- of many rows --
@@ -164,25 +173,29 @@ static ct_tensor *draw(ct_device *device, int64_t n, uint64_t seed)
     return good ? ct_from(device, CT_I64, ct_shape1(SOME), row) : NULL;
 }
 
-/* The model of all rows with the covariance that some of them chose, from their parameters; NULL: they chose none. */
-static ct_gp *begin_from_some(ct_tensor *X, ct_tensor *y, const ct_gp_options *options,
-                              const ct_fit_options *how, effort *e)
+/* *all: the model of all rows with the covariance that some of them chose, from their parameters; NULL: they chose none. */
+static int begin_from_some(ct_tensor *X, ct_tensor *y, const ct_gp_options *options,
+                           const ct_fit_options *how, ct_gp **all, effort *e)
 {
     ct_tensor *index = draw(ct_tensor_device(X), ct_tensor_dim(X, 0), how->seed);
     ct_tensor *some_X = index ? rows_of(X, index) : NULL, *some_y = index ? rows_of(y, index) : NULL;
-    ct_gp *some = NULL, *all = NULL;
+    ct_gp *some = NULL;
     const char *chosen = NULL;
+    int result = GO_ON;
+    *all = NULL;
     if (some_X && some_y) {
         fprintf(stderr, "ctgp: the covariance is chosen on %d of the rows\n", SOME);
-        search(some_X, some_y, options, how, &some, &chosen, e);
+        result = search(some_X, some_y, options, how, &some, &chosen, e);
+    } else {
+        result = fail_device(ct_tensor_device(X), NULL);
     }
-    if (some) all = ct_gp_new(X, y, ct_kernel_parse(chosen), options);
-    if (all && take_over(all, some)) ct_gp_free(all), all = NULL;
+    if (some) *all = ct_gp_new(X, y, ct_kernel_parse(chosen), options);
+    if (some && (!*all || take_over(*all, some))) result = fail_device(ct_tensor_device(X), NULL);
     ct_release(index);
     ct_release(some_X);
     ct_release(some_y);
     ct_gp_free(some);
-    return all;
+    return result;
 }
 
 int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fit_options *how, ct_gp **gp,
@@ -198,15 +211,15 @@ int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fi
             ct_gp_new(X, y, ct_kernel_parse(ROUGH), options); /* memory for all rows, or a message */
         ct_gp_free(room);
         if (!room) return fail_device(ct_tensor_device(X), NULL);
-        *gp = begin_from_some(X, y, options, how, e);
+        result = begin_from_some(X, y, options, how, gp, e);
     }
-    if (*gp) {
+    if (*gp && result == GO_ON) {
         ct_status status = CT_OK;
         result = fit_shown(gp, 1, NULL, &once, &status, e);
         if (result == GO_ON && status && status != CT_ESTOPPED) ct_gp_free(*gp), *gp = NULL;
     }
     if (!*gp && result == GO_ON) result = search(X, y, options, how, gp, &chosen, e);
     if (!*gp && result == GO_ON) result = fail_device(ct_tensor_device(X), NULL);
-    if (result == GO_ON && !fit_interrupted()) widen(*gp);
+    if (result == GO_ON && !fit_interrupted()) result = widen(*gp);
     return result;
 }

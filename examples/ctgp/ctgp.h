@@ -47,7 +47,7 @@ void free_names(char **list);
 
 /* "ctgp: " and one line on stderr; returns `result`. */
 int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
-/* The same with the message and the code of the device's last failure; `what` (may be NULL) goes before. */
+/* The same with the message and the code of the device's last failure; `what` (may be NULL) goes before. Never CODE_OK. */
 int fail_device(const ct_device *device, const char *what);
 
 /* -- data.c: columns and rows of a CSV file -- */
@@ -70,8 +70,8 @@ int frame_complete(frame *f, const int64_t *cols, int64_t n);
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
 /* Whether a column has one value only in the chosen rows. */
 bool frame_constant(const frame *f, int64_t col);
-/* Two chosen rows that agree in all of `cols`: true, and their lines in the file. */
-bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t line[2]);
+/* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or CODE_MEMORY. */
+int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 
 /* -- model.c: loading a model, predicting a table with it -- */
 

@@ -65,7 +65,10 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
 {
     ct_tensor *t = ct_empty(f->device, CT_F64, ct_shape2(f->n_rows, n));
     double *values = malloc((size_t)(f->n_rows * n + 1) * sizeof *values);
-    ct_status status = t && values ? CT_OK : CT_ENOMEM;
+    ct_status status = t ? CT_OK : CT_ENOMEM;
+    if (t && !values)
+        status = ct_device_fail(f->device, CT_ENOMEM, "%s: no memory for %lld rows of %lld columns", f->path,
+                                (long long)f->n_rows, (long long)n);
     for (int64_t i = 0; i < f->n_rows && !status; i++)
         for (int64_t j = 0; j < n; j++) values[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
     if (!status) status = ct_write(t, values, (size_t)(f->n_rows * n) * sizeof *values);
@@ -95,21 +98,26 @@ static int compare(const void *a, const void *b)
     return p->line < q->line ? -1 : p->line > q->line;
 }
 
-bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t line[2])
+int frame_distinct(const frame *f, const int64_t *cols, int64_t n)
 {
     double *x = malloc((size_t)(f->n_rows * n + 1) * sizeof *x);
     record *records = malloc((size_t)(f->n_rows + 1) * sizeof *records);
-    bool found = false;
-    for (int64_t i = 0; i < f->n_rows && x && records; i++) {
+    int result = GO_ON;
+    if (!x || !records)
+        result = fail(CODE_MEMORY, "%s: no memory to compare %lld rows", f->path, (long long)f->n_rows);
+    for (int64_t i = 0; i < f->n_rows && result == GO_ON; i++) {
         for (int64_t j = 0; j < n; j++) x[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
         records[i] = (record){ x + i * n, n, ct_table_line(f->table, f->rows[i]) };
     }
-    if (x && records) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
-    for (int64_t i = 1; i < f->n_rows && x && records && !found; i++) {
-        found = !memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x);
-        line[0] = records[i - 1].line, line[1] = records[i].line;
-    }
+    if (result == GO_ON) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
+    for (int64_t i = 1; i < f->n_rows && result == GO_ON; i++)
+        if (!memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x))
+            result =
+                fail(CODE_DATA,
+                     "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell "
+                     "apart; use --noise learned",
+                     f->path, (long long)records[i - 1].line, (long long)records[i].line);
     free(x);
     free(records);
-    return found;
+    return result;
 }

@@ -190,14 +190,7 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
         if (frame_constant(f, cols[j]))
             return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
                         f->path, ct_table_name(f->table, cols[j]), ct_table_name(f->table, cols[j]));
-    int64_t line[2];
-    if (s->gp.noise == CT_NOISE_NONE && frame_duplicate(f, cols, d, line))
-        return fail(
-            CODE_DATA,
-            "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell apart; "
-            "use --noise learned",
-            f->path, (long long)line[0], (long long)line[1]);
-    return GO_ON;
+    return s->gp.noise == CT_NOISE_NONE ? frame_distinct(f, cols, d) : GO_ON;
 }
 
 /* -- the result -- */
@@ -244,10 +237,9 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
 
 static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
 {
-    double nlml = ct_gp_nlml_value(gp);
     if (ct_gp_set_names(gp, names, s->target) || ct_gp_save(gp, s->model))
         return fail_device(ct_gp_device(gp), NULL);
-    print_result(s, gp, e, nlml);
+    print_result(s, gp, e, ct_gp_nlml_value(gp));
     return CODE_OK;
 }
 
@@ -304,8 +296,9 @@ int run_fit(int argc, char **argv)
     if (result == GO_ON) result = check_writable(s.model);
     if (result != GO_ON) return result;
     ct_kernel *kernel = s.kernel ? ct_kernel_parse(s.kernel) : NULL;
-    if (s.kernel && (!kernel || ct_kernel_status(kernel))) {
-        result = fail(CODE_USAGE, "%s", kernel ? ct_kernel_message(kernel) : "no memory");
+    if (s.kernel && ct_kernel_status(kernel)) {
+        result = fail(ct_kernel_status(kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, "%s",
+                      ct_kernel_message(kernel));
         ct_kernel_free(kernel);
         return result;
     }

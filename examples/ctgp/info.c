@@ -98,41 +98,40 @@ static void print_advice(ct_gp *gp, const ct_gp_numerics *q)
 }
 
 /* Rows are counted from 1, the missing ones left out. */
-static void print_numerics(ct_gp *gp)
+static void print_numerics(ct_gp *gp, const ct_gp_numerics *q)
 {
-    ct_gp_numerics q;
-    if (ct_gp_inspect(gp, &q)) {
+    if (!q) {
         printf("numerics     %s\n", ct_message(ct_gp_device(gp)));
         return;
     }
-    printf("condition    %.2g: about %d of %d digits hold\n", q.condition, (int)q.digits,
+    printf("condition    %.2g: about %d of %d digits hold\n", q->condition, (int)q->digits,
            ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
-    printf("pivots       smallest %.2g of the diagonal, row %lld\n", q.smallest_pivot,
-           (long long)q.pivot_row + 1);
-    printf("rows alike   %lld", (long long)q.near_rows);
-    int64_t shown = q.near_rows < 5 ? q.near_rows : 5;
+    printf("pivots       smallest %.2g of the diagonal, row %lld\n", q->smallest_pivot,
+           (long long)q->pivot_row + 1);
+    printf("rows alike   %lld", (long long)q->near_rows);
+    int64_t shown = q->near_rows < 5 ? q->near_rows : 5;
     for (int64_t i = 0; i < shown; i++)
-        printf("%s%lld as %lld", i ? ", " : ": ", (long long)q.near[i].row + 1,
-               (long long)q.near[i].like + 1);
-    printf("%s\nat bounds    %lld\n", shown < q.near_rows ? ", ..." : "", (long long)q.at_bounds);
-    print_advice(gp, &q);
+        printf("%s%lld as %lld", i ? ", " : ": ", (long long)q->near[i].row + 1,
+               (long long)q->near[i].like + 1);
+    printf("%s\nat bounds    %lld\n", shown < q->near_rows ? ", ..." : "", (long long)q->at_bounds);
+    print_advice(gp, q);
 }
 
-static void json_numerics(ct_gp *gp)
+static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 {
-    ct_gp_numerics q;
-    if (ct_gp_inspect(gp, &q)) {
+    if (!q) {
         printf("null");
         return;
     }
     printf("{\"condition\": ");
-    json_number(stdout, q.condition);
-    printf(", \"digits\": %.1f, \"smallest_pivot\": ", q.digits);
-    json_number(stdout, q.smallest_pivot);
-    printf(", \"pivot_row\": %lld, \"near_rows\": %lld, \"near\": [", (long long)q.pivot_row + 1,
-           (long long)q.near_rows);
-    for (int64_t i = 0; i < q.near_rows && i < CT_GP_NEAR_SHOWN; i++)
-        printf("%s[%lld, %lld]", i ? ", " : "", (long long)q.near[i].row + 1, (long long)q.near[i].like + 1);
+    json_number(stdout, q->condition);
+    printf(", \"digits\": %.1f, \"smallest_pivot\": ", q->digits);
+    json_number(stdout, q->smallest_pivot);
+    printf(", \"pivot_row\": %lld, \"near_rows\": %lld, \"near\": [", (long long)q->pivot_row + 1,
+           (long long)q->near_rows);
+    for (int64_t i = 0; i < q->near_rows && i < CT_GP_NEAR_SHOWN; i++)
+        printf("%s[%lld, %lld]", i ? ", " : "", (long long)q->near[i].row + 1,
+               (long long)q->near[i].like + 1);
     printf("], \"at_bounds\": [");
     for (int64_t i = 0, k = 0; i < ct_gp_params(gp); i++) {
         if (!ct_gp_at_bound(gp, i)) continue;
@@ -144,7 +143,7 @@ static void json_numerics(ct_gp *gp)
 
 /* -- the model -- */
 
-static void print_text(ct_gp *gp, double nlml)
+static void print_text(ct_gp *gp, double nlml, const ct_gp_numerics *q)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -171,7 +170,7 @@ static void print_text(ct_gp *gp, double nlml)
             printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         printf("\n");
     }
-    print_numerics(gp);
+    print_numerics(gp, q);
 }
 
 static void json_priors(const ct_gp *gp)
@@ -191,7 +190,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, double nlml)
+static void print_json(ct_gp *gp, double nlml, const ct_gp_numerics *q)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -218,7 +217,7 @@ static void print_json(ct_gp *gp, double nlml)
     printf(", \"nlml\": ");
     json_number(stdout, nlml);
     printf(", \"numerics\": ");
-    json_numerics(gp);
+    json_numerics(gp, q);
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
@@ -244,12 +243,14 @@ int run_info(int argc, char **argv)
     ct_gp *gp;
     result = model_load(NULL, path, &device, &gp);
     if (result == GO_ON) {
+        ct_gp_numerics q;
         double nlml = ct_gp_nlml_value(gp);
-        if (json)
-            print_json(gp, nlml);
+        ct_status inspected = ct_gp_inspect(gp, &q);
+        if (inspected == CT_ENOMEM)
+            result = fail_device(device, NULL);
         else
-            print_text(gp, nlml);
-        result = CODE_OK;
+            (json ? print_json : print_text)(gp, nlml, inspected ? NULL : &q);
+        if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);
     ct_device_close(device);

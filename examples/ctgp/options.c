@@ -20,7 +20,6 @@ int fail(int result, const char *format, ...)
 static int code_of(ct_status status)
 {
     switch (status) {
-    case CT_OK: return CODE_OK;
     case CT_ENUMERIC: return CODE_NUMERIC;
     case CT_EIO: return CODE_IO;
     case CT_ENOMEM: return CODE_MEMORY;
@@ -30,10 +29,12 @@ static int code_of(ct_status status)
     }
 }
 
+/* What fails without a word of the device is memory that ctgp asked for itself. */
 int fail_device(const ct_device *device, const char *what)
 {
-    return fail(code_of(ct_last_status(device)), "%s%s%s", what ? what : "", what ? ": " : "",
-                ct_message(device));
+    ct_status status = ct_last_status(device);
+    return fail(status ? code_of(status) : CODE_MEMORY, "%s%s%s", what ? what : "", what ? ": " : "",
+                status ? ct_message(device) : "out of memory");
 }
 
 static void print_help(const command *c)

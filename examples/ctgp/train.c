@@ -66,6 +66,11 @@ int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit
         longest = r.seconds > longest ? r.seconds : longest;
     }
     e->seconds += longest;
+    for (int k = 0; k < count; k++)
+        if (status[k] == CT_ENOMEM) {
+            fail_device(ct_gp_device(gp[k]), NULL);
+            return CODE_MEMORY;
+        }
     return GO_ON;
 }
 

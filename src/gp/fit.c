@@ -245,14 +245,21 @@ static ct_status check_list(ct_gp *const *models, int64_t count)
     return CT_OK;
 }
 
+/* None of the fits is begun. */
+static ct_status refuse_all(ct_status *status, int64_t count, ct_status s)
+{
+    for (int64_t i = 0; status && i < count; i++) status[i] = s;
+    return s;
+}
+
 ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                          ct_status *status)
 {
     static const ct_fit_options defaults = { 0 };
     if (!options) options = &defaults;
-    if (count < 0 || (count > 0 && !models)) return CT_EINVAL;
+    if (count < 0 || (count > 0 && !models)) return refuse_all(status, count, CT_EINVAL);
     ct_status s = check_list(models, count), *each = NULL;
-    if (s || count == 0) return s;
+    if (s || count == 0) return refuse_all(status, count, s);
     ct_device *device = models[0]->device;
     ct__fit *fits = ct__gp_alloc(device, (uint64_t)count, sizeof *fits);
     ct__gate gate = { .stopped = false };
@@ -260,7 +267,7 @@ ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_optio
     if (!each || pthread_mutex_init(&gate.lock, NULL)) {
         free(fits);
         free(each);
-        return ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory");
+        return refuse_all(status, count, ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory"));
     }
     for (int64_t i = 0; i < count; i++) each[i] = prepare(&fits[i], models[i], (int)i, options, &gate);
     ct_status all = run_all(fits, each, count);

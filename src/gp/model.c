@@ -190,7 +190,6 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return false;
     }
     if (n < 1 || d < 1) return refuse(device, CT_ESHAPE, "X needs at least one row and one column");
-    if (!kernel) return refuse(device, CT_ENOMEM, "the kernel is NULL");
     if (ct_kernel_status(kernel)) {
         ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
         return false;

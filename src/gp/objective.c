@@ -162,7 +162,8 @@ static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double 
         status = try_rung(gp, goal, s, *jitter, value, gradient);
         if (!status) return CT_OK;
         if (mixed && ct_tape_status(gp->tape)) return refused(gp);
-        if (status != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the likelihood");
+        if (status != CT_ENUMERIC)
+            return ct_tape_status(gp->tape) ? ct__gp_tape_failed(gp, "the likelihood") : status;
     }
     return ct__gp_tape_failed(gp,
                               ct_tape_status(gp->tape)
