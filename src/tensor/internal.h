@@ -62,6 +62,7 @@ struct ct_device {
     ct__pool *pool;
     ct__pool *step_pool; /* instead, while a step runs that becomes a graph */
     int in_step;         /* a ct__in_step; what refused it last, in message */
+    struct ct_file_lock *locks;
     void *structs[8];    /* free blocks of 64, 128, ..., linked through their first word */
 };
 
