@@ -41,6 +41,11 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
 
+/* Whether both are there and are one regular file, under whatever names. */
+bool same_file(const char *a, const char *b);
+/* CODE_USAGE where the output of an option (may be NULL) would overwrite the input of an argument, else GO_ON. */
+int keep_apart(const char *name, const char *out, const char *argument, const char *in);
+
 /* Splits "a,b,c" at the commas into *list (free list[0] and list); the number of names, or -1: no memory. */
 int64_t split_names(const char *text, char ***list);
 void free_names(char **list);

@@ -104,7 +104,7 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;
     if (!s->model) s->model = default_model(s->path, s->default_model, sizeof s->default_model);
-    return GO_ON;
+    return keep_apart("--model", s->model, "TRAIN.csv", s->path);
 }
 
 /* Before hours of work: can the model be written in its folder at all? */
