@@ -26,7 +26,8 @@ static int read_rows(frame *data, ct_gp *gp, const char *path, ct_tensor **X, ct
     return result;
 }
 
-/* In place it holds the model from before it is read, so that of several at once each adds to what the one before has saved. */
+/* In place it holds the model from before it is read: of several at once each adds to what the one before
+ * has saved. */
 static int append(ct_gp *gp, const char *path, const char *model)
 {
     frame data = { 0 };

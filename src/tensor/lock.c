@@ -48,7 +48,7 @@ static int lock_descriptor(int descriptor, int operation)
     return 0;
 }
 
-/* -- one writer after the other ------------------------------------------------------------------------------------ */
+/* -- one writer after the other ------------------------------------------------------------------------- */
 
 /* What is at `path` once it is this program's turn, which may be another file than when it began to wait.
  * Opened for writing, which NFS wants for a lock. errno. */
@@ -133,7 +133,7 @@ void ct__lock_move(ct_file_lock *lock, int descriptor)
     fstat(descriptor, &lock->seen);
 }
 
-/* -- temporary files ----------------------------------------------------------------------------------------------- */
+/* -- temporary files ------------------------------------------------------------------------------------ */
 
 bool ct__temporary_claim(int descriptor)
 {

@@ -333,7 +333,7 @@ apart 'fit over its data' '--model data.csv' TRAIN.csv fit data.csv --target y -
 apart 'fit of a table that is named like its model' '--model data.ctgp' TRAIN.csv fit data.ctgp --target y
 that 'the data are as they were' cmp data.csv train.csv
 that 'and the model' cmp model.ctgp train.ctgp
-ok 'a device is no file that could be lost' . sh -c '"$1" predict model.ctgp /dev/null --out /dev/null 2>&1; "$1" --version' sh "$ctgp"
+bad 'a device is no file that could be lost' 2 '/dev/null: the file is empty' "$ctgp" predict model.ctgp /dev/null --out /dev/null
 
 # Of a dozen that append to one model at once each adds its row, through whatever name.
 ln -sf model.ctgp link.ctgp
@@ -348,10 +348,12 @@ that 'all of them succeed' sh -c 'test "$(cat append.* | grep -c "appended=1 ")"
 ok 'no row is lost' 'points +52' "$ctgp" info model.ctgp
 that 'the link is one still' test -L link.ctgp
 that 'nothing is left beside the model' sh -c '! ls | grep "tmp-"'
-ok 'a link to a model that is not there yet' 'n=40' sh -c 'ln -s later.ctgp now.ctgp && "$1" fit data.csv --target y --max-iter 2 --model now.ctgp' sh "$ctgp"
+ln -s later.ctgp now.ctgp
+ok 'a link to a model that is not there yet' 'n=40' "${fit[@]}" data.csv --model now.ctgp
 that 'leads to it then' test -L now.ctgp -a -s later.ctgp
-bad 'a file beyond the limit of the shell' 4 'larger than' sh -c 'ulimit -f 8; "$1" append train.ctgp test.csv --model limited.ctgp' sh "$ctgp"
-bad 'standard output beyond it' 4 'standard output' sh -c 'ulimit -f 1; "$1" predict train.ctgp all.csv 2>err.limit >limited.out; rc=$?; tail -n 1 err.limit >&2; exit $rc' sh "$ctgp"
+limited() { (ulimit -f 1; exec "$ctgp" "$@"); }
+bad 'a file beyond the shell limit' 4 'larger than' limited append train.ctgp test.csv --model limited.ctgp
+bad 'standard output beyond it' 4 'standard output' limited predict train.ctgp unknown.csv
 that 'nothing is left of it' sh -c '! ls limited.ctgp* 2>/dev/null'
 
 # kill -9 at many moments while a model is being replaced: the old file or the new one, never a part.
