@@ -173,7 +173,8 @@ static ct_tensor *draw(ct_device *device, int64_t n, uint64_t seed)
     return good ? ct_from(device, CT_I64, ct_shape1(SOME), row) : NULL;
 }
 
-/* *all: the model of all rows with the covariance that some of them chose, from their parameters; NULL: they chose none. */
+/* *all: the model of all rows with the covariance that some of them chose, from their parameters; NULL: they
+ * chose none. */
 static int begin_from_some(ct_tensor *X, ct_tensor *y, const ct_gp_options *options,
                            const ct_fit_options *how, ct_gp **all, effort *e)
 {

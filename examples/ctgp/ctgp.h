@@ -42,13 +42,19 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
 
+/* Whether both are there and are one regular file, under whatever names. */
+bool same_file(const char *a, const char *b);
+/* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
+int keep_apart(const char *name, const char *out, const char *argument, const char *in);
+
 /* Splits "a,b,c" at the commas into *list (free list[0] and list); the number of names, or -1: no memory. */
 int64_t split_names(const char *text, char ***list);
 void free_names(char **list);
 
 /* "ctgp: " and one line on stderr; returns `result`. */
 int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
-/* The same with the message and the code of the device's last failure; `what` (may be NULL) goes before. Never CODE_OK. */
+/* The same with the message and the code of the device's last failure, never CODE_OK; `what` (may be NULL)
+ * goes before. */
 int fail_device(const ct_device *device, const char *what);
 
 /* -- source.c: what a table is read from -- */
@@ -96,7 +102,8 @@ int frame_complete(frame *f, const int64_t *cols, int64_t n);
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
 /* Whether a column has one value only in the chosen rows. */
 bool frame_constant(const frame *f, int64_t col);
-/* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or CODE_MEMORY. */
+/* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
+ * CODE_MEMORY. */
 int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 
 /* -- model.c: loading a model, predicting a table with it -- */

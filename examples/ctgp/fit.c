@@ -109,7 +109,8 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.max_iterations = (int)n;
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;
-    return s->model ? GO_ON : name_model(s);
+    int result = s->model ? GO_ON : name_model(s);
+    return result == GO_ON ? keep_apart("--model", s->model, "TRAIN.csv", s->path) : result;
 }
 
 /* Before hours of work: can the model be written in its folder at all? */

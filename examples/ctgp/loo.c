@@ -84,6 +84,7 @@ int run_loo(int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &path);
+    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", path);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int fail(int result, const char *format, ...)
 {
@@ -131,6 +132,19 @@ int parse_choice(const char *name, const char *text, const char *const *choices,
                  choices[i]);
     }
     return fail(CODE_USAGE, "%s: '%s' is not %s", name, text, list);
+}
+
+bool same_file(const char *a, const char *b)
+{
+    struct stat p, q;
+    return !stat(a, &p) && !stat(b, &q) && S_ISREG(p.st_mode) && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
+}
+
+int keep_apart(const char *name, const char *out, const char *argument, const char *in)
+{
+    if (!out || !strcmp(out, "-") || !strcmp(in, "-") || !same_file(out, in)) return GO_ON;
+    return fail(CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name", name,
+                out, argument);
 }
 
 int64_t split_names(const char *text, char ***list)

@@ -391,6 +391,9 @@ int run_plot(int argc, char **argv)
         if ((unsigned char)*q < 0x20)
             return fail(CODE_USAGE, "--out: a control character in the file's name");
     if (strlen(out) > 4000) return fail(CODE_USAGE, "--out: the name is too long");
+    result = keep_apart("--out", out, "MODEL", paths[0]);
+    if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
+    if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;
     prediction p = { 0 };

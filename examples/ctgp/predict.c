@@ -79,6 +79,8 @@ int run_predict(int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
+    if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
     if (!out) out = "-";
     ct_device *device;

@@ -95,6 +95,8 @@ int run_sample(int argc, char **argv)
     if (result == GO_ON) result = parse_whole("--samples", count_text, 1, 1000000, &count);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result == GO_ON && !out) result = fail(CODE_USAGE, "--out FILE.csv says where the draws go");
+    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
+    if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;

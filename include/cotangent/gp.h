@@ -356,7 +356,8 @@ CT_API ct_status ct_gp_remove(ct_gp *gp, const int64_t *rows, int64_t count);
 
 /* -- files ------------------------------------------------------------------------------------------------------------- */
 
-/* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. */
+/* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. Programs that
+ * load a model, change it and save it there again take turns with ct_file_lock_take (io.h). */
 CT_API ct_status ct_gp_save(ct_gp *gp, const char *path);
 /* Predicts the same bits. NULL with ct_message: CT_EIO, or CT_EFORMAT for any other, truncated or damaged file. */
 CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);

@@ -64,9 +64,10 @@ struct ct_device {
     } pace;
     ct_memory_info memory;
     ct__pool *pool;
-    ct__pool *step_pool; /* instead, while a step runs that becomes a graph */
-    int in_step;         /* a ct__in_step; what refused it last, in message */
-    void *structs[8];    /* free blocks of 64, 128, ..., linked through their first word */
+    ct__pool *step_pool;        /* instead, while a step runs that becomes a graph */
+    int in_step;                /* a ct__in_step; what refused it last, in message */
+    struct ct_file_lock *locks; /* that are held, linked by lock.c */
+    void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
 };
 
 /* -- device.c: errors ------------------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
-/* Preloaded into a program, it refuses the allocations number FAIL_ALLOC_FROM to FAIL_ALLOC_TO (from 1), and in the
- * end it writes how many there were to the file FAIL_ALLOC_COUNT. Only requests of the program and of libcotangent
- * count: what libgomp, OpenBLAS, NLopt and libc ask for is theirs, and some of them abort without it. Programs that
- * the program starts are left alone. */
+/* Preloaded into a program, it refuses the allocations number FAIL_ALLOC_FROM to FAIL_ALLOC_TO (from 1),
+ * and in the end it writes how many there were to the file FAIL_ALLOC_COUNT. Only requests of the program
+ * and of libcotangent count: what libgomp, OpenBLAS, NLopt and libc ask for is theirs, and some of them
+ * abort without it. Programs that the program starts are left alone. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>

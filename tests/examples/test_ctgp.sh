@@ -403,6 +403,49 @@ bad 'a folder as the model' 4 'directory' "${fit[@]}" train.csv --model dir.csv
 bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict train.ctgp test.csv --out nowhere/p.csv
 [ -e /dev/full ] && bad 'a full disk' 4 'standard output' sh -c '"$1" predict train.ctgp unknown.csv >/dev/full' sh "$ctgp"
 
+# An output that is one of the inputs, under whatever name.
+apart() { bad "$1" 1 "$2 is the file of $3, which it would overwrite" "$ctgp" "${@:4}"; }
+cp train.csv data.csv
+cp train.ctgp model.ctgp
+ln -s data.csv link.csv
+ln model.ctgp hard.ctgp
+ln data.csv data.svg
+ln data.csv data.ctgp
+apart 'predict over its data' '--out data.csv' DATA.csv predict model.ctgp data.csv --out data.csv
+apart 'predict through a link' '--out link.csv' DATA.csv predict model.ctgp ./data.csv --out link.csv
+apart 'predict over its model' '--out hard.ctgp' MODEL predict model.ctgp data.csv --out hard.ctgp
+apart 'sample over its data' '--out data.csv' DATA.csv sample model.ctgp link.csv --out data.csv
+apart 'sample over its model' '--out model.ctgp' MODEL sample model.ctgp data.csv --out model.ctgp
+apart 'loo over its model' '--out model.ctgp' MODEL loo model.ctgp --out model.ctgp
+apart 'plot over its data' '--out data.svg' DATA.csv plot model.ctgp data.csv --out data.svg
+apart 'append over its rows' '--model data.csv' NEW.csv append model.ctgp data.csv --model data.csv
+apart 'fit over its data' '--model data.csv' TRAIN.csv fit data.csv --target y --model data.csv
+apart 'fit of a table that is named like its model' '--model data.ctgp' TRAIN.csv fit data.ctgp --target y
+that 'the data are as they were' cmp data.csv train.csv
+that 'and the model' cmp model.ctgp train.ctgp
+bad 'a device is no file that could be lost' 2 '/dev/null: the file is empty' "$ctgp" predict model.ctgp /dev/null --out /dev/null
+
+# Of a dozen that append to one model at once each adds its row, through whatever name.
+ln -sf model.ctgp link.ctgp
+for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+    { echo 'a,b,y'; echo "0.$i,0.5,1"; } >row.$i.csv
+    name=model.ctgp
+    [ $((i % 3)) -ne 0 ] || name=link.ctgp
+    "$ctgp" append $name row.$i.csv --model $name >append.$i 2>&1 &
+done
+wait
+that 'all of them succeed' sh -c 'test "$(cat append.* | grep -c "appended=1 ")" -eq 12'
+ok 'no row is lost' 'points +52' "$ctgp" info model.ctgp
+that 'the link is one still' test -L link.ctgp
+that 'nothing is left beside the model' sh -c '! ls | grep "tmp-"'
+ln -s later.ctgp now.ctgp
+ok 'a link to a model that is not there yet' 'n=40' "${fit[@]}" data.csv --model now.ctgp
+that 'leads to it then' test -L now.ctgp -a -s later.ctgp
+limited() { (ulimit -f 1; exec "$ctgp" "$@"); }
+bad 'a file beyond the shell limit' 4 'larger than' limited append train.ctgp test.csv --model limited.ctgp
+bad 'standard output beyond it' 4 'standard output' limited predict train.ctgp unknown.csv
+that 'nothing is left of it' sh -c '! ls limited.ctgp* 2>/dev/null'
+
 # kill -9 at many moments while a model is being replaced: the old file or the new one, never a part.
 cp train.ctgp kept.ctgp
 whole=true
@@ -414,6 +457,8 @@ for delay in 0.01 0.02 0.03 0.05 0.08 0.12 0.2 0.3; do
     "$ctgp" info kept.ctgp >out 2>err || whole=false
 done 2>/dev/null
 that 'kill -9 leaves a whole model' $whole
+ok 'what is killed leaves nothing for long' . "$ctgp" append kept.ctgp test.csv --model kept.ctgp
+that 'nothing is left' sh -c '! ls | grep "tmp-"'
 
 # Ctrl-C keeps the best model so far. (A background job of this shell ignores it unless told otherwise.)
 awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 900; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slow.csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_no_memory.py CTGP FAIL_ALLOC.so [quick]: each allocation of each command fails, alone and with all after it.
+"""test_no_memory.py CTGP FAIL_ALLOC.so [quick]: each allocation of ctgp fails, alone and with all after it.
 
 The command then says so in one line and exits with 5, or, where it can do without, answers as ever. What it
 writes is whole, or what was there before. With quick one fails alone, and there are fewer sets of options.
@@ -93,7 +93,7 @@ def fault(name, result, old, whole):
         return "no message"
     if len(lines) > 1 and not name.startswith("fit"):
         return f"{len(lines)} lines on standard error"
-    return None if after in (old, whole["files"]) else "exit code 5, and files are neither old nor new: " + str([*after])
+    return None if after in (old, whole["files"]) else f"exit code 5; neither old nor new: {[*after]}"
 
 
 def sweep(name, arguments):
