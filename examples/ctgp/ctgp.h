@@ -94,8 +94,6 @@ int64_t frame_column(const frame *f, const char *name);
 int frame_complete(frame *f, const int64_t *cols, int64_t n);
 /* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
-/* Whether a column has one value only in the chosen rows. */
-bool frame_constant(const frame *f, int64_t col);
 /* Two chosen rows that agree in all of `cols`: true, and their lines in the file. */
 bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t line[2]);
 

@@ -70,7 +70,8 @@ typedef struct ct_gp_options {
 /* A model of X (n, d) and y (n) or (n, 1), which are copied. f64 or f32: X's dtype is the model's. The kernel is
  * taken over, also on failure. options = NULL: the defaults. Parameters without a start value of their own get one
  * from the data.
- * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), shapes that do not fit, no rows,
+ * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), a column whose standard deviation lies
+ * outside 1e-150 to 1e150 (that of a constant one counts as 1), shapes that do not fit, no rows,
  * a bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the bytes). */
 CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
                         const ct_gp_options *options);

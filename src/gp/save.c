@@ -406,7 +406,9 @@ static ct_gp *read_model(ct_device *device, const char *path, stream *s)
                               .standardize = (ct_gp_standardize)small(s, 0, CT_STANDARDIZE_OUTPUTS) };
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > s->size / 4 || (uint64_t)d > s->size / 24)
         return bad_file(device, path, "the model's header makes no sense");
-    if (ct__gp_reserve(device, ct_gp_bytes_needed(n, d, dtype, false), "ct_gp_load: the model")) return NULL;
+    if (ct__gp_reserve(device, ct_gp_bytes_needed(n, d, dtype, false), false, "ct_gp_load: the model",
+                       "load it on a device that may hold more"))
+        return NULL;
     ct_gp *gp = ct__gp_blank(device, NULL, n, d, dtype, &options);
     if (!gp) return NULL;
     read_body(s, gp);
