@@ -64,9 +64,9 @@ ct_status ct__gp_tape_failed(ct_gp *gp, const char *what)
         ct_device_fail(
             gp->device, status,
             "%s is not positive definite (%.200s): learn a noise, raise it, or drop duplicate rows", what,
-            ct_tape_message(gp->tape));
+            ct_tape_reason(gp->tape));
     else
-        ct_device_fail(gp->device, status, "%s: %.400s", what, ct_tape_message(gp->tape));
+        ct_device_fail(gp->device, status, "%s: %.400s", what, ct_tape_reason(gp->tape));
     ct_tape_reset(gp->tape);
     return status;
 }

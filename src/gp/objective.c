@@ -141,7 +141,7 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
 static ct_status refused(ct_gp *gp)
 {
     ct_status status = ct_tape_status(gp->tape);
-    ct_device_fail(gp->device, status, "%.480s", ct_tape_message(gp->tape));
+    ct_device_fail(gp->device, status, "%.480s", ct_tape_reason(gp->tape));
     ct_tape_reset(gp->tape);
     return status;
 }

@@ -316,6 +316,7 @@ that 'and the score on standard error' grep -qE '^n=40 rmse=' err
 ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
 that 'nothing but the table' cmp out drawn.csv
 that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
+ok 'append from standard input' '^n=60 appended=20 ' sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
 that 'no file of that name' test ! -e ./-
 ok 'predict --json without a target' '^\{"n": 0, "rmse": null, .*"rows": 20, "target": null\}$' "$ctgp" predict train.ctgp unknown.csv --out again.csv --json
 that 'says so in JSON' python3 -c 'import json; assert json.load(open("out"))["target"] is None'
