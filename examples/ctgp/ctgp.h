@@ -70,7 +70,8 @@ void source_close(source *t);
 
 /* Whether a path is "-", which stands for standard input or output. */
 bool is_standard(const char *path);
-/* values (rows, cols) below a header of `names`, NaN as an empty field, to a file or for "-" to standard output. */
+/* values (rows, cols) below a header of `names`, NaN as an empty field: to a file, or for "-" to standard
+ * output. */
 int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
                 const char *out);
 

@@ -18,7 +18,7 @@ typedef struct settings {
 
 /* -- the command line -- */
 
-/* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name for it. */
+/* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name. */
 static int name_model(settings *s)
 {
     const char *path = s->path;
@@ -306,7 +306,7 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
     return result;
 }
 
-/* Names and indices of the columns of *f. The text is parsed for its header, then for numbers in those columns. */
+/* Names and indices of the columns of *f. The text is parsed for its header, then for those columns' numbers. */
 static int read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
                         int64_t **cols, int64_t *d)
 {

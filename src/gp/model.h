@@ -57,8 +57,8 @@ ct_status ct__gp_list_params(ct_gp *gp);
 /* Puts values v into the model; the factor is no longer valid. */
 ct_status ct__gp_set_values(ct_gp *gp, const double *v);
 ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
-/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the remedy, and f32 where
- * that is to be had (`narrower`) and half of the bytes would do. */
+/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the remedy,
+ * and f32 where that is to be had (`narrower`) and half of the bytes would do. */
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
                          const char *remedy);
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
