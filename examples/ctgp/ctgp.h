@@ -76,7 +76,8 @@ void source_close(source *t);
 
 /* Whether a path is "-", which stands for standard input or output. */
 bool is_standard(const char *path);
-/* values (rows, cols) below a header of `names`, NaN as an empty field, to a file or for "-" to standard output. */
+/* values (rows, cols) below a header of `names`, NaN as an empty field: to a file, or for "-" to standard
+ * output. */
 int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
                 const char *out);
 
@@ -100,8 +101,6 @@ int64_t frame_column(const frame *f, const char *name);
 int frame_complete(frame *f, const int64_t *cols, int64_t n);
 /* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
-/* Whether a column has one value only in the chosen rows. */
-bool frame_constant(const frame *f, int64_t col);
 /* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
  * CODE_MEMORY. */
 int frame_distinct(const frame *f, const int64_t *cols, int64_t n);

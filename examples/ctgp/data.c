@@ -90,13 +90,6 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
     return result;
 }
 
-bool frame_constant(const frame *f, int64_t col)
-{
-    for (int64_t i = 1; i < f->n_rows; i++)
-        if (ct_table_at(f->table, f->rows[i], col) != ct_table_at(f->table, f->rows[0], col)) return false;
-    return true;
-}
-
 typedef struct record {
     const double *x; /* [n] */
     int64_t n, line;

@@ -18,7 +18,7 @@ typedef struct settings {
 
 /* -- the command line -- */
 
-/* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name for it. */
+/* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name. */
 static int name_model(settings *s)
 {
     const char *path = s->path;
@@ -170,6 +170,37 @@ static int choose_columns(const settings *s, const frame *f, const char **names,
     return result;
 }
 
+/* Refuses a column whose values are all the same, or are to the model. */
+static int check_values(const frame *f, int64_t col, bool target)
+{
+    const char *name = ct_table_name(f->table, col);
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < f->n_rows; i++) {
+        double value = ct_table_at(f->table, f->rows[i], col);
+        low = fmin(low, value), high = fmax(high, value);
+    }
+    double largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
+    if (low == high && target)
+        return fail(CODE_DATA,
+                    "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
+                    name);
+    if (low == high)
+        return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
+                    f->path, name, name);
+    if (largest > 1e150 || half < 1e-150)
+        return fail(
+            CODE_DATA,
+            "%s: column '%s' goes from %.3g to %.3g, whose squares are out of range: multiply it by a power "
+            "of ten",
+            f->path, name, low, high);
+    if (half < 1e-14 * largest)
+        return fail(
+            CODE_DATA,
+            "%s: column '%s' goes from %.17g to %.17g, equal but for rounding: subtract a constant from it",
+            f->path, name, low, high);
+    return GO_ON;
+}
+
 /* Chooses the rows and refuses what no model can be made of. */
 static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d)
 {
@@ -188,15 +219,9 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
     if (kept < 2)
         return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
                     kept == 1 ? "" : "s");
-    if (frame_constant(f, cols[d]))
-        return fail(CODE_DATA,
-                    "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
-                    s->target);
-    for (int64_t j = 0; j < d; j++)
-        if (frame_constant(f, cols[j]))
-            return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
-                        f->path, ct_table_name(f->table, cols[j]), ct_table_name(f->table, cols[j]));
-    return s->gp.noise == CT_NOISE_NONE ? frame_distinct(f, cols, d) : GO_ON;
+    for (int64_t j = d; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], j == d);
+    if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
+    return result;
 }
 
 /* -- the result -- */
@@ -274,7 +299,7 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
     return result;
 }
 
-/* Names and indices of the columns of *f. The text is parsed for its header, then for numbers in those columns. */
+/* Names and indices of the columns of *f. The text is parsed for its header, then for those columns' numbers. */
 static int read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
                         int64_t **cols, int64_t *d)
 {

@@ -70,8 +70,9 @@ typedef struct ct_gp_options {
 /* A model of X (n, d) and y (n) or (n, 1), which are copied. f64 or f32: X's dtype is the model's. The kernel is
  * taken over, also on failure. options = NULL: the defaults. Parameters without a start value of their own get one
  * from the data.
- * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), shapes that do not fit, no rows,
- * a bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the bytes). */
+ * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), a column whose standard
+ * deviation lies outside 1e-150 to 1e150 (that of a constant one counts as 1), shapes that do not fit, no rows, a
+ * bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the bytes). */
 CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
                         const ct_gp_options *options);
 CT_API void ct_gp_free(ct_gp *gp);
@@ -222,8 +223,8 @@ CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                                 ct_status *status);
 
-/* Why a search ended. GRADIENT, FLAT and FIXED are convergence. FLAT: steps change the objective by less than 1e-6; in mixed
- * precision 1e-4, or a third of its error; in f32 1e-3. */
+/* Why a search ended. GRADIENT, FLAT and FIXED are convergence. FLAT: steps change the objective by less than
+ * 1e-6; in mixed precision 1e-4, or a third of its error; in f32 1e-3. */
 typedef enum ct_fit_end {
     CT_FIT_UNTOLD = 0,  /* no fit, or a file that does not tell            */
     CT_FIT_GRADIENT,    /* the gradient is below the tolerance             */
@@ -330,10 +331,10 @@ CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64
  * In closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The transforms and parameters are those
  * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
-/* Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns held at their means in every row: what
- * leave-one-out loses without them is the difference to that with none held (columns NULL, count 0). The inputs count
- * wherever the kernel and the mean look at them. Costs a factorisation and holds a second factor meanwhile. The model is not
- * changed. CT_EINDEX for a column that is not there. */
+/* Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns held at their means in
+ * every row: what leave-one-out loses without them is the difference to that with none held (columns NULL, count
+ * 0). The kernel and the mean both lose sight of them. Costs a factorisation and holds a second factor meanwhile.
+ * The model is not changed. CT_EINDEX for a column that is not there. */
 CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
 /* -- rows more, rows less ------------------------------------------------------------------------------------------- */

@@ -43,6 +43,9 @@ CT_API ct_status ct_tape_status(ct_tape *tape);
 CT_API ct_status ct_check(ct_var v);
 /* "op #3 matmul(30x1, 30x1): inner dimensions differ (1 vs 30)"; "" where there is none. Owned by the tape. */
 CT_API const char *ct_tape_message(const ct_tape *tape);
+/* The same without the ops it begins with, for a message that says its own place: "inner dimensions differ (1 vs
+ * 30)". */
+CT_API const char *ct_tape_reason(const ct_tape *tape);
 /* Records an error of the caller's own, unless there is one already. */
 CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 

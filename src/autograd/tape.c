@@ -128,7 +128,7 @@ void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
 
 void ct__tape_fail_device(ct_tape *tape, const char *what)
 {
-    ct_tape_fail(tape, tape->device->last_status, "%s: %s", what, tape->device->message);
+    ct_tape_fail(tape, tape->device->last_status, "%s (%s)", tape->device->message, what);
 }
 
 ct_status ct_tape_status(ct_tape *tape)
@@ -152,6 +152,17 @@ ct_status ct_tape_status(ct_tape *tape)
 ct_status ct_check(ct_var v) { return v.tape ? ct_tape_status(v.tape) : CT_EINVAL; }
 
 const char *ct_tape_message(const ct_tape *tape) { return tape ? tape->message : "the tape is NULL"; }
+
+const char *ct_tape_reason(const ct_tape *tape)
+{
+    static const char op[] = "op #", backward[] = "backward of op #";
+    const char *reason = ct_tape_message(tape), *end;
+    while (!strncmp(reason, op, sizeof op - 1) || !strncmp(reason, backward, sizeof backward - 1)) {
+        if (!(end = strstr(reason, ": "))) break;
+        reason = end + 2;
+    }
+    return reason;
+}
 
 /* -- handles --------------------------------------------------------------------------------------------------------------- */
 

@@ -91,7 +91,8 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     if (s) return s;
     ct__gp_drop_factor(gp);
     bool mixed = options->precision == CT_PRECISION_MIXED;
-    s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), "ct_gp_fit");
+    s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), gp->dtype == CT_F64 && !mixed, "ct_gp_fit",
+                       "use fewer rows");
     if (s) return s;
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
@@ -240,9 +241,10 @@ static ct_status run_all(ct__fit *fits, const ct_status *status, int64_t count)
         if (needed > bytes) bytes = needed;
     }
     int64_t threads = ct_device_threads(device);
-    ct_status s = tasks ? ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads),
-                                         "ct_gp_fit: its starts side by side")
-                        : CT_OK;
+    ct_status s =
+        tasks ? ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads), false,
+                               "ct_gp_fit: its starts side by side", "open the device with fewer threads")
+              : CT_OK;
     if (!s && tasks) ct_device_spread(device, tasks, run_beside, list);
     free(list);
     for (int64_t i = 0; i < count && !s; i++) {

@@ -209,13 +209,13 @@ static void write_triangle(stream *s, const ct_tensor *L, int64_t n)
         return;
     }
     if (!ct__packed_open(L, n, &p)) {
-        s->bad = true;
+        lack_memory(s);
         return;
     }
     for (int64_t i = 0; i < n && !s->bad; i++) {
         ct_tensor *part[2];
         if (!ct__packed_row(&p, i, part)) {
-            s->bad = true;
+            lack_memory(s);
             break;
         }
         for (int k = 0; k < 2; k++) {
@@ -321,15 +321,17 @@ ct_status ct_gp_save(ct_gp *gp, const char *path)
     if (!kernel) return CT_ENOMEM;
     stream s = { .device = gp->device, .version = VERSION };
     write_all(&s, gp, kernel);
-    s.data = s.bad ? NULL : ct__gp_alloc(gp->device, s.at, 1);
+    if (s.bad)
+        status =
+            ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: a name is longer than %d bytes", LONGEST_TEXT);
+    else if (!(s.data = ct__gp_alloc(gp->device, s.at, 1)))
+        status = CT_ENOMEM;
     s.at = 0;
     if (s.data) write_all(&s, gp, kernel);
-    if (s.bad)
-        status = ct_device_fail(gp->device, CT_EINVAL,
-                                "ct_gp_save: a name is longer than %d bytes, or the data cannot be read",
-                                LONGEST_TEXT);
-    else
-        status = s.data ? ct_bytes_save(gp->device, path, s.data, s.at) : CT_ENOMEM;
+    if (s.no_memory)
+        status = ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for views of the factor", path);
+    else if (s.data)
+        status = s.bad ? ct_last_status(gp->device) : ct_bytes_save(gp->device, path, s.data, s.at);
     free(s.data);
     free(kernel);
     return status;
@@ -406,7 +408,9 @@ static ct_gp *read_model(ct_device *device, const char *path, stream *s)
                               .standardize = (ct_gp_standardize)small(s, 0, CT_STANDARDIZE_OUTPUTS) };
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > s->size / 4 || (uint64_t)d > s->size / 24)
         return bad_file(device, path, "the model's header makes no sense");
-    if (ct__gp_reserve(device, ct_gp_bytes_needed(n, d, dtype, false), "ct_gp_load: the model")) return NULL;
+    if (ct__gp_reserve(device, ct_gp_bytes_needed(n, d, dtype, false), false, "ct_gp_load: the model",
+                       "load it on a device that may hold more"))
+        return NULL;
     ct_gp *gp = ct__gp_blank(device, NULL, n, d, dtype, &options);
     if (!gp) return NULL;
     read_body(s, gp);

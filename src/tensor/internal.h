@@ -63,6 +63,7 @@ struct ct_device {
         double wall, cpu, alone_until; /* seconds: cpu/team.h */
     } pace;
     ct_memory_info memory;
+    uint64_t memory_there; /* of the machine, or the GPU */
     ct__pool *pool;
     ct__pool *step_pool;        /* instead, while a step runs that becomes a graph */
     int in_step;                /* a ct__in_step; what refused it last, in message */

@@ -172,14 +172,17 @@ void ct_memory_trim(ct_device *dev)
     if (dev->backend->trim) dev->backend->trim(dev);
 }
 
+/* A larger limit helps where there is one to reach, and memory to give. */
 static void *out_of_memory(ct_device *dev, size_t bytes)
 {
-    ct__fail(dev, CT_ENOMEM,
-             "out of memory on %s: %zu bytes were asked for, %llu are held, the limit is %llu: use less "
-             "data, f32, or "
-             "a larger memory_limit",
-             dev->name, bytes, (unsigned long long)dev->memory.bytes_now,
-             (unsigned long long)dev->memory.limit);
+    const ct_memory_info *m = &dev->memory;
+    uint64_t needed = bytes < UINT64_MAX - m->bytes_now ? m->bytes_now + bytes : UINT64_MAX;
+    bool raise = needed > m->limit && needed <= dev->memory_there;
+    ct__fail(
+        dev, CT_ENOMEM,
+        "out of memory on %s: %zu bytes were asked for, %llu are held, the limit is %llu: use less data%s",
+        dev->name, bytes, (unsigned long long)m->bytes_now, (unsigned long long)m->limit,
+        raise ? ", or a larger memory_limit" : "");
     return NULL;
 }
 

@@ -316,6 +316,7 @@ that 'and the score on standard error' grep -qE '^n=40 rmse=' err
 ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
 that 'nothing but the table' cmp out drawn.csv
 that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
+ok 'append from standard input' '^n=60 appended=20 ' sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
 that 'no file of that name' test ! -e ./-
 ok 'predict --json without a target' '^\{"n": 0, "rmse": null, .*"rows": 20, "target": null\}$' "$ctgp" predict train.ctgp unknown.csv --out again.csv --json
 that 'says so in JSON' python3 -c 'import json; assert json.load(open("out"))["target"] is None'
@@ -369,6 +370,19 @@ bad 'a constant column' 2 "'b' has the same value in every row" "${fit[@]}" cons
 ok 'which can be dropped' 'features=1' "${fit[@]}" constant.csv --drop b
 awk -F, -v OFS=, 'NR > 1 { $3 = 3 } 1' train.csv >flat.csv
 bad 'a constant target' 2 "'y' has the same value in every row" "${fit[@]}" flat.csv
+for column in 1 2 3; do
+    name=$(echo a,b,y | cut -d, -f$column)
+    for by in e200 e300 e-200 e-310; do
+        awk -F, -v OFS=, -v c=$column -v by=$by 'NR > 1 { $c = $c by } 1' train.csv >scaled.csv
+        bad "column $name of 1$by" 2 "scaled.csv: column '$name' goes from .*: multiply it by a power of ten" "${fit[@]}" scaled.csv
+    done
+    awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = "100000000000000" int(9 * rand()) } 1' train.csv >offset.csv
+    bad "column $name is an offset" 2 "offset.csv: column '$name' goes from 1.*: subtract a constant" "${fit[@]}" offset.csv
+    awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = $c "e140" } 1' train.csv >scaled.csv
+    ok "column $name of 1e140" '^n=40 ' "${fit[@]}" scaled.csv
+    awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = "1e300" } 1' train.csv >flat.csv
+    bad "column $name is constant and huge" 2 "'$name' has the same value in every row" "${fit[@]}" flat.csv
+done
 awk -F, -v OFS=, 'NR > 1 { $3 = "" } 1' train.csv >void.csv
 bad 'all-missing target' 2 "'y' has no value in any row" "${fit[@]}" void.csv
 awk -F, -v OFS=, 'NR == 4 { $1 = "inf" } 1' train.csv >infinite.csv
@@ -377,7 +391,7 @@ bad 'an infinite value' 2 'infinite.csv' "${fit[@]}" infinite.csv
 bad 'duplicate rows without noise' 2 'lines 5 and 42 have equal inputs' "${fit[@]}" duplicate.csv --noise none
 ok 'duplicate rows with noise' '^n=41 ' "${fit[@]}" duplicate.csv
 awk 'BEGIN { print "a,y"; for (i = 0; i < 400000; i++) print i "," i % 7 }' >huge.csv
-bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes|[0-9.]+ [GT]i?B' timeout 20 "${fit[@]}" huge.csv
+bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes.*: use fewer rows$' timeout 20 "${fit[@]}" huge.csv
 bad 'columns that prediction misses' 2 "no column 'b'" "$ctgp" predict train.ctgp curve.csv
 bad 'predict: text' 2 'text.csv:7' "$ctgp" predict train.ctgp text.csv
 head -n 1 test.csv >header.csv

@@ -107,6 +107,11 @@ static void a_limit_refuses_and_names_the_bytes(void **state)
 {
     (void)state;
     ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = 1 << 20 });
+    assert_null(ct_empty(dev, CT_F64, ct_shape1(1 << 18)));
+    assert_non_null(strstr(ct_message(dev), "use less data, or a larger memory_limit"));
+    assert_null(ct_empty(dev, CT_F64, ct_shape1((int64_t)1 << 50)));
+    assert_non_null(strstr(ct_message(dev), "use less data"));
+    assert_null(strstr(ct_message(dev), "memory_limit"));
     assert_null(ct_empty(dev, CT_F64, ct_shape1(1 << 20)));
     assert_int_equal(ct_last_status(dev), CT_ENOMEM);
     assert_non_null(strstr(ct_message(dev), "8388608 bytes"));
