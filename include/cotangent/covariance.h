@@ -34,9 +34,9 @@ typedef struct ct_cov_node {
     int32_t code;         /* a ct_cov_code                                                        */
     int32_t left, right;  /* children, as positions in the program                                */
     int32_t dims, n_dims; /* the active columns are ct_cov_dims(program)[dims .. dims + n_dims)   */
-    int32_t lengthscale;  /* position of the (first) lengthscale in theta; -1: none               */
+    int32_t lengthscale;  /* position of the (first) lengthscale, or a cosine's period, in theta; -1: none */
     int32_t ard;          /* 1: one lengthscale per active column, 0: one for all                 */
-    int32_t extra;        /* position in theta of alpha, period, offset or variance; -1: none     */
+    int32_t extra;        /* position in theta of another alpha, period, offset or variance; -1: none */
     int32_t degree;       /* of a polynomial                                                       */
 } ct_cov_node;
 

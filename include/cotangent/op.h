@@ -153,6 +153,9 @@ CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
 CT_API void ct_prim_fill(ct_call *c, ct_tensor *dst, double value);
 /* out = A B, element by element; both broadcast to out, which may be one of them */
 CT_API void ct_prim_mul(ct_call *c, const ct_tensor *A, const ct_tensor *B, ct_tensor *out);
+/* Flags the first element of x, row-major, that is not finite, as a failure of the call that does not stop the tape. `what`
+ * is a format of its number from 0, "element %lld", `why` what is to be said about it; both are static. */
+CT_API void ct_prim_finite(ct_call *c, const ct_tensor *x, const char *what, const char *why);
 /* C = alpha A B + beta C;  A: ...,m,k  B: ...,k,n  C: ...,m,n */
 CT_API void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta,
                          ct_tensor *C);

@@ -74,6 +74,12 @@ void ct_prim_mul(ct_call *c, const ct_tensor *A, const ct_tensor *B, ct_tensor *
     if (a && b) ct__call_status(c, backend(c)->map2(c->tape->device, CT_MAP_mul, a, b, out));
 }
 
+void ct_prim_finite(ct_call *c, const ct_tensor *x, const char *what, const char *why)
+{
+    if (!c->status && x)
+        ct__call_status(c, backend(c)->finite(c->tape->device, x, what, why, ct__call_failure(c)));
+}
+
 void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta, ct_tensor *C)
 {
     ct_tensor a_view, b_view;

@@ -70,7 +70,7 @@ static leaf evaluate(const ct_cov_program *program, const ct_cov_node *n, ct_var
         ct_var x = ct__cov_scaled(program, n, theta, X), z = ct__cov_scaled(program, n, theta, Z);
         s = geometry == CT_DOT ? ct_matmul(x, ct_t(z)) : ct_sqdist(x, z);
     }
-    if (geometry == CT_DISTANCE || geometry == CT_PLAIN) {
+    if (geometry == CT_DISTANCE) {
         some = ct_less(number(theta, 0), s);
         r1 = ct_sqrt(ct_where(some, s, one));
         r = ct_mul(some, r1);

@@ -20,9 +20,14 @@ enum {
     CT__DENSITY_INPUTS
 };
 
+/* x as it is. An element that is not finite is a failure of the tape, in the words of `what`, a static format of its number; so
+ * is one of its cotangent. */
+ct_var ct__finite(ct_var x, const char *what);
+
 ct_shape ct__density_shape(ct_call *c);
+/* The value, which has to be finite. */
 void ct__density_forward(ct_call *c);
-/* Backward multiplies by v̄. A recorded sweep differentiates `value` instead, the same density in differentiable ops, from L Lᵀ = k(X, X) +
+/* Backward multiplies by v̄, and the gradient has to be finite. A recorded sweep differentiates `value` instead, the same density in differentiable ops, from L Lᵀ = k(X, X) +
  * diag(noise) and r (n, 1). */
 void ct__density_vjp(ct_vjp *g, ct_var (*value)(ct_var L, ct_var r));
 

@@ -224,6 +224,7 @@ static int32_t emit(emitter *e, const kernel_node *n)
                         .ard = n->ard,
                         .extra = n->n_param > n->n_length ? e->n_params + n->n_length : -1,
                         .degree = n->degree };
+    if (n->code == CT_COV_COSINE) out.lengthscale = out.extra, out.extra = -1;
     e->n_params += n->n_param;
     if (n->left) out.left = emit(e, n->left);
     if (n->right) out.right = emit(e, n->right);

@@ -11,7 +11,7 @@
 #define CT__SQRT5 2.2360679774997897
 #define CT__PI    3.1415926535897932
 
-enum { CT_DISTANCE, CT_PLAIN, CT_SINE, CT_DOT };
+enum { CT_DISTANCE, CT_SINE, CT_DOT };
 
 /* clang-format off */
 #define CT__KERNEL_RULES(M)                                                                                             \
@@ -26,10 +26,9 @@ enum { CT_DISTANCE, CT_PLAIN, CT_SINE, CT_DOT };
                                               ct_neg(ct_div(y, ct_shift(ct_div(s, a), 2))),                                 \
                                               ct_mul(y, ct_sub(ct_div(s, ct_add(ct_scale(a, 2), s)), u)))                   \
     M(CT_COV_PERIODIC,           CT_SINE,     ct_exp(ct_scale(s, -2)), u, ct_scale(u, -2), none)                            \
-    M(CT_COV_COSINE,             CT_PLAIN,    ct_div(ct_scale(r, 2 * CT__PI), a), ct_cos(u),                                \
-                                 ct_scale(ct_div(ct_where(some, ct_div(ct_sin(u), ct_div(ct_scale(r1, 2 * CT__PI), a)), one), \
-                                                 ct_square(a)), -2 * CT__PI * CT__PI),                                      \
-                                 ct_div(ct_mul(ct_sin(u), u), a))                                                           \
+    M(CT_COV_COSINE,             CT_DISTANCE, ct_scale(r, 2 * CT__PI), ct_cos(u),                                           \
+                                 ct_scale(ct_where(some, ct_div(ct_sin(u), ct_scale(r1, 2 * CT__PI)), one),                 \
+                                          -2 * CT__PI * CT__PI), none)                                                      \
     M(CT_COV_LINEAR,             CT_DOT,      s, u, one, none)                                                              \
     M(CT_COV_POLYNOMIAL,         CT_DOT,      ct_pow(ct_add(a, s), degree - 1), ct_mul(u, ct_add(a, s)),                    \
                                               ct_scale(u, degree), ct_scale(u, degree))

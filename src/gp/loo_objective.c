@@ -196,10 +196,10 @@ uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
 
 /* -- the value with its rule ------------------------------------------------------------------------------------------- */
 
-/* From α and q (n, 1). */
-static ct_var value_of(ct_var alpha, ct_var q)
+/* From α, α/q and q. */
+static ct_var value_of(ct_var alpha, ct_var e, ct_var q)
 {
-    ct_var terms = ct_sub(ct_div(ct_square(alpha), q), ct_log(q));
+    ct_var terms = ct_sub(ct_mul(alpha, e), ct_log(q));
     double constant = 0.5 * CT__LOG_2PI * (double)ct_shape_count(ct_var_shape(q));
     return ct_shift(ct_scale(ct_sum(terms, CT_ALL, false), 0.5), constant);
 }
@@ -212,7 +212,8 @@ static ct_var composed(ct_var L, ct_var r)
     ct_var identity = ct_diag_embed(ct_constant(tape, ones));
     ct_release(ones);
     ct_var alpha = ct_squeeze(ct_cholesky_solve(L, r), 1);
-    return value_of(alpha, ct_diag(ct_cholesky_solve(L, identity)));
+    ct_var q = ct_diag(ct_cholesky_solve(L, identity));
+    return value_of(alpha, ct_div(alpha, q), q);
 }
 
 static void value_vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
@@ -240,9 +241,10 @@ static ct_var loo_compose(ct_tape *tape, const ct_var *in, int n_in, const void 
     ct_var alpha = ct_apply(first, (ct_var[]){ in[0], in[1], r, in[3] }, n_in, attr, bytes);
     ct_var packed[] = { ct_output(alpha, 2), alpha }, a = ct_squeeze(alpha, 1);
     ct_var q = ct_apply(slopes ? &ct__op_packed_diag : &ct__op_packed_inverse_diag, packed, 2, NULL, 0);
-    ct_var value = value_of(a, q), theta_bar = value, noise_bar = value, X_bar = value, g = value;
+    ct_var e = ct_div(a, q), value = value_of(a, e, q), theta_bar = value, noise_bar = value, X_bar = value,
+           g = value;
     if (slopes) {
-        ct_var e = ct_div(a, q), d = ct_scale(ct_add(ct_reciprocal(q), ct_square(e)), 0.5);
+        ct_var d = ct_scale(ct_add(ct_reciprocal(q), ct_square(e)), 0.5);
         ct_var from[S_INPUTS] = { in[0], in[1], alpha, ct_unsqueeze(e, 1), d, packed[0] };
         theta_bar = ct_apply(slopes_x ? &slopes_x_op : &slopes_op, from, S_INPUTS, attr, bytes);
         noise_bar = ct_output(theta_bar, 1);

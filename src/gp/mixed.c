@@ -31,7 +31,9 @@ typedef struct problem {
     ct_tape *tape;
     ct__mixed mixed;
     uint64_t draw; /* of the signs */
-    ct_var theta, X, r, noise;
+    ct_var theta, X, given, noise;
+    ct_var r; /* the given residual over its size, its largest element */
+    double size;
     double logs;      /* Σ log L_ii */
     double quadratic; /* rᵀC⁻¹r */
     double shift;     /* log det (I + E) */
@@ -135,6 +137,14 @@ static void refuse_factor(const problem *p)
         why);
 }
 
+/* r of size 1, so that no product of two vectors leaves the range of f64 before the value does. */
+static void measure(problem *p)
+{
+    p->size = ct_item(ct_max(ct_abs(p->given), CT_ALL, false));
+    if (!(p->size > 0 && isfinite(p->size))) p->size = 1;
+    p->r = ct_div(p->given, ct_scalar(p->tape, CT_F64, p->size));
+}
+
 /* α, with everything about the value known. */
 static ct_var evaluate(problem *p)
 {
@@ -158,7 +168,8 @@ static ct_var evaluate(problem *p)
 static ct_var with_rule(problem *p, ct_var alpha, bool slopes)
 {
     int64_t n = ct_var_shape(p->r).dim[0];
-    double v = p->quadratic / 2 + p->logs + p->shift / 2 + 0.5 * CT__LOG_2PI * (double)n;
+    double v = p->quadratic * p->size * p->size / 2 + p->logs + p->shift / 2 + 0.5 * CT__LOG_2PI * (double)n;
+    alpha = ct_scale(alpha, p->size);
     ct_var value = ct_scalar(p->tape, CT_F64, v), theta_bar = value, noise_bar = value, X_bar = value;
     if (slopes) {
         ct_var in[] = { p->theta, p->X, alpha };
@@ -167,7 +178,7 @@ static ct_var with_rule(problem *p, ct_var alpha, bool slopes)
         if (p->mixed.X_bar) X_bar = ct_output(theta_bar, 2);
     }
     ct_no_grad_end(p->tape);
-    ct_var in[] = { value, theta_bar, X_bar, noise_bar, alpha, p->theta, p->X, p->r, p->noise };
+    ct_var in[] = { value, theta_bar, X_bar, noise_bar, alpha, p->theta, p->X, p->given, p->noise };
     return ct__gp_value_with_rule(in, p->mixed.program);
 }
 
@@ -188,7 +199,7 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
                   .noise = noise,
                   .mixed = { .program = program },
                   .report = unknown };
-    p.r = ct_reshape(r, ct_shape2(n, 1));
+    p.given = ct_reshape(r, ct_shape2(n, 1));
     if (!ct_tape_status(tape) && ct_var_dtype(theta) != CT_F64)
         ct_tape_fail(tape, CT_EDTYPE, "gp_nlml_mixed: takes f64; in f32 ct_gp_nlml does what it can");
     if (ct_tape_status(tape)) return poisoned;
@@ -201,6 +212,7 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
         return poisoned;
     }
     ct_no_grad_begin(tape);
+    measure(&p);
     ct_var alpha = evaluate(&p), value = poisoned;
     if (ct_tape_status(tape))
         ct_no_grad_end(tape);

@@ -7,6 +7,7 @@
 #include <cotangent/covariance.h>
 
 #include "cov.h"
+#include "density.h"
 #include "model.h"
 #include "packed.h"
 
@@ -177,7 +178,8 @@ static void given_vjp(ct_vjp *g)
     for (int k = 0; k < 2; k++)
         if (ct_has_out_bar(g, k))
             ct_in_bar(g, GIVEN + POINTS,
-                      ct_mul(ct_unsqueeze(ct_out_bar_at(g, k), 1), ct_in(g, MEAN_SLOPE + k)));
+                      ct__finite(ct_mul(ct_unsqueeze(ct_out_bar_at(g, k), 1), ct_in(g, MEAN_SLOPE + k)),
+                                 "element %lld of the gradient in Xs"));
 }
 
 static const ct_op given_op = { .name = "gp_posterior",

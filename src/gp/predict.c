@@ -5,6 +5,7 @@
 
 #include <cotangent/covariance.h>
 
+#include "density.h"
 #include "model.h"
 #include "packed.h"
 
@@ -56,6 +57,13 @@ static double *points(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
 
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out)
 {
+    bool narrow = ct_tensor_dtype(out) == CT_F32;
+    for (int64_t i = 0; i < ct_tensor_count(out); i++)
+        if (!isfinite(narrow ? (float)host[i] : host[i]))
+            return ct_device_fail(gp->device, CT_ENUMERIC,
+                                  "element %lld of the result is %g, which %s does not hold: %s",
+                                  (long long)i, host[i], ct_dtype_name(ct_tensor_dtype(out)),
+                                  narrow ? "take f64" : "bring the data to a scale near 1");
     ct_tensor *t = ct_from(gp->device, CT_F64, ct_tensor_shape(out), host);
     ct_status s = t ? ct_copy(t, out) : CT_ENOMEM;
     ct_release(t);
@@ -145,11 +153,14 @@ void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *var
     if (!gp || usable(gp, Xs)) return;
     ct_var standardised = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
     posterior p = at(gp, standardised, variance != NULL);
-    if (mean) *mean = ct_shift(ct_scale(ct_squeeze(p.mean, 1), gp->y_scale), gp->y_shift);
+    if (mean)
+        *mean = ct__finite(ct_shift(ct_scale(ct_squeeze(p.mean, 1), gp->y_scale), gp->y_shift),
+                           "element %lld of the posterior mean");
     if (!variance) return;
     ct_var left = ct_sub(ct_cov_diag(gp->kernel, p.theta, standardised), p.taken);
-    *variance = ct_shift(ct_scale(ct_clamp(left, 0, INFINITY), gp->y_scale * gp->y_scale),
-                         noisy ? noise_at_new_points(gp) : 0);
+    ct_var scaled = ct_scale(ct_clamp(left, 0, INFINITY), gp->y_scale * gp->y_scale);
+    *variance = ct__finite(ct_shift(scaled, noisy ? noise_at_new_points(gp) : 0),
+                           "element %lld of the posterior variance");
 }
 
 /* -- into tensors ---------------------------------------------------------------------------------------------------- */

@@ -80,6 +80,10 @@ typedef struct ct_backend {
     /* out has x's number of dimensions, extent 1 where reduced. The sum of f32 is accumulated in f64. NaN in gives
      * NaN out. Of nothing: 0, -inf, -inf. */
     ct_status (*reduce)(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out);
+    /* Flags the first element of x, row-major, that is not finite, in the words of `what`, a format of its number from 0,
+     * and `why`. */
+    ct_status (*finite)(ct_device *dev, const ct_tensor *x, const char *what, const char *why,
+                        ct_failure *failure);
 
     /* rows: x (n, ...), index i64 (k), out (k, ...);  scatter_add: x (k, ...), out (n, ...) += , in order.
      * An index outside [0, n): CT_EINDEX, naming position and value. */
@@ -158,7 +162,7 @@ typedef struct ct_backend {
  * tables. */
 /* clang-format off */
 #define CT_PRIMITIVES(M)                                                                                   \
-    M(fill) M(copy) M(map1) M(map1_bar) M(map2) M(map2_bar) M(where) M(random) M(reduce) M(gather)         \
+    M(fill) M(copy) M(map1) M(map1_bar) M(map2) M(map2_bar) M(where) M(random) M(reduce) M(finite) M(gather) \
     M(scatter_add) M(group_by) M(grouped_gemm) M(grouped_gemm_bar) M(sqdist) M(covariance)                 \
     M(covariance_bar) M(gemm) M(syrk) M(potrf) M(potrf_lower) M(trtri) M(lauum) M(potri) M(getrf) M(getri) \
     M(inverse_bar) M(lu_det) M(permute_rows) M(trsm) M(trmm) M(triangle) M(qr) M(qr_mul) M(tri_rcond)

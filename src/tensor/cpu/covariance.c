@@ -5,6 +5,7 @@
 #include "isa.h"
 #include "vmath.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 
@@ -31,9 +32,13 @@ static const int32_t many[] = { 32, 64 };
 
 static bool by_products(const ct_cov_node *n, size_t size)
 {
-    return n->code < CT_COV_PROFILES && geometry_of[n->code] <= CT_PLAIN &&
+    return n->code < CT_COV_PROFILES && geometry_of[n->code] == CT_DISTANCE &&
            n->n_dims >= many[size == sizeof(float)];
 }
+
+/* As wide as the numbers, so that comparisons of them can be counted in vectors. */
+typedef int64_t count_f64;
+typedef int32_t count_f32;
 
 typedef struct problem {
     const ct_cov_program *program;
@@ -56,19 +61,22 @@ static void *take(char *block, size_t *used, size_t bytes)
 #define T        double
 #define FN(name) name
 #define NAME(n)  n##_f64
-#define LARGE    1e300
+#define WIDE     true
+#define MOST     DBL_MAX
 #include "covariance_tile.h"
 
 #include "covariance_run.h"
 #undef T
 #undef FN
 #undef NAME
-#undef LARGE
+#undef WIDE
+#undef MOST
 
 #define T        float
 #define FN(name) name##f
 #define NAME(n)  n##_f32
-#define LARGE    1e36f
+#define WIDE     false
+#define MOST     FLT_MAX
 #include "covariance_tile.h"
 
 #include "covariance_run.h"

@@ -78,7 +78,8 @@ static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
         if (n->code >= CT_COV_PROFILES) continue;
         for (int32_t i = 0; i < n->n_dims; i++) {
             double l = n->lengthscale < 0 ? 1 : r->theta[n->lengthscale + (n->ard ? i : 0)];
-            r->weight[n->dims + i] = (T)(1 / (l * l));
+            double w = 1 / (l * l);
+            r->weight[n->dims + i] = (T)(w <= CT__STEEP(WIDE) && w >= 1 / CT__STEEP(WIDE) ? w : NAN);
         }
     }
     for (int64_t d = 0; d < q->d; d++) {

@@ -1,6 +1,6 @@
 /* Tiles of covariance matrices and of their gradients, for one dtype T. Included by covariance.c once per dtype, with
- * T, FN(f) (f or ff), NAME(n) (n_f64 or n_f32), LARGE, the bound of s, and geometry_of[code]. Everything here is inlined into the entry
- * points of one instruction set; `fused` is a constant there.
+ * T, FN(f) (f or ff), NAME(n) (n_f64 or n_f32), WIDE (whether T is double), MOST, its largest number, and
+ * geometry_of[code]. What is CT__INLINE goes into the entry points of one instruction set; `fused` is a constant there.
  *
  * One row x_i against WIDTH columns z_j at a time: every array below is WIDTH numbers that stay in the first-level
  * cache, and every loop runs along j. */
@@ -11,8 +11,10 @@ typedef struct NAME(plan) {
     int n_nodes;
     bool symmetric;
     const T *theta;
-    const T *weight; /* 1/l² of each active column, in the order of the program's; 1 without a lengthscale */
-    const T *x;      /* x_id = x[i * x_row + d * x_col] */
+    const T *
+        weight; /* 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where it is not
+                        to be used: then s is NaN, too */
+    const T *x; /* x_id = x[i * x_row + d * x_col] */
     int64_t x_row, x_col;
     const T *z; /* z_jd = z[d * z_row + j] */
     int64_t z_row;
@@ -22,6 +24,7 @@ typedef struct NAME(plan) {
 /* What one thread works in: five arrays per node. */
 typedef struct NAME(node_space) {
     T value[WIDTH], slope[WIDTH], extra_slope[WIDTH], s[WIDTH], bar[WIDTH];
+    bool wild; /* s, or some of its parts, left the range of T */
 } NAME(node_space);
 
 /* -- s ----------------------------------------------------------------------------------------------------------- */
@@ -84,7 +87,7 @@ CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, cons
     int64_t near = 0;
     for (int64_t j = 0; j < m; j++) {
         T both = size + norm[j], square = both + s[j];
-        s[j] = square >= both / 4 && both <= LARGE ? square : -1;
+        s[j] = square >= both / 4 && both <= (T)CT__FAR(WIDE) ? square : -1;
         near += s[j] < 0;
     }
     if (near > m / 4) {
@@ -98,8 +101,47 @@ CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, cons
     }
 }
 
-/* s_j, less the common weight where all dimensions have the same lengthscale */
-CT__INLINE void NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int32_t k)
+{
+    return n->lengthscale < 0 ? 1 : (double)p->theta[n->lengthscale + (n->ard ? k : 0)];
+}
+
+/* sin²πt and sin 2πt for any t; a whole number of turns where it is infinite */
+static void NAME(sines)(double t, double *square, double *slope)
+{
+    *square = *slope = 0;
+    if (!isinf(t)) ct__sine_square(t, square, slope, false);
+}
+
+/* The largest s of a node. */
+static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
+{
+    return n->code == CT_COV_RATIONAL_QUADRATIC ? fmin(CT__FAR(WIDE), p->theta[n->extra] * MOST)
+                                                : CT__FAR(WIDE);
+}
+
+/* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the lengthscales first. */
+static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
+{
+    const int geometry = geometry_of[n->code];
+    double s = 0, square, slope;
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        int64_t d = p->dims[n->dims + k];
+        const double a = x[d * p->x_col], b = z[d * p->z_row], l = NAME(lengthscale)(p, n, k);
+        if (geometry == CT_SINE) {
+            NAME(sines)((a - b) / p->theta[n->extra], &square, &slope);
+            s += square / l / l;
+        } else {
+            s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
+        }
+    }
+    bool heavy = n->code == CT_COV_RATIONAL_QUADRATIC && p->theta[n->extra] < CT__HEAVY(WIDE);
+    if (geometry == CT_DOT) return s;
+    return s > CT__FAR(WIDE) && heavy ? NAN : s > NAME(far)(p, n) ? NAME(far)(p, n) : s;
+}
+
+/* s_j; whether some of it had to be computed carefully */
+CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                                T *s, bool fused)
 {
     const int geometry = geometry_of[n->code];
@@ -127,10 +169,15 @@ CT__INLINE void NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const
         }
     }
     T common = n->ard ? 1 : p->weight[n->dims];
+    const T far = (T)NAME(far)(p, n);
+    NAME(count) wild = 0;
     for (int64_t j = 0; j < m; j++) {
-        T scaled = s[j] * common;
-        s[j] = scaled > LARGE ? LARGE : scaled;
+        s[j] *= common;
+        wild |= !(FN(fabs)(s[j]) <= far);
     }
+    for (int64_t j = 0; j < m && wild; j++)
+        if (!(FN(fabs)(s[j]) <= far)) s[j] = (T)NAME(careful)(p, n, x, z + j);
+    return wild;
 }
 
 /* -- profiles ------------------------------------------------------------------------------------------------------ */
@@ -157,7 +204,7 @@ CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *
     const T a = n->extra < 0 ? 1 : p->theta[n->extra];
     const int degree = n->degree;
     (void)degree;
-    NAME(geometry)(p, n, x, z, m, w->s, fused);
+    w->wild = NAME(geometry)(p, n, x, z, m, w->s, fused);
     switch (n->code) {
 #define PROFILE(code, geometry, first, second, by_s, by_a)               \
     case code:                                                           \
@@ -237,6 +284,48 @@ CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
     return sum;
 }
 
+/* The sums over column k of leaf_bar whatever the range of their parts, one pair after the other. */
+static void NAME(careful_column)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
+                                 const T *z, int64_t m, const T *g, double *by_x, double *by_l, double *by_p)
+{
+    const int geometry = geometry_of[n->code];
+    const int64_t d = p->dims[n->dims + k];
+    const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k), far = sqrt(CT__FAR(WIDE));
+    *by_x = *by_l = *by_p = 0;
+    for (int64_t j = 0; j < m; j++) {
+        const double b = z[d * p->z_row + j], g_j = g[j];
+        double square, slope, t = (a - b) / l;
+        if (g_j == 0) continue; /* k is flat there */
+        if (geometry == CT_SINE) {
+            const double period = p->theta[n->extra], turns = (a - b) / period;
+            NAME(sines)(turns, &square, &slope);
+            slope = slope == 0 ? 0 : g_j * (slope / l / l) * CT__PI / period;
+            *by_x += slope;
+            *by_l -= 2 * g_j * (square / l / l) / l;
+            *by_p -= slope == 0 ? 0 : slope * turns;
+        } else if (geometry == CT_DOT) {
+            *by_x += g_j * (b / l) / l;
+            *by_l -= 2 * g_j * (a / l) * (b / l) / l;
+        } else {
+            t = t > far ? far : t < -far ? -far : t;
+            *by_x += 2 * g_j * t / l;
+            *by_l -= 2 * g_j * t * t / l;
+        }
+    }
+}
+
+static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                              const T *g, double *theta_bar, double *x_bar)
+{
+    double by_x, by_l, by_p;
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        NAME(careful_column)(p, n, k, x, z, m, g, &by_x, &by_l, &by_p);
+        if (x_bar) x_bar[p->dims[n->dims + k]] += by_x;
+        if (theta_bar && n->lengthscale >= 0) theta_bar[n->lengthscale + (n->ard ? k : 0)] += by_l;
+        if (theta_bar && geometry_of[n->code] == CT_SINE) theta_bar[n->extra] += by_p;
+    }
+}
+
 /* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with difference
  * δ_j = x_d - z_jd and weight w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
@@ -251,6 +340,10 @@ CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const
     if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
         theta_bar[n->extra] += NAME(dot)(y_bar, w->extra_slope, m);
     for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
+    if (w->wild) {
+        NAME(careful_bar)(p, n, x, z, m, g, theta_bar, x_bar);
+        return;
+    }
     bool lengths = theta_bar && n->lengthscale >= 0 && n->ard;
     if (theta_bar && n->lengthscale >= 0 && !n->ard)
         theta_bar[n->lengthscale] -= 2 / p->theta[n->lengthscale] * NAME(dot)(g, w->s, m);
@@ -273,9 +366,9 @@ CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const
                 by_p += slope[j] * (a - b[j]);
             }
             by_p /= period;
-            T pi_by_period = (T)CT__PI / period;
-            by_x *= pi_by_period;
-            if (theta_bar) theta_bar[n->extra] -= weight * pi_by_period * by_p;
+            by_x = by_x * (T)CT__PI / period; /* in this order: 0 is 0 for any period */
+            by_p = by_p * (T)CT__PI / period;
+            if (theta_bar) theta_bar[n->extra] -= weight * by_p;
         } else if (geometry == CT_DOT) {
 #pragma omp simd reduction(+ : by_x)
             for (int64_t j = 0; j < m; j++) by_x += g[j] * b[j];

@@ -22,11 +22,10 @@ static long double lengthscale(const pair *p, const ct_cov_node *node, int k)
 static long double profile(const pair *p, const ct_cov_node *node)
 {
     const int32_t *dims = ct_cov_dims(p->program) + node->dims;
-    long double a = node->extra < 0 ? 0 : p->theta[node->extra], distance = 0, plain = 0, sines = 0, dot = 0;
+    long double a = node->extra < 0 ? 0 : p->theta[node->extra], distance = 0, sines = 0, dot = 0;
     for (int k = 0; k < node->n_dims; k++) {
         long double l = lengthscale(p, node, k), x = p->x[dims[k]], z = p->z[dims[k]], d = x - z;
         distance += d * d / (l * l);
-        plain += d * d;
         sines += node->code == CT_COV_PERIODIC ? powl(sinl(PI * d / a) / l, 2) : 0;
         dot += x * z / (l * l);
     }
@@ -40,7 +39,7 @@ static long double profile(const pair *p, const ct_cov_node *node)
     case CT_COV_MATERN52: return (1 + r5 + r5 * r5 / 3) * expl(-r5);
     case CT_COV_RATIONAL_QUADRATIC: return powl(1 + distance / (2 * a), -a);
     case CT_COV_PERIODIC: return expl(-2 * sines);
-    case CT_COV_COSINE: return cosl(2 * PI * sqrtl(plain) / a);
+    case CT_COV_COSINE: return cosl(2 * PI * sqrtl(distance));
     case CT_COV_LINEAR: return dot;
     default: return powl(a + dot, node->degree);
     }
