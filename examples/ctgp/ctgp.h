@@ -126,6 +126,9 @@ bool fit_interrupted(void);
 int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fit_options *how, ct_gp **gp,
            effort *e);
 
+/* A line on standard error where the rows are too few for the free parameters. */
+void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);

@@ -36,6 +36,11 @@ static const char *prior_name(ct_prior_kind kind)
     return names[kind];
 }
 
+static const char *objective_name(ct_fit_objective objective)
+{
+    return objective == CT_OBJECTIVE_LOO ? "loo" : "likelihood";
+}
+
 /* -- numerics -- */
 
 static void advise(bool *any, const char *format, ...) CT_PRINTF(2, 3);
@@ -157,6 +162,8 @@ static void print_text(ct_gp *gp, double nlml)
     printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
+    if (r.objective_of == CT_OBJECTIVE_LOO)
+        printf("objective    leave-one-out: the score of ctgp loo was optimised on\n");
     if (r.precision == CT_PRECISION_MIXED)
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
@@ -211,7 +218,8 @@ static void print_json(ct_gp *gp, double nlml)
            optimizer_name(r.optimizer));
     printf(", \"iterations\": %d, \"evaluations\": %d, \"seconds\": ", r.iterations, r.evaluations);
     json_number(stdout, r.seconds);
-    printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
+    printf(", \"objective\": \"%s\", \"precision\": \"%s\", \"objective_error\": ",
+           objective_name(r.objective_of), precision_name(r.precision));
     json_number(stdout, r.objective_error);
     printf(", \"jitter\": ");
     json_number(stdout, ct_gp_jitter(gp));

@@ -52,7 +52,7 @@ static int write_rows(const left_out *l, ct_device *device, const char *out)
 }
 
 /* ½ log 2πs² + ½ z² is minus the log density: z, and with it y, from what there is. */
-static void print_score(const left_out *l, bool json)
+static void print_score(const left_out *l, bool optimised, bool json)
 {
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
     for (int64_t i = 0; i < l->n; i++) {
@@ -62,9 +62,13 @@ static void print_score(const left_out *l, bool json)
         nlpd -= density;
         inside += z2 <= Z95 * Z95;
     }
-    printf(json ? "{\"n\": %lld, \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g}\n"
-                : "n=%lld rmse=%.6g nlpd=%.6g coverage95=%.4g\n",
+    printf(json ? "{\"n\": %lld, \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
+                : "n=%lld rmse=%.6g nlpd=%.6g coverage95=%.4g",
            (long long)l->n, sqrt(square / n), nlpd / n, inside / n);
+    if (json)
+        printf(", \"optimised_on\": %s}\n", optimised ? "true" : "false");
+    else
+        printf(optimised ? " (optimised on: new rows do worse)\n" : "\n");
 }
 
 int run_loo(int argc, char **argv)
@@ -83,7 +87,10 @@ int run_loo(int argc, char **argv)
         .details =
             "The parameters are those of the fit to all rows. A line n=... rmse=... nlpd=... coverage95=... "
             "is printed;\n"
-            "rows of the training file that had a missing value are not in the model.",
+            "rows of the training file that had a missing value are not in the model.\n"
+            "After fit --objective loo it ends in \"optimised on\": the parameters were chosen by this "
+            "score, "
+            "and new rows do worse.",
         .n_positional = 1,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -97,7 +104,7 @@ int run_loo(int argc, char **argv)
     if (result == GO_ON) result = leave_out(&l, gp);
     if (result == GO_ON && out) result = write_rows(&l, device, out);
     if (result == GO_ON) {
-        print_score(&l, json != NULL);
+        print_score(&l, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, json != NULL);
         result = CODE_OK;
     }
     release(&l);

@@ -7,7 +7,7 @@
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
- *             evaluations, best, starts, u32 precision, f64 objective_error
+ *             evaluations, best, starts, u32 precision + 2 objective_of, f64 objective_error
  *     zero bytes up to a multiple of 8
  *     X (n d), y (n), given noise (n, where options.noise says so), alpha (n), lower triangle of L by rows: in dtype
  *     u64 CRC-64 of all before */
@@ -152,7 +152,9 @@ static void results(stream *s, ct_gp *gp)
     real(s, &r->seconds);
     int *count[] = { &r->jittered, &r->failed, &r->iterations, &r->evaluations, &r->best, &r->starts };
     for (size_t i = 0; i < sizeof count / sizeof *count; i++) *count[i] = count_of(s, *count[i]);
-    r->precision = (ct_precision)small(s, (int)r->precision, CT_PRECISION_MIXED);
+    int both = small(s, (int)r->precision + 2 * (int)r->objective_of, 3);
+    r->precision = (ct_precision)(both % 2);
+    r->objective_of = (ct_fit_objective)(both / 2);
     real(s, &r->objective_error);
 }
 
