@@ -158,6 +158,9 @@ bool fit_interrupted(void);
 int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fit_options *how, ct_gp **gp,
            effort *e);
 
+/* A line on standard error where the rows are too few for the free parameters. */
+void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective);
+
 /* -- advice.c -- */
 
 /* Lines below "advice:", where there is any. */

@@ -33,6 +33,11 @@ static const char *prior_name(ct_prior_kind kind)
     return names[kind];
 }
 
+static const char *objective_name(ct_fit_objective objective)
+{
+    return objective == CT_OBJECTIVE_LOO ? "loo" : "likelihood";
+}
+
 /* -- numerics -- */
 
 /* Rows are counted from 1, the missing ones left out. */
@@ -100,6 +105,8 @@ static void print_text(ct_gp *gp, double nlml, const ct_gp_numerics *q)
                : ct_fit_converged(r.end) ? "converged: "
                                          : "not converged: ",
                ct_fit_end_text(r.end));
+    if (r.objective_of == CT_OBJECTIVE_LOO)
+        printf("objective    leave-one-out: the score of ctgp loo was optimised on\n");
     if (r.precision == CT_PRECISION_MIXED)
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
@@ -159,7 +166,8 @@ static void print_json(ct_gp *gp, double nlml, const ct_gp_numerics *q)
                                      : "false",
            ct_fit_end_text(r.end));
     json_number(stdout, r.seconds);
-    printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
+    printf(", \"objective\": \"%s\", \"precision\": \"%s\", \"objective_error\": ",
+           objective_name(r.objective_of), precision_name(r.precision));
     json_number(stdout, r.objective_error);
     printf(", \"jitter\": ");
     json_number(stdout, ct_gp_jitter(gp));

@@ -44,7 +44,7 @@ static void release(left_out *l)
 }
 
 /* ½ log 2πs² + ½ z² is minus the log density: z, and with it y, from what there is. */
-static void print_score(const left_out *l, bool json, FILE *to)
+static void print_score(const left_out *l, bool optimised, bool json, FILE *to)
 {
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
     for (int64_t i = 0; i < l->n; i++) {
@@ -55,9 +55,13 @@ static void print_score(const left_out *l, bool json, FILE *to)
         inside += z2 <= Z95 * Z95;
     }
     fprintf(to,
-            json ? "{\"n\": %lld, \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g}\n"
-                 : "n=%lld rmse=%.6g nlpd=%.6g coverage95=%.4g\n",
+            json ? "{\"n\": %lld, \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
+                 : "n=%lld rmse=%.6g nlpd=%.6g coverage95=%.4g",
             (long long)l->n, sqrt(square / n), nlpd / n, inside / n);
+    if (json)
+        fprintf(to, ", \"optimised_on\": %s}\n", optimised ? "true" : "false");
+    else
+        fprintf(to, optimised ? " (optimised on: new rows do worse)\n" : "\n");
 }
 
 int run_loo(int argc, char **argv)
@@ -78,7 +82,10 @@ int run_loo(int argc, char **argv)
             "The parameters are those of the fit to all rows. A line n=... rmse=... nlpd=... coverage95=... "
             "is printed,\n"
             "with --out - on standard error; rows of the training file that had a missing value are not in "
-            "the model.",
+            "the model.\n"
+            "After fit --objective loo it ends in \"optimised on\": the parameters were chosen by this "
+            "score, "
+            "and new rows do worse.",
         .n_positional = 1,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -93,7 +100,8 @@ int run_loo(int argc, char **argv)
     if (result == GO_ON) result = leave_out(&l, gp);
     if (result == GO_ON && out) result = table_write(device, l.rows, l.n, 3, columns, out);
     if (result == GO_ON) {
-        print_score(&l, json != NULL, out && is_standard(out) ? stderr : stdout);
+        print_score(&l, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, json != NULL,
+                    out && is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
     release(&l);

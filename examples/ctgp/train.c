@@ -96,6 +96,7 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *op
         result = *gp ? fit_shown(gp, 1, NULL, how, &status, e) : fail_device(ct_tensor_device(X), NULL);
         if (result == GO_ON && status && status != CT_ESTOPPED)
             result = fail_device(ct_tensor_device(X), NULL);
+        if (result == GO_ON) tell_many_parameters(*gp, how->objective);
     } else {
         result = choose(X, y, options, how, gp, e);
     }

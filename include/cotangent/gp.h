@@ -162,7 +162,8 @@ typedef enum ct_optimizer {
 
 typedef enum ct_fit_objective {
     CT_OBJECTIVE_LIKELIHOOD = 0, /* the marginal likelihood, ct_gp_nlml           */
-    CT_OBJECTIVE_LOO,            /* the leave-one-out density, ct_gp_loo_nlpd      */
+    CT_OBJECTIVE_LOO, /* the leave-one-out density, ct_gp_loo_nlpd; holds a constant mean without bounds or a start of
+                         its own within a standard deviation of y's average */
 } ct_fit_objective;
 
 typedef enum ct_precision {
@@ -254,6 +255,7 @@ typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
     ct_fit_end end;         /* of the start that won; CT_FIT_STOPPED where any was stopped or not begun */
     double objective;       /* at the point that was kept */
+    ct_fit_objective objective_of; /* leave-one-out: new rows do worse than ct_gp_loo says */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
     int jittered;  /* evaluations that needed a jitter */

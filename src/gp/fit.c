@@ -51,6 +51,21 @@ static ct_status check(ct_gp *gp, const ct_fit_options *o)
     return CT_OK;
 }
 
+/* The leave-one-out density can be highest for a level thousands of deviations away from the data, where it tells new rows
+ * badly. So the level stays within a standard deviation of the average, unless it has bounds or a start of its own.
+ * In z coordinates y is as the model has it. */
+static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
+{
+    double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);
+    if (!y) return CT_ENOMEM;
+    ct__gp_moments(y, f->gp->n, 1, &average, &deviation);
+    free(y);
+    if (!f->gp->param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
+    if (isinf(*lower)) *lower = fmin(*z, average - deviation);
+    if (isinf(*upper)) *upper = fmax(*z, average + deviation);
+    return CT_OK;
+}
+
 /* All working memory is one block of doubles and one of indices. */
 static ct_status allocate(ct__fit *f)
 {
@@ -68,7 +83,12 @@ static ct_status allocate(ct__fit *f)
         f->before[i] = gp->param[i].value;
         f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
         if (gp->param[i].fixed) continue;
-        ct__gp_bounds(gp, i, &f->lower[f->n_free], &f->upper[f->n_free]);
+        double *lower = &f->lower[f->n_free], *upper = &f->upper[f->n_free];
+        ct__gp_bounds(gp, i, lower, upper);
+        bool held = i == gp->mean_at && gp->options.mean == CT_MEAN_CONSTANT &&
+                    f->options->objective == CT_OBJECTIVE_LOO;
+        ct_status s = held ? hold_level(f, i, lower, upper) : CT_OK;
+        if (s) return s;
         f->free_index[f->n_free++] = i;
     }
     memcpy(f->winner, f->first, (size_t)p * sizeof *f->winner);
@@ -103,6 +123,7 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     f->index = index;
     f->report = (ct_fit_report){ .optimizer = optimizer,
                                  .objective = INFINITY,
+                                 .objective_of = options->objective,
                                  .starts = 1 + options->restarts,
                                  .precision = options->precision };
     f->begun = ct__now();

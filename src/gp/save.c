@@ -7,7 +7,7 @@
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
- *             evaluations, best, starts, u32 precision, f64 objective_error, u32 end (from version 3 on)
+ *             evaluations, best, starts, u32 precision, f64 objective_error; from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
  *     X (n d), y (n), given noise (n, where options.noise says so), alpha (n), lower triangle of L by rows: in dtype
  *     u64 CRC-64 of all before */
@@ -155,7 +155,9 @@ static void results(stream *s, ct_gp *gp)
     for (size_t i = 0; i < sizeof count / sizeof *count; i++) *count[i] = count_of(s, *count[i]);
     r->precision = (ct_precision)small(s, (int)r->precision, CT_PRECISION_MIXED);
     real(s, &r->objective_error);
-    if (s->version > OLDEST) r->end = (ct_fit_end)small(s, (int)r->end, CT_FIT_FAILED);
+    if (s->version == OLDEST) return;
+    r->end = (ct_fit_end)small(s, (int)r->end, CT_FIT_FAILED);
+    r->objective_of = (ct_fit_objective)small(s, (int)r->objective_of, CT_OBJECTIVE_LOO);
 }
 
 /* Zero bytes up to a multiple of 8, so that what follows lies aligned in memory. */

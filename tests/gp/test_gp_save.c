@@ -48,11 +48,14 @@ static void the_same_bits_come_back(void **state)
         p.prior = (ct_prior){ CT_PRIOR_GAMMA, 2, 3 };
         p.upper = 50;
         assert_ok(ct_gp_set_param(gp, 1, &p), ct_message(device));
-        assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 5 }), ct_message(device));
+        ct_fit_options how = { .max_iterations = 5,
+                               .objective = t ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD };
+        assert_ok(ct_gp_fit(gp, &how), ct_message(device));
         assert_ok(ct_gp_save(gp, path), ct_message(device));
         ct_gp *back = ct_gp_load(device, path);
         assert_gp(back, device);
         assert_same_predictions(gp, back, s.X);
+        assert_int_equal(ct_gp_report(back).objective_of, how.objective);
         assert_int_equal(ct_gp_points(back), 30);
         assert_int_equal(ct_gp_dims(back), 2);
         assert_int_equal(ct_gp_dtype(back), dtypes[t]);
