@@ -210,6 +210,11 @@ CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tens
 CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
 /* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
 CT_API void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst);
+/* Flags the members of x (..., n, 1) that have an element which is not positive (with any_sign: which is zero), or NaN, the first
+ * of them with its place, from 1, and makes those of out (..., r, c) NaN. `what`, with one %lld for the place, and `why`, which
+ * ends with the remedy, are the message, and must outlive the tape: "variance %lld", "is not positive: take its exponential". */
+CT_API void ct_prim_flag(ct_call *c, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+                         ct_tensor *out);
 
 CT_END_DECLS
 #endif

@@ -140,6 +140,14 @@ ct_tensor ct__diagonal(const ct_tensor *t)
     return view;
 }
 
+ct_tensor ct__column(const ct_tensor *t)
+{
+    ct_tensor view = *t;
+    view.dim[view.ndim] = 1;
+    view.stride[view.ndim++] = 1;
+    return view;
+}
+
 ct_tensor ct__strided(const ct_tensor *t, int dim, int64_t start, int64_t n, int64_t step)
 {
     ct_tensor view = *t;
