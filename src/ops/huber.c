@@ -1,7 +1,7 @@
 /* huber:    y = 1/N Σ_i h(r_i),  h(r) = r²/2 where |r| <= δ, δ (|r| - δ/2) elsewhere   [Huber 1964]
  * adjoint:  r̄_i = ȳ clamp(r_i, -δ, δ) / N, from the composition
  *
- * With q = min(|r|, δ) both branches are h = q (|r| - q/2). */
+ * With q = clamp(r, -δ, δ) both branches are h = q (r - q/2), and h″ = 1 where |r| <= δ, also at 0: |r| would lose it. */
 #include "support.h"
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
@@ -14,7 +14,7 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
                      (long long)ct_tape_length(tape), delta ? *delta : 0);
         return ct_none();
     }
-    ct_var r = ct_abs(ct_sub(in[0], in[1])), q = ct_clamp(r, 0, *delta);
+    ct_var r = ct_sub(in[0], in[1]), q = ct_clamp(r, -*delta, *delta);
     return ct_mean(ct_mul(q, ct_sub(r, ct_scale(q, 0.5))), CT_ALL, false);
 }
 
