@@ -88,8 +88,8 @@ ct_shape ct__axis_shape(ct_call *c, bool of_nothing);
 void ct__axis_forward(ct_call *c, ct_reduction f);
 /* y or its cotangent, shaped so that it broadcasts against x again. */
 ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
-/* Draws a matrix and goes through all axes; n rows at least. */
-void ct__axis_sample(ct_sample *s, int64_t at_least);
+/* Draws a matrix, without ties and with, and goes through all axes; n rows at least. Returns whether there are ties. */
+bool ct__axis_sample(ct_sample *s, int64_t at_least);
 /* out = f over the dimensions where `kept` (of x's number of dimensions) has extent 1; out is contiguous. */
 void ct__reduce(ct_call *c, ct_reduction f, const ct_tensor *x, ct_shape kept, ct_tensor *out);
 
