@@ -126,7 +126,7 @@ CT_API int64_t ct_sample_size(const ct_sample *s);
 /* Declares that the op has n variants (flags, axes, ...) and returns the one to draw, 0 <= v < n. */
 CT_API int ct_sample_variant(ct_sample *s, int n);
 CT_API void ct_sample_attr(ct_sample *s, const void *attr, size_t size);
-/* Input i with the given trailing shape: standard normal; uniform in [lo, hi]; symmetric positive definite
+/* Input i with the given trailing shape: standard normal, but that one in twelve is 0 or -0; uniform in [lo, hi]; symmetric positive definite
  * (well conditioned); lower, upper triangular with a positive diagonal away from zero; integers in [0, below).
  * `symmetric inputs` are declared with ct_sample_spd alone: the checks perturb them symmetrically. */
 CT_API void ct_sample_normal(ct_sample *s, int i, ct_shape trailing);
@@ -136,6 +136,11 @@ CT_API void ct_sample_lower(ct_sample *s, int i, int64_t n);
 /* n×n, well conditioned, neither symmetric nor dominated by its diagonal (LU must pivot), det > 0. */
 CT_API void ct_sample_invertible(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_upper(ct_sample *s, int i, int64_t n);
+/* Each element one of n <= 16 values: where ties, coincidences and zeros are to meet. */
+CT_API void ct_sample_among(ct_sample *s, int i, ct_shape trailing, const double *values, int n);
+/* Declares that the op has no derivative, first or second, at some element: differences are not taken there, all other
+ * checks are made. */
+CT_API void ct_sample_kinks(ct_sample *s);
 CT_API void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below);
 /* The inputs cannot be drawn: no memory for an attribute, say. */
 CT_API void ct_sample_fail(ct_sample *s, ct_status status, const char *why);
@@ -213,6 +218,11 @@ CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tens
 CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
 /* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
 CT_API void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst);
+/* Flags the members of x (..., n, 1) that have an element which is not positive (with any_sign: which is zero), or NaN, the first
+ * of them with its place, from 1, and makes those of out (..., r, c) NaN. `what`, with one %lld for the place, and `why`, which
+ * ends with the remedy, are the message, and must outlive the tape: "variance %lld", "is not positive: take its exponential". */
+CT_API void ct_prim_flag(ct_call *c, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+                         ct_tensor *out);
 
 CT_END_DECLS
 #endif

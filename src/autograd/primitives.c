@@ -113,6 +113,17 @@ void ct_prim_potrf(ct_call *c, ct_tensor *A)
         ct__call_status(c, backend(c)->potrf(c->tape->device, A, ct__call_failure(c)));
 }
 
+void ct_prim_flag(ct_call *c, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+                  ct_tensor *out)
+{
+    ct_tensor view;
+    const ct_tensor *column = ct__one_dtype(c, x, out) ? ct__match_batch(c, x, out, &view) : NULL;
+    if (column && ct_require(c, what && why && ct_tensor_dim(x, -1) == 1, CT_EINVAL,
+                             "ct_prim_flag needs words, and a column for each member"))
+        ct__call_status(
+            c, backend(c)->flag(c->tape->device, any_sign, column, what, why, out, ct__call_failure(c)));
+}
+
 /* A triangular T against B, from the left or the right. */
 static const ct_tensor *match_triangular(ct_call *c, unsigned flags, const ct_tensor *T, const ct_tensor *B,
                                          ct_tensor *view)

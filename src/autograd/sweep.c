@@ -291,10 +291,12 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
     ct_tape *tape = y.tape;
     for (int i = 0; x_bar && i < n; i++) x_bar[i] = ct__poisoned(tape);
     if (!tape) return CT_EINVAL;
-    if (n < 0 || (n && (!x || !x_bar))) {
-        ct_tape_fail(tape, CT_EINVAL, "ct_grad: x and x_bar must be arrays of n = %d handles", n);
-        return tape->status;
-    }
+    if (n < 0)
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: n = %d, it must be 0 or more", n);
+    else if (n && (!x || !x_bar))
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, an array of %d handles is wanted",
+                     x ? "x_bar" : "x", n);
+    if (tape->status) return tape->status;
     return pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
 }
 
@@ -304,10 +306,15 @@ ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
     ct_tape *tape = y.tape;
     if (!tape) return CT_EINVAL;
     ct_var g[CT_MAX_INPUTS];
-    if (n < 1 || n > CT_MAX_INPUTS || !x || !v || !hv) {
-        ct_tape_fail(tape, CT_EINVAL, "ct_hvp takes 1 to %d inputs, not %d", CT_MAX_INPUTS, n);
-        return tape->status;
-    }
+    if (n < 1 || n > CT_MAX_INPUTS)
+        ct_tape_fail(tape, CT_EINVAL, "ct_hvp: n = %d, it must be 1 to %d", n, CT_MAX_INPUTS);
+    else if (!x || !v || !hv)
+        ct_tape_fail(tape, CT_EINVAL, "ct_hvp: %s is NULL, an array of %d handles is wanted",
+                     !x   ? "x"
+                     : !v ? "v"
+                          : "hv",
+                     n);
+    if (tape->status) return tape->status;
     for (int i = 0; i < n; i++) hv[i] = ct__poisoned(tape);
     ct_status s = ct_grad(y, ct_none(), x, g, n, CT_GRAD_RECORD);
     for (int i = 0; i < n && !s; i++)

@@ -383,7 +383,8 @@ double ct_tensor_item(const ct_tensor *t)
 ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)
 {
     if (!src || !dst)
-        return ct__fail(src ? src->storage->device : ct_tensor_device(dst), CT_EINVAL, "a tensor is NULL");
+        return ct__fail(ct_tensor_device(src ? src : dst), CT_EINVAL, "ct_copy: %s is NULL",
+                        src ? "dst" : "src");
     ct_device *dev = dst->storage->device;
     if (src->storage->device != dev)
         return ct__fail(dev, CT_EDEVICE, "the tensors live on different devices: use ct_tensor_to");
