@@ -13,6 +13,8 @@
 #define CT_VERSION_MAJOR 0
 #define CT_VERSION_MINOR 1
 #define CT_VERSION_PATCH 0
+/* To compare: 100 is 0.1.0, 10203 is 1.2.3. */
+#define CT_VERSION (10000 * CT_VERSION_MAJOR + 100 * CT_VERSION_MINOR + CT_VERSION_PATCH)
 
 #ifdef __cplusplus
 #    define CT_BEGIN_DECLS extern "C" {
