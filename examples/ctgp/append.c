@@ -16,7 +16,7 @@ static int read_rows(frame *data, ct_gp *gp, const char *path, ct_tensor **X, ct
     }
     if (result == GO_ON) result = frame_complete(data, cols, d + 1);
     if (result == GO_ON && data->n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", path);
+        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", data->path);
     if (result == GO_ON) {
         *X = frame_tensor(data, cols, d, ct_gp_dtype(gp));
         *y = frame_tensor(data, cols + d, 1, ct_gp_dtype(gp));
@@ -26,6 +26,8 @@ static int read_rows(frame *data, ct_gp *gp, const char *path, ct_tensor **X, ct
     return result;
 }
 
+/* In place it holds the model from before it is read: of several at once each adds to what the one before
+ * has saved. */
 static int append(ct_gp *gp, const char *path, const char *model)
 {
     frame data = { 0 };
@@ -70,12 +72,16 @@ int run_append(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON && !model) result = fail(CODE_USAGE, "--model FILE says where the new model goes");
+    if (result == GO_ON) result = keep_apart("--model", model, "NEW.csv", paths[1]);
     if (result != GO_ON) return result;
-    ct_device *device;
-    ct_gp *gp;
-    result = model_load(device_name, paths[0], &device, &gp);
-    if (result == GO_ON) result = append(gp, paths[1], model);
+    ct_device *device = ct_device_open(device_name);
+    ct_file_lock *lock = NULL;
+    ct_gp *gp = NULL;
+    if (same_file(model, paths[0]) && !ct_device_status(device)) lock = ct_file_lock_take(device, model);
+    if (!ct_last_status(device)) gp = ct_gp_load(device, paths[0]);
+    result = gp ? append(gp, paths[1], model) : fail_device(device, NULL);
     ct_gp_free(gp);
+    ct_file_lock_give(lock);
     ct_device_close(device);
     return result == GO_ON ? CODE_OK : result;
 }

@@ -14,6 +14,7 @@ typedef enum code {
     CODE_IO = 4,          /* the operating system refused to read or write         */
     CODE_MEMORY = 5,      /* memory would not suffice                              */
     CODE_UNSUPPORTED = 6, /* this build or machine cannot do it                    */
+    CODE_STOPPED = 7,     /* Ctrl-C or SIGTERM, before there was anything to keep  */
 } code;
 
 /* -- options.c: the command line -- */
@@ -41,14 +42,44 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
 
+/* Whether both are there and are one regular file, under whatever names. */
+bool same_file(const char *a, const char *b);
+/* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
+int keep_apart(const char *name, const char *out, const char *argument, const char *in);
+
 /* Splits "a,b,c" at the commas into *list (free list[0] and list); the number of names, or -1: no memory. */
 int64_t split_names(const char *text, char ***list);
 void free_names(char **list);
 
 /* "ctgp: " and one line on stderr; returns `result`. */
 int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
-/* The same with the message and the code of the device's last failure; `what` (may be NULL) goes before. */
+/* The same with the message and the code of the device's last failure, never CODE_OK; `what` (may be NULL)
+ * goes before. */
 int fail_device(const ct_device *device, const char *what);
+
+/* -- source.c: what a table is read from -- */
+
+typedef struct source {
+    const char *name; /* for messages: the path, or "standard input" */
+    const char *data; /* [size], of one of those below               */
+    size_t size;
+    ct_device *device;
+    ct_bytes file;
+    char *input;
+} source;
+
+/* Reads all of a file, of a pipe, or for "-" of standard input. Close it in any case. */
+int source_open(source *t, ct_device *device, const char *path);
+void source_close(source *t);
+
+/* -- table.c: what predictions and draws are written to -- */
+
+/* Whether a path is "-", which stands for standard input or output. */
+bool is_standard(const char *path);
+/* values (rows, cols) below a header of `names`, NaN as an empty field: to a file, or for "-" to standard
+ * output. */
+int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
+                const char *out);
 
 /* -- data.c: columns and rows of a CSV file -- */
 
@@ -61,6 +92,8 @@ typedef struct frame {
 
 /* Text is an error in the columns of those names, and missing in all others. */
 int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n);
+/* The same of what is there, which stays the caller's and is not needed afterwards. */
+int frame_parse(frame *f, const source *t, const char *const *only, int64_t n);
 void frame_close(frame *f);
 /* Index of the column, or -1 after a message that lists the columns. */
 int64_t frame_column(const frame *f, const char *name);
@@ -68,10 +101,9 @@ int64_t frame_column(const frame *f, const char *name);
 int frame_complete(frame *f, const int64_t *cols, int64_t n);
 /* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
-/* Whether a column has one value only in the chosen rows. */
-bool frame_constant(const frame *f, int64_t col);
-/* Two chosen rows that agree in all of `cols`: true, and their lines in the file. */
-bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t line[2]);
+/* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
+ * CODE_MEMORY. */
+int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 
 /* -- model.c: loading a model, predicting a table with it -- */
 
@@ -109,15 +141,15 @@ typedef struct effort {
     double seconds;
 } effort;
 
-/* Fits a model of `kernel`, which is taken over, or where it is NULL of a covariance that is chosen. Ctrl-C ends it with the
- * best so far. GO_ON with *gp, or the code to exit with. */
+/* Fits a model of `kernel`, which is taken over, or where it is NULL of a covariance that is chosen. Ctrl-C or
+ * SIGTERM ends it with the best so far. GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
           const ct_fit_options *how, ct_gp **gp, effort *e);
 
 /* Fits `count` models of those names (NULL: one), whose failures are in status[], and adds to the effort. CODE_MEMORY or GO_ON. */
 int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit_options *how,
               ct_status *status, effort *e);
-/* Whether Ctrl-C has ended a fit. */
+/* Whether Ctrl-C or SIGTERM has ended a fit. */
 bool fit_interrupted(void);
 
 /* -- choose.c: the model where no covariance is asked for -- */
@@ -125,6 +157,14 @@ bool fit_interrupted(void);
 /* As train. */
 int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fit_options *how, ct_gp **gp,
            effort *e);
+
+/* A line on standard error where the rows are too few for the free parameters. */
+void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective);
+
+/* -- advice.c -- */
+
+/* Lines below "advice:", where there is any. */
+void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- json.c -- */
 

@@ -7,10 +7,22 @@
 
 int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n)
 {
-    *f = (frame){ .path = path, .device = device };
-    f->table = ct_csv_read(device, path, &(ct_csv_options){ .only = only, .n_only = n });
-    if (!f->table) return fail_device(device, NULL);
-    if (ct_table_rows(f->table) == 0) return fail(CODE_DATA, "%s: there are no rows below the header", path);
+    source t;
+    *f = (frame){ .device = device };
+    int result = source_open(&t, device, path);
+    if (result == GO_ON) result = frame_parse(f, &t, only, n);
+    source_close(&t);
+    return result;
+}
+
+int frame_parse(frame *f, const source *t, const char *const *only, int64_t n)
+{
+    const ct_csv_options options = { .only = only, .n_only = n, .label = t->name };
+    *f = (frame){ .path = t->name, .device = t->device };
+    f->table = ct_csv_parse(t->device, t->data, t->size, &options);
+    if (!f->table) return fail_device(t->device, NULL);
+    if (ct_table_rows(f->table) == 0)
+        return fail(CODE_DATA, "%s: there are no rows below the header", f->path);
     return GO_ON;
 }
 
@@ -65,7 +77,10 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
 {
     ct_tensor *t = ct_empty(f->device, CT_F64, ct_shape2(f->n_rows, n));
     double *values = malloc((size_t)(f->n_rows * n + 1) * sizeof *values);
-    ct_status status = t && values ? CT_OK : CT_ENOMEM;
+    ct_status status = t ? CT_OK : CT_ENOMEM;
+    if (t && !values)
+        status = ct_device_fail(f->device, CT_ENOMEM, "%s: no memory for %lld rows of %lld columns", f->path,
+                                (long long)f->n_rows, (long long)n);
     for (int64_t i = 0; i < f->n_rows && !status; i++)
         for (int64_t j = 0; j < n; j++) values[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
     if (!status) status = ct_write(t, values, (size_t)(f->n_rows * n) * sizeof *values);
@@ -73,13 +88,6 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
     ct_tensor *result = status ? NULL : ct_tensor_cast(t, dtype);
     ct_release(t);
     return result;
-}
-
-bool frame_constant(const frame *f, int64_t col)
-{
-    for (int64_t i = 1; i < f->n_rows; i++)
-        if (ct_table_at(f->table, f->rows[i], col) != ct_table_at(f->table, f->rows[0], col)) return false;
-    return true;
 }
 
 typedef struct record {
@@ -95,21 +103,26 @@ static int compare(const void *a, const void *b)
     return p->line < q->line ? -1 : p->line > q->line;
 }
 
-bool frame_duplicate(const frame *f, const int64_t *cols, int64_t n, int64_t line[2])
+int frame_distinct(const frame *f, const int64_t *cols, int64_t n)
 {
     double *x = malloc((size_t)(f->n_rows * n + 1) * sizeof *x);
     record *records = malloc((size_t)(f->n_rows + 1) * sizeof *records);
-    bool found = false;
-    for (int64_t i = 0; i < f->n_rows && x && records; i++) {
+    int result = GO_ON;
+    if (!x || !records)
+        result = fail(CODE_MEMORY, "%s: no memory to compare %lld rows", f->path, (long long)f->n_rows);
+    for (int64_t i = 0; i < f->n_rows && result == GO_ON; i++) {
         for (int64_t j = 0; j < n; j++) x[i * n + j] = ct_table_at(f->table, f->rows[i], cols[j]);
         records[i] = (record){ x + i * n, n, ct_table_line(f->table, f->rows[i]) };
     }
-    if (x && records) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
-    for (int64_t i = 1; i < f->n_rows && x && records && !found; i++) {
-        found = !memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x);
-        line[0] = records[i - 1].line, line[1] = records[i].line;
-    }
+    if (result == GO_ON) qsort(records, (size_t)f->n_rows, sizeof *records, compare);
+    for (int64_t i = 1; i < f->n_rows && result == GO_ON; i++)
+        if (!memcmp(records[i - 1].x, records[i].x, (size_t)n * sizeof *x))
+            result =
+                fail(CODE_DATA,
+                     "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell "
+                     "apart; use --noise learned",
+                     f->path, (long long)records[i - 1].line, (long long)records[i].line);
     free(x);
     free(records);
-    return found;
+    return result;
 }

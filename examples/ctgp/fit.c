@@ -18,13 +18,18 @@ typedef struct settings {
 
 /* -- the command line -- */
 
-/* train.csv -> train.ctgp in the working directory */
-static const char *default_model(const char *path, char *text, size_t size)
+/* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name. */
+static int name_model(settings *s)
 {
+    const char *path = s->path;
+    if (is_standard(path) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6))
+        return fail(CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
+                    is_standard(path) ? "standard input" : path);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     int stem = dot && dot != base ? (int)(dot - base) : (int)strlen(base);
-    snprintf(text, size, "%.*s.ctgp", stem, base);
-    return text;
+    snprintf(s->default_model, sizeof s->default_model, "%.*s.ctgp", stem, base);
+    s->model = s->default_model;
+    return GO_ON;
 }
 
 static int read_settings(int argc, char **argv, settings *s)
@@ -71,7 +76,8 @@ static int read_settings(int argc, char **argv, settings *s)
             "Kernels: rbf matern12 matern32 matern52 rq periodic cosine linear poly constant white, combined "
             "by\n"
             "+, *, scale and brackets: \"scale * rbf(ard) + scale * periodic(period=1!) * rbf + linear\".\n"
-            "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.",
+            "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.\n"
+            "TRAIN.csv may be a pipe, or - for standard input; then --model FILE says where the model goes.",
         .n_positional = 1,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -103,8 +109,8 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.max_iterations = (int)n;
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;
-    if (!s->model) s->model = default_model(s->path, s->default_model, sizeof s->default_model);
-    return GO_ON;
+    int result = s->model ? GO_ON : name_model(s);
+    return result == GO_ON ? keep_apart("--model", s->model, "TRAIN.csv", s->path) : result;
 }
 
 /* Before hours of work: can the model be written in its folder at all? */
@@ -164,6 +170,37 @@ static int choose_columns(const settings *s, const frame *f, const char **names,
     return result;
 }
 
+/* Refuses a column whose values are all the same, or are to the model. */
+static int check_values(const frame *f, int64_t col, bool target)
+{
+    const char *name = ct_table_name(f->table, col);
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < f->n_rows; i++) {
+        double value = ct_table_at(f->table, f->rows[i], col);
+        low = fmin(low, value), high = fmax(high, value);
+    }
+    double largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
+    if (low == high && target)
+        return fail(CODE_DATA,
+                    "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
+                    name);
+    if (low == high)
+        return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
+                    f->path, name, name);
+    if (largest > 1e150 || half < 1e-150)
+        return fail(
+            CODE_DATA,
+            "%s: column '%s' goes from %.3g to %.3g, whose squares are out of range: multiply it by a power "
+            "of ten",
+            f->path, name, low, high);
+    if (half < 1e-14 * largest)
+        return fail(
+            CODE_DATA,
+            "%s: column '%s' goes from %.17g to %.17g, equal but for rounding: subtract a constant from it",
+            f->path, name, low, high);
+    return GO_ON;
+}
+
 /* Chooses the rows and refuses what no model can be made of. */
 static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d)
 {
@@ -182,22 +219,9 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
     if (kept < 2)
         return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
                     kept == 1 ? "" : "s");
-    if (frame_constant(f, cols[d]))
-        return fail(CODE_DATA,
-                    "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
-                    s->target);
-    for (int64_t j = 0; j < d; j++)
-        if (frame_constant(f, cols[j]))
-            return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
-                        f->path, ct_table_name(f->table, cols[j]), ct_table_name(f->table, cols[j]));
-    int64_t line[2];
-    if (s->gp.noise == CT_NOISE_NONE && frame_duplicate(f, cols, d, line))
-        return fail(
-            CODE_DATA,
-            "%s: lines %lld and %lld have equal inputs, which a model without noise cannot tell apart; "
-            "use --noise learned",
-            f->path, (long long)line[0], (long long)line[1]);
-    return GO_ON;
+    for (int64_t j = d; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], j == d);
+    if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
+    return result;
 }
 
 /* -- the result -- */
@@ -215,8 +239,11 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
         printf(", \"mean\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ", mean_name(s->gp.mean), n,
                d);
         json_number(stdout, nlml);
-        printf(", \"iterations\": %d, \"evaluations\": %d, \"starts\": %d, \"seconds\": ", e->iterations,
-               e->evaluations, e->starts);
+        printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\"", r.iterations,
+               r.evaluations, ct_fit_converged(r.end) ? "true" : "false", ct_fit_end_text(r.end));
+        printf(", \"starts\": %d, \"in_all\": {\"iterations\": %d, \"evaluations\": %d, \"starts\": %d}, "
+               "\"seconds\": ",
+               r.starts, e->iterations, e->evaluations, e->starts);
         json_number(stdout, e->seconds);
         printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
         json_number(stdout, r.objective_error);
@@ -231,6 +258,8 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
     }
+    printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
+           ct_fit_end_text(r.end));
     if (r.precision == CT_PRECISION_MIXED)
         printf("  %-28s %.6f, to about %.1g\n", "objective in mixed precision", r.objective,
                r.objective_error);
@@ -239,15 +268,14 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
                "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
-           e->iterations, e->evaluations, e->seconds, s->model);
+           r.iterations, r.evaluations, e->seconds, s->model);
 }
 
 static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
 {
-    double nlml = ct_gp_nlml_value(gp);
     if (ct_gp_set_names(gp, names, s->target) || ct_gp_save(gp, s->model))
         return fail_device(ct_gp_device(gp), NULL);
-    print_result(s, gp, e, nlml);
+    print_result(s, gp, e, ct_gp_nlml_value(gp));
     return CODE_OK;
 }
 
@@ -271,24 +299,35 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
     return result;
 }
 
-/* The file is read twice: for its header, then with those columns as numbers that are used. */
+/* Names and indices of the columns of *f. The text is parsed for its header, then for those columns' numbers. */
+static int read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
+                        int64_t **cols, int64_t *d)
+{
+    source t;
+    const char *none = NULL;
+    int result = source_open(&t, device, s->path);
+    if (result == GO_ON) result = frame_parse(header, &t, &none, 0);
+    size_t columns = (size_t)ct_table_cols(header->table) + 1;
+    *names = calloc(columns, sizeof **names);
+    *cols = calloc(columns, sizeof **cols);
+    if (result == GO_ON && (!*names || !*cols))
+        result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
+    if (result == GO_ON) result = choose_columns(s, header, *names, d);
+    if (result == GO_ON) result = frame_parse(f, &t, *names, *d + 1);
+    for (int64_t j = 0; j <= *d && result == GO_ON; j++) {
+        (*cols)[j] = frame_column(f, (*names)[j]);
+        if ((*cols)[j] < 0) result = CODE_DATA;
+    }
+    source_close(&t);
+    return result;
+}
+
 static int fit_file(const settings *s, ct_device *device, ct_kernel **kernel)
 {
-    frame header, f = { 0 };
-    const char *none = NULL;
+    frame header = { 0 }, f = { 0 };
+    const char **names = NULL;
     int64_t d = 0, *cols = NULL;
-    int result = frame_open(&header, device, s->path, &none, 0);
-    size_t columns = (size_t)ct_table_cols(header.table) + 1;
-    const char **names = calloc(columns, sizeof *names);
-    cols = calloc(columns, sizeof *cols);
-    if (result == GO_ON && (!names || !cols))
-        result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
-    if (result == GO_ON) result = choose_columns(s, &header, names, &d);
-    if (result == GO_ON) result = frame_open(&f, device, s->path, names, d + 1);
-    for (int64_t j = 0; j <= d && result == GO_ON; j++) {
-        cols[j] = frame_column(&f, names[j]);
-        if (cols[j] < 0) result = CODE_DATA;
-    }
+    int result = read_columns(s, device, &header, &f, &names, &cols, &d);
     if (result == GO_ON) result = fit_frame(s, &f, cols, names, d, kernel);
     frame_close(&header);
     frame_close(&f);
@@ -304,8 +343,9 @@ int run_fit(int argc, char **argv)
     if (result == GO_ON) result = check_writable(s.model);
     if (result != GO_ON) return result;
     ct_kernel *kernel = s.kernel ? ct_kernel_parse(s.kernel) : NULL;
-    if (s.kernel && (!kernel || ct_kernel_status(kernel))) {
-        result = fail(CODE_USAGE, "%s", kernel ? ct_kernel_message(kernel) : "no memory");
+    if (s.kernel && ct_kernel_status(kernel)) {
+        result = fail(ct_kernel_status(kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, "%s",
+                      ct_kernel_message(kernel));
         ct_kernel_free(kernel);
         return result;
     }

@@ -1,9 +1,6 @@
 /* ctgp info: what a model is, and how far its numbers can be trusted. */
 #include "ctgp.h"
 
-#include <stdarg.h>
-#include <string.h>
-
 static const char *noise_name(ct_gp_noise noise)
 {
     switch (noise) {
@@ -36,103 +33,48 @@ static const char *prior_name(ct_prior_kind kind)
     return names[kind];
 }
 
+static const char *objective_name(ct_fit_objective objective)
+{
+    return objective == CT_OBJECTIVE_LOO ? "loo" : "likelihood";
+}
+
 /* -- numerics -- */
 
-static void advise(bool *any, const char *format, ...) CT_PRINTF(2, 3);
-
-static void advise(bool *any, const char *format, ...)
-{
-    va_list args;
-    if (!*any) printf("advice:\n");
-    *any = true;
-    printf("  ");
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-}
-
-static void advise_on_bounds(ct_gp *gp, bool *any)
-{
-    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
-        const ct_param *p = ct_gp_param(gp, i);
-        int side = ct_gp_at_bound(gp, i);
-        bool noise = !strcmp(p->name, "noise.variance"), length = strstr(p->name, "lengthscale") != NULL;
-        const char *column = p->column >= 0 ? ct_gp_input_name(gp, p->column) : "its columns";
-        if (!side) continue;
-        if (noise && side < 0)
-            advise(any, "noise.variance is at its lower bound: the model passes through the data; where they "
-                        "are noisy, "
-                        "raise the bound");
-        else if (noise)
-            advise(any, "noise.variance is at its upper bound: the inputs explain nothing; look for others");
-        else if (length && side > 0)
-            advise(any, "%s is at its upper bound: %s has no effect there; it can be dropped", p->name,
-                   column);
-        else if (length)
-            advise(any, "%s is at its lower bound: the target jumps along %s; that may be noise", p->name,
-                   column);
-        else if (strstr(p->name, "variance") && side < 0)
-            advise(any, "%s is at its lower bound: this term of the kernel can be dropped", p->name);
-        else
-            advise(any, "%s is at its %s bound: widen it, or fix the parameter", p->name,
-                   side < 0 ? "lower" : "upper");
-    }
-}
-
-static void print_advice(ct_gp *gp, const ct_gp_numerics *q)
-{
-    bool any = false;
-    int64_t noise = ct_gp_find(gp, "noise.variance");
-    bool quiet = noise < 0 || ct_gp_at_bound(gp, noise) < 0;
-    if (q->jitter > 0)
-        advise(&any, "the covariance is singular without the jitter of %.3g: learn a noise, or drop row %lld",
-               q->jitter, (long long)q->pivot_row + 1);
-    if (q->near_rows && quiet)
-        advise(&any, "rows that are alike and next to no noise: drop one of each pair, or expect a noise");
-    if (q->digits < (ct_gp_dtype(gp) == CT_F32 ? 1 : 4))
-        advise(&any, "%s digits hold: %s", q->digits < 1 ? "no" : "few",
-               ct_gp_dtype(gp) == CT_F32 ? "use --dtype f64"
-                                         : "raise the noise, or drop rows that are alike");
-    advise_on_bounds(gp, &any);
-}
-
 /* Rows are counted from 1, the missing ones left out. */
-static void print_numerics(ct_gp *gp)
+static void print_numerics(ct_gp *gp, const ct_gp_numerics *q)
 {
-    ct_gp_numerics q;
-    if (ct_gp_inspect(gp, &q)) {
+    if (!q) {
         printf("numerics     %s\n", ct_message(ct_gp_device(gp)));
         return;
     }
-    printf("condition    %.2g: about %d of %d digits hold\n", q.condition, (int)q.digits,
+    printf("condition    %.2g: about %d of %d digits hold\n", q->condition, (int)q->digits,
            ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
-    printf("pivots       smallest %.2g of the diagonal, row %lld\n", q.smallest_pivot,
-           (long long)q.pivot_row + 1);
-    printf("rows alike   %lld", (long long)q.near_rows);
-    int64_t shown = q.near_rows < 5 ? q.near_rows : 5;
+    printf("pivots       smallest %.2g of the diagonal, row %lld\n", q->smallest_pivot,
+           (long long)q->pivot_row + 1);
+    printf("rows alike   %lld", (long long)q->near_rows);
+    int64_t shown = q->near_rows < 5 ? q->near_rows : 5;
     for (int64_t i = 0; i < shown; i++)
-        printf("%s%lld as %lld", i ? ", " : ": ", (long long)q.near[i].row + 1,
-               (long long)q.near[i].like + 1);
-    printf("%s\nat bounds    %lld\n", shown < q.near_rows ? ", ..." : "", (long long)q.at_bounds);
-    print_advice(gp, &q);
+        printf("%s%lld as %lld", i ? ", " : ": ", (long long)q->near[i].row + 1,
+               (long long)q->near[i].like + 1);
+    printf("%s\nat bounds    %lld\n", shown < q->near_rows ? ", ..." : "", (long long)q->at_bounds);
+    print_advice(gp, q);
 }
 
-static void json_numerics(ct_gp *gp)
+static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 {
-    ct_gp_numerics q;
-    if (ct_gp_inspect(gp, &q)) {
+    if (!q) {
         printf("null");
         return;
     }
     printf("{\"condition\": ");
-    json_number(stdout, q.condition);
-    printf(", \"digits\": %.1f, \"smallest_pivot\": ", q.digits);
-    json_number(stdout, q.smallest_pivot);
-    printf(", \"pivot_row\": %lld, \"near_rows\": %lld, \"near\": [", (long long)q.pivot_row + 1,
-           (long long)q.near_rows);
-    for (int64_t i = 0; i < q.near_rows && i < CT_GP_NEAR_SHOWN; i++)
-        printf("%s[%lld, %lld]", i ? ", " : "", (long long)q.near[i].row + 1, (long long)q.near[i].like + 1);
+    json_number(stdout, q->condition);
+    printf(", \"digits\": %.1f, \"smallest_pivot\": ", q->digits);
+    json_number(stdout, q->smallest_pivot);
+    printf(", \"pivot_row\": %lld, \"near_rows\": %lld, \"near\": [", (long long)q->pivot_row + 1,
+           (long long)q->near_rows);
+    for (int64_t i = 0; i < q->near_rows && i < CT_GP_NEAR_SHOWN; i++)
+        printf("%s[%lld, %lld]", i ? ", " : "", (long long)q->near[i].row + 1,
+               (long long)q->near[i].like + 1);
     printf("], \"at_bounds\": [");
     for (int64_t i = 0, k = 0; i < ct_gp_params(gp); i++) {
         if (!ct_gp_at_bound(gp, i)) continue;
@@ -144,7 +86,7 @@ static void json_numerics(ct_gp *gp)
 
 /* -- the model -- */
 
-static void print_text(ct_gp *gp, double nlml)
+static void print_text(ct_gp *gp, double nlml, const ct_gp_numerics *q)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -157,6 +99,14 @@ static void print_text(ct_gp *gp, double nlml)
     printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
+    if (r.optimizer)
+        printf("search       %s%s\n",
+               r.end == CT_FIT_UNTOLD    ? "end "
+               : ct_fit_converged(r.end) ? "converged: "
+                                         : "not converged: ",
+               ct_fit_end_text(r.end));
+    if (r.objective_of == CT_OBJECTIVE_LOO)
+        printf("objective    leave-one-out: the score of ctgp loo was optimised on\n");
     if (r.precision == CT_PRECISION_MIXED)
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
@@ -171,7 +121,7 @@ static void print_text(ct_gp *gp, double nlml)
             printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         printf("\n");
     }
-    print_numerics(gp);
+    print_numerics(gp, q);
 }
 
 static void json_priors(const ct_gp *gp)
@@ -191,7 +141,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, double nlml)
+static void print_json(ct_gp *gp, double nlml, const ct_gp_numerics *q)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -209,16 +159,22 @@ static void print_json(ct_gp *gp, double nlml)
     printf(", \"mean\": \"%s\", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"",
            mean_name(o.mean), noise_name(o.noise), standardize_name(o.standardize),
            optimizer_name(r.optimizer));
-    printf(", \"iterations\": %d, \"evaluations\": %d, \"seconds\": ", r.iterations, r.evaluations);
+    printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\", \"seconds\": ",
+           r.iterations, r.evaluations,
+           r.end == CT_FIT_UNTOLD    ? "null"
+           : ct_fit_converged(r.end) ? "true"
+                                     : "false",
+           ct_fit_end_text(r.end));
     json_number(stdout, r.seconds);
-    printf(", \"precision\": \"%s\", \"objective_error\": ", precision_name(r.precision));
+    printf(", \"objective\": \"%s\", \"precision\": \"%s\", \"objective_error\": ",
+           objective_name(r.objective_of), precision_name(r.precision));
     json_number(stdout, r.objective_error);
     printf(", \"jitter\": ");
     json_number(stdout, ct_gp_jitter(gp));
     printf(", \"nlml\": ");
     json_number(stdout, nlml);
     printf(", \"numerics\": ");
-    json_numerics(gp);
+    json_numerics(gp, q);
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
@@ -244,12 +200,14 @@ int run_info(int argc, char **argv)
     ct_gp *gp;
     result = model_load(NULL, path, &device, &gp);
     if (result == GO_ON) {
+        ct_gp_numerics q;
         double nlml = ct_gp_nlml_value(gp);
-        if (json)
-            print_json(gp, nlml);
+        ct_status inspected = ct_gp_inspect(gp, &q);
+        if (inspected == CT_ENOMEM)
+            result = fail_device(device, NULL);
         else
-            print_text(gp, nlml);
-        result = CODE_OK;
+            (json ? print_json : print_text)(gp, nlml, inspected ? NULL : &q);
+        if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);
     ct_device_close(device);

@@ -43,16 +43,8 @@ static void release(left_out *l)
     free(l->rows);
 }
 
-static int write_rows(const left_out *l, ct_device *device, const char *out)
-{
-    ct_tensor *t = ct_from(device, CT_F64, ct_shape2(l->n, 3), l->rows);
-    int result = t && !ct_csv_save(t, columns, out) ? GO_ON : fail_device(device, NULL);
-    ct_release(t);
-    return result;
-}
-
 /* ½ log 2πs² + ½ z² is minus the log density: z, and with it y, from what there is. */
-static void print_score(const left_out *l, bool json)
+static void print_score(const left_out *l, bool optimised, bool json, FILE *to)
 {
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
     for (int64_t i = 0; i < l->n; i++) {
@@ -62,16 +54,22 @@ static void print_score(const left_out *l, bool json)
         nlpd -= density;
         inside += z2 <= Z95 * Z95;
     }
-    printf(json ? "{\"n\": %lld, \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g}\n"
-                : "n=%lld rmse=%.6g nlpd=%.6g coverage95=%.4g\n",
-           (long long)l->n, sqrt(square / n), nlpd / n, inside / n);
+    fprintf(to,
+            json ? "{\"n\": %lld, \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
+                 : "n=%lld rmse=%.6g nlpd=%.6g coverage95=%.4g",
+            (long long)l->n, sqrt(square / n), nlpd / n, inside / n);
+    if (json)
+        fprintf(to, ", \"optimised_on\": %s}\n", optimised ? "true" : "false");
+    else
+        fprintf(to, optimised ? " (optimised on: new rows do worse)\n" : "\n");
 }
 
 int run_loo(int argc, char **argv)
 {
     const char *out = NULL, *device_name = NULL, *json = NULL, *path;
     const option options[] = {
-        { "--out", "FILE.csv", "where to write columns mean, std, log_density, a row for each row", &out },
+        { "--out", "FILE.csv",
+          "where to write columns mean, std, log_density, a row for each row; - is standard output", &out },
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
         { "--json", NULL, "the score as JSON", &json },
     };
@@ -82,22 +80,28 @@ int run_loo(int argc, char **argv)
             "Leave-one-out: predicts every row that the model learned from by all others, and scores that.",
         .details =
             "The parameters are those of the fit to all rows. A line n=... rmse=... nlpd=... coverage95=... "
-            "is printed;\n"
-            "rows of the training file that had a missing value are not in the model.",
+            "is printed,\n"
+            "with --out - on standard error; rows of the training file that had a missing value are not in "
+            "the model.\n"
+            "After fit --objective loo it ends in \"optimised on\": the parameters were chosen by this "
+            "score, "
+            "and new rows do worse.",
         .n_positional = 1,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &path);
+    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", path);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;
     left_out l = { 0 };
     result = model_load(device_name, path, &device, &gp);
     if (result == GO_ON) result = leave_out(&l, gp);
-    if (result == GO_ON && out) result = write_rows(&l, device, out);
+    if (result == GO_ON && out) result = table_write(device, l.rows, l.n, 3, columns, out);
     if (result == GO_ON) {
-        print_score(&l, json != NULL);
+        print_score(&l, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, json != NULL,
+                    out && is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
     release(&l);

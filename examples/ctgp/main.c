@@ -1,6 +1,7 @@
 /* ctgp: exact Gaussian processes from the command line. */
 #include "ctgp.h"
 
+#include <signal.h>
 #include <string.h>
 
 typedef struct entry {
@@ -50,6 +51,7 @@ static int finish(int result)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond what the shell allows is an error like a full disk */
     if (argc < 2) {
         print_usage(stderr);
         return CODE_USAGE;

@@ -55,7 +55,7 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X)
         cols ? frame_model(f, gp, path, cols) : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON) result = frame_complete(f, cols, d);
     if (result == GO_ON && f->n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every input column", path);
+        result = fail(CODE_DATA, "%s: no row has a value in every input column", f->path);
     if (result == GO_ON && !(*X = frame_tensor(f, cols, d, ct_gp_dtype(gp))))
         result = fail_device(f->device, NULL);
     free(cols);

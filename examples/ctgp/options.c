@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int fail(int result, const char *format, ...)
 {
@@ -20,7 +21,6 @@ int fail(int result, const char *format, ...)
 static int code_of(ct_status status)
 {
     switch (status) {
-    case CT_OK: return CODE_OK;
     case CT_ENUMERIC: return CODE_NUMERIC;
     case CT_EIO: return CODE_IO;
     case CT_ENOMEM: return CODE_MEMORY;
@@ -30,10 +30,12 @@ static int code_of(ct_status status)
     }
 }
 
+/* What fails without a word of the device is memory that ctgp asked for itself. */
 int fail_device(const ct_device *device, const char *what)
 {
-    return fail(code_of(ct_last_status(device)), "%s%s%s", what ? what : "", what ? ": " : "",
-                ct_message(device));
+    ct_status status = ct_last_status(device);
+    return fail(status ? code_of(status) : CODE_MEMORY, "%s%s%s", what ? what : "", what ? ": " : "",
+                status ? ct_message(device) : "out of memory");
 }
 
 static void print_help(const command *c)
@@ -130,6 +132,19 @@ int parse_choice(const char *name, const char *text, const char *const *choices,
                  choices[i]);
     }
     return fail(CODE_USAGE, "%s: '%s' is not %s", name, text, list);
+}
+
+bool same_file(const char *a, const char *b)
+{
+    struct stat p, q;
+    return !stat(a, &p) && !stat(b, &q) && S_ISREG(p.st_mode) && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
+}
+
+int keep_apart(const char *name, const char *out, const char *argument, const char *in)
+{
+    if (!out || !strcmp(out, "-") || !strcmp(in, "-") || !same_file(out, in)) return GO_ON;
+    return fail(CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name", name,
+                out, argument);
 }
 
 int64_t split_names(const char *text, char ***list)

@@ -25,7 +25,6 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
     double *rows = malloc((size_t)(draws * all) * sizeof *rows);
     char **names = draw_names(draws);
     int result = GO_ON;
-    ct_tensor *t = NULL;
     if (!drawn || !rows || !names) {
         result = fail(CODE_MEMORY, "no memory for %lld draws of %lld rows", (long long)draws, (long long)all);
     } else if (ct_read(samples, drawn, (size_t)(draws * m) * sizeof *drawn)) {
@@ -34,10 +33,8 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
         for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
         for (int64_t k = 0; k < m; k++)
             for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-        t = ct_from(data->device, CT_F64, ct_shape2(all, draws), rows);
-        if (!t || ct_csv_save(t, (const char *const *)names, out)) result = fail_device(data->device, NULL);
+        result = table_write(data->device, rows, all, draws, (const char *const *)names, out);
     }
-    ct_release(t);
     free(drawn);
     free(rows);
     free(names);
@@ -60,7 +57,8 @@ static int draw(ct_gp *gp, const char *path, long count, long seed, bool noisy, 
         long long missing = ct_table_rows(data.table) - data.n_rows;
         if (missing)
             fprintf(stderr, "ctgp: %lld rows have a missing input: their draws are empty\n", missing);
-        printf("samples=%ld rows=%lld out=%s\n", count, (long long)data.n_rows, out);
+        fprintf(is_standard(out) ? stderr : stdout, "samples=%ld rows=%lld out=%s\n", count,
+                (long long)data.n_rows, out);
     }
     ct_release(X);
     ct_release(samples);
@@ -75,7 +73,8 @@ int run_sample(int argc, char **argv)
     const option options[] = {
         { "--samples", "S", "how many draws; 1 unless given", &count_text },
         { "--seed", "K", "of the draws: the same seed gives the same draws; 0 unless given", &seed_text },
-        { "--out", "FILE.csv", "where to write the columns draw0, draw1, ...; required", &out },
+        { "--out", "FILE.csv", "where to write the columns draw0, draw1, ...; required; - is standard output",
+          &out },
         { "--noisy", NULL, "of new observations, with noise, instead of the function", &noisy },
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
@@ -96,6 +95,8 @@ int run_sample(int argc, char **argv)
     if (result == GO_ON) result = parse_whole("--samples", count_text, 1, 1000000, &count);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result == GO_ON && !out) result = fail(CODE_USAGE, "--out FILE.csv says where the draws go");
+    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
+    if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;

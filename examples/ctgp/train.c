@@ -9,10 +9,22 @@
 
 static volatile sig_atomic_t interrupted;
 
+/* Only the first of them: the next ends the program. */
 static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+static void watch_signals(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM };
+    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART }, before;
+    for (int i = 0; i < 2 && !interrupted; i++)
+        if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
 }
 
 typedef struct watch {
@@ -51,9 +63,7 @@ int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit
     if (!w.iteration) return fail(CODE_MEMORY, "no memory for %d starts", starts);
     options.progress = on_step;
     options.context = &w;
-    /* The second Ctrl-C ends the program. */
-    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
-    if (!interrupted) sigaction(SIGINT, &action, NULL);
+    watch_signals();
     ct_gp_fit_many(gp, count, &options, status);
     if (w.terminal && w.shown) fputc('\n', stderr);
     free(w.iteration);
@@ -66,6 +76,11 @@ int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit
         longest = r.seconds > longest ? r.seconds : longest;
     }
     e->seconds += longest;
+    for (int k = 0; k < count; k++)
+        if (status[k] == CT_ENOMEM) {
+            fail_device(ct_gp_device(gp[k]), NULL);
+            return CODE_MEMORY;
+        }
     return GO_ON;
 }
 
@@ -81,9 +96,12 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *op
         result = *gp ? fit_shown(gp, 1, NULL, how, &status, e) : fail_device(ct_tensor_device(X), NULL);
         if (result == GO_ON && status && status != CT_ESTOPPED)
             result = fail_device(ct_tensor_device(X), NULL);
+        if (result == GO_ON) tell_many_parameters(*gp, how->objective);
     } else {
         result = choose(X, y, options, how, gp, e);
     }
-    if (result == GO_ON && interrupted) fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
-    return result;
+    if (result != GO_ON || !interrupted) return result;
+    if (!e->iterations) return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
+    fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
+    return GO_ON;
 }

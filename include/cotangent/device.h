@@ -2,7 +2,8 @@
  * account and of the last error message.
  *
  * One device per thread is safe: a ct_device, its tensors and its tapes are used from one thread at a time,
- * and different devices share nothing. A device computes with several threads of its own (OpenMP). */
+ * and different devices share nothing. A device computes with several threads of its own (OpenMP).
+ * docs/embedding.md: threads, OpenMP's settings, fork. */
 #ifndef COTANGENT_DEVICE_H
 #define COTANGENT_DEVICE_H
 
@@ -20,7 +21,8 @@ typedef struct ct_allocator {
     void *context;
 } ct_allocator;
 
-/* Called with one line of text (no newline) for remarks that are no errors: a slow BLAS core, a pool trim. */
+/* Called with one line of text (no newline) for remarks that are no errors: a slow BLAS core, a GPU that
+ * cannot be used. */
 typedef void (*ct_log_fn)(void *context, const char *line);
 
 /* Zero-initialise, then set what you need. */
@@ -29,7 +31,9 @@ typedef struct ct_device_options {
     ct_log_fn log;                 /* NULL: remarks are only kept in the description.                  */
     void *log_context;
     uint64_t memory_limit; /* bytes this device may hold at once; 0: the physical memory of the machine */
-    int threads;           /* worker threads; 0: what OpenMP would use                                   */
+    /* Threads that the device computes with; 0: as many as OpenMP would use. The device has fewer (ct_device_threads) where
+     * OpenMP's limits or the system give fewer. CT_EINVAL beyond 64 and four for each processor. */
+    int threads;
 } ct_device_options;
 
 /* Opens a device: "cpu", "cuda:0", or NULL for the best there is: the first GPU if it works, else the CPU, whose
@@ -64,7 +68,8 @@ CT_API const char *ct_device_name(const ct_device *device);
 
 /* -- several devices at once -- */
 
-/* Threads that the device computes with; 1 where it is not the host that computes. */
+/* Threads that the device computes with; 1 where it is not the host that computes. After a fork a device that was opened
+ * before works on one thread, whatever this says. */
 CT_API int ct_device_threads(const ct_device *device);
 /* Calls run(context, k) once for each k in 0 .. count-1, on up to ct_device_threads(device) threads, and returns when all
  * have returned. The device and its tensors are not for `run` to use: each call, or each thread, opens a device of its own
@@ -75,7 +80,9 @@ CT_API void ct_device_spread(ct_device *device, int64_t count, void (*run)(void 
 /* A device like this one (allocator, memory limit) that computes on one thread and logs nothing. As ct_device_open_with. */
 CT_API ct_device *ct_device_open_beside(const ct_device *device);
 
-/* Bytes of tensor storage; the pool's idle blocks are not counted as held. */
+/* Bytes of tensor storage; the pool's idle blocks are not counted as held. Idle is at most twice the highest
+ * bytes_peak, and 16 MB: beyond that the pool returns to the system, without waiting, the blocks that have been idle
+ * longest. A peak fades there over a million requests. */
 typedef struct ct_memory_info {
     uint64_t bytes_now;    /* held by live tensors                                      */
     uint64_t bytes_peak;   /* the most held at once since opening or ct_memory_mark     */

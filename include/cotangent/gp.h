@@ -70,8 +70,9 @@ typedef struct ct_gp_options {
 /* A model of X (n, d) and y (n) or (n, 1), which are copied. f64 or f32: X's dtype is the model's. The kernel is
  * taken over, also on failure. options = NULL: the defaults. Parameters without a start value of their own get one
  * from the data.
- * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), shapes that do not fit, no rows,
- * a bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the bytes). */
+ * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), a column whose standard
+ * deviation lies outside 1e-150 to 1e150 (that of a constant one counts as 1), shapes that do not fit, no rows, a
+ * bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the bytes). */
 CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
                         const ct_gp_options *options);
 CT_API void ct_gp_free(ct_gp *gp);
@@ -161,7 +162,8 @@ typedef enum ct_optimizer {
 
 typedef enum ct_fit_objective {
     CT_OBJECTIVE_LIKELIHOOD = 0, /* the marginal likelihood, ct_gp_nlml           */
-    CT_OBJECTIVE_LOO,            /* the leave-one-out density, ct_gp_loo_nlpd      */
+    CT_OBJECTIVE_LOO, /* the leave-one-out density, ct_gp_loo_nlpd; holds a constant mean without bounds or a start of
+                         its own within a standard deviation of y's average */
 } ct_fit_objective;
 
 typedef enum ct_precision {
@@ -173,7 +175,8 @@ typedef enum ct_precision {
 typedef struct ct_fit_progress {
     int model;                /* of ct_gp_fit_many's list, from 0                               */
     int start, starts;        /* which start, from 0, of how many                               */
-    int iteration;            /* of this start: steps that lowered the objective so far          */
+    int iteration;            /* of this start so far: of L-BFGS the steps that lowered the objective,
+                                 of Adam all steps                                                */
     int evaluation;           /* of this start                                                   */
     double objective;         /* here; +inf where the covariance could not be factorised          */
     double best;              /* the lowest of this start                                         */
@@ -221,17 +224,38 @@ CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                                 ct_status *status);
 
+/* Why a search ended. GRADIENT, FLAT and FIXED are convergence. FLAT: steps change the objective by less than
+ * 1e-6; in mixed precision 1e-4, or a third of its error; in f32 1e-3. */
+typedef enum ct_fit_end {
+    CT_FIT_UNTOLD = 0,  /* no fit, or a file that does not tell            */
+    CT_FIT_GRADIENT,    /* the gradient is below the tolerance             */
+    CT_FIT_FLAT,        /* steps no longer change the objective            */
+    CT_FIT_FIXED,       /* no parameter is free                            */
+    CT_FIT_ITERATIONS,  /* max_iterations                                  */
+    CT_FIT_EVALUATIONS, /* 2 max_iterations + 20 of them, of L-BFGS        */
+    CT_FIT_STALLED,     /* no lower point is found, the gradient is large  */
+    CT_FIT_STOPPED,     /* by the callback                                 */
+    CT_FIT_UNBEGUN,     /* the fit ended before this start began           */
+    CT_FIT_FAILED,      /* an error, or a first point without a factor     */
+} ct_fit_end;
+
+CT_API bool ct_fit_converged(ct_fit_end end);
+/* "gradient below the tolerance", ...; static text, "unknown" for what is none of them. */
+CT_API const char *ct_fit_end_text(ct_fit_end end);
+
 typedef struct ct_fit_start {
     ct_status status; /* CT_OK; CT_ESTOPPED, also before it began; CT_ENUMERIC: no point has a factor */
+    ct_fit_end end;
     double objective; /* the lowest; +inf where there is none */
     int iterations, evaluations;
     double seconds;
-    const char *reason; /* why it ended: "gradient below the tolerance", ...; static text */
 } ct_fit_start;
 
 typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
+    ct_fit_end end;         /* of the start that won; CT_FIT_STOPPED where any was stopped or not begun */
     double objective;       /* at the point that was kept */
+    ct_fit_objective objective_of; /* leave-one-out: new rows do worse than ct_gp_loo says */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
     int jittered;  /* evaluations that needed a jitter */
@@ -312,6 +336,11 @@ CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64
  * In closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The transforms and parameters are those
  * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
+/* Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns held at their means in
+ * every row: what leave-one-out loses without them is the difference to that with none held (columns NULL, count
+ * 0). The kernel and the mean both lose sight of them. Costs a factorisation and holds a second factor meanwhile.
+ * The model is not changed. CT_EINDEX for a column that is not there. */
+CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
 /* -- rows more, rows less ------------------------------------------------------------------------------------------- */
 /* Parameters and transforms stay those of the fit: new rows are standardised as the old ones were, and what the model says
@@ -333,7 +362,8 @@ CT_API ct_status ct_gp_remove(ct_gp *gp, const int64_t *rows, int64_t count);
 
 /* -- files ------------------------------------------------------------------------------------------------------------- */
 
-/* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. */
+/* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. Programs that
+ * load a model, change it and save it there again take turns with ct_file_lock_take (io.h). */
 CT_API ct_status ct_gp_save(ct_gp *gp, const char *path);
 /* Predicts the same bits. NULL with ct_message: CT_EIO, or CT_EFORMAT for any other, truncated or damaged file. */
 CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);

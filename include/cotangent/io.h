@@ -1,4 +1,7 @@
-/* Tensors to and from the outside: .npy and CSV files, and DLPack for other libraries in the same process. */
+/* Tensors to and from the outside: .npy and CSV files, and DLPack for other libraries in the same process.
+ *
+ * Files are written to a temporary file beside the one that it then replaces; a symbolic link stays one. A
+ * full disk, RLIMIT_FSIZE and a pipe without a reader are CT_EIO: no signal reaches the application. */
 #ifndef COTANGENT_IO_H
 #define COTANGENT_IO_H
 
@@ -29,6 +32,7 @@ typedef struct ct_csv_options {
     /* Not NULL: only these columns must hold numbers; text in the others is missing. */
     const char *const *only;
     int64_t n_only;
+    const char *label; /* what ct_csv_parse's messages call the text; NULL: "csv" */
 } ct_csv_options;
 
 CT_API ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options);
@@ -56,7 +60,8 @@ CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const
 
 /* -- bytes --------------------------------------------------------------------------------------------------- */
 
-/* Writes data[0..bytes) to a file, atomically. */
+/* Writes data[0..bytes) to a file, atomically. What a killed program left half written beside it is
+ * removed. */
 CT_API ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes);
 
 /* A whole file in host memory. */
@@ -66,9 +71,34 @@ typedef struct ct_bytes {
     size_t capacity; /* as allocated, for ct_bytes_free */
 } ct_bytes;
 
-/* CT_EIO; CT_EFORMAT where the file is empty. Give the memory back with ct_bytes_free, which leaves *bytes empty. */
+/* CT_EIO; CT_EFORMAT where the file is empty; CT_EINVAL for NULL. Give the memory back with ct_bytes_free,
+ * which leaves *bytes empty. */
 CT_API ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes);
 CT_API void ct_bytes_free(ct_device *device, ct_bytes *bytes);
+
+/* -- one writer after the other --
+ *
+ * Of programs that read a file, change what they read and save it, the last wins and the others' work is
+ * lost. With a lock each waits for its turn, and works on what the one before has saved:
+ *
+ *     ct_file_lock *lock = ct_file_lock_take(device, "m.ctgp");
+ *     ct_gp *gp = ct_gp_load(device, "m.ctgp");
+ *     ... ct_gp_append(gp, X, y, NULL) ... ct_gp_save(gp, "m.ctgp") ...
+ *     ct_file_lock_give(lock);
+ *
+ * Programs that take no lock do not wait. So while a device holds a file, saving to it from this device
+ * also checks that it is the file that was locked, or the last that this device saved there. Where another
+ * program has changed it since, that is CT_EIO, and the file stays as the other left it. On a file system
+ * without locks that check is all there is, and two that save in the same moment can miss each other. */
+
+typedef struct ct_file_lock ct_file_lock;
+
+/* Holds the file at `path`, which must be there, once nobody else does: no other device, in this process or
+ * another. The lock ends with ct_file_lock_give, or with the process (a child of fork shares it). It keeps
+ * the device open. NULL: CT_EIO, CT_ENOMEM, or CT_EINVAL where this device holds the file already. */
+CT_API ct_file_lock *ct_file_lock_take(ct_device *device, const char *path);
+/* NULL is allowed. */
+CT_API void ct_file_lock_give(ct_file_lock *lock);
 
 /* -- DLPack --------------------------------------------------------------------------------------------------- */
 

@@ -49,7 +49,7 @@ CT_API ct_var ct_output(ct_var first, int k);
 CT_API int ct_args(const ct_call *c);
 /* The number of outputs declared so far, those for the rule included. */
 CT_API int ct_outs(const ct_call *c);
-/* Input i. Never NULL inside the callbacks. */
+/* Input i; NULL, with the call refused, where there is none of that number. */
 CT_API const ct_tensor *ct_arg(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
@@ -68,8 +68,8 @@ CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 /* An output, after all others, that vjp alone reads, as ct_out_at(g, k): no gradient flows into it. */
 CT_API void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 
-/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted:
- * the call has failed then, return. */
+/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted, or k was not
+ * declared: the call has failed then, return. */
 CT_API ct_tensor *ct_result(ct_call *c);
 CT_API ct_tensor *ct_result_at(ct_call *c, int k);
 /* Sets output k to a view or another ready tensor of the dtype that was declared, whose own shape counts; takes the
@@ -82,7 +82,8 @@ CT_API const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t);
 /* A view of t, released when the call returns: ct_borrow(c, ct_tensor_transpose(t)). Passes NULL on, failing. */
 CT_API ct_tensor *ct_borrow(ct_call *c, ct_tensor *view);
 /* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the caller
- * writes NaN there. `detail` is e.g. the failing minor, from 1; the text is "leading minor %d". */
+ * writes NaN there. `detail` is e.g. the failing minor, from 1; `what`, which must outlive the tape, says so, with one
+ * %lld for it: "leading minor %lld". */
 CT_API void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what);
 /* Whether a failure is flagged on the tape as far as is known without waiting: true lets a call stop early, false
  * says nothing. */
@@ -95,7 +96,8 @@ CT_API int ct_vjp_args(const ct_vjp *g);
 /* The number of outputs, those for the rule included. */
 CT_API int ct_vjp_outs(const ct_vjp *g);
 CT_API const void *ct_vjp_attr(const ct_vjp *g);
-/* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). */
+/* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). An i or k that the op does not have,
+ * here and below, fails the sweep; the handle is poisoned. */
 CT_API ct_var ct_in(const ct_vjp *g, int i);
 CT_API ct_var ct_out(const ct_vjp *g);
 CT_API ct_var ct_out_at(const ct_vjp *g, int k);
@@ -124,7 +126,7 @@ CT_API int64_t ct_sample_size(const ct_sample *s);
 /* Declares that the op has n variants (flags, axes, ...) and returns the one to draw, 0 <= v < n. */
 CT_API int ct_sample_variant(ct_sample *s, int n);
 CT_API void ct_sample_attr(ct_sample *s, const void *attr, size_t size);
-/* Input i with the given trailing shape: standard normal; uniform in [lo, hi]; symmetric positive definite
+/* Input i with the given trailing shape: standard normal, but that one in twelve is 0 or -0; uniform in [lo, hi]; symmetric positive definite
  * (well conditioned); lower, upper triangular with a positive diagonal away from zero; integers in [0, below).
  * `symmetric inputs` are declared with ct_sample_spd alone: the checks perturb them symmetrically. */
 CT_API void ct_sample_normal(ct_sample *s, int i, ct_shape trailing);
@@ -134,6 +136,11 @@ CT_API void ct_sample_lower(ct_sample *s, int i, int64_t n);
 /* n×n, well conditioned, neither symmetric nor dominated by its diagonal (LU must pivot), det > 0. */
 CT_API void ct_sample_invertible(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_upper(ct_sample *s, int i, int64_t n);
+/* Each element one of n <= 16 values: where ties, coincidences and zeros are to meet. */
+CT_API void ct_sample_among(ct_sample *s, int i, ct_shape trailing, const double *values, int n);
+/* Declares that the op has no derivative, first or second, at some element: differences are not taken there, all other
+ * checks are made. */
+CT_API void ct_sample_kinks(ct_sample *s);
 CT_API void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below);
 /* The inputs cannot be drawn: no memory for an attribute, say. */
 CT_API void ct_sample_fail(ct_sample *s, ct_status status, const char *why);
@@ -142,7 +149,8 @@ CT_API void ct_sample_unbatched(ct_sample *s);
 
 /* -- primitives ------------------------------------------------------------------------------------------------- */
 /* What a device can do, on tensors of any strides, batched over leading dimensions, which broadcast where the
- * output's do. dtype f64 or f32, the same for all. A primitive that fails fails the call. On a GPU none waits. */
+ * output's do. dtype f64 or f32, the same for all. A primitive that fails, or is given NULL or another dtype, fails the
+ * call; in a call that has failed it does nothing. On a GPU none waits. */
 
 /* dst = src (broadcast, converted) */
 CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
@@ -210,6 +218,11 @@ CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tens
 CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
 /* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
 CT_API void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst);
+/* Flags the members of x (..., n, 1) that have an element which is not positive (with any_sign: which is zero), or NaN, the first
+ * of them with its place, from 1, and makes those of out (..., r, c) NaN. `what`, with one %lld for the place, and `why`, which
+ * ends with the remedy, are the message, and must outlive the tape: "variance %lld", "is not positive: take its exponential". */
+CT_API void ct_prim_flag(ct_call *c, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+                         ct_tensor *out);
 
 CT_END_DECLS
 #endif

@@ -17,6 +17,9 @@ CT_API const struct ct_op *const *ct_op_list(int *n);
 CT_API const struct ct_op *ct_op_find(const char *name);
 
 /* -- elementwise: y_i = f(x_i) ------------------------------------------------------------------------------- */
+/* Values and derivatives are IEEE 754's, and no failure is told: outside the domain NaN (ct_log(-1)), at a pole an
+ * infinity (ct_log(0), ct_reciprocal(0)), which has the sign of a zero (ct_reciprocal(-0.0)). Where f has no derivative
+ * it is the number given here, on every device, plain or recorded. */
 
 CT_API ct_var ct_neg(ct_var x);
 CT_API ct_var ct_abs(ct_var x);  /* derivative sign(x), 0 at 0                         */
@@ -25,7 +28,7 @@ CT_API ct_var ct_exp(ct_var x);
 CT_API ct_var ct_expm1(ct_var x); /* e^x - 1                                            */
 CT_API ct_var ct_log(ct_var x);
 CT_API ct_var ct_log1p(ct_var x); /* log(1 + x)                                         */
-CT_API ct_var ct_sqrt(ct_var x);
+CT_API ct_var ct_sqrt(ct_var x);  /* derivative inf at 0, -inf at -0 */
 CT_API ct_var ct_square(ct_var x);
 CT_API ct_var ct_reciprocal(ct_var x);
 CT_API ct_var ct_sin(ct_var x);
@@ -37,7 +40,7 @@ CT_API ct_var ct_relu(ct_var x);     /* max(x, 0); derivative 0 at 0            
 CT_API ct_var ct_erf(ct_var x);
 CT_API ct_var ct_lgamma(ct_var x);                      /* log |Γ(x)|                          */
 CT_API ct_var ct_polygamma(ct_var x, int order);        /* ψ⁽ᵏ⁾(x), x > 0; order 0 is digamma   */
-CT_API ct_var ct_pow(ct_var x, double p);               /* x^p                                  */
+CT_API ct_var ct_pow(ct_var x, double p);               /* x^p, as C's pow                      */
 CT_API ct_var ct_scale(ct_var x, double a);             /* a x                                  */
 CT_API ct_var ct_shift(ct_var x, double b);             /* x + b                                */
 CT_API ct_var ct_clamp(ct_var x, double lo, double hi); /* derivative 1 inside [lo, hi], else 0 */
@@ -118,14 +121,15 @@ CT_API ct_var ct_trace(ct_var A);              /* (..., n, n) -> (...)          
 CT_API ct_var ct_cholesky(ct_var A);
 
 /* X with op(T) X = B, or X op(T) = B with CT_RIGHT; T (..., n, n) triangular, flags as in tensor.h: CT_LOWER, or any of
- * CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT. The other triangle is not read and gets no cotangent. Batches
- * broadcast. [Giles 2008 §2.3] */
+ * CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT. The other triangle is not read and gets no cotangent. A zero on the diagonal:
+ * that batch member is NaN and flagged with its place. Batches broadcast. [Giles 2008 §2.3] */
 CT_API ct_var ct_tri_solve(ct_var T, ct_var B, unsigned flags);
 
 /* A⁻¹ B for A = L Lᵀ, given L. */
 CT_API ct_var ct_cholesky_solve(ct_var L, ct_var B);
 
-/* log det A = 2 Σ log L_ii for A = L Lᵀ, given L: (..., n, n) -> (...). */
+/* log det A = 2 Σ log L_ii for A = L Lᵀ, given L: (..., n, n) -> (...). An L_ii that is not positive: that batch member is NaN
+ * and flagged with its place. */
 CT_API ct_var ct_cholesky_logdet(ct_var L);
 
 /* X with the least |A X - B|, by QR: A (..., m, n) with m >= n and linearly independent columns, B (..., m, k)
@@ -171,7 +175,7 @@ CT_API ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned 
 /* log |det A|, and in *sign (may be NULL; a constant) det A / |det A|: (..., n, n) -> (...), by LU. Singular: -inf and sign
  * 0; A's cotangent does not exist there, it is NaN and flagged. Not finite: NaN and flagged. */
 CT_API ct_var ct_slogdet(ct_var A, ct_var *sign);
-/* log det A, NaN where det A is negative, -inf where it is 0; the rest as above. */
+/* log det A, -inf where that is 0; the rest as above. A member whose determinant is negative is NaN and flagged. */
 CT_API ct_var ct_logdet(ct_var A);
 
 /* yᵀ K⁻¹ y, and in *logdet (may be NULL) log det K: (..., n, n) (..., n, 1) -> (...), by one Cholesky factorisation. K is
@@ -194,14 +198,15 @@ CT_API ct_var ct_sqdist(ct_var x, ct_var y);
 
 /* mean (prediction - target)² */
 CT_API ct_var ct_mse(ct_var prediction, ct_var target);
-/* mean of r²/2 where |r| <= delta, delta (|r| - delta/2) elsewhere, r = prediction - target [Huber 1964] */
+/* mean of r²/2 where |r| <= delta, delta (|r| - delta/2) elsewhere, r = prediction - target; the second derivative is 1 where
+ * |r| <= delta, else 0 [Huber 1964] */
 CT_API ct_var ct_huber(ct_var prediction, ct_var target, double delta);
-/* mean of ½ (log 2π variance + (target - mean)² / variance) */
+/* mean of ½ (log 2π variance + (target - mean)² / variance). A variance that is not positive: NaN, and flagged with its place. */
 CT_API ct_var ct_gaussian_nll(ct_var mean, ct_var variance, ct_var target);
 /* mean over rows of logsumexp(logits) - logits[label]; logits (..., classes), label i64 (...) */
 CT_API ct_var ct_softmax_cross_entropy(ct_var logits, ct_var label);
 /* log N(y; mean, L Lᵀ) = -½ |L⁻¹(y - mean)|² - Σ log L_ii - n/2 log 2π; y, mean (..., n, 1), L (..., n, n)
- * -> (...) */
+ * -> (...). An L_ii that is not positive: as ct_cholesky_logdet. */
 CT_API ct_var ct_mvn_logpdf(ct_var y, ct_var mean, ct_var L);
 
 CT_END_DECLS

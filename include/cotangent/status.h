@@ -13,6 +13,8 @@
 #define CT_VERSION_MAJOR 0
 #define CT_VERSION_MINOR 1
 #define CT_VERSION_PATCH 0
+/* To compare: 100 is 0.1.0, 10203 is 1.2.3. */
+#define CT_VERSION (10000 * CT_VERSION_MAJOR + 100 * CT_VERSION_MINOR + CT_VERSION_PATCH)
 
 #ifdef __cplusplus
 #    define CT_BEGIN_DECLS extern "C" {
@@ -43,7 +45,7 @@ typedef enum ct_status {
     CT_EINDEX,       /* an index lies outside its dimension                   */
     CT_ENOMEM,       /* memory is exhausted, or a limit would be passed       */
     CT_ENUMERIC,     /* a factorisation met a singular, indefinite or NaN matrix */
-    CT_ESTALE,       /* a handle from before a reset, or a value already freed   */
+    CT_ESTALE,       /* a handle from before a reset, a value freed or written to since */
     CT_EIO,          /* the operating system refused to read or write         */
     CT_EFORMAT,      /* a file or a text is not what it should be             */
     CT_EUNSUPPORTED, /* this build or device cannot do it                     */

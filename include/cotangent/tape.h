@@ -43,12 +43,19 @@ CT_API ct_status ct_tape_status(ct_tape *tape);
 CT_API ct_status ct_check(ct_var v);
 /* "op #3 matmul(30x1, 30x1): inner dimensions differ (1 vs 30)"; "" where there is none. Owned by the tape. */
 CT_API const char *ct_tape_message(const ct_tape *tape);
+/* The same without the ops it begins with, for a message that says its own place: "inner dimensions differ (1 vs
+ * 30)". */
+CT_API const char *ct_tape_reason(const ct_tape *tape);
 /* Records an error of the caller's own, unless there is one already. */
 CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 
 /* -- values ------------------------------------------------------------------------------------------------- */
 
-/* A leaf whose cotangent is wanted (not i64), and a constant (any dtype). The tape keeps a reference. */
+/* A leaf whose cotangent is wanted (not i64), and a constant (any dtype). The tape keeps a reference, and a sweep reads
+ * the tensor again. So do not write to its memory before the last sweep: a sweep that passes an op on it is refused
+ * then (CT_ESTALE). Every write by ct_write and ct_copy counts, also one to a view of the same memory and one to
+ * elements that the op has not read. Writes that the library does not do are not seen: through ct_tensor_data, by the
+ * owner of wrapped memory (ct_wrap, DLPack), or by a replayed graph. There it is the caller's part. */
 CT_API ct_var ct_leaf(ct_tape *tape, ct_tensor *t);
 CT_API ct_var ct_constant(ct_tape *tape, ct_tensor *t);
 /* A constant scalar. */

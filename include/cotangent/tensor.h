@@ -99,7 +99,7 @@ CT_API void *ct_tensor_data(const ct_tensor *t);
 
 /* Copies out in row-major order, in the tensor's dtype; `bytes` must be count * size. Waits for the device. */
 CT_API ct_status ct_read(const ct_tensor *t, void *data, size_t bytes);
-/* Copies in, likewise. */
+/* Copies in, likewise. A tape that has recorded t's memory refuses to sweep what read it: see ct_leaf. */
 CT_API ct_status ct_write(ct_tensor *t, const void *data, size_t bytes);
 /* The only element of a tensor of one element, as a double; NaN (and a status on the device) otherwise. */
 CT_API double ct_tensor_item(const ct_tensor *t);

@@ -53,7 +53,7 @@ ct_failure *ct__call_failure(ct_call *c) { return &c->tape->failure; }
 void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what)
 {
     ct_failure *f = &c->tape->failure;
-    if (f->set) return;
+    if (f->set || !ct_require(c, what, CT_EINVAL, "ct_flag_failure: what is NULL")) return;
     f->set = true;
     f->member = member;
     f->detail = detail;
@@ -89,7 +89,10 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
 }
 
 /* Whether a call has batch members to tell apart: those of its first input, or of what the inputs broadcast to. */
-static bool is_batched(const ct_call *c) { return c->arg[0]->ndim > 2 || (c->out[0] && c->out[0]->ndim > 2); }
+static bool is_batched(const ct_call *c)
+{
+    return (c->n_in && c->arg[0]->ndim > 2) || (c->out[0] && c->out[0]->ndim > 2);
+}
 
 /* A factorisation failed in this call: say which, keep the tape going. */
 static void note_failure(ct_call *c)
@@ -142,13 +145,21 @@ ct_status ct__settle(ct_tape *tape)
 
 int ct_args(const ct_call *c) { return c->n_in; }
 int ct_outs(const ct_call *c) { return c->n_out; }
-const ct_tensor *ct_arg(const ct_call *c, int i) { return c->arg[i]; }
+
+const ct_tensor *ct_arg(const ct_call *c, int i)
+{
+    if ((unsigned)i < (unsigned)c->n_in) return c->arg[i];
+    ct_require((ct_call *)(uintptr_t)c, false, CT_EINVAL, "there is no input %d, the call has %d", i,
+               c->n_in);
+    return NULL;
+}
+
 const void *ct_attr(const ct_call *c) { return c->attr; }
 ct_device *ct_call_device(const ct_call *c) { return c->tape->device; }
 bool ct_call_recorded(const ct_call *c) { return c->recorded; }
-int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(c->arg[i], dim); }
-int ct_arg_ndim(const ct_call *c, int i) { return c->arg[i]->ndim; }
-ct_shape ct_arg_shape(const ct_call *c, int i) { return ct__shape(c->arg[i]); }
+int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(ct_arg(c, i), dim); }
+int ct_arg_ndim(const ct_call *c, int i) { return ct_tensor_ndim(ct_arg(c, i)); }
+ct_shape ct_arg_shape(const ct_call *c, int i) { return ct_tensor_shape(ct_arg(c, i)); }
 void ct_set_dtype(ct_call *c, ct_dtype dtype) { c->dtype[0] = dtype; }
 
 void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
@@ -170,9 +181,14 @@ void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
     c->results = results;
 }
 
+static bool is_declared(ct_call *c, int k)
+{
+    return ct_require(c, k >= 0 && k < c->n_out, CT_EINVAL, "output %d was not declared: ct_more_out", k);
+}
+
 ct_tensor *ct_result_at(ct_call *c, int k)
 {
-    if (c->status) return NULL;
+    if (c->status || !is_declared(c, k)) return NULL;
     if (!c->out[k]) {
         c->out[k] = ct__empty(c->tape->device, c->dtype[k], k ? &c->more[k] : c->shape);
         if (!c->out[k]) ct__call_status(c, c->tape->device->last_status);
@@ -186,7 +202,7 @@ ct_tensor *ct_result(ct_call *c) { return ct_result_at(c, 0); }
  * has failed. */
 static bool as_declared(ct_call *c, int k, const ct_tensor *t)
 {
-    return ct_require(c, k >= 0 && k < c->n_out, CT_EINVAL, "output %d was not declared: ct_more_out", k) &&
+    return is_declared(c, k) &&
            ct_require(c, ct__shape_count(k ? &c->more[k] : c->shape) >= 0, CT_ESHAPE,
                       "the shape rule gives output %d no shape: refuse inputs that do not fit by ct_require",
                       k) &&
@@ -325,6 +341,7 @@ static ct_var compose(ct_call *c, const ct_var *in)
     const uint32_t position = tape->n, suspects = tape->n_suspects;
     const bool failed_before = tape->failure.set;
     ct_var y = c->op->compose(tape, in, c->n_in, c->attr);
+    if (y.tape != tape) ct_tape_fail(tape, CT_EINVAL, "its composition returned no value of this tape");
     if (tape->status || (tape->failure.set && !failed_before))
         name_composition(c, position, tape->message, sizeof tape->message);
     for (uint32_t i = suspects; i < tape->n_suspects; i++)
@@ -332,15 +349,31 @@ static ct_var compose(ct_call *c, const ct_var *in)
     return tape->status ? ct__poisoned(tape) : y;
 }
 
+/* Whether the descriptor is one, and takes so many inputs. */
+static bool may_call(ct_tape *tape, const ct_op *op, const ct_var *in, int n)
+{
+    const uint32_t at = tape->n;
+    if (!op || !op->name)
+        ct_tape_fail(tape, CT_EINVAL, "ct_apply: the op %s", op ? "has no name" : "is NULL");
+    else if (!op->compose && (!op->shape || !op->forward))
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: its descriptor has no %s function", at, op->name,
+                     op->shape ? "forward" : "shape");
+    else if (op->n_in >= 0 && n != op->n_in)
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: called with %d inputs, it takes %d", at, op->name, n,
+                     op->n_in);
+    else if (n < 0 || n > CT_MAX_INPUTS)
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: called with %d inputs, at most %d are possible", at,
+                     op->name, n, CT_MAX_INPUTS);
+    else if (n && !in)
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: the array of its %d inputs is NULL", at, op->name, n);
+    return !tape->status;
+}
+
 ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
                    size_t attr_size)
 {
     if (!tape || tape->status) return ct__poisoned(tape);
-    if (!op || !op->name || (n && !in) || n < 0 || n > CT_MAX_INPUTS || (op->n_in >= 0 && n != op->n_in)) {
-        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: called with %d inputs, it takes %d (at most %d)", tape->n,
-                     op && op->name ? op->name : "NULL", n, op ? op->n_in : 0, CT_MAX_INPUTS);
-        return ct__poisoned(tape);
-    }
+    if (!may_call(tape, op, in, n)) return ct__poisoned(tape);
     ct_call c;
     c.tape = tape;
     c.op = op;

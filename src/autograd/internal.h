@@ -24,6 +24,7 @@ typedef struct ct_node {
     const uint32_t *in;
     const void *attr;
     uint8_t n_in, n_out, part, flags;
+    uint32_t version; /* of the value's memory when it was recorded */
 } ct_node;
 
 typedef struct ct_chunk ct_chunk; /* of the arena */
@@ -37,7 +38,9 @@ typedef struct ct_arena {
 typedef struct ct_slot {
     ct_tensor *bar;
     uint32_t var; /* index + 1 on the tape; 0: none */
-    bool wanted, target;
+    bool target;  /* of a targeted sweep                       */
+    bool leads;   /* to a target: an input of its op is wanted  */
+    bool wanted;  /* a target, or leads to one                  */
 } ct_slot;
 
 /* A call whose factorisation a device may find failed later. */
@@ -107,7 +110,9 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
         ct_release(value);
         return UINT32_MAX;
     }
-    tape->node[tape->n] = (ct_node){ .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags };
+    tape->node[tape->n] = (ct_node){
+        .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags, .version = value->storage->version
+    };
     return tape->n++;
 }
 /* ct_tape_reset, whoever owns the tape. */
@@ -128,7 +133,7 @@ static inline void *ct__arena(ct_tape *tape, size_t bytes)
 /* The device's last failure becomes the tape's. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
-/* -- sweep.c: rules whose fused form needs no op ------------------------------------------------------------------ */
+/* -- rule.c: rules whose fused form needs no op ------------------------------------------------------------------ */
 
 /* The value of input i; NULL, with the tape's error set, where a sweep has freed it. Borrowed. */
 const ct_tensor *ct__in_value(const ct_vjp *g, int i);
@@ -143,6 +148,10 @@ void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar);
 
 /* A backend's answer: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
+/* Whether the call goes on, with a t that is there, and on its device: else it has failed. */
+bool ct__usable(ct_call *c, const ct_tensor *t);
+/* The same for two, both f64 or both f32. */
+bool ct__one_dtype(ct_call *c, const ct_tensor *t, const ct_tensor *out);
 /* t with the batch dimensions (all but the last two) broadcast to those of `out`: t itself where they are, else *view;
  * NULL, with the call refused, where they do not fit. */
 const ct_tensor *ct__match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view);

@@ -6,7 +6,7 @@
 static bool fits(ct_call *c, const ct_cov_program *program, const ct_tensor *theta, const ct_tensor *X,
                  const ct_tensor *Z, const ct_tensor *K)
 {
-    if (c->status || !theta || !X || !K) return false;
+    if (!ct__usable(c, theta) || !ct__usable(c, X) || !ct__usable(c, K)) return false;
     const ct_tensor *z = Z ? Z : X;
     return ct_require(c, theta->ndim == 1 && theta->dim[0] == program->n_params, CT_ESHAPE,
                       "theta must be a vector of the kernel's %d parameters", (int)program->n_params) &&
@@ -69,7 +69,7 @@ void ct_prim_covariance_bar_add(ct_call *c, const ct_cov_program *program, const
                                 ct_tensor *theta_bar, ct_tensor *X_bar)
 {
     const ct_tensor *M = K_bar->M, *u = K_bar->u, *v = K_bar->v;
-    if (c->status || !M) return;
+    if (!ct__usable(c, M)) return;
     bool vectors = (!u && !v) || (is_vector(u, M->dim[0], M->dtype) && is_vector(v, M->dim[1], M->dtype));
     if (ct_require(c, vectors && !(K_bar->lower && Z), CT_ESHAPE,
                    "the vectors of a cotangent must fit its rows and columns"))

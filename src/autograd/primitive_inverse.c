@@ -6,7 +6,7 @@ static const ct_backend *backend(const ct_call *c) { return c->tape->device->bac
 /* A and out are square, of one extent; A with its batch broadcast to out's. */
 static const ct_tensor *square(ct_call *c, const ct_tensor *A, const ct_tensor *out, ct_tensor *view)
 {
-    const ct_tensor *a = ct__match_batch(c, A, out, view);
+    const ct_tensor *a = ct__one_dtype(c, A, out) ? ct__match_batch(c, A, out, view) : NULL;
     if (!a) return NULL;
     int64_t n = ct_tensor_dim(A, -1);
     bool fits = ct_tensor_dim(A, -2) == n && ct_tensor_dim(out, -1) == n && ct_tensor_dim(out, -2) == n;
@@ -16,7 +16,8 @@ static const ct_tensor *square(ct_call *c, const ct_tensor *A, const ct_tensor *
 /* Whether order is i64 (..., n), one for each row of t. */
 static bool orders(ct_call *c, const ct_tensor *order, const ct_tensor *t)
 {
-    return ct_require(c,
+    return ct__usable(c, order) &&
+           ct_require(c,
                       order->dtype == CT_I64 && order->ndim >= 1 && order->ndim < t->ndim &&
                           ct_tensor_dim(order, -1) == ct_tensor_dim(t, -2),
                       CT_ESHAPE, "the order of the rows must be i64, one for each");
@@ -33,7 +34,7 @@ void ct_prim_getrf(ct_call *c, const ct_tensor *A, ct_tensor *LU, ct_tensor *ord
 {
     ct_tensor view;
     const ct_tensor *a = square(c, A, LU, &view);
-    if (!a || !order || !orders(c, order, LU)) return;
+    if (!a || !orders(c, order, LU)) return;
     if (ct_require(c, order->ndim == LU->ndim - 1 && ct_tensor_is_contiguous(order), CT_ESHAPE,
                    "the order of the rows must be contiguous, with the batch of the factors"))
         ct__call_status(c, backend(c)->getrf(c->tape->device, a, LU, order, ct__call_failure(c)));
@@ -66,7 +67,8 @@ static bool roots(ct_call *c, const ct_tensor *root, const ct_tensor *out)
     const int64_t n = ct_tensor_dim(out, -1);
     shape.dim[shape.ndim - 2] = 1;
     shape.dim[shape.ndim - 1] = n * (n + 1) / 2;
-    return ct_require(c,
+    return ct__usable(c, root) &&
+           ct_require(c,
                       ct_shape_equal(ct_tensor_shape(root), shape) && root->dtype == out->dtype &&
                           ct_tensor_is_contiguous(root),
                       CT_ESHAPE, "the root of an inverse is a triangle for each matrix, contiguous") &&
@@ -78,7 +80,7 @@ void ct_prim_potri_root(ct_call *c, const ct_tensor *A, ct_tensor *root, ct_tens
 {
     ct_tensor view;
     const ct_tensor *a = square(c, A, A_inv, &view);
-    if (a && root && roots(c, root, A_inv))
+    if (a && roots(c, root, A_inv))
         ct__call_status(c, backend(c)->potri_root(c->tape->device, a, root, A_inv, ct__call_failure(c)));
 }
 
@@ -86,15 +88,15 @@ void ct_prim_inverse_root_bar(ct_call *c, const ct_tensor *root, const ct_tensor
 {
     ct_tensor view;
     const ct_tensor *g = square(c, G, A_bar, &view);
-    if (g && root && roots(c, root, A_bar))
+    if (g && roots(c, root, A_bar))
         ct__call_status(c, backend(c)->inverse_root_bar(c->tape->device, root, g, A_bar));
 }
 
 void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back, ct_tensor *dst)
 {
     ct_tensor view, column, order_view;
-    const ct_tensor *x = ct__match_batch(c, src, dst, &view);
-    if (!x || !order || !orders(c, order, dst)) return;
+    const ct_tensor *x = ct__one_dtype(c, src, dst) ? ct__match_batch(c, src, dst, &view) : NULL;
+    if (!x || !orders(c, order, dst)) return;
     if (!ct_require(c,
                     ct_tensor_dim(src, -1) == ct_tensor_dim(dst, -1) &&
                         ct_tensor_dim(src, -2) == ct_tensor_dim(dst, -2),
@@ -109,7 +111,7 @@ void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *ord
 
 void ct_prim_lu_det(ct_call *c, const ct_tensor *A, ct_tensor *log_abs, ct_tensor *sign)
 {
-    if (c->status || !A || !log_abs || !sign) return;
+    if (!ct__one_dtype(c, A, log_abs) || !ct__one_dtype(c, A, sign)) return;
     ct_shape batch = ct_tensor_shape(A);
     batch.ndim -= 2;
     if (ct_require(c,

@@ -3,7 +3,7 @@
 
 static bool square(ct_call *c, const ct_tensor *A)
 {
-    return !c->status && A &&
+    return ct__one_dtype(c, A, A) &&
            ct_require(c, A->ndim >= 2 && ct_tensor_dim(A, -2) == ct_tensor_dim(A, -1), CT_ESHAPE,
                       "a triangle is one of a square matrix");
 }
@@ -31,7 +31,7 @@ bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance,
 {
     ct_device *device = c->tape->device;
     if (!device->backend->packed_sweep) return false;
-    if (c->status || !C || !z || !diagonal) return true;
+    if (!ct__one_dtype(c, z, C) || !ct__one_dtype(c, diagonal, C)) return true;
     bool packed = C->dim[0] == n - n / 2 && C->dim[1] >= n + 1 - n % 2;
     bool fits = C->ndim == 2 && (packed || (C->dim[0] == n && C->dim[1] == n)) && z->ndim == 2 &&
                 z->dim[0] == n && z->dim[1] == 1 && diagonal->ndim == 1 && diagonal->dim[0] == n;

@@ -62,8 +62,8 @@ static bool begin(ct_sample *s, int i, ct_shape *shape)
 }
 
 /* Applies `edit` to the count numbers of an f64 (i64 where `integer`) tensor, on the host. */
-static ct_tensor *edited(ct_sample *s, ct_tensor *t, bool integer, const double p[2],
-                         void (*edit)(const double *x, void *out, const double p[2], ct_shape shape))
+static ct_tensor *edited(ct_sample *s, ct_tensor *t, bool integer, const double *p,
+                         void (*edit)(const double *x, void *out, const double *p, ct_shape shape))
 {
     if (!t) return NULL;
     ct_device *device = s->device;
@@ -83,6 +83,22 @@ static ct_tensor *edited(ct_sample *s, ct_tensor *t, bool integer, const double 
     return result;
 }
 
+/* p: the number of values, and they */
+static void to_values(const double *x, void *out, const double *p, ct_shape shape)
+{
+    double *y = out;
+    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) y[i] = p[1 + (int)(x[i] * p[0])];
+}
+
+/* One number in twelve becomes a zero, of its sign. */
+static void to_some_zeros(const double *x, void *out, const double *p, ct_shape shape)
+{
+    (void)p;
+    double *y = out;
+    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++)
+        y[i] = x[i] > -0.1 && x[i] < 0.1 ? 0 * x[i] : x[i];
+}
+
 static ct_tensor *normal(ct_sample *s, int i, ct_shape shape)
 {
     return ct_rand_normal(s->device, CT_F64, shape, s->seed, (uint64_t)i);
@@ -93,13 +109,13 @@ static ct_tensor *uniform(ct_sample *s, int i, ct_shape shape)
     return ct_rand_uniform(s->device, CT_F64, shape, s->seed, (uint64_t)i);
 }
 
-static void to_interval(const double *x, void *out, const double p[2], ct_shape shape)
+static void to_interval(const double *x, void *out, const double *p, ct_shape shape)
 {
     double *y = out;
     for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) y[i] = p[0] + (p[1] - p[0]) * x[i];
 }
 
-static void to_integers(const double *x, void *out, const double p[2], ct_shape shape)
+static void to_integers(const double *x, void *out, const double *p, ct_shape shape)
 {
     int64_t *y = out, below = (int64_t)p[0];
     for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) {
@@ -109,7 +125,7 @@ static void to_integers(const double *x, void *out, const double p[2], ct_shape 
 }
 
 /* A = R Rᵀ / n + I */
-static void to_spd(const double *x, void *out, const double p[2], ct_shape shape)
+static void to_spd(const double *x, void *out, const double *p, ct_shape shape)
 {
     (void)p;
     int64_t n = shape.dim[shape.ndim - 1];
@@ -127,7 +143,7 @@ static void to_spd(const double *x, void *out, const double p[2], ct_shape shape
 }
 
 /* Diagonal 1 + |r|, off it r / (n + 1), zero in the other triangle: p[0] is 1 for upper. */
-static void to_triangle(const double *x, void *out, const double p[2], ct_shape shape)
+static void to_triangle(const double *x, void *out, const double *p, ct_shape shape)
 {
     bool upper = p[0] != 0;
     int64_t n = shape.dim[shape.ndim - 1];
@@ -142,7 +158,7 @@ static void to_triangle(const double *x, void *out, const double p[2], ct_shape 
 }
 
 /* r / (n + 1), and 2 + |r| at a permutation's places: a cycle of the first three rows, so that det > 0. */
-static void to_invertible(const double *x, void *out, const double p[2], ct_shape shape)
+static void to_invertible(const double *x, void *out, const double *p, ct_shape shape)
 {
     (void)p;
     int64_t n = shape.dim[shape.ndim - 1];
@@ -179,7 +195,22 @@ void ct_sample_attr(ct_sample *s, const void *attr, size_t size)
 
 void ct_sample_normal(ct_sample *s, int i, ct_shape trailing)
 {
-    if (begin(s, i, &trailing)) give(s, i, CT__SAMPLE_NORMAL, normal(s, i, trailing));
+    if (begin(s, i, &trailing))
+        give(s, i, CT__SAMPLE_NORMAL, edited(s, normal(s, i, trailing), false, NULL, to_some_zeros));
+}
+
+void ct_sample_among(ct_sample *s, int i, ct_shape trailing, const double *values, int n)
+{
+    double p[1 + CT__SAMPLE_VALUES] = { n };
+    if (n < 1 || n > CT__SAMPLE_VALUES || !values) {
+        fail(s,
+             ct__fail(s->device, CT_EINVAL, "sample: input %d is drawn among %d values, 1 to %d are possible",
+                      i, n, CT__SAMPLE_VALUES));
+        return;
+    }
+    memcpy(p + 1, values, (size_t)n * sizeof *p);
+    if (begin(s, i, &trailing))
+        give(s, i, CT__SAMPLE_UNIFORM, edited(s, uniform(s, i, trailing), false, p, to_values));
 }
 
 void ct_sample_uniform(ct_sample *s, int i, ct_shape trailing, double lo, double hi)
@@ -231,6 +262,7 @@ void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below)
 }
 
 void ct_sample_unbatched(ct_sample *s) { s->unbatched = true; }
+void ct_sample_kinks(ct_sample *s) { s->kinks = true; }
 
 ct_status ct__sample_draw(ct_sample *s, const ct_op *op)
 {
@@ -241,6 +273,7 @@ ct_status ct__sample_draw(ct_sample *s, const ct_op *op)
     s->symmetric = 0;
     s->unbatched = false;
     s->batched = false;
+    s->kinks = false;
     s->attr_size = 0;
     s->status = CT_OK;
     op->sample(s);

@@ -4,7 +4,8 @@
 
 #include <cotangent/op.h>
 
-#define CT__SAMPLE_ATTR 512
+#define CT__SAMPLE_ATTR   512
+#define CT__SAMPLE_VALUES 16
 
 typedef enum ct__sample_kind {
     CT__SAMPLE_NONE,
@@ -32,6 +33,7 @@ struct ct_sample {
     uint64_t symmetric; /* bit i: input i is symmetric */
     bool unbatched;
     bool batched; /* some input has the batch dimensions */
+    bool kinks;   /* no differences can be taken there */
     _Alignas(16) unsigned char attr[CT__SAMPLE_ATTR];
     size_t attr_size; /* 0: none */
     ct_status status; /* of the drawing; the message is the device's */

@@ -97,11 +97,13 @@ static ct_status record(ct_step *step)
     return CT_OK;
 }
 
-/* Nothing is known of the new values yet. */
+/* Nothing is known of the new values yet, which will be those of what the leaves hold now. */
 static void forget_outcome(ct_step *step)
 {
     ct_tape *tape = step->tape;
     ct__truncate(tape, step->n, step->mark);
+    for (ct_node *node = tape->node; node < tape->node + tape->n; node++)
+        if (node->value) node->version = node->value->storage->version;
     tape->status = CT_OK;
     tape->message[0] = '\0';
     tape->failure.set = false;

@@ -1,181 +1,14 @@
 /* The reverse sweep: from an output down the tape, every rule once, cotangents accumulated by the engine.
  *
  * A sweep keeps its cotangents in slots of its own, one per node of the range it walks; slots are a stack on the
- * tape, since a rule may itself run a sweep. The first cotangent that arrives at a node is adopted, later ones are
- * added: in place where nobody else holds the memory. */
-#include "internal.h"
+ * tape, since a rule may itself run a sweep. */
+#include "sweep.h"
 
 #include <string.h>
 
-typedef struct sweep {
-    ct_tape *tape;
-    size_t base;     /* of its slots on the tape's stack         */
-    uint32_t lo, hi; /* the nodes it walks: lo..hi               */
-    bool record, keep, targeted;
-} sweep;
-
-struct ct_vjp {
-    sweep *s;
-    ct_tape *tape;
-    uint32_t index; /* of output 0 */
-    ct_var out_bar[CT_MAX_OUTPUTS];
-};
-
-static ct_slot *slot_of(const sweep *s, uint32_t index) { return &s->tape->slot[s->base + (index - s->lo)]; }
-
-/* -- accumulation ---------------------------------------------------------------------------------------------------------- */
-
-/* Whether a cotangent may be added to in place. */
-static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct_tensor_is_contiguous(sum); }
-
-/* slot += bar where one has arrived before. */
-static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
-{
-    ct_device *dev = tape->device;
-    ct_tensor *sum = slot->bar;
-    bool in_place = can_grow(sum);
-    if (!in_place) sum = ct__empty_like(bar);
-    if (!sum || dev->backend->map2(dev, CT_MAP_add, slot->bar, bar, sum)) {
-        if (!in_place) ct_release(sum);
-        ct__tape_fail_device(tape, "adding cotangents");
-        return;
-    }
-    if (!in_place) {
-        ct_release(slot->bar);
-        slot->bar = sum;
-    }
-}
-
-/* slot += bar, which is taken over. */
-static inline void add_tensor(sweep *s, uint32_t index, ct_tensor *bar)
-{
-    ct_slot *slot = slot_of(s, index);
-    if (slot->bar) {
-        add_to(s->tape, slot, bar);
-        ct_release(bar);
-    } else {
-        slot->bar = bar;
-    }
-}
-
-static void accumulate(sweep *s, uint32_t index, ct_var bar)
-{
-    if (!s->record) {
-        add_tensor(s, index, ct_retain(s->tape->node[bar.index].value));
-        return;
-    }
-    uint32_t present = slot_of(s, index)->var;
-    if (present) bar = ct_add(ct__handle(s->tape, present - 1), bar);
-    if (!s->tape->status) slot_of(s, index)->var = bar.index + 1;
-}
-
-/* Outputs behind the swept one, of the same call, lie outside the walk: none arrived there. */
-static bool has_bar(const sweep *s, uint32_t index)
-{
-    if (index > s->hi) return false;
-    const ct_slot *slot = slot_of(s, index);
-    return s->record ? slot->var != 0 : slot->bar != NULL;
-}
-
-/* -- what a rule may ask ----------------------------------------------------------------------------------------------------- */
-
-ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
-int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
-int ct_vjp_outs(const ct_vjp *g) { return g->tape->node[g->index].n_out; }
-const void *ct_vjp_attr(const ct_vjp *g) { return g->tape->node[g->index].attr; }
-ct_var ct_in(const ct_vjp *g, int i) { return ct__handle(g->tape, g->tape->node[g->index].in[i]); }
-ct_var ct_out(const ct_vjp *g) { return ct__handle(g->tape, g->index); }
-ct_var ct_out_at(const ct_vjp *g, int k) { return ct__handle(g->tape, g->index + (uint32_t)k); }
-bool ct_has_out_bar(const ct_vjp *g, int k) { return has_bar(g->s, g->index + (uint32_t)k); }
-bool ct_recording(const ct_vjp *g) { return g->s->record; }
-ct_var ct_out_bar(ct_vjp *g) { return ct_out_bar_at(g, 0); }
-
-bool ct_wants(const ct_vjp *g, int i)
-{
-    uint32_t in = g->tape->node[g->index].in[i];
-    if (g->s->targeted) return in >= g->s->lo && slot_of(g->s, in)->wanted;
-    return g->tape->node[in].flags & NODE_NEEDS_GRAD;
-}
-
-ct_var ct_out_bar_at(ct_vjp *g, int k)
-{
-    if (g->out_bar[k].tape) return g->out_bar[k];
-    ct_tape *tape = g->tape;
-    uint32_t at = g->index + (uint32_t)k;
-    if (g->s->record && has_bar(g->s, at))
-        return g->out_bar[k] = ct__handle(tape, slot_of(g->s, at)->var - 1);
-    ct_tensor *bar = has_bar(g->s, at) ? ct_retain(slot_of(g->s, at)->bar) : NULL;
-    if (!bar) {
-        const ct_tensor *value = tape->node[at].value;
-        bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
-    }
-    if (!bar) {
-        ct__tape_fail_device(tape, "a cotangent of zeros");
-        return ct__poisoned(tape);
-    }
-    uint32_t index = ct__push(tape, NULL, bar, 0);
-    return g->out_bar[k] = index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
-}
-
-void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
-{
-    ct_tape *tape = g->tape;
-    if (!bar.tape || tape->status || !ct_wants(g, i)) return;
-    const ct_node *node = ct__node(bar);
-    if (!node) return;
-    uint32_t in = tape->node[g->index].in[i];
-    const ct_node *input = ct__node(ct__handle(tape, in));
-    if (!input) return;
-    const ct_tensor *x = input->value;
-    if (node->value->dtype != x->dtype) {
-        ct_tape_fail(tape, CT_EDTYPE, "the cotangent of input %d is %s, the input %s", i,
-                     ct_dtype_name(node->value->dtype), ct_dtype_name(x->dtype));
-        return;
-    }
-    if (!ct__same_shape(node->value, x)) {
-        ct_shape shape = ct_tensor_shape(x), got = ct_tensor_shape(node->value);
-        char a[96], b[96];
-        if (!ct_shape_equal(ct_shape_broadcast(got, shape), got)) {
-            ct_tape_fail(tape, CT_ESHAPE, "the cotangent of input %d is %s, the input %s", i,
-                         ct__shape_text(got, a, sizeof a), ct__shape_text(shape, b, sizeof b));
-            return;
-        }
-        bar = ct_sum_to(bar, shape);
-    }
-    if (!tape->status) accumulate(g->s, in, bar);
-}
-
-const ct_tensor *ct__in_value(const ct_vjp *g, int i)
-{
-    const ct_node *node = ct__node(ct_in(g, i));
-    return node ? node->value : NULL;
-}
-
-ct_tensor *ct__in_bar_sum(const ct_vjp *g, int i)
-{
-    ct_tensor *sum = slot_of(g->s, g->tape->node[g->index].in[i])->bar;
-    return sum && can_grow(sum) ? sum : NULL;
-}
-
-const ct_tensor *ct__out_bar(const ct_vjp *g) { return slot_of(g->s, g->index)->bar; }
-
-void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar)
-{
-    ct_tape *tape = g->tape;
-    uint32_t in = tape->node[g->index].in[i];
-    if (!bar) {
-        ct__tape_fail_device(tape, "a cotangent");
-    } else if (tape->node[in].value && ct__same_shape(bar, tape->node[in].value)) {
-        add_tensor(g->s, in, bar);
-    } else {
-        uint32_t index = ct__push(tape, NULL, bar, 0);
-        if (index != UINT32_MAX) ct_give_in_bar(g, i, ct__handle(tape, index));
-    }
-}
-
 /* -- the sweep ----------------------------------------------------------------------------------------------------------------- */
 
-static bool open_slots(sweep *s)
+static bool open_slots(ct__sweep *s)
 {
     ct_tape *tape = s->tape;
     size_t count = (size_t)(s->hi - s->lo) + 1;
@@ -197,29 +30,43 @@ static bool open_slots(sweep *s)
     return true;
 }
 
-static void close_slots(sweep *s)
+static void close_slots(ct__sweep *s)
 {
-    for (uint32_t i = s->lo; i <= s->hi; i++) ct_release(slot_of(s, i)->bar);
+    for (uint32_t i = s->lo; i <= s->hi; i++) ct_release(ct__slot_of(s, i)->bar);
     s->tape->slots = s->base;
 }
 
-/* In a targeted sweep: a node is wanted where it is a target or an input of it is. */
-static void mark_wanted(sweep *s)
+/* In a targeted sweep: what leads to a target. */
+static void mark_wanted(ct__sweep *s)
 {
     for (uint32_t i = s->lo; i <= s->hi; i++) {
         const ct_node *node = &s->tape->node[i];
-        ct_slot *slot = slot_of(s, i);
-        slot->wanted = slot->target;
-        if (!(node->flags & NODE_NEEDS_GRAD)) continue;
-        for (int k = 0; k < node->n_in && !slot->wanted; k++)
-            slot->wanted = node->in[k] >= s->lo && slot_of(s, node->in[k])->wanted;
+        ct_slot *slot = ct__slot_of(s, i);
+        for (int k = 0; node->flags & NODE_NEEDS_GRAD && k < node->n_in && !slot->leads; k++)
+            slot->leads = node->in[k] >= s->lo && ct__slot_of(s, node->in[k])->wanted;
+        slot->wanted = slot->target || slot->leads;
     }
 }
 
-/* The rule of the call whose output 0 is node i. */
-static void run_rule(sweep *s, uint32_t i)
+static bool is_written(const ct_node *node)
 {
-    ct_tape *tape = s->tape;
+    return node->value && node->version != node->value->storage->version;
+}
+
+static bool refuse_written(ct_tape *tape, uint32_t call, const char *role, int k, uint32_t value)
+{
+    const ct_node *node = &tape->node[value];
+    const char *kind = node->flags & NODE_LEAF ? "leaf" : "constant";
+    ct_tape_fail(tape, CT_ESTALE,
+                 "op #%u %s: %s %d (#%u %s) was written to after it was recorded: write before ct_leaf and "
+                 "ct_constant, or after the sweep",
+                 call, tape->node[call].op->name, role, k, value, node->op ? node->op->name : kind);
+    return false;
+}
+
+/* Whether the values that the rule of the call at node i may read are those that were recorded. */
+static bool values_stand(ct_tape *tape, uint32_t i)
+{
     const ct_node *node = &tape->node[i];
     for (int k = 0; k < node->n_out; k++)
         if (tape->node[i + (uint32_t)k].flags & NODE_FREED) {
@@ -228,8 +75,21 @@ static void run_rule(sweep *s, uint32_t i)
                          "the outputs, or "
                          "use ct_grad with CT_GRAD_KEEP",
                          i, node->op->name);
-            return;
+            return false;
         }
+    for (int k = 0; k < node->n_in; k++)
+        if (is_written(&tape->node[node->in[k]])) return refuse_written(tape, i, "input", k, node->in[k]);
+    for (int k = 0; k < node->n_out; k++)
+        if (is_written(&node[k])) return refuse_written(tape, i, "output", k, i + (uint32_t)k);
+    return true;
+}
+
+/* The rule of the call whose output 0 is node i. */
+static void run_rule(ct__sweep *s, uint32_t i)
+{
+    ct_tape *tape = s->tape;
+    const ct_node *node = &tape->node[i];
+    if (!values_stand(tape, i)) return;
     ct_vjp g;
     g.s = s;
     g.tape = tape;
@@ -249,10 +109,10 @@ static void run_rule(sweep *s, uint32_t i)
 }
 
 /* After its rule a node's value and cotangent are done with, unless somebody keeps them. */
-static void pass_node(sweep *s, uint32_t i)
+static void pass_node(ct__sweep *s, uint32_t i)
 {
     ct_node *node = &s->tape->node[i];
-    ct_slot *slot = slot_of(s, i);
+    ct_slot *slot = ct__slot_of(s, i);
     bool kept = node->flags & (NODE_KEEP | NODE_LEAF);
     if (!slot->target && !kept) {
         ct_release(slot->bar);
@@ -264,7 +124,7 @@ static void pass_node(sweep *s, uint32_t i)
     node->flags |= NODE_FREED;
 }
 
-static void walk(sweep *s)
+static void walk(ct__sweep *s)
 {
     ct_tape *tape = s->tape;
     for (uint32_t i = s->hi;; i--) {
@@ -272,9 +132,9 @@ static void walk(sweep *s)
         bool arrived = false;
         if (!node->part)
             for (int k = 0; k < node->n_out && i + (uint32_t)k <= s->hi; k++)
-                arrived |= has_bar(s, i + (uint32_t)k);
+                arrived |= ct__has_bar(s, i + (uint32_t)k);
         if (arrived && node->op && (node->flags & NODE_NEEDS_GRAD) &&
-            (!s->targeted || slot_of(s, i)->wanted)) {
+            (!s->targeted || ct__slot_of(s, i)->leads)) {
             int n_out = node->n_out;
             run_rule(s, i);
             for (int k = 0; k < n_out && i + (uint32_t)k <= s->hi; k++) pass_node(s, i + (uint32_t)k);
@@ -284,7 +144,7 @@ static void walk(sweep *s)
 }
 
 /* The seed at y: y_bar, or 1. */
-static void seed(sweep *s, ct_var y, ct_var y_bar)
+static void seed(ct__sweep *s, ct_var y, ct_var y_bar)
 {
     ct_tape *tape = s->tape;
     uint32_t n = tape->n;
@@ -300,7 +160,7 @@ static void seed(sweep *s, ct_var y, ct_var y_bar)
         if (index == UINT32_MAX) return;
         y_bar = ct__handle(tape, index);
     }
-    accumulate(s, y.index, y_bar);
+    ct__accumulate(s, y.index, y_bar);
     if (!s->record) ct__truncate(tape, n, mark);
 }
 
@@ -334,13 +194,13 @@ static bool check_seed(ct_var y, ct_var y_bar)
 }
 
 /* The first sweep's cotangents stay; another's are added. */
-static void deliver(sweep *s)
+static void deliver(ct__sweep *s)
 {
     ct_tape *tape = s->tape;
     ct_device *dev = tape->device;
     for (uint32_t i = s->lo; i <= s->hi && !tape->status; i++) {
         ct_node *node = &tape->node[i];
-        ct_slot *slot = slot_of(s, i);
+        ct_slot *slot = ct__slot_of(s, i);
         if (!slot->bar || !(node->flags & (NODE_LEAF | NODE_KEEP))) continue;
         if (!node->bar) {
             node->bar = slot->bar;
@@ -368,7 +228,7 @@ ct_status ct_backward(ct_var y)
                      y.index);
         return tape->status;
     }
-    sweep s = { .tape = tape, .lo = 0, .hi = y.index };
+    ct__sweep s = { .tape = tape, .lo = 0, .hi = y.index };
     if (!open_slots(&s)) return tape->status;
     seed(&s, y, ct_none());
     if (!tape->status) walk(&s);
@@ -378,12 +238,12 @@ ct_status ct_backward(ct_var y)
 }
 
 /* The cotangent that arrived at target x, as a handle. */
-static ct_var take_bar(sweep *s, ct_var x)
+static ct_var take_bar(ct__sweep *s, ct_var x)
 {
     ct_tape *tape = s->tape;
-    if (s->record && x.index <= s->hi && has_bar(s, x.index))
-        return ct__handle(tape, slot_of(s, x.index)->var - 1);
-    ct_tensor *bar = x.index <= s->hi && !s->record ? ct_retain(slot_of(s, x.index)->bar) : NULL;
+    if (s->record && x.index <= s->hi && ct__has_bar(s, x.index))
+        return ct__handle(tape, ct__slot_of(s, x.index)->var - 1);
+    ct_tensor *bar = x.index <= s->hi && !s->record ? ct_retain(ct__slot_of(s, x.index)->bar) : NULL;
     if (!bar) {
         const ct_tensor *value = tape->node[x.index].value;
         bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
@@ -400,7 +260,7 @@ static ct_var take_bar(sweep *s, ct_var x)
 static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
                            ct_var *x_bar, int n, ct_grad_flags flags)
 {
-    sweep s = { .tape = tape, .lo = UINT32_MAX, .hi = 0, .targeted = true };
+    ct__sweep s = { .tape = tape, .lo = UINT32_MAX, .hi = 0, .targeted = true };
     s.record = flags & CT_GRAD_RECORD;
     s.keep = flags & (CT_GRAD_KEEP | CT_GRAD_RECORD);
     for (int k = 0; k < m; k++) {
@@ -416,7 +276,7 @@ static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, 
     }
     if (!open_slots(&s)) return tape->status;
     for (int i = 0; i < n; i++)
-        if (x[i].index <= s.hi) slot_of(&s, x[i].index)->target = true;
+        if (x[i].index <= s.hi) ct__slot_of(&s, x[i].index)->target = true;
     mark_wanted(&s);
     for (int k = 0; k < m && !tape->status; k++) seed(&s, y[k], y_bar[k]);
     if (!tape->status) walk(&s);
@@ -431,10 +291,12 @@ ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n,
     ct_tape *tape = y.tape;
     for (int i = 0; x_bar && i < n; i++) x_bar[i] = ct__poisoned(tape);
     if (!tape) return CT_EINVAL;
-    if (n < 0 || (n && (!x || !x_bar))) {
-        ct_tape_fail(tape, CT_EINVAL, "ct_grad: x and x_bar must be arrays of n = %d handles", n);
-        return tape->status;
-    }
+    if (n < 0)
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: n = %d, it must be 0 or more", n);
+    else if (n && (!x || !x_bar))
+        ct_tape_fail(tape, CT_EINVAL, "ct_grad: %s is NULL, an array of %d handles is wanted",
+                     x ? "x_bar" : "x", n);
+    if (tape->status) return tape->status;
     return pull_back(tape, &y, &y_bar, 1, x, x_bar, n, flags);
 }
 
@@ -444,10 +306,15 @@ ct_status ct_hvp(ct_var y, const ct_var *x, const ct_var *v, ct_var *hv, int n)
     ct_tape *tape = y.tape;
     if (!tape) return CT_EINVAL;
     ct_var g[CT_MAX_INPUTS];
-    if (n < 1 || n > CT_MAX_INPUTS || !x || !v || !hv) {
-        ct_tape_fail(tape, CT_EINVAL, "ct_hvp takes 1 to %d inputs, not %d", CT_MAX_INPUTS, n);
-        return tape->status;
-    }
+    if (n < 1 || n > CT_MAX_INPUTS)
+        ct_tape_fail(tape, CT_EINVAL, "ct_hvp: n = %d, it must be 1 to %d", n, CT_MAX_INPUTS);
+    else if (!x || !v || !hv)
+        ct_tape_fail(tape, CT_EINVAL, "ct_hvp: %s is NULL, an array of %d handles is wanted",
+                     !x   ? "x"
+                     : !v ? "v"
+                          : "hv",
+                     n);
+    if (tape->status) return tape->status;
     for (int i = 0; i < n; i++) hv[i] = ct__poisoned(tape);
     ct_status s = ct_grad(y, ct_none(), x, g, n, CT_GRAD_RECORD);
     for (int i = 0; i < n && !s; i++)

@@ -122,13 +122,14 @@ void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
                       tape->node[tape->backward_of].op->name);
     va_list args;
     va_start(args, format);
+    if (!format) format = "ct_tape_fail: the format is NULL";
     vsnprintf(tape->message + at, sizeof tape->message - (size_t)at, format, args);
     va_end(args);
 }
 
 void ct__tape_fail_device(ct_tape *tape, const char *what)
 {
-    ct_tape_fail(tape, tape->device->last_status, "%s: %s", what, tape->device->message);
+    ct_tape_fail(tape, tape->device->last_status, "%s (%s)", tape->device->message, what);
 }
 
 ct_status ct_tape_status(ct_tape *tape)
@@ -152,6 +153,17 @@ ct_status ct_tape_status(ct_tape *tape)
 ct_status ct_check(ct_var v) { return v.tape ? ct_tape_status(v.tape) : CT_EINVAL; }
 
 const char *ct_tape_message(const ct_tape *tape) { return tape ? tape->message : "the tape is NULL"; }
+
+const char *ct_tape_reason(const ct_tape *tape)
+{
+    static const char op[] = "op #", backward[] = "backward of op #";
+    const char *reason = ct_tape_message(tape), *end;
+    while (!strncmp(reason, op, sizeof op - 1) || !strncmp(reason, backward, sizeof backward - 1)) {
+        if (!(end = strstr(reason, ": "))) break;
+        reason = end + 2;
+    }
+    return reason;
+}
 
 /* -- handles --------------------------------------------------------------------------------------------------------------- */
 
@@ -200,30 +212,44 @@ bool ct__more_nodes(ct_tape *tape)
 }
 
 /* A leaf or a constant. */
-static ct_var push_tensor(ct_tape *tape, ct_tensor *t, unsigned flags)
+/* Whether t may go on the tape by `call`. */
+static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 {
-    if (!tape || tape->status) return ct__poisoned(tape);
-    if (!t) {
-        ct_tape_fail(tape, CT_EINVAL, "the tensor put on the tape is NULL: %s", tape->device->message);
-        return ct__poisoned(tape);
-    }
-    if (t->storage->device != tape->device) {
-        ct_tape_fail(tape, CT_EDEVICE,
-                     "a tensor of another device (%s) was put on a tape of %s: use ct_tensor_to",
-                     t->storage->device->name, tape->device->name);
-        return ct__poisoned(tape);
-    }
+    const ct_device *mine = tape->device, *its = t ? t->storage->device : NULL;
+    const char *last = mine->message;
+    if (!t)
+        ct_tape_fail(tape, CT_EINVAL, "%s: the tensor is NULL%s%s", call,
+                     *last ? "; the device's last failure was: " : "", last);
+    else if (its != mine && strcmp(its->name, mine->name) == 0)
+        ct_tape_fail(
+            tape, CT_EDEVICE,
+            "%s: the tensor lives on another device than the tape, %s was opened twice: open it once, or "
+            "use ct_tensor_to",
+            call, mine->name);
+    else if (its != mine)
+        ct_tape_fail(
+            tape, CT_EDEVICE,
+            "%s: the tensor lives on another device than the tape, %s instead of %s: use ct_tensor_to", call,
+            its->name, mine->name);
+    return !tape->status;
+}
+
+static ct_var push_tensor(ct_tape *tape, const char *call, ct_tensor *t, unsigned flags)
+{
+    if (!tape || tape->status || !may_push(tape, call, t)) return ct__poisoned(tape);
     if ((flags & NODE_NEEDS_GRAD) && t->dtype == CT_I64) {
-        ct_tape_fail(tape, CT_EDTYPE,
-                     "a leaf must be f64 or f32: integers have no gradient, use ct_constant");
+        ct_tape_fail(tape, CT_EDTYPE, "%s: integers have no gradient, use ct_constant", call);
         return ct__poisoned(tape);
     }
     uint32_t index = ct__push(tape, NULL, ct_retain(t), flags);
     return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
-ct_var ct_leaf(ct_tape *tape, ct_tensor *t) { return push_tensor(tape, t, NODE_LEAF | NODE_NEEDS_GRAD); }
-ct_var ct_constant(ct_tape *tape, ct_tensor *t) { return push_tensor(tape, t, 0); }
+ct_var ct_leaf(ct_tape *tape, ct_tensor *t)
+{
+    return push_tensor(tape, "ct_leaf", t, NODE_LEAF | NODE_NEEDS_GRAD);
+}
+ct_var ct_constant(ct_tape *tape, ct_tensor *t) { return push_tensor(tape, "ct_constant", t, 0); }
 
 ct_var ct_scalar(ct_tape *tape, ct_dtype dtype, double value)
 {

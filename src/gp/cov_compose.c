@@ -141,14 +141,14 @@ static void give_extra(ct_vjp *g, const ct_cov_program *program, int32_t at, ct_
         ct_unslice(ct_reshape(ct_sum(terms, CT_ALL, false), ct_shape1(1)), 0, program->n_params, at, 1));
 }
 
-/* The cotangent of s on to theta, X and Z. */
-static void give_s(ct_vjp *g, ct_var s, ct_var s_bar)
+/* The cotangent of s on to theta, X and Z, of which `own` are the rule's own copies. */
+static void give_s(ct_vjp *g, const ct_var *own, ct_var s, ct_var s_bar)
 {
     ct_var x[3], x_bar[3];
     int input[3], n = 0;
     for (int i = 0; i < ct_vjp_args(g); i++) {
         if (!ct_wants(g, i)) continue;
-        x[n] = ct_in(g, i);
+        x[n] = own[i];
         input[n++] = i;
     }
     if (!n || ct_grad(s, s_bar, x, x_bar, n, CT_GRAD_RECORD)) return;
@@ -161,14 +161,17 @@ void ct__cov_vjp_recorded(ct_vjp *g, const ct_cov_program *program)
     leaf leaves[CT__KERNEL_MAX_NODES];
     const ct_cov_node *nodes = ct_cov_nodes(program);
     bool symmetric = ct_vjp_args(g) == 2;
-    ct_var theta = ct_in(g, 0), X = ct_in(g, 1), Z = symmetric ? none : ct_in(g, 2);
+    /* Of inputs of its own, so that the inner sweeps end there: Z may be made of X. */
+    ct_var own[3] = { none, none, none };
+    for (int i = 0; i < ct_vjp_args(g); i++) own[i] = ct_scale(ct_in(g, i), 1);
+    ct_var theta = own[0], X = own[1], Z = own[2];
     values(program, theta, X, Z, value, leaves);
     bar[program->n_nodes - 1] = ct_out_bar(g);
     for (int k = program->n_nodes - 1; k >= 0; k--) {
         const ct_cov_node *n = &nodes[k];
         ct_var y_bar = bar[k];
         if (n->code < CT_COV_PROFILES) {
-            give_s(g, leaves[k].s, ct_mul(y_bar, leaves[k].ds));
+            give_s(g, own, leaves[k].s, ct_mul(y_bar, leaves[k].ds));
             if (leaves[k].da.tape) give_extra(g, program, n->extra, ct_mul(y_bar, leaves[k].da));
         } else if (n->code == CT_COV_CONSTANT) {
             give_extra(g, program, n->extra, y_bar);

@@ -51,6 +51,21 @@ static ct_status check(ct_gp *gp, const ct_fit_options *o)
     return CT_OK;
 }
 
+/* The leave-one-out density can be highest for a level thousands of deviations away from the data, where it tells new rows
+ * badly. So the level stays within a standard deviation of the average, unless it has bounds or a start of its own.
+ * In z coordinates y is as the model has it. */
+static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
+{
+    double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);
+    if (!y) return CT_ENOMEM;
+    ct__gp_moments(y, f->gp->n, 1, &average, &deviation);
+    free(y);
+    if (!f->gp->param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
+    if (isinf(*lower)) *lower = fmin(*z, average - deviation);
+    if (isinf(*upper)) *upper = fmax(*z, average + deviation);
+    return CT_OK;
+}
+
 /* All working memory is one block of doubles and one of indices. */
 static ct_status allocate(ct__fit *f)
 {
@@ -68,7 +83,12 @@ static ct_status allocate(ct__fit *f)
         f->before[i] = gp->param[i].value;
         f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
         if (gp->param[i].fixed) continue;
-        ct__gp_bounds(gp, i, &f->lower[f->n_free], &f->upper[f->n_free]);
+        double *lower = &f->lower[f->n_free], *upper = &f->upper[f->n_free];
+        ct__gp_bounds(gp, i, lower, upper);
+        bool held = i == gp->mean_at && gp->options.mean == CT_MEAN_CONSTANT &&
+                    f->options->objective == CT_OBJECTIVE_LOO;
+        ct_status s = held ? hold_level(f, i, lower, upper) : CT_OK;
+        if (s) return s;
         f->free_index[f->n_free++] = i;
     }
     memcpy(f->winner, f->first, (size_t)p * sizeof *f->winner);
@@ -91,7 +111,8 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     if (s) return s;
     ct__gp_drop_factor(gp);
     bool mixed = options->precision == CT_PRECISION_MIXED;
-    s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), "ct_gp_fit");
+    s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), gp->dtype == CT_F64 && !mixed, "ct_gp_fit",
+                       "use fewer rows");
     if (s) return s;
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
@@ -102,6 +123,7 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     f->index = index;
     f->report = (ct_fit_report){ .optimizer = optimizer,
                                  .objective = INFINITY,
+                                 .objective_of = options->objective,
                                  .starts = 1 + options->restarts,
                                  .precision = options->precision };
     f->begun = ct__now();
@@ -147,15 +169,34 @@ static ct_status keep_winner(ct__fit *f)
     return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller") : CT_OK;
 }
 
+bool ct_fit_converged(ct_fit_end end) { return end >= CT_FIT_GRADIENT && end <= CT_FIT_FIXED; }
+
+const char *ct_fit_end_text(ct_fit_end end)
+{
+    switch (end) {
+    case CT_FIT_GRADIENT: return "gradient below the tolerance";
+    case CT_FIT_FLAT: return "steps no longer change the objective";
+    case CT_FIT_FIXED: return "every parameter is fixed";
+    case CT_FIT_ITERATIONS: return "iteration limit";
+    case CT_FIT_EVALUATIONS: return "evaluation limit";
+    case CT_FIT_STALLED: return "stalled: the line search finds no lower point";
+    case CT_FIT_STOPPED: return "interrupted";
+    case CT_FIT_UNBEGUN: return "not begun";
+    case CT_FIT_FAILED: return "failed";
+    case CT_FIT_UNTOLD: break;
+    }
+    return "unknown";
+}
+
 /* Starts that the end of the whole fit came before. */
 static void mark_the_unbegun(ct__fit *f, ct_status s)
 {
     if (!s) s = f->status ? f->status : CT_ESTOPPED;
     for (int k = 0; f->gp->starts && k < f->report.starts; k++) {
         ct_fit_start *start = &f->gp->starts[k];
-        if (start->reason) continue;
+        if (start->end) continue;
         start->status = s;
-        start->reason = "not begun";
+        start->end = CT_FIT_UNBEGUN;
     }
 }
 
@@ -164,6 +205,8 @@ static ct_status conclude(ct__fit *f, ct_status s)
     if (f->gate) mark_the_unbegun(f, s);
     if (!s) s = keep_winner(f);
     if (f->gate) {
+        for (int k = 0; f->gp->starts && k < f->report.starts; k++)
+            if (f->gp->starts[k].status == CT_ESTOPPED) f->report.end = CT_FIT_STOPPED;
         f->report.seconds = ct__now() - f->begun;
         f->report.start = f->gp->starts;
         f->gp->report = f->report;
@@ -219,9 +262,10 @@ static ct_status run_all(ct__fit *fits, const ct_status *status, int64_t count)
         if (needed > bytes) bytes = needed;
     }
     int64_t threads = ct_device_threads(device);
-    ct_status s = tasks ? ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads),
-                                         "ct_gp_fit: its starts side by side")
-                        : CT_OK;
+    ct_status s =
+        tasks ? ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads), false,
+                               "ct_gp_fit: its starts side by side", "open the device with fewer threads")
+              : CT_OK;
     if (!s && tasks) ct_device_spread(device, tasks, run_beside, list);
     free(list);
     for (int64_t i = 0; i < count && !s; i++) {
@@ -245,14 +289,21 @@ static ct_status check_list(ct_gp *const *models, int64_t count)
     return CT_OK;
 }
 
+/* None of the fits is begun. */
+static ct_status refuse_all(ct_status *status, int64_t count, ct_status s)
+{
+    for (int64_t i = 0; status && i < count; i++) status[i] = s;
+    return s;
+}
+
 ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                          ct_status *status)
 {
     static const ct_fit_options defaults = { 0 };
     if (!options) options = &defaults;
-    if (count < 0 || (count > 0 && !models)) return CT_EINVAL;
+    if (count < 0 || (count > 0 && !models)) return refuse_all(status, count, CT_EINVAL);
     ct_status s = check_list(models, count), *each = NULL;
-    if (s || count == 0) return s;
+    if (s || count == 0) return refuse_all(status, count, s);
     ct_device *device = models[0]->device;
     ct__fit *fits = ct__gp_alloc(device, (uint64_t)count, sizeof *fits);
     ct__gate gate = { .stopped = false };
@@ -260,7 +311,7 @@ ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_optio
     if (!each || pthread_mutex_init(&gate.lock, NULL)) {
         free(fits);
         free(each);
-        return ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory");
+        return refuse_all(status, count, ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory"));
     }
     for (int64_t i = 0; i < count; i++) each[i] = prepare(&fits[i], models[i], (int)i, options, &gate);
     ct_status all = run_all(fits, each, count);

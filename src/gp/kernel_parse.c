@@ -30,7 +30,7 @@ static CT_PRINTF(4, 5) void fail(parser *p, ct_status status, const char *place,
     p->place = place;
 }
 
-static void no_memory(parser *p) { fail(p, CT_ENOMEM, p->at, "memory is exhausted"); }
+static void no_memory(parser *p) { fail(p, CT_ENOMEM, p->at, "out of memory"); }
 
 static void skip_space(parser *p)
 {
@@ -382,6 +382,7 @@ ct_kernel *ct_kernel_parse(const char *text)
     ct_kernel *k = ct__kernel_new(NULL);
     if (!k) return NULL;
     if (!text) return ct__kernel_poison(k, CT_EINVAL, "kernel: no text (NULL)");
+    if (p.status == CT_ENOMEM) return ct__kernel_poison(k, p.status, "kernel: out of memory");
     describe(&p, k);
     return k;
 }

@@ -130,7 +130,7 @@ static void refuse(const problem *p)
 static void refuse_factor(const problem *p)
 {
     char why[256];
-    snprintf(why, sizeof why, "%s", ct_tape_message(p->tape));
+    snprintf(why, sizeof why, "%s", ct_tape_reason(p->tape));
     ct_tape_fail(
         p->tape, CT_ENUMERIC,
         "gp_nlml_mixed: no factor in f32 (%s): compute in f64, raise the noise, or drop rows that are alike",

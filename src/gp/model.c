@@ -37,15 +37,17 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     return size * (triangle + (sweep > panel ? sweep : panel) + rows * (2 * cols + 64)) + (1u << 20);
 }
 
-ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, const char *what)
+ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
+                         const char *remedy)
 {
     ct_memory_info memory = ct_memory(device);
     uint64_t room = memory.limit > memory.bytes_now ? memory.limit - memory.bytes_now : 0;
     if (bytes <= room) return CT_OK;
-    return ct_device_fail(
-        device, CT_ENOMEM,
-        "%s needs %llu bytes (%.3g GB), the device may hold %llu more: use fewer rows, or f32", what,
-        (unsigned long long)bytes, (double)bytes * 1e-9, (unsigned long long)room);
+    narrower = narrower && bytes / 2 + (1u << 20) <= room;
+    return ct_device_fail(device, CT_ENOMEM,
+                          "%s needs %llu bytes (%.3g GB), the device may hold %llu more: %s%s", what,
+                          (unsigned long long)bytes, (double)bytes * 1e-9, (unsigned long long)room, remedy,
+                          narrower ? ", or f32" : "");
 }
 
 /* -- failures ----------------------------------------------------------------------------------------------------- */
@@ -62,9 +64,9 @@ ct_status ct__gp_tape_failed(ct_gp *gp, const char *what)
         ct_device_fail(
             gp->device, status,
             "%s is not positive definite (%.200s): learn a noise, raise it, or drop duplicate rows", what,
-            ct_tape_message(gp->tape));
+            ct_tape_reason(gp->tape));
     else
-        ct_device_fail(gp->device, status, "%s: %.400s", what, ct_tape_message(gp->tape));
+        ct_device_fail(gp->device, status, "%s: %.400s", what, ct_tape_reason(gp->tape));
     ct_tape_reset(gp->tape);
     return status;
 }
@@ -190,7 +192,6 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return false;
     }
     if (n < 1 || d < 1) return refuse(device, CT_ESHAPE, "X needs at least one row and one column");
-    if (!kernel) return refuse(device, CT_ENOMEM, "the kernel is NULL");
     if (ct_kernel_status(kernel)) {
         ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
         return false;
@@ -206,7 +207,7 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
                   ct_tensor_device(o->noise_variances) != device))
         return refuse(device, CT_ESHAPE, "noise_variances must be n numbers on the device of X");
     return !ct__gp_reserve(device, ct_gp_bytes_needed(n, d, ct_tensor_dtype(X), false),
-                           "ct_gp_new: the model");
+                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
 static ct_status take_inputs(ct_gp *gp, const ct_tensor *X)
@@ -218,6 +219,9 @@ static ct_status take_inputs(ct_gp *gp, const ct_tensor *X)
         gp->options.standardize == CT_STANDARDIZE_BOTH || gp->options.standardize == CT_STANDARDIZE_INPUTS;
     for (int64_t j = 0; j < gp->d && !s; j++) {
         ct__gp_moments(x + j, gp->n, gp->d, &gp->shift[j], &gp->spread[j]);
+        char column[48];
+        snprintf(column, sizeof column, "X, column %lld", (long long)j);
+        s = ct__gp_check_scale(gp->device, gp->spread[j], column);
         gp->scale[j] = standardize ? gp->spread[j] : 1;
         if (!standardize) gp->shift[j] = 0;
     }
@@ -235,6 +239,9 @@ static ct_status take_outputs(ct_gp *gp, const ct_tensor *y)
         gp->options.standardize == CT_STANDARDIZE_BOTH || gp->options.standardize == CT_STANDARDIZE_OUTPUTS;
     if (!s) {
         ct__gp_moments(x, gp->n, 1, &gp->y_shift, &gp->y_spread);
+        s = ct__gp_check_scale(gp->device, gp->y_spread, "y");
+    }
+    if (!s) {
         gp->y_scale = standardize ? gp->y_spread : 1;
         if (!standardize) gp->y_shift = 0;
         gp->y = ct__gp_standardised(gp->device, gp->dtype, x, gp->n, 1, &gp->y_shift, &gp->y_scale);

@@ -57,8 +57,10 @@ ct_status ct__gp_list_params(ct_gp *gp);
 /* Puts values v into the model; the factor is no longer valid. */
 ct_status ct__gp_set_values(ct_gp *gp, const double *v);
 ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
-/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. */
-ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, const char *what);
+/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the remedy,
+ * and f32 where that is to be had (`narrower`) and half of the bytes would do. */
+ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
+                         const char *remedy);
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 void ct__gp_drop_factor(ct_gp *gp);
@@ -72,6 +74,8 @@ double *ct__gp_doubles(const ct_tensor *t);
 /* CT_EINVAL naming the first row and column that is not finite. */
 ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
                               const char *what);
+/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. */
+ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
 /* A tensor (rows, cols) of (x - shift) / scale by column. */
@@ -173,7 +177,8 @@ double ct__prior_log_density(const ct_prior *prior, double v, double *slope);
 /* -- optimisers -------------------------------------------------------------------------------------------------------- */
 
 typedef enum ct__search_end {
-    CT__SEARCH_CONVERGED, /* no more progress       */
+    CT__SEARCH_CONVERGED, /* steps are flat         */
+    CT__SEARCH_STALLED,   /* no lower point is found */
     CT__SEARCH_STOPPED,   /* evaluate asked to stop */
     CT__SEARCH_LIMIT,     /* max_evaluations        */
     CT__SEARCH_NO_MEMORY,

@@ -231,7 +231,8 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     uint64_t n = (uint64_t)gp->n, rows = CHUNK_BYTES / sizeof(double) / n;
     rows = rows < 16 ? 16 : rows;
     rows = rows > n ? n : rows;
-    s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), "ct_gp_inspect");
+    s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), false, "ct_gp_inspect",
+                       "free what else the device holds");
     double *work = s ? NULL : ct__gp_alloc(gp->device, (5 + rows) * n, sizeof *work);
     if (!work) return ct_last_status(gp->device);
     inspection q = { .gp = gp, .report = numerics, .rows = (int64_t)rows };

@@ -141,7 +141,7 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
 static ct_status refused(ct_gp *gp)
 {
     ct_status status = ct_tape_status(gp->tape);
-    ct_device_fail(gp->device, status, "%.480s", ct_tape_message(gp->tape));
+    ct_device_fail(gp->device, status, "%.480s", ct_tape_reason(gp->tape));
     ct_tape_reset(gp->tape);
     return status;
 }
@@ -162,7 +162,8 @@ static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double 
         status = try_rung(gp, goal, s, *jitter, value, gradient);
         if (!status) return CT_OK;
         if (mixed && ct_tape_status(gp->tape)) return refused(gp);
-        if (status != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the likelihood");
+        if (status != CT_ENUMERIC)
+            return ct_tape_status(gp->tape) ? ct__gp_tape_failed(gp, "the likelihood") : status;
     }
     return ct__gp_tape_failed(gp,
                               ct_tape_status(gp->tape)
@@ -212,7 +213,7 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     }
     *value = NAN;
     ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL),
-                                      "the likelihood");
+                                      gp->dtype == CT_F64, "the likelihood", "use fewer rows");
     if (!status) status = ct__gp_evaluate(gp, (ct__goal){ 0 }, z, value, gradient, &jitter);
     for (int64_t i = 0; gradient && i < gp->n_params; i++)
         if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);
@@ -242,8 +243,8 @@ static ct_status factor_rung(ct_gp *gp, ct__goal goal, const double *s, double j
 ct_status ct__gp_factorise(ct_gp *gp)
 {
     if (gp->factor.ready) return CT_OK;
-    ct_status status =
-        ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false), "a factorisation");
+    ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false),
+                                      gp->dtype == CT_F64, "a factorisation", "use fewer rows");
     if (status) return status;
     double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
     if (!s) return CT_ENOMEM;

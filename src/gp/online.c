@@ -242,8 +242,8 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     if (s || !k) return s;
     double zero = 0, unit = gp->y_scale * gp->y_scale;
     rows fresh = { .n = gp->n + k };
-    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false),
-                       "ct_gp_append: the model");
+    s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false), false,
+                       "ct_gp_append: the model", "append fewer rows");
     if (s) return s;
     fresh.X = under(gp, gp->X, X, gp->d, gp->shift, gp->scale, "X");
     fresh.y = fresh.X ? under(gp, gp->y, y, 1, &gp->y_shift, &gp->y_scale, "y") : NULL;
@@ -321,8 +321,8 @@ ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
     int64_t *stays = ct__gp_alloc(gp->device, (uint64_t)fresh.n, sizeof *stays), m = 0;
     ct_status s = gone && stays ? mark(gp, index, count, gone) : CT_ENOMEM;
     if (!s)
-        s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false),
-                           "ct_gp_remove: the smaller model");
+        s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false), false,
+                           "ct_gp_remove: the smaller model", "free what else the device holds");
     for (int64_t i = 0; i < gp->n && !s; i++)
         if (!gone[i]) stays[m++] = i;
     ct_tensor *which = s ? NULL : ct_from(gp->device, CT_I64, ct_shape1(fresh.n), stays);

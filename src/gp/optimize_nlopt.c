@@ -17,6 +17,7 @@ static double objective(unsigned n, const double *x, double *gradient, void *con
     (void)n;
     relay *r = context;
     double f = 0;
+    if (r->stopped) return f; /* NLopt may ask once more before it sees that it is to stop */
     if (!gradient || r->search->evaluate(r->search->context, x, &f, gradient)) {
         r->stopped = true;
         nlopt_force_stop(r->opt);
@@ -50,5 +51,6 @@ ct__search_end ct__search_lbfgs(ct__search *s)
     }
     if (r.stopped) return CT__SEARCH_STOPPED;
     if (result == NLOPT_OUT_OF_MEMORY) return CT__SEARCH_NO_MEMORY;
-    return result == NLOPT_MAXEVAL_REACHED ? CT__SEARCH_LIMIT : CT__SEARCH_CONVERGED;
+    if (result == NLOPT_MAXEVAL_REACHED) return CT__SEARCH_LIMIT;
+    return result < 0 ? CT__SEARCH_STALLED : CT__SEARCH_CONVERGED;
 }

@@ -227,8 +227,8 @@ static ct_status reserve_joint(ct_gp *gp, int64_t m, int64_t draws)
     double size = (double)ct_dtype_size(gp->dtype), wide = (double)m;
     double bytes =
         size * (3 * (double)gp->n * wide + 5 * wide * wide) + 8 * wide * (wide + 3 * (double)draws);
-    return ct__gp_reserve(gp->device, bytes < 1e18 ? (uint64_t)bytes : UINT64_MAX,
-                          "the joint distribution of the points");
+    return ct__gp_reserve(gp->device, bytes < 1e18 ? (uint64_t)bytes : UINT64_MAX, false,
+                          "the joint distribution of the points", "take fewer points at a time");
 }
 
 /* Mean (m, 1) and covariance (m, m) of the standardised problem on the tape; the noise is left out. */

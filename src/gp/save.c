@@ -7,7 +7,7 @@
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
- *             evaluations, best, starts, u32 precision, f64 objective_error
+ *             evaluations, best, starts, u32 precision, f64 objective_error; from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
  *     X (n d), y (n), given noise (n, where options.noise says so), alpha (n), lower triangle of L by rows: in dtype
  *     u64 CRC-64 of all before */
@@ -22,7 +22,7 @@
 #include "packed.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
-enum { VERSION = 2, LONGEST_TEXT = 1 << 20 };
+enum { OLDEST = 2, VERSION = 3, LONGEST_TEXT = 1 << 20 };
 
 /* -- one layout for both directions ---------------------------------------------------------------------------------- */
 
@@ -31,6 +31,7 @@ typedef struct stream {
     ct_device *device;
     unsigned char *data;
     size_t at, size;
+    int version;
     bool reading, bad, no_memory;
 } stream;
 
@@ -154,6 +155,9 @@ static void results(stream *s, ct_gp *gp)
     for (size_t i = 0; i < sizeof count / sizeof *count; i++) *count[i] = count_of(s, *count[i]);
     r->precision = (ct_precision)small(s, (int)r->precision, CT_PRECISION_MIXED);
     real(s, &r->objective_error);
+    if (s->version == OLDEST) return;
+    r->end = (ct_fit_end)small(s, (int)r->end, CT_FIT_FAILED);
+    r->objective_of = (ct_fit_objective)small(s, (int)r->objective_of, CT_OBJECTIVE_LOO);
 }
 
 /* Zero bytes up to a multiple of 8, so that what follows lies aligned in memory. */
@@ -207,13 +211,13 @@ static void write_triangle(stream *s, const ct_tensor *L, int64_t n)
         return;
     }
     if (!ct__packed_open(L, n, &p)) {
-        s->bad = true;
+        lack_memory(s);
         return;
     }
     for (int64_t i = 0; i < n && !s->bad; i++) {
         ct_tensor *part[2];
         if (!ct__packed_row(&p, i, part)) {
-            s->bad = true;
+            lack_memory(s);
             break;
         }
         for (int k = 0; k < 2; k++) {
@@ -281,7 +285,7 @@ static void write_all(stream *s, ct_gp *gp, char *kernel)
     char head[sizeof magic];
     memcpy(head, magic, sizeof magic);
     raw(s, head, sizeof head);
-    small(s, VERSION, VERSION);
+    small(s, s->version, VERSION);
     small(s, (int)gp->dtype, CT_F32);
     whole(s, &gp->n);
     whole(s, &gp->d);
@@ -317,17 +321,19 @@ ct_status ct_gp_save(ct_gp *gp, const char *path)
     if (status) return status;
     char *kernel = kernel_text(gp);
     if (!kernel) return CT_ENOMEM;
-    stream s = { .device = gp->device };
+    stream s = { .device = gp->device, .version = VERSION };
     write_all(&s, gp, kernel);
-    s.data = s.bad ? NULL : ct__gp_alloc(gp->device, s.at, 1);
+    if (s.bad)
+        status =
+            ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: a name is longer than %d bytes", LONGEST_TEXT);
+    else if (!(s.data = ct__gp_alloc(gp->device, s.at, 1)))
+        status = CT_ENOMEM;
     s.at = 0;
     if (s.data) write_all(&s, gp, kernel);
-    if (s.bad)
-        status = ct_device_fail(gp->device, CT_EINVAL,
-                                "ct_gp_save: a name is longer than %d bytes, or the data cannot be read",
-                                LONGEST_TEXT);
-    else
-        status = s.data ? ct_bytes_save(gp->device, path, s.data, s.at) : CT_ENOMEM;
+    if (s.no_memory)
+        status = ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for views of the factor", path);
+    else if (s.data)
+        status = s.bad ? ct_last_status(gp->device) : ct_bytes_save(gp->device, path, s.data, s.at);
     free(s.data);
     free(kernel);
     return status;
@@ -394,7 +400,7 @@ static ct_gp *read_model(ct_device *device, const char *path, stream *s)
 {
     char head[sizeof magic];
     raw(s, head, sizeof head);
-    small(s, 0, VERSION);
+    s->version = small(s, 0, VERSION);
     ct_dtype dtype = (ct_dtype)small(s, 0, CT_F32);
     int64_t n = 0, d = 0;
     whole(s, &n);
@@ -404,7 +410,9 @@ static ct_gp *read_model(ct_device *device, const char *path, stream *s)
                               .standardize = (ct_gp_standardize)small(s, 0, CT_STANDARDIZE_OUTPUTS) };
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > s->size / 4 || (uint64_t)d > s->size / 24)
         return bad_file(device, path, "the model's header makes no sense");
-    if (ct__gp_reserve(device, ct_gp_bytes_needed(n, d, dtype, false), "ct_gp_load: the model")) return NULL;
+    if (ct__gp_reserve(device, ct_gp_bytes_needed(n, d, dtype, false), false, "ct_gp_load: the model",
+                       "load it on a device that may hold more"))
+        return NULL;
     ct_gp *gp = ct__gp_blank(device, NULL, n, d, dtype, &options);
     if (!gp) return NULL;
     read_body(s, gp);
@@ -439,9 +447,9 @@ ct_gp *ct_gp_load(ct_device *device, const char *path)
         s.size = file.size - 8;
         if (crc != ct__crc64(file.data, s.size))
             bad_file(device, path, "the model is damaged or cut short: its checksum is wrong");
-        else if (version != VERSION)
-            ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %u, this library reads %d", path,
-                           (unsigned)version, VERSION);
+        else if (version < OLDEST || version > VERSION)
+            ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %u, this library reads %d to %d",
+                           path, (unsigned)version, OLDEST, VERSION);
         else
             gp = read_model(device, path, &s);
     }

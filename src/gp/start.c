@@ -65,9 +65,9 @@ static bool tell(start *t, double value, double norm, double jitter)
     return told;
 }
 
-static int stop(start *t, const char *reason)
+static int stop(start *t, ct_fit_end end)
 {
-    t->report.reason = reason;
+    t->report.end = end;
     return 1;
 }
 
@@ -79,7 +79,7 @@ static int outside(start *t, const double *x, double *value, double *g)
     if (isinf(t->report.objective)) {
         t->report.status = CT_ENUMERIC;
         tell(t, INFINITY, NAN, 0);
-        return stop(t, "the covariance cannot be factorised at the start");
+        return stop(t, CT_FIT_FAILED);
     }
     *value = t->report.objective / (double)t->gp->n + 1;
     for (int i = 0; i < f->n_free; i++) {
@@ -98,12 +98,13 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     ct_gp *gp = t->gp;
     double objective, jitter, points = (double)gp->n, norm = NAN;
     for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
-    t->report.evaluations++;
+    bool adam = f->report.optimizer == CT_OPTIMIZER_ADAM;
+    if (t->report.evaluations++ && adam) t->report.iterations++;
     const ct__goal goal = { .objective = f->options->objective, .precision = f->options->precision };
     ct_status s = ct__gp_evaluate(gp, goal, t->z, &objective, t->gradient, &jitter);
     if (s && s != CT_ENUMERIC) {
         t->status = s;
-        return stop(t, "an error");
+        return stop(t, CT_FIT_FAILED);
     }
     if (s) {
         if (outside(t, x, value, g)) return 1;
@@ -119,7 +120,7 @@ static int evaluate(void *context, const double *x, double *value, double *g)
         ct_fit_start before = t->report;
         bool lower = objective < before.objective;
         if (lower) {
-            if (t->report.evaluations > 1) t->report.iterations++;
+            if (t->report.evaluations > 1 && !adam) t->report.iterations++;
             t->report.objective = objective;
         }
         if (!tell(t, objective, norm, jitter)) {
@@ -132,11 +133,11 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     }
     if (t->stopped) {
         t->status = t->report.status = CT_ESTOPPED;
-        return stop(t, "stopped by the caller");
+        return stop(t, CT_FIT_STOPPED);
     }
-    if (!s && norm / points <= f->tolerance) return stop(t, "gradient below the tolerance");
-    if (t->idle >= IDLE) return stop(t, "steps no longer lower the objective");
-    return t->report.iterations >= f->max_iterations ? stop(t, "iteration limit") : 0;
+    if (!s && norm / points <= f->tolerance) return stop(t, CT_FIT_GRADIENT);
+    if (t->idle >= IDLE) return stop(t, CT_FIT_FLAT);
+    return t->report.iterations >= f->max_iterations ? stop(t, CT_FIT_ITERATIONS) : 0;
 }
 
 static void best_point(void *context, double *x)
@@ -176,7 +177,7 @@ static void search(start *t)
                           .x = t->x,
                           .lower = f->lower,
                           .upper = f->upper,
-                          .max_evaluations = adam ? f->max_iterations : 2 * f->max_iterations + 20,
+                          .max_evaluations = adam ? f->max_iterations + 1 : 2 * f->max_iterations + 20,
                           .flat = f->flat / (double)t->gp->n,
                           .learning_rate = f->options->learning_rate > 0 ? f->options->learning_rate : 0.1,
                           .evaluate = evaluate,
@@ -185,14 +186,15 @@ static void search(start *t)
     ct__search_end end = CT__SEARCH_STOPPED;
     if (f->n_free == 0) {
         double value;
-        if (!evaluate(t, t->x, &value, NULL)) stop(t, "nothing to learn: every parameter is fixed");
+        if (!evaluate(t, t->x, &value, NULL) || ct_fit_converged(t->report.end)) stop(t, CT_FIT_FIXED);
     } else {
         end = adam ? ct__search_adam(&search) : ct__search_lbfgs(&search);
     }
     if (end == CT__SEARCH_NO_MEMORY)
         t->status = ct_device_fail(t->gp->device, CT_ENOMEM, "the optimiser has no memory");
-    if (end == CT__SEARCH_CONVERGED) t->report.reason = "steps no longer lower the objective";
-    if (end == CT__SEARCH_LIMIT) t->report.reason = "evaluation limit";
+    if (end == CT__SEARCH_CONVERGED) t->report.end = CT_FIT_FLAT;
+    if (end == CT__SEARCH_STALLED) t->report.end = CT_FIT_STALLED;
+    if (end == CT__SEARCH_LIMIT) t->report.end = CT_FIT_EVALUATIONS;
 }
 
 /* Into the fit, in whatever order the starts end: of two as good ones, or two errors, the first counts. */
@@ -205,11 +207,13 @@ static void conclude(start *t)
     r->evaluations += t->report.evaluations;
     r->jittered += t->jittered;
     r->failed += t->failed;
+    if (!r->end) r->end = t->report.end;
     if (t->report.objective < r->objective || (t->report.objective == r->objective && t->index < r->best)) {
         r->objective = t->report.objective;
         r->gradient_norm = t->gradient_norm;
         r->objective_error = t->error;
         r->best = t->index;
+        r->end = t->report.end;
         memcpy(f->winner, t->best, (size_t)t->gp->n_params * sizeof *f->winner);
     }
     if (t->report.status == CT_ENUMERIC || (t->status && t->status != CT_ESTOPPED))
@@ -223,7 +227,7 @@ void ct__fit_start(ct__fit *f, ct_gp *gp, int index)
     size_t p = (size_t)gp->n_params;
     double begun = ct__now();
     start t = { .fit = f, .gp = gp, .index = index };
-    t.report = (ct_fit_start){ .objective = INFINITY, .reason = "an error" };
+    t.report = (ct_fit_start){ .objective = INFINITY, .end = CT_FIT_FAILED };
     t.z = ct__gp_alloc(gp->device, 6 * p, sizeof *t.z);
     if (t.z) {
         double **part[] = { &t.gradient, &t.v, &t.best, &t.x, &t.draws };

@@ -45,7 +45,16 @@ void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, do
     double relative = sqrt(square / (double)n);
     *mean = average * unit;
     /* A constant column is left with rounding. */
-    *deviation = relative > 1e-14 && isnormal(relative * unit) ? relative * unit : 1;
+    *deviation = relative > 1e-14 ? relative * unit : 1;
+}
+
+ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what)
+{
+    if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
+    return ct_device_fail(device, CT_EINVAL,
+                          "%s: its standard deviation of %.3g has no square within 1e-300 to 1e300: multiply "
+                          "it by a power of ten",
+                          what, deviation);
 }
 
 ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, const double *x, int64_t rows, int64_t cols,

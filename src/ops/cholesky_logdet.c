@@ -6,7 +6,8 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
 {
     (void)n_in, (void)attr;
     if (!ct__need_square_var(tape, "cholesky_logdet", in[0])) return ct_none();
-    return ct_scale(ct_sum(ct_log(ct_diag(in[0])), -1, false), 2);
+    ct_var d = ct_diag(in[0]), y = ct_scale(ct_sum(ct_log(d), -1, false), 2);
+    return ct__where_positive(y, ct_unsqueeze(d, -1), CT__NO_FACTOR);
 }
 
 static void sample(ct_sample *s) { ct_sample_lower(s, 0, ct_sample_size(s)); }

@@ -16,10 +16,10 @@ static ct_var share_of(ct_var a, ct_var b) { return ct_add(ct_less(a, b), ct_sca
 
 /* -- one input ------------------------------------------------------------------------------------------------------ */
 
-/* Where samples are drawn: inside the domain, away from kinks and poles. lo = hi: standard normal. */
+/* Where samples are drawn: inside the domain, away from kinks and poles. lo = hi: standard normal, with zeros. */
 static const struct domain {
     double lo, hi;
-    int mirrored; /* a second variant draws from [-hi, -lo]  */
+    int mirrored; /* a second variant draws from [-hi, -lo], and a third the kinks below */
     int n_p;      /* parameters to go through                */
     double p[3][2];
 } domains[CT_MAP1_COUNT] = {
@@ -35,7 +35,7 @@ static const struct domain {
     [CT_MAP_pow] = { .lo = 0.4, .hi = 2, .n_p = 3, .p = { { 2.5 }, { -1 }, { 0 } } },
     [CT_MAP_scale] = { .n_p = 1, .p = { { -1.5 } } },
     [CT_MAP_shift] = { .n_p = 1, .p = { { 0.7 } } },
-    [CT_MAP_clamp] = { .lo = 0.2, .hi = 0.8, .mirrored = 1, .n_p = 2, .p = { { -1, 1 }, { -0.1, 0.1 } } },
+    [CT_MAP_clamp] = { .lo = 0.2, .hi = 0.8, .mirrored = 1, .n_p = 2, .p = { { -1, 1 }, { -0.125, 0.125 } } },
 };
 
 static ct_shape unary_shape(ct_call *c, ct_map1 f)
@@ -75,15 +75,21 @@ static void unary_bar(ct_vjp *v, ct_map1 f, const double *p)
 static void unary_sample(ct_sample *s, ct_map1 f)
 {
     const struct domain *d = &domains[f];
-    int n_p = d->n_p ? d->n_p : 1, v = ct_sample_variant(s, n_p * (1 + d->mirrored));
+    static const double kinks[] = {
+        0, -0.0, 0.1, -0.1, 1, -1, 2, -2
+    }; /* of abs, sign, relu; and ends of a clamp */
+    const bool kinked = d->mirrored && f != CT_MAP_reciprocal;
+    int n_p = d->n_p ? d->n_p : 1, v = ct_sample_variant(s, n_p * (1 + d->mirrored + kinked));
     ct_shape shape = ct_shape2(ct_sample_size(s), 3);
     if (d->n_p) ct_sample_attr(s, d->p[v % n_p], sizeof d->p[0]);
     if (d->lo == d->hi)
         ct_sample_normal(s, 0, shape);
     else if (v < n_p)
         ct_sample_uniform(s, 0, shape, d->lo, d->hi);
-    else
+    else if (v < 2 * n_p)
         ct_sample_uniform(s, 0, shape, -d->hi, -d->lo);
+    else
+        ct_sample_among(s, 0, shape, kinks, sizeof kinks / sizeof *kinks), ct_sample_kinks(s);
 }
 
 #define UNARY(name_, value, derivative, rule)                                                \
@@ -188,13 +194,19 @@ static void binary_bar(ct_vjp *v, ct_map2 f)
 }
 
 /* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of the
- * same shape, or both broadcast, or it is a scalar. */
+ * same shape, or both broadcast, or it is a scalar. Then ties, and zeros in the first. */
 static void binary_sample(ct_sample *s)
 {
-    static const double lo[] = { -3, 1.5 }, hi[] = { -1.5, 3 };
-    int v = ct_sample_variant(s, 6), a = v % 2, b = 1 - a;
-    enum { SAME, OUTER, SCALAR } kind = v / 2;
+    static const double lo[] = { -3, 1.5 }, hi[] = { -1.5, 3 }, values[] = { 0, -0.0, 1, -1, 2 };
+    int v = ct_sample_variant(s, 7), a = v % 2, b = 1 - a;
+    enum { SAME, OUTER, SCALAR, TIES } kind = v / 2;
     int64_t n = ct_sample_size(s);
+    if (kind == TIES) {
+        ct_sample_among(s, 0, ct_shape2(n, 3), values, 5);
+        ct_sample_among(s, 1, ct_shape2(n, 3), values + 2, 3);
+        ct_sample_kinks(s);
+        return;
+    }
     ct_sample_uniform(s, 0, kind == OUTER ? ct_shape2(n, 1) : ct_shape2(n, 3), lo[a], hi[a]);
     if (kind == SCALAR) ct_sample_unbatched(s);
     ct_sample_uniform(s, 1,

@@ -29,7 +29,7 @@ ct_factor *ct_factor_new(ct_tensor *A, bool symmetric)
         keep(f, tape, A, symmetric);
         ct_status status = ct_tape_status(tape);
         if (status) {
-            ct_device_fail(device, status, "ct_factor_new: %s", ct_tape_message(tape));
+            ct_device_fail(device, status, "ct_factor_new: %s", ct_tape_reason(tape));
             ct_factor_free(f);
             f = NULL;
         }

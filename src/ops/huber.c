@@ -1,7 +1,7 @@
 /* huber:    y = 1/N Σ_i h(r_i),  h(r) = r²/2 where |r| <= δ, δ (|r| - δ/2) elsewhere   [Huber 1964]
  * adjoint:  r̄_i = ȳ clamp(r_i, -δ, δ) / N, from the composition
  *
- * With q = min(|r|, δ) both branches are h = q (|r| - q/2). */
+ * With q = clamp(r, -δ, δ) both branches are h = q (r - q/2), and h″ = 1 where |r| <= δ, also at 0: |r| would lose it. */
 #include "support.h"
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
@@ -14,17 +14,24 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
                      (long long)ct_tape_length(tape), delta ? *delta : 0);
         return ct_none();
     }
-    ct_var r = ct_abs(ct_sub(in[0], in[1])), q = ct_clamp(r, 0, *delta);
+    ct_var r = ct_sub(in[0], in[1]), q = ct_clamp(r, -*delta, *delta);
     return ct_mean(ct_mul(q, ct_sub(r, ct_scale(q, 0.5))), CT_ALL, false);
 }
 
-/* Residuals inside delta, and beyond it. */
+/* Residuals inside delta, and beyond it; zeros; zeros and residuals of delta, where there is no second derivative. */
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s) > 0 ? ct_sample_size(s) : 1;
-    double delta = ct_sample_variant(s, 2) ? 0.75 : 8;
+    int v = ct_sample_variant(s, 4);
+    double delta = (double[]){ 8, 0.75, 8, 1 }[v];
     ct_sample_attr(s, &delta, sizeof delta);
     ct_sample_unbatched(s);
+    if (v >= 2) {
+        for (int i = 0; i < 2; i++)
+            ct_sample_among(s, i, ct_shape2(n, 3), (const double[]){ 0, -0.0, 1, -1 }, 4);
+        if (v == 3) ct_sample_kinks(s);
+        return;
+    }
     ct_sample_uniform(s, 0, ct_shape2(n, 3), -3, -1);
     ct_sample_uniform(s, 1, ct_shape2(n, 3), 0, 2);
 }

@@ -17,7 +17,10 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_mul(ct_div(y_bar, ct_sum(chosen, axis->dim, true)), chosen));
 }
 
-static void sample(ct_sample *s) { ct__axis_sample(s, 1); }
+static void sample(ct_sample *s)
+{
+    if (ct__axis_sample(s, 1)) ct_sample_kinks(s);
+}
 
 const ct_op ct_op_max = {
     .name = "max", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample

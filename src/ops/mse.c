@@ -12,9 +12,13 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s) > 0 ? ct_sample_size(s) : 1;
+    const bool zeros = ct_sample_variant(s, 2); /* of the residual */
     ct_sample_unbatched(s);
-    ct_sample_normal(s, 0, ct_shape2(n, 3));
-    ct_sample_normal(s, 1, ct_shape2(n, 3));
+    for (int i = 0; i < 2; i++)
+        if (zeros)
+            ct_sample_among(s, i, ct_shape2(n, 3), (const double[]){ 0, 1 }, 2);
+        else
+            ct_sample_normal(s, i, ct_shape2(n, 3));
 }
 
 const ct_op ct_op_mse = { .name = "mse", .n_in = 2, .compose = compose, .sample = sample };

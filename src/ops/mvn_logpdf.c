@@ -24,9 +24,10 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
         return ct_none();
     }
     ct_var z = ct_squeeze(ct_tri_solve(L, ct_sub(y, mean), CT_LOWER), -1);
-    ct_var log_root = ct_sum(ct_log(ct_diag(L)), -1, false); /* Σ log L_ii */
+    ct_var d = ct_diag(L), log_root = ct_sum(ct_log(d), -1, false); /* Σ log L_ii */
     ct_var chi2 = ct_sum(ct_square(z), -1, false);
-    return ct_shift(ct_sub(ct_scale(chi2, -0.5), log_root), -0.5 * (double)n * LOG_2PI);
+    ct_var log_p = ct_shift(ct_sub(ct_scale(chi2, -0.5), log_root), -0.5 * (double)n * LOG_2PI);
+    return ct__where_positive(log_p, ct_unsqueeze(d, -1), CT__NO_FACTOR);
 }
 
 static void sample(ct_sample *s)

@@ -56,6 +56,7 @@ const ct_op ct_op_permute = { .name = "permute",
 ct_var ct_permute(ct_var x, const int *order)
 {
     attr a = { { 0 } };
+    if (!order) ct_tape_fail(x.tape, CT_EINVAL, "ct_permute: order is NULL, it names each dimension once");
     for (int i = 0, n = ct_var_shape(x).ndim; order && i < n; i++) a.order[i] = order[i];
-    return ct_apply(&ct_op_permute, &x, 1, order ? &a : NULL, sizeof a);
+    return ct_apply(&ct_op_permute, &x, 1, &a, sizeof a);
 }

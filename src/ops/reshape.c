@@ -8,6 +8,7 @@ static ct_shape resolved(const ct_tensor *x, ct_shape y)
 {
     int64_t count = ct_tensor_count(x), known = 1;
     int unknown = -1;
+    if (y.ndim < 0 || y.ndim > CT_MAX_DIMS) return (ct_shape){ .ndim = -1 };
     for (int i = 0; i < y.ndim; i++)
         if (y.dim[i] == -1 && unknown < 0)
             unknown = i;

@@ -84,10 +84,22 @@ static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct
 /* One D for all, of full column rank unless its columns depend on one another, and r < n */
 static bool fits_push_through(const ct__ridge *s) { return s->shared && s->r < s->n && s->n <= s->m; }
 
-static void factor_in_form(ct_call *c)
+/* lambda, NaN and flagged where it is not positive: then so is what is made of it. */
+static const ct_tensor *positive(ct_call *c, const ct_tensor *lambda)
+{
+    ct_tensor *copy = ct_scratch(c, lambda->dtype, ct__shape(lambda));
+    if (!copy) return lambda;
+    ct_tensor inner = ct__column(lambda), x = ct__column(&inner), outer = ct__column(copy),
+              out = ct__column(&outer);
+    ct_prim_copy(c, lambda, copy);
+    ct_prim_flag(c, false, &x, "lambda", "is not positive: choose a larger one", &out);
+    return copy;
+}
+
+static void factor_in_form(ct_call *c, const ct_tensor *lambda)
 {
     ct_ridge_form form = *(const ct_ridge_form *)ct_attr(c);
-    ct__ridge_call a = { .B = ct_arg(c, 0), .D = ct_arg(c, 1), .lambda = ct_arg(c, 2) };
+    ct__ridge_call a = { .B = ct_arg(c, 0), .D = ct_arg(c, 1), .lambda = lambda };
     ct__ridge s = ct__ridge_of(a.B, a.D, a.lambda);
     ct_shape batch = s.batch, one = ct_shape2(0, 0);
     batch.ndim += 2;
@@ -116,9 +128,10 @@ static void factor(ct_call *c)
                                    "to working precision, or D's columns depend on one another, or are weak "
                                    "where B is not, for which a GPU looks for no other form; choose a larger "
                                    "lambda, another D, one for each sample, or compute on the CPU";
+    const ct_tensor *lambda = positive(c, ct_arg(c, 2));
     ct_failure *failure = ct__call_failure(c);
     const bool failed_before = failure->set;
-    factor_in_form(c);
+    factor_in_form(c, lambda);
     if (failure->suspected || (failure->set && !failed_before))
         failure->why = failure->suspected ? why_late : why;
 }

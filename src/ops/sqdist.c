@@ -44,7 +44,12 @@ static void vjp(ct_vjp *g)
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
-    int v = ct_sample_variant(s, 2);
+    int v = ct_sample_variant(s, 3);
+    if (v == 2) { /* points that coincide */
+        ct_sample_among(s, 0, ct_shape2(n, 3), (const double[]){ 0, 1 }, 2);
+        ct_sample_among(s, 1, ct_shape2(n + 1, 3), (const double[]){ 0, 1 }, 2);
+        return;
+    }
     ct_sample_normal(s, 0, ct_shape2(n, 3));
     if (v == 1) ct_sample_unbatched(s); /* one set of points against a batch */
     ct_sample_normal(s, 1, ct_shape2(n + 1, 3));

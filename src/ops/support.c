@@ -140,6 +140,14 @@ ct_tensor ct__diagonal(const ct_tensor *t)
     return view;
 }
 
+ct_tensor ct__column(const ct_tensor *t)
+{
+    ct_tensor view = *t;
+    view.dim[view.ndim] = 1;
+    view.stride[view.ndim++] = 1;
+    return view;
+}
+
 ct_tensor ct__strided(const ct_tensor *t, int dim, int64_t start, int64_t n, int64_t step)
 {
     ct_tensor view = *t;
@@ -246,13 +254,19 @@ ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x)
     return ct_unsqueeze(y, axis->dim < 0 ? axis->dim + ct_var_shape(x).ndim : axis->dim);
 }
 
-void ct__axis_sample(ct_sample *s, int64_t at_least)
+bool ct__axis_sample(ct_sample *s, int64_t at_least)
 {
-    static const ct__axis axes[] = { { -1, 0 }, { -1, 1 },     { -2, 0 },    { -2, 1 },
-                                     { 0, 0 },  { CT_ALL, 0 }, { CT_ALL, 1 } };
-    const ct__axis *axis = &axes[ct_sample_variant(s, sizeof axes / sizeof *axes)];
+    static const ct__axis axes[] = { { -1, 0 },     { -1, 1 },     { -2, 0 }, { -2, 1 },    { 0, 0 },
+                                     { CT_ALL, 0 }, { CT_ALL, 1 }, { -1, 0 }, { CT_ALL, 0 } };
+    enum { AXES = sizeof axes / sizeof *axes, TIES = AXES - 2 };
+    const int v = ct_sample_variant(s, AXES);
+    const ct__axis *axis = &axes[v];
     int64_t n = ct_sample_size(s) > at_least ? ct_sample_size(s) : at_least;
     ct_sample_attr(s, axis, sizeof *axis);
     if (axis->dim >= 0 || axis->dim == CT_ALL) ct_sample_unbatched(s);
-    ct_sample_normal(s, 0, ct_shape2(n, 3));
+    if (v < TIES)
+        ct_sample_uniform(s, 0, ct_shape2(n, 3), -2, 2);
+    else
+        ct_sample_among(s, 0, ct_shape2(n, 3), (const double[]){ 0, -0.0, 1, -1 }, 4);
+    return v >= TIES;
 }

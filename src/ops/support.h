@@ -45,6 +45,8 @@ const ct_tensor *ct__turned(const ct_tensor *t, bool turn, ct_tensor *view);
 ct_tensor ct__transposed(const ct_tensor *t);
 ct_tensor ct__diagonal(const ct_tensor *t);
 ct_tensor ct__block(const ct_tensor *t, int64_t row, int64_t rows, int64_t col, int64_t cols);
+/* t (..., n) as (..., n, 1) */
+ct_tensor ct__column(const ct_tensor *t);
 /* Elements start, start + step, ..., n of them, along dimension dim. */
 ct_tensor ct__strided(const ct_tensor *t, int dim, int64_t start, int64_t n, int64_t step);
 
@@ -59,6 +61,13 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
 void ct__map2(ct_call *c, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
 /* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch; bitwise symmetric. */
 void ct__add_transpose(ct_call *c, ct_tensor *A);
+
+/* y (...), NaN and flagged by these words, as ct_prim_flag has them, where an element of x (..., n, 1) is not positive. */
+ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why);
+
+/* The words where x is the diagonal of what should be a Cholesky factor. */
+#define CT__NO_FACTOR \
+    "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
 
 /* E (n, r), columns index of the identity of A's extent and dtype; not differentiable. */
 ct_var ct__unit_columns(ct_var A, ct_var index);
@@ -79,8 +88,8 @@ ct_shape ct__axis_shape(ct_call *c, bool of_nothing);
 void ct__axis_forward(ct_call *c, ct_reduction f);
 /* y or its cotangent, shaped so that it broadcasts against x again. */
 ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
-/* Draws a matrix and goes through all axes; n rows at least. */
-void ct__axis_sample(ct_sample *s, int64_t at_least);
+/* Draws a matrix, without ties and with, and goes through all axes; n rows at least. Returns whether there are ties. */
+bool ct__axis_sample(ct_sample *s, int64_t at_least);
 /* out = f over the dimensions where `kept` (of x's number of dimensions) has extent 1; out is contiguous. */
 void ct__reduce(ct_call *c, ct_reduction f, const ct_tensor *x, ct_shape kept, ct_tensor *out);
 

@@ -3,6 +3,7 @@
  * adjoint:    left    B̄ = op(T)⁻ᵀ X̄,   op(T)‾ = -B̄ Xᵀ                          [Giles 2008, §2.2.4]
  *             right   B̄ = X̄ op(T)⁻ᵀ,   op(T)‾ = -Xᵀ B̄
  *             T̄ = op(T)‾, transposed with CT_TRANS, in the triangle that is read (without the diagonal: CT_UNIT).
+ *             A member of T with a zero on its diagonal is singular: NaN, and flagged.
  *
  * From op(T) dX = dB - dop(T) X: ⟨X̄, dX⟩ = ⟨B̄, dB⟩ - ⟨B̄ Xᵀ, dop(T)⟩. */
 #include "support.h"
@@ -28,6 +29,10 @@ static void forward(ct_call *c)
     ct_tensor *X = ct_result(c);
     ct_prim_copy(c, ct_arg(c, 1), X);
     ct_prim_trsm(c, *flags, 1, ct_arg(c, 0), X);
+    if (*flags & CT_UNIT) return;
+    ct_tensor diagonal = ct__diagonal(ct_arg(c, 0)), column = ct__column(&diagonal);
+    ct_prim_flag(c, true, &column, "diagonal element %lld",
+                 "is zero or NaN: the triangular matrix is singular, add to its diagonal", X);
 }
 
 static void vjp(ct_vjp *g)

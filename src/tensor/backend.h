@@ -146,6 +146,9 @@ typedef struct ct_backend {
     ct_status (*trsm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*trmm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*triangle)(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out);
+    /* x (..., n, 1), out (..., r, c), as ct_prim_flag */
+    ct_status (*flag)(ct_device *dev, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+                      ct_tensor *out, ct_failure *failure);
 
     /* A = Q R in place for a (..., m, n): R in the upper triangle, below it and in tau (..., 1, min(m, n), contiguous) the
      * reflectors of Q. With rank_tolerance >= 0 a member with some |R_jj| <= rank_tolerance max_i |R_ii| becomes NaN and is
@@ -165,7 +168,7 @@ typedef struct ct_backend {
     M(fill) M(copy) M(map1) M(map1_bar) M(map2) M(map2_bar) M(where) M(random) M(reduce) M(finite) M(gather) \
     M(scatter_add) M(group_by) M(grouped_gemm) M(grouped_gemm_bar) M(sqdist) M(covariance)                 \
     M(covariance_bar) M(gemm) M(syrk) M(potrf) M(potrf_lower) M(trtri) M(lauum) M(potri) M(getrf) M(getri) \
-    M(inverse_bar) M(lu_det) M(permute_rows) M(trsm) M(trmm) M(triangle) M(qr) M(qr_mul) M(tri_rcond)
+    M(inverse_bar) M(lu_det) M(permute_rows) M(trsm) M(trmm) M(triangle) M(flag) M(qr) M(qr_mul) M(tri_rcond)
 /* clang-format on */
 
 /* The function type of an entry: `CT_PRIMITIVE(gemm) ct__cpu_gemm;` is its prototype. */

@@ -347,7 +347,9 @@ ct_table *ct_csv_parse(ct_device *device, const char *text, size_t bytes, const 
         ct__fail(device, CT_EINVAL, "CSV: the text is NULL");
         return NULL;
     }
-    return parse_text(device, "csv", text ? text : "", bytes, options);
+    char label[CT__LABEL];
+    const char *name = options && options->label ? options->label : "csv";
+    return parse_text(device, ct__label(name, label), text ? text : "", bytes, options);
 }
 
 ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options)

@@ -66,6 +66,7 @@ static ct_status open_backend(ct_device *dev, const char *name, const ct_device_
     ct_status s = backend->open(dev, ordinal);
     if (s) return s;
     dev->backend = backend;
+    dev->memory_there = dev->memory.limit;
     if (options->memory_limit) dev->memory.limit = options->memory_limit;
     s = ct__pool_open(dev);
     if (s) {

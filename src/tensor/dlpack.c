@@ -197,13 +197,17 @@ static ct_tensor *import(ct_device *device, const ct__dl_tensor *d, void (*relea
     ct_shape shape;
     int64_t stride[CT_MAX_DIMS];
     if (read_layout(device, d, &shape, stride)) return NULL;
-    char *data = d->data;
-    if (!data && ct_shape_count(shape)) {
+    if (!d->data && ct_shape_count(shape)) {
         ct__fail(device, CT_EINVAL, "DLPack: the data is NULL");
         return NULL;
     }
-    if (data) data += d->byte_offset;
-    return ct__wrap(device, (ct_dtype)dtype, shape, stride, data, release, managed);
+    uintptr_t first = 0;
+    if (d->data && __builtin_add_overflow((uintptr_t)d->data, d->byte_offset, &first)) {
+        ct__fail(device, CT_EINVAL, "DLPack: the byte offset %llu leads outside of memory",
+                 (unsigned long long)d->byte_offset);
+        return NULL;
+    }
+    return ct__wrap(device, (ct_dtype)dtype, shape, stride, (void *)first, release, managed);
 }
 
 static bool can_import(ct_device *device, const void *managed)

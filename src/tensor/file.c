@@ -2,10 +2,12 @@
 #include "file.h"
 
 #include "internal.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,50 +18,14 @@
 #    define O_CLOEXEC 0
 #endif
 
-enum { BUFFER = 1 << 16, FIRST_READ = 1 << 16, MOST_AT_ONCE = 1 << 30, TEMPORARY_SUFFIX = 64, TRIES = 100 };
-
-const char *ct__label(const char *path, char buffer[CT__LABEL])
-{
-    size_t length = path ? strlen(path) : 0;
-    if (length < CT__LABEL)
-        snprintf(buffer, CT__LABEL, "%s", path ? path : "(no path)");
-    else
-        snprintf(buffer, CT__LABEL, "...%s", path + length - (CT__LABEL - 4));
-    for (char *c = buffer; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
-    return buffer;
-}
-
-/* strerror is not safe with threads and speaks the user's language; these are the ones to expect. */
-static const char *reason(int error)
-{
-    switch (error) {
-    case ENOENT: return "no such file or directory";
-    case ENOTDIR: return "a part of the path is not a directory";
-    case EISDIR: return "is a directory";
-    case EACCES:
-    case EPERM: return "permission denied";
-    case EROFS: return "the file system is read-only";
-    case ENOSPC: return "no space left on the disk";
-    case EDQUOT: return "the disk quota is used up";
-    case EFBIG: return "larger than the file system or the process may write";
-    case EMFILE:
-    case ENFILE: return "too many open files";
-    case ENAMETOOLONG: return "the name is too long";
-    case ELOOP: return "too many symbolic links";
-    case ENOMEM: return "out of memory";
-    case EPIPE: return "nobody reads the pipe";
-    case EIO: return "input/output error";
-    default: return "the system refused";
-    }
-}
-
-static ct_status refuse(ct_device *device, const char *path, const char *what, int error)
-{
-    char label[CT__LABEL];
-    return ct__fail(device, error == ENOMEM ? CT_ENOMEM : CT_EIO, "%s: %s%s (errno %d)",
-                    ct__label(path, label), what, reason(error), error);
-}
+enum {
+    BUFFER = 1 << 16,
+    FIRST_READ = 1 << 16,
+    MOST_AT_ONCE = 1 << 30,
+    TEMPORARY_SUFFIX = 64,
+    TRIES = 100,
+    LINKS = 40
+};
 
 static ct_status no_memory(ct_device *device, const char *path, uint64_t bytes)
 {
@@ -68,12 +34,12 @@ static ct_status no_memory(ct_device *device, const char *path, uint64_t bytes)
                     (unsigned long long)bytes);
 }
 
-static ct_status usable(ct_device *device, const char *path)
+static int open_again(const char *path, int flags)
 {
-    if (!device) return CT_EINVAL;
-    if (device->status) return device->status;
-    if (!path || !*path) return ct__fail(device, CT_EINVAL, "the path is empty");
-    return CT_OK;
+    int descriptor;
+    do descriptor = open(path, flags | O_CLOEXEC, 0666);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
 }
 
 /* -- reading ----------------------------------------------------------------------------------------------- */
@@ -81,12 +47,11 @@ static ct_status usable(ct_device *device, const char *path)
 ct_status ct__input_open(ct__input *in, ct_device *device, const char *path)
 {
     *in = (ct__input){ .device = device, .path = path, .descriptor = -1, .size = -1 };
-    ct_status s = usable(device, path);
+    ct_status s = ct__path_usable(device, path);
     if (s) return s;
-    do in->descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    while (in->descriptor < 0 && errno == EINTR);
+    in->descriptor = open_again(path, O_RDONLY);
     struct stat info;
-    if (in->descriptor < 0) return refuse(device, path, "", errno);
+    if (in->descriptor < 0) return ct__path_refused(device, path, "", errno);
     int error = 0;
     if (fstat(in->descriptor, &info))
         error = errno;
@@ -94,7 +59,7 @@ ct_status ct__input_open(ct__input *in, ct_device *device, const char *path)
         error = EISDIR;
     if (error) {
         ct__input_close(in);
-        return refuse(device, path, "", error);
+        return ct__path_refused(device, path, "", error);
     }
     if (S_ISREG(info.st_mode)) in->size = (int64_t)info.st_size;
     return CT_OK;
@@ -107,7 +72,7 @@ ct_status ct__input_read(ct__input *in, void *data, size_t bytes, size_t *got)
         size_t left = bytes - *got;
         ssize_t n = read(in->descriptor, (char *)data + *got, left < MOST_AT_ONCE ? left : MOST_AT_ONCE);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return refuse(in->device, in->path, "reading failed: ", errno);
+        if (n < 0) return ct__path_refused(in->device, in->path, "reading failed: ", errno);
         if (n == 0) break;
         *got += (size_t)n;
     }
@@ -197,7 +162,7 @@ static void discard(ct__output *out)
 
 static ct_status give_up(ct__output *out, const char *path, const char *what, int error)
 {
-    out->status = refuse(out->device, path, what, error);
+    out->status = ct__path_refused(out->device, path, what, error);
     discard(out);
     return out->status;
 }
@@ -217,18 +182,38 @@ static int inspect(const char *path, mode_t *mode, bool *direct, bool *replaces)
     return 0;
 }
 
+/* A new file beside the target, locked. Returns errno. */
+static int open_temporary(ct__output *out)
+{
+    char *name = (char *)out->temporary;
+    const char *base = ct__path_split(out->target, name);
+    ct__temporary_reclaim(name, base);
+    for (int i = 0; i < TRIES; i++) {
+        snprintf(name, strlen(out->target) + TEMPORARY_SUFFIX, CT__TEMPORARY, out->target, (long)getpid(),
+                 (unsigned long long)(uintptr_t)out, i);
+        out->descriptor = open_again(name, O_WRONLY | O_CREAT | O_EXCL);
+        if (out->descriptor < 0 && errno != EEXIST) return errno;
+        if (out->descriptor < 0) continue;
+        if (ct__temporary_claim(out->descriptor)) return 0;
+        close(out->descriptor);
+        out->descriptor = -1;
+    }
+    return EEXIST;
+}
+
 ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path)
 {
     *out = (ct__output){ .device = device, .descriptor = -1 };
-    if ((out->status = usable(device, path))) return out->status;
+    if ((out->status = ct__path_usable(device, path))) return out->status;
 
     mode_t mode = 0;
     bool replaces;
+    char resolved[PATH_MAX];
     int error = inspect(path, &mode, &out->direct, &replaces);
+    if (!error && !out->direct) error = ct__path_resolve(path, resolved);
     if (error) return give_up(out, path, "", error);
 
-    char resolved[PATH_MAX];
-    const char *target = replaces && realpath(path, resolved) ? resolved : path;
+    const char *target = out->direct ? path : resolved;
     size_t length = strlen(target) + 1;
     out->names_size = 2 * length + TEMPORARY_SUFFIX;
     out->names = ct__host_alloc(device, out->names_size);
@@ -237,36 +222,54 @@ ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path)
         discard(out);
         return out->status = no_memory(device, path, out->names_size + BUFFER);
     }
-    char *temporary = out->names + length;
     memcpy(out->names, target, length);
     out->target = out->names;
-    out->temporary = temporary;
+    out->temporary = out->names + length;
 
     if (out->direct)
-        out->descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+        error = (out->descriptor = open_again(path, O_WRONLY | O_APPEND)) < 0 ? errno : 0;
     else
-        for (int i = 0; i < TRIES && out->descriptor < 0; i++) {
-            snprintf(temporary, length + TEMPORARY_SUFFIX, "%s.tmp-%ld-%llx-%d", target, (long)getpid(),
-                     (unsigned long long)(uintptr_t)out, i);
-            out->descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (out->descriptor < 0 && errno != EEXIST && errno != EINTR) break;
-        }
-    if (out->descriptor < 0) return give_up(out, path, "cannot write here: ", errno);
+        error = open_temporary(out);
+    if (error) return give_up(out, path, "cannot write here: ", error);
     if (replaces && fchmod(out->descriptor, mode)) return give_up(out, path, "cannot keep the mode: ", errno);
     return CT_OK;
+}
+
+/* write, where what has met its end (RLIMIT_FSIZE, a pipe without a reader) is an error alone. The signal
+ * that comes with it, to this thread, would end the program. */
+static ssize_t write_quietly(int descriptor, const void *data, size_t bytes)
+{
+    sigset_t ends, before, waiting;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGXFSZ);
+    sigaddset(&ends, SIGPIPE);
+    sigpending(&waiting);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
+    ssize_t n = write(descriptor, data, bytes);
+    int error = errno, came = n >= 0 ? 0 : error == EFBIG ? SIGXFSZ : error == EPIPE ? SIGPIPE : 0;
+    if (came && !sigismember(&waiting, came)) {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, came);
+        sigpending(&waiting);
+        if (sigismember(&waiting, came)) sigwait(&one, &came);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return n;
 }
 
 static ct_status put(ct__output *out, const char *data, size_t bytes)
 {
     while (bytes > 0) {
-        ssize_t n = write(out->descriptor, data, bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE);
+        ssize_t n = write_quietly(out->descriptor, data, bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) {
-            int error = errno;
+        if (n <= 0) {
+            int error = n < 0 ? errno : EIO;
             char label[CT__LABEL];
             out->status = ct__fail(out->device, CT_EIO, "%s: writing failed after %llu bytes: %s (errno %d)",
                                    ct__label(out->target, label), (unsigned long long)out->written,
-                                   reason(error), error);
+                                   ct__reason(error), error);
             discard(out);
             return out->status;
         }
@@ -296,16 +299,46 @@ ct_status ct__file_write(ct__output *out, const void *data, size_t bytes)
 }
 
 /* The rename is only durable with its directory. */
-static void sync_directory(const char *path, char *scratch)
+static void sync_folder(const char *path, char *scratch)
 {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) + 1 : 1;
-    memcpy(scratch, slash ? path : ".", length);
-    scratch[length] = 0;
-    int directory = open(scratch, O_RDONLY | O_CLOEXEC);
-    if (directory < 0) return;
-    (void)fsync(directory);
-    close(directory);
+    ct__path_split(path, scratch);
+    int folder = open(scratch, O_RDONLY | O_CLOEXEC);
+    if (folder < 0) return;
+    (void)fsync(folder);
+    close(folder);
+}
+
+/* errno; a file that cannot be synced is no error. */
+static int sync_file(int descriptor)
+{
+    while (fsync(descriptor))
+        if (errno != EINTR) return errno == EINVAL ? 0 : errno;
+    return 0;
+}
+
+/* The temporary file becomes the target, and its lock that of the device where it holds one. */
+static ct_status replace(ct__output *out)
+{
+    ct_file_lock *lock = ct__lock_of(out->device, out->target);
+    char label[CT__LABEL];
+    int error = sync_file(out->descriptor);
+    if (error) return give_up(out, out->target, "syncing failed: ", error);
+    if (lock && !ct__lock_holds(lock)) {
+        out->status = ct__fail(out->device, CT_EIO,
+                               "%s: another program has changed it since it was locked: load it again",
+                               ct__label(out->target, label));
+        discard(out);
+        return out->status;
+    }
+    if (rename(out->temporary, out->target)) return give_up(out, out->target, "writing failed: ", errno);
+    if (lock)
+        ct__lock_move(lock, out->descriptor);
+    else
+        close(out->descriptor);
+    out->descriptor = -1;
+    sync_folder(out->target, (char *)out->temporary);
+    discard(out);
+    return CT_OK;
 }
 
 ct_status ct__file_commit(ct__output *out)
@@ -313,19 +346,12 @@ ct_status ct__file_commit(ct__output *out)
     if (out->status) return out->status;
     if (!out->names) return out->status = ct__fail(out->device, CT_EINVAL, "the file is not open");
     if (flush(out)) return out->status;
-    if (!out->direct && fsync(out->descriptor) && errno != EINVAL)
-        return give_up(out, out->target, "syncing failed: ", errno);
+    if (!out->direct) return replace(out);
     int error = close(out->descriptor) && errno != EINTR ? errno : 0;
     out->descriptor = -1;
-    if (!error && !out->direct && rename(out->temporary, out->target)) error = errno;
-    if (error) {
-        out->status = refuse(out->device, out->target, "writing failed: ", error);
-        if (!out->direct) unlink(out->temporary);
-    } else if (!out->direct) {
-        sync_directory(out->target, (char *)out->temporary);
-    }
+    if (error) return give_up(out, out->target, "writing failed: ", error);
     discard(out);
-    return out->status;
+    return CT_OK;
 }
 
 void ct__file_abort(ct__output *out)

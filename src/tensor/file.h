@@ -2,7 +2,7 @@
 #ifndef CT_TENSOR_FILE_H
 #define CT_TENSOR_FILE_H
 
-#include <cotangent/device.h>
+#include "path.h"
 
 /* -- reading ----------------------------------------------------------------------------------------------- */
 
@@ -26,16 +26,18 @@ typedef struct ct__bytes {
     size_t capacity; /* as allocated */
 } ct__bytes;
 
-/* CT_EIO as above, CT_EFORMAT for an empty file, CT_ENOMEM for one of more than `limit` bytes (0: no limit). */
+/* CT_EIO as above, CT_EFORMAT for an empty file, CT_ENOMEM for one of more than `limit` bytes (0: no
+ * limit). */
 ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct__bytes *out);
 void ct__bytes_free(ct_device *device, ct__bytes *bytes);
 
 /* -- writing ----------------------------------------------------------------------------------------------- */
 
-/* begin, write*, then commit or abort. The bytes go to a temporary file beside `path`, which commit syncs to
- * the disk and renames: the file at `path` is the old one or the new one, never a part. A symbolic link stays
- * one: its target is replaced. What cannot be replaced (a pipe, a terminal) and everything in /dev is written to
- * directly. Errors stick: after a failed write further ones do nothing, and commit aborts and returns it. */
+/* begin, write*, then commit or abort. The bytes go to a temporary file beside `path`, which commit syncs
+ * to the disk and renames: the file at `path` is the old one or the new one, never a part. A symbolic link
+ * stays one: what it leads to is replaced, or made. What dead writers left beside `path` is removed. What
+ * cannot be replaced (a pipe, a terminal) and everything in /dev is written to directly. Errors stick:
+ * after a failed write further ones do nothing, and commit aborts and returns it. */
 typedef struct ct__output {
     ct_device *device;
     ct_status status;
@@ -54,11 +56,5 @@ ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path);
 ct_status ct__file_write(ct__output *out, const void *data, size_t bytes);
 ct_status ct__file_commit(ct__output *out);
 void ct__file_abort(ct__output *out);
-
-/* -- messages ---------------------------------------------------------------------------------------------- */
-
-#define CT__LABEL 96
-/* A path of any length as text for a message: all of it, or "..." and its end. Returns buffer. */
-const char *ct__label(const char *path, char buffer[CT__LABEL]);
 
 #endif

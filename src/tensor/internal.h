@@ -22,6 +22,7 @@ typedef struct ct_storage {
     void *context;
     struct ct__pool *pool; /* that the data came from */
     bool small;            /* the first member of a ct__small */
+    uint32_t version;      /* counts ct_write and ct_copy to it */
 } ct_storage;
 
 struct ct_tensor {
@@ -58,11 +59,16 @@ struct ct_device {
     void *log_context;
     int threads;
     int isa; /* of the CPU backend: a ct__isa */
+    struct ct__pace {
+        double wall, cpu, alone_until; /* seconds: cpu/team.h */
+    } pace;
     ct_memory_info memory;
+    uint64_t memory_there; /* of the machine, or the GPU */
     ct__pool *pool;
-    ct__pool *step_pool; /* instead, while a step runs that becomes a graph */
-    int in_step;         /* a ct__in_step; what refused it last, in message */
-    void *structs[8];    /* free blocks of 64, 128, ..., linked through their first word */
+    ct__pool *step_pool;        /* instead, while a step runs that becomes a graph */
+    int in_step;                /* a ct__in_step; what refused it last, in message */
+    struct ct_file_lock *locks; /* that are held, linked by lock.c */
+    void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
 };
 
 /* -- device.c: errors ------------------------------------------------------------------------------------------ */

@@ -1,9 +1,13 @@
 /* The storage pool: blocks of device memory that come back are kept for the next request of about their size, so
  * a loop in its steady state never asks the system.
  *
- * Small blocks (up to 64 KiB) have one free list per size class, four classes per power of two. Large blocks
- * are kept in a list; the best fit that wastes at most an eighth is taken. Sizes are rounded so that equal
- * requests always meet: small to their class, large to 4 KiB.
+ * Free blocks have one list per size class, four classes per power of two. Small sizes (up to 64 KiB) are rounded up
+ * to their class, so any block of the list serves. Large sizes are rounded to 4 KiB; the best fit that wastes at
+ * most an eighth is taken.
+ *
+ * What is idle is at most twice the most that was held at once of late, and 16 MB: beyond that the blocks that have
+ * been idle longest go back to the system. So sizes that change from step to step leave no heap behind, while a loop
+ * that asks for the same again always finds it.
  *
  * A graph writes to the same addresses at every replay. So a step that becomes one draws from a pool of its own, whose
  * blocks nobody else gets, and which hands them to the device's when the step is freed. What such a pool has counts as
@@ -12,12 +16,17 @@
 
 #include <string.h>
 
-#define SMALL_LIMIT   (64 * 1024)
-#define SMALL_CLASSES 48
-#define SLAB_BYTES    (16 * 1024)
+enum {
+    SMALL_LIMIT = 64 * 1024,
+    CLASSES = 4 * 56, /* up to 2^62 bytes */
+    SLAB_BYTES = 16 * 1024,
+    IDLE_SLACK = 16 << 20, /* bytes that may be idle whatever was held */
+    PEAK_LIFE = 1 << 20,   /* requests after which a peak counts for 1/e */
+};
 
 typedef struct free_block {
-    struct free_block *next;
+    struct free_block *next, **link;  /* in its class: *link points to this block */
+    struct free_block *older, *newer; /* by the time of return, in a ring         */
     void *data;
     size_t bytes;
 } free_block;
@@ -27,12 +36,13 @@ typedef struct slab {
 } slab;
 
 struct ct__pool {
-    free_block *small[SMALL_CLASSES];
-    free_block *large;
-    slab *slabs; /* the device's pool has those of all structs */
-    bool own;    /* a step's                                   */
-    bool closed; /* the step is gone: blocks still to come go to the device */
-    int64_t out; /* blocks handed out, of a step's pool        */
+    free_block *of_class[CLASSES];
+    free_block ages; /* closes the ring: its newer is the oldest block              */
+    uint64_t lately; /* the device's pool: most bytes held at once, fading          */
+    slab *slabs;     /* the device's pool has those of all structs                  */
+    bool own;        /* a step's                                                    */
+    bool closed;     /* the step is gone: blocks still to come go to the device     */
+    int64_t out;     /* blocks handed out, of a step's pool                         */
 };
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -69,82 +79,122 @@ void *ct__struct_refill(ct_device *dev, size_t list)
     return first;
 }
 
+/* -- free blocks ---------------------------------------------------------------------------------------------------- */
+
+/* The class with the least bytes that are enough. */
+static int class_of(size_t bytes)
+{
+    const size_t last = bytes ? (bytes - 1) / 64 : 0; /* cache line */
+    if (last < 4) return (int)last;
+    const int log2 = 63 - __builtin_clzll(last); /* 2^log2 <= last */
+    return 4 * (log2 - 2) + (int)(last >> (log2 - 2));
+}
+
+/* 64 * {1, 1.25, 1.5, 1.75} * 2^k, in whole cache lines. */
+static size_t class_bytes(int class)
+{
+    return 64 * (class < 4 ? class + 1 : (5 + class % 4) << (class / 4 - 1));
+}
+
+static void push(ct__pool *pool, free_block *b)
+{
+    free_block **head = &pool->of_class[class_of(b->bytes)], *ages = &pool->ages;
+    b->next = *head, b->link = head;
+    if (b->next) b->next->link = &b->next;
+    *head = b;
+    b->newer = ages, b->older = ages->older;
+    b->older->newer = b->newer->older = b;
+}
+
+static free_block *pull(free_block *b)
+{
+    *b->link = b->next;
+    if (b->next) b->next->link = b->link;
+    b->older->newer = b->newer;
+    b->newer->older = b->older;
+    return b;
+}
+
+/* The block that has been idle longest; NULL where the pool is empty. */
+static free_block *oldest(ct__pool *pool)
+{
+    return pool->ages.newer != &pool->ages ? pool->ages.newer : NULL;
+}
+
+/* A free block of at least *bytes, which are rounded up; NULL where there is none. */
+static free_block *take(ct__pool *pool, size_t *bytes)
+{
+    const int class = class_of(*bytes);
+    free_block *best = NULL;
+    if (*bytes <= SMALL_LIMIT) {
+        *bytes = class_bytes(class);
+        best = pool->of_class[class];
+    } else {
+        *bytes = round_up(*bytes, 4096);
+        for (int c = class; c <= class + 1; c++) /* an eighth more is in the next class at most */
+            for (free_block *b = pool->of_class[c]; b; b = b->next)
+                if (b->bytes >= *bytes && b->bytes - *bytes <= *bytes / 8 &&
+                    (!best || b->bytes < best->bytes))
+                    best = b;
+    }
+    return best ? pull(best) : NULL;
+}
+
 /* -- device blocks -------------------------------------------------------------------------------------------------- */
 
-/* Class and rounded size of a small request: 64 * {1, 1.25, 1.5, 1.75} * 2^k, in whole cache lines. */
-static size_t small_class(size_t *bytes)
+/* Idle blocks go back to the system, the oldest first, until no more than so many bytes are left. */
+static void shrink(ct_device *dev, uint64_t bytes)
 {
-    size_t lines = round_up(*bytes ? *bytes : 1, 64) / 64;
-    if (lines <= 4) {
-        *bytes = lines * 64;
-        return lines - 1;
-    }
-    int log2 = 63 - __builtin_clzll(lines - 1); /* 2^log2 <= lines - 1 */
-    size_t step = (size_t)1 << (log2 - 2), quarter = (lines - 1 - ((size_t)1 << log2)) / step; /* 0..3 */
-    *bytes = (((size_t)1 << log2) + (quarter + 1) * step) * 64;
-    return 4 + (size_t)(log2 - 2) * 4 + quarter;
-}
-
-/* The free block that fits best, unlinked; NULL where none does. */
-static free_block *take_large(ct__pool *pool, size_t bytes)
-{
-    free_block **best = NULL;
-    for (free_block **b = &pool->large; *b; b = &(*b)->next)
-        if ((*b)->bytes >= bytes && (*b)->bytes - bytes <= bytes / 8 &&
-            (!best || (*b)->bytes < (*best)->bytes))
-            best = b;
-    if (!best) return NULL;
-    free_block *found = *best;
-    *best = found->next;
-    return found;
-}
-
-/* Back to the system. */
-static void release_list(ct_device *dev, free_block **list)
-{
-    while (*list) {
-        free_block *b = *list;
-        *list = b->next;
+    while (dev->memory.bytes_pooled > bytes) {
+        free_block *b = pull(oldest(dev->pool));
         dev->memory.bytes_pooled -= b->bytes;
         dev->backend->release(dev, b->data, b->bytes);
         ct__struct_put(dev, b, sizeof *b);
     }
 }
 
-static void release_all(ct_device *dev)
+/* On a GPU that has memory pools nobody waits: it takes the blocks back in the order of the stream. */
+static void shrink_to_bound(ct_device *dev) { shrink(dev, 2 * dev->pool->lately + IDLE_SLACK); }
+
+/* The peak of late: what is held now, or the peak before, a little less with each request. */
+static void remember_peak(ct_device *dev)
 {
-    release_list(dev, &dev->pool->large);
-    for (int i = 0; i < SMALL_CLASSES; i++) release_list(dev, &dev->pool->small[i]);
+    ct__pool *pool = dev->pool;
+    pool->lately -= pool->lately / PEAK_LIFE;
+    if (pool->lately < dev->memory.bytes_now) pool->lately = dev->memory.bytes_now;
 }
 
 void ct_memory_trim(ct_device *dev)
 {
     if (!dev || !dev->pool) return;
-    release_all(dev);
+    shrink(dev, 0);
+    dev->pool->lately = dev->memory.bytes_now;
     if (dev->backend->trim) dev->backend->trim(dev);
 }
 
+/* A larger limit helps where there is one to reach, and memory to give. */
 static void *out_of_memory(ct_device *dev, size_t bytes)
 {
-    ct__fail(dev, CT_ENOMEM,
-             "out of memory on %s: %zu bytes were asked for, %llu are held, the limit is %llu: use less "
-             "data, f32, or "
-             "a larger memory_limit",
-             dev->name, bytes, (unsigned long long)dev->memory.bytes_now,
-             (unsigned long long)dev->memory.limit);
+    const ct_memory_info *m = &dev->memory;
+    uint64_t needed = bytes < UINT64_MAX - m->bytes_now ? m->bytes_now + bytes : UINT64_MAX;
+    bool raise = needed > m->limit && needed <= dev->memory_there;
+    ct__fail(
+        dev, CT_ENOMEM,
+        "out of memory on %s: %zu bytes were asked for, %llu are held, the limit is %llu: use less data%s",
+        dev->name, bytes, (unsigned long long)m->bytes_now, (unsigned long long)m->limit,
+        raise ? ", or a larger memory_limit" : "");
     return NULL;
 }
 
-/* A free block of at least *bytes, which are rounded up; NULL where there is none. */
-static free_block *take(ct__pool *pool, size_t *bytes)
+static void *from_system(ct_device *dev, size_t bytes)
 {
-    if (*bytes <= SMALL_LIMIT) {
-        free_block **head = &pool->small[small_class(bytes)], *found = *head;
-        if (found) *head = found->next;
-        return found;
-    }
-    *bytes = round_up(*bytes, 4096);
-    return take_large(pool, *bytes);
+    const ct_memory_info *m = &dev->memory;
+    const uint64_t held = m->bytes_now + bytes;
+    shrink(dev, held < m->limit ? m->limit - held : 0);
+    void *data = dev->backend->allocate(dev, bytes);
+    if (data || !m->bytes_pooled) return data;
+    shrink(dev, 0);
+    return dev->backend->allocate(dev, bytes);
 }
 
 void *ct__pool_get(ct_device *dev, size_t *bytes)
@@ -155,28 +205,17 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
     free_block *found = fits || pool->own ? take(pool, bytes) : NULL;
     if (!found && !fits) return out_of_memory(dev, *bytes);
     m->requests++;
-    if (found) {
-        void *data = found->data;
-        *bytes = found->bytes;
-        m->from_pool++;
-        ct__struct_put(dev, found, sizeof *found);
-        if (pool->own) {
-            pool->out++;
-        } else {
-            m->bytes_pooled -= *bytes;
-            ct__account(dev, *bytes);
-        }
-        return data;
-    }
-    if (m->bytes_now + m->bytes_pooled + *bytes > m->limit) release_all(dev);
-    void *data = dev->backend->allocate(dev, *bytes);
-    if (!data) {
-        release_all(dev);
-        data = dev->backend->allocate(dev, *bytes);
-    }
+    m->from_pool += found != NULL;
+    void *data = found ? found->data : from_system(dev, *bytes);
     if (!data) return out_of_memory(dev, *bytes);
-    ct__account(dev, *bytes);
     pool->out += pool->own;
+    if (found) {
+        *bytes = found->bytes;
+        if (!pool->own) m->bytes_pooled -= *bytes;
+        ct__struct_put(dev, found, sizeof *found);
+    }
+    if (!found || !pool->own) ct__account(dev, *bytes);
+    remember_peak(dev);
     return data;
 }
 
@@ -189,11 +228,11 @@ static void put_block(ct_device *dev, ct__pool *pool, void *data, size_t bytes)
         dev->backend->release(dev, data, bytes);
         return;
     }
-    size_t rounded = bytes;
-    free_block **head = bytes <= SMALL_LIMIT ? &pool->small[small_class(&rounded)] : &pool->large;
-    *b = (free_block){ *head, data, bytes };
-    *head = b;
-    if (!pool->own) dev->memory.bytes_pooled += bytes;
+    b->data = data, b->bytes = bytes;
+    push(pool, b);
+    if (pool->own) return;
+    dev->memory.bytes_pooled += bytes;
+    shrink_to_bound(dev);
 }
 
 static void free_pool(ct_device *dev, ct__pool *pool) { ct__host_free(dev, pool, sizeof *pool); }
@@ -215,49 +254,40 @@ ct__pool *ct__pool_new(ct_device *dev)
     ct__pool *pool = ct__host_alloc(dev, sizeof *pool);
     if (!pool) return NULL;
     memset(pool, 0, sizeof *pool);
-    pool->own = true;
+    pool->ages.older = pool->ages.newer = &pool->ages;
+    pool->own = dev->pool != NULL;
     return pool;
 }
 
 /* The blocks move over as they are. */
-static void hand_over(ct_device *dev, free_block **from, free_block **to)
-{
-    while (*from) {
-        free_block *b = *from;
-        *from = b->next;
-        b->next = *to;
-        *to = b;
-        dev->memory.bytes_now -= b->bytes;
-        dev->memory.bytes_pooled += b->bytes;
-    }
-}
-
 void ct__pool_free(ct_device *dev, ct__pool *pool)
 {
     if (!pool) return;
-    hand_over(dev, &pool->large, &dev->pool->large);
-    for (int i = 0; i < SMALL_CLASSES; i++) hand_over(dev, &pool->small[i], &dev->pool->small[i]);
+    for (free_block *b; (b = oldest(pool));) {
+        push(dev->pool, pull(b));
+        dev->memory.bytes_now -= b->bytes;
+        dev->memory.bytes_pooled += b->bytes;
+    }
+    shrink_to_bound(dev);
     pool->closed = true;
     if (!pool->out) free_pool(dev, pool);
 }
 
 ct_status ct__pool_open(ct_device *dev)
 {
-    dev->pool = ct__host_alloc(dev, sizeof *dev->pool);
-    if (!dev->pool) return CT_ENOMEM;
-    memset(dev->pool, 0, sizeof *dev->pool);
-    return CT_OK;
+    dev->pool = ct__pool_new(dev);
+    return dev->pool ? CT_OK : CT_ENOMEM;
 }
 
 void ct__pool_close(ct_device *dev)
 {
-    release_all(dev);
+    shrink(dev, 0);
     while (dev->pool->slabs) {
         slab *s = dev->pool->slabs;
         dev->pool->slabs = s->next;
         ct__host_free(dev, s, SLAB_BYTES);
     }
-    ct__host_free(dev, dev->pool, sizeof *dev->pool);
+    free_pool(dev, dev->pool);
     dev->pool = NULL;
 }
 

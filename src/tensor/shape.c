@@ -62,7 +62,7 @@ ct_shape ct_shape3(int64_t batch, int64_t rows, int64_t cols)
 bool ct_shape_equal(ct_shape a, ct_shape b)
 {
     if (a.ndim != b.ndim) return false;
-    for (int i = 0; i < a.ndim; i++)
+    for (int i = 0; i < a.ndim && i < CT_MAX_DIMS; i++)
         if (a.dim[i] != b.dim[i]) return false;
     return true;
 }
@@ -72,7 +72,7 @@ int64_t ct_shape_count(ct_shape s) { return ct__shape_count(&s); }
 ct_shape ct_shape_broadcast(ct_shape a, ct_shape b)
 {
     ct_shape out = { .ndim = a.ndim > b.ndim ? a.ndim : b.ndim };
-    if (a.ndim < 0 || b.ndim < 0) return (ct_shape){ .ndim = -1 };
+    if (a.ndim < 0 || b.ndim < 0 || out.ndim > CT_MAX_DIMS) return (ct_shape){ .ndim = -1 };
     for (int i = 1; i <= out.ndim; i++) {
         int64_t da = i <= a.ndim ? a.dim[a.ndim - i] : 1, db = i <= b.ndim ? b.dim[b.ndim - i] : 1;
         if (da != db && da != 1 && db != 1) return (ct_shape){ .ndim = -1 };

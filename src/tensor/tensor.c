@@ -344,6 +344,7 @@ ct_status ct_write(ct_tensor *t, const void *data, size_t bytes)
     ct_status s = check_bytes(t, data, bytes);
     if (s || !bytes) return s;
     ct_device *dev = t->storage->device;
+    t->storage->version++;
     if (ct_tensor_is_contiguous(t)) return dev->backend->upload(dev, t->data, data, bytes);
     ct_tensor *dense = ct_empty(dev, t->dtype, ct_tensor_shape(t));
     if (!dense) return CT_ENOMEM;
@@ -382,7 +383,8 @@ double ct_tensor_item(const ct_tensor *t)
 ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)
 {
     if (!src || !dst)
-        return ct__fail(src ? src->storage->device : ct_tensor_device(dst), CT_EINVAL, "a tensor is NULL");
+        return ct__fail(ct_tensor_device(src ? src : dst), CT_EINVAL, "ct_copy: %s is NULL",
+                        src ? "dst" : "src");
     ct_device *dev = dst->storage->device;
     if (src->storage->device != dev)
         return ct__fail(dev, CT_EDEVICE, "the tensors live on different devices: use ct_tensor_to");
@@ -399,6 +401,7 @@ ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)
                         ct__shape_text(ct_tensor_shape(src), from, sizeof from),
                         ct__shape_text(ct_tensor_shape(dst), to, sizeof to));
     }
+    if (ct_tensor_count(dst)) dst->storage->version++;
     return dev->backend->copy(dev, &broadcast, dst);
 }
 

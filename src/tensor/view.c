@@ -53,7 +53,7 @@ ct_tensor *ct_tensor_reshape(const ct_tensor *t, ct_shape shape)
     ct_shape asked = shape;
     int64_t known = 1, count = ct_tensor_count(t);
     int unknown = -1;
-    for (int i = 0; i < shape.ndim; i++) {
+    for (int i = 0; i < shape.ndim && shape.ndim <= CT_MAX_DIMS; i++) {
         if (shape.dim[i] == -1 && unknown < 0)
             unknown = i;
         else if (shape.dim[i] < 0 || __builtin_mul_overflow(known, shape.dim[i], &known))
@@ -100,7 +100,8 @@ ct_tensor *ct_tensor_permute(const ct_tensor *t, const int *order)
     for (int i = 0; order && i < t->ndim; i++)
         if (order[i] >= 0 && order[i] < t->ndim) seen |= 1u << order[i];
     if ((!order && t->ndim) || seen != (1u << t->ndim) - 1) {
-        ct__fail(t->storage->device, CT_EINVAL, "order must name each of the %d dimensions once", t->ndim);
+        ct__fail(t->storage->device, CT_EINVAL, "%s must name each of the %d dimensions once",
+                 order ? "order" : "order is NULL, it", t->ndim);
         return NULL;
     }
     ct_tensor *v = ct__view(t);

@@ -170,7 +170,7 @@ static void refuses_by_name(void **state)
         const char *says;
     } cases[] = {
         { READS, CT_EUNSUPPORTED, "ct_read waits for the device, which a step that is replayed cannot" },
-        { ITEM, CT_EUNSUPPORTED, "add: ct_item waits for the device" },
+        { ITEM, CT_EUNSUPPORTED, "ct_item waits for the device" },
         { ASKS, CT_EUNSUPPORTED, "ct_tape_status waits" },
         { MOVES, CT_EUNSUPPORTED, "ct_npy_save waits" },
         { SAVES, CT_EUNSUPPORTED, "ct_csv_save waits" },

@@ -183,6 +183,11 @@ static void the_first_error_sticks(void **state)
     assert_non_null(strstr(m, "op #2 matmul(30x1, 30x1): "));
     assert_non_null(strstr(m, "(1 vs 30)"));
     assert_status(ct_check(worse), CT_ESHAPE, m);
+    assert_string_equal(ct_tape_reason(tape), strstr(m, "): ") + 3); /* without the place */
+    ct_tape_reset(tape);
+    assert_string_equal(ct_tape_reason(tape), "");
+    ct_tape_fail(tape, CT_EINVAL, "backward of op #1 f: op #2 g(3): op #");
+    assert_string_equal(ct_tape_reason(tape), "op #");
     ct_tape_reset(tape);
     assert_ok(ct_tape_status(tape), "");
     assert_string_equal(ct_tape_message(tape), "");

@@ -52,7 +52,7 @@ static bool equal(const outcome *a, const outcome *b)
 }
 
 static int64_t calls_failed;
-static int thinned; /* not every k, where a sanitizer looks on */
+static int thinned; /* not every k but in the slow set */
 
 static void fail_each_call(ct_tape *tape, const ct_op *op, const ct_sample *s)
 {

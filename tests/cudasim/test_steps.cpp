@@ -219,7 +219,7 @@ static void waits_for_nothing(void **state)
     assert_true(o.waits_read > 0);
 }
 
-/* Not every call, where a sanitizer looks on. */
+/* Not every call but in the slow set. */
 static int thinned() { return check_quick() > 1; }
 
 /* Whichever call of a step fails, alone or with all after it: an error with words, or the right numbers; nothing lost; and the

@@ -75,7 +75,7 @@ done
 line='^n=40 features=2 nlml=-?[0-9.]+ iterations=[0-9]+ evaluations=[0-9]+ seconds=[0-9.]+ model='
 ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
 that 'progress: plain lines where there is no terminal' grep -qE '^scale \* matern32\(ard\):  iteration [1-9]' err
-that 'each covariance it tries has its AIC' test "$(grep -cE '^ctgp: scale .*: AIC -?[0-9.]+$' err)" -eq 3
+that 'each covariance it tries has its AICc' test "$(grep -cE '^ctgp: scale .*: AICc -?[0-9.]+$' err)" -eq 3
 that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* matern32\(ard\) \+ scale \* rbf\(ard\)$' "$ctgp" info train.ctgp
@@ -154,9 +154,29 @@ ok 'gives the same' . "${fit[@]}" train.csv --restarts 2 --seed 5 --model s2.ctg
 that 'model' cmp s1 s2
 
 ok 'fit a noisy line' . "${fit[@]}" line.csv
-ok 'a part that follows the noise alone is left out' 'kernel +scale \* matern32\(ard\)$' "$ctgp" info line.ctgp
+ok 'parts that follow the noise alone are left out' 'kernel +linear \+ scale \* matern32$' "$ctgp" info line.ctgp
 ok 'fit with further starts' . "${fit[@]}" train.csv --restarts 1 --model s1.ctgp
 that 'progress names the start' grep -qE ':  start 2/2  iteration [1-9]' err
+
+# Fifty columns, of which four matter, and 75 rows: what predicts must be one that few rows can tell, and its intervals true.
+awk 'function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()) }
+    BEGIN { srand(3); for (j = 0; j < 50; j++) printf "x%d,", j; print "y"
+    for (i = 0; i < 375; i++) { y = normal(); for (j = 0; j < 50; j++) { x = normal(); printf "%.6f,", x; if (j < 4) y += x * (j % 2 ? 1 : -1) }
+        printf "%.6f\n", y } }' >both.csv
+head -n 76 both.csv >wide.csv
+{ head -n 1 both.csv; tail -n 300 both.csv; } >new.csv
+for objective in likelihood loo; do
+    ok "fit of a wide table, $objective" '^n=75 ' "$ctgp" fit wide.csv --target y --objective $objective --model wide.ctgp
+    that 'what has more parameters than rows is not tried' grep -qx 'ctgp: .* rbf(ard): left out, 75 rows are too few for its parameters' err
+    ok 'predict new rows' '^n=300 ' "$ctgp" predict wide.ctgp new.csv --out again.csv
+    that 'its intervals hold' awk -F'[= ]' '{ exit !($8 < 2.1 && $10 >= 0.85) }' out
+done
+ok 'the score that was optimised' ' \(optimised on: new rows do worse\)$' "$ctgp" loo wide.ctgp
+ok 'the same as JSON' '"optimised_on": true\}' "$ctgp" loo wide.ctgp --json
+ok 'info says so' '^objective +leave-one-out' "$ctgp" info wide.ctgp
+ok 'a kernel of many parameters' '^n=75 ' "$ctgp" fit wide.csv --target y --kernel 'scale * rbf(ard)' --model wide.ctgp
+that 'with a word' grep -q '^ctgp: 53 parameters from 75 rows: expect intervals that are too narrow; ' err
+ok 'a score that was not optimised' 'coverage95=[0-9.]+$' "$ctgp" loo wide.ctgp
 
 sed '3s/^[^,]*/NA/; 5s/[^,]*$//' train.csv >holes.csv
 ok 'rows with missing values are left out' '^n=38 ' "${fit[@]}" holes.csv
@@ -231,6 +251,97 @@ if command -v gnuplot >/dev/null; then
 fi
 bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp" plot train.ctgp test.csv --out q.svg
 
+# -- why the search ended ----------------------------------------------------------------------------------------------
+
+for k in 1 2 3; do
+    ok "--max-iter $k" "^n=40 .* iterations=$k " "$ctgp" fit train.csv --target y --max-iter $k --model short.ctgp
+    ok "--max-iter $k of a kernel" "^n=40 .* iterations=$k evaluations=" "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --max-iter $k --model short.ctgp
+    ok "--max-iter $k of Adam" "^n=40 .* iterations=$k evaluations=$((k + 1)) " "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --optimizer adam --max-iter $k --model short.ctgp
+    that 'it says that this is no end' grep -qE '^  end of the search +not converged: iteration limit$' out
+done
+ok 'info says so' '^search +not converged: iteration limit$' "$ctgp" info short.ctgp
+ok 'and its JSON' '"converged": false, "end": "iteration limit"' "$ctgp" info short.ctgp --json
+that 'which is JSON' python3 -c 'import json; json.load(open("out"))'
+ok 'fit --json says so, too' '"iterations": 1, .*"converged": false, "end": "iteration limit"' "$ctgp" fit train.csv --target y --max-iter 1 --model short.ctgp --json
+that 'which is JSON as well' python3 -c 'import json; json.load(open("out"))'
+ok 'a search that converges' '^  end of the search +converged: ' "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --model long.ctgp
+ok 'info says so of it' '^search +converged: ' "$ctgp" info long.ctgp
+ok 'all is fixed' '^  end of the search +converged: every parameter is fixed$' "$ctgp" fit train.csv --target y --mean zero --noise none --kernel 'scale(1!) * matern12(lengthscale=1!)' --model short.ctgp
+
+# -- advice -----------------------------------------------------------------------------------------------------------
+
+# sin(7a) + 3b² and a kernel of two parts, each of which sees one of the columns: neither may go. Column c is noise.
+awk 'BEGIN { srand(3); print "a,b,c,y"; for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
+    printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, sin(7 * a) + 3 * b * b + 0.02 * (rand() + rand() - 1) } }' >parts.csv
+ok 'fit of two parts' 'n=80' "$ctgp" fit parts.csv --target y --kernel 'scale * rbf(ard) + scale * rbf(ard)' --model parts.ctgp
+ok 'a column of no part can go' '^  --drop c: leave-one-out loses [0-9.e-]+ nats without it$' "$ctgp" info parts.ctgp
+that 'one that another part needs stays' grep -qE '^  [ab] stays, although rbf.*: leave-one-out loses [0-9.e+]+ nats without it$' out
+that 'nothing else is to go' test "$(grep -c -- --drop out)" -eq 1
+# The borehole function, whose r and Tu matter next to nothing: what is to go may go, and what stays would be missed.
+borehole() {
+    awk -v seed="$1" 'function u(lo, hi) { return lo + (hi - lo) * rand() }
+    BEGIN { srand(seed); print "rw,r,Tu,Hu,Tl,Hl,L,Kw,flow"; for (i = 0; i < 100; i++) {
+        rw = u(0.05, 0.15); r = u(100, 50000); Tu = u(63070, 115600); Hu = u(990, 1110); Tl = u(63.1, 116); Hl = u(700, 820); L = u(1120, 1680); Kw = u(9855, 12045)
+        log_r = log(r / rw); flow = 2 * 3.14159265358979 * Tu * (Hu - Hl) / (log_r * (1 + 2 * L * Tu / (log_r * rw * rw * Kw) + Tu / Tl))
+        printf "%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.12g\n", rw, r, Tu, Hu, Tl, Hl, L, Kw, flow } }'
+}
+borehole 1 >wells.csv
+borehole 2 >more_wells.csv
+rmse() { "$ctgp" fit wells.csv --target flow --noise none --model wells.ctgp "$@" >log 2>err && "$ctgp" predict wells.ctgp more_wells.csv --out wells.out | sed 's/.*rmse=\([^ ]*\).*/\1/'; }
+all=$(rmse)
+ok 'info of the borehole function' '^at bounds +[1-9]' "$ctgp" info wells.ctgp
+drop=$(sed -n 's/^  --drop \([^:]*\):.*/\1/p' out)
+that 'it does not drop what flow depends on' sh -c 'case ",$1," in *,rw,* | *,Hu,* | *,Hl,* | *,L,* | *,Kw,*) exit 1 ;; esac' sh "$drop"
+[ -z "$drop" ] || that 'what it drops is not missed' awk "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
+# Whatever option a message names, some command has.
+for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' | sort -u >has
+strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
+that 'every option that a message names is there' test -z "$(comm -13 has <(grep -vxE -- '--(help|version)' names))"
+ok 'a parameter can begin beyond its bounds' '^  rq\.alpha +' "$ctgp" fit train.csv --target y --kernel 'scale(variance=1e9) * rq(alpha=1e6!)' --max-iter 2 --model short.ctgp
+
+# -- pipes and standard streams ---------------------------------------------------------------------------------------
+
+read_by() { "$ctgp" fit "$1" --target y --kernel 'scale * rbf(ard)' --max-iter 5 --model piped.ctgp >out 2>err && "$ctgp" info piped.ctgp | grep -v optimizer >"piped.$2"; }
+read_by train.csv file
+cat train.csv | read_by /dev/stdin device
+cat train.csv | read_by - dash
+read_by <(cat train.csv) process
+mkfifo train.fifo
+cat train.csv >train.fifo &
+read_by train.fifo fifo
+read_by - redirected <train.csv
+for how in device dash process fifo redirected; do that "fit reads it by $how" cmp piped.file piped.$how; done
+that 'fit reads a socket' python3 - "$ctgp" <<'PYTHON'
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+p = subprocess.Popen([sys.argv[1], "fit", "-", "--target", "y", "--max-iter", "3", "--model", "piped.ctgp"], stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+theirs.close()
+ours.sendall(open("train.csv", "rb").read())
+ours.close()
+sys.exit(p.wait(60))
+PYTHON
+bad 'standard input names no model' 1 'standard input gives the model no name: --model FILE' "$ctgp" fit - --target y
+bad 'nor does a pipe' 1 '/dev/stdin gives the model no name: --model FILE' "$ctgp" fit /dev/stdin --target y
+bad 'standard input is empty' 2 'standard input: ' "$ctgp" fit - --target y --model piped.ctgp
+sed '7s/,.*//' train.csv >short.csv
+ok 'a bad row of standard input' '^ctgp: standard input:7' sh -c '"$1" fit - --target y --model piped.ctgp <short.csv 2>&1; true' sh "$ctgp"
+ok 'predict from standard input' '^mean,std,lower95,upper95$' sh -c '"$1" predict train.ctgp - <test.csv' sh "$ctgp"
+that 'the same numbers' cmp out predicted.csv
+ok 'predict --out -' '^mean,std,lower95,upper95$' "$ctgp" predict train.ctgp test.csv --out -
+that 'the table alone' cmp out predicted.csv
+that 'the score is on standard error' grep -qE '^n=20 rmse=' err
+ok 'loo --out -' '^mean,std,log_density$' "$ctgp" loo train.ctgp --out -
+that 'the table alone, too' cmp out left.csv
+that 'and the score on standard error' grep -qE '^n=40 rmse=' err
+ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
+that 'nothing but the table' cmp out drawn.csv
+that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
+ok 'append from standard input' '^n=60 appended=20 ' sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
+that 'no file of that name' test ! -e ./-
+ok 'predict --json without a target' '^\{"n": 0, "rmse": null, .*"rows": 20, "target": null\}$' "$ctgp" predict train.ctgp unknown.csv --out again.csv --json
+that 'says so in JSON' python3 -c 'import json; assert json.load(open("out"))["target"] is None'
+ok 'and without --json' "^n=0 rows=20: there is no value of the target 'y' to score by$" "$ctgp" predict train.ctgp unknown.csv --out again.csv
+
 # -- the command line, wrong ----------------------------------------------------------------------------------------
 
 bad 'no such command' 1 "no command 'frob'" "$ctgp" frob
@@ -279,6 +390,19 @@ bad 'a constant column' 2 "'b' has the same value in every row" "${fit[@]}" cons
 ok 'which can be dropped' 'features=1' "${fit[@]}" constant.csv --drop b
 awk -F, -v OFS=, 'NR > 1 { $3 = 3 } 1' train.csv >flat.csv
 bad 'a constant target' 2 "'y' has the same value in every row" "${fit[@]}" flat.csv
+for column in 1 2 3; do
+    name=$(echo a,b,y | cut -d, -f$column)
+    for by in e200 e300 e-200 e-310; do
+        awk -F, -v OFS=, -v c=$column -v by=$by 'NR > 1 { $c = $c by } 1' train.csv >scaled.csv
+        bad "column $name of 1$by" 2 "scaled.csv: column '$name' goes from .*: multiply it by a power of ten" "${fit[@]}" scaled.csv
+    done
+    awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = "100000000000000" int(9 * rand()) } 1' train.csv >offset.csv
+    bad "column $name is an offset" 2 "offset.csv: column '$name' goes from 1.*: subtract a constant" "${fit[@]}" offset.csv
+    awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = $c "e140" } 1' train.csv >scaled.csv
+    ok "column $name of 1e140" '^n=40 ' "${fit[@]}" scaled.csv
+    awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = "1e300" } 1' train.csv >flat.csv
+    bad "column $name is constant and huge" 2 "'$name' has the same value in every row" "${fit[@]}" flat.csv
+done
 awk -F, -v OFS=, 'NR > 1 { $3 = "" } 1' train.csv >void.csv
 bad 'all-missing target' 2 "'y' has no value in any row" "${fit[@]}" void.csv
 awk -F, -v OFS=, 'NR == 4 { $1 = "inf" } 1' train.csv >infinite.csv
@@ -287,7 +411,7 @@ bad 'an infinite value' 2 'infinite.csv' "${fit[@]}" infinite.csv
 bad 'duplicate rows without noise' 2 'lines 5 and 42 have equal inputs' "${fit[@]}" duplicate.csv --noise none
 ok 'duplicate rows with noise' '^n=41 ' "${fit[@]}" duplicate.csv
 awk 'BEGIN { print "a,y"; for (i = 0; i < 400000; i++) print i "," i % 7 }' >huge.csv
-bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes|[0-9.]+ [GT]i?B' timeout 20 "${fit[@]}" huge.csv
+bad 'more rows than memory allows' 5 '[0-9]{9}.* bytes.*: use fewer rows$' timeout 20 "${fit[@]}" huge.csv
 bad 'columns that prediction misses' 2 "no column 'b'" "$ctgp" predict train.ctgp curve.csv
 bad 'predict: text' 2 'text.csv:7' "$ctgp" predict train.ctgp text.csv
 head -n 1 test.csv >header.csv
@@ -313,6 +437,49 @@ bad 'a folder as the model' 4 'directory' "${fit[@]}" train.csv --model dir.csv
 bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict train.ctgp test.csv --out nowhere/p.csv
 [ -e /dev/full ] && bad 'a full disk' 4 'standard output' sh -c '"$1" predict train.ctgp unknown.csv >/dev/full' sh "$ctgp"
 
+# An output that is one of the inputs, under whatever name.
+apart() { bad "$1" 1 "$2 is the file of $3, which it would overwrite" "$ctgp" "${@:4}"; }
+cp train.csv data.csv
+cp train.ctgp model.ctgp
+ln -s data.csv link.csv
+ln model.ctgp hard.ctgp
+ln data.csv data.svg
+ln data.csv data.ctgp
+apart 'predict over its data' '--out data.csv' DATA.csv predict model.ctgp data.csv --out data.csv
+apart 'predict through a link' '--out link.csv' DATA.csv predict model.ctgp ./data.csv --out link.csv
+apart 'predict over its model' '--out hard.ctgp' MODEL predict model.ctgp data.csv --out hard.ctgp
+apart 'sample over its data' '--out data.csv' DATA.csv sample model.ctgp link.csv --out data.csv
+apart 'sample over its model' '--out model.ctgp' MODEL sample model.ctgp data.csv --out model.ctgp
+apart 'loo over its model' '--out model.ctgp' MODEL loo model.ctgp --out model.ctgp
+apart 'plot over its data' '--out data.svg' DATA.csv plot model.ctgp data.csv --out data.svg
+apart 'append over its rows' '--model data.csv' NEW.csv append model.ctgp data.csv --model data.csv
+apart 'fit over its data' '--model data.csv' TRAIN.csv fit data.csv --target y --model data.csv
+apart 'fit of a table that is named like its model' '--model data.ctgp' TRAIN.csv fit data.ctgp --target y
+that 'the data are as they were' cmp data.csv train.csv
+that 'and the model' cmp model.ctgp train.ctgp
+bad 'a device is no file that could be lost' 2 '/dev/null: the file is empty' "$ctgp" predict model.ctgp /dev/null --out /dev/null
+
+# Of a dozen that append to one model at once each adds its row, through whatever name.
+ln -sf model.ctgp link.ctgp
+for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+    { echo 'a,b,y'; echo "0.$i,0.5,1"; } >row.$i.csv
+    name=model.ctgp
+    [ $((i % 3)) -ne 0 ] || name=link.ctgp
+    "$ctgp" append $name row.$i.csv --model $name >append.$i 2>&1 &
+done
+wait
+that 'all of them succeed' sh -c 'test "$(cat append.* | grep -c "appended=1 ")" -eq 12'
+ok 'no row is lost' 'points +52' "$ctgp" info model.ctgp
+that 'the link is one still' test -L link.ctgp
+that 'nothing is left beside the model' sh -c '! ls | grep "tmp-"'
+ln -s later.ctgp now.ctgp
+ok 'a link to a model that is not there yet' 'n=40' "${fit[@]}" data.csv --model now.ctgp
+that 'leads to it then' test -L now.ctgp -a -s later.ctgp
+limited() { (ulimit -f 1; exec "$ctgp" "$@"); }
+bad 'a file beyond the shell limit' 4 'larger than' limited append train.ctgp test.csv --model limited.ctgp
+bad 'standard output beyond it' 4 'standard output' limited predict train.ctgp unknown.csv
+that 'nothing is left of it' sh -c '! ls limited.ctgp* 2>/dev/null'
+
 # kill -9 at many moments while a model is being replaced: the old file or the new one, never a part.
 cp train.ctgp kept.ctgp
 whole=true
@@ -324,6 +491,8 @@ for delay in 0.01 0.02 0.03 0.05 0.08 0.12 0.2 0.3; do
     "$ctgp" info kept.ctgp >out 2>err || whole=false
 done 2>/dev/null
 that 'kill -9 leaves a whole model' $whole
+ok 'what is killed leaves nothing for long' . "$ctgp" append kept.ctgp test.csv --model kept.ctgp
+that 'nothing is left' sh -c '! ls | grep "tmp-"'
 
 # Ctrl-C keeps the best model so far. (A background job of this shell ignores it unless told otherwise.)
 awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 900; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slow.csv
@@ -331,13 +500,43 @@ python3 - "$ctgp" <<'PYTHON' >out 2>err
 import signal, subprocess, sys
 p = subprocess.Popen([sys.argv[1], "fit", "slow.csv", "--target", "y", "--restarts", "500"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-p.stderr.readline()
+while "iteration 1 " not in p.stderr.readline(): pass
 p.send_signal(signal.SIGINT)
 out, err = p.communicate(timeout=60)
 print(out, err, p.returncode)
 sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in err))
 PYTHON
 [ $? -eq 0 ] && pass || flunk 'Ctrl-C keeps the best model' 'see above'
+
+# SIGTERM, too, and the model says that it is not finished; before the first iteration the old model stays; a second signal ends all.
+awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 3000; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slower.csv
+cat >interrupt.py <<'PYTHON'
+import signal, subprocess, sys, time
+ctgp, table, wait, signals, *options = sys.argv[1:]
+p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                     text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+while wait == "fit" and not int(next(l for l in open(f"/proc/{p.pid}/status") if l.startswith("SigCgt")).split()[1], 16) & 2: time.sleep(0.001)
+said = [] if wait == "fit" else [p.stderr.readline() for _ in range(int(wait))] # a line for each iteration, from 0
+for name in signals.split(","):
+    p.send_signal(getattr(signal, name))
+    time.sleep(0.05)
+out, err = p.communicate(timeout=100)
+print(out, *said, err, p.returncode)
+sys.exit(p.returncode if p.returncode >= 0 else 128 - p.returncode)
+PYTHON
+ok 'SIGTERM keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv 3 SIGTERM --restarts 500 --kernel 'scale * rbf(ard)'
+that 'and says that it was interrupted' grep -qE 'end of the search +not converged: interrupted$' out
+ok 'so does info' '^search +not converged: interrupted$' "$ctgp" info cut.ctgp
+cp cut.ctgp whole.ctgp
+bad_rc=0
+python3 interrupt.py "$ctgp" slower.csv fit SIGINT --kernel 'scale * rbf(ard)' >out 2>err || bad_rc=$?
+that 'before the first iteration it fails' test $bad_rc -eq 7
+that 'with a message' grep -qx ' *ctgp: stopped before the first iteration: no model is written' out
+that 'and the old model stays' cmp cut.ctgp whole.ctgp
+bad_rc=0
+python3 interrupt.py "$ctgp" slower.csv 2 SIGINT,SIGTERM --kernel 'scale * rbf(ard)' >out 2>err || bad_rc=$?
+that 'a second signal ends at once' test $bad_rc -eq 143
+that 'and leaves the old model as well' cmp cut.ctgp whole.ctgp
 
 [ ${#failed[@]} -eq 0 ] || echo "[  FAILED  ] ${#failed[@]} test(s)."
 echo "[  PASSED  ] $passed test(s)."

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fuzzes parsers: tests/fuzz/fuzz.sh [SECONDS EACH [TARGET...]]; all fuzz_*.c by default. Needs clang. The corpus
-# grows in build-fuzz/corpus/TARGET; an input that crashed is left there as crash-*, and the exit status is not 0.
+# Fuzzes: tests/fuzz/fuzz.sh [SECONDS EACH [TARGET...]]; all fuzz_*.c by default. Needs clang and its compiler-rt.
+# The corpus grows in build-fuzz/corpus/TARGET; an input that crashed is left beside it as TARGET-crash-*, and the exit
+# status is not 0. To see it again: build-fuzz/fuzz_TARGET build-fuzz/corpus/TARGET-crash-*.
 set -eu
 cd "$(dirname "$0")/../.."
 source=$PWD/tests/fuzz
@@ -11,7 +12,8 @@ seconds=${1:-60}
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
-        -Dwerror=false -Dtests=disabled -Dexamples=false -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined'
+        -Dwerror=false -Dtests=disabled -Dexamples=false -Dcuda=disabled \
+        -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined'
 fi
 ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1; }
 
@@ -35,15 +37,20 @@ npy i2 "{'descr': '<i2', 'fortran_order': False, 'shape': (), }" '\001\002'
 npy b1 "{'shape': (1, 0, 3), 'descr': '|b1', 'fortran_order': False}" ''
 seed kernel all 'scale(4!) * rbf(ard, dims=0:2, lengthscale=0.5:2) + poly(degree=3, offset=.5) * rq(alpha=1e-3)'
 seed kernel rest '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
+# fit: sixteen bytes of options and scales before the text
+seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
+seed fit sum '\002\007\002\000\000\000\000\001\001\001\001\001\000\001\000\001scale * periodic * matern32 + white(0.1)'
+seed fit rest '\004\005\000\000\310\000\000\001\002\000\000\000\000\000\001\001(rq + cosine) * poly(degree=3) + matern12 * constant(2!)'
 
 for target; do
     [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
     mkdir -p "$build/corpus/$target"
-    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Iinclude \
+    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Iinclude -Isrc \
         "$source/fuzz_$target.c" -o "$build/fuzz_$target" -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
     log=$build/fuzz_$target.log
+    case $target in fit | kernel) words=-dict=$source/kernel.dict ;; *) words= ;; esac
     if OMP_NUM_THREADS=1 "$build/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -max_len=4096 -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/corpus/" \
+        -max_len=4096 $words -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/corpus/$target-" \
         "$build/corpus/$target" >"$log" 2>&1; then
         sed -n "s/^stat::number_of_executed_units: */fuzz: $target inputs=/p" "$log"
     else

@@ -252,6 +252,24 @@ static void wanted_inputs_alone(void **state)
     ct_kernel_free(k);
 }
 
+/* theta and Z made of X: the rule's own sweep must not go on into what they were made of. */
+static void inputs_of_one_another(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++) {
+        ct_kernel *k = kernel(composites[i], 3);
+        ct_var X = random2(4, 3, 1, CT_F64), fused, recorded;
+        ct_var level = ct_shift(ct_square(ct_mean(X, CT_ALL, false)), 1.3);
+        ct_var theta = ct_broadcast_to(level, ct_shape1(ct_kernel_program(k)->n_params));
+        ct_var K = ct_cov(k, theta, X, ct_scale(X, 0.5)), bar = random2(4, 4, 3, CT_F64);
+        assert_ok(ct_grad(K, bar, &X, &fused, 1, CT_GRAD_KEEP), ct_tape_message(tape));
+        assert_ok(ct_grad(K, bar, &X, &recorded, 1, CT_GRAD_RECORD), ct_tape_message(tape));
+        assert_same(composites[i], recorded, fused, 1e-12);
+        ct_tape_reset(tape);
+        ct_kernel_free(k);
+    }
+}
+
 /* -- numbers ------------------------------------------------------------------------------------------------------------- */
 
 /* A far offset costs no digits, equal points are at distance 0, far points give 0 and not NaN. */
@@ -563,6 +581,7 @@ int main(void)
         cmocka_unit_test(fused_is_composed),
         cmocka_unit_test(large_programs),
         cmocka_unit_test(wanted_inputs_alone),
+        cmocka_unit_test(inputs_of_one_another),
         cmocka_unit_test(distances_are_exact),
         cmocka_unit_test(many_columns),
         cmocka_unit_test(nan_stays),

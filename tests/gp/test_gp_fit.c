@@ -35,7 +35,7 @@ static void recovers_known_parameters(void **state)
     if (ct__has_lbfgs) assert_true(r.evaluations < 100);
     assert_close(r.objective, ct_gp_nlml_value(gp), 1e-9, 1e-9);
     assert_true(r.jitter == 0 && r.failed == 0 && r.starts == 1 && r.best == 0);
-    assert_non_null(r.start[0].reason);
+    assert_true(ct_fit_converged(r.end) && r.end == r.start[0].end);
 
     /* the truth is no better */
     gp_set(gp, "scale.variance", 4, false);
@@ -129,6 +129,7 @@ static void the_callback_stops_it(void **state)
     const ct_fit_options options = { .restarts = STARTS - 1, .progress = count, .context = &w };
     assert_status(ct_gp_fit(gp, &options), CT_ESTOPPED, ct_message(device));
     assert_int_equal(w.calls, 5);
+    assert_int_equal(ct_gp_report(gp).end, CT_FIT_STOPPED);
     assert_false(w.wrong);
     assert_true(ct_gp_nlml_value(gp) < before);
     assert_close(ct_gp_nlml_value(gp), ct_gp_report(gp).objective, 1e-9, 1e-9);
@@ -137,7 +138,7 @@ static void the_callback_stops_it(void **state)
     for (int k = 0; k < STARTS; k++) { /* five calls end no start by themselves, and most had not begun */
         const ct_fit_start *start = &ct_gp_report(gp).start[k];
         assert_status(start->status, CT_ESTOPPED, "");
-        assert_string_equal(start->reason, start->evaluations ? "stopped by the caller" : "not begun");
+        assert_int_equal(start->end, start->evaluations ? CT_FIT_STOPPED : CT_FIT_UNBEGUN);
     }
     ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(40));
     assert_ok(ct_gp_predict(gp, s.X, m, NULL), ct_message(device));
@@ -170,8 +171,38 @@ static void fixed_stays_and_bounds_hold(void **state)
     }
     assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
     assert_int_equal(ct_gp_report(gp).evaluations, 1);
+    assert_int_equal(ct_gp_report(gp).end, CT_FIT_FIXED);
     ct_gp_free(gp);
     gp_data_free(&s);
+}
+
+static void a_limit_of_iterations_is_kept_and_told(void **state)
+{
+    (void)state;
+    const ct_optimizer optimizers[] = { ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM,
+                                        CT_OPTIMIZER_ADAM };
+    gp_data s = gp_data_new(device, CT_F64, 40, 2);
+    for (int o = 0; o < 2; o++)
+        for (int limit = 1; limit <= 6; limit++) {
+            ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
+            const ct_fit_options options = { .optimizer = optimizers[o], .max_iterations = limit };
+            assert_ok(ct_gp_fit(gp, &options), ct_message(device));
+            ct_fit_report r = ct_gp_report(gp);
+            assert_int_equal(r.iterations, limit);
+            if (optimizers[o] == CT_OPTIMIZER_ADAM) assert_int_equal(r.evaluations, limit + 1);
+            assert_int_equal(r.end, CT_FIT_ITERATIONS);
+            assert_int_equal(r.start[0].end, CT_FIT_ITERATIONS);
+            assert_false(ct_fit_converged(r.end));
+            ct_gp_free(gp);
+        }
+    ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
+    assert_int_equal(ct_gp_report(gp).end, CT_FIT_UNTOLD);
+    assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
+    assert_true(ct_fit_converged(ct_gp_report(gp).end));
+    ct_gp_free(gp);
+    gp_data_free(&s);
+    for (int end = CT_FIT_UNTOLD; end <= CT_FIT_FAILED; end++)
+        assert_int_equal(!strcmp(ct_fit_end_text((ct_fit_end)end), "unknown"), end == CT_FIT_UNTOLD);
 }
 
 static void priors_pull(void **state)
@@ -375,6 +406,7 @@ int main(void)
         cmocka_unit_test(single_precision_fits),
         cmocka_unit_test(the_callback_stops_it),
         cmocka_unit_test(fixed_stays_and_bounds_hold),
+        cmocka_unit_test(a_limit_of_iterations_is_kept_and_told),
         cmocka_unit_test(priors_pull),
         cmocka_unit_test(weak_priors_predict_better_from_few_noisy_rows),
         cmocka_unit_test(a_prior_on_the_noise_lowers_its_bound),

@@ -155,12 +155,63 @@ static void what_does_not_fit_is_refused(void **state)
     gp_data_free(&s);
 }
 
+/* The same parameters in a kernel that never sees the columns. */
+static void without_a_column_is_as_never_seen(void **state)
+{
+    (void)state;
+    const char *const kernels[][2] = {
+        { "scale(2) * rbf(ard, lengthscale=0.7:3:0.5) + scale(0.3) * matern32(ard, lengthscale=9:0.4:2)",
+          "scale(2) * rbf(ard, dims=0, lengthscale=0.7) + scale(0.3) * matern32(ard, dims=0, "
+          "lengthscale=9)" },
+        { "linear(ard, lengthscale=0.7:3:0.5) + scale(0.2) * periodic(dims=0, period=1.1)",
+          "linear(ard, dims=0, lengthscale=0.7) + scale(0.2) * periodic(dims=0, period=1.1)" },
+    };
+    const int64_t held[] = { 2, 1 };
+    gp_data s = gp_data_new(device, CT_F64, 41, 3);
+    const ct_gp_options options = { .standardize = CT_STANDARDIZE_INPUTS };
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        double sum[2], all, own = 0;
+        for (int part = 0; part < 2; part++) {
+            ct_gp *gp = with(s.X, s.y, kernels[k][part], &options);
+            gp_set(gp, "noise.variance", 0.05, false);
+            gp_set(gp, "mean.constant", 0.4, false);
+            if (part == 0) {
+                double before = ct_gp_nlml_value(gp), *each;
+                ct_tensor *density = ct_empty(device, CT_F64, ct_shape1(41));
+                assert_ok(ct_gp_loo(gp, NULL, NULL, density), ct_message(device));
+                each = gp_host(density);
+                for (int i = 0; i < 41; i++) own += each[i];
+                assert_ok(ct_gp_loo_without(gp, NULL, 0, &all), ct_message(device));
+                assert_close(all, own, 1e-12, 0);
+                assert_ok(ct_gp_loo_without(gp, held, 2, &sum[part]), ct_message(device));
+                assert_true(sum[part] < all - 1);
+                assert_true(ct_gp_nlml_value(gp) == before);
+                free(each);
+                ct_release(density);
+            } else
+                assert_ok(ct_gp_loo_without(gp, NULL, 0, &sum[part]), ct_message(device));
+            ct_gp_free(gp);
+        }
+        assert_close(sum[0], sum[1], 1e-9, 0);
+    }
+    double sum = 1;
+    const int64_t wrong[] = { 0, 3 };
+    ct_gp *gp = with(s.X, s.y, "rbf", NULL);
+    assert_status(ct_gp_loo_without(NULL, held, 1, &sum), CT_EINVAL, "");
+    assert_failed(ct_gp_loo_without(gp, NULL, 1, &sum), device, CT_EINVAL, "NULL");
+    assert_failed(ct_gp_loo_without(gp, held, 1, NULL), device, CT_EINVAL, "NULL");
+    assert_failed(ct_gp_loo_without(gp, wrong, 2, &sum), device, CT_EINDEX, "column 3 of 3");
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_leaving_rows_out),
         cmocka_unit_test(units_are_those_of_the_data),
         cmocka_unit_test(several_panels),
+        cmocka_unit_test(without_a_column_is_as_never_seen),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);

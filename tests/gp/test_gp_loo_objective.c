@@ -132,6 +132,41 @@ static void fits(void **state)
     gp_data_free(&s);
 }
 
+/* As many columns as rows, each with its share of y: a free level would end thousands of deviations away from the data. */
+static void the_level_stays_with_the_data(void **state)
+{
+    (void)state;
+    enum { n = 33, d = 32 };
+    ct_tensor *all = assert_tensor(ct_rand_normal(device, CT_F64, ct_shape2(n, d + 1), 1, 0), device);
+    double *x = gp_host(all), y[n], average = 0, square = 0;
+    for (int i = 0; i < n; i++) {
+        y[i] = 100 + 0.3 * x[i * (d + 1) + d];
+        for (int j = 0; j < d; j++) y[i] += 0.3 * cos(j) * x[i * (d + 1) + j];
+        average += y[i] / n;
+    }
+    for (int i = 0; i < n; i++) square += (y[i] - average) * (y[i] - average) / n;
+    ct_tensor *X = assert_tensor(ct_tensor_slice(all, 1, 0, d, 1), device);
+    ct_tensor *t = assert_tensor(ct_from(device, CT_F64, ct_shape1(n), y), device);
+    const ct_fit_options options = { .objective = CT_OBJECTIVE_LOO };
+    for (int k = 0; k < 5; k++) { /* bounds of its own in the last */
+        ct_gp *gp = ct_gp_new(X, t, ct_kernel_parse("scale * matern32"),
+                              &(ct_gp_options){ .standardize = (ct_gp_standardize)(k % 4) });
+        assert_gp(gp, device);
+        int64_t level = ct_gp_find(gp, "mean.constant");
+        ct_param p = *ct_gp_param(gp, level);
+        p.lower = p.value - 1e5;
+        p.upper = p.value + 1e5;
+        if (k == 4) assert_ok(ct_gp_set_param(gp, level, &p), ct_message(device));
+        assert_ok(ct_gp_fit(gp, &options), ct_message(device));
+        double away = fabs(gp_get(gp, "mean.constant") - average) / sqrt(square);
+        if ((away > 1 + 1e-9) != (k == 4)) fail_msg("case %d: %g deviations away", k, away);
+        ct_gp_free(gp);
+    }
+    ct_tensor *done[] = { all, X, t };
+    for (int k = 0; k < 3; k++) ct_release(done[k]);
+    free(x);
+}
+
 /* A fit stays within what it asks for, and asks for what it needs: a device that can hold a fit by the likelihood alone
  * refuses this one at once. */
 static void memory_is_planned(void **state)
@@ -201,6 +236,7 @@ int main(void)
         cmocka_unit_test(equals_the_composition),
         cmocka_unit_test(several_panels),
         cmocka_unit_test(fits),
+        cmocka_unit_test(the_level_stays_with_the_data),
         cmocka_unit_test(indefinite_is_flagged),
     };
     const struct CMUnitTest of_the_cpu[] = { cmocka_unit_test(memory_is_planned) };

@@ -31,7 +31,7 @@ static void fitted(int threads, const ct_fit_options *options, double out[16])
     out[n] = r.objective;
     int evaluations = 0;
     for (int k = 0; k < r.starts; k++) {
-        assert_ok(r.start[k].status, r.start[k].reason);
+        assert_ok(r.start[k].status, ct_fit_end_text(r.start[k].end));
         assert_true(r.start[k].objective >= r.objective &&
                     (k != r.best || r.start[k].objective == r.objective));
         evaluations += r.start[k].evaluations;
@@ -183,8 +183,10 @@ static void each_failure_is_its_own(void **state)
     assert_ok(ct_gp_fit_many(NULL, 0, NULL, NULL), "none");
     assert_status(ct_gp_fit_many(NULL, 1, NULL, NULL), CT_EINVAL, "");
     assert_status(ct_gp_fit_many(gp, -1, NULL, NULL), CT_EINVAL, "");
-    assert_failed(ct_gp_fit_many((ct_gp *[]){ gp[0], gp[1], gp[0] }, 3, NULL, NULL), device, CT_EINVAL,
+    ct_status each[3] = { CT_OK };
+    assert_failed(ct_gp_fit_many((ct_gp *[]){ gp[0], gp[1], gp[0] }, 3, NULL, each), device, CT_EINVAL,
                   "the same");
+    for (int m = 0; m < 3; m++) assert_status(each[m], CT_EINVAL, "");
     assert_status(ct_gp_fit_many((ct_gp *[]){ gp[0], NULL }, 2, NULL, NULL), CT_EINVAL, "");
     assert_status(ct_gp_fit_many(gp, MODELS, &(ct_fit_options){ .restarts = -1 }, status), CT_EINVAL, "");
     for (int m = 0; m < MODELS; m++) assert_status(status[m], CT_EINVAL, "");

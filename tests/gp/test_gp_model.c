@@ -48,6 +48,8 @@ static void too_large_is_refused_before_allocating(void **state)
               *y = ct_zeros(small, CT_F64, ct_shape1(20000));
     ct_memory_mark(small);
     assert_refused(ct_gp_new(X, y, rbf(), NULL), small, CT_ENOMEM, "bytes");
+    assert_refused(ct_gp_new(X, y, rbf(), NULL), small, CT_ENOMEM, "more: use fewer rows");
+    assert_null(strstr(ct_message(small), "f32")); /* would not do */
     assert_true(ct_memory(small).bytes_peak < 1 << 20);
     ct_release(X);
     ct_release(y);
@@ -66,6 +68,55 @@ static void too_large_is_refused_before_allocating(void **state)
     assert_true(ct_gp_bytes_needed(40000, 8, CT_F64, true) > (uint64_t)4 * 40000 * 40000);
     assert_true(ct_gp_bytes_needed(6000, 8, CT_F64, true) < (uint64_t)(0.54 * 8 * 6000 * 6000) + (64 << 20));
     assert_true(ct_gp_bytes_needed(1000, 8, CT_F32, false) < ct_gp_bytes_needed(1000, 8, CT_F64, false));
+}
+
+static void f32_is_a_remedy_where_it_is_one(void **state)
+{
+    (void)state;
+    const uint64_t limit = ct_gp_bytes_needed(1500, 1, CT_F64, false) * 7 / 10;
+    ct_device *small = ct_device_open_with(check_device(), &(ct_device_options){ .memory_limit = limit });
+    ct_tensor *X = ct_zeros(small, CT_F64, ct_shape2(1500, 1)), *y = ct_zeros(small, CT_F64, ct_shape1(1500));
+    ct_tensor *narrow = ct_tensor_cast(X, CT_F32);
+    assert_refused(ct_gp_new(X, y, rbf(), NULL), small, CT_ENOMEM, "use fewer rows, or f32");
+    ct_gp *gp = ct_gp_new(narrow, y, rbf(), NULL);
+    assert_gp(gp, small);
+    ct_gp_free(gp);
+    ct_tensor *all[] = { X, y, narrow };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) ct_release(all[i]);
+    ct_device_close(small);
+}
+
+/* Squares of what they spread over must be numbers, too. */
+static void columns_of_no_scale_are_refused(void **state)
+{
+    (void)state;
+    enum { n = 6 };
+    const double scales[] = { 1e-310, 1e-200, 1e-149, 1e149, 1e152, 1e200, 1e300, 1.7e308 };
+    for (size_t k = 0; k < sizeof scales / sizeof *scales; k++)
+        for (int raw = 0; raw < 2; raw++) {
+            double x[2 * n], y[n], size = scales[k];
+            bool good = size > 1e-150 && size < 1e150;
+            for (int i = 0; i < n; i++) x[2 * i] = i, x[2 * i + 1] = sin(i) * size, y[i] = cos(i) * size;
+            const ct_gp_options options = { .standardize = raw ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH };
+            ct_tensor *X = ct_from(device, CT_F64, ct_shape2(n, 2), x),
+                      *t = ct_from(device, CT_F64, ct_shape1(n), y);
+            ct_tensor *plain = ct_tensor_slice(X, 1, 0, 1, 1), *u = ct_from(device, CT_F64, ct_shape1(n), x);
+            const char *const where[] = { "y: its standard deviation",
+                                          "X, column 1: its standard deviation" };
+            for (int side = 0; side < 2; side++) {
+                ct_gp *gp = ct_gp_new(side ? X : plain, side ? u : t,
+                                      ct_kernel_parse("scale * rbf(ard) + linear(ard)"), &options);
+                if (good) {
+                    assert_gp(gp, device);
+                    for (int64_t i = 0; i < ct_gp_params(gp); i++)
+                        assert_true(isfinite(ct_gp_param(gp, i)->value));
+                } else
+                    assert_refused(gp, device, CT_EINVAL, where[side]);
+                ct_gp_free(gp);
+            }
+            ct_tensor *all[] = { X, t, plain, u };
+            for (size_t i = 0; i < sizeof all / sizeof *all; i++) ct_release(all[i]);
+        }
 }
 
 /* Fit and prediction stay within what ct_gp_bytes_needed says, and that is little more than a triangle. */
@@ -411,6 +462,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_data_is_refused),
         cmocka_unit_test(too_large_is_refused_before_allocating),
+        cmocka_unit_test(f32_is_a_remedy_where_it_is_one),
+        cmocka_unit_test(columns_of_no_scale_are_refused),
         cmocka_unit_test(the_plan_is_kept),
         cmocka_unit_test(units_are_those_of_the_data),
         cmocka_unit_test(gradient_of_the_objective),

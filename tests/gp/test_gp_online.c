@@ -130,6 +130,29 @@ static void one_by_one(void **state)
     set_free(&s);
 }
 
+/* As Bayesian optimisation does: what grows by a row at a time leaves no heap of blocks that are too small. */
+static void idle_memory_is_bounded(void **state)
+{
+    (void)state;
+    const int64_t n = check_quick() ? 60 : 400;
+    set s = set_new(CT_F64, n, false);
+    ct_gp *gp = model(&s, 0, 10, kernels[0]);
+    ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(n)),
+              *variance = ct_empty(device, CT_F64, ct_shape1(n));
+    ct_memory_trim(device);
+    ct_memory_mark(device);
+    for (int64_t i = 10; i < n; i++) {
+        assert_ok(append(gp, &s, i, i + 1), ct_message(device));
+        assert_ok(ct_gp_predict(gp, s.data.X, mean, variance), ct_message(device));
+        const ct_memory_info m = ct_memory(device);
+        assert_in_range(m.bytes_pooled, 0, 2 * m.bytes_peak + (16 << 20));
+    }
+    ct_release(mean);
+    ct_release(variance);
+    ct_gp_free(gp);
+    set_free(&s);
+}
+
 /* A model of the rows of s that are not in `rows`. */
 static ct_gp *rest_of(const set *s, const int64_t *rows, int64_t count, const char *kernel)
 {
@@ -369,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appended_is_refitted),
         cmocka_unit_test(one_by_one),
+        cmocka_unit_test(idle_memory_is_bounded),
         cmocka_unit_test(removed_is_refitted),
         cmocka_unit_test(many_are_removed),
         cmocka_unit_test(there_and_back),

@@ -48,11 +48,14 @@ static void the_same_bits_come_back(void **state)
         p.prior = (ct_prior){ CT_PRIOR_GAMMA, 2, 3 };
         p.upper = 50;
         assert_ok(ct_gp_set_param(gp, 1, &p), ct_message(device));
-        assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 5 }), ct_message(device));
+        ct_fit_options how = { .max_iterations = 5,
+                               .objective = t ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD };
+        assert_ok(ct_gp_fit(gp, &how), ct_message(device));
         assert_ok(ct_gp_save(gp, path), ct_message(device));
         ct_gp *back = ct_gp_load(device, path);
         assert_gp(back, device);
         assert_same_predictions(gp, back, s.X);
+        assert_int_equal(ct_gp_report(back).objective_of, how.objective);
         assert_int_equal(ct_gp_points(back), 30);
         assert_int_equal(ct_gp_dims(back), 2);
         assert_int_equal(ct_gp_dtype(back), dtypes[t]);
@@ -61,6 +64,7 @@ static void the_same_bits_come_back(void **state)
         assert_string_equal(ct_gp_output_name(back), "yield");
         assert_true(ct_gp_nlml_value(back) == ct_gp_nlml_value(gp));
         assert_int_equal(ct_gp_report(back).evaluations, ct_gp_report(gp).evaluations);
+        assert_int_equal(ct_gp_report(back).end, CT_FIT_ITERATIONS);
         assert_null(ct_gp_report(back).start);
         for (int64_t i = 0; i < ct_gp_params(gp); i++) {
             const ct_param *a = ct_gp_param(gp, i), *b = ct_gp_param(back, i);
@@ -162,6 +166,42 @@ static void forged_files_do_no_harm(void **state)
     gp_data_free(&s);
 }
 
+/* Version 2 ends its report before `end`, whose four bytes are the last that are not zero before the data. */
+static void a_file_of_version_2_is_read(void **state)
+{
+    (void)state;
+    enum { N = 3, NUMBERS = 3 * N + N * (N + 1) / 2 }; /* X, y, alpha, L */
+    gp_data s = gp_data_new(device, CT_F64, N, 1);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
+    assert_ok(ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 1 }), ct_message(device));
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    ct_bytes file;
+    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    unsigned char *b = file.data;
+    size_t data = file.size - 8 * (NUMBERS + 1), end = data - 1;
+    while (!b[end]) end--;
+    assert_int_equal(b[end], CT_FIT_ITERATIONS);
+    size_t old = (end + 7) / 8 * 8, size = file.size - (data - old);
+    memset(b + end, 0, old - end);
+    memmove(b + old, b + data, file.size - data);
+    b[8] = 2;
+    sign(b, size);
+    assert_ok(ct_bytes_save(device, path, b, size), ct_message(device));
+    ct_gp *back = ct_gp_load(device, path);
+    assert_gp(back, device);
+    assert_same_predictions(gp, back, s.X);
+    assert_int_equal(ct_gp_report(back).end, CT_FIT_UNTOLD);
+    assert_int_equal(ct_gp_report(back).evaluations, ct_gp_report(gp).evaluations);
+    b[8] = 1;
+    sign(b, size);
+    assert_ok(ct_bytes_save(device, path, b, size), ct_message(device));
+    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "version 1, this library reads 2 to 3");
+    ct_bytes_free(device, &file);
+    ct_gp_free(back);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
 static void what_is_no_model_is_refused(void **state)
 {
     (void)state;
@@ -218,7 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bits_come_back),    cmocka_unit_test(every_flipped_bit_is_seen),
         cmocka_unit_test(forged_files_do_no_harm),    cmocka_unit_test(what_is_no_model_is_refused),
-        cmocka_unit_test(a_kill_leaves_a_whole_file),
+        cmocka_unit_test(a_kill_leaves_a_whole_file), cmocka_unit_test(a_file_of_version_2_is_read),
     };
     return cmocka_run_group_tests(tests, open_both, close_both);
 }

@@ -42,7 +42,7 @@ static inline const char *check_device(void)
 /* Whether that device computes at once: a GPU's errors are known, and its values judged, only where somebody waits. */
 static inline bool check_at_once(void) { return strcmp(check_device(), "cpu") == 0; }
 
-/* How little to test, of CT_TEST_QUICK: 0 all, 1 for a slow device, 2 for one under a sanitizer. */
+/* How little to test, of CT_TEST_QUICK: 0 all, 1 fewer sizes of each op, 2 the fewest of everything. */
 static inline int check_quick(void)
 {
     const char *how = getenv("CT_TEST_QUICK");

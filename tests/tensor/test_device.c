@@ -35,6 +35,23 @@ static void refuses_what_is_no_device(void **state)
     ct_memory_mark(NULL);
 }
 
+static void refuses_threads_without_end(void **state)
+{
+    (void)state;
+    static const int bad[] = { -1, 1 << 30, 100000 };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = bad[i] });
+        assert_status(ct_device_status(dev), CT_EINVAL, ct_message(dev));
+        assert_non_null(strstr(ct_message(dev), "threads must be"));
+        assert_int_equal(ct_device_threads(dev), 1);
+        ct_device_close(dev);
+    }
+    ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 3 });
+    assert_ok(ct_device_status(dev), ct_message(dev));
+    assert_in_range(ct_device_threads(dev), 1, 3);
+    ct_device_close(dev);
+}
+
 static void falls_back_to_the_cpu(void **state)
 {
     (void)state;
@@ -90,6 +107,11 @@ static void a_limit_refuses_and_names_the_bytes(void **state)
 {
     (void)state;
     ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .memory_limit = 1 << 20 });
+    assert_null(ct_empty(dev, CT_F64, ct_shape1(1 << 18)));
+    assert_non_null(strstr(ct_message(dev), "use less data, or a larger memory_limit"));
+    assert_null(ct_empty(dev, CT_F64, ct_shape1((int64_t)1 << 50)));
+    assert_non_null(strstr(ct_message(dev), "use less data"));
+    assert_null(strstr(ct_message(dev), "memory_limit"));
     assert_null(ct_empty(dev, CT_F64, ct_shape1(1 << 20)));
     assert_int_equal(ct_last_status(dev), CT_ENOMEM);
     assert_non_null(strstr(ct_message(dev), "8388608 bytes"));
@@ -190,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens_the_cpu),
         cmocka_unit_test(refuses_what_is_no_device),
+        cmocka_unit_test(refuses_threads_without_end),
         cmocka_unit_test(falls_back_to_the_cpu),
         cmocka_unit_test(the_pool_serves_what_came_back),
         cmocka_unit_test(the_peak_is_kept),

@@ -229,6 +229,7 @@ static void refusals(void **state)
     REFUSED((f.strides[0] = INT64_MAX - 1, f.strides[1] = 1), CT_ESHAPE, "no shape");
     REFUSED(f.m.tensor.data = NULL, CT_EINVAL, "the data is NULL");
     REFUSED(f.m.tensor.byte_offset = 4, CT_EINVAL, "aligned");
+    REFUSED(f.m.tensor.byte_offset = UINT64_MAX - 7, CT_EINVAL, "outside of memory");
     fill(&f);
     f.v.flags = 1;
     assert_null(take_versioned(&f));

@@ -6,10 +6,39 @@
 
 #include "tensor/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+
+/* The system calls of the library, which stand before libc's. */
+static int idle_writes;      /* so many take nothing      */
+static int interrupted_sync; /* so many are interrupted   */
+static bool without_locks;   /* as on some file systems   */
+
+ssize_t write(int descriptor, const void *data, size_t bytes)
+{
+    if (idle_writes && idle_writes--) return 0;
+    return syscall(SYS_write, descriptor, data, bytes);
+}
+
+int fsync(int descriptor)
+{
+    if (!interrupted_sync || !interrupted_sync--) return (int)syscall(SYS_fsync, descriptor);
+    errno = EINTR;
+    return -1;
+}
+
+int flock(int descriptor, int operation)
+{
+    if (!without_locks) return (int)syscall(SYS_flock, descriptor, operation);
+    errno = ENOLCK;
+    return -1;
+}
 
 static void assert_content(const char *path, const char *wanted)
 {
@@ -138,6 +167,49 @@ static void replaces(void **state)
     assert_true(S_ISLNK(info.st_mode));
 }
 
+/* A link to what is not there yet stays one, whether it is absolute, relative to its own folder, or one of
+ * several. */
+static void dangling_links(void **state)
+{
+    (void)state;
+    struct stat info;
+    const char *links[] = { files_path("far"), files_path("near"), files_path("first") };
+    const char *targets[] = { files_path("far.new"), files_path("near.new"), files_path("second.new") };
+    assert_int_equal(symlink(targets[0], links[0]), 0);
+    assert_int_equal(symlink("near.new", links[1]), 0);
+    assert_int_equal(symlink("second", links[2]), 0);
+    assert_int_equal(symlink("second.new", files_path("second")), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(save(links[i], "through"), ct_message(dev));
+        assert_content(targets[i], "through");
+        assert_int_equal(lstat(links[i], &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+    }
+    assert_int_equal(symlink("round", files_path("round")), 0);
+    assert_status(save(files_path("round"), "x"), CT_EIO, ct_message(dev));
+    assert_says(CT_EIO, "too many symbolic links");
+    assert_int_equal(symlink("no/such/place", files_path("lost")), 0);
+    assert_status(save(files_path("lost"), "x"), CT_EIO, ct_message(dev));
+}
+
+static void odd_calls(void **state)
+{
+    (void)state;
+    const char *path = files_path("odd");
+    interrupted_sync = 2;
+    assert_ok(save(path, "old"), ct_message(dev));
+    assert_int_equal(interrupted_sync, 0);
+    int before = files_count();
+    idle_writes = 1;
+    assert_status(save(path, "new"), CT_EIO, ct_message(dev));
+    assert_says(CT_EIO, "writing failed after 0 bytes");
+    assert_content(path, "old");
+    assert_int_equal(files_count(), before);
+    assert_status(ct_bytes_load(dev, path, NULL), CT_EINVAL, "");
+    assert_status(ct_bytes_save(dev, path, NULL, 1), CT_EINVAL, "");
+    assert_ok(ct_bytes_save(dev, path, NULL, 0), ct_message(dev));
+}
+
 static void large_blocks(void **state)
 {
     (void)state;
@@ -198,14 +270,12 @@ static void full_disk(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &keep), 0);
     small = keep;
     small.rlim_cur = 100000;
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     static char block[300000];
     ct__output out;
     ct_status begun = ct__file_begin(&out, dev, path), written = ct__file_write(&out, block, sizeof block),
               again = ct__file_write(&out, block, 1), committed = ct__file_commit(&out);
     setrlimit(RLIMIT_FSIZE, &keep);
-    signal(SIGXFSZ, handler);
     assert_ok(begun, ct_message(dev));
     assert_status(written, CT_EIO, ct_message(dev));
     assert_status(again, CT_EIO, ct_message(dev));
@@ -226,11 +296,30 @@ static void to_a_pipe(void **state)
     assert_int_equal(read(ends[0], got, sizeof got), 5);
     assert_string_equal(got, "hello");
     close(ends[0]);
+    assert_status(save(name, "hello"), CT_EIO, ct_message(dev));
+    assert_says(CT_EIO, "nobody reads the pipe");
     close(ends[1]);
+    sigset_t blocked; /* the signals that came with it are gone, and the thread's mask is as it was */
+    assert_int_equal(sigpending(&blocked), 0);
+    assert_false(sigismember(&blocked, SIGPIPE));
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
+    assert_false(sigismember(&blocked, SIGPIPE));
     assert_ok(save("/dev/null", "hello"), ct_message(dev));
     struct stat info;
     assert_int_equal(stat("/dev/null", &info), 0);
     assert_true(S_ISCHR(info.st_mode));
+}
+
+/* How many files are named "NAME.tmp-...". */
+static int temporaries(const char *name)
+{
+    int n = 0;
+    size_t length = strlen(name);
+    DIR *d = opendir(files_folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += !strncmp(e->d_name, name, length) && !strncmp(e->d_name + length, ".tmp-", 5);
+    if (d) closedir(d);
+    return n;
 }
 
 /* Killed in the middle of saving, again and again: what is there is whole. */
@@ -265,6 +354,110 @@ static void killed(void **state)
         assert_int_equal(got[bytes - 1], bytes == 3 ? 'd' : 'n');
         free(got);
     }
+    assert_ok(save(path, "new"), ct_message(dev));
+    assert_false(temporaries("killed"));
+}
+
+/* What a dead writer left goes; what a living one writes, and what only looks like it, stays. */
+static void reclaims(void **state)
+{
+    (void)state;
+    const char *path = files_path("kept");
+    ct__output one, other;
+    assert_ok(ct__file_begin(&one, dev, path), ct_message(dev));
+    assert_ok(ct__file_write(&one, "one", 3), ct_message(dev));
+    files_write("kept.tmp-1-7fff0123abcd-0", "dead", 4);
+    files_write("kept.tmp-notes", "mine", 4);
+    assert_int_equal(temporaries("kept"), 3);
+    assert_ok(ct__file_begin(&other, dev, path), ct_message(dev));
+    assert_int_equal(temporaries("kept"), 3); /* one, other, notes */
+    assert_ok(ct__file_commit(&one), ct_message(dev));
+    assert_content(path, "one");
+    assert_ok(ct__file_commit(&other), ct_message(dev));
+    assert_content(path, "");
+    assert_int_equal(temporaries("kept"), 1);
+    unlink(files_path("kept.tmp-notes"));
+
+    without_locks = true; /* nothing is known there: nothing is taken for dead */
+    files_write("kept.tmp-1-7fff0123abcd-0", "dead?", 5);
+    ct_status written = save(path, "new");
+    without_locks = false;
+    assert_ok(written, ct_message(dev));
+    assert_int_equal(temporaries("kept"), 1);
+    assert_ok(save(path, "new"), ct_message(dev));
+    assert_int_equal(temporaries("kept"), 0);
+}
+
+/* Reads the text at path, adds a letter and saves it. */
+static ct_status lengthen(ct_device *device, const char *path)
+{
+    ct_bytes text;
+    char longer[64] = "";
+    ct_status s = ct_bytes_load(device, path, &text);
+    if (s) return s;
+    memcpy(longer, text.data, text.size);
+    longer[text.size] = 'x';
+    ct_bytes_free(device, &text);
+    return ct_bytes_save(device, path, longer, strlen(longer));
+}
+
+/* Many that read, change and write the same file, each after the other. */
+static void takes_turns(void **state)
+{
+    (void)state;
+    enum { WRITERS = 12 };
+    const char *path = files_write("turns", ".", 1), *link = files_path("turns.link");
+    assert_int_equal(symlink("turns", link), 0);
+    for (int i = 0; i < WRITERS; i++)
+        if (fork() == 0) {
+            ct_device *own = ct_device_open("cpu");
+            ct_file_lock *lock = ct_file_lock_take(own, i % 2 ? path : link);
+            bool good = lock && !lengthen(own, link) && !lengthen(own, path);
+            ct_file_lock_give(lock);
+            ct_device_close(own);
+            _exit(!good);
+        }
+    for (int i = 0, status; i < WRITERS; i++) {
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_content(path, ".xxxxxxxxxxxxxxxxxxxxxxxx");
+    assert_false(temporaries("turns"));
+}
+
+static void tells_of_changes(void **state)
+{
+    (void)state;
+    const char *path = files_write("told", "old", 3);
+    for (int pass = 0; pass < 2; pass++) {
+        without_locks = pass;
+        ct_file_lock *lock = ct_file_lock_take(dev, path);
+        assert_non_null(lock);
+        assert_null(ct_file_lock_take(dev, path));
+        assert_says(CT_EINVAL, "holds this file already");
+        assert_ok(save(path, "mine"), ct_message(dev));
+        assert_ok(save(path, "mine again"), ct_message(dev));
+        files_write("theirs", "theirs", 6);
+        assert_int_equal(rename(files_path("theirs"), path), 0);
+        assert_status(save(path, "lost"), CT_EIO, ct_message(dev));
+        assert_says(CT_EIO, "another program has changed it");
+        assert_content(path, "theirs");
+        ct_file_lock_give(lock);
+        assert_ok(save(path, "free"), ct_message(dev));
+        lock = ct_file_lock_take(dev, path);
+        files_write("told", "in place", 8);
+        assert_status(save(path, "lost"), CT_EIO, ct_message(dev));
+        assert_false(temporaries("told"));
+        ct_file_lock_give(lock);
+    }
+    without_locks = false;
+    ct_file_lock_give(NULL);
+    assert_null(ct_file_lock_take(dev, files_path("nowhere")));
+    assert_says(CT_EIO, "nowhere: no such file");
+    assert_null(ct_file_lock_take(dev, files_folder));
+    assert_null(ct_file_lock_take(dev, "/dev/null"));
+    assert_null(ct_file_lock_take(dev, NULL));
+    assert_null(ct_file_lock_take(NULL, path));
 }
 
 static void no_memory(void **state)
@@ -279,6 +472,9 @@ static void no_memory(void **state)
         alloc_fail_at(k);
         ct_status read = ct__file_read(dev, path, 0, &b), written = save(path, "old");
         ct_bytes bytes;
+        ct_file_lock *lock = ct_file_lock_take(dev, path);
+        if (!lock) read = ct_last_status(dev);
+        ct_file_lock_give(lock);
         if (!read) read = ct_bytes_load(dev, path, &bytes);
         if (!read) ct_bytes_free(dev, &bytes);
         if (!written) written = ct_bytes_save(dev, path, "old", 3);
@@ -295,9 +491,20 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads),        cmocka_unit_test(refuses_to_read),  cmocka_unit_test(replaces),
-        cmocka_unit_test(large_blocks), cmocka_unit_test(refuses_to_write), cmocka_unit_test(full_disk),
-        cmocka_unit_test(to_a_pipe),    cmocka_unit_test(killed),           cmocka_unit_test(no_memory),
+        cmocka_unit_test(reads),
+        cmocka_unit_test(refuses_to_read),
+        cmocka_unit_test(replaces),
+        cmocka_unit_test(dangling_links),
+        cmocka_unit_test(odd_calls),
+        cmocka_unit_test(large_blocks),
+        cmocka_unit_test(refuses_to_write),
+        cmocka_unit_test(full_disk),
+        cmocka_unit_test(to_a_pipe),
+        cmocka_unit_test(killed),
+        cmocka_unit_test(reclaims),
+        cmocka_unit_test(takes_turns),
+        cmocka_unit_test(tells_of_changes),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

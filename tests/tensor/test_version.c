@@ -17,6 +17,12 @@ static void version(void **state)
     snprintf(header, sizeof header, "%d.%d.%d", CT_VERSION_MAJOR, CT_VERSION_MINOR, CT_VERSION_PATCH);
     assert_string_equal(ct_version(), header);
     assert_string_equal(ct_version(), CT_MESON_VERSION);
+    int major = -1, minor = -1, patch = -1;
+    assert_int_equal(sscanf(CT_MESON_VERSION, "%d.%d.%d", &major, &minor, &patch), 3);
+    assert_int_equal(CT_VERSION, 10000 * major + 100 * minor + patch);
+#if CT_VERSION < 100
+    fail_msg("the preprocessor compares versions");
+#endif
 }
 
 /* A build without CUDA says so; NULL takes what there is. */

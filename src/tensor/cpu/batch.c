@@ -80,6 +80,20 @@ static void copy_part(const ct__job *job, const ct__matrix *m, bool lower, const
                         ct__at(to, job->dtype, i * to_rs), 0, to_cs);
 }
 
+/* The first member that fails counts, whoever comes first. */
+static void note_failure(const ct__job *job, int64_t member, int64_t detail)
+{
+    ct_failure *first = job->failure;
+    while (atomic_flag_test_and_set_explicit(job->failing, memory_order_acquire)) {
+    }
+    if (!first->set || member < first->member) {
+        first->set = true;
+        first->member = member;
+        first->detail = detail;
+    }
+    atomic_flag_clear_explicit(job->failing, memory_order_release);
+}
+
 static void run_member(const ct__job *job, int64_t member, char *scratch)
 {
     void *given[CT__MATRICES], *data[CT__MATRICES + 2];
@@ -106,13 +120,7 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
     if (out->packed)
         copy_part(job, out, job->lower_output, data[job->n - 1], out->cols, 1, given[job->n - 1], out->rs,
                   out->cs);
-    if (!detail || !job->failure) return;
-#pragma omp critical(ct__first_failure)
-    if (!job->failure->set || member < job->failure->member) {
-        job->failure->set = true;
-        job->failure->member = member;
-        job->failure->detail = detail;
-    }
+    if (detail && job->failure) note_failure(job, member, detail);
 }
 
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
@@ -135,11 +143,10 @@ static size_t round_up(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__
 
 ct_status ct__job_run(ct__job *job)
 {
-    int threads = 1;
-    const bool many =
-        job->serial ? job->members > 1 : job->members >= job->dev->threads && job->work < MEMBER_WORK;
-    if (job->dev->threads > 1 && many && job->work * (double)job->members > WAKE_WORK)
-        threads = job->members < job->dev->threads ? (int)job->members : job->dev->threads;
+    const int most = job->dev->threads;
+    const bool many = job->serial ? job->members > 1 : job->members >= most && job->work < MEMBER_WORK;
+    const bool shared = most > 1 && many && job->work * (double)job->members > WAKE_WORK;
+    const int threads = shared ? ct__team(job->dev, job->members < most ? (int)job->members : most) : 1;
     size_t member_bytes = job->scratch = round_up(job->scratch);
     for (int k = 0; k < job->n; k++)
         if (job->m[k].packed)
@@ -149,17 +156,16 @@ ct_status ct__job_run(ct__job *job)
     char *scratch = NULL;
     if (bytes && !(scratch = ct__pool_get(job->dev, &bytes))) return CT_ENOMEM;
     ct_failure *failure = job->failure, first = { .set = false };
+    atomic_flag failing = ATOMIC_FLAG_INIT;
     job->failure = failure && !failure->set ? &first : NULL;
+    job->failing = &failing;
 
-    if (threads > 1) {
+    const ct__blas_team before = ct__blas_begin(shared || job->serial || job->work <= WAKE_WORK ? 1 : most);
+    if (threads > 1)
         run_batch(job, threads, scratch, member_bytes);
-    } else {
-        /* The calling thread's OpenMP setting alone; OpenBLAS reads it at each call. */
-        const int before = omp_get_max_threads(), wanted = job->serial ? 1 : job->dev->threads;
-        if (before != wanted) omp_set_num_threads(wanted);
+    else
         for (int64_t i = 0; i < job->members; i++) run_member(job, i, scratch);
-        if (before != wanted) omp_set_num_threads(before);
-    }
+    ct__blas_end(&before);
 
     if (first.set) {
         failure->set = true;

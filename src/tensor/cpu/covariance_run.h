@@ -174,8 +174,14 @@ static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld, bool 
         NAME(forward_part)(q, &p, &r, 0, &next, K, ld, upper);
         return;
     }
-#pragma omp parallel for schedule(static) num_threads(q->threads)
-    for (int part = 0; part < q->threads; part++) NAME(forward_part)(q, &p, &r, part, &next, K, ld, upper);
+    ct__meeting end = CT__MEETING;
+#pragma omp parallel num_threads(q->threads)
+    {
+#pragma omp for schedule(static) nowait
+        for (int part = 0; part < q->threads; part++)
+            NAME(forward_part)(q, &p, &r, part, &next, K, ld, upper);
+        ct__meet(&end);
+    }
 }
 
 /* -- gradients ----------------------------------------------------------------------------------------------------- */
@@ -286,9 +292,14 @@ static void NAME(backward)(const problem *q, char *block, const ct_cov_bar *K_ba
     if (q->threads == 1) {
         NAME(backward_part)(q, &p, &r, 0, &next, K_bar, add, x_bar);
     } else {
-#pragma omp parallel for schedule(static) num_threads(q->threads)
-        for (int part = 0; part < q->threads; part++)
-            NAME(backward_part)(q, &p, &r, part, &next, K_bar, add, x_bar);
+        ct__meeting end = CT__MEETING;
+#pragma omp parallel num_threads(q->threads)
+        {
+#pragma omp for schedule(static) nowait
+            for (int part = 0; part < q->threads; part++)
+                NAME(backward_part)(q, &p, &r, part, &next, K_bar, add, x_bar);
+            ct__meet(&end);
+        }
     }
     double share = q->symmetric && x_bar ? 0.5 : 1;
     for (int64_t k = 0; theta_bar && k < n_params; k++) {

@@ -3,6 +3,7 @@
 #define CT_TENSOR_CPU_H
 
 #include "../internal.h"
+#include "team.h"
 
 enum {
     CT__OPERANDS = 4,

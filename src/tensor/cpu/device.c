@@ -125,7 +125,12 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     cpu_info cpu;
     read_cpu(&cpu);
     snprintf(dev->name, sizeof dev->name, "cpu");
-    if (dev->threads <= 0) dev->threads = omp_get_max_threads();
+    const int most = ct__team_most(), asked = dev->threads;
+    if (asked > most)
+        return ct__fail(dev, CT_EINVAL, "threads must be at most %d on %d processors, not %d", most,
+                        omp_get_num_procs(), asked);
+    const int usual = omp_get_max_threads();
+    dev->threads = ct__team_trial(asked ? asked : usual < most ? usual : most);
     dev->isa = ct__best_isa();
     uint64_t memory = physical_memory();
     if (!dev->memory.limit) dev->memory.limit = memory;
@@ -170,7 +175,7 @@ static ct_status synchronize(ct_device *dev)
 /* The next number goes to whoever is free. */
 static void spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
 {
-    int threads = count < dev->threads ? (int)count : dev->threads;
+    const int threads = ct__team_limit(count < dev->threads ? (int)count : dev->threads);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t k = 0; k < count; k++) run(context, k);
 }

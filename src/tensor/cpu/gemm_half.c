@@ -111,20 +111,15 @@ ct_status ct__half_gemm(const ct__job *job)
 {
     const bool alone = job->work * (double)job->members <= 2.0 * ALONE;
     const cutting t = cut(job, alone ? 1 : job->dev->threads);
-    const int threads = alone || t.pieces < 2 ? 1 : job->dev->threads;
+    const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
     size_t bytes = t.bytes * (size_t)threads;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
-    if (threads > 1) {
+    const ct__blas_team before = ct__blas_begin(1);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-        for (int64_t i = 0; i < t.pieces; i++)
-            multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
-    } else {
-        const int before = omp_get_max_threads();
-        if (before != 1) omp_set_num_threads(1);
-        for (int64_t i = 0; i < t.pieces; i++) multiply(job, &t, i, (float *)(void *)scratch);
-        if (before != 1) omp_set_num_threads(before);
-    }
+    for (int64_t i = 0; i < t.pieces; i++)
+        multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+    ct__blas_end(&before);
     ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;
 }

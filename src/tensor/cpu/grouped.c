@@ -116,7 +116,7 @@ ct_status ct__strips_run(const ct__strips *g)
     char *scratch = ct__pool_get(g->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
     run_strip *run = best_strip(g->dtype == CT_F64);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(dev, threads))
     for (int64_t i = 0; i < work; i++) {
         const int64_t member = i / strips, from = i % strips * columns,
                       n = g->columns - from < columns ? g->columns - from : columns;
@@ -231,7 +231,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
         run_piece(q, run, from, 0, &s, scratch);
     } else {
         int next = 0; /* the piece that nobody has taken yet */
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
+#pragma omp parallel for schedule(static, 1) num_threads(ct__team(dev, threads))
         for (int t = 0; t < threads; t++)
             for (;;) {
                 int c;

@@ -116,7 +116,7 @@ static void share_rows(ct_device *dev, const rows *r, const ct_tensor *x, const 
         return;
     }
     const int parts = dev->threads;
-#pragma omp parallel for schedule(static) num_threads(parts)
+#pragma omp parallel for schedule(static) num_threads(ct__team(dev, parts))
     for (int part = 0; part < parts; part++)
         work(r, x, index, out, n / parts * part + n % parts * part / parts,
              n / parts * (part + 1) + n % parts * (part + 1) / parts);

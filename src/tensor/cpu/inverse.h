@@ -15,7 +15,7 @@ static inline void *ct__ij(const void *data, ct_dtype dtype, int64_t ld, int64_t
     return ct__at(data, dtype, i * ld + j);
 }
 
-/* Extents from which one matrix is better given to all threads than to one, as measured (docs/benchmarks.md). */
+/* Extents from which one matrix is better given to all threads than to one, as measured (docs/notebook.md). */
 enum {
     CT__SPD_ALONE = 224,     /* the inverse by Cholesky    */
     CT__GENERAL_ALONE = 384, /* LAPACK's inverse after LU  */

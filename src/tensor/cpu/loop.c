@@ -179,6 +179,7 @@ void ct__loop(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel kerne
     make_plan(&p, n, t, count);
     int64_t threads = count / grain;
     if (threads > dev->threads) threads = dev->threads;
+    threads = ct__team(dev, (int)threads);
     if (threads > 1)
         run_parallel(&p, (int)threads, kernel, context);
     else

@@ -287,7 +287,7 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tens
     ct__pool_put(dev, seen, bytes);
     if (status) return status;
     const int threads = members * n * cols < PARALLEL ? 1 : dev->threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(dev, threads))
     for (int64_t b = 0; b < members; b++) permute_member(dev, &f, b);
     return CT_OK;
 }

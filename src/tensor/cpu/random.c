@@ -57,7 +57,7 @@ ct_status ct__cpu_random(ct_device *dev, bool normal, uint64_t seed, uint64_t st
         fill_chunk(out, normal, seed, stream, 0, count);
         return CT_OK;
     }
-#pragma omp parallel for schedule(static) num_threads(dev->threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(dev, dev->threads))
     for (int64_t c = 0; c < chunks; c++)
         fill_chunk(out, normal, seed, stream, c * CHUNK, c == chunks - 1 ? count : (c + 1) * CHUNK);
     return CT_OK;

@@ -32,7 +32,7 @@ typedef struct reduction {
     bool columns;  /* neighbours in memory are different outputs         */
     int64_t block; /* outputs of a unit of work, along the last kept one */
     int pieces;    /* of the reduced elements, worked on in parallel     */
-    int threads, isa;
+    int team, isa;
 } reduction;
 
 static double start(pass f) { return f == MAX ? -INFINITY : 0; }
@@ -179,7 +179,7 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
         return;
     }
     double partial[PIECES][WIDTH];
-#pragma omp parallel for schedule(static) num_threads(r->threads)
+#pragma omp parallel for schedule(static) num_threads(r->team)
     for (int i = 0; i < pieces; i++) {
         int64_t from = n / pieces * i + n % pieces * i / pieces;
         int64_t to = n / pieces * (i + 1) + n % pieces * (i + 1) / pieces;
@@ -271,11 +271,11 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_
     int64_t pieces = units < 8 ? inputs * r.block / PIECE : 1;
     pieces = pieces > PIECES ? PIECES : pieces;
     r.pieces = (int)(pieces > r.over[0].n ? r.over[0].n : pieces);
-    r.threads = dev->threads;
+    r.team = ct__team(dev, dev->threads);
     if (r.pieces > 1 || dev->threads < 2 || !inputs || outputs <= 2 * PIECE / inputs) {
         for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
     } else {
-#pragma omp parallel for schedule(static) num_threads(dev->threads)
+#pragma omp parallel for schedule(static) num_threads(r.team)
         for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
     }
     return CT_OK;

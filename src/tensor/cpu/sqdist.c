@@ -77,7 +77,7 @@ ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y,
         for (int64_t task = 0; task < tasks; task++) run_task(x, y, out, task);
         return CT_OK;
     }
-#pragma omp parallel for schedule(static) num_threads(dev->threads)
+#pragma omp parallel for schedule(static) num_threads(ct__team(dev, dev->threads))
     for (int64_t task = 0; task < tasks; task++) run_task(x, y, out, task);
     return CT_OK;
 }

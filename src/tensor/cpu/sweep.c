@@ -150,6 +150,7 @@ static size_t prepare(const ct_device *dev, const layout *A, ct_dtype dtype, boo
     const int64_t width = f64 ? wide->kernel->width : narrow->kernel->width;
     int64_t grain;
     wide->parts = narrow->parts = A->n <= SERIAL ? 1 : dev->threads;
+    wide->team = narrow->team = ct__team(dev, wide->parts);
     wide->block = narrow->block = choose_block(A->n, width, wide->parts, &grain);
     wide->grain = narrow->grain = grain;
     return f64 ? cut_f64(wide, memory) : cut_f32(narrow, memory);
@@ -181,8 +182,10 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
     size_t bytes = memory_of(dev, &packed, A->dtype);
     char *memory = ct__pool_get(dev, &bytes);
     if (!memory) return CT_ENOMEM;
+    const ct__stopwatch begin = ct__pace_begin(dev);
     int64_t failed =
         sweep(dev, &packed, A->dtype, inverse, tolerance, A->data, z->data, diagonal->data, memory);
+    ct__pace_end(dev, &begin);
     ct__pool_put(dev, memory, bytes);
     if (failed && failure && !failure->set) {
         failure->set = true;

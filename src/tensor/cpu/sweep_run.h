@@ -26,7 +26,7 @@ typedef struct NAME(sweep) {
     T *y;                   /* L⁻¹z of the pivot block                                                 */
     T *spare;               /* a sliver of W for each part                                             */
     queue *queues;          /* of each part: its slivers of the panel, its tiles of the update         */
-    int parts;
+    int parts, team;
 } NAME(sweep);
 
 /* -- slivers and the matrix ---------------------------------------------------------------------------------------- */
@@ -308,13 +308,16 @@ static int64_t NAME(run)(const NAME(sweep) * s)
     for (int64_t k = 0; k < s->A.n; k++) s->diagonal[k] = s->data[element(&s->A, k, k)];
     for (int part = 0; part < s->parts; part++) atomic_init(&s->queues[part].slivers, 0);
     int64_t failed = NAME(next)(s, 0);
+    ct__meeting meeting = CT__MEETING;
     /* also around one thread: the loops inside must not bind to a team that the caller is in */
-#pragma omp parallel num_threads(s->parts) if (s->parts > 1)
+#pragma omp parallel num_threads(s->team)
     for (int64_t k0 = 0; k0 < s->A.n && !failed; k0 += s->block) {
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
         for (int part = 0; part < s->parts; part++) NAME(panels)(s, k0, part);
-#pragma omp for schedule(static)
+        ct__meet(&meeting);
+#pragma omp for schedule(static) nowait
         for (int part = 0; part < s->parts; part++) NAME(updates)(s, k0, part, &failed);
+        ct__meet(&meeting);
     }
     return failed;
 }

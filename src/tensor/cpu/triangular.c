@@ -11,7 +11,7 @@
 enum {
     SMALL_POTRF = 16,         /* extent up to which Cholesky is a loop                    */
     SUBSTITUTE_COLUMNS = 2,   /* right-hand sides from which substitution is ours, of     */
-    SUBSTITUTE_WORK = 1 << 30 /* less operations than these (docs/benchmarks.md)        */
+    SUBSTITUTE_WORK = 1 << 30 /* less operations than these (docs/notebook.md)        */
 };
 
 static void set_element(ct_dtype dtype, void *data, int64_t at, double value)

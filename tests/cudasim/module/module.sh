@@ -6,7 +6,7 @@ unset LD_LIBRARY_PATH
 library=$1 driver=$2 module=$3 stale=$4 probe=$5 static=$6
 lib=$(mktemp -d)
 trap 'rm -rf "$lib"' EXIT
-cp "$library" "$lib/libcotangent.so.0"
+cp "$library" "$lib/$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')"
 passed=0 failed=0
 
 # says WORDS COMMAND...: its output has these words.

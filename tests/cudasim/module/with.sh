@@ -4,7 +4,7 @@
 set -eu
 lib=$(mktemp -d)
 trap 'rm -rf "$lib"' EXIT
-cp "$1" "$lib/libcotangent.so.0"
+cp "$1" "$lib/$(readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')"
 cp "$2" "$lib/libcuda.so.1"
 cp "$3" "$lib/libcotangent-cuda.so"
 shift 3

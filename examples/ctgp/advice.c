@@ -1,0 +1,196 @@
+/* What to do about a model's numbers. The options that are named here are those of fit. */
+#include "ctgp.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One factorisation for each column is too much beyond so many rows. */
+enum { MOST_ROWS = 5000 };
+/* Nats, of all rows together, that leave-one-out may lose without something that can go. */
+#define NEGLIGIBLE 0.1
+
+typedef struct adviser {
+    ct_gp *gp;
+    const ct_gp_numerics *numerics;
+    bool any;
+} adviser;
+
+static void advise(adviser *a, const char *format, ...) CT_PRINTF(2, 3);
+
+static void advise(adviser *a, const char *format, ...)
+{
+    va_list args;
+    if (!a->any) printf("advice:\n");
+    a->any = true;
+    printf("  ");
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+}
+
+/* -- columns and terms: judged by what leave-one-out loses without them -- */
+
+static bool is_length(const ct_param *p) { return strstr(p->name, "lengthscale") != NULL; }
+
+/* The parameter by which a part of the kernel has lost sight of a column, NULL: none has. */
+static const ct_param *unseen_by(const ct_gp *gp, int64_t column)
+{
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) {
+        const ct_param *p = ct_gp_param(gp, i);
+        if (p->column == column && is_length(p) && ct_gp_at_bound(gp, i) > 0) return p;
+    }
+    return NULL;
+}
+
+static void print_drop(adviser *a, const int64_t *columns, int64_t count, double loss)
+{
+    printf("%s  --drop ", a->any ? "" : "advice:\n");
+    a->any = true;
+    for (int64_t k = 0; k < count; k++) printf("%s%s", k ? "," : "", ct_gp_input_name(a->gp, columns[k]));
+    printf(": leave-one-out loses %.2g nats without %s\n", loss > 0 ? loss : 0, count == 1 ? "it" : "them");
+}
+
+/* Columns go one after another, each beside those that are gone: of two that say the same one stays. */
+static void advise_on_columns(adviser *a, int64_t *gone)
+{
+    int64_t count = 0, d = ct_gp_dims(a->gp);
+    double all, sum, loss = 0;
+    bool judge = ct_gp_points(a->gp) <= MOST_ROWS && !ct_gp_loo_without(a->gp, NULL, 0, &all);
+    for (int64_t j = 0; j < d; j++) {
+        const ct_param *p = unseen_by(a->gp, j);
+        const char *column = ct_gp_input_name(a->gp, j);
+        if (!p) continue;
+        gone[count] = j;
+        if (!judge) {
+            advise(a,
+                   "%s is at its upper bound: this part of the kernel does not see %s; compare ctgp loo of "
+                   "a fit with --drop %s",
+                   p->name, column, column);
+        } else if (ct_gp_loo_without(a->gp, gone, count + 1, &sum)) {
+            advise(a, "%s matters, although %s is at its upper bound: without it there is no covariance",
+                   column, p->name);
+        } else if (all - sum > NEGLIGIBLE || count + 1 == d) {
+            advise(a, "%s stays, although %s is at its upper bound: leave-one-out loses %.3g nats without it",
+                   column, p->name, all - sum);
+        } else {
+            count++;
+            loss = all - sum;
+        }
+    }
+    if (count) print_drop(a, gone, count, loss);
+}
+
+/* Where variance i is next to nothing. */
+static ct_status without_term(ct_gp *gp, int64_t i, double *sum)
+{
+    ct_gp *copy = ct_gp_copy(gp);
+    if (!copy) return ct_last_status(ct_gp_device(gp));
+    ct_param p = *ct_gp_param(gp, i);
+    p.lower = 0;
+    p.value *= 1e-9;
+    ct_status s = ct_gp_set_param(copy, i, &p);
+    if (!s) s = ct_gp_loo_without(copy, NULL, 0, sum);
+    ct_gp_free(copy);
+    return s;
+}
+
+static void advise_on_term(adviser *a, int64_t i)
+{
+    const char *name = ct_gp_param(a->gp, i)->name;
+    double all, sum;
+    if (ct_gp_points(a->gp) > MOST_ROWS || ct_gp_loo_without(a->gp, NULL, 0, &all) ||
+        without_term(a->gp, i, &sum))
+        advise(a, "%s is at its lower bound: compare ctgp loo of a fit whose --kernel leaves this term out",
+               name);
+    else if (all - sum > NEGLIGIBLE)
+        advise(a, "%s is at its lower bound, yet leave-one-out loses %.3g nats without this term", name,
+               all - sum);
+    else
+        advise(a,
+               "--kernel without the term of %s, which is at its lower bound: leave-one-out loses %.2g nats",
+               name, all > sum ? all - sum : 0);
+}
+
+/* -- bounds -- */
+
+static void advise_on_noise(adviser *a, const ct_param *p, int side)
+{
+    if (side > 0)
+        advise(a, "noise.variance is at its upper bound: the inputs explain nothing; look for others");
+    else
+        advise(a,
+               "noise.variance is at its lower bound: the model passes through the data; if they are exact, "
+               "--noise none%s",
+               p->prior.kind ? "" : ", and if they are not, --priors weak");
+}
+
+/* rq#2.alpha: in the kernel's text rq(alpha=...) */
+static void advise_on_other(adviser *a, const ct_param *p, int side)
+{
+    const char *dot = strchr(p->name, '.'), *own = dot ? dot + 1 : p->name;
+    advise(a, "%s is at its %s bound: in --kernel %.*s(%s=VALUE) begins beyond it, and (%s=VALUE!) holds it",
+           p->name, side < 0 ? "lower" : "upper", (int)strcspn(p->name, "#."), p->name, own, own);
+}
+
+static void advise_on_bounds(adviser *a)
+{
+    for (int64_t i = 0; i < ct_gp_params(a->gp); i++) {
+        const ct_param *p = ct_gp_param(a->gp, i);
+        int side = ct_gp_at_bound(a->gp, i);
+        const char *column = p->column >= 0 ? ct_gp_input_name(a->gp, p->column) : "its columns";
+        if (!side) continue;
+        if (!strcmp(p->name, "noise.variance"))
+            advise_on_noise(a, p, side);
+        else if (is_length(p) && side < 0)
+            advise(a, "%s is at its lower bound: the target jumps along %s; that may be noise%s", p->name,
+                   column, p->prior.kind ? "" : ", against which there is --priors weak");
+        else if (is_length(p) && p->column < 0)
+            advise(a, "%s is at its upper bound: this part of the kernel does not see %s", p->name, column);
+        else if (!is_length(p) && side < 0 && strstr(p->name, "variance"))
+            advise_on_term(a, i);
+        else if (!is_length(p))
+            advise_on_other(a, p, side);
+    }
+}
+
+/* -- the covariance matrix -- */
+
+/* What raises a noise that is too low; NULL: it is what the data say. */
+static const char *more_noise(const ct_gp *gp)
+{
+    int64_t noise = ct_gp_find(gp, "noise.variance");
+    if (noise < 0) return "--noise learned";
+    return ct_gp_param(gp, noise)->prior.kind ? NULL : "--priors weak";
+}
+
+static void advise_on_matrix(adviser *a)
+{
+    const ct_gp_numerics *q = a->numerics;
+    const char *remedy = more_noise(a->gp), * or = remedy ? ", or " : "";
+    int64_t noise = ct_gp_find(a->gp, "noise.variance");
+    bool quiet = noise < 0 || ct_gp_at_bound(a->gp, noise) < 0, narrow = ct_gp_dtype(a->gp) == CT_F32;
+    if (!remedy) remedy = "";
+    if (q->jitter > 0)
+        advise(a, "the covariance is singular without the jitter of %.3g: %s%sleave out row %lld", q->jitter,
+               remedy, or, (long long)q->pivot_row + 1);
+    if (q->near_rows && quiet)
+        advise(a, "rows are alike and there is next to no noise: %s%sleave out one of each pair", remedy, or);
+    if (q->digits >= (narrow ? 1 : 4)) return;
+    const char *how_many = q->digits < 1 ? "no" : "few";
+    if (narrow)
+        advise(a, "%s digits hold: --dtype f64", how_many);
+    else
+        advise(a, "%s digits hold: %s%sexpect no more of a prediction", how_many, remedy, or);
+}
+
+void print_advice(ct_gp *gp, const ct_gp_numerics *numerics)
+{
+    adviser a = { .gp = gp, .numerics = numerics };
+    int64_t *gone = malloc((size_t)ct_gp_dims(gp) * sizeof *gone);
+    advise_on_matrix(&a);
+    advise_on_bounds(&a);
+    if (gone) advise_on_columns(&a, gone);
+    free(gone);
+}

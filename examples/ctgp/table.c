@@ -1,0 +1,30 @@
+/* Columns of numbers as CSV, to a file or to standard output. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <string.h>
+
+bool is_standard(const char *path) { return !strcmp(path, "-"); }
+
+static void print_table(const double *values, int64_t rows, int64_t cols, const char *const *names)
+{
+    for (int64_t j = 0; j < cols; j++) printf("%s%s", j ? "," : "", names[j]);
+    putchar('\n');
+    for (int64_t i = 0; i < rows * cols; i++) {
+        if (!isnan(values[i])) printf("%.17g", values[i]);
+        putchar((i + 1) % cols ? ',' : '\n');
+    }
+}
+
+int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
+                const char *out)
+{
+    if (is_standard(out)) {
+        print_table(values, rows, cols, names);
+        return GO_ON;
+    }
+    ct_tensor *t = ct_from(device, CT_F64, ct_shape2(rows, cols), values);
+    int result = t && !ct_csv_save(t, names, out) ? GO_ON : fail_device(device, NULL);
+    ct_release(t);
+    return result;
+}

@@ -1,0 +1,170 @@
+/* Inside a rule: what it may ask of the sweep that calls it, and how what it gives is added up. The first cotangent that arrives
+ * at a node is adopted, later ones are added: in place where nobody else holds the memory. */
+#include "sweep.h"
+
+/* -- accumulation ---------------------------------------------------------------------------------------------------------- */
+
+/* Whether a cotangent may be added to in place. */
+static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct_tensor_is_contiguous(sum); }
+
+/* slot += bar where one has arrived before. */
+static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
+{
+    ct_device *dev = tape->device;
+    ct_tensor *sum = slot->bar;
+    bool in_place = can_grow(sum);
+    if (!in_place) sum = ct__empty_like(bar);
+    if (!sum || dev->backend->map2(dev, CT_MAP_add, slot->bar, bar, sum)) {
+        if (!in_place) ct_release(sum);
+        ct__tape_fail_device(tape, "adding cotangents");
+        return;
+    }
+    if (!in_place) {
+        ct_release(slot->bar);
+        slot->bar = sum;
+    }
+}
+
+/* slot += bar, which is taken over. */
+static inline void add_tensor(ct__sweep *s, uint32_t index, ct_tensor *bar)
+{
+    ct_slot *slot = ct__slot_of(s, index);
+    if (slot->bar) {
+        add_to(s->tape, slot, bar);
+        ct_release(bar);
+    } else {
+        slot->bar = bar;
+    }
+}
+
+void ct__accumulate(ct__sweep *s, uint32_t index, ct_var bar)
+{
+    if (!s->record) {
+        add_tensor(s, index, ct_retain(s->tape->node[bar.index].value));
+        return;
+    }
+    uint32_t present = ct__slot_of(s, index)->var;
+    if (present) bar = ct_add(ct__handle(s->tape, present - 1), bar);
+    if (!s->tape->status) ct__slot_of(s, index)->var = bar.index + 1;
+}
+
+/* -- what a rule may ask ----------------------------------------------------------------------------------------------------- */
+
+ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
+int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
+int ct_vjp_outs(const ct_vjp *g) { return g->tape->node[g->index].n_out; }
+const void *ct_vjp_attr(const ct_vjp *g) { return g->tape->node[g->index].attr; }
+ct_var ct_out(const ct_vjp *g) { return ct__handle(g->tape, g->index); }
+bool ct_recording(const ct_vjp *g) { return g->s->record; }
+ct_var ct_out_bar(ct_vjp *g) { return ct_out_bar_at(g, 0); }
+
+/* Whether 0 <= i < n; else the sweep has failed. */
+static bool is_there(const ct_vjp *g, const char *what, int i, int n)
+{
+    if ((unsigned)i < (unsigned)n) return true;
+    ct_tape_fail(g->tape, CT_EINVAL, "there is no %s %d, the op has %d", what, i, n);
+    return false;
+}
+static bool has_input(const ct_vjp *g, int i) { return is_there(g, "input", i, ct_vjp_args(g)); }
+static bool has_output(const ct_vjp *g, int k) { return is_there(g, "output", k, ct_vjp_outs(g)); }
+
+ct_var ct_in(const ct_vjp *g, int i)
+{
+    return has_input(g, i) ? ct__handle(g->tape, g->tape->node[g->index].in[i]) : ct__poisoned(g->tape);
+}
+
+ct_var ct_out_at(const ct_vjp *g, int k)
+{
+    return has_output(g, k) ? ct__handle(g->tape, g->index + (uint32_t)k) : ct__poisoned(g->tape);
+}
+
+bool ct_has_out_bar(const ct_vjp *g, int k)
+{
+    return has_output(g, k) && ct__has_bar(g->s, g->index + (uint32_t)k);
+}
+
+bool ct_wants(const ct_vjp *g, int i)
+{
+    if (!has_input(g, i)) return false;
+    uint32_t in = g->tape->node[g->index].in[i];
+    if (g->s->targeted) return in >= g->s->lo && ct__slot_of(g->s, in)->wanted;
+    return g->tape->node[in].flags & NODE_NEEDS_GRAD;
+}
+
+ct_var ct_out_bar_at(ct_vjp *g, int k)
+{
+    ct_tape *tape = g->tape;
+    if (!has_output(g, k)) return ct__poisoned(tape);
+    if (g->out_bar[k].tape) return g->out_bar[k];
+    uint32_t at = g->index + (uint32_t)k;
+    if (g->s->record && ct__has_bar(g->s, at))
+        return g->out_bar[k] = ct__handle(tape, ct__slot_of(g->s, at)->var - 1);
+    ct_tensor *bar = ct__has_bar(g->s, at) ? ct_retain(ct__slot_of(g->s, at)->bar) : NULL;
+    if (!bar) {
+        const ct_tensor *value = tape->node[at].value;
+        bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
+    }
+    if (!bar) {
+        ct__tape_fail_device(tape, "a cotangent of zeros");
+        return ct__poisoned(tape);
+    }
+    uint32_t index = ct__push(tape, NULL, bar, 0);
+    return g->out_bar[k] = index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+}
+
+void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
+{
+    ct_tape *tape = g->tape;
+    if (!bar.tape || tape->status || !ct_wants(g, i)) return;
+    if (bar.tape != tape) ct_tape_fail(tape, CT_EINVAL, "the cotangent of input %d is on another tape", i);
+    const ct_node *node = ct__node(bar);
+    if (!node || tape->status) return;
+    uint32_t in = tape->node[g->index].in[i];
+    const ct_node *input = ct__node(ct__handle(tape, in));
+    if (!input) return;
+    const ct_tensor *x = input->value;
+    if (node->value->dtype != x->dtype) {
+        ct_tape_fail(tape, CT_EDTYPE, "the cotangent of input %d is %s, the input %s", i,
+                     ct_dtype_name(node->value->dtype), ct_dtype_name(x->dtype));
+        return;
+    }
+    if (!ct__same_shape(node->value, x)) {
+        ct_shape shape = ct_tensor_shape(x), got = ct_tensor_shape(node->value);
+        char a[96], b[96];
+        if (!ct_shape_equal(ct_shape_broadcast(got, shape), got)) {
+            ct_tape_fail(tape, CT_ESHAPE, "the cotangent of input %d is %s, the input %s", i,
+                         ct__shape_text(got, a, sizeof a), ct__shape_text(shape, b, sizeof b));
+            return;
+        }
+        bar = ct_sum_to(bar, shape);
+    }
+    if (!tape->status) ct__accumulate(g->s, in, bar);
+}
+
+const ct_tensor *ct__in_value(const ct_vjp *g, int i)
+{
+    const ct_node *node = ct__node(ct_in(g, i));
+    return node ? node->value : NULL;
+}
+
+ct_tensor *ct__in_bar_sum(const ct_vjp *g, int i)
+{
+    ct_tensor *sum = ct__slot_of(g->s, g->tape->node[g->index].in[i])->bar;
+    return sum && can_grow(sum) ? sum : NULL;
+}
+
+const ct_tensor *ct__out_bar(const ct_vjp *g) { return ct__slot_of(g->s, g->index)->bar; }
+
+void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar)
+{
+    ct_tape *tape = g->tape;
+    uint32_t in = tape->node[g->index].in[i];
+    if (!bar) {
+        ct__tape_fail_device(tape, "a cotangent");
+    } else if (tape->node[in].value && ct__same_shape(bar, tape->node[in].value)) {
+        add_tensor(g->s, in, bar);
+    } else {
+        uint32_t index = ct__push(tape, NULL, bar, 0);
+        if (index != UINT32_MAX) ct_give_in_bar(g, i, ct__handle(tape, index));
+    }
+}

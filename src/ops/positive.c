@@ -1,0 +1,37 @@
+/* positive:  z = y where all elements of x are positive; NaN, and flagged with the place, elsewhere
+ *            x: (..., n, 1)  y: (...)
+ * adjoint:   ȳ = z̄, NaN in a member that is; x takes no part
+ *
+ * What compositions put at their end where x is outside their domain: a variance, the diagonal of a Cholesky factor. */
+#include "support.h"
+
+typedef struct attr {
+    const char *what, *why; /* as ct_prim_flag has them */
+} attr;
+
+static ct_shape shape(ct_call *c) { return ct_arg_shape(c, 1); }
+
+static void forward(ct_call *c)
+{
+    const attr *a = ct_attr(c);
+    ct_tensor *z = ct_result(c);
+    if (!z) return;
+    ct_shape ones = ct__shape(z);
+    ones.dim[ones.ndim++] = 1;
+    ones.dim[ones.ndim++] = 1;
+    ct_tensor out = ct__reshaped(z, ones);
+    ct_prim_copy(c, ct_arg(c, 1), z);
+    ct_prim_flag(c, false, ct_arg(c, 0), a->what, a->why, &out);
+}
+
+static void vjp(ct_vjp *g) { ct_in_bar(g, 1, ct_mul(ct_out_bar(g), ct_equal(ct_out(g), ct_out(g)))); }
+
+static const ct_op positive = {
+    .name = "positive", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp
+};
+
+ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
+{
+    attr a = { what, why };
+    return ct_apply(&positive, (ct_var[]){ x, y }, 2, &a, sizeof a);
+}

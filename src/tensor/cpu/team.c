@@ -1,0 +1,164 @@
+#include "team.h"
+#include "isa.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { LEAST = 64, EACH = 4 };
+
+/* -- forked processes ------------------------------------------------------------------------------------------------- */
+
+/* The only facts that the library keeps for the process as a whole. A fork copies the thread that calls it and no other. */
+static bool has_threads, lost_threads;
+
+/* A directory has a link for each thread, and two more. Where the system does not say so there may be threads. */
+static void before_fork(void)
+{
+    struct stat tasks;
+    has_threads = stat("/proc/self/task", &tasks) || tasks.st_nlink != 3;
+}
+
+static void in_the_child(void) { lost_threads |= has_threads; }
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(before_fork, NULL, in_the_child);
+}
+
+/* -- teams ------------------------------------------------------------------------------------------------------------- */
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+int ct__team_limit(int wanted)
+{
+    if (wanted < 2 || lost_threads || omp_get_active_level() >= omp_get_max_active_levels()) return 1;
+    return smaller(wanted, omp_get_thread_limit());
+}
+
+int ct__team_most(void)
+{
+    const int processors = omp_get_num_procs();
+    return processors > LEAST / EACH ? EACH * processors : LEAST;
+}
+
+/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not be made. */
+static void *make_threads(void *left)
+{
+    int *n = left;
+    pthread_t next;
+    if (!*n) return NULL;
+    --*n;
+    if (pthread_create(&next, NULL, make_threads, left))
+        ++*n;
+    else
+        pthread_join(next, NULL);
+    return NULL;
+}
+
+int ct__team_trial(int wanted)
+{
+    wanted = ct__team_limit(wanted);
+    int missing = wanted - 1, got = 1;
+    make_threads(&missing); /* libgomp ends the process where it cannot make one */
+    const ct__blas_team before = ct__blas_begin(1);
+#pragma omp parallel num_threads(wanted - missing)
+#pragma omp master
+    got = omp_get_num_threads();
+    ct__blas_end(&before);
+    return got;
+}
+
+/* -- a busy machine ------------------------------------------------------------------------------------------------------ */
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int ct__team(const ct_device *dev, int wanted)
+{
+    if (wanted > 1 && dev->pace.alone_until > 0 && seconds(CLOCK_MONOTONIC) < dev->pace.alone_until) return 1;
+    return ct__team_limit(wanted);
+}
+
+ct__stopwatch ct__pace_begin(const ct_device *dev)
+{
+    if (ct__team(dev, dev->threads) < 2) return (ct__stopwatch){ 0 };
+    return (ct__stopwatch){ seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+/* A thread that has no processor, or waits for one that has none, lets time pass. Where that is more than a thread alone would
+ * have needed, one works alone for a while. */
+void ct__pace_end(ct_device *dev, const ct__stopwatch *begin)
+{
+    static const double WINDOW = 0.02, REST = 20;
+    struct ct__pace *p = &dev->pace;
+    if (!begin->wall) return;
+    const double now = seconds(CLOCK_MONOTONIC);
+    p->wall += now - begin->wall;
+    p->cpu += seconds(CLOCK_THREAD_CPUTIME_ID) - begin->cpu;
+    if (p->wall < WINDOW) return;
+    p->alone_until = p->wall > dev->threads * p->cpu ? now + REST * p->wall : 0;
+    p->wall = p->cpu = 0;
+}
+
+/* -- waiting ----------------------------------------------------------------------------------------------------------- */
+
+static inline void relax(void)
+{
+#if CT__X86
+    __builtin_ia32_pause();
+#endif
+}
+
+void ct__meet(ct__meeting *m)
+{
+    enum { SPINS = 4000 }; /* 40 to 200 microseconds */
+    const unsigned turn = atomic_load(&m->turn);
+    if (atomic_fetch_add(&m->arrived, 1) + 1 == omp_get_num_threads()) {
+        atomic_store(&m->arrived, 0);
+        atomic_store(&m->turn, turn + 1);
+        if (!atomic_load(&m->asleep)) return;
+        pthread_mutex_lock(&m->mutex); /* who has seen the old turn waits by now */
+        pthread_cond_broadcast(&m->cond);
+        pthread_mutex_unlock(&m->mutex);
+        return;
+    }
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&m->turn, memory_order_acquire) != turn) return;
+        relax();
+    }
+    pthread_mutex_lock(&m->mutex);
+    atomic_fetch_add(&m->asleep, 1);
+    while (atomic_load(&m->turn) == turn) pthread_cond_wait(&m->cond, &m->mutex);
+    atomic_fetch_sub(&m->asleep, 1);
+    pthread_mutex_unlock(&m->mutex);
+}
+
+/* -- BLAS --------------------------------------------------------------------------------------------------------------- */
+
+/* OpenBLAS keeps one number of threads for the whole process, sets it at each call that takes several, and reads it again later:
+ * two such calls with different numbers could wait for each other's threads. It does one at a time anyway. */
+static pthread_mutex_t several = PTHREAD_MUTEX_INITIALIZER;
+
+/* OpenBLAS asks OpenMP at each call, and takes one thread in an active region. A dynamic team could be smaller than it was told. */
+ct__blas_team ct__blas_begin(int threads)
+{
+    threads = omp_in_parallel() ? 1 : ct__team_limit(threads);
+    const ct__blas_team before = { omp_get_max_threads(), omp_get_dynamic(), threads > 1 };
+    if (before.locked) pthread_mutex_lock(&several);
+    if (before.threads != threads) omp_set_num_threads(threads);
+    if (before.dynamic) omp_set_dynamic(0);
+    return before;
+}
+
+void ct__blas_end(const ct__blas_team *before)
+{
+    if (omp_get_max_threads() != before->threads) omp_set_num_threads(before->threads);
+    if (before->dynamic) omp_set_dynamic(1);
+    if (before->locked) pthread_mutex_unlock(&several);
+}

@@ -1,0 +1,172 @@
+/* Who writes a file: locks that programs take turns with, and what writers that died have left behind.
+ *
+ * The lock is one of the whole file (flock), which ends with the process that holds it. A file is replaced
+ * by another, so a lock counts while its file is the one at the path; a save under a lock brings the lock
+ * along. */
+#define _XOPEN_SOURCE 700
+#include "lock.h"
+
+#include "internal.h"
+#include "path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct ct_file_lock {
+    ct_device *device;
+    ct_file_lock *next; /* of the device */
+    int descriptor;
+    struct stat seen; /* the file as it was read, or as it was saved since */
+    size_t bytes;     /* of this block */
+    char target[];    /* the path without symbolic links */
+};
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool unchanged(const struct stat *a, const struct stat *b)
+{
+    return same_file(a, b) && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* errno; 0 also where the file system knows no locks. */
+static int lock_descriptor(int descriptor, int operation)
+{
+    while (flock(descriptor, operation))
+        if (errno != EINTR)
+            return errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL ? 0 : errno;
+    return 0;
+}
+
+/* -- one writer after the other ------------------------------------------------------------------------- */
+
+/* What is at `path` once it is this program's turn, which may be another file than when it began to wait.
+ * Opened for writing, which NFS wants for a lock. errno. */
+static int acquire(const char *path, int *descriptor, struct stat *seen)
+{
+    for (;;) {
+        int fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), error = 0;
+        struct stat now;
+        if (fd < 0 && errno == EINTR) continue;
+        if (fd < 0) return errno;
+        if (fstat(fd, seen))
+            error = errno;
+        else if (!S_ISREG(seen->st_mode))
+            error = EINVAL;
+        if (!error) error = lock_descriptor(fd, LOCK_EX);
+        if (!error && fstat(fd, seen)) error = errno;
+        *descriptor = fd;
+        if (!error && !stat(path, &now) && same_file(&now, seen)) return 0;
+        close(fd);
+        if (error) return error;
+    }
+}
+
+ct_file_lock *ct_file_lock_take(ct_device *device, const char *path)
+{
+    char target[PATH_MAX], label[CT__LABEL];
+    if (ct__path_usable(device, path)) return NULL;
+    if (!realpath(path, target)) {
+        ct__path_refused(device, path, "", errno);
+        return NULL;
+    }
+    if (ct__lock_of(device, target)) {
+        ct__fail(device, CT_EINVAL, "%s: this device holds this file already", ct__label(path, label));
+        return NULL;
+    }
+    size_t bytes = sizeof(ct_file_lock) + strlen(target) + 1;
+    ct_file_lock *lock = ct__host_alloc(device, bytes);
+    if (!lock) return NULL;
+    int error = acquire(target, &lock->descriptor, &lock->seen);
+    if (error) {
+        ct__host_free(device, lock, bytes);
+        ct__path_refused(device, path, "it cannot be locked: ", error);
+        return NULL;
+    }
+    lock->device = ct__device_retain(device);
+    lock->bytes = bytes;
+    memcpy(lock->target, target, strlen(target) + 1);
+    lock->next = device->locks;
+    device->locks = lock;
+    return lock;
+}
+
+void ct_file_lock_give(ct_file_lock *lock)
+{
+    if (!lock) return;
+    ct_device *device = lock->device;
+    ct_file_lock **at = &device->locks;
+    while (*at != lock) at = &(*at)->next;
+    *at = lock->next;
+    close(lock->descriptor);
+    ct__host_free(device, lock, lock->bytes);
+    ct__device_release(device);
+}
+
+ct_file_lock *ct__lock_of(const ct_device *device, const char *target)
+{
+    ct_file_lock *lock = device->locks;
+    while (lock && strcmp(lock->target, target)) lock = lock->next;
+    return lock;
+}
+
+bool ct__lock_holds(const ct_file_lock *lock)
+{
+    struct stat now;
+    return !stat(lock->target, &now) && unchanged(&now, &lock->seen);
+}
+
+void ct__lock_move(ct_file_lock *lock, int descriptor)
+{
+    close(lock->descriptor);
+    lock->descriptor = descriptor;
+    fstat(descriptor, &lock->seen);
+}
+
+/* -- temporary files ------------------------------------------------------------------------------------ */
+
+bool ct__temporary_claim(int descriptor)
+{
+    struct stat info;
+    return !lock_descriptor(descriptor, LOCK_EX | LOCK_NB) && !fstat(descriptor, &info) && info.st_nlink > 0;
+}
+
+/* Whether a name is `base` and then the suffix of CT__TEMPORARY, nothing else. */
+static bool is_temporary(const char *name, const char *base)
+{
+    static const char digits[] = "0123456789", hex[] = "0123456789abcdef";
+    size_t length = strlen(base), n;
+    if (strncmp(name, base, length) || strncmp(name + length, ".tmp-", 5)) return false;
+    const char *s = name + length + 5, *part[] = { digits, hex, digits };
+    for (int i = 0; i < 3; i++, s += n + (s[n] == '-')) {
+        n = strspn(s, part[i]);
+        if (!n || s[n] != (i < 2 ? '-' : 0)) return false;
+    }
+    return true;
+}
+
+/* Without locks nobody is known to be dead: flock itself must succeed. */
+void ct__temporary_reclaim(const char *folder, const char *base)
+{
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (!is_temporary(e->d_name, base)) continue;
+        int fd = openat(dirfd(d), e->d_name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        struct stat info;
+        if (fd < 0) continue;
+        if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &info) && S_ISREG(info.st_mode) && info.st_nlink > 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+        close(fd);
+    }
+    if (d) closedir(d);
+}

@@ -1,0 +1,93 @@
+/* Paths: where they lead, and how messages name them. */
+#define _XOPEN_SOURCE 700
+#include "path.h"
+
+#include "internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINKS = 40 }; /* as many as Linux follows */
+
+ct_status ct__path_usable(ct_device *device, const char *path)
+{
+    if (!device) return CT_EINVAL;
+    if (device->status) return device->status;
+    if (!path || !*path) return ct__fail(device, CT_EINVAL, "the path is empty");
+    return CT_OK;
+}
+
+int ct__path_resolve(const char *path, char target[PATH_MAX])
+{
+    char link[PATH_MAX];
+    if (realpath(path, target)) return 0;
+    if (errno != ENOENT) return errno;
+    if (strlen(path) >= PATH_MAX) return ENAMETOOLONG;
+    strcpy(target, path);
+    for (int i = 0; i < LINKS; i++) {
+        ssize_t length = readlink(target, link, sizeof link);
+        if (length < 0) return errno == EINVAL || errno == ENOENT ? 0 : errno; /* the last one led here */
+        const char *slash = strrchr(target, '/');
+        size_t folder = slash && link[0] != '/' ? (size_t)(slash - target) + 1 : 0;
+        if (folder + (size_t)length >= PATH_MAX) return ENAMETOOLONG;
+        memcpy(target + folder, link, (size_t)length);
+        target[folder + (size_t)length] = 0;
+    }
+    return ELOOP;
+}
+
+const char *ct__path_split(const char *path, char *folder)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+    memcpy(folder, slash ? path : ".", length);
+    folder[length] = 0;
+    return slash ? slash + 1 : path;
+}
+
+/* -- messages -- */
+
+const char *ct__label(const char *path, char buffer[CT__LABEL])
+{
+    size_t length = path ? strlen(path) : 0;
+    if (length < CT__LABEL)
+        snprintf(buffer, CT__LABEL, "%s", path ? path : "(no path)");
+    else
+        snprintf(buffer, CT__LABEL, "...%s", path + length - (CT__LABEL - 4));
+    for (char *c = buffer; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return buffer;
+}
+
+const char *ct__reason(int error)
+{
+    switch (error) {
+    case ENOENT: return "no such file or directory";
+    case ENOTDIR: return "a part of the path is not a directory";
+    case EISDIR: return "is a directory";
+    case EACCES:
+    case EPERM: return "permission denied";
+    case EROFS: return "the file system is read-only";
+    case ENOSPC: return "no space left on the disk";
+    case EDQUOT: return "the disk quota is used up";
+    case EFBIG: return "larger than the file system or the process may write";
+    case EMFILE:
+    case ENFILE: return "too many open files";
+    case ENAMETOOLONG: return "the name is too long";
+    case ELOOP: return "too many symbolic links";
+    case ENOMEM: return "out of memory";
+    case EPIPE: return "nobody reads the pipe";
+    case EIO: return "input/output error";
+    default: return "the system refused";
+    }
+}
+
+ct_status ct__path_refused(ct_device *device, const char *path, const char *what, int error)
+{
+    char label[CT__LABEL];
+    return ct__fail(device, error == ENOMEM ? CT_ENOMEM : CT_EIO, "%s: %s%s (errno %d)",
+                    ct__label(path, label), what, ct__reason(error), error);
+}

@@ -1,0 +1,26 @@
+/* Paths: where they lead, and how messages name them. */
+#ifndef CT_TENSOR_PATH_H
+#define CT_TENSOR_PATH_H
+
+#include <cotangent/device.h>
+
+#include <limits.h>
+
+/* Where `path` leads through symbolic links, also if nothing is there yet. Returns errno. */
+int ct__path_resolve(const char *path, char target[PATH_MAX]);
+/* The folder of a path, "/" at its end or ".", into `folder`, which holds one byte more than the path; the
+ * rest of it. */
+const char *ct__path_split(const char *path, char *folder);
+
+/* CT_OK where the device works and there is a path. */
+ct_status ct__path_usable(ct_device *device, const char *path);
+
+#define CT__LABEL 96
+/* A path of any length as text for a message: all of it, or "..." and its end. Returns buffer. */
+const char *ct__label(const char *path, char buffer[CT__LABEL]);
+/* An errno in words. strerror is not safe with threads and speaks the user's language. */
+const char *ct__reason(int error);
+/* "path: what: reason"; CT_EIO, or CT_ENOMEM. */
+ct_status ct__path_refused(ct_device *device, const char *path, const char *what, int error);
+
+#endif

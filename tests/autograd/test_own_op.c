@@ -1,0 +1,247 @@
+/* An op that is written wrongly: every mistake is an error with words, also in a release build. */
+#include "check.h"
+
+#include <cotangent/op.h>
+
+static ct_device *dev;
+static ct_tape *tape;
+static ct_tensor *X;
+
+static int setup(void **state)
+{
+    (void)state;
+    dev = ct_device_open(check_device());
+    tape = ct_tape_new(dev);
+    X = ct_from(dev, CT_F64, ct_shape2(2, 2), (double[]){ 1, 2, 3, 4 });
+    return X ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ct_release(X);
+    ct_tape_free(tape);
+    uint64_t held = ct_memory(dev).bytes_now;
+    ct_device_close(dev);
+    return held ? -1 : 0;
+}
+
+static void says(const char *what)
+{
+    ct_status s = ct_tape_status(tape);
+    if (s == CT_OK || !strstr(ct_tape_message(tape), what))
+        fail_msg("%s: \"%s\" lacks \"%s\"", ct_status_name(s), ct_tape_message(tape), what);
+    ct_tape_reset(tape);
+}
+
+/* -- descriptors ------------------------------------------------------------------------------------------------------ */
+
+static ct_shape like_input(ct_call *c) { return ct_arg_shape(c, 0); }
+static void copied(ct_call *c) { ct_prim_copy(c, ct_arg(c, 0), ct_result(c)); }
+static void passed(ct_vjp *g) { ct_in_bar(g, 0, ct_out_bar(g)); }
+
+static void descriptors(void **state)
+{
+    (void)state;
+    const ct_op good = { .name = "good", .n_in = 1, .shape = like_input, .forward = copied, .vjp = passed };
+    ct_op op = good;
+    ct_var two[2] = { ct_leaf(tape, X), ct_leaf(tape, X) };
+    assert_ok(ct_backward(ct_sum(ct_apply(&good, two, 1, NULL, 0), CT_ALL, false)), ct_tape_message(tape));
+#define WRONG(call, text)          \
+    do {                           \
+        two[0] = ct_leaf(tape, X); \
+        two[1] = ct_leaf(tape, X); \
+        (void)(call);              \
+        says(text);                \
+    } while (0)
+    WRONG(ct_apply(NULL, two, 1, NULL, 0), "ct_apply: the op is NULL");
+    op.name = NULL;
+    WRONG(ct_apply(&op, two, 1, NULL, 0), "ct_apply: the op has no name");
+    op = good;
+    op.shape = NULL;
+    WRONG(ct_apply(&op, two, 1, NULL, 0), "op #2 good: its descriptor has no shape function");
+    op = good;
+    op.forward = NULL;
+    WRONG(ct_apply(&op, two, 1, NULL, 0), "op #2 good: its descriptor has no forward function");
+    WRONG(ct_apply(&good, two, 2, NULL, 0), "op #2 good: called with 2 inputs, it takes 1");
+    WRONG(ct_apply_on(tape, &good, NULL, 0, NULL, 0), "op #2 good: called with 0 inputs, it takes 1");
+    WRONG(ct_apply_on(tape, &good, NULL, 1, NULL, 0), "op #2 good: the array of its 1 inputs is NULL");
+    WRONG(ct_apply_on(tape, &good, two, -1, NULL, 0), "op #2 good: called with -1 inputs, it takes 1");
+    op.n_in = -1;
+    op.forward = copied;
+    WRONG(ct_apply_on(tape, &op, two, CT_MAX_INPUTS + 1, NULL, 0), "called with 65 inputs, at most 64");
+    WRONG(ct_apply_on(tape, &op, NULL, 0, NULL, 0), "op #2 good(): there is no input 0, the call has 0");
+}
+
+static ct_tape *other;
+static ct_var elsewhere(ct_tape *t, const ct_var *in, int n, const void *attr)
+{
+    (void)t, (void)in, (void)n, (void)attr;
+    return other ? ct_leaf(other, X) : (ct_var){ NULL, 0, 0 };
+}
+
+static void compositions(void **state)
+{
+    (void)state;
+    const ct_op op = { .name = "elsewhere", .n_in = 1, .compose = elsewhere };
+    ct_var x = ct_leaf(tape, X);
+    ct_apply(&op, &x, 1, NULL, 0);
+    says("elsewhere(2x2): its composition returned no value of this tape");
+    other = ct_tape_new(dev);
+    x = ct_leaf(tape, X);
+    ct_apply(&op, &x, 1, NULL, 0);
+    says("elsewhere(2x2): its composition returned no value of this tape");
+    ct_tape_free(other);
+    other = NULL;
+}
+
+/* -- places out of range, and what is not there ------------------------------------------------------------------------ */
+
+static int mistake;
+
+static ct_shape wrong_shape(ct_call *c)
+{
+    switch (mistake) {
+    case 0: return ct_arg_shape(c, 5);
+    case 1: return ct_shape1(ct_arg_dim(c, -1, 0));
+    case 2: return ct_shape1(ct_arg_ndim(c, 64));
+    case 3: return ct_tensor_shape(ct_arg(c, 1 << 30));
+    case 4: ct_more_out(c, -1, CT_F64, ct_shape0()); break;
+    case 5: ct_set_dtype(c, (ct_dtype)77); break;
+    case 6: return (ct_shape){ .ndim = -1 };
+    case 7: return (ct_shape){ .ndim = 99 };
+    }
+    return ct_arg_shape(c, 0);
+}
+
+static void wrong_forward(ct_call *c)
+{
+    const ct_tensor *x = ct_arg(c, 0);
+    ct_tensor *y = ct_result(c), *narrow = ct_scratch(c, CT_F32, ct_shape2(2, 2)),
+              *whole = ct_scratch(c, CT_I64, ct_shape2(2, 2));
+    if (!y || !narrow || !whole) return;
+    ct_prim_fill(c, y, 1);
+    switch (mistake) {
+    case 10: ct_result_at(c, 1); break;
+    case 11: ct_result_at(c, -1); break;
+    case 12: ct_prim_gemm(c, 1, x, NULL, 0, y); break;
+    case 13: ct_prim_gemm(c, 1, narrow, narrow, 0, y); break;
+    case 14: ct_prim_fill(c, NULL, 0); break;
+    case 15: ct_prim_potrf(c, whole); break;
+    case 16: ct_prim_mul(c, x, narrow, y); break;
+    case 17: ct_prim_trsm(c, 0, 1, narrow, y); break;
+    case 18: ct_prim_trtri(c, whole); break;
+    case 19: ct_prim_copy(c, NULL, y); break;
+    case 20: ct_prim_trmm(c, 64, 1, x, y); break;
+    case 21: ct_flag_failure(c, 0, 1, NULL); break;
+    case 22: ct_prim_getrf(c, x, y, NULL); break;
+    case 23: ct_prim_triangle(c, x, true, 0, NULL); break;
+    case 24: ct_prim_lu_det(c, x, y, y); break;
+    }
+}
+
+static void wrong_vjp(ct_vjp *g)
+{
+    ct_var x = ct_in(g, 0);
+    switch (mistake) {
+    case 30: ct_in_bar(g, 5, x); break;
+    case 31: ct_in_bar(g, -1, x); break;
+    case 32: ct_in_bar(g, 0, ct_in(g, 1)); break;
+    case 33: ct_in_bar(g, 0, ct_out_at(g, 1)); break;
+    case 34: ct_in_bar(g, 0, ct_out_bar_at(g, 4)); break;
+    case 35: ct_has_out_bar(g, -1); break;
+    case 36: ct_give_in_bar(g, 7, x); break;
+    case 37: ct_in_bar(g, 0, ct_leaf(other, X)); break;
+    case 38: ct_in_bar(g, 0, ((ct_var){ ct_vjp_tape(g), 1000, x.epoch })); break;
+    }
+}
+
+static void places(void **state)
+{
+    (void)state;
+    static const struct {
+        int mistake;
+        const char *says;
+    } list[] = {
+        { 0, "wrong(2x2): there is no input 5, the call has 1" },
+        { 1, "there is no input -1, the call has 1" },
+        { 2, "there is no input 64" },
+        { 3, "there is no input 1073741824" },
+        { 4, "outputs are declared in order" },
+        { 5, "there is no dtype 77" },
+        { 6, "cannot have the shape" },
+        { 7, "cannot have the shape" },
+        { 10, "output 1 was not declared: ct_more_out" },
+        { 11, "output -1 was not declared" },
+        { 12, "a tensor given to a primitive is NULL" },
+        { 13, "a primitive was given f32 and f64, it takes one dtype" },
+        { 14, "a tensor given to a primitive is NULL" },
+        { 15, "a primitive was given i64, it takes f64 or f32" },
+        { 16, "a primitive was given f32 and f64" },
+        { 17, "a primitive was given f32 and f64" },
+        { 18, "a primitive was given i64" },
+        { 19, "a tensor given to a primitive is NULL" },
+        { 20, "unknown flags 0x40" },
+        { 21, "ct_flag_failure: what is NULL" },
+        { 22, "a tensor given to a primitive is NULL" },
+        { 23, "a tensor given to a primitive is NULL" },
+        { 24, "a determinant is one number for each matrix" },
+        { 30, "backward of op #1 wrong: there is no input 5, the op has 1" },
+        { 31, "there is no input -1" },
+        { 32, "there is no input 1" },
+        { 33, "there is no output 1, the op has 1" },
+        { 34, "there is no output 4" },
+        { 35, "there is no output -1" },
+        { 36, "there is no input 7" },
+        { 37, "the cotangent of input 0 is on another tape" },
+        { 38, "is not on the tape" },
+    };
+    const ct_op op = {
+        .name = "wrong", .n_in = 1, .shape = wrong_shape, .forward = wrong_forward, .vjp = wrong_vjp
+    };
+    other = ct_tape_new(dev);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        mistake = list[i].mistake;
+        ct_var x = ct_leaf(tape, X), y = ct_apply(&op, &x, 1, NULL, 0);
+        if (mistake >= 30) {
+            assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+            assert_int_not_equal(ct_backward(ct_sum(y, CT_ALL, false)), CT_OK);
+        }
+        says(list[i].says);
+    }
+    ct_tape_free(other);
+    other = NULL;
+}
+
+/* An op without inputs may flag a failure. */
+static ct_shape none(ct_call *c)
+{
+    (void)c;
+    return ct_shape0();
+}
+static void flags(ct_call *c)
+{
+    ct_prim_fill(c, ct_result(c), NAN);
+    ct_flag_failure(c, 0, 7, "draw %lld");
+}
+
+static void no_inputs(void **state)
+{
+    (void)state;
+    const ct_op op = { .name = "draws", .n_in = 0, .shape = none, .forward = flags };
+    ct_apply_on(tape, &op, NULL, 0, NULL, 0);
+    says("op #0 draws(): draw 7 is not positive");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(descriptors),
+        TEST(compositions),
+        TEST(places),
+        TEST(no_inputs),
+    };
+    return cmocka_run_group_tests_name("own op", tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/* Preloaded into a program, it refuses the allocations number FAIL_ALLOC_FROM to FAIL_ALLOC_TO (from 1),
+ * and in the end it writes how many there were to the file FAIL_ALLOC_COUNT. Only requests of the program
+ * and of libcotangent count: what libgomp, OpenBLAS, NLopt and libc ask for is theirs, and some of them
+ * abort without it. Programs that the program starts are left alone. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+static atomic_long requests;
+static long from, to;
+static const char *count_path;
+static void *program;               /* where it is loaded; NULL before the start */
+static _Thread_local bool checking; /* dladdr may allocate */
+
+static bool ours(const void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) && (info.dli_fbase == program || strstr(info.dli_fname, "libcotangent"));
+}
+
+static bool grant(const void *caller)
+{
+    if (!program || checking) return true;
+    checking = true;
+    long request = ours(caller) ? atomic_fetch_add(&requests, 1) + 1 : 0;
+    checking = false;
+    if (!request || request < from || request > to) return true;
+    errno = ENOMEM;
+    return false;
+}
+
+static long number(const char *name) { return getenv(name) ? atol(getenv(name)) : 0; }
+
+__attribute__((constructor)) static void start(void)
+{
+    from = number("FAIL_ALLOC_FROM");
+    to = number("FAIL_ALLOC_TO");
+    count_path = getenv("FAIL_ALLOC_COUNT");
+    unsetenv("LD_PRELOAD");
+    Dl_info info;
+    if (dladdr((void *)getauxval(AT_ENTRY), &info)) program = info.dli_fbase;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    program = NULL;
+    FILE *f = count_path ? fopen(count_path, "w") : NULL;
+    if (f) fprintf(f, "%ld\n", (long)requests), fclose(f);
+}
+
+/* -- what stands before libc's -- */
+
+#define REAL(name)                 \
+    static __typeof__(name) *real; \
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name)
+#define GRANTED grant(__builtin_return_address(0))
+
+void *malloc(size_t bytes)
+{
+    REAL(malloc);
+    return GRANTED ? real(bytes) : NULL;
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+    REAL(calloc);
+    return GRANTED ? real(n, bytes) : NULL;
+}
+
+void *realloc(void *p, size_t bytes)
+{
+    REAL(realloc);
+    return GRANTED ? real(p, bytes) : NULL;
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    REAL(aligned_alloc);
+    return GRANTED ? real(alignment, bytes) : NULL;
+}
+
+int posix_memalign(void **p, size_t alignment, size_t bytes)
+{
+    REAL(posix_memalign);
+    return GRANTED ? real(p, alignment, bytes) : ENOMEM;
+}
+
+char *strdup(const char *s)
+{
+    REAL(strdup);
+    return GRANTED ? real(s) : NULL;
+}

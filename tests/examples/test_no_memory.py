@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""test_no_memory.py CTGP FAIL_ALLOC.so [quick]: each allocation of ctgp fails, alone and with all after it.
+
+The command then says so in one line and exits with 5, or, where it can do without, answers as ever. What it
+writes is whole, or what was there before. With quick one fails alone, and there are fewer sets of options.
+Says "[  PASSED  ] N test(s)." for the summary."""
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ctgp, preload = map(os.path.abspath, sys.argv[1:3])
+quick = "quick" in sys.argv[3:]
+CODE_MEMORY = 5
+ALWAYS = 1 << 60
+FIT = ["fit", "t.csv", "--target", "y", "--max-iter", "2", "--model", "out.ctgp"]
+LOO = ["--objective", "loo", "--optimizer", "adam", "--restarts", "1", "--kernel", "rbf"]
+ONE = ["--kernel", "scale(2) * rbf(ard) + linear", "--features", "a,b", "--drop", "a"]
+COMMANDS = {
+    "fit": FIT,
+    "fit of one kernel": FIT + ONE,
+    "fit without noise": FIT + ["--noise", "none", "--mean", "linear"],
+    "fit in mixed precision": FIT + ["--precision", "mixed", "--kernel", "scale * rbf"],
+    "fit by leave-one-out": FIT + LOO,
+    "fit --json in f32": FIT + ["--dtype", "f32", "--kernel", "scale * rbf", "--json"],
+    "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
+    "predict to standard output": ["predict", "m.ctgp", "t.csv", "--json"],
+    "loo": ["loo", "m.ctgp", "--out", "out.csv"],
+    "sample": ["sample", "m.ctgp", "t.csv", "--samples", "3", "--out", "out.csv"],
+    "append": ["append", "m.ctgp", "t.csv", "--model", "out.ctgp"],
+    "append in place": ["append", "out.ctgp", "t.csv", "--model", "out.ctgp"],
+    "info": ["info", "m.ctgp"],
+    "info --json": ["info", "m.ctgp", "--json"],
+    "plot": ["plot", "line.ctgp", "t.csv", "--out", "out.svg"],
+    "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
+    "help": ["help", "fit"],
+}
+QUICK = ["fit", "fit of one kernel", "predict", "loo", "sample", "append in place", "info", "plot", "help"]
+told = {}  # what `info` says of a model of these bytes
+
+
+def plain(arguments, **environment):
+    environment = dict(os.environ, OMP_NUM_THREADS="1", **environment)
+    command = [ctgp, *arguments]
+    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def run(arguments, first=0, last=0):
+    failing = {"FAIL_ALLOC_FROM": str(first), "FAIL_ALLOC_TO": str(last), "FAIL_ALLOC_COUNT": "count"}
+    return plain(arguments, LD_PRELOAD=preload, **failing)
+
+
+def without_seconds(text):
+    return re.sub(r'(seconds[":= ]+|evaluations, )[0-9.e+-]+', r"\1", text)
+
+
+def outputs():
+    """What is in the folder beside what was put there, by name; of a model what `info` says."""
+    found = {}
+    for name in sorted(set(os.listdir()) - {"t.csv", "m.ctgp", "line.ctgp", "count"}):
+        found[name] = open(name, "rb").read()
+        if name.endswith(".ctgp"):
+            if found[name] not in told:
+                info = plain(["info", name, "--json"])
+                told[found[name]] = info.stderr if info.returncode else without_seconds(info.stdout)
+            found[name] = told[found[name]]
+    return found
+
+
+def before(name):
+    """The folder as the command finds it: an old file where it will write."""
+    for stale in outputs():
+        os.unlink(stale)
+    if name.startswith("append") or name.startswith("fit"):
+        shutil.copy("line.ctgp" if name.startswith("fit") else "m.ctgp", "out.ctgp")
+    return outputs()
+
+
+def fault(name, result, old, whole):
+    """What is wrong with a run in which allocations failed; None."""
+    lines = result.stderr.splitlines()
+    after = outputs()
+    if result.returncode == 0:
+        if without_seconds(result.stdout) != without_seconds(whole["stdout"]):
+            return "exit code 0, and another answer"
+        return None if after == whole["files"] else "exit code 0, and other files: " + ", ".join(after)
+    if result.returncode != CODE_MEMORY:
+        return f"exit code {result.returncode}"
+    if not lines or not re.match("ctgp: .*memory", lines[-1]):
+        return "no message"
+    if len(lines) > 1 and not name.startswith("fit"):
+        return f"{len(lines)} lines on standard error"
+    return None if after in (old, whole["files"]) else f"exit code 5; neither old nor new: {[*after]}"
+
+
+def sweep(name, arguments):
+    """Every request of a command; the faults by their messages."""
+    before(name)
+    result = run(arguments)
+    whole = {"stdout": result.stdout, "files": outputs()}
+    if result.returncode:
+        return [f"without a failure: exit code {result.returncode}: {result.stderr}"]
+    count, faults = int(open("count").read()), []
+    for k in range(1, count + 1):
+        for last in (k,) if quick else (k, ALWAYS):
+            old = before(name)
+            result = run(arguments, k, last)
+            wrong = fault(name, result, old, whole)
+            if wrong:
+                which = f"request {k} of {count}" + (" and all after" if last > k else "")
+                faults.append(f"{which}: {wrong}: {result.stderr[-300:]}")
+    return faults
+
+
+def main():
+    with open("t.csv", "w") as table:
+        table.write("a,b,y\n")
+        for i in range(12):
+            a, b = 0.37 * i, math.cos(5.0 * i)
+            table.write(f"{a:.6f},{b:.6f},{math.sin(2 * a) + b * b + 0.1 * math.cos(17.0 * i):.6f}\n")
+    for model, columns in (("m.ctgp", "a,b"), ("line.ctgp", "a")):
+        made = plain([*FIT[:-1], model, "--features", columns])
+        if made.returncode:
+            sys.exit(made.stderr)
+    names = QUICK if quick else list(COMMANDS)
+    if not shutil.which("gnuplot"):
+        names = [name for name in names if not name.startswith("plot")]
+    failed = 0
+    for name in names:
+        faults = sweep(name, COMMANDS[name])
+        failed += bool(faults)
+        for text in faults[:10]:
+            print(f"--- {name}: {text.strip()}")
+    if failed:
+        print(f"[  FAILED  ] {failed} test(s).")
+    print(f"[  PASSED  ] {len(names) - failed} test(s).")
+    return failed > 0
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    status = main()
+    os.chdir("/")
+sys.exit(status)

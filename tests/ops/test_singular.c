@@ -1,0 +1,215 @@
+/* Finite numbers for which the mathematics has no answer: the op says so, the member is NaN and the others are right. What
+ * ops.h promises as IEEE's answer stays one: infinities and NaN of elementwise ops, and the logarithm of a zero determinant. */
+#include "check.h"
+
+#include <cotangent/ops.h>
+
+static ct_device *device;
+static ct_tape *tape;
+
+static int open_tape(void **state)
+{
+    (void)state;
+    device = ct_device_open(check_device());
+    tape = ct_tape_new(device);
+    return tape == NULL;
+}
+
+static int close_tape(void **state)
+{
+    (void)state;
+    ct_tape_free(tape);
+    uint64_t held = ct_memory(device).bytes_now;
+    ct_device_close(device);
+    return held != 0;
+}
+
+static ct_var leaf(ct_tensor *t)
+{
+    ct_var v = ct_leaf(tape, t);
+    ct_release(t);
+    return v;
+}
+
+static ct_var number(double x) { return leaf(ct_full(device, CT_F64, ct_shape0(), x)); }
+static ct_var zeros(int64_t rows, int64_t cols)
+{
+    return leaf(ct_zeros(device, CT_F64, ct_shape2(rows, cols)));
+}
+
+/* y's elements, and that its failure is told: after that the tape is reset. */
+#define FLAGGED(y, words, ...)                               \
+    do {                                                     \
+        assert_elements(ct_value(y), 1e-14, 0, __VA_ARGS__); \
+        flagged(y, words);                                   \
+    } while (0)
+
+static void flagged(ct_var y, const char *words)
+{
+    ct_var sum = ct_sum(y, CT_ALL, false);
+    ct_status s = ct_backward(sum);
+    assert_true(s == CT_ENUMERIC || (!check_at_once() && s == CT_OK));
+    assert_status(ct_tape_status(tape), CT_ENUMERIC, ct_tape_message(tape));
+    if (!strstr(ct_tape_message(tape), words)) fail_msg("\"%s\" lacks \"%s\"", ct_tape_message(tape), words);
+    ct_tape_reset(tape);
+}
+
+static void gradient_is_nan(ct_var y, ct_var x, const double *nan, int64_t n)
+{
+    ct_var bar;
+    ct_grad(ct_sum(y, CT_ALL, false), (ct_var){ NULL, 0, 0 }, &x, &bar, 1, CT_GRAD_KEEP);
+    double *got = malloc((size_t)n * sizeof *got);
+    assert_ok(ct_read(ct_value(bar), got, (size_t)n * sizeof *got), "");
+    for (int64_t i = 0; i < n; i++) assert_int_equal(isnan(got[i]), isnan(nan[i]));
+    free(got);
+}
+
+static void determinants(void **state)
+{
+    (void)state;
+    const double data[] = { 0, 1, 1, 0, 2, 0, 0, 3, 1, 2, 2, 4 }; /* det -1, 6, 0 */
+    ct_var A = leaf(ct_from(device, CT_F64, ct_shape3(2, 2, 2), data)), y = ct_logdet(A);
+    gradient_is_nan(y, A, (const double[]){ NAN, NAN, NAN, NAN, 0, 0, 0, 0 }, 8);
+    FLAGGED(y, "positive(2x1x1, 2): the determinant of batch member 0 is negative", NAN, log(6));
+    A = leaf(tensor2(device, 2, 2, 0, 1, 1, 0));
+    FLAGGED(ct_logdet(A), "ct_slogdet", NAN);
+    A = leaf(ct_from(device, CT_F64, ct_shape3(2, 2, 2), data + 4)); /* -inf where it is 0 */
+    y = ct_logdet(ct_stop_gradient(A));
+    assert_elements(ct_value(y), 1e-14, 0, log(6), -INFINITY);
+    assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+    ct_tape_reset(tape);
+}
+
+static void triangles(void **state)
+{
+    (void)state;
+    const double data[] = { 2, NAN, 1, 0, 2, NAN, 0, 4 }; /* singular; [2 0; 0 4] */
+    ct_var b = leaf(ct_full(device, CT_F64, ct_shape2(2, 1), 4));
+    ct_var T = leaf(ct_from(device, CT_F64, ct_shape3(2, 2, 2), data));
+    FLAGGED(
+        ct_tri_solve(T, b, 0),
+        "op #2 tri_solve(2x2x2, 2x1): diagonal element 2 of batch member 0 is zero or NaN: the triangular",
+        NAN, NAN, 2, 1);
+    b = leaf(ct_full(device, CT_F64, ct_shape2(1, 2), 4));
+    T = leaf(tensor2(device, 2, 2, 0, 1, 0, -5));
+    FLAGGED(ct_tri_solve(T, b, CT_UPPER | CT_TRANS | CT_RIGHT), "diagonal element 1 is zero", NAN, NAN);
+    T = leaf(tensor2(device, 2, 2, 0, 1, 0, 0)); /* its diagonal is not read */
+    b = leaf(ct_full(device, CT_F64, ct_shape2(2, 1), 4));
+    ct_var x = ct_tri_solve(T, b, CT_UPPER | CT_UNIT);
+    assert_elements(ct_value(x), 0, 0, 0, 4);
+    assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+    ct_tape_reset(tape);
+    b = leaf(ct_full(device, CT_F64, ct_shape2(2, 1), 4));
+    T = leaf(tensor2(device, 2, 2, -1, 0, 1, -0.0));
+    FLAGGED(ct_cholesky_solve(T, b),
+            "cholesky_solve(2x2, 2x1): op #2 tri_solve(2x2, 2x1): diagonal element 2 is zero", NAN, NAN);
+    T = leaf(tensor2(device, 2, 2, -1, NAN, 1, -2)); /* any sign will do */
+    b = leaf(ct_full(device, CT_F64, ct_shape2(2, 1), 4));
+    assert_elements(ct_value(ct_tri_solve(T, b, 0)), 0, 0, -4, -4);
+    assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+    ct_tape_reset(tape);
+}
+
+static void cholesky_factors(void **state)
+{
+    (void)state;
+    const double data[] = { 2, 9, 1, -3, 2, 0, 0, 3 };
+    ct_var L = leaf(ct_from(device, CT_F64, ct_shape3(2, 2, 2), data)), y = ct_cholesky_logdet(L);
+    FLAGGED(y,
+            "positive(2x2x1, 2): diagonal element 2 of batch member 0 is not "
+            "positive",
+            NAN, 2 * log(6));
+    L = leaf(tensor2(device, 1, 1, 0));
+    FLAGGED(ct_cholesky_logdet(L), "diagonal element 1 is not positive: L is not a Cholesky factor", NAN);
+    L = leaf(tensor2(device, 2, 2, -1, 0, 0, 2));
+    ct_var one = leaf(ct_full(device, CT_F64, ct_shape2(2, 1), 1)), zero = zeros(2, 1);
+    FLAGGED(ct_mvn_logpdf(one, zero, L), "diagonal element 1 is not positive", NAN);
+}
+
+static void variances(void **state)
+{
+    (void)state;
+    ct_var m = leaf(tensor1(device, 2, 0, 0)), y = leaf(tensor1(device, 2, 1, 1)),
+           v = leaf(tensor1(device, 2, 1, -1));
+    FLAGGED(ct_gaussian_nll(m, v, y), "positive(2x1, scalar): variance 2 is not positive", NAN);
+    m = leaf(tensor1(device, 2, 0, 0)), y = leaf(tensor1(device, 2, 0, 0));
+    FLAGGED(ct_gaussian_nll(m, number(0), y), "variance 1 is not positive", NAN);
+}
+
+static void ridge(void **state)
+{
+    (void)state;
+    const double bad[] = { 0, -1e-3, NAN };
+    for (int i = 0; i < 3; i++) {
+        double B[] = { 1, 2, 3 }, D[] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+        ct_var P = ct_ridge_solve(leaf(ct_from(device, CT_F64, ct_shape2(1, 3), B)), /* pushed through */
+                                  leaf(ct_from(device, CT_F64, ct_shape2(3, 3), D)), number(bad[i]));
+        FLAGGED(P, "lambda", NAN, NAN, NAN);
+        P = ct_ridge_solve(leaf(ct_from(device, CT_F64, ct_shape2(3, 1), B)), leaf(tensor2(device, 1, 1, 1)),
+                           number(bad[i]));
+        FLAGGED(P, "lambda", NAN, NAN, NAN);
+        P = ct_ridge_solve(zeros(2, 0), zeros(2, 0), number(bad[i]));
+        assert_int_equal(ct_tensor_count(ct_value(P)), 0);
+        flagged(P, "lambda");
+        P = ct_ridge_solve(zeros(0, 2), zeros(2, 2), number(bad[i]));
+        assert_int_equal(ct_tensor_count(ct_value(P)), 0);
+        flagged(P, "lambda");
+    }
+    ct_var B = leaf(tensor3(device, 2, 1, 2, 1, 0, 1, 0)), D = leaf(tensor2(device, 2, 2, 1, 0, 0, 1)), P;
+    P = ct_ridge_solve(B, D, leaf(tensor1(device, 2, 1, 0)));
+    FLAGGED(P, "of batch member 1", 0.5, 0, NAN, NAN);
+    P = ct_ridge_solve(zeros(2, 0), zeros(2, 0), number(1));
+    assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+    ct_tape_reset(tape);
+}
+
+/* Factorisations, and solves by them, of zero matrices; of empty ones. */
+static void zero_matrices(void **state)
+{
+    (void)state;
+    ct_tensor *first = ct_zeros(device, CT_I64, ct_shape1(1));
+    for (int n = 0; n < 3; n += 2) {
+        for (int op = 0; op < 12; op++) {
+            ct_var A = zeros(n, n), b = leaf(ct_full(device, CT_F64, ct_shape2(n, 1), 1)), y = A, other;
+            ct_var index = ct_constant(tape, first);
+            if (!n && (op == 3 || op == 4)) continue;
+            switch (op) {
+            case 0: y = ct_cholesky(A); break;
+            case 1: y = ct_inverse(A); break;
+            case 2: y = ct_inverse_spd(A); break;
+            case 3: y = ct_inverse_cols(A, index); break;
+            case 4: y = ct_inverse_rows(A, index); break;
+            case 5: y = ct_solve(A, b); break;
+            case 6: y = ct_lu(A, &other); break;
+            case 7: y = ct_inv_quad_logdet(A, b, &other); break;
+            case 8: y = ct_lstsq(A, b); break;
+            case 9: y = ct_tri_solve(A, b, CT_UPPER); break;
+            case 10: y = ct_cholesky_solve(A, b); break;
+            case 11: y = ct_ridge_solve(A, A, number(1)); break;
+            }
+            ct_status s = ct_tape_status(tape);
+            if (s != (n ? CT_ENUMERIC : CT_OK))
+                fail_msg("op %d, n = %d: %s: %s", op, n, ct_status_name(s), ct_tape_message(tape));
+            double x[4] = { 0 };
+            int64_t count = ct_tensor_count(ct_value(y));
+            assert_true(n || count <= 1);
+            assert_ok(ct_read(ct_value(y), x, (size_t)count * sizeof *x), "");
+            for (int64_t i = 0; i < count; i++) assert_true(n ? isnan(x[i]) : x[i] == 0);
+            ct_tape_reset(tape);
+        }
+    }
+    ct_release(first);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(determinants, open_tape, close_tape),
+        cmocka_unit_test_setup_teardown(triangles, open_tape, close_tape),
+        cmocka_unit_test_setup_teardown(cholesky_factors, open_tape, close_tape),
+        cmocka_unit_test_setup_teardown(variances, open_tape, close_tape),
+        cmocka_unit_test_setup_teardown(ridge, open_tape, close_tape),
+        cmocka_unit_test_setup_teardown(zero_matrices, open_tape, close_tape),
+    };
+    return cmocka_run_group_tests_name("singular", tests, NULL, NULL);
+}
