@@ -109,7 +109,7 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.max_iterations = (int)n;
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;
-    int result = s->model ? GO_ON : name_model(s);
+    result = s->model ? GO_ON : name_model(s);
     return result == GO_ON ? keep_apart("--model", s->model, "TRAIN.csv", s->path) : result;
 }
 
