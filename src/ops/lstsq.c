@@ -47,6 +47,19 @@ static const ct_tensor *spread_batch(const ct_tensor *t, const ct_tensor *over, 
     return ct__spread(t, &like, view);
 }
 
+/* X = X + 0 max B, column by column: a NaN of B in a row where the reflectors are zero, which LAPACK passes over. */
+static void keep_nan(ct_call *c, const ct_tensor *B, ct_tensor *X)
+{
+    ct_device *device = ct_call_device(c);
+    ct_shape row = ct__matrix_shape(ct__shape(B), 1, ct_tensor_dim(B, -1));
+    ct_tensor *most = ct_scratch(c, B->dtype, row);
+    if (!most || ct_tensor_count(X) == 0) return;
+    ct__reduce(c, CT_REDUCE_MAX, B, row, most);
+    if (!c->status)
+        ct__call_status(c, device->backend->map1(device, CT_MAP_scale, (double[2]){ 0 }, most, most));
+    if (!c->status) ct__map2(c, CT_MAP_add, X, most, X);
+}
+
 static void apply(ct_call *c)
 {
     ct_device *device = ct_call_device(c);
@@ -63,6 +76,7 @@ static void apply(ct_call *c)
                                                    spread_batch(tau, &C, &tau_view), &C));
     ct_prim_trsm(c, CT_UPPER, 1, &R, &top);
     ct_prim_copy(c, &top, X);
+    keep_nan(c, B, X);
 }
 
 static void vjp(ct_vjp *g)
