@@ -1,9 +1,10 @@
 """ctgp beside scikit-learn on regression data: `./run bench uci DIR [NAME...]`, with `--splits N` on random splits.
 
-DIR holds NAME_train.csv and NAME_test.csv, a header, the target in column y. ctgp runs with its defaults, which choose between a
-Matern kernel and that beside an RBF kernel; scikit-learn learns the larger of them, also by L-BFGS on standardised data, from as many
-starts as ctgp makes searches unless `--restarts` says otherwise; each in its own process, in turn. Lower RMSE, NLPD (mean negative log
-predictive density of the held-back targets) and nlml are better; coverage should be near 0.95.
+DIR holds NAME_train.csv and NAME_test.csv, a header, the target in column y. ctgp runs with its defaults,
+which choose among one lengthscale for all columns, a Matern kernel with one for each, and that beside an RBF
+kernel; scikit-learn learns the largest of them, also by L-BFGS on standardised data, from three starts unless
+`--restarts` says otherwise; each in its own process, in turn. Lower RMSE, NLPD (mean negative log predictive
+density of the held-back targets) and nlml are better; coverage should be near 0.95.
 
 With --splits N the test files are left alone: a few rows of NAME_train.csv are learned (`--rows`, 100 of yacht, 150 of energy, 200
 of others unless given) and up to 1000 of the others predicted, in N random splits; y in its standard deviations. The names branin,

@@ -6,17 +6,17 @@
 
 /* -- the choice --
  *
- * One lengthscale for all columns, a rough part with a lengthscale for each, or a smooth part beside that: the largest is
- * fitted from its usual start and from the rough one's end, and the lowest
- *     AICc = 2 (objective + m n / (n - m - 1)),  infinite for n <= m + 1        [Akaike 1974; Hurvich & Tsai 1989]
- * wins, m the number of free parameters: what only follows the noise is left out, and a table with few rows for its columns
- * gets few parameters. Fits of the leave-one-out density are as much closer to the rows that they see as if every parameter
- * were two (docs/gp.md), so m is twice their number. */
+ * One lengthscale for all columns, a rough part with a lengthscale for each, or a smooth part beside that. The
+ * largest is fitted from its usual start and from the rough one's end, and the lowest
+ *     AICc = 2 (objective + m n / (n - m - 1))         [Akaike 1974; Hurvich & Tsai 1989]
+ * wins, with m free parameters; it is infinite for n <= m + 1. What only follows the noise is left out, and a
+ * table with few rows for its columns gets few parameters. A fit by the leave-one-out density gains about twice
+ * as much from a parameter that means nothing as one by the likelihood (docs/gp.md): m is twice their number. */
 
 #define ROUGH  "scale * matern32(ard)"
 #define BOTH   ROUGH " + scale * rbf(ard)"
 #define SHARED "linear + scale * matern32"
-/* Leave-one-out is blind to a linear part's errors: with as many centred columns as rows the others tell each row. */
+/* Without a linear part: in as many centred columns as rows the others tell each row exactly. */
 #define SHARED_LOO "scale * matern32"
 
 enum { NEW_PART = 10 }; /* the second part begins at so small a fraction of the first one's variance */
@@ -69,7 +69,7 @@ static ct_status begin_from(ct_gp *both, const ct_gp *rough)
     return set_value(both, ct_gp_find(both, "scale#2.variance"), first->value / NEW_PART);
 }
 
-/* With fewer rows than that for a parameter, intervals of 95 % held some 80 % of new rows or less (docs/gp.md). */
+/* With fewer rows for each parameter intervals of 95 % held some 80 % of new rows, or less (docs/gp.md). */
 enum { FEW_ROWS = 4 };
 
 void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective)
@@ -90,7 +90,7 @@ typedef struct candidate {
 
 enum { ONE_LENGTH, SMALLER, FRESH, FROM_SMALLER, CANDIDATES };
 
-/* Not tried: one lengthscale where that saves no parameter, and of the others what AICc rules out. The smallest stays. */
+/* Not tried: one lengthscale where it saves no parameter, and what AICc rules out. The smallest stays. */
 static void leave_out(candidate *c, ct_fit_objective objective)
 {
     if (parameters(c[ONE_LENGTH].gp, objective) >= parameters(c[SMALLER].gp, objective)) {

@@ -162,8 +162,8 @@ typedef enum ct_optimizer {
 
 typedef enum ct_fit_objective {
     CT_OBJECTIVE_LIKELIHOOD = 0, /* the marginal likelihood, ct_gp_nlml           */
-    CT_OBJECTIVE_LOO, /* the leave-one-out density, ct_gp_loo_nlpd; holds a constant mean without bounds or a start of
-                         its own within a standard deviation of y's average */
+    CT_OBJECTIVE_LOO, /* the leave-one-out density, ct_gp_loo_nlpd; a constant mean stays within a standard
+                         deviation of the average of y, unless it has bounds or a start of its own */
 } ct_fit_objective;
 
 typedef enum ct_precision {

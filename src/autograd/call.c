@@ -321,18 +321,28 @@ static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
     return ok ? ct__handle(tape, first) : ct__poisoned(tape);
 }
 
-/* An op inside a composition failed: the message begins with the composition, as the caller knows it. */
+/* What follows "op #3 name(2x3): " in a message that begins so, else NULL. */
+static const char *behind_prefix(const char *message)
+{
+    const char *end = strncmp(message, "op #", 4) ? NULL : strstr(message, "): ");
+    return end ? end + 3 : NULL;
+}
+
+/* An op inside a composition failed: the message begins with the composition, as the caller knows it, then comes the op that
+ * failed. What stands between is left out. */
 static void name_composition(ct_call *c, uint32_t position, char *message, size_t size)
 {
     char name[256], prefix[288];
     describe(c, name, sizeof name);
     snprintf(prefix, sizeof prefix, "op #%u %.255s: ", position, name);
-    size_t length = strlen(prefix), kept = strlen(message);
-    if (!strncmp(message, prefix, length)) return; /* an op of the same name and inputs */
-    if (kept > size - 1 - length) kept = size - 1 - length;
-    memmove(message + length, message, kept);
+    const char *inner = behind_prefix(message), *kept = message,
+               *its_name = inner ? strchr(message + 4, ' ') : NULL;
+    if (inner && (behind_prefix(inner) || strncmp(its_name + 1, name, strlen(name)) == 0)) kept = inner;
+    size_t length = strlen(prefix), rest = strlen(kept);
+    if (rest > size - 1 - length) rest = size - 1 - length;
+    memmove(message + length, kept, rest);
     memcpy(message, prefix, length);
-    message[length + kept] = 0;
+    message[length + rest] = 0;
 }
 
 static ct_var compose(ct_call *c, const ct_var *in)

@@ -51,9 +51,9 @@ static ct_status check(ct_gp *gp, const ct_fit_options *o)
     return CT_OK;
 }
 
-/* The leave-one-out density can be highest for a level thousands of deviations away from the data, where it tells new rows
- * badly. So the level stays within a standard deviation of the average, unless it has bounds or a start of its own.
- * In z coordinates y is as the model has it. */
+/* The leave-one-out density can be highest for a level thousands of deviations away from the data, where new
+ * rows are predicted badly. So the level stays within a standard deviation of the average, unless it has bounds
+ * or a start of its own. In z coordinates y is as the model has it. */
 static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 {
     double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);

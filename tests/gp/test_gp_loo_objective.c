@@ -132,7 +132,7 @@ static void fits(void **state)
     gp_data_free(&s);
 }
 
-/* As many columns as rows, each with its share of y: a free level would end thousands of deviations away from the data. */
+/* As many columns as rows, each with its share of y: a free level ends far away from the data. */
 static void the_level_stays_with_the_data(void **state)
 {
     (void)state;

@@ -189,8 +189,13 @@ static void without_room_for_threads(double *v)
     FILE *file = fopen("/proc/self/statm", "r");
     assert_true(file && fscanf(file, "%ld", &pages) == 1);
     fclose(file);
+    const rlim_t used = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+    if (used >> 40) { /* a sanitizer's, which wants more */
+        plain(v);
+        return;
+    }
     assert_int_equal(getrlimit(RLIMIT_AS, &all), 0);
-    less = (struct rlimit){ (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (40 << 20), all.rlim_max };
+    less = (struct rlimit){ used + (40 << 20), all.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
     ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = 16 });
     assert_int_equal(setrlimit(RLIMIT_AS, &all), 0);

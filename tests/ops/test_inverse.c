@@ -128,15 +128,16 @@ static void signs_of_determinants(void **state)
     fixture *f = *state;
     ct_tensor *A = tensor3(f->dev, 2, 2, 2, 0, 2, 3, 1, 4, 1, 2, 3), *B = tensor2(f->dev, 2, 1, 1, 2);
     ct_tape_reset(f->tape);
-    ct_var sign, y = ct_slogdet(ct_constant(f->tape, A), &sign), z = ct_logdet(ct_constant(f->tape, A));
+    ct_var sign, y = ct_slogdet(ct_constant(f->tape, A), &sign);
     assert_elements(ct_value(y), 1e-15, 0, log(6), log(10));
     assert_elements(ct_value(sign), 0, 0, -1, 1);
-    assert_elements(ct_value(z), 1e-15, 0, NAN, log(10));
     ct_tensor *K = tensor2(f->dev, 2, 2, 4, 9, 1, 3); /* its upper triangle is not read */
     ct_var l, q = ct_inv_quad_logdet(ct_constant(f->tape, K), ct_constant(f->tape, B), &l);
     assert_elements(ct_value(q), 1e-14, 0, 15.0 / 11);
     assert_elements(ct_value(l), 1e-14, 0, log(11));
     assert_ok(ct_tape_status(f->tape), ct_tape_message(f->tape));
+    assert_elements(ct_value(ct_logdet(ct_constant(f->tape, A))), 1e-15, 0, NAN, log(10));
+    assert_status(ct_tape_status(f->tape), CT_ENUMERIC, "");
     ct_tape_reset(f->tape);
     ct_release(A);
     ct_release(B);
@@ -163,18 +164,18 @@ static void a_singular_matrix_has_a_determinant(void **state)
         ct_tensor *wide = ct_from(f->dev, CT_F64, ct_shape3(MEMBERS, n, n), a),
                   *plain = ct_tensor_cast(wide, dtype);
         ct_tensor *A = turned ? ct_tensor_transpose(plain) : ct_retain(plain);
-        ct_var v = ct_leaf(f->tape, A), sign, y = ct_keep(ct_slogdet(v, &sign)), z = ct_keep(ct_logdet(v));
+        ct_var v = ct_leaf(f->tape, A), sign, y = ct_keep(ct_slogdet(v, &sign));
         /* det = (-2)ⁿ (-1)ⁿ⁻¹ = -2ⁿ */
         const double log_abs = (double)n * log(2), bad = spoiled ? (double)NAN : log_abs;
         assert_elements(ct_value(y), dtype == CT_F64 ? 1e-14 : 1e-6, 0, log_abs, -INFINITY, log_abs, bad);
         assert_elements(ct_value(sign), 0, 0, -1, 0, -1, spoiled ? NAN : -1);
-        assert_elements(ct_value(z), 0, 0, NAN, -INFINITY, NAN, NAN);
         assert_int_equal(ct_tape_status(f->tape), spoiled ? CT_ENUMERIC : CT_OK);
         if (spoiled) assert_non_null(strstr(ct_tape_message(f->tape), "of batch member 3"));
         ct_backward(ct_sum(y, CT_ALL, false));
         assert_int_equal(ct_tape_status(f->tape), CT_ENUMERIC);
         if (!spoiled) assert_non_null(strstr(ct_tape_message(f->tape), "backward of op #1 slogdet"));
         if (!spoiled) assert_non_null(strstr(ct_tape_message(f->tape), "of batch member 1"));
+        assert_elements(ct_value(ct_logdet(v)), 0, 0, NAN, -INFINITY, NAN, NAN);
         for (int64_t b = 0; b < MEMBERS; b++) {
             ct_tensor *slice = ct_tensor_slice(ct_cotangent(v), 0, b, b + 1, 1),
                       *bar = ct_tensor_cast(slice, CT_F64);
