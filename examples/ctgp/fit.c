@@ -229,7 +229,7 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
 /* Where rounding moves the gradient by more than a search can bear. */
 static void print_rounding(ct_gp *gp)
 {
-    const double most = 0.1; /* of the objective, where a parameter grows by a factor of e */
+    const double most = 0.01; /* of the objective, where a parameter grows by a factor of e */
     ct_gp_numerics q;
     if (ct_gp_inspect(gp, &q) || q.gradient_error <= most) return;
     const char *remedy = ct_gp_dtype(gp) == CT_F32 ? "--dtype f64" : more_noise(gp);
