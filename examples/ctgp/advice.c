@@ -157,8 +157,7 @@ static void advise_on_bounds(adviser *a)
 
 /* -- the covariance matrix -- */
 
-/* What raises a noise that is too low; NULL: it is what the data say. */
-static const char *more_noise(const ct_gp *gp)
+const char *more_noise(const ct_gp *gp)
 {
     int64_t noise = ct_gp_find(gp, "noise.variance");
     if (noise < 0) return "--noise learned";

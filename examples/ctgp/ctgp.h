@@ -163,6 +163,8 @@ void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective);
 
 /* -- advice.c -- */
 
+/* An option that raises a noise that is too low; NULL: it is what the data say. */
+const char *more_noise(const ct_gp *gp);
 /* Lines below "advice:", where there is any. */
 void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 

@@ -226,6 +226,17 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
 
 /* -- the result -- */
 
+/* Where rounding moves the gradient by more than a search can bear. */
+static void print_rounding(ct_gp *gp)
+{
+    const double most = 0.01; /* of the objective, where a parameter grows by a factor of e */
+    ct_gp_numerics q;
+    if (ct_gp_inspect(gp, &q) || q.gradient_error <= most) return;
+    const char *remedy = ct_gp_dtype(gp) == CT_F32 ? "--dtype f64" : more_noise(gp);
+    printf("  %-28s %.1g, so that the search cannot end well: %s\n", "rounding of the gradient",
+           q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
+}
+
 static void print_result(const settings *s, ct_gp *gp, const effort *e, double nlml)
 {
     ct_fit_report r = ct_gp_report(gp);
@@ -267,6 +278,7 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
         printf("  %-28s %d: beyond f32; where the fit ended beside them, --precision full\n",
                "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
+    print_rounding(gp);
     printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
            r.iterations, r.evaluations, e->seconds, s->model);
 }

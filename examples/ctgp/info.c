@@ -49,6 +49,7 @@ static void print_numerics(ct_gp *gp, const ct_gp_numerics *q)
     }
     printf("condition    %.2g: about %d of %d digits hold\n", q->condition, (int)q->digits,
            ct_gp_dtype(gp) == CT_F32 ? 7 : 16);
+    printf("gradient     right to %.1g where a parameter grows by a factor of e\n", q->gradient_error);
     printf("pivots       smallest %.2g of the diagonal, row %lld\n", q->smallest_pivot,
            (long long)q->pivot_row + 1);
     printf("rows alike   %lld", (long long)q->near_rows);
@@ -68,7 +69,9 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
     }
     printf("{\"condition\": ");
     json_number(stdout, q->condition);
-    printf(", \"digits\": %.1f, \"smallest_pivot\": ", q->digits);
+    printf(", \"digits\": %.1f, \"gradient_error\": ", q->digits);
+    json_number(stdout, q->gradient_error);
+    printf(", \"smallest_pivot\": ");
     json_number(stdout, q->smallest_pivot);
     printf(", \"pivot_row\": %lld, \"near_rows\": %lld, \"near\": [", (long long)q->pivot_row + 1,
            (long long)q->near_rows);

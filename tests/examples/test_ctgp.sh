@@ -81,6 +81,10 @@ that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* matern32\(ard\) \+ scale \* rbf\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
 ok 'info tells the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
+ok 'info tells how right the gradient is' 'gradient +right to [0-9.e+-]+ where a parameter' "$ctgp" info train.ctgp
+awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) printf "%.2f,%.17g\n", i / 20, sin(i / 20) }' >smooth.csv
+ok 'fit says where rounding hides the gradient' 'rounding of the gradient .*: --noise learned$' \
+    "$ctgp" fit smooth.csv --target y --kernel 'scale * rbf' --noise none --model smooth.ctgp
 ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' "$ctgp" info train.ctgp
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
 that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["features"] == ["a", "b"] and d["target"] == "y" and len(d["priors"]) == 5' 
