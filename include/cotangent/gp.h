@@ -290,7 +290,7 @@ typedef struct ct_gp_numerics {
     double digits; /* decimal digits that a solution with C keeps: -log10(ε condition), not below 0 */
     double
         gradient_error; /* about the most that rounding does to an entry of the objective's gradient in the logs of the
-                              parameters: ½ (n + rᵀα) ε condition. A gradient_norm below this says nothing. */
+                              parameters: (n + rᵀα) ε condition. A gradient_norm below this says nothing. */
     double jitter; /* on the diagonal, in units of y²                                                 */
     /* min_i L_ii² / C_ii, the share of a row's variance that the rows before it leave open, and that row */
     double smallest_pivot;

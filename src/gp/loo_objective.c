@@ -261,7 +261,7 @@ static void loo_sample(ct_sample *s)
     ct__cov_sample(s, false);
     int64_t n = ct_sample_size(s);
     ct_sample_uniform(s, 2, ct_shape1(n), 0.5, 2);
-    ct_sample_uniform(s, 3, ct_shape1(n % 2 ? n : 1), 0.1, 1);
+    ct_sample_uniform(s, 3, ct_shape1(n % 2 ? n : 1), 0.3, 1);
 }
 
 const ct_op ct__op_gp_loo_nlpd = {
