@@ -369,7 +369,8 @@ static void a_bad_lambda_fails_alone(void **unused)
                 assert_int_equal(ct_tape_status(tape), round ? CT_ENUMERIC : CT_OK);
                 if (round) assert_non_null(strstr(ct_tape_message(tape), "ridge_solve(3x6x20"));
                 if (round)
-                    assert_non_null(strstr(ct_tape_message(tape), "lambda of batch member 1 is not positive"));
+                    assert_non_null(
+                        strstr(ct_tape_message(tape), "lambda of batch member 1 is not positive"));
                 ct_release(lambda);
             }
             for (int i = 0; i < MEMBERS * N * R; i++)
