@@ -158,9 +158,6 @@ CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
 CT_API void ct_prim_fill(ct_call *c, ct_tensor *dst, double value);
 /* out = A B, element by element; both broadcast to out, which may be one of them */
 CT_API void ct_prim_mul(ct_call *c, const ct_tensor *A, const ct_tensor *B, ct_tensor *out);
-/* Flags the first element of x, row-major, that is not finite, as a failure of the call that does not stop the tape. `what`
- * is a format of its number from 0, "element %lld", `why` what is to be said about it; both are static. */
-CT_API void ct_prim_finite(ct_call *c, const ct_tensor *x, const char *what, const char *why);
 /* C = alpha A B + beta C;  A: ...,m,k  B: ...,k,n  C: ...,m,n */
 CT_API void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta,
                          ct_tensor *C);
@@ -218,10 +215,11 @@ CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tens
 CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
 /* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
 CT_API void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst);
-/* Flags the members of x (..., n, 1) that have an element which is not positive (with any_sign: which is zero), or NaN, the first
- * of them with its place, from 1, and makes those of out (..., r, c) NaN. `what`, with one %lld for the place, and `why`, which
- * ends with the remedy, are the message, and must outlive the tape: "variance %lld", "is not positive: take its exponential". */
-CT_API void ct_prim_flag(ct_call *c, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+/* Flags the members of x (..., n, 1) that have an element outside `domain`, or NaN, and makes those members of out
+ * (..., r, c) NaN. The failure tells the first such element's place in its member, from 1. The tape goes on. With out =
+ * NULL x has any shape, is contiguous, and counts as one member. `what`, with one %lld for the place, and `why`, which ends
+ * with the remedy, are the message and must outlive the tape: "variance %lld", "is not positive: take its exponential". */
+CT_API void ct_prim_flag(ct_call *c, ct_domain domain, const ct_tensor *x, const char *what, const char *why,
                          ct_tensor *out);
 
 CT_END_DECLS

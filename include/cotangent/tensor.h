@@ -47,6 +47,9 @@ typedef enum ct_tri_flags {
     CT_RIGHT = 8, /* X op(T) = B instead of op(T) X = B         */
 } ct_tri_flags;
 
+/* What the elements of a tensor are to be; NaN is none of them. */
+typedef enum ct_domain { CT_POSITIVE, CT_NONZERO, CT_FINITE } ct_domain;
+
 /* -- creation and lifetime ------------------------------------------------------------------------------- */
 
 /* Uninitialised memory; zeros; every element = value. */

@@ -74,12 +74,6 @@ void ct_prim_mul(ct_call *c, const ct_tensor *A, const ct_tensor *B, ct_tensor *
     if (a && b) ct__call_status(c, backend(c)->map2(c->tape->device, CT_MAP_mul, a, b, out));
 }
 
-void ct_prim_finite(ct_call *c, const ct_tensor *x, const char *what, const char *why)
-{
-    if (!c->status && x)
-        ct__call_status(c, backend(c)->finite(c->tape->device, x, what, why, ct__call_failure(c)));
-}
-
 void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta, ct_tensor *C)
 {
     ct_tensor a_view, b_view;
@@ -113,15 +107,29 @@ void ct_prim_potrf(ct_call *c, ct_tensor *A)
         ct__call_status(c, backend(c)->potrf(c->tape->device, A, ct__call_failure(c)));
 }
 
-void ct_prim_flag(ct_call *c, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+/* All of a contiguous x as one column; NULL, and the call has failed, where it is not. */
+static const ct_tensor *one_column(ct_call *c, const ct_tensor *x, ct_tensor *view)
+{
+    if (!ct_require(c, ct_tensor_is_contiguous(x), CT_EINVAL,
+                    "ct_prim_flag without an out needs a contiguous x"))
+        return NULL;
+    *view = *x;
+    view->ndim = 2;
+    view->dim[0] = ct_tensor_count(x);
+    view->dim[1] = view->stride[0] = view->stride[1] = 1;
+    return view;
+}
+
+void ct_prim_flag(ct_call *c, ct_domain domain, const ct_tensor *x, const char *what, const char *why,
                   ct_tensor *out)
 {
     ct_tensor view;
-    const ct_tensor *column = ct__one_dtype(c, x, out) ? ct__match_batch(c, x, out, &view) : NULL;
-    if (column && ct_require(c, what && why && ct_tensor_dim(x, -1) == 1, CT_EINVAL,
+    if (!ct__one_dtype(c, x, out ? out : x)) return;
+    const ct_tensor *column = out ? ct__match_batch(c, x, out, &view) : one_column(c, x, &view);
+    if (column && ct_require(c, what && why && ct_tensor_dim(column, -1) == 1, CT_EINVAL,
                              "ct_prim_flag needs words, and a column for each member"))
         ct__call_status(
-            c, backend(c)->flag(c->tape->device, any_sign, column, what, why, out, ct__call_failure(c)));
+            c, backend(c)->flag(c->tape->device, domain, column, what, why, out, ct__call_failure(c)));
 }
 
 /* A triangular T against B, from the left or the right. */

@@ -10,11 +10,12 @@
 
 static void flag(ct_call *c, const ct_tensor *x, const char *what)
 {
-    ct_prim_finite(
-        c, x, what,
+    ct_prim_flag(
+        c, CT_FINITE, ct_contiguous(c, x), what,
         ct_tensor_dtype(x) == CT_F64
             ? "is not finite: bring the data and the parameters to a scale near 1"
-            : "is not finite: bring the data and the parameters to a scale near 1, or compute in f64");
+            : "is not finite: bring the data and the parameters to a scale near 1, or compute in f64",
+        NULL);
 }
 
 static ct_shape same_shape(ct_call *c) { return ct_arg_shape(c, 0); }

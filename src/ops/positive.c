@@ -21,7 +21,7 @@ static void forward(ct_call *c)
     ones.dim[ones.ndim++] = 1;
     ct_tensor out = ct__reshaped(z, ones);
     ct_prim_copy(c, ct_arg(c, 1), z);
-    ct_prim_flag(c, false, ct_arg(c, 0), a->what, a->why, &out);
+    ct_prim_flag(c, CT_POSITIVE, ct_arg(c, 0), a->what, a->why, &out);
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 1, ct_mul(ct_out_bar(g), ct_equal(ct_out(g), ct_out(g)))); }

@@ -92,7 +92,7 @@ static const ct_tensor *positive(ct_call *c, const ct_tensor *lambda)
     ct_tensor inner = ct__column(lambda), x = ct__column(&inner), outer = ct__column(copy),
               out = ct__column(&outer);
     ct_prim_copy(c, lambda, copy);
-    ct_prim_flag(c, false, &x, "lambda", "is not positive: choose a larger one", &out);
+    ct_prim_flag(c, CT_POSITIVE, &x, "lambda", "is not positive: choose a larger one", &out);
     return copy;
 }
 

@@ -31,7 +31,7 @@ static void forward(ct_call *c)
     ct_prim_trsm(c, *flags, 1, ct_arg(c, 0), X);
     if (*flags & CT_UNIT) return;
     ct_tensor diagonal = ct__diagonal(ct_arg(c, 0)), column = ct__column(&diagonal);
-    ct_prim_flag(c, true, &column, "diagonal element %lld",
+    ct_prim_flag(c, CT_NONZERO, &column, "diagonal element %lld",
                  "is zero or NaN: the triangular matrix is singular, add to its diagonal", X);
 }
 

@@ -80,10 +80,6 @@ typedef struct ct_backend {
     /* out has x's number of dimensions, extent 1 where reduced. The sum of f32 is accumulated in f64. NaN in gives
      * NaN out. Of nothing: 0, -inf, -inf. */
     ct_status (*reduce)(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out);
-    /* Flags the first element of x, row-major, that is not finite, in the words of `what`, a format of its number from 0,
-     * and `why`. */
-    ct_status (*finite)(ct_device *dev, const ct_tensor *x, const char *what, const char *why,
-                        ct_failure *failure);
 
     /* rows: x (n, ...), index i64 (k), out (k, ...);  scatter_add: x (k, ...), out (n, ...) += , in order.
      * An index outside [0, n): CT_EINDEX, naming position and value. */
@@ -146,8 +142,8 @@ typedef struct ct_backend {
     ct_status (*trsm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*trmm)(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b);
     ct_status (*triangle)(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out);
-    /* x (..., n, 1), out (..., r, c), as ct_prim_flag */
-    ct_status (*flag)(ct_device *dev, bool any_sign, const ct_tensor *x, const char *what, const char *why,
+    /* As ct_prim_flag, for x (..., n, 1) with or without an out. */
+    ct_status (*flag)(ct_device *dev, ct_domain domain, const ct_tensor *x, const char *what, const char *why,
                       ct_tensor *out, ct_failure *failure);
 
     /* A = Q R in place for a (..., m, n): R in the upper triangle, below it and in tau (..., 1, min(m, n), contiguous) the
@@ -165,7 +161,7 @@ typedef struct ct_backend {
  * tables. */
 /* clang-format off */
 #define CT_PRIMITIVES(M)                                                                                   \
-    M(fill) M(copy) M(map1) M(map1_bar) M(map2) M(map2_bar) M(where) M(random) M(reduce) M(finite) M(gather) \
+    M(fill) M(copy) M(map1) M(map1_bar) M(map2) M(map2_bar) M(where) M(random) M(reduce) M(gather) \
     M(scatter_add) M(group_by) M(grouped_gemm) M(grouped_gemm_bar) M(sqdist) M(covariance)                 \
     M(covariance_bar) M(gemm) M(syrk) M(potrf) M(potrf_lower) M(trtri) M(lauum) M(potri) M(getrf) M(getri) \
     M(inverse_bar) M(lu_det) M(permute_rows) M(trsm) M(trmm) M(triangle) M(flag) M(qr) M(qr_mul) M(tri_rcond)

@@ -1,31 +1,36 @@
-/* Numbers that must be positive, or not zero: the members that have another are flagged. */
+/* Numbers that must be positive, not zero, or finite: the members that have another are flagged. */
 #include "batch.h"
 
 #include <math.h>
 
-/* The first place, from 1, of an x (rows, 1) that is not positive, in magnitude where the sign does not count; 0: none */
+static bool within(ct_domain domain, double value)
+{
+    return domain == CT_FINITE ? isfinite(value) : (domain == CT_NONZERO ? fabs(value) : value) > 0;
+}
+
+/* The first place, from 1, of an x (rows, 1) outside the domain; 0: none */
 static int64_t flag_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *x = &job->m[0];
-    const bool any_sign = job->flags;
     for (int64_t i = 0; i < x->rows; i++) {
         const void *at = ct__at(data[0], job->dtype, i * x->rs);
-        const double value = job->dtype == CT_F64 ? *(const double *)at : (double)*(const float *)at;
-        if ((any_sign ? fabs(value) : value) > 0) continue;
-        ct__fill_nan(&job->m[1], job->dtype, data[1]);
+        if (within((ct_domain)job->flags,
+                   job->dtype == CT_F64 ? *(const double *)at : (double)*(const float *)at))
+            continue;
+        if (job->n > 1) ct__fill_nan(&job->m[1], job->dtype, data[1]);
         return i + 1;
     }
     return 0;
 }
 
-ct_status ct__cpu_flag(ct_device *dev, bool any_sign, const ct_tensor *x, const char *what, const char *why,
-                       ct_tensor *out, ct_failure *failure)
+ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_tensor *x, const char *what,
+                       const char *why, ct_tensor *out, ct_failure *failure)
 {
     const ct_tensor *t[] = { x, out };
     const bool failed = failure->set;
     ct__job job;
-    ct__job_init(&job, dev, 2, t);
-    job.flags = any_sign;
+    ct__job_init(&job, dev, out ? 2 : 1, t);
+    job.flags = (unsigned)domain;
     job.failure = failure;
     job.work = (double)job.m[0].rows;
     job.member = flag_member;
