@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_plot.sh CTGP: what ctgp plot sends to gnuplot, and what it says where gnuplot fails. A program in gnuplot's place keeps
-# the script. Says "[  PASSED  ] N test(s)." for the summary.
+# test_plot.sh CTGP: what ctgp plot sends to gnuplot, and what it says where gnuplot fails. A program in gnuplot's
+# place keeps the script. Says "[  PASSED  ] N test(s)." for the summary.
 set -u
 ctgp=$1
 folder=$(mktemp -d) || exit 2
@@ -33,6 +33,9 @@ export REAL=$real PATH=$PWD/bin:$PATH
 
 # block NAME: the rows of a data block of the script.
 block() { sed -n "/^\\\$$1 << EOD/,/^EOD/p" script | grep -v EOD; }
+# rows N X Y: awk that prints N rows.
+rows() { echo "for (i = 0; i < $1; i++) printf \"%.17g,%.17g\\n\", $2, $3"; }
+wave='sin(i / 6) + 0.01 * rand()'
 # drawn NAME KERNEL AWK: a model of KERNEL on a table that AWK prints, and its plot.
 drawn() {
     awk "BEGIN { srand(3); print \"x,y\"; $3 }" >"$1.csv"
@@ -46,20 +49,20 @@ on_axes() { { block curve; block data; } | awk '{ for (i = 1; i <= NF; i++) bad 
 # wave BLOCK COLUMN: about half way up on average, and far from it otherwise.
 wave() { block "$1" | awk -v c="$2" '{ s += $c; q += $c * $c } END { m = s / NR; exit !(m > 0.3 && m < 0.7 && q / NR - m * m > 0.04) }'; }
 
-that 'a large offset in y' drawn big_y 'scale * rbf' 'for (i = 0; i < 60; i++) printf "%.17g,%.17g\n", i / 6, 1e9 + sin(i / 6) + 0.01 * rand()'
+that 'a large offset in y' drawn big_y 'scale * rbf' "$(rows 60 'i / 6' "1e9 + $wave")"
 that 'is a wave, with all its values' wave data 2
 that 'sixty of them' test "$(values data 2)" -eq 60
 that 'labels count from the offset' grep -qx "set ylabel 'y - 1e+09'" script
 that 'in numbers that can be read' grep -qE "^set ytics \('-1' 0\.[0-9]+, '-0\.5' 0\.[0-9]+, '0' 0\.[0-9]+, '0\.5' 0\.[0-9]+, '1' 0\.[0-9]+\)$" script
 that 'on the axes' on_axes
-that 'a large offset in x' drawn big_x 'scale * rbf' 'for (i = 0; i < 60; i++) printf "%.17g,%.17g\n", 1e12 + i, sin(i / 6) + 0.01 * rand()'
+that 'a large offset in x' drawn big_x 'scale * rbf' "$(rows 60 '1e12 + i' "$wave")"
 that 'keeps x apart' test "$(values data 1)" -eq 60
 that 'and the grid' test "$(values curve 1)" -ge 500
 that 'its label' grep -qx "set xlabel 'x - 1e+12'" script
 that 'on these axes' on_axes
-that 'small x' drawn tiny_x 'scale * rbf' 'for (i = 0; i < 60; i++) printf "%.17g,%.17g\n", i * 1e-12, sin(i / 6) + 0.01 * rand()'
+that 'small x' drawn tiny_x 'scale * rbf' "$(rows 60 'i * 1e-12' "$wave")"
 that 'has small labels' grep -q "'2e-11' 0" script
-that 'plain numbers are labelled as they are' drawn plain 'scale * rbf' 'for (i = 0; i < 60; i++) printf "%.17g,%.17g\n", 1960 + i, 300 + sin(i / 6) + 0.01 * rand()'
+that 'plain numbers are labelled as they are' drawn plain 'scale * rbf' "$(rows 60 '1960 + i' "300 + $wave")"
 that 'without an offset' grep -qx "set xlabel 'x'" script
 that 'the years' grep -q "'1960' 0.*'1970' 0.*'2020' 0" script
 "$ctgp" plot plain.ctgp <(head -n 2 plain.csv) --out row.svg >log 2>err
@@ -68,12 +71,12 @@ printf 'x,y\n1e308,1\n-1e308,2\n' >far.csv
 that 'numbers beyond an axis are refused' sh -c '"$1" plot plain.ctgp far.csv --out far.svg 2>err; [ $? = 2 ] && grep -q "numbers of .x. are too large" err' sh "$ctgp"
 
 # Twenty points a period or more: the mean of each week reaches the same height.
-weekly='for (i = 0; i < 400; i++) printf "%.17g,%.17g\n", 3 * i, sin(6.283185307179586 * 3 * i / 7) + 0.01 * rand()'
+weekly="$(rows 400 '3 * i' 'sin(6.283185307179586 * 3 * i / 7) + 0.01 * rand()')"
 that 'a short period' drawn weekly 'scale * periodic(period=7!, lengthscale=2!)' "$weekly"
 that 'has a fine grid' test "$(block curve | wc -l)" -ge 3000
 that 'and no beat' sh -c "sed -n '/^.curve/,/^EOD/p' script | awk 'NF == 4 { if (++n % 150 == 0) { if (n > 150 && (top < 0.8 || top > 1)) bad = 1; top = 0 } if (\$2 > top) top = \$2 } END { exit bad || n < 3000 }'"
 # A lengthscale that would ask for ten million points: at most 20,000 and the data's, in 1600 columns, each with its extremes.
-that 'a very short lengthscale' drawn rough 'scale(1!) * matern12(lengthscale=1!)' 'for (i = 0; i < 50; i++) printf "%.17g,%.17g\n", 1e6 * rand(), rand()' none
+that 'a very short lengthscale' drawn rough 'scale(1!) * matern12(lengthscale=1!)' "$(rows 50 '1e6 * rand()' 'rand()')" none
 that 'is drawn in columns' test "$(block curve | wc -l)" -le 3200
 that 'that pass through the data' python3 - <<'PYTHON'
 rows = {}

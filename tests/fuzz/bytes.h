@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,12 @@ static inline uint64_t word(bytes *b)
 }
 
 /* What must hold: the fuzzer keeps the input where it does not. */
-#define MUST(condition)                     \
-    do {                                    \
-        if (!(condition)) __builtin_trap(); \
+#define MUST(condition)                                                             \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                \
+        }                                                                           \
     } while (0)
 
 #endif

@@ -1,6 +1,7 @@
-/* libFuzzer: any bytes as a DLPack descriptor, of both ABIs. It points into a buffer that ends where the last of its
- * elements does, so that a read beyond is seen. What has no sense is refused with a line that says why, and stays the
- * caller's; what is taken has its elements, is given back once, and makes the way out and in again. */
+/* libFuzzer: any bytes as a DLPack descriptor, of both ABIs. It points into a buffer that ends where the
+ * last of its elements does, so that a read beyond is seen. What has no sense is refused with a line that
+ * says why, and stays the caller's; what is taken has its elements, is exported and imported again, and is
+ * given back once. */
 #include <cotangent/io.h>
 
 #include "bytes.h"
@@ -51,7 +52,8 @@ static void decode(bytes *b, ct__dl_tensor *t, descriptor *d)
     t->byte_offset = offset < 240 ? 8u * (offset % 5) : offset < 250 ? offset % 16 : word(b);
 }
 
-/* The bytes that the descriptor reaches, by arithmetic of 128 bits; -1: it has no sense, or LONGEST does not hold them. */
+/* The bytes that the descriptor reaches, by arithmetic of 128 bits; -1: it has no sense, or they are more
+ * than LONGEST. */
 static int64_t reach(const ct__dl_tensor *t)
 {
     bool known = t->lanes == 1 &&

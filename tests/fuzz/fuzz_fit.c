@@ -1,6 +1,6 @@
-/* libFuzzer: any text as the kernel of a likelihood, of leave-one-out, and of a model that is fitted for a few
- * iterations to a handful of rows. What answers CT_OK has values and gradients that are finite. The first bytes are the
- * options and the scales. */
+/* libFuzzer: any text as the kernel of a likelihood, of leave-one-out, and of a model that is fitted for a
+ * few iterations to a handful of rows. What answers CT_OK has values and gradients that are finite. The
+ * first bytes are the options and the scales. */
 #include <cotangent/cotangent.h>
 
 #include <math.h>
@@ -104,7 +104,8 @@ static void fit(const problem *p, ct_kernel *kernel, bytes *b)
     ct_gp_free(gp);
 }
 
-/* -- the mutator: another text half of the time --------------------------------------------------------------------- */
+/* -- the mutator: another text half of the time
+ * --------------------------------------------------------------------- */
 
 typedef struct writer {
     char text[512];

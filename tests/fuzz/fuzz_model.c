@@ -1,6 +1,6 @@
-/* libFuzzer: any bytes as a model's file, whose checksum is made right. What loads is used by every function that reads a
- * model, and saves to a file that loads to the same predictions; a refusal says why, in one line. The mutator begins
- * with models that it makes, so that no file is needed. */
+/* libFuzzer: any bytes as a model's file, whose checksum is made right. What loads is used by every
+ * function that reads a model, and saves to a file that loads to the same predictions; a refusal says why,
+ * in one line. The mutator begins with models that it makes, so that no file is needed. */
 #define _GNU_SOURCE
 #include <cotangent/cotangent.h>
 
@@ -55,7 +55,8 @@ static size_t save(ct_gp *gp, uint8_t *data, size_t limit)
     return size;
 }
 
-/* -- the mutator ------------------------------------------------------------------------------------------------- */
+/* -- the mutator
+ * ------------------------------------------------------------------------------------------------- */
 
 static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
 {
@@ -96,9 +97,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigne
     return size;
 }
 
-/* -- the use of what loads ----------------------------------------------------------------------------------------- */
+/* -- the use of what loads
+ * ----------------------------------------------------------------------------------------- */
 
-/* Mean and variance of three rows; whether there are any. A model may be written with scales that overflow. */
+/* Mean and variance of three rows; whether there are any. A model may be written with scales that
+ * overflow. */
 static bool predict(ct_gp *gp, double out[6])
 {
     int64_t d = ct_gp_dims(gp);

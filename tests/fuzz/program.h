@@ -24,7 +24,7 @@ typedef struct machine {
     bytes code;
     ct_var leaf[LEAVES], value[VALUES];
     int n;
-    bool tame; /* no op was used whose gradient magnifies rounding, or jumps */
+    bool rounded; /* a cast has lost digits */
 } machine;
 
 static uint64_t mixed(uint64_t *state)
@@ -50,6 +50,16 @@ static void input_fill(const input *in, uint64_t round)
         MUST(wide && !ct_copy(wide, in->base[i]));
         ct_release(wide);
     }
+}
+
+/* Adds h to all of leaf i. */
+static void input_shift(const input *in, int i, double h)
+{
+    double values[512];
+    size_t size = (size_t)ct_tensor_count(in->base[i]) * sizeof *values;
+    MUST(in->dtype == CT_F64 && !ct_read(in->base[i], values, size));
+    for (size_t j = 0; j < size / sizeof *values; j++) values[j] += h;
+    MUST(!ct_write(in->base[i], values, size));
 }
 
 static void input_open(input *in, ct_device *dev, const uint8_t *data, size_t size)
@@ -82,7 +92,8 @@ static void input_close(input *in)
     for (int i = 0; i < LEAVES; i++) ct_release(in->view[i]), ct_release(in->base[i]);
 }
 
-/* -- operands that fit ------------------------------------------------------------------------------------------- */
+/* -- operands that fit
+ * ------------------------------------------------------------------------------------------- */
 
 static int ndim(ct_var v) { return ct_var_shape(v).ndim; }
 static int64_t dim(ct_var v, int d)
@@ -153,7 +164,8 @@ static ct_var indices(machine *m, ct_shape shape, int64_t limit)
     return v;
 }
 
-/* -- instructions ------------------------------------------------------------------------------------------------ */
+/* -- instructions
+ * ------------------------------------------------------------------------------------------------ */
 
 static void push(machine *m, ct_var v)
 {
@@ -163,24 +175,16 @@ static void push(machine *m, ct_var v)
     m->value[m->n < VALUES ? m->n++ : VALUES / 2 + below(&m->code, VALUES / 2)] = v;
 }
 
-static const struct {
-    ct_var (*op)(ct_var);
-    bool tame;
-} maps[] = {
-    { ct_neg, true },        { ct_abs, true },         { ct_sign, true },     { ct_exp, false },
-    { ct_expm1, false },     { ct_log, false },        { ct_log1p, false },   { ct_sqrt, false },
-    { ct_square, true },     { ct_reciprocal, false }, { ct_sin, true },      { ct_cos, true },
-    { ct_tanh, true },       { ct_sigmoid, true },     { ct_softplus, true }, { ct_relu, true },
-    { ct_erf, true },        { ct_lgamma, false },     { ct_keep, true },     { ct_stop_gradient, true },
-    { ct_diag_embed, true },
+static ct_var (*const maps[])(ct_var) = {
+    ct_neg,      ct_abs,    ct_sign,       ct_exp,    ct_expm1, ct_log,           ct_log1p,
+    ct_sqrt,     ct_square, ct_reciprocal, ct_sin,    ct_cos,   ct_tanh,          ct_sigmoid,
+    ct_softplus, ct_relu,   ct_erf,        ct_lgamma, ct_keep,  ct_stop_gradient, ct_diag_embed,
 };
 
 static ct_var map(machine *m, ct_var a)
 {
     int k = below(&m->code, sizeof maps / sizeof *maps);
-    m->tame &= maps[k].tame;
-    if (maps[k].op == ct_diag_embed) a = lift(a, 1);
-    return maps[k].op(a);
+    return maps[k](maps[k] == ct_diag_embed ? lift(a, 1) : a);
 }
 
 static ct_var map_with_number(machine *m, ct_var a)
@@ -189,7 +193,7 @@ static ct_var map_with_number(machine *m, ct_var a)
     static const ct_dtype kinds[] = { CT_F64, CT_F32, CT_BF16, CT_F16, CT_F64 };
     int which = below(&m->code, 6);
     double p = numbers[below(&m->code, 8)], q = numbers[below(&m->code, 8)];
-    m->tame &= which > 2;
+    m->rounded |= which == 2;
     switch (which) {
     case 0: return ct_pow(a, p);
     case 1: return ct_polygamma(ct_shift(ct_square(a), 0.5), below(&m->code, 4));
@@ -205,7 +209,6 @@ static ct_var pairwise(machine *m, ct_var a, ct_var b)
     static ct_var (*const ops[])(ct_var, ct_var) = { ct_add,     ct_sub,  ct_mul,   ct_maximum,
                                                      ct_minimum, ct_less, ct_equal, ct_div };
     int k = below(&m->code, 10);
-    m->tame &= k < 7;
     b = beside(m, a, b);
     if (k < 8) return ops[k](a, b);
     return ct_where(ct_less(a, b), a, k == 8 ? b : beside(m, a, pick(m)));
@@ -308,7 +311,6 @@ static ct_var matrix(machine *m, ct_var a, ct_var b)
     int which = below(&m->code, 12);
     unsigned flags = byte(&m->code) & 15;
     a = full(m, a), b = full(m, b);
-    m->tame = false;
     if (which < 5) {
         ct_var A = spd(m, a), L = ct_cholesky(A), logdet, B = right_side(m, A, b);
         switch (which) {
@@ -361,7 +363,6 @@ static ct_var process(machine *m, ct_var a)
     ct_kernel_bind(k, dim(a, -1));
     ct_var theta = ct_kernel_theta(k, m->tape, m->in->dtype), noise = one(m, 0.3), v;
     ct_var r = ct_sum(a, -1, false);
-    m->tame = false;
     switch (below(&m->code, 5)) {
     case 0: v = ct_cov(k, theta, a, a); break;
     case 1: v = ct_cov(k, theta, a, ct_scale(a, 0.5)); break;
@@ -406,7 +407,7 @@ static ct_var instruction(machine *m)
 /* The sum of all values that there are at the end; poisoned after a refusal. */
 static ct_var machine_run(machine *m, const input *in, ct_tape *tape)
 {
-    *m = (machine){ .in = in, .tape = tape, .code = in->code, .n = LEAVES, .tame = true };
+    *m = (machine){ .in = in, .tape = tape, .code = in->code, .n = LEAVES };
     for (int i = 0; i < LEAVES; i++) m->value[i] = m->leaf[i] = ct_leaf(tape, in->view[i]);
     for (int steps = 0; more(&m->code) && steps < VALUES; steps++) {
         ct_var v = instruction(m);
