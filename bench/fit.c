@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     ct_gp *gp = table ? model(table) : NULL;
     ct_status s = gp ? ct_gp_fit(gp, &(ct_fit_options){ .progress = tell }) : CT_EINVAL;
     if (s) fprintf(stderr, "fit: %s\n", argc == 2 ? ct_message(b.dev) : "usage: fit TABLE.csv");
-    if (!s) printf("ended %s\n", ct_gp_report(gp).start[0].reason);
+    if (!s) printf("ended %s\n", ct_fit_end_text(ct_gp_report(gp).end));
     ct_gp_free(gp);
     ct_release(table);
     bench_close(&b);
