@@ -5,7 +5,7 @@
 
 #include "quad.h"
 
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
 
 #    include <cotangent/covariance.h>
 
@@ -38,7 +38,8 @@ static inline dual dual_sqrt(dual a) /* slope 0 at 0, as the profiles have it */
 }
 static inline dual dual_log1p(dual a)
 {
-    quad x = a.v, y = x < 1e-12Q ? x * (1 - x * (0.5Q - x * (1 / 3.0Q - x / 4))) : quad_log(1 + x);
+    quad x = a.v,
+         y = x < QUAD(1e-12) ? x * (1 - x * (QUAD(0.5) - x * (1 / QUAD(3.0) - x / 4))) : quad_log(1 + x);
     return dual_apply(a, y, 1 / (1 + x));
 }
 /* More turns than this are taken for unknown, since rounding has the phase. */
@@ -47,7 +48,7 @@ static double quad_turns = 1e5;
 static inline dual dual_turn(dual t, bool sine)
 {
     if (!(quad_abs(t.v) <= quad_turns)) return dual_of(NAN);
-    const quad two_pi = 6.28318530717958647692528676655900577Q;
+    const quad two_pi = QUAD(6.28318530717958647692528676655900577);
     quad c, s;
     quad_turn(t.v, &c, &s);
     return sine ? dual_apply(t, s, two_pi * c) : dual_apply(t, c, -two_pi * s);
@@ -63,7 +64,8 @@ static inline dual quad_profile_of(const ct_cov_program *p, const ct_cov_node *n
     for (int k = 0; k < n->n_dims; k++) {
         dual inverse = n->lengthscale < 0 ? one : dual_inverse(theta[n->lengthscale + (n->ard ? k : 0)]);
         dual b = x[dims[k]], c = z[dims[k]], t = dual_add(b, dual_scale(c, -1));
-        if (n->code == CT_COV_PERIODIC) t = dual_turn(dual_scale(dual_mul(t, dual_inverse(a)), 0.5Q), true);
+        if (n->code == CT_COV_PERIODIC)
+            t = dual_turn(dual_scale(dual_mul(t, dual_inverse(a)), QUAD(0.5)), true);
         if (n->code == CT_COV_LINEAR || n->code == CT_COV_POLYNOMIAL)
             s = dual_add(s, dual_mul(dual_mul(b, inverse), dual_mul(c, inverse)));
         else
@@ -72,14 +74,15 @@ static inline dual quad_profile_of(const ct_cov_program *p, const ct_cov_node *n
     dual r = n->code == CT_COV_LINEAR || n->code == CT_COV_POLYNOMIAL ? s : dual_sqrt(s), y = one;
     dual r3 = dual_scale(r, quad_sqrt(3)), r5 = dual_scale(r, quad_sqrt(5));
     switch (n->code) {
-    case CT_COV_RBF: return dual_exp(dual_scale(s, -0.5Q));
+    case CT_COV_RBF: return dual_exp(dual_scale(s, -QUAD(0.5)));
     case CT_COV_MATERN12: return dual_exp(dual_scale(r, -1));
     case CT_COV_MATERN32: return dual_mul(dual_add(one, r3), dual_exp(dual_scale(r3, -1)));
     case CT_COV_MATERN52:
-        return dual_mul(dual_add(dual_add(one, r5), dual_scale(s, 5 / 3.0Q)), dual_exp(dual_scale(r5, -1)));
+        return dual_mul(dual_add(dual_add(one, r5), dual_scale(s, 5 / QUAD(3.0))),
+                        dual_exp(dual_scale(r5, -1)));
     case CT_COV_RATIONAL_QUADRATIC:
         return dual_exp(
-            dual_scale(dual_mul(a, dual_log1p(dual_scale(dual_mul(s, dual_inverse(a)), 0.5Q))), -1));
+            dual_scale(dual_mul(a, dual_log1p(dual_scale(dual_mul(s, dual_inverse(a)), QUAD(0.5)))), -1));
     case CT_COV_PERIODIC: return dual_exp(dual_scale(s, -2));
     case CT_COV_COSINE: return dual_turn(r, false);
     case CT_COV_LINEAR: return s;
@@ -154,7 +157,7 @@ static inline void quad_invert(int n, quad (*C)[QUAD_ROWS], quad (*P)[QUAD_ROWS]
 /* nlml: ½ rᵀα + ½ log det C;  loo: ½ Σ (α_i²/P_ii - log P_ii), both + n/2 log 2π. With D = ∂C: ∂P = -P D P, ∂α = -P D α. */
 static inline void quad_density_of(const ct_cov_program *p, bool loo, quad_density *q)
 {
-    const quad log_2pi = 1.83787706640934548356065947281123527Q;
+    const quad log_2pi = QUAD(1.83787706640934548356065947281123527);
     int n = q->n, count = p->n_params + n * q->d;
     quad C[QUAD_ROWS][QUAD_ROWS], P[QUAD_ROWS][QUAD_ROWS], alpha[QUAD_ROWS], log_det, size;
     q->largest = 0;

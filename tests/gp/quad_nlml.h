@@ -4,7 +4,7 @@
 
 #include "quad.h"
 
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
 
 #    include <stdlib.h>
 
@@ -41,7 +41,7 @@ static inline double quad_nlml(quad_profile p, const double *theta, int d, const
         for (int j = 0; j < n; j++)
             K[i * n + j] = quad_kernel(p, theta, d, X + i * d, X + j * d, &slope[i * n + j]);
     for (size_t i = 0; i < square; i++) L[i] = 0, W[i] = 0;
-    const quad log_2pi = 1.83787706640934548356065947281123527Q;
+    const quad log_2pi = QUAD(1.83787706640934548356065947281123527);
     quad value = n * log_2pi / 2;
     for (int i = 0; i < n; i++) /* C = L Lᵀ */
         for (int j = 0; j <= i; j++) {

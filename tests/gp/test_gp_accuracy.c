@@ -3,7 +3,7 @@
 
 #include "quad_nlml.h"
 
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
 
 enum { D = 3 };
 
@@ -213,7 +213,7 @@ static void ill_conditioned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
         cmocka_unit_test(large_noise),
         cmocka_unit_test(small_noise),
         cmocka_unit_test(tiny_noise),

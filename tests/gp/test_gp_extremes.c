@@ -7,7 +7,7 @@
 
 #include "quad_density.h"
 
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
 
 enum { N = 3, D = 2 };
 enum { LOO, NLML, MIXED, OBJECTIVES };
@@ -272,7 +272,7 @@ TEST(units)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
         cmocka_unit_test(parameters), cmocka_unit_test(all_parameters), cmocka_unit_test(residual),
         cmocka_unit_test(points),     cmocka_unit_test(units),
 #endif

@@ -27,7 +27,8 @@ static ct_var composed(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_
     return ct_shift(both, 0.5 * (double)n * 1.8378770664093454836);
 }
 
-/* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. */
+/* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. A value in f32 of n < 80
+ * points may be n units of its rounding off, 5e-6, where products and sums are not fused. */
 static void compare(const char *kernel, int64_t n, ct_dtype dtype, bool each, double tolerance)
 {
     gp_data wide = gp_data_new(device, CT_F64, n, 3), s = gp_data_new(device, dtype, n, 3);
@@ -36,7 +37,7 @@ static void compare(const char *kernel, int64_t n, ct_dtype dtype, bool each, do
     int64_t noises = each ? n : 1;
     double *fused[4], *reference[4];
     double value = gp_density_at(ct_gp_nlml, k, &s, noises, fused);
-    assert_close(value, gp_density_at(composed, k, &wide, noises, reference), 1e-4 * tolerance, 0);
+    assert_close(value, gp_density_at(composed, k, &wide, noises, reference), 2.5e-4 * tolerance, 0);
     const int64_t count[] = { ct_kernel_params(k), n * 3, n, noises };
     for (int j = 0; j < 4; j++) {
         double size = 0;

@@ -382,7 +382,7 @@ static void values_have_small_residuals(void **state)
 
 /* -- gradients --------------------------------------------------------------------------------------------------------- */
 
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
 
 enum { N = 33, PLACES = 24 };
 
@@ -565,7 +565,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_have_small_residuals),
-#ifdef __SIZEOF_FLOAT128__
+#ifdef QUAD
         cmocka_unit_test(gradients_lose_the_condition_number),
 #endif
     };

@@ -65,7 +65,9 @@ static void assert_rounded(const ct_tensor *a, const ct_tensor *b, ct_dtype t, c
     int64_t n = ct_tensor_count(a);
     float *x = floats(a), *y = floats(b);
     double largest = 0;
-    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)y[i]));
+    for (int64_t i = 0; i < n; i++)
+        if (fabs((double)y[i]) > largest)
+            largest = fabs((double)y[i]); /* gcc 12 for arm64 fails on fmax here */
     for (int64_t i = 0; i < n; i++) {
         const double p = (double)x[i], q = (double)y[i];
         if (!(fabs(p - q) <= unit(t) * fabs(q) + 1e-5 * largest))

@@ -1,13 +1,20 @@
-/* Quadruple precision and what of libm the references need: for tests where double itself loses digits, or overflows. Only
- * where the compiler has the type. */
+/* Quadruple precision and what of libm the references need: for tests where double itself loses digits, or overflows. It
+ * is long double on arm64 and a type of its own on x86. QUAD(1.5), a constant, is defined where there is one. */
 #ifndef TESTS_QUAD_H
 #define TESTS_QUAD_H
 
-#ifdef __SIZEOF_FLOAT128__
+#include <float.h>
+#include <math.h>
 
-#    include <math.h>
-
+#if LDBL_MANT_DIG == 113
+typedef long double quad;
+#    define QUAD(x) x##L
+#elif defined(__SIZEOF_FLOAT128__)
 __extension__ typedef __float128 quad;
+#    define QUAD(x) x##Q
+#endif
+
+#ifdef QUAD
 
 static inline quad quad_abs(quad x) { return x < 0 ? -x : x; }
 
@@ -27,8 +34,8 @@ static inline quad quad_exp(quad x)
 /* x = m 2^k with ½ <= m < 2, for 0 < x < infinity */
 static inline quad quad_split(quad x, int *k)
 {
-    for (*k = 0; x >= 0x1p64Q; *k += 64) x *= 0x1p-64Q;
-    for (; x < 0x1p-64Q; *k -= 64) x *= 0x1p64Q;
+    for (*k = 0; x >= QUAD(0x1p64); *k += 64) x *= QUAD(0x1p-64);
+    for (; x < QUAD(0x1p-64); *k -= 64) x *= QUAD(0x1p64);
     for (; x >= 2; ++*k) x /= 2;
     for (; x < 0.5; --*k) x *= 2;
     return x;
@@ -40,7 +47,7 @@ static inline quad quad_log(quad x)
     if (!(x > 0) || x - x != 0) return x == 0 ? -INFINITY : x > 0 ? x : NAN;
     int k;
     x = quad_split(x, &k);
-    const quad two = 0.693147180559945309417232121458176568Q;
+    const quad two = QUAD(0.693147180559945309417232121458176568);
     quad y = log((double)x);
     for (int i = 0; i < 3; i++) y -= 1 - x / quad_exp(y);
     return y + k * two;
@@ -68,7 +75,7 @@ static inline quad quad_sqrt(quad x)
 /* cos 2πt and sin 2πt for |t| < 2^62, by their series */
 static inline void quad_turn(quad t, quad *cosine, quad *sine)
 {
-    quad x = 6.28318530717958647692528676655900577Q * (t - (quad)(long long)t), even = 1, odd = x;
+    quad x = QUAD(6.28318530717958647692528676655900577) * (t - (quad)(long long)t), even = 1, odd = x;
     *cosine = 1, *sine = x;
     for (int i = 2; i < 60; i += 2) {
         *cosine += even *= -x * x / (i * (i - 1));

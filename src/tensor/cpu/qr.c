@@ -49,8 +49,10 @@ static int64_t dependent_column(const qr_job *w, const ct__matrix *a, const void
 {
     double largest = 0;
     int64_t n = a->rows < a->cols ? a->rows : a->cols;
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(element(w->job.dtype, data, i * (a->ld + 1))));
+    for (int64_t i = 0; i < n; i++) {
+        const double size = fabs(element(w->job.dtype, data, i * (a->ld + 1)));
+        if (size > largest) largest = size; /* gcc 12 for arm64 fails on fmax here */
+    }
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(element(w->job.dtype, data, i * (a->ld + 1))) > w->rank_tolerance * largest)) return i + 1;
     return 0;
