@@ -112,7 +112,7 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     if (!block) return CT_ENOMEM;
     void *K = direct ? out->data : block + work;
     int64_t ld = upper ? out->stride[1] : direct ? out->stride[0] : q.m;
-    const ct__stopwatch begin = ct__pace_begin(dev);
+    const ct__stopwatch begin = ct__pace_begin(q.threads);
     if (f64)
         forward_f64(&q, block, K, ld, upper);
     else
@@ -139,7 +139,7 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     size_t bytes = f64 ? cut_f64(NULL, &q, true, &wide) : cut_f32(NULL, &q, true, &narrow);
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
-    const ct__stopwatch begin = ct__pace_begin(dev);
+    const ct__stopwatch begin = ct__pace_begin(q.threads);
     if (f64)
         backward_f64(&q, block, K_bar, add, theta_bar, x_bar);
     else

@@ -21,10 +21,10 @@ typedef struct NAME(plan) {
     const T *const *norm; /* of each node: Σ w z_j² where distances come from products, else NULL */
 } NAME(plan);
 
-/* What one thread works in: five arrays per node. */
+/* What one thread works in: five arrays per node, in whole cache lines. */
 typedef struct NAME(node_space) {
     T value[WIDTH], slope[WIDTH], extra_slope[WIDTH], s[WIDTH], bar[WIDTH];
-    bool wild; /* s, or some of its parts, left the range of T */
+    alignas(64) bool wild; /* s, or some of its parts, left the range of T */
 } NAME(node_space);
 
 /* -- s ----------------------------------------------------------------------------------------------------------- */

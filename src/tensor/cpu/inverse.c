@@ -198,7 +198,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
     const large f = { t, n, ld, data[2], ct__ij(data[2], t, ld, n, 0) };
     char *work = ct__ij(f.m, t, ld, n, 0);
     ct__copy_matrix(job->dev, t, n, n, data[0], job->m[0].rs, job->m[0].cs, f.a, ld, 1);
-    const ct__stopwatch begin = ct__pace_begin(job->dev);
+    const ct__stopwatch begin = ct__pace_begin(ct__team(job->dev, job->dev->threads));
     const int64_t failed = ct__sweep_factor(job->dev, t, n, f.a, ld, work);
     ct__pace_end(job->dev, &begin);
     if (failed) {

@@ -182,7 +182,7 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
     size_t bytes = memory_of(dev, &packed, A->dtype);
     char *memory = ct__pool_get(dev, &bytes);
     if (!memory) return CT_ENOMEM;
-    const ct__stopwatch begin = ct__pace_begin(dev);
+    const ct__stopwatch begin = ct__pace_begin(n <= SERIAL ? 1 : ct__team(dev, dev->threads));
     int64_t failed =
         sweep(dev, &packed, A->dtype, inverse, tolerance, A->data, z->data, diagonal->data, memory);
     ct__pace_end(dev, &begin);

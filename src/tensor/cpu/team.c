@@ -85,9 +85,9 @@ int ct__team(const ct_device *dev, int wanted)
     return ct__team_limit(wanted);
 }
 
-ct__stopwatch ct__pace_begin(const ct_device *dev)
+ct__stopwatch ct__pace_begin(int team)
 {
-    if (ct__team(dev, dev->threads) < 2) return (ct__stopwatch){ 0 };
+    if (team < 2) return (ct__stopwatch){ 0 };
     return (ct__stopwatch){ seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID) };
 }
 

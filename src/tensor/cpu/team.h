@@ -15,13 +15,14 @@ int ct__team_limit(int wanted);
 /* The same for a region whose result does not depend on the team: one while the machine is busy. */
 int ct__team(const ct_device *dev, int wanted);
 
-/* Around a primitive of many regions, or with meetings: what it takes tells whether the machine is busy with other programs.
- * Threads that wait for each other take turns there, and are many times slower than one. */
+/* Around a primitive of many regions, or with meetings, of a team of so many threads: what it takes tells whether the
+ * machine is busy with other programs. Threads that wait for each other take turns there, and are many times slower than
+ * one. */
 typedef struct ct__stopwatch {
     double wall, cpu; /* seconds */
 } ct__stopwatch;
 
-ct__stopwatch ct__pace_begin(const ct_device *dev);
+ct__stopwatch ct__pace_begin(int team);
 void ct__pace_end(ct_device *dev, const ct__stopwatch *begin);
 
 /* Of `wanted` threads, those that the system lets the process make and a trial gets. For opening a device. */
