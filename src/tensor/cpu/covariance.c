@@ -112,12 +112,10 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     if (!block) return CT_ENOMEM;
     void *K = direct ? out->data : block + work;
     int64_t ld = upper ? out->stride[1] : direct ? out->stride[0] : q.m;
-    const ct__stopwatch begin = ct__pace_begin(q.threads);
     if (f64)
         forward_f64(&q, block, K, ld, upper);
     else
         forward_f32(&q, block, K, ld, upper);
-    ct__pace_end(dev, &begin);
     if (!direct && !lower)
         ct__copy_matrix(dev, out->dtype, q.n, q.m, K, ld, 1, out->data, out->stride[0], out->stride[1]);
     for (int64_t i = 0; !direct && lower && i < q.n; i++)
@@ -139,12 +137,10 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     size_t bytes = f64 ? cut_f64(NULL, &q, true, &wide) : cut_f32(NULL, &q, true, &narrow);
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
-    const ct__stopwatch begin = ct__pace_begin(q.threads);
     if (f64)
         backward_f64(&q, block, K_bar, add, theta_bar, x_bar);
     else
         backward_f32(&q, block, K_bar, add, theta_bar, x_bar);
-    ct__pace_end(dev, &begin);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
 }
