@@ -76,10 +76,12 @@ static int on_step(void *context, const ct_fit_progress *p)
 static ct_status forecast(ct_gp *gp, series *s)
 {
     ct_device *device = ct_gp_device(gp);
-    ct_tensor *X = ct_wrap(device, CT_F64, ct_shape2(s->n, 1), s->year, NULL, NULL);
-    ct_tensor *mean = ct_wrap(device, CT_F64, ct_shape1(s->n), s->ppm, NULL, NULL);
-    ct_tensor *variance = ct_wrap(device, CT_F64, ct_shape1(s->n), s->std, NULL, NULL);
+    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(s->n, 1), s->year);
+    ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(s->n));
+    ct_tensor *variance = ct_empty(device, CT_F64, ct_shape1(s->n));
     ct_status status = ct_gp_predict_noisy(gp, X, mean, variance);
+    if (!status) status = ct_read(mean, s->ppm, (size_t)s->n * sizeof *s->ppm);
+    if (!status) status = ct_read(variance, s->std, (size_t)s->n * sizeof *s->std);
     ct_release(X), ct_release(mean), ct_release(variance);
     for (int64_t i = 0; i < s->n; i++) s->std[i] = sqrt(s->std[i]);
     return status;

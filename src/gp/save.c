@@ -186,6 +186,13 @@ static void write_tensor(stream *s, const ct_tensor *t)
     s->at += count * size;
 }
 
+/* A model computes nothing from what is not finite. */
+static void need_finite(stream *s, const void *host, size_t count, size_t size)
+{
+    for (size_t i = 0; i < count && !s->bad; i++)
+        s->bad = !(size == 8 ? isfinite(((const double *)host)[i]) : isfinite(((const float *)host)[i]));
+}
+
 static ct_tensor *read_tensor(stream *s, ct_dtype dtype, ct_shape shape)
 {
     int64_t count = ct_shape_count(shape);
@@ -196,6 +203,7 @@ static ct_tensor *read_tensor(stream *s, ct_dtype dtype, ct_shape shape)
     }
     void *host = ct__gp_alloc(s->device, (uint64_t)count, size);
     if (host) numbers(s, host, (size_t)count, size);
+    if (host && !s->bad) need_finite(s, host, (size_t)count, size);
     ct_tensor *t = host && !s->bad ? ct_from(s->device, dtype, shape, host) : NULL;
     free(host);
     if (!t && !s->bad) lack_memory(s);
@@ -239,7 +247,8 @@ static void read_row(stream *s, const ct__packed *p, int64_t i, unsigned char *h
     if (s->bad) return;
     memcpy(size == 8 ? (void *)&pivot : (void *)&narrow, host + at, size);
     if (size == 4) pivot = (double)narrow;
-    if (!(pivot > 0) || !isfinite(pivot)) s->bad = true;
+    if (!(pivot > 0)) s->bad = true;
+    need_finite(s, host, (size_t)i + 1, size);
     if (s->bad) return;
     if (!ct__packed_row(p, i, part)) {
         lack_memory(s);

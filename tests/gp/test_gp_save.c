@@ -166,6 +166,34 @@ static void forged_files_do_no_harm(void **state)
     gp_data_free(&s);
 }
 
+/* X, y, alpha and the factor hold finite numbers, whatever the checksum says. */
+static void forged_numbers_are_refused(void **state)
+{
+    (void)state;
+    enum { N = 3, NUMBERS = 3 * N + N * (N + 1) / 2 };
+    gp_data s = gp_data_new(device, CT_F64, N, 1);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    ct_bytes file;
+    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    unsigned char *b = file.data, *first = b + file.size - 8 - 8 * NUMBERS;
+    for (int i = 0; i < NUMBERS; i++)
+        for (int nan = 0; nan < 2; nan++) {
+            const uint64_t bits = 0x7ff0000000000000u + (uint64_t)nan;
+            unsigned char keep[8];
+            memcpy(keep, first + 8 * i, 8);
+            for (int k = 0; k < 8; k++) first[8 * i + k] = (unsigned char)(bits >> 8 * k);
+            sign(b, file.size);
+            assert_ok(ct_bytes_save(device, path, b, file.size), ct_message(device));
+            memcpy(first + 8 * i, keep, 8);
+            assert_null(ct_gp_load(device, path));
+            assert_status(ct_last_status(device), CT_EFORMAT, ct_message(device));
+        }
+    ct_bytes_free(device, &file);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
 /* Version 2 ends its report before `end`, whose four bytes are the last that are not zero before the data. */
 static void a_file_of_version_2_is_read(void **state)
 {
@@ -256,9 +284,10 @@ static int close_both(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bits_come_back),    cmocka_unit_test(every_flipped_bit_is_seen),
-        cmocka_unit_test(forged_files_do_no_harm),    cmocka_unit_test(what_is_no_model_is_refused),
-        cmocka_unit_test(a_kill_leaves_a_whole_file), cmocka_unit_test(a_file_of_version_2_is_read),
+        cmocka_unit_test(the_same_bits_come_back),     cmocka_unit_test(every_flipped_bit_is_seen),
+        cmocka_unit_test(forged_files_do_no_harm),     cmocka_unit_test(forged_numbers_are_refused),
+        cmocka_unit_test(what_is_no_model_is_refused), cmocka_unit_test(a_kill_leaves_a_whole_file),
+        cmocka_unit_test(a_file_of_version_2_is_read),
     };
     return cmocka_run_group_tests(tests, open_both, close_both);
 }
