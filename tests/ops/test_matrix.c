@@ -144,9 +144,9 @@ static void check_only_one(const point *p, const pass *all)
         if (lowest(p, &r) == CT_F32) tolerance *= fmax(1, p->ref->f32_rounding);
         if (matrix_check(p, !r.bar[i] == !all->bar[i], "only input %d is a leaf: its cotangent is %s", i,
                          r.bar[i] ? "there" : "missing") &&
-            r.bar[i])
-            matrix_check(p, matrix_agree(r.bar[i], all->bar[i], r.count[i], tolerance, &at),
-                         "only input %d is a leaf: its cotangent differs", i);
+            r.bar[i] && !matrix_agree(r.bar[i], all->bar[i], r.count[i], tolerance, &at))
+            matrix_check(p, false, "only input %d is a leaf: its cotangent differs: %.9g is not %.9g", i,
+                         r.bar[i][at], all->bar[i][at]);
         pass_free(&r);
     }
 }

@@ -142,7 +142,7 @@ static void gp_loo_nlpd(ref_call *c)
 const reference reference_covariances[] = {
     { .name = "cov", .compute = cov },
     { .name = "cov_diag", .compute = cov_diag, .swallows_nan = 3 },
-    { .name = "gp_nlml", .compute = gp_nlml, .swallows_nan = 9 }, /* of no data */
+    { .name = "gp_nlml", .compute = gp_nlml, .swallows_nan = 9, .f32_rounding = 10 }, /* of no data */
     { .name = "gp_loo_nlpd", .compute = gp_loo_nlpd, .swallows_nan = 9, .f32_rounding = 10 },
     { 0 },
 };
