@@ -1,4 +1,5 @@
-/* Bayesian optimisation: each next place is the one of largest expected improvement, climbed by its gradient from many,
+/* Bayesian optimisation: each next place is the one of largest expected improvement, climbed by its gradient
+ * from many,
  *     EI(x) = (b - m) Φ(z) + s φ(z),  z = (b - m)/s,  b: the least so far, m and s² the posterior's at x  [Jones & al. 1998] */
 #include <cotangent/cotangent.h>
 #include <math.h>

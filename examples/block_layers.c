@@ -1,4 +1,5 @@
-/* Many small networks trained as one: M blocks of columns, each with its own two layers, as block-diagonal layers:
+/* Many small networks trained as one: M blocks of columns, each with its own two layers, as block-diagonal
+ * layers:
  *     y = V relu(W x + b) + c,  loss = mean (y - t)²,  t_m = |x_m|. docs/users/block-diagonal-layers.md */
 #include <cotangent/cotangent.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* Forty years of CO2 at Mauna Loa: learn the record up to the end of 1996, forecast five years, compare with what
- * came. The covariance is a sum of four ideas, each with a time scale of its own, after Rasmussen & Williams 2006,
- * §5.4.3:
+/* Forty years of CO2 at Mauna Loa: learn the record up to the end of 1996, forecast five years, compare with
+ * what came. The covariance is a sum of four ideas, each with a time scale of its own, after Rasmussen &
+ * Williams 2006, §5.4.3:
  *     k = trend · rbf(decades) + season · periodic(1 year) · rbf(its slow change) + swings · matern32(a year or so)
  *       + weather · matern32(days to weeks),      and independent noise for each week
- * Forty years cannot tell how a trend bends over decades. Its lengthscale is held at 100 years, which makes it nearly
- * a parabola, as climatology fits it (Thoning, Tans & Komhyr 1989); left free it falls to 40 years, and the forecast is
- * too sure of itself: 1.4 ppm off, with 63 % of the weeks in the 95 % interval.
+ * Forty years cannot tell how a trend bends over decades. Its lengthscale is held at 100 years, which makes
+ * it nearly a parabola, as climatology fits it (Thoning, Tans & Komhyr 1989); left free it falls to 40 years,
+ * and the forecast is too sure of itself: 1.4 ppm off, with 63 % of the weeks in the 95 % interval.
  * Run it in the folder above examples/; it writes its tables and pictures to out/. */
 #include <cotangent/cotangent.h>
 #include <math.h>
@@ -26,7 +26,8 @@ typedef struct series {
     int64_t n;
 } series;
 
-/* What the parameters mean, in their order: the kernel's, noise, mean. Factor 0: a variance, told by its root. */
+/* What the parameters mean, in their order: the kernel's, noise, mean. Factor 0: a variance, told by its
+ * root. */
 static const struct {
     const char *text, *unit;
     double factor;

@@ -1,5 +1,5 @@
-/* A loss inside an application with its own buffers, its own optimiser and two threads. Each thread opens a device and
- * a tape: nothing is shared, so nothing is locked.
+/* A loss inside an application with its own buffers, its own optimiser and two threads. Each thread opens a
+ * device and a tape: nothing is shared, so nothing is locked.
  * Logistic regression: f(w) = mean_i log(1 + exp(-y_i x_iᵀ w)), y_i = ±1. */
 #include <cotangent/cotangent.h>
 #include <pthread.h>

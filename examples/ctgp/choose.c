@@ -1,4 +1,5 @@
-/* The model where no covariance is asked for: the choice of one, its variance, and what becomes of many rows. */
+/* The model where no covariance is asked for: the choice of one, its variance, and what becomes of many
+ * rows. */
 #include "ctgp.h"
 
 #include <math.h>
@@ -6,12 +7,13 @@
 
 /* -- the choice --
  *
- * One lengthscale for all columns, a rough part with a lengthscale for each, or a smooth part beside that. The
- * largest is fitted from its usual start and from the rough one's end, and the lowest
+ * One lengthscale for all columns, a rough part with a lengthscale for each, or a smooth part beside that.
+ * The largest is fitted from its usual start and from the rough one's end, and the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))         [Akaike 1974; Hurvich & Tsai 1989]
  * wins, with m free parameters; it is infinite for n <= m + 1. What only follows the noise is left out, and a
- * table with few rows for its columns gets few parameters. A fit by the leave-one-out density gains about twice
- * as much from a parameter that means nothing as one by the likelihood (docs/gp.md): m is twice their number. */
+ * table with few rows for its columns gets few parameters. A fit by the leave-one-out density gains about
+ * twice as much from a parameter that means nothing as one by the likelihood (docs/gp.md): m is twice their
+ * number. */
 
 #define ROUGH  "scale * matern32(ard)"
 #define BOTH   ROUGH " + scale * rbf(ard)"
@@ -175,10 +177,11 @@ static int search(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *o
 
 /* -- its variance --
  *
- * A likelihood that a wrong covariance has won can be too sure of itself, as the leave-one-out residuals tell. With means
- * m_i, variances v_i and densities p_i of every y_i given all other rows,
+ * A likelihood that a wrong covariance has won can be too sure of itself, as the leave-one-out residuals
+ * tell. With means m_i, variances v_i and densities p_i of every y_i given all other rows,
  *     c = 1/n Σ_i (y_i - m_i)²/v_i = -1/n Σ_i (2 log p_i + log 2πv_i)
- * where that is above 1 every variance is multiplied by it, the best factor for these residuals. No predicted mean changes.
+ * where that is above 1 every variance is multiplied by it, the best factor for these residuals. No predicted
+ * mean changes.
  * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
 
 static ct_status residuals(ct_gp *gp, double *c)
@@ -234,8 +237,8 @@ static int widen(ct_gp *gp)
 
 /* -- of many rows --
  *
- * Beyond MANY rows the choice is made on SOME of them, one drawn from each of as many stretches of the table; the chosen
- * model of all rows begins where that of SOME ended. */
+ * Beyond MANY rows the choice is made on SOME of them, one drawn from each of as many stretches of the table;
+ * the chosen model of all rows begins where that of SOME ended. */
 
 enum { MANY = 2000, SOME = 1000 };
 

@@ -1,4 +1,5 @@
-/* ctgp: what its commands share. Exact Gaussian processes from the command line, on the library's public API alone. */
+/* ctgp: what its commands share. Exact Gaussian processes from the command line, on the library's public API
+ * alone. */
 #ifndef CTGP_H
 #define CTGP_H
 
@@ -141,12 +142,13 @@ typedef struct effort {
     double seconds;
 } effort;
 
-/* Fits a model of `kernel`, which is taken over, or where it is NULL of a covariance that is chosen. Ctrl-C or
- * SIGTERM ends it with the best so far. GO_ON with *gp, or the code to exit with. */
+/* Fits a model of `kernel`, which is taken over, or where it is NULL of a covariance that is chosen. Ctrl-C
+ * or SIGTERM ends it with the best so far. GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
           const ct_fit_options *how, ct_gp **gp, effort *e);
 
-/* Fits `count` models of those names (NULL: one), whose failures are in status[], and adds to the effort. CODE_MEMORY or GO_ON. */
+/* Fits `count` models of those names (NULL: one), whose failures are in status[], and adds to the effort.
+ * CODE_MEMORY or GO_ON. */
 int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit_options *how,
               ct_status *status, effort *e);
 /* Whether Ctrl-C or SIGTERM has ended a fit. */

@@ -311,7 +311,8 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
     return result;
 }
 
-/* Names and indices of the columns of *f. The text is parsed for its header, then for those columns' numbers. */
+/* Names and indices of the columns of *f. The text is parsed for its header, then for those columns'
+ * numbers. */
 static int read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
                         int64_t **cols, int64_t *d)
 {

@@ -42,8 +42,8 @@ static void write_header(FILE *script, const char *picture, bool png, const char
 }
 
 /* -- an axis -- */
-/* Gnuplot loses digits of numbers that are nearly equal, or very large or small. It is sent shares of the axis,
- * in 0..1, and the tics with their labels. */
+/* Gnuplot loses digits of numbers that are nearly equal, or very large or small. It is sent shares of the
+ * axis, in 0..1, and the tics with their labels. */
 
 typedef struct axis {
     double lo, hi;
@@ -152,8 +152,9 @@ static int ascending(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
-/* Chooses the points. Where the kernel asks for more than MOST, they lie at irregular distances, as equal ones
- * could show a slow wave that is not there, and where the data are, which such a curve visits by spikes. */
+/* Chooses the points. Where the kernel asks for more than MOST, they lie at irregular distances, as equal
+ * ones could show a slow wave that is not there, and where the data are, which such a curve visits by
+ * spikes. */
 static int curve_place(curve *c, const ct_gp *gp, const axis *x, const prediction *p, int64_t x_col)
 {
     double length = x->hi - x->lo, wanted = ceil(length / finest_step(gp)) + 1, turn = (sqrt(5) - 1) / 2;

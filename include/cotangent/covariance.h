@@ -1,7 +1,7 @@
 /* The flattened form of a covariance kernel, and the ops and primitives that evaluate it.
  *
- * A program is a kernel's tree in postfix order, as plain data: it is copied to the tape as an attribute and, on
- * a GPU, to the device. Nodes come after their children; the last node is the kernel. */
+ * A program is a kernel's tree in postfix order, as plain data: it is copied to the tape as an attribute and,
+ * on a GPU, to the device. Nodes come after their children; the last node is the kernel. */
 #ifndef COTANGENT_COVARIANCE_H
 #define COTANGENT_COVARIANCE_H
 
@@ -63,16 +63,17 @@ static inline const int32_t *ct_cov_dims(const ct_cov_program *p)
  * ct_kernel_bind. Its theta is the kernel's parameters in their order. */
 CT_API const ct_cov_program *ct_kernel_program(const ct_kernel *k);
 
-/* ct_cov: inputs theta, X for the symmetric matrix or theta, X, Z; ct_cov_diag: theta, X. The attribute is the
- * program. */
+/* ct_cov: inputs theta, X for the symmetric matrix or theta, X, Z; ct_cov_diag: theta, X. The attribute is
+ * the program. */
 CT_API extern const ct_op ct_op_cov, ct_op_cov_diag;
 
-/* The ops of the Gaussian processes, beside ct_op_list: the two above, gp_nlml and gp_loo_nlpd. *n is their number. */
+/* The ops of the Gaussian processes, beside ct_op_list: the two above, gp_nlml and gp_loo_nlpd. *n is their
+ * number. */
 CT_API const ct_op *const *ct_gp_op_list(int *n);
 
-/* -- primitives ----------------------------------------------------------------------------------------------- */
-/* theta (P), X (n, d), Z (m, d) of one dtype, f64 or f32. Z = NULL stands for X: the matrix is symmetric then,
- * and white adds to its diagonal. No other n×m array is used. */
+/* -- primitives ------------------------------------------------------------------------------------------ */
+/* theta (P), X (n, d), Z (m, d) of one dtype, f64 or f32. Z = NULL stands for X: the matrix is symmetric
+ * then, and white adds to its diagonal. No other n×m array is used. */
 
 /* K_ij = k(x_i, z_j), into K (n, m) */
 CT_API void ct_prim_covariance(ct_call *c, const ct_cov_program *program, const ct_tensor *theta,
@@ -82,8 +83,8 @@ CT_API void ct_prim_covariance_lower(ct_call *c, const ct_cov_program *program, 
                                      const ct_tensor *X, ct_tensor *K);
 /* Given K_bar (n, m):  theta_bar_p = Σ_ij K_bar_ij ∂K_ij/∂theta_p,  X_bar_id = Σ_j K_bar_ij ∂k(x_i, z_j)/∂x_id; in
  * the symmetric case K_bar need not be symmetric, and X_bar contains both ends:
- * X_bar_id = Σ_j (K_bar_ij + K_bar_ji) ∂k(x_i, x_j)/∂x_id. theta_bar or X_bar may be NULL: not wanted. For Z_bar
- * exchange X and Z and transpose K_bar: k is symmetric. */
+ * X_bar_id = Σ_j (K_bar_ij + K_bar_ji) ∂k(x_i, x_j)/∂x_id. theta_bar or X_bar may be NULL: not wanted. For
+ * Z_bar exchange X and Z and transpose K_bar: k is symmetric. */
 CT_API void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, const ct_tensor *theta,
                                    const ct_tensor *X, const ct_tensor *Z, const ct_tensor *K_bar,
                                    ct_tensor *theta_bar, ct_tensor *X_bar);

@@ -31,19 +31,21 @@ typedef struct ct_device_options {
     ct_log_fn log;                 /* NULL: remarks are only kept in the description.                  */
     void *log_context;
     uint64_t memory_limit; /* bytes this device may hold at once; 0: the physical memory of the machine */
-    /* Threads that the device computes with; 0: as many as OpenMP would use. The device has fewer (ct_device_threads) where
-     * OpenMP's limits or the system give fewer. CT_EINVAL beyond 64 and four for each processor. */
+    /* Threads that the device computes with; 0: as many as OpenMP would use. The device has fewer
+     * (ct_device_threads) where OpenMP's limits or the system give fewer. CT_EINVAL beyond 64 and four for
+     * each processor. */
     int threads;
 } ct_device_options;
 
-/* Opens a device: "cpu", "cuda:0", or NULL for the best there is: the first GPU if it works, else the CPU, whose
- * description then says why. Never returns NULL: where the device cannot
+/* Opens a device: "cpu", "cuda:0", or NULL for the best there is: the first GPU if it works, else the CPU,
+ * whose description then says why. Never returns NULL: where the device cannot
  * be opened the object carries the error (ct_device_status, ct_message) and every use of it fails with that.
  * Close it with ct_device_close in either case. */
 CT_API ct_device *ct_device_open(const char *name);
 CT_API ct_device *ct_device_open_with(const char *name, const ct_device_options *options);
 
-/* Gives up the caller's handle. The device itself lives until its last tensor is released. NULL is allowed. */
+/* Gives up the caller's handle. The device itself lives until its last tensor is released. NULL is
+ * allowed. */
 CT_API void ct_device_close(ct_device *device);
 
 /* Whether the device can be used: CT_OK, or why it could not be opened. */
@@ -68,21 +70,22 @@ CT_API const char *ct_device_name(const ct_device *device);
 
 /* -- several devices at once -- */
 
-/* Threads that the device computes with; 1 where it is not the host that computes. After a fork a device that was opened
- * before works on one thread, whatever this says. */
+/* Threads that the device computes with; 1 where it is not the host that computes. After a fork a device that
+ * was opened before works on one thread, whatever this says. */
 CT_API int ct_device_threads(const ct_device *device);
-/* Calls run(context, k) once for each k in 0 .. count-1, on up to ct_device_threads(device) threads, and returns when all
- * have returned. The device and its tensors are not for `run` to use: each call, or each thread, opens a device of its own
- * with ct_device_open_beside. One after the other, in the caller's thread, where the device is not the CPU or has an allocator
- * of the application's. */
+/* Calls run(context, k) once for each k in 0 .. count-1, on up to ct_device_threads(device) threads, and
+ * returns when all have returned. The device and its tensors are not for `run` to use: each call, or each
+ * thread, opens a device of its own with ct_device_open_beside. One after the other, in the caller's thread,
+ * where the device is not the CPU or has an allocator of the application's. */
 CT_API void ct_device_spread(ct_device *device, int64_t count, void (*run)(void *context, int64_t k),
                              void *context);
-/* A device like this one (allocator, memory limit) that computes on one thread and logs nothing. As ct_device_open_with. */
+/* A device like this one (allocator, memory limit) that computes on one thread and logs nothing. As
+ * ct_device_open_with. */
 CT_API ct_device *ct_device_open_beside(const ct_device *device);
 
 /* Bytes of tensor storage; the pool's idle blocks are not counted as held. Idle is at most twice the highest
- * bytes_peak, and 16 MB: beyond that the pool returns to the system, without waiting, the blocks that have been idle
- * longest. A peak fades there over a million requests. */
+ * bytes_peak, and 16 MB: beyond that the pool returns to the system, without waiting, the blocks that have
+ * been idle longest. A peak fades there over a million requests. */
 typedef struct ct_memory_info {
     uint64_t bytes_now;    /* held by live tensors                                      */
     uint64_t bytes_peak;   /* the most held at once since opening or ct_memory_mark     */

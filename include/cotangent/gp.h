@@ -5,17 +5,19 @@
  *     if (!s) s = ct_gp_predict(gp, Xs, mean, variance);
  *     if (s) fprintf(stderr, "%s\n", ct_message(device));
  *
- * Units. Inputs and outputs are standardised inside the model (unless switched off) and every answer undoes it:
- * predictions, the likelihood and the parameters are those of the data as given. Kernel variances and the noise are
- * in units of y², lengthscales and periods in units of their input column; also where a kernel brings them along as
- * start values, bounds or priors. A lengthscale or period that several columns share has no such unit: it is in
- * standard deviations of the columns. A kernel without any variance parameter is scaled by the variance of y.
+ * Units. Inputs and outputs are standardised inside the model (unless switched off) and every answer undoes
+ * it: predictions, the likelihood and the parameters are those of the data as given. Kernel variances and the
+ * noise are in units of y², lengthscales and periods in units of their input column; also where a kernel
+ * brings them along as start values, bounds or priors. A lengthscale or period that several columns share has
+ * no such unit: it is in standard deviations of the columns. A kernel without any variance parameter is
+ * scaled by the variance of y.
  *
- * A model belongs to the device of its data and is used from one thread at a time. Every failure leaves its text in
- * ct_message(device), but for a model that is NULL, which is CT_EINVAL (or NULL, 0, NaN) and nothing else. Throughout:
- * CT_EINVAL for a NULL argument or one without sense, CT_ESHAPE, CT_EDTYPE (tensors are f64 or f32), CT_EDEVICE (theirs is the
- * model's), CT_ENOMEM, and CT_ENUMERIC where the covariance matrix cannot be factorised with any jitter, with the remedy.
- * Tensors that are given stay the caller's. [Rasmussen & Williams 2006, ch. 2, 5] */
+ * A model belongs to the device of its data and is used from one thread at a time. Every failure leaves its
+ * text in ct_message(device), but for a model that is NULL, which is CT_EINVAL (or NULL, 0, NaN) and nothing
+ * else. Throughout: CT_EINVAL for a NULL argument or one without sense, CT_ESHAPE, CT_EDTYPE (tensors are f64
+ * or f32), CT_EDEVICE (theirs is the model's), CT_ENOMEM, and CT_ENUMERIC where the covariance matrix cannot
+ * be factorised with any jitter, with the remedy. Tensors that are given stay the caller's. [Rasmussen &
+ * Williams 2006, ch. 2, 5] */
 #ifndef COTANGENT_GP_H
 #define COTANGENT_GP_H
 
@@ -25,7 +27,7 @@ CT_BEGIN_DECLS
 
 typedef struct ct_gp ct_gp;
 
-/* -- the model ------------------------------------------------------------------------------------------------ */
+/* -- the model ------------------------------------------------------------------------------------------- */
 
 typedef enum ct_gp_mean {
     CT_MEAN_CONSTANT = 0, /* m(x) = c, learned: parameter "mean.constant"                       */
@@ -49,9 +51,10 @@ typedef enum ct_gp_standardize {
     CT_STANDARDIZE_OUTPUTS,
 } ct_gp_standardize;
 
-/* Priors of the parameters that come without a start value, bounds and a prior of their own. Weak: CT_PRIOR_SOFT_LOWER with
- * b = 2, for lengthscales over columns of X at √(how many columns) standard deviations, for a learned noise at a hundredth of
- * the variance of y. [Fuglstad et al. 2019; Hvarfner et al. 2024] */
+/* Priors of the parameters that come without a start value, bounds and a prior of their own. Weak:
+ * CT_PRIOR_SOFT_LOWER with b = 2, for lengthscales over columns of X at √(how many columns) standard
+ * deviations, for a learned noise at a hundredth of the variance of y. [Fuglstad et al. 2019; Hvarfner et al.
+ * 2024] */
 typedef enum ct_gp_priors {
     CT_PRIORS_NONE = 0, /* the fit maximises the likelihood alone */
     CT_PRIORS_WEAK,
@@ -67,19 +70,20 @@ typedef struct ct_gp_options {
     ct_gp_standardize standardize;
 } ct_gp_options;
 
-/* A model of X (n, d) and y (n) or (n, 1), which are copied. f64 or f32: X's dtype is the model's. The kernel is
- * taken over, also on failure. options = NULL: the defaults. Parameters without a start value of their own get one
- * from the data.
+/* A model of X (n, d) and y (n) or (n, 1), which are copied. f64 or f32: X's dtype is the model's. The kernel
+ * is taken over, also on failure. options = NULL: the defaults. Parameters without a start value of their own
+ * get one from the data.
  * NULL with ct_message(X's device): a NaN or an infinity (named by row and column), a column whose standard
- * deviation lies outside 1e-150 to 1e150 (that of a constant one counts as 1), shapes that do not fit, no rows, a
- * bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the bytes). */
+ * deviation lies outside 1e-150 to 1e150 (that of a constant one counts as 1), shapes that do not fit, no
+ * rows, a bad kernel, or more memory than the device may hold (CT_ENOMEM, refused before allocating, with the
+ * bytes). */
 CT_API ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
                         const ct_gp_options *options);
 CT_API void ct_gp_free(ct_gp *gp);
 
-/* The most bytes held at once by a model of n points in d dimensions, its data included: while fitting by the likelihood
- * (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or, with fitting = false, while predicting
- * alone. UINT64_MAX where that cannot be counted. */
+/* The most bytes held at once by a model of n points in d dimensions, its data included: while fitting by the
+ * likelihood (the leave-one-out objective takes a panel more, see ct_gp_loo_nlpd), or, with fitting = false,
+ * while predicting alone. UINT64_MAX where that cannot be counted. */
 CT_API uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 
 CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
@@ -93,9 +97,9 @@ CT_API ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const cha
 CT_API const char *ct_gp_input_name(const ct_gp *gp, int64_t column); /* NULL out of range */
 CT_API const char *ct_gp_output_name(const ct_gp *gp);
 
-/* -- parameters --------------------------------------------------------------------------------------------------- */
-/* The kernel's, in its order, then "noise.variance" (where learned), then the mean's. Values, bounds and priors in
- * the units of the data. All are positive but the mean's. */
+/* -- parameters ------------------------------------------------------------------------------------------ */
+/* The kernel's, in its order, then "noise.variance" (where learned), then the mean's. Values, bounds and
+ * priors in the units of the data. All are positive but the mean's. */
 
 /* Borrowed, with the present values; ct_kernel_print gives it as text. */
 CT_API const ct_kernel *ct_gp_kernel(const ct_gp *gp);
@@ -103,30 +107,30 @@ CT_API const ct_kernel *ct_gp_kernel(const ct_gp *gp);
 CT_API int64_t ct_gp_params(const ct_gp *gp);
 CT_API const ct_param *ct_gp_param(const ct_gp *gp, int64_t i); /* borrowed; NULL out of range */
 CT_API int64_t ct_gp_find(const ct_gp *gp, const char *name);   /* -1 where there is none        */
-/* Sets value, bounds, fixed and prior (not the name). A lower bound <= 0 of a positive parameter and an infinite
- * upper one stand for the model's own choice. */
+/* Sets value, bounds, fixed and prior (not the name). A lower bound <= 0 of a positive parameter and an
+ * infinite upper one stand for the model's own choice. */
 CT_API ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param);
 
 /* The learned "noise.variance", in units of y² (0 where there is none). */
 CT_API double ct_gp_noise_variance(const ct_gp *gp);
-/* Negative log marginal likelihood of y as given, at the present parameters; NaN with a status on the device where
- * the covariance matrix cannot be factorised. */
+/* Negative log marginal likelihood of y as given, at the present parameters; NaN with a status on the device
+ * where the covariance matrix cannot be factorised. */
 CT_API double ct_gp_nlml_value(ct_gp *gp);
 /* What the factorisation needed beyond the noise, added to the diagonal, in units of y²; 0 where nothing. */
 CT_API double ct_gp_jitter(ct_gp *gp);
 
-/* The objective of the fit, nlml - Σ log prior, and its gradient (NULL: not wanted) at any point: u[i] is the log of
- * parameter i, or the parameter itself for the mean's. For an optimiser of one's own, and for tests. The model is
- * not changed. The jitter ladder applies. */
+/* The objective of the fit, nlml - Σ log prior, and its gradient (NULL: not wanted) at any point: u[i] is the
+ * log of parameter i, or the parameter itself for the mean's. For an optimiser of one's own, and for tests.
+ * The model is not changed. The jitter ladder applies. */
 CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gradient);
 
 /* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π with C = k(X, X) + diag(noise), as an op on the tape:
- * theta (P), X (n, d), r (n) the residual y - m(X), noise (n) or (1) -> scalar. Gradients in theta, X, r and noise;
- * the kernel is bound and unchanged while the tape uses it. A C that is not positive definite, or only by pivots of
- * rounding's size (16 units of it), is NaN and flagged (tape.h); there is no jitter here.
- * One packed triangle of n(n+1)/2 numbers is all that it takes, until it returns: where a gradient is wanted it is
- * computed at once, from C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r, and a sweep only scales it. A recorded sweep composes it from
- * ops, with some n×n arrays. */
+ * theta (P), X (n, d), r (n) the residual y - m(X), noise (n) or (1) -> scalar. Gradients in theta, X, r and
+ * noise; the kernel is bound and unchanged while the tape uses it. A C that is not positive definite, or only
+ * by pivots of rounding's size (16 units of it), is NaN and flagged (tape.h); there is no jitter here.
+ * One packed triangle of n(n+1)/2 numbers is all that it takes, until it returns: where a gradient is wanted
+ * it is computed at once, from C̄ = ½ (C⁻¹ - ααᵀ), α = C⁻¹r, and a sweep only scales it. A recorded sweep
+ * composes it from ops, with some n×n arrays. */
 CT_API ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
 /* How good a value in mixed precision is. C = L (I + E) Lᵀ, with the factor L in f32. */
@@ -137,22 +141,25 @@ typedef struct ct_gp_mixed {
     int steps;        /* products with C that refined α */
 } ct_gp_mixed;
 
-/* The same likelihood from a factor in f32: half the memory, and for thousands of points less time. The quadratic form, α and r_bar are
- * right to f64, by conjugate gradients with C recomputed in f64; the log-determinant is corrected to second order in E by 16
- * products with seeded random vectors, and what is left is told in *report (may be NULL). The other gradients are right to about
- * deviation/√n of a row's share. Inputs in f64. Reads scalars: waits for the device. CT_ENUMERIC where f32 cannot factorise C, or
- * where the deviation says that the answer would be worth nothing: use ct_gp_nlml, or raise the noise. docs/gp.md derives it.
+/* The same likelihood from a factor in f32: half the memory, and for thousands of points less time. The
+ * quadratic form, α and r_bar are right to f64, by conjugate gradients with C recomputed in f64; the
+ * log-determinant is corrected to second order in E by 16 products with seeded random vectors, and what is
+ * left is told in *report (may be NULL). The other gradients are right to about deviation/√n of a row's
+ * share. Inputs in f64. Reads scalars: waits for the device. CT_ENUMERIC where f32 cannot factorise C, or
+ * where the deviation says that the answer would be worth nothing: use ct_gp_nlml, or raise the noise.
+ * docs/gp.md derives it.
  * [Higham 2002, Accuracy and stability of numerical algorithms, ch. 12; Hutchinson 1990] */
 CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
                                ct_gp_mixed *report);
 
 /* -Σ_i log p(y_i | X, y without i), the negative leave-one-out log predictive density, of the same inputs and with the same
- * gradients: an objective that asks for good predictions rather than for a good model, and minds a wrong kernel less.
- * With its gradient twice the work of the likelihood; one packed triangle, held until the tape is reset, a panel of at most 32 MB (or
- * 16 n numbers) and 256 numbers for each of its rows. [Rasmussen & Williams 2006, eqs 5.10-5.13] */
+ * gradients: an objective that asks for good predictions rather than for a good model, and minds a wrong
+ * kernel less. With its gradient twice the work of the likelihood; one packed triangle, held until the tape
+ * is reset, a panel of at most 32 MB (or 16 n numbers) and 256 numbers for each of its rows. [Rasmussen &
+ * Williams 2006, eqs 5.10-5.13] */
 CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
-/* -- fitting -------------------------------------------------------------------------------------------------------- */
+/* -- fitting --------------------------------------------------------------------------------------------- */
 
 typedef enum ct_optimizer {
     CT_OPTIMIZER_DEFAULT = 0, /* L-BFGS where the build has NLopt, else Adam                       */
@@ -188,8 +195,8 @@ typedef struct ct_fit_progress {
     int64_t n_parameters;
 } ct_fit_progress;
 
-/* Returns 0 to go on, anything else to stop. One call at a time; where starts run side by side, from threads of the
- * library's own, the starts in turn. */
+/* Returns 0 to go on, anything else to stop. One call at a time; where starts run side by side, from threads
+ * of the library's own, the starts in turn. */
 typedef int (*ct_fit_fn)(void *context, const ct_fit_progress *progress);
 
 /* Zero-initialise, then set what you need. */
@@ -207,20 +214,21 @@ typedef struct ct_fit_options {
 } ct_fit_options;
 
 /* Minimises the objective over the free parameters, keeps the best point of all starts and factorises there.
- * CT_ESTOPPED: the callback asked to stop; the best point that it was told of is kept and the model is ready to predict. Any other
- * failure leaves the parameters as they were. A failed factorisation does not end the search: it is tried again with
- * a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of the mean diagonal, which the report tells. options = NULL: the defaults.
- * In mixed precision there is no jitter: the search keeps to where f32 holds, the report's `failed` counts the points that it was
- * kept from, and CT_ENUMERIC with the remedy is the answer where the start itself is beyond. The factor for predictions is
- * made in f64, by the first call that needs it. */
+ * CT_ESTOPPED: the callback asked to stop; the best point that it was told of is kept and the model is ready
+ * to predict. Any other failure leaves the parameters as they were. A failed factorisation does not end the
+ * search: it is tried again with a jitter of 1e-10, 1e-8, 1e-6, 1e-4 of the mean diagonal, which the report
+ * tells. options = NULL: the defaults. In mixed precision there is no jitter: the search keeps to where f32
+ * holds, the report's `failed` counts the points that it was kept from, and CT_ENUMERIC with the remedy is
+ * the answer where the start itself is beyond. The factor for predictions is made in f64, by the first call
+ * that needs it. */
 CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 
-/* Fits models that have nothing to do with each other: the outputs of a table, say, one model each. status[i] (may be NULL)
- * is what ct_gp_fit would return for models[i]; all of them are tried, and the first failure is returned.
- * On the CPU all starts of all models of up to 1000 rows advance side by side, one a thread; so do the starts of one model in
- * ct_gp_fit. Each start computes on one thread then, on memory of its own, so that the result is the same to the bit however
- * many threads there are. The models' devices must not be used meanwhile. With an allocator of the application's the starts
- * follow one another in the caller's thread. */
+/* Fits models that have nothing to do with each other: the outputs of a table, say, one model each. status[i]
+ * (may be NULL) is what ct_gp_fit would return for models[i]; all of them are tried, and the first failure is
+ * returned. On the CPU all starts of all models of up to 1000 rows advance side by side, one a thread; so do
+ * the starts of one model in ct_gp_fit. Each start computes on one thread then, on memory of its own, so that
+ * the result is the same to the bit however many threads there are. The models' devices must not be used
+ * meanwhile. With an allocator of the application's the starts follow one another in the caller's thread. */
 CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                                 ct_status *status);
 
@@ -273,7 +281,7 @@ typedef struct ct_fit_report {
 
 CT_API ct_fit_report ct_gp_report(const ct_gp *gp);
 
-/* -- numerics: how far the answers can be trusted --------------------------------------------------------------------- */
+/* -- numerics: how far the answers can be trusted -------------------------------------------------------- */
 
 enum { CT_GP_NEAR_SHOWN = 16 };
 
@@ -300,72 +308,77 @@ typedef struct ct_gp_numerics {
     int64_t at_bounds;                 /* free parameters that a bound holds: ct_gp_at_bound     */
 } ct_gp_numerics;
 
-/* Fills *numerics. Factorises where that is not done yet; beyond that O(n² d) work, in chunks of bounded memory. */
+/* Fills *numerics. Factorises where that is not done yet; beyond that O(n² d) work, in chunks of bounded
+ * memory. */
 CT_API ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics);
 /* -1, 1: parameter i lies at its lower, upper bound, the user's or the fit's own, to 0.1 %; 0: free, or fixed. */
 CT_API int ct_gp_at_bound(const ct_gp *gp, int64_t i);
 
-/* -- prediction ------------------------------------------------------------------------------------------------------ */
-/* At Xs (m, d), in the dtype of the model or not. Outputs are the caller's tensors, f64 or f32, (m) or (m, 1) for
- * mean and variance; either may be NULL. Variances are never negative. The first call after a change factorises.
- * Points go through in panels: beside the model, inputs and outputs a mean takes 1 MB (or 32 n numbers), a variance
- * 32 MB (or 16 n numbers) whatever m is. [Rasmussen & Williams 2006, alg. 2.1] */
+/* -- prediction ------------------------------------------------------------------------------------------ */
+/* At Xs (m, d), in the dtype of the model or not. Outputs are the caller's tensors, f64 or f32, (m) or (m, 1)
+ * for mean and variance; either may be NULL. Variances are never negative. The first call after a change
+ * factorises. Points go through in panels: beside the model, inputs and outputs a mean takes 1 MB (or 32 n
+ * numbers), a variance 32 MB (or 16 n numbers) whatever m is. [Rasmussen & Williams 2006, alg. 2.1] */
 
 /* Mean and variance of m(x) + f(x). */
 CT_API ct_status ct_gp_predict(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
-/* Mean and variance of a new observation y: the noise is added; where noise was given point by point, its average
- * over the data. */
+/* Mean and variance of a new observation y: the noise is added; where noise was given point by point, its
+ * average over the data. */
 CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
-/* Mean (may be NULL) and the full covariance (m, m), symmetric, with the noise as above on its diagonal where `noisy`. It takes
- * some 5 m² numbers while it works. */
+/* Mean (may be NULL) and the full covariance (m, m), symmetric, with the noise as above on its diagonal where
+ * `noisy`. It takes some 5 m² numbers while it works. */
 CT_API ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
                                     ct_tensor *covariance);
-/* Mean and variance (m) on the tape of Xs, as functions of it: Xs (m, d) in the data's units, in the model's dtype; the
- * model is taken as it is now. Either may be NULL. Gradients of any order flow into Xs; the first costs one more
- * triangular solve and is computed with the value. Where rounding leaves nothing of the variance of f its gradient is 0. */
+/* Mean and variance (m) on the tape of Xs, as functions of it: Xs (m, d) in the data's units, in the model's
+ * dtype; the model is taken as it is now. Either may be NULL. Gradients of any order flow into Xs; the first
+ * costs one more triangular solve and is computed with the value. Where rounding leaves nothing of the
+ * variance of f its gradient is 0. */
 CT_API void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance);
-/* Joint draws into samples (s, m), f64 or f32, in units of y; draw i is a function of (seed, i) and the model alone. Memory as of
- * the full covariance. Where that is singular to rounding, as it is at rows of the data, 1e-14 (f32: 1e-7) of the mean
- * prior variance goes onto its diagonal, or the first of 10, 100, ... times that which will do, at most 1e-3; else CT_ENUMERIC. */
+/* Joint draws into samples (s, m), f64 or f32, in units of y; draw i is a function of (seed, i) and the model
+ * alone. Memory as of the full covariance. Where that is singular to rounding, as it is at rows of the data,
+ * 1e-14 (f32: 1e-7) of the mean prior variance goes onto its diagonal, or the first of 10, 100, ... times
+ * that which will do, at most 1e-3; else CT_ENUMERIC. */
 CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed, ct_tensor *samples);
 
-/* -- leave-one-out -------------------------------------------------------------------------------------------------- */
+/* -- leave-one-out --------------------------------------------------------------------------------------- */
 
-/* Prediction of every y_i by the model that has seen all rows but i, at the present parameters: its mean, its variance
- * (noise and jitter included), and log p(y_i), the log predictive density; (n) or (n, 1), f64 or f32, any may be NULL.
- * In closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The transforms and parameters are those
- * of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
+/* Prediction of every y_i by the model that has seen all rows but i, at the present parameters: its mean, its
+ * variance (noise and jitter included), and log p(y_i), the log predictive density; (n) or (n, 1), f64 or
+ * f32, any may be NULL. In closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers). The
+ * transforms and parameters are those of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
-/* Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns held at their means in
- * every row: what leave-one-out loses without them is the difference to that with none held (columns NULL, count
- * 0). The kernel and the mean both lose sight of them. Costs a factorisation and holds a second factor meanwhile.
- * The model is not changed. CT_EINDEX for a column that is not there. */
+/* Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns held at their means
+ * in every row: what leave-one-out loses without them is the difference to that with none held (columns NULL,
+ * count 0). The kernel and the mean both lose sight of them. Costs a factorisation and holds a second factor
+ * meanwhile. The model is not changed. CT_EINDEX for a column that is not there. */
 CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
-/* -- rows more, rows less ------------------------------------------------------------------------------------------- */
-/* Parameters and transforms stay those of the fit: new rows are standardised as the old ones were, and what the model says
- * is what a model of all rows with these parameters would say, to rounding. A factor that is there is carried over. On
- * failure the model is as before. */
+/* -- rows more, rows less -------------------------------------------------------------------------------- */
+/* Parameters and transforms stay those of the fit: new rows are standardised as the old ones were, and what
+ * the model says is what a model of all rows with these parameters would say, to rounding. A factor that is
+ * there is carried over. On failure the model is as before. */
 
-/* A second model with the same data, parameters and factor, which the two share until one of them changes: for "what if".
- * NULL with ct_message. */
+/* A second model with the same data, parameters and factor, which the two share until one of them changes:
+ * for "what if". NULL with ct_message. */
 CT_API ct_gp *ct_gp_copy(const ct_gp *gp);
-/* k new rows at the end: X (k, d), y (k) or (k, 1), and with noise that is given point by point noise_variances (k), else
- * NULL; k n² operations, a second factor and k (n + k) numbers while it works. Where the new rows leave the matrix
- * indefinite to rounding all is factorised anew, with the jitter ladder. */
+/* k new rows at the end: X (k, d), y (k) or (k, 1), and with noise that is given point by point
+ * noise_variances (k), else NULL; k n² operations, a second factor and k (n + k) numbers while it works.
+ * Where the new rows leave the matrix indefinite to rounding all is factorised anew, with the jitter
+ * ladder. */
 CT_API ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y,
                               const ct_tensor *noise_variances);
-/* Takes out `count` rows, counted from 0; those behind move up. 35 to 70 (n - i)² operations for up to 16 rows
- * from row i on, and a second factor while it works; of many rows, where Σ (n - i)² > n³/40, all is factorised anew.
- * CT_EINDEX for a row that is not there or named twice. One must stay. */
+/* Takes out `count` rows, counted from 0; those behind move up. 35 to 70 (n - i)² operations for up to 16
+ * rows from row i on, and a second factor while it works; of many rows, where Σ (n - i)² > n³/40, all is
+ * factorised anew. CT_EINDEX for a row that is not there or named twice. One must stay. */
 CT_API ct_status ct_gp_remove(ct_gp *gp, const int64_t *rows, int64_t count);
 
-/* -- files ------------------------------------------------------------------------------------------------------------- */
+/* -- files ----------------------------------------------------------------------------------------------- */
 
 /* One self-contained file: data, transforms, kernel, parameters, factor. Written atomically. Programs that
  * load a model, change it and save it there again take turns with ct_file_lock_take (io.h). */
 CT_API ct_status ct_gp_save(ct_gp *gp, const char *path);
-/* Predicts the same bits. NULL with ct_message: CT_EIO, or CT_EFORMAT for any other, truncated or damaged file. */
+/* Predicts the same bits. NULL with ct_message: CT_EIO, or CT_EFORMAT for any other, truncated or damaged
+ * file. */
 CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);
 
 CT_END_DECLS

@@ -9,17 +9,18 @@
 
 CT_BEGIN_DECLS
 
-/* -- NumPy's .npy ------------------------------------------------------------------------------------------ */
+/* -- NumPy's .npy ---------------------------------------------------------------------------------------- */
 
-/* Reads a .npy file (format 1.0, 2.0 or 3.0; little- or big-endian; C or Fortran order). f8 -> f64, f4 -> f32,
- * f2 -> f16, i8 -> i64; narrower integers and bool widen to i64. CT_EIO, CT_EFORMAT with the place in the message. */
+/* Reads a .npy file (format 1.0, 2.0 or 3.0; little- or big-endian; C or Fortran order). f8 -> f64, f4 ->
+ * f32, f2 -> f16, i8 -> i64; narrower integers and bool widen to i64. CT_EIO, CT_EFORMAT with the place in
+ * the message. */
 CT_API ct_tensor *ct_npy_load(ct_device *device, const char *path);
 
 /* Writes format 1.0, C order; atomically: the file at `path` is the old one or the new one, never a part.
  * bf16, which NumPy does not have, is CT_EDTYPE: a cast to f32 is exact. */
 CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
 
-/* -- CSV ---------------------------------------------------------------------------------------------------- */
+/* -- CSV ------------------------------------------------------------------------------------------------- */
 
 /* A table of numbers read from CSV (RFC 4180: quoted fields, doubled quotes, CRLF; a UTF-8 byte-order mark is
  * skipped). The first row is a header where any of its fields is no number. Empty fields, NA, NaN, null and ?
@@ -58,7 +59,7 @@ CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
  * f32, bf16 and f16, so that reading gives the same bits; atomically. */
 CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
 
-/* -- bytes --------------------------------------------------------------------------------------------------- */
+/* -- bytes ----------------------------------------------------------------------------------------------- */
 
 /* Writes data[0..bytes) to a file, atomically. What a killed program left half written beside it is
  * removed. */
@@ -100,10 +101,11 @@ CT_API ct_file_lock *ct_file_lock_take(ct_device *device, const char *path);
 /* NULL is allowed. */
 CT_API void ct_file_lock_give(ct_file_lock *lock);
 
-/* -- DLPack --------------------------------------------------------------------------------------------------- */
+/* -- DLPack ---------------------------------------------------------------------------------------------- */
 
-/* On a GPU a tensor changes hands while work on it is queued. Both sides go on without waiting once one's stream
- * (cudaStream_t; NULL is CUDA's default one) waits for the other's. On a CPU there is nothing to wait for.
+/* On a GPU a tensor changes hands while work on it is queued. Both sides go on without waiting once one's
+ * stream (cudaStream_t; NULL is CUDA's default one) waits for the other's. On a CPU there is nothing to wait
+ * for.
  *
  * taking:  ct_device_wait_stream(device, theirs), then ct_from_dlpack; or give their __dlpack__ ct_device_stream(device)
  * handing: ct_to_dlpack, then ct_stream_wait_device(theirs, device)

@@ -1,12 +1,14 @@
-/* Covariance kernels: expression trees of profiles, sums, products and scales, with named positive parameters.
+/* Covariance kernels: expression trees of profiles, sums, products and scales, with named positive
+ * parameters.
  *
  *     ct_kernel *k = ct_kernel_parse("scale * rbf(ard) + scale * periodic * rbf + white");
  *     ct_kernel *k = ct_kernel_sum(ct_kernel_scale(ct_kernel_rbf()), ct_kernel_white());
  *
- * A kernel is a plain host object without a device. Building never returns NULL unless memory is exhausted (or
- * NULL was passed in): an error stays in the object (ct_kernel_status, ct_kernel_message), and whatever is built
- * from it carries it on. Functions that take a ct_kernel * to build another take it over, also on failure; an
- * object is used once, so k * k is ct_kernel_product(k, ct_kernel_copy(k)). A kernel has at most 256 nodes. */
+ * A kernel is a plain host object without a device. Building never returns NULL unless memory is exhausted
+ * (or NULL was passed in): an error stays in the object (ct_kernel_status, ct_kernel_message), and whatever
+ * is built from it carries it on. Functions that take a ct_kernel * to build another take it over, also on
+ * failure; an object is used once, so k * k is ct_kernel_product(k, ct_kernel_copy(k)). A kernel has at most
+ * 256 nodes. */
 #ifndef COTANGENT_KERNEL_H
 #define COTANGENT_KERNEL_H
 
@@ -16,9 +18,10 @@ CT_BEGIN_DECLS
 
 typedef struct ct_kernel ct_kernel;
 
-/* -- profiles ------------------------------------------------------------------------------------------------- */
+/* -- profiles -------------------------------------------------------------------------------------------- */
 /* With r² = Σ_d (x_d - z_d)² / l_d² over the active dimensions; one lengthscale l, or one per dimension after
- * ct_kernel_ard. All have k(x, x) = 1 but linear, polynomial and constant. [Rasmussen & Williams 2006, ch. 4] */
+ * ct_kernel_ard. All have k(x, x) = 1 but linear, polynomial and constant. [Rasmussen & Williams 2006, ch.
+ * 4] */
 
 CT_API ct_kernel *ct_kernel_rbf(void);      /* exp(-r²/2)                                         */
 CT_API ct_kernel *ct_kernel_matern12(void); /* exp(-r)                                            */
@@ -33,7 +36,7 @@ CT_API ct_kernel *ct_kernel_constant(void);         /* variance                 
 CT_API ct_kernel *ct_kernel_white(void);            /* variance where x and z are the same row of the same
                                                          tensor, else 0                                      */
 
-/* -- combinations --------------------------------------------------------------------------------------------- */
+/* -- combinations ---------------------------------------------------------------------------------------- */
 
 CT_API ct_kernel *ct_kernel_sum(ct_kernel *a, ct_kernel *b);
 CT_API ct_kernel *ct_kernel_product(ct_kernel *a, ct_kernel *b);
@@ -41,14 +44,14 @@ CT_API ct_kernel *ct_kernel_product(ct_kernel *a, ct_kernel *b);
 CT_API ct_kernel *ct_kernel_scale(ct_kernel *k);
 /* One lengthscale per active dimension in every profile of k that has lengthscales. */
 CT_API ct_kernel *ct_kernel_ard(ct_kernel *k);
-/* Every profile of k looks at these columns of the inputs only: at least one, at most 4096, none twice, from 0.
- * Replaces an earlier choice. */
+/* Every profile of k looks at these columns of the inputs only: at least one, at most 4096, none twice, from
+ * 0. Replaces an earlier choice. */
 CT_API ct_kernel *ct_kernel_active(ct_kernel *k, const int *dims, int n);
 
 CT_API ct_kernel *ct_kernel_copy(const ct_kernel *k);
 CT_API void ct_kernel_free(ct_kernel *k);
 
-/* -- text ------------------------------------------------------------------------------------------------------ */
+/* -- text ------------------------------------------------------------------------------------------------ */
 
 /* sum     = product { "+" product }
  * product = factor { "*" factor }
@@ -60,25 +63,26 @@ CT_API void ct_kernel_free(ct_kernel *k);
  * value   = number [ "!" ]                                                   (!: the parameter is held fixed)
  * "scale" multiplies the rest of its product; "scale(4)" starts it at 4. Numbers have a point
  * in every locale. At most 64 parentheses deep. On a bad text the kernel carries
- * CT_EFORMAT and a message of three lines: what, the text (a part of it, where it is long), and a caret under the
- * place. */
+ * CT_EFORMAT and a message of three lines: what, the text (a part of it, where it is long), and a caret under
+ * the place. */
 CT_API ct_kernel *ct_kernel_parse(const char *text);
-/* The text that parses to the same kernel, with the parameters' present values (and whether they are fixed) where
- * `values`; doubles survive the trip. Bounds and priors are not part of it. Returns the length of the whole text,
- * writes at most size bytes with the final 0. "" where k carries an error. */
+/* The text that parses to the same kernel, with the parameters' present values (and whether they are fixed)
+ * where `values`; doubles survive the trip. Bounds and priors are not part of it. Returns the length of the
+ * whole text, writes at most size bytes with the final 0. "" where k carries an error. */
 CT_API size_t ct_kernel_print(const ct_kernel *k, bool values, char *buffer, size_t size);
 
-/* The error of building; CT_ENOMEM for NULL. The message is that error's, else that of the last ct_kernel_bind or
- * ct_kernel_set that was refused, "" before one; never NULL. */
+/* The error of building; CT_ENOMEM for NULL. The message is that error's, else that of the last
+ * ct_kernel_bind or ct_kernel_set that was refused, "" before one; never NULL. */
 CT_API ct_status ct_kernel_status(const ct_kernel *k);
 CT_API const char *ct_kernel_message(const ct_kernel *k);
 
-/* -- parameters -------------------------------------------------------------------------------------------------- */
+/* -- parameters ------------------------------------------------------------------------------------------ */
 
-/* Tells the kernel how many input columns there are: 1 to 1,000,000. Before, an ARD profile has one lengthscale,
- * the start of all; after, one per active column. CT_EINVAL where an active dimension lies outside, where there are
- * not as many lengthscales as columns, or where k is bound to another number. Binding again to the same number
- * does nothing. Combining a bound kernel with another, or ct_kernel_ard and ct_kernel_active, unbind it. */
+/* Tells the kernel how many input columns there are: 1 to 1,000,000. Before, an ARD profile has one
+ * lengthscale, the start of all; after, one per active column. CT_EINVAL where an active dimension lies
+ * outside, where there are not as many lengthscales as columns, or where k is bound to another number.
+ * Binding again to the same number does nothing. Combining a bound kernel with another, or ct_kernel_ard and
+ * ct_kernel_active, unbind it. */
 CT_API ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims);
 CT_API int64_t ct_kernel_input_dims(const ct_kernel *k); /* 0 before bind */
 
@@ -124,18 +128,18 @@ CT_API int64_t ct_kernel_params(const ct_kernel *k);
 CT_API const ct_param *ct_kernel_param(const ct_kernel *k, int64_t i);
 /* -1 where there is none of that name. */
 CT_API int64_t ct_kernel_find(const ct_kernel *k, const char *name);
-/* Replaces all but name, unit and column; start_given becomes true where it was set in `param` or the value changes.
- * CT_EINVAL unless the value is positive and finite, 0 <= lower <= value <= upper, and the prior is a proper one; k
- * is unchanged then. */
+/* Replaces all but name, unit and column; start_given becomes true where it was set in `param` or the value
+ * changes. CT_EINVAL unless the value is positive and finite, 0 <= lower <= value <= upper, and the prior is
+ * a proper one; k is unchanged then. */
 CT_API ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param);
 
-/* -- on the tape --------------------------------------------------------------------------------------------------- */
+/* -- on the tape ----------------------------------------------------------------------------------------- */
 
 /* K_ij = k(x_i, z_j):  theta (P), X (n, d), Z (m, d) -> (n, m). Where X and Z are the same handle the matrix is
- * symmetric and white adds to its diagonal. Gradients in theta, X and Z. The kernel must be bound to d columns (else
- * the tape fails with a message that says so); the tape keeps its own copy. theta holds the parameters' values in
- * their order; the values inside the kernel are not looked at. One fused pass forward, one backward; where the
- * sweep is recorded, a composition of ops. */
+ * symmetric and white adds to its diagonal. Gradients in theta, X and Z. The kernel must be bound to d
+ * columns (else the tape fails with a message that says so); the tape keeps its own copy. theta holds the
+ * parameters' values in their order; the values inside the kernel are not looked at. One fused pass forward,
+ * one backward; where the sweep is recorded, a composition of ops. */
 CT_API ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z);
 /* k(x_i, x_i), white included: (n). */
 CT_API ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X);

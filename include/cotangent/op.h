@@ -36,15 +36,15 @@ typedef struct ct_op {
     bool half;
 } ct_op;
 
-/* Computes op on in[0..n) and records it where a gradient is wanted. `attr` (may be NULL) is copied, plain data.
- * All inputs must be on one tape; for an op without inputs use ct_apply_on. */
+/* Computes op on in[0..n) and records it where a gradient is wanted. `attr` (may be NULL) is copied, plain
+ * data. All inputs must be on one tape; for an op without inputs use ct_apply_on. */
 CT_API ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size);
 CT_API ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
                           size_t attr_size);
 /* Output k of a call, given output 0 as ct_apply returned it. */
 CT_API ct_var ct_output(ct_var first, int k);
 
-/* -- inside shape and forward --------------------------------------------------------------------------------- */
+/* -- inside shape and forward ---------------------------------------------------------------------------- */
 
 CT_API int ct_args(const ct_call *c);
 /* The number of outputs declared so far, those for the rule included. */
@@ -68,36 +68,37 @@ CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 /* An output, after all others, that vjp alone reads, as ct_out_at(g, k): no gradient flows into it. */
 CT_API void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 
-/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted, or k was not
- * declared: the call has failed then, return. */
+/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted,
+ * or k was not declared: the call has failed then, return. */
 CT_API ct_tensor *ct_result(ct_call *c);
 CT_API ct_tensor *ct_result_at(ct_call *c, int k);
-/* Sets output k to a view or another ready tensor of the dtype that was declared, whose own shape counts; takes the
- * reference over. NULL fails the call with the device's message. */
+/* Sets output k to a view or another ready tensor of the dtype that was declared, whose own shape counts;
+ * takes the reference over. NULL fails the call with the device's message. */
 CT_API void ct_set_result(ct_call *c, int k, ct_tensor *t);
 /* Scratch memory until the call returns; NULL when memory is exhausted (the call has failed then). */
 CT_API ct_tensor *ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape);
 /* A contiguous version of t: t itself where it is already, else a scratch copy. NULL as above. */
 CT_API const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t);
-/* A view of t, released when the call returns: ct_borrow(c, ct_tensor_transpose(t)). Passes NULL on, failing. */
+/* A view of t, released when the call returns: ct_borrow(c, ct_tensor_transpose(t)). Passes NULL on,
+ * failing. */
 CT_API ct_tensor *ct_borrow(ct_call *c, ct_tensor *view);
-/* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the caller
- * writes NaN there. `detail` is e.g. the failing minor, from 1; `what`, which must outlive the tape, says so, with one
- * %lld for it: "leading minor %lld". */
+/* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the
+ * caller writes NaN there. `detail` is e.g. the failing minor, from 1; `what`, which must outlive the tape,
+ * says so, with one %lld for it: "leading minor %lld". */
 CT_API void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *what);
-/* Whether a failure is flagged on the tape as far as is known without waiting: true lets a call stop early, false
- * says nothing. */
+/* Whether a failure is flagged on the tape as far as is known without waiting: true lets a call stop early,
+ * false says nothing. */
 CT_API bool ct_failure_known(const ct_call *c);
 
-/* -- inside vjp ------------------------------------------------------------------------------------------------- */
+/* -- inside vjp ------------------------------------------------------------------------------------------ */
 
 CT_API ct_tape *ct_vjp_tape(const ct_vjp *g);
 CT_API int ct_vjp_args(const ct_vjp *g);
 /* The number of outputs, those for the rule included. */
 CT_API int ct_vjp_outs(const ct_vjp *g);
 CT_API const void *ct_vjp_attr(const ct_vjp *g);
-/* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). An i or k that the op does not have,
- * here and below, fails the sweep; the handle is poisoned. */
+/* Input i, output 0 (k), and the cotangent of output 0 (k; zeros where none arrived). An i or k that the op
+ * does not have, here and below, fails the sweep; the handle is poisoned. */
 CT_API ct_var ct_in(const ct_vjp *g, int i);
 CT_API ct_var ct_out(const ct_vjp *g);
 CT_API ct_var ct_out_at(const ct_vjp *g, int k);
@@ -106,29 +107,31 @@ CT_API ct_var ct_out_bar_at(ct_vjp *g, int k);
 /* Whether a cotangent arrived at output k; whether anybody needs input i's. */
 CT_API bool ct_has_out_bar(const ct_vjp *g, int k);
 CT_API bool ct_wants(const ct_vjp *g, int i);
-/* Whether this sweep is itself recorded: then the rule must be made of differentiable ops. Otherwise it may use
- * a fused backward op (one whose own vjp is NULL). */
+/* Whether this sweep is itself recorded: then the rule must be made of differentiable ops. Otherwise it may
+ * use a fused backward op (one whose own vjp is NULL). */
 CT_API bool ct_recording(const ct_vjp *g);
 CT_API void ct_give_in_bar(ct_vjp *g, int i, ct_var bar);
-/* The cotangent of input i is `expression`: evaluated only where somebody wants it. A result that is larger than
- * the input by broadcasting is summed to the input's shape by the engine. May be given in several parts. */
+/* The cotangent of input i is `expression`: evaluated only where somebody wants it. A result that is larger
+ * than the input by broadcasting is summed to the input's shape by the engine. May be given in several
+ * parts. */
 #define ct_in_bar(g, i, expression)                                     \
     do {                                                                \
         if (ct_wants((g), (i))) ct_give_in_bar((g), (i), (expression)); \
     } while (0)
 
-/* -- inside sample ---------------------------------------------------------------------------------------------- */
-/* Each call draws input i as a matrix (rows x cols, after the driver's batch dimensions) or a vector. The driver
- * chooses size, dtype, batch, memory layout and seed. */
+/* -- inside sample --------------------------------------------------------------------------------------- */
+/* Each call draws input i as a matrix (rows x cols, after the driver's batch dimensions) or a vector. The
+ * driver chooses size, dtype, batch, memory layout and seed. */
 
 /* The size that the driver asks for: 0, 1, 2, 3, 5, 17, 64. */
 CT_API int64_t ct_sample_size(const ct_sample *s);
 /* Declares that the op has n variants (flags, axes, ...) and returns the one to draw, 0 <= v < n. */
 CT_API int ct_sample_variant(ct_sample *s, int n);
 CT_API void ct_sample_attr(ct_sample *s, const void *attr, size_t size);
-/* Input i with the given trailing shape: standard normal, but that one in twelve is 0 or -0; uniform in [lo, hi]; symmetric positive definite
- * (well conditioned); lower, upper triangular with a positive diagonal away from zero; integers in [0, below).
- * `symmetric inputs` are declared with ct_sample_spd alone: the checks perturb them symmetrically. */
+/* Input i with the given trailing shape: standard normal, but that one in twelve is 0 or -0; uniform in [lo,
+ * hi]; symmetric positive definite (well conditioned); lower, upper triangular with a positive diagonal away
+ * from zero; integers in [0, below). `symmetric inputs` are declared with ct_sample_spd alone: the checks
+ * perturb them symmetrically. */
 CT_API void ct_sample_normal(ct_sample *s, int i, ct_shape trailing);
 CT_API void ct_sample_uniform(ct_sample *s, int i, ct_shape trailing, double lo, double hi);
 CT_API void ct_sample_spd(ct_sample *s, int i, int64_t n);
@@ -138,8 +141,8 @@ CT_API void ct_sample_invertible(ct_sample *s, int i, int64_t n);
 CT_API void ct_sample_upper(ct_sample *s, int i, int64_t n);
 /* Each element one of n <= 16 values: where ties, coincidences and zeros are to meet. */
 CT_API void ct_sample_among(ct_sample *s, int i, ct_shape trailing, const double *values, int n);
-/* Declares that the op has no derivative, first or second, at some element: differences are not taken there, all other
- * checks are made. */
+/* Declares that the op has no derivative, first or second, at some element: differences are not taken there,
+ * all other checks are made. */
 CT_API void ct_sample_kinks(ct_sample *s);
 CT_API void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below);
 /* The inputs cannot be drawn: no memory for an attribute, say. */
@@ -147,10 +150,10 @@ CT_API void ct_sample_fail(ct_sample *s, ct_status status, const char *why);
 /* No batch dimensions are put before any input from here on (for ops whose inputs have a fixed rank). */
 CT_API void ct_sample_unbatched(ct_sample *s);
 
-/* -- primitives ------------------------------------------------------------------------------------------------- */
+/* -- primitives ------------------------------------------------------------------------------------------ */
 /* What a device can do, on tensors of any strides, batched over leading dimensions, which broadcast where the
- * output's do. dtype f64 or f32, the same for all. A primitive that fails, or is given NULL or another dtype, fails the
- * call; in a call that has failed it does nothing. On a GPU none waits. */
+ * output's do. dtype f64 or f32, the same for all. A primitive that fails, or is given NULL or another dtype,
+ * fails the call; in a call that has failed it does nothing. On a GPU none waits. */
 
 /* dst = src (broadcast, converted) */
 CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
@@ -163,50 +166,53 @@ CT_API void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_
                          ct_tensor *C);
 /* lower triangle of C = alpha A Aᵀ + beta C;  A: ...,n,k  C: ...,n,n; the strict upper triangle is untouched */
 CT_API void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double beta, ct_tensor *C);
-/* A = L Lᵀ in place in the lower triangle; the strict upper triangle becomes zero. A member that is not positive
- * definite becomes NaN and is flagged. */
+/* A = L Lᵀ in place in the lower triangle; the strict upper triangle becomes zero. A member that is not
+ * positive definite becomes NaN and is flagged. */
 CT_API void ct_prim_potrf(ct_call *c, ct_tensor *A);
-/* Triangles in place: of a square A the lower triangle alone is read and written, so that two of them can share a
- * rectangle. A transposed view serves for an upper one. */
+/* Triangles in place: of a square A the lower triangle alone is read and written, so that two of them can
+ * share a rectangle. A transposed view serves for an upper one. */
 /* A = L Lᵀ; failures as above, the failing minor counted from row `first` of a larger matrix. */
 CT_API void ct_prim_potrf_lower(ct_call *c, int64_t first, ct_tensor *A);
 /* A = L⁻¹ of a lower triangular L without zeros on its diagonal */
 CT_API void ct_prim_trtri(ct_call *c, ct_tensor *L);
 /* A = the lower triangle of LᵀL; after trtri of a Cholesky factor this is the inverse */
 CT_API void ct_prim_lauum(ct_call *c, ct_tensor *L);
-/* A symmetric positive definite C (n, n), z (n, 1) and diagonal (n), in one go: C becomes L, z = L⁻¹z; with `inverse` C
- * becomes C⁻¹, z = C⁻¹z. diagonal = that of L. Failures as above, what C and z hold then is undefined; L_ii² <= tolerance
- * C_ii is one, too (0: none). C is packed: with n1 = n - n/2, of A = [A11; A21 A22] (n1 and n/2 rows and columns) row j of
- * the rectangle C (n1 rows) holds the first j + 1 elements of row j of A22 (of row j - 1 where n is odd: j of them), column
- * j of A11 from the diagonal on, and column j of A21. The rectangle's further columns are not touched. C may also be
- * (n, n): its lower triangle. Returns false, and does nothing, where the device has no such routine; then the blocks are
- * views for the other primitives. */
+/* A symmetric positive definite C (n, n), z (n, 1) and diagonal (n), in one go: C becomes L, z = L⁻¹z; with
+ * `inverse` C becomes C⁻¹, z = C⁻¹z. diagonal = that of L. Failures as above, what C and z hold then is
+ * undefined; L_ii² <= tolerance C_ii is one, too (0: none). C is packed: with n1 = n - n/2, of A = [A11; A21
+ * A22] (n1 and n/2 rows and columns) row j of the rectangle C (n1 rows) holds the first j + 1 elements of row
+ * j of A22 (of row j - 1 where n is odd: j of them), column j of A11 from the diagonal on, and column j of
+ * A21. The rectangle's further columns are not touched. C may also be (n, n): its lower triangle. Returns
+ * false, and does nothing, where the device has no such routine; then the blocks are views for the other
+ * primitives. */
 CT_API bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance, ct_tensor *C,
                                  ct_tensor *z, ct_tensor *diagonal);
-/* A_inv = A⁻¹ for a symmetric positive definite A, whose lower triangle is read; symmetric to the bit. Failures as
- * above. The two share no memory; this holds for all that follow with an output of its own. */
+/* A_inv = A⁻¹ for a symmetric positive definite A, whose lower triangle is read; symmetric to the bit.
+ * Failures as above. The two share no memory; this holds for all that follow with an output of its own. */
 CT_API void ct_prim_potri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
-/* A[order] = L U with partial pivoting: row i of L U is row order[i] of A. L unit lower and U upper triangular, both in
- * LU; fastest where LU's columns are contiguous. order: i64 (..., n), contiguous. A member with a pivot that is zero or
- * with elements that are not finite becomes NaN, in natural order, and is flagged. */
+/* A[order] = L U with partial pivoting: row i of L U is row order[i] of A. L unit lower and U upper
+ * triangular, both in LU; fastest where LU's columns are contiguous. order: i64 (..., n), contiguous. A
+ * member with a pivot that is zero or with elements that are not finite becomes NaN, in natural order, and is
+ * flagged. */
 CT_API void ct_prim_getrf(ct_call *c, const ct_tensor *A, ct_tensor *LU, ct_tensor *order);
-/* log |det A| and the sign of det A by LU; -inf and 0 where a pivot is zero. A member with elements that are not finite,
- * or factors that overflow, gives NaN and is flagged. */
+/* log |det A| and the sign of det A by LU; -inf and 0 where a pivot is zero. A member with elements that are
+ * not finite, or factors that overflow, gives NaN and is flagged. */
 CT_API void ct_prim_lu_det(ct_call *c, const ct_tensor *A, ct_tensor *log_abs, ct_tensor *sign);
 /* A_inv = A⁻¹ by LU. Failures as above. */
 CT_API void ct_prim_getri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
-/* A_bar = -A_invᵀ G A_invᵀ, the adjoint of the inverse; with `symmetric`, where A_inv is, (G + Gᵀ)/2 stands for G and
- * A_bar is symmetric to the bit. */
+/* A_bar = -A_invᵀ G A_invᵀ, the adjoint of the inverse; with `symmetric`, where A_inv is, (G + Gᵀ)/2 stands
+ * for G and A_bar is symmetric to the bit. */
 CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, const ct_tensor *A_inv, const ct_tensor *G,
                                 ct_tensor *A_bar);
-/* ct_prim_potri and the symmetric ct_prim_inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which saves the adjoint
- * a third of its work. root (..., 1, n (n + 1) / 2), of A_inv's (A_bar's) batch, contiguous: the rows of M's triangle one
- * after the other. ct_prim_keeps_root: whether the device has the two, and so many members of extent n are worth them. */
+/* ct_prim_potri and the symmetric ct_prim_inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which
+ * saves the adjoint a third of its work. root (..., 1, n (n + 1) / 2), of A_inv's (A_bar's) batch,
+ * contiguous: the rows of M's triangle one after the other. ct_prim_keeps_root: whether the device has the
+ * two, and so many members of extent n are worth them. */
 CT_API bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n);
 CT_API void ct_prim_potri_root(ct_call *c, const ct_tensor *A, ct_tensor *root, ct_tensor *A_inv);
 CT_API void ct_prim_inverse_root_bar(ct_call *c, const ct_tensor *root, const ct_tensor *G, ct_tensor *A_bar);
-/* Row i of dst is row order[i] of src, or, with `back`, row order[i] of dst is row i of src; src (..., n, m), order i64
- * (..., n), a permutation, else CT_EINDEX. */
+/* Row i of dst is row order[i] of src, or, with `back`, row order[i] of dst is row i of src; src (..., n, m),
+ * order i64 (..., n), a permutation, else CT_EINDEX. */
 CT_API void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back,
                                  ct_tensor *dst);
 /* B = alpha op(T)⁻¹ B, or alpha B op(T)⁻¹ with CT_RIGHT;  T: ...,n,n  B: ...,n,m (...,m,n) */
@@ -215,10 +221,11 @@ CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tens
 CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
 /* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
 CT_API void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst);
-/* Flags the members of x (..., n, 1) that have an element outside `domain`, or NaN, and makes those members of out
- * (..., r, c) NaN. The failure tells the first such element's place in its member, from 1. The tape goes on. With out =
- * NULL x has any shape, is contiguous, and counts as one member. `what`, with one %lld for the place, and `why`, which ends
- * with the remedy, are the message and must outlive the tape: "variance %lld", "is not positive: take its exponential". */
+/* Flags the members of x (..., n, 1) that have an element outside `domain`, or NaN, and makes those members
+ * of out (..., r, c) NaN. The failure tells the first such element's place in its member, from 1. The tape
+ * goes on. With out = NULL x has any shape, is contiguous, and counts as one member. `what`, with one %lld
+ * for the place, and `why`, which ends with the remedy, are the message and must outlive the tape: "variance
+ * %lld", "is not positive: take its exponential". */
 CT_API void ct_prim_flag(ct_call *c, ct_domain domain, const ct_tensor *x, const char *what, const char *why,
                          ct_tensor *out);
 

@@ -21,12 +21,12 @@
  *     printf("%g\n", ct_item(m.loss));
  *     ct_step_free(step);
  *
- * On a GPU the step becomes a CUDA graph: forward, backward and update are launched by one call, and the host's time for
- * each op, which is most of the time of small ones, is spent once. On a CPU a replay calls the function again. Either way
- * each replay is one step, to the same bits as calling the function.
+ * On a GPU the step becomes a CUDA graph: forward, backward and update are launched by one call, and the
+ * host's time for each op, which is most of the time of small ones, is spent once. On a CPU a replay calls
+ * the function again. Either way each replay is one step, to the same bits as calling the function.
  *
- * A graph keeps addresses, and the host's numbers as they were when it was recorded. So the function must ask for the same
- * each time it is called, and
+ * A graph keeps addresses, and the host's numbers as they were when it was recorded. So the function must ask
+ * for the same each time it is called, and
  *     - what changes between steps (data, parameters, rates) lies in tensors that are made before, live as long as the
  *       step, and are written to in place;
  *     - nothing in it waits for the device: ct_item, ct_read, ct_tape_status and the like are refused by name, on every
@@ -40,17 +40,19 @@ CT_BEGIN_DECLS
 
 typedef struct ct_step ct_step;
 
-/* One step on a fresh tape, which is not for it to reset or free. What it returns but CT_OK stops the step. */
+/* One step on a fresh tape, which is not for it to reset or free. What it returns but CT_OK stops the
+ * step. */
 typedef ct_status (*ct_step_fn)(ct_tape *tape, void *context);
 
-/* Does the step once, and readies it for being replayed; keeps the device alive. NULL with ct_message(device) where the
- * step fails, or is refused (CT_EUNSUPPORTED) for a call that cannot be replayed, which is named. Memory that the step
- * needs is the step's until it is freed, and counts as held. */
+/* Does the step once, and readies it for being replayed; keeps the device alive. NULL with ct_message(device)
+ * where the step fails, or is refused (CT_EUNSUPPORTED) for a call that cannot be replayed, which is named.
+ * Memory that the step needs is the step's until it is freed, and counts as held. */
 CT_API ct_step *ct_step_capture(ct_device *device, ct_step_fn function, void *context);
 
-/* Does the step once more. The first replay on a GPU calls the function to record it, later ones do not. CT_OK says
- * that the step was started: as with ct_backward, what the device finds out later is told by ct_tape_status. A failure is
- * the message of the device; where recording failed nothing was computed, and no replay will be. */
+/* Does the step once more. The first replay on a GPU calls the function to record it, later ones do not.
+ * CT_OK says that the step was started: as with ct_backward, what the device finds out later is told by
+ * ct_tape_status. A failure is the message of the device; where recording failed nothing was computed, and no
+ * replay will be. */
 CT_API ct_status ct_step_replay(ct_step *step);
 
 /* The step's tape, for ct_tape_status and ct_tape_message after a replay. */

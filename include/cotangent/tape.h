@@ -12,8 +12,8 @@
  * Errors are sticky: the first one stays, later ops do nothing, reading gives NaN or NULL, and ct_backward
  * returns it. One check at the end of a step is enough. The error is cleared by ct_tape_reset.
  *
- * A factorisation that fails is no misuse: the failing batch member becomes NaN, the others are right, and the
- * tape carries on. The failure is reported where the user reads: ct_item, ct_backward, ct_check. */
+ * A factorisation that fails is no misuse: the failing batch member becomes NaN, the others are right, and
+ * the tape carries on. The failure is reported where the user reads: ct_item, ct_backward, ct_check. */
 #ifndef COTANGENT_TAPE_H
 #define COTANGENT_TAPE_H
 
@@ -41,21 +41,23 @@ CT_API ct_device *ct_tape_device(const ct_tape *tape);
  * for a var's tape; a poisoned handle gives CT_EINVAL. */
 CT_API ct_status ct_tape_status(ct_tape *tape);
 CT_API ct_status ct_check(ct_var v);
-/* "op #3 matmul(30x1, 30x1): inner dimensions differ (1 vs 30)"; "" where there is none. Owned by the tape. */
+/* "op #3 matmul(30x1, 30x1): inner dimensions differ (1 vs 30)"; "" where there is none. Owned by the
+ * tape. */
 CT_API const char *ct_tape_message(const ct_tape *tape);
-/* The same without the ops it begins with, for a message that says its own place: "inner dimensions differ (1 vs
- * 30)". */
+/* The same without the ops it begins with, for a message that says its own place: "inner dimensions differ (1
+ * vs 30)". */
 CT_API const char *ct_tape_reason(const ct_tape *tape);
 /* Records an error of the caller's own, unless there is one already. */
 CT_API void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 
-/* -- values ------------------------------------------------------------------------------------------------- */
+/* -- values ---------------------------------------------------------------------------------------------- */
 
-/* A leaf whose cotangent is wanted (not i64), and a constant (any dtype). The tape keeps a reference, and a sweep reads
- * the tensor again. So do not write to its memory before the last sweep: a sweep that passes an op on it is refused
- * then (CT_ESTALE). Every write by ct_write and ct_copy counts, also one to a view of the same memory and one to
- * elements that the op has not read. Writes that the library does not do are not seen: through ct_tensor_data, by the
- * owner of wrapped memory (ct_wrap, DLPack), or by a replayed graph. There it is the caller's part. */
+/* A leaf whose cotangent is wanted (not i64), and a constant (any dtype). The tape keeps a reference, and a
+ * sweep reads the tensor again. So do not write to its memory before the last sweep: a sweep that passes an
+ * op on it is refused then (CT_ESTALE). Every write by ct_write and ct_copy counts, also one to a view of the
+ * same memory and one to elements that the op has not read. Writes that the library does not do are not seen:
+ * through ct_tensor_data, by the owner of wrapped memory (ct_wrap, DLPack), or by a replayed graph. There it
+ * is the caller's part. */
 CT_API ct_var ct_leaf(ct_tape *tape, ct_tensor *t);
 CT_API ct_var ct_constant(ct_tape *tape, ct_tensor *t);
 /* A constant scalar. */
@@ -75,10 +77,10 @@ CT_API bool ct_var_needs_grad(ct_var v);
  * Returns v. Leaves, constants and the swept output are always kept. */
 CT_API ct_var ct_keep(ct_var v);
 
-/* -- gradients ------------------------------------------------------------------------------------------------ */
+/* -- gradients ------------------------------------------------------------------------------------------- */
 
-/* Reverse sweep from a y of one element, seeded with 1. The cotangents of leaves (and of ct_keep'ed values) are
- * then at ct_cotangent; a second sweep on the same tape adds to them. Returns the tape's status. */
+/* Reverse sweep from a y of one element, seeded with 1. The cotangents of leaves (and of ct_keep'ed values)
+ * are then at ct_cotangent; a second sweep on the same tape adds to them. Returns the tape's status. */
 CT_API ct_status ct_backward(ct_var y);
 
 /* The cotangent of v, borrowed until the next reset; NULL where none arrived. */
@@ -107,7 +109,7 @@ CT_API bool ct_grad_enabled(const ct_tape *tape);
 /* The same value as a constant. */
 CT_API ct_var ct_stop_gradient(ct_var x);
 
-/* -- looking at the tape --------------------------------------------------------------------------------------- */
+/* -- looking at the tape --------------------------------------------------------------------------------- */
 
 /* Number of values recorded since the last reset. */
 CT_API int64_t ct_tape_length(const ct_tape *tape);

@@ -12,8 +12,8 @@ CT_BEGIN_DECLS
 
 #define CT_MAX_DIMS 8
 
-/* bf16 (bfloat16) and f16 (IEEE binary16) are storage: products, sums and copies take them and compute in f32, every
- * other op refuses them (docs/half.md). On the host an element is a uint16_t of its bits. */
+/* bf16 (bfloat16) and f16 (IEEE binary16) are storage: products, sums and copies take them and compute in
+ * f32, every other op refuses them (docs/half.md). On the host an element is a uint16_t of its bits. */
 typedef enum ct_dtype { CT_F64 = 0, CT_F32 = 1, CT_I64 = 2, CT_BF16 = 3, CT_F16 = 4 } ct_dtype;
 
 /* Bytes of one element; "f64", "f32", "i64", "bf16", "f16". */
@@ -73,7 +73,7 @@ CT_API ct_tensor *ct_wrap_strided(ct_device *device, ct_dtype dtype, ct_shape sh
 CT_API ct_tensor *ct_retain(ct_tensor *t);
 CT_API void ct_release(ct_tensor *t);
 
-/* -- random fill: Philox4x32-10 [Salmon et al. 2011]; the same stream on every device and thread count ------ */
+/* -- random fill: Philox4x32-10 [Salmon et al. 2011]; the same stream on every device and thread count --- */
 
 /* A new tensor of independent draws; element i is a function of (seed, stream, i) alone.
  * f64 or f32; uniform in (0, 1), or standard normal (Box-Muller). */
@@ -82,13 +82,14 @@ CT_API ct_tensor *ct_rand_uniform(ct_device *device, ct_dtype dtype, ct_shape sh
 CT_API ct_tensor *ct_rand_normal(ct_device *device, ct_dtype dtype, ct_shape shape, uint64_t seed,
                                  uint64_t stream);
 
-/* -- what a tensor is ------------------------------------------------------------------------------------- */
+/* -- what a tensor is ------------------------------------------------------------------------------------ */
 
 CT_API ct_device *ct_tensor_device(const ct_tensor *t);
 CT_API ct_dtype ct_tensor_dtype(const ct_tensor *t);
 CT_API ct_shape ct_tensor_shape(const ct_tensor *t);
 CT_API int ct_tensor_ndim(const ct_tensor *t);
-/* Extent of a dimension; negative counts from the end (-1 is the last). 1 where there is no such dimension. */
+/* Extent of a dimension; negative counts from the end (-1 is the last). 1 where there is no such
+ * dimension. */
 CT_API int64_t ct_tensor_dim(const ct_tensor *t, int dim);
 /* Distance in elements between neighbours along a dimension; 0 where there is no such dimension. */
 CT_API int64_t ct_tensor_stride(const ct_tensor *t, int dim);
@@ -98,23 +99,24 @@ CT_API bool ct_tensor_is_contiguous(const ct_tensor *t);
 /* First element, in the device's memory (a host pointer on CPU devices). */
 CT_API void *ct_tensor_data(const ct_tensor *t);
 
-/* -- copies ----------------------------------------------------------------------------------------------- */
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
-/* Copies out in row-major order, in the tensor's dtype; `bytes` must be count * size. Waits for the device. */
+/* Copies out in row-major order, in the tensor's dtype; `bytes` must be count * size. Waits for the
+ * device. */
 CT_API ct_status ct_read(const ct_tensor *t, void *data, size_t bytes);
 /* Copies in, likewise. A tape that has recorded t's memory refuses to sweep what read it: see ct_leaf. */
 CT_API ct_status ct_write(ct_tensor *t, const void *data, size_t bytes);
 /* The only element of a tensor of one element, as a double; NaN (and a status on the device) otherwise. */
 CT_API double ct_tensor_item(const ct_tensor *t);
-/* dst[...] = src[...], broadcasting src, converting the dtype: to the nearest, ties to even; to i64 towards zero,
- * saturating, NaN to 0. The two must not overlap partially. */
+/* dst[...] = src[...], broadcasting src, converting the dtype: to the nearest, ties to even; to i64 towards
+ * zero, saturating, NaN to 0. The two must not overlap partially. */
 CT_API ct_status ct_copy(const ct_tensor *src, ct_tensor *dst);
 /* A contiguous copy with its own storage; one in another dtype; on another device. */
 CT_API ct_tensor *ct_tensor_clone(const ct_tensor *t);
 CT_API ct_tensor *ct_tensor_cast(const ct_tensor *t, ct_dtype dtype);
 CT_API ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *device);
 
-/* -- views: no copy --------------------------------------------------------------------------------------- */
+/* -- views: no copy -------------------------------------------------------------------------------------- */
 
 /* The same elements in another shape. One extent may be -1 (inferred). Needs a layout that allows it without
  * a copy: contiguous always does; else CT_ESHAPE, and ct_tensor_clone first. */

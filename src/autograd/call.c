@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- errors of a call ---------------------------------------------------------------------------------------------------- */
+/* -- errors of a call ------------------------------------------------------------------------------------ */
 
 /* "matmul(30x1, 30x1)" */
 static void describe(const ct_call *c, char *buffer, size_t size)
@@ -88,7 +88,8 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
                       "add to its diagonal");
 }
 
-/* Whether a call has batch members to tell apart: those of its first input, or of what the inputs broadcast to. */
+/* Whether a call has batch members to tell apart: those of its first input, or of what the inputs broadcast
+ * to. */
 static bool is_batched(const ct_call *c)
 {
     return (c->n_in && c->arg[0]->ndim > 2) || (c->out[0] && c->out[0]->ndim > 2);
@@ -141,7 +142,7 @@ ct_status ct__settle(ct_tape *tape)
     return CT_ENUMERIC;
 }
 
-/* -- what shape and forward may ask ---------------------------------------------------------------------------------------- */
+/* -- what shape and forward may ask ---------------------------------------------------------------------- */
 
 int ct_args(const ct_call *c) { return c->n_in; }
 int ct_outs(const ct_call *c) { return c->n_out; }
@@ -198,8 +199,8 @@ ct_tensor *ct_result_at(ct_call *c, int k)
 
 ct_tensor *ct_result(ct_call *c) { return ct_result_at(c, 0); }
 
-/* Whether t may be output k: that has a shape by the rule (inputs that do not fit have none), and t's dtype. Else the call
- * has failed. */
+/* Whether t may be output k: that has a shape by the rule (inputs that do not fit have none), and t's dtype.
+ * Else the call has failed. */
 static bool as_declared(ct_call *c, int k, const ct_tensor *t)
 {
     return is_declared(c, k) &&
@@ -251,7 +252,7 @@ const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t)
     return ct_borrow(c, ct_tensor_clone(t));
 }
 
-/* -- applying ---------------------------------------------------------------------------------------------------------------- */
+/* -- applying -------------------------------------------------------------------------------------------- */
 
 /* The inputs' tensors, and the dtype that the floating ones share. */
 static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
@@ -289,8 +290,8 @@ static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
     return true;
 }
 
-/* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule only: what
- * they were made from is not noted. */
+/* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule
+ * only: what they were made from is not noted. */
 static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
 {
     ct_tape *tape = c->tape;
@@ -328,8 +329,8 @@ static const char *behind_prefix(const char *message)
     return end ? end + 3 : NULL;
 }
 
-/* An op inside a composition failed: the message begins with the composition, as the caller knows it, then comes the op that
- * failed. What stands between is left out. */
+/* An op inside a composition failed: the message begins with the composition, as the caller knows it, then
+ * comes the op that failed. What stands between is left out. */
 static void name_composition(ct_call *c, uint32_t position, char *message, size_t size)
 {
     char name[256], prefix[288];

@@ -41,7 +41,7 @@ double *ct__check_numbers(ct__check *k, int64_t n)
     return block->data;
 }
 
-/* -- between host doubles and tensors ---------------------------------------------------------------------------- */
+/* -- between host doubles and tensors -------------------------------------------------------------------- */
 
 static bool fetch(ct__check *k, const ct_tensor *t, double *out)
 {
@@ -90,7 +90,7 @@ static ct_var leaf_of(ct__check *k, const double *data, ct_shape shape, ct_dtype
     return v;
 }
 
-/* -- outputs ------------------------------------------------------------------------------------------------------- */
+/* -- outputs --------------------------------------------------------------------------------------------- */
 
 /* Without those for the rule. */
 static int output_count(ct_var first)
@@ -103,7 +103,7 @@ static int output_count(ct_var first)
 
 static ct_var output(ct_var first, int o) { return o == 0 ? first : ct_output(first, o); }
 
-/* -- evaluations ------------------------------------------------------------------------------------------------- */
+/* -- evaluations ----------------------------------------------------------------------------------------- */
 
 /* Resets the tape and applies the op at x: leaves in v[0..n), output 0 returned. */
 static bool apply(ct__check *k, const double *x, bool leaves, ct_var *v, ct_var *y)
@@ -210,7 +210,7 @@ bool ct__check_second(ct__check *k, const double *x, const double *c, const doub
     return tape_fine(k);
 }
 
-/* -- opening ------------------------------------------------------------------------------------------------------ */
+/* -- opening --------------------------------------------------------------------------------------------- */
 
 static bool take_inputs(ct__check *k, ct_tensor *const *in, ct_dtype dtype)
 {
@@ -296,7 +296,7 @@ void ct__check_close(ct__check *k)
     }
 }
 
-/* -- random numbers, places --------------------------------------------------------------------------------------- */
+/* -- random numbers, places ------------------------------------------------------------------------------ */
 
 void ct__check_normal(ct__check *k, uint64_t stream, double *out, int64_t n)
 {

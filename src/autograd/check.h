@@ -63,7 +63,7 @@ bool ct__check_second(ct__check *k, const double *x, const double *c, const doub
 void ct__check_normal(ct__check *k, uint64_t stream, double *out, int64_t n);
 void ct__check_direction(ct__check *k, int i, uint64_t stream, double *out);
 
-/* -- difference.c: derivatives of a curve in R^m at t = 0 -------------------------------------------------------- */
+/* -- difference.c: derivatives of a curve in R^m at t = 0 ------------------------------------------------ */
 
 /* value[0..m) at t; false where it cannot be computed at all. NaN is a value. */
 typedef bool ct__curve(ct__check *k, double t, double *value, void *context);

@@ -1,6 +1,7 @@
 /* Checking a backward rule against finite differences of the forward.
  *
- * All floating inputs together are one vector x in R^N, all outputs one vector y in R^M, c a random cotangent:
+ * All floating inputs together are one vector x in R^N, all outputs one vector y in R^M, c a random
+ * cotangent:
  *   first order   <x_bar, d> = d/dt <c, y(x + t d)>             x_bar = ct_grad of y with cotangent c
  *   Jacobian      the rows ct_grad(y, e_o) against the columns d/dt y(x + t e_j)
  *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar, recorded
@@ -71,7 +72,7 @@ static void conclude(report *r, const worst *w, double tolerance, const char *wh
     if (r->failures++ == 0) memcpy(r->first, line, sizeof line);
 }
 
-/* -- first order --------------------------------------------------------------------------------------------------- */
+/* -- first order ----------------------------------------------------------------------------------------- */
 
 typedef struct line_context {
     const double *direction, *cotangent_direction; /* N, M */
@@ -236,7 +237,7 @@ static bool check_jacobian(ct__check *k, report *r, double tolerance)
     return true;
 }
 
-/* -- second order ---------------------------------------------------------------------------------------------------- */
+/* -- second order ---------------------------------------------------------------------------------------- */
 
 static bool check_second_order(ct__check *k, report *r, double tolerance, line_context *l, double *h_x,
                                double *h_c)
@@ -273,7 +274,7 @@ static bool check_second_order(ct__check *k, report *r, double tolerance, line_c
     return true;
 }
 
-/* -- f32 against f64 ------------------------------------------------------------------------------------------------- */
+/* -- f32 against f64 ------------------------------------------------------------------------------------- */
 
 static void compare_f32(ct__check *k, report *r, double tolerance, const double *single,
                         const double *reference, double size, const char *what)
@@ -292,7 +293,7 @@ static void compare_f32(ct__check *k, report *r, double tolerance, const double 
     }
 }
 
-/* -- the whole ---------------------------------------------------------------------------------------------------------- */
+/* -- the whole ------------------------------------------------------------------------------------------- */
 
 typedef struct results {
     line_context l;

@@ -1,7 +1,8 @@
 /* The inside of the tape, shared by the files of this folder (and the fused rules of src/ops).
  *
- * A tape is an array of nodes in the order of recording. A node is one value: a leaf, a constant, or one output of
- * an op (outputs of one call stand side by side, `part` 0, 1, ...). Inputs and attributes live in the arena. */
+ * A tape is an array of nodes in the order of recording. A node is one value: a leaf, a constant, or one
+ * output of an op (outputs of one call stand side by side, `part` 0, 1, ...). Inputs and attributes live in
+ * the arena. */
 #ifndef CT_AUTOGRAD_INTERNAL_H
 #define CT_AUTOGRAD_INTERNAL_H
 
@@ -84,7 +85,7 @@ struct ct_call {
     ct_tensor *scratch[16];
 };
 
-/* -- tape.c ----------------------------------------------------------------------------------------------------------- */
+/* -- tape.c ---------------------------------------------------------------------------------------------- */
 
 /* The handle that stands for "no value": poisoned as an input, "no cotangent" as the result of a rule. */
 static inline ct_var ct_none(void) { return (ct_var){ NULL, 0, 0 }; }
@@ -102,7 +103,8 @@ static inline ct_node *ct__node(ct_var v)
         return &tape->node[v.index];
     return ct__no_node(v);
 }
-/* Appends a node; takes the value over, also on failure. Returns its index, UINT32_MAX when memory is exhausted. */
+/* Appends a node; takes the value over, also on failure. Returns its index, UINT32_MAX when memory is
+ * exhausted. */
 bool ct__more_nodes(ct_tape *tape);
 static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags)
 {
@@ -133,7 +135,7 @@ static inline void *ct__arena(ct_tape *tape, size_t bytes)
 /* The device's last failure becomes the tape's. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
-/* -- rule.c: rules whose fused form needs no op ------------------------------------------------------------------ */
+/* -- rule.c: rules whose fused form needs no op ---------------------------------------------------------- */
 
 /* The value of input i; NULL, with the tape's error set, where a sweep has freed it. Borrowed. */
 const ct_tensor *ct__in_value(const ct_vjp *g, int i);
@@ -144,7 +146,7 @@ ct_tensor *ct__in_bar_sum(const ct_vjp *g, int i);
 /* ct_give_in_bar with a tensor, which is taken over; NULL fails the sweep with the device's message. */
 void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar);
 
-/* -- call.c ------------------------------------------------------------------------------------------------------------- */
+/* -- call.c ---------------------------------------------------------------------------------------------- */
 
 /* A backend's answer: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
@@ -152,13 +154,13 @@ void ct__call_status(ct_call *c, ct_status status);
 bool ct__usable(ct_call *c, const ct_tensor *t);
 /* The same for two, both f64 or both f32. */
 bool ct__one_dtype(ct_call *c, const ct_tensor *t, const ct_tensor *out);
-/* t with the batch dimensions (all but the last two) broadcast to those of `out`: t itself where they are, else *view;
- * NULL, with the call refused, where they do not fit. */
+/* t with the batch dimensions (all but the last two) broadcast to those of `out`: t itself where they are,
+ * else *view; NULL, with the call refused, where they do not fit. */
 const ct_tensor *ct__match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view);
 /* Where a factorisation notes its failure. */
 ct_failure *ct__call_failure(ct_call *c);
-/* What the device knows of the tape's failures, with the message: CT_ENUMERIC where there is one. Waits for a device that
- * computes late, if a factorisation was asked of it. */
+/* What the device knows of the tape's failures, with the message: CT_ENUMERIC where there is one. Waits for a
+ * device that computes late, if a factorisation was asked of it. */
 ct_status ct__settle(ct_tape *tape);
 
 #endif

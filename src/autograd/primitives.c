@@ -1,4 +1,5 @@
-/* The primitives of op.h: broadcast the inputs' batches to the output's, check, and hand over to the backend. */
+/* The primitives of op.h: broadcast the inputs' batches to the output's, check, and hand over to the
+ * backend. */
 #include "internal.h"
 
 static const ct_backend *backend(ct_call *c) { return c->tape->device->backend; }

@@ -1,8 +1,9 @@
-/* Inside a rule: what it may ask of the sweep that calls it, and how what it gives is added up. The first cotangent that arrives
- * at a node is adopted, later ones are added: in place where nobody else holds the memory. */
+/* Inside a rule: what it may ask of the sweep that calls it, and how what it gives is added up. The first
+ * cotangent that arrives at a node is adopted, later ones are added: in place where nobody else holds the
+ * memory. */
 #include "sweep.h"
 
-/* -- accumulation ---------------------------------------------------------------------------------------------------------- */
+/* -- accumulation ---------------------------------------------------------------------------------------- */
 
 /* Whether a cotangent may be added to in place. */
 static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct_tensor_is_contiguous(sum); }
@@ -48,7 +49,7 @@ void ct__accumulate(ct__sweep *s, uint32_t index, ct_var bar)
     if (!s->tape->status) ct__slot_of(s, index)->var = bar.index + 1;
 }
 
-/* -- what a rule may ask ----------------------------------------------------------------------------------------------------- */
+/* -- what a rule may ask --------------------------------------------------------------------------------- */
 
 ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
 int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }

@@ -1,7 +1,8 @@
 /* Steps that are replayed: as a graph where the device has them, else by calling the function again.
  *
- * The first call computes: it finds its memory, and the device's libraries what they set up at first use. The second,
- * at the first replay, is recorded. Both draw from the step's own pool, so the second finds what the first has left. */
+ * The first call computes: it finds its memory, and the device's libraries what they set up at first use. The
+ * second, at the first replay, is recorded. Both draw from the step's own pool, so the second finds what the
+ * first has left. */
 #include <cotangent/step.h>
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* The reverse sweep: from an output down the tape, every rule once, cotangents accumulated by the engine.
  *
- * A sweep keeps its cotangents in slots of its own, one per node of the range it walks; slots are a stack on the
- * tape, since a rule may itself run a sweep. */
+ * A sweep keeps its cotangents in slots of its own, one per node of the range it walks; slots are a stack on
+ * the tape, since a rule may itself run a sweep. */
 #include "sweep.h"
 
 #include <string.h>
 
-/* -- the sweep ----------------------------------------------------------------------------------------------------------------- */
+/* -- the sweep ------------------------------------------------------------------------------------------- */
 
 static bool open_slots(ct__sweep *s)
 {

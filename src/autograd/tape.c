@@ -13,7 +13,7 @@ struct ct_chunk {
     _Alignas(16) char data[];
 };
 
-/* -- arena --------------------------------------------------------------------------------------------------------------- */
+/* -- arena ----------------------------------------------------------------------------------------------- */
 
 /* The next chunk, made where there is none with that much room. */
 void *ct__arena_grow(ct_tape *tape, size_t bytes)
@@ -45,7 +45,7 @@ static void free_arena(ct_tape *tape)
     }
 }
 
-/* -- lifetime -------------------------------------------------------------------------------------------------------------- */
+/* -- lifetime -------------------------------------------------------------------------------------------- */
 
 ct_tape *ct_tape_new(ct_device *device)
 {
@@ -109,7 +109,7 @@ void ct_tape_free(ct_tape *tape)
 ct_device *ct_tape_device(const ct_tape *tape) { return tape ? tape->device : NULL; }
 int64_t ct_tape_length(const ct_tape *tape) { return tape ? tape->n : 0; }
 
-/* -- errors ---------------------------------------------------------------------------------------------------------------- */
+/* -- errors ---------------------------------------------------------------------------------------------- */
 
 void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
 {
@@ -165,7 +165,7 @@ const char *ct_tape_reason(const ct_tape *tape)
     return reason;
 }
 
-/* -- handles --------------------------------------------------------------------------------------------------------------- */
+/* -- handles --------------------------------------------------------------------------------------------- */
 
 ct_var ct__poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, tape ? tape->epoch : 0 }; }
 

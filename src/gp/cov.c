@@ -1,8 +1,9 @@
 /* cov:      K_ij = k(x_i, z_j)                     theta (P), X (n, d), Z (m, d) -> (n, m)
  * adjoint:  theta_bar_p = Σ_ij K̄_ij ∂K_ij/∂theta_p,   x̄_i = Σ_j K̄_ij ∂k(x_i, z_j)/∂x_i,   z̄_j likewise
  *
- * One primitive each way computes entries and derivatives tile by tile and stores neither distances nor ∂K. z̄ is the x̄
- * of the transposed problem, k being symmetric. With two inputs, theta and X, the matrix is the symmetric one. */
+ * One primitive each way computes entries and derivatives tile by tile and stores neither distances nor ∂K.
+ * z̄ is the x̄ of the transposed problem, k being symmetric. With two inputs, theta and X, the matrix is the
+ * symmetric one. */
 #include "cov.h"
 
 #include "kernel_tree.h"
@@ -38,7 +39,7 @@ static const ct_tensor *other(const ct_call *c, int first)
     return ct_args(c) - first == 3 ? ct_arg(c, first + 2) : NULL;
 }
 
-/* -- backward: inputs K̄, theta, X [, Z] ------------------------------------------------------------------------------ */
+/* -- backward: inputs K̄, theta, X [, Z] ----------------------------------------------------------------- */
 
 static ct_shape theta_shape(ct_call *c) { return refuse_shapes(c, 1) ? ct_arg_shape(c, 1) : ct_shape0(); }
 static ct_shape x_shape(ct_call *c) { return refuse_shapes(c, 1) ? ct_arg_shape(c, 2) : ct_shape0(); }
@@ -68,7 +69,8 @@ static const ct_op both_bars_op = {
     .name = "cov_bar", .n_in = -1, .shape = both_shapes, .forward = both_forward
 };
 
-/* Gives the cotangents of theta (input 0) and of points (input x), whichever of them `to_theta` and `to_x` say. */
+/* Gives the cotangents of theta (input 0) and of points (input x), whichever of them `to_theta` and `to_x`
+ * say. */
 static void give(ct_vjp *g, const ct_cov_program *p, ct_var K_bar, int x, int z, bool to_theta, bool to_x)
 {
     ct_var in[4] = { K_bar, ct_in(g, 0), ct_in(g, x), z ? ct_in(g, z) : K_bar };
@@ -78,7 +80,7 @@ static void give(ct_vjp *g, const ct_cov_program *p, ct_var K_bar, int x, int z,
     if (to_x) ct_give_in_bar(g, x, to_theta ? ct_output(bar, 1) : bar);
 }
 
-/* -- the op ------------------------------------------------------------------------------------------------------------ */
+/* -- the op ---------------------------------------------------------------------------------------------- */
 
 static ct_shape shape(ct_call *c)
 {
@@ -106,7 +108,7 @@ static void vjp(ct_vjp *g)
     if (z_wanted) give(g, p, ct_t(K_bar), z, 1, theta_wanted && !x_wanted, true);
 }
 
-/* -- samples -------------------------------------------------------------------------------------------------------------- */
+/* -- samples --------------------------------------------------------------------------------------------- */
 
 static const char *const sampled[] = {
     "rbf",
@@ -149,7 +151,7 @@ const ct_op ct_op_cov = {
     .name = "cov", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
 };
 
-/* -- calls ------------------------------------------------------------------------------------------------------------------ */
+/* -- calls ----------------------------------------------------------------------------------------------- */
 
 const ct_cov_program *ct__cov_usable(const ct_kernel *k, ct_tape *tape, const char *who)
 {

@@ -1,9 +1,10 @@
-/* Covariance matrices as compositions of public ops: slower than the fused primitives, and differentiable to any order. */
+/* Covariance matrices as compositions of public ops: slower than the fused primitives, and differentiable to
+ * any order. */
 #include "cov.h"
 #include "kernel_rules.h"
 #include "kernel_tree.h"
 
-/* -- pieces ------------------------------------------------------------------------------------------------------------- */
+/* -- pieces ---------------------------------------------------------------------------------------------- */
 
 static ct_var number(ct_var like, double value) { return ct_scalar(like.tape, ct_var_dtype(like), value); }
 
@@ -93,9 +94,10 @@ static leaf evaluate(const ct_cov_program *program, const ct_cov_node *n, ct_var
     return out;
 }
 
-/* -- values --------------------------------------------------------------------------------------------------------------- */
+/* -- values ---------------------------------------------------------------------------------------------- */
 
-/* All nodes' values; scalars where a node is constant. In leaves[k], where not NULL, what the profiles' rules need. */
+/* All nodes' values; scalars where a node is constant. In leaves[k], where not NULL, what the profiles' rules
+ * need. */
 static void values(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, ct_var *value,
                    leaf *leaves)
 {
@@ -131,7 +133,7 @@ ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct
     return ct_broadcast_to(value[program->n_nodes - 1], shape);
 }
 
-/* -- the rule ---------------------------------------------------------------------------------------------------------------- */
+/* -- the rule -------------------------------------------------------------------------------------------- */
 
 /* theta_bar[at] is Σ terms. */
 static void give_extra(ct_vjp *g, const ct_cov_program *program, int32_t at, ct_var terms)

@@ -1,4 +1,5 @@
-/* density: v = the log density of r under L Lᵀ = k(X, X) + diag(noise), computed before, with its gradient at v̄ = 1
+/* density: v = the log density of r under L Lᵀ = k(X, X) + diag(noise), computed before, with its gradient at
+ * v̄ = 1
  * adjoint: θ̄ = v̄ ∂v/∂θ,  X̄ = v̄ ∂v/∂X,  r̄ = v̄ ∂v/∂r,  and so for the noise
  * Recorded, v is computed once more in differentiable ops and swept: ∂v/∂θ then has a gradient of its own.
  * [Rasmussen & Williams 2006, eq. 5.9 of the likelihood, 5.10 to 5.13 of the leave-one-out density] */
@@ -6,7 +7,7 @@
 
 #include "cov.h"
 
-/* -- what has to be finite ------------------------------------------------------------------------------------------- */
+/* -- what has to be finite ------------------------------------------------------------------------------- */
 
 static void flag(ct_call *c, const ct_tensor *x, const char *what)
 {
@@ -39,7 +40,7 @@ static const ct_op finite_op = {
 
 ct_var ct__finite(ct_var x, const char *what) { return ct_apply(&finite_op, &x, 1, &what, sizeof what); }
 
-/* -- densities ------------------------------------------------------------------------------------------------------- */
+/* -- densities ------------------------------------------------------------------------------------------- */
 
 ct_shape ct__density_shape(ct_call *c) { return ct_arg_shape(c, CT__VALUE); }
 

@@ -1,8 +1,8 @@
 /* gp_factor:  C = k(X, X) + diag(noise) = L Lᵀ,  α = C⁻¹r,  and with C̄ = ½ (C⁻¹ - ααᵀ)
  *             theta_bar_p = Σ_ij C̄_ij ∂k_ij/∂theta_p,   X_bar_i = 2 Σ_j C̄_ij ∂k(x_i, x_j)/∂x_i
  *
- * One packed array (packed.h) is C, then L, then C⁻¹; k and its derivatives are computed tile by tile, once for C and once for
- * the contraction. Blocks of L, then of W = L⁻¹, then of C⁻¹ = WᵀW:
+ * One packed array (packed.h) is C, then L, then C⁻¹; k and its derivatives are computed tile by tile, once
+ * for C and once for the contraction. Blocks of L, then of W = L⁻¹, then of C⁻¹ = WᵀW:
  *     L11 L11ᵀ = C11,  L21 = C21 L11⁻ᵀ,  L22 L22ᵀ = C22 - L21 L21ᵀ                             n³/3 operations
  *     W11 = L11⁻¹,     W22 = L22⁻¹,      W21 = -W22 L21 W11
  *     W11ᵀW11 + W21ᵀW21,                 W22ᵀ W21,          W22ᵀW22                          2n³/3
@@ -24,7 +24,7 @@ typedef enum goal { VALUE, FACTOR, INVERSE, SLOPES, SLOPES_X } goal;
 /* The array is an output. */
 static bool kept(goal depth) { return depth == FACTOR || depth == INVERSE; }
 
-/* -- shapes -------------------------------------------------------------------------------------------------------- */
+/* -- shapes ---------------------------------------------------------------------------------------------- */
 
 void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program)
 {
@@ -57,12 +57,12 @@ static ct_shape shape(ct_call *c, goal depth)
     return ct_shape2(n, 1);
 }
 
-/* -- pivots -------------------------------------------------------------------------------------------------------- */
+/* -- pivots ---------------------------------------------------------------------------------------------- */
 
 double ct__gp_rounding(ct_dtype dtype) { return 16 * (dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON); }
 
-/* As the sweep judges them, on any device: L_ii² - tolerance C_ii is a matrix that potrf refuses. alpha_i becomes NaN then.
- * diagonal (n, 1), that of C, is written to; L (n), alpha (n, 1). */
+/* As the sweep judges them, on any device: L_ii² - tolerance C_ii is a matrix that potrf refuses. alpha_i
+ * becomes NaN then. diagonal (n, 1), that of C, is written to; L (n), alpha (n, 1). */
 static void judge_pivots(ct_call *c, double tolerance, ct_tensor *diagonal, ct_tensor *L, ct_tensor *alpha)
 {
     ct_tensor *zero = ct_scratch(c, ct_tensor_dtype(L), ct_shape2(1, 1));
@@ -78,7 +78,7 @@ static void judge_pivots(ct_call *c, double tolerance, ct_tensor *diagonal, ct_t
     for (int i = 0; i < 4; i++) ct_release(all[i]);
 }
 
-/* -- steps --------------------------------------------------------------------------------------------------------- */
+/* -- steps ----------------------------------------------------------------------------------------------- */
 
 typedef struct parts {
     ct__packed C;
@@ -146,7 +146,7 @@ static void contract(ct_call *c, const parts *p, ct_tensor *theta_bar, ct_tensor
     ct_prim_covariance_bar_add(c, k, theta, p->X2, NULL, &bar22, theta_bar, X2_bar);
 }
 
-/* -- the ops ------------------------------------------------------------------------------------------------------- */
+/* -- the ops --------------------------------------------------------------------------------------------- */
 
 static void fill_outputs(ct_call *c, goal depth, double value)
 {

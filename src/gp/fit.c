@@ -1,4 +1,5 @@
-/* Fits of one model and of many: their starts, side by side where the data are small, and what becomes of them. */
+/* Fits of one model and of many: their starts, side by side where the data are small, and what becomes of
+ * them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
     f->status = status;
 }
 
-/* -- one model ----------------------------------------------------------------------------------------------------- */
+/* -- one model ------------------------------------------------------------------------------------------- */
 
 static ct_status check(ct_gp *gp, const ct_fit_options *o)
 {
@@ -52,8 +53,8 @@ static ct_status check(ct_gp *gp, const ct_fit_options *o)
 }
 
 /* The leave-one-out density can be highest for a level thousands of deviations away from the data, where new
- * rows are predicted badly. So the level stays within a standard deviation of the average, unless it has bounds
- * or a start of its own. In z coordinates y is as the model has it. */
+ * rows are predicted badly. So the level stays within a standard deviation of the average, unless it has
+ * bounds or a start of its own. In z coordinates y is as the model has it. */
 static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 {
     double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);
@@ -95,7 +96,8 @@ static ct_status allocate(ct__fit *f)
     return CT_OK;
 }
 
-/* The most that the objective of a fit holds at once, with d columns of data or, where they are there already, none. */
+/* The most that the objective of a fit holds at once, with d columns of data or, where they are there
+ * already, none. */
 static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int64_t d)
 {
     if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
@@ -134,8 +136,8 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     return allocate(f);
 }
 
-/* Of many values, each with an error, the lowest is too low: so the winner's, once more, apart from the search. Where that is
- * refused, at the limit of what is not, the search's stays. */
+/* Of many values, each with an error, the lowest is too low: so the winner's, once more, apart from the
+ * search. Where that is refused, at the limit of what is not, the search's stays. */
 static ct_status value_winner(ct__fit *f)
 {
     const ct__goal goal = { .objective = f->options->objective, .precision = CT_PRECISION_MIXED, .draw = 1 };
@@ -216,14 +218,15 @@ static ct_status conclude(ct__fit *f, ct_status s)
     return s;
 }
 
-/* -- many ---------------------------------------------------------------------------------------------------------- */
+/* -- many ------------------------------------------------------------------------------------------------ */
 
 typedef struct task {
     ct__fit *fit;
     int start;
 } task;
 
-/* One start on one thread, on a twin of the model: what it computes does not depend on how many run at a time. */
+/* One start on one thread, on a twin of the model: what it computes does not depend on how many run at a
+ * time. */
 static void run_beside(void *context, int64_t k)
 {
     const task *t = (const task *)context + k;

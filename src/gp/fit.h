@@ -1,4 +1,5 @@
-/* A fit of one model: what its starts share. They may run on several threads, each with a twin of the model. */
+/* A fit of one model: what its starts share. They may run on several threads, each with a twin of the
+ * model. */
 #ifndef CT_GP_FIT_H
 #define CT_GP_FIT_H
 
@@ -12,7 +13,8 @@ typedef struct ct__gate {
     bool stopped; /* the callback wants to stop */
 } ct__gate;
 
-/* Arrays over all parameters are in z coordinates. Written while the starts run, behind the gate: from `report` on. */
+/* Arrays over all parameters are in z coordinates. Written while the starts run, behind the gate: from
+ * `report` on. */
 typedef struct ct__fit {
     ct_gp *gp;
     const ct_fit_options *options;

@@ -10,7 +10,7 @@
 const kernel_kind ct__kernel_kinds[CT_COV_CODES] = { CT__KERNEL_TABLE(ROW) };
 #undef ROW
 
-/* -- nodes ------------------------------------------------------------------------------------------------------ */
+/* -- nodes ----------------------------------------------------------------------------------------------- */
 
 kernel_node *ct__kernel_node(ct_cov_code code)
 {
@@ -90,7 +90,7 @@ static kernel_node *node_copy(const kernel_node *n)
     return copy;
 }
 
-/* -- objects ----------------------------------------------------------------------------------------------------- */
+/* -- objects --------------------------------------------------------------------------------------------- */
 
 static CT_PRINTF(2, 0) void set_message(ct_kernel *k, const char *format, va_list args)
 {
@@ -167,7 +167,7 @@ const char *ct_kernel_message(const ct_kernel *k)
     return k ? k->message : "kernel: NULL: memory was exhausted while it was built, or none was given";
 }
 
-/* -- profiles ------------------------------------------------------------------------------------------------------ */
+/* -- profiles -------------------------------------------------------------------------------------------- */
 
 static ct_kernel *leaf(ct_cov_code code) { return ct__kernel_new(ct__kernel_node(code)); }
 
@@ -193,7 +193,7 @@ ct_kernel *ct_kernel_polynomial(int degree)
     return k;
 }
 
-/* -- combinations --------------------------------------------------------------------------------------------------- */
+/* -- combinations ---------------------------------------------------------------------------------------- */
 
 /* code(a, b), into a's object; frees b's. b may be absent where `unary`. */
 static ct_kernel *combine(ct_cov_code code, ct_kernel *a, ct_kernel *b, bool unary)

@@ -17,7 +17,7 @@ static void walk(kernel_node *n, visitor visit, void *context)
     walk(n->right, visit, context);
 }
 
-/* -- names -------------------------------------------------------------------------------------------------------- */
+/* -- names ----------------------------------------------------------------------------------------------- */
 
 static void name_node(kernel_node *n, void *context)
 {
@@ -49,7 +49,7 @@ void ct__kernel_changed(ct_kernel *k)
     walk(k->root, name_node, seen);
 }
 
-/* -- values --------------------------------------------------------------------------------------------------------- */
+/* -- values ---------------------------------------------------------------------------------------------- */
 
 typedef struct finder {
     int64_t index; /* of the parameter wanted, counted down; -1: none */
@@ -134,7 +134,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
     return CT_OK;
 }
 
-/* -- binding ----------------------------------------------------------------------------------------------------------- */
+/* -- binding --------------------------------------------------------------------------------------------- */
 
 typedef struct binder {
     ct_kernel *kernel;
@@ -166,7 +166,7 @@ static void bind_node(kernel_node *n, void *context)
         b->status = ct__kernel_refuse(b->kernel, CT_ENOMEM, "%d lengthscales: memory is exhausted", active);
 }
 
-/* -- units -------------------------------------------------------------------------------------------------------------- */
+/* -- units ----------------------------------------------------------------------------------------------- */
 
 /* Whether every term of n has a variance of its own. */
 static bool has_variance(const kernel_node *n)
@@ -205,7 +205,7 @@ static void set_units(kernel_node *n, int input_dims, bool taken)
     if (n->code == CT_COV_SCALE) set_units(n->right, input_dims, true);
 }
 
-/* -- the program --------------------------------------------------------------------------------------------------------- */
+/* -- the program ----------------------------------------------------------------------------------------- */
 
 typedef struct emitter {
     ct_cov_program *program;

@@ -17,7 +17,7 @@ typedef struct parser {
 
 static kernel_node *sum(parser *p);
 
-/* -- errors and tokens ---------------------------------------------------------------------------------------------- */
+/* -- errors and tokens ----------------------------------------------------------------------------------- */
 
 static CT_PRINTF(4, 5) void fail(parser *p, ct_status status, const char *place, const char *format, ...)
 {
@@ -144,7 +144,7 @@ static void give(ct_param *param, double value, bool fixed)
     param->start_given = true;
 }
 
-/* -- options ---------------------------------------------------------------------------------------------------------- */
+/* -- options --------------------------------------------------------------------------------------------- */
 
 static void dims(parser *p, kernel_node *n)
 {
@@ -257,7 +257,7 @@ static void options(parser *p, kernel_node *n)
         fail(p, CT_EFORMAT, place, "%d lengthscales for %d columns", n->n_length, n->n_dims);
 }
 
-/* -- expressions ------------------------------------------------------------------------------------------------------- */
+/* -- expressions ----------------------------------------------------------------------------------------- */
 
 static kernel_node *new_node(parser *p, ct_cov_code code, const char *place)
 {
@@ -349,7 +349,7 @@ static kernel_node *sum(parser *p)
     return n;
 }
 
-/* -- the message --------------------------------------------------------------------------------------------------------- */
+/* -- the message ----------------------------------------------------------------------------------------- */
 
 /* what, an excerpt of the text on one line, a caret under the place */
 static void describe(const parser *p, ct_kernel *k)

@@ -2,8 +2,8 @@
  *
  * M(code, geometry, u, value, ds, da) over the vars s, a (the extra parameter), u and y, and
  *     some = 1 where s > 0, else 0;  r1 = √s there, else 1;  r = some r1.
- * The derivative of r is 0 at s = 0. ds is written out, so that a second derivative is right there, too: what the
- * rule for r leaves out is multiplied by ∂s/∂x = 0. ct_var{0}: none. */
+ * The derivative of r is 0 at s = 0. ds is written out, so that a second derivative is right there, too: what
+ * the rule for r leaves out is multiplied by ∂s/∂x = 0. ct_var{0}: none. */
 #ifndef CT_GP_KERNEL_RULES_H
 #define CT_GP_KERNEL_RULES_H
 

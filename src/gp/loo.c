@@ -59,7 +59,7 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     return s;
 }
 
-/* -- without some columns ------------------------------------------------------------------------------------------- */
+/* -- without some columns -------------------------------------------------------------------------------- */
 
 /* gp->X with those columns held at their means. */
 static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)

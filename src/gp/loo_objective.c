@@ -2,9 +2,10 @@
  * adjoint:      with P = C⁻¹, e_i = α_i/q_i,  g = P e,  D = diag(½/q_i + ½ e_i²):    r̄ = v̄ g,   noise_bar = diag C̄,
  *               C̄ = v̄ (P D P - ½ (g αᵀ + α gᵀ));   theta_bar and X_bar: C̄ against the derivatives of k
  *
- * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric and comes block by block, of its lower triangle, each rows of P D
- * times columns of the packed P: n³ multiplications and additions after the n³ of the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1,
- * and the backward pass multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
+ * dα = C⁻¹(dr - dC α) and dq_i = -(C⁻¹ dC C⁻¹)_ii. C̄ is symmetric and comes block by block, of its lower
+ * triangle, each rows of P D times columns of the packed P: n³ multiplications and additions after the n³ of
+ * the inverse. As in nlml.c the forward pass computes the gradient for v̄ = 1, and the backward pass
+ * multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
 #include <cotangent/covariance.h>
 
 #include "cov.h"
@@ -12,7 +13,7 @@
 #include "model.h"
 #include "packed.h"
 
-/* -- the gradient for v̄ = 1 ------------------------------------------------------------------------------------------ */
+/* -- the gradient for v̄ = 1 ----------------------------------------------------------------------------- */
 
 enum { S_THETA, S_X, S_ALPHA, S_E, S_D, S_INVERSE, S_INPUTS }; /* alpha, e: (n, 1), d (n), P packed */
 enum { FEW = 256 }; /* columns of C̄ at once; half as many where they meet the diagonal */
@@ -40,7 +41,8 @@ static ct_tensor *some(const ct_tensor *t, int64_t first, int64_t end)
     return t ? ct_tensor_slice(t, 0, first, end, 1) : NULL;
 }
 
-/* C̄[i.., j..] against the derivatives of k: beside the diagonal it stands for two, on it Z is X, whose `white` counts there. */
+/* C̄[i.., j..] against the derivatives of k: beside the diagonal it stands for two, on it Z is X, whose
+ * `white` counts there. */
 static void contract(const work *s, const ct_tensor *block, int64_t i, int64_t j)
 {
     ct_call *c = s->c;
@@ -194,7 +196,7 @@ uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
     return likelihood + ct_dtype_size(dtype) * (most * (rows + few) + few * few);
 }
 
-/* -- the value with its rule ------------------------------------------------------------------------------------------- */
+/* -- the value with its rule ----------------------------------------------------------------------------- */
 
 /* From α, α/q and q. */
 static ct_var value_of(ct_var alpha, ct_var e, ct_var q)

@@ -1,18 +1,21 @@
 /* gp_nlml_mixed:  v = ½ rᵀα + ½ log det C + n/2 log 2π with a factor in f32, C = L (I + E) Lᵀ, L Lᵀ the factor of C rounded
  *
- * α by conjugate gradients from the factor's solution, with the factor as preconditioner and C in f64: the eigenvalues of the
- * preconditioned matrix are within |E| of 1, so that each step wins as many digits as the factor has. For any α
+ * α by conjugate gradients from the factor's solution, with the factor as preconditioner and C in f64: the
+ * eigenvalues of the preconditioned matrix are within |E| of 1, so that each step wins as many digits as the
+ * factor has. For any α
  *     2 rᵀα - αᵀCα = rᵀC⁻¹r - |C⁻¹r - α|²_C
  * which makes the quadratic form right to the square of what α is.
  *
  *     log det C = 2 Σ log L_ii + tr E - ½ tr E² + O(tr E³),    |tr Eᵏ| <= ρᵏ for k >= 2,  ρ = |E|_F
  * With m columns of random signs V,  E V = L⁻¹ (C - L Lᵀ) L⁻ᵀ V,  whose middle factor is computed in f64,
  *     tr E = avg vᵀEv, with a variance of at most 2ρ²/m;    tr E² = ρ² = avg |Ev|²
- * The mean's part beyond its own deviation is the correction: t max(0, 1 - 2ρ²/(m t²)). What remains is told as the error,
- * three deviations and the series' remainder ρ³/3(1 - ρ); from a ρ of ½ on the value is refused.
+ * The mean's part beyond its own deviation is the correction: t max(0, 1 - 2ρ²/(m t²)). What remains is told
+ * as the error, three deviations and the series' remainder ρ³/3(1 - ρ); from a ρ of ½ on the value is
+ * refused.
  *
- * The gradient is that of nlml.c with (L Lᵀ)⁻¹ for C⁻¹: from Cauchy and Schwarz, off by at most ½ ρ |L⁻¹ ∂C L⁻ᵀ|_F and
- * the inversion's rounding. [Hutchinson 1990; Higham 2002, ch. 12; Rasmussen & Williams 2006, eq. 5.9] */
+ * The gradient is that of nlml.c with (L Lᵀ)⁻¹ for C⁻¹: from Cauchy and Schwarz, off by at most ½ ρ |L⁻¹ ∂C
+ * L⁻ᵀ|_F and the inversion's rounding. [Hutchinson 1990; Higham 2002, ch. 12; Rasmussen & Williams 2006, eq.
+ * 5.9] */
 #include "mixed.h"
 
 #include <math.h>
@@ -59,7 +62,8 @@ static ct_var solve(const problem *p, ct__mixed_solve kind, ct_var V)
         ct_apply(&ct__op_mixed_solve, (ct_var[]){ ct_scale(V, 1 / size) }, 1, &mixed, sizeof mixed), size);
 }
 
-/* Triangle and sweep as in f32, a strip, beside α and its kin a dozen sets of probes, and what a GPU's libraries want. */
+/* Triangle and sweep as in f32, a strip, beside α and its kin a dozen sets of probes, and what a GPU's
+ * libraries want. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
@@ -67,7 +71,7 @@ uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
     return narrow + ct__mixed_room(n) + (uint64_t)n * (12 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
 
-/* -- log det (I + E) ----------------------------------------------------------------------------------------------- */
+/* -- log det (I + E) ------------------------------------------------------------------------------------- */
 
 static ct_var signs(const problem *p, int64_t n)
 {
@@ -90,7 +94,7 @@ static void correct(problem *p, ct_var V, ct_var U, ct_var CU)
     p->report.error = rho < 1 ? (3 * sqrt(variance) + rho * square / (3 * (1 - rho))) / 2 : INFINITY;
 }
 
-/* -- the solution -------------------------------------------------------------------------------------------------- */
+/* -- the solution ---------------------------------------------------------------------------------------- */
 
 /* From α and Cα. */
 static ct_var refine(problem *p, ct_var alpha, ct_var product_of_alpha)
@@ -115,7 +119,7 @@ static ct_var refine(problem *p, ct_var alpha, ct_var product_of_alpha)
     return alpha;
 }
 
-/* -- the whole ----------------------------------------------------------------------------------------------------- */
+/* -- the whole ------------------------------------------------------------------------------------------- */
 
 static void refuse(const problem *p)
 {

@@ -1,5 +1,6 @@
-/* What the likelihood in mixed precision (mixed.c) is made of: C = k(X, X) + diag(noise) in f64, computed again whenever it is
- * needed, and one triangle in f32 for its factor. The ops below take theta (P), X (n, d) and vectors in f64 and have no gradient. */
+/* What the likelihood in mixed precision (mixed.c) is made of: C = k(X, X) + diag(noise) in f64, computed
+ * again whenever it is needed, and one triangle in f32 for its factor. The ops below take theta (P), X (n, d)
+ * and vectors in f64 and have no gradient. */
 #ifndef CT_GP_MIXED_H
 #define CT_GP_MIXED_H
 
@@ -23,8 +24,8 @@ extern const ct_op ct__op_mixed_product;
 extern const ct_op ct__op_mixed_gram;
 /* V (n, m) -> L⁻¹ V, L⁻ᵀ V or both, in f32 */
 extern const ct_op ct__op_mixed_solve;
-/* theta, X, alpha (n, 1): triangle = P = (L Lᵀ)⁻¹ -> with C̄ = ½ (P - ααᵀ) the theta_bar (P), 1: diag P (n), 2: X_bar (n, d)
- * where asked for */
+/* theta, X, alpha (n, 1): triangle = P = (L Lᵀ)⁻¹ -> with C̄ = ½ (P - ααᵀ) the theta_bar (P), 1: diag P (n),
+ * 2: X_bar (n, d) where asked for */
 extern const ct_op ct__op_mixed_slopes;
 
 /* Bytes of the strip that any of them works in. */

@@ -1,8 +1,8 @@
 /* Products, solutions and contractions with C in f64 and its factor in f32, a strip of rows at a time.
  *
- * A strip is `rows` rows of the packed rectangle (packed.h). In the upper part these are columns of L from the diagonal on, in
- * the lower part rows of L22 up to it: a block on the diagonal, and one beside it, whose rows are contiguous. C is symmetric, so
- * each block beside the diagonal stands for two. */
+ * A strip is `rows` rows of the packed rectangle (packed.h). In the upper part these are columns of L from
+ * the diagonal on, in the lower part rows of L22 up to it: a block on the diagonal, and one beside it, whose
+ * rows are contiguous. C is symmetric, so each block beside the diagonal stands for two. */
 #include "mixed.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static int64_t height_of(int64_t n)
 
 uint64_t ct__mixed_room(int64_t n) { return (uint64_t)height_of(n) * (uint64_t)n * sizeof(double); }
 
-/* -- strips -------------------------------------------------------------------------------------------------------- */
+/* -- strips ---------------------------------------------------------------------------------------------- */
 
 /* C[first.., ...] where first < n1 lies in the upper part. */
 static strip strip_at(int64_t n, int64_t first, int64_t height)
@@ -72,7 +72,7 @@ static void for_strips(const work *w, bool views, strip_fn run, const ct_tensor 
     }
 }
 
-/* -- small parts --------------------------------------------------------------------------------------------------- */
+/* -- small parts ----------------------------------------------------------------------------------------- */
 
 /* Rows first, first + 1, ... of a matrix or vector; released by the caller. */
 static ct_tensor *some(const ct_tensor *t, int64_t first, int64_t rows)
@@ -165,7 +165,7 @@ static void take_noise(work *w, int input)
     w->noise = ct_borrow(w->c, ct_tensor_broadcast(ct_arg(w->c, input), ct_shape1(w->n)));
 }
 
-/* -- the factor ---------------------------------------------------------------------------------------------------- */
+/* -- the factor ------------------------------------------------------------------------------------------ */
 
 static ct_shape factor_shape(ct_call *c)
 {
@@ -209,7 +209,7 @@ static void factor_forward(ct_call *c)
         ct_prim_copy(c, line, out);
 }
 
-/* -- products ------------------------------------------------------------------------------------------------------ */
+/* -- products -------------------------------------------------------------------------------------------- */
 
 static ct_shape last_shape(ct_call *c) { return ct_arg_shape(c, ct_args(c) - 1); }
 
@@ -288,7 +288,7 @@ static void solve_forward(ct_call *c)
     ct__packed_close(&L);
 }
 
-/* -- the contraction ----------------------------------------------------------------------------------------------- */
+/* -- the contraction ------------------------------------------------------------------------------------- */
 
 static ct_shape slopes_shape(ct_call *c)
 {

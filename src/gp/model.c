@@ -22,7 +22,7 @@ static char *copy_text(ct_device *device, const char *text)
     return copy;
 }
 
-/* -- memory ------------------------------------------------------------------------------------------------------ */
+/* -- memory ---------------------------------------------------------------------------------------------- */
 
 uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
 {
@@ -50,7 +50,7 @@ ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const
                           narrower ? ", or f32" : "");
 }
 
-/* -- failures ----------------------------------------------------------------------------------------------------- */
+/* -- failures -------------------------------------------------------------------------------------------- */
 
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what)
 {
@@ -77,7 +77,7 @@ static void *refuse(ct_device *device, ct_status status, const char *text)
     return NULL;
 }
 
-/* -- building ------------------------------------------------------------------------------------------------------ */
+/* -- building -------------------------------------------------------------------------------------------- */
 
 static bool default_names(ct_gp *gp)
 {
@@ -315,7 +315,7 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
     return NULL;
 }
 
-/* -- for another thread -------------------------------------------------------------------------------------------- */
+/* -- for another thread ---------------------------------------------------------------------------------- */
 
 /* A view of t's elements as a tensor of another device. */
 static ct_tensor *shared(ct_device *device, ct_tensor *t)
@@ -350,7 +350,7 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
     return twin;
 }
 
-/* -- what a model is -------------------------------------------------------------------------------------------------- */
+/* -- what a model is ------------------------------------------------------------------------------------- */
 
 int64_t ct_gp_points(const ct_gp *gp) { return gp ? gp->n : 0; }
 int64_t ct_gp_dims(const ct_gp *gp) { return gp ? gp->d : 0; }

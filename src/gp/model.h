@@ -44,21 +44,21 @@ struct ct_gp {
     ct_fit_start *starts;
 };
 
-/* -- model.c -------------------------------------------------------------------------------------------------- */
+/* -- model.c --------------------------------------------------------------------------------------------- */
 
 /* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options);
-/* A model of the same data, kernel and parameters on another device, for another thread: it reads gp's data and must not
- * outlive it. CPU only. NULL with the reason on the device. */
+/* A model of the same data, kernel and parameters on another device, for another thread: it reads gp's data
+ * and must not outlive it. CPU only. NULL with the reason on the device. */
 ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 /* Lists the parameters once the kernel and the transforms are there. */
 ct_status ct__gp_list_params(ct_gp *gp);
 /* Puts values v into the model; the factor is no longer valid. */
 ct_status ct__gp_set_values(ct_gp *gp, const double *v);
 ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
-/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the remedy,
- * and f32 where that is to be had (`narrower`) and half of the bytes would do. */
+/* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the
+ * remedy, and f32 where that is to be had (`narrower`) and half of the bytes would do. */
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
                          const char *remedy);
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
@@ -67,7 +67,7 @@ void ct__gp_drop_factor(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
 
-/* -- transform.c ------------------------------------------------------------------------------------------------ */
+/* -- transform.c ----------------------------------------------------------------------------------------- */
 
 /* Reads a tensor as doubles, row-major: malloc'ed, NULL with the reason on the device. */
 double *ct__gp_doubles(const ct_tensor *t);
@@ -94,9 +94,10 @@ double ct__gp_start_value(const ct_gp *gp, int64_t i);
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
-/* -- factor.c ----------------------------------------------------------------------------------------------------- */
+/* -- factor.c -------------------------------------------------------------------------------------------- */
 
-/* theta (P), X (n, d), r (n, 1), noise (n) or (1); the attribute is a kernel's program. With C = k(X, X) + diag(noise)
+/* theta (P), X (n, d), r (n, 1), noise (n) or (1); the attribute is a kernel's program. With C = k(X, X) +
+ * diag(noise)
  * = L Lᵀ and C̄ = ½ (C⁻¹ - ααᵀ), all without a gradient:
  *     0: alpha = C⁻¹r (n, 1);  1: diag L (n);  and
  *     gp_factor:    2: L, packed (packed.h)
@@ -105,13 +106,13 @@ double ct__gp_draw_width(const ct_gp *gp, int64_t i);
  *     gp_slopes_x:  also 3: X_bar (n, d) */
 extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_inverse, ct__op_gp_slopes,
     ct__op_gp_slopes_x;
-/* A pivot L_ii² of at most this share of C_ii is nothing but rounding: C is singular, although the factorisation went
- * through. These ops flag it as a failure. */
+/* A pivot L_ii² of at most this share of C_ii is nothing but rounding: C is singular, although the
+ * factorisation went through. These ops flag it as a failure. */
 double ct__gp_rounding(ct_dtype dtype);
 /* Refuses a call whose inputs 0 to 3 are not such. */
 void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program);
 
-/* -- nlml.c ------------------------------------------------------------------------------------------------------- */
+/* -- nlml.c ---------------------------------------------------------------------------------------------- */
 
 /* theta (P), X (n, d), r (n), noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π */
 extern const struct ct_op ct__op_gp_nlml;
@@ -124,7 +125,7 @@ ct_var ct__gp_value(ct_var alpha, ct_var r);
 /* The value with its rule, from the inputs of density.h. */
 ct_var ct__gp_value_with_rule(const ct_var in[9], const ct_cov_program *program);
 
-/* -- objective.c -------------------------------------------------------------------------------------------------- */
+/* -- objective.c ----------------------------------------------------------------------------------------- */
 
 /* What is evaluated, and how. */
 typedef struct ct__goal {
@@ -133,21 +134,22 @@ typedef struct ct__goal {
     uint64_t draw; /* of the signs in mixed precision */
 } ct__goal;
 
-/* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z; *jitter in s
- * coordinates. CT_ENUMERIC where no jitter of the ladder helps, or in mixed precision, whose report goes to gp->mixed. */
+/* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z;
+ * *jitter in s coordinates. CT_ENUMERIC where no jitter of the ladder helps, or in mixed precision, whose
+ * report goes to gp->mixed. */
 ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
                           double *jitter);
 /* L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
-/* CT_ENUMERIC where a pivot of L Lᵀ = k(X, X) + diag(variance) is nothing but rounding, which makes C singular although the
- * factorisation went through; diagonal: of L (n). On gp's tape. */
+/* CT_ENUMERIC where a pivot of L Lᵀ = k(X, X) + diag(variance) is nothing but rounding, which makes C
+ * singular although the factorisation went through; diagonal: of L (n). On gp's tape. */
 ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance, ct_var diagonal);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
 ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
 
-/* -- mixed.c ------------------------------------------------------------------------------------------------------- */
+/* -- mixed.c --------------------------------------------------------------------------------------------- */
 
 /* The most bytes held at once by ct_gp_nlml_mixed and its gradient; UINT64_MAX as ct_gp_bytes_needed. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d);
@@ -155,26 +157,26 @@ uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d);
 ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
                          uint64_t draw, ct_gp_mixed *report);
 
-/* -- posterior.c -------------------------------------------------------------------------------------------------- */
+/* -- posterior.c ----------------------------------------------------------------------------------------- */
 
-/* theta, points (m, d), X (n, d), alpha (n, 1), L packed -> kᵀα (m), and with `variance` as output 1 kᵀC⁻¹k (m), where
- * k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
+/* theta, points (m, d), X (n, d), alpha (n, 1), L packed -> kᵀα (m), and with `variance` as output 1 kᵀC⁻¹k
+ * (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
 ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance);
 
-/* -- predict.c ---------------------------------------------------------------------------------------------------- */
+/* -- predict.c ------------------------------------------------------------------------------------------- */
 
 /* Whether `out` (may be NULL) can take m numbers; else with `what` in the message. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 
-/* -- prior.c -------------------------------------------------------------------------------------------------------- */
+/* -- prior.c --------------------------------------------------------------------------------------------- */
 
 bool ct__prior_valid(const ct_prior *prior, bool positive);
 /* log p(v); *slope = d log p / dv */
 double ct__prior_log_density(const ct_prior *prior, double v, double *slope);
 
-/* -- optimisers -------------------------------------------------------------------------------------------------------- */
+/* -- optimisers ------------------------------------------------------------------------------------------ */
 
 typedef enum ct__search_end {
     CT__SEARCH_CONVERGED, /* steps are flat         */

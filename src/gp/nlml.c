@@ -2,8 +2,8 @@
  * adjoint:  C̄ = ½ v̄ (C⁻¹ - ααᵀ);  noise_bar = diag C̄,  r̄ = v̄ α,  theta_bar and X_bar: C̄ against the derivatives of k
  *
  * [Rasmussen & Williams 2006, eq. 5.9]. Where gradients are wanted the forward pass computes them, for v̄ = 1, while it holds
- * the inverse, in the packed array that was the factor (gp_factor.c); what is kept for the backward pass is of n
- * numbers, and it multiplies by v̄. */
+ * the inverse, in the packed array that was the factor (gp_factor.c); what is kept for the backward pass is
+ * of n numbers, and it multiplies by v̄. */
 #include <cotangent/covariance.h>
 
 #include "cov.h"

@@ -1,4 +1,5 @@
-/* How well C = k(X, X) + diag(noise) is conditioned, and why not: condition number, pivots, rows alike, bounds. */
+/* How well C = k(X, X) + diag(noise) is conditioned, and why not: condition number, pivots, rows alike,
+ * bounds. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static ct_status read_doubles(ct_gp *gp, ct_var v, double *out, int64_t count)
     return s;
 }
 
-/* -- the matrix ---------------------------------------------------------------------------------------------------- */
+/* -- the matrix ------------------------------------------------------------------------------------------ */
 
 static ct_status read_diagonal(inspection *q)
 {
@@ -103,7 +104,7 @@ static double largest(const double *x, int64_t n, int64_t *at)
     return fabs(x[*at]);
 }
 
-/* -- the inverse's norm -------------------------------------------------------------------------------------------- */
+/* -- the inverse's norm ---------------------------------------------------------------------------------- */
 
 /* v = C⁻¹v; *norm = |C⁻¹v|₁ */
 static ct_status solve(inspection *q, double *v, double *norm)
@@ -134,8 +135,9 @@ static bool take_signs(inspection *q)
     return changed;
 }
 
-/* Climbs from vertex to vertex of the unit ball of |.|₁, towards the column of C⁻¹ with the largest sum, and tries one
- * vector with alternating signs in the end. [Higham 1988, "FORTRAN codes for estimating the one-norm", alg. 4.1] */
+/* Climbs from vertex to vertex of the unit ball of |.|₁, towards the column of C⁻¹ with the largest sum, and
+ * tries one vector with alternating signs in the end. [Higham 1988, "FORTRAN codes for estimating the
+ * one-norm", alg. 4.1] */
 static ct_status inverse_norm(inspection *q, double *estimate)
 {
     int64_t n = q->gp->n, at = -1, next;
@@ -163,7 +165,7 @@ static ct_status inverse_norm(inspection *q, double *estimate)
     return s;
 }
 
-/* -- pivots and bounds --------------------------------------------------------------------------------------------- */
+/* -- pivots and bounds ----------------------------------------------------------------------------------- */
 
 static ct_status read_pivots(inspection *q)
 {
@@ -200,7 +202,7 @@ int ct_gp_at_bound(const ct_gp *gp, int64_t i)
     return z <= lower + AT_BOUND ? -1 : z >= upper - AT_BOUND ? 1 : 0;
 }
 
-/* -- the whole ----------------------------------------------------------------------------------------------------- */
+/* -- the whole ------------------------------------------------------------------------------------------- */
 
 static ct_status inspect(inspection *q)
 {

@@ -11,7 +11,7 @@
 static const double ladder[] = { 0, 1e-10, 1e-8, 1e-6, 1e-4 };
 static const int rungs = (int)(sizeof ladder / sizeof *ladder);
 
-/* -- the model on the tape ------------------------------------------------------------------------------------------- */
+/* -- the model on the tape ------------------------------------------------------------------------------- */
 
 /* s[first..first+n) as a new vector; leaf or constant. */
 static ct_var vector(const ct_gp *gp, ct_tape *tape, const double *s, int64_t n, bool leaf)
@@ -81,7 +81,7 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
     return isfinite(*result) ? CT_OK : ct__gp_tape_failed(gp, "the diagonal of the covariance matrix");
 }
 
-/* -- pivots --------------------------------------------------------------------------------------------------------- */
+/* -- pivots ---------------------------------------------------------------------------------------------- */
 
 ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance, ct_var diagonal)
 {
@@ -98,7 +98,7 @@ static ct_var apply(ct_gp *gp, const ct_op *op, const graph *g)
     return ct_apply(op, in, 4, program, (size_t)program->bytes);
 }
 
-/* -- objective --------------------------------------------------------------------------------------------------------- */
+/* -- objective ------------------------------------------------------------------------------------------- */
 
 static ct_status read_bar(ct_gp *gp, ct_var v, double *out, int64_t n)
 {
@@ -112,7 +112,8 @@ static ct_status read_bar(ct_gp *gp, ct_var v, double *out, int64_t n)
     return status;
 }
 
-/* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be factorised. */
+/* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be
+ * factorised. */
 static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
                          double *gradient)
 {
@@ -222,7 +223,7 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     return status;
 }
 
-/* -- the factor --------------------------------------------------------------------------------------------------------- */
+/* -- the factor ------------------------------------------------------------------------------------------ */
 
 static ct_status factor_rung(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
                              double *gradient)

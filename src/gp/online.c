@@ -11,7 +11,7 @@
 #include "model.h"
 #include "packed.h"
 
-/* -- what the rows of a model are ------------------------------------------------------------------------------------ */
+/* -- what the rows of a model are ------------------------------------------------------------------------ */
 
 typedef struct rows {
     int64_t n;
@@ -66,7 +66,8 @@ static ct_var noise_from(ct_gp *gp, const rows *r, int64_t first)
     return r->given ? ct_add(noise, ct_slice(ct_constant(gp->tape, r->given), 0, first, r->n, 1)) : noise;
 }
 
-/* α and the likelihood that go with a new L, for the rows that gp has. CT_ENUMERIC where they are nothing but rounding. */
+/* α and the likelihood that go with a new L, for the rows that gp has. CT_ENUMERIC where they are nothing but
+ * rounding. */
 static ct_status complete(ct_gp *gp)
 {
     ct_tape_reset(gp->tape);
@@ -89,8 +90,8 @@ static ct_status complete(ct_gp *gp)
     return s;
 }
 
-/* Makes `fresh` the rows of gp. Where its factor has an L, that is used; else, or where it is no good, and the model had a
- * factor, all is factorised. On failure gp is as before. `fresh` is taken over. */
+/* Makes `fresh` the rows of gp. Where its factor has an L, that is used; else, or where it is no good, and
+ * the model had a factor, all is factorised. On failure gp is as before. `fresh` is taken over. */
 static ct_status adopt(ct_gp *gp, rows *fresh)
 {
     rows before = rows_of(gp);
@@ -106,7 +107,7 @@ static ct_status adopt(ct_gp *gp, rows *fresh)
     return s;
 }
 
-/* -- copies ---------------------------------------------------------------------------------------------------------- */
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
 ct_gp *ct_gp_copy(const ct_gp *gp)
 {
@@ -147,7 +148,7 @@ ct_gp *ct_gp_copy(const ct_gp *gp)
     return copy;
 }
 
-/* -- append ---------------------------------------------------------------------------------------------------------- */
+/* -- append ---------------------------------------------------------------------------------------------- */
 
 /* a above b; NULL with the reason on the device */
 static ct_tensor *stacked(ct_gp *gp, const ct_tensor *a, const ct_tensor *b)
@@ -257,7 +258,7 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     return s;
 }
 
-/* -- remove ---------------------------------------------------------------------------------------------------------- */
+/* -- remove ---------------------------------------------------------------------------------------------- */
 
 /* gone[i]: whether row i is to go. */
 static ct_status mark(ct_gp *gp, const int64_t *index, int64_t count, bool *gone)

@@ -1,5 +1,5 @@
-/* L-BFGS with bounds by NLopt. Its LD_LBFGS can give up near rounding (-1): the search then goes on from the best
- * point with LD_SLSQP. */
+/* L-BFGS with bounds by NLopt. Its LD_LBFGS can give up near rounding (-1): the search then goes on from the
+ * best point with LD_SLSQP. */
 #include <nlopt.h>
 
 #include "model.h"

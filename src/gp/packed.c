@@ -1,6 +1,6 @@
 #include "packed.h"
 
-/* -- the rectangle ------------------------------------------------------------------------------------------------- */
+/* -- the rectangle --------------------------------------------------------------------------------------- */
 
 ct_shape ct__packed_shape(int64_t n)
 {
@@ -70,7 +70,7 @@ bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2])
     return false;
 }
 
-/* -- copies ------------------------------------------------------------------------------------------------------- */
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
 enum { SMALL = 16 }; /* triangles are copied by rows from there on */
 
@@ -107,7 +107,8 @@ void ct__copy_lower(ct_call *c, const ct_tensor *from, ct_tensor *to)
     }
 }
 
-/* How many of `count` rows or columns from `at` of one triangle and `to_at` of another come before the end of a block. */
+/* How many of `count` rows or columns from `at` of one triangle and `to_at` of another come before the end of
+ * a block. */
 static int64_t until_cut(const ct__packed *from, int64_t at, const ct__packed *to, int64_t to_at,
                          int64_t count)
 {
@@ -148,7 +149,7 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
     ct_release(target);
 }
 
-/* -- rows ---------------------------------------------------------------------------------------------------------- */
+/* -- rows ------------------------------------------------------------------------------------------------ */
 
 /* Columns col, col + 1, ... of out = a part of `block`, or its transpose. */
 static void place(ct_call *c, const ct_tensor *block, int64_t row, int64_t rows, int64_t from, int64_t count,
@@ -164,8 +165,8 @@ static void place(ct_call *c, const ct_tensor *block, int64_t row, int64_t rows,
     ct_release(target);
 }
 
-/* Rows `row`, ... of a block on the diagonal, to columns col, ... of out: the part below from transposes, whose upper
- * triangle is right, then the lower triangle row by row. */
+/* Rows `row`, ... of a block on the diagonal, to columns col, ... of out: the part below from transposes,
+ * whose upper triangle is right, then the lower triangle row by row. */
 static void place_symmetric(ct_call *c, const ct_tensor *block, int64_t row, ct_tensor *out, int64_t col)
 {
     int64_t rows = ct_tensor_dim(out, 0), size = ct_tensor_dim(block, 0);
@@ -199,7 +200,7 @@ void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *
     ct_release(rest);
 }
 
-/* -- products ------------------------------------------------------------------------------------------------------ */
+/* -- products -------------------------------------------------------------------------------------------- */
 
 /* out += columns col, ... of Y times rows `row`, ... of a block, or of its transpose */
 static void add_product(ct_call *c, const ct_tensor *Y, int64_t col, const ct_tensor *block, int64_t row,

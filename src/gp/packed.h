@@ -25,30 +25,32 @@ bool ct__packed_open(const ct_tensor *rectangle, int64_t n, ct__packed *p);
 /* The same views where the lower triangle of an (n, n) matrix is all of A11, and n2 = 0. */
 bool ct__packed_open_square(const ct_tensor *square, int64_t n, ct__packed *p);
 void ct__packed_close(ct__packed *p);
-/* Row i of the lower triangle up to the diagonal, in its two parts (..., NULL where i < n1): views that the caller
- * releases. False where memory is exhausted. */
+/* Row i of the lower triangle up to the diagonal, in its two parts (..., NULL where i < n1): views that the
+ * caller releases. False where memory is exhausted. */
 bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
 
 /* A view of some rows and columns of a matrix, released by the caller; NULL where memory is exhausted. */
 ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols);
 
-/* Rows r0..r1 and columns c0..c1, all within one block and not above it: c1 <= r0, or the same as the rows, of which the
- * lower triangle counts. A view, released by the caller; NULL where memory is exhausted. */
+/* Rows r0..r1 and columns c0..c1, all within one block and not above it: c1 <= r0, or the same as the rows,
+ * of which the lower triangle counts. A view, released by the caller; NULL where memory is exhausted. */
 ct_tensor *ct__packed_view(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
 /* The lower triangle; the strict upper one of `to` is left alone. */
 void ct__copy_lower(ct_call *c, const ct_tensor *from, ct_tensor *to);
-/* Rows row, ... and columns col, ... of one triangle to another, piece by piece where neither's blocks end. The part is a
- * rectangle below the diagonal, or a triangle on it: row == col, rows == cols, to_row == to_col. */
+/* Rows row, ... and columns col, ... of one triangle to another, piece by piece where neither's blocks end.
+ * The part is a rectangle below the diagonal, or a triangle on it: row == col, rows == cols, to_row ==
+ * to_col. */
 void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t rows, int64_t col, int64_t cols,
                      const ct__packed *to, int64_t to_row, int64_t to_col);
 
 /* Rows first, first + 1, ... of the symmetric matrix whose lower triangle P is, into out (rows, n). */
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out);
-/* out (m, w) += Y P[:, first..first + w] for Y (m, n); the columns lie on one side of n1. room: (w, w) at least. */
+/* out (m, w) += Y P[:, first..first + w] for Y (m, n); the columns lie on one side of n1. room: (w, w) at
+ * least. */
 void ct__packed_product(ct_call *c, const ct_tensor *Y, const ct__packed *P, int64_t first, ct_tensor *room,
                         ct_tensor *out);
 
-/* -- packed_factor.c: in place -------------------------------------------------------------------------------------- */
+/* -- packed_factor.c: in place --------------------------------------------------------------------------- */
 
 /* C = L Lᵀ: L takes its place. n³/3 multiplications and additions. Failures as of ct_prim_potrf. */
 void ct__packed_factor(ct_call *c, const ct__packed *C);
@@ -57,7 +59,7 @@ void ct__packed_invert(ct_call *c, const ct__packed *L);
 /* vector (n) = the diagonal, or, with add_with (1, 1), the diagonal += vector times that. */
 void ct__packed_diagonal(ct_call *c, const ct__packed *C, const ct_tensor *vector, const ct_tensor *add_with);
 
-/* -- packed_solve.c: right-hand sides are rows ----------------------------------------------------------------------- */
+/* -- packed_solve.c: right-hand sides are rows ----------------------------------------------------------- */
 
 /* B (m, n - first) = B L⁻ᵀ with the rows and columns of L from `first` on: for B that is zero before. */
 void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_tensor *B);
@@ -81,7 +83,8 @@ typedef struct ct__packed_gone {
     int64_t n, count;
     int64_t row[];
 } ct__packed_gone;
-/* L (n, n) packed -> the factor of L Lᵀ without those rows and columns, packed; without a gradient. Waits for the device. */
+/* L (n, n) packed -> the factor of L Lᵀ without those rows and columns, packed; without a gradient. Waits for
+ * the device. */
 extern const ct_op ct__op_packed_remove;
 
 /* out_i = |row i of V|², for V (m, n) and out (m) */

@@ -19,7 +19,7 @@ static ct_shape shape(ct_call *c)
     return ct__packed_shape(all);
 }
 
-/* -- copies ----------------------------------------------------------------------------------------------------------- */
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
 /* B (k, n) and the lower triangle of S (k, k) into the last rows of `to`. */
 static void copy_rows(ct_call *c, const ct_tensor *B, const ct_tensor *S, const ct__packed *to)
@@ -55,7 +55,7 @@ static void copy_rows(ct_call *c, const ct_tensor *B, const ct_tensor *S, const 
     }
 }
 
-/* -- the op ---------------------------------------------------------------------------------------------------------- */
+/* -- the op ---------------------------------------------------------------------------------------------- */
 
 static void add_noise(ct_call *c, ct_tensor *S)
 {

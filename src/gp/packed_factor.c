@@ -1,5 +1,5 @@
-/* Cholesky factor, inverse and diagonal of a packed matrix by calls on its three blocks, for devices without a sweep of their own
- * and for a factor that is kept until it is inverted. */
+/* Cholesky factor, inverse and diagonal of a packed matrix by calls on its three blocks, for devices without
+ * a sweep of their own and for a factor that is kept until it is inverted. */
 #include "packed.h"
 
 void ct__packed_diagonal(ct_call *c, const ct__packed *C, const ct_tensor *vector, const ct_tensor *add_with)

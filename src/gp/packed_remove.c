@@ -1,7 +1,8 @@
 /* packed_remove:  L (n, n) packed -> L' (m, m) packed, where L'L'ᵀ is L Lᵀ without the rows and columns that are gone;  without a
  * gradient, attribute ct__packed_gone
  *
- * The rows of L that stay, K = [L_s W] with the columns that stay and those that are gone, still have K Kᵀ = L'L'ᵀ. Rotations of
+ * The rows of L that stay, K = [L_s W] with the columns that stay and those that are gone, still have K Kᵀ =
+ * L'L'ᵀ. Rotations of
  * pairs of columns make W zero:  K Q = [L' 0],  Q orthogonal [Golub & Van Loan 2013, §6.5.4]. L_s is a triangle, and column t of W is zero
  * above the row that has gone. So FEW columns of W at a time, for columns J of the triangle from there on:
  *
@@ -23,7 +24,7 @@ static ct_shape shape(ct_call *c)
     return ct__packed_shape(gone->n - gone->count);
 }
 
-/* -- the rows that stay ---------------------------------------------------------------------------------------------- */
+/* -- the rows that stay ---------------------------------------------------------------------------------- */
 
 /* Stretch s of them, 0 <= s <= count: from which row, to which; its rows move up by s. */
 static int64_t begin_of(const ct__packed_gone *g, int64_t s) { return s ? g->row[s - 1] + 1 : 0; }
@@ -58,7 +59,7 @@ static void copy_gone(ct_call *c, const ct__packed_gone *g, const ct__packed *L,
         }
 }
 
-/* -- rotations --------------------------------------------------------------------------------------------------------- */
+/* -- rotations ------------------------------------------------------------------------------------------- */
 
 /* x = c x + s y,  y = c y - s x */
 static void rotate(double *restrict x, double *restrict y, int64_t count, double c, double s)
@@ -70,7 +71,8 @@ static void rotate(double *restrict x, double *restrict y, int64_t count, double
     }
 }
 
-/* A: k columns of W, then b of L, of one block's rows, each with b numbers; they become 0 and L'. Q (k + b, k + b), likewise by columns. */
+/* A: k columns of W, then b of L, of one block's rows, each with b numbers; they become 0 and L'. Q (k + b, k
+ * + b), likewise by columns. */
 static void reduce(double *A, int64_t k, int64_t b, double *Q)
 {
     int64_t all = k + b;
@@ -85,7 +87,7 @@ static void reduce(double *A, int64_t k, int64_t b, double *Q)
         }
 }
 
-/* -- the triangle -------------------------------------------------------------------------------------------------------- */
+/* -- the triangle ---------------------------------------------------------------------------------------- */
 
 typedef struct work {
     ct_call *c;

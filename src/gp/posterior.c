@@ -1,9 +1,9 @@
 /* gp_posterior:  a_i = k_iᵀ α,   e_i = k_iᵀ C⁻¹ k_i = |L⁻¹ k_i|²,   k_i = k(X, x*_i)
  * adjoint:       x̄*_i = Σ_j (ā_i α_j + 2 ē_i (C⁻¹ k_i)_j) ∂k(x*_i, x_j)/∂x*_i           [Rasmussen & Williams 2006, eq. 2.25]
  *
- * a is what the data add to the mean at the points x*, e what they take from the variance. Both are functions of one point
- * each, so that where a gradient is wanted the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i, as nlml.c does, and keeps
- * nothing of n numbers a point: points go through in panels of k_iᵀ. */
+ * a is what the data add to the mean at the points x*, e what they take from the variance. Both are functions
+ * of one point each, so that where a gradient is wanted the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i,
+ * as nlml.c does, and keeps nothing of n numbers a point: points go through in panels of k_iᵀ. */
 #include <cotangent/covariance.h>
 
 #include "cov.h"
@@ -17,7 +17,7 @@ enum { TILE_BYTES = 1 << 20 };                 /* of k, multiplied by α while i
 
 typedef enum goal { MEAN_ALONE, VARIANCE, SLOPES } goal;
 
-/* -- values and slopes of one panel of points ------------------------------------------------------------------------ */
+/* -- values and slopes of one panel of points ------------------------------------------------------------ */
 
 typedef struct panel {
     ct_tensor *points, *k, *out[4]; /* (m, d), (m, n), the outputs' parts */
@@ -77,7 +77,7 @@ static void run_panel(ct_call *c, const panel *p, const ct__packed *L, goal dept
     contract(c, p, p->k, 2, p->out[TAKEN_SLOPE]);
 }
 
-/* -- all points ------------------------------------------------------------------------------------------------------ */
+/* -- all points ------------------------------------------------------------------------------------------ */
 
 static int outputs(goal depth) { return depth == SLOPES ? 4 : depth == VARIANCE ? 2 : 1; }
 
@@ -136,7 +136,7 @@ OP(mean, MEAN_ALONE)
 OP(moments, VARIANCE)
 OP(moments_slopes, SLOPES)
 
-/* -- the op with its rule ---------------------------------------------------------------------------------------------- */
+/* -- the op with its rule -------------------------------------------------------------------------------- */
 
 /* Inputs: the four outputs above as constants, then theta, the points, ... */
 enum { GIVEN = 4 };
@@ -152,8 +152,8 @@ static void given_forward(ct_call *c)
     for (int k = 0; k < 2; k++) ct_prim_copy(c, ct_arg(c, k), ct_result_at(c, k));
 }
 
-/* In differentiable ops: K̄ through the recorded rule of the covariance, at points of its own, so that the inner sweep
- * ends there. */
+/* In differentiable ops: K̄ through the recorded rule of the covariance, at points of its own, so that the
+ * inner sweep ends there. */
 static void vjp_recorded(ct_vjp *g)
 {
     const ct_cov_program *program = ct_vjp_attr(g);

@@ -86,7 +86,7 @@ static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
     return s;
 }
 
-/* -- on a tape ------------------------------------------------------------------------------------------------------ */
+/* -- on a tape ------------------------------------------------------------------------------------------- */
 
 typedef struct posterior {
     ct_var theta, Xs; /* (m, d), standardised */
@@ -163,7 +163,7 @@ void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *var
                            "element %lld of the posterior variance");
 }
 
-/* -- into tensors ---------------------------------------------------------------------------------------------------- */
+/* -- into tensors ---------------------------------------------------------------------------------------- */
 
 /* The same at the points x (m, d), in the data's units, on the model's own tape. */
 static posterior at_points(ct_gp *gp, const double *x, int64_t m, bool variance)
@@ -220,7 +220,7 @@ ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, c
     return predict(gp, Xs, true, mean, variance);
 }
 
-/* -- joint -------------------------------------------------------------------------------------------------------------- */
+/* -- joint ----------------------------------------------------------------------------------------------- */
 
 static ct_status reserve_joint(ct_gp *gp, int64_t m, int64_t draws)
 {
@@ -292,7 +292,8 @@ static ct_status normal_rows(ct_gp *gp, uint64_t seed, int64_t draws, int64_t m,
     return s;
 }
 
-/* mean + Z Lᵀ of the standardised problem into z (s, m), L Lᵀ the covariance plus the least jitter that will do. */
+/* mean + Z Lᵀ of the standardised problem into z (s, m), L Lᵀ the covariance plus the least jitter that will
+ * do. */
 static ct_status draw(ct_gp *gp, const double *x, int64_t m, double noise, int64_t draws, double *z)
 {
     ct_status s = CT_ENUMERIC;

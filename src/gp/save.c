@@ -24,7 +24,7 @@
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
 enum { OLDEST = 2, VERSION = 3, LONGEST_TEXT = 1 << 20 };
 
-/* -- one layout for both directions ---------------------------------------------------------------------------------- */
+/* -- one layout for both directions ---------------------------------------------------------------------- */
 
 /* Writing: counts the bytes where data is NULL. Reading: `bad` from the first thing that does not fit. */
 typedef struct stream {
@@ -172,7 +172,7 @@ static bool has_given(const ct_gp *gp)
     return gp->options.noise == CT_NOISE_GIVEN || gp->options.noise == CT_NOISE_GIVEN_PLUS;
 }
 
-/* -- tensors ------------------------------------------------------------------------------------------------------------ */
+/* -- tensors --------------------------------------------------------------------------------------------- */
 
 static void write_tensor(stream *s, const ct_tensor *t)
 {
@@ -287,7 +287,7 @@ static ct_tensor *read_triangle(stream *s, ct_dtype dtype, int64_t n)
     return NULL;
 }
 
-/* -- saving --------------------------------------------------------------------------------------------------------------- */
+/* -- saving ---------------------------------------------------------------------------------------------- */
 
 static void write_all(stream *s, ct_gp *gp, char *kernel)
 {
@@ -348,7 +348,7 @@ ct_status ct_gp_save(ct_gp *gp, const char *path)
     return status;
 }
 
-/* -- loading ----------------------------------------------------------------------------------------------------------------- */
+/* -- loading --------------------------------------------------------------------------------------------- */
 
 static bool finite_positive(const double *v, int64_t count, bool positive)
 {

@@ -24,7 +24,7 @@ typedef struct start {
     double *x, *draws; /* [n_free] */
 } start;
 
-/* -- one evaluation ------------------------------------------------------------------------------------------------ */
+/* -- one evaluation -------------------------------------------------------------------------------------- */
 
 /* Largest entry of the gradient over the free parameters that a bound does not hold. */
 static double projected_norm(const start *t, const double *x)
@@ -146,7 +146,7 @@ static void best_point(void *context, double *x)
     for (int i = 0; i < t->fit->n_free; i++) x[i] = t->best[t->fit->free_index[i]];
 }
 
-/* -- the search ---------------------------------------------------------------------------------------------------- */
+/* -- the search ------------------------------------------------------------------------------------------ */
 
 /* Start 0 is at the present values, the others at draws around them. */
 static ct_status place(start *t)

@@ -74,7 +74,7 @@ ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, const double *
     return result;
 }
 
-/* -- parameters ------------------------------------------------------------------------------------------------ */
+/* -- parameters ------------------------------------------------------------------------------------------ */
 
 bool ct__gp_positive(const ct_gp *gp, int64_t i) { return gp->mean_at < 0 || i < gp->mean_at; }
 
@@ -102,7 +102,7 @@ double ct__gp_v_of(const ct_gp *gp, int64_t i, double z)
     return ct__gp_origin(gp, i) + s * ct__gp_unit(gp, i);
 }
 
-/* -- starts, priors and bounds -------------------------------------------------------------------------------- */
+/* -- starts, priors and bounds --------------------------------------------------------------------------- */
 
 /* Size of parameter i that the data suggest: v = typical * (a number around 1). */
 static double typical(const ct_gp *gp, int64_t i)
@@ -152,15 +152,16 @@ double ct__gp_start_value(const ct_gp *gp, int64_t i)
     if (!ct__gp_positive(gp, i)) return 0;
     if (i == gp->noise_at || !strncmp(p->name, "white", 5)) return 0.1 * typical(gp, i);
     double start = 1;
-    /* r² is about 2 between two typical points; profiles of one name start apart, or they would stay together */
+    /* r² is about 2 between two typical points; profiles of one name start apart, or they would stay
+     * together */
     if (called(p, "lengthscale")) start = sqrt((double)columns_beside(gp, i));
     if (called(p, "lengthscale") || called(p, "period")) start *= pow(0.4, (double)(ordinal(p) - 1));
     return start * typical(gp, i);
 }
 
-/* Short lengthscales and a vanishing noise let a model pass through any data; long lengthscales cost nothing, as columns may
- * not matter. Half of a log-normal, in the spirit of priors that penalise complexity [Fuglstad et al. 2019], with lengthscales
- * that grow with √d [Hvarfner et al. 2024]. */
+/* Short lengthscales and a vanishing noise let a model pass through any data; long lengthscales cost nothing,
+ * as columns may not matter. Half of a log-normal, in the spirit of priors that penalise complexity [Fuglstad
+ * et al. 2019], with lengthscales that grow with √d [Hvarfner et al. 2024]. */
 ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];

@@ -2,9 +2,9 @@
  *                                             -> y: (B, M G)
  * adjoint:           x̄_m = ȳ_m W_m,  W̄_m = ȳ_mᵀ x_m,  b̄ = Σ_rows ȳ                           [Giles 2008, §2.2.2]
  *
- * The layer of a block-diagonal weight. Block m is a product on a view of x with M F elements from row to row: one
- * batched product, nothing is copied. With a flag the op is y_m = x_m W_m; with it and the outer products ȳ_mᵀ x_m
- * the rule is closed under its own derivative. */
+ * The layer of a block-diagonal weight. Block m is a product on a view of x with M F elements from row to
+ * row: one batched product, nothing is copied. With a flag the op is y_m = x_m W_m; with it and the outer
+ * products ȳ_mᵀ x_m the rule is closed under its own derivative. */
 #include "support.h"
 
 enum { PLAIN = 1 }; /* W_m instead of W_mᵀ */

@@ -19,7 +19,8 @@ static void forward(ct_call *c)
     ct_prim_potrf(c, L);
 }
 
-/* cholesky_bar(L, L̄) = Ā in place of one matrix: trmm, two trsm, and a panel of scratch. Not differentiable. */
+/* cholesky_bar(L, L̄) = Ā in place of one matrix: trmm, two trsm, and a panel of scratch. Not
+ * differentiable. */
 static void bar_forward(ct_call *c)
 {
     const ct_tensor *L = ct_arg(c, 0);

@@ -3,20 +3,22 @@
  *     y_i = f(x_i)           x̄_i = ȳ_i f'(x_i)
  *     y_i = f(a_i, b_i)      ā_i = ȳ_i ∂f/∂a,  b̄_i = ȳ_i ∂f/∂b, summed where a or b were broadcast
  *
- * f, f' and the rule in ops stand in the table. f' is the fused rule, one pass over the memory; the rule in ops is
- * the one that can be differentiated again. [DLMF §4, §5.15, §7.2 for the derivatives] */
+ * f, f' and the rule in ops stand in the table. f' is the fused rule, one pass over the memory; the rule in
+ * ops is the one that can be differentiated again. [DLMF §4, §5.15, §7.2 for the derivatives] */
 #include "support.h"
 
 static const double no_parameters[2] = { 0, 0 };
 
-/* 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else 0. NaN stays NaN. */
+/* 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else 0. NaN stays
+ * NaN. */
 static ct_var step_of(ct_var x) { return ct_less(ct_scalar(x.tape, ct_var_dtype(x), 0), x); }
 static ct_var inside_of(ct_var x, double lo, double hi) { return ct_equal(x, ct_clamp(x, lo, hi)); }
 static ct_var share_of(ct_var a, ct_var b) { return ct_add(ct_less(a, b), ct_scale(ct_equal(a, b), 0.5)); }
 
-/* -- one input ------------------------------------------------------------------------------------------------------ */
+/* -- one input ------------------------------------------------------------------------------------------- */
 
-/* Where samples are drawn: inside the domain, away from kinks and poles. lo = hi: standard normal, with zeros. */
+/* Where samples are drawn: inside the domain, away from kinks and poles. lo = hi: standard normal, with
+ * zeros. */
 static const struct domain {
     double lo, hi;
     int mirrored; /* a second variant draws from [-hi, -lo], and a third the kinks below */
@@ -152,7 +154,7 @@ ct_var ct_scale(ct_var x, double a) { return with(&ct_op_scale, x, a, 0); }
 ct_var ct_shift(ct_var x, double b) { return with(&ct_op_shift, x, b, 0); }
 ct_var ct_clamp(ct_var x, double lo, double hi) { return with(&ct_op_clamp, x, lo, hi); }
 
-/* -- two inputs, broadcasting ---------------------------------------------------------------------------------------- */
+/* -- two inputs, broadcasting ---------------------------------------------------------------------------- */
 
 static ct_shape binary_shape(ct_call *c)
 {
@@ -193,8 +195,8 @@ static void binary_bar(ct_vjp *v, ct_map2 f)
     }
 }
 
-/* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of the
- * same shape, or both broadcast, or it is a scalar. Then ties, and zeros in the first. */
+/* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of
+ * the same shape, or both broadcast, or it is a scalar. Then ties, and zeros in the first. */
 static void binary_sample(ct_sample *s)
 {
     static const double lo[] = { -3, 1.5 }, hi[] = { -1.5, 3 }, values[] = { 0, -0.0, 1, -1, 2 };

@@ -1,9 +1,9 @@
 /* gather_matmul:  out_i = A_i C_{q_i}      A: (N, I, J)  C: (M, J, K)  q: (N) i64 -> out: (N, I, K)
  * adjoint:        Ā_i = ḡ_i C_{q_i}ᵀ,  C̄_m = Σ_{i : q_i = m} A_iᵀ ḡ_i,  ḡ = the cotangent of out   [Giles 2008, §2.2.2]
  *
- * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Group by group, no C_{q_i} is ever copied, and C̄_m is
- * summed in one place and order. The product, its transposed form A_i C_{q_i}ᵀ and the sums A_iᵀ G_i make a set that is
- * closed under differentiation: each rule is written in the others. */
+ * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Group by group, no C_{q_i} is ever copied, and
+ * C̄_m is summed in one place and order. The product, its transposed form A_i C_{q_i}ᵀ and the sums A_iᵀ G_i
+ * make a set that is closed under differentiation: each rule is written in the others. */
 #include "support.h"
 
 static const ct_op grouped_op;

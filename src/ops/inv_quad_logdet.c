@@ -1,8 +1,8 @@
 /* inv_quad_logdet:  q = yᵀ K⁻¹ y and l = log det K, by one Cholesky factorisation
  *                   K: (..., n, n) symmetric positive definite, lower triangle read; y: (..., n, 1) -> (...), (...)
  * adjoint:          K̄ = l̄ K⁻¹ - q̄ α αᵀ,  ȳ = 2 q̄ α,  α = K⁻¹ y              [Giles 2008, §2.2.3, §2.2.4]
- * dq = 2 αᵀ dy - αᵀ dK α, dl = tr(K⁻¹ dK). One inverse serves the backward pass. α is a third output, with the adjoint
- * of a solve: w = K⁻¹ ᾱ, ȳ = w, K̄ = -½ (w αᵀ + α wᵀ). */
+ * dq = 2 αᵀ dy - αᵀ dK α, dl = tr(K⁻¹ dK). One inverse serves the backward pass. α is a third output, with
+ * the adjoint of a solve: w = K⁻¹ ᾱ, ȳ = w, K̄ = -½ (w αᵀ + α wᵀ). */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

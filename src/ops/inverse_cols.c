@@ -1,7 +1,7 @@
 /* inverse_cols:  P = A⁻¹ E, columns idx of A⁻¹            A: (..., n, n)  idx: (r) i64 -> P: (..., n, r)
  * adjoint:       Z = A⁻ᵀ P̄,  Ā = -Z Pᵀ                        [the adjoint of a solve, lu_solve.c]
- * E holds columns idx of the identity. Forward and backward solve r right-hand sides with one LU: the n×n inverse is
- * never formed. */
+ * E holds columns idx of the identity. Forward and backward solve r right-hand sides with one LU: the n×n
+ * inverse is never formed. */
 #include "support.h"
 
 static ct_shape unit_shape(ct_call *c)

@@ -1,8 +1,8 @@
 /* inverse_spd:  P = A⁻¹ by Cholesky         A: (..., n, n) symmetric positive definite, its lower triangle is read
  * adjoint:      Ā = -P S P,  S = ½ (P̄ + P̄ᵀ)                            [Giles 2008, §2.2.3]
- * As inverse.c, with P = Pᵀ; dA is symmetric, so the symmetric part of P̄ alone counts, and Ā is symmetric. With M = L⁻¹,
- * A = L Lᵀ, P = MᵀM, and -Mᵀ(M S Mᵀ)M is two thirds of the work: where a gradient may be asked for, and the device has it
- * so, M's triangle is a second output, n (n + 1) / 2 numbers a member. */
+ * As inverse.c, with P = Pᵀ; dA is symmetric, so the symmetric part of P̄ alone counts, and Ā is symmetric.
+ * With M = L⁻¹, A = L Lᵀ, P = MᵀM, and -Mᵀ(M S Mᵀ)M is two thirds of the work: where a gradient may be asked
+ * for, and the device has it so, M's triangle is a second output, n (n + 1) / 2 numbers a member. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -1,4 +1,5 @@
-/* Every op of the library, one line each, in the order of cotangent/ops.h. A new op is a file and a line here. */
+/* Every op of the library, one line each, in the order of cotangent/ops.h. A new op is a file and a line
+ * here. */
 #ifndef CT_OPS_LIST_H
 #define CT_OPS_LIST_H
 

@@ -1,13 +1,14 @@
 /* lstsq:    X = argmin |A X - B|, by A = Q R           A: (..., m, n) of full column rank  B: (..., m, k) -> X: (..., n, k)
  * adjoint:  with Z = (AᵀA)⁻¹ X̄ = R⁻¹ R⁻ᵀ X̄:   B̄ = A Z,   Ā = (B - A X) Zᵀ - B̄ Xᵀ
  *
- * From AᵀA X = AᵀB: AᵀA dX = dAᵀ (B - A X) + Aᵀ (dB - dA X), so ⟨X̄, dX⟩ = ⟨Z, dAᵀ (B - A X)⟩ + ⟨A Z, dB - dA X⟩.
+ * From AᵀA X = AᵀB: AᵀA dX = dAᵀ (B - A X) + Aᵀ (dB - dA X), so ⟨X̄, dX⟩ = ⟨Z, dAᵀ (B - A X)⟩ + ⟨A Z, dB - dA
+ * X⟩.
  *                                                                  [Golub & Pereyra 1973, for the derivative of A⁺] */
 #include "support.h"
 
 #include <float.h>
 
-/* -- factor(A): reflectors and R, and tau. Constants: the rule differentiates through AᵀA ----------------------- */
+/* -- factor(A): reflectors and R, and tau. Constants: the rule differentiates through AᵀA ---------------- */
 
 static ct_shape factor_shape(ct_call *c)
 {
@@ -33,7 +34,7 @@ static void factor(ct_call *c)
 
 static const ct_op lstsq_factor = { .name = "lstsq", .n_in = 1, .shape = factor_shape, .forward = factor };
 
-/* -- apply(A, B, QR, tau): X -------------------------------------------------------------------------------------- */
+/* -- apply(A, B, QR, tau): X ----------------------------------------------------------------------------- */
 
 static ct_shape apply_shape(ct_call *c)
 {
@@ -47,7 +48,8 @@ static const ct_tensor *spread_batch(const ct_tensor *t, const ct_tensor *over, 
     return ct__spread(t, &like, view);
 }
 
-/* X = X + 0 max B, column by column: a NaN of B in a row where the reflectors are zero, which LAPACK passes over. */
+/* X = X + 0 max B, column by column: a NaN of B in a row where the reflectors are zero, which LAPACK passes
+ * over. */
 static void keep_nan(ct_call *c, const ct_tensor *B, ct_tensor *X)
 {
     ct_device *device = ct_call_device(c);
@@ -97,7 +99,7 @@ static const ct_op lstsq_apply = {
     .name = "lstsq", .n_in = 4, .shape = apply_shape, .forward = apply, .vjp = vjp
 };
 
-/* -- the op --------------------------------------------------------------------------------------------------------- */
+/* -- the op ---------------------------------------------------------------------------------------------- */
 
 static bool refuse(ct_tape *tape, ct_status status, const char *reason)
 {

@@ -2,7 +2,8 @@
  *            x: (..., n, 1)  y: (...)
  * adjoint:   ȳ = z̄, NaN in a member that is; x takes no part
  *
- * What compositions put at their end where x is outside their domain: a variance, the diagonal of a Cholesky factor. */
+ * What compositions put at their end where x is outside their domain: a variance, the diagonal of a Cholesky
+ * factor. */
 #include "support.h"
 
 typedef struct attr {

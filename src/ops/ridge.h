@@ -4,8 +4,8 @@
 
 #include "support.h"
 
-/* ct_ridge_solve in a form that is asked for; CT_RIDGE_AUTO chooses. CT_RIDGE_PUSH_THROUGH wants one D for the whole
- * batch, with at least n rows. */
+/* ct_ridge_solve in a form that is asked for; CT_RIDGE_AUTO chooses. CT_RIDGE_PUSH_THROUGH wants one D for
+ * the whole batch, with at least n rows. */
 ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form);
 
 /* 1/κ(S) and 1/κ(D) that leave the push-through form, in f64, half of its digits. */
@@ -31,13 +31,13 @@ typedef struct ct__ridge_call {
 } ct__ridge_call;
 
 void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *L);
-/* R of D = Q R. Where the device computes late a D whose columns depend on one another is flagged, to working precision or, with
- * `strict`, to CT__RIDGE_LEAST. */
+/* R of D = Q R. Where the device computes late a D whose columns depend on one another is flagged, to working
+ * precision or, with `strict`, to CT__RIDGE_LEAST. */
 void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, bool strict, ct_tensor *R);
 /* The worst estimated reciprocal condition of a batch of upper triangles. Waits for the device. */
 double ct__ridge_rcond(ct_call *c, const ct_tensor *T);
-/* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`, and makes their first
- * element NaN. Waits for nothing. */
+/* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`,
+ * and makes their first element NaN. Waits for nothing. */
 void ct__ridge_flag(ct_call *c, ct_tensor *L, double least);
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *V,
                            ct_tensor *L);
@@ -46,8 +46,8 @@ void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call 
 void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *Pt);
 void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *Pt);
 
-/* From Pᵀ and P̄ᵀ the cotangents, each of which may be NULL: B̄ (batch, r, n), D̄ (m, n) where D is shared, else (batch, m,
- * n), λ̄ (batch). */
+/* From Pᵀ and P̄ᵀ the cotangents, each of which may be NULL: B̄ (batch, r, n), D̄ (m, n) where D is shared,
+ * else (batch, m, n), λ̄ (batch). */
 void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,
                           const ct_tensor *Pt_bar, ct_tensor *B_bar, ct_tensor *D_bar, ct_tensor *lambda_bar);
 void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,

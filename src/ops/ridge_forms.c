@@ -1,7 +1,7 @@
 /* The arithmetic of the ridge solve's two forms; docs/ops/ridge_solve.md derives every line.
  *
- * With C = B/√λ and G = λ (CᵀC + DᵀD) = λ L Lᵀ, the primal form solves with L. The push-through form has D = Q R, V = B R⁻¹,
- * S = λ I + V Vᵀ = L Lᵀ, and G⁻¹ = R⁻¹ (λ I + VᵀV)⁻¹ R⁻ᵀ, so that
+ * With C = B/√λ and G = λ (CᵀC + DᵀD) = λ L Lᵀ, the primal form solves with L. The push-through form has D =
+ * Q R, V = B R⁻¹, S = λ I + V Vᵀ = L Lᵀ, and G⁻¹ = R⁻¹ (λ I + VᵀV)⁻¹ R⁻ᵀ, so that
  *     Pᵀ = S⁻¹ V R⁻ᵀ,   λ Zᵀ = (X - X Vᵀ S⁻¹ V) R⁻ᵀ with X = P̄ᵀ R⁻¹,   Z = G⁻¹ P̄.
  * Everything is held transposed, r×n, so that the samples of a batch are the rows of one tall matrix. */
 #include "ridge.h"
@@ -79,7 +79,7 @@ static void shared_D_bar(ct_call *c, const ct__ridge *s, const ct_tensor *D, con
     ct_prim_gemm(c, -1, &one, T, 0, &out);
 }
 
-/* -- primal -------------------------------------------------------------------------------------------------- */
+/* -- primal ---------------------------------------------------------------------------------------------- */
 
 /* out = B/√λ, NaN or infinite where λ is not positive */
 static void scaled_B(ct_call *c, const ct__ridge_call *a, ct_tensor *out)
@@ -111,8 +111,8 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_cal
     ct_prim_potrf(c, L);
 }
 
-/* Whether what the solves with L lose is worth a second pass: max_i L_ii / min_i L_ii over all members, squared, is a lower
- * bound of the condition of L Lᵀ. Where to know would be to wait for the device, yes. */
+/* Whether what the solves with L lose is worth a second pass: max_i L_ii / min_i L_ii over all members,
+ * squared, is a lower bound of the condition of L Lᵀ. Where to know would be to wait for the device, yes. */
 static bool ill_conditioned(ct_call *c, const ct__ridge *s, const ct_tensor *L)
 {
     ct_device *device = ct_call_device(c);
@@ -171,7 +171,8 @@ void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call
     refine(c, s, a, NULL, Pt);
 }
 
-/* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ]: r×r products; or, where r >= n, λZᵀ - B N with N = λ (P Zᵀ + Z Pᵀ) */
+/* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ]: r×r products; or, where r >= n, λZᵀ - B N with N = λ (P Zᵀ + Z
+ * Pᵀ) */
 static void primal_B_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,
                          const ct_tensor *Z, const ct_tensor *N, ct_tensor *B_bar)
 {
@@ -240,7 +241,7 @@ void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *
     if (lambda_bar) primal_lambda_bar(c, s, a, PD, ZD, lambda_bar);
 }
 
-/* -- push-through ------------------------------------------------------------------------------------------------ */
+/* -- push-through ---------------------------------------------------------------------------------------- */
 
 double ct__ridge_rcond(ct_call *c, const ct_tensor *T)
 {
@@ -257,7 +258,8 @@ double ct__ridge_rcond(ct_call *c, const ct_tensor *T)
     return c->status ? 0 : -ct_tensor_item(worst);
 }
 
-/* rcond - least as 1×1 matrices, which potrf refuses where they are not positive; then they are NaN, and 0 times that, too. */
+/* rcond - least as 1×1 matrices, which potrf refuses where they are not positive; then they are NaN, and 0
+ * times that, too. */
 void ct__ridge_flag(ct_call *c, ct_tensor *L, double least)
 {
     if (c->status || !L) return;

@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-/* -- factor(B, D, λ): L, R, V of ridge.h. Constants: the rule differentiates through the formula above ----------- */
+/* -- factor(B, D, λ): L, R, V of ridge.h. Constants: the rule differentiates through the formula above --- */
 
 static ct_shape factor_shape(ct_call *c)
 {
@@ -33,10 +33,10 @@ static double rcond_of_square(ct_call *c, const ct_tensor *L, int64_t n)
     return (double)n * rcond * rcond;
 }
 
-/* The push-through form loses κ(S) or κ(D) units of rounding, whichever is larger; the primal one κ(G), or after its
- * refinement κ(G)² ε or √κ(G), whichever is larger. κ(G) is known only after n×n factors of every sample, so where κ(S) and
- * κ(D) are good enough they decide alone. A device that computes late is not asked, which would be to wait for it: there what has lost
- * too much is flagged. */
+/* The push-through form loses κ(S) or κ(D) units of rounding, whichever is larger; the primal one κ(G), or
+ * after its refinement κ(G)² ε or √κ(G), whichever is larger. κ(G) is known only after n×n factors of every
+ * sample, so where κ(S) and κ(D) are good enough they decide alone. A device that computes late is not asked,
+ * which would be to wait for it: there what has lost too much is flagged. */
 static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct_shape batch)
 {
     const bool asked = ct_call_device(c)->backend->host_memory;
@@ -140,7 +140,7 @@ static const ct_op ridge_factor = {
     .name = "ridge_solve", .n_in = 3, .shape = factor_shape, .forward = factor
 };
 
-/* -- apply(B, D, λ, L, R, V): P, its rule, and the rule's fused form --------------------------------------------- */
+/* -- apply(B, D, λ, L, R, V): P, its rule, and the rule's fused form ------------------------------------- */
 
 static ct__ridge_call apply_call(ct_call *c)
 {
@@ -244,7 +244,7 @@ static const ct_op ridge_apply = {
     .name = "ridge_solve", .n_in = 6, .shape = apply_shape, .forward = apply, .vjp = vjp
 };
 
-/* -- the op -------------------------------------------------------------------------------------------------------- */
+/* -- the op ---------------------------------------------------------------------------------------------- */
 
 static bool refuse(ct_tape *tape, ct_status status, const char *reason)
 {
@@ -280,7 +280,8 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
     ct_ridge_form form = attr ? *(const ct_ridge_form *)attr : CT_RIDGE_AUTO;
     if (!inputs_fit(tape, in, form)) return ct_none();
     const ct__ridge s = ct__ridge_of(ct_value(in[0]), ct_value(in[1]), ct_value(in[2]));
-    /* Where conditions are not asked for, a D or an S of 1e5, as those of second differences, would leave nothing of f32. */
+    /* Where conditions are not asked for, a D or an S of 1e5, as those of second differences, would leave
+     * nothing of f32. */
     if (form == CT_RIDGE_AUTO && fits_push_through(&s) && s.dtype == CT_F32 &&
         !ct_tape_device(tape)->backend->host_memory) {
         ct_var wide[3];
@@ -295,7 +296,8 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
     return ct_apply(&ridge_apply, (ct_var[]){ in[0], in[1], in[2], L, R, V }, 6, &form, sizeof form);
 }
 
-/* One D of full column rank (pushed through), a D each, a wide one for all with more rows in B, one λ for all. */
+/* One D of full column rank (pushed through), a D each, a wide one for all with more rows in B, one λ for
+ * all. */
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);

@@ -16,9 +16,11 @@ bool ct__need_floating(ct_call *c, int first);
 bool ct__need_matrices(ct_call *c, int first);
 /* The last two dimensions of input i are equal (and there are two). */
 bool ct__need_square(ct_call *c, int i);
-/* The call's attributes; NULL, with the call refused, where there are none (ct_apply on a bare descriptor). */
+/* The call's attributes; NULL, with the call refused, where there are none (ct_apply on a bare
+ * descriptor). */
 const void *ct__need_attr(ct_call *c);
-/* Dimension dim of ndim, negative from the end, as 0..ndim-1; -1, with the call refused, where there is none. */
+/* Dimension dim of ndim, negative from the end, as 0..ndim-1; -1, with the call refused, where there is
+ * none. */
 int ct__need_dim(ct_call *c, int dim, int ndim);
 /* The batch dimensions (all but the last two) of inputs i and j broadcast, then rows and cols. */
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
@@ -62,7 +64,8 @@ void ct__map2(ct_call *c, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_
 /* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch; bitwise symmetric. */
 void ct__add_transpose(ct_call *c, ct_tensor *A);
 
-/* y (...), NaN and flagged by these words, as ct_prim_flag has them, where an element of x (..., n, 1) is not positive. */
+/* y (...), NaN and flagged by these words, as ct_prim_flag has them, where an element of x (..., n, 1) is not
+ * positive. */
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why);
 
 /* The words where x is the diagonal of what should be a Cholesky factor. */
@@ -88,7 +91,8 @@ ct_shape ct__axis_shape(ct_call *c, bool of_nothing);
 void ct__axis_forward(ct_call *c, ct_reduction f);
 /* y or its cotangent, shaped so that it broadcasts against x again. */
 ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
-/* Draws a matrix, without ties and with, and goes through all axes; n rows at least. Returns whether there are ties. */
+/* Draws a matrix, without ties and with, and goes through all axes; n rows at least. Returns whether there
+ * are ties. */
 bool ct__axis_sample(ct_sample *s, int64_t at_least);
 /* out = f over the dimensions where `kept` (of x's number of dimensions) has extent 1; out is contiguous. */
 void ct__reduce(ct_call *c, ct_reduction f, const ct_tensor *x, ct_shape kept, ct_tensor *out);

@@ -48,7 +48,8 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, upper ? ct_triu(T_bar, unit ? 1 : 0) : ct_tril(T_bar, unit ? -1 : 0));
 }
 
-/* Both triangles, sides, with and without transpose and unit diagonal; one T for a batch, one B for a batch. */
+/* Both triangles, sides, with and without transpose and unit diagonal; one T for a batch, one B for a
+ * batch. */
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);

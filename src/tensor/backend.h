@@ -44,16 +44,16 @@ typedef struct ct_backend {
     ct_status (*upload)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*download)(ct_device *dev, void *dst, const void *src, size_t bytes);
     ct_status (*synchronize)(ct_device *dev);
-    /* graphs; all NULL where the device has none. Between begin and end work is recorded instead of done. status: CT_OK,
-     * or that something has spoilt the record. end: the graph, and of how many pieces of work; NULL with a message.
-     * launch does them once, at the same addresses. */
+    /* graphs; all NULL where the device has none. Between begin and end work is recorded instead of done.
+     * status: CT_OK, or that something has spoilt the record. end: the graph, and of how many pieces of work;
+     * NULL with a message. launch does them once, at the same addresses. */
     ct_status (*capture_begin)(ct_device *dev);
     ct_status (*capture_status)(ct_device *dev);
     void *(*capture_end)(ct_device *dev, size_t *nodes);
     ct_status (*graph_launch)(ct_device *dev, void *graph);
     void (*graph_free)(ct_device *dev, void *graph);
-    /* the stream that all work is queued in, and one of another library that waits for it or, with `ours`, is waited for;
-     * NULL where there are no streams */
+    /* the stream that all work is queued in, and one of another library that waits for it or, with `ours`, is
+     * waited for; NULL where there are no streams */
     void *(*stream)(ct_device *dev);
     ct_status (*join)(ct_device *dev, void *stream, bool ours);
     /* run(context, k) for k in 0 .. count-1 on dev->threads host threads; NULL: the host does not compute */
@@ -77,8 +77,8 @@ typedef struct ct_backend {
     /* element i (row-major) of out: uniform in (0,1) or standard normal, from Philox(seed, stream, i) */
     ct_status (*random)(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_tensor *out);
 
-    /* out has x's number of dimensions, extent 1 where reduced. The sum of f32 is accumulated in f64. NaN in gives
-     * NaN out. Of nothing: 0, -inf, -inf. */
+    /* out has x's number of dimensions, extent 1 where reduced. The sum of f32 is accumulated in f64. NaN in
+     * gives NaN out. Of nothing: 0, -inf, -inf. */
     ct_status (*reduce)(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out);
 
     /* rows: x (n, ...), index i64 (k), out (k, ...);  scatter_add: x (k, ...), out (n, ...) += , in order.
@@ -86,11 +86,12 @@ typedef struct ct_backend {
     ct_status (*gather)(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
     ct_status (*scatter_add)(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out);
 
-    /* index i64 (N) in [0, M) -> groups i64 (M + 1 + N), contiguous: offsets, then positions sorted by index, stable.
-     * An index outside: CT_EINDEX, naming position and value. */
+    /* index i64 (N) in [0, M) -> groups i64 (M + 1 + N), contiguous: offsets, then positions sorted by index,
+     * stable. An index outside: CT_EINDEX, naming position and value. */
     ct_status (*group_by)(ct_device *dev, const ct_tensor *index, ct_tensor *groups);
-    /* Over such groups of N into M, everything contiguous; A (N, I, J), C (M, J, K), G and out (N, I, K). Offsets that do not
-     * rise from 0 to N, or a position outside [0, N): CT_EINDEX; a position that is missing leaves its row undefined.
+    /* Over such groups of N into M, everything contiguous; A (N, I, J), C (M, J, K), G and out (N, I, K).
+     * Offsets that do not rise from 0 to N, or a position outside [0, N): CT_EINDEX; a position that is
+     * missing leaves its row undefined.
      *     out_i = A_i C_m for each i of group m;
      *     A_bar_i = G_i C_mᵀ (N, I, J), C_bar_m = Σ_i A_iᵀ G_i (M, J, K): either may be NULL, then so may C or A. */
     ct_status (*grouped_gemm)(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *groups,
@@ -101,9 +102,9 @@ typedef struct ct_backend {
     /* out (..., n, m) = |x_i - y_j|², x (..., n, d), y (..., m, d) */
     ct_status (*sqdist)(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out);
 
-    /* covariance matrices and the contraction of their derivatives, as the ct_prim_covariance... of covariance.h
-     * document; z = NULL: the symmetric case, where with `lower` that triangle of out alone is written; `add`: to
-     * what theta_bar and x_bar hold */
+    /* covariance matrices and the contraction of their derivatives, as the ct_prim_covariance... of
+     * covariance.h document; z = NULL: the symmetric case, where with `lower` that triangle of out alone is
+     * written; `add`: to what theta_bar and x_bar hold */
     ct_status (*covariance)(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
                             const ct_tensor *x, const ct_tensor *z, bool lower, ct_tensor *out);
     ct_status (*covariance_bar)(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
@@ -146,19 +147,19 @@ typedef struct ct_backend {
     ct_status (*flag)(ct_device *dev, ct_domain domain, const ct_tensor *x, const char *what, const char *why,
                       ct_tensor *out, ct_failure *failure);
 
-    /* A = Q R in place for a (..., m, n): R in the upper triangle, below it and in tau (..., 1, min(m, n), contiguous) the
-     * reflectors of Q. With rank_tolerance >= 0 a member with some |R_jj| <= rank_tolerance max_i |R_ii| becomes NaN and is
-     * flagged with j, from 1. */
+    /* A = Q R in place for a (..., m, n): R in the upper triangle, below it and in tau (..., 1, min(m, n),
+     * contiguous) the reflectors of Q. With rank_tolerance >= 0 a member with some |R_jj| <= rank_tolerance
+     * max_i |R_ii| becomes NaN and is flagged with j, from 1. */
     ct_status (*qr)(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_tensor *tau, ct_failure *failure);
     /* c = Q c or Qᵀ c, given a and tau of qr; c (..., m, k) */
     ct_status (*qr_mul)(ct_device *dev, bool trans, const ct_tensor *a, const ct_tensor *tau, ct_tensor *c);
-    /* out (..., 1, 1) = 1 / (|R| |R⁻¹|), estimated, for the upper triangle r (..., n, n); 0 where that is singular or not
-     * finite. In the 1-norm or the infinity norm. */
+    /* out (..., 1, 1) = 1 / (|R| |R⁻¹|), estimated, for the upper triangle r (..., n, n); 0 where that is
+     * singular or not finite. In the 1-norm or the infinity norm. */
     ct_status (*tri_rcond)(ct_device *dev, const ct_tensor *r, ct_tensor *out);
 } ct_backend;
 
-/* What every backend must have of these, in the order above: from this list come the prototypes and the entries of the
- * tables. */
+/* What every backend must have of these, in the order above: from this list come the prototypes and the
+ * entries of the tables. */
 /* clang-format off */
 #define CT_PRIMITIVES(M)                                                                                   \
     M(fill) M(copy) M(map1) M(map1_bar) M(map2) M(map2_bar) M(where) M(random) M(reduce) M(gather) \
@@ -170,8 +171,8 @@ typedef struct ct_backend {
 /* The function type of an entry: `CT_PRIMITIVE(gemm) ct__cpu_gemm;` is its prototype. */
 #define CT_PRIMITIVE(name) __typeof__(*((ct_backend *)0)->name)
 
-/* What a backend that is loaded as a module asks of the library: it finds them in the device, since it is not linked
- * with what loads it. */
+/* What a backend that is loaded as a module asks of the library: it finds them in the device, since it is not
+ * linked with what loads it. */
 typedef struct ct_services {
     void *(*pool_get)(ct_device *dev, size_t *bytes);
     void (*pool_put)(ct_device *dev, void *data, size_t bytes);
@@ -181,7 +182,8 @@ typedef struct ct_services {
 } ct_services;
 
 extern const ct_backend ct__cpu_backend;
-/* The CUDA backend, loaded when it is first asked for; NULL, with the reason and a remedy, where it cannot be. */
+/* The CUDA backend, loaded when it is first asked for; NULL, with the reason and a remedy, where it cannot
+ * be. */
 const ct_backend *ct__cuda_backend(ct_device *dev, int ordinal);
 
 #endif

@@ -11,12 +11,13 @@
  *     value:    y = k(s, a), also over u
  *     ds, da:   ∂k/∂s and ∂k/∂a, also over u and y. Finite at s = 0; for the sine, ∂k/∂a at fixed s.
  *
- * The period of the cosine is its lengthscale: s counts turns. A phase that is larger than the precision of T is a whole
- * number of turns.
+ * The period of the cosine is its lengthscale: s counts turns. A phase that is larger than the precision of T
+ * is a whole number of turns.
  *
- * s of a distance or of sines is at most CT__FAR, and of a rational quadratic a times the largest number of T, so that the
- * terms below stay finite. More is as far as that, but NaN beyond CT__FAR where the tail is so heavy that it matters. s of a
- * dot product may be infinite. src/gp/kernel_rules.h holds the same in ops. [Rasmussen & Williams 2006, ch. 4] */
+ * s of a distance or of sines is at most CT__FAR, and of a rational quadratic a times the largest number of
+ * T, so that the terms below stay finite. More is as far as that, but NaN beyond CT__FAR where the tail is so
+ * heavy that it matters. s of a dot product may be infinite. src/gp/kernel_rules.h holds the same in ops.
+ * [Rasmussen & Williams 2006, ch. 4] */
 #ifndef CT_TENSOR_COVARIANCE_H
 #define CT_TENSOR_COVARIANCE_H
 
@@ -24,9 +25,9 @@
 
 enum { CT_DISTANCE, CT_SINE, CT_DOT };
 
-/* In f64 and in f32: the largest s; the largest weight that is used, and 1 over the smallest one (without them
- * s is computed from differences divided by the lengthscales); the alpha from which (1 + s/2α)^-α is rounding at the
- * largest s. */
+/* In f64 and in f32: the largest s; the largest weight that is used, and 1 over the smallest one (without
+ * them s is computed from differences divided by the lengthscales); the alpha from which (1 + s/2α)^-α is
+ * rounding at the largest s. */
 #define CT__FAR(wide)   ((wide) ? 1e300 : 1e36)
 #define CT__STEEP(wide) ((wide) ? 1e200 : 1e24)
 #define CT__HEAVY(wide) ((wide) ? 0.0625 : 0.25)

@@ -38,7 +38,7 @@ typedef struct reader {
     size_t scratch_bytes;
 } reader;
 
-/* -- fields ------------------------------------------------------------------------------------------------ */
+/* -- fields ---------------------------------------------------------------------------------------------- */
 
 static bool is_blank(const reader *r, char c) { return (c == ' ' || c == '\t') && c != r->delimiter; }
 static bool is_newline(char c) { return c == '\n' || c == '\r'; }
@@ -76,8 +76,8 @@ static bool finish(reader *r, field *f)
     return true;
 }
 
-/* r->at stands behind the opening quote. The text is a slice of the input, or unescaped in the scratch, where it
- * lives until the next field. */
+/* r->at stands behind the opening quote. The text is a slice of the input, or unescaped in the scratch, where
+ * it lives until the next field. */
 static ct_status quoted(reader *r, field *f)
 {
     size_t doubled = 0;
@@ -155,7 +155,7 @@ static ct__number read_number(const reader *r, const field *f, double *value)
     return ct__number_read(text, n, value);
 }
 
-/* -- errors ------------------------------------------------------------------------------------------------ */
+/* -- errors ---------------------------------------------------------------------------------------------- */
 
 #define SHOWN 40
 /* A field as it can stand in a message: control characters as ?, the rest of a long one as "...". */
@@ -185,7 +185,7 @@ static ct_status ragged(reader *r, const ct_table *t, int64_t fields, int64_t li
                     (long long)line, (long long)fields, (long long)first_line, (long long)t->cols);
 }
 
-/* -- the table --------------------------------------------------------------------------------------------- */
+/* -- the table ------------------------------------------------------------------------------------------- */
 
 /* Looks at the first row: the number of columns, the room their names take, and whether one is no number. */
 static ct_status survey(reader r, ct_table *t, bool *text, char **scratch, size_t *scratch_bytes)

@@ -198,7 +198,7 @@ bool ct__may_wait(ct_device *dev, const char *what)
     return false;
 }
 
-/* -- several at once ----------------------------------------------------------------------------------------------- */
+/* -- several at once ------------------------------------------------------------------------------------- */
 
 int ct_device_threads(const ct_device *dev)
 {

@@ -30,7 +30,7 @@ static void device_place(const ct_device *device, int32_t *type, int32_t *id)
     *id = colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
 }
 
-/* -- export ------------------------------------------------------------------------------------------------ */
+/* -- export ---------------------------------------------------------------------------------------------- */
 
 /* What the other side holds: `managed` or `versioned` points into it, and its context back to it. */
 typedef struct export
@@ -106,7 +106,7 @@ struct DLManagedTensorVersioned *ct_to_dlpack_versioned(ct_tensor *t)
     return (struct DLManagedTensorVersioned *)&e->as.versioned;
 }
 
-/* -- streams ----------------------------------------------------------------------------------------------- */
+/* -- streams --------------------------------------------------------------------------------------------- */
 
 void *ct_device_stream(ct_device *device)
 {
@@ -122,7 +122,7 @@ static ct_status join(ct_device *device, void *stream, bool ours)
 ct_status ct_device_wait_stream(ct_device *device, void *stream) { return join(device, stream, true); }
 ct_status ct_stream_wait_device(void *stream, ct_device *device) { return join(device, stream, false); }
 
-/* -- import ------------------------------------------------------------------------------------------------ */
+/* -- import ---------------------------------------------------------------------------------------------- */
 
 static void release_managed(void *context, void *data)
 {
@@ -146,8 +146,8 @@ static int find_dtype(const ct__dl_tensor *d)
     return -1;
 }
 
-/* Shape and strides of d. Dimensions of extent 1 or of an empty tensor may have any stride: theirs becomes the row-major
- * one. */
+/* Shape and strides of d. Dimensions of extent 1 or of an empty tensor may have any stride: theirs becomes
+ * the row-major one. */
 static ct_status read_layout(ct_device *device, const ct__dl_tensor *d, ct_shape *shape, int64_t *stride)
 {
     if (d->ndim < 0 || d->ndim > CT_MAX_DIMS || (d->ndim && !d->shape))

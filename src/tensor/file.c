@@ -42,7 +42,7 @@ static int open_again(const char *path, int flags)
     return descriptor;
 }
 
-/* -- reading ----------------------------------------------------------------------------------------------- */
+/* -- reading --------------------------------------------------------------------------------------------- */
 
 ct_status ct__input_open(ct__input *in, ct_device *device, const char *path)
 {
@@ -144,7 +144,7 @@ ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct_
     return s;
 }
 
-/* -- writing ----------------------------------------------------------------------------------------------- */
+/* -- writing --------------------------------------------------------------------------------------------- */
 
 static void discard(ct__output *out)
 {

@@ -4,7 +4,7 @@
 
 #include "path.h"
 
-/* -- reading ----------------------------------------------------------------------------------------------- */
+/* -- reading --------------------------------------------------------------------------------------------- */
 
 typedef struct ct__input {
     ct_device *device;
@@ -31,7 +31,7 @@ typedef struct ct__bytes {
 ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct__bytes *out);
 void ct__bytes_free(ct_device *device, ct__bytes *bytes);
 
-/* -- writing ----------------------------------------------------------------------------------------------- */
+/* -- writing --------------------------------------------------------------------------------------------- */
 
 /* begin, write*, then commit or abort. The bytes go to a temporary file beside `path`, which commit syncs
  * to the disk and renames: the file at `path` is the old one or the new one, never a part. A symbolic link

@@ -1,6 +1,6 @@
-/* bfloat16 and IEEE binary16, one number at a time: to f32 exactly, from wider types to the nearest, ties to even. What is
- * too large becomes infinite, a NaN stays one and quiet. The loops of cpu/half.c give the same bits. Written once for every
- * compiler: CT__HALF_FN, the storage of the functions, may be defined before. */
+/* bfloat16 and IEEE binary16, one number at a time: to f32 exactly, from wider types to the nearest, ties to
+ * even. What is too large becomes infinite, a NaN stays one and quiet. The loops of cpu/half.c give the same
+ * bits. Written once for every compiler: CT__HALF_FN, the storage of the functions, may be defined before. */
 #ifndef CT_TENSOR_HALF_H
 #define CT_TENSOR_HALF_H
 
@@ -60,7 +60,8 @@ CT__HALF_FN uint16_t ct__to_f16(float x)
     return (uint16_t)(sign | magnitude);
 }
 
-/* Of the two floats around x the one whose last bit is 1, or x itself: rounding that again, to fewer bits, rounds x. */
+/* Of the two floats around x the one whose last bit is 1, or x itself: rounding that again, to fewer bits,
+ * rounds x. */
 CT__HALF_FN float ct__odd_f32(double x)
 {
     const float y = (float)x;

@@ -35,7 +35,8 @@ struct ct_tensor {
     int64_t stride[CT_MAX_DIMS]; /* in elements, >= 0; 0 where broadcast */
 };
 
-/* Where device memory is host memory, a few elements lie in one block with their storage and its first tensor. */
+/* Where device memory is host memory, a few elements lie in one block with their storage and its first
+ * tensor. */
 typedef struct ct__small {
     ct_storage storage;
     char data[64];
@@ -71,7 +72,7 @@ struct ct_device {
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
 };
 
-/* -- device.c: errors ------------------------------------------------------------------------------------------ */
+/* -- device.c: errors ------------------------------------------------------------------------------------ */
 
 /* Keeps status and message together; returns status. device may be NULL. Allocates nothing. */
 ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
@@ -81,16 +82,16 @@ void ct__device_release(ct_device *device);
 /* Once no reference is left. */
 void ct__device_destroy(ct_device *device);
 
-/* -- device.c: steps -------------------------------------------------------------------------------------------- */
+/* -- device.c: steps ------------------------------------------------------------------------------------- */
 
 /* Whether a function of step.h is at work; after a call that has no place in a step, that. */
 enum ct__in_step { CT__NO_STEP, CT__IN_STEP, CT__STEP_REFUSED };
 
-/* Whether the caller may wait for the device: not in a step, which is recorded and does not compute then. `what`, with
- * the message, is its name. */
+/* Whether the caller may wait for the device: not in a step, which is recorded and does not compute then.
+ * `what`, with the message, is its name. */
 bool ct__may_wait(ct_device *device, const char *what);
 
-/* -- pool.c: memory ---------------------------------------------------------------------------------------------- */
+/* -- pool.c: memory -------------------------------------------------------------------------------------- */
 
 /* A block of at least *bytes of device memory, whose true size is written back; NULL (with a message) when
  * memory or the limit is exhausted. Accounted in ct_memory. bytes = 0 gives a block, too. */
@@ -137,7 +138,7 @@ static inline void ct__struct_put(ct_device *device, void *pointer, size_t bytes
 ct_status ct__pool_open(ct_device *device);
 void ct__pool_close(ct_device *device);
 
-/* -- tensor.c ------------------------------------------------------------------------------------------------------ */
+/* -- tensor.c -------------------------------------------------------------------------------------------- */
 
 /* ct_shape_count and ct_empty without a copy of the shape. */
 static inline int64_t ct__shape_count(const ct_shape *s)
@@ -190,11 +191,11 @@ bool ct__sole_owner(const ct_tensor *t);
 /* t's strides broadcast to `shape`, into stride[]; false where they do not fit. */
 bool ct__broadcast_strides(const ct_tensor *t, ct_shape shape, int64_t *stride);
 
-/* -- used by the tape: a failed factorisation, kept until the tape is reset -------------------------------------- */
+/* -- used by the tape: a failed factorisation, kept until the tape is reset ------------------------------ */
 
-/* A device that computes late knows of a failure long after the call. It notes the first one in its own memory, as
- * position + 1, member and detail, and says in `suspected` that the op under way may have one, in the words of what
- * and why; ct__failure_settle waits and brings the note home. */
+/* A device that computes late knows of a failure long after the call. It notes the first one in its own
+ * memory, as position + 1, member and detail, and says in `suspected` that the op under way may have one, in
+ * the words of what and why; ct__failure_settle waits and brings the note home. */
 struct ct_failure {
     ct_tensor *note; /* i64 (3), zero: none; NULL before the first late factorisation */
     int64_t call;    /* number of the op under way, which the device notes as the position */

@@ -1,5 +1,5 @@
-/* NumPy's .npy: "\x93NUMPY", version, length of the header, the header (a Python dict of descr, fortran_order and
- * shape, padded with spaces to a multiple of 64 bytes), then the elements. */
+/* NumPy's .npy: "\x93NUMPY", version, length of the header, the header (a Python dict of descr, fortran_order
+ * and shape, padded with spaces to a multiple of 64 bytes), then the elements. */
 #include <cotangent/io.h>
 
 #include "file.h"
@@ -25,7 +25,7 @@ typedef struct element {
     ct_dtype dtype; /* of the tensor */
 } element;
 
-/* -- the header -------------------------------------------------------------------------------------------- */
+/* -- the header ------------------------------------------------------------------------------------------ */
 
 typedef struct header {
     ct_device *device;
@@ -170,7 +170,7 @@ static ct_status read_header(header *h)
     return CT_OK;
 }
 
-/* -- the elements ------------------------------------------------------------------------------------------ */
+/* -- the elements ---------------------------------------------------------------------------------------- */
 
 /* count elements of `raw` (the file's) into `wide` (the tensor's); raw is swapped in place. */
 static void convert(const element *e, unsigned char *raw, int64_t *wide, size_t count)
@@ -320,9 +320,10 @@ ct_tensor *ct_npy_load(ct_device *device, const char *path)
     return t;
 }
 
-/* -- saving ------------------------------------------------------------------------------------------------ */
+/* -- saving ---------------------------------------------------------------------------------------------- */
 
-/* Magic, version 1.0, length and dict, padded with spaces and a newline to a multiple of 64. Returns its size. */
+/* Magic, version 1.0, length and dict, padded with spaces and a newline to a multiple of 64. Returns its
+ * size. */
 static size_t write_header(const ct_tensor *t, char *text, size_t size)
 {
     static const char *const descr[] = { [CT_F64] = "f8", [CT_F32] = "f4", [CT_I64] = "i8", [CT_F16] = "f2" };

@@ -32,8 +32,8 @@ static ct__number read_word(const char *s, size_t n, double *value)
     return CT__NUMBER;
 }
 
-/* mantissa[0..n) * 10^scale, the point in the mantissa ignored. More than 768 digits decide nothing but whether
- * there is a rest [the longest tie between two doubles], so a last 1 stands for all of them. */
+/* mantissa[0..n) * 10^scale, the point in the mantissa ignored. More than 768 digits decide nothing but
+ * whether there is a rest [the longest tie between two doubles], so a last 1 stands for all of them. */
 static double by_strtod(const char *mantissa, size_t n, int64_t scale)
 {
     enum { DIGITS = 780 };

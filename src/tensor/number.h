@@ -18,8 +18,8 @@ typedef enum ct__number {
 ct__number ct__number_read(const char *text, size_t size, double *value);
 
 #define CT__NUMBER_TEXT 32
-/* Writes value with so many significant digits (17 are enough for a double, 9 for a float), "nan", "inf" or "-inf", and
- * a NUL. Returns the length. */
+/* Writes value with so many significant digits (17 are enough for a double, 9 for a float), "nan", "inf" or
+ * "-inf", and a NUL. Returns the length. */
 size_t ct__number_write(double value, int digits, char text[CT__NUMBER_TEXT]);
 
 #endif

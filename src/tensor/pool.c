@@ -1,17 +1,17 @@
-/* The storage pool: blocks of device memory that come back are kept for the next request of about their size, so
- * a loop in its steady state never asks the system.
+/* The storage pool: blocks of device memory that come back are kept for the next request of about their size,
+ * so a loop in its steady state never asks the system.
  *
- * Free blocks have one list per size class, four classes per power of two. Small sizes (up to 64 KiB) are rounded up
- * to their class, so any block of the list serves. Large sizes are rounded to 4 KiB; the best fit that wastes at
- * most an eighth is taken.
+ * Free blocks have one list per size class, four classes per power of two. Small sizes (up to 64 KiB) are
+ * rounded up to their class, so any block of the list serves. Large sizes are rounded to 4 KiB; the best fit
+ * that wastes at most an eighth is taken.
  *
- * What is idle is at most twice the most that was held at once of late, and 16 MB: beyond that the blocks that have
- * been idle longest go back to the system. So sizes that change from step to step leave no heap behind, while a loop
- * that asks for the same again always finds it.
+ * What is idle is at most twice the most that was held at once of late, and 16 MB: beyond that the blocks
+ * that have been idle longest go back to the system. So sizes that change from step to step leave no heap
+ * behind, while a loop that asks for the same again always finds it.
  *
- * A graph writes to the same addresses at every replay. So a step that becomes one draws from a pool of its own, whose
- * blocks nobody else gets, and which hands them to the device's when the step is freed. What such a pool has counts as
- * held, whether or not a tensor lies there. */
+ * A graph writes to the same addresses at every replay. So a step that becomes one draws from a pool of its
+ * own, whose blocks nobody else gets, and which hands them to the device's when the step is freed. What such
+ * a pool has counts as held, whether or not a tensor lies there. */
 #include "internal.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ struct ct__pool {
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-/* -- host structs -------------------------------------------------------------------------------------------------- */
+/* -- host structs ---------------------------------------------------------------------------------------- */
 
 void *ct__host_alloc(ct_device *dev, size_t bytes)
 {
@@ -79,7 +79,7 @@ void *ct__struct_refill(ct_device *dev, size_t list)
     return first;
 }
 
-/* -- free blocks ---------------------------------------------------------------------------------------------------- */
+/* -- free blocks ----------------------------------------------------------------------------------------- */
 
 /* The class with the least bytes that are enough. */
 static int class_of(size_t bytes)
@@ -140,7 +140,7 @@ static free_block *take(ct__pool *pool, size_t *bytes)
     return best ? pull(best) : NULL;
 }
 
-/* -- device blocks -------------------------------------------------------------------------------------------------- */
+/* -- device blocks --------------------------------------------------------------------------------------- */
 
 /* Idle blocks go back to the system, the oldest first, until no more than so many bytes are left. */
 static void shrink(ct_device *dev, uint64_t bytes)

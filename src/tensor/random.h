@@ -1,6 +1,7 @@
-/* Random blocks: Philox4x32-10 [Salmon, Moraes, Dror & Shaw 2011], key = seed, counter = (block, stream). A block is
- * 128 bits: two f64 or four f32 elements. Written once for every compiler: the includer defines CT__FN and CT__CONST,
- * the storage of functions and of constants, and includes <math.h> and Random123/philox.h. */
+/* Random blocks: Philox4x32-10 [Salmon, Moraes, Dror & Shaw 2011], key = seed, counter = (block, stream). A
+ * block is 128 bits: two f64 or four f32 elements. Written once for every compiler: the includer defines
+ * CT__FN and CT__CONST, the storage of functions and of constants, and includes <math.h> and
+ * Random123/philox.h. */
 #ifndef CT_TENSOR_RANDOM_H
 #define CT_TENSOR_RANDOM_H
 

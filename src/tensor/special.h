@@ -1,5 +1,5 @@
-/* The polygamma functions, written once for every compiler. The includer defines CT__FN and CT__CONST, the storage of
- * functions and of constants, and CT__LGAMMA, log|gamma| of a double, and includes <math.h>. */
+/* The polygamma functions, written once for every compiler. The includer defines CT__FN and CT__CONST, the
+ * storage of functions and of constants, and CT__LGAMMA, log|gamma| of a double, and includes <math.h>. */
 #ifndef CT_TENSOR_SPECIAL_H
 #define CT_TENSOR_SPECIAL_H
 
@@ -17,7 +17,8 @@ CT__CONST double bernoulli[] = {
 };
 enum { BERNOULLI = sizeof bernoulli / sizeof *bernoulli };
 
-/* The positive root of digamma, as an unevaluated sum, and digamma's Taylor coefficients there from the first. */
+/* The positive root of digamma, as an unevaluated sum, and digamma's Taylor coefficients there from the
+ * first. */
 CT__CONST double ROOT = 1.4616321449683622, ROOT_REST = 9.549995429965697e-17;
 CT__CONST double at_root[] = {
     0.96767224544762117043,     -0.44276316898359210609,    0.25849976095565101062,

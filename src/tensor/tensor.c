@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* -- lifetime ------------------------------------------------------------------------------------------------------- */
+/* -- lifetime -------------------------------------------------------------------------------------------- */
 
 /* Extents, and the strides of row-major order. */
 static inline void lay_out(ct_tensor *t, const int64_t *dim)
@@ -83,7 +83,7 @@ bool ct__sole_owner(const ct_tensor *t)
     return t->refs == 1 && t->storage->refs == 1 && !wrapped;
 }
 
-/* -- creation --------------------------------------------------------------------------------------------------------- */
+/* -- creation -------------------------------------------------------------------------------------------- */
 
 static ct_status no_such_shape(ct_device *dev, const ct_shape *shape)
 {
@@ -267,7 +267,7 @@ ct_tensor *ct_rand_normal(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64
     return random_tensor(dev, dtype, shape, true, seed, stream);
 }
 
-/* -- what a tensor is ----------------------------------------------------------------------------------------------- */
+/* -- what a tensor is ------------------------------------------------------------------------------------ */
 
 ct_device *ct_tensor_device(const ct_tensor *t) { return t ? t->storage->device : NULL; }
 ct_dtype ct_tensor_dtype(const ct_tensor *t) { return t ? t->dtype : CT_F64; }
@@ -312,7 +312,7 @@ bool ct_tensor_is_contiguous(const ct_tensor *t)
     return dense;
 }
 
-/* -- copies ------------------------------------------------------------------------------------------------------------ */
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
 static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
 {

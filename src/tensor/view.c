@@ -10,8 +10,8 @@ static int check_dim(const ct_tensor *t, int dim, int ndim)
     return -1;
 }
 
-/* Can the elements be walked in row-major order with `shape`'s strides? Greedy: match runs of old dimensions that
- * lie in memory as one against runs of new ones of the same product. */
+/* Can the elements be walked in row-major order with `shape`'s strides? Greedy: match runs of old dimensions
+ * that lie in memory as one against runs of new ones of the same product. */
 static bool reshape_strides(const ct_tensor *t, ct_shape shape, int64_t *stride)
 {
     int64_t dim[CT_MAX_DIMS], old[CT_MAX_DIMS];

@@ -6,7 +6,7 @@
 #include "alloc.h"
 #include "autograd/sample.h"
 
-/* -- ops with a right and several wrong rules --------------------------------------------------------------------- */
+/* -- ops with a right and several wrong rules ------------------------------------------------------------ */
 
 /* y = aᵀ-free quadratic form: q = Σ_ij A_ij x_i x_j; A n×n, x n×1 -> 1×1 */
 static ct_shape quad_shape(ct_call *c)
@@ -175,7 +175,7 @@ static ct_op two(void (*vjp)(ct_vjp *g))
     };
 }
 
-/* -- tests -------------------------------------------------------------------------------------------------------- */
+/* -- tests ----------------------------------------------------------------------------------------------- */
 
 static ct_device *device;
 static char report[1 << 16];
@@ -425,7 +425,7 @@ static void test_out_of_memory(void **state)
     }
 }
 
-/* -- the draws ---------------------------------------------------------------------------------------------------- */
+/* -- the draws ------------------------------------------------------------------------------------------- */
 
 static void draw_all(ct_sample *s)
 {

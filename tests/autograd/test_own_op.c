@@ -34,7 +34,7 @@ static void says(const char *what)
     ct_tape_reset(tape);
 }
 
-/* -- descriptors ------------------------------------------------------------------------------------------------------ */
+/* -- descriptors ----------------------------------------------------------------------------------------- */
 
 static ct_shape like_input(ct_call *c) { return ct_arg_shape(c, 0); }
 static void copied(ct_call *c) { ct_prim_copy(c, ct_arg(c, 0), ct_result(c)); }
@@ -95,7 +95,7 @@ static void compositions(void **state)
     other = NULL;
 }
 
-/* -- places out of range, and what is not there ------------------------------------------------------------------------ */
+/* -- places out of range, and what is not there ---------------------------------------------------------- */
 
 static int mistake;
 

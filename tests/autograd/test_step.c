@@ -1,5 +1,5 @@
-/* Steps that are replayed: the same bits as calling the function, on every device; what has no place in one; what becomes of
- * memory and of errors. */
+/* Steps that are replayed: the same bits as calling the function, on every device; what has no place in one;
+ * what becomes of memory and of errors. */
 #include "alloc.h"
 #include "check.h"
 
@@ -11,7 +11,8 @@
 
 enum { ROWS = 12, COLS = 5, STEPS = 6 };
 
-/* A linear model with weights w and a positive definite S: enough for products, sums, a factorisation and an index. */
+/* A linear model with weights w and a positive definite S: enough for products, sums, a factorisation and an
+ * index. */
 typedef struct model {
     ct_tensor *x, *y, *w, *S, *rate, *rows;
     ct_var loss, w_bar;

@@ -38,7 +38,7 @@ static ct_var constant(ct_tensor *t)
     return v;
 }
 
-/* -- gradients --------------------------------------------------------------------------------------------------------- */
+/* -- gradients ------------------------------------------------------------------------------------------- */
 
 static void a_gradient(void **state)
 {
@@ -168,7 +168,7 @@ static void hessian_vector_products(void **state)
     assert_status(ct_hvp(y, &x, &bad, hv, 1), CT_ESHAPE, "");
 }
 
-/* -- errors ------------------------------------------------------------------------------------------------------------- */
+/* -- errors ---------------------------------------------------------------------------------------------- */
 
 static void the_first_error_sticks(void **state)
 {
@@ -346,7 +346,7 @@ static void a_failed_factorisation_leaves_the_others_right(void **state)
     assert_true(isfinite(bar[0]) && isnan(bar[4]));
 }
 
-/* -- looking, and steady state ------------------------------------------------------------------------------------------- */
+/* -- looking, and steady state --------------------------------------------------------------------------- */
 
 static void prints_itself(void **state)
 {

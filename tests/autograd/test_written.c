@@ -1,4 +1,5 @@
-/* A tensor that is written to after an op has read it: a sweep that passes that op is refused, others are not. */
+/* A tensor that is written to after an op has read it: a sweep that passes that op is refused, others are
+ * not. */
 #include "check.h"
 
 #include <cotangent/op.h>
@@ -149,7 +150,7 @@ static void no_write(void **state)
     assert_ok(ct_backward(y), ct_tape_message(tape));
 }
 
-/* -- a step: the same whether it is replayed as a graph or called again ----------------------------------------------- */
+/* -- a step: the same whether it is replayed as a graph or called again ---------------------------------- */
 
 static ct_var loss;
 

@@ -1,6 +1,6 @@
-/* cuBLAS on OpenBLAS, late: arguments are checked when the call is made, memory when its turn comes. Products of half and
- * bfloat16 are formed in float, in two parts that are added in their type where the math mode allows that. A workspace the
- * program gave is filled with NaN by every call that may use it. */
+/* cuBLAS on OpenBLAS, late: arguments are checked when the call is made, memory when its turn comes. Products
+ * of half and bfloat16 are formed in float, in two parts that are added in their type where the math mode
+ * allows that. A workspace the program gave is filled with NaN by every call that may use it. */
 #include "sim.h"
 
 #include "cuda_bf16.h"
@@ -56,7 +56,7 @@ static cublasStatus_t status_of(cudaError_t error)
                                               : CUBLAS_STATUS_INTERNAL_ERROR;
 }
 
-/* -- handles -------------------------------------------------------------------------------------------------------- */
+/* -- handles --------------------------------------------------------------------------------------------- */
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
@@ -135,7 +135,7 @@ const char *cublasGetStatusString(cublasStatus_t status)
     return "unknown status";
 }
 
-/* -- what the calls share --------------------------------------------------------------------------------------------- */
+/* -- what the calls share -------------------------------------------------------------------------------- */
 
 /* A scalar that is read at the call, or in device memory when its turn comes. */
 template <class T> struct scalar {
@@ -171,7 +171,7 @@ static bool fits(std::initializer_list<int64_t> extents)
 
 static int64_t at_least_1(int64_t n) { return std::max<int64_t>(n, 1); }
 
-/* -- products ---------------------------------------------------------------------------------------------------------- */
+/* -- products -------------------------------------------------------------------------------------------- */
 
 static size_t size_of(cudaDataType t) { return t == CUDA_R_64F ? 8 : t == CUDA_R_32F ? 4 : 2; }
 
@@ -319,7 +319,7 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* -- triangular solves ------------------------------------------------------------------------------------------------- */
+/* -- triangular solves ----------------------------------------------------------------------------------- */
 
 template <class T>
 static cublasStatus_t trsm_late(const char *name, cublasHandle_t handle, cublasSideMode_t side,

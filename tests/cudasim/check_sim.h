@@ -28,7 +28,8 @@ extern "C" {
         }                                                                   \
     } while (0)
 
-/* The statement ends a child process, which says that part; under a sanitizer, which says it otherwise, the end is enough. */
+/* The statement ends a child process, which says that part; under a sanitizer, which says it otherwise, the
+ * end is enough. */
 #define DIES(part, statement)                                                              \
     do {                                                                                   \
         int ends[2];                                                                       \

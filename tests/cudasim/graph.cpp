@@ -1,6 +1,6 @@
-/* Graphs: what a captured stream is asked to do is kept instead of done, in the order it was asked, and done at every
- * launch. That order fulfils every dependency there can be. Memory a graph allocates keeps its address and lives from
- * its allocation to its release within a launch. */
+/* Graphs: what a captured stream is asked to do is kept instead of done, in the order it was asked, and done
+ * at every launch. That order fulfils every dependency there can be. Memory a graph allocates keeps its
+ * address and lives from its allocation to its release within a launch. */
 #include "sim.h"
 
 #include <algorithm>

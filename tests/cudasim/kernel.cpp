@@ -1,7 +1,7 @@
-/* A launch runs its blocks one after another in a random order, and so the threads of a block. Where threads meet at
- * barriers each is a fibre: it runs until the barrier, then another runs; when all have come they go on, again in a
- * random order. A thread that relies on another without a barrier between them meets a NaN or an old value in some order,
- * sooner or later. The fibres of a block are reused by the next. */
+/* A launch runs its blocks one after another in a random order, and so the threads of a block. Where threads
+ * meet at barriers each is a fibre: it runs until the barrier, then another runs; when all have come they go
+ * on, again in a random order. A thread that relies on another without a barrier between them meets a NaN or
+ * an old value in some order, sooner or later. The fibres of a block are reused by the next. */
 #include "sim.h"
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ namespace sim
 {
 using cudasim::here;
 
-/* -- fibres: a stack each, and a switch --------------------------------------------------------------------------- */
+/* -- fibres: a stack each, and a switch ------------------------------------------------------------------ */
 
 static const size_t STACK = 256 * 1024, GUARD = 4096;
 
@@ -129,7 +129,7 @@ static fibre *make_fibre()
     return f;
 }
 
-/* -- one block ------------------------------------------------------------------------------------------------------ */
+/* -- one block ------------------------------------------------------------------------------------------- */
 
 struct parked {
     fibre *on;
@@ -234,7 +234,7 @@ static void run_grid(bool shares, dim3 grid, dim3 block, const std::function<voi
 }
 } // namespace sim
 
-/* -- what kernels call, and launching ------------------------------------------------------------------------------- */
+/* -- what kernels call, and launching -------------------------------------------------------------------- */
 
 void cudasim::barrier(const char *file, int line)
 {

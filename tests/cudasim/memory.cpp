@@ -1,6 +1,6 @@
-/* The device's memory: one stretch of addresses, closed to the host while the host runs. A block lies between fences,
- * holds NaN when it is new, another NaN when it has been freed, and its place is used again only after a while. Under
- * the address sanitizer whatever is not a live block is poisoned for it, too. */
+/* The device's memory: one stretch of addresses, closed to the host while the host runs. A block lies between
+ * fences, holds NaN when it is new, another NaN when it has been freed, and its place is used again only
+ * after a while. Under the address sanitizer whatever is not a live block is poisoned for it, too. */
 #include "sim.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ static std::map<char *, size_t> pinned;
 static int opened;
 static char *opened_top;
 
-/* -- open and closed ----------------------------------------------------------------------------------------------- */
+/* -- open and closed ------------------------------------------------------------------------------------- */
 
 static char *round_up(char *p, size_t to) { return (char *)(((uintptr_t)p + to - 1) / to * to); }
 
@@ -118,7 +118,7 @@ void close_memory()
     protect(base, opened_top, PROT_NONE);
 }
 
-/* -- poison --------------------------------------------------------------------------------------------------------- */
+/* -- poison ---------------------------------------------------------------------------------------------- */
 
 /* Every two bytes at an even address become `with`. */
 BLIND static void fill(char *p, size_t bytes, uint16_t with)
@@ -162,7 +162,7 @@ void check_fences()
 
 void poison(void *p, size_t bytes) { fill((char *)p, bytes, NEW); }
 
-/* -- blocks --------------------------------------------------------------------------------------------------------- */
+/* -- blocks ---------------------------------------------------------------------------------------------- */
 
 static char *find_room(size_t room)
 {
@@ -292,7 +292,7 @@ bool check_matrix(const void *p, int64_t rows, int64_t cols, int64_t ld, int64_t
     return check((const char *)p + low * (int64_t)element, (size_t)(high - low) * element, what);
 }
 
-/* -- pinned host memory ------------------------------------------------------------------------------------------- */
+/* -- pinned host memory ---------------------------------------------------------------------------------- */
 
 void pin(void *p, size_t bytes) { pinned[(char *)p] = bytes; }
 
@@ -316,7 +316,7 @@ size_t unpin(void *p)
 
 using namespace sim;
 
-/* -- calls ------------------------------------------------------------------------------------------------------------ */
+/* -- calls ----------------------------------------------------------------------------------------------- */
 
 struct CUmemPoolHandle_st {
     int unused;

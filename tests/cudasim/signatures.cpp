@@ -1,5 +1,5 @@
-/* Every name the simulator declares, with the type, value or field it must have: compiled against the simulator's
- * headers, and where CUDA is at hand, against the real ones. */
+/* Every name the simulator declares, with the type, value or field it must have: compiled against the
+ * simulator's headers, and where CUDA is at hand, against the real ones. */
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -8,7 +8,8 @@
  *     kernel.cpp    a grid of threads, one after another or as fibres
  *     blas.cpp, solver.cpp   cuBLAS and cuSOLVER on OpenBLAS and LAPACK
  *
- * One lock guards it all, held from the entry of a call to its end; what streams execute runs inside some call. */
+ * One lock guards it all, held from the entry of a call to its end; what streams execute runs inside some
+ * call. */
 #ifndef CUDASIM_SIM_H
 #define CUDASIM_SIM_H
 
@@ -28,14 +29,14 @@
 
 namespace sim
 {
-/* -- report.cpp -------------------------------------------------------------------------------------------------- */
+/* -- report.cpp ------------------------------------------------------------------------------------------ */
 
 /* Ends the program, or is kept for the test that expects it: so the caller goes on. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What is being executed, for reports; NULL between. */
 extern const char *running;
 
-/* -- runtime.cpp -------------------------------------------------------------------------------------------------- */
+/* -- runtime.cpp ----------------------------------------------------------------------------------------- */
 
 enum call_kind : unsigned {
     PLAIN = 0,
@@ -72,7 +73,7 @@ enum pace { LATE, SOMETIMES, AT_ONCE };
 extern pace speed;
 extern int64_t live; /* handles */
 
-/* -- memory.cpp --------------------------------------------------------------------------------------------------- */
+/* -- memory.cpp ------------------------------------------------------------------------------------------ */
 
 struct block {
     char *begin;
@@ -111,7 +112,7 @@ void listen();
 void open_memory();
 void close_memory();
 
-/* -- stream.cpp, graph.cpp ---------------------------------------------------------------------------------------- */
+/* -- stream.cpp, graph.cpp ------------------------------------------------------------------------------- */
 
 struct work {
     std::string name;

@@ -1,5 +1,6 @@
-/* cuSOLVER on LAPACK, late. Each routine wants the workspace its _bufferSize names, on the device and, for the 64-bit
- * interface, on the host; both are filled with NaN when it runs. info is written to device memory. */
+/* cuSOLVER on LAPACK, late. Each routine wants the workspace its _bufferSize names, on the device and, for
+ * the 64-bit interface, on the host; both are filled with NaN when it runs. info is written to device
+ * memory. */
 #include "sim.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ static cusolverStatus_t status_of(cudaError_t error)
                                               : CUSOLVER_STATUS_INTERNAL_ERROR;
 }
 
-/* -- handles --------------------------------------------------------------------------------------------------------- */
+/* -- handles --------------------------------------------------------------------------------------------- */
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
 {
@@ -90,7 +91,7 @@ cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params)
     return status_of(e.error);
 }
 
-/* -- what the factorisations share ---------------------------------------------------------------------------------- */
+/* -- what the factorisations share ----------------------------------------------------------------------- */
 
 /* Sizes nobody would guess. */
 static size_t device_need(int64_t n, size_t element)
@@ -148,7 +149,7 @@ static cusolverStatus_t tell_size(const char *name, cusolverDnHandle_t handle, c
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-/* -- Cholesky --------------------------------------------------------------------------------------------------------- */
+/* -- Cholesky -------------------------------------------------------------------------------------------- */
 
 cusolverStatus_t cusolverDnXpotrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                              cublasFillMode_t, int64_t n, cudaDataType dataTypeA,
@@ -180,7 +181,7 @@ cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t 
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-/* -- LU ----------------------------------------------------------------------------------------------------------------- */
+/* -- LU -------------------------------------------------------------------------------------------------- */
 
 cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
                                              int64_t n, cudaDataType dataTypeA, const void *, int64_t lda,

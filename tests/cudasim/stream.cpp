@@ -1,8 +1,8 @@
-/* Streams: queues of work that runs when somebody waits for it, or at a random moment before, never sooner than its
- * turn. Events mark a place in a queue. Copies, which are streams' most common work, are here, too.
+/* Streams: queues of work that runs when somebody waits for it, or at a random moment before, never sooner
+ * than its turn. Events mark a place in a queue. Copies, which are streams' most common work, are here, too.
  *
- * A copy between the device and pageable host memory may wait for the stream, as the real one may: it is counted as a
- * wait, and done at once. Pinned memory is read and written when the copy's turn comes. */
+ * A copy between the device and pageable host memory may wait for the stream, as the real one may: it is
+ * counted as a wait, and done at once. Pinned memory is read and written when the copy's turn comes. */
 #include "sim.h"
 
 #include <algorithm>
@@ -151,7 +151,7 @@ static bool unfinished(const CUevent_st *e)
 
 using namespace sim;
 
-/* -- streams ----------------------------------------------------------------------------------------------------------- */
+/* -- streams --------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
@@ -189,7 +189,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return cudaSuccess;
 }
 
-/* -- events ------------------------------------------------------------------------------------------------------------ */
+/* -- events ---------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int)
 {
@@ -283,7 +283,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     return cudaErrorNotReady;
 }
 
-/* -- copies ------------------------------------------------------------------------------------------------------------- */
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
 static void copy_now(void *dst, const void *src, size_t bytes)
 {

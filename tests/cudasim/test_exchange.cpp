@@ -1,4 +1,5 @@
-/* Memory that changes hands with another library on the same GPU, whose stream runs when it likes: nobody waits on the host. */
+/* Memory that changes hands with another library on the same GPU, whose stream runs when it likes: nobody
+ * waits on the host. */
 #include "check_sim.h"
 
 #include <vector>

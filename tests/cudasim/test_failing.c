@@ -1,5 +1,6 @@
-/* Every op of the lists, on its own samples, forward and backward, with the k-th call of CUDA failing, for every k, alone and with
- * all after it: an error that says where, or the right numbers; nothing lost; and the same device computes again. */
+/* Every op of the lists, on its own samples, forward and backward, with the k-th call of CUDA failing, for
+ * every k, alone and with all after it: an error that says where, or the right numbers; nothing lost; and the
+ * same device computes again. */
 #include "check.h"
 
 #include <cotangent/covariance.h>

@@ -1,4 +1,5 @@
-/* cuBLAS and cuSOLVER: results against loops, late, with the argument checks and workspaces of the real ones. */
+/* cuBLAS and cuSOLVER: results against loops, late, with the argument checks and workspaces of the real
+ * ones. */
 #include "check_sim.h"
 
 #include "cuda_bf16.h"
@@ -40,7 +41,7 @@ template <class T> static void download(const T *p, double *x, int n)
     free(raw);
 }
 
-/* -- products: C = 2 op(A) op(B) + 3 C, two of them, 3 x 2 over 4, with room between the columns ------------------- */
+/* -- products: C = 2 op(A) op(B) + 3 C, two of them, 3 x 2 over 4, with room between the columns --------- */
 
 enum { M = 3, N = 2, K = 4, LD = 6, BATCH = 2, STRIDE = 40 };
 
@@ -93,7 +94,8 @@ static void products(void **)
     check_product<__half, float>(CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1e-6);
 }
 
-/* 256·1 + 1·1 + 0·1 + 1·1 is a bf16, 257 is none: parts of the sum are rounded unless the math mode rules it out. */
+/* 256·1 + 1·1 + 0·1 + 1·1 is a bf16, 257 is none: parts of the sum are rounded unless the math mode rules it
+ * out. */
 static void parts_of_a_sum(void **)
 {
     const double a[] = { 256, 1, 0, 1 }, ones[] = { 1, 1, 1, 1 };
@@ -202,7 +204,7 @@ static void triangular_solves(void **)
     check_trsm<float>(cublasStrsm_64, 1e-4);
 }
 
-/* -- factorisations ---------------------------------------------------------------------------------------------------- */
+/* -- factorisations -------------------------------------------------------------------------------------- */
 
 struct buffers {
     size_t device_bytes = 0, host_bytes = 0;
@@ -288,7 +290,7 @@ static void lu(void **)
     assert_cuda(cudaFree(ipiv));
 }
 
-/* -- half and bfloat16 ------------------------------------------------------------------------------------------------ */
+/* -- half and bfloat16 ----------------------------------------------------------------------------------- */
 
 template <class H> static void check_every(void)
 {

@@ -1,4 +1,5 @@
-/* The simulated device's memory: what it holds when it is new and when it is freed, and each misuse that is reported. */
+/* The simulated device's memory: what it holds when it is new and when it is freed, and each misuse that is
+ * reported. */
 #include "check_sim.h"
 
 static void new_is_nan(void **)

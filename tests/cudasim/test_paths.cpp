@@ -1,4 +1,5 @@
-/* The two ways to the factors of a batch: the same factors, the same exchanges, the same members that fail. */
+/* The two ways to the factors of a batch: the same factors, the same exchanges, the same members that
+ * fail. */
 #include "check_sim.h"
 
 #include <cotangent/ops.h>
@@ -100,7 +101,8 @@ static void more_blocks_than_a_grid_has(void **)
     ct_device_close(dev);
 }
 
-/* More rows than the smaller of the kernels has room for: rows of 2 I + small in another order, so that all are exchanged. */
+/* More rows than the smaller of the kernels has room for: rows of 2 I + small in another order, so that all
+ * are exchanged. */
 static void orders_of_many_rows(void **)
 {
     enum { N = 600 };

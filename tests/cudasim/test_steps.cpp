@@ -1,6 +1,7 @@
-/* A training step of each of the four losses the library is for, and of layers in half precision, on the simulated GPU: the same numbers as on the CPU, no wait
- * but for what is read at the end, and whichever call of CUDA fails, an error that says so, and nothing lost. And as graphs:
- * the same bits, nothing but a launch, and what cannot be recorded has a name. */
+/* A training step of each of the four losses the library is for, and of layers in half precision, on the
+ * simulated GPU: the same numbers as on the CPU, no wait but for what is read at the end, and whichever call
+ * of CUDA fails, an error that says so, and nothing lost. And as graphs: the same bits, nothing but a launch,
+ * and what cannot be recorded has a name. */
 #include "check_sim.h"
 
 #include <string>
@@ -49,7 +50,7 @@ static ct_tensor *indices(ct_device *d, int64_t n, int64_t below, int64_t stride
     return ct_from(d, CT_I64, ct_shape1(n), x);
 }
 
-/* -- the four -------------------------------------------------------------------------------------------------------- */
+/* -- the four -------------------------------------------------------------------------------------------- */
 
 static void gp_data(ct_device *d, ct_tensor **t)
 {
@@ -141,7 +142,7 @@ static const step steps[] = {
     { "layers in half", half_loss, half_data },
 };
 
-/* -- running one ------------------------------------------------------------------------------------------------------ */
+/* -- running one ----------------------------------------------------------------------------------------- */
 
 static double checksum(const ct_tensor *t)
 {
@@ -222,8 +223,8 @@ static void waits_for_nothing(void **state)
 /* Not every call but in the slow set. */
 static int thinned() { return check_quick() > 1; }
 
-/* Whichever call of a step fails, alone or with all after it: an error with words, or the right numbers; nothing lost; and the
- * next step is right. test_failing.c has the calls of opening and closing. */
+/* Whichever call of a step fails, alone or with all after it: an error with words, or the right numbers;
+ * nothing lost; and the next step is right. test_failing.c has the calls of opening and closing. */
 static void every_call_fails(void **state)
 {
     const step *s = (const step *)*state;
@@ -300,7 +301,8 @@ static int64_t calls_of_layer(ct_dtype dtype, int64_t blocks)
     return calls;
 }
 
-/* One product each for y, x̄ and W̄ (and the choice of the GPU before each), however many blocks there are. */
+/* One product each for y, x̄ and W̄ (and the choice of the GPU before each), however many blocks there
+ * are. */
 static void blocks_are_one_product(void **)
 {
     for (ct_dtype dtype : { CT_F64, CT_F32, CT_BF16, CT_F16 }) {
@@ -310,7 +312,7 @@ static void blocks_are_one_product(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* -- as graphs ---------------------------------------------------------------------------------------------------- */
+/* -- as graphs ------------------------------------------------------------------------------------------- */
 
 struct trained {
     const step *s;

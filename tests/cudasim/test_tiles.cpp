@@ -1,5 +1,5 @@
-/* Triangles of all extents around a tile's, in both layouts, one and many: factor, inverse, LᵀL, solutions and products against
- * loops in f64. What must not be read is NaN. */
+/* Triangles of all extents around a tile's, in both layouts, one and many: factor, inverse, LᵀL, solutions
+ * and products against loops in f64. What must not be read is NaN. */
 #include "check_sim.h"
 
 #include "tensor/cuda/tile.cuh"
@@ -60,7 +60,8 @@ struct operand {
     ~operand() { ct_release(tensor); }
 };
 
-/* A triangle with 1 to 2 on its diagonal and little beside it; NaN where `unit` or the other triangle says that nobody looks. */
+/* A triangle with 1 to 2 on its diagonal and little beside it; NaN where `unit` or the other triangle says
+ * that nobody looks. */
 static numbers triangle(int64_t n, bool lower, bool unit)
 {
     numbers t((size_t)(MEMBERS * n * n));
@@ -166,7 +167,8 @@ static void all_extents(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* One large triangle, whose blocks on the diagonal come first: M L = I, and LᵀL, by what they do to a vector. */
+/* One large triangle, whose blocks on the diagonal come first: M L = I, and LᵀL, by what they do to a
+ * vector. */
 static void large_triangles(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
@@ -200,7 +202,8 @@ static void large_triangles(void **)
     ct_device_close(dev);
 }
 
-/* C = alpha A Aᵀ + beta C below the diagonal, where halves are side by side, where they are not, and in a batch. */
+/* C = alpha A Aᵀ + beta C below the diagonal, where halves are side by side, where they are not, and in a
+ * batch. */
 static void symmetric_products(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
@@ -258,7 +261,8 @@ static void what_is_before_a_bad_row_stays(void **)
     ct_device_close(dev);
 }
 
-/* The first minor that fails is named, with a NaN as with a negative pivot, and the other members are not touched by it. */
+/* The first minor that fails is named, with a NaN as with a negative pivot, and the other members are not
+ * touched by it. */
 static void the_minor_that_fails(void **)
 {
     enum { N = 150 };

@@ -1,5 +1,5 @@
-/* libFuzzer: any bytes as a .npy file. A tensor that comes out is no larger than the file allows, and saves and
- * loads to the same bytes; a refusal says why, in one line. */
+/* libFuzzer: any bytes as a .npy file. A tensor that comes out is no larger than the file allows, and saves
+ * and loads to the same bytes; a refusal says why, in one line. */
 #define _GNU_SOURCE
 #include <cotangent/io.h>
 

@@ -1,4 +1,5 @@
-/* For the tests that all run on one device: it is opened before the first of them, and empty after the last. */
+/* For the tests that all run on one device: it is opened before the first of them, and empty after the
+ * last. */
 #ifndef TESTS_GP_DEVICE_H
 #define TESTS_GP_DEVICE_H
 

@@ -6,7 +6,8 @@
 
 #include <cotangent/gp.h>
 
-/* y = 2 sin(3 x_0) + x_1 + 0.1 e on random points of [0, 2]^d (later columns have no effect), from a fixed seed. */
+/* y = 2 sin(3 x_0) + x_1 + 0.1 e on random points of [0, 2]^d (later columns have no effect), from a fixed
+ * seed. */
 typedef struct gp_data {
     ct_device *device;
     ct_tensor *X, *y;
@@ -49,8 +50,8 @@ double *gp_host(const ct_tensor *t);
 /* A model of those points; options may be NULL. */
 ct_gp *gp_of(const gp_data *s, const char *kernel, const ct_gp_options *options);
 
-/* The value of -1.7 f, f being ct_gp_nlml or alike, at the kernel's parameters with `noises` noises of 0.02, and its gradients in theta, X, r and
- * noise, to be freed. */
+/* The value of -1.7 f, f being ct_gp_nlml or alike, at the kernel's parameters with `noises` noises of 0.02,
+ * and its gradients in theta, X, r and noise, to be freed. */
 typedef ct_var gp_density(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 double gp_density_at(gp_density *f, const ct_kernel *k, const gp_data *s, int64_t noises, double *bar[4]);
 

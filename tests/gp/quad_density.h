@@ -1,5 +1,5 @@
-/* The likelihood and the leave-one-out density of any kernel in quadruple precision, in the plainest way: derivatives by
- * dual numbers, one parameter after the other. Its exponents reach from 1e-4932 to 1e4932. */
+/* The likelihood and the leave-one-out density of any kernel in quadruple precision, in the plainest way:
+ * derivatives by dual numbers, one parameter after the other. Its exponents reach from 1e-4932 to 1e4932. */
 #ifndef TESTS_QUAD_DENSITY_H
 #define TESTS_QUAD_DENSITY_H
 

@@ -29,8 +29,8 @@ static inline quad quad_kernel(quad_profile p, const double *theta, int d, const
     return (1 + root) * e;
 }
 
-/* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π for C = k(X, X) + noise; gradients in theta (1 + d), noise, r (n) and X (n, d), one
- * after the other. */
+/* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π for C = k(X, X) + noise; gradients in theta (1 + d), noise, r (n) and X
+ * (n, d), one after the other. */
 static inline double quad_nlml(quad_profile p, const double *theta, int d, const double *X, const double *r,
                                int n, double noise, double *gradient)
 {

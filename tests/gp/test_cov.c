@@ -77,7 +77,7 @@ static void assert_same(const char *what, ct_var a, ct_var b, double tolerance)
     free(y);
 }
 
-/* -- tables ------------------------------------------------------------------------------------------------------------- */
+/* -- tables ---------------------------------------------------------------------------------------------- */
 
 static void check_table(ct_dtype dtype, double tolerance)
 {
@@ -118,7 +118,7 @@ static void tables_f32(void **state)
     check_table(CT_F32, 3e-5);
 }
 
-/* -- rules ---------------------------------------------------------------------------------------------------------------- */
+/* -- rules ----------------------------------------------------------------------------------------------- */
 
 static const char *const composites[] = {
     "rbf",
@@ -170,8 +170,9 @@ static void fused_is_composed(void **state)
     }
 }
 
-/* What a backend keeps for a block of pairs may be too large for the place that it has for it: many columns, parameters or
- * nodes, few columns of many; sizes at the edges of blocks; and every layout of the points and the cotangent. */
+/* What a backend keeps for a block of pairs may be too large for the place that it has for it: many columns,
+ * parameters or nodes, few columns of many; sizes at the edges of blocks; and every layout of the points and
+ * the cotangent. */
 static void large_programs(void **state)
 {
     (void)state;
@@ -270,7 +271,7 @@ static void inputs_of_one_another(void **state)
     }
 }
 
-/* -- numbers ------------------------------------------------------------------------------------------------------------- */
+/* -- numbers --------------------------------------------------------------------------------------------- */
 
 /* A far offset costs no digits, equal points are at distance 0, far points give 0 and not NaN. */
 static void distances_are_exact(void **state)
@@ -301,8 +302,8 @@ static void distances_are_exact(void **state)
     }
 }
 
-/* Where columns are many, distances come from products, but for near points: rows of X are random, the same a little moved, the
- * same again, and all that far from the origin. */
+/* Where columns are many, distances come from products, but for near points: rows of X are random, the same a
+ * little moved, the same again, and all that far from the origin. */
 static void many_columns(void **state)
 {
     (void)state;
@@ -465,7 +466,7 @@ static void threads_do_not_matter(void **state)
     for (int i = 0; i < 3; i++) free(first[i]);
 }
 
-/* -- misuse -------------------------------------------------------------------------------------------------------------- */
+/* -- misuse ---------------------------------------------------------------------------------------------- */
 
 static void expect(ct_var v, ct_status status, const char *part)
 {

@@ -165,7 +165,8 @@ static void slopes_keep_the_promise(const problem *p, ct_gp *gp, const ct_gp_num
     assert_true(worst <= q->gradient_error + 1e-12);
 }
 
-/* The right likelihood, for the jitter that the model owns up to and as far as its report promises, or a status. */
+/* The right likelihood, for the jitter that the model owns up to and as far as its report promises, or a
+ * status. */
 static void right_or_refused(problem *p, ct_dtype dtype)
 {
     ct_gp *gp = hold(p, dtype);

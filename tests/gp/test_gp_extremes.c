@@ -1,6 +1,7 @@
-/* The likelihood, the leave-one-out density and the likelihood in mixed precision at extremes of every parameter and of the
- * data: CT_OK never comes with a value or gradient that is not finite or is wrong, and what can be represented is not
- * refused. Against quadruple precision, whose exponents know no such extremes. */
+/* The likelihood, the leave-one-out density and the likelihood in mixed precision at extremes of every
+ * parameter and of the data: CT_OK never comes with a value or gradient that is not finite or is wrong, and
+ * what can be represented is not refused. Against quadruple precision, whose exponents know no such
+ * extremes. */
 #include "gp_device.h"
 
 #include <float.h>
@@ -123,8 +124,8 @@ static bool representable(const point *p, const quad_density *q, int objective)
     return fits;
 }
 
-/* A gradient in a parameter or a coordinate u that is less than this times a rounding error changes the value by less than its own
- * when u changes by u. */
+/* A gradient in a parameter or a coordinate u that is less than this times a rounding error changes the value
+ * by less than its own when u changes by u. */
 static quad unfelt(const point *p, const quad_density *q, int i)
 {
     int P = p->program->n_params;

@@ -1,4 +1,5 @@
-/* The fit: it finds what generated the data, is deterministic, can be stopped, and survives what is singular. */
+/* The fit: it finds what generated the data, is deterministic, can be stopped, and survives what is
+ * singular. */
 #include "gp_device.h"
 
 #include "gp/model.h"
@@ -221,8 +222,8 @@ static void priors_pull(void **state)
     gp_data_free(&s);
 }
 
-/* Mean squared error, in noise variances, and mean coverage of the 95 % interval over tables of a slope in one of six columns
- * and as much noise: few rows, so that short lengthscales can explain all of it. */
+/* Mean squared error, in noise variances, and mean coverage of the 95 % interval over tables of a slope in
+ * one of six columns and as much noise: few rows, so that short lengthscales can explain all of it. */
 static void score_on_noise(ct_gp_priors priors, double *error, double *coverage)
 {
     enum { n = 40, m = 100, d = 6, tables = 6 };
@@ -267,7 +268,8 @@ static void weak_priors_predict_better_from_few_noisy_rows(void **state)
     assert_true(coverage[0] > 0.85);
 }
 
-/* y = sin x on a line has no noise: the fit ends at the lowest that it may learn, which a prior lets be lower. */
+/* y = sin x on a line has no noise: the fit ends at the lowest that it may learn, which a prior lets be
+ * lower. */
 static void a_prior_on_the_noise_lowers_its_bound(void **state)
 {
     (void)state;

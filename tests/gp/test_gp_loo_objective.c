@@ -1,4 +1,5 @@
-/* The leave-one-out density as an objective: its rule against differences, the composition of public ops, and ct_gp_loo. */
+/* The leave-one-out density as an objective: its rule against differences, the composition of public ops, and
+ * ct_gp_loo. */
 #include "gp_device.h"
 
 #include <cotangent/covariance.h>
@@ -168,8 +169,8 @@ static void the_level_stays_with_the_data(void **state)
     free(x);
 }
 
-/* A fit stays within what it asks for, and asks for what it needs: a device that can hold a fit by the likelihood alone
- * refuses this one at once. */
+/* A fit stays within what it asks for, and asks for what it needs: a device that can hold a fit by the
+ * likelihood alone refuses this one at once. */
 static void memory_is_planned(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Starts and models side by side: the same bits whatever the threads, one callback at a time, each failure its own. */
+/* Starts and models side by side: the same bits whatever the threads, one callback at a time, each failure
+ * its own. */
 #include "gp_support.h"
 
 #include <pthread.h>
@@ -152,7 +153,8 @@ static void the_callback_is_called_one_at_a_time_and_stops_all(void **state)
     close_empty(device);
 }
 
-/* Whatever other threads have just found: what is kept when the callback stops is a point that it has seen. */
+/* Whatever other threads have just found: what is kept when the callback stops is a point that it has
+ * seen. */
 static void only_what_was_told_is_kept(void **state)
 {
     (void)state;

@@ -46,7 +46,8 @@ static double distance(const double *a, const double *b, int64_t n)
     return sqrt(difference / fmax(size, 1e-300));
 }
 
-/* With ρ the deviation, errors of parameters in their own size are at most ½ρ√n and as much by the inversion. */
+/* With ρ the deviation, errors of parameters in their own size are at most ½ρ√n and as much by the
+ * inversion. */
 static void assert_gradients(const answer *a, const answer *b, const ct_kernel *k, int64_t n, double noise)
 {
     double room = 2 * 1.7 * (a->report.deviation * sqrt((double)n) + 1e-6 * (double)n);
@@ -95,7 +96,8 @@ static void right_or_refused(void **state)
         bool cube = compare("scale(1.3) * rbf(ard, lengthscale=0.7)", 700, 3, noises[i], false);
         bool wide = compare("scale(1.3) * rbf(ard, lengthscale=0.7)", 701, 8, noises[i], true);
         taken += compare("scale(1.5) * matern52(ard) + scale(0.3) * linear", 400, 3, noises[i], i % 2);
-        /* The most correlated rows are the first to be refused, the third or the fourth by how f32 is rounded, */
+        /* The most correlated rows are the first to be refused, the third or the fourth by how f32 is
+         * rounded, */
         if (i != 3 || check_at_once()) assert_int_equal(line, i < 4);
         assert_int_equal(cube, i < 3);
         assert_true(wide); /* and points far apart never are */
@@ -228,7 +230,7 @@ static void nothing_to_explain(void **state)
     gp_data_free(&s);
 }
 
-/* -- fits ---------------------------------------------------------------------------------------------------------- */
+/* -- fits ------------------------------------------------------------------------------------------------ */
 
 static ct_gp *fitted(const gp_data *s, ct_precision precision, int restarts)
 {

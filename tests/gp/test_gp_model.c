@@ -339,7 +339,8 @@ static void assert_prior(const ct_gp *gp, const char *name, ct_prior_kind kind, 
     assert_close(p->prior.b, 2, 0, 0);
 }
 
-/* Lengthscales from √columns deviations down, noise from a hundredth of the variance of y down; and only there. */
+/* Lengthscales from √columns deviations down, noise from a hundredth of the variance of y down; and only
+ * there. */
 static void weak_priors(void **state)
 {
     (void)state;

@@ -27,8 +27,8 @@ static ct_var composed(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_
     return ct_shift(both, 0.5 * (double)n * 1.8378770664093454836);
 }
 
-/* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. A value in f32 of n < 80
- * points may be n units of its rounding off, 5e-6, where products and sums are not fused. */
+/* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. A value
+ * in f32 of n < 80 points may be n units of its rounding off, 5e-6, where products and sums are not fused. */
 static void compare(const char *kernel, int64_t n, ct_dtype dtype, bool each, double tolerance)
 {
     gp_data wide = gp_data_new(device, CT_F64, n, 3), s = gp_data_new(device, dtype, n, 3);
@@ -161,8 +161,8 @@ static void indefinite_is_flagged(void **state)
     ct_release(zero);
 }
 
-/* Two points 1.5e-8 apart, or 5e-4 in f32: C is [1 1-ε; 1-ε 1], which a Cholesky factorisation passes, and nothing but
- * rounding. With the device's own sweep and without. */
+/* Two points 1.5e-8 apart, or 5e-4 in f32: C is [1 1-ε; 1-ε 1], which a Cholesky factorisation passes, and
+ * nothing but rounding. With the device's own sweep and without. */
 static void singular_to_rounding_is_flagged(void **state)
 {
     (void)state;

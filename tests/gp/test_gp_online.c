@@ -130,7 +130,8 @@ static void one_by_one(void **state)
     set_free(&s);
 }
 
-/* As Bayesian optimisation does: what grows by a row at a time leaves no heap of blocks that are too small. */
+/* As Bayesian optimisation does: what grows by a row at a time leaves no heap of blocks that are too
+ * small. */
 static void idle_memory_is_bounded(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The posterior on a tape: its value, its rule against differences and against public ops, second order, what is refused. */
+/* The posterior on a tape: its value, its rule against differences and against public ops, second order, what
+ * is refused. */
 #include "gp_device.h"
 
 #include "gp/model.h"

@@ -1,5 +1,5 @@
-/* Hosts that limit OpenMP, use it themselves, fork, or share the machine: each gets an end, and the numbers of an undisturbed
- * run. A case that hangs is killed by its alarm. */
+/* Hosts that limit OpenMP, use it themselves, fork, or share the machine: each gets an end, and the numbers
+ * of an undisturbed run. A case that hangs is killed by its alarm. */
 #include "gp_support.h"
 
 #include <cotangent/ops.h>
@@ -14,7 +14,7 @@
 
 enum { N = 320, RESULTS = 12, PATIENCE = 100 /* seconds */ };
 
-/* -- the work --------------------------------------------------------------------------------------------------------- */
+/* -- the work -------------------------------------------------------------------------------------------- */
 
 static double size_of(ct_var x) { return ct_item(ct_sum(ct_square(x), CT_ALL, false)); }
 
@@ -72,7 +72,7 @@ static void assert_same(const double *v, const double *wanted, const char *what)
     for (int k = 0; k < RESULTS; k++) check_close_at(v[k], wanted[k], 1e-9, 0, what, __FILE__, __LINE__);
 }
 
-/* -- hosts ------------------------------------------------------------------------------------------------------------ */
+/* -- hosts ----------------------------------------------------------------------------------------------- */
 
 static void plain(double *v) { work_of(0, v); }
 
@@ -266,7 +266,7 @@ static void every_host_gets_an_end(void **state)
     }
 }
 
-/* -- forks ------------------------------------------------------------------------------------------------------------ */
+/* -- forks ----------------------------------------------------------------------------------------------- */
 
 static void *work_in_a_thread(void *v)
 {
@@ -312,7 +312,7 @@ static void a_fork_works_on_one_thread(void **state)
     ct_device_close(dev);
 }
 
-/* -- a busy machine --------------------------------------------------------------------------------------------------- */
+/* -- a busy machine -------------------------------------------------------------------------------------- */
 
 /* Where its regions have one thread the device computes the same bits. */
 static void a_busy_machine_gives_the_same_bits(void **state)

@@ -20,7 +20,7 @@ static const axes smaller = { .sizes = (const int64_t[]){ 0, 3, -1 },
                               .batches = (const int[]){ -1, 3, -2 },
                               .f32 = true };
 
-/* -- counting ----------------------------------------------------------------------------------------------------- */
+/* -- counting -------------------------------------------------------------------------------------------- */
 
 static int64_t checks, points, failures_of_op;
 
@@ -39,7 +39,7 @@ bool matrix_check(const point *p, bool ok, const char *format, ...)
     return false;
 }
 
-/* -- walking ------------------------------------------------------------------------------------------------------- */
+/* -- walking --------------------------------------------------------------------------------------------- */
 
 static void (*visit_point)(point *p);
 static const axes *chosen;
@@ -128,7 +128,7 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
     return failed;
 }
 
-/* -- layouts ------------------------------------------------------------------------------------------------------- */
+/* -- layouts --------------------------------------------------------------------------------------------- */
 
 static ct_tensor *strided(const point *p, const ct_tensor *t)
 {
@@ -183,7 +183,7 @@ ct_tensor *matrix_layout(const point *p, int i, layout l)
     }
 }
 
-/* -- passes -------------------------------------------------------------------------------------------------------- */
+/* -- passes ---------------------------------------------------------------------------------------------- */
 
 double *matrix_read(const ct_tensor *t)
 {

@@ -29,21 +29,23 @@ typedef struct axes {
 extern const axes matrix_all;   /* {0, 1, 2, 3, 5, 17, 64} × {none, 0, 1, 3} × {f64, f32} */
 extern const axes matrix_small; /* {0, 1, 3} × {none, 3} × {f64, f32}                     */
 
-/* One cmocka test per op of the list, which visits each point; prints the number of checks. The exit status. */
+/* One cmocka test per op of the list, which visits each point; prints the number of checks. The exit
+ * status. */
 int matrix_run(const char *title, void (*visit)(point *p), const axes *axes);
 
-/* Counts a check; a failed one is printed with the point's name, and fails the op's test at its end. Returns ok. */
+/* Counts a check; a failed one is printed with the point's name, and fails the op's test at its end. Returns
+ * ok. */
 bool matrix_check(const point *p, bool ok, const char *format, ...) CT_PRINTF(3, 4);
 
 typedef enum layout { CONTIGUOUS, TRANSPOSED, STRIDED, BROADCAST, MIXED, LAYOUTS } layout;
 extern const char *const layout_names[LAYOUTS];
 
-/* Input i of the point as a new view in that layout; a broadcast one repeats the values at index 0 of its first
- * dimension, the others have the same values. NULL where the layout makes no sense for it. */
+/* Input i of the point as a new view in that layout; a broadcast one repeats the values at index 0 of its
+ * first dimension, the others have the same values. NULL where the layout makes no sense for it. */
 ct_tensor *matrix_layout(const point *p, int i, layout l);
 
-/* One forward and backward pass, read back to the host: y, and with it x_bar = ct_backward of Σ c y for a random
- * c that depends on y's shape alone. */
+/* One forward and backward pass, read back to the host: y, and with it x_bar = ct_backward of Σ c y for a
+ * random c that depends on y's shape alone. */
 typedef struct pass {
     ct_status status;
     char message[512];

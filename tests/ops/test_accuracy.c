@@ -1,6 +1,7 @@
-/* Dense linear algebra at condition numbers 1, 1e4 and 1e8, and of matrices as smooth kernels have them: values by residual ratios in the manner of LAPACK's own tests,
- * gradients against differences in quadruple precision. docs/accuracy.md states what is bounded here; test_lstsq.c and
- * test_ridge.c hold least squares to the same. CT_SHOW=1 prints what is reached. */
+/* Dense linear algebra at condition numbers 1, 1e4 and 1e8, and of matrices as smooth kernels have them:
+ * values by residual ratios in the manner of LAPACK's own tests, gradients against differences in quadruple
+ * precision. docs/accuracy.md states what is bounded here; test_lstsq.c and test_ridge.c hold least squares
+ * to the same. CT_SHOW=1 prints what is reached. */
 #include "check.h"
 #include "quad.h"
 
@@ -26,7 +27,7 @@ static void *numbers(size_t count, size_t size)
     return p;
 }
 
-/* -- matrices of a given condition --------------------------------------------------------------------------------- */
+/* -- matrices of a given condition ----------------------------------------------------------------------- */
 
 typedef enum matrix { GENERAL, SPD, LOWER } matrix;
 
@@ -54,8 +55,8 @@ static void factorise(wide *A, int n)
         }
 }
 
-/* How a matrix comes to its condition: by singular values in equal ratios between random directions, or because rows are
- * nearly their neighbours, exp(-(i - j)²/800) with something added to its diagonal, in every
+/* How a matrix comes to its condition: by singular values in equal ratios between random directions, or
+ * because rows are nearly their neighbours, exp(-(i - j)²/800) with something added to its diagonal, in every
  * block on the diagonal too. */
 typedef enum cause { RANDOM, SMOOTH } cause;
 
@@ -65,7 +66,8 @@ static double condition_of(cause why, matrix kind, ct_dtype dtype, int round)
     return why == RANDOM ? pow(10, 4 * round) : kind == LOWER ? sqrt(smooth) : smooth;
 }
 
-/* Of SPD the upper triangle is NaN: nobody may read it. The rows of a smooth GENERAL matrix are out of order. */
+/* Of SPD the upper triangle is NaN: nobody may read it. The rows of a smooth GENERAL matrix are out of
+ * order. */
 static void make(matrix kind, int n, cause why, double condition, ct_dtype dtype, double *A)
 {
     uint64_t state = (uint64_t)n + 1;
@@ -108,7 +110,7 @@ static double *host(const ct_tensor *t)
     return x;
 }
 
-/* -- the ops ----------------------------------------------------------------------------------------------------------- */
+/* -- the ops --------------------------------------------------------------------------------------------- */
 
 enum { COLUMNS = 5 }; /* of right-hand sides, and of parts of an inverse */
 
@@ -166,8 +168,8 @@ static ct_var cholesky_logdet(const ct_var *in) { return ct_cholesky_logdet(in[0
 static ct_var tri_solve(const ct_var *in) { return ct_tri_solve(in[0], in[1], CT_LOWER); }
 static ct_var tri_solve_trans(const ct_var *in) { return ct_tri_solve(in[0], in[1], CT_TRANS); }
 
-/* What y is: an equation that it satisfies, with M = A, Aᵀ or L Lᵀ for a given L, E columns (rows) of the identity; or a
- * number. */
+/* What y is: an equation that it satisfies, with M = A, Aᵀ or L Lᵀ for a given L, E columns (rows) of the
+ * identity; or a number. */
 typedef enum equation {
     M_Y_IS_I,  /* M Y = I             */
     M_Y_IS_E,  /* M Y = E             */
@@ -217,7 +219,7 @@ static ct_var evaluate(const subject *s, ct_dtype dtype, int n, const double *A,
     return y;
 }
 
-/* -- values ------------------------------------------------------------------------------------------------------------ */
+/* -- values ---------------------------------------------------------------------------------------------- */
 
 /* C = X op(Y): X m×k, Y k×n, or n×k with `trans`. */
 static void product(wide *C, const wide *X, const wide *Y, int m, int k, int n, bool trans)
@@ -380,7 +382,7 @@ static void values_have_small_residuals(void **state)
     ct_tape_reset(tape);
 }
 
-/* -- gradients --------------------------------------------------------------------------------------------------------- */
+/* -- gradients ------------------------------------------------------------------------------------------- */
 
 #ifdef QUAD
 
@@ -507,7 +509,8 @@ static double gradient_error(const subject *s, const double *A, const double *B,
     return worst / size;
 }
 
-/* Normwise, as the problem itself is conditioned: a backward stable rule can do no better than about condition * eps. */
+/* Normwise, as the problem itself is conditioned: a backward stable rule can do no better than about
+ * condition * eps. */
 static void gradients_lose_the_condition_number(void **state)
 {
     (void)state;

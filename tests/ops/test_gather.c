@@ -1,5 +1,6 @@
-/* gather_matmul, group_by and scatter_add against loops on the host, in sizes around a GPU's tiles, pieces and digits: groups
- * longer than a piece, empty ones, one for all, one each, more than rows; and the first of several bad indices. */
+/* gather_matmul, group_by and scatter_add against loops on the host, in sizes around a GPU's tiles, pieces
+ * and digits: groups longer than a piece, empty ones, one for all, one each, more than rows; and the first of
+ * several bad indices. */
 #include "check.h"
 
 #include <cotangent/cotangent.h>
@@ -197,7 +198,8 @@ static void test_scatter(void **state)
     ct_device_close(dev);
 }
 
-/* Of several bad indices the first is named, wherever the others are; of several ops the first that met one. */
+/* Of several bad indices the first is named, wherever the others are; of several ops the first that met
+ * one. */
 static void test_first_bad(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Ops on bf16 and f16: who takes them and who refuses, values and gradients against f32 on the same numbers, training in
- * mixed precision, no memory. */
+/* Ops on bf16 and f16: who takes them and who refuses, values and gradients against f32 on the same numbers,
+ * training in mixed precision, no memory. */
 #include "alloc.h"
 #include "check.h"
 
@@ -303,7 +303,8 @@ static void descend(ct_tensor *t, const ct_tensor *g, float rate)
     free(x), free(slope);
 }
 
-/* f32 weights, a layer in half, a loss in f32: the gradient arrives in f32, and steps along it reach the target. */
+/* f32 weights, a layer in half, a loss in f32: the gradient arrives in f32, and steps along it reach the
+ * target. */
 static void mixed_precision_training(void **state)
 {
     (void)state;

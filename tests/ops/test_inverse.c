@@ -1,5 +1,5 @@
-/* Inverses and solves on the tape: failing members named, determinants of singular matrices, factors reused, and that a part
- * of an inverse costs a part of its memory. test_accuracy.c has their accuracy. */
+/* Inverses and solves on the tape: failing members named, determinants of singular matrices, factors reused,
+ * and that a part of an inverse costs a part of its memory. test_accuracy.c has their accuracy. */
 #include "check.h"
 
 #include <cotangent/gradcheck.h>
@@ -27,7 +27,7 @@ static int tear_down(void **state)
     return clean ? 0 : 1;
 }
 
-/* -- failing members ------------------------------------------------------------------------------------------------ */
+/* -- failing members ------------------------------------------------------------------------------------- */
 
 enum { INVERSE, SPD, COLS, ROWS, SOLVE, QUAD, WAYS };
 
@@ -121,7 +121,7 @@ static void an_order_is_a_permutation(void **state)
     ct_release(B);
 }
 
-/* -- determinants --------------------------------------------------------------------------------------------------- */
+/* -- determinants ---------------------------------------------------------------------------------------- */
 
 static void signs_of_determinants(void **state)
 {
@@ -197,7 +197,7 @@ static void a_singular_matrix_has_a_determinant(void **state)
     ct_tape_reset(f->tape);
 }
 
-/* -- reuse ---------------------------------------------------------------------------------------------------------- */
+/* -- reuse ----------------------------------------------------------------------------------------------- */
 
 static ct_var solve_twice(ct_tape *tape, const ct_var *in, int n, const void *attr)
 {

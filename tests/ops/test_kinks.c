@@ -1,5 +1,6 @@
-/* The derivatives that are a convention: at kinks and ties, as ops.h states them; the first and the second at zero, of either
- * sign, where a formula may lose one. The plain rule and the recorded one agree, everywhere. */
+/* The derivatives that are a convention: at kinks and ties, as ops.h states them; the first and the second at
+ * zero, of either sign, where a formula may lose one. The plain rule and the recorded one agree,
+ * everywhere. */
 #include "check.h"
 
 #include <cotangent/op.h>

@@ -1,5 +1,5 @@
-/* gather_matmul and blockdiag_linear beyond the matrix's sizes: groups kept across steps, indices out of range, memory,
- * several threads, a layer without a bias. */
+/* gather_matmul and blockdiag_linear beyond the matrix's sizes: groups kept across steps, indices out of
+ * range, memory, several threads, a layer without a bias. */
 #include "check.h"
 
 #include <cotangent/cotangent.h>

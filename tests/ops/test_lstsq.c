@@ -83,7 +83,8 @@ static double inner(const ct_tensor *t, const double *d)
     return sum;
 }
 
-/* QR loses κ(A) units of rounding where the residual is small, κ(A)² of it where it is not, as the problem itself does. */
+/* QR loses κ(A) units of rounding where the residual is small, κ(A)² of it where it is not, as the problem
+ * itself does. */
 static void up_to_condition_1e8(void **unused)
 {
     (void)unused;

@@ -1,5 +1,5 @@
-/* What must not go wrong, over the small matrix: bad shapes, dtypes and handles; NaN; poison where nothing may be
- * read; exhausted memory; allocations in the steady state; different bits in a second run. */
+/* What must not go wrong, over the small matrix: bad shapes, dtypes and handles; NaN; poison where nothing
+ * may be read; exhausted memory; allocations in the steady state; different bits in a second run. */
 #include "matrix.h"
 
 #include "alloc.h"
@@ -7,7 +7,7 @@
 
 static bool floating(const point *p, int i) { return p->s.kind[i] != CT__SAMPLE_INDEX; }
 
-/* -- bad inputs ----------------------------------------------------------------------------------------------------- */
+/* -- bad inputs ------------------------------------------------------------------------------------------ */
 
 /* Numbers in (½, 3/2), inside every domain; zeros for indices. */
 static ct_tensor *harmless(const point *p, ct_dtype dtype, ct_shape shape)
@@ -44,8 +44,8 @@ static void check_broadcast_gradient(const point *p, ct_tensor *const *in, const
     matrix_check(p, status == CT_OK, "%s of input %d: %s", what, i, ct_message(p->device));
 }
 
-/* With input i replaced: the reference's value (a valid broadcast), or a sticky error that says what is wrong.
- * `part`: t is part of the sample, so its gradient can be checked, too. */
+/* With input i replaced: the reference's value (a valid broadcast), or a sticky error that says what is
+ * wrong. `part`: t is part of the sample, so its gradient can be checked, too. */
 static void check_replaced(const point *p, int i, ct_tensor *t, bool part, const char *what)
 {
     if (!matrix_check(p, t != NULL, "%s of input %d: %s", what, i, ct_message(p->device))) return;
@@ -169,7 +169,7 @@ static void check_bad_calls(const point *p)
     }
 }
 
-/* -- NaN and poison -------------------------------------------------------------------------------------------------- */
+/* -- NaN and poison -------------------------------------------------------------------------------------- */
 
 static bool has_nan(const pass *r)
 {
@@ -275,7 +275,7 @@ static void check_poison(const point *p)
     }
 }
 
-/* -- memory ----------------------------------------------------------------------------------------------------------- */
+/* -- memory ---------------------------------------------------------------------------------------------- */
 
 /* Leaves NaN in the pool's blocks, so that uninitialised memory shows. */
 static void dirty(ct_device *device)
@@ -435,7 +435,8 @@ static void visit(point *p)
     check_poison(p);
     check_same_bits(p);
     check_steady_state(p);
-    /* Opening a simulated GPU for every allocation takes minutes: tests/cudasim/test_failing.c has its own way there. */
+    /* Opening a simulated GPU for every allocation takes minutes: tests/cudasim/test_failing.c has its own
+     * way there. */
     if (p->s.size == 3 && p->s.dtype == CT_F64 && check_at_once()) check_no_memory(p);
 }
 

@@ -1,5 +1,5 @@
-/* The k-th allocation fails, for every k, where the op matrix does not come: factors kept across tapes, solves with factors,
- * products over kept groups. */
+/* The k-th allocation fails, for every k, where the op matrix does not come: factors kept across tapes,
+ * solves with factors, products over kept groups. */
 #include "alloc.h"
 #include "check.h"
 

@@ -1,5 +1,5 @@
-/* Every public function of tape.h and ops.h, given NULL, a poisoned handle or a value out of range for each of its arguments: a
- * status, and one line that names the argument, whole. */
+/* Every public function of tape.h and ops.h, given NULL, a poisoned handle or a value out of range for each
+ * of its arguments: a status, and one line that names the argument, whole. */
 #include "check.h"
 
 #include <cotangent/gradcheck.h>
@@ -19,7 +19,8 @@ static void begin(void)
     q = ct_constant(tape, whole);
 }
 
-/* One line, with an end, about what is wrong; it names the op that was called and the one that failed, no more. */
+/* One line, with an end, about what is wrong; it names the op that was called and the one that failed, no
+ * more. */
 static void whole_message(const char *call, const char *message, const char *words)
 {
     const size_t n = strlen(message);
@@ -56,7 +57,7 @@ static ct_shape extents(int ndim, int64_t extent)
     return s;
 }
 
-/* -- tape.h ------------------------------------------------------------------------------------------------------------ */
+/* -- tape.h ---------------------------------------------------------------------------------------------- */
 
 static void tapes(void **state)
 {
@@ -140,7 +141,7 @@ static void steps(void **state)
     ct_step_free(NULL);
 }
 
-/* -- ops.h ------------------------------------------------------------------------------------------------------------- */
+/* -- ops.h ----------------------------------------------------------------------------------------------- */
 
 static void handles(void **state)
 {
@@ -260,7 +261,7 @@ static void values(void **state)
     ct_factor_free(NULL);
 }
 
-/* -- tensor.h, gradcheck.h ----------------------------------------------------------------------------------------------- */
+/* -- tensor.h, gradcheck.h ------------------------------------------------------------------------------- */
 
 static void tensors(void **state)
 {

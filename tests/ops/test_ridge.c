@@ -1,5 +1,5 @@
-/* The ridge solve where conditioning bites: both forms, value and gradients, against quadruple precision; which form is
- * chosen; failing members. */
+/* The ridge solve where conditioning bites: both forms, value and gradients, against quadruple precision;
+ * which form is chosen; failing members. */
 #include "check.h"
 #include "quad.h"
 
@@ -9,7 +9,7 @@
 
 enum { R = 6, N = 20, MEMBERS = 3 };
 
-/* -- the reference: P and its derivative along (dB, dD, dλ), by elimination --------------------------------------- */
+/* -- the reference: P and its derivative along (dB, dD, dλ), by elimination ------------------------------ */
 
 /* X with G X = B in place of B (n×k), G n×n overwritten. */
 static void eliminate(quad *G, quad *B, int k)
@@ -63,7 +63,7 @@ static void solve(problem *p)
     eliminate(G, p->dP, R);
 }
 
-/* -- the problems ------------------------------------------------------------------------------------------------- */
+/* -- the problems ---------------------------------------------------------------------------------------- */
 
 static uint64_t state = 1;
 static double uniform(void)
@@ -110,7 +110,7 @@ static void make_problem(problem *p, int m, double condition, double lambda, dou
     solve(p);
 }
 
-/* -- the library ----------------------------------------------------------------------------------------------------- */
+/* -- the library ----------------------------------------------------------------------------------------- */
 
 typedef struct answer {
     double P[N * R], slope; /* ⟨B̄, dB⟩ + ⟨D̄, dD⟩ + λ̄ dλ */
@@ -186,12 +186,12 @@ static double slope_error(const problem *p, double slope)
     return fabs((double)((quad)slope - exact)) / size;
 }
 
-/* -- accuracy ----------------------------------------------------------------------------------------------------- */
+/* -- accuracy -------------------------------------------------------------------------------------------- */
 
 static const double sizes[] = { 0.01, 1, 100 };
 
-/* The push-through form loses κ(D) units of rounding, in value and gradient, however large a B is that looks in no direction
- * more than in another; what is chosen loses no more. */
+/* The push-through form loses κ(D) units of rounding, in value and gradient, however large a B is that looks
+ * in no direction more than in another; what is chosen loses no more. */
 static void push_through_loses_the_condition_of_D(void **unused)
 {
     (void)unused;
@@ -205,7 +205,8 @@ static void push_through_loses_the_condition_of_D(void **unused)
                     for (int chosen = 0; chosen < 2; chosen++) {
                         answer a =
                             ask(&p, f32 ? CT_F32 : CT_F64, chosen ? CT_RIDGE_AUTO : CT_RIDGE_PUSH_THROUGH);
-                        /* Where there is no other form to choose, less than half of the digits is an error. */
+                        /* Where there is no other form to choose, less than half of the digits is an
+                         * error. */
                         if (chosen && !check_at_once() && condition > 1e8 && a.status == CT_ENUMERIC)
                             continue;
                         assert_int_equal(a.status, CT_OK);
@@ -234,7 +235,8 @@ static void the_forms_agree(void **unused)
     }
 }
 
-/* Condition up to 1e8 of G, where that of D is its root: rounding of G costs that of G, refinement gives most back. */
+/* Condition up to 1e8 of G, where that of D is its root: rounding of G costs that of G, refinement gives most
+ * back. */
 static void primal_is_refined(void **unused)
 {
     (void)unused;
@@ -276,8 +278,8 @@ static void a_bad_D_falls_back(void **unused)
     }
 }
 
-/* D of second differences and two weak rows, as a smoothing penalty that pins down two directions: V = B R⁻¹ lies nearly in
- * those two, so that S is much worse than D, while B covers them and G is fine. */
+/* D of second differences and two weak rows, as a smoothing penalty that pins down two directions: V = B R⁻¹
+ * lies nearly in those two, so that S is much worse than D, while B covers them and G is fine. */
 static void a_penalty_that_B_completes(void **unused)
 {
     (void)unused;
@@ -293,8 +295,8 @@ static void a_penalty_that_B_completes(void **unused)
             solve(&p);
             answer a = ask(&p, dtype, CT_RIDGE_AUTO);
             const double limit = f32 ? 5e-4 : 1e-10;
-            /* Where this would be to wait another form is not looked for: f32 is computed in f64, and what still has too
-             * few digits is flagged. */
+            /* Where this would be to wait another form is not looked for: f32 is computed in f64, and what
+             * still has too few digits is flagged. */
             if (!check_at_once()) assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
             if (check_at_once() || f32 || weak > 1e-2) assert_int_equal(a.status, CT_OK);
             if (!check_at_once() && weak < 1e-5) {
@@ -347,7 +349,7 @@ static void forms_by_shape(void **unused)
     ct_device_close(device);
 }
 
-/* -- failing members, and memory --------------------------------------------------------------------------------- */
+/* -- failing members, and memory ------------------------------------------------------------------------- */
 
 static void a_bad_lambda_fails_alone(void **unused)
 {

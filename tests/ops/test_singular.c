@@ -1,5 +1,6 @@
-/* Finite numbers for which the mathematics has no answer: the op says so, the member is NaN and the others are right. What
- * ops.h promises as IEEE's answer stays one: infinities and NaN of elementwise ops, and the logarithm of a zero determinant. */
+/* Finite numbers for which the mathematics has no answer: the op says so, the member is NaN and the others
+ * are right. What ops.h promises as IEEE's answer stays one: infinities and NaN of elementwise ops, and the
+ * logarithm of a zero determinant. */
 #include "check.h"
 
 #include <cotangent/ops.h>

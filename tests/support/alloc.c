@@ -21,8 +21,8 @@ int __wrap_posix_memalign(void **p, size_t alignment, size_t bytes);
 char *__wrap_strdup(const char *s);
 void __wrap_free(void *p);
 
-/* The live blocks granted while watching: open addressing, linear probing. A block beyond the table's capacity is
- * not tracked; alloc_live then reports at least the capacity, so no leak hides. */
+/* The live blocks granted while watching: open addressing, linear probing. A block beyond the table's
+ * capacity is not tracked; alloc_live then reports at least the capacity, so no leak hides. */
 #define SLOTS ((size_t)1 << 15)
 #define GONE  ((void *)1)
 

@@ -16,7 +16,8 @@ int64_t alloc_calls(void);
 int64_t alloc_live(void);
 int64_t alloc_live_bytes(void);
 
-/* Starts watching, and the k-th allocation (from 1) returns NULL; alloc_fail_from: every one from the k-th on. */
+/* Starts watching, and the k-th allocation (from 1) returns NULL; alloc_fail_from: every one from the k-th
+ * on. */
 void alloc_fail_at(int64_t k);
 void alloc_fail_from(int64_t k);
 

@@ -39,7 +39,8 @@ static inline const char *check_device(void)
     return name && *name ? name : "cpu";
 }
 
-/* Whether that device computes at once: a GPU's errors are known, and its values judged, only where somebody waits. */
+/* Whether that device computes at once: a GPU's errors are known, and its values judged, only where somebody
+ * waits. */
 static inline bool check_at_once(void) { return strcmp(check_device(), "cpu") == 0; }
 
 /* How little to test, of CT_TEST_QUICK: 0 all, 1 fewer sizes of each op, 2 the fewest of everything. */

@@ -109,7 +109,8 @@ static inline void assert_contained(const ct_tensor *t)
     assert_int_equal(found, inside);
 }
 
-/* Sums of a few hundred products; one rounding of the result, by half a unit of 2^-7 or 2^-10, where it is stored so. */
+/* Sums of a few hundred products; one rounding of the result, by half a unit of 2^-7 or 2^-10, where it is
+ * stored so. */
 static inline double tolerance(ct_dtype dtype)
 {
     static const double of[] = {

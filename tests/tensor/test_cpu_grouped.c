@@ -1,5 +1,6 @@
-/* Products over groups against naive loops: every instruction set that this CPU has, sizes around the tiles' and
- * panels', groups of all kinds, cut among threads anywhere. The file under test is compiled in: its variants are static. */
+/* Products over groups against naive loops: every instruction set that this CPU has, sizes around the tiles'
+ * and panels', groups of all kinds, cut among threads anywhere. The file under test is compiled in: its
+ * variants are static. */
 #include "cpu_support.h"
 
 #include "../../src/tensor/cpu/grouped.c"
@@ -181,7 +182,8 @@ static void test_pieces(void **state)
     ct_device_close(dev);
 }
 
-/* The device's own functions, with threads: the right numbers, the same bits every time, each cotangent alone too. */
+/* The device's own functions, with threads: the right numbers, the same bits every time, each cotangent alone
+ * too. */
 static void test_threads(void **state)
 {
     (void)state;
@@ -260,7 +262,8 @@ static void test_bad_groups(void **state)
     ct_device_close(dev);
 }
 
-/* Memory (rows, members, cols + 1) as members of rows x cols: the blocks of columns of a wide matrix, with a gap each. */
+/* Memory (rows, members, cols + 1) as members of rows x cols: the blocks of columns of a wide matrix, with a
+ * gap each. */
 static ct_tensor blocks_of(const ct_tensor *memory)
 {
     ct_tensor view = *memory;
@@ -270,8 +273,8 @@ static ct_tensor blocks_of(const ct_tensor *memory)
     return view;
 }
 
-/* gemm's way for few rows: odd sizes, blocks of columns, B either way round, C = A B and C += A B, any number of threads with
- * the same bits. */
+/* gemm's way for few rows: odd sizes, blocks of columns, B either way round, C = A B and C += A B, any number
+ * of threads with the same bits. */
 static void test_few_rows(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Inverses, LU and what follows from it: residual ratios in the manner of LAPACK's own tests, over sizes around the
- * tiles, layouts, dtypes and conditions; failing members. */
+/* Inverses, LU and what follows from it: residual ratios in the manner of LAPACK's own tests, over sizes
+ * around the tiles, layouts, dtypes and conditions; failing members. */
 #include "cpu_support.h"
 
 #include <float.h>
@@ -46,8 +46,8 @@ static double next(uint64_t *seed)
     return (double)(*seed >> 11) * 0x1p-53 - 0.5;
 }
 
-/* H D H with Householder's H and a diagonal falling from 1 to 1/condition: symmetric, and with a second H' on the right,
- * rows out of order, general. */
+/* H D H with Householder's H and a diagonal falling from 1 to 1/condition: symmetric, and with a second H' on
+ * the right, rows out of order, general. */
 static void fill(ct_tensor *t, int64_t b, double condition, bool symmetric, uint64_t seed)
 {
     int64_t n = t->dim[t->ndim - 1];
@@ -265,8 +265,8 @@ static void the_adjoint_of_the_inverse(void **state)
     ct_device_close(dev);
 }
 
-/* The adjoint from L⁻¹ and from A⁻¹, against each other: relative to |P|²|G|, for any condition. A member that fails has
- * NaN for a root, and a cotangent of NaN. */
+/* The adjoint from L⁻¹ and from A⁻¹, against each other: relative to |P|²|G|, for any condition. A member
+ * that fails has NaN for a root, and a cotangent of NaN. */
 static void the_adjoint_from_the_root(void **state)
 {
     (void)state;
@@ -369,7 +369,8 @@ static void determinants_have_the_permutations_sign(void **state)
     ct_device_close(dev);
 }
 
-/* Two threads and one matrix: columns for each, or LAPACK. One thread: our own routines, deeper than one block of them. */
+/* Two threads and one matrix: columns for each, or LAPACK. One thread: our own routines, deeper than one
+ * block of them. */
 static void large_matrices_have_small_residuals(void **state)
 {
     (void)state;
@@ -441,8 +442,9 @@ static void a_large_lu(void **state)
     }
 }
 
-/* A P - I where neighbours are nearly alike, as points of a smooth kernel are: the diagonal's tiles have condition numbers of
- * 10⁹ themselves. A batch, and one matrix, on which all threads work where it is large. */
+/* A P - I where neighbours are nearly alike, as points of a smooth kernel are: the diagonal's tiles have
+ * condition numbers of 10⁹ themselves. A batch, and one matrix, on which all threads work where it is
+ * large. */
 static void inverses_of_smooth_matrices(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Every instruction set that this machine has: vector code against long double, and the same results whichever is chosen. */
+/* Every instruction set that this machine has: vector code against long double, and the same results
+ * whichever is chosen. */
 #include "check.h"
 
 #include "tensor/cpu/isa.h"
@@ -111,7 +112,7 @@ static void ends_of_the_range(void **state)
     }
 }
 
-/* -- whole primitives: the device's choice is overridden -------------------------------------------------------------- */
+/* -- whole primitives: the device's choice is overridden ------------------------------------------------- */
 
 typedef struct answer {
     double likelihood, theta_bar[9], X_bar[3 * 300], logsumexp[2], exponential;

@@ -104,8 +104,8 @@ static void gemm_of_every_size_layout_and_batch(void **state)
     }
 }
 
-/* AᵀB of few rows each: by own products where rows of B and C lie side by side, shared out by members or by rows of C, the
- * same bits either way. */
+/* AᵀB of few rows each: by own products where rows of B and C lie side by side, shared out by members or by
+ * rows of C, the same bits either way. */
 static void gemm_of_few_rows_transposed(void **state)
 {
     (void)state;

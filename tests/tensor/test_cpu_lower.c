@@ -1,4 +1,5 @@
-/* potrf_lower, trtri, lauum on one triangle of either layout, beside memory that is not theirs; one right-hand side. */
+/* potrf_lower, trtri, lauum on one triangle of either layout, beside memory that is not theirs; one
+ * right-hand side. */
 #include "check.h"
 
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 
 static const ct_backend *const cpu = &ct__cpu_backend;
 
-/* Known answers of Philox4x32-10 at counter 0, key 0: 6627e8d5 e169c58d bc57ac4c 9b00dbd8 [Random123's kat_vectors] */
+/* Known answers of Philox4x32-10 at counter 0, key 0: 6627e8d5 e169c58d bc57ac4c 9b00dbd8 [Random123's
+ * kat_vectors] */
 static void the_first_block_is_philox(void **state)
 {
     (void)state;

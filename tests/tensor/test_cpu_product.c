@@ -1,5 +1,5 @@
-/* Products of which triangles are zero or not wanted, against sums of three loops: extents around tiles, panels and the
- * depth worked on at once, layouts, signs, and results in place of an operand. */
+/* Products of which triangles are zero or not wanted, against sums of three loops: extents around tiles,
+ * panels and the depth worked on at once, layouts, signs, and results in place of an operand. */
 #include "cpu_support.h"
 
 #include "tensor/cpu/product.h"

@@ -1,5 +1,5 @@
-/* packed_sweep: the factor and the inverse of a packed triangle, for every instruction set of this machine, against
- * naive loops; the rectangle's padding is not touched; failures name the minor. */
+/* packed_sweep: the factor and the inverse of a packed triangle, for every instruction set of this machine,
+ * against naive loops; the rectangle's padding is not touched; failures name the minor. */
 #include "check.h"
 
 #include <float.h>
@@ -156,8 +156,8 @@ static void equals_naive_loops(void **state)
         }
 }
 
-/* Whoever does what: one thread, some, more than there are tiles in a row. Tasks of the last extent have 192 rows with one thread, 96
- * with more. */
+/* Whoever does what: one thread, some, more than there are tiles in a row. Tasks of the last extent have 192
+ * rows with one thread, 96 with more. */
 static void same_bits(void **state)
 {
     (void)state;

@@ -46,7 +46,8 @@ static void plain(void **state)
     CHECK_TABLE("\n \n1,2\n\n3,4\n\n\n", 2, 2, 1, 2, 3, 4);
 }
 
-/* In a single column an empty line stands for a missing value: rows stay aligned with those of another file. */
+/* In a single column an empty line stands for a missing value: rows stay aligned with those of another
+ * file. */
 static void one_column(void **state)
 {
     (void)state;

@@ -155,8 +155,8 @@ static void uses_the_applications_allocator(void **state)
 
 static void visit(void *context, int64_t k) { ((int *)context)[k]++; }
 
-/* Everything that tensors can be asked for, over again with the k-th allocation refused; the calls that answer NULL
- * or a status say CT_ENOMEM, nothing leaks. */
+/* Everything that tensors can be asked for, over again with the k-th allocation refused; the calls that
+ * answer NULL or a status say CT_ENOMEM, nothing leaks. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* bf16 and f16: every number both ways, every tie, every instruction set to the same bits; then what computes with them,
- * against f64 with the one rounding that is allowed. The file under test is compiled in: its variants are static. */
+/* bf16 and f16: every number both ways, every tie, every instruction set to the same bits; then what computes
+ * with them, against f64 with the one rounding that is allowed. The file under test is compiled in: its
+ * variants are static. */
 #include "cpu_support.h"
 
 #include "../../src/tensor/cpu/half.c"
@@ -40,7 +41,8 @@ static void every_number_goes_both_ways(void **state)
         }
 }
 
-/* Between neighbours: the middle goes to the even one, anything beside it to the nearer, from f32 and from f64. */
+/* Between neighbours: the middle goes to the even one, anything beside it to the nearer, from f32 and from
+ * f64. */
 static void ties_go_to_even(void **state)
 {
     (void)state;
@@ -121,7 +123,8 @@ static void every_instruction_set_gives_the_same_bits(void **state)
 /* u: half a unit in the last place of 1. */
 static double unit(ct_dtype t) { return t == CT_BF16 ? 0x1p-8 : 0x1p-11; }
 
-/* C = alpha A B + beta C for every layout: each element within one rounding of the result and f32's own of the sum. */
+/* C = alpha A B + beta C for every layout: each element within one rounding of the result and f32's own of
+ * the sum. */
 static void products_round_once(void **state)
 {
     (void)state;
@@ -168,7 +171,8 @@ static void products_round_once(void **state)
     }
 }
 
-/* c: what gemm makes of a and b of bf16 (m x k and k x n, in two layouts); the sums of products, exact to f64, and of their sizes. */
+/* c: what gemm makes of a and b of bf16 (m x k and k x n, in two layouts); the sums of products, exact to
+ * f64, and of their sizes. */
 static void check_product(ct_device *dev, int64_t m, int64_t n, int64_t k, const ct_tensor *a,
                           const ct_tensor *b, double smallest)
 {
@@ -231,8 +235,9 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
     return done;
 }
 
-/* By the CPU's dot products of bf16, where it has them: in every layout, at the borders of their tiles, with f32's bound on a sum
- * (docs/half.md). Subnormals count, as operands and as results; zeros do not stand for the least element. */
+/* By the CPU's dot products of bf16, where it has them: in every layout, at the borders of their tiles, with
+ * f32's bound on a sum (docs/half.md). Subnormals count, as operands and as results; zeros do not stand for
+ * the least element. */
 static void products_of_bf16_sum_in_f32(void **state)
 {
     (void)state;

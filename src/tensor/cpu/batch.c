@@ -9,7 +9,8 @@
 static const double MEMBER_WORK = 1e9;
 /* Waking the threads costs about this much. */
 static const double WAKE_WORK = 1e5;
-/* Members of more work than this are taken one at a time by whoever is free: a thread that was held up has fewer. */
+/* Members of more work than this are taken one at a time by whoever is free: a thread that was held up has
+ * fewer. */
 static const double TURN_WORK = 1e6;
 
 void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_tensor *const *t)

@@ -37,7 +37,8 @@ struct ct__job {
     int64_t *index; /* NULL, or contiguous rows of m[0].rows integers: member i's at data[n + 1] */
     ct_failure *failure;
     atomic_flag *failing; /* set by the thread that writes to *failure */
-    /* Computes one member; data[k] is matrix k, packed where asked for. Returns 0, or what failed (from 1). */
+    /* Computes one member; data[k] is matrix k, packed where asked for. Returns 0, or what failed (from
+     * 1). */
     int64_t (*member)(const ct__job *job, void *const *data);
 };
 

@@ -1,5 +1,5 @@
-/* Covariance matrices and the contraction of their gradients, tile by tile: no array of the matrix's size besides the
- * result (or the cotangent) exists. */
+/* Covariance matrices and the contraction of their gradients, tile by tile: no array of the matrix's size
+ * besides the result (or the cotangent) exists. */
 #include "../covariance.h"
 #include "cpu.h"
 #include "isa.h"

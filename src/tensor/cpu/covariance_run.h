@@ -1,4 +1,5 @@
-/* Whole covariance matrices from tiles, for one dtype: see covariance_tile.h for the names it needs, and CT__ISAS. */
+/* Whole covariance matrices from tiles, for one dtype: see covariance_tile.h for the names it needs, and
+ * CT__ISAS. */
 
 typedef void (*NAME(tile_fn))(const NAME(plan) * p, NAME(node_space) * w, int64_t i0, int64_t i1, int64_t j0,
                               int64_t m, T *out, int64_t ld);
@@ -109,7 +110,7 @@ static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
                          .norm = r->norm_of };
 }
 
-/* -- values -------------------------------------------------------------------------------------------------------- */
+/* -- values ---------------------------------------------------------------------------------------------- */
 
 /* The part of a tile on and below the diagonal, and its mirror image. */
 static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAME(node_space) * w, T *tile,
@@ -184,7 +185,7 @@ static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld, bool 
     }
 }
 
-/* -- gradients ----------------------------------------------------------------------------------------------------- */
+/* -- gradients ------------------------------------------------------------------------------------------- */
 
 /* dst[i * PITCH + j] (+)= src[i * rs + j * cs] */
 static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t rows, int64_t cols, bool add)
@@ -239,9 +240,9 @@ static void NAME(load_bar)(T *tile, const problem *q, const ct_cov_bar *K_bar, i
     }
 }
 
-/* What one thread does of the whole: blocks of rows, as they come. In the symmetric case the derivatives of k_ij and
- * k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With X_bar each row is wanted whole: theta_bar comes
- * out twice, then. */
+/* What one thread does of the whole: blocks of rows, as they come. In the symmetric case the derivatives of
+ * k_ij and k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With X_bar each row is wanted
+ * whole: theta_bar comes out twice, then. */
 static void NAME(backward_part)(const problem *q, const NAME(plan) * p, const NAME(room) * r, int part,
                                 atomic_llong *next, const ct_cov_bar *K_bar, bool add, ct_tensor *x_bar)
 {

@@ -1,9 +1,10 @@
-/* Tiles of covariance matrices and of their gradients, for one dtype T. Included by covariance.c once per dtype, with
- * T, FN(f) (f or ff), NAME(n) (n_f64 or n_f32), WIDE (whether T is double), MOST, its largest number, and
- * geometry_of[code]. What is CT__INLINE goes into the entry points of one instruction set; `fused` is a constant there.
+/* Tiles of covariance matrices and of their gradients, for one dtype T. Included by covariance.c once per
+ * dtype, with T, FN(f) (f or ff), NAME(n) (n_f64 or n_f32), WIDE (whether T is double), MOST, its largest
+ * number, and geometry_of[code]. What is CT__INLINE goes into the entry points of one instruction set;
+ * `fused` is a constant there.
  *
- * One row x_i against WIDTH columns z_j at a time: every array below is WIDTH numbers that stay in the first-level
- * cache, and every loop runs along j. */
+ * One row x_i against WIDTH columns z_j at a time: every array below is WIDTH numbers that stay in the
+ * first-level cache, and every loop runs along j. */
 
 typedef struct NAME(plan) {
     const ct_cov_node *nodes;
@@ -27,7 +28,7 @@ typedef struct NAME(node_space) {
     alignas(64) bool wild; /* s, or some of its parts, left the range of T */
 } NAME(node_space);
 
-/* -- s ----------------------------------------------------------------------------------------------------------- */
+/* -- s --------------------------------------------------------------------------------------------------- */
 
 /* Σ w (x - z_j)² from differences: zero for equal points, and with all its digits for near ones */
 CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
@@ -52,8 +53,8 @@ CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, co
     }
 }
 
-/* The same as Σ w x² + Σ w z_j² - 2 Σ w x z_j where that is at least a quarter of the first two, so that it loses two bits at
- * most; nearer points, and what overflows, from differences. */
+/* The same as Σ w x² + Σ w z_j² - 2 Σ w x z_j where that is at least a quarter of the first two, so that it
+ * loses two bits at most; nearer points, and what overflows, from differences. */
 CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                                 T *s, const T *norm, bool fused)
 {
@@ -120,7 +121,8 @@ static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
                                                 : CT__FAR(WIDE);
 }
 
-/* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the lengthscales first. */
+/* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the
+ * lengthscales first. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
     const int geometry = geometry_of[n->code];
@@ -180,7 +182,7 @@ CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const
     return wild;
 }
 
-/* -- profiles ------------------------------------------------------------------------------------------------------ */
+/* -- profiles -------------------------------------------------------------------------------------------- */
 
 CT__INLINE T NAME(power)(T x, int n)
 {
@@ -237,7 +239,7 @@ CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *
 #undef COS2PI
 #undef POWI
 
-/* -- values -------------------------------------------------------------------------------------------------------- */
+/* -- values ---------------------------------------------------------------------------------------------- */
 
 /* All nodes' values at row i, columns [j0, j0 + m); the root's go to `out`. */
 CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
@@ -274,7 +276,7 @@ CT__INLINE void NAME(tile)(const NAME(plan) * p, NAME(node_space) * w, int64_t i
     for (int64_t i = i0; i < i1; i++) NAME(values)(p, w, i, j0, m, out + (i - i0) * ld, false, fused);
 }
 
-/* -- gradients ----------------------------------------------------------------------------------------------------- */
+/* -- gradients ------------------------------------------------------------------------------------------- */
 
 CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
 {
@@ -326,8 +328,8 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
     }
 }
 
-/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with difference
- * δ_j = x_d - z_jd and weight w = 1/l²:
+/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with
+ * difference δ_j = x_d - z_jd and weight w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
@@ -387,8 +389,8 @@ CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const
     }
 }
 
-/* Contracts K̄[i, j0 .. j0 + m) with the derivatives of that piece of row i: adds to theta_bar[P] and x_bar[d],
- * each of which may be NULL. */
+/* Contracts K̄[i, j0 .. j0 + m) with the derivatives of that piece of row i: adds to theta_bar[P] and
+ * x_bar[d], each of which may be NULL. */
 CT__INLINE void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
                               const T *K_bar, double *theta_bar, double *x_bar, const T **bar, bool fused)
 {

@@ -10,13 +10,14 @@ enum {
     CT__GRAIN = 32768, /* elements a thread should have before a second one is woken */
 };
 
-/* Works on n1 x n0 elements: operand k's element (j, i) is data[k][j * s1[k] + i * s0[k]], k = 0 the output. */
+/* Works on n1 x n0 elements: operand k's element (j, i) is data[k][j * s1[k] + i * s0[k]], k = 0 the
+ * output. */
 typedef void (*ct__kernel)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
                            const void *context);
 
-/* Runs kernel over all elements of t[0]; t[1..n) have its shape. The order of elements is free. Dimensions are
- * coalesced and sorted by the output's strides; operands that disagree about the inner dimension are walked in
- * tiles. `grain`: see CT__GRAIN. */
+/* Runs kernel over all elements of t[0]; t[1..n) have its shape. The order of elements is free. Dimensions
+ * are coalesced and sorted by the output's strides; operands that disagree about the inner dimension are
+ * walked in tiles. `grain`: see CT__GRAIN. */
 void ct__loop(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel kernel, const void *context,
               int64_t grain);
 
@@ -43,8 +44,8 @@ float ct__lgammaf(float x);
 double ct__polygamma(int k, double x);
 float ct__polygammaf(int k, float x);
 
-/* The lower triangle of a (n x n, row-major) becomes its Cholesky factor, by all threads; the failing minor, or 0. memory:
- * ct__sweep_memory bytes. */
+/* The lower triangle of a (n x n, row-major) becomes its Cholesky factor, by all threads; the failing minor,
+ * or 0. memory: ct__sweep_memory bytes. */
 int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory);
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld);
 

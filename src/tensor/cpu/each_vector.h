@@ -1,4 +1,5 @@
-/* Includes VECTOR_CODE, the name of a file, for f64 and f32 and every instruction set of isa.h, with these defined:
+/* Includes VECTOR_CODE, the name of a file, for f64 and f32 and every instruction set of isa.h, with these
+ * defined:
  *
  *     T, NAME(n)      the type, and n followed by the type's name and the instruction set's
  *     ISA             the instruction set's number: 0 any machine's 16 bytes, 1 AVX2 and FMA, 2 AVX-512

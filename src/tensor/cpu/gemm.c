@@ -1,5 +1,5 @@
-/* gemm and syrk. A row-major matrix is to BLAS the transpose of a column-major one, so C = A B is asked for as
- * Cᵀ = Bᵀ Aᵀ where C is row-major. */
+/* gemm and syrk. A row-major matrix is to BLAS the transpose of a column-major one, so C = A B is asked for
+ * as Cᵀ = Bᵀ Aᵀ where C is row-major. */
 #include "batch.h"
 #include "blas.h"
 #include "grouped.h"
@@ -103,8 +103,8 @@ static bool steps(int64_t extent, int64_t stride)
     return extent <= 1 || (stride >= 1 && stride <= INT32_MAX);
 }
 
-/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product of
- * more rows; likewise with the parts exchanged, and columns. */
+/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product
+ * of more rows; likewise with the parts exchanged, and columns. */
 static void collapse(ct__job *job)
 {
     ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
@@ -173,7 +173,8 @@ static bool few_columns(const ct__job *job)
            (job->alpha == 1 || job->alpha == -1) && (job->beta == 0 || job->beta == 1);
 }
 
-/* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where that is not even. */
+/* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where
+ * that is not even. */
 static bool share_rows(ct__job *job)
 {
     ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];

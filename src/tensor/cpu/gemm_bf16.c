@@ -1,10 +1,11 @@
-/* Products of bf16 tiles by the dot products of AVX512-BF16: two products, exact, join a sum in f32 at a time. A word holds the two
- * neighbours along the depth that meet in one. A is packed whole, in strips of rows; of B one panel of columns at a time, which
- * stays in the first-level cache while all strips pass, and meanwhile the next panel is asked for from memory.
+/* Products of bf16 tiles by the dot products of AVX512-BF16: two products, exact, join a sum in f32 at a
+ * time. A word holds the two neighbours along the depth that meet in one. A is packed whole, in strips of
+ * rows; of B one panel of columns at a time, which stays in the first-level cache while all strips pass, and
+ * meanwhile the next panel is asked for from memory.
  *
- * The instruction reads subnormals as zeros and writes zeros for them. Where the least elements of A and a panel have the exponents e
- * and f, all their products, and sums of those, are multiples of 2^(e + f - 14): from 2^-126 on there is nothing that it could lose.
- * Other panels are left to f32. */
+ * The instruction reads subnormals as zeros and writes zeros for them. Where the least elements of A and a
+ * panel have the exponents e and f, all their products, and sums of those, are multiples of 2^(e + f - 14):
+ * from 2^-126 on there is nothing that it could lose. Other panels are left to f32. */
 #include "half.h"
 #include "isa.h"
 #include "vmath.h"
@@ -42,7 +43,8 @@ BF16 static int least_exponent(int64_t words, const uint32_t *packed)
     return (least + 1) >> 7;
 }
 
-/* to (pairs x width) = words of x (depth x n; ds along the depth, xs across), zeros behind. One stride is 1. */
+/* to (pairs x width) = words of x (depth x n; ds along the depth, xs across), zeros behind. One stride is
+ * 1. */
 BF16 static void pack(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_t n, int64_t width,
                       uint32_t *to)
 {
@@ -64,7 +66,8 @@ BF16 static void pack(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, 
         for (int64_t j = n; j < width; j++) to[p * width + j] = 0;
 }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p, a_rp at a[STRIP p + r], b packed. `vectors` is a constant where it is called. */
+/* c (rows x cols) = or += Σ_p a_rp b_p, a_rp at a[STRIP p + r], b packed. `vectors` is a constant where it is
+ * called. */
 BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
                           int64_t rows, int64_t cols, bool add, float *c, int64_t ld)
 {

@@ -1,6 +1,6 @@
-/* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile of C, and
- * that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. Of bf16 the CPU may have
- * products of its own (gemm_bf16.c). */
+/* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile
+ * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. Of
+ * bf16 the CPU may have products of its own (gemm_bf16.c). */
 #include "blas.h"
 #include "half.h"
 
@@ -38,8 +38,8 @@ static cutting cut(const ct__job *job, int threads)
     return t;
 }
 
-/* rows x cols of a matrix from (row, col) on, as f32 in the order in which it lies. Returns BLAS's flag: 'N' where that is
- * row-major, of the transposed product. */
+/* rows x cols of a matrix from (row, col) on, as f32 in the order in which it lies. Returns BLAS's flag: 'N'
+ * where that is row-major, of the transposed product. */
 static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, int64_t row, int64_t rows,
                   int64_t col, int64_t cols, float *to)
 {

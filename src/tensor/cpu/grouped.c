@@ -1,5 +1,6 @@
-/* Products of many small groups of rows with one matrix each: rows are read and written where they lie, a group's matrix
- * stays in the cache, and the work is cut into pieces of equal cost, whatever the sizes of the groups. */
+/* Products of many small groups of rows with one matrix each: rows are read and written where they lie, a
+ * group's matrix stays in the cache, and the work is cut into pieces of equal cost, whatever the sizes of the
+ * groups. */
 #include "grouped.h"
 #include "half.h"
 #include "isa.h"
@@ -92,7 +93,7 @@ size_t ct__grouped_scratch(const ct__grouped *q)
     return SCRATCH_BYTES + (ct__is_half(q->dtype) ? ct__grouped_half_scratch(q) : 0);
 }
 
-/* -- plain products of few rows ---------------------------------------------------------------------------------------- */
+/* -- plain products of few rows -------------------------------------------------------------------------- */
 
 typedef void run_strip(const ct__strips *g, const void *A, const void *B, void *C, int64_t from,
                        int64_t columns, void *panel);
@@ -129,7 +130,7 @@ ct_status ct__strips_run(const ct__strips *g)
     return CT_OK;
 }
 
-/* -- cutting the work into pieces -------------------------------------------------------------------------------------- */
+/* -- cutting the work into pieces ------------------------------------------------------------------------ */
 
 /* Row `row` of group `group`: where a piece begins. */
 typedef struct place {
@@ -155,9 +156,9 @@ static place cut(const ct__grouped *q, int64_t cost)
     return row > 0 && row >= ct__group_rows(q, low) ? (place){ low + 1, 0 } : (place){ low, row };
 }
 
-/* Room for the sums of groups that a piece has not all of, `bytes` each and two for a piece: of a group that began before
- * it (the head), and for bf16 and f16 of one that goes on behind it (the tail). Those are f32 until they are whole; f64 and
- * f32 begin in D, and heads are added there. */
+/* Room for the sums of groups that a piece has not all of, `bytes` each and two for a piece: of a group that
+ * began before it (the head), and for bf16 and f16 of one that goes on behind it (the tail). Those are f32
+ * until they are whole; f64 and f32 begin in D, and heads are added there. */
 typedef struct sums {
     char *data;
     size_t bytes;
@@ -246,7 +247,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     return CT_OK;
 }
 
-/* -- groups ----------------------------------------------------------------------------------------------------------- */
+/* -- groups ---------------------------------------------------------------------------------------------- */
 
 ct_status ct__cpu_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *groups)
 {

@@ -6,7 +6,8 @@
 
 enum { CT__GROUP_ROWS = 96 }; /* of one group worked on together: they stay in the cache */
 
-/* Forward: out_i = A_i C_m. Backward, where G is given: out_i = G_i C_mᵀ (NULL: not wanted) and D_m = Σ A_iᵀ G_i. */
+/* Forward: out_i = A_i C_m. Backward, where G is given: out_i = G_i C_mᵀ (NULL: not wanted) and D_m = Σ A_iᵀ
+ * G_i. */
 typedef struct ct__grouped {
     int64_t N, M, I, J, K;
     const int64_t *offset, *order;
@@ -21,8 +22,8 @@ static inline int64_t ct__group_rows(const ct__grouped *q, int64_t m)
     return (q->offset[m + 1] - q->offset[m]) * q->I;
 }
 
-/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (NULL: not wanted) = their sums, in
- * f32 where those of bf16 or f16 are not all of the group. */
+/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (NULL: not wanted) =
+ * their sums, in f32 where those of bf16 or f16 are not all of the group. */
 typedef void ct__run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D,
                           void *scratch);
 
@@ -30,8 +31,8 @@ typedef void ct__run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_
 ct__run_rows *ct__grouped_kernel(ct_dtype dtype);
 size_t ct__grouped_scratch(const ct__grouped *q);
 
-/* C = A B (+ C) for members of a batch, `step` apart, by the same kernels: rows of A and C lie side by side, B has a unit
- * stride in either direction. f64 or f32. */
+/* C = A B (+ C) for members of a batch, `step` apart, by the same kernels: rows of A and C lie side by side,
+ * B has a unit stride in either direction. f64 or f32. */
 typedef struct ct__strips {
     ct_device *dev;
     ct_dtype dtype;

@@ -1,5 +1,5 @@
-/* Grouped products of bf16 and f16: rows and parts of a matrix become f32 in the cache, go through the kernel for that, and
- * each result is rounded once. */
+/* Grouped products of bf16 and f16: rows and parts of a matrix become f32 in the cache, go through the kernel
+ * for that, and each result is rounded once. */
 #include "grouped.h"
 #include "half.h"
 
@@ -8,7 +8,8 @@ enum { PART = 1 << 16 }; /* numbers of a matrix that are f32 at a time, and of t
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Of the matrices (J x K) a part has all of the inner extent: columns of C forward, rows of C and D backward. */
+/* Of the matrices (J x K) a part has all of the inner extent: columns of C forward, rows of C and D
+ * backward. */
 typedef struct cutting {
     int64_t rows, inner, outer, step; /* step: of outer, in a part */
 } cutting;
@@ -21,7 +22,8 @@ static cutting cut(const ct__grouped *q)
     return t;
 }
 
-/* The scratch: rows of A (or the part's columns of them), of G, of out; the part of C, of D, and what is added to D. */
+/* The scratch: rows of A (or the part's columns of them), of G, of out; the part of C, of D, and what is
+ * added to D. */
 typedef struct room {
     float *a, *g, *y, *C, *D, *more;
     int64_t offset[2], order[CT__GROUP_ROWS];

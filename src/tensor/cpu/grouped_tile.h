@@ -1,5 +1,5 @@
-/* Products of rows that lie anywhere, for each type and instruction set (each_vector.h): a tile of at most TILE rows by WIDE vectors
- * is held in registers. */
+/* Products of rows that lie anywhere, for each type and instruction set (each_vector.h): a tile of at most
+ * TILE rows by WIDE vectors is held in registers. */
 #define L     LANES
 #define WIDE  (ISA == 2 ? 4 : 2)
 #define WIDTH (WIDE * LANES) /* of a tile, in numbers */
@@ -31,8 +31,8 @@ TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, 
     for (int64_t k = 0; k < n; k++) y[k] = add ? y[k] + out.x[k] : out.x[k];
 }
 
-/* y_r = Σ_p x_r[p] b[p ld + ...] (+ y_r) for `rows` rows and the first n columns of `vectors` vectors. rows and vectors
- * are constants where it is called. */
+/* y_r = Σ_p x_r[p] b[p ld + ...] (+ y_r) for `rows` rows and the first n columns of `vectors` vectors. rows
+ * and vectors are constants where it is called. */
 TARGET CT__INLINE void NAME(tile)(int rows, int vectors, int64_t n, const T *const *x, int64_t depth,
                                   const T *b, int64_t ld, T *const *y, bool add, bool stream)
 {
@@ -113,8 +113,8 @@ TARGET static void NAME(pack)(const T *b, int64_t rs, int64_t cs, int64_t depth,
         for (int64_t l = k; l < width; l++) panel[p * width + l] = l < n ? b[p * rs + l * cs] : 0;
 }
 
-/* y_r = x_r B (+ y_r) for at most BLOCK rows r, B (depth × columns) with strides (rs, cs). panel: PANEL numbers; *held says which B lies
- * there, whole, from an earlier call. */
+/* y_r = x_r B (+ y_r) for at most BLOCK rows r, B (depth × columns) with strides (rs, cs). panel: PANEL
+ * numbers; *held says which B lies there, whole, from an earlier call. */
 TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth, const T *B, int64_t rs,
                                   int64_t cs, int64_t columns, T *const *y, bool add, T *panel,
                                   const T **held, const ahead *next)
@@ -179,7 +179,8 @@ TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *con
     }
 }
 
-/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (may be NULL) = their sums. */
+/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (may be NULL) = their
+ * sums. */
 TARGET static void NAME(run_rows)(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D_,
                                   void *panel_)
 {

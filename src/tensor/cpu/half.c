@@ -1,6 +1,6 @@
-/* Rows of bf16 and f16 to f32 and back. The integer arithmetic of tensor/half.h makes vectors of any width; for f16 the
- * instructions of F16C, which every CPU with AVX2 and FMA has, do the same. Those of AVX-512 BF16 are not used: they make
- * subnormals zero. */
+/* Rows of bf16 and f16 to f32 and back. The integer arithmetic of tensor/half.h makes vectors of any width;
+ * for f16 the instructions of F16C, which every CPU with AVX2 and FMA has, do the same. Those of AVX-512 BF16
+ * are not used: they make subnormals zero. */
 #include "half.h"
 #include "isa.h"
 

@@ -6,7 +6,8 @@
 #include "batch.h"
 #include "product.h"
 
-/* y = x for n elements side by side, in the widest vectors that the CPU has; the bits are those of tensor/half.h. */
+/* y = x for n elements side by side, in the widest vectors that the CPU has; the bits are those of
+ * tensor/half.h. */
 void ct__widen(ct_dtype from, int64_t n, const uint16_t *x, float *y);
 void ct__narrow(ct_dtype to, int64_t n, const float *x, uint16_t *y);
 
@@ -19,10 +20,10 @@ void ct__narrow_tile(ct_dtype to, int64_t rows, int64_t cols, const float *x, in
 /* gemm for a job of bf16 or f16: sums in f32, each rounded once. */
 ct_status ct__half_gemm(const ct__job *job);
 
-/* C = or += A B of bf16, C in f32 and k at most 256, by the CPU's dot products of bf16: returns how many of its columns are done. The
- * others are left as they were: all of them where the CPU has none, the product is too small or A has a subnormal, and those from
- * where on one could matter. B goes on below for `more` rows, the next call's, which are asked for in time. strips: room for
- * m (k + 1) / 2 words, m rounded up to 16. */
+/* C = or += A B of bf16, C in f32 and k at most 256, by the CPU's dot products of bf16: returns how many of
+ * its columns are done. The others are left as they were: all of them where the CPU has none, the product is
+ * too small or A has a subnormal, and those from where on one could matter. B goes on below for `more` rows,
+ * the next call's, which are asked for in time. strips: room for m (k + 1) / 2 words, m rounded up to 16. */
 int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips);
 
 #endif

@@ -1,6 +1,6 @@
-/* The inverse of symmetric positive definite matrices: A = Rᵀ R, N = R⁻¹, A⁻¹ = N Nᵀ; n³ operations, a third in each step, nearly all of
- * them in products. What is solved for is never multiplied by an inverse at hand (docs/ops/inverse.md). Of one large matrix every thread
- * takes columns of N and rows of A⁻¹. */
+/* The inverse of symmetric positive definite matrices: A = Rᵀ R, N = R⁻¹, A⁻¹ = N Nᵀ; n³ operations, a third
+ * in each step, nearly all of them in products. What is solved for is never multiplied by an inverse at hand
+ * (docs/ops/inverse.md). Of one large matrix every thread takes columns of N and rows of A⁻¹. */
 #include "inverse.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* -- A = Rᵀ R ------------------------------------------------------------------------------------------------------ */
+/* -- A = Rᵀ R -------------------------------------------------------------------------------------------- */
 
 /* The upper triangle of a becomes R:  R12 = R11⁻ᵀ A12,  A22 - R12ᵀ R12 = R22ᵀ R22. Returns the failing minor, or 0. */
 static int64_t factor(ct_dtype t, void *a, int64_t ld, int64_t n, void *work)
@@ -30,9 +30,10 @@ static int64_t factor(ct_dtype t, void *a, int64_t ld, int64_t n, void *work)
     return failed ? h + failed : 0;
 }
 
-/* -- T⁻¹ ---------------------------------------------------------------------------------------------------------- */
+/* -- T⁻¹ ------------------------------------------------------------------------------------------------- */
 
-/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps T M - I small
+/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps
+ * T M - I small
  * [Higham 2002, §14.2.2]. */
 void ct__invert_triangle(ct_dtype t, bool lower, bool unit, const void *a, void *m, int64_t ld, int64_t n,
                          void *work)
@@ -48,7 +49,7 @@ void ct__invert_triangle(ct_dtype t, bool lower, bool unit, const void *a, void 
     ct__substitute(t, lower, unit, rows, ct__ij(a, t, ld, i, i), ld, 1, corner, ld, cols, work);
 }
 
-/* -- A⁻¹ = N Nᵀ ---------------------------------------------------------------------------------------------------- */
+/* -- A⁻¹ = N Nᵀ ------------------------------------------------------------------------------------------ */
 
 /* a_ij = a_ji above the diagonal */
 #define MIRROR(name, T)                                                          \
@@ -160,7 +161,7 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* -- one large matrix, by all threads --------------------------------------------------------------------------------- */
+/* -- one large matrix, by all threads -------------------------------------------------------------------- */
 
 enum { COLUMNS = 64 }; /* of N that a thread takes at once, and rows of A⁻¹ */
 

@@ -1,5 +1,6 @@
-/* Blocked routines made of products and tiles on one thread, which LU and Cholesky inverses share. Row-major; leading
- * dimensions count elements, and triangles are lower where nothing else is said; `work` is that of a product. */
+/* Blocked routines made of products and tiles on one thread, which LU and Cholesky inverses share. Row-major;
+ * leading dimensions count elements, and triangles are lower where nothing else is said; `work` is that of a
+ * product. */
 #ifndef CT_TENSOR_CPU_INVERSE_H
 #define CT_TENSOR_CPU_INVERSE_H
 
@@ -15,7 +16,8 @@ static inline void *ct__ij(const void *data, ct_dtype dtype, int64_t ld, int64_t
     return ct__at(data, dtype, i * ld + j);
 }
 
-/* Extents from which one matrix is better given to all threads than to one, as measured (docs/notebook.md). */
+/* Extents from which one matrix is better given to all threads than to one, as measured
+ * (docs/notebook.md). */
 enum {
     CT__SPD_ALONE = 224,     /* the inverse by Cholesky    */
     CT__GENERAL_ALONE = 384, /* LAPACK's inverse after LU  */
@@ -23,34 +25,36 @@ enum {
     CT__BAR_ALONE = 128,     /* the adjoint by gemm       */
 };
 
-/* Whether matrices go one by one to all threads: there are too few for a thread each, and they are larger than `limit`.
- * Else each is worked on by one thread. */
+/* Whether matrices go one by one to all threads: there are too few for a thread each, and they are larger
+ * than `limit`. Else each is worked on by one thread. */
 static inline bool ct__inverse_alone(const ct_device *dev, int64_t members, int64_t n, int64_t limit)
 {
     return 2 * members <= dev->threads && n > limit;
 }
 
-/* A leading dimension for n columns: rows start on cache lines, and not where they would meet in the cache. */
+/* A leading dimension for n columns: rows start on cache lines, and not where they would meet in the
+ * cache. */
 static inline int64_t ct__pitch(int64_t n) { return n <= 32 ? (n + 7) / 8 * 8 : (n + 15) / 16 * 16 + 16; }
 
 /* Where a triangle is cut in two, on a border between tiles. */
 static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__TILE * CT__TILE; }
 
-/* m holds the inverses of T's diagonal tiles, n x n: the rest of its triangle becomes that of T⁻¹. T is the triangle of a, with ones on
- * its diagonal where `unit`. */
+/* m holds the inverses of T's diagonal tiles, n x n: the rest of its triangle becomes that of T⁻¹. T is the
+ * triangle of a, with ones on its diagonal where `unit`. */
 void ct__invert_triangle(ct_dtype dtype, bool lower, bool unit, const void *a, void *m, int64_t ld, int64_t n,
                          void *work);
 
-/* X = M⁻¹ X in place, X n x cols; M is a triangle with strides rs and cs, of which one is 1, and ones on its diagonal where
- * `unit`. Nothing else of M is read. */
+/* X = M⁻¹ X in place, X n x cols; M is a triangle with strides rs and cs, of which one is 1, and ones on its
+ * diagonal where `unit`. Nothing else of M is read. */
 void ct__substitute(ct_dtype dtype, bool lower, bool unit, int64_t n, const void *m, int64_t rs, int64_t cs,
                     void *x, int64_t ldx, int64_t cols, void *work);
 
 /* Both triangles of the job's symmetric output from the lower one of a: bitwise symmetric. */
 void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out);
 
-/* A[order] = L U with partial pivoting in place of a, n x n; l receives the inverses of L's diagonal tiles, where they lie;
- * columns holds ct__lu_columns(n) numbers. A zero pivot, or what is not finite, is left for the caller to find. */
+/* A[order] = L U with partial pivoting in place of a, n x n; l receives the inverses of L's diagonal tiles,
+ * where they lie; columns holds ct__lu_columns(n) numbers. A zero pivot, or what is not finite, is left for
+ * the caller to find. */
 void ct__lu(ct_dtype dtype, void *a, void *l, int64_t ld, int64_t n, int64_t *order, void *columns,
             void *work);
 int64_t ct__lu_columns(int64_t n);

@@ -4,9 +4,9 @@
  *     symmetric             Ā = -P S P, S = ½(G + Gᵀ), of the second product a half    3 n³
  *     symmetric, M = L⁻¹    P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M                                  2 n³
  *
- * In the last of them each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the diagonal: M T is a
- * triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are of two triangles into one, and n³/3
- * operations. */
+ * In the last of them each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the
+ * diagonal: M T is a triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are
+ * of two triangles into one, and n³/3 operations. */
 #include "inverse.h"
 
 #include <string.h>
@@ -133,8 +133,8 @@ static int64_t root_bar_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* One of the three: its operations in n³, the matrices of scratch that it takes, and a member's work, by all threads where
- * that is another one. */
+/* One of the three: its operations in n³, the matrices of scratch that it takes, and a member's work, by all
+ * threads where that is another one. */
 typedef struct adjoint {
     double cubes;
     int64_t matrices;

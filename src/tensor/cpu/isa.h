@@ -12,7 +12,8 @@
 #    define CT__BASE_FUSED false
 #endif
 
-/* M(name, attribute, whether it has fused multiply-adds); the best last. A table made with it is indexed by ct__isa. */
+/* M(name, attribute, whether it has fused multiply-adds); the best last. A table made with it is indexed by
+ * ct__isa. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #    define CT__X86 1
 #    define CT__ISAS(M)           \

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The exponent of NaN and infinities is ALL, of others less: the sum with 1 has a bit more. A sum of numbers would not become vector
- * code. */
+/* The exponent of NaN and infinities is ALL, of others less: the sum with 1 has a bit more. A sum of numbers
+ * would not become vector code. */
 #define FINITE(name, T, U, BITS, MANTISSA, ALL)                                                        \
     static bool finite_##name(const T *a, int64_t n, int64_t ld)                                       \
     {                                                                                                  \
@@ -34,7 +34,8 @@ static double element(ct_dtype t, const void *a, int64_t ld, int64_t i)
     return t == CT_F64 ? *(double *)ct__ij(a, t, ld, i, i) : (double)*(float *)ct__ij(a, t, ld, i, i);
 }
 
-/* The first pivot that is zero or not finite (from 1; n where it is another element that is not finite), or 0. */
+/* The first pivot that is zero or not finite (from 1; n where it is another element that is not finite), or
+ * 0. */
 static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -44,8 +45,8 @@ static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
     return all_finite(t, n, a, ld) ? 0 : n;
 }
 
-/* One large matrix: LAPACK with all threads. The column-major a becomes L and U; order[i] is the row that came to stand
- * at i. */
+/* One large matrix: LAPACK with all threads. The column-major a becomes L and U; order[i] is the row that
+ * came to stand at i. */
 static void lapack_lu(ct_dtype t, int64_t n, void *a, int64_t ld, int *pivots, int64_t *order)
 {
     blas_getrf(t, (int)n, a, (int)ld, pivots);
@@ -78,7 +79,7 @@ static ct_status check_extent(ct_device *dev, const char *name, int64_t n)
                                      name, n, n);
 }
 
-/* -- A[order] = L U ------------------------------------------------------------------------------------------------ */
+/* -- A[order] = L U -------------------------------------------------------------------------------------- */
 
 /* y = x or xᵀ, both n x n, into a row-major y or out of a row-major x */
 static void load(const ct__job *job, const void *from, bool transposed, void *a, int64_t ld)
@@ -134,7 +135,7 @@ ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_te
     return run(&job, failure);
 }
 
-/* -- A⁻¹ ----------------------------------------------------------------------------------------------------------- */
+/* -- A⁻¹ ------------------------------------------------------------------------------------------------- */
 
 static void put_row(const ct__job *job, const void *from, void *to)
 {
@@ -211,7 +212,7 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
     return run(&job, failure);
 }
 
-/* -- rows in pivot order ------------------------------------------------------------------------------------------- */
+/* -- rows in pivot order --------------------------------------------------------------------------------- */
 
 enum { PARALLEL = 1 << 16 }; /* elements of which more than one thread copy */
 
@@ -292,9 +293,10 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tens
     return CT_OK;
 }
 
-/* -- det A --------------------------------------------------------------------------------------------------------- */
+/* -- det A ----------------------------------------------------------------------------------------------- */
 
-/* The sign of a permutation: each cycle of even length turns it. Visited places are marked by their complement. */
+/* The sign of a permutation: each cycle of even length turns it. Visited places are marked by their
+ * complement. */
 static double parity(int64_t *order, int64_t n)
 {
     double sign = 1;

@@ -1,5 +1,6 @@
-/* A[order] = L U with partial pivoting, by halves of the columns: nearly all of the work is in products. A panel of
- * CT__TILE columns is copied, factored by columns and put back; rows are swapped in the whole matrix at once. */
+/* A[order] = L U with partial pivoting, by halves of the columns: nearly all of the work is in products. A
+ * panel of CT__TILE columns is copied, factored by columns and put back; rows are swapped in the whole matrix
+ * at once. */
 #include "inverse.h"
 
 #include <math.h>

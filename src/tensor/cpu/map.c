@@ -15,8 +15,9 @@ enum { COSTLY_GRAIN = 8192 };
 #define KERNEL(name) static void NAME(name)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
                                             const int64_t *s0, const void *context)
 
-/* The kernel out = formula of the n - 1 operands u, v, w (those past n are not read), and a row of it: inlined with strides
- * of 1 it is a loop that the compiler vectorises, with the one operand of two that is a scalar, too, and with n0 = 1 none. */
+/* The kernel out = formula of the n - 1 operands u, v, w (those past n are not read), and a row of it:
+ * inlined with strides of 1 it is a loop that the compiler vectorises, with the one operand of two that is a
+ * scalar, too, and with n0 = 1 none. */
 #define LOOP(name, n, u, v, w, formula)                                                                    \
     static inline __attribute__((always_inline)) void NAME(row_##name)(                                    \
         int64_t n0, T *out, int64_t so, const T *us, int64_t su, const T *vs, int64_t sv, const T *ws,     \

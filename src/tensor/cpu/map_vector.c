@@ -1,5 +1,6 @@
-/* Elementwise functions in the vector code of vmath.h, compiled for each instruction set. Those of f32 compute in f64, where a
- * few operations more make the result right to a little over half an ulp; exp has its own in f32. */
+/* Elementwise functions in the vector code of vmath.h, compiled for each instruction set. Those of f32
+ * compute in f64, where a few operations more make the result right to a little over half an ulp; exp has its
+ * own in f32. */
 #include "map_vector.h"
 
 #include "isa.h"
@@ -11,7 +12,7 @@
 
 enum { STRIP = 256 };
 
-/* -- in f64, for results in f32 ------------------------------------------------------------------------------------- */
+/* -- in f64, for results in f32 -------------------------------------------------------------------------- */
 
 /* 1 - 2/(e^2|x| + 1); near 0 its series */
 CT__INLINE double tanh_of(double x, bool fused)
@@ -45,7 +46,7 @@ CT__INLINE double softplus_of(double x, bool fused)
     M(softplus_f32, float,  (float)softplus_of(x, fused))
 /* clang-format on */
 
-/* -- rows ---------------------------------------------------------------------------------------------------------- */
+/* -- rows ------------------------------------------------------------------------------------------------ */
 
 /* Contiguous pieces, in place or not; others by way of one that is. */
 #define ROWS(name, T, value, isa, attribute, is_fused)                                            \

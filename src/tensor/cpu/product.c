@@ -1,4 +1,5 @@
-/* The products, substitutions and transposes of product_tile.h for both dtypes and the instruction sets of x86, chosen at run time. */
+/* The products, substitutions and transposes of product_tile.h for both dtypes and the instruction sets of
+ * x86, chosen at run time. */
 #include "product.h"
 
 #include <string.h>
@@ -66,7 +67,8 @@ void ct__symmetric_part(ct_dtype dtype, bool lower, int64_t n, const void *g, in
         f32[ct__best_isa()](lower, n, g, ldg, s, lds);
 }
 
-/* Panels of up to 192 bytes a row, the last of them filled up, and STRIPS of HIGH rows of A; a multiple of 64. */
+/* Panels of up to 192 bytes a row, the last of them filled up, and STRIPS of HIGH rows of A; a multiple of
+ * 64. */
 size_t ct__product_work(ct_dtype dtype, int64_t extent)
 {
     const int64_t size = (int64_t)ct_dtype_size(dtype), width = 192 / size;

@@ -1,5 +1,6 @@
-/* Products of row-major matrices on one thread, of which triangles may be known to be zero or not wanted: what inverses
- * and factors of a batch are made of. Operands are packed once for each product, whatever the part of it that is wanted. */
+/* Products of row-major matrices on one thread, of which triangles may be known to be zero or not wanted:
+ * what inverses and factors of a batch are made of. Operands are packed once for each product, whatever the
+ * part of it that is wanted. */
 #ifndef CT_TENSOR_CPU_PRODUCT_H
 #define CT_TENSOR_CPU_PRODUCT_H
 
@@ -28,25 +29,28 @@ typedef struct ct__product {
     int64_t ldc;
 } ct__product;
 
-/* Of a left triangle the other half must hold zeros in the tiles of CT__TILE that meet the diagonal; of a right one it is
- * not read; of C the tiles that meet the triangle are written whole. One stride of A and of B is 1. C may be B for k up to
- * CT__TILE and A for n up to CT__TILE. work: ct__product_work(dtype, the largest extent) bytes, aligned to 64. */
+/* Of a left triangle the other half must hold zeros in the tiles of CT__TILE that meet the diagonal; of a
+ * right one it is not read; of C the tiles that meet the triangle are written whole. One stride of A and of B
+ * is 1. C may be B for k up to CT__TILE and A for n up to CT__TILE. work: ct__product_work(dtype, the largest
+ * extent) bytes, aligned to 64. */
 void ct__product_run(const ct__product *q, void *work);
 size_t ct__product_work(ct_dtype dtype, int64_t extent);
 
-/* X = C⁻¹ X in place, X of n <= CT__TILE rows ldx apart; C lower with strides rs and cs, ones on its diagonal where `unit`.
- * An upper C is a lower one from its last row and column, with strides and ldx below zero. */
+/* X = C⁻¹ X in place, X of n <= CT__TILE rows ldx apart; C lower with strides rs and cs, ones on its diagonal
+ * where `unit`. An upper C is a lower one from its last row and column, with strides and ldx below zero. */
 void ct__tile_substitute(ct_dtype dtype, const void *c, int64_t rs, int64_t cs, int64_t n, bool unit, void *x,
                          int64_t ldx, int64_t cols);
 
 /* y_ji = x_ij: rows x cols into cols x rows, both row-major. */
 void ct__transpose(ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t ldx, void *y,
                    int64_t ldy);
-/* s = ½(g + gᵀ), n x n, or with `lower` those of its elements that are not above the diagonal (of tiles on it, all) */
+/* s = ½(g + gᵀ), n x n, or with `lower` those of its elements that are not above the diagonal (of tiles on
+ * it, all) */
 void ct__symmetric_part(ct_dtype dtype, bool lower, int64_t n, const void *g, int64_t ldg, void *s,
                         int64_t lds);
 
-/* C = ± op(A) op(B), or + C, of row-major matrices: m x k times k x n; op is 'N' or 'T', alpha 1 or -1, beta 0 or 1. */
+/* C = ± op(A) op(B), or + C, of row-major matrices: m x k times k x n; op is 'N' or 'T', alpha 1 or -1, beta
+ * 0 or 1. */
 static inline void ct__multiply(ct_dtype dtype, unsigned parts, char ta, char tb, int64_t m, int64_t n,
                                 int64_t k, int alpha, const void *a, int64_t lda, const void *b, int64_t ldb,
                                 int beta, void *c, int64_t ldc, void *work)

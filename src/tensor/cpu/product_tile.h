@@ -1,5 +1,5 @@
-/* Products and transposes of matrices for each type and instruction set (each_vector.h): a tile of HIGH rows by WIDE vectors is held
- * in registers. */
+/* Products and transposes of matrices for each type and instruction set (each_vector.h): a tile of HIGH rows
+ * by WIDE vectors is held in registers. */
 #define L LANES
 #if ISA == 0
 #    define HIGH           4
@@ -19,8 +19,8 @@
 #endif
 #define WIDTH (WIDE * LANES) /* of a tile, in numbers */
 
-/* c (rows x n) = (or +=, or with its sign turned) sums, which pass through memory: with anything else behind it, compilers
- * keep the sums of the loop above there at each turn. */
+/* c (rows x n) = (or +=, or with its sign turned) sums, which pass through memory: with anything else behind
+ * it, compilers keep the sums of the loop above there at each turn. */
 TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t rows, int64_t n, T *c,
                                  int64_t ldc, bool minus, bool add)
 {
@@ -41,8 +41,8 @@ TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t row
         }
 }
 
-/* c (rows x n) = (or +=, or with its sign turned) Σ_p a_rp b_p, a_rp at a[r ra + p pa], b packed. `vectors` is a constant
- * where it is called; depth is at least 1. */
+/* c (rows x n) = (or +=, or with its sign turned) Σ_p a_rp b_p, a_rp at a[r ra + p pa], b packed. `vectors`
+ * is a constant where it is called; depth is at least 1. */
 TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, int64_t ra, int64_t pa,
                                   const T *b, int64_t rows, int64_t n, T *c, int64_t ldc, bool minus,
                                   bool add)
@@ -72,7 +72,8 @@ TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, 
     NAME(put)(vectors, out, rows, n, c, ldc, minus, add);
 }
 
-/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the columns */
+/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the
+ * columns */
 TARGET static void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
                               T *to)
 {
@@ -108,7 +109,8 @@ static void NAME(trim)(T *panel, int64_t width, int64_t depth, int64_t k, bool l
             if (lower ? p + k < j : p + k > j) panel[p * width + j] = 0;
 }
 
-/* Columns [j, j + n) and depths [from, to) of B, of which a triangle may count alone, into panels (to - from) WIDTH apart. */
+/* Columns [j, j + n) and depths [from, to) of B, of which a triangle may count alone, into panels (to - from)
+ * WIDTH apart. */
 TARGET static void NAME(pack_right)(const ct__product *q, int64_t from, int64_t to, int64_t j, int64_t n,
                                     T *panels)
 {
@@ -134,7 +136,8 @@ static void NAME(clear)(int64_t rows, int64_t n, T *c, int64_t ldc)
     for (int64_t r = 0; r < rows; r++) memset(c + r * ldc, 0, (size_t)n * sizeof(T));
 }
 
-/* Tiles of rows [i, i + HIGH) and columns [j, j + n), depths [from, to). packed: A's rows, or NULL where they are read as they lie. */
+/* Tiles of rows [i, i + HIGH) and columns [j, j + n), depths [from, to). packed: A's rows, or NULL where they
+ * are read as they lie. */
 TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, int64_t from, int64_t to,
                                int64_t j, int64_t n, const T *panels, T *packed)
 {

@@ -1,7 +1,7 @@
 /* QR factorisations, products with their Q, and how well a triangle is conditioned.
  *
- * A column-major A = Q R is geqrf. A row-major one is to LAPACK the column-major Aᵀ = Rᵀ Qᵀ: gelqf, in place, with the
- * same reflectors in the same elements. So a factor may be read in either layout. */
+ * A column-major A = Q R is geqrf. A row-major one is to LAPACK the column-major Aᵀ = Rᵀ Qᵀ: gelqf, in place,
+ * with the same reflectors in the same elements. So a factor may be read in either layout. */
 #include "batch.h"
 
 #include <math.h>
@@ -102,8 +102,8 @@ ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_ten
     return status;
 }
 
-/* op(Q) C with Q = H₁ … H_k. Of a row-major factor LAPACK's Q is ours transposed; a row-major C is Cᵀ to LAPACK, which
- * Q meets from the right, transposed once more. */
+/* op(Q) C with Q = H₁ … H_k. Of a row-major factor LAPACK's Q is ours transposed; a row-major C is Cᵀ to
+ * LAPACK, which Q meets from the right, transposed once more. */
 static int64_t qr_mul_member(const ct__job *job, void *const *data)
 {
     const qr_job *w = (const qr_job *)job;

@@ -1,5 +1,5 @@
-/* Squared distances by direct differences, so that equal points are at distance 0 exactly. A strip of y is turned so
- * that its points lie side by side; every row of x then runs along it. */
+/* Squared distances by direct differences, so that equal points are at distance 0 exactly. A strip of y is
+ * turned so that its points lie side by side; every row of x then runs along it. */
 #include "cpu.h"
 
 enum {

@@ -1,5 +1,5 @@
-/* X = C⁻¹ X for one tile C, lower, in blocks of HIGH rows and WIDE vectors of columns held in registers: what product_tile.h is
- * for products, of which it takes types and constants. */
+/* X = C⁻¹ X for one tile C, lower, in blocks of HIGH rows and WIDE vectors of columns held in registers: what
+ * product_tile.h is for products, of which it takes types and constants. */
 
 /* Rows [i, i + rows), those before being done:  x_i = (x_i - Σ_{k<i} c_ik x_k) / c_ii,  1/c_ii given. `vectors` is a constant
  * where it is called. */

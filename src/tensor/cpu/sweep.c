@@ -1,19 +1,20 @@
-/* In place, on one packed triangle: the Cholesky factor, or the inverse of a symmetric positive definite matrix, in one
- * sweep of steps of the same form. A step takes the next b rows as pivots. With Ā the part swept so far, which holds
- * an inverse, and L Lᵀ = A_kk:
+/* In place, on one packed triangle: the Cholesky factor, or the inverse of a symmetric positive definite
+ * matrix, in one sweep of steps of the same form. A step takes the next b rows as pivots. With Ā the part
+ * swept so far, which holds an inverse, and L Lᵀ = A_kk:
  *
  *     A = [ S00         ]     W_i = A_ik L⁻ᵀ for all other i              S00 = A00⁻¹
  *         [ Ak0 Akk     ]     A_ij -= W_i W_jᵀ, but S_ij += W_i W_jᵀ      Ak0 = -A_k0 A00⁻¹ of the matrix at first
  *         [ A20 A2k A22 ]     A_ik = -W_i L⁻¹ (swept: + W_i L⁻¹),  A_kk = L⁻ᵀL⁻¹,
  *
- * n³ operations, as Cholesky, trtri and lauum in sequence, but all nearly in one product of rank b on the whole triangle,
- * whatever the step, so threads always have enough to do. The next pivots are updated and factorised first, while others
- * update the rest. Without the inverse the rows swept are left out, W_i takes A_ik's place, and the result is L.
+ * n³ operations, as Cholesky, trtri and lauum in sequence, but all nearly in one product of rank b on the
+ * whole triangle, whatever the step, so threads always have enough to do. The next pivots are updated and
+ * factorised first, while others update the rest. Without the inverse the rows swept are left out, W_i takes
+ * A_ik's place, and the result is L.
  * [Bientinesi, Gunter & van de Geijn 2008, "Families of algorithms related to the inversion of a symmetric positive
  * definite matrix"]
  *
- * A panel is kept in slivers of as many rows as a register tile is wide, a sliver's numbers of one pivot side by side:
- * that is the form in which the product reads its both operands. */
+ * A panel is kept in slivers of as many rows as a register tile is wide, a sliver's numbers of one pivot side
+ * by side: that is the form in which the product reads its both operands. */
 #include "cpu.h"
 #include "isa.h"
 
@@ -25,8 +26,9 @@ enum {
     SERIAL = 96,  /* rows that one thread had better do alone */
 };
 
-/* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too. Packed (op.h),
- * the parts share a rectangle; of a square the lower triangle is the second part, and n1 = 0. */
+/* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too.
+ * Packed (op.h), the parts share a rectangle; of a square the lower triangle is the second part, and n1 =
+ * 0. */
 typedef struct layout {
     int64_t n, n1, ld;
     int64_t column, row; /* where the first part's columns and the second part's rows begin */
@@ -60,9 +62,9 @@ static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t 
 
 /* -- who does what --
  *
- * A tile of the triangle belongs to part (P + Q) mod parts, in every step: it stays in one core's cache, and between cores
- * goes little but the panel, which counts where they have no cache in common. Each thread does what belongs to its part,
- * then what the others have not come to. */
+ * A tile of the triangle belongs to part (P + Q) mod parts, in every step: it stays in one core's cache, and
+ * between cores goes little but the panel, which counts where they have no cache in common. Each thread does
+ * what belongs to its part, then what the others have not come to. */
 
 typedef struct queue {
     _Alignas(CT__ALIGNMENT) atomic_llong slivers; /* taken already */
@@ -88,12 +90,12 @@ static void *take(char *block, size_t *used, size_t bytes)
     return piece;
 }
 
-/* -- products for each instruction set ------------------------------------------------------------------------------- */
+/* -- products for each instruction set ------------------------------------------------------------------- */
 
 #define VECTOR_CODE "sweep_kernel.h"
 #include "each_vector.h"
 
-/* -- sweeps -------------------------------------------------------------------------------------------------------- */
+/* -- sweeps ---------------------------------------------------------------------------------------------- */
 
 #define T       double
 #define NAME(n) n##_f64
@@ -127,8 +129,9 @@ static const kernel_f32 kernels_f32[] = {
 #endif
 };
 
-/* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other seldom. The
- * larger a task of `grain` rows and columns, the less is read for it; a part should have a dozen stretches of rows. */
+/* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other
+ * seldom. The larger a task of `grain` rows and columns, the less is read for it; a part should have a dozen
+ * stretches of rows. */
 static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 {
     const int64_t all = (n + width - 1) / width * width;
@@ -196,7 +199,7 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
     return CT_OK;
 }
 
-/* -- a square matrix ------------------------------------------------------------------------------------------------ */
+/* -- a square matrix ------------------------------------------------------------------------------------- */
 
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld)
 {

@@ -1,5 +1,6 @@
-/* What everything in sweep.c is made of, for each type and instruction set (each_vector.h): VECTORS vectors by RANK numbers stay
- * in registers. Rows of WIDTH numbers follow each other but where a leading dimension is given. */
+/* What everything in sweep.c is made of, for each type and instruction set (each_vector.h): VECTORS vectors
+ * by RANK numbers stay in registers. Rows of WIDTH numbers follow each other but where a leading dimension is
+ * given. */
 #define RANK    (ISA == 2 ? 8 : 4)
 #define VECTORS (ISA == 0 || LANES == 16 ? 2 : 3)
 #define WIDTH   (VECTORS * LANES)
@@ -40,8 +41,9 @@ TARGET static void NAME(multiply)(int64_t depth, const T *a, const T *b, int64_t
         }
 }
 
-/* x_r = (p_r - Σ_{k<depth} b_kr a_k - Σ l_kr x_k) / l_rr, r < RANK; the last sum is over the rows solved before row r: those
- * above, or where `back` those below. b and l: RANK numbers of a row; in the place of l_rr stands -1 / l_rr. x may be p. */
+/* x_r = (p_r - Σ_{k<depth} b_kr a_k - Σ l_kr x_k) / l_rr, r < RANK; the last sum is over the rows solved
+ * before row r: those above, or where `back` those below. b and l: RANK numbers of a row; in the place of
+ * l_rr stands -1 / l_rr. x may be p. */
 TARGET CT__INLINE void NAME(solve_rows)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x,
                                         const bool back)
 {
@@ -145,7 +147,8 @@ TARGET static void NAME(copy)(int64_t rows, const T *x, int64_t ldx, T *y, int64
                 f * *(const NAME(vec) *)(const void *)(x + k * ldx + v * LANES);
 }
 
-/* y_ji = sign x_ij for rows x cols of whole vectors; each block in log2 LANES rounds that interleave its halves */
+/* y_ji = sign x_ij for rows x cols of whole vectors; each block in log2 LANES rounds that interleave its
+ * halves */
 TARGET static void NAME(transpose)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy,
                                    T sign)
 {

@@ -29,9 +29,10 @@ typedef struct NAME(sweep) {
     int parts, team;
 } NAME(sweep);
 
-/* -- slivers and the matrix ---------------------------------------------------------------------------------------- */
+/* -- slivers and the matrix ------------------------------------------------------------------------------ */
 
-/* P[k][i] = A_ik, or back, for rows [i0, i1) and pivots [k0, k1), all in one triangle; P begins at (i0, k0). */
+/* P[k][i] = A_ik, or back, for rows [i0, i1) and pivots [k0, k1), all in one triangle; P begins at (i0,
+ * k0). */
 static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
                        bool along_i, bool store, T sign)
 {
@@ -81,7 +82,7 @@ static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k
     }
 }
 
-/* -- triangular solves on a sliver ----------------------------------------------------------------------------------- */
+/* -- triangular solves on a sliver ----------------------------------------------------------------------- */
 
 /* The first w pivots' rows of P become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) / l_kk */
 static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
@@ -104,9 +105,10 @@ static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
     }
 }
 
-/* -- pivots -------------------------------------------------------------------------------------------------------- */
+/* -- pivots ---------------------------------------------------------------------------------------------- */
 
-/* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t, already. */
+/* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t,
+ * already. */
 static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
     const NAME(kernel) *q = s->kernel;
@@ -142,7 +144,8 @@ static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t 
     }
 }
 
-/* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their places. */
+/* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their
+ * places. */
 static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 {
     const int64_t width = s->kernel->width, w = padded_block(&s->A, k0, s->block, width), n = s->A.n;
@@ -169,7 +172,7 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
     return 0;
 }
 
-/* -- one step ------------------------------------------------------------------------------------------------------ */
+/* -- one step -------------------------------------------------------------------------------------------- */
 
 /* Sliver number `sliver` of the panel: W for the update, what takes its place in A, and its share of z. */
 static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
@@ -217,7 +220,8 @@ static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int
     }
 }
 
-/* A_pq -= W_p W_qᵀ for rows p of the rectangle in stretch P and columns q in stretch Q; += between rows swept. */
+/* A_pq -= W_p W_qᵀ for rows p of the rectangle in stretch P and columns q in stretch Q; += between rows
+ * swept. */
 static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
 {
     const NAME(kernel) *q = s->kernel;
@@ -241,7 +245,7 @@ static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q
     }
 }
 
-/* -- all steps ----------------------------------------------------------------------------------------------------- */
+/* -- all steps ------------------------------------------------------------------------------------------- */
 
 /* One piece of memory, cut where `block` is not NULL; returns its size. */
 static size_t NAME(cut)(NAME(sweep) * s, char *block)
@@ -283,7 +287,8 @@ static void NAME(panels)(const NAME(sweep) * s, int64_t k0, int part)
     }
 }
 
-/* The update that follows, and the next pivots' factor; the failing minor goes to *failed, which all parts share. */
+/* The update that follows, and the next pivots' factor; the failing minor goes to *failed, which all parts
+ * share. */
 static void NAME(updates)(const NAME(sweep) * s, int64_t k0, int part, int64_t *failed)
 {
     const int64_t n = s->A.n, block = s->block, next = k0 + block, pivots = block / s->grain;

@@ -8,12 +8,14 @@
 
 enum { LEAST = 64, EACH = 4 };
 
-/* -- forked processes ------------------------------------------------------------------------------------------------- */
+/* -- forked processes ------------------------------------------------------------------------------------ */
 
-/* The only facts that the library keeps for the process as a whole. A fork copies the thread that calls it and no other. */
+/* The only facts that the library keeps for the process as a whole. A fork copies the thread that calls it
+ * and no other. */
 static bool has_threads, lost_threads;
 
-/* A directory has a link for each thread, and two more. Where the system does not say so there may be threads. */
+/* A directory has a link for each thread, and two more. Where the system does not say so there may be
+ * threads. */
 static void before_fork(void)
 {
     struct stat tasks;
@@ -27,7 +29,7 @@ __attribute__((constructor)) static void watch_forks(void)
     pthread_atfork(before_fork, NULL, in_the_child);
 }
 
-/* -- teams ------------------------------------------------------------------------------------------------------------- */
+/* -- teams ----------------------------------------------------------------------------------------------- */
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
@@ -43,7 +45,8 @@ int ct__team_most(void)
     return processors > LEAST / EACH ? EACH * processors : LEAST;
 }
 
-/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not be made. */
+/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not
+ * be made. */
 static void *make_threads(void *left)
 {
     int *n = left;
@@ -70,7 +73,7 @@ int ct__team_trial(int wanted)
     return got;
 }
 
-/* -- a busy machine ------------------------------------------------------------------------------------------------------ */
+/* -- a busy machine -------------------------------------------------------------------------------------- */
 
 static double seconds(clockid_t clock)
 {
@@ -91,8 +94,8 @@ ct__stopwatch ct__pace_begin(int team)
     return (ct__stopwatch){ seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID) };
 }
 
-/* A thread that has no processor, or waits for one that has none, lets time pass. Where that is more than a thread alone would
- * have needed, one works alone for a while. */
+/* A thread that has no processor, or waits for one that has none, lets time pass. Where that is more than a
+ * thread alone would have needed, one works alone for a while. */
 void ct__pace_end(ct_device *dev, const ct__stopwatch *begin)
 {
     static const double WINDOW = 0.02, REST = 20;
@@ -106,7 +109,7 @@ void ct__pace_end(ct_device *dev, const ct__stopwatch *begin)
     p->wall = p->cpu = 0;
 }
 
-/* -- waiting ----------------------------------------------------------------------------------------------------------- */
+/* -- waiting --------------------------------------------------------------------------------------------- */
 
 static inline void relax(void)
 {
@@ -139,13 +142,15 @@ void ct__meet(ct__meeting *m)
     pthread_mutex_unlock(&m->mutex);
 }
 
-/* -- BLAS --------------------------------------------------------------------------------------------------------------- */
+/* -- BLAS ------------------------------------------------------------------------------------------------ */
 
-/* OpenBLAS keeps one number of threads for the whole process, sets it at each call that takes several, and reads it again later:
- * two such calls with different numbers could wait for each other's threads. It does one at a time anyway. */
+/* OpenBLAS keeps one number of threads for the whole process, sets it at each call that takes several, and
+ * reads it again later: two such calls with different numbers could wait for each other's threads. It does
+ * one at a time anyway. */
 static pthread_mutex_t several = PTHREAD_MUTEX_INITIALIZER;
 
-/* OpenBLAS asks OpenMP at each call, and takes one thread in an active region. A dynamic team could be smaller than it was told. */
+/* OpenBLAS asks OpenMP at each call, and takes one thread in an active region. A dynamic team could be
+ * smaller than it was told. */
 ct__blas_team ct__blas_begin(int threads)
 {
     threads = omp_in_parallel() ? 1 : ct__team_limit(threads);

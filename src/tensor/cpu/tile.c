@@ -1,4 +1,5 @@
-/* The tile kernels of tile_kernel.h for both dtypes and for the instruction sets of x86, chosen at run time. */
+/* The tile kernels of tile_kernel.h for both dtypes and for the instruction sets of x86, chosen at run
+ * time. */
 #include "tile.h"
 
 #include <math.h>

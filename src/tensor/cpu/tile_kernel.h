@@ -1,5 +1,5 @@
-/* The diagonal tiles of factorisations, P x P in registers and first-level cache, for one dtype: T, NAME and MAD are
- * the includer's. Of a smaller tile the rest is the identity. */
+/* The diagonal tiles of factorisations, P x P in registers and first-level cache, for one dtype: T, NAME and
+ * MAD are the includer's. Of a smaller tile the rest is the identity. */
 
 /* c's columns: the lower triangle of a, n of P columns. */
 CT__INLINE void NAME(load)(const T *a, int64_t lda, int64_t n, T (*c)[CT__TILE], const int P)
@@ -59,8 +59,9 @@ CT__INLINE void NAME(triangle)(const T *a, int64_t lda, int64_t n, T *m, int64_t
     NAME(store)(v, m, ldm, n);
 }
 
-/* Column j of U and L after those before it: u_kj = a_kj - Σ_{p<k} l_kp u_pj, then below the diagonal, divided by the
- * pivot. Rows from m to the next multiple of CT__STRIP and another strip are zero, or at least no use. */
+/* Column j of U and L after those before it: u_kj = a_kj - Σ_{p<k} l_kp u_pj, then below the diagonal,
+ * divided by the pivot. Rows from m to the next multiple of CT__STRIP and another strip are zero, or at least
+ * no use. */
 CT__INLINE void NAME(panel)(T *c, int64_t ld, int64_t m, int64_t n, int64_t *pivots, const bool fused)
 {
     for (int64_t j = 0; j < n; j++) {

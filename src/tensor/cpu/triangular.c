@@ -1,5 +1,5 @@
-/* potrf, trtri, lauum, trsm, trmm, triangle. To BLAS a row-major lower triangle is an upper one, and a row-major right-hand side
- * on the left is one on the right. */
+/* potrf, trtri, lauum, trsm, trmm, triangle. To BLAS a row-major lower triangle is an upper one, and a
+ * row-major right-hand side on the left is one on the right. */
 #include "batch.h"
 #include "blas.h"
 #include "inverse.h"
@@ -22,7 +22,7 @@ static void set_element(ct_dtype dtype, void *data, int64_t at, double value)
         ((float *)data)[at] = (float)value;
 }
 
-/* -- Cholesky ------------------------------------------------------------------------------------------------------ */
+/* -- Cholesky -------------------------------------------------------------------------------------------- */
 
 /* The lower triangle, or with the zeros of the strict upper one the whole. */
 static void fill_nan(const ct__job *job, int64_t rs, int64_t cs, void *data)
@@ -128,7 +128,7 @@ ct_status ct__cpu_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_fa
     return cholesky(dev, true, first, a, failure);
 }
 
-/* -- a triangle in place ------------------------------------------------------------------------------------------- */
+/* -- a triangle in place --------------------------------------------------------------------------------- */
 
 static int64_t trtri_member(const ct__job *job, void *const *data)
 {
@@ -162,10 +162,10 @@ static ct_status run_lower(ct_device *dev, const char *name, ct_tensor *a,
 ct_status ct__cpu_trtri(ct_device *dev, ct_tensor *a) { return run_lower(dev, "trtri", a, trtri_member); }
 ct_status ct__cpu_lauum(ct_device *dev, ct_tensor *a) { return run_lower(dev, "lauum", a, lauum_member); }
 
-/* -- products and solutions with a triangle ------------------------------------------------------------------------ */
+/* -- products and solutions with a triangle -------------------------------------------------------------- */
 
-/* op(T) as a small matrix M to the left of B, both transposed for CT_RIGHT. Fills the unread part with zeros and
- * the diagonal with ones where it is unit; returns whether M is lower. */
+/* op(T) as a small matrix M to the left of B, both transposed for CT_RIGHT. Fills the unread part with zeros
+ * and the diagonal with ones where it is unit; returns whether M is lower. */
 static bool load_triangle(const ct__job *job, const void *data, double *m)
 {
     bool upper = job->flags & CT_UPPER, swap = !(job->flags & CT_TRANS) != !(job->flags & CT_RIGHT);
@@ -234,8 +234,8 @@ static int64_t small_trmm_member(const ct__job *job, void *const *data)
 typedef void blas_triangular(ct_dtype t, char side, char uplo, char trans, char diag, int m, int n,
                              double alpha, const void *a, int lda, void *b, int ldb);
 
-/* A row-major T is the transpose of what BLAS sees: the triangle changes and op with it. A row-major B is, too: the
- * side changes, and op again. */
+/* A row-major T is the transpose of what BLAS sees: the triangle changes and op with it. A row-major B is,
+ * too: the side changes, and op again. */
 static inline int64_t triangular(const ct__job *job, void *const *data, blas_triangular *routine)
 {
     const ct__matrix *t = &job->m[0], *b = &job->m[1];
@@ -356,7 +356,7 @@ ct_status ct__cpu_trmm(ct_device *dev, unsigned flags, double alpha, const ct_te
     return run_triangular(dev, "tri_matmul", flags, alpha, t, b, small_trmm_member, trmm_member);
 }
 
-/* -- triangle ------------------------------------------------------------------------------------------------------- */
+/* -- triangle -------------------------------------------------------------------------------------------- */
 
 static void copy_row(ct_dtype dtype, int64_t n, const void *x, int64_t x_step, void *out, int64_t out_step)
 {

@@ -1,8 +1,9 @@
-/* One type and one instruction set for each_vector.h: a vector, what all code with vectors needs, and then that code. */
+/* One type and one instruction set for each_vector.h: a vector, what all code with vectors needs, and then
+ * that code. */
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
-/* to (LANES × LANES, `ld` apart) = from (LANES × LANES, `step` apart), transposed: log2 LANES rounds that interleave row i with row
- * i + LANES/2 */
+/* to (LANES × LANES, `ld` apart) = from (LANES × LANES, `step` apart), transposed: log2 LANES rounds that
+ * interleave row i with row i + LANES/2 */
 TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld)
 {
     NAME(vec) r[LANES], next[LANES];

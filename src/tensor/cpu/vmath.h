@@ -1,6 +1,7 @@
-/* Elementary functions without branches, tables or calls, so that a loop over them vectorises. `fused` is a compile-time
- * constant: whether the instruction set at hand has a fused multiply-add. Polynomials: interpolation at Chebyshev's
- * nodes. Errors, over the whole range (tests/tensor/test_vmath.c): below 1 ulp for exp, 2 ulp for the others. */
+/* Elementary functions without branches, tables or calls, so that a loop over them vectorises. `fused` is a
+ * compile-time constant: whether the instruction set at hand has a fused multiply-add. Polynomials:
+ * interpolation at Chebyshev's nodes. Errors, over the whole range (tests/tensor/test_vmath.c): below 1 ulp
+ * for exp, 2 ulp for the others. */
 #ifndef CT_TENSOR_VMATH_H
 #define CT_TENSOR_VMATH_H
 
@@ -57,8 +58,8 @@ CT__INLINE float ct__from_bitsf(uint32_t b)
 #define CT__ROUND  0x1.8p52
 #define CT__ROUNDF 0x1.8p23f
 
-/* e^x = 2^n e^r with n = [x / log 2], r = high - low, |r| <= log(2)/2, high exact; e^r = 1 + r + r² p(r). 2^n is applied
- * in two steps, the second of which rounds where the result is subnormal, and overflows. */
+/* e^x = 2^n e^r with n = [x / log 2], r = high - low, |r| <= log(2)/2, high exact; e^r = 1 + r + r² p(r). 2^n
+ * is applied in two steps, the second of which rounds where the result is subnormal, and overflows. */
 CT__INLINE double ct__exp(double x, bool fused)
 {
     double c = x < -746 ? -746 : x > 710 ? 710 : x;
@@ -172,7 +173,8 @@ CT__INLINE void ct__sincospif(float t, float *sine, float *cosine, bool fused)
     *cosine = t > 0.25f ? s : c;
 }
 
-/* t less the nearest integer; t beyond 2^51 (2^22) turns is taken for an integer. Infinite and NaN give NaN. */
+/* t less the nearest integer; t beyond 2^51 (2^22) turns is taken for an integer. Infinite and NaN give
+ * NaN. */
 CT__INLINE double ct__turn(double t)
 {
     double n = t < 0x1p51 && t > -0x1p51 ? (t + CT__ROUND) - CT__ROUND : t;

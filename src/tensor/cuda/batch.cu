@@ -117,7 +117,7 @@ ct_status ct__formed::finish()
     return ct__cuda_copy(dev, &from, &to);
 }
 
-/* -- triangles ----------------------------------------------------------------------------------------------------- */
+/* -- triangles ------------------------------------------------------------------------------------------- */
 
 template <typename T> static __global__ void copy_lower_kernel(ct__batch b, ct__matrix from, ct__matrix to)
 {
@@ -181,7 +181,7 @@ ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, 
     EACH_ELEMENT(poison_kernel, *m, failed, lower);
 }
 
-/* -- failures ------------------------------------------------------------------------------------------------------ */
+/* -- failures -------------------------------------------------------------------------------------------- */
 
 /* One block, of NOTERS threads at most. */
 static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position,

@@ -19,8 +19,8 @@ typedef struct ct__matrix {
     int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
 } ct__matrix;
 
-/* kernel<double> or kernel<float>, as the dtype of *b is, on *b and what follows: a block for each of a grid, or a thread for each
- * of `count` things. */
+/* kernel<double> or kernel<float>, as the dtype of *b is, on *b and what follows: a block for each of a grid,
+ * or a thread for each of `count` things. */
 #define CT__BATCH_BLOCK(dev, b, kernel, grid, threads, ...)                                               \
     do {                                                                                                  \
         if ((b)->dtype == CT_F64)                                                                         \
@@ -64,7 +64,8 @@ static inline ct__matrix ct__turned(ct__matrix m)
 /* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
 ct_tensor ct__as_tensor(const ct__batch *b, const ct__matrix *m);
 
-/* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies them first. */
+/* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies
+ * them first. */
 static __device__ __host__ __forceinline__ int64_t ct__member_at(const ct__batch &b, const ct__matrix &m,
                                                                  int64_t member)
 {
@@ -96,7 +97,8 @@ struct ct__formed {
     ct__formed &operator=(const ct__formed &) = delete;
 };
 
-/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict, on the device. */
+/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict, on the
+ * device. */
 struct ct__solver_room {
     enum { APART = 256 }; /* bytes: as cudaMalloc aligns, which libraries may count on */
     ct__scratch memory;
@@ -117,18 +119,19 @@ struct ct__solver_room {
 /* A contiguous row-major matrix per member in memory that holds them. */
 ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
 
-/* to = from on and below the diagonal; all of to = NaN, or that part, where failed[member] is set; the rest of the lower
- * triangle's mirror image. */
+/* to = from on and below the diagonal; all of to = NaN, or that part, where failed[member] is set; the rest
+ * of the lower triangle's mirror image. */
 ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to);
 ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix *m);
 ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
                      const ct__matrix *m);
-/* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may be NULL. */
+/* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may
+ * be NULL. */
 ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
                            const char *what, const char *why, ct_failure *failure);
 
-/* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks of one
- * another's storage allow. */
+/* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks
+ * of one another's storage allow. */
 ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, const ct__matrix &B,
                    double beta, const ct__matrix &C);
 ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, double beta,
@@ -138,15 +141,15 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
                     const ct__matrix &M, const ct__matrix &B);
 ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                        const ct__matrix &M, const ct__matrix &B);
-/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or by cuSOLVER one after
- * the other; L⁻¹; LᵀL. */
+/* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or
+ * by cuSOLVER one after the other; L⁻¹; LᵀL. */
 ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 
-/* m, column-major, becomes L and U with partial pivoting; pivot[member][j] the row that column j was exchanged with,
- * failed[member] the first pivot that is zero or not finite. Likewise two ways. */
+/* m, column-major, becomes L and U with partial pivoting; pivot[member][j] the row that column j was
+ * exchanged with, failed[member] the first pivot that is zero or not finite. Likewise two ways. */
 ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                          int64_t *failed);
 ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,

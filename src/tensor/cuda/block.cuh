@@ -20,9 +20,9 @@ struct ct__largest { /* NaN is larger than all */
     }
 };
 
-/* All of them as one, in every thread of a block of up to MOST; add(a, b) adds b to a. A warp adds what lies a warp apart, then each
- * thread adds up what the warp has, in the same order everywhere: the same bits every time, and two or three barriers where
- * halving would need eight or more. */
+/* All of them as one, in every thread of a block of up to MOST; add(a, b) adds b to a. A warp adds what lies
+ * a warp apart, then each thread adds up what the warp has, in the same order everywhere: the same bits every
+ * time, and two or three barriers where halving would need eight or more. */
 template <int MOST, typename V, typename Add>
 static __device__ __forceinline__ V ct__over_block(V mine, Add add)
 {

@@ -1,6 +1,6 @@
-/* Looks for indices out of their range. CT__CHECKERS blocks share a check, each notes the first that it found in a place of its
- * own, and the host takes the first of all. They may be blocks of a kernel that does something else: then no launch is
- * needed for them. */
+/* Looks for indices out of their range. CT__CHECKERS blocks share a check, each notes the first that it found
+ * in a place of its own, and the host takes the first of all. They may be blocks of a kernel that does
+ * something else: then no launch is needed for them. */
 #ifndef CT_TENSOR_CUDA_CHECK_CUH
 #define CT_TENSOR_CUDA_CHECK_CUH
 
@@ -33,8 +33,8 @@ static inline __device__ bool ct__silent(const ct__check &c, unsigned block)
     return false;
 }
 
-/* The block's threads bring the first bad place that each found in x, or `end`. `orders`: what is inside [0, extent) is there
- * twice. */
+/* The block's threads bring the first bad place that each found in x, or `end`. `orders`: what is inside [0,
+ * extent) is there twice. */
 template <int THREADS>
 static __device__ void ct__note(const ct__check &c, unsigned block, int64_t mine, int64_t end,
                                 const int64_t *x, int64_t step, int64_t extent, bool orders = false)

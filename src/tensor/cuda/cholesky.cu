@@ -32,9 +32,10 @@ ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__mat
     return s ? s : factor(dev, b, A, 0, failed);
 }
 
-/* -- one after the other ------------------------------------------------------------------------------------------- */
+/* -- one after the other --------------------------------------------------------------------------------- */
 
-/* One block: cuSOLVER's verdict, or the first pivot that is not finite and positive, which it may not have seen. */
+/* One block: cuSOLVER's verdict, or the first pivot that is not finite and positive, which it may not have
+ * seen. */
 template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info,
                                       int64_t *failed)
@@ -86,9 +87,10 @@ static ct_status cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &
                : ct__cholesky_blocked(dev, b, A, failed);
 }
 
-/* -- primitives ---------------------------------------------------------------------------------------------------- */
+/* -- primitives ------------------------------------------------------------------------------------------ */
 
-/* `lower`: the other triangle may be a matrix of its own, of which cuSOLVER does not promise to leave it alone. */
+/* `lower`: the other triangle may be a matrix of its own, of which cuSOLVER does not promise to leave it
+ * alone. */
 static ct_status potrf(ct_device *dev, bool lower, int64_t first, ct_tensor *a, ct_failure *failure)
 {
     const ct_tensor *t[] = { a };

@@ -10,7 +10,7 @@
 #define CT__CONST static __device__ const
 #include "../random.h"
 
-/* -- numbers of any dtype ------------------------------------------------------------------------------------------ */
+/* -- numbers of any dtype -------------------------------------------------------------------------------- */
 
 /* Rounds towards zero; saturates; NaN becomes 0. */
 static __device__ int64_t integer(double x)
@@ -33,7 +33,7 @@ template <typename X> static __device__ void put(const ct__span &s, int64_t at, 
     }
 }
 
-/* -- fill ---------------------------------------------------------------------------------------------------------- */
+/* -- fill ------------------------------------------------------------------------------------------------ */
 
 static __global__ void fill_kernel(ct__span s, double value)
 {
@@ -54,7 +54,7 @@ ct_status ct__cuda_fill(ct_device *dev, double value, ct_tensor *out)
     return ct__cuda_launched(dev, "fill");
 }
 
-/* -- copy ---------------------------------------------------------------------------------------------------------- */
+/* -- copy ------------------------------------------------------------------------------------------------ */
 
 /* Bits as they are. */
 template <typename W> static __global__ void move_kernel(ct__span s)
@@ -106,7 +106,7 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
     return ct__cuda_launched(dev, "copy");
 }
 
-/* -- where --------------------------------------------------------------------------------------------------------- */
+/* -- where ----------------------------------------------------------------------------------------------- */
 
 static __global__ void where_kernel(ct__span s, int bytes)
 {
@@ -139,7 +139,7 @@ ct_status ct__cuda_where(ct_device *dev, const ct_tensor *cond, const ct_tensor 
     return ct__cuda_launched(dev, "where");
 }
 
-/* -- random -------------------------------------------------------------------------------------------------------- */
+/* -- random ---------------------------------------------------------------------------------------------- */
 
 /* `shape` in row-major order: which element a number is, is part of the contract. */
 typedef struct layout {

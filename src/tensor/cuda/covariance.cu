@@ -10,7 +10,7 @@ enum {
     GRANULE = 16,  /* to which places are rounded                                    */
 };
 
-/* -- plans ----------------------------------------------------------------------------------------------------------- */
+/* -- plans ----------------------------------------------------------------------------------------------- */
 
 static int64_t rounded(int64_t bytes, int64_t to) { return ct__divide_up(bytes, to) * to; }
 
@@ -72,8 +72,8 @@ template <typename T> unsigned ct__plan_blocks(const ct__plan<T> *p, int64_t byt
     return (unsigned)(blocks < p->tasks ? blocks : p->tasks ? p->tasks : 1);
 }
 
-/* Points that are read from global memory lie there by columns, neighbours side by side; but few of many columns stay
- * where they are. */
+/* Points that are read from global memory lie there by columns, neighbours side by side; but few of many
+ * columns stay where they are. */
 template <typename T> static bool moved(const ct__plan<T> *p, int64_t row, int64_t col)
 {
     return !p->small && (col > INT32_MAX || (row != 1 && 2 * (int64_t)p->n_dims >= p->d));
@@ -105,7 +105,8 @@ int64_t ct__plan_bytes(const ct__plan<T> *p, const ct_cov_program *program, unsi
     return lay_out(p, program->bytes, blocks, begin);
 }
 
-/* Kernel arguments as the way to the device: nothing of the host's is read later, so a captured graph may repeat it. */
+/* Kernel arguments as the way to the device: nothing of the host's is read later, so a captured graph may
+ * repeat it. */
 static __global__ void write_kernel(ct__words from, int32_t *to, int n)
 {
     CT__EACH(i, n) to[i] = from.word[i];
@@ -193,7 +194,7 @@ INSTANCES(double)
 INSTANCES(float)
 #undef INSTANCES
 
-/* -- matrices -------------------------------------------------------------------------------------------------------- */
+/* -- matrices -------------------------------------------------------------------------------------------- */
 
 template <typename T> struct writer {
     T *K;

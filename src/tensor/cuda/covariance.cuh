@@ -1,10 +1,10 @@
-/* What the matrices and the gradients of a covariance kernel share: how blocks go through the pairs of points, and what
- * a thread reads of them.
+/* What the matrices and the gradients of a covariance kernel share: how blocks go through the pairs of
+ * points, and what a thread reads of them.
  *
- * A task is 32 rows by some columns. A thread has one row, with neighbours in memory for its neighbours, and 16 bytes of
- * columns at a time, so that reading a node, a weight or a coordinate serves several pairs. The program, the values of its
- * nodes and a tile of the points are in shared memory while there is room, else in global memory: the same code reads
- * both. */
+ * A task is 32 rows by some columns. A thread has one row, with neighbours in memory for its neighbours, and
+ * 16 bytes of columns at a time, so that reading a node, a weight or a coordinate serves several pairs. The
+ * program, the values of its nodes and a tile of the points are in shared memory while there is room, else in
+ * global memory: the same code reads both. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_CUH
 
@@ -46,7 +46,8 @@ typedef struct ct__words {
     int32_t word[CT__PROGRAM / 4];
 } ct__words;
 
-/* The arguments of a kernel. Numbers are as wide as what follows: no padding, whose bytes would be anything. */
+/* The arguments of a kernel. Numbers are as wide as what follows: no padding, whose bytes would be
+ * anything. */
 template <typename T> struct ct__plan {
     ct__words program; /* or, where it is larger, in global memory: */
     const ct_cov_node
@@ -65,7 +66,8 @@ template <typename T> struct ct__plan {
     char *room;             /* global memory of the blocks */
 };
 
-/* What a thread sees: the program, and its pairs (x, z[p]). SHARED: program and points are in shared memory. */
+/* What a thread sees: the program, and its pairs (x, z[p]). SHARED: program and points are in shared
+ * memory. */
 template <typename T, bool SHARED> struct ct__thread {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const ct_cov_node *nodes;
@@ -92,7 +94,7 @@ template <typename T, bool SHARED> struct ct__thread {
 
 #define CT__EACH_PAIR(p) CT__UNROLL for (int p = 0; p < ct__pairs<T>::COUNT; p++)
 
-/* -- making a plan, on the host: begin, take what else a block needs, points, tasks; then the memory, and fill ------- */
+/* -- making a plan, on the host: begin, take what else a block needs, points, tasks; then the memory, and fill  */
 
 /* Z NULL: the symmetric matrix of x. */
 template <typename T>
@@ -102,8 +104,8 @@ template <typename T> ct__place ct__plan_take(ct__plan<T> *plan, int64_t bytes);
 template <typename T> void ct__plan_points(ct__plan<T> *plan);
 /* The tasks, of at most `most` pieces of columns. */
 template <typename T> void ct__plan_tasks(ct__plan<T> *plan, int64_t most);
-/* How many blocks there is memory for: it is to fit where a factorisation had its panel, which ct_gp_bytes_needed counts.
- * `bytes` more for each, `common` for all. */
+/* How many blocks there is memory for: it is to fit where a factorisation had its panel, which
+ * ct_gp_bytes_needed counts. `bytes` more for each, `common` for all. */
 template <typename T> unsigned ct__plan_blocks(const ct__plan<T> *plan, int64_t bytes, int64_t common);
 /* Bytes of global memory, for all blocks. */
 template <typename T>
@@ -113,7 +115,7 @@ template <typename T>
 ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<T> *plan, unsigned blocks,
                         void *room);
 
-/* -- a block --------------------------------------------------------------------------------------------------------- */
+/* -- a block --------------------------------------------------------------------------------------------- */
 
 template <typename P, typename T>
 static __device__ __forceinline__ P *ct__find(const ct__plan<T> &p, ct__place place, char *shared)
@@ -175,8 +177,9 @@ static __device__ __forceinline__ void ct__stage(const T *from, int64_t row, int
     }
 }
 
-/* Goes through the tasks. For each: visit.begin(row), visit.pairs(v, i, j, live) by each thread that has a pair (i, j + p)
- * with live[p], and visit.end(i0, rows, piece) by all. Pairs beyond an edge repeat those at it, and count nothing. */
+/* Goes through the tasks. For each: visit.begin(row), visit.pairs(v, i, j, live) by each thread that has a
+ * pair (i, j + p) with live[p], and visit.end(i0, rows, piece) by all. Pairs beyond an edge repeat those at
+ * it, and count nothing. */
 template <typename T, bool SHARED, typename Visitor>
 static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shared, ct__thread<T, SHARED> &v,
                                                 Visitor &visit)
@@ -223,7 +226,7 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
     }
 }
 
-/* -- a thread's pairs ------------------------------------------------------------------------------------------------ */
+/* -- a thread's pairs ------------------------------------------------------------------------------------ */
 
 static __device__ __forceinline__ int ct__geometry_of(int code)
 {
@@ -266,7 +269,8 @@ static __device__ __forceinline__ double ct__far(const ct__thread<T, SHARED> &v,
     return n->code == CT_COV_RATIONAL_QUADRATIC ? fmin(far, (double)v.theta[n->extra] * most) : far;
 }
 
-/* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the lengthscales first. */
+/* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the
+ * lengthscales first. */
 template <typename T, bool SHARED>
 static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_cov_node *n, int p)
 {
@@ -391,8 +395,8 @@ static __device__ __forceinline__ T &ct__value(const ct__thread<T, SHARED> &v, i
     return v.value[(k * ct__pairs<T>::COUNT + p) * CT__THREADS];
 }
 
-/* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its right child, which in
- * postfix order comes just before it. A profile's is the leaf's. */
+/* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its
+ * right child, which in postfix order comes just before it. A profile's is the leaf's. */
 template <typename T, bool SHARED>
 static __device__ __forceinline__ void ct__up(const ct__thread<T, SHARED> &v, int k, bool last,
                                               const ct__leaf<T> &leaf, T *top)

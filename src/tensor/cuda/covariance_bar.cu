@@ -1,6 +1,6 @@
-/* The contraction of a covariance matrix's derivatives: no array of the matrix's size. A thread adds what its pairs give to
- * sums of its own, [parameter][thread] and [column][thread] of its block; these are added up in an order that the shape
- * alone decides, within blocks and then over them. */
+/* The contraction of a covariance matrix's derivatives: no array of the matrix's size. A thread adds what its
+ * pairs give to sums of its own, [parameter][thread] and [column][thread] of its block; these are added up in
+ * an order that the shape alone decides, within blocks and then over them. */
 #include "block.cuh"
 #include "covariance.cuh"
 
@@ -59,8 +59,8 @@ static __device__ void careful_bar(const ct__thread<T, SHARED> &v, const ct_cov_
     }
 }
 
-/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with difference
- * δ = x_d - z_d and weight w = 1/l²:
+/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with
+ * difference δ = x_d - z_d and weight w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
@@ -124,8 +124,9 @@ static __device__ __forceinline__ void leaf_bar(const ct__thread<T, SHARED> &v, 
     }
 }
 
-/* Node k's cotangent goes on to its children. A left child's waits in the place of its value, which nobody needs any more; a
- * right child is next, and has `bar`. In postfix order, what comes before a leaf is a left child whose turn it is. */
+/* Node k's cotangent goes on to its children. A left child's waits in the place of its value, which nobody
+ * needs any more; a right child is next, and has `bar`. In postfix order, what comes before a leaf is a left
+ * child whose turn it is. */
 template <typename T, bool SHARED>
 static __device__ __forceinline__ void down(const ct__thread<T, SHARED> &v, int k, const ct__leaf<T> &leaf,
                                             T *bar, double *sums, double *x_sums)
@@ -174,9 +175,9 @@ template <typename T> struct contractor {
         u = q.u ? q.u[i * q.us] : (T)0, v = q.u && q.plan.symmetric ? q.v[i * q.vs] : (T)0;
         for (int k = 0; x_sums && k < q.plan.d; k++) x_sums[k * CT__THREADS] = 0;
     }
-    /* K̄_ij, in the symmetric case with its mirror image; half of that on the diagonal where each pair is met once. No branch
-     * for a pair, which would hold up the next one's loads: one that does not count reads what its neighbour does, or
-     * its mirror image. */
+    /* K̄_ij, in the symmetric case with its mirror image; half of that on the diagonal where each pair is met
+     * once. No branch for a pair, which would hold up the next one's loads: one that does not count reads
+     * what its neighbour does, or its mirror image. */
     template <bool SHARED>
     __device__ __forceinline__ void bars_of(const ct__thread<T, SHARED> &t, int i, int j, const bool *live,
                                             T *bar) const
@@ -278,7 +279,8 @@ template <typename T> static __device__ void put(const result<T> &r, int64_t e, 
     *to = (T)(value + (add ? (double)*to : 0));
 }
 
-/* A block for each parameter, then a thread for each element of x_bar: share times their sums, or added to what is there */
+/* A block for each parameter, then a thread for each element of x_bar: share times their sums, or added to
+ * what is there */
 template <typename T>
 static __global__ void finish_kernel(result<T> theta, result<T> x, double share, int64_t add)
 {

@@ -1,5 +1,6 @@
-/* What the files of the CUDA backend share. They are compiled by nvcc, and as C++17 by any compiler against headers
- * of the same names that simulate a GPU (tests/cudasim). What such headers must provide is what is used here:
+/* What the files of the CUDA backend share. They are compiled by nvcc, and as C++17 by any compiler against
+ * headers of the same names that simulate a GPU (tests/cudasim). What such headers must provide is what is
+ * used here:
  *
  * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor, multiProcessorCount)
  *            cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported) cudaStreamCreateWithFlags
@@ -21,13 +22,13 @@
  *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No dynamic
  *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
  *
- * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing, most of them by
- * CT__LAUNCH_EACH, CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads. Arguments are plain data, passed by value. The
- * stand-in defines CT__LAUNCH and CT__LAUNCH_BLOCK before this header, or in its cuda_runtime.h, and with them CT__UNROLL and
- * CT__BY_FOUR.
+ * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing,
+ * most of them by CT__LAUNCH_EACH, CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads.
+ * Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH and CT__LAUNCH_BLOCK before this
+ * header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
  *
- * One stream per device carries everything: so the pool may hand out a block again as soon as the work that used it
- * has been queued, and nothing here waits but `download` and `synchronize`. */
+ * One stream per device carries everything: so the pool may hand out a block again as soon as the work that
+ * used it has been queued, and nothing here waits but `download` and `synchronize`. */
 #ifndef CT_TENSOR_CUDA_H
 #define CT_TENSOR_CUDA_H
 
@@ -47,8 +48,8 @@
 #define CT__LAUNCH_EACH(kernel, count, stream, ...) \
     CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), stream, __VA_ARGS__)
 
-/* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or goes four steps at a
- * time, whose loads need not wait for one another. */
+/* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or
+ * goes four steps at a time, whose loads need not wait for one another. */
 #ifndef CT__UNROLL
 #    define CT__UNROLL  _Pragma("unroll")
 #    define CT__BY_FOUR _Pragma("unroll 4")
@@ -63,14 +64,15 @@ enum {
     CT__CHECKERS = 64,           /* blocks that look at indices, each with a place for what it finds       */
 };
 
-/* An index outside its range: where, and whose; `what` is a text's address, below 0, for a kernel must not follow it. `order`
- * counts the checks; 0: none was found. Of what is to be a permutation: there twice, where `extent` is below 0. */
+/* An index outside its range: where, and whose; `what` is a text's address, below 0, for a kernel must not
+ * follow it. `order` counts the checks; 0: none was found. Of what is to be a permutation: there twice, where
+ * `extent` is below 0. */
 typedef struct ct__bad {
     int64_t order, what, at, value, extent;
 } ct__bad;
 
-/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done, in a graph at every
- * launch: so what is outgrown stays. */
+/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done, in a graph at
+ * every launch: so what is outgrown stays. */
 typedef struct ct__host_room {
     struct ct__host_room *older;
     size_t bytes;
@@ -110,16 +112,16 @@ ct_status ct__cuda_launched(ct_device *dev, const char *what);
 ct_status ct__cuda_not_recording(ct_device *dev, const char *what);
 /* An upload by kernel arguments: in a graph, too, which keeps the bytes. */
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes);
-/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call that
- * waits; `what` is a static string. */
+/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call
+ * that waits; `what` is a static string. */
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
                                int64_t step, int64_t extent);
 /* The same for `count` permutations of [0, n), one behind the other. */
 ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t *order, int64_t count,
                                 int64_t step, int64_t n);
 
-/* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets it next
- * is queued behind. */
+/* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets
+ * it next is queued behind. */
 struct ct__scratch {
     ct_device *dev;
     size_t bytes;

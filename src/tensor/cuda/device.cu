@@ -6,7 +6,7 @@
 
 enum { BLAS_WORKSPACE = 32 << 20 };
 
-/* -- errors -------------------------------------------------------------------------------------------------------- */
+/* -- errors ---------------------------------------------------------------------------------------------- */
 
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
 {
@@ -38,12 +38,13 @@ ct_status ct__cuda_launched(ct_device *dev, const char *what)
 ct__cuda *ct__cuda_of(ct_device *dev)
 {
     ct__cuda *cuda = (ct__cuda *)dev->backend_state;
-    /* Who fails here fails in what follows, too; and an error that is kept would be taken for that of a later launch. */
+    /* Who fails here fails in what follows, too; and an error that is kept would be taken for that of a later
+     * launch. */
     if (cudaSetDevice(cuda->ordinal) != cudaSuccess) cudaGetLastError();
     return cuda;
 }
 
-/* -- opening and closing ------------------------------------------------------------------------------------------- */
+/* -- opening and closing --------------------------------------------------------------------------------- */
 
 void ct__cuda_close(ct_device *dev)
 {
@@ -214,10 +215,10 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
     return s;
 }
 
-/* -- memory -------------------------------------------------------------------------------------------------------- */
+/* -- memory ---------------------------------------------------------------------------------------------- */
 
-/* Memory may have to come from the driver, which is refused to a thread that records, unless it says that it need not be part of
- * the graph. */
+/* Memory may have to come from the driver, which is refused to a thread that records, unless it says that it
+ * need not be part of the graph. */
 struct unrecorded {
     const bool recording;
     cudaStreamCaptureMode mode;
@@ -315,8 +316,8 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
                     twice ? -bad->extent : bad->extent);
 }
 
-/* The caller may change src as soon as this returns: a few numbers go as arguments of a kernel, more are copied aside, as many as
- * there is room for, and many waited for. */
+/* The caller may change src as soon as this returns: a few numbers go as arguments of a kernel, more are
+ * copied aside, as many as there is room for, and many waited for. */
 ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
     if (!bytes) return CT_OK;
@@ -351,7 +352,7 @@ ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t b
 
 ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(dev)); }
 
-/* -- streams of others ------------------------------------------------------------------------------------------- */
+/* -- streams of others ----------------------------------------------------------------------------------- */
 
 void *ct__cuda_stream(ct_device *dev) { return ct__cuda_of(dev)->stream; }
 
@@ -371,7 +372,7 @@ ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
     return s ? s : destroyed;
 }
 
-/* -- indices ------------------------------------------------------------------------------------------------------- */
+/* -- indices --------------------------------------------------------------------------------------------- */
 
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
                                int64_t step, int64_t extent)

@@ -11,8 +11,8 @@ template <typename T> static __device__ __forceinline__ bool ct__within(ct_domai
     return domain == CT_FINITE ? value - value == 0 : (domain == CT_NONZERO ? (T)fabs(value) : value) > 0;
 }
 
-/* A block per member. failed[member]: the first place, from 1, of an x outside the domain; 0: none. Then its matrix `out`
- * becomes NaN. */
+/* A block per member. failed[member]: the first place, from 1, of an x outside the domain; 0: none. Then its
+ * matrix `out` becomes NaN. */
 template <typename T>
 static __global__ void flag_kernel(ct__batch b, ct__matrix x, ct__matrix out, ct_domain domain,
                                    int64_t *failed)

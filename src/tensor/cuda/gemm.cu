@@ -1,5 +1,5 @@
-/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so C = A B is asked
- * for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up in f32. */
+/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so C
+ * = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up in f32. */
 #include "batch.cuh"
 #include "half.cuh"
 
@@ -70,8 +70,8 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     return CT_OK;
 }
 
-/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product of more rows;
- * likewise with the parts exchanged, and columns. */
+/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product
+ * of more rows; likewise with the parts exchanged, and columns. */
 static void collapse(ct__batch *b, ct__matrix *m)
 {
     if (b->ndim != 1) return;
@@ -114,7 +114,7 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_tensor *a, const 
     return s ? s : fc.finish();
 }
 
-/* -- symmetric products -------------------------------------------------------------------------------------------- */
+/* -- symmetric products ---------------------------------------------------------------------------------- */
 
 /* C = from + beta C on and below the diagonal */
 template <typename T>
@@ -131,8 +131,8 @@ static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double bet
     }
 }
 
-/* Both halves of a single matrix, or of all that came of one, as one batch: each x is cut into two that begin x_step elements
- * apart, likewise y. False for any other batch. */
+/* Both halves of a single matrix, or of all that came of one, as one batch: each x is cut into two that begin
+ * x_step elements apart, likewise y. False for any other batch. */
 static bool halve(ct__batch *b, ct__matrix *x, int64_t x_step, ct__matrix *y, int64_t y_step)
 {
     const bool row = b->ndim == 1 && x->step[0] == 2 * x_step && y->step[0] == 2 * y_step;
@@ -144,8 +144,8 @@ static bool halve(ct__batch *b, ct__matrix *x, int64_t x_step, ct__matrix *y, in
     return true;
 }
 
-/* What lies beside two halves in one product, and then the halves, side by side where they are alike; the last ones whole, of
- * which the lower triangle is kept. */
+/* What lies beside two halves in one product, and then the halves, side by side where they are alike; the
+ * last ones whole, of which the lower triangle is kept. */
 ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta,
                    const ct__matrix &c)
 {

@@ -1,4 +1,5 @@
-/* Steps as CUDA graphs: what the stream is asked for between begin and end becomes one, launched as a whole. */
+/* Steps as CUDA graphs: what the stream is asked for between begin and end becomes one, launched as a
+ * whole. */
 #include "cuda.h"
 
 struct graph {
@@ -13,7 +14,7 @@ ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
                     dev->name, what);
 }
 
-/* -- what the host hands over ---------------------------------------------------------------------------------------- */
+/* -- what the host hands over ---------------------------------------------------------------------------- */
 
 /* A kernel's arguments are part of the graph, as memory of the host is not. */
 struct literal {
@@ -42,9 +43,10 @@ ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
     return ct__cuda_launched(dev, "uploading");
 }
 
-/* -- recording ----------------------------------------------------------------------------------------------------- */
+/* -- recording ------------------------------------------------------------------------------------------- */
 
-/* A kernel is loaded at its first launch, and that may wait. The step's own have run before; this one may not have. */
+/* A kernel is loaded at its first launch, and that may wait. The step's own have run before; this one may not
+ * have. */
 static ct_status load_put_kernel(ct_device *dev, ct__cuda *cuda)
 {
     literal nothing;
@@ -115,7 +117,7 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
     return made;
 }
 
-/* -- replaying ----------------------------------------------------------------------------------------------------- */
+/* -- replaying ------------------------------------------------------------------------------------------- */
 
 ct_status ct__cuda_graph_launch(ct_device *dev, void *which)
 {

@@ -1,6 +1,7 @@
-/* Products with gathered matrices, group by group, without atomics: a block has a tile of a group's rows, or a piece of the
- * sum over them. Both factors' tiles lie in shared memory, row by row as in memory outside; a thread has EACH x WIDTH
- * sums in registers and reads 16 bytes at a time. Elements of bf16 and f16 are widened on their way to shared memory. */
+/* Products with gathered matrices, group by group, without atomics: a block has a tile of a group's rows, or
+ * a piece of the sum over them. Both factors' tiles lie in shared memory, row by row as in memory outside; a
+ * thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. Elements of bf16 and f16 are
+ * widened on their way to shared memory. */
 #include "check.cuh"
 #include "half.cuh"
 #include "pieces.cuh"
@@ -35,7 +36,7 @@ template <typename S> struct tiles {
     };
 };
 
-/* -- what is wrong with groups ------------------------------------------------------------------------------------- */
+/* -- what is wrong with groups --------------------------------------------------------------------------- */
 
 /* What group_by cannot have made is noted. */
 static __device__ void check_groups(const ct__groups &g, const ct__check &check)
@@ -52,10 +53,11 @@ static __device__ void check_groups(const ct__groups &g, const ct__check &check)
     ct__note<THREADS>(check, blockIdx.x, mine, end, g.offset, 1, g.N);
 }
 
-/* -- tiles ---------------------------------------------------------------------------------------------------------- */
+/* -- tiles ----------------------------------------------------------------------------------------------- */
 
-/* DOWN_ROWS rows of x, `width` numbers each, their COLUMNS columns from c0 on; zeros where there are none. row(y) is -1
- * or where row y lies. `whole`: rows begin at multiples of 16 bytes. All loads are on their way before the first is used. */
+/* DOWN_ROWS rows of x, `width` numbers each, their COLUMNS columns from c0 on; zeros where there are none.
+ * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes. All loads are on their way
+ * before the first is used. */
 template <typename S, int DOWN_ROWS, int COLUMNS, typename Row>
 static __device__ __forceinline__ void stage(typename tiles<S>::T *to, const S *x, int64_t width, int64_t c0,
                                              bool whole, Row row)
@@ -93,7 +95,8 @@ static __device__ __forceinline__ void stage(typename tiles<S>::T *to, const S *
         }
 }
 
-/* One of a thread's columns, or of its rows of a sum: its 16 bytes are neighbours, beside those of the next thread. */
+/* One of a thread's columns, or of its rows of a sum: its 16 bytes are neighbours, beside those of the next
+ * thread. */
 template <int VECTOR> static __device__ __forceinline__ int spread(int thread, int threads, int i)
 {
     return i / VECTOR * threads * VECTOR + thread * VECTOR + i % VECTOR;
@@ -117,8 +120,8 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, c
     }
 }
 
-/* sum[i][c] += Σ_k left[y + DOWN i][k] right[k][column c], of the first LIVE i. TURNED: right[x + ACROSS c][k], whose rows are
- * the columns. */
+/* sum[i][c] += Σ_k left[y + DOWN i][k] right[k][column c], of the first LIVE i. TURNED: right[x + ACROSS
+ * c][k], whose rows are the columns. */
 template <typename S, int LIVE, bool TURNED, typename T = typename tiles<S>::T>
 static __device__ __forceinline__ void multiply(const T *left, const T *right, int depth, T (*sum)[WIDTH])
 {
@@ -152,8 +155,9 @@ typedef struct whole {
     bool left, right, out;
 } whole;
 
-/* out_i = A_i C_m: A (N I, D), C_m (D, W) or, TURNED, the transpose of (W, D), out (N I, W). A block has a tile of a
- * group's rows and of W; the first blocks check the groups. `by_row`: tile numbers are those of their first rows among all. */
+/* out_i = A_i C_m: A (N I, D), C_m (D, W) or, TURNED, the transpose of (W, D), out (N I, W). A block has a
+ * tile of a group's rows and of W; the first blocks check the groups. `by_row`: tile numbers are those of
+ * their first rows among all. */
 template <typename S, bool TURNED>
 static __global__ void __launch_bounds__(THREADS,
                                          TURNED ? (int)tiles<S>::BLOCKS_TURNED : (int)tiles<S>::BLOCKS)
@@ -218,8 +222,8 @@ static __global__ void __launch_bounds__(THREADS,
     }
 }
 
-/* C_bar_m = Σ A_iᵀ G_i over the group's members: a block has a tile of (J, K) and a piece of the group's rows, whose sums it
- * keeps where that is not the whole group. */
+/* C_bar_m = Σ A_iᵀ G_i over the group's members: a block has a tile of (J, K) and a piece of the group's
+ * rows, whose sums it keeps where that is not the whole group. */
 template <typename S>
 static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
     sum_kernel(ct__groups g, ct__check check, unsigned checkers, int shift, int64_t J, int64_t K, const S *A,
@@ -287,7 +291,7 @@ static __global__ void add_kernel(ct__groups g, int shift, int64_t count, const 
                     [=](int64_t m, int64_t e, T sum) { C_bar[m * count + e] = (S)sum; });
 }
 
-/* -- from the host -------------------------------------------------------------------------------------------------- */
+/* -- from the host --------------------------------------------------------------------------------------- */
 
 /* Whether rows of `width` elements begin at multiples of n elements' bytes. */
 template <typename S> static bool rows_at(const void *x, int64_t width, int64_t n)
@@ -326,7 +330,8 @@ static ct_status forward(work *w, int64_t D, int64_t W, const void *A, const voi
     return ct__cuda_launched(w->dev, "gather_matmul");
 }
 
-/* A larger C_bar_m has more blocks, and longer pieces: so what is kept has at most 32 numbers for a row of A. */
+/* A larger C_bar_m has more blocks, and longer pieces: so what is kept has at most 32 numbers for a row of
+ * A. */
 template <typename S>
 static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void *G, void *C_bar)
 {

@@ -1,5 +1,5 @@
-/* gather, scatter_add, group_by, rows in another order. An index outside its range is found by a check on the device and
- * reported by the next call that waits; until then its row is left alone. */
+/* gather, scatter_add, group_by, rows in another order. An index outside its range is found by a check on the
+ * device and reported by the next call that waits; until then its row is left alone. */
 #include "batch.cuh"
 #include "loop.cuh"
 #include "pieces.cuh"
@@ -66,7 +66,8 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *i
     return ct__cuda_launched(dev, "gather");
 }
 
-/* Rows that go to one row of the output are a group; of more than 2^LENGTH rows, pieces are summed up first. */
+/* Rows that go to one row of the output are a group; of more than 2^LENGTH rows, pieces are summed up
+ * first. */
 enum { LENGTH = 8 };
 
 typedef struct scattered {
@@ -75,8 +76,8 @@ typedef struct scattered {
     int64_t step;
 } scattered;
 
-/* Σ of the element `from` of rows [first, first + n) of group m, added to `sum` in their order. Of those in group 0 some may
- * have been put there for want of a better one. */
+/* Σ of the element `from` of rows [first, first + n) of group m, added to `sum` in their order. Of those in
+ * group 0 some may have been put there for want of a better one. */
 template <typename T>
 static __device__ T sum_rows(const rows &r, const scattered &s, int64_t m, int64_t first, int64_t n,
                              int64_t from, T sum)
@@ -163,7 +164,7 @@ ct_status ct__cuda_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *g
                          offsets + m + 1);
 }
 
-/* -- rows in pivot order ------------------------------------------------------------------------------------------- */
+/* -- rows in pivot order --------------------------------------------------------------------------------- */
 
 static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix order, ct__matrix out, int bytes,
                                       bool back)

@@ -1,6 +1,7 @@
-/* The CUDA backend is a module of its own, libcotangent-cuda.so: who opens no GPU does not pay for loading cuBLAS and
- * cuSOLVER, and the library runs where they are not installed. It is looked for beside the library (beside the program
- * where that is linked statically), in the folder where the library is installed, and where the system's loader looks. */
+/* The CUDA backend is a module of its own, libcotangent-cuda.so: who opens no GPU does not pay for loading
+ * cuBLAS and cuSOLVER, and the library runs where they are not installed. It is looked for beside the library
+ * (beside the program where that is linked statically), in the folder where the library is installed, and
+ * where the system's loader looks. */
 #define _GNU_SOURCE
 #include "module.h"
 
@@ -11,7 +12,7 @@
 /* What is loaded stays until the process ends: closing CUDA's libraries saves nothing. */
 enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 
-/* -- the driver ------------------------------------------------------------------------------------------------------ */
+/* -- the driver ------------------------------------------------------------------------------------------ */
 
 /* 0, or an error of the driver; *count of its GPUs. */
 static int count_gpus(void *driver, int *count)
@@ -50,7 +51,7 @@ static bool find_gpu(ct_device *dev, int ordinal)
     return count && !error;
 }
 
-/* -- the module ------------------------------------------------------------------------------------------------------ */
+/* -- the module ------------------------------------------------------------------------------------------ */
 
 /* The folder of the file that this code is in, with a slash at its end; "" where that is unknown. */
 static void own_folder(char *folder, size_t size)

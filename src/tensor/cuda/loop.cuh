@@ -6,8 +6,9 @@
 
 enum { CT__OPERANDS = 4 };
 
-/* Operand k's element of number i is data[k][Σ_d i_d stride[k][d]]; operand 0 is the output. Dimensions are sorted by the
- * output's strides, so that neighbouring threads write neighbours, and coalesced. The order of elements is free. */
+/* Operand k's element of number i is data[k][Σ_d i_d stride[k][d]]; operand 0 is the output. Dimensions are
+ * sorted by the output's strides, so that neighbouring threads write neighbours, and coalesced. The order of
+ * elements is free. */
 typedef struct ct__span {
     int64_t ndim; /* as wide as what follows: no padding, whose bytes would be anything */
     int64_t count, dim[CT_MAX_DIMS], stride[CT__OPERANDS][CT_MAX_DIMS];

@@ -1,5 +1,6 @@
-/* LU with partial pivoting, inverses and determinants from it. All members together: panels of 32 columns are a block's
- * work, one for each member; the rest is trsm and gemm on the whole batch. Or by cuSOLVER, one after the other. */
+/* LU with partial pivoting, inverses and determinants from it. All members together: panels of 32 columns are
+ * a block's work, one for each member; the rest is trsm and gemm on the whole batch. Or by cuSOLVER, one
+ * after the other. */
 #include "batch.cuh"
 #include "block.cuh"
 #include "paths.h"
@@ -24,8 +25,8 @@ struct better {
     }
 };
 
-/* Columns [at, at + width) of the rows from `at` on. pivot[member][column]: the row that was exchanged with it.
- * A row stays with its thread from one column to the next, unless they are exchanged. */
+/* Columns [at, at + width) of the rows from `at` on. pivot[member][column]: the row that was exchanged with
+ * it. A row stays with its thread from one column to the next, unless they are exchanged. */
 template <typename T>
 static __global__ void panel_kernel(ct__batch b, ct__matrix m, int64_t at, int width, int64_t *pivot,
                                     int64_t *failed)
@@ -99,8 +100,8 @@ template <typename I> static __device__ void exchange(const int64_t *pivot, int6
     }
 }
 
-/* A block per member, whose first thread makes the exchanges, in shared memory where ROOM rows are enough: each has to wait for
- * the one before. A member that failed is left in its natural order. */
+/* A block per member, whose first thread makes the exchanges, in shared memory where ROOM rows are enough:
+ * each has to wait for the one before. A member that failed is left in its natural order. */
 template <int ROOM>
 static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
 {
@@ -146,7 +147,8 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
     return s;
 }
 
-/* One block: cuSOLVER's exchanges, counted from 1, as ours, and the first pivot that is zero or not finite. */
+/* One block: cuSOLVER's exchanges, counted from 1, as ours, and the first pivot that is zero or not
+ * finite. */
 template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, int64_t *pivot,
                                       int64_t *failed)
@@ -199,8 +201,8 @@ static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix 
     return ct__cuda_launched(dev, "lu");
 }
 
-/* m, column-major, becomes L and U; pivot and failed, n of them and one for each member, are set. What is not finite counts as the
- * last pivot's failure, wherever it is. */
+/* m, column-major, becomes L and U; pivot and failed, n of them and one for each member, are set. What is not
+ * finite counts as the last pivot's failure, wherever it is. */
 static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed)
 {
@@ -293,10 +295,10 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
     return s ? s : ct__note_failure(dev, &b, flags, 0, WHAT, WHY, failure);
 }
 
-/* -- determinants -------------------------------------------------------------------------------------------------- */
+/* -- determinants ---------------------------------------------------------------------------------------- */
 
-/* A block per member: log|det| = Σ log|u_ii|; each exchange of rows turns the sign, and each u_ii < 0. A zero pivot of a finite
- * matrix is no failure here. */
+/* A block per member: log|det| = Σ log|u_ii|; each exchange of rows turns the sign, and each u_ii < 0. A zero
+ * pivot of a finite matrix is no failure here. */
 template <typename T>
 static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *pivots, const int64_t *wild,
                                   int64_t *failed, T *log_abs, T *sign)
@@ -356,7 +358,7 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs
     return s ? s : ct__note_failure(dev, b, failed, 0, WHAT, WHY, failure);
 }
 
-/* -- the adjoint of the inverse ------------------------------------------------------------------------------------ */
+/* -- the adjoint of the inverse -------------------------------------------------------------------------- */
 
 /* s = ½(g + gᵀ) */
 template <typename T> static __global__ void symmetric_kernel(ct__batch b, ct__matrix g, ct__matrix s)

@@ -1,5 +1,6 @@
-/* The tables of maps.h as kernels that compute in T, on elements stored as S: the includer defines T, FN(f) and NAME(n). A
- * kernel serves a whole table: the choice is the same for all threads, and what it costs vanishes beside the memory. */
+/* The tables of maps.h as kernels that compute in T, on elements stored as S: the includer defines T, FN(f)
+ * and NAME(n). A kernel serves a whole table: the choice is the same for all threads, and what it costs
+ * vanishes beside the memory. */
 
 template <typename S> static __global__ void NAME(value1)(ct__span s, int f, double p0, double p1)
 {

@@ -1,7 +1,8 @@
-/* Groups of rows cut into pieces of 2^shift rows, a block or more each. Nobody counts pieces first: number m < M is the first
- * piece of group m, and further ones have the numbers from M + (b_m >> shift) on, where b_m rows come before group m. A
- * group of r rows has at most r >> shift of them, so no number is meant for two; one that nobody needs is an empty piece.
- * Offsets and positions may hold anything: what cannot be counts as no rows. */
+/* Groups of rows cut into pieces of 2^shift rows, a block or more each. Nobody counts pieces first: number m
+ * < M is the first piece of group m, and further ones have the numbers from M + (b_m >> shift) on, where b_m
+ * rows come before group m. A group of r rows has at most r >> shift of them, so no number is meant for two;
+ * one that nobody needs is an empty piece. Offsets and positions may hold anything: what cannot be counts as
+ * no rows. */
 #ifndef CT_TENSOR_CUDA_PIECES_CUH
 #define CT_TENSOR_CUDA_PIECES_CUH
 
@@ -13,7 +14,8 @@ typedef struct ct__groups {
     const int64_t *offset, *position;
 } ct__groups;
 
-/* Rows [first, first + rows) of group m, which has `all`; rows = 0: an empty piece. Its number in the group. */
+/* Rows [first, first + rows) of group m, which has `all`; rows = 0: an empty piece. Its number in the
+ * group. */
 typedef struct ct__piece {
     int64_t m, first, rows, all, number;
 } ct__piece;
@@ -76,11 +78,11 @@ static inline __device__ int64_t ct__row_at(const ct__groups &g, int64_t m, int6
 }
 
 /* -- sums over groups ----------------------------------------------------------------------------------------------
- * A sum over a group is a piece's, row after row. Those of a group of more than one piece are kept, `count` numbers each, and
- * added up by another kernel in order: the same bits every time. */
+ * A sum over a group is a piece's, row after row. Those of a group of more than one piece are kept, `count`
+ * numbers each, and added up by another kernel in order: the same bits every time. */
 
-/* Where the sums of a group's first piece are kept, those of the others behind: as many places as twice its rows are
- * pieces long, at least one for each of several. */
+/* Where the sums of a group's first piece are kept, those of the others behind: as many places as twice its
+ * rows are pieces long, at least one for each of several. */
 static inline __device__ int64_t ct__kept_at(const ct__groups &g, int shift, int64_t m)
 {
     return ct__begin(g, m) >> (shift - 1);
@@ -98,8 +100,8 @@ static inline unsigned ct__adders(const ct__groups &g, int shift)
     return ct__blocks(ct__divide_up(g.N * g.I, (int64_t)1 << shift));
 }
 
-/* A block for each multiple of the piece's length. Those that lie in a group of several pieces share its numbers: as
- * many blocks as it has pieces, or one less. put(m, e, sum) gets number e of group m. */
+/* A block for each multiple of the piece's length. Those that lie in a group of several pieces share its
+ * numbers: as many blocks as it has pieces, or one less. put(m, e, sum) gets number e of group m. */
 template <typename T, typename Put>
 static __device__ void ct__add_kept(const ct__groups &g, int shift, int64_t count, const T *kept, Put put)
 {

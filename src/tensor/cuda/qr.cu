@@ -1,5 +1,6 @@
-/* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of 32 columns are a block's work, one for each
- * member; what is right of them, or a matrix that Q is to be multiplied with, follows by products. */
+/* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of 32 columns are a block's
+ * work, one for each member; what is right of them, or a matrix that Q is to be multiplied with, follows by
+ * products. */
 #include "block.cuh"
 #include "tile.cuh"
 
@@ -27,7 +28,8 @@ static __device__ void reflect(const T *v, int64_t v_rs, double tau, int64_t j, 
     __syncthreads();
 }
 
-/* A length as scale √squares, where scale is the largest element: so squares neither overflow nor vanish. NaN stays. */
+/* A length as scale √squares, where scale is the largest element: so squares neither overflow nor vanish. NaN
+ * stays. */
 struct scaled {
     double scale, squares;
 };
@@ -74,7 +76,8 @@ template <typename T> static __global__ void panel_kernel(ct__batch b, ct__matri
     }
 }
 
-/* A thread per member: the first column, from 1, whose part beyond those before it is nothing next to the largest. */
+/* A thread per member: the first column, from 1, whose part beyond those before it is nothing next to the
+ * largest. */
 template <typename T>
 static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, int64_t *failed)
 {
@@ -115,9 +118,10 @@ template <typename T> static __global__ void diagonal_kernel(ct__batch b, ct__ma
     }
 }
 
-/* C = Qᵀ C, or Q C, for the reflectors of one panel V: H_1 H_2 ... = I - V S⁻¹ Vᵀ, where S is the upper triangle of VᵀV with 1/tau
- * on its diagonal [Joffrain, Low, Quintana-Ortí, van de Geijn & Van Zee 2006, "Accumulating Householder transformations,
- * revisited"]. A tau of 0, no reflection, is an infinity there, through which nothing comes. */
+/* C = Qᵀ C, or Q C, for the reflectors of one panel V: H_1 H_2 ... = I - V S⁻¹ Vᵀ, where S is the upper
+ * triangle of VᵀV with 1/tau on its diagonal [Joffrain, Low, Quintana-Ortí, van de Geijn & Van Zee 2006,
+ * "Accumulating Householder transformations, revisited"]. A tau of 0, no reflection, is an infinity there,
+ * through which nothing comes. */
 static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, const ct__matrix &panel,
                                const ct__matrix &tau, const ct__matrix &C)
 {
@@ -193,7 +197,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const 
     return s ? s : f.finish();
 }
 
-/* -- 1 / (|R| |R⁻¹|) ----------------------------------------------------------------------------------------------- */
+/* -- 1 / (|R| |R⁻¹|) ------------------------------------------------------------------------------------- */
 
 /* The largest sum of |r_ij| over a row i; R upper triangular. In all threads of the block. */
 template <typename T> static __device__ double row_norm(const T *r, int64_t n, int64_t rs, int64_t cs)

@@ -1,5 +1,6 @@
-/* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64; the order of operations follows from the shape
- * alone: no atomics. A pair (m, s) stands for what has been seen: m = Σ x, or m = max x and s = Σ exp(x - m). */
+/* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64; the order of operations follows
+ * from the shape alone: no atomics. A pair (m, s) stands for what has been seen: m = Σ x, or m = max x and s
+ * = Σ exp(x - m). */
 #include "block.cuh"
 #include "half.cuh"
 
@@ -137,7 +138,8 @@ static __global__ void single_kernel(reduction r)
     }
 }
 
-/* A block per piece of SIDE outputs, LANES threads for each: where neighbouring outputs are neighbours in memory. */
+/* A block per piece of SIDE outputs, LANES threads for each: where neighbouring outputs are neighbours in
+ * memory. */
 static __global__ void columns_kernel(reduction r)
 {
     __shared__ seen room[LANES][SIDE];

@@ -1,6 +1,7 @@
-/* A stable sort of small integers by digits, without atomics. A block sorts its tile in shared memory, so that equal digits
- * are neighbours: that gives each its rank among them, and their number. Sums of the numbers over blocks, then over
- * digits, say where each goes. Positions alone are moved: the integers stay where they are. */
+/* A stable sort of small integers by digits, without atomics. A block sorts its tile in shared memory, so
+ * that equal digits are neighbours: that gives each its rank among them, and their number. Sums of the
+ * numbers over blocks, then over digits, say where each goes. Positions alone are moved: the integers stay
+ * where they are. */
 #include "sort.cuh"
 
 #include "check.cuh"
@@ -30,8 +31,9 @@ static __device__ int64_t key_of(const pass &p, int64_t position)
     return k < 0 || k >= p.groups ? 0 : k;
 }
 
-/* Runs of 2^level in order become runs of twice that: each element counts those before it in the run beside its own; no two are
- * equal. A thread's searches go side by side, for each of their steps waits for memory. */
+/* Runs of 2^level in order become runs of twice that: each element counts those before it in the run beside
+ * its own; no two are equal. A thread's searches go side by side, for each of their steps waits for
+ * memory. */
 static __device__ void merge(uint32_t *word, int level)
 {
     const int t = (int)threadIdx.x, width = 1 << level;
@@ -83,7 +85,8 @@ static __global__ void tile_kernel(pass p)
     for (int d = t; d < p.digits; d += THREADS) p.counts[blockIdx.x * p.digits + d] = count[d];
 }
 
-/* Exclusive sums over blocks, and the totals, of SCANNED digits; the first blocks check the indices meanwhile. */
+/* Exclusive sums over blocks, and the totals, of SCANNED digits; the first blocks check the indices
+ * meanwhile. */
 static __global__ void scan_kernel(pass p, ct__check check, unsigned checkers)
 {
     __shared__ int64_t sum[LANES][SCANNED];
@@ -121,7 +124,8 @@ static __device__ int64_t sum_before(int64_t mine)
     return sum[t] - mine;
 }
 
-/* Where the sum of a digit is in shared memory: a gap in eight, so that threads that walk over neighbours meet other banks. */
+/* Where the sum of a digit is in shared memory: a gap in eight, so that threads that walk over neighbours
+ * meet other banks. */
 static __device__ int spaced(int d) { return d + d / 8; }
 
 static __global__ void move_kernel(pass p)

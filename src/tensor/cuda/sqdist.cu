@@ -1,5 +1,6 @@
-/* Squared distances by direct differences, so that equal points are at distance 0 exactly. A block has a square of them, and
- * takes some columns of its points at a time to shared memory; a thread has 4×4, so that a coordinate serves four. */
+/* Squared distances by direct differences, so that equal points are at distance 0 exactly. A block has a
+ * square of them, and takes some columns of its points at a time to shared memory; a thread has 4×4, so that
+ * a coordinate serves four. */
 #include "batch.cuh"
 
 enum {

@@ -1,12 +1,13 @@
-/* Triangles of up to 128 rows, in place, a block for each. The block's SIDE x SIDE threads, 16 x 16 or, for up to 16 rows, 8 x 8,
- * hold the matrix in their registers: thread (y, x) the elements (y + SIDE p, x + SIDE q) for p, q < EACH. They go through it by
- * SIDE columns or rows, block after block:
+/* Triangles of up to 128 rows, in place, a block for each. The block's SIDE x SIDE threads, 16 x 16 or, for
+ * up to 16 rows, 8 x 8, hold the matrix in their registers: thread (y, x) the elements (y + SIDE p, x + SIDE
+ * q) for p, q < EACH. They go through it by SIDE columns or rows, block after block:
  *
  *     who holds them puts them into shared memory, as `part`
  *     what makes each depend on the one before is done there: a thread has a whole row, or a column, of part
  *     all others are brought up to date with them at once, out of part, without waiting for anyone
  *
- * A register has no index at run time: loops over p and q are unrolled by the compiler, those over blocks because it is told to. */
+ * A register has no index at run time: loops over p and q are unrolled by the compiler, those over blocks
+ * because it is told to. */
 #include "tile.cuh"
 
 #include <math.h>
@@ -25,7 +26,8 @@ template <int SIDE> struct seat {
     }
 };
 
-/* The lower triangle, completed by the identity. Elements with q > p are above the diagonal: those registers are never used. */
+/* The lower triangle, completed by the identity. Elements with q > p are above the diagonal: those registers
+ * are never used. */
 template <typename T, int SIDE, int EACH>
 static __device__ __forceinline__ void load_lower(const T *m, const ct__matrix &shape, seat<SIDE> at,
                                                   T (*a)[EACH])
@@ -51,8 +53,9 @@ static __device__ __forceinline__ void store_lower(const T (*a)[EACH], seat<SIDE
 }
 
 /* Column by column within a block, since a pivot needs all before it: l_jj = √a_jj, l_ij = a_ij / l_jj,
- * a_ik -= l_ij l_kj for j < k <= i; the columns right of the block later, from part, which holds l. There are two rooms for column j
- * as it comes, so that one barrier a column is enough. The test of the pivot is false for NaN. */
+ * a_ik -= l_ij l_kj for j < k <= i; the columns right of the block later, from part, which holds l. There are
+ * two rooms for column j as it comes, so that one barrier a column is enough. The test of the pivot is false
+ * for NaN. */
 template <typename T, int SIDE, int EACH>
 static __global__ void __launch_bounds__(SIDE *SIDE)
     cholesky_kernel(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
@@ -93,7 +96,8 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     store_lower(a, at, m, to);
 }
 
-/* SIDE columns of one row of M, `step` apart, from the last to the first: m_j = s_j / l_jj, s_k -= m_j l_jk for k < j. */
+/* SIDE columns of one row of M, `step` apart, from the last to the first: m_j = s_j / l_jj, s_k -= m_j l_jk
+ * for k < j. */
 template <typename T, int SIDE>
 static __device__ __attribute__((noinline)) void finish_row(T *s, int step, const T *l, int l_step,
                                                             const T *share)
@@ -107,8 +111,9 @@ static __device__ __attribute__((noinline)) void finish_row(T *s, int step, cons
     for (int j = 0; j < SIDE; j++) s[j * step] = v[j];
 }
 
-/* M L = I by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md), from the last block of columns to the first: m_jj = 1 / l_jj,
- * m_ij = s_ij / l_jj for i > j, and s_ik -= m_ij l_jk for k < j. A row holds l until its block's turn, then s, then m. */
+/* M L = I by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md), from the last block of columns to the first:
+ * m_jj = 1 / l_jj, m_ij = s_ij / l_jj for i > j, and s_ik -= m_ij l_jk for k < j. A row holds l until its
+ * block's turn, then s, then m. */
 template <typename T, int SIDE, int EACH>
 static __global__ void __launch_bounds__(SIDE *SIDE) invert_kernel(ct__batch b, ct__matrix m)
 {
@@ -169,7 +174,8 @@ static __global__ void __launch_bounds__(SIDE *SIDE) square_kernel(ct__batch b, 
     store_lower(a, at, m, to);
 }
 
-/* to[p] = m_ik of row i = y + SIDE p and column k = x + SIDE block of a triangle; the identity's where there is none. */
+/* to[p] = m_ik of row i = y + SIDE p and column k = x + SIDE block of a triangle; the identity's where there
+ * is none. */
 template <typename T, int SIDE, int EACH, bool LOWER>
 static __device__ __forceinline__ void fetch(const T *M, const ct__matrix &m, seat<SIDE> at, int block,
                                              bool unit, T *to)
@@ -182,8 +188,8 @@ static __device__ __forceinline__ void fetch(const T *M, const ct__matrix &m, se
     }
 }
 
-/* SIDE rows of one column of X, `step` apart: x_k = b_k / m_kk, and b_i -= m_ik x_k for those after it. m: the triangle by
- * columns, m_step apart. */
+/* SIDE rows of one column of X, `step` apart: x_k = b_k / m_kk, and b_i -= m_ik x_k for those after it. m:
+ * the triangle by columns, m_step apart. */
 template <typename T, int SIDE, bool DOWN>
 static __device__ __attribute__((noinline)) void substitute(T *x, int step, const T *m, int m_step)
 {
@@ -199,8 +205,8 @@ static __device__ __attribute__((noinline)) void substitute(T *x, int step, cons
     for (int k = 0; k < SIDE; k++) x[k * step] = v[k];
 }
 
-/* A block has SIDE x WIDE columns of B. M comes through shared memory, SIDE columns at a time, the next on their way meanwhile,
- * and so do the SIDE rows of B that belong to them, x where they are solved for:
+/* A block has SIDE x WIDE columns of B. M comes through shared memory, SIDE columns at a time, the next on
+ * their way meanwhile, and so do the SIDE rows of B that belong to them, x where they are solved for:
  *     solve:     x_k = b_k / m_kk,  b_i -= m_ik x_k      for the rows i after k: below it where M is lower, else above
  *     multiply:  b_i += m_ik b_k,   b_k = m_kk b_k       likewise, but from the last block to the first */
 template <typename T, int SIDE, int EACH, bool SOLVE, bool LOWER>
@@ -253,7 +259,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
         }
 }
 
-/* -- launching ------------------------------------------------------------------------------------------------------ */
+/* -- launching ------------------------------------------------------------------------------------------- */
 
 /* As few threads and registers as the extent n allows. `blocks` may depend on `side`. */
 #define LAUNCH(n, blocks, KERNEL, ...)                     \

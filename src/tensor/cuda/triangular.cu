@@ -1,4 +1,5 @@
-/* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to the tiles of tile.cu. */
+/* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to the tiles of
+ * tile.cu. */
 #include "tile.cuh"
 
 enum {
@@ -6,9 +7,10 @@ enum {
     BLOCK = 512,  /* of the blocks on the diagonal that are inverted and squared first */
 };
 
-/* -- B = alpha M⁻¹ B, B = alpha M B -------------------------------------------------------------------------------- */
+/* -- B = alpha M⁻¹ B, B = alpha M B ---------------------------------------------------------------------- */
 
-/* One large system: a row-major triangle is to cuBLAS the other one transposed, a row-major B turns the sides. */
+/* One large system: a row-major triangle is to cuBLAS the other one transposed, a row-major B turns the
+ * sides. */
 static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                              const ct__matrix &M, const ct__matrix &B)
 {
@@ -93,13 +95,15 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_t
     return run(dev, flags, alpha, t, b, ct__multiply);
 }
 
-/* -- L⁻¹ and LᵀL in place ------------------------------------------------------------------------------------------ */
+/* -- L⁻¹ and LᵀL in place -------------------------------------------------------------------------------- */
 
-/* What is done to a triangle, whose blocks of BLOCK rows on the diagonal may be done already, aside: `done` has the first. */
+/* What is done to a triangle, whose blocks of BLOCK rows on the diagonal may be done already, aside: `done`
+ * has the first. */
 typedef ct_status by_halves(ct_device *, const ct__batch *, const ct__matrix &, const ct__matrix *done);
 
-/* The blocks on the diagonal of one large triangle have nothing to do with one another: side by side they take the time of
- * one. Each is put in its place when its turn comes, since what is beside it needs the triangle that it was. */
+/* The blocks on the diagonal of one large triangle have nothing to do with one another: side by side they
+ * take the time of one. Each is put in its place when its turn comes, since what is beside it needs the
+ * triangle that it was. */
 static ct_status blocks_first(ct_device *dev, const ct__batch *b, const ct__matrix &L, by_halves *work)
 {
     const int64_t blocks = L.rows / BLOCK;
@@ -184,7 +188,7 @@ static ct_status in_place(ct_device *dev, ct_tensor *a,
 ct_status ct__cuda_trtri(ct_device *dev, ct_tensor *a) { return in_place(dev, a, ct__invert_lower); }
 ct_status ct__cuda_lauum(ct_device *dev, ct_tensor *a) { return in_place(dev, a, ct__square_lower); }
 
-/* -- triangle ------------------------------------------------------------------------------------------------------ */
+/* -- triangle -------------------------------------------------------------------------------------------- */
 
 /* T: bits of an element. */
 template <typename T>

@@ -1,5 +1,6 @@
-/* A simulated CUDA runtime, for compilers without CUDA: the names and signatures of the real header that the CUDA
- * backend uses, and the words of its kernels as C++17. docs/cudasim.md says what is simulated, and how true. */
+/* A simulated CUDA runtime, for compilers without CUDA: the names and signatures of the real header that the
+ * CUDA backend uses, and the words of its kernels as C++17. docs/cudasim.md says what is simulated, and how
+ * true. */
 #ifndef CUDASIM_CUDA_RUNTIME_H
 #define CUDASIM_CUDA_RUNTIME_H
 
@@ -11,7 +12,7 @@
 
 #include "library_types.h"
 
-/* -- types ------------------------------------------------------------------------------------------------------- */
+/* -- types ----------------------------------------------------------------------------------------------- */
 
 enum cudaError {
     cudaSuccess = 0,
@@ -111,7 +112,7 @@ struct dim3 {
     constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-/* -- calls --------------------------------------------------------------------------------------------------------- */
+/* -- calls ----------------------------------------------------------------------------------------------- */
 
 extern "C" {
 cudaError_t cudaGetDeviceCount(int *count);

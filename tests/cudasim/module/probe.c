@@ -1,4 +1,5 @@
-/* probe [NAME]: opens that device (the best, without) and computes on it; says what it is, and what is loaded for it. */
+/* probe [NAME]: opens that device (the best, without) and computes on it; says what it is, and what is loaded
+ * for it. */
 #include <cotangent/cotangent.h>
 
 #include <stdio.h>

@@ -194,7 +194,8 @@ static ref_part tri_solve_reads(const void *attr, int input)
     return flags & CT_UPPER ? REF_UPPER : REF_LOWER;
 }
 
-/* tril and triu of one element with k off the diagonal read nothing; so does a unit triangle of one element. */
+/* tril and triu of one element with k off the diagonal read nothing; so does a unit triangle of one
+ * element. */
 const reference reference_matrices[] = {
     { .name = "matmul", .compute = matmul_ },
     { .name = "diag", .compute = diag_ },

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* y[to] = x[from] for every element of y: `from` is called with the index of y, changes it to the one of x and
- * returns false where y is 0. */
+/* y[to] = x[from] for every element of y: `from` is called with the index of y, changes it to the one of x
+ * and returns false where y is 0. */
 static void pick(ref_call *c, ct_shape shape, bool (*from)(const ref_call *c, int64_t *at))
 {
     const ref_array *x = &c->in[0];
@@ -151,7 +151,7 @@ static void unsqueeze_(ref_call *c)
     memcpy(ref_out(c, shape), c->in[0].x, (size_t)c->in[0].n * sizeof(long double));
 }
 
-/* -- rows by index -------------------------------------------------------------------------------------------------- */
+/* -- rows by index --------------------------------------------------------------------------------------- */
 
 static void gather_(ref_call *c)
 {
