@@ -1,12 +1,11 @@
 /* Forty years of CO2 at Mauna Loa: learn the record up to the end of 1996, forecast five years, compare with
- * what came. The covariance is a sum of four ideas, each with a time scale of its own, after Rasmussen &
- * Williams 2006, §5.4.3:
- *     k = trend · rbf(decades) + season · periodic(1 year) · rbf(its slow change) + swings · matern32(a year or so)
- *       + weather · matern32(days to weeks),      and independent noise for each week
- * Forty years cannot tell how a trend bends over decades. Its lengthscale is held at 100 years, which makes
- * it nearly a parabola, as climatology fits it (Thoning, Tans & Komhyr 1989); left free it falls to 40 years,
- * and the forecast is too sure of itself: 1.4 ppm off, with 63 % of the weeks in the 95 % interval.
- * Run it in the folder above examples/; it writes its tables and pictures to out/. */
+ * what came. The covariance is a sum of four parts, each with its own time scale [Rasmussen & Williams 2006,
+ * §5.4.3], with independent noise for each week:
+ *     k = trend · rbf(decades) + season · periodic(1 year) · rbf(its slow change)
+ *       + swings · matern32(a year or so) + weather · matern32(days to weeks)
+ * Forty years cannot tell how a trend bends over decades. Its lengthscale is held at 100 years, nearly a
+ * parabola [Thoning, Tans & Komhyr 1989]; left free it falls to 40 years, and the forecast is too sure of
+ * itself. Run it in the folder above examples/; it writes its tables and pictures to out/. */
 #include <cotangent/cotangent.h>
 #include <math.h>
 #include <stdio.h>
@@ -78,8 +77,8 @@ static ct_status forecast(ct_gp *gp, series *s)
 {
     ct_device *device = ct_gp_device(gp);
     ct_tensor *X = ct_from(device, CT_F64, ct_shape2(s->n, 1), s->year);
-    ct_tensor *mean = ct_empty(device, CT_F64, ct_shape1(s->n));
-    ct_tensor *variance = ct_empty(device, CT_F64, ct_shape1(s->n));
+    ct_shape n = ct_shape1(s->n);
+    ct_tensor *mean = ct_empty(device, CT_F64, n), *variance = ct_empty(device, CT_F64, n);
     ct_status status = ct_gp_predict_noisy(gp, X, mean, variance);
     if (!status) status = ct_read(mean, s->ppm, (size_t)s->n * sizeof *s->ppm);
     if (!status) status = ct_read(variance, s->std, (size_t)s->n * sizeof *s->std);
