@@ -1,6 +1,5 @@
 /* Forty years of CO2 at Mauna Loa: learn the record up to the end of 1996, forecast five years, compare with
- * what came. The covariance is a sum of four parts, each with its own time scale [Rasmussen & Williams 2006,
- * §5.4.3], with independent noise for each week:
+ * what came. The covariance has four parts, each with its own time scale [Rasmussen & Williams 2006, §5.4.3]:
  *     k = trend · rbf(decades) + season · periodic(1 year) · rbf(its slow change)
  *       + swings · matern32(a year or so) + weather · matern32(days to weeks)
  * Forty years cannot tell how a trend bends over decades. Its lengthscale is held at 100 years, nearly a
@@ -76,8 +75,8 @@ static int on_step(void *context, const ct_fit_progress *p)
 static ct_status forecast(ct_gp *gp, series *s)
 {
     ct_device *device = ct_gp_device(gp);
-    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(s->n, 1), s->year);
     ct_shape n = ct_shape1(s->n);
+    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(s->n, 1), s->year);
     ct_tensor *mean = ct_empty(device, CT_F64, n), *variance = ct_empty(device, CT_F64, n);
     ct_status status = ct_gp_predict_noisy(gp, X, mean, variance);
     if (!status) status = ct_read(mean, s->ppm, (size_t)s->n * sizeof *s->ppm);
