@@ -3,6 +3,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -45,18 +46,28 @@ int ct__team_most(void)
     return processors > LEAST / EACH ? EACH * processors : LEAST;
 }
 
-/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not
- * be made. */
+/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not be
+ * made. Their stacks are mapped here, since the C library would keep its own for threads of just that size. */
 static void *make_threads(void *left)
 {
     int *n = left;
     pthread_t next;
-    if (!*n) return NULL;
-    --*n;
-    if (pthread_create(&next, NULL, make_threads, left))
-        ++*n;
-    else
-        pthread_join(next, NULL);
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (!*n || pthread_attr_init(&attributes)) return NULL;
+    pthread_attr_getstacksize(&attributes, &bytes);
+    void *stack =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack != MAP_FAILED) {
+        --*n;
+        if (pthread_attr_setstack(&attributes, stack, bytes) ||
+            pthread_create(&next, &attributes, make_threads, left))
+            ++*n;
+        else
+            pthread_join(next, NULL);
+        munmap(stack, bytes);
+    }
+    pthread_attr_destroy(&attributes);
     return NULL;
 }
 
@@ -64,9 +75,10 @@ int ct__team_trial(int wanted)
 {
     wanted = ct__team_limit(wanted);
     int missing = wanted - 1, got = 1;
-    make_threads(&missing); /* libgomp ends the process where it cannot make one */
+    make_threads(&missing);                           /* OpenMP ends the process where it cannot make one, */
+    if (missing) wanted = (wanted - missing + 1) / 2; /* and has memory of its own beside the stacks */
     const ct__blas_team before = ct__blas_begin(1);
-#pragma omp parallel num_threads(wanted - missing)
+#pragma omp parallel num_threads(wanted)
 #pragma omp master
     got = omp_get_num_threads();
     ct__blas_end(&before);
