@@ -103,11 +103,12 @@ static void judge(const input *in, ct_tape *tape, const double plain[LEAVES], co
     }
 }
 
+/* NaN where the sum may be what rounding leaves of terms that cancel. */
 static double total(const double values[ENTRIES], int64_t n)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += values[i];
-    return sum;
+    double sum = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) sum += values[i], size += fabs(values[i]);
+    return size < 1e6 ? sum : NAN;
 }
 
 /* A recorded sweep and a sweep of its gradient. */
