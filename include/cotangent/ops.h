@@ -134,8 +134,8 @@ CT_API ct_var ct_cholesky_solve(ct_var L, ct_var B);
  * batch member is NaN and flagged with its place. */
 CT_API ct_var ct_cholesky_logdet(ct_var L);
 
-/* X with the least |A X - B|, by QR: A (..., m, n) with m >= n and linearly independent columns, B (..., m,
- * k)
+/* X with the least |A X - B|, by QR: A (..., m, n) with m >= n and linearly independent columns,
+ * B (..., m, k)
  * -> (..., n, k). Dependent columns: that batch member is NaN and flagged. Batches broadcast. */
 CT_API ct_var ct_lstsq(ct_var A, ct_var B);
 

@@ -6,8 +6,8 @@
 #include <cotangent/covariance.h>
 #include <cotangent/op.h>
 
-/* The inputs of such an op, whose attribute is the kernel's program. The first five are constants, for v̄ =
- * 1; one that nobody wants may be anything. R_BAR and RESIDUAL (n, 1), NOISE_BAR (n). */
+/* The inputs of such an op, whose attribute is the kernel's program. The first five are constants, for
+ * v̄ = 1; one that nobody wants may be anything. R_BAR and RESIDUAL (n, 1), NOISE_BAR (n). */
 enum {
     CT__VALUE,
     CT__THETA_BAR,

@@ -1,8 +1,8 @@
 /* packed_remove:  L (n, n) packed -> L' (m, m) packed, where L'L'ᵀ is L Lᵀ without the rows and columns that are gone;  without a
  * gradient, attribute ct__packed_gone
  *
- * The rows of L that stay, K = [L_s W] with the columns that stay and those that are gone, still have K Kᵀ =
- * L'L'ᵀ. Rotations of
+ * The rows of L that stay, K = [L_s W] with the columns that stay and those that are gone, still have
+ * K Kᵀ = L'L'ᵀ. Rotations of
  * pairs of columns make W zero:  K Q = [L' 0],  Q orthogonal [Golub & Van Loan 2013, §6.5.4]. L_s is a triangle, and column t of W is zero
  * above the row that has gone. So FEW columns of W at a time, for columns J of the triangle from there on:
  *

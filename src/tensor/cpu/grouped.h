@@ -22,8 +22,8 @@ static inline int64_t ct__group_rows(const ct__grouped *q, int64_t m)
     return (q->offset[m + 1] - q->offset[m]) * q->I;
 }
 
-/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (NULL: not wanted) =
- * their sums, in f32 where those of bf16 or f16 are not all of the group. */
+/* Rows [start, stop) of group m, counted over its positions and their I rows each; D (NULL: not
+ * wanted) = their sums, in f32 where those of bf16 or f16 are not all of the group. */
 typedef void ct__run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D,
                           void *scratch);
 

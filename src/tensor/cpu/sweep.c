@@ -27,8 +27,8 @@ enum {
 };
 
 /* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too.
- * Packed (op.h), the parts share a rectangle; of a square the lower triangle is the second part, and n1 =
- * 0. */
+ * Packed (op.h), the parts share a rectangle; of a square the lower triangle is the second part, and
+ * n1 = 0. */
 typedef struct layout {
     int64_t n, n1, ld;
     int64_t column, row; /* where the first part's columns and the second part's rows begin */
