@@ -135,8 +135,8 @@ CT_API ct_var ct_cholesky_solve(ct_var L, ct_var B);
 CT_API ct_var ct_cholesky_logdet(ct_var L);
 
 /* X with the least |A X - B|, by QR: A (..., m, n) with m >= n and linearly independent columns,
- * B (..., m, k)
- * -> (..., n, k). Dependent columns: that batch member is NaN and flagged. Batches broadcast. */
+ * B (..., m, k) -> (..., n, k). Dependent columns: that batch member is NaN and flagged. Batches
+ * broadcast. */
 CT_API ct_var ct_lstsq(ct_var A, ct_var B);
 
 /* P = (BᵀB + λ DᵀD)⁻¹ Bᵀ, the first r columns of the pseudo-inverse of [B; √λ D]: B (..., r, n), D (m, n) or
