@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "model.h"
+#include "gp/model/model.h"
 
 /* One start at a time passes: through the progress callback, and into the results. */
 typedef struct ct__gate {

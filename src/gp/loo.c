@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model.h"
-#include "packed.h"
+#include "gp/factor/packed.h"
+#include "gp/model/model.h"
 
 /* y, α and q as doubles, one after another. */
 static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)

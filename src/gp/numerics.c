@@ -7,8 +7,8 @@
 
 #include <cotangent/op.h>
 
-#include "model.h"
-#include "packed.h"
+#include "gp/factor/packed.h"
+#include "gp/model/model.h"
 
 /* Bytes of a chunk of rows of k(X, X), as doubles. */
 #define CHUNK_BYTES (16u << 20)

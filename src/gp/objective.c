@@ -5,7 +5,7 @@
 #include <cotangent/covariance.h>
 #include <cotangent/op.h>
 
-#include "model.h"
+#include "gp/model/model.h"
 
 /* Jitter relative to the mean diagonal of k(X, X). */
 static const double ladder[] = { 0, 1e-10, 1e-8, 1e-6, 1e-4 };

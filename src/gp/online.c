@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
-#include "packed.h"
+#include "gp/factor/packed.h"
+#include "gp/model/model.h"
 
 /* -- what the rows of a model are ------------------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model.h"
+#include "gp/model/model.h"
 
 #define PI 3.14159265358979323846264338327950
 

@@ -2,7 +2,7 @@
  * best point with LD_SLSQP. */
 #include <nlopt.h>
 
-#include "model.h"
+#include "gp/model/model.h"
 
 const bool ct__has_lbfgs = true;
 

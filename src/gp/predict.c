@@ -5,9 +5,9 @@
 
 #include <cotangent/covariance.h>
 
-#include "density.h"
-#include "model.h"
-#include "packed.h"
+#include "gp/factor/packed.h"
+#include "gp/infer/density.h"
+#include "gp/model/model.h"
 
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what)
 {

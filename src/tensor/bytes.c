@@ -1,8 +1,8 @@
 /* Whole files as bytes: the public face of file.h. */
 #include <cotangent/io.h>
 
-#include "file.h"
 #include "internal.h"
+#include "tensor/io/file.h"
 
 ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes)
 {

@@ -16,7 +16,7 @@
  *
  * s of a distance or of sines is at most CT__FAR, and of a rational quadratic a times the largest number of
  * T, so that the terms below stay finite. More is as far as that, but NaN beyond CT__FAR where the tail is so
- * heavy that it matters. s of a dot product may be infinite. src/gp/kernel_rules.h holds the same in ops.
+ * heavy that it matters. s of a dot product may be infinite. src/gp/kernel/kernel_rules.h holds the same in ops.
  * [Rasmussen & Williams 2006, ch. 4] */
 #ifndef CT_TENSOR_COVARIANCE_H
 #define CT_TENSOR_COVARIANCE_H

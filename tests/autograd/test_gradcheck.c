@@ -4,7 +4,7 @@
 #include <cotangent/gradcheck.h>
 
 #include "alloc.h"
-#include "autograd/sample.h"
+#include "autograd/check/sample.h"
 
 /* -- ops with a right and several wrong rules ------------------------------------------------------------ */
 

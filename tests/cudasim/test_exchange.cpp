@@ -8,7 +8,7 @@ extern "C" {
 #include <cotangent/io.h>
 #include <cotangent/ops.h>
 }
-#include "tensor/dlpack.h"
+#include "tensor/io/dlpack.h"
 
 enum { N = 300 };
 

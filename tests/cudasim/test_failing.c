@@ -7,7 +7,7 @@
 #include <cotangent/ops.h>
 #include <cotangent/tape.h>
 
-#include "autograd/sample.h"
+#include "autograd/check/sample.h"
 #include "cudasim.h"
 #include "tensor/internal.h"
 

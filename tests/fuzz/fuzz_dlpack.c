@@ -5,7 +5,7 @@
 #include <cotangent/io.h>
 
 #include "bytes.h"
-#include "tensor/dlpack.h"
+#include "tensor/io/dlpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

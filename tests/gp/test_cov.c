@@ -5,7 +5,7 @@
 #include <cotangent/gradcheck.h>
 
 #include "alloc.h"
-#include "gp/cov.h"
+#include "gp/kernel/cov.h"
 #include "reference/kernel_tables.h"
 
 static ct_device *dev;

@@ -2,7 +2,7 @@
  * singular. */
 #include "gp_device.h"
 
-#include "gp/model.h"
+#include "gp/model/model.h"
 
 /* A draw from the prior with known parameters is fitted back to near them, and never to a worse objective. */
 static void recovers_known_parameters(void **state)

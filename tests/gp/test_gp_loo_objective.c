@@ -5,7 +5,7 @@
 #include <cotangent/covariance.h>
 #include <cotangent/gradcheck.h>
 
-#include "gp/model.h"
+#include "gp/model/model.h"
 
 static void rule_agrees_with_differences(void **state)
 {

@@ -1,7 +1,7 @@
 /* The likelihood from a factor in f32: within the error that it tells, or refused. */
 #include "gp_device.h"
 
-#include "gp/model.h"
+#include "gp/model/model.h"
 
 typedef struct answer {
     double value, *bar[4];

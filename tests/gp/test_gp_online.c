@@ -1,7 +1,7 @@
 /* Rows more, rows less, copies: the same as a model of those rows with the same parameters. */
 #include "gp_device.h"
 
-#include "gp/model.h"
+#include "gp/model/model.h"
 
 static const char *const kernels[] = { "scale(2) * rbf(ard)", "matern32 + white(0.3)",
                                        "scale * linear + rq" };

@@ -2,7 +2,7 @@
  * is refused. */
 #include "gp_device.h"
 
-#include "gp/model.h"
+#include "gp/model/model.h"
 
 static const char *const kernels[] = { "scale(2) * rbf(ard)", "matern52 + white(0.1)",
                                        "scale * matern32(ard) + linear",

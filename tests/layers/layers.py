@@ -55,7 +55,11 @@ def code_of(text):
 
 
 def folder_of(root, path):
-    return path.parent.relative_to(root).as_posix()
+    """The layer that the file is in: its folder, or the one around its room."""
+    folder = path.parent
+    while folder != root and folder.relative_to(root).as_posix() not in MAY_INCLUDE:
+        folder = folder.parent
+    return (folder if folder != root else path.parent).relative_to(root).as_posix()
 
 
 def offences(root):

@@ -7,7 +7,7 @@
 
 #include <cotangent/gradcheck.h>
 
-#include "autograd/sample.h"
+#include "autograd/check/sample.h"
 #include "reference/reference.h"
 
 /* One point, with its inputs drawn. */

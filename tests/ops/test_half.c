@@ -5,7 +5,7 @@
 
 #include <cotangent/cotangent.h>
 
-#include "autograd/sample.h"
+#include "autograd/check/sample.h"
 #include "tensor/half.h"
 
 static const ct_dtype halves[] = { CT_BF16, CT_F16 };

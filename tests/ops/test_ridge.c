@@ -5,7 +5,7 @@
 
 #include <cotangent/cotangent.h>
 
-#include "ops/ridge.h"
+#include "ops/ridge/ridge.h"
 
 enum { R = 6, N = 20, MEMBERS = 3 };
 

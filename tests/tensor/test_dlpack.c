@@ -4,7 +4,7 @@
 
 #include <cotangent/io.h>
 
-#include "tensor/dlpack.h"
+#include "tensor/io/dlpack.h"
 
 #if defined __has_include
 #    if __has_include(<dlpack/dlpack.h>)

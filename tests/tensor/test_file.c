@@ -4,7 +4,7 @@
 
 #include <cotangent/io.h>
 
-#include "tensor/file.h"
+#include "tensor/io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

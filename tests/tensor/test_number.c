@@ -1,7 +1,7 @@
 /* Decimal text to double and back: exact, strict, deaf to the locale. */
 #include "check.h"
 
-#include "tensor/number.h"
+#include "tensor/io/number.h"
 
 #include <locale.h>
 

@@ -1,6 +1,6 @@
 /* Covariance matrices and the contraction of their gradients, tile by tile: no array of the matrix's size
  * besides the result (or the cotangent) exists. */
-#include "../covariance.h"
+#include "tensor/covariance.h"
 #include "cpu.h"
 #include "isa.h"
 #include "vmath.h"

@@ -2,8 +2,8 @@
 #ifndef CT_TENSOR_CPU_H
 #define CT_TENSOR_CPU_H
 
-#include "../internal.h"
 #include "team.h"
+#include "tensor/internal.h"
 
 enum {
     CT__OPERANDS = 4,

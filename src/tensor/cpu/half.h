@@ -2,9 +2,9 @@
 #ifndef CT_TENSOR_CPU_HALF_H
 #define CT_TENSOR_CPU_HALF_H
 
-#include "../half.h"
 #include "batch.h"
 #include "product.h"
+#include "tensor/half.h"
 
 /* y = x for n elements side by side, in the widest vectors that the CPU has; the bits are those of
  * tensor/half.h. */

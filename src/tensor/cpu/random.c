@@ -12,7 +12,7 @@ enum { CHUNK = 512 };
 
 #define CT__FN    static
 #define CT__CONST static const
-#include "../random.h"
+#include "tensor/random.h"
 
 /* Element i of t in row-major order, as an offset. */
 static int64_t offset_of(const ct_tensor *t, int64_t i)

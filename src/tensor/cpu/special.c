@@ -18,7 +18,7 @@ float ct__lgammaf(float x)
 #define CT__FN     static
 #define CT__CONST  static const
 #define CT__LGAMMA ct__lgamma
-#include "../special.h"
+#include "tensor/special.h"
 
 double ct__polygamma(int k, double x) { return polygamma(k, x); }
 float ct__polygammaf(int k, float x) { return (float)polygamma(k, (double)x); }

@@ -3,7 +3,7 @@
 #ifndef CT_TENSOR_CPU_TEAM_H
 #define CT_TENSOR_CPU_TEAM_H
 
-#include "../internal.h"
+#include "tensor/internal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 
 #define CT__FN    static __device__
 #define CT__CONST static __device__ const
-#include "../random.h"
+#include "tensor/random.h"
 
 /* -- numbers of any dtype -------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "../covariance.h"
+#include "tensor/covariance.h"
 
 enum {
     CT__LANES = 32, /* rows of a task                                                       */

@@ -5,7 +5,7 @@
 #include "cuda.h"
 
 #define CT__HALF_FN static __device__ __forceinline__
-#include "../half.h"
+#include "tensor/half.h"
 
 template <ct_dtype D> struct ct__half_of {
     uint16_t bits;

@@ -7,7 +7,7 @@
 #define CT__FN     static __device__ __attribute__((noinline))
 #define CT__CONST  static __device__ const
 #define CT__LGAMMA lgamma
-#include "../special.h"
+#include "tensor/special.h"
 
 static __device__ __attribute__((noinline)) double ct__lgamma(double x) { return lgamma(x); }
 static __device__ __attribute__((noinline)) float ct__lgammaf(float x) { return lgammaf(x); }

@@ -2,7 +2,7 @@
 #ifndef CT_TENSOR_CUDA_MODULE_H
 #define CT_TENSOR_CUDA_MODULE_H
 
-#include "../internal.h"
+#include "tensor/internal.h"
 
 #define CT__MODULE_FILE   "libcotangent-cuda.so"
 #define CT__MODULE_SYMBOL "ct__cuda_module"

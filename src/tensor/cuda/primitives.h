@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-#include "../internal.h"
+#include "tensor/internal.h"
 
 extern const ct_backend ct__cuda_table;
 

@@ -21,8 +21,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cov.h"
-#include "packed.h"
+#include "gp/factor/packed.h"
+#include "gp/kernel/cov.h"
 
 enum { PROBES = 16, MOST_STEPS = 20 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "autograd/internal.h"
 
 struct ct__check_block {
     struct ct__check_block *next;

@@ -4,7 +4,7 @@
 #ifndef CT_GP_MIXED_H
 #define CT_GP_MIXED_H
 
-#include "model.h"
+#include "gp/model/model.h"
 
 typedef enum ct__mixed_solve { CT__SOLVE_FACTOR, CT__SOLVE_FACTOR_TRANS, CT__SOLVE_BOTH } ct__mixed_solve;
 

@@ -3,8 +3,8 @@
 #include <cotangent/io.h>
 
 #include "file.h"
-#include "internal.h"
 #include "number.h"
+#include "tensor/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #define _XOPEN_SOURCE 700
 #include "file.h"
 
-#include "internal.h"
 #include "lock.h"
+#include "tensor/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #ifndef CT_OPS_RIDGE_H
 #define CT_OPS_RIDGE_H
 
-#include "support.h"
+#include "ops/support.h"
 
 /* ct_ridge_solve in a form that is asked for; CT_RIDGE_AUTO chooses. CT_RIDGE_PUSH_THROUGH wants one D for
  * the whole batch, with at least n rows. */

@@ -14,7 +14,7 @@
 
 #include <cotangent/covariance.h>
 
-#include "model.h"
+#include "gp/model/model.h"
 
 /* Rows up to which the scratch is a square: one block instead of three. */
 enum { SQUARE = 256 };

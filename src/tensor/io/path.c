@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "path.h"
 
-#include "internal.h"
+#include "tensor/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
  * of n numbers, and it multiplies by v̄. */
 #include <cotangent/covariance.h>
 
-#include "cov.h"
 #include "density.h"
-#include "model.h"
+#include "gp/kernel/cov.h"
+#include "gp/model/model.h"
 
 /* The same in differentiable ops. */
 static ct_var composed(ct_var L, ct_var r)

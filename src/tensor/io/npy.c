@@ -3,7 +3,7 @@
 #include <cotangent/io.h>
 
 #include "file.h"
-#include "internal.h"
+#include "tensor/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #define _XOPEN_SOURCE 700
 #include "lock.h"
 
-#include "internal.h"
 #include "path.h"
+#include "tensor/internal.h"
 
 #include <dirent.h>
 #include <errno.h>

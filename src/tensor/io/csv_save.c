@@ -2,8 +2,8 @@
 #include <cotangent/io.h>
 
 #include "file.h"
-#include "internal.h"
 #include "number.h"
+#include "tensor/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/factor/packed.h"
 #include "model.h"
-#include "packed.h"
 
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size)
 {

@@ -18,8 +18,8 @@
 #include <cotangent/io.h>
 
 #include "crc64.h"
+#include "gp/factor/packed.h"
 #include "model.h"
-#include "packed.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
 enum { OLDEST = 2, VERSION = 3, LONGEST_TEXT = 1 << 20 };

@@ -8,10 +8,10 @@
  * multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
 #include <cotangent/covariance.h>
 
-#include "cov.h"
 #include "density.h"
-#include "model.h"
-#include "packed.h"
+#include "gp/factor/packed.h"
+#include "gp/kernel/cov.h"
+#include "gp/model/model.h"
 
 /* -- the gradient for v̄ = 1 ----------------------------------------------------------------------------- */
 

@@ -6,10 +6,10 @@
  * as nlml.c does, and keeps nothing of n numbers a point: points go through in panels of k_iᵀ. */
 #include <cotangent/covariance.h>
 
-#include "cov.h"
 #include "density.h"
-#include "model.h"
-#include "packed.h"
+#include "gp/factor/packed.h"
+#include "gp/kernel/cov.h"
+#include "gp/model/model.h"
 
 enum { THETA, POINTS, X, ALPHA, FACTOR, INPUTS };
 enum { MEAN, TAKEN, MEAN_SLOPE, TAKEN_SLOPE }; /* outputs: a, e (m); their slopes (m, d) */

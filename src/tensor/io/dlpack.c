@@ -2,7 +2,7 @@
 #include <cotangent/io.h>
 
 #include "dlpack.h"
-#include "internal.h"
+#include "tensor/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * [Rasmussen & Williams 2006, eq. 5.9 of the likelihood, 5.10 to 5.13 of the leave-one-out density] */
 #include "density.h"
 
-#include "cov.h"
+#include "gp/kernel/cov.h"
 
 /* -- what has to be finite ------------------------------------------------------------------------------- */
 

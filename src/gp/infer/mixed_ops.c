@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "packed.h"
+#include "gp/factor/packed.h"
 
 enum { ROOM_BYTES = 8 << 20, LEAST_ROWS = 32, MOST_ROWS = 512 };
 
