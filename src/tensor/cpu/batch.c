@@ -13,7 +13,7 @@ static const double WAKE_WORK = 1e5;
  * fewer. */
 static const double TURN_WORK = 1e6;
 
-void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_tensor *const *t)
+void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
 {
     memset(job, 0, sizeof *job);
     job->dev = dev;

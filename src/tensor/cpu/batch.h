@@ -43,7 +43,7 @@ struct ct__job {
 };
 
 /* Fills dtype, matrices and batch from the tensors. */
-void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_tensor *const *t);
+void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t);
 /* Chooses the form in which BLAS takes every matrix. CT_EUNSUPPORTED where an extent passes 32 bits. */
 ct_status ct__job_forms(ct__job *job, const char *name);
 ct_status ct__job_run(ct__job *job);

@@ -131,9 +131,9 @@ CT_DTYPES(WHERE_OF)
 #define WHERE_ROW(name, O) { where_##name##_f64, where_##name##_f32, where_##name##_i64 },
 static const ct__kernel wheres[3][3] = { CT_DTYPES(WHERE_ROW) };
 
-ct_status ct__cpu_fill(ct_device *dev, double value, ct_tensor *out)
+ct_status ct__cpu_fill(ct_device *dev, double value, ct_view *out)
 {
-    const ct_tensor *t[] = { out };
+    const ct_view *t[] = { out };
     const float narrow = (float)value;
     const int64_t whole = integer(value);
     const uint16_t half = ct__to_half(out->dtype, ct__odd_f32(value));
@@ -146,9 +146,9 @@ ct_status ct__cpu_fill(ct_device *dev, double value, ct_tensor *out)
     return CT_OK;
 }
 
-ct_status ct__cpu_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
+ct_status ct__cpu_copy(ct_device *dev, const ct_view *x, ct_view *out)
 {
-    const ct_tensor *t[] = { out, x };
+    const ct_view *t[] = { out, x };
     const ct_dtype dtypes[] = { out->dtype, x->dtype };
     bool half =
         ct__is_half(out->dtype) != ct__is_half(x->dtype) && (out->dtype == CT_F32 || x->dtype == CT_F32);
@@ -156,10 +156,9 @@ ct_status ct__cpu_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
     return CT_OK;
 }
 
-ct_status ct__cpu_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b,
-                        ct_tensor *out)
+ct_status ct__cpu_where(ct_device *dev, const ct_view *cond, const ct_view *a, const ct_view *b, ct_view *out)
 {
-    const ct_tensor *t[] = { out, cond, a, b };
+    const ct_view *t[] = { out, cond, a, b };
     ct__loop(dev, 4, t, wheres[out->dtype][cond->dtype], NULL, CT__GRAIN);
     return CT_OK;
 }
@@ -167,14 +166,14 @@ ct_status ct__cpu_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *
 void ct__copy_matrix(ct_device *dev, ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t x_rs,
                      int64_t x_cs, void *y, int64_t y_rs, int64_t y_cs)
 {
-    const ct_tensor from = { .data = (void *)(uintptr_t)x,
-                             .dtype = dtype,
-                             .ndim = 2,
-                             .dim = { rows, cols },
-                             .stride = { x_rs, x_cs } };
-    const ct_tensor to = {
+    const ct_view from = { .data = (void *)(uintptr_t)x,
+                           .dtype = dtype,
+                           .ndim = 2,
+                           .dim = { rows, cols },
+                           .stride = { x_rs, x_cs } };
+    const ct_view to = {
         .data = y, .dtype = dtype, .ndim = 2, .dim = { rows, cols }, .stride = { y_rs, y_cs }
     };
-    const ct_tensor *t[] = { &to, &from };
+    const ct_view *t[] = { &to, &from };
     ct__loop(dev, 2, t, copies[dtype * DTYPES + dtype], NULL, CT__GRAIN);
 }

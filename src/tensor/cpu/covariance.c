@@ -42,7 +42,7 @@ typedef int32_t count_f32;
 
 typedef struct problem {
     const ct_cov_program *program;
-    const ct_tensor *theta, *x, *z;
+    const ct_view *theta, *x, *z;
     int64_t n, m, d, z_row, blocks;
     bool symmetric, lower; /* lower: that triangle alone */
     int threads, isa;
@@ -81,8 +81,8 @@ static void *take(char *block, size_t *used, size_t bytes)
 
 #include "covariance_run.h"
 
-static problem describe(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                        const ct_tensor *x, const ct_tensor *z)
+static problem describe(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *x,
+                        const ct_view *z)
 {
     problem q = {
         .program = program, .theta = theta, .x = x, .z = z ? z : x, .symmetric = !z, .isa = dev->isa
@@ -96,8 +96,8 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
     return q;
 }
 
-ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                             const ct_tensor *x, const ct_tensor *z, bool lower, ct_tensor *out)
+ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
+                             const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
     problem q = describe(dev, program, theta, x, z);
     if (!q.n || !q.m) return CT_OK;
@@ -125,9 +125,9 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     return CT_OK;
 }
 
-ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                                 const ct_tensor *x, const ct_tensor *z, const ct_cov_bar *K_bar, bool add,
-                                 ct_tensor *theta_bar, ct_tensor *x_bar)
+ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
+                                 const ct_view *x, const ct_view *z, const ct_cov_bar *K_bar, bool add,
+                                 ct_view *theta_bar, ct_view *x_bar)
 {
     problem q = describe(dev, program, theta, x, z);
     bool f64 = theta->dtype == CT_F64;

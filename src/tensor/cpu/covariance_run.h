@@ -244,7 +244,7 @@ static void NAME(load_bar)(T *tile, const problem *q, const ct_cov_bar *K_bar, i
  * k_ij and k_ji are the same, so K̄ + K̄ᵀ meets the lower triangle alone. With X_bar each row is wanted
  * whole: theta_bar comes out twice, then. */
 static void NAME(backward_part)(const problem *q, const NAME(plan) * p, const NAME(room) * r, int part,
-                                atomic_llong *next, const ct_cov_bar *K_bar, bool add, ct_tensor *x_bar)
+                                atomic_llong *next, const ct_cov_bar *K_bar, bool add, ct_view *x_bar)
 {
     const int64_t n_params = q->program->n_params;
     const bool lower = q->symmetric && !x_bar;
@@ -279,7 +279,7 @@ static void NAME(backward_part)(const problem *q, const NAME(plan) * p, const NA
 }
 
 static void NAME(backward)(const problem *q, char *block, const ct_cov_bar *K_bar, bool add,
-                           ct_tensor *theta_bar, ct_tensor *x_bar)
+                           ct_view *theta_bar, ct_view *x_bar)
 {
     NAME(room) r;
     NAME(cut)(block, q, true, &r);

@@ -18,14 +18,14 @@ typedef void (*ct__kernel)(int64_t n1, int64_t n0, void *const *data, const int6
 /* Runs kernel over all elements of t[0]; t[1..n) have its shape. The order of elements is free. Dimensions
  * are coalesced and sorted by the output's strides; operands that disagree about the inner dimension are
  * walked in tiles. `grain`: see CT__GRAIN. */
-void ct__loop(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel kernel, const void *context,
+void ct__loop(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
               int64_t grain);
 
 /* y = x between strided matrices of one dtype. */
 void ct__copy_matrix(ct_device *dev, ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t x_rs,
                      int64_t x_cs, void *y, int64_t y_rs, int64_t y_cs);
 
-static inline int64_t ct__count(const ct_tensor *t)
+static inline int64_t ct__count(const ct_view *t)
 {
     int64_t count = 1;
     for (int d = 0; d < t->ndim; d++) count *= t->dim[d];

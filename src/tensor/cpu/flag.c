@@ -23,10 +23,10 @@ static int64_t flag_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_tensor *x, const char *what,
-                       const char *why, ct_tensor *out, ct_failure *failure)
+ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
+                       ct_view *out, ct_failure *failure)
 {
-    const ct_tensor *t[] = { x, out };
+    const ct_view *t[] = { x, out };
     const bool failed = failure->set;
     ct__job job;
     ct__job_init(&job, dev, out ? 2 : 1, t);

@@ -223,7 +223,7 @@ static ct_status run_few_columns(ct__job *job)
 }
 
 /* One product of a few elements, without any preparation: what a 1x1 chain costs. */
-static void tiny_gemm(double alpha, const ct_tensor *a, const ct_tensor *b, double beta, ct_tensor *c)
+static void tiny_gemm(double alpha, const ct_view *a, const ct_view *b, double beta, ct_view *c)
 {
     const int64_t k = a->dim[1];
     if (c->dim[0] * c->dim[1] * k == 1 && c->dtype == CT_F64) {
@@ -248,15 +248,15 @@ static void tiny_gemm(double alpha, const ct_tensor *a, const ct_tensor *b, doub
         }
 }
 
-ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
-                       ct_tensor *c)
+ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
+                       ct_view *c)
 {
     const bool half = ct__is_half(c->dtype);
     if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * a->dim[1] <= TINY && c->dim[0] * c->dim[1] <= TINY) {
         tiny_gemm(alpha, a, b, beta, c);
         return CT_OK;
     }
-    const ct_tensor *t[] = { a, b, c };
+    const ct_view *t[] = { a, b, c };
     ct__job job;
     ct__job_init(&job, dev, 3, t);
     job.alpha = alpha;
@@ -318,9 +318,9 @@ static int64_t small_syrk_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c)
+ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
 {
-    const ct_tensor *t[] = { a, c };
+    const ct_view *t[] = { a, c };
     ct__job job;
     ct__job_init(&job, dev, 2, t);
     job.alpha = alpha;

@@ -249,7 +249,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
 
 /* -- groups ---------------------------------------------------------------------------------------------- */
 
-ct_status ct__cpu_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *groups)
+ct_status ct__cpu_group_by(ct_device *dev, const ct_view *index, ct_view *groups)
 {
     int64_t N = index->dim[0], M = groups->dim[0] - 1 - N, step = index->stride[0];
     const int64_t *q = index->data;
@@ -275,7 +275,7 @@ ct_status ct__cpu_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *gr
 }
 
 /* Groups within their bounds: what is read and written lies inside. */
-static ct_status take_groups(ct_device *dev, const ct_tensor *groups, ct__grouped *q)
+static ct_status take_groups(ct_device *dev, const ct_view *groups, ct__grouped *q)
 {
     q->offset = groups->data;
     q->order = q->offset + q->M + 1;
@@ -292,8 +292,8 @@ static ct_status take_groups(ct_device *dev, const ct_tensor *groups, ct__groupe
                     q->N, q->M);
 }
 
-ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
-                               const ct_tensor *groups, ct_tensor *out)
+ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,
+                               ct_view *out)
 {
     ct__grouped q = { .N = A->dim[0], .M = C->dim[0], .I = A->dim[1], .J = C->dim[1], .K = C->dim[2] };
     q.A = A->data, q.C = C->data, q.out = out->data, q.dtype = C->dtype;
@@ -302,10 +302,10 @@ ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tens
     return run_all(dev, &q);
 }
 
-ct_status ct__cpu_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct_tensor *C, const ct_tensor *G,
-                                   const ct_tensor *groups, ct_tensor *A_bar, ct_tensor *C_bar)
+ct_status ct__cpu_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *G,
+                                   const ct_view *groups, ct_view *A_bar, ct_view *C_bar)
 {
-    const ct_tensor *matrices = C ? C : C_bar;
+    const ct_view *matrices = C ? C : C_bar;
     ct__grouped q = {
         .N = G->dim[0], .M = matrices->dim[0], .I = G->dim[1], .J = matrices->dim[1], .K = G->dim[2]
     };

@@ -11,7 +11,7 @@ typedef struct rows {
     int64_t count;
 } rows;
 
-static rows make_rows(const ct_tensor *from, const ct_tensor *to)
+static rows make_rows(const ct_view *from, const ct_view *to)
 {
     rows r = { .count = 1 };
     for (int d = 1; d < to->ndim; d++) {
@@ -55,12 +55,12 @@ ROW_LOOPS(double)
 ROW_LOOPS(float)
 ROW_LOOPS(int64_t)
 
-static int64_t at(const ct_tensor *index, int64_t i)
+static int64_t at(const ct_view *index, int64_t i)
 {
     return ((const int64_t *)index->data)[i * index->stride[0]];
 }
 
-static ct_status check(ct_device *dev, const char *name, const ct_tensor *index, int64_t n)
+static ct_status check(ct_device *dev, const char *name, const ct_view *index, int64_t n)
 {
     for (int64_t i = 0; i < index->dim[0]; i++)
         if (at(index, i) < 0 || at(index, i) >= n)
@@ -70,7 +70,7 @@ static ct_status check(ct_device *dev, const char *name, const ct_tensor *index,
     return CT_OK;
 }
 
-static void gather_rows(const rows *r, const ct_tensor *x, const ct_tensor *index, const ct_tensor *out,
+static void gather_rows(const rows *r, const ct_view *x, const ct_view *index, const ct_view *out,
                         int64_t low, int64_t high)
 {
     for (int64_t i = low; i < high; i++) {
@@ -86,8 +86,8 @@ static void gather_rows(const rows *r, const ct_tensor *x, const ct_tensor *inde
 }
 
 /* The additions to out's rows low <= row < high, in the order of the index. */
-static void add_rows(const rows *r, const ct_tensor *x, const ct_tensor *index, const ct_tensor *out,
-                     int64_t low, int64_t high)
+static void add_rows(const rows *r, const ct_view *x, const ct_view *index, const ct_view *out, int64_t low,
+                     int64_t high)
 {
     for (int64_t i = 0; i < index->dim[0]; i++) {
         int64_t target = at(index, i);
@@ -104,10 +104,9 @@ static void add_rows(const rows *r, const ct_tensor *x, const ct_tensor *index, 
 }
 
 /* Each thread owns a range of out's rows. */
-static void share_rows(ct_device *dev, const rows *r, const ct_tensor *x, const ct_tensor *index,
-                       const ct_tensor *out,
-                       void (*work)(const rows *, const ct_tensor *, const ct_tensor *, const ct_tensor *,
-                                    int64_t, int64_t))
+static void
+share_rows(ct_device *dev, const rows *r, const ct_view *x, const ct_view *index, const ct_view *out,
+           void (*work)(const rows *, const ct_view *, const ct_view *, const ct_view *, int64_t, int64_t))
 {
     int64_t n = out->dim[0];
     if (!r->count) return;
@@ -122,7 +121,7 @@ static void share_rows(ct_device *dev, const rows *r, const ct_tensor *x, const 
              n / parts * (part + 1) + n % parts * (part + 1) / parts);
 }
 
-ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+ct_status ct__cpu_gather(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
     ct_status status = check(dev, "gather", index, x->dim[0]);
     if (status) return status;
@@ -131,7 +130,7 @@ ct_status ct__cpu_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *in
     return CT_OK;
 }
 
-ct_status ct__cpu_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+ct_status ct__cpu_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
     ct_status status = check(dev, "scatter_add", index, out->dim[0]);
     if (status) return status;

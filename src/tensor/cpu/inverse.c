@@ -229,10 +229,9 @@ bool ct__cpu_keeps_root(const ct_device *dev, int64_t members, int64_t n)
 }
 
 /* root may be NULL */
-static ct_status invert(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_tensor *out,
-                        ct_failure *failure)
+static ct_status invert(ct_device *dev, const ct_view *a, ct_view *root, ct_view *out, ct_failure *failure)
 {
-    const ct_tensor *t[3] = { a, root, out };
+    const ct_view *t[3] = { a, root, out };
     if (!root) t[1] = out;
     ct__job job;
     ct__job_init(&job, dev, root ? 3 : 2, t);
@@ -251,12 +250,12 @@ static ct_status invert(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_
     return status;
 }
 
-ct_status ct__cpu_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
+ct_status ct__cpu_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
     return invert(dev, a, NULL, out, failure);
 }
 
-ct_status ct__cpu_potri_root(ct_device *dev, const ct_tensor *a, ct_tensor *root, ct_tensor *out,
+ct_status ct__cpu_potri_root(ct_device *dev, const ct_view *a, ct_view *root, ct_view *out,
                              ct_failure *failure)
 {
     return invert(dev, a, root, out, failure);

@@ -147,9 +147,9 @@ static const adjoint general = { 4, 1, general_bar_member, blas_general_bar_memb
                      from_root = { 2, 3, root_bar_member, NULL, true };
 
 /* p: the inverse, or its root */
-static ct_status run(ct_device *dev, const adjoint *f, const ct_tensor *p, const ct_tensor *g, ct_tensor *out)
+static ct_status run(ct_device *dev, const adjoint *f, const ct_view *p, const ct_view *g, ct_view *out)
 {
-    const ct_tensor *t[] = { p, g, out };
+    const ct_view *t[] = { p, g, out };
     ct__job job;
     ct__job_init(&job, dev, 3, t);
     const int64_t n = job.m[1].rows;
@@ -165,13 +165,13 @@ static ct_status run(ct_device *dev, const adjoint *f, const ct_tensor *p, const
     return ct__job_run(&job);
 }
 
-ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetrical, const ct_tensor *p, const ct_tensor *g,
-                              ct_tensor *out)
+ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetrical, const ct_view *p, const ct_view *g,
+                              ct_view *out)
 {
     return run(dev, symmetrical ? &symmetric : &general, p, g, out);
 }
 
-ct_status ct__cpu_inverse_root_bar(ct_device *dev, const ct_tensor *root, const ct_tensor *g, ct_tensor *out)
+ct_status ct__cpu_inverse_root_bar(ct_device *dev, const ct_view *root, const ct_view *g, ct_view *out)
 {
     return run(dev, &from_root, root, g, out);
 }

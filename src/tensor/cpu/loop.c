@@ -13,7 +13,7 @@ typedef struct plan {
     char *data[CT__OPERANDS];
 } plan;
 
-static bool is_flat(const ct_tensor *t)
+static bool is_flat(const ct_view *t)
 {
     int64_t expected = 1;
     for (int d = t->ndim; d-- > 0;) {
@@ -58,7 +58,7 @@ static void choose_tiles(plan *p)
     }
 }
 
-static void make_plan(plan *p, int n, const ct_tensor *const *t, int64_t count)
+static void make_plan(plan *p, int n, const ct_view *const *t, int64_t count)
 {
     p->operands = n;
     p->ndim = 0;
@@ -153,7 +153,7 @@ static void run_parallel(const plan *p, int threads, ct__kernel kernel, const vo
     }
 }
 
-void ct__loop(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel kernel, const void *context,
+void ct__loop(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
               int64_t grain)
 {
     static const int64_t zero[CT__OPERANDS] = { 0 }, one[CT__OPERANDS] = { 1, 1, 1, 1 };

@@ -117,10 +117,9 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     return failed;
 }
 
-ct_status ct__cpu_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
-                        ct_failure *failure)
+ct_status ct__cpu_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view *order, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a, lu };
+    const ct_view *t[] = { a, lu };
     ct__job job;
     ct__job_init(&job, dev, 2, t);
     int64_t n = job.m[0].rows;
@@ -196,9 +195,9 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
     return failed;
 }
 
-ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
+ct_status ct__cpu_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a, out };
+    const ct_view *t[] = { a, out };
     ct__job job;
     ct__job_init(&job, dev, 2, t);
     int64_t n = job.m[0].rows, ld = ct__pitch(n);
@@ -217,7 +216,7 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_f
 enum { PARALLEL = 1 << 16 }; /* elements of which more than one thread copy */
 
 /* Offset of batch member `member` of t, whose batch dimensions are out's. */
-static int64_t offset_of(const ct_tensor *t, const ct_tensor *out, int64_t member)
+static int64_t offset_of(const ct_view *t, const ct_view *out, int64_t member)
 {
     int64_t offset = 0;
     for (int d = out->ndim - 2; d-- > 0;) {
@@ -244,14 +243,14 @@ static ct_status check_order(ct_device *dev, const int64_t *p, int64_t step, int
 }
 
 typedef struct permutation {
-    const ct_tensor *x, *order;
-    ct_tensor *out;
+    const ct_view *x, *order;
+    ct_view *out;
     bool back;
 } permutation;
 
 static void permute_member(ct_device *dev, const permutation *f, int64_t member)
 {
-    const ct_tensor *x = f->x, *out = f->out;
+    const ct_view *x = f->x, *out = f->out;
     const int d = out->ndim;
     const int64_t n = out->dim[d - 2], cols = out->dim[d - 1], rs = out->stride[d - 2],
                   cs = out->stride[d - 1], x_rs = x->stride[d - 2], x_cs = x->stride[d - 1],
@@ -269,8 +268,8 @@ static void permute_member(ct_device *dev, const permutation *f, int64_t member)
     }
 }
 
-ct_status ct__cpu_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
-                               ct_tensor *out)
+ct_status ct__cpu_permute_rows(ct_device *dev, const ct_view *x, const ct_view *order, bool back,
+                               ct_view *out)
 {
     const permutation f = { x, order, out, back };
     const int d = out->ndim;
@@ -343,17 +342,17 @@ static int64_t det_member(const ct__job *job, void *const *data)
     return failed;
 }
 
-ct_status ct__cpu_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
+ct_status ct__cpu_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct_view *sign,
                          ct_failure *failure)
 {
-    ct_tensor as_matrix[] = { *sign, *log_abs }; /* of one element */
+    ct_view as_matrix[] = { *sign, *log_abs }; /* of one element */
     for (int k = 0; k < 2; k++)
         for (int d = 0; d < 2; d++) {
-            ct_tensor *x = &as_matrix[k];
+            ct_view *x = &as_matrix[k];
             x->dim[x->ndim] = x->stride[x->ndim] = 1;
             x->ndim++;
         }
-    const ct_tensor *t[] = { a, &as_matrix[0], &as_matrix[1] };
+    const ct_view *t[] = { a, &as_matrix[0], &as_matrix[1] };
     ct__job job;
     ct__job_init(&job, dev, 3, t);
     const int64_t n = job.m[0].rows;

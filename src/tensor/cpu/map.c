@@ -126,7 +126,7 @@ static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s
 }
 
 /* The kernel for t[0]'s dtype over n operands. */
-static ct_status run(ct_device *dev, int n, const ct_tensor *const *t, ct__kernel f64, ct__kernel f32,
+static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel f64, ct__kernel f32,
                      const void *context, int64_t grain)
 {
     const ct_dtype dtype = t[0]->dtype;
@@ -137,29 +137,29 @@ static ct_status run(ct_device *dev, int n, const ct_tensor *const *t, ct__kerne
     return CT_OK;
 }
 
-ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)
+ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
-    const ct_tensor *t[] = { out, x };
+    const ct_view *t[] = { out, x };
     ct__kernel f64 = ct__vector_map(dev->isa, f, false), f32 = ct__vector_map(dev->isa, f, true);
     return run(dev, 2, t, f64 ? f64 : values1_f64[f], f32 ? f32 : values1_f32[f], p, COSTLY_GRAIN);
 }
 
-ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,
-                           const ct_tensor *y, const ct_tensor *g, ct_tensor *out)
+ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
+                           const ct_view *g, ct_view *out)
 {
-    const ct_tensor *t[] = { out, x, y, g };
+    const ct_view *t[] = { out, x, y, g };
     return run(dev, 4, t, bars1_f64[f], bars1_f32[f], p, COSTLY_GRAIN);
 }
 
-ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
+ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
-    const ct_tensor *t[] = { out, a, b };
+    const ct_view *t[] = { out, a, b };
     return run(dev, 3, t, values2_f64[f], values2_f32[f], NULL, CT__GRAIN);
 }
 
-ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_tensor *a, const ct_tensor *b,
-                           const ct_tensor *g, ct_tensor *out)
+ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
+                           const ct_view *g, ct_view *out)
 {
-    const ct_tensor *t[] = { out, a, b, g };
+    const ct_view *t[] = { out, a, b, g };
     return run(dev, 4, t, bars2_f64[f][side], bars2_f32[f][side], NULL, CT__GRAIN);
 }

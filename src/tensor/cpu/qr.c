@@ -77,9 +77,9 @@ static int64_t qr_member(const ct__job *job, void *const *data)
     return detail;
 }
 
-ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_tensor *tau, ct_failure *failure)
+ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view *tau, ct_failure *failure)
 {
-    const ct_tensor *t[] = { tau, a };
+    const ct_view *t[] = { tau, a };
     qr_job w = { .rank_tolerance = rank_tolerance };
     ct__job *job = &w.job;
     ct__job_init(job, dev, 2, t);
@@ -121,9 +121,9 @@ static int64_t qr_mul_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-ct_status ct__cpu_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const ct_tensor *tau, ct_tensor *c)
+ct_status ct__cpu_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct_view *tau, ct_view *c)
 {
-    const ct_tensor *t[] = { tau, a, c };
+    const ct_view *t[] = { tau, a, c };
     qr_job w = { .trans = trans };
     ct__job *job = &w.job;
     ct__job_init(job, dev, 3, t);
@@ -159,9 +159,9 @@ static int64_t rcond_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-ct_status ct__cpu_tri_rcond(ct_device *dev, const ct_tensor *r, ct_tensor *out)
+ct_status ct__cpu_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
 {
-    const ct_tensor *t[] = { r, out };
+    const ct_view *t[] = { r, out };
     qr_job w = { .trans = false };
     ct__job *job = &w.job;
     ct__job_init(job, dev, 2, t);

@@ -15,7 +15,7 @@ enum { CHUNK = 512 };
 #include "tensor/random.h"
 
 /* Element i of t in row-major order, as an offset. */
-static int64_t offset_of(const ct_tensor *t, int64_t i)
+static int64_t offset_of(const ct_view *t, int64_t i)
 {
     int64_t offset = 0;
     for (int d = t->ndim; d-- > 0;) {
@@ -26,7 +26,7 @@ static int64_t offset_of(const ct_tensor *t, int64_t i)
 }
 
 /* Elements first <= i < last; first is a multiple of CHUNK. */
-static void fill_chunk(const ct_tensor *t, bool normal, uint64_t seed, uint64_t stream, int64_t first,
+static void fill_chunk(const ct_view *t, bool normal, uint64_t seed, uint64_t stream, int64_t first,
                        int64_t last)
 {
     int per_block = t->dtype == CT_F64 ? 2 : 4;
@@ -50,7 +50,7 @@ static void fill_chunk(const ct_tensor *t, bool normal, uint64_t seed, uint64_t 
     }
 }
 
-ct_status ct__cpu_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_tensor *out)
+ct_status ct__cpu_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_view *out)
 {
     int64_t count = ct__count(out), chunks = (count + CHUNK - 1) / CHUNK;
     if (chunks <= 8 || dev->threads < 2) {

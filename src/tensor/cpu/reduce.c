@@ -25,7 +25,7 @@ typedef struct axis {
 } axis;
 
 typedef struct reduction {
-    const ct_tensor *x;
+    const ct_view *x;
     int kept, reduced; /* numbers of dimensions, at least 1; the last has x's
                         shortest step */
     axis keep[CT_MAX_DIMS], over[CT_MAX_DIMS];
@@ -44,7 +44,7 @@ static inline double combine(pass f, double a, double b)
 }
 
 /* n <= WIDTH elements as doubles: where they lie, or in buffer. */
-static const double *load(const ct_tensor *t, const void *x, int64_t n, int64_t step, double *buffer)
+static const double *load(const ct_view *t, const void *x, int64_t n, int64_t step, double *buffer)
 {
     if (t->dtype == CT_F64) {
         const double *v = x;
@@ -192,7 +192,7 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
 
 /* logsumexp x = m + log Σ exp(x - m), m = max x; an infinite m is the answer
  * itself. */
-static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const ct_tensor *out)
+static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const ct_view *out)
 {
     const axis *last = &r->keep[r->kept - 1];
     int64_t blocks = (last->n + r->block - 1) / r->block, j = unit % blocks * r->block, rest = unit / blocks;
@@ -245,7 +245,7 @@ static void coalesce(axis *list, int *n)
     if (!*n) list[(*n)++] = (axis){ 1, 0, 0 };
 }
 
-ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out)
+ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_view *out)
 {
     reduction r = { .x = x, .isa = dev->isa };
     int64_t outputs = ct__count(out), inputs = 1;

@@ -37,7 +37,7 @@ typedef struct points {
 SQDIST(double)
 SQDIST(float)
 
-static int64_t member_offset(const ct_tensor *t, const ct_tensor *shape, int64_t member)
+static int64_t member_offset(const ct_view *t, const ct_view *shape, int64_t member)
 {
     int64_t offset = 0;
     for (int d = shape->ndim - 2; d-- > 0;) {
@@ -48,7 +48,7 @@ static int64_t member_offset(const ct_tensor *t, const ct_tensor *shape, int64_t
 }
 
 /* ROWS points of x against all of y, of one member. */
-static void run_task(const ct_tensor *x, const ct_tensor *y, const ct_tensor *out, int64_t task)
+static void run_task(const ct_view *x, const ct_view *y, const ct_view *out, int64_t task)
 {
     int last = out->ndim - 1;
     int64_t n = out->dim[last - 1], m = out->dim[last], d = x->dim[last], per_member = (n + ROWS - 1) / ROWS;
@@ -67,7 +67,7 @@ static void run_task(const ct_tensor *x, const ct_tensor *y, const ct_tensor *ou
     }
 }
 
-ct_status ct__cpu_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out)
+ct_status ct__cpu_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct_view *out)
 {
     int64_t count = ct__count(out);
     if (!count) return CT_OK;

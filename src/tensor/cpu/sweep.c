@@ -34,7 +34,7 @@ typedef struct layout {
     int64_t column, row; /* where the first part's columns and the second part's rows begin */
 } layout;
 
-static layout layout_of(int64_t n, const ct_tensor *A)
+static layout layout_of(int64_t n, const ct_view *A)
 {
     if (A->dim[0] == n) return (layout){ .n = n, .ld = A->stride[0] };
     return (layout){ n, n - n / 2, A->stride[0], 1 - n % 2, n % 2 };
@@ -177,8 +177,8 @@ static size_t memory_of(const ct_device *dev, const layout *A, ct_dtype dtype)
     return prepare(dev, A, dtype, true, NULL, &wide, &narrow);
 }
 
-ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_tensor *A,
-                               ct_tensor *z, ct_tensor *diagonal, ct_failure *failure)
+ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_view *A,
+                               ct_view *z, ct_view *diagonal, ct_failure *failure)
 {
     if (!n) return CT_OK;
     const layout packed = layout_of(n, A);

@@ -92,9 +92,9 @@ static int64_t potrf_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_tensor *a, ct_failure *failure)
+static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_view *a, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a };
+    const ct_view *t[] = { a };
     ct__job job;
     ct__job_init(&job, dev, 1, t);
     job.failure = failure;
@@ -118,12 +118,12 @@ static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_tensor *
     return status;
 }
 
-ct_status ct__cpu_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure)
+ct_status ct__cpu_potrf(ct_device *dev, ct_view *a, ct_failure *failure)
 {
     return cholesky(dev, false, 0, a, failure);
 }
 
-ct_status ct__cpu_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure)
+ct_status ct__cpu_potrf_lower(ct_device *dev, int64_t first, ct_view *a, ct_failure *failure)
 {
     return cholesky(dev, true, first, a, failure);
 }
@@ -144,10 +144,10 @@ static int64_t lauum_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-static ct_status run_lower(ct_device *dev, const char *name, ct_tensor *a,
+static ct_status run_lower(ct_device *dev, const char *name, ct_view *a,
                            int64_t (*member)(const ct__job *, void *const *))
 {
-    const ct_tensor *t[] = { a };
+    const ct_view *t[] = { a };
     ct__job job;
     ct__job_init(&job, dev, 1, t);
     job.reads_output = job.lower_output = true;
@@ -159,8 +159,8 @@ static ct_status run_lower(ct_device *dev, const char *name, ct_tensor *a,
     return status ? status : ct__job_run(&job);
 }
 
-ct_status ct__cpu_trtri(ct_device *dev, ct_tensor *a) { return run_lower(dev, "trtri", a, trtri_member); }
-ct_status ct__cpu_lauum(ct_device *dev, ct_tensor *a) { return run_lower(dev, "lauum", a, lauum_member); }
+ct_status ct__cpu_trtri(ct_device *dev, ct_view *a) { return run_lower(dev, "trtri", a, trtri_member); }
+ct_status ct__cpu_lauum(ct_device *dev, ct_view *a) { return run_lower(dev, "lauum", a, lauum_member); }
 
 /* -- products and solutions with a triangle -------------------------------------------------------------- */
 
@@ -321,11 +321,11 @@ static void prefer_substitution(ct__job *job)
 }
 
 static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags, double alpha,
-                                const ct_tensor *t, ct_tensor *b,
+                                const ct_view *t, ct_view *b,
                                 int64_t (*small)(const ct__job *, void *const *),
                                 int64_t (*large)(const ct__job *, void *const *))
 {
-    const ct_tensor *tensors[] = { t, b };
+    const ct_view *tensors[] = { t, b };
     ct__job job;
     ct__job_init(&job, dev, 2, tensors);
     job.flags = flags;
@@ -346,12 +346,12 @@ static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags
     return ct__job_run(&job);
 }
 
-ct_status ct__cpu_trsm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b)
+ct_status ct__cpu_trsm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
     return run_triangular(dev, "tri_solve", flags, alpha, t, b, small_trsm_member, trsm_member);
 }
 
-ct_status ct__cpu_trmm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b)
+ct_status ct__cpu_trmm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
     return run_triangular(dev, "tri_matmul", flags, alpha, t, b, small_trmm_member, trmm_member);
 }
@@ -398,9 +398,9 @@ static int64_t triangle_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-ct_status ct__cpu_triangle(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out)
+ct_status ct__cpu_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
 {
-    const ct_tensor *t[] = { x, out };
+    const ct_view *t[] = { x, out };
     ct__job job;
     ct__job_init(&job, dev, 2, t);
     int64_t rows = job.m[1].rows, cols = job.m[1].cols;

@@ -15,7 +15,7 @@ ct__batch ct__one(ct_dtype dtype)
     return b;
 }
 
-ct__batch ct__make_batch(int n, const ct_tensor *const *t, ct__matrix *m)
+ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m)
 {
     ct__batch b = ct__one(t[0]->dtype);
     for (int k = 0; k < n; k++) {
@@ -40,9 +40,9 @@ ct__batch ct__make_batch(int n, const ct_tensor *const *t, ct__matrix *m)
     return b;
 }
 
-ct_tensor ct__as_tensor(const ct__batch *b, const ct__matrix *m)
+ct_view ct__as_view(const ct__batch *b, const ct__matrix *m)
 {
-    ct_tensor t;
+    ct_view t;
     memset(&t, 0, sizeof t);
     t.data = m->data;
     t.dtype = b->dtype;
@@ -103,7 +103,7 @@ ct__formed::ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &
     m.data = (char *)data;
     if (in == LOWER) status = ct__copy_lower(dev, b, &given, &m);
     if (in != ALL) return;
-    ct_tensor from = ct__as_tensor(b, &given), to = ct__as_tensor(b, &m);
+    ct_view from = ct__as_view(b, &given), to = ct__as_view(b, &m);
     for (int d = 0; d < b->ndim; d++)
         if (m.step[d] == 0) from.dim[d] = to.dim[d] = 1;
     status = ct__cuda_copy(dev, &from, &to);
@@ -113,7 +113,7 @@ ct_status ct__formed::finish()
 {
     if (status || back == NOTHING) return status;
     if (back == LOWER) return ct__copy_lower(dev, batch, &m, &given);
-    ct_tensor from = ct__as_tensor(batch, &m), to = ct__as_tensor(batch, &given);
+    ct_view from = ct__as_view(batch, &m), to = ct__as_view(batch, &given);
     return ct__cuda_copy(dev, &from, &to);
 }
 

@@ -37,7 +37,7 @@ typedef struct ct__matrix {
     } while (0)
 
 /* The batch of the first tensor, coalesced, and the matrices of all. */
-ct__batch ct__make_batch(int n, const ct_tensor *const *t, ct__matrix *m);
+ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m);
 /* The member alone: no batch. */
 ct__batch ct__one(ct_dtype dtype);
 
@@ -62,7 +62,7 @@ static inline ct__matrix ct__turned(ct__matrix m)
 }
 
 /* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
-ct_tensor ct__as_tensor(const ct__batch *b, const ct__matrix *m);
+ct_view ct__as_view(const ct__batch *b, const ct__matrix *m);
 
 /* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies
  * them first. */

@@ -91,9 +91,9 @@ static ct_status cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &
 
 /* `lower`: the other triangle may be a matrix of its own, of which cuSOLVER does not promise to leave it
  * alone. */
-static ct_status potrf(ct_device *dev, bool lower, int64_t first, ct_tensor *a, ct_failure *failure)
+static ct_status potrf(ct_device *dev, bool lower, int64_t first, ct_view *a, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a };
+    const ct_view *t[] = { a };
     ct__matrix m;
     ct__batch b = ct__make_batch(1, t, &m);
     if (!b.members || !m.rows) return CT_OK;
@@ -103,7 +103,7 @@ static ct_status potrf(ct_device *dev, bool lower, int64_t first, ct_tensor *a, 
     ct_status s =
         f.status ? f.status : (lower ? ct__cholesky_blocked : cholesky)(dev, &b, f.m, (int64_t *)failed.data);
     if (!s && !lower) {
-        ct_tensor whole = ct__as_tensor(&b, &f.m);
+        ct_view whole = ct__as_view(&b, &f.m);
         s = ct__cuda_triangle(dev, &whole, false, 0, &whole);
     }
     if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, lower, &f.m);
@@ -111,20 +111,20 @@ static ct_status potrf(ct_device *dev, bool lower, int64_t first, ct_tensor *a, 
     return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, first, WHAT, NULL, failure);
 }
 
-ct_status ct__cuda_potrf(ct_device *dev, ct_tensor *a, ct_failure *failure)
+ct_status ct__cuda_potrf(ct_device *dev, ct_view *a, ct_failure *failure)
 {
     return potrf(dev, false, 0, a, failure);
 }
 
-ct_status ct__cuda_potrf_lower(ct_device *dev, int64_t first, ct_tensor *a, ct_failure *failure)
+ct_status ct__cuda_potrf_lower(ct_device *dev, int64_t first, ct_view *a, ct_failure *failure)
 {
     return potrf(dev, true, first, a, failure);
 }
 
 /* A⁻¹ = L⁻ᵀL⁻¹ */
-ct_status ct__cuda_potri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
+ct_status ct__cuda_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a, out };
+    const ct_view *t[] = { a, out };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     if (!b.members || !m[0].rows) return CT_OK;

@@ -45,9 +45,9 @@ static __global__ void fill_kernel(ct__span s, double value)
     }
 }
 
-ct_status ct__cuda_fill(ct_device *dev, double value, ct_tensor *out)
+ct_status ct__cuda_fill(ct_device *dev, double value, ct_view *out)
 {
-    const ct_tensor *t[] = { out };
+    const ct_view *t[] = { out };
     ct__span s = ct__make_span(1, t);
     if (!s.count) return CT_OK;
     CT__LAUNCH_EACH(fill_kernel, s.count, ct__cuda_of(dev)->stream, s, value);
@@ -83,9 +83,9 @@ static __global__ void convert_kernel(ct__span s)
     }
 }
 
-ct_status ct__cuda_copy(ct_device *dev, const ct_tensor *x, ct_tensor *out)
+ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
 {
-    const ct_tensor *t[] = { out, x };
+    const ct_view *t[] = { out, x };
     ct__span s = ct__make_span(2, t);
     ct__cuda *cuda = ct__cuda_of(dev);
     if (!s.count) return CT_OK;
@@ -129,10 +129,10 @@ static __global__ void where_kernel(ct__span s, int bytes)
     }
 }
 
-ct_status ct__cuda_where(ct_device *dev, const ct_tensor *cond, const ct_tensor *a, const ct_tensor *b,
-                         ct_tensor *out)
+ct_status ct__cuda_where(ct_device *dev, const ct_view *cond, const ct_view *a, const ct_view *b,
+                         ct_view *out)
 {
-    const ct_tensor *t[] = { out, cond, a, b };
+    const ct_view *t[] = { out, cond, a, b };
     ct__span s = ct__make_span(4, t);
     if (!s.count) return CT_OK;
     CT__LAUNCH_EACH(where_kernel, s.count, ct__cuda_of(dev)->stream, s, (int)ct__size(out->dtype));
@@ -169,7 +169,7 @@ static __global__ void random_kernel(layout t, bool f64, bool normal, uint64_t s
     }
 }
 
-ct_status ct__cuda_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_tensor *out)
+ct_status ct__cuda_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_view *out)
 {
     layout t;
     memset(&t, 0, sizeof t);

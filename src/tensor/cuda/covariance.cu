@@ -25,11 +25,11 @@ template <typename T> ct__place ct__plan_take(ct__plan<T> *p, int64_t bytes)
 }
 
 template <typename T>
-void ct__plan_begin(const ct_cov_program *program, const ct_tensor *theta, const ct_tensor *x,
-                    const ct_tensor *z, ct__plan<T> *p)
+void ct__plan_begin(const ct_cov_program *program, const ct_view *theta, const ct_view *x, const ct_view *z,
+                    ct__plan<T> *p)
 {
     memset(p, 0, sizeof *p);
-    const ct_tensor *other = z ? z : x;
+    const ct_view *other = z ? z : x;
     p->symmetric = !z;
     p->n = x->dim[0], p->m = other->dim[0], p->d = x->dim[1];
     p->x = (const T *)x->data, p->x_row = x->stride[0], p->x_col = x->stride[1];
@@ -142,7 +142,7 @@ template <typename T>
 static ct_status move_points(ct_device *dev, int64_t n, int64_t d, T *to, const T **from, int64_t *row,
                              int64_t *col)
 {
-    ct_tensor x, copy;
+    ct_view x, copy;
     memset(&x, 0, sizeof x);
     x.dtype = sizeof(T) == 8 ? CT_F64 : CT_F32;
     x.ndim = 2;
@@ -181,14 +181,14 @@ ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<
                                  "covariance"); /* else what follows would follow addresses nobody wrote */
 }
 
-#define INSTANCES(T)                                                                           \
-    template void ct__plan_begin(const ct_cov_program *, const ct_tensor *, const ct_tensor *, \
-                                 const ct_tensor *, ct__plan<T> *);                            \
-    template ct__place ct__plan_take(ct__plan<T> *, int64_t);                                  \
-    template void ct__plan_points(ct__plan<T> *);                                              \
-    template void ct__plan_tasks(ct__plan<T> *, int64_t);                                      \
-    template unsigned ct__plan_blocks(const ct__plan<T> *, int64_t, int64_t);                  \
-    template int64_t ct__plan_bytes(const ct__plan<T> *, const ct_cov_program *, unsigned);    \
+#define INSTANCES(T)                                                                                        \
+    template void ct__plan_begin(const ct_cov_program *, const ct_view *, const ct_view *, const ct_view *, \
+                                 ct__plan<T> *);                                                            \
+    template ct__place ct__plan_take(ct__plan<T> *, int64_t);                                               \
+    template void ct__plan_points(ct__plan<T> *);                                                           \
+    template void ct__plan_tasks(ct__plan<T> *, int64_t);                                                   \
+    template unsigned ct__plan_blocks(const ct__plan<T> *, int64_t, int64_t);                               \
+    template int64_t ct__plan_bytes(const ct__plan<T> *, const ct_cov_program *, unsigned);                 \
     template ct_status ct__plan_fill(ct_device *, const ct_cov_program *, ct__plan<T> *, unsigned, void *);
 INSTANCES(double)
 INSTANCES(float)
@@ -227,8 +227,8 @@ static __global__ void covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_
 }
 
 template <typename T>
-static ct_status covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                            const ct_tensor *x, const ct_tensor *z, bool lower, ct_tensor *out)
+static ct_status covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
+                            const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
     const bool by_row = out->stride[1] < out->stride[0]; /* then the transposed problem, k being symmetric */
     ct__plan<T> p;
@@ -251,8 +251,8 @@ static ct_status covariance(ct_device *dev, const ct_cov_program *program, const
     return ct__cuda_launched(dev, "covariance");
 }
 
-ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                              const ct_tensor *x, const ct_tensor *z, bool lower, ct_tensor *out)
+ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
+                              const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
     if (!out->dim[0] || !out->dim[1]) return CT_OK;
     return out->dtype == CT_F64 ? covariance<double>(dev, program, theta, x, z, lower, out)

@@ -98,8 +98,8 @@ template <typename T, bool SHARED> struct ct__thread {
 
 /* Z NULL: the symmetric matrix of x. */
 template <typename T>
-void ct__plan_begin(const ct_cov_program *program, const ct_tensor *theta, const ct_tensor *x,
-                    const ct_tensor *z, ct__plan<T> *plan);
+void ct__plan_begin(const ct_cov_program *program, const ct_view *theta, const ct_view *x, const ct_view *z,
+                    ct__plan<T> *plan);
 template <typename T> ct__place ct__plan_take(ct__plan<T> *plan, int64_t bytes);
 template <typename T> void ct__plan_points(ct__plan<T> *plan);
 /* The tasks, of at most `most` pieces of columns. */

@@ -298,9 +298,9 @@ static __global__ void finish_kernel(result<T> theta, result<T> x, double share,
 }
 
 template <typename T>
-static ct_status contract(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                          const ct_tensor *x, const ct_tensor *z, const ct_cov_bar *K_bar, bool add,
-                          ct_tensor *theta_bar, ct_tensor *x_bar)
+static ct_status contract(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
+                          const ct_view *x, const ct_view *z, const ct_cov_bar *K_bar, bool add,
+                          ct_view *theta_bar, ct_view *x_bar)
 {
     const int64_t P = theta_bar ? program->n_params : 0, d = x_bar ? x->dim[1] : 0;
     if (!P && !(d && x->dim[0])) return CT_OK;
@@ -329,7 +329,7 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (d) q.x_parts = numbers + parts;
     q.M = (const T *)K_bar->M->data;
     q.rs = K_bar->M->stride[q.turned], q.cs = K_bar->M->stride[!q.turned];
-    const ct_tensor *u = q.turned ? K_bar->v : K_bar->u, *v = q.turned ? K_bar->u : K_bar->v;
+    const ct_view *u = q.turned ? K_bar->v : K_bar->u, *v = q.turned ? K_bar->u : K_bar->v;
     if (u) q.u = (const T *)u->data, q.us = u->stride[0], q.v = (const T *)v->data, q.vs = v->stride[0];
     q.alpha = K_bar->alpha;
     q.lower = K_bar->lower;
@@ -350,9 +350,9 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     return ct__cuda_launched(dev, "covariance_bar");
 }
 
-ct_status ct__cuda_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_tensor *theta,
-                                  const ct_tensor *x, const ct_tensor *z, const ct_cov_bar *K_bar, bool add,
-                                  ct_tensor *theta_bar, ct_tensor *x_bar)
+ct_status ct__cuda_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
+                                  const ct_view *x, const ct_view *z, const ct_cov_bar *K_bar, bool add,
+                                  ct_view *theta_bar, ct_view *x_bar)
 {
     return theta->dtype == CT_F64 ? contract<double>(dev, program, theta, x, z, K_bar, add, theta_bar, x_bar)
                                   : contract<float>(dev, program, theta, x, z, K_bar, add, theta_bar, x_bar);

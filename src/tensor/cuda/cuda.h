@@ -135,7 +135,7 @@ struct ct__scratch {
     ct__scratch &operator=(const ct__scratch &) = delete;
 };
 
-static inline int64_t ct__count(const ct_tensor *t)
+static inline int64_t ct__count(const ct_view *t)
 {
     int64_t count = 1;
     for (int d = 0; d < t->ndim; d++) count *= t->dim[d];

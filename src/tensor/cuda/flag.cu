@@ -31,10 +31,10 @@ static __global__ void flag_kernel(ct__batch b, ct__matrix x, ct__matrix out, ct
         to[e / out.cols * out.rs + e % out.cols * out.cs] = (T)NAN;
 }
 
-ct_status ct__cuda_flag(ct_device *dev, ct_domain domain, const ct_tensor *x, const char *what,
-                        const char *why, ct_tensor *out, ct_failure *failure)
+ct_status ct__cuda_flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
+                        ct_view *out, ct_failure *failure)
 {
-    const ct_tensor *t[] = { x, out ? out : x };
+    const ct_view *t[] = { x, out ? out : x };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     if (!b.members || !m[0].rows) return CT_OK;

@@ -97,10 +97,10 @@ static void collapse(ct__batch *b, ct__matrix *m)
     *b = ct__one(b->dtype);
 }
 
-ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_tensor *a, const ct_tensor *b, double beta,
-                        ct_tensor *c)
+ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
+                        ct_view *c)
 {
-    const ct_tensor *t[] = { a, b, c };
+    const ct_view *t[] = { a, b, c };
     ct__matrix m[3];
     ct__batch batch = ct__make_batch(3, t, m);
     collapse(&batch, m);
@@ -175,9 +175,9 @@ ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     return s ? s : ct__syrk(dev, b, alpha, bottom, beta, ct__block(b, c, h, h, n - h, n - h));
 }
 
-ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_tensor *a, double beta, ct_tensor *c)
+ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
 {
-    const ct_tensor *t[] = { a, c };
+    const ct_view *t[] = { a, c };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     if (!b.members || !m[1].rows) return CT_OK;

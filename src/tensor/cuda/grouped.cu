@@ -307,7 +307,7 @@ typedef struct work {
     unsigned checkers; /* 0: has been done */
 } work;
 
-static work start(ct_device *dev, const ct_tensor *groups, int64_t N, int64_t I)
+static work start(ct_device *dev, const ct_view *groups, int64_t N, int64_t I)
 {
     const int64_t *offset = (const int64_t *)groups->data, M = groups->dim[0] - 1 - N;
     return work{ dev, ct__groups{ N, M, I, offset, offset + M + 1 },
@@ -362,8 +362,8 @@ static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void
      : (dtype) == CT_F16  ? of_type(ct__f16)  \
                           : of_type(float))
 
-ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
-                                const ct_tensor *groups, ct_tensor *out)
+ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,
+                                ct_view *out)
 {
     const int64_t N = A->dim[0], J = A->dim[2], K = C->dim[2];
     work w = start(dev, groups, N, A->dim[1]);
@@ -371,9 +371,8 @@ ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_tensor *A, const ct_ten
     return PER_TYPE(out->dtype, FORWARD);
 }
 
-ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_tensor *A, const ct_tensor *C,
-                                    const ct_tensor *G, const ct_tensor *groups, ct_tensor *A_bar,
-                                    ct_tensor *C_bar)
+ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *G,
+                                    const ct_view *groups, ct_view *A_bar, ct_view *C_bar)
 {
     const int64_t N = G->dim[0], I = G->dim[1], K = G->dim[2],
                   J = A_bar   ? A_bar->dim[2]

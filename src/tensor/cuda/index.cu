@@ -14,7 +14,7 @@ typedef struct rows {
     void *out;
 } rows;
 
-static rows make_rows(const ct_tensor *x, const ct_tensor *out)
+static rows make_rows(const ct_view *x, const ct_view *out)
 {
     rows r;
     memset(&r, 0, sizeof r);
@@ -56,7 +56,7 @@ static __global__ void gather_kernel(rows r, const int64_t *index, int64_t k, in
     }
 }
 
-ct_status ct__cuda_gather(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+ct_status ct__cuda_gather(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
     ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
@@ -139,7 +139,7 @@ template <typename T> static ct_status scatter(ct_device *dev, const rows &r, co
     return ct__cuda_launched(dev, "scatter_add");
 }
 
-ct_status ct__cuda_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tensor *index, ct_tensor *out)
+ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0],
                   n = out->dim[0];
@@ -156,7 +156,7 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_tensor *x, const ct_tens
                                 : scatter<int64_t>(dev, r, s);
 }
 
-ct_status ct__cuda_group_by(ct_device *dev, const ct_tensor *index, ct_tensor *groups)
+ct_status ct__cuda_group_by(ct_device *dev, const ct_view *index, ct_view *groups)
 {
     const int64_t n = index->dim[0], m = groups->dim[0] - 1 - n;
     int64_t *offsets = (int64_t *)groups->data;
@@ -184,10 +184,10 @@ static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix orde
     }
 }
 
-ct_status ct__cuda_permute_rows(ct_device *dev, const ct_tensor *x, const ct_tensor *order, bool back,
-                                ct_tensor *out)
+ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view *order, bool back,
+                                ct_view *out)
 {
-    const ct_tensor *t[] = { x, order, out };
+    const ct_view *t[] = { x, order, out };
     ct__matrix m[3];
     ct__batch b = ct__make_batch(3, t, m);
     const int64_t count = b.members * m[2].rows * m[2].cols, n = m[2].rows;

@@ -16,7 +16,7 @@ typedef struct ct__span {
     ct_dtype dtype[CT__OPERANDS];
 } ct__span;
 
-static inline ct__span ct__make_span(int n, const ct_tensor *const *t)
+static inline ct__span ct__make_span(int n, const ct_view *const *t)
 {
     ct__span s;
     memset(&s, 0, sizeof s);

@@ -239,10 +239,9 @@ static ct__matrix column_major(const ct__batch *b, void *data, int64_t n)
     return ct__turned(ct__dense(b, data, n, n));
 }
 
-ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_tensor *order,
-                         ct_failure *failure)
+ct_status ct__cuda_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view *order, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a, lu };
+    const ct_view *t[] = { a, lu };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     if (!b.members || !m[0].rows) return CT_OK;
@@ -251,8 +250,7 @@ ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_t
         work(dev, b.members * n * n * ct__bytes_of(&b));
     if (!failed.data || !work.data) return CT_ENOMEM;
     const ct__matrix factors = column_major(&b, work.data, n);
-    ct_tensor from = ct__as_tensor(&b, &m[0]), inner = ct__as_tensor(&b, &factors),
-              to = ct__as_tensor(&b, &m[1]);
+    ct_view from = ct__as_view(&b, &m[0]), inner = ct__as_view(&b, &factors), to = ct__as_view(&b, &m[1]);
     ct_status s = ct__cuda_copy(dev, &from, &inner);
     if (!s) s = factor_in_order(dev, &b, factors, (int64_t *)order->data, (int64_t *)failed.data);
     if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, false, &factors);
@@ -261,9 +259,9 @@ ct_status ct__cuda_getrf(ct_device *dev, const ct_tensor *a, ct_tensor *lu, ct_t
 }
 
 /* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ: the identity's rows in pivot order, solved for twice. */
-ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_failure *failure)
+ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a, out };
+    const ct_view *t[] = { a, out };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     const int64_t n = m[0].rows;
@@ -277,9 +275,9 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_tensor *a, ct_tensor *out, ct_
                order = ct__dense(&b, orders, n, 1);
     for (int d = 0; d < b.ndim; d++) eye.step[d] = 0;
     ct__batch one = ct__one(b.dtype);
-    ct_tensor from = ct__as_tensor(&b, &m[0]), factors = ct__as_tensor(&b, &lu),
-              result = ct__as_tensor(&b, &f.m), unit = ct__as_tensor(&one, &eye),
-              spread = ct__as_tensor(&b, &eye), rows = ct__as_tensor(&b, &order), diagonal = unit;
+    ct_view from = ct__as_view(&b, &m[0]), factors = ct__as_view(&b, &lu), result = ct__as_view(&b, &f.m),
+            unit = ct__as_view(&one, &eye), spread = ct__as_view(&b, &eye), rows = ct__as_view(&b, &order),
+            diagonal = unit;
     rows.dtype = CT_I64;
     diagonal.ndim = 1;
     diagonal.stride[0] = eye.rs + eye.cs;
@@ -322,10 +320,10 @@ static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *piv
     if (singular) failed[member] = 0;
 }
 
-ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs, ct_tensor *sign,
+ct_status ct__cuda_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct_view *sign,
                           ct_failure *failure)
 {
-    const ct_tensor *t[] = { a };
+    const ct_view *t[] = { a };
     ct__matrix m;
     ct__batch batch = ct__make_batch(1, t, &m), *b = &batch;
     const int64_t n = m.rows;
@@ -340,7 +338,7 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_tensor *a, ct_tensor *log_abs
     if (!integers.data || !work.data) return CT_ENOMEM;
     int64_t *failed = (int64_t *)integers.data, *wild = failed + b->members, *pivots = wild + b->members;
     ct__matrix lu = column_major(b, work.data, n);
-    ct_tensor from = ct__as_tensor(b, &m), to = ct__as_tensor(b, &lu);
+    ct_view from = ct__as_view(b, &m), to = ct__as_view(b, &lu);
     ct_status s = ct__cuda_copy(dev, &from, &to);
     if (!s)
         s = ct__cuda_status(dev, "slogdet",
@@ -374,10 +372,10 @@ template <typename T> static __global__ void symmetric_kernel(ct__batch b, ct__m
 }
 
 /* -Pᵀ G Pᵀ; where P is symmetric with ½(G + Gᵀ) for G, and the upper triangle is the mirror image of the lower */
-ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_tensor *p, const ct_tensor *g,
-                               ct_tensor *out)
+ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_view *p, const ct_view *g,
+                               ct_view *out)
 {
-    const ct_tensor *t[] = { p, g, out };
+    const ct_view *t[] = { p, g, out };
     ct__matrix m[3];
     ct__batch batch = ct__make_batch(3, t, m), *b = &batch;
     const int64_t n = m[0].rows, bytes = b->members * n * n * ct__bytes_of(b);

@@ -43,32 +43,32 @@ static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma
         return ct__cuda_launched(dev, #kernel);                           \
     } while (0)
 
-ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x, ct_tensor *out)
+ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
-    const ct_tensor *t[] = { out, x };
+    const ct_view *t[] = { out, x };
     ct__span s = ct__make_span(2, t);
     RUN(value1, (int)f, p[0], p[1]);
 }
 
-ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_tensor *x,
-                            const ct_tensor *y, const ct_tensor *g, ct_tensor *out)
+ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
+                            const ct_view *g, ct_view *out)
 {
-    const ct_tensor *t[] = { out, x, y, g };
+    const ct_view *t[] = { out, x, y, g };
     ct__span s = ct__make_span(4, t);
     RUN(bar1, (int)f, p[0], p[1]);
 }
 
-ct_status ct__cuda_map2(ct_device *dev, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
+ct_status ct__cuda_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
-    const ct_tensor *t[] = { out, a, b };
+    const ct_view *t[] = { out, a, b };
     ct__span s = ct__make_span(3, t);
     RUN(value2, (int)f);
 }
 
-ct_status ct__cuda_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_tensor *a, const ct_tensor *b,
-                            const ct_tensor *g, ct_tensor *out)
+ct_status ct__cuda_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
+                            const ct_view *g, ct_view *out)
 {
-    const ct_tensor *t[] = { out, a, b, g };
+    const ct_view *t[] = { out, a, b, g };
     ct__span s = ct__make_span(4, t);
     RUN(bar2, (int)f, side);
 }

@@ -12,7 +12,7 @@ enum { CT__ABI_COUNT = 12 };
 #define CT__ABI                                                                                 \
     {                                                                                           \
         CT__ABI_COUNT, CT_VERSION_MAJOR, CT_VERSION_MINOR, CT_VERSION_PATCH, sizeof(ct_device), \
-            sizeof(ct_backend), sizeof(ct_services), sizeof(ct_tensor), sizeof(ct_storage),     \
+            sizeof(ct_backend), sizeof(ct_services), sizeof(ct_view), sizeof(ct_storage),       \
             sizeof(ct_failure), CT_MAP1_COUNT, CT_MAP2_COUNT                                    \
     }
 

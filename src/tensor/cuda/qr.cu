@@ -141,10 +141,9 @@ static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, c
     return s ? s : ct__gemm(dev, &b, -1, V, Y, 1, C);
 }
 
-ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_tensor *tau,
-                      ct_failure *failure)
+ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view *tau, ct_failure *failure)
 {
-    const ct_tensor *t[] = { a, tau };
+    const ct_view *t[] = { a, tau };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     const int64_t rows = m[0].rows, cols = m[0].cols, count = rows < cols ? rows : cols;
@@ -178,9 +177,9 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_tensor *a, ct_te
 }
 
 /* Qᵀ = ... H_2 H_1 begins with the first panel, Q with the last. */
-ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_tensor *a, const ct_tensor *tau, ct_tensor *c)
+ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct_view *tau, ct_view *c)
 {
-    const ct_tensor *t[] = { a, tau, c };
+    const ct_view *t[] = { a, tau, c };
     ct__matrix m[3];
     ct__batch b = ct__make_batch(3, t, m);
     const int64_t rows = m[0].rows, count = rows < m[0].cols ? rows : m[0].cols;
@@ -223,9 +222,9 @@ static __global__ void rcond_kernel(ct__batch b, ct__matrix r, ct__matrix invers
     if (!threadIdx.x) ((T *)out.data)[ct__member_at(b, out, member)] = rcond - rcond == 0 ? (T)rcond : (T)0;
 }
 
-ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_tensor *r, ct_tensor *out)
+ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
 {
-    const ct_tensor *t[] = { r, out };
+    const ct_view *t[] = { r, out };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     const int64_t n = m[0].rows;

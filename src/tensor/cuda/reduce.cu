@@ -214,7 +214,7 @@ static void coalesce(axes *a)
     if (a->n) a->n = kept + 1;
 }
 
-ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_tensor *x, ct_tensor *out)
+ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_view *out)
 {
     reduction r;
     memset(&r, 0, sizeof r);

@@ -62,9 +62,9 @@ static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct
     }
 }
 
-ct_status ct__cuda_sqdist(ct_device *dev, const ct_tensor *x, const ct_tensor *y, ct_tensor *out)
+ct_status ct__cuda_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct_view *out)
 {
-    const ct_tensor *t[] = { x, y, out };
+    const ct_view *t[] = { x, y, out };
     ct__matrix m[3];
     ct__batch b = ct__make_batch(3, t, m);
     const bool by_row = m[2].cs <= m[2].rs; /* else their transposes: neighbours are written by neighbours */

@@ -69,10 +69,10 @@ typedef ct_status side_by_side(ct_device *, const ct__batch *, bool, bool, doubl
                                const ct__matrix &);
 
 /* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
-static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *x,
+static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *x,
                      side_by_side *work)
 {
-    const ct_tensor *tensors[] = { t, x };
+    const ct_view *tensors[] = { t, x };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, tensors, m);
     if (!b.members || !m[1].rows || !m[1].cols) return CT_OK;
@@ -85,12 +85,12 @@ static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_tens
     return s ? s : fx.finish();
 }
 
-ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b)
+ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
     return run(dev, flags, alpha, t, b, ct__solve);
 }
 
-ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_tensor *t, ct_tensor *b)
+ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
     return run(dev, flags, alpha, t, b, ct__multiply);
 }
@@ -173,10 +173,10 @@ ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix 
     return L.rows && b->members ? blocks_first(dev, b, L, square) : CT_OK;
 }
 
-static ct_status in_place(ct_device *dev, ct_tensor *a,
+static ct_status in_place(ct_device *dev, ct_view *a,
                           ct_status (*work)(ct_device *, const ct__batch *, const ct__matrix &))
 {
-    const ct_tensor *t[] = { a };
+    const ct_view *t[] = { a };
     ct__matrix m;
     ct__batch b = ct__make_batch(1, t, &m);
     if (!b.members || !m.rows) return CT_OK;
@@ -185,8 +185,8 @@ static ct_status in_place(ct_device *dev, ct_tensor *a,
     return s ? s : f.finish();
 }
 
-ct_status ct__cuda_trtri(ct_device *dev, ct_tensor *a) { return in_place(dev, a, ct__invert_lower); }
-ct_status ct__cuda_lauum(ct_device *dev, ct_tensor *a) { return in_place(dev, a, ct__square_lower); }
+ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, a, ct__invert_lower); }
+ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, a, ct__square_lower); }
 
 /* -- triangle -------------------------------------------------------------------------------------------- */
 
@@ -205,9 +205,9 @@ static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out
     }
 }
 
-ct_status ct__cuda_triangle(ct_device *dev, const ct_tensor *x, bool upper, int64_t k, ct_tensor *out)
+ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
 {
-    const ct_tensor *t[] = { x, out };
+    const ct_view *t[] = { x, out };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, t, m);
     int64_t count = b.members * m[1].rows * m[1].cols;
