@@ -8,11 +8,13 @@
 #include <cotangent/gradcheck.h>
 #include <cotangent/io.h>
 #include <cotangent/kernel.h>
+#include <cotangent/maps.h>
 #include <cotangent/op.h>
 #include <cotangent/ops.h>
 #include <cotangent/status.h>
 #include <cotangent/step.h>
 #include <cotangent/tape.h>
 #include <cotangent/tensor.h>
+#include <cotangent/view.h>
 
 #endif

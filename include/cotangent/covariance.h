@@ -72,35 +72,33 @@ CT_API extern const ct_op ct_op_cov, ct_op_cov_diag;
 CT_API const ct_op *const *ct_gp_op_list(int *n);
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
-/* theta (P), X (n, d), Z (m, d) of one dtype, f64 or f32. Z = NULL stands for X: the matrix is symmetric
+/* theta (P), X (n, d), Z (m, d) of one dtype, f64 or f32. No view for Z stands for X: the matrix is symmetric
  * then, and white adds to its diagonal. No other n×m array is used. */
 
 /* K_ij = k(x_i, z_j), into K (n, m) */
-CT_API void ct_prim_covariance(ct_call *c, const ct_cov_program *program, const ct_tensor *theta,
-                               const ct_tensor *X, const ct_tensor *Z, ct_tensor *K);
+CT_API void ct_prim_covariance(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view Z,
+                               ct_view K);
 /* K_ij = k(x_i, x_j) for j <= i; the strict upper triangle of K (n, n) is neither read nor written */
-CT_API void ct_prim_covariance_lower(ct_call *c, const ct_cov_program *program, const ct_tensor *theta,
-                                     const ct_tensor *X, ct_tensor *K);
+CT_API void ct_prim_covariance_lower(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X,
+                                     ct_view K);
 /* Given K_bar (n, m):  theta_bar_p = Σ_ij K_bar_ij ∂K_ij/∂theta_p,  X_bar_id = Σ_j K_bar_ij ∂k(x_i, z_j)/∂x_id; in
  * the symmetric case K_bar need not be symmetric, and X_bar contains both ends:
- * X_bar_id = Σ_j (K_bar_ij + K_bar_ji) ∂k(x_i, x_j)/∂x_id. theta_bar or X_bar may be NULL: not wanted. For
+ * X_bar_id = Σ_j (K_bar_ij + K_bar_ji) ∂k(x_i, x_j)/∂x_id. No view for theta_bar or X_bar: not wanted. For
  * Z_bar exchange X and Z and transpose K_bar: k is symmetric. */
-CT_API void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, const ct_tensor *theta,
-                                   const ct_tensor *X, const ct_tensor *Z, const ct_tensor *K_bar,
-                                   ct_tensor *theta_bar, ct_tensor *X_bar);
+CT_API void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X,
+                                   ct_view Z, ct_view K_bar, ct_view theta_bar, ct_view X_bar);
 
 /* A cotangent that is never formed: K_bar = alpha (M - u vᵀ). */
 typedef struct ct_cov_bar {
-    const ct_tensor *M;     /* (n, m) */
-    const ct_tensor *u, *v; /* (n), (m), strides > 0; or both NULL */
+    ct_view M;    /* (n, m) */
+    ct_view u, v; /* (n), (m), strides > 0; or no views */
     double alpha;
-    bool lower; /* M is symmetric, as Z = NULL, and its lower triangle alone is read; then u is v */
+    bool lower; /* M is symmetric, as without Z, and its lower triangle alone is read; then u is v */
 } ct_cov_bar;
 
 /* As ct_prim_covariance_bar, added to what theta_bar and X_bar hold. */
-CT_API void ct_prim_covariance_bar_add(ct_call *c, const ct_cov_program *program, const ct_tensor *theta,
-                                       const ct_tensor *X, const ct_tensor *Z, const ct_cov_bar *K_bar,
-                                       ct_tensor *theta_bar, ct_tensor *X_bar);
+CT_API void ct_prim_covariance_bar_add(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X,
+                                       ct_view Z, const ct_cov_bar *K_bar, ct_view theta_bar, ct_view X_bar);
 
 CT_END_DECLS
 #endif

@@ -7,8 +7,10 @@
 #ifndef COTANGENT_OP_H
 #define COTANGENT_OP_H
 
+#include <cotangent/maps.h>
 #include <cotangent/ops.h>
 #include <cotangent/tape.h>
+#include <cotangent/view.h>
 
 CT_BEGIN_DECLS
 
@@ -49,8 +51,8 @@ CT_API ct_var ct_output(ct_var first, int k);
 CT_API int ct_args(const ct_call *c);
 /* The number of outputs declared so far, those for the rule included. */
 CT_API int ct_outs(const ct_call *c);
-/* Input i; NULL, with the call refused, where there is none of that number. */
-CT_API const ct_tensor *ct_arg(const ct_call *c, int i);
+/* Input i; no view, with the call refused, where there is none of that number. */
+CT_API ct_view ct_arg(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
 /* Whether vjp may be asked for this call; where not, what it alone would read need not be kept. */
@@ -68,20 +70,19 @@ CT_API void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 /* An output, after all others, that vjp alone reads, as ct_out_at(g, k): no gradient flows into it. */
 CT_API void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape);
 
-/* Output 0 (k), allocated contiguous and uninitialised at the first request. NULL when memory is exhausted,
- * or k was not declared: the call has failed then, return. */
-CT_API ct_tensor *ct_result(ct_call *c);
-CT_API ct_tensor *ct_result_at(ct_call *c, int k);
-/* Sets output k to a view or another ready tensor of the dtype that was declared, whose own shape counts;
- * takes the reference over. NULL fails the call with the device's message. */
-CT_API void ct_set_result(ct_call *c, int k, ct_tensor *t);
-/* Scratch memory until the call returns; NULL when memory is exhausted (the call has failed then). */
-CT_API ct_tensor *ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape);
-/* A contiguous version of t: t itself where it is already, else a scratch copy. NULL as above. */
-CT_API const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t);
-/* A view of t, released when the call returns: ct_borrow(c, ct_tensor_transpose(t)). Passes NULL on,
- * failing. */
-CT_API ct_tensor *ct_borrow(ct_call *c, ct_tensor *view);
+/* Output 0 (k), allocated contiguous and uninitialised at the first request. No view where memory is
+ * exhausted or k was not declared: the call has failed then, and primitives do nothing. */
+CT_API ct_view ct_result(ct_call *c);
+CT_API ct_view ct_result_at(ct_call *c, int k);
+/* Makes a view of an input, of scratch or of another output output k, without a copy: of the dtype that was
+ * declared; its own shape counts. */
+CT_API void ct_set_result(ct_call *c, int k, ct_view v);
+/* Scratch memory until the call returns; no view when memory is exhausted (the call has failed then). */
+CT_API ct_view ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape);
+/* v itself where it is contiguous, else a scratch copy. No view as above. */
+CT_API ct_view ct_contiguous(ct_call *c, ct_view v);
+/* Whether the call goes on: nothing has been refused, and memory has sufficed. */
+CT_API bool ct_call_fine(const ct_call *c);
 /* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the
  * caller writes NaN there. `detail` is e.g. the failing minor, from 1; `what`, which must outlive the tape,
  * says so, with one %lld for it: "leading minor %lld". */
@@ -150,33 +151,76 @@ CT_API void ct_sample_fail(ct_sample *s, ct_status status, const char *why);
 /* No batch dimensions are put before any input from here on (for ops whose inputs have a fixed rank). */
 CT_API void ct_sample_unbatched(ct_sample *s);
 
-/* -- primitives ------------------------------------------------------------------------------------------ */
-/* What a device can do, on tensors of any strides, batched over leading dimensions, which broadcast where the
- * output's do. dtype f64 or f32, the same for all. A primitive that fails, or is given NULL or another dtype,
- * fails the call; in a call that has failed it does nothing. On a GPU none waits. */
+/* -- primitives without an op ---------------------------------------------------------------------------- */
 
-/* dst = src (broadcast, converted) */
-CT_API void ct_prim_copy(ct_call *c, const ct_tensor *src, ct_tensor *dst);
+/* A call of primitives on a tape's device that records nothing: ct_scratch, ct_require, the primitives and
+ * ct_failure_known work in it as in forward; there are no inputs and no outputs. A failure is the tape's, and
+ * its message begins with `name`, which must outlive the call. Never NULL; on a NULL or failed tape the call
+ * has failed from the start. Calls nest; each is closed, which gives its scratch back. */
+CT_API ct_call *ct_scope_open(ct_tape *tape, const char *name);
+/* The tape's status. */
+CT_API ct_status ct_scope_close(ct_call *c);
+
+/* -- primitives ------------------------------------------------------------------------------------------ */
+/* What a device can do, on views of any strides. Elementwise ones broadcast to the output; those of matrices
+ * go over leading dimensions, which broadcast where the output's do. dtype f64 or f32, the same for all,
+ * unless said; bf16 and f16 in copy, fill, the maps, sums and products. A primitive that fails, or is given no
+ * view or another dtype, fails the call; in a call that has failed it does nothing. An output shares no memory
+ * with an input unless said. On a GPU none waits. */
+
+/* dst = src (converted, from any dtype to any) */
+CT_API void ct_prim_copy(ct_call *c, ct_view src, ct_view dst);
 /* dst = value */
-CT_API void ct_prim_fill(ct_call *c, ct_tensor *dst, double value);
-/* out = A B, element by element; both broadcast to out, which may be one of them */
-CT_API void ct_prim_mul(ct_call *c, const ct_tensor *A, const ct_tensor *B, ct_tensor *out);
+CT_API void ct_prim_fill(ct_call *c, ct_view dst, double value);
+/* out = f(x), with the parameters p of maps.h (NULL: 0, 0); out may be x */
+CT_API void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct_view out);
+/* out = f(a, b); out may be a or b */
+CT_API void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out);
+/* out_i = a_i where cond_i is not 0, else b_i; cond of any dtype */
+CT_API void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out);
+/* out has x's number of dimensions, extent 1 where reduced. The sum of f32 is accumulated in f64. NaN in
+ * gives NaN out. Of nothing: 0, -inf, -inf. */
+CT_API void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out);
+
+/* Rows of x (n, ...) by index i64 (k): out (k, ...). scatter_add: out (n, ...) += x (k, ...), in order. An
+ * index outside [0, n) is CT_EINDEX and names position and value. */
+CT_API void ct_prim_gather(ct_call *c, ct_view x, ct_view index, ct_view out);
+CT_API void ct_prim_scatter_add(ct_call *c, ct_view x, ct_view index, ct_view out);
+/* index i64 (N) in [0, M) -> groups i64 (M + 1 + N), contiguous: offsets, then positions sorted by index,
+ * stable. An index outside is CT_EINDEX. */
+CT_API void ct_prim_group_by(ct_call *c, ct_view index, ct_view groups);
+/* out_i = A_i C_m for each i of group m, over such groups of N into M; A (N, I, J), C (M, J, K), out (N, I, K),
+ * everything contiguous. Groups that are none are CT_EINDEX. */
+CT_API void ct_prim_grouped_gemm(ct_call *c, ct_view A, ct_view C, ct_view groups, ct_view out);
+/* A_bar_i = G_i C_mᵀ (N, I, J) and C_bar_m = Σ_i A_iᵀ G_i (M, J, K). Either may be no view, then so may C or
+ * A. */
+CT_API void ct_prim_grouped_gemm_bar(ct_call *c, ct_view A, ct_view C, ct_view G, ct_view groups,
+                                     ct_view A_bar, ct_view C_bar);
+/* out (..., n, m) = |x_i - y_j|², x (..., n, d), y (..., m, d) */
+CT_API void ct_prim_sqdist(ct_call *c, ct_view x, ct_view y, ct_view out);
+
 /* C = alpha A B + beta C;  A: ...,m,k  B: ...,k,n  C: ...,m,n */
-CT_API void ct_prim_gemm(ct_call *c, double alpha, const ct_tensor *A, const ct_tensor *B, double beta,
-                         ct_tensor *C);
+CT_API void ct_prim_gemm(ct_call *c, double alpha, ct_view A, ct_view B, double beta, ct_view C);
 /* lower triangle of C = alpha A Aᵀ + beta C;  A: ...,n,k  C: ...,n,n; the strict upper triangle is untouched */
-CT_API void ct_prim_syrk(ct_call *c, double alpha, const ct_tensor *A, double beta, ct_tensor *C);
+CT_API void ct_prim_syrk(ct_call *c, double alpha, ct_view A, double beta, ct_view C);
+/* B = alpha op(T)⁻¹ B, or alpha B op(T)⁻¹ with CT_RIGHT;  T: ...,n,n  B: ...,n,m (...,m,n) */
+CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, ct_view T, ct_view B);
+/* B = alpha op(T) B, or alpha B op(T) with CT_RIGHT */
+CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, ct_view T, ct_view B);
+/* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
+CT_API void ct_prim_triangle(ct_call *c, ct_view src, bool upper, int64_t k, ct_view dst);
+
 /* A = L Lᵀ in place in the lower triangle; the strict upper triangle becomes zero. A member that is not
  * positive definite becomes NaN and is flagged. */
-CT_API void ct_prim_potrf(ct_call *c, ct_tensor *A);
+CT_API void ct_prim_potrf(ct_call *c, ct_view A);
 /* Triangles in place: of a square A the lower triangle alone is read and written, so that two of them can
  * share a rectangle. A transposed view serves for an upper one. */
 /* A = L Lᵀ; failures as above, the failing minor counted from row `first` of a larger matrix. */
-CT_API void ct_prim_potrf_lower(ct_call *c, int64_t first, ct_tensor *A);
-/* A = L⁻¹ of a lower triangular L without zeros on its diagonal */
-CT_API void ct_prim_trtri(ct_call *c, ct_tensor *L);
-/* A = the lower triangle of LᵀL; after trtri of a Cholesky factor this is the inverse */
-CT_API void ct_prim_lauum(ct_call *c, ct_tensor *L);
+CT_API void ct_prim_potrf_lower(ct_call *c, int64_t first, ct_view A);
+/* L is replaced by its inverse; its diagonal has no zeros. */
+CT_API void ct_prim_trtri(ct_call *c, ct_view L);
+/* L is replaced by the lower triangle of LᵀL; after trtri of a Cholesky factor this is the inverse. */
+CT_API void ct_prim_lauum(ct_call *c, ct_view L);
 /* A symmetric positive definite C (n, n), z (n, 1) and diagonal (n), in one go: C becomes L, z = L⁻¹z; with
  * `inverse` C becomes C⁻¹, z = C⁻¹z. diagonal = that of L. Failures as above, what C and z hold then is
  * undefined; L_ii² <= tolerance C_ii is one, too (0: none). C is packed: with n1 = n - n/2, of A = [A11; A21
@@ -185,49 +229,52 @@ CT_API void ct_prim_lauum(ct_call *c, ct_tensor *L);
  * A21. The rectangle's further columns are not touched. C may also be (n, n): its lower triangle. Returns
  * false, and does nothing, where the device has no such routine; then the blocks are views for the other
  * primitives. */
-CT_API bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance, ct_tensor *C,
-                                 ct_tensor *z, ct_tensor *diagonal);
+CT_API bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance, ct_view C, ct_view z,
+                                 ct_view diagonal);
 /* A_inv = A⁻¹ for a symmetric positive definite A, whose lower triangle is read; symmetric to the bit.
- * Failures as above. The two share no memory; this holds for all that follow with an output of its own. */
-CT_API void ct_prim_potri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
+ * Failures as above. */
+CT_API void ct_prim_potri(ct_call *c, ct_view A, ct_view A_inv);
 /* A[order] = L U with partial pivoting: row i of L U is row order[i] of A. L unit lower and U upper
  * triangular, both in LU; fastest where LU's columns are contiguous. order: i64 (..., n), contiguous. A
  * member with a pivot that is zero or with elements that are not finite becomes NaN, in natural order, and is
  * flagged. */
-CT_API void ct_prim_getrf(ct_call *c, const ct_tensor *A, ct_tensor *LU, ct_tensor *order);
+CT_API void ct_prim_getrf(ct_call *c, ct_view A, ct_view LU, ct_view order);
 /* log |det A| and the sign of det A by LU; -inf and 0 where a pivot is zero. A member with elements that are
  * not finite, or factors that overflow, gives NaN and is flagged. */
-CT_API void ct_prim_lu_det(ct_call *c, const ct_tensor *A, ct_tensor *log_abs, ct_tensor *sign);
+CT_API void ct_prim_lu_det(ct_call *c, ct_view A, ct_view log_abs, ct_view sign);
 /* A_inv = A⁻¹ by LU. Failures as above. */
-CT_API void ct_prim_getri(ct_call *c, const ct_tensor *A, ct_tensor *A_inv);
+CT_API void ct_prim_getri(ct_call *c, ct_view A, ct_view A_inv);
 /* A_bar = -A_invᵀ G A_invᵀ, the adjoint of the inverse; with `symmetric`, where A_inv is, (G + Gᵀ)/2 stands
  * for G and A_bar is symmetric to the bit. */
-CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, const ct_tensor *A_inv, const ct_tensor *G,
-                                ct_tensor *A_bar);
+CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, ct_view A_inv, ct_view G, ct_view A_bar);
 /* ct_prim_potri and the symmetric ct_prim_inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which
  * saves the adjoint a third of its work. root (..., 1, n (n + 1) / 2), of A_inv's (A_bar's) batch,
  * contiguous: the rows of M's triangle one after the other. ct_prim_keeps_root: whether the device has the
  * two, and so many members of extent n are worth them. */
 CT_API bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n);
-CT_API void ct_prim_potri_root(ct_call *c, const ct_tensor *A, ct_tensor *root, ct_tensor *A_inv);
-CT_API void ct_prim_inverse_root_bar(ct_call *c, const ct_tensor *root, const ct_tensor *G, ct_tensor *A_bar);
+CT_API void ct_prim_potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
+CT_API void ct_prim_inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
 /* Row i of dst is row order[i] of src, or, with `back`, row order[i] of dst is row i of src; src (..., n, m),
  * order i64 (..., n), a permutation, else CT_EINDEX. */
-CT_API void ct_prim_permute_rows(ct_call *c, const ct_tensor *src, const ct_tensor *order, bool back,
-                                 ct_tensor *dst);
-/* B = alpha op(T)⁻¹ B, or alpha B op(T)⁻¹ with CT_RIGHT;  T: ...,n,n  B: ...,n,m (...,m,n) */
-CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
-/* B = alpha op(T) B, or alpha B op(T) with CT_RIGHT */
-CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, const ct_tensor *T, ct_tensor *B);
-/* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
-CT_API void ct_prim_triangle(ct_call *c, const ct_tensor *src, bool upper, int64_t k, ct_tensor *dst);
+CT_API void ct_prim_permute_rows(ct_call *c, ct_view src, ct_view order, bool back, ct_view dst);
+
+/* A = Q R in place for A (..., m, n): R in the upper triangle, below it and in tau (..., 1, min(m, n),
+ * contiguous) the reflectors of Q. With rank_tolerance >= 0 a member with some |R_jj| <= rank_tolerance
+ * max_i |R_ii| becomes NaN and is flagged with j, from 1. */
+CT_API void ct_prim_qr(ct_call *c, double rank_tolerance, ct_view A, ct_view tau);
+/* C = Q C or Qᵀ C, given A and tau of ct_prim_qr; C (..., m, k) */
+CT_API void ct_prim_qr_mul(ct_call *c, bool trans, ct_view A, ct_view tau, ct_view C);
+/* out (..., 1, 1) = 1 / (|R| |R⁻¹|), estimated, for the upper triangle R (..., n, n); 0 where that is singular
+ * or not finite. In the 1-norm or the infinity norm. */
+CT_API void ct_prim_tri_rcond(ct_call *c, ct_view R, ct_view out);
+
 /* Flags the members of x (..., n, 1) that have an element outside `domain`, or NaN, and makes those members
  * of out (..., r, c) NaN. The failure tells the first such element's place in its member, from 1. The tape
- * goes on. With out = NULL x has any shape, is contiguous, and counts as one member. `what`, with one %lld
- * for the place, and `why`, which ends with the remedy, are the message and must outlive the tape: "variance
- * %lld", "is not positive: take its exponential". */
-CT_API void ct_prim_flag(ct_call *c, ct_domain domain, const ct_tensor *x, const char *what, const char *why,
-                         ct_tensor *out);
+ * goes on. With no view for out x has any shape, is contiguous, and counts as one member. `what`, with one
+ * %lld for the place, and `why`, which ends with the remedy, are the message and must outlive the tape:
+ * "variance %lld", "is not positive: take its exponential". */
+CT_API void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, const char *why,
+                         ct_view out);
 
 CT_END_DECLS
 #endif

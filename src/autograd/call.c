@@ -1,5 +1,5 @@
 /* One evaluation of an op: check the inputs, ask for the shape, compute, record. */
-#include "internal.h"
+#include "primitive/primitive.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,10 @@
 /* "matmul(30x1, 30x1)" */
 static void describe(const ct_call *c, char *buffer, size_t size)
 {
+    if (c->scope) {
+        snprintf(buffer, size, "%s", c->scope);
+        return;
+    }
     size_t at = (size_t)snprintf(buffer, size, "%s(", c->op->name);
     for (int i = 0; i < c->n_in && at < size; i++) {
         char shape[96];
@@ -28,7 +32,10 @@ static void fail_call(ct_call *c, ct_status status, const char *text)
     c->status = status;
     char name[256];
     describe(c, name, sizeof name);
-    ct_tape_fail(c->tape, status, "op #%u %s: %s", c->tape->n, name, text);
+    if (c->scope)
+        ct_tape_fail(c->tape, status, "%s: %s", name, text);
+    else
+        ct_tape_fail(c->tape, status, "op #%u %s: %s", c->tape->n, name, text);
 }
 
 bool ct_require(ct_call *c, bool ok, ct_status status, const char *format, ...)
@@ -61,7 +68,7 @@ void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *wha
     f->why = NULL;
 }
 
-bool ct_failure_known(const ct_call *c) { return c->tape->failure.set; }
+bool ct_failure_known(const ct_call *c) { return c->tape && c->tape->failure.set; }
 
 /* "backward of op #1 inverse: op #3 cholesky(5x5): " */
 static void place(const ct_call *c, char *buffer, size_t size)
@@ -72,7 +79,10 @@ static void place(const ct_call *c, char *buffer, size_t size)
     if (tape->backward_of >= 0)
         snprintf(backward, sizeof backward, "backward of op #%lld %s: ", (long long)tape->backward_of,
                  tape->node[tape->backward_of].op->name);
-    snprintf(buffer, size, "%sop #%u %s: ", backward, tape->n, name);
+    if (c->scope)
+        snprintf(buffer, size, "%s%s: ", backward, name);
+    else
+        snprintf(buffer, size, "%sop #%u %s: ", backward, tape->n, name);
 }
 
 /* The tape's message for its failure, in the op at `where`. */
@@ -92,7 +102,8 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
  * to. */
 static bool is_batched(const ct_call *c)
 {
-    return (c->n_in && c->arg[0]->ndim > 2) || (c->out[0] && c->out[0]->ndim > 2);
+    return (c->n_in && c->arg[0]->view.ndim > 2) ||
+           (c->n_out && c->out[0] && c->out[0]->view.ndim > 2);
 }
 
 /* A factorisation failed in this call: say which, keep the tape going. */
@@ -147,7 +158,8 @@ ct_status ct__settle(ct_tape *tape)
 int ct_args(const ct_call *c) { return c->n_in; }
 int ct_outs(const ct_call *c) { return c->n_out; }
 
-const ct_tensor *ct_arg(const ct_call *c, int i)
+/* Input i; NULL, with the call refused, where there is none. */
+static const ct_tensor *input(const ct_call *c, int i)
 {
     if ((unsigned)i < (unsigned)c->n_in) return c->arg[i];
     ct_require((ct_call *)(uintptr_t)c, false, CT_EINVAL, "there is no input %d, the call has %d", i,
@@ -155,12 +167,14 @@ const ct_tensor *ct_arg(const ct_call *c, int i)
     return NULL;
 }
 
+ct_view ct_arg(const ct_call *c, int i) { return ct_view_of(input(c, i)); }
 const void *ct_attr(const ct_call *c) { return c->attr; }
-ct_device *ct_call_device(const ct_call *c) { return c->tape->device; }
+ct_device *ct_call_device(const ct_call *c) { return c->tape ? c->tape->device : NULL; }
 bool ct_call_recorded(const ct_call *c) { return c->recorded; }
-int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(ct_arg(c, i), dim); }
-int ct_arg_ndim(const ct_call *c, int i) { return ct_tensor_ndim(ct_arg(c, i)); }
-ct_shape ct_arg_shape(const ct_call *c, int i) { return ct_tensor_shape(ct_arg(c, i)); }
+bool ct_call_fine(const ct_call *c) { return !c->status; }
+int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(input(c, i), dim); }
+int ct_arg_ndim(const ct_call *c, int i) { return ct_tensor_ndim(input(c, i)); }
+ct_shape ct_arg_shape(const ct_call *c, int i) { return ct_tensor_shape(input(c, i)); }
 void ct_set_dtype(ct_call *c, ct_dtype dtype) { c->dtype[0] = dtype; }
 
 void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
@@ -187,7 +201,7 @@ static bool is_declared(ct_call *c, int k)
     return ct_require(c, k >= 0 && k < c->n_out, CT_EINVAL, "output %d was not declared: ct_more_out", k);
 }
 
-ct_tensor *ct_result_at(ct_call *c, int k)
+static ct_tensor *result(ct_call *c, int k)
 {
     if (c->status || !is_declared(c, k)) return NULL;
     if (!c->out[k]) {
@@ -197,59 +211,60 @@ ct_tensor *ct_result_at(ct_call *c, int k)
     return c->out[k];
 }
 
-ct_tensor *ct_result(ct_call *c) { return ct_result_at(c, 0); }
+ct_view ct_result_at(ct_call *c, int k) { return ct_view_of(result(c, k)); }
+ct_view ct_result(ct_call *c) { return ct_result_at(c, 0); }
 
-/* Whether t may be output k: that has a shape by the rule (inputs that do not fit have none), and t's dtype.
+/* Whether v may be output k: that has a shape by the rule (inputs that do not fit have none), and v's dtype.
  * Else the call has failed. */
-static bool as_declared(ct_call *c, int k, const ct_tensor *t)
+static bool as_declared(ct_call *c, int k, const ct_view *v)
 {
     return is_declared(c, k) &&
            ct_require(c, ct__shape_count(k ? &c->more[k] : c->shape) >= 0, CT_ESHAPE,
                       "the shape rule gives output %d no shape: refuse inputs that do not fit by ct_require",
                       k) &&
-           ct_require(c, t->dtype == c->dtype[k], CT_EDTYPE, "output %d is %s where %s was declared", k,
-                      ct_dtype_name(t->dtype), ct_dtype_name(c->dtype[k])) &&
-           ct_require(c, t->storage->device == c->tape->device, CT_EDEVICE, "output %d is on another device",
-                      k);
+           ct_require(c, v->dtype == c->dtype[k], CT_EDTYPE, "output %d is %s where %s was declared", k,
+                      ct_dtype_name(v->dtype), ct_dtype_name(c->dtype[k]));
 }
 
-void ct_set_result(ct_call *c, int k, ct_tensor *t)
+void ct_set_result(ct_call *c, int k, ct_view v)
 {
+    if (!ct__usable(c, &v) || !as_declared(c, k, &v)) return;
+    ct_tensor *t = ct__share(v);
     if (!t) {
-        ct__call_status(c, c->tape->device->last_status ? c->tape->device->last_status : CT_EINVAL);
+        ct__call_status(c, c->tape->device->last_status);
         return;
     }
-    if (as_declared(c, k, t)) {
-        ct_release(c->out[k]);
-        c->out[k] = t;
-    } else {
-        ct_release(t);
-    }
+    ct_release(c->out[k]);
+    c->out[k] = t;
 }
 
-ct_tensor *ct_borrow(ct_call *c, ct_tensor *view)
+ct_view ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape)
 {
-    if (!view) {
-        ct__call_status(c, c->tape->device->last_status ? c->tape->device->last_status : CT_EINVAL);
-        return NULL;
-    }
     const int room = (int)(sizeof c->scratch / sizeof *c->scratch);
-    if (!ct_require(c, c->n_scratch < room, CT_EINVAL, "more than %d scratch tensors in one call", room)) {
-        ct_release(view);
-        return NULL;
+    if (c->status || !ct_require(c, c->n_scratch < room, CT_EINVAL,
+                                 "more than %d scratch tensors in one call", room))
+        return ct_no_view();
+    ct_tensor *t = ct__empty(c->tape->device, dtype, &shape);
+    if (!t) {
+        ct__call_status(c, c->tape->device->last_status ? c->tape->device->last_status : CT_EINVAL);
+        return ct_no_view();
     }
-    return c->scratch[c->n_scratch++] = view;
+    c->scratch[c->n_scratch++] = t;
+    return t->view;
 }
 
-ct_tensor *ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape)
+ct_view ct_contiguous(ct_call *c, ct_view v)
 {
-    return c->status ? NULL : ct_borrow(c, ct_empty(c->tape->device, dtype, shape));
+    if (!ct__usable(c, &v)) return ct_no_view();
+    if (ct__is_contiguous(&v)) return v;
+    ct_view copy = ct_scratch(c, v.dtype, ct__shape(&v));
+    ct_prim_copy(c, v, copy);
+    return copy;
 }
 
-const ct_tensor *ct_contiguous(ct_call *c, const ct_tensor *t)
+static void release_scratch(ct_call *c)
 {
-    if (c->status || ct_tensor_is_contiguous(t)) return c->status ? NULL : t;
-    return ct_borrow(c, ct_tensor_clone(t));
+    for (int i = 0; i < c->n_scratch; i++) ct_release(c->scratch[i]);
 }
 
 /* -- applying -------------------------------------------------------------------------------------------- */
@@ -270,21 +285,21 @@ static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
         if (!node) return false;
         const ct_tensor *t = c->arg[i] = node->value;
         *needs_grad |= node->flags & NODE_NEEDS_GRAD;
-        if (t->dtype == CT_I64) continue;
-        if (ct__is_half(t->dtype) && !c->op->half) {
+        if (t->view.dtype == CT_I64) continue;
+        if (ct__is_half(t->view.dtype) && !c->op->half) {
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s, which products, elementwise ops, sums and shapes take: "
                          "convert with ct_cast(x, CT_F32)",
-                         tape->n, c->op->name, i, ct_dtype_name(t->dtype));
+                         tape->n, c->op->name, i, ct_dtype_name(t->view.dtype));
             return false;
         }
-        if (floating && t->dtype != c->dtype[0]) {
+        if (floating && t->view.dtype != c->dtype[0]) {
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,
-                         c->op->name, i, ct_dtype_name(t->dtype), ct_dtype_name(c->dtype[0]));
+                         c->op->name, i, ct_dtype_name(t->view.dtype), ct_dtype_name(c->dtype[0]));
             return false;
         }
-        c->dtype[0] = t->dtype;
+        c->dtype[0] = t->view.dtype;
         floating = true;
     }
     return true;
@@ -388,13 +403,15 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     ct_call c;
     c.tape = tape;
     c.op = op;
+    c.scope = NULL;
     c.attr = attr;
     c.n_in = n;
     c.n_out = c.results = 1;
     c.n_scratch = 0;
     c.status = CT_OK;
     c.out[0] = NULL;
-    bool needs_grad = false, failed_before = tape->failure.set;
+    bool needs_grad = false;
+    c.failed_before = tape->failure.set;
     if (!take_inputs(&c, in, &needs_grad)) return ct__poisoned(tape);
     c.recorded = needs_grad && op->vjp && !tape->no_grad;
     if (op->compose) return compose(&c, in);
@@ -404,15 +421,42 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     if (!c.status && tape->device->step_pool)
         ct__call_status(&c, tape->device->backend->capture_status(tape->device));
     for (int k = 0; k < c.n_out && !c.status; k++)
-        if (!c.out[k]) ct_result_at(&c, k);
-    for (int i = 0; i < c.n_scratch; i++) ct_release(c.scratch[i]);
+        if (!c.out[k]) result(&c, k);
+    release_scratch(&c);
     if (tape->failure.suspected) note_suspect(&c);
     if (c.status || tape->status) {
         for (int k = 0; k < c.n_out; k++) ct_release(c.out[k]);
         return ct__poisoned(tape);
     }
-    if (tape->failure.set && !failed_before) note_failure(&c);
+    if (tape->failure.set && !c.failed_before) note_failure(&c);
     return record(&c, in, attr ? attr_size : 0);
+}
+
+/* -- primitives without an op ---------------------------------------------------------------------------- */
+
+ct_call *ct_scope_open(ct_tape *tape, const char *name)
+{
+    static ct_call nowhere = { .status = CT_EINVAL, .scope = "" }; /* never written to */
+    if (!tape) return &nowhere;
+    ct_call *c = tape->status ? NULL : ct__arena(tape, sizeof *c);
+    if (!c) c = &tape->failed_call;
+    *c = (ct_call){ .tape = tape, .scope = name ? name : "scope", .status = tape->status };
+    c->failed_before = tape->failure.set;
+    return c;
+}
+
+ct_status ct_scope_close(ct_call *c)
+{
+    ct_tape *tape = c->tape;
+    if (!tape) return CT_EINVAL;
+    release_scratch(c);
+    if (tape->failure.suspected) note_suspect(c);
+    if (!c->status && tape->device->step_pool)
+        ct__call_status(c, tape->device->backend->capture_status(tape->device));
+    if (!tape->status && tape->failure.set && !c->failed_before) note_failure(c);
+    if (c != &tape->failed_call && tape->arena.free == (char *)c + (sizeof *c + 15) / 16 * 16)
+        tape->arena.free = (char *)c;
+    return tape->status;
 }
 
 ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)

@@ -52,6 +52,24 @@ typedef struct ct_suspect {
     char where[384]; /* "op #3 cholesky(5x5): " */
 } ct_suspect;
 
+struct ct_call {
+    ct_tape *tape;
+    const ct_op *op;   /* NULL in a scope */
+    const char *scope; /* its name, else NULL */
+    const void *attr;
+    int n_in, n_out, n_scratch;
+    int results;   /* outputs that are not the rule's alone */
+    bool recorded; /* with its rule                         */
+    bool failed_before;
+    ct_status status;
+    const ct_tensor *arg[CT_MAX_INPUTS];
+    ct_tensor *out[CT_MAX_OUTPUTS];
+    ct_dtype dtype[CT_MAX_OUTPUTS];
+    const ct_shape *shape;         /* of output 0 */
+    ct_shape more[CT_MAX_OUTPUTS]; /* of outputs 1, 2, ... */
+    ct_tensor *scratch[16];
+};
+
 struct ct_tape {
     ct_device *device;
     ct_node *node;
@@ -66,23 +84,8 @@ struct ct_tape {
     uint32_t n_suspects, suspect_capacity;
     int64_t backward_of; /* node whose rule is running, -1: none */
     bool of_step;        /* ct_step owns it */
+    ct_call failed_call; /* what ct_scope_open returns where the tape has failed */
     char message[768];
-};
-
-struct ct_call {
-    ct_tape *tape;
-    const ct_op *op;
-    const void *attr;
-    int n_in, n_out, n_scratch;
-    int results;   /* outputs that are not the rule's alone */
-    bool recorded; /* with its rule                         */
-    ct_status status;
-    const ct_tensor *arg[CT_MAX_INPUTS];
-    ct_tensor *out[CT_MAX_OUTPUTS];
-    ct_dtype dtype[CT_MAX_OUTPUTS];
-    const ct_shape *shape;         /* of output 0 */
-    ct_shape more[CT_MAX_OUTPUTS]; /* of outputs 1, 2, ... */
-    ct_tensor *scratch[16];
 };
 
 /* -- tape.c ---------------------------------------------------------------------------------------------- */
@@ -113,7 +116,7 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
         return UINT32_MAX;
     }
     tape->node[tape->n] = (ct_node){
-        .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags, .version = value->storage->version
+        .op = op, .value = value, .n_out = 1, .flags = (uint8_t)flags, .version = value->view.storage->version
     };
     return tape->n++;
 }
@@ -135,28 +138,24 @@ static inline void *ct__arena(ct_tape *tape, size_t bytes)
 /* The device's last failure becomes the tape's. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
-/* -- rule.c: rules whose fused form needs no op ---------------------------------------------------------- */
+/* -- rule.c: rules of a sweep that is not recorded, whose fused form needs no op -------------------------- */
 
-/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. Borrowed. */
-const ct_tensor *ct__in_value(const ct_vjp *g, int i);
-/* The cotangent of output 0 of a rule that is not recorded; borrowed. */
-const ct_tensor *ct__out_bar(const ct_vjp *g);
-/* What has arrived at input i so far, where more may be added to it in place; else NULL. Borrowed. */
-ct_tensor *ct__in_bar_sum(const ct_vjp *g, int i);
-/* ct_give_in_bar with a tensor, which is taken over; NULL fails the sweep with the device's message. */
-void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar);
+/* The value of input i; no view, with the tape's error set, where a sweep has freed it. */
+ct_view ct__in_value(const ct_vjp *g, int i);
+/* The cotangent of output 0. */
+ct_view ct__out_bar(const ct_vjp *g);
+/* Input i's cotangent: that of output 0 itself; times f'(x), of the op y = f(x); times ∂f/∂a (i = 0) or
+ * ∂f/∂b (i = 1), of y = f(a, b) whose inputs are broadcast to y already; the product X Y of two matrices,
+ * which is added to what has arrived by the product itself. */
+void ct__give_out_bar(ct_vjp *g, int i);
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2], const ct_view *x);
+void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f, const ct_view *a, const ct_view *b);
+void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 
 /* A backend's answer: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
-/* Whether the call goes on, with a t that is there, and on its device: else it has failed. */
-bool ct__usable(ct_call *c, const ct_tensor *t);
-/* The same for two, both f64 or both f32. */
-bool ct__one_dtype(ct_call *c, const ct_tensor *t, const ct_tensor *out);
-/* t with the batch dimensions (all but the last two) broadcast to those of `out`: t itself where they are,
- * else *view; NULL, with the call refused, where they do not fit. */
-const ct_tensor *ct__match_batch(ct_call *c, const ct_tensor *t, const ct_tensor *out, ct_tensor *view);
 /* Where a factorisation notes its failure. */
 ct_failure *ct__call_failure(ct_call *c);
 /* What the device knows of the tape's failures, with the message: CT_ENUMERIC where there is one. Waits for a

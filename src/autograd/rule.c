@@ -6,7 +6,7 @@
 /* -- accumulation ---------------------------------------------------------------------------------------- */
 
 /* Whether a cotangent may be added to in place. */
-static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct_tensor_is_contiguous(sum); }
+static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct__is_contiguous(&sum->view); }
 
 /* slot += bar where one has arrived before. */
 static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
@@ -14,8 +14,8 @@ static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
     ct_device *dev = tape->device;
     ct_tensor *sum = slot->bar;
     bool in_place = can_grow(sum);
-    if (!in_place) sum = ct__empty_like(bar);
-    if (!sum || dev->backend->map2(dev, CT_MAP_add, slot->bar, bar, sum)) {
+    if (!in_place) sum = ct__empty_like(&bar->view);
+    if (!sum || dev->backend->map2(dev, CT_MAP_add, &slot->bar->view, &bar->view, &sum->view)) {
         if (!in_place) ct_release(sum);
         ct__tape_fail_device(tape, "adding cotangents");
         return;
@@ -103,7 +103,7 @@ ct_var ct_out_bar_at(ct_vjp *g, int k)
     ct_tensor *bar = ct__has_bar(g->s, at) ? ct_retain(ct__slot_of(g->s, at)->bar) : NULL;
     if (!bar) {
         const ct_tensor *value = tape->node[at].value;
-        bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
+        bar = ct_zeros(tape->device, value->view.dtype, ct_tensor_shape(value));
     }
     if (!bar) {
         ct__tape_fail_device(tape, "a cotangent of zeros");
@@ -124,12 +124,12 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
     const ct_node *input = ct__node(ct__handle(tape, in));
     if (!input) return;
     const ct_tensor *x = input->value;
-    if (node->value->dtype != x->dtype) {
+    if (node->value->view.dtype != x->view.dtype) {
         ct_tape_fail(tape, CT_EDTYPE, "the cotangent of input %d is %s, the input %s", i,
-                     ct_dtype_name(node->value->dtype), ct_dtype_name(x->dtype));
+                     ct_dtype_name(node->value->view.dtype), ct_dtype_name(x->view.dtype));
         return;
     }
-    if (!ct__same_shape(node->value, x)) {
+    if (!ct__same_shape(&node->value->view, &x->view)) {
         ct_shape shape = ct_tensor_shape(x), got = ct_tensor_shape(node->value);
         char a[96], b[96];
         if (!ct_shape_equal(ct_shape_broadcast(got, shape), got)) {
@@ -142,30 +142,78 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
     if (!tape->status) ct__accumulate(g->s, in, bar);
 }
 
-const ct_tensor *ct__in_value(const ct_vjp *g, int i)
+/* -- fused rules ----------------------------------------------------------------------------------------- */
+
+ct_view ct__in_value(const ct_vjp *g, int i)
 {
     const ct_node *node = ct__node(ct_in(g, i));
-    return node ? node->value : NULL;
+    return ct_view_of(node ? node->value : NULL);
 }
 
-ct_tensor *ct__in_bar_sum(const ct_vjp *g, int i)
-{
-    ct_tensor *sum = ct__slot_of(g->s, g->tape->node[g->index].in[i])->bar;
-    return sum && can_grow(sum) ? sum : NULL;
-}
+ct_view ct__out_bar(const ct_vjp *g) { return ct__slot_of(g->s, g->index)->bar->view; }
 
-const ct_tensor *ct__out_bar(const ct_vjp *g) { return ct__slot_of(g->s, g->index)->bar; }
-
-void ct__give_in_bar(ct_vjp *g, int i, ct_tensor *bar)
+/* The cotangent of input i += bar, which is taken over; NULL fails the sweep with the device's message. */
+static void give(ct_vjp *g, int i, ct_tensor *bar)
 {
     ct_tape *tape = g->tape;
     uint32_t in = tape->node[g->index].in[i];
+    const ct_tensor *value = tape->node[in].value;
     if (!bar) {
         ct__tape_fail_device(tape, "a cotangent");
-    } else if (tape->node[in].value && ct__same_shape(bar, tape->node[in].value)) {
+    } else if (value && ct__same_shape(&bar->view, &value->view)) {
         add_tensor(g->s, in, bar);
     } else {
         uint32_t index = ct__push(tape, NULL, bar, 0);
         if (index != UINT32_MAX) ct_give_in_bar(g, i, ct__handle(tape, index));
     }
+}
+
+/* The same for what a primitive has computed, or could not. */
+static void give_computed(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
+{
+    if (bar && status) {
+        ct_release(bar);
+        bar = NULL;
+    }
+    give(g, i, bar);
+}
+
+void ct__give_out_bar(ct_vjp *g, int i)
+{
+    if (ct_wants(g, i)) give(g, i, ct_retain(ct__slot_of(g->s, g->index)->bar));
+}
+
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2], const ct_view *x)
+{
+    ct_device *dev = g->tape->device;
+    const ct_tensor *y = ct_value(ct_out(g));
+    if (!y || !ct_wants(g, 0)) return;
+    const ct_view y_bar = ct__out_bar(g);
+    ct_tensor *bar = ct__empty_like(&y->view);
+    give_computed(g, 0, bar,
+                  bar ? dev->backend->map1_bar(dev, f, p, x, &y->view, &y_bar, &bar->view) : CT_ENOMEM);
+}
+
+void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f, const ct_view *a, const ct_view *b)
+{
+    if (!ct_wants(g, i)) return;
+    ct_device *dev = g->tape->device;
+    const ct_view y_bar = ct__out_bar(g);
+    ct_tensor *bar = ct__empty_like(&y_bar);
+    give_computed(g, i, bar,
+                  bar ? dev->backend->map2_bar(dev, f, i, a, b, &y_bar, &bar->view) : CT_ENOMEM);
+}
+
+void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)
+{
+    if (!ct_wants(g, i)) return;
+    ct_device *dev = g->tape->device;
+    ct_tensor *sum = ct__slot_of(g->s, g->tape->node[g->index].in[i])->bar;
+    if (sum && can_grow(sum)) {
+        if (dev->backend->gemm(dev, 1, X, Y, 1, &sum->view)) give(g, i, NULL);
+        return;
+    }
+    const ct_shape shape = { .dim = { X->dim[0], Y->dim[1] }, .ndim = 2 };
+    ct_tensor *bar = ct__empty(dev, X->dtype, &shape);
+    give_computed(g, i, bar, bar ? dev->backend->gemm(dev, 1, X, Y, 0, &bar->view) : CT_ENOMEM);
 }

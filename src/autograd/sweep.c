@@ -50,7 +50,7 @@ static void mark_wanted(ct__sweep *s)
 
 static bool is_written(const ct_node *node)
 {
-    return node->value && node->version != node->value->storage->version;
+    return node->value && node->version != node->value->view.storage->version;
 }
 
 static bool refuse_written(ct_tape *tape, uint32_t call, const char *role, int k, uint32_t value)
@@ -151,7 +151,7 @@ static void seed(ct__sweep *s, ct_var y, ct_var y_bar)
     ct_arena mark = tape->arena;
     if (!y_bar.tape) {
         const ct_tensor *value = tape->node[y.index].value;
-        ct_tensor *one = ct_full(tape->device, value->dtype, ct_tensor_shape(value), 1);
+        ct_tensor *one = ct_full(tape->device, value->view.dtype, ct_tensor_shape(value), 1);
         if (!one) {
             ct__tape_fail_device(tape, "the seed of a sweep");
             return;
@@ -171,7 +171,7 @@ static bool check_seed(ct_var y, ct_var y_bar)
     if (!node) return false;
     char a[96], b[96];
     ct_shape shape = ct_tensor_shape(node->value);
-    if (node->value->dtype == CT_I64) {
+    if (node->value->view.dtype == CT_I64) {
         ct_tape_fail(y.tape, CT_EDTYPE, "#%u is i64: integers have no gradient", y.index);
         return false;
     }
@@ -184,7 +184,7 @@ static bool check_seed(ct_var y, ct_var y_bar)
         return false;
     }
     const ct_node *bar = y_bar.tape == y.tape ? ct__node(y_bar) : NULL;
-    if (bar && ct_shape_equal(ct_tensor_shape(bar->value), shape) && bar->value->dtype == node->value->dtype)
+    if (bar && ct_shape_equal(ct_tensor_shape(bar->value), shape) && bar->value->view.dtype == node->value->view.dtype)
         return true;
     ct_tape_fail(y.tape, CT_ESHAPE,
                  "the cotangent given for #%u must be %s of the same dtype and tape, it is %s", y.index,
@@ -207,8 +207,8 @@ static void deliver(ct__sweep *s)
             slot->bar = NULL;
             continue;
         }
-        ct_tensor *sum = ct__empty_like(node->bar);
-        if (!sum || dev->backend->map2(dev, CT_MAP_add, node->bar, slot->bar, sum)) {
+        ct_tensor *sum = ct__empty_like(&node->bar->view);
+        if (!sum || dev->backend->map2(dev, CT_MAP_add, &node->bar->view, &slot->bar->view, &sum->view)) {
             ct_release(sum);
             ct__tape_fail_device(tape, "adding cotangents");
             return;
@@ -246,7 +246,7 @@ static ct_var take_bar(ct__sweep *s, ct_var x)
     ct_tensor *bar = x.index <= s->hi && !s->record ? ct_retain(ct__slot_of(s, x.index)->bar) : NULL;
     if (!bar) {
         const ct_tensor *value = tape->node[x.index].value;
-        bar = ct_zeros(tape->device, value->dtype, ct_tensor_shape(value));
+        bar = ct_zeros(tape->device, value->view.dtype, ct_tensor_shape(value));
     }
     if (!bar) {
         ct__tape_fail_device(tape, "a cotangent of zeros");

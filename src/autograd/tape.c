@@ -215,7 +215,7 @@ bool ct__more_nodes(ct_tape *tape)
 /* Whether t may go on the tape by `call`. */
 static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 {
-    const ct_device *mine = tape->device, *its = t ? t->storage->device : NULL;
+    const ct_device *mine = tape->device, *its = t ? t->view.storage->device : NULL;
     const char *last = mine->message;
     if (!t)
         ct_tape_fail(tape, CT_EINVAL, "%s: the tensor is NULL%s%s", call,
@@ -237,7 +237,7 @@ static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 static ct_var push_tensor(ct_tape *tape, const char *call, ct_tensor *t, unsigned flags)
 {
     if (!tape || tape->status || !may_push(tape, call, t)) return ct__poisoned(tape);
-    if ((flags & NODE_NEEDS_GRAD) && t->dtype == CT_I64) {
+    if ((flags & NODE_NEEDS_GRAD) && t->view.dtype == CT_I64) {
         ct_tape_fail(tape, CT_EDTYPE, "%s: integers have no gradient, use ct_constant", call);
         return ct__poisoned(tape);
     }

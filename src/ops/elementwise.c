@@ -1,4 +1,4 @@
-/* The elementwise ops: every line of tensor/maps.h becomes a descriptor.
+/* The elementwise ops: every line of cotangent/maps.h becomes a descriptor.
  *
  *     y_i = f(x_i)           x̄_i = ȳ_i f'(x_i)
  *     y_i = f(a_i, b_i)      ā_i = ȳ_i ∂f/∂a,  b̄_i = ȳ_i ∂f/∂b, summed where a or b were broadcast

@@ -12,24 +12,12 @@
 #ifndef CT_TENSOR_BACKEND_H
 #define CT_TENSOR_BACKEND_H
 
-#include <cotangent/tensor.h>
-
-#include "maps.h"
+#include <cotangent/maps.h>
+#include <cotangent/view.h>
 
 typedef struct ct_failure ct_failure;
-typedef struct ct_tensor ct_view; /* what a primitive reads of a tensor: where its elements lie */
 typedef struct ct_cov_program ct_cov_program;
 typedef struct ct_cov_bar ct_cov_bar;
-
-#define CT__NAME1(name, value, derivative, vjp) CT_MAP_##name,
-typedef enum ct_map1 { CT_MAPS1(CT__NAME1) CT_MAP1_COUNT } ct_map1;
-#undef CT__NAME1
-
-#define CT__NAME2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) CT_MAP_##name,
-typedef enum ct_map2 { CT_MAPS2(CT__NAME2) CT_MAP2_COUNT } ct_map2;
-#undef CT__NAME2
-
-typedef enum ct_reduction { CT_REDUCE_SUM, CT_REDUCE_MAX, CT_REDUCE_LOGSUMEXP } ct_reduction;
 
 typedef struct ct_backend {
     const char *name;

@@ -4,14 +4,14 @@
 int64_t *ct__failure_note(ct_device *dev, ct_failure *failure)
 {
     if (!failure->note) failure->note = ct_zeros(dev, CT_I64, ct_shape1(3));
-    return failure->note ? failure->note->data : NULL;
+    return failure->note ? failure->note->view.data : NULL;
 }
 
 ct_status ct__failure_settle(ct_device *dev, ct_failure *failure)
 {
     if (!failure->note || failure->set) return CT_OK;
     int64_t note[3];
-    ct_status status = dev->backend->download(dev, note, failure->note->data, sizeof note);
+    ct_status status = dev->backend->download(dev, note, failure->note->view.data, sizeof note);
     if (status || !note[0]) return status;
     failure->set = true;
     failure->position = note[0] - 1;
@@ -25,5 +25,5 @@ ct_status ct__failure_clear(ct_device *dev, ct_failure *failure)
     ct_tensor *note = failure->note;
     bool used = failure->call;
     *failure = (ct_failure){ .note = note };
-    return note && used ? dev->backend->fill(dev, 0, note) : CT_OK;
+    return note && used ? dev->backend->fill(dev, 0, &note->view) : CT_OK;
 }

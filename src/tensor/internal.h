@@ -2,7 +2,7 @@
 #ifndef CT_TENSOR_INTERNAL_H
 #define CT_TENSOR_INTERNAL_H
 
-#include <cotangent/tensor.h>
+#include <cotangent/view.h>
 
 #include <stdalign.h>
 #include <stdarg.h>
@@ -26,13 +26,8 @@ typedef struct ct_storage {
 } ct_storage;
 
 struct ct_tensor {
-    ct_storage *storage;
-    void *data; /* first element */
+    ct_view view;
     int64_t refs;
-    ct_dtype dtype;
-    int ndim;
-    int64_t dim[CT_MAX_DIMS];
-    int64_t stride[CT_MAX_DIMS]; /* in elements, >= 0; 0 where broadcast */
 };
 
 /* Where device memory is host memory, a few elements lie in one block with their storage and its first
@@ -160,36 +155,65 @@ ct_tensor *ct__empty(ct_device *device, ct_dtype dtype, const ct_shape *shape);
 /* ct_wrap_strided for memory of the device, whatever that is. */
 ct_tensor *ct__wrap(ct_device *device, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
                     void (*release)(void *context, void *data), void *context);
-/* Uninitialised, contiguous, of t's dtype and shape. */
-ct_tensor *ct__empty_like(const ct_tensor *t);
+/* Uninitialised, contiguous, of v's dtype and shape. */
+ct_tensor *ct__empty_like(const ct_view *v);
 /* Bytes of an element. */
 static inline size_t ct__size(ct_dtype dtype) { return dtype > CT_I64 ? 2 : dtype == CT_F32 ? 4 : 8; }
 /* Whether a dtype is storage for numbers that are computed with in f32. */
 static inline bool ct__is_half(ct_dtype dtype) { return dtype > CT_I64; }
 /* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
 const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
-/* t's shape; extents past ndim mean nothing. */
-static inline ct_shape ct__shape(const ct_tensor *t)
+/* v's shape; extents past ndim mean nothing. */
+static inline ct_shape ct__shape(const ct_view *v)
 {
     ct_shape s;
-    memcpy(s.dim, t->dim, sizeof s.dim);
-    s.ndim = t->ndim;
+    memcpy(s.dim, v->dim, sizeof s.dim);
+    s.ndim = v->ndim;
     return s;
 }
-/* Whether two tensors have the same shape. */
-static inline bool ct__same_shape(const ct_tensor *a, const ct_tensor *b)
+/* The number of elements. */
+static inline int64_t ct__count(const ct_view *v)
+{
+    int64_t count = 1;
+    for (int i = 0; i < v->ndim; i++) count *= v->dim[i];
+    return count;
+}
+/* An extent, counted from the end where dim is negative; 1 where there is no such dimension. */
+static inline int64_t ct__dim(const ct_view *v, int dim)
+{
+    if (dim < 0) dim += v->ndim;
+    return dim >= 0 && dim < v->ndim ? v->dim[dim] : 1;
+}
+/* Whether two views have the same shape. */
+static inline bool ct__same_shape(const ct_view *a, const ct_view *b)
 {
     if (a->ndim != b->ndim) return false;
     for (int i = 0; i < a->ndim; i++)
         if (a->dim[i] != b->dim[i]) return false;
     return true;
 }
-/* A new view with t's storage and layout, to be edited by the caller. */
-ct_tensor *ct__view(const ct_tensor *t);
-/* Whether t is the only reference to the only view of its storage: its memory may be reused. */
+/* Extents dim[0 .. ndim), and the strides of row-major order. */
+static inline void ct__lay_out(ct_view *v, const int64_t *dim)
+{
+    int64_t stride = 1;
+    for (int i = v->ndim - 1; i >= 0; i--) {
+        v->dim[i] = dim[i];
+        v->stride[i] = stride;
+        if (dim[i] > 1) stride *= dim[i];
+    }
+}
+/* Row-major without gaps. */
+bool ct__is_contiguous(const ct_view *v);
+/* Whether `shape` has `count` elements; an extent of -1 is inferred first. */
+bool ct__complete_shape(ct_shape *shape, int64_t count);
+/* v broadcast to `shape`; false, and v unchanged, where it does not fit. */
+bool ct__broadcast(ct_view *v, const ct_shape *shape);
+/* ct_copy between views of tensors. */
+ct_status ct__copy(const ct_view *src, const ct_view *dst);
+/* A new tensor of that view, with a reference to its storage; NULL where there is no view, or no memory. */
+ct_tensor *ct__share(ct_view v);
+/* Whether t is the only reference to the only tensor of its storage: its memory may be reused. */
 bool ct__sole_owner(const ct_tensor *t);
-/* t's strides broadcast to `shape`, into stride[]; false where they do not fit. */
-bool ct__broadcast_strides(const ct_tensor *t, ct_shape shape, int64_t *stride);
 
 /* -- used by the tape: a failed factorisation, kept until the tape is reset ------------------------------ */
 

@@ -6,27 +6,16 @@
 
 /* -- lifetime -------------------------------------------------------------------------------------------- */
 
-/* Extents, and the strides of row-major order. */
-static inline void lay_out(ct_tensor *t, const int64_t *dim)
-{
-    int64_t stride = 1;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        t->dim[i] = dim[i];
-        t->stride[i] = stride;
-        if (dim[i] > 1) stride *= dim[i];
-    }
-}
-
 /* t, uninitialised before, is all of `storage` (taken over) with row-major strides. */
 static inline ct_tensor *set_up(ct_tensor *t, ct_storage *storage, ct_dtype dtype, int ndim,
                                 const int64_t *dim)
 {
-    t->storage = storage;
-    t->data = storage->data;
     t->refs = 1;
-    t->dtype = dtype;
-    t->ndim = ndim;
-    lay_out(t, dim);
+    t->view.storage = storage;
+    t->view.data = storage->data;
+    t->view.dtype = dtype;
+    t->view.ndim = ndim;
+    ct__lay_out(&t->view, dim);
     return t;
 }
 
@@ -50,7 +39,7 @@ static void release_storage(ct_storage *s)
 /* The first tensor of a small storage is part of its block. */
 static inline bool is_part(const ct_tensor *t)
 {
-    return t->storage->small && t == &((const ct__small *)t->storage)->tensor;
+    return t->view.storage->small && t == &((const ct__small *)t->view.storage)->tensor;
 }
 
 ct_tensor *ct_retain(ct_tensor *t)
@@ -62,25 +51,25 @@ ct_tensor *ct_retain(ct_tensor *t)
 void ct_release(ct_tensor *t)
 {
     if (!t || --t->refs) return;
-    ct_storage *storage = t->storage;
+    ct_storage *storage = t->view.storage;
     if (!is_part(t)) ct__struct_put(storage->device, t, sizeof *t);
     release_storage(storage);
 }
 
-ct_tensor *ct__view(const ct_tensor *t)
+ct_tensor *ct__share(ct_view v)
 {
-    ct_tensor *v = ct__struct_get(t->storage->device, sizeof *v);
-    if (!v) return NULL;
-    *v = *t;
-    v->refs = 1;
-    v->storage->refs++;
-    return v;
+    ct_tensor *t = v.storage ? ct__struct_get(v.storage->device, sizeof *t) : NULL;
+    if (!t) return NULL;
+    t->view = v;
+    t->refs = 1;
+    v.storage->refs++;
+    return t;
 }
 
 bool ct__sole_owner(const ct_tensor *t)
 {
-    bool wrapped = !t->storage->bytes && !t->storage->small;
-    return t->refs == 1 && t->storage->refs == 1 && !wrapped;
+    bool wrapped = !t->view.storage->bytes && !t->view.storage->small;
+    return t->refs == 1 && t->view.storage->refs == 1 && !wrapped;
 }
 
 /* -- creation -------------------------------------------------------------------------------------------- */
@@ -157,12 +146,10 @@ ct_tensor *ct__empty(ct_device *dev, ct_dtype dtype, const ct_shape *shape)
     return new_tensor(dev, dtype, shape->ndim, shape->dim, bytes);
 }
 
-ct_tensor *ct__empty_like(const ct_tensor *like)
+ct_tensor *ct__empty_like(const ct_view *like)
 {
-    size_t count = 1;
-    for (int i = 0; i < like->ndim; i++) count *= (size_t)like->dim[i];
     return new_tensor(like->storage->device, like->dtype, like->ndim, like->dim,
-                      count * ct__size(like->dtype));
+                      (size_t)ct__count(like) * ct__size(like->dtype));
 }
 
 ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct__empty(dev, dtype, &shape); }
@@ -170,7 +157,7 @@ ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_
 ct_tensor *ct_full(ct_device *dev, ct_dtype dtype, ct_shape shape, double value)
 {
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    if (t && dev->backend->fill(dev, value, t)) {
+    if (t && dev->backend->fill(dev, value, &t->view)) {
         ct_release(t);
         return NULL;
     }
@@ -222,7 +209,7 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
     set_up(t, s, dtype, shape.ndim, shape.dim);
     s->release = release;
     s->context = context;
-    for (int i = 0; strides && i < shape.ndim; i++) t->stride[i] = strides[i];
+    for (int i = 0; strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
     return t;
 }
 
@@ -250,7 +237,7 @@ static ct_tensor *random_tensor(ct_device *dev, ct_dtype dtype, ct_shape shape, 
         return NULL;
     }
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    if (t && dev->backend->random(dev, normal, seed, stream, t)) {
+    if (t && dev->backend->random(dev, normal, seed, stream, &t->view)) {
         ct_release(t);
         return NULL;
     }
@@ -269,45 +256,31 @@ ct_tensor *ct_rand_normal(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64
 
 /* -- what a tensor is ------------------------------------------------------------------------------------ */
 
-ct_device *ct_tensor_device(const ct_tensor *t) { return t ? t->storage->device : NULL; }
-ct_dtype ct_tensor_dtype(const ct_tensor *t) { return t ? t->dtype : CT_F64; }
-int ct_tensor_ndim(const ct_tensor *t) { return t ? t->ndim : -1; }
-void *ct_tensor_data(const ct_tensor *t) { return t ? t->data : NULL; }
-
-ct_shape ct_tensor_shape(const ct_tensor *t) { return t ? ct__shape(t) : (ct_shape){ .ndim = -1 }; }
-
-int64_t ct_tensor_dim(const ct_tensor *t, int dim)
-{
-    if (!t) return 0;
-    if (dim < 0) dim += t->ndim;
-    return dim >= 0 && dim < t->ndim ? t->dim[dim] : 1;
-}
+ct_device *ct_tensor_device(const ct_tensor *t) { return t ? t->view.storage->device : NULL; }
+ct_dtype ct_tensor_dtype(const ct_tensor *t) { return t ? t->view.dtype : CT_F64; }
+int ct_tensor_ndim(const ct_tensor *t) { return t ? t->view.ndim : -1; }
+void *ct_tensor_data(const ct_tensor *t) { return t ? t->view.data : NULL; }
+ct_shape ct_tensor_shape(const ct_tensor *t) { return t ? ct__shape(&t->view) : (ct_shape){ .ndim = -1 }; }
+int64_t ct_tensor_dim(const ct_tensor *t, int dim) { return t ? ct__dim(&t->view, dim) : 0; }
+int64_t ct_tensor_count(const ct_tensor *t) { return t ? ct__count(&t->view) : 0; }
+bool ct_tensor_is_contiguous(const ct_tensor *t) { return t && ct__is_contiguous(&t->view); }
 
 int64_t ct_tensor_stride(const ct_tensor *t, int dim)
 {
     if (!t) return 0;
-    if (dim < 0) dim += t->ndim;
-    return dim >= 0 && dim < t->ndim ? t->stride[dim] : 0;
+    if (dim < 0) dim += t->view.ndim;
+    return dim >= 0 && dim < t->view.ndim ? t->view.stride[dim] : 0;
 }
 
-int64_t ct_tensor_count(const ct_tensor *t)
+bool ct__is_contiguous(const ct_view *v)
 {
-    if (!t) return 0;
-    int64_t count = 1;
-    for (int i = 0; i < t->ndim; i++) count *= t->dim[i];
-    return count;
-}
-
-bool ct_tensor_is_contiguous(const ct_tensor *t)
-{
-    if (!t) return false;
     int64_t expected = 1;
     bool dense = true;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->dim[i] == 0) return true;
-        if (t->dim[i] == 1) continue;
-        if (t->stride[i] != expected) dense = false;
-        expected *= t->dim[i];
+    for (int i = v->ndim - 1; i >= 0; i--) {
+        if (v->dim[i] == 0) return true;
+        if (v->dim[i] == 1) continue;
+        if (v->stride[i] != expected) dense = false;
+        expected *= v->dim[i];
     }
     return dense;
 }
@@ -317,11 +290,11 @@ bool ct_tensor_is_contiguous(const ct_tensor *t)
 static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
 {
     if (!t) return CT_EINVAL;
-    size_t expected = (size_t)ct_tensor_count(t) * ct_dtype_size(t->dtype);
+    size_t expected = (size_t)ct_tensor_count(t) * ct_dtype_size(t->view.dtype);
     if (bytes != expected)
-        return ct__fail(t->storage->device, CT_ESHAPE, "the tensor holds %zu bytes, the buffer %zu", expected,
+        return ct__fail(t->view.storage->device, CT_ESHAPE, "the tensor holds %zu bytes, the buffer %zu", expected,
                         bytes);
-    if (!data && bytes) return ct__fail(t->storage->device, CT_EINVAL, "the buffer is NULL");
+    if (!data && bytes) return ct__fail(t->view.storage->device, CT_EINVAL, "the buffer is NULL");
     return CT_OK;
 }
 
@@ -329,12 +302,12 @@ ct_status ct_read(const ct_tensor *t, void *data, size_t bytes)
 {
     ct_status s = check_bytes(t, data, bytes);
     if (s || !bytes) return s;
-    ct_device *dev = t->storage->device;
+    ct_device *dev = t->view.storage->device;
     if (!ct__may_wait(dev, "ct_read")) return dev->last_status;
-    if (ct_tensor_is_contiguous(t)) return dev->backend->download(dev, data, t->data, bytes);
+    if (ct_tensor_is_contiguous(t)) return dev->backend->download(dev, data, t->view.data, bytes);
     ct_tensor *dense = ct_tensor_clone(t);
     if (!dense) return CT_ENOMEM;
-    s = dev->backend->download(dev, data, dense->data, bytes);
+    s = dev->backend->download(dev, data, dense->view.data, bytes);
     ct_release(dense);
     return s;
 }
@@ -343,12 +316,12 @@ ct_status ct_write(ct_tensor *t, const void *data, size_t bytes)
 {
     ct_status s = check_bytes(t, data, bytes);
     if (s || !bytes) return s;
-    ct_device *dev = t->storage->device;
-    t->storage->version++;
-    if (ct_tensor_is_contiguous(t)) return dev->backend->upload(dev, t->data, data, bytes);
-    ct_tensor *dense = ct_empty(dev, t->dtype, ct_tensor_shape(t));
+    ct_device *dev = t->view.storage->device;
+    t->view.storage->version++;
+    if (ct_tensor_is_contiguous(t)) return dev->backend->upload(dev, t->view.data, data, bytes);
+    ct_tensor *dense = ct_empty(dev, t->view.dtype, ct_tensor_shape(t));
     if (!dense) return CT_ENOMEM;
-    s = dev->backend->upload(dev, dense->data, data, bytes);
+    s = dev->backend->upload(dev, dense->view.data, data, bytes);
     if (!s) s = ct_copy(dense, t);
     ct_release(dense);
     return s;
@@ -359,7 +332,7 @@ double ct_tensor_item(const ct_tensor *t)
     if (!t) return NAN;
     if (ct_tensor_count(t) != 1) {
         char text[96];
-        ct__fail(t->storage->device, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
+        ct__fail(t->view.storage->device, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
                  ct__shape_text(ct_tensor_shape(t), text, sizeof text));
         return NAN;
     }
@@ -369,22 +342,19 @@ double ct_tensor_item(const ct_tensor *t)
         int64_t i64;
         uint16_t half;
     } u;
-    ct_device *dev = t->storage->device;
+    ct_device *dev = t->view.storage->device;
     if (!ct__may_wait(dev, "ct_tensor_item")) return NAN;
-    if (dev->backend->download(dev, &u, t->data, ct_dtype_size(t->dtype))) return NAN;
-    switch (t->dtype) {
+    if (dev->backend->download(dev, &u, t->view.data, ct_dtype_size(t->view.dtype))) return NAN;
+    switch (t->view.dtype) {
     case CT_F64: return u.f64;
     case CT_F32: return (double)u.f32;
     case CT_I64: return (double)u.i64;
-    default: return (double)ct__from_half(t->dtype, u.half);
+    default: return (double)ct__from_half(t->view.dtype, u.half);
     }
 }
 
-ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)
+ct_status ct__copy(const ct_view *src, const ct_view *dst)
 {
-    if (!src || !dst)
-        return ct__fail(ct_tensor_device(src ? src : dst), CT_EINVAL, "ct_copy: %s is NULL",
-                        src ? "dst" : "src");
     ct_device *dev = dst->storage->device;
     if (src->storage->device != dev)
         return ct__fail(dev, CT_EDEVICE, "the tensors live on different devices: use ct_tensor_to");
@@ -392,48 +362,53 @@ ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)
         if (dst->stride[i] == 0 && dst->dim[i] > 1)
             return ct__fail(dev, CT_EINVAL,
                             "dimension %d of the destination is broadcast: it cannot be written", i);
-    ct_tensor broadcast = *src;
-    broadcast.ndim = dst->ndim;
-    for (int i = 0; i < dst->ndim; i++) broadcast.dim[i] = dst->dim[i];
-    if (!ct__broadcast_strides(src, ct_tensor_shape(dst), broadcast.stride)) {
-        char from[96], to[96];
+    ct_view spread = *src, to = *dst;
+    const ct_shape shape = ct__shape(dst);
+    if (!ct__broadcast(&spread, &shape)) {
+        char from_text[96], to_text[96];
         return ct__fail(dev, CT_ESHAPE, "%s does not broadcast to %s",
-                        ct__shape_text(ct_tensor_shape(src), from, sizeof from),
-                        ct__shape_text(ct_tensor_shape(dst), to, sizeof to));
+                        ct__shape_text(ct__shape(src), from_text, sizeof from_text),
+                        ct__shape_text(shape, to_text, sizeof to_text));
     }
-    if (ct_tensor_count(dst)) dst->storage->version++;
-    return dev->backend->copy(dev, &broadcast, dst);
+    if (ct__count(dst)) dst->storage->version++;
+    return dev->backend->copy(dev, &spread, &to);
+}
+
+ct_status ct_copy(const ct_tensor *src, ct_tensor *dst)
+{
+    if (src && dst) return ct__copy(&src->view, &dst->view);
+    return ct__fail(ct_tensor_device(src ? src : dst), CT_EINVAL, "ct_copy: %s is NULL", src ? "dst" : "src");
 }
 
 ct_tensor *ct_tensor_cast(const ct_tensor *t, ct_dtype dtype)
 {
     if (!t) return NULL;
-    ct_device *dev = t->storage->device;
+    ct_device *dev = t->view.storage->device;
     ct_tensor *out = ct_empty(dev, dtype, ct_tensor_shape(t));
-    if (out && dev->backend->copy(dev, t, out)) {
+    if (out && dev->backend->copy(dev, &t->view, &out->view)) {
         ct_release(out);
         return NULL;
     }
     return out;
 }
 
-ct_tensor *ct_tensor_clone(const ct_tensor *t) { return t ? ct_tensor_cast(t, t->dtype) : NULL; }
+ct_tensor *ct_tensor_clone(const ct_tensor *t) { return t ? ct_tensor_cast(t, t->view.dtype) : NULL; }
 
 ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
 {
     if (!t || !to) return NULL;
-    if (t->storage->device == to) return ct_tensor_clone(t);
-    ct_device *from = t->storage->device;
+    if (t->view.storage->device == to) return ct_tensor_clone(t);
+    ct_device *from = t->view.storage->device;
     if (!ct__may_wait(from, "ct_tensor_to")) return NULL;
     ct_tensor *dense = ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
-    ct_tensor *out = dense ? ct_empty(to, t->dtype, ct_tensor_shape(t)) : NULL;
-    size_t bytes = (size_t)ct_tensor_count(t) * ct_dtype_size(t->dtype);
+    ct_tensor *out = dense ? ct_empty(to, t->view.dtype, ct_tensor_shape(t)) : NULL;
+    size_t bytes = (size_t)ct_tensor_count(t) * ct_dtype_size(t->view.dtype);
     ct_status s = out ? CT_OK : CT_ENOMEM;
     if (out && bytes) {
         if (from->backend->host_memory)
-            s = to->backend->upload(to, out->data, dense->data, bytes);
+            s = to->backend->upload(to, out->view.data, dense->view.data, bytes);
         else if (to->backend->host_memory)
-            s = from->backend->download(from, out->data, dense->data, bytes);
+            s = from->backend->download(from, out->view.data, dense->view.data, bytes);
         else
             s = ct__fail(to, CT_EUNSUPPORTED, "copy from %s to %s by way of the CPU", from->name, to->name);
     }

@@ -1,37 +1,50 @@
-/* Views: another shape and other strides over the same storage, never a copy. */
+/* Views: another shape and other strides over the same storage, never a copy. A tensor's views are these,
+ * with a reference to the storage. */
 #include "internal.h"
 
-/* A negative dim counts from the end; -1 and a message where there is no such dimension. */
-static int check_dim(const ct_tensor *t, int dim, int ndim)
+/* -- making ---------------------------------------------------------------------------------------------- */
+
+/* What stands for a view that could not be made: the device's message says why. */
+static ct_view unmade(void)
+{
+    ct_view v = ct_no_view();
+    v.ndim = -1;
+    return v;
+}
+
+#define REFUSE(v, status, ...) (ct__fail((v).storage->device, status, __VA_ARGS__), unmade())
+
+/* A negative dim counts from the end; -1 and a message where there is no such dimension of ndim. */
+static int check_dim(const ct_view *v, int dim, int ndim)
 {
     int d = dim < 0 ? dim + ndim : dim;
     if (d >= 0 && d < ndim) return d;
-    ct__fail(t->storage->device, CT_EINVAL, "there is no dimension %d: the tensor has %d", dim, t->ndim);
+    ct__fail(v->storage->device, CT_EINVAL, "there is no dimension %d: the tensor has %d", dim, v->ndim);
     return -1;
 }
 
 /* Can the elements be walked in row-major order with `shape`'s strides? Greedy: match runs of old dimensions
  * that lie in memory as one against runs of new ones of the same product. */
-static bool reshape_strides(const ct_tensor *t, ct_shape shape, int64_t *stride)
+static bool reshape_strides(const ct_view *v, const ct_shape *shape, int64_t *stride)
 {
     int64_t dim[CT_MAX_DIMS], old[CT_MAX_DIMS];
     int n = 0;
-    for (int i = 0; i < t->ndim; i++)
-        if (t->dim[i] != 1) {
-            dim[n] = t->dim[i];
-            old[n++] = t->stride[i];
+    for (int i = 0; i < v->ndim; i++)
+        if (v->dim[i] != 1) {
+            dim[n] = v->dim[i];
+            old[n++] = v->stride[i];
         }
     int a = 0, b = 0;
-    while (a < n || b < shape.ndim) {
+    while (a < n || b < shape->ndim) {
         int a1 = a, b1 = b;
-        int64_t pa = a < n ? dim[a1++] : 1, pb = b < shape.ndim ? shape.dim[b1++] : 1;
+        int64_t pa = a < n ? dim[a1++] : 1, pb = b < shape->ndim ? shape->dim[b1++] : 1;
         while (pa != pb) {
             if (pa < pb) {
                 if (a1 == n) return false;
                 pa *= dim[a1++];
             } else {
-                if (b1 == shape.ndim) return false;
-                pb *= shape.dim[b1++];
+                if (b1 == shape->ndim) return false;
+                pb *= shape->dim[b1++];
             }
         }
         for (int i = a; i + 1 < a1; i++)
@@ -39,201 +52,215 @@ static bool reshape_strides(const ct_tensor *t, ct_shape shape, int64_t *stride)
         int64_t s = a1 > a ? old[a1 - 1] : 1;
         for (int i = b1 - 1; i >= b; i--) {
             stride[i] = s;
-            s *= shape.dim[i];
+            s *= shape->dim[i];
         }
         a = a1, b = b1;
     }
     return true;
 }
 
-ct_tensor *ct_tensor_reshape(const ct_tensor *t, ct_shape shape)
+bool ct__complete_shape(ct_shape *shape, int64_t count)
 {
-    if (!t) return NULL;
+    int64_t known = 1;
+    int unknown = -1;
+    if (shape->ndim < 0 || shape->ndim > CT_MAX_DIMS) return false;
+    for (int i = 0; i < shape->ndim; i++) {
+        if (shape->dim[i] == -1 && unknown < 0)
+            unknown = i;
+        else if (shape->dim[i] < 0 || __builtin_mul_overflow(known, shape->dim[i], &known))
+            return false;
+    }
+    if (unknown >= 0 && known == 0) return false;
+    if (unknown >= 0) {
+        shape->dim[unknown] = count / known;
+        known *= shape->dim[unknown];
+    }
+    return known == count;
+}
+
+ct_view ct_view_reshape(ct_view v, ct_shape shape)
+{
+    if (!v.storage) return v;
     char from[96], to[96];
     ct_shape asked = shape;
-    int64_t known = 1, count = ct_tensor_count(t);
-    int unknown = -1;
-    for (int i = 0; i < shape.ndim && shape.ndim <= CT_MAX_DIMS; i++) {
-        if (shape.dim[i] == -1 && unknown < 0)
-            unknown = i;
-        else if (shape.dim[i] < 0 || __builtin_mul_overflow(known, shape.dim[i], &known))
-            known = -1;
-        if (known < 0) break;
+    if (!ct__complete_shape(&shape, ct__count(&v)))
+        return REFUSE(v, CT_ESHAPE, "%s cannot be reshaped to %s: the number of elements differs",
+                      ct__shape_text(ct__shape(&v), from, sizeof from),
+                      ct__shape_text(asked, to, sizeof to));
+    ct_view out = v;
+    out.ndim = shape.ndim;
+    if (ct__is_contiguous(&v))
+        ct__lay_out(&out, shape.dim);
+    else if (reshape_strides(&v, &shape, out.stride))
+        memcpy(out.dim, shape.dim, sizeof out.dim);
+    else
+        return REFUSE(v, CT_ESHAPE, "%s cannot be viewed as %s in its present layout: clone it first",
+                      ct__shape_text(ct__shape(&v), from, sizeof from),
+                      ct__shape_text(asked, to, sizeof to));
+    return out;
+}
+
+ct_view ct_view_permute(ct_view v, const int *order)
+{
+    if (!v.storage) return v;
+    unsigned seen = 0;
+    for (int i = 0; order && i < v.ndim; i++)
+        if (order[i] >= 0 && order[i] < v.ndim) seen |= 1u << order[i];
+    if ((!order && v.ndim) || seen != (1u << v.ndim) - 1)
+        return REFUSE(v, CT_EINVAL, "%s must name each of the %d dimensions once",
+                      order ? "order" : "order is NULL, it", v.ndim);
+    ct_view out = v;
+    for (int i = 0; i < v.ndim; i++) {
+        out.dim[i] = v.dim[order[i]];
+        out.stride[i] = v.stride[order[i]];
     }
-    if (unknown >= 0 && known > 0) {
-        shape.dim[unknown] = count / known;
-        known *= shape.dim[unknown];
-        unknown = -1;
-    }
-    if (shape.ndim < 0 || shape.ndim > CT_MAX_DIMS || unknown >= 0 || known != count) {
-        ct__fail(t->storage->device, CT_ESHAPE, "%s cannot be reshaped to %s: the number of elements differs",
-                 ct__shape_text(ct_tensor_shape(t), from, sizeof from), ct__shape_text(asked, to, sizeof to));
-        return NULL;
-    }
-    int64_t stride[CT_MAX_DIMS] = { 0 };
-    if (ct_tensor_is_contiguous(t)) {
-        int64_t s = 1;
-        for (int i = shape.ndim - 1; i >= 0; i--) {
-            stride[i] = s;
-            if (shape.dim[i] > 1) s *= shape.dim[i];
-        }
-    } else if (!reshape_strides(t, shape, stride)) {
-        ct__fail(t->storage->device, CT_ESHAPE,
-                 "%s cannot be viewed as %s in its present layout: clone it first",
-                 ct__shape_text(ct_tensor_shape(t), from, sizeof from), ct__shape_text(asked, to, sizeof to));
-        return NULL;
-    }
-    ct_tensor *v = ct__view(t);
-    if (!v) return NULL;
-    v->ndim = shape.ndim;
-    for (int i = 0; i < shape.ndim; i++) {
-        v->dim[i] = shape.dim[i];
-        v->stride[i] = stride[i];
+    return out;
+}
+
+ct_view ct_view_transpose(ct_view v)
+{
+    if (!v.storage) return v;
+    int row = v.ndim - 2, col = v.ndim - 1;
+    if (row < 0)
+        return REFUSE(v, CT_ESHAPE, "a transpose needs two dimensions, the tensor has %d", v.ndim);
+    int64_t dim = v.dim[row], stride = v.stride[row];
+    v.dim[row] = v.dim[col], v.dim[col] = dim;
+    v.stride[row] = v.stride[col], v.stride[col] = stride;
+    return v;
+}
+
+ct_view ct_view_diagonal(ct_view v)
+{
+    if (!v.storage) return v;
+    int row = v.ndim - 2, col = v.ndim - 1;
+    if (row < 0) return REFUSE(v, CT_ESHAPE, "a diagonal needs two dimensions, the tensor has %d", v.ndim);
+    if (v.dim[col] < v.dim[row]) v.dim[row] = v.dim[col];
+    v.stride[row] += v.stride[col];
+    v.ndim--;
+    return v;
+}
+
+ct_view ct_view_slice(ct_view v, int dim, int64_t start, int64_t stop, int64_t step)
+{
+    if (!v.storage) return v;
+    int d = check_dim(&v, dim, v.ndim);
+    if (d < 0) return unmade();
+    if (start < 0 || stop < start || stop > v.dim[d] || step < 1)
+        return REFUSE(v, CT_EINDEX,
+                      "slice %lld:%lld:%lld does not fit extent %lld of dimension %d: "
+                      "0 <= start <= stop <= extent, step >= 1",
+                      (long long)start, (long long)stop, (long long)step, (long long)v.dim[d], d);
+    v.dim[d] = stop > start ? (stop - start - 1) / step + 1 : 0;
+    if (v.dim[d] > 0) v.data = (char *)v.data + start * v.stride[d] * (int64_t)ct__size(v.dtype);
+    if (v.dim[d] > 1) v.stride[d] *= step;
+    return v;
+}
+
+ct_view ct_view_block(ct_view v, int64_t row0, int64_t row1, int64_t col0, int64_t col1)
+{
+    return ct_view_slice(ct_view_slice(v, -2, row0, row1, 1), -1, col0, col1, 1);
+}
+
+ct_view ct_view_squeeze(ct_view v, int dim)
+{
+    if (!v.storage) return v;
+    int d = check_dim(&v, dim, v.ndim);
+    if (d < 0) return unmade();
+    if (v.dim[d] != 1)
+        return REFUSE(v, CT_ESHAPE, "dimension %d has extent %lld: only an extent of 1 can be removed", d,
+                      (long long)v.dim[d]);
+    v.ndim--;
+    for (int i = d; i < v.ndim; i++) {
+        v.dim[i] = v.dim[i + 1];
+        v.stride[i] = v.stride[i + 1];
     }
     return v;
+}
+
+ct_view ct_view_unsqueeze(ct_view v, int dim)
+{
+    if (!v.storage) return v;
+    if (v.ndim == CT_MAX_DIMS)
+        return REFUSE(v, CT_ESHAPE, "a tensor has at most %d dimensions", CT_MAX_DIMS);
+    int d = check_dim(&v, dim, v.ndim + 1);
+    if (d < 0) return unmade();
+    int64_t stride = d < v.ndim ? v.dim[d] * v.stride[d] : 1;
+    for (int i = v.ndim++; i > d; i--) {
+        v.dim[i] = v.dim[i - 1];
+        v.stride[i] = v.stride[i - 1];
+    }
+    v.dim[d] = 1;
+    v.stride[d] = stride;
+    return v;
+}
+
+bool ct__broadcast(ct_view *v, const ct_shape *shape)
+{
+    int lead = shape->ndim - v->ndim;
+    int64_t stride[CT_MAX_DIMS];
+    if (lead < 0) return false;
+    for (int i = 0; i < shape->ndim; i++) {
+        int64_t dim = i < lead ? 1 : v->dim[i - lead];
+        if (dim != shape->dim[i] && dim != 1) return false;
+        stride[i] = dim == shape->dim[i] && i >= lead ? v->stride[i - lead] : 0;
+    }
+    v->ndim = shape->ndim;
+    for (int i = 0; i < shape->ndim; i++) {
+        v->dim[i] = shape->dim[i];
+        v->stride[i] = stride[i];
+    }
+    return true;
+}
+
+ct_view ct_view_broadcast(ct_view v, ct_shape shape)
+{
+    if (!v.storage) return v;
+    char from[96], to[96];
+    if (ct__shape_count(&shape) >= 0 && ct__broadcast(&v, &shape)) return v;
+    return REFUSE(v, CT_ESHAPE, "%s does not broadcast to %s",
+                  ct__shape_text(ct__shape(&v), from, sizeof from), ct__shape_text(shape, to, sizeof to));
+}
+
+/* -- what a view is -------------------------------------------------------------------------------------- */
+
+ct_view ct_view_of(const ct_tensor *t) { return t ? t->view : ct_no_view(); }
+ct_shape ct_view_shape(ct_view v) { return v.storage ? ct__shape(&v) : (ct_shape){ .ndim = -1 }; }
+int64_t ct_view_count(ct_view v) { return v.storage ? ct__count(&v) : 0; }
+bool ct_view_is_contiguous(ct_view v) { return v.storage && ct__is_contiguous(&v); }
+
+int64_t ct_view_dim(ct_view v, int dim) { return v.storage ? ct__dim(&v, dim) : 0; }
+
+/* -- of tensors ------------------------------------------------------------------------------------------ */
+
+ct_tensor *ct_tensor_reshape(const ct_tensor *t, ct_shape shape)
+{
+    return ct__share(ct_view_reshape(ct_view_of(t), shape));
 }
 
 ct_tensor *ct_tensor_permute(const ct_tensor *t, const int *order)
 {
-    if (!t) return NULL;
-    unsigned seen = 0;
-    for (int i = 0; order && i < t->ndim; i++)
-        if (order[i] >= 0 && order[i] < t->ndim) seen |= 1u << order[i];
-    if ((!order && t->ndim) || seen != (1u << t->ndim) - 1) {
-        ct__fail(t->storage->device, CT_EINVAL, "%s must name each of the %d dimensions once",
-                 order ? "order" : "order is NULL, it", t->ndim);
-        return NULL;
-    }
-    ct_tensor *v = ct__view(t);
-    for (int i = 0; v && i < t->ndim; i++) {
-        v->dim[i] = t->dim[order[i]];
-        v->stride[i] = t->stride[order[i]];
-    }
-    return v;
+    return ct__share(ct_view_permute(ct_view_of(t), order));
 }
 
-ct_tensor *ct_tensor_transpose(const ct_tensor *t)
-{
-    if (!t) return NULL;
-    int n = t->ndim;
-    if (n < 2) {
-        ct__fail(t->storage->device, CT_ESHAPE, "a transpose needs two dimensions, the tensor has %d", n);
-        return NULL;
-    }
-    ct_tensor *v = ct__view(t);
-    if (!v) return NULL;
-    v->dim[n - 1] = t->dim[n - 2], v->dim[n - 2] = t->dim[n - 1];
-    v->stride[n - 1] = t->stride[n - 2], v->stride[n - 2] = t->stride[n - 1];
-    return v;
-}
+ct_tensor *ct_tensor_transpose(const ct_tensor *t) { return ct__share(ct_view_transpose(ct_view_of(t))); }
+ct_tensor *ct_tensor_diagonal(const ct_tensor *t) { return ct__share(ct_view_diagonal(ct_view_of(t))); }
 
 ct_tensor *ct_tensor_slice(const ct_tensor *t, int dim, int64_t start, int64_t stop, int64_t step)
 {
-    if (!t) return NULL;
-    int d = check_dim(t, dim, t->ndim);
-    if (d < 0) return NULL;
-    if (start < 0 || stop < start || stop > t->dim[d] || step < 1) {
-        ct__fail(
-            t->storage->device, CT_EINDEX,
-            "slice %lld:%lld:%lld does not fit extent %lld of dimension %d: 0 <= start <= stop <= extent, "
-            "step >= 1",
-            (long long)start, (long long)stop, (long long)step, (long long)t->dim[d], d);
-        return NULL;
-    }
-    ct_tensor *v = ct__view(t);
-    if (!v) return NULL;
-    v->dim[d] = stop > start ? (stop - start - 1) / step + 1 : 0;
-    if (v->dim[d] > 0) v->data = (char *)v->data + start * t->stride[d] * (int64_t)ct_dtype_size(t->dtype);
-    v->stride[d] = v->dim[d] > 1 ? t->stride[d] * step : t->stride[d];
-    return v;
+    return ct__share(ct_view_slice(ct_view_of(t), dim, start, stop, step));
 }
 
 ct_tensor *ct_tensor_squeeze(const ct_tensor *t, int dim)
 {
-    if (!t) return NULL;
-    int d = check_dim(t, dim, t->ndim);
-    if (d < 0) return NULL;
-    if (t->dim[d] != 1) {
-        ct__fail(t->storage->device, CT_ESHAPE,
-                 "dimension %d has extent %lld: only an extent of 1 can be removed", d, (long long)t->dim[d]);
-        return NULL;
-    }
-    ct_tensor *v = ct__view(t);
-    if (!v) return NULL;
-    v->ndim--;
-    for (int i = d; i < v->ndim; i++) {
-        v->dim[i] = t->dim[i + 1];
-        v->stride[i] = t->stride[i + 1];
-    }
-    return v;
+    return ct__share(ct_view_squeeze(ct_view_of(t), dim));
 }
 
 ct_tensor *ct_tensor_unsqueeze(const ct_tensor *t, int dim)
 {
-    if (!t) return NULL;
-    if (t->ndim == CT_MAX_DIMS) {
-        ct__fail(t->storage->device, CT_ESHAPE, "a tensor has at most %d dimensions", CT_MAX_DIMS);
-        return NULL;
-    }
-    int d = check_dim(t, dim, t->ndim + 1);
-    if (d < 0) return NULL;
-    ct_tensor *v = ct__view(t);
-    if (!v) return NULL;
-    v->ndim++;
-    for (int i = v->ndim - 1; i > d; i--) {
-        v->dim[i] = t->dim[i - 1];
-        v->stride[i] = t->stride[i - 1];
-    }
-    v->dim[d] = 1;
-    v->stride[d] = d < t->ndim ? t->dim[d] * t->stride[d] : 1;
-    return v;
-}
-
-bool ct__broadcast_strides(const ct_tensor *t, ct_shape shape, int64_t *stride)
-{
-    int64_t out[CT_MAX_DIMS];
-    if (shape.ndim < t->ndim) return false;
-    for (int i = 0, lead = shape.ndim - t->ndim; i < shape.ndim; i++) {
-        int64_t dim = i < lead ? 1 : t->dim[i - lead];
-        if (dim != shape.dim[i] && dim != 1) return false;
-        out[i] = dim == shape.dim[i] && i >= lead ? t->stride[i - lead] : 0;
-    }
-    for (int i = 0; i < shape.ndim; i++) stride[i] = out[i];
-    return true;
+    return ct__share(ct_view_unsqueeze(ct_view_of(t), dim));
 }
 
 ct_tensor *ct_tensor_broadcast(const ct_tensor *t, ct_shape shape)
 {
-    if (!t) return NULL;
-    int64_t stride[CT_MAX_DIMS];
-    char from[96], to[96];
-    if (ct_shape_count(shape) < 0 || !ct__broadcast_strides(t, shape, stride)) {
-        ct__fail(t->storage->device, CT_ESHAPE, "%s does not broadcast to %s",
-                 ct__shape_text(ct_tensor_shape(t), from, sizeof from), ct__shape_text(shape, to, sizeof to));
-        return NULL;
-    }
-    ct_tensor *v = ct__view(t);
-    if (!v) return NULL;
-    v->ndim = shape.ndim;
-    for (int i = 0; i < shape.ndim; i++) {
-        v->dim[i] = shape.dim[i];
-        v->stride[i] = stride[i];
-    }
-    return v;
-}
-
-ct_tensor *ct_tensor_diagonal(const ct_tensor *t)
-{
-    if (!t) return NULL;
-    int n = t->ndim;
-    if (n < 2) {
-        ct__fail(t->storage->device, CT_ESHAPE, "a diagonal needs two dimensions, the tensor has %d", n);
-        return NULL;
-    }
-    ct_tensor *v = ct__view(t);
-    if (!v) return NULL;
-    v->ndim--;
-    v->dim[n - 2] = t->dim[n - 2] < t->dim[n - 1] ? t->dim[n - 2] : t->dim[n - 1];
-    v->stride[n - 2] = t->stride[n - 2] + t->stride[n - 1];
-    return v;
+    return ct__share(ct_view_broadcast(ct_view_of(t), shape));
 }

@@ -16,39 +16,35 @@ ct_shape ct__packed_shape(int64_t n);
 /* The blocks as views of the rectangle; of A11 and A22 the lower triangle alone may be read or written. */
 typedef struct ct__packed {
     int64_t n1, n2;
-    ct_tensor *A11, *A22;  /* (n1, n1), (n2, n2) */
-    ct_tensor *A21, *A21t; /* (n2, n1), and its transpose, whose rows are contiguous */
+    ct_view A11, A22;  /* (n1, n1), (n2, n2) */
+    ct_view A21, A21t; /* (n2, n1), and its transpose, whose rows are contiguous */
 } ct__packed;
 
-/* False, and nothing to close, where memory for the views is exhausted. */
-bool ct__packed_open(const ct_tensor *rectangle, int64_t n, ct__packed *p);
+ct__packed ct__packed_of(ct_view rectangle, int64_t n);
 /* The same views where the lower triangle of an (n, n) matrix is all of A11, and n2 = 0. */
-bool ct__packed_open_square(const ct_tensor *square, int64_t n, ct__packed *p);
-void ct__packed_close(ct__packed *p);
-/* Row i of the lower triangle up to the diagonal, in its two parts (..., NULL where i < n1): views that the
- * caller releases. False where memory is exhausted. */
-bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2]);
+ct__packed ct__packed_of_square(ct_view square, int64_t n);
+/* Row i of the lower triangle up to the diagonal, in its two parts, no second one where i < n1. */
+void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2]);
+/* Rows [r0, r1) and columns [c0, c1), all within one block and not above it: c1 <= r0, or the same as the
+ * rows, of which the lower triangle counts. */
+ct_view ct__packed_block(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
 
-/* A view of some rows and columns of a matrix, released by the caller; NULL where memory is exhausted. */
-ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols);
-
-/* Rows r0..r1 and columns c0..c1, all within one block and not above it: c1 <= r0, or the same as the rows,
- * of which the lower triangle counts. A view, released by the caller; NULL where memory is exhausted. */
-ct_tensor *ct__packed_view(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
 /* The lower triangle; the strict upper one of `to` is left alone. */
-void ct__copy_lower(ct_call *c, const ct_tensor *from, ct_tensor *to);
+void ct__copy_lower(ct_call *c, ct_view from, ct_view to);
 /* Rows row, ... and columns col, ... of one triangle to another, piece by piece where neither's blocks end.
  * The part is a rectangle below the diagonal, or a triangle on it: row == col, rows == cols, to_row ==
  * to_col. */
 void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t rows, int64_t col, int64_t cols,
                      const ct__packed *to, int64_t to_row, int64_t to_col);
+/* diagonal (n) = that of the matrix; that of the matrix += line (n), or (1). */
+void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal);
+void ct__packed_add_diagonal(ct_call *c, const ct__packed *C, ct_view line);
 
 /* Rows first, first + 1, ... of the symmetric matrix whose lower triangle P is, into out (rows, n). */
-void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out);
+void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out);
 /* out (m, w) += Y P[:, first..first + w] for Y (m, n); the columns lie on one side of n1. room: (w, w) at
  * least. */
-void ct__packed_product(ct_call *c, const ct_tensor *Y, const ct__packed *P, int64_t first, ct_tensor *room,
-                        ct_tensor *out);
+void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out);
 
 /* -- packed_factor.c: in place --------------------------------------------------------------------------- */
 
@@ -56,40 +52,30 @@ void ct__packed_product(ct_call *c, const ct_tensor *Y, const ct__packed *P, int
 void ct__packed_factor(ct_call *c, const ct__packed *C);
 /* L becomes (L Lᵀ)⁻¹; 2n³/3. */
 void ct__packed_invert(ct_call *c, const ct__packed *L);
-/* vector (n) = the diagonal, or, with add_with (1, 1), the diagonal += vector times that. */
-void ct__packed_diagonal(ct_call *c, const ct__packed *C, const ct_tensor *vector, const ct_tensor *add_with);
 
 /* -- packed_solve.c: right-hand sides are rows ----------------------------------------------------------- */
 
-/* B (m, n - first) = B L⁻ᵀ with the rows and columns of L from `first` on: for B that is zero before. */
-void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_tensor *B);
-/* B (m, n) = B L⁻¹ */
-void ct__packed_solve_trans(ct_call *c, const ct__packed *L, ct_tensor *B);
-
-/* L (n, n) packed, B (m, n) -> B L⁻ᵀ; without a gradient. */
-extern const ct_op ct__op_packed_solve;
-/* L (n, n) packed, B (m, n) -> B (L Lᵀ)⁻¹; with a gradient in B, of any order. */
-extern const ct_op ct__op_packed_solve_both;
-/* L (n, n) packed, like (n, ...) -> the diagonal of (L Lᵀ)⁻¹, (n); without a gradient. */
-extern const ct_op ct__op_packed_inverse_diag;
-
-/* L (n, n) packed, like (n, ...) -> its diagonal, (n); without a gradient. */
-extern const ct_op ct__op_packed_diag;
-/* See packed_append.c. */
-extern const ct_op ct__op_packed_append;
-
-/* Rows of n to be taken out, ascending: the attribute of packed_remove.c's op. */
-typedef struct ct__packed_gone {
-    int64_t n, count;
-    int64_t row[];
-} ct__packed_gone;
-/* L (n, n) packed -> the factor of L Lᵀ without those rows and columns, packed; without a gradient. Waits for
- * the device. */
-extern const ct_op ct__op_packed_remove;
-
-/* out_i = |row i of V|², for V (m, n) and out (m) */
-void ct__row_squares(ct_call *c, const ct_tensor *V, ct_tensor *out);
 /* How many right-hand sides of n numbers make a panel of 32 MB; at least 16, at most n/2 or 512. */
 int64_t ct__packed_panel(int64_t n, ct_dtype dtype);
+/* B (m, n - first) = B L⁻ᵀ with the rows and columns of L from `first` on: for B that is zero before. */
+void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_view B);
+/* B (m, n) = B L⁻¹ */
+void ct__packed_solve_trans(ct_call *c, const ct__packed *L, ct_view B);
+/* out (n) = the diagonal of (L Lᵀ)⁻¹; n³/3 operations and a panel of scratch */
+void ct__packed_inverse_diagonal(ct_call *c, const ct__packed *L, ct_view out);
+/* out_i = |row i of V|², for V (m, n) and out (m) */
+void ct__row_squares(ct_call *c, ct_view V, ct_view out);
+
+/* -- packed_append.c, packed_remove.c: updates of a factor ----------------------------------------------- */
+
+/* L (n, n) packed and the kernel at X = [X1; X2] (n + k, d) -> `to` (n + k, n + k) packed:
+ *     [ L    ]   B = k(X2, X1) L⁻ᵀ,   S Sᵀ = k(X2, X2) + diag(noise) - B Bᵀ;   noise (k) */
+struct ct_cov_program;
+void ct__packed_append(ct_call *c, const struct ct_cov_program *program, ct_view theta, ct_view X,
+                       ct_view noise, const ct__packed *L, const ct__packed *to);
+/* The factor of L Lᵀ without rows and columns row[0] < row[1] < ..., count of them, into `to`. Waits for the
+ * device. */
+void ct__packed_remove(ct_call *c, const ct__packed *L, const int64_t *row, int64_t count,
+                       const ct__packed *to);
 
 #endif

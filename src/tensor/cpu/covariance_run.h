@@ -219,17 +219,17 @@ static void NAME(load_lower)(T *dst, const T *M, int64_t rs, int64_t cs, int64_t
 static void NAME(load_bar)(T *tile, const problem *q, const ct_cov_bar *K_bar, int64_t i0, int64_t i1,
                            int64_t j0, int64_t j1)
 {
-    const T *M = K_bar->M->data;
-    int64_t rs = K_bar->M->stride[0], cs = K_bar->M->stride[1];
+    const T *M = K_bar->M.data;
+    int64_t rs = K_bar->M.stride[0], cs = K_bar->M.stride[1];
     if (q->lower) {
         NAME(load_lower)(tile, M, rs, cs, i0, i1, j0, j1);
     } else {
         NAME(load)(tile, M + i0 * rs + j0 * cs, rs, cs, i1 - i0, j1 - j0, false);
         if (q->symmetric) NAME(load)(tile, M + j0 * rs + i0 * cs, cs, rs, i1 - i0, j1 - j0, true);
     }
-    if (!K_bar->u && K_bar->alpha == 1) return;
-    const T alpha = (T)K_bar->alpha, *u = K_bar->u ? K_bar->u->data : NULL, *v = u ? K_bar->v->data : NULL;
-    int64_t us = u ? K_bar->u->stride[0] : 0, vs = u ? K_bar->v->stride[0] : 0;
+    if (!K_bar->u.storage && K_bar->alpha == 1) return;
+    const T alpha = (T)K_bar->alpha, *u = K_bar->u.data, *v = K_bar->v.data;
+    int64_t us = u ? K_bar->u.stride[0] : 0, vs = u ? K_bar->v.stride[0] : 0;
     for (int64_t i = i0; i < i1; i++) {
         T *row = tile + (i - i0) * PITCH;
         if (u && !q->symmetric)

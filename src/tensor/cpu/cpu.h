@@ -25,13 +25,6 @@ void ct__loop(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel,
 void ct__copy_matrix(ct_device *dev, ct_dtype dtype, int64_t rows, int64_t cols, const void *x, int64_t x_rs,
                      int64_t x_cs, void *y, int64_t y_rs, int64_t y_cs);
 
-static inline int64_t ct__count(const ct_view *t)
-{
-    int64_t count = 1;
-    for (int d = 0; d < t->ndim; d++) count *= t->dim[d];
-    return count;
-}
-
 /* Element `offset` of an array of that dtype. */
 static inline void *ct__at(const void *data, ct_dtype dtype, int64_t offset)
 {

@@ -135,13 +135,6 @@ struct ct__scratch {
     ct__scratch &operator=(const ct__scratch &) = delete;
 };
 
-static inline int64_t ct__count(const ct_view *t)
-{
-    int64_t count = 1;
-    for (int d = 0; d < t->ndim; d++) count *= t->dim[d];
-    return count;
-}
-
 static inline int64_t ct__divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static inline unsigned ct__grid(int64_t count)

@@ -52,16 +52,16 @@ static size_t format(char text[CT__NUMBER_TEXT], ct_dtype dtype, const char *ele
 /* The contiguous (rows, cols) tensor t through `chunk`, which holds `elements` of it. */
 static ct_status write_rows(ct__output *out, const ct_tensor *t, int64_t cols, char *chunk, int64_t elements)
 {
-    size_t size = ct_dtype_size(t->dtype);
+    size_t size = ct_dtype_size(t->view.dtype);
     int64_t count = ct_tensor_count(t);
     ct_status s = CT_OK;
     for (int64_t start = 0; start < count && !s; start += elements) {
         int64_t n = count - start < elements ? count - start : elements;
-        s = out->device->backend->download(out->device, chunk, (const char *)t->data + (size_t)start * size,
+        s = out->device->backend->download(out->device, chunk, (const char *)t->view.data + (size_t)start * size,
                                            (size_t)n * size);
         for (int64_t i = 0; i < n && !s; i++) {
             char text[CT__NUMBER_TEXT + 1];
-            size_t length = format(text, t->dtype, chunk + (size_t)i * size);
+            size_t length = format(text, t->view.dtype, chunk + (size_t)i * size);
             text[length++] = (start + i + 1) % cols ? ',' : '\n';
             s = ct__file_write(out, text, length);
         }
@@ -73,7 +73,7 @@ static ct_status write_matrix(ct__output *out, const ct_tensor *t, int64_t cols,
 {
     enum { ELEMENTS = 8192 };
     ct_device *device = out->device;
-    size_t bytes = ELEMENTS * ct_dtype_size(t->dtype);
+    size_t bytes = ELEMENTS * ct_dtype_size(t->view.dtype);
     char *chunk = ct__host_alloc(device, bytes);
     ct_status s = chunk ? CT_OK : CT_ENOMEM;
     if (!s && names) s = write_header(out, names, cols);
@@ -98,8 +98,8 @@ ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *
         if (!names[j])
             return ct__fail(device, CT_EINVAL, "CSV: the name of column %lld is NULL", (long long)j);
     ct_tensor *copy = NULL;
-    bool half = ct__is_half(t->dtype);
-    if ((half || !ct_tensor_is_contiguous(t)) && !(copy = ct_tensor_cast(t, half ? CT_F32 : t->dtype)))
+    bool half = ct__is_half(t->view.dtype);
+    if ((half || !ct_tensor_is_contiguous(t)) && !(copy = ct_tensor_cast(t, half ? CT_F32 : t->view.dtype)))
         return ct_last_status(device);
     ct__output out;
     ct_status s = ct__file_begin(&out, device, path);

@@ -70,14 +70,14 @@ static export *export_new(ct_tensor *t, ct__dl_tensor *out)
     if (!e) return NULL;
     e->tensor = ct_retain(t);
     e->device = ct__device_retain(device);
-    memcpy(e->shape, t->dim, sizeof e->shape);
-    memcpy(e->stride, t->stride, sizeof e->stride);
-    *out = (ct__dl_tensor){ .data = ct_tensor_count(t) ? t->data : NULL,
+    memcpy(e->shape, t->view.dim, sizeof e->shape);
+    memcpy(e->stride, t->view.stride, sizeof e->stride);
+    *out = (ct__dl_tensor){ .data = ct_tensor_count(t) ? t->view.data : NULL,
                             .device_type = type,
                             .device_id = id,
-                            .ndim = t->ndim,
-                            .code = dtypes[t->dtype].code,
-                            .bits = dtypes[t->dtype].bits,
+                            .ndim = t->view.ndim,
+                            .code = dtypes[t->view.dtype].code,
+                            .bits = dtypes[t->view.dtype].bits,
                             .lanes = 1,
                             .shape = e->shape,
                             .strides = e->stride };

@@ -206,9 +206,9 @@ static void convert(const element *e, unsigned char *raw, int64_t *wide, size_t 
 /* The rest of the file into the contiguous tensor t, through `scratch`: room for CHUNK elements twice. */
 static ct_status read_elements(ct__input *in, const element *e, const ct_tensor *t, int64_t *scratch)
 {
-    size_t size = ct_dtype_size(t->dtype), width = (size_t)e->width;
+    size_t size = ct_dtype_size(t->view.dtype), width = (size_t)e->width;
     unsigned char *raw = (unsigned char *)(scratch + CHUNK);
-    char *to = t->data;
+    char *to = t->view.data;
     for (int64_t left = ct_tensor_count(t); left > 0;) {
         size_t n = left < CHUNK ? (size_t)left : CHUNK, got;
         ct_status s = ct__input_read(in, raw, n * width, &got);
@@ -231,7 +231,7 @@ static ct_status read_elements(ct__input *in, const element *e, const ct_tensor 
 static ct_tensor *from_fortran(const ct_tensor *t)
 {
     int order[CT_MAX_DIMS];
-    for (int i = 0; i < t->ndim; i++) order[i] = t->ndim - 1 - i;
+    for (int i = 0; i < t->view.ndim; i++) order[i] = t->view.ndim - 1 - i;
     ct_tensor *view = ct_tensor_permute(t, order);
     ct_tensor *copy = view ? ct_tensor_clone(view) : NULL;
     ct_release(view);
@@ -330,10 +330,10 @@ static size_t write_header(const ct_tensor *t, char *text, size_t size)
     memcpy(text, magic, MAGIC);
     size_t n = 10;
     n += (size_t)snprintf(text + n, size - n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                          little_endian() ? '<' : '>', descr[t->dtype]);
-    for (int i = 0; i < t->ndim; i++)
-        n += (size_t)snprintf(text + n, size - n, i ? ", %lld" : "%lld", (long long)t->dim[i]);
-    n += (size_t)snprintf(text + n, size - n, t->ndim == 1 ? ",), }" : "), }");
+                          little_endian() ? '<' : '>', descr[t->view.dtype]);
+    for (int i = 0; i < t->view.ndim; i++)
+        n += (size_t)snprintf(text + n, size - n, i ? ", %lld" : "%lld", (long long)t->view.dim[i]);
+    n += (size_t)snprintf(text + n, size - n, t->view.ndim == 1 ? ",), }" : "), }");
     size_t whole = (n + 1 + 63) / 64 * 64;
     memset(text + n, ' ', whole - n);
     text[whole - 1] = '\n';
@@ -347,11 +347,11 @@ static size_t write_header(const ct_tensor *t, char *text, size_t size)
 /* The elements of the contiguous tensor t. */
 static ct_status write_elements(ct__output *out, const ct_tensor *t)
 {
-    size_t size = ct_dtype_size(t->dtype), bytes = CHUNK * size;
+    size_t size = ct_dtype_size(t->view.dtype), bytes = CHUNK * size;
     ct_device *device = out->device;
     char *chunk = ct__host_alloc(device, bytes);
     if (!chunk) return CT_ENOMEM;
-    const char *from = t->data;
+    const char *from = t->view.data;
     ct_status s = CT_OK;
     for (size_t left = (size_t)ct_tensor_count(t) * size; left > 0 && !s;) {
         size_t n = left < bytes ? left : bytes;
@@ -369,7 +369,7 @@ ct_status ct_npy_save(const ct_tensor *t, const char *path)
     if (!t) return CT_EINVAL;
     ct_device *device = ct_tensor_device(t);
     if (!ct__may_wait(device, "ct_npy_save")) return device->last_status;
-    if (t->dtype == CT_BF16)
+    if (t->view.dtype == CT_BF16)
         return ct__fail(device, CT_EDTYPE,
                         "NumPy has no bf16: save a copy in f32, which is exact: ct_tensor_cast");
     ct_tensor *copy = NULL;

@@ -1,4 +1,4 @@
-/* The elementwise functions, one line each, read by every backend and by src/ops/elementwise.c.
+/* The elementwise functions, one line each, read by every backend and by the elementwise ops.
  *
  * Unary:  M(name, value, derivative, vjp)
  *     value, derivative: C expressions over x, y = f(x) (derivative only), the parameters p[0], p[1], and the
@@ -9,8 +9,8 @@
  * Binary: M(name, value, derivative_a, derivative_b, vjp_a, vjp_b) over a, b; rules over the vars a, b, y, g.
  *     ct_none(): no gradient flows.
  */
-#ifndef CT_TENSOR_MAPS_H
-#define CT_TENSOR_MAPS_H
+#ifndef COTANGENT_MAPS_H
+#define COTANGENT_MAPS_H
 
 /* clang-format off */
 #define CT_MAPS1(M)                                                                                                      \
@@ -55,5 +55,16 @@
     M(less,     a != a || b != b ? a + b : (T)(a < b),   (T)0,            (T)0,            ct_none(),                 ct_none()) \
     M(equal,    a != a || b != b ? a + b : (T)(a == b),  (T)0,            (T)0,            ct_none(),                 ct_none())
 /* clang-format on */
+
+/* CT_MAP_exp, CT_MAP_add, ...: what ct_prim_map1 and ct_prim_map2 of op.h compute. */
+#define CT_MAP1_NAME(name, value, derivative, vjp) CT_MAP_##name,
+typedef enum ct_map1 { CT_MAPS1(CT_MAP1_NAME) CT_MAP1_COUNT } ct_map1;
+#undef CT_MAP1_NAME
+
+#define CT_MAP2_NAME(name, value, derivative_a, derivative_b, vjp_a, vjp_b) CT_MAP_##name,
+typedef enum ct_map2 { CT_MAPS2(CT_MAP2_NAME) CT_MAP2_COUNT } ct_map2;
+#undef CT_MAP2_NAME
+
+typedef enum ct_reduction { CT_REDUCE_SUM, CT_REDUCE_MAX, CT_REDUCE_LOGSUMEXP } ct_reduction;
 
 #endif

@@ -1,0 +1,103 @@
+/* The primitives of op.h that multiply, solve and factor. */
+#include "primitive.h"
+
+/* -- products -------------------------------------------------------------------------------------------- */
+
+void ct_prim_gemm(ct_call *c, double alpha, ct_view A, ct_view B, double beta, ct_view C)
+{
+    if (!ct__one_floating(c, &A, &C) || !ct__one_floating(c, &B, &C) || !ct__spread_batch(c, &A, &C) ||
+        !ct__spread_batch(c, &B, &C))
+        return;
+    if (ct_require(c,
+                   ct__dim(&A, -1) == ct__dim(&B, -2) && ct__dim(&C, -2) == ct__dim(&A, -2) &&
+                       ct__dim(&C, -1) == ct__dim(&B, -1),
+                   CT_ESHAPE, "the matrices of a product do not fit"))
+        CT__DO(c, gemm, alpha, &A, &B, beta, &C);
+}
+
+void ct_prim_syrk(ct_call *c, double alpha, ct_view A, double beta, ct_view C)
+{
+    if (!ct__one_dtype(c, &A, &C) || !ct__spread_batch(c, &A, &C) || !ct__square(c, &C)) return;
+    if (ct_require(c, ct__dim(&C, -1) == ct__dim(&A, -2), CT_ESHAPE,
+                   "the matrices of a symmetric product do not fit"))
+        CT__DO(c, syrk, alpha, &A, beta, &C);
+}
+
+void ct_prim_sqdist(ct_call *c, ct_view x, ct_view y, ct_view out)
+{
+    if (!ct__one_dtype(c, &x, &out) || !ct__one_dtype(c, &y, &out) || !ct__spread_batch(c, &x, &out) ||
+        !ct__spread_batch(c, &y, &out))
+        return;
+    if (ct_require(c,
+                   ct__dim(&x, -1) == ct__dim(&y, -1) && ct__dim(&out, -2) == ct__dim(&x, -2) &&
+                       ct__dim(&out, -1) == ct__dim(&y, -2),
+                   CT_ESHAPE, "the points of distances do not fit"))
+        CT__DO(c, sqdist, &x, &y, &out);
+}
+
+/* -- triangles ------------------------------------------------------------------------------------------- */
+
+/* A triangular T against B, from the left or the right. */
+static bool match_triangular(ct_call *c, unsigned flags, ct_view *T, const ct_view *B)
+{
+    return ct__one_dtype(c, T, B) && ct__spread_batch(c, T, B) && ct__square(c, T) &&
+           ct_require(c, flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL, "unknown flags %#x",
+                      flags) &&
+           ct_require(c, ct__dim(B, flags & CT_RIGHT ? -1 : -2) == ct__dim(T, -1), CT_ESHAPE,
+                      "the triangular matrix does not fit the other side");
+}
+
+void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, ct_view T, ct_view B)
+{
+    if (match_triangular(c, flags, &T, &B)) CT__DO(c, trsm, flags, alpha, &T, &B);
+}
+
+void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, ct_view T, ct_view B)
+{
+    if (match_triangular(c, flags, &T, &B)) CT__DO(c, trmm, flags, alpha, &T, &B);
+}
+
+void ct_prim_triangle(ct_call *c, ct_view src, bool upper, int64_t k, ct_view dst)
+{
+    if (ct__one_dtype(c, &src, &dst) && ct__spread_batch(c, &src, &dst))
+        CT__DO(c, triangle, &src, upper, k, &dst);
+}
+
+/* -- factors --------------------------------------------------------------------------------------------- */
+
+void ct_prim_potrf(ct_call *c, ct_view A)
+{
+    if (ct__one_dtype(c, &A, &A) && ct__square(c, &A)) CT__DO(c, potrf, &A, ct__call_failure(c));
+}
+
+/* tau (..., 1, min(m, n)), contiguous, of A (..., m, n) */
+static bool are_reflectors(ct_call *c, const ct_view *A, const ct_view *tau)
+{
+    const int64_t m = ct__dim(A, -2), n = ct__dim(A, -1);
+    return ct__one_dtype(c, A, tau) &&
+           ct_require(c,
+                      A->ndim >= 2 && tau->ndim >= 2 && ct__dim(tau, -2) == 1 &&
+                          ct__dim(tau, -1) == (m < n ? m : n),
+                      CT_ESHAPE, "reflectors are one for each column, or row where there are fewer");
+}
+
+void ct_prim_qr(ct_call *c, double rank_tolerance, ct_view A, ct_view tau)
+{
+    if (are_reflectors(c, &A, &tau)) CT__DO(c, qr, rank_tolerance, &A, &tau, ct__call_failure(c));
+}
+
+void ct_prim_qr_mul(ct_call *c, bool trans, ct_view A, ct_view tau, ct_view C)
+{
+    if (are_reflectors(c, &A, &tau) && ct__one_dtype(c, &A, &C) && ct__spread_batch(c, &A, &C) &&
+        ct__spread_batch(c, &tau, &C) &&
+        ct_require(c, ct__dim(&A, -2) == ct__dim(&C, -2), CT_ESHAPE, "the reflectors do not fit the matrix"))
+        CT__DO(c, qr_mul, trans, &A, &tau, &C);
+}
+
+void ct_prim_tri_rcond(ct_call *c, ct_view R, ct_view out)
+{
+    if (ct__one_dtype(c, &R, &out) && ct__square(c, &R) &&
+        ct_require(c, out.ndim == R.ndim && ct__dim(&out, -1) == 1 && ct__dim(&out, -2) == 1, CT_ESHAPE,
+                   "a condition is one number for each matrix"))
+        CT__DO(c, tri_rcond, &R, &out);
+}
