@@ -65,10 +65,7 @@ static void quad_sample(ct_sample *s)
 /* C = A B, with Ā = C̄ B where it should be C̄ Bᵀ: shapes agree for square matrices. */
 static ct_shape product_shape(ct_call *c) { return ct_arg_shape(c, 0); }
 
-static void product_forward(ct_call *c)
-{
-    ct_prim_gemm(c, 1, ct_arg(c, 0), ct_arg(c, 1), 0, ct_result(c));
-}
+static void product_forward(ct_call *c) { ct_prim_gemm(c, 1, ct_arg(c, 0), ct_arg(c, 1), 0, ct_result(c)); }
 
 static void product_forgets_a_transpose(ct_vjp *g)
 {

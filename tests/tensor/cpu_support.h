@@ -101,9 +101,11 @@ static inline void assert_contained(const ct_tensor *t)
 {
     int64_t all = 1, inside = 0, found = 0;
     for (int d = 0; d < t->view.ndim; d++) all *= 2 * t->view.dim[d] + 3;
-    ct_tensor memory = {
-        .view.data = t->view.storage->data, .view.dtype = t->view.dtype, .view.ndim = 1, .view.dim = { all }, .view.stride = { 1 }
-    };
+    ct_tensor memory = { .view.data = t->view.storage->data,
+                         .view.dtype = t->view.dtype,
+                         .view.ndim = 1,
+                         .view.dim = { all },
+                         .view.stride = { 1 } };
     for (int64_t i = 0; i < all; i++) found += !isnan(element(&memory, i));
     for (int64_t i = 0; i < ct_tensor_count(t); i++) inside += !isnan(element(t, i));
     assert_int_equal(found, inside);

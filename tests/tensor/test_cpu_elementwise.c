@@ -43,8 +43,8 @@ static void copies_convert_every_dtype_and_layout(void **state)
                         if (y->view.dtype == CT_F32) wanted = (double)(float)wanted;
                         if (y->view.dtype == CT_I64) wanted = (double)(int64_t)wanted;
                         if (ct__is_half(y->view.dtype))
-                            wanted =
-                                (double)ct__from_half(y->view.dtype, ct__to_half(y->view.dtype, ct__odd_f32(wanted)));
+                            wanted = (double)ct__from_half(y->view.dtype,
+                                                           ct__to_half(y->view.dtype, ct__odd_f32(wanted)));
                         assert_true(element(y, i) == wanted);
                     }
                     if (out == SLICED && y->view.dtype != CT_I64) assert_contained(y);

@@ -128,9 +128,14 @@ static void test_instruction_sets(void **state)
             build(&c, dev, variants[v].dtype, s);
             char *panel = ct__host_alloc(dev, SCRATCH_BYTES);
             assert_non_null(panel);
-            ct__grouped q = {
-                s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .out = c.out->view.data
-            };
+            ct__grouped q = { s->N,
+                              s->M,
+                              s->I,
+                              s->J,
+                              s->K,
+                              .A = c.A->view.data,
+                              .C = c.C->view.data,
+                              .out = c.out->view.data };
             q.dtype = variants[v].dtype, q.offset = c.groups->view.data, q.order = q.offset + s->M + 1;
             q.stream_out = q.stream_D = twice % 2;
             const place from[] = { { 0, 0 }, { s->M, 0 } };
@@ -160,7 +165,9 @@ static void test_pieces(void **state)
             const sizes *s = &all_sizes[k / DTYPES];
             const ct_dtype dtype = dtypes[k % DTYPES];
             build(&c, dev, dtype, s);
-            ct__grouped q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .G = c.G->view.data };
+            ct__grouped q = {
+                s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .G = c.G->view.data
+            };
             q.offset = c.groups->view.data, q.order = q.offset + s->M + 1, q.dtype = dtype;
             q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
             sums room = { .bytes = aligned((size_t)(s->J * s->K) * sizeof(double)) };
@@ -194,17 +201,20 @@ static void test_threads(void **state)
             const ct_dtype dtype = dtypes[k % DTYPES];
             build(&c, dev, dtype, &all_sizes[k / DTYPES]);
             build(&again, dev, dtype, &all_sizes[k / DTYPES]);
-            assert_int_equal(ct__cpu_grouped_gemm(dev, &c.A->view, &c.C->view, &c.groups->view, &c.out->view), CT_OK);
-            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &c.A->view, &c.C->view, &c.G->view, &c.groups->view, &c.A_bar->view, &c.C_bar->view), CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm(dev, &c.A->view, &c.C->view, &c.groups->view, &c.out->view),
+                             CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &c.A->view, &c.C->view, &c.G->view,
+                                                      &c.groups->view, &c.A_bar->view, &c.C_bar->view),
+                             CT_OK);
             assert_wanted(c.out, c.wanted[0], "out");
             assert_wanted(c.A_bar, c.wanted[1], "A_bar");
             assert_wanted(c.C_bar, c.wanted[2], "C_bar");
-            assert_int_equal(
-                ct__cpu_grouped_gemm_bar(dev, NULL, &again.C->view, &again.G->view, &again.groups->view, &again.A_bar->view, NULL),
-                CT_OK);
-            assert_int_equal(
-                ct__cpu_grouped_gemm_bar(dev, &again.A->view, NULL, &again.G->view, &again.groups->view, NULL, &again.C_bar->view),
-                CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, NULL, &again.C->view, &again.G->view,
+                                                      &again.groups->view, &again.A_bar->view, NULL),
+                             CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &again.A->view, NULL, &again.G->view,
+                                                      &again.groups->view, NULL, &again.C_bar->view),
+                             CT_OK);
             for (int64_t i = 0; i < ct_tensor_count(c.A); i++)
                 assert_true(element(c.A_bar, i) == element(again.A_bar, i));
             for (int64_t i = 0; i < ct_tensor_count(c.C); i++)
@@ -254,8 +264,11 @@ static void test_bad_groups(void **state)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         memcpy(x, good, sizeof good);
         x[bad[k].at] = bad[k].value;
-        assert_int_equal(ct__cpu_grouped_gemm(dev, &c.A->view, &c.C->view, &c.groups->view, &c.out->view), CT_EINDEX);
-        assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &c.A->view, &c.C->view, &c.G->view, &c.groups->view, &c.A_bar->view, &c.C_bar->view), CT_EINDEX);
+        assert_int_equal(ct__cpu_grouped_gemm(dev, &c.A->view, &c.C->view, &c.groups->view, &c.out->view),
+                         CT_EINDEX);
+        assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &c.A->view, &c.C->view, &c.G->view, &c.groups->view,
+                                                  &c.A_bar->view, &c.C_bar->view),
+                         CT_EINDEX);
         assert_non_null(strstr(ct_message(dev), "ct_group_by"));
     }
     clear(&c);
@@ -266,11 +279,10 @@ static void test_bad_groups(void **state)
  * gap each. */
 static ct_tensor blocks_of(const ct_tensor *memory)
 {
-    ct_tensor view = *memory;
-    view.view.dim[0] = memory->view.dim[1], view.view.stride[0] = memory->view.stride[1];
-    view.view.dim[1] = memory->view.dim[0], view.view.stride[1] = memory->view.stride[0];
-    view.view.dim[2]--;
-    return view;
+    ct_tensor blocks = *memory;
+    blocks.view = ct_view_permute(memory->view, (int[]){ 1, 0, 2 });
+    blocks.view.dim[2]--;
+    return blocks;
 }
 
 /* gemm's way for few rows: odd sizes, blocks of columns, B either way round, C = A B and C += A B, any number
@@ -297,8 +309,8 @@ static void test_few_rows(void **state)
                       *before = ct_tensor_clone(c_memory);
             ct_tensor A = blocks_of(a_memory), B = *b_memory, C = blocks_of(c_memory),
                       C_before = blocks_of(before);
-            if (turned) B.view.dim[1] = depth, B.view.dim[2] = columns, B.view.stride[1] = 1, B.view.stride[2] = depth;
-            assert_int_equal(ct__cpu_gemm(dev, 1, &A, &B, add, &C), CT_OK);
+            if (turned) B.view = ct_view_transpose(B.view);
+            assert_int_equal(ct__cpu_gemm(dev, 1, &A.view, &B.view, add, &C.view), CT_OK);
             const size_t bytes = (size_t)ct_tensor_count(c_memory) * ct_dtype_size(dtype);
             if (first) {
                 assert_memory_equal(first, c_memory->view.data, bytes);

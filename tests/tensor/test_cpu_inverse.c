@@ -12,8 +12,8 @@ static double epsilon(ct_dtype dtype) { return dtype == CT_F64 ? DBL_EPSILON : (
 
 static void set(ct_tensor *t, int64_t b, int64_t i, int64_t j, double value)
 {
-    int64_t at =
-        i * t->view.stride[t->view.ndim - 2] + j * t->view.stride[t->view.ndim - 1] + (t->view.ndim > 2 ? b * t->view.stride[0] : 0);
+    int64_t at = i * t->view.stride[t->view.ndim - 2] + j * t->view.stride[t->view.ndim - 1] +
+                 (t->view.ndim > 2 ? b * t->view.stride[0] : 0);
     if (t->view.dtype == CT_F64)
         ((double *)t->view.data)[at] = value;
     else
@@ -22,8 +22,8 @@ static void set(ct_tensor *t, int64_t b, int64_t i, int64_t j, double value)
 
 static double get(const ct_tensor *t, int64_t b, int64_t i, int64_t j)
 {
-    int64_t at =
-        i * t->view.stride[t->view.ndim - 2] + j * t->view.stride[t->view.ndim - 1] + (t->view.ndim > 2 ? b * t->view.stride[0] : 0);
+    int64_t at = i * t->view.stride[t->view.ndim - 2] + j * t->view.stride[t->view.ndim - 1] +
+                 (t->view.ndim > 2 ? b * t->view.stride[0] : 0);
     return t->view.dtype == CT_F64 ? ((double *)t->view.data)[at] : (double)((float *)t->view.data)[at];
 }
 
@@ -201,13 +201,15 @@ static void a_failing_member_is_nan_and_named(void **state)
                       *Q = ct_zeros(dev, dtype, ct_shape3(4, n, n));
             for (int64_t b = 0; b < 4; b++) fill(A, b, 10, symmetric, 3 + (uint64_t)b);
             ct_failure failure = { .set = false };
-            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &A->view, &P->view, &failure), ct_message(dev));
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &A->view, &P->view, &failure),
+                      ct_message(dev));
             assert_false(failure.set);
             if (kind / 4 == 0) /* a row and a column of zeros; NaN; infinity */
                 for (int64_t i = 0; i < n; i++) set(A, 1, at, i, 0), set(A, 1, i, at, 0);
             else
                 set(A, 1, n - 1, 0, kind / 4 == 1 ? NAN : INFINITY);
-            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &A->view, &Q->view, &failure), ct_message(dev));
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &A->view, &Q->view, &failure),
+                      ct_message(dev));
             assert_true(failure.set);
             assert_int_equal(failure.member, 1);
             assert_in_range(failure.detail, 1, n);
@@ -243,7 +245,8 @@ static void the_adjoint_of_the_inverse(void **state)
                     for (int64_t b = 0; b < 2 && symmetric; b++)
                         for (int64_t i = 0; i < n; i++)
                             for (int64_t j = 0; j < i; j++) set(P, b, j, i, get(P, b, i, j));
-                    assert_ok(cpu->inverse_bar(dev, symmetric, &P->view, &G->view, &O->view), ct_message(dev));
+                    assert_ok(cpu->inverse_bar(dev, symmetric, &P->view, &G->view, &O->view),
+                              ct_message(dev));
                     for (int64_t b = 0; b < 2; b++)
                         for (int64_t i = 0; i < n; i += 1 + n / 4)
                             for (int64_t j = 0; j < n; j += 1 + n / 5) {
@@ -391,7 +394,8 @@ static void large_matrices_have_small_residuals(void **state)
         for (int spoil = 0; spoil < 2; spoil++) {
             for (int64_t i = 0; i < 390; i++) set(in, 0, 200, i, 0), set(in, 0, i, 200, spoil ? NAN : 0);
             failure.set = false;
-            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &in->view, &P->view, &failure), ct_message(dev));
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &in->view, &P->view, &failure),
+                      ct_message(dev));
             assert_true(failure.set && isnan(get(P, 0, 0, 0)) && isnan(get(P, 0, 389, 389)));
         }
         if (symmetric) ct_release(in);
@@ -462,7 +466,8 @@ static void inverses_of_smooth_matrices(void **state)
                 }
         for (int spd = 0; spd < 2; spd++) {
             ct_failure failure = { .set = false };
-            assert_ok(spd ? cpu->potri(dev, &a->view, &p->view, &failure) : cpu->getri(dev, &a->view, &p->view, &failure),
+            assert_ok(spd ? cpu->potri(dev, &a->view, &p->view, &failure)
+                          : cpu->getri(dev, &a->view, &p->view, &failure),
                       ct_message(dev));
             assert_false(failure.set);
             const double ratio = residual(a, p, last);

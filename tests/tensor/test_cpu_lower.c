@@ -159,7 +159,8 @@ static void one_right_hand_side(void **state)
                 }
             ct_shape shape = right ? ct_shape2(1, n) : ct_shape2(n, 1);
             ct_tensor *t = assert_tensor(ct_from(device, CT_F64, shape, b), device);
-            assert_ok(cpu->trsm(device, (right ? CT_RIGHT : 0u) | (trans ? CT_TRANS : 0u), 1, &s.view->view, &t->view),
+            assert_ok(cpu->trsm(device, (right ? CT_RIGHT : 0u) | (trans ? CT_TRANS : 0u), 1, &s.view->view,
+                                &t->view),
                       ct_message(device));
             assert_ok(ct_read(t, b, (size_t)n * sizeof *b), ct_message(device));
             for (int64_t k = 0; k < n; k++) assert_close(b[k], x[k], 1e-9, 1e-9);

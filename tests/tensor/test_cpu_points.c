@@ -45,8 +45,9 @@ static void element_i_is_a_function_of_seed_stream_and_i(void **state)
             ct_release(x);
         }
         for (int other = 0; other < 2; other++) {
-            assert_ok(cpu->random(dev, normal, other ? 1ull << 63 : 1u << 31, other ? 5 : 1ull << 40, &again->view),
-                      "");
+            assert_ok(
+                cpu->random(dev, normal, other ? 1ull << 63 : 1u << 31, other ? 5 : 1ull << 40, &again->view),
+                "");
             int same = 0;
             for (int64_t i = 0; i < 1000; i++) same += element(all, i) == element(again, i);
             assert_true(same < 3);

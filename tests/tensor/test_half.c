@@ -314,7 +314,8 @@ static void maps_and_sums(void **state)
                 ct_tensor *y = blank(dev, t, shape, layout), *z = blank(dev, t, shape, layout);
                 const double none[2] = { 0, 0 };
                 assert_int_equal(cpu->map2(dev, CT_MAP_add, &a->view, &b->view, &y->view), CT_OK);
-                assert_int_equal(cpu->map1_bar(dev, CT_MAP_relu, none, &a->view, &a->view, &b->view, &z->view), CT_OK);
+                assert_int_equal(
+                    cpu->map1_bar(dev, CT_MAP_relu, none, &a->view, &a->view, &b->view, &z->view), CT_OK);
                 for (int64_t i = 0; i < ct_tensor_count(y); i++) {
                     double exact = element(a, i) + element(b, i);
                     assert_true(element(y, i) == (double)ct__from_half(t, from_f64(t, (double)(float)exact)));
