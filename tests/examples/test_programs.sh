@@ -1,21 +1,19 @@
 #!/usr/bin/env bash
-# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they are.
+# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they are. In TAP.
 set -u
 programs=$1 sources=$2
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-passed=0
-failed=0
+checks=0
 
 that() {
     local name=$1
     shift
-    if "$@" >log 2>&1; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        printf -- '--- %s: %s\n' "$name" "$*"
-        tail -n 8 said err log
-    fi
+    checks=$((checks + 1))
+    if "$@" >log 2>&1; then echo "ok - $name"; return; fi
+    echo "not ok - $name"
+    { echo "$*"; tail -n 8 said err log; } | sed 's/^/# /'
 }
 
 # prints PROGRAM PATTERN: exit code 0, nothing on standard error, the pattern on standard output.
@@ -82,6 +80,4 @@ sys.exit(bool(missing) or len(blocks) < 4)
 PYTHON
 that 'README.md shows the examples as they are' python3 blocks.py "$sources"
 
-[ $failed -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
-echo "[  PASSED  ] $passed test(s)."
-[ $failed -eq 0 ]
+echo "1..$checks"
