@@ -1,21 +1,12 @@
 #!/usr/bin/env bash
 # test_ctgp.sh CTGP: the command-line tool on good and bad input, in TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 ctgp=$1
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-checks=0
-
-pass() {
-    checks=$((checks + 1))
-    echo "ok - $1"
-}
-flunk() {
-    checks=$((checks + 1))
-    echo "not ok - $1"
-    { echo "$2"; head -qn 5 err out log 2>/dev/null | cut -c 1-300; } | sed 's/^/# /'
-}
 
 # ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
 ok() {
@@ -28,7 +19,7 @@ ok() {
 }
 
 # bad NAME CODE PATTERN COMMAND...: that exit code, and one line "ctgp: ...PATTERN..." on standard error.
-# LINES may allow more lines: those of a caret.
+# LINES_ALLOWED may allow more lines: those of a caret. `that` may look at out and err afterwards.
 bad() {
     local name=$1 code=$2 pattern=$3 rc=0 lines
     shift 3
@@ -39,13 +30,6 @@ bad() {
     elif ! head -n 1 err | grep -q '^ctgp: '; then flunk "$name" "the message does not begin with the program's name"
     elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
     else pass "$name"; fi
-}
-
-# that NAME COMMAND...: the command succeeds; it may look at out and err of the last ok or bad.
-that() {
-    local name=$1
-    shift
-    if "$@" >log 2>&1; then pass "$name"; else flunk "$name" "$*"; fi
 }
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -546,4 +530,4 @@ python3 interrupt.py "$ctgp" slower.csv 2 SIGINT,SIGTERM --kernel 'scale * rbf(a
 that 'a second signal ends at once' test $bad_rc -eq 143
 that 'and leaves the old model as well' cmp cut.ctgp whole.ctgp
 
-echo "1..$checks"
+plan

@@ -2,21 +2,12 @@
 # test_plot.sh CTGP: what ctgp plot sends to gnuplot, and what it says where gnuplot fails. A program in gnuplot's
 # place keeps the script. In TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 ctgp=$1
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-checks=0
-
-# that NAME COMMAND...: the command succeeds.
-that() {
-    local name=$1
-    shift
-    checks=$((checks + 1))
-    if "$@" >log 2>&1; then echo "ok - $name"; return; fi
-    echo "not ok - $name"
-    { echo "$*"; head -qn 5 err log 2>/dev/null | cut -c 1-300; } | sed 's/^/# /'
-}
 
 real=$(command -v gnuplot)
 mkdir bin
@@ -105,4 +96,4 @@ that 'a signal' fails 'kill -9 $$' '^ctgp: gnuplot was ended by signal 9$'
 that 'no picture' fails 'exit 0' '^ctgp: lost.svg: No such file'
 that 'nothing is left over' sh -c '! ls | grep -q part'
 
-echo "1..$checks"
+plan

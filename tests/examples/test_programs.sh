@@ -1,20 +1,13 @@
 #!/usr/bin/env bash
-# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they are. In TAP.
+# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they
+# are. In TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 programs=$1 sources=$2
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-checks=0
-
-that() {
-    local name=$1
-    shift
-    checks=$((checks + 1))
-    if "$@" >log 2>&1; then echo "ok - $name"; return; fi
-    echo "not ok - $name"
-    { echo "$*"; tail -n 8 said err log; } | sed 's/^/# /'
-}
 
 # prints PROGRAM PATTERN: exit code 0, nothing on standard error, the pattern on standard output.
 prints() {
@@ -80,4 +73,4 @@ sys.exit(bool(missing) or len(blocks) < 4)
 PYTHON
 that 'README.md shows the examples as they are' python3 blocks.py "$sources"
 
-echo "1..$checks"
+plan

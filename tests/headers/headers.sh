@@ -1,17 +1,20 @@
 #!/bin/sh
-# headers.sh INCLUDE-DIR LANGUAGE COMPILER...: compiles every public header alone, and looks for it in the umbrella. In TAP.
+# headers.sh INCLUDE-DIR LANGUAGE COMPILER...: compiles every public header alone, and looks for it in the
+# umbrella. In TAP.
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 include=$1 language=$2
 shift 2
-headers=$(cd "$include" && ls cotangent/*.h)
-echo "1..$(echo "$headers" | wc -l)"
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
 
-for header in $headers; do
+for path in "$include"/cotangent/*.h; do
+    header=cotangent/${path##*/}
     # Twice: a header must also survive a second inclusion.
-    if printf '#include <%s>\n#include <%s>\n' "$header" "$header" |
-        "$@" -x "$language" -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only - &&
-        { [ "$header" = cotangent/cotangent.h ] || grep -q "^#include <$header>" "$include/cotangent/cotangent.h"; }; then
-        echo "ok - $header"
-    else
-        echo "not ok - $header does not compile alone, or is not in cotangent.h"
-    fi
+    printf '#include <%s>\n#include <%s>\n' "$header" "$header" >twice
+    that "$header" "$@" -x "$language" -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only twice
+    [ "$header" = cotangent/cotangent.h ] || grep -q "^#include <$header>" "$include/cotangent/cotangent.h" ||
+        flunk "$header" 'cotangent.h does not include it'
 done
+plan

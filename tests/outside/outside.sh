@@ -1,8 +1,11 @@
 #!/bin/sh
-# outside.sh BUILD-DIR SOURCE LANGUAGE COMPILER...: installs into a scratch folder, then builds and runs SOURCE there
-# with what pkg-config says, shared and static. The version there must be that of the header and of the library. In TAP.
+# outside.sh BUILD-DIR SOURCE LANGUAGE COMPILER...: installs into a scratch folder, then builds and runs
+# SOURCE there with what pkg-config says, shared and static. The version there must be that of the header
+# and of the library. In TAP.
 # shellcheck disable=SC2046  # flags are words
 set -e
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 unset LD_LIBRARY_PATH
 build=$1 source=$2 language=$3
 shift 3
@@ -18,37 +21,28 @@ export PKG_CONFIG_PATH="${pc%/*}"
 
 cp "$source" "$scratch/outside.in"
 cd "$scratch"
-echo '1..6'
-# check NAME COMMAND...: the command succeeds.
-check() {
-    name=$1
-    shift
-    if "$@" >log 2>&1; then echo "ok - $name"; else
-        echo "not ok - $name"
-        sed 's/^/# /' log
-    fi
-}
-
 version=$(pkg-config --modversion cotangent)
 "$@" -x "$language" -Wall -Wextra -Werror -DVERSION="\"$version\"" outside.in -x none -o shared \
     $(PKG_CONFIG_SYSROOT_DIR=$scratch pkg-config --cflags --libs cotangent)
-check 'with the shared library' env LD_LIBRARY_PATH="$libdir" ./shared
+that 'with the shared library' env LD_LIBRARY_PATH="$libdir" ./shared
 
 # The static library's own dependencies lie outside the scratch folder.
 "$@" -x "$language" -DVERSION="\"$version\"" outside.in -x none -o static -I"$include" "$libdir/libcotangent.a" \
     $(pkg-config --libs --static cotangent | sed 's/-lcotangent//')
-check 'with the static library' ./static
+that 'with the static library' ./static
 
-check 'the installed tool finds its library beside it' "${tool:-true}" --help
+that 'the installed tool finds its library beside it' "${tool:-true}" --help
 
 # Nothing leaves the library but what the headers declare; in the static one everything has its prefix.
 exports_only() {
     nm "$1" --defined-only "$2" |
         awk -v good="$3" 'NF == 3 && $2 != "A" && $3 !~ good { print "exported: " $3; bad = 1 } END { exit bad }'
 }
-check 'names in the shared library' exports_only -D "$libdir/libcotangent.so" '^ct_[^_]'
-check 'names in the static library' exports_only -g "$libdir/libcotangent.a" '^ct_'
+that 'names in the shared library' exports_only -D "$libdir/libcotangent.so" '^ct_[^_]'
+that 'names in the static library' exports_only -g "$libdir/libcotangent.a" '^ct_'
 
 # Before 1.0 the SONAME changes with the minor version, then with the major one.
 case $version in 0.*) soname=libcotangent.so.${version%.*} ;; *) soname=libcotangent.so.${version%%.*} ;; esac
-check "the program asks for $soname" sh -c "readelf -d shared | grep -F '[$soname]'"
+that "the program asks for $soname" sh -c "readelf -d shared | grep -F '[$soname]'"
+
+plan

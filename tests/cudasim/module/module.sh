@@ -1,26 +1,23 @@
 #!/bin/sh
-# module.sh LIBRARY DRIVER MODULE STALE-MODULE PROBE STATIC-PROBE: what the library says, in a folder of its own, where
-# a driver, a GPU or the module is missing, does not fit, or is there. In TAP.
+# module.sh LIBRARY DRIVER MODULE STALE-MODULE PROBE STATIC-PROBE: what the library says, in a folder of its
+# own, where a driver, a GPU or the module is missing, does not fit, or is there. In TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../../support/tap.sh"
 unset LD_LIBRARY_PATH
 library=$1 driver=$2 module=$3 stale=$4 probe=$5 static=$6
 lib=$(mktemp -d)
 trap 'rm -rf "$lib"' EXIT
 cp "$library" "$lib/$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')"
-checks=0
 
 # says WORDS COMMAND...: its output has these words.
 says() {
     words=$1
     shift
     said=$(LD_LIBRARY_PATH=$lib "$@" 2>&1)
-    checks=$((checks + 1))
     case $said in
-    *"$words"*) echo "ok - $words" ;;
-    *)
-        echo "not ok - $words"
-        echo "$said" | sed 's/^/# /'
-        ;;
+    *"$words"*) pass "$words" ;;
+    *) flunk "$words" "$said" ;;
     esac
 }
 
@@ -57,4 +54,4 @@ cp "$static" "$lib/bin/static"
 mv "$lib/libcotangent-cuda.so" "$lib/bin"
 says 'cuda:0, CT_OK, sum 150' "$lib/bin/static"
 
-echo "1..$checks"
+plan
