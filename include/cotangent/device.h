@@ -68,6 +68,9 @@ CT_API const char *ct_device_description(const ct_device *device);
 /* "cpu", "cuda:0". */
 CT_API const char *ct_device_name(const ct_device *device);
 
+/* Whether work is queued and done later, as on a GPU: then to read a value is to wait for it. */
+CT_API bool ct_device_computes_late(const ct_device *device);
+
 /* -- several devices at once -- */
 
 /* Threads that the device computes with; 1 where it is not the host that computes. After a fork a device that

@@ -81,6 +81,9 @@ CT_API void ct_set_result(ct_call *c, int k, ct_view v);
 CT_API ct_view ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape);
 /* v itself where it is contiguous, else a scratch copy. No view as above. */
 CT_API ct_view ct_contiguous(ct_call *c, ct_view v);
+/* The only element of v, as a double; NaN in a call that has failed. Waits for the device: see
+ * ct_device_computes_late. */
+CT_API double ct_call_item(ct_call *c, ct_view v);
 /* Whether the call goes on: nothing has been refused, and memory has sufficed. */
 CT_API bool ct_call_fine(const ct_call *c);
 /* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the
@@ -178,7 +181,7 @@ CT_API void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct
 CT_API void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out);
 /* out_i = a_i where cond_i is not 0, else b_i; cond of any dtype */
 CT_API void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out);
-/* out has x's number of dimensions, extent 1 where reduced. The sum of f32 is accumulated in f64. NaN in
+/* out has x's number of dimensions, extent 1 where reduced; or it is one number, of all of x. The sum of f32 is accumulated in f64. NaN in
  * gives NaN out. Of nothing: 0, -inf, -inf. */
 CT_API void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out);
 

@@ -1,6 +1,7 @@
 /* One evaluation of an op: check the inputs, ask for the shape, compute, record. */
 #include "primitive/primitive.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,8 +103,7 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
  * to. */
 static bool is_batched(const ct_call *c)
 {
-    return (c->n_in && c->arg[0]->view.ndim > 2) ||
-           (c->n_out && c->out[0] && c->out[0]->view.ndim > 2);
+    return (c->n_in && c->arg[0]->view.ndim > 2) || (c->n_out && c->out[0] && c->out[0]->view.ndim > 2);
 }
 
 /* A factorisation failed in this call: say which, keep the tape going. */
@@ -241,8 +241,8 @@ void ct_set_result(ct_call *c, int k, ct_view v)
 ct_view ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape)
 {
     const int room = (int)(sizeof c->scratch / sizeof *c->scratch);
-    if (c->status || !ct_require(c, c->n_scratch < room, CT_EINVAL,
-                                 "more than %d scratch tensors in one call", room))
+    if (c->status ||
+        !ct_require(c, c->n_scratch < room, CT_EINVAL, "more than %d scratch tensors in one call", room))
         return ct_no_view();
     ct_tensor *t = ct__empty(c->tape->device, dtype, &shape);
     if (!t) {
@@ -260,6 +260,15 @@ ct_view ct_contiguous(ct_call *c, ct_view v)
     ct_view copy = ct_scratch(c, v.dtype, ct__shape(&v));
     ct_prim_copy(c, v, copy);
     return copy;
+}
+
+double ct_call_item(ct_call *c, ct_view v)
+{
+    if (!ct__usable(c, &v)) return NAN;
+    const double item = ct__item(&v);
+    if (ct__count(&v) != 1 || c->tape->device->in_step == CT__STEP_REFUSED)
+        ct__call_status(c, c->tape->device->last_status);
+    return item;
 }
 
 static void release_scratch(ct_call *c)

@@ -39,7 +39,8 @@ size_t ct_tape_print(const ct_tape *tape, char *buffer, size_t size)
         char shape[96] = "freed";
         const ct_tensor *v = node->value;
         if (v) ct__shape_text(ct_tensor_shape(v), shape, sizeof shape);
-        put(&t, "#%-5u %-16s %-14s %-4s %10zu B ", i, label(node), shape, v ? ct_dtype_name(v->view.dtype) : "",
+        put(&t, "#%-5u %-16s %-14s %-4s %10zu B ", i, label(node), shape,
+            v ? ct_dtype_name(v->view.dtype) : "",
             v ? (size_t)ct_tensor_count(v) * ct_dtype_size(v->view.dtype) : 0);
         for (int k = 0; k < node->n_in; k++) put(&t, " #%u", node->in[k]);
         if (node->part) put(&t, " (output %u)", node->part);

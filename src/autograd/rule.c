@@ -200,8 +200,7 @@ void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f, const ct_view *a, const ct_v
     ct_device *dev = g->tape->device;
     const ct_view y_bar = ct__out_bar(g);
     ct_tensor *bar = ct__empty_like(&y_bar);
-    give_computed(g, i, bar,
-                  bar ? dev->backend->map2_bar(dev, f, i, a, b, &y_bar, &bar->view) : CT_ENOMEM);
+    give_computed(g, i, bar, bar ? dev->backend->map2_bar(dev, f, i, a, b, &y_bar, &bar->view) : CT_ENOMEM);
 }
 
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)

@@ -184,7 +184,8 @@ static bool check_seed(ct_var y, ct_var y_bar)
         return false;
     }
     const ct_node *bar = y_bar.tape == y.tape ? ct__node(y_bar) : NULL;
-    if (bar && ct_shape_equal(ct_tensor_shape(bar->value), shape) && bar->value->view.dtype == node->value->view.dtype)
+    if (bar && ct_shape_equal(ct_tensor_shape(bar->value), shape) &&
+        bar->value->view.dtype == node->value->view.dtype)
         return true;
     ct_tape_fail(y.tape, CT_ESHAPE,
                  "the cotangent given for #%u must be %s of the same dtype and tape, it is %s", y.index,

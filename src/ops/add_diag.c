@@ -18,12 +18,11 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    const ct_tensor *d = ct_arg(c, 1);
-    ct_tensor *Y = ct_result(c);
-    if (!Y) return;
-    ct_tensor one = ct__reshaped(d, ct_shape0()), diagonal = ct__diagonal(Y);
+    ct_view d = ct_arg(c, 1);
+    ct_view Y = ct_result(c);
+    ct_view one = ct_view_reshape(d, ct_shape0()), diagonal = ct_view_diagonal(Y);
     ct_prim_copy(c, ct_arg(c, 0), Y);
-    ct__map2(c, CT_MAP_add, &diagonal, ct_tensor_count(d) == 1 ? &one : d, &diagonal);
+    ct_prim_map2(c, CT_MAP_add, diagonal, ct_view_count(d) == 1 ? one : d, diagonal);
 }
 
 static void vjp(ct_vjp *g)

@@ -17,13 +17,13 @@ static ct_var product(ct_var x, ct_var W, unsigned flags)
 static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
 
 /* t (B, m n) as its blocks (m, B, n). */
-static ct_tensor blocks(const ct_tensor *t, int64_t m, int64_t n)
+static ct_view blocks(ct_view t, int64_t m, int64_t n)
 {
-    ct_tensor view = *t;
+    ct_view view = t;
     view.ndim = 3;
-    view.dim[0] = m, view.stride[0] = n * t->stride[1];
-    view.dim[1] = t->dim[0], view.stride[1] = t->stride[0];
-    view.dim[2] = n, view.stride[2] = t->stride[1];
+    view.dim[0] = m, view.stride[0] = n * t.stride[1];
+    view.dim[1] = t.dim[0], view.stride[1] = t.stride[0];
+    view.dim[2] = n, view.stride[2] = t.stride[1];
     return view;
 }
 
@@ -33,32 +33,29 @@ static ct_shape shape(ct_call *c)
                     "wanted x, W and perhaps a bias, got %d inputs", c->n_in) ||
         !ct__need_floating(c, 0))
         return ct_shape0();
-    const ct_tensor *x = ct_arg(c, 0), *W = ct_arg(c, 1);
-    if (!ct_require(c, x->ndim == 2 && W->ndim == 3, CT_ESHAPE,
+    ct_view x = ct_arg(c, 0), W = ct_arg(c, 1);
+    if (!ct_require(c, x.ndim == 2 && W.ndim == 3, CT_ESHAPE,
                     "wanted x (B, M F) and W (M, G, F), a matrix and a batch of them"))
         return ct_shape0();
     bool plain = flags_of(ct_attr(c)) & PLAIN;
-    int64_t in = ct_shape_count(ct_shape2(W->dim[0], W->dim[plain ? 1 : 2])),
-            out = ct_shape_count(ct_shape2(W->dim[0], W->dim[plain ? 2 : 1]));
-    ct_require(c, in >= 0 && x->dim[1] == in, CT_ESHAPE,
-               "x has %lld columns, the %lld blocks of W take %lld each", (long long)x->dim[1],
-               (long long)W->dim[0], (long long)W->dim[plain ? 1 : 2]);
+    int64_t in = ct_shape_count(ct_shape2(W.dim[0], W.dim[plain ? 1 : 2])),
+            out = ct_shape_count(ct_shape2(W.dim[0], W.dim[plain ? 2 : 1]));
+    ct_require(c, in >= 0 && x.dim[1] == in, CT_ESHAPE,
+               "x has %lld columns, the %lld blocks of W take %lld each", (long long)x.dim[1],
+               (long long)W.dim[0], (long long)W.dim[plain ? 1 : 2]);
     ct_require(c, out >= 0, CT_ESHAPE, "the result has no valid shape");
     if (c->n_in == 3)
         ct_require(c, ct_arg_ndim(c, 2) == 1 && ct_arg_dim(c, 2, 0) == out, CT_ESHAPE,
                    "the bias must be a vector of M G = %lld elements", (long long)out);
-    return ct_shape2(x->dim[0], out);
+    return ct_shape2(x.dim[0], out);
 }
 
 static void forward(ct_call *c)
 {
-    const ct_tensor *W = ct_arg(c, 1);
-    ct_tensor *y = ct_result(c);
-    if (!y) return;
+    ct_view y = ct_result(c), V = ct__turned(ct_arg(c, 1), !(flags_of(ct_attr(c)) & PLAIN));
     if (c->n_in == 3) ct_prim_copy(c, ct_arg(c, 2), y);
-    const ct_tensor W_t = ct__transposed(W), *V = flags_of(ct_attr(c)) & PLAIN ? W : &W_t;
-    ct_tensor x_m = blocks(ct_arg(c, 0), V->dim[0], V->dim[1]), y_m = blocks(y, V->dim[0], V->dim[2]);
-    ct_prim_gemm(c, 1, &x_m, V, c->n_in == 3, &y_m);
+    ct_view x_m = blocks(ct_arg(c, 0), V.dim[0], V.dim[1]), y_m = blocks(y, V.dim[0], V.dim[2]);
+    ct_prim_gemm(c, 1, x_m, V, c->n_in == 3, y_m);
 }
 
 /* outer: D_m = u_mᵀ v_m    u: (B, M G)  v: (B, M F) -> D: (M, G, F);    ū_m = v_m D̄_mᵀ,  v̄_m = u_m D̄_m */
@@ -66,11 +63,9 @@ static ct_shape outer_shape(ct_call *c) { return *(const ct_shape *)ct_attr(c); 
 
 static void outer_forward(ct_call *c)
 {
-    ct_tensor *D = ct_result(c);
-    if (!D) return;
-    ct_tensor u_m = blocks(ct_arg(c, 0), D->dim[0], D->dim[1]), u_t = ct__transposed(&u_m),
-              v_m = blocks(ct_arg(c, 1), D->dim[0], D->dim[2]);
-    ct_prim_gemm(c, 1, &u_t, &v_m, 0, D);
+    ct_view D = ct_result(c), u = blocks(ct_arg(c, 0), D.dim[0], D.dim[1]),
+            v = blocks(ct_arg(c, 1), D.dim[0], D.dim[2]);
+    ct_prim_gemm(c, 1, ct_view_transpose(u), v, 0, D);
 }
 
 static void outer_vjp(ct_vjp *g)

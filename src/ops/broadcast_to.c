@@ -6,7 +6,7 @@ static ct_shape shape(ct_call *c)
 {
     const ct_shape *target = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_set_dtype(c, ct_arg(c, 0).dtype);
     if (!target || ct_shape_equal(ct_shape_broadcast(x, *target), *target)) return target ? *target : x;
     char text[96];
     ct_require(c, false, CT_ESHAPE,
@@ -18,7 +18,7 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const ct_shape *target = ct_attr(c);
-    ct_set_result(c, 0, ct_tensor_broadcast(ct_arg(c, 0), *target));
+    ct_set_result(c, 0, ct_view_broadcast(ct_arg(c, 0), *target));
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_sum_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }

@@ -14,9 +14,9 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const ct_dtype *dtype = ct_attr(c);
-    const ct_tensor *x = ct_arg(c, 0);
-    if (x->dtype == *dtype)
-        ct_set_result(c, 0, ct__view(x));
+    ct_view x = ct_arg(c, 0);
+    if (x.dtype == *dtype)
+        ct_set_result(c, 0, x);
     else
         ct_prim_copy(c, x, ct_result(c));
 }

@@ -14,7 +14,7 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_tensor *L = ct_result(c);
+    ct_view L = ct_result(c);
     ct_prim_triangle(c, ct_arg(c, 0), false, 0, L);
     ct_prim_potrf(c, L);
 }
@@ -23,18 +23,17 @@ static void forward(ct_call *c)
  * differentiable. */
 static void bar_forward(ct_call *c)
 {
-    const ct_tensor *L = ct_arg(c, 0);
-    ct_tensor *S = ct_result(c), *half = ct_scratch(c, L->dtype, ct_shape0());
-    if (!S || !half) return;
-    ct_tensor diagonal = ct__diagonal(S);
+    ct_view L = ct_arg(c, 0);
+    ct_view S = ct_result(c), half = ct_scratch(c, L.dtype, ct_shape0());
+    ct_view diagonal = ct_view_diagonal(S);
     ct_prim_fill(c, half, 0.5);
-    ct_prim_triangle(c, ct_arg(c, 1), false, 0, S);      /* S = tril(L̄)             */
-    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L, S);       /* S = Lᵀ L̄                */
-    ct_prim_triangle(c, S, false, 0, S);                 /* S = Φ(Lᵀ L̄)             */
-    ct__map2(c, CT_MAP_mul, &diagonal, half, &diagonal); /*   with half the diagonal */
-    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 0.5, L, S);     /* S = ½ L⁻ᵀ S             */
-    ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L, S);       /* S = S L⁻¹               */
-    ct__add_transpose(c, S);                             /* Ā = S + Sᵀ              */
+    ct_prim_triangle(c, ct_arg(c, 1), false, 0, S);        /* S = tril(L̄)             */
+    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L, S);         /* S = Lᵀ L̄                */
+    ct_prim_triangle(c, S, false, 0, S);                   /* S = Φ(Lᵀ L̄)             */
+    ct_prim_map2(c, CT_MAP_mul, diagonal, half, diagonal); /*   with half the diagonal */
+    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 0.5, L, S);       /* S = ½ L⁻ᵀ S             */
+    ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L, S);         /* S = S L⁻¹               */
+    ct__add_transpose(c, S);                               /* Ā = S + Sᵀ              */
 }
 
 static const ct_op cholesky_bar = {

@@ -7,14 +7,13 @@ static ct_shape shape(ct_call *c)
     const int *dim_asked = ct__need_attr(c);
     if (!dim_asked || !ct_require(c, ct_args(c) > 0, CT_EINVAL, "nothing to concatenate")) return ct_shape0();
     ct_shape y = ct_arg_shape(c, 0);
-    ct_dtype dtype = ct_tensor_dtype(ct_arg(c, 0));
+    ct_dtype dtype = ct_arg(c, 0).dtype;
     int dim = ct__need_dim(c, *dim_asked, y.ndim);
     ct_set_dtype(c, dtype);
     for (int i = 1; dim >= 0 && i < ct_args(c); i++) {
         ct_shape x = ct_arg_shape(c, i);
-        ct_require(c, ct_tensor_dtype(ct_arg(c, i)) == dtype, CT_EDTYPE,
-                   "input %d is %s, input 0 is %s: ct_cast one", i,
-                   ct_dtype_name(ct_tensor_dtype(ct_arg(c, i))), ct_dtype_name(dtype));
+        ct_require(c, ct_arg(c, i).dtype == dtype, CT_EDTYPE, "input %d is %s, input 0 is %s: ct_cast one", i,
+                   ct_dtype_name(ct_arg(c, i).dtype), ct_dtype_name(dtype));
         int64_t total = y.dim[dim], extent = x.ndim == y.ndim ? x.dim[dim] : 0;
         x.dim[dim] = total;
         if (!ct_require(c, ct_shape_equal(x, y), CT_ESHAPE,
@@ -28,16 +27,13 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    const int *asked = ct_attr(c);
-    ct_tensor *y = ct_result(c);
-    if (!y) return;
-    int dim = *asked < 0 ? *asked + y->ndim : *asked;
+    const int *dim = ct_attr(c);
+    ct_view y = ct_result(c);
     int64_t at = 0;
     for (int i = 0; i < ct_args(c); i++) {
-        const ct_tensor *x = ct_arg(c, i);
-        ct_tensor part = ct__strided(y, dim, at, x->dim[dim], 1);
-        ct_prim_copy(c, x, &part);
-        at += x->dim[dim];
+        int64_t next = at + ct_arg_dim(c, i, *dim);
+        ct_prim_copy(c, ct_arg(c, i), ct_view_slice(y, *dim, at, next, 1));
+        at = next;
     }
 }
 

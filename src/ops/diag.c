@@ -7,13 +7,13 @@ static ct_shape shape(ct_call *c)
     if (!ct__need_matrices(c, 0)) return ct_shape0();
     ct_shape A = ct_arg_shape(c, 0);
     int64_t m = A.dim[A.ndim - 2], n = A.dim[A.ndim - 1];
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_set_dtype(c, ct_arg(c, 0).dtype);
     A.ndim--;
     A.dim[A.ndim - 1] = m < n ? m : n;
     return A;
 }
 
-static void forward(ct_call *c) { ct_set_result(c, 0, ct_tensor_diagonal(ct_arg(c, 0))); }
+static void forward(ct_call *c) { ct_set_result(c, 0, ct_view_diagonal(ct_arg(c, 0))); }
 
 static void vjp(ct_vjp *g)
 {

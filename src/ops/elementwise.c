@@ -54,24 +54,14 @@ static ct_shape unary_shape(ct_call *c, ct_map1 f)
 
 static void unary_forward(ct_call *c, ct_map1 f)
 {
-    ct_device *device = ct_call_device(c);
-    const double *p = ct_attr(c) ? ct_attr(c) : no_parameters;
-    ct_tensor *y = ct_result(c);
-    if (y) ct__call_status(c, device->backend->map1(device, f, p, ct_arg(c, 0), y));
+    ct_prim_map1(c, f, ct_attr(c), ct_arg(c, 0), ct_result(c));
 }
 
 /* x̄ = ȳ f'(x), fused: one pass over the memory, no op. */
 static void unary_bar(ct_vjp *v, ct_map1 f, const double *p)
 {
-    const ct_tensor *x = ct__in_value(v, 0), *y = ct_value(ct_out(v));
-    if (!x || !y || !ct_wants(v, 0)) return;
-    ct_device *device = ct_tape_device(ct_vjp_tape(v));
-    ct_tensor *x_bar = ct__empty_like(y);
-    if (x_bar && device->backend->map1_bar(device, f, p, x, y, ct__out_bar(v), x_bar)) {
-        ct_release(x_bar);
-        x_bar = NULL;
-    }
-    ct__give_in_bar(v, 0, x_bar);
+    ct_view x = ct__in_value(v, 0);
+    if (ct_is_view(x)) ct__give_map1_bar(v, f, p, &x);
 }
 
 static void unary_sample(ct_sample *s, ct_map1 f)
@@ -158,7 +148,8 @@ ct_var ct_clamp(ct_var x, double lo, double hi) { return with(&ct_op_clamp, x, l
 
 static ct_shape binary_shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || ct__same_shape(ct_arg(c, 0), ct_arg(c, 1))) return ct_arg_shape(c, 0);
+    if (!ct__need_floating(c, 0) || ct_shape_equal(ct_arg_shape(c, 0), ct_arg_shape(c, 1)))
+        return ct_arg_shape(c, 0);
     ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 0), ct_arg_shape(c, 1));
     ct_require(c, y.ndim >= 0, CT_ESHAPE,
                "the shapes do not broadcast: from the right, extents must be equal or 1");
@@ -167,31 +158,21 @@ static ct_shape binary_shape(ct_call *c)
 
 static void binary_forward(ct_call *c, ct_map2 f)
 {
-    ct_tensor *y = ct_result(c);
-    if (y) ct__map2(c, f, ct_arg(c, 0), ct_arg(c, 1), y);
+    ct_prim_map2(c, f, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
 /* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1), fused; the engine sums where a side was broadcast. */
 static void binary_bar(ct_vjp *v, ct_map2 f)
 {
-    const ct_tensor *a = ct__in_value(v, 0), *b = ct__in_value(v, 1), *g = ct__out_bar(v);
-    if (!a || !b) return;
-    ct_device *device = ct_tape_device(ct_vjp_tape(v));
-    ct_tensor a_view, b_view;
-    a = ct__spread(a, g, &a_view);
-    b = ct__spread(b, g, &b_view);
+    ct_shape shape = ct_var_shape(ct_out(v));
+    ct_view a = ct_view_broadcast(ct__in_value(v, 0), shape),
+            b = ct_view_broadcast(ct__in_value(v, 1), shape);
+    if (!ct_is_view(a) || !ct_is_view(b)) return;
     for (int side = 0; side < 2; side++) {
-        if (!ct_wants(v, side)) continue;
-        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0)) { /* ȳ itself */
-            ct__give_in_bar(v, side, ct_retain((ct_tensor *)(uintptr_t)g));
-            continue;
-        }
-        ct_tensor *bar = ct__empty_like(g);
-        if (bar && device->backend->map2_bar(device, f, side, a, b, g, bar)) {
-            ct_release(bar);
-            bar = NULL;
-        }
-        ct__give_in_bar(v, side, bar);
+        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0))
+            ct__give_out_bar(v, side); /* ȳ itself */
+        else
+            ct__give_map2_bar(v, side, f, &a, &b);
     }
 }
 

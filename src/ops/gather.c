@@ -5,22 +5,17 @@
 static ct_shape shape(ct_call *c)
 {
     ct_shape x = ct_arg_shape(c, 0);
-    if (ct_arg(c, 0)->dtype == CT_I64)
+    if (ct_arg(c, 0).dtype == CT_I64)
         ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
     if (!ct_require(c, x.ndim >= 1, CT_ESHAPE, "a scalar has no rows") ||
-        !ct_require(c, ct_arg(c, 1)->dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
+        !ct_require(c, ct_arg(c, 1).dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
                     "the index must be a vector of i64"))
         return x;
     x.dim[0] = ct_arg_dim(c, 1, 0);
     return x;
 }
 
-static void forward(ct_call *c)
-{
-    ct_device *device = ct_call_device(c);
-    ct_tensor *y = ct_result(c);
-    if (y) ct__call_status(c, device->backend->gather(device, ct_arg(c, 0), ct_arg(c, 1), y));
-}
+static void forward(ct_call *c) { ct_prim_gather(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c)); }
 
 static void vjp(ct_vjp *g)
 {

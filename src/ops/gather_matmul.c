@@ -16,15 +16,15 @@ static ct_var times(ct_var A, ct_var C, ct_var groups)
 /* Three dimensions each, and groups of N positions into M; false where the call is refused. */
 static bool fits(ct_call *c)
 {
-    const ct_tensor *A = ct_arg(c, 0), *C = ct_arg(c, 1), *groups = ct_arg(c, 2);
-    if (A->dtype == CT_I64 || C->dtype == CT_I64)
+    ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), groups = ct_arg(c, 2);
+    if (A.dtype == CT_I64 || C.dtype == CT_I64)
         return ct_require(c, false, CT_EDTYPE, "A and C must be floating, not i64: ct_cast them");
-    return ct_require(c, groups->dtype == CT_I64, CT_EDTYPE, "the groups must be i64: see ct_group_by") &&
-           ct_require(c, A->ndim == 3 && C->ndim == 3 && groups->ndim == 1, CT_ESHAPE,
+    return ct_require(c, groups.dtype == CT_I64, CT_EDTYPE, "the groups must be i64: see ct_group_by") &&
+           ct_require(c, A.ndim == 3 && C.ndim == 3 && groups.ndim == 1, CT_ESHAPE,
                       "wanted A (N, I, J), C (M, J, K) and groups (M + 1 + N)") &&
-           ct_require(c, groups->dim[0] - 1 - A->dim[0] == C->dim[0], CT_ESHAPE,
+           ct_require(c, groups.dim[0] - 1 - A.dim[0] == C.dim[0], CT_ESHAPE,
                       "the groups are not those of %lld rows into %lld: use ct_group_by(q, %lld)",
-                      (long long)A->dim[0], (long long)C->dim[0], (long long)C->dim[0]);
+                      (long long)A.dim[0], (long long)C.dim[0], (long long)C.dim[0]);
 }
 
 static bool same_inner(ct_call *c, int64_t a, int64_t b)
@@ -42,11 +42,10 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *A = ct_contiguous(c, ct_arg(c, 0)), *C = ct_contiguous(c, ct_arg(c, 1)),
-                    *groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_tensor *out = ct_result(c);
-    if (A && C && groups && out) ct__call_status(c, device->backend->grouped_gemm(device, A, C, groups, out));
+    ct_view A = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
+            groups = ct_contiguous(c, ct_arg(c, 2));
+    ct_view out = ct_result(c);
+    ct_prim_grouped_gemm(c, A, C, groups, out);
 }
 
 /* grouped_times_t: out_i = G_i C_{q_i}ᵀ     G: (N, I, K)  C: (M, J, K) -> (N, I, J);   Ḡ_i = ḡ_i C_{q_i},
@@ -63,12 +62,10 @@ static ct_shape times_t_shape(ct_call *c)
 
 static void times_t_forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *G = ct_contiguous(c, ct_arg(c, 0)), *C = ct_contiguous(c, ct_arg(c, 1)),
-                    *groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_tensor *out = ct_result(c);
-    if (G && C && groups && out)
-        ct__call_status(c, device->backend->grouped_gemm_bar(device, NULL, C, G, groups, out, NULL));
+    ct_view G = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
+            groups = ct_contiguous(c, ct_arg(c, 2));
+    ct_view out = ct_result(c);
+    ct_prim_grouped_gemm_bar(c, ct_no_view(), C, G, groups, out, ct_no_view());
 }
 
 static void times_t_vjp(ct_vjp *g)
@@ -97,12 +94,10 @@ static ct_shape sums_shape(ct_call *c)
 
 static void sums_forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *A = ct_contiguous(c, ct_arg(c, 0)), *G = ct_contiguous(c, ct_arg(c, 1)),
-                    *groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_tensor *out = ct_result(c);
-    if (A && G && groups && out)
-        ct__call_status(c, device->backend->grouped_gemm_bar(device, A, NULL, G, groups, NULL, out));
+    ct_view A = ct_contiguous(c, ct_arg(c, 0)), G = ct_contiguous(c, ct_arg(c, 1)),
+            groups = ct_contiguous(c, ct_arg(c, 2));
+    ct_view out = ct_result(c);
+    ct_prim_grouped_gemm_bar(c, A, ct_no_view(), G, groups, ct_no_view(), out);
 }
 
 static void sums_vjp(ct_vjp *g)
@@ -127,18 +122,16 @@ static ct_var sums(ct_var A, ct_var G, ct_var groups)
 /* grouped_bars: both cotangents at once, (A, C, ḡ, groups) -> Ā, C̄: every row is read once. Not recorded. */
 static ct_shape bars_shape(ct_call *c)
 {
-    ct_more_out(c, 1, ct_arg(c, 1)->dtype, ct_arg_shape(c, 1));
+    ct_more_out(c, 1, ct_arg(c, 1).dtype, ct_arg_shape(c, 1));
     return ct_arg_shape(c, 0);
 }
 
 static void bars_forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *A = ct_contiguous(c, ct_arg(c, 0)), *C = ct_contiguous(c, ct_arg(c, 1)),
-                    *G = ct_contiguous(c, ct_arg(c, 2)), *groups = ct_contiguous(c, ct_arg(c, 3));
-    ct_tensor *A_bar = ct_result(c), *C_bar = ct_result_at(c, 1);
-    if (A && C && G && groups && A_bar && C_bar)
-        ct__call_status(c, device->backend->grouped_gemm_bar(device, A, C, G, groups, A_bar, C_bar));
+    ct_view A = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
+            G = ct_contiguous(c, ct_arg(c, 2)), groups = ct_contiguous(c, ct_arg(c, 3));
+    ct_view A_bar = ct_result(c), C_bar = ct_result_at(c, 1);
+    ct_prim_grouped_gemm_bar(c, A, C, G, groups, A_bar, C_bar);
 }
 
 static const ct_op bars_op = {

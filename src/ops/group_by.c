@@ -9,19 +9,14 @@ static ct_shape shape(ct_call *c)
     int64_t N = ct_arg_dim(c, 0, 0);
     ct_set_dtype(c, CT_I64);
     if (!M) return ct_shape0();
-    ct_require(c, ct_arg(c, 0)->dtype == CT_I64, CT_EDTYPE, "the index must be i64");
+    ct_require(c, ct_arg(c, 0).dtype == CT_I64, CT_EDTYPE, "the index must be i64");
     ct_require(c, ct_arg_ndim(c, 0) == 1, CT_ESHAPE, "the index must be a vector");
     ct_require(c, *M >= 0 && *M < INT64_MAX - 1 - N, CT_EINVAL,
                "the number of groups must be 0 or more, got %lld", (long long)*M);
     return ct_shape1(c->status ? 0 : *M + 1 + N);
 }
 
-static void forward(ct_call *c)
-{
-    ct_device *device = ct_call_device(c);
-    ct_tensor *groups = ct_result(c);
-    if (groups) ct__call_status(c, device->backend->group_by(device, ct_arg(c, 0), groups));
-}
+static void forward(ct_call *c) { ct_prim_group_by(c, ct_arg(c, 0), ct_result(c)); }
 
 static void sample(ct_sample *s)
 {

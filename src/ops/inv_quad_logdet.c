@@ -13,46 +13,37 @@ static ct_shape shape(ct_call *c)
                (long long)n, (long long)rows, (long long)cols);
     ct_shape column = ct__need_batch(c, 0, 1, n, 1), batch = column;
     batch.ndim -= 2;
-    ct_more_out(c, 1, ct_arg(c, 0)->dtype, batch);
-    ct_more_out(c, 2, ct_arg(c, 0)->dtype, column);
+    ct_more_out(c, 1, ct_arg(c, 0).dtype, batch);
+    ct_more_out(c, 2, ct_arg(c, 0).dtype, column);
     return batch;
 }
 
 /* v's sum over its last two extents, (..., n, 1) -> (...) */
-static void sum_column(ct_call *c, const ct_tensor *v, ct_tensor *out)
+static void sum_column(ct_call *c, ct_view v, ct_view out)
 {
-    ct_shape kept = ct_tensor_shape(v);
-    kept.dim[kept.ndim - 2] = kept.dim[kept.ndim - 1] = 1;
-    ct__reduce(c, CT_REDUCE_SUM, v, kept, out);
+    ct_prim_reduce(c, CT_REDUCE_SUM, v, ct_view_unsqueeze(ct_view_unsqueeze(out, -1), -1));
 }
 
 static void forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *K = ct_arg(c, 0);
-    ct_tensor *q = ct_result(c), *l = ct_result_at(c, 1), *alpha = ct_result_at(c, 2);
-    if (!q || !l || !alpha) return;
-    ct_shape column = ct_tensor_shape(alpha),
-             K_column = ct__matrix_shape(ct_tensor_shape(K), column.dim[column.ndim - 2], 1);
-    ct_shape K_batch = K_column;
+    ct_view K = ct_arg(c, 0), q = ct_result(c), l = ct_result_at(c, 1), alpha = ct_result_at(c, 2);
+    ct_shape K_column = ct__matrix_shape(ct_view_shape(K), ct_view_dim(K, -1), 1), K_batch = K_column;
     K_batch.ndim -= 2;
-    ct_tensor *L = ct_scratch(c, K->dtype, ct_tensor_shape(K)), *v = ct_scratch(c, K->dtype, column);
-    ct_tensor *logs = ct_scratch(c, K->dtype, K_column), *half = ct_scratch(c, K->dtype, K_batch);
-    ct_tensor *two = ct_scratch(c, K->dtype, ct_shape0());
-    if (!L || !v || !logs || !half || !two) return;
+    ct_view L = ct_scratch(c, K.dtype, ct_view_shape(K)), v = ct_scratch(c, K.dtype, ct_view_shape(alpha));
+    ct_view logs = ct_scratch(c, K.dtype, K_column), half = ct_scratch(c, K.dtype, K_batch);
+    ct_view two = ct_scratch(c, K.dtype, ct_shape0());
     ct_prim_fill(c, two, 2);
     ct_prim_triangle(c, K, false, 0, L);
     ct_prim_potrf(c, L);
     ct_prim_copy(c, ct_arg(c, 1), v);
     ct_prim_trsm(c, CT_LOWER, 1, L, v); /* v = L⁻¹ y */
     ct_prim_copy(c, v, alpha);
-    ct__map2(c, CT_MAP_mul, v, v, v);
+    ct_prim_map2(c, CT_MAP_mul, v, v, v);
     sum_column(c, v, q);                               /* q = |v|²     */
     ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L, alpha); /* α = L⁻ᵀ v    */
-    ct_tensor diagonal = ct__diagonal(L), target = ct__reshaped(logs, ct_tensor_shape(&diagonal));
-    ct__call_status(c, device->backend->map1(device, CT_MAP_log, (double[2]){ 0, 0 }, &diagonal, &target));
+    ct_prim_map1(c, CT_MAP_log, NULL, ct_view_diagonal(L), ct_view_squeeze(logs, -1));
     sum_column(c, logs, half);
-    ct__map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, for each y that shares K */
+    ct_prim_map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, for each y that shares K */
 }
 
 static ct_var to_matrix(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }
@@ -69,7 +60,6 @@ static void vjp(ct_vjp *g)
         ct_in_bar(g, 0, ct_matmul(ct_neg(q_alpha), ct_t(alpha)));
     }
     if (has_l) ct_in_bar(g, 0, ct_mul(to_matrix(ct_out_bar_at(g, 1)), inverse));
-    if (!has_alpha) return;
     ct_var w = ct_matmul(inverse, ct_out_bar_at(g, 2));
     ct_in_bar(g, 1, w);
     if (!ct_wants(g, 0)) return;

@@ -6,9 +6,9 @@
 
 static ct_shape unit_shape(ct_call *c)
 {
-    const ct_tensor *A = ct_arg(c, 0), *index = ct_arg(c, 1);
-    if (A->dtype == CT_I64) ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
-    ct_require(c, index->dtype == CT_I64 && index->ndim == 1, CT_EDTYPE, "the index must be a vector of i64");
+    ct_view A = ct_arg(c, 0), index = ct_arg(c, 1);
+    if (A.dtype == CT_I64) ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
+    ct_require(c, index.dtype == CT_I64 && index.ndim == 1, CT_EDTYPE, "the index must be a vector of i64");
     if (!ct__need_square(c, 0)) return ct_shape0();
     return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0));
 }
@@ -16,15 +16,12 @@ static ct_shape unit_shape(ct_call *c)
 /* Row idx_k of E has a one in column k: the rows of the r×r identity, scattered. */
 static void unit_forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
     const int64_t r = ct_arg_dim(c, 1, 0);
-    ct_tensor *E = ct_result(c), *eye = E ? ct_scratch(c, E->dtype, ct_shape2(r, r)) : NULL;
-    if (!eye) return;
-    ct_tensor diagonal = ct__diagonal(eye);
+    ct_view E = ct_result(c), eye = ct_scratch(c, E.dtype, ct_shape2(r, r));
     ct_prim_fill(c, E, 0);
     ct_prim_fill(c, eye, 0);
-    ct_prim_fill(c, &diagonal, 1);
-    if (r) ct__call_status(c, device->backend->scatter_add(device, eye, ct_arg(c, 1), E));
+    ct_prim_fill(c, ct_view_diagonal(eye), 1);
+    if (r) ct_prim_scatter_add(c, eye, ct_arg(c, 1), E);
 }
 
 static const ct_op unit_columns = {

@@ -13,23 +13,19 @@
 static ct_shape factor_shape(ct_call *c)
 {
     ct_shape A = ct_arg_shape(c, 0);
-    ct_more_out(c, 1, ct_arg(c, 0)->dtype, ct__matrix_shape(A, 1, A.dim[A.ndim - 1]));
+    ct_more_out(c, 1, ct_arg(c, 0).dtype, ct__matrix_shape(A, 1, A.dim[A.ndim - 1]));
     return A;
 }
 
 static void factor(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *A = ct_arg(c, 0);
-    int64_t m = ct_tensor_dim(A, -2), n = ct_tensor_dim(A, -1);
-    ct_tensor *columns = ct_scratch(c, A->dtype, ct__matrix_shape(ct__shape(A), n, m)),
-              *tau = ct_result_at(c, 1);
-    if (!columns || !tau) return;
-    ct_tensor QR = ct__transposed(columns);
-    double tolerance = (double)m * (A->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON);
-    ct_prim_copy(c, A, &QR);
-    if (!c->status) ct__call_status(c, device->backend->qr(device, tolerance, &QR, tau, ct__call_failure(c)));
-    if (!c->status) ct_set_result(c, 0, ct_tensor_transpose(columns));
+    ct_view A = ct_arg(c, 0), tau = ct_result_at(c, 1);
+    int64_t m = ct_view_dim(A, -2), n = ct_view_dim(A, -1);
+    ct_view QR = ct_view_transpose(ct_scratch(c, A.dtype, ct__matrix_shape(ct_view_shape(A), n, m)));
+    double tolerance = (double)m * (A.dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON);
+    ct_prim_copy(c, A, QR);
+    ct_prim_qr(c, tolerance, QR, tau);
+    ct_set_result(c, 0, QR);
 }
 
 static const ct_op lstsq_factor = { .name = "lstsq", .n_in = 1, .shape = factor_shape, .forward = factor };
@@ -41,43 +37,28 @@ static ct_shape apply_shape(ct_call *c)
     return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, -1));
 }
 
-static const ct_tensor *spread_batch(const ct_tensor *t, const ct_tensor *over, ct_tensor *view)
-{
-    ct_tensor like = *over;
-    for (int i = 0; i < 2; i++) like.dim[like.ndim - 2 + i] = t->dim[t->ndim - 2 + i];
-    return ct__spread(t, &like, view);
-}
-
 /* X = X + 0 max B, column by column: a NaN of B in a row where the reflectors are zero, which LAPACK passes
  * over. */
-static void keep_nan(ct_call *c, const ct_tensor *B, ct_tensor *X)
+static void keep_nan(ct_call *c, ct_view B, ct_view X)
 {
-    ct_device *device = ct_call_device(c);
-    ct_shape row = ct__matrix_shape(ct__shape(B), 1, ct_tensor_dim(B, -1));
-    ct_tensor *most = ct_scratch(c, B->dtype, row);
-    if (!most || ct_tensor_count(X) == 0) return;
-    ct__reduce(c, CT_REDUCE_MAX, B, row, most);
-    if (!c->status)
-        ct__call_status(c, device->backend->map1(device, CT_MAP_scale, (double[2]){ 0 }, most, most));
-    if (!c->status) ct__map2(c, CT_MAP_add, X, most, X);
+    ct_view most = ct_scratch(c, B.dtype, ct__matrix_shape(ct_view_shape(B), 1, ct_view_dim(B, -1)));
+    if (ct_view_count(X) == 0) return;
+    ct_prim_reduce(c, CT_REDUCE_MAX, B, most);
+    ct_prim_map1(c, CT_MAP_scale, NULL, most, most); /* by 0 */
+    ct_prim_map2(c, CT_MAP_add, X, most, X);
 }
 
 static void apply(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *B = ct_arg(c, 1), *QR = ct_arg(c, 2), *tau = ct_arg(c, 3);
-    int64_t m = ct_tensor_dim(B, -2), n = ct_tensor_dim(QR, -1), k = ct_tensor_dim(B, -1);
-    ct_tensor *X = ct_result(c), QR_view, tau_view;
-    if (!X) return;
-    ct_tensor *columns = ct_scratch(c, B->dtype, ct__matrix_shape(ct__shape(X), k, m));
-    if (!columns) return;
-    ct_tensor C = ct__transposed(columns), top = ct__block(&C, 0, n, 0, k), R = ct__block(QR, 0, n, 0, n);
-    ct_prim_copy(c, B, &C);
-    if (!c->status)
-        ct__call_status(c, device->backend->qr_mul(device, true, spread_batch(QR, &C, &QR_view),
-                                                   spread_batch(tau, &C, &tau_view), &C));
-    ct_prim_trsm(c, CT_UPPER, 1, &R, &top);
-    ct_prim_copy(c, &top, X);
+    ct_view B = ct_arg(c, 1), QR = ct_arg(c, 2), tau = ct_arg(c, 3), X = ct_result(c);
+    int64_t m = ct_view_dim(B, -2), n = ct_view_dim(QR, -1), k = ct_view_dim(B, -1);
+    if (!ct_is_view(X)) return;
+    ct_view C = ct_view_transpose(ct_scratch(c, B.dtype, ct__matrix_shape(ct_view_shape(X), k, m)));
+    ct_view top = ct_view_block(C, 0, n, 0, k);
+    ct_prim_copy(c, B, C);
+    ct_prim_qr_mul(c, true, QR, tau, C);
+    ct_prim_trsm(c, CT_UPPER, 1, ct_view_block(QR, 0, n, 0, n), top);
+    ct_prim_copy(c, top, X);
     keep_nan(c, B, X);
 }
 
@@ -111,9 +92,9 @@ static bool inputs_fit(ct_tape *tape, const ct_var *in)
 {
     const ct_tensor *A = ct_value(in[0]), *B = ct_value(in[1]);
     if (!A || !B) return false;
-    if (A->dtype == CT_I64 || B->dtype == CT_I64)
+    if (ct_tensor_dtype(A) == CT_I64 || ct_tensor_dtype(B) == CT_I64)
         return refuse(tape, CT_EDTYPE, "an input is i64, wanted f64 or f32: ct_cast it");
-    if (A->ndim < 2 || B->ndim < 2)
+    if (ct_tensor_ndim(A) < 2 || ct_tensor_ndim(B) < 2)
         return refuse(tape, CT_ESHAPE, "A and B must be matrices or batches of them: ct_unsqueeze a vector");
     if (ct_tensor_dim(A, -2) != ct_tensor_dim(B, -2))
         return refuse(tape, CT_ESHAPE, "A and B must have the same number of rows");

@@ -14,10 +14,8 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    const ct_tensor *A = ct_arg(c, 0);
-    ct_tensor *memory = ct_empty(ct_call_device(c), A->dtype, ct_tensor_shape(A));
-    ct_set_result(c, 0, memory ? ct_tensor_transpose(memory) : NULL);
-    ct_release(memory);
+    ct_view A = ct_arg(c, 0);
+    ct_set_result(c, 0, ct_view_transpose(ct_scratch(c, A.dtype, ct_view_shape(A)))); /* by columns */
     ct_prim_getrf(c, A, ct_result(c), ct_result_at(c, 1));
 }
 

@@ -10,21 +10,21 @@ static const ct_op lu_solve;
 static ct_shape shape(ct_call *c)
 {
     const unsigned *flags = ct__need_attr(c);
-    const ct_tensor *LU = ct_arg(c, 1), *order = ct_arg(c, 2);
+    ct_view LU = ct_arg(c, 1), order = ct_arg(c, 2);
     if (!flags ||
-        !ct_require(c, order->dtype == CT_I64, CT_EDTYPE, "the order must be i64, as ct_lu gives it"))
+        !ct_require(c, order.dtype == CT_I64, CT_EDTYPE, "the order must be i64, as ct_lu gives it"))
         return ct_shape0();
     for (int i = 0; i < 4; i++)
-        if (i != 2 && ct_arg(c, i)->dtype == CT_I64)
+        if (i != 2 && ct_arg(c, i).dtype == CT_I64)
             ct_require(c, false, CT_EDTYPE, "input %d is i64, wanted f64 or f32: ct_cast it", i);
     if (!ct__need_square(c, 0) || !ct__need_square(c, 1) ||
         !ct_require(c, ct_arg_ndim(c, 3) >= 2, CT_ESHAPE, "B must be a matrix: ct_unsqueeze a vector first"))
         return ct_shape0();
     int64_t n = ct_arg_dim(c, 0, -1), rows = ct_arg_dim(c, 3, -2);
-    ct_shape A = ct_arg_shape(c, 0), of_order = ct_tensor_shape(order);
+    ct_shape A = ct_arg_shape(c, 0), of_order = ct_view_shape(order);
     ct_require(c, *flags == 0 || *flags == CT_TRANS, CT_EINVAL, "unknown flags %#x: 0 or CT_TRANS", *flags);
     ct_require(
-        c, ct_shape_equal(A, ct_tensor_shape(LU)) && of_order.ndim == A.ndim - 1 && ct_arg_dim(c, 2, -1) == n,
+        c, ct_shape_equal(A, ct_view_shape(LU)) && of_order.ndim == A.ndim - 1 && ct_arg_dim(c, 2, -1) == n,
         CT_ESHAPE, "the factors are not those of A: pass what ct_lu gave");
     ct_require(c, rows == n, CT_ESHAPE, "the right-hand side has %lld rows, the matrix is %lldx%lld",
                (long long)rows, (long long)n, (long long)n);
@@ -34,15 +34,14 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const bool trans = *(const unsigned *)ct_attr(c) & CT_TRANS;
-    const ct_tensor *LU = ct_arg(c, 1), *order = ct_arg(c, 2), *B = ct_arg(c, 3);
-    ct_tensor *X = ct_result(c);
+    ct_view LU = ct_arg(c, 1), order = ct_arg(c, 2), B = ct_arg(c, 3);
+    ct_view X = ct_result(c);
     if (!trans) { /* L U X = B[order] */
         ct_prim_permute_rows(c, B, order, false, X);
         ct_prim_trsm(c, CT_LOWER | CT_UNIT, 1, LU, X);
         ct_prim_trsm(c, CT_UPPER, 1, LU, X);
     } else { /* Uᵀ Lᵀ X[order] = B */
-        ct_tensor *Y = X ? ct_scratch(c, X->dtype, ct_tensor_shape(X)) : NULL;
-        if (!Y) return;
+        ct_view Y = ct_scratch(c, X.dtype, ct_view_shape(X));
         ct_prim_copy(c, B, Y);
         ct_prim_trsm(c, CT_UPPER | CT_TRANS, 1, LU, Y);
         ct_prim_trsm(c, CT_LOWER | CT_UNIT | CT_TRANS, 1, LU, Y);

@@ -19,8 +19,8 @@ static ct_shape shape(ct_call *c)
 {
     if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
     unsigned flags = flags_of(ct_attr(c));
-    const ct_tensor *A = ct_arg(c, 0), *B = ct_arg(c, 1);
-    const int64_t *a = A->dim + A->ndim - 2, *b = B->dim + B->ndim - 2;
+    ct_shape A = ct_arg_shape(c, 0), B = ct_arg_shape(c, 1);
+    const int64_t *a = A.dim + A.ndim - 2, *b = B.dim + B.ndim - 2;
     int row_a = flags & TRANS_A ? 1 : 0, row_b = flags & TRANS_B ? 1 : 0;
     if (a[1 - row_a] != b[row_b])
         ct_require(
@@ -31,35 +31,28 @@ static ct_shape shape(ct_call *c)
 }
 
 /* All rows of a batch as one matrix. */
-static ct_shape tall_shape(const ct_tensor *t)
+static ct_shape tall_shape(ct_shape s)
 {
     int64_t rows = 1;
-    for (int i = 0; i < t->ndim - 1; i++) rows *= t->dim[i];
-    return ct_shape2(rows, t->dim[t->ndim - 1]);
+    for (int i = 0; i < s.ndim - 1; i++) rows *= s.dim[i];
+    return ct_shape2(rows, s.dim[s.ndim - 1]);
 }
 
 static ct_var tall(ct_var x)
 {
-    const ct_tensor *t = ct_value(x);
-    return t && t->ndim > 2 ? ct_reshape(x, tall_shape(t)) : x;
+    ct_shape shape = ct_var_shape(x);
+    return shape.ndim > 2 ? ct_reshape(x, tall_shape(shape)) : x;
 }
 
 static void forward(ct_call *c)
 {
     unsigned flags = flags_of(ct_attr(c));
-    const ct_tensor *A = ct_arg(c, 0), *B = ct_arg(c, 1);
-    ct_tensor *C = ct_result(c), A_view, B_view, C_view;
-    if (!C) return;
-    if (B->ndim == 2 && A->ndim > 2 && !(flags & TRANS_A) && ct_tensor_is_contiguous(A)) {
-        A_view = ct__reshaped(A, tall_shape(A)), A = &A_view;
-        C_view = ct__reshaped(C, tall_shape(C)), C = &C_view;
+    ct_view A = ct_arg(c, 0), B = ct_arg(c, 1), C = ct_result(c);
+    if (B.ndim == 2 && A.ndim > 2 && C.ndim > 2 && !(flags & TRANS_A) && ct_view_is_contiguous(A)) {
+        A = ct_view_reshape(A, tall_shape(ct_view_shape(A)));
+        C = ct_view_reshape(C, tall_shape(ct_view_shape(C)));
     }
-    A = ct__turned(A, flags & TRANS_A, &A_view);
-    B = ct__turned(B, flags & TRANS_B, &B_view);
-    if (C->ndim > 2)
-        ct_prim_gemm(c, 1, A, B, 0, C);
-    else
-        ct__call_status(c, ct_call_device(c)->backend->gemm(ct_call_device(c), 1, A, B, 0, C));
+    ct_prim_gemm(c, 1, ct__turned(A, flags & TRANS_A), ct__turned(B, flags & TRANS_B), 0, C);
 }
 
 /* The rule:
@@ -77,37 +70,23 @@ static void rule(ct_vjp *g, unsigned ta, unsigned tb)
 }
 
 /* x̄_i = op(X) op(Y) between two matrices, without an op; added by the product itself to what has arrived. */
-static void give(ct_vjp *g, int i, const ct_tensor *x, const ct_tensor *y, unsigned flags)
+static void give(ct_vjp *g, int i, ct_view x, ct_view y, unsigned flags)
 {
-    if (!ct_wants(g, i)) return;
-    ct_tensor x_view, y_view;
-    x = ct__turned(x, flags & TRANS_A, &x_view);
-    y = ct__turned(y, flags & TRANS_B, &y_view);
-    ct_device *device = ct_tape_device(ct_vjp_tape(g));
-    ct_tensor *sum = ct__in_bar_sum(g, i);
-    if (sum) {
-        if (device->backend->gemm(device, 1, x, y, 1, sum)) ct__give_in_bar(g, i, NULL);
-        return;
-    }
-    ct_shape shape = { .dim = { x->dim[0], y->dim[1] }, .ndim = 2 };
-    ct_tensor *bar = ct__empty(device, x->dtype, &shape);
-    if (bar && device->backend->gemm(device, 1, x, y, 0, bar)) {
-        ct_release(bar);
-        bar = NULL;
-    }
-    ct__give_in_bar(g, i, bar);
+    x = ct__turned(x, flags & TRANS_A);
+    y = ct__turned(y, flags & TRANS_B);
+    ct__give_product(g, i, &x, &y);
 }
 
 static void vjp(ct_vjp *g)
 {
     unsigned flags = flags_of(ct_vjp_attr(g)), ta = flags & TRANS_A, tb = flags & TRANS_B;
-    const ct_tensor *A = ct__in_value(g, 0), *B = ct__in_value(g, 1);
-    if (!A || !B) return;
-    if (ct_recording(g) || A->ndim > 2 || B->ndim > 2) {
+    ct_view A = ct__in_value(g, 0), B = ct__in_value(g, 1);
+    if (!ct_is_view(A) || !ct_is_view(B)) return;
+    if (ct_recording(g) || A.ndim > 2 || B.ndim > 2) {
         rule(g, ta, tb);
         return;
     }
-    const ct_tensor *C_bar = ct__out_bar(g);
+    ct_view C_bar = ct__out_bar(g);
     if (ta)
         give(g, 0, B, C_bar, (tb ? TRANS_A : 0) | TRANS_B);
     else

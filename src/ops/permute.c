@@ -17,7 +17,7 @@ static ct_shape shape(ct_call *c)
             seen |= 1u << a->order[i];
             y.dim[i] = x.dim[a->order[i]];
         }
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_set_dtype(c, ct_arg(c, 0).dtype);
     ct_require(c, seen == (1u << x.ndim) - 1, CT_EINVAL,
                "the order must name each of the dimensions 0 to %d once", x.ndim - 1);
     return y;
@@ -26,7 +26,7 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const attr *a = ct_attr(c);
-    ct_set_result(c, 0, ct_tensor_permute(ct_arg(c, 0), a->order));
+    ct_set_result(c, 0, ct_view_permute(ct_arg(c, 0), a->order));
 }
 
 static void vjp(ct_vjp *g)

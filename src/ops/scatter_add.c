@@ -7,9 +7,9 @@ static ct_shape shape(ct_call *c)
     const int64_t *n = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
     if (!n) return x;
-    if (ct_arg(c, 0)->dtype == CT_I64)
+    if (ct_arg(c, 0).dtype == CT_I64)
         ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
-    ct_require(c, ct_arg(c, 1)->dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
+    ct_require(c, ct_arg(c, 1).dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
                "the index must be a vector of i64");
     ct_require(c, *n >= 0, CT_EINVAL, "the number of rows must be 0 or more, got %lld", (long long)*n);
     if (ct_require(c, x.ndim >= 1 && x.dim[0] == ct_arg_dim(c, 1, 0), CT_ESHAPE,
@@ -20,11 +20,9 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
-    ct_tensor *y = ct_result(c);
-    if (!y) return;
+    ct_view y = ct_result(c);
     ct_prim_fill(c, y, 0);
-    ct__call_status(c, device->backend->scatter_add(device, ct_arg(c, 0), ct_arg(c, 1), y));
+    ct_prim_scatter_add(c, ct_arg(c, 0), ct_arg(c, 1), y);
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_gather(ct_out_bar(g), ct_in(g, 1))); }

@@ -12,7 +12,7 @@ static ct_shape shape(ct_call *c)
     ct_shape x = ct_arg_shape(c, 0);
     int dim = a ? ct__need_dim(c, (int)a->dim, x.ndim) : -1;
     if (dim < 0) return x;
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_set_dtype(c, ct_arg(c, 0).dtype);
     if (ct_require(c, 0 <= a->start && a->start <= a->stop && a->stop <= x.dim[dim] && a->step >= 1,
                    CT_EINDEX,
                    "%lld:%lld:%lld does not fit extent %lld of dimension %d: 0 <= start <= stop <= extent, "
@@ -25,7 +25,7 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const attr *a = ct_attr(c);
-    ct_set_result(c, 0, ct_tensor_slice(ct_arg(c, 0), (int)a->dim, a->start, a->stop, a->step));
+    ct_set_result(c, 0, ct_view_slice(ct_arg(c, 0), (int)a->dim, a->start, a->stop, a->step));
 }
 
 static void vjp(ct_vjp *g)

@@ -10,13 +10,13 @@ static ct_shape shape(ct_call *c)
     if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
     ct_shape shape = ct_arg_shape(c, 0);
     shape.ndim -= 2;
-    ct_more_out(c, 1, ct_arg(c, 0)->dtype, shape);
+    ct_more_out(c, 1, ct_arg(c, 0).dtype, shape);
     return shape;
 }
 
 static void forward(ct_call *c)
 {
-    ct_tensor *log_abs = ct_result(c), *sign = ct_result_at(c, 1);
+    ct_view log_abs = ct_result(c), sign = ct_result_at(c, 1);
     ct_prim_lu_det(c, ct_arg(c, 0), log_abs, sign);
 }
 

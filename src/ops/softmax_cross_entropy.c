@@ -25,29 +25,20 @@ static ct_shape one_hot_shape(ct_call *c)
 
 static void one_hot_forward(ct_call *c)
 {
-    ct_device *device = ct_call_device(c);
     const one_hot_attr *a = ct_attr(c);
-    const ct_tensor *label = ct_contiguous(c, ct_arg(c, 0));
-    if (!label) return;
-    int64_t rows = ct_tensor_count(label);
-    ct_tensor vector = ct__reshaped(label, ct_shape1(rows)), column = ct__reshaped(label, ct_shape2(rows, 1));
-    ct_tensor *h = ct_result(c), *q = ct_scratch(c, a->dtype, ct_shape2(rows, 1));
-    ct_tensor *zeros = ct_scratch(c, CT_I64, ct_shape1(a->classes)),
-              *groups = ct_scratch(c, CT_I64, ct_shape1(2 + a->classes)),
-              *k = ct_scratch(c, a->dtype, ct_shape1(a->classes));
-    if (!h || !q || !zeros || !groups || !k) return;
+    ct_view label = ct_contiguous(c, ct_arg(c, 0));
+    int64_t rows = ct_view_count(ct_arg(c, 0)), n = a->classes;
+    ct_view labels = ct_view_reshape(label, ct_shape1(rows));
+    ct_view q = ct_scratch(c, a->dtype, ct_shape1(rows)), k = ct_scratch(c, a->dtype, ct_shape1(n)),
+            zeros = ct_scratch(c, CT_I64, ct_shape1(n)), groups = ct_scratch(c, CT_I64, ct_shape1(2 + n));
     ct_prim_fill(c, k, 0);
-    ct_tensor q_vector = ct__reshaped(q, ct_shape1(rows)); /* a gather from 0..classes-1 checks the labels */
-    ct__call_status(c, device->backend->gather(device, k, &vector, &q_vector));
-    ct_prim_fill(c, zeros, 0); /* one group of all: behind its two offsets the positions 0, 1, ... */
-    ct__call_status(c, device->backend->group_by(device, zeros, groups));
-    ct_tensor numbers = ct__reshaped(groups, ct_shape1(2 + a->classes));
-    numbers.dim[0] = a->classes;
-    numbers.data = (int64_t *)numbers.data + 2;
-    ct_prim_copy(c, &numbers, k);
-    ct_prim_copy(c, &column, q);
-    ct_tensor mask = ct__reshaped(h, ct_shape2(rows, a->classes));
-    ct__map2(c, CT_MAP_equal, q, k, &mask);
+    ct_prim_gather(c, k, labels, q); /* from 0..classes-1: this checks the labels */
+    ct_prim_fill(c, zeros, 0);       /* one group of all: behind its two offsets the positions 0, 1, ... */
+    ct_prim_group_by(c, zeros, groups);
+    ct_prim_copy(c, ct_view_slice(groups, 0, 2, 2 + n, 1), k);
+    ct_prim_copy(c, labels, q);
+    ct_prim_map2(c, CT_MAP_equal, ct_view_unsqueeze(q, -1), k,
+                 ct_view_reshape(ct_result(c), ct_shape2(rows, n)));
 }
 
 static const ct_op one_hot = {

@@ -16,18 +16,7 @@ static ct_shape shape(ct_call *c)
     return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -2), ct_arg_dim(c, 1, -2));
 }
 
-static void forward(ct_call *c)
-{
-    ct_device *device = ct_call_device(c);
-    const ct_tensor *x = ct_arg(c, 0), *y = ct_arg(c, 1);
-    ct_tensor *D = ct_result(c), like_x, like_y, x_view, y_view;
-    if (!D) return;
-    like_x = like_y = *D;
-    like_x.dim[D->ndim - 1] = like_y.dim[D->ndim - 1] = ct_tensor_dim(x, -1);
-    like_y.dim[D->ndim - 2] = ct_tensor_dim(y, -2);
-    ct__call_status(c, device->backend->sqdist(device, ct__spread(x, &like_x, &x_view),
-                                               ct__spread(y, &like_y, &y_view), D));
-}
+static void forward(ct_call *c) { ct_prim_sqdist(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c)); }
 
 static void vjp(ct_vjp *g)
 {

@@ -8,7 +8,7 @@ static ct_shape shape(ct_call *c)
     ct_shape y = ct_arg_shape(c, 0);
     int dim = asked ? ct__need_dim(c, *asked, y.ndim) : -1;
     if (dim < 0) return y;
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_set_dtype(c, ct_arg(c, 0).dtype);
     ct_require(c, y.dim[dim] == 1, CT_ESHAPE,
                "dimension %d has extent %lld: only an extent of 1 can be removed", dim,
                (long long)y.dim[dim]);
@@ -20,7 +20,7 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const int *asked = ct_attr(c);
-    ct_set_result(c, 0, ct_tensor_squeeze(ct_arg(c, 0), *asked));
+    ct_set_result(c, 0, ct_view_squeeze(ct_arg(c, 0), *asked));
 }
 
 static void vjp(ct_vjp *g)

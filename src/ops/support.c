@@ -4,7 +4,7 @@
 bool ct__need_floating(ct_call *c, int first)
 {
     for (int i = first; i < c->n_in; i++)
-        if (c->arg[i]->dtype == CT_I64)
+        if (ct_arg(c, i).dtype == CT_I64)
             return ct_require(c, false, CT_EDTYPE, "input %d is i64, wanted f64 or f32: ct_cast it", i);
     return true;
 }
@@ -12,17 +12,16 @@ bool ct__need_floating(ct_call *c, int first)
 bool ct__need_matrices(ct_call *c, int first)
 {
     for (int i = first; i < c->n_in; i++)
-        if (c->arg[i]->ndim < 2)
+        if (ct_arg_ndim(c, i) < 2)
             return ct_require(c, false, CT_ESHAPE,
                               "input %d has %d dimension%s, wanted a matrix: ct_unsqueeze a vector first", i,
-                              c->arg[i]->ndim, c->arg[i]->ndim == 1 ? "" : "s");
+                              ct_arg_ndim(c, i), ct_arg_ndim(c, i) == 1 ? "" : "s");
     return true;
 }
 
 bool ct__need_square(ct_call *c, int i)
 {
-    const ct_tensor *A = ct_arg(c, i);
-    if (A->ndim >= 2 && A->dim[A->ndim - 1] == A->dim[A->ndim - 2]) return true;
+    if (ct_arg_ndim(c, i) >= 2 && ct_arg_dim(c, i, -1) == ct_arg_dim(c, i, -2)) return true;
     return ct_require(c, false, CT_ESHAPE, "input %d must be a square matrix or a batch of them", i);
 }
 
@@ -45,10 +44,9 @@ int ct__need_dim(ct_call *c, int dim, int ndim)
 
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols)
 {
-    const ct_tensor *a = ct_arg(c, i), *b = ct_arg(c, j);
-    ct_shape shape = ct_shape2(rows, cols);
-    if (a->ndim == 2 && b->ndim == 2) return shape;
-    shape = ct_shape_broadcast(ct_shape_of(a->ndim - 2, a->dim), ct_shape_of(b->ndim - 2, b->dim));
+    ct_shape shape = ct_shape2(rows, cols), a = ct_arg_shape(c, i), b = ct_arg_shape(c, j);
+    if (a.ndim == 2 && b.ndim == 2) return shape;
+    shape = ct_shape_broadcast(ct_shape_of(a.ndim - 2, a.dim), ct_shape_of(b.ndim - 2, b.dim));
     if (!ct_require(
             c, shape.ndim >= 0, CT_ESHAPE,
             "the batch dimensions (all but the last two) do not broadcast: from the right, extents must be "
@@ -82,87 +80,6 @@ bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A)
     return false;
 }
 
-const ct_tensor *ct__spread_over(const ct_tensor *t, const ct_tensor *like, ct_tensor *view)
-{
-    int missing = like->ndim - t->ndim;
-    *view = *t;
-    view->ndim = like->ndim;
-    for (int i = 0; i < like->ndim; i++) {
-        bool spread = i < missing || t->dim[i - missing] != like->dim[i];
-        view->dim[i] = like->dim[i];
-        view->stride[i] = spread ? 0 : t->stride[i - missing];
-    }
-    return view;
-}
-
-ct_tensor ct__reshaped(const ct_tensor *t, ct_shape shape)
-{
-    ct_tensor view = *t;
-    int64_t stride = 1;
-    view.ndim = shape.ndim;
-    for (int i = shape.ndim - 1; i >= 0; i--) {
-        view.dim[i] = shape.dim[i];
-        view.stride[i] = stride;
-        stride *= shape.dim[i];
-    }
-    return view;
-}
-
-const ct_tensor *ct__turned(const ct_tensor *t, bool turn, ct_tensor *view)
-{
-    if (!turn) return t;
-    int row = t->ndim - 2, col = t->ndim - 1;
-    view->storage = t->storage;
-    view->data = t->data;
-    view->refs = 0;
-    view->dtype = t->dtype;
-    view->ndim = t->ndim;
-    for (int i = 0; i < row; i++) view->dim[i] = t->dim[i], view->stride[i] = t->stride[i];
-    view->dim[row] = t->dim[col], view->stride[row] = t->stride[col];
-    view->dim[col] = t->dim[row], view->stride[col] = t->stride[row];
-    return view;
-}
-
-ct_tensor ct__transposed(const ct_tensor *t)
-{
-    ct_tensor view;
-    ct__turned(t, true, &view);
-    return view;
-}
-
-ct_tensor ct__diagonal(const ct_tensor *t)
-{
-    ct_tensor view = *t;
-    int row = t->ndim - 2, col = t->ndim - 1;
-    view.ndim = col;
-    view.dim[row] = t->dim[row] < t->dim[col] ? t->dim[row] : t->dim[col];
-    view.stride[row] = t->stride[row] + t->stride[col];
-    return view;
-}
-
-ct_tensor ct__column(const ct_tensor *t)
-{
-    ct_tensor view = *t;
-    view.dim[view.ndim] = 1;
-    view.stride[view.ndim++] = 1;
-    return view;
-}
-
-ct_tensor ct__strided(const ct_tensor *t, int dim, int64_t start, int64_t n, int64_t step)
-{
-    ct_tensor view = *t;
-    if (n > 0) view.data = (char *)t->data + start * t->stride[dim] * (int64_t)ct_dtype_size(t->dtype);
-    view.dim[dim] = n;
-    view.stride[dim] = n > 1 ? step * t->stride[dim] : t->stride[dim];
-    return view;
-}
-
-ct_tensor ct__block(const ct_tensor *t, int64_t row, int64_t rows, int64_t col, int64_t cols)
-{
-    ct_tensor view = ct__strided(t, t->ndim - 2, row, rows, 1);
-    return ct__strided(&view, t->ndim - 1, col, cols, 1);
-}
-
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
 {
     batch_of.dim[batch_of.ndim - 2] = rows;
@@ -170,27 +87,18 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
     return batch_of;
 }
 
-void ct__map2(ct_call *c, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out)
+void ct__add_transpose(ct_call *c, ct_view A)
 {
-    ct_device *device = ct_call_device(c);
-    ct_tensor a_view, b_view;
-    a = ct__spread(a, out, &a_view);
-    b = ct__spread(b, out, &b_view);
-    ct__call_status(c, device->backend->map2(device, f, a, b, out));
-}
-
-void ct__add_transpose(ct_call *c, ct_tensor *A)
-{
-    int64_t n = A->dim[A->ndim - 1], panel = n < 256 ? n : 256;
-    ct_tensor *scratch = ct_scratch(c, A->dtype, ct__matrix_shape(ct_tensor_shape(A), panel, n));
-    if (!scratch) return;
+    int64_t n = ct_view_dim(A, -1), panel = n < 256 ? n : 256;
+    if (!ct_is_view(A)) return;
+    ct_view scratch = ct_scratch(c, A.dtype, ct__matrix_shape(ct_view_shape(A), panel, n));
     for (int64_t i = 0; i < n; i += panel) {
-        int64_t rows = n - i < panel ? n - i : panel, cols = i + rows;
-        ct_tensor low = ct__block(A, i, rows, 0, cols), right = ct__block(A, 0, cols, i, rows);
-        ct_tensor up = ct__transposed(&right), sum = ct__block(scratch, 0, rows, 0, cols);
-        ct__map2(c, CT_MAP_add, &low, &up, &sum);
-        ct_prim_copy(c, &sum, &low);
-        ct_prim_copy(c, &sum, &up);
+        int64_t end = i + panel < n ? i + panel : n;
+        ct_view low = ct_view_block(A, i, end, 0, end), right = ct_view_block(A, 0, end, i, end),
+                up = ct_view_transpose(right), sum = ct_view_block(scratch, 0, end - i, 0, end);
+        ct_prim_map2(c, CT_MAP_add, low, up, sum);
+        ct_prim_copy(c, sum, low);
+        ct_prim_copy(c, sum, up);
     }
 }
 
@@ -224,28 +132,13 @@ ct_shape ct__axis_shape(ct_call *c, bool of_nothing)
     return shape;
 }
 
-void ct__reduce(ct_call *c, ct_reduction f, const ct_tensor *x, ct_shape kept, ct_tensor *out)
-{
-    ct_device *device = ct_call_device(c);
-    ct_tensor view, target = ct__reshaped(out, kept);
-    if (ct_tensor_count(&target) == 1 && ct_tensor_is_contiguous(x)) {
-        view = ct__reshaped(x, ct_shape1(ct_tensor_count(x)));
-        target = ct__reshaped(out, ct_shape1(1));
-        x = &view;
-    }
-    ct__call_status(c, device->backend->reduce(device, f, x, &target));
-}
-
 void ct__axis_forward(ct_call *c, ct_reduction f)
 {
-    const ct_tensor *x = ct_arg(c, 0);
     const ct__axis *axis = ct_attr(c);
-    ct_tensor *y = ct_result(c);
-    if (!y) return;
-    ct_shape kept = ct_tensor_shape(x);
+    ct_shape kept = ct_arg_shape(c, 0);
     for (int i = 0; i < kept.ndim; i++)
         if (axis->dim == CT_ALL || i == axis->dim || i == axis->dim + kept.ndim) kept.dim[i] = 1;
-    ct__reduce(c, f, x, kept, y);
+    ct_prim_reduce(c, f, ct_arg(c, 0), ct_view_reshape(ct_result(c), kept));
 }
 
 ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x)

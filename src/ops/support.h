@@ -31,38 +31,17 @@ bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const cha
 /* A is a square matrix or a batch of them; else the tape fails. */
 bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A);
 
-/* -- views by value: they borrow the storage, hold no reference and end with the block ------------------- */
-
-/* t broadcast to the shape of `like` (which it must fit): t itself, or *view. */
-const ct_tensor *ct__spread_over(const ct_tensor *t, const ct_tensor *like, ct_tensor *view);
-static inline const ct_tensor *ct__spread(const ct_tensor *t, const ct_tensor *like, ct_tensor *view)
-{
-    return ct__same_shape(t, like) ? t : ct__spread_over(t, like, view);
-}
-/* A contiguous t in another shape of the same count. */
-ct_tensor ct__reshaped(const ct_tensor *t, ct_shape shape);
-/* t, or with `turn` its transpose, in *view. */
-const ct_tensor *ct__turned(const ct_tensor *t, bool turn, ct_tensor *view);
-/* The last two dimensions exchanged; their diagonal; rows [row, row + rows) and columns [col, col + cols). */
-ct_tensor ct__transposed(const ct_tensor *t);
-ct_tensor ct__diagonal(const ct_tensor *t);
-ct_tensor ct__block(const ct_tensor *t, int64_t row, int64_t rows, int64_t col, int64_t cols);
-/* t (..., n) as (..., n, 1) */
-ct_tensor ct__column(const ct_tensor *t);
-/* Elements start, start + step, ..., n of them, along dimension dim. */
-ct_tensor ct__strided(const ct_tensor *t, int dim, int64_t start, int64_t n, int64_t step);
-
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
 /* shape with its last two extents replaced: a batch of rows x cols. */
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
+/* v, or with `turn` its transpose. */
+static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v) : v; }
 
-/* -- device calls that have no public primitive ---------------------------------------------------------- */
+/* -- parts of forward functions and of rules -------------------------------------------------------------- */
 
-/* out = f(a, b), a and b broadcast to out; out may be a. */
-void ct__map2(ct_call *c, ct_map2 f, const ct_tensor *a, const ct_tensor *b, ct_tensor *out);
 /* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch; bitwise symmetric. */
-void ct__add_transpose(ct_call *c, ct_tensor *A);
+void ct__add_transpose(ct_call *c, ct_view A);
 
 /* y (...), NaN and flagged by these words, as ct_prim_flag has them, where an element of x (..., n, 1) is not
  * positive. */
@@ -94,7 +73,5 @@ ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
 /* Draws a matrix, without ties and with, and goes through all axes; n rows at least. Returns whether there
  * are ties. */
 bool ct__axis_sample(ct_sample *s, int64_t at_least);
-/* out = f over the dimensions where `kept` (of x's number of dimensions) has extent 1; out is contiguous. */
-void ct__reduce(ct_call *c, ct_reduction f, const ct_tensor *x, ct_shape kept, ct_tensor *out);
 
 #endif

@@ -5,11 +5,11 @@
 static ct_shape shape(ct_call *c)
 {
     if (!ct__need_matrices(c, 0)) return ct_shape0();
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_set_dtype(c, ct_arg(c, 0).dtype);
     return ct__matrix_shape(ct_arg_shape(c, 0), ct_arg_dim(c, 0, -1), ct_arg_dim(c, 0, -2));
 }
 
-static void forward(ct_call *c) { ct_set_result(c, 0, ct_tensor_transpose(ct_arg(c, 0))); }
+static void forward(ct_call *c) { ct_set_result(c, 0, ct_view_transpose(ct_arg(c, 0))); }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_t(ct_out_bar(g))); }
 

@@ -26,12 +26,12 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const unsigned *flags = ct_attr(c);
-    ct_tensor *X = ct_result(c);
+    ct_view X = ct_result(c);
     ct_prim_copy(c, ct_arg(c, 1), X);
     ct_prim_trsm(c, *flags, 1, ct_arg(c, 0), X);
     if (*flags & CT_UNIT) return;
-    ct_tensor diagonal = ct__diagonal(ct_arg(c, 0)), column = ct__column(&diagonal);
-    ct_prim_flag(c, CT_NONZERO, &column, "diagonal element %lld",
+    ct_view diagonal = ct_view_diagonal(ct_arg(c, 0)), column = ct_view_unsqueeze(diagonal, -1);
+    ct_prim_flag(c, CT_NONZERO, column, "diagonal element %lld",
                  "is zero or NaN: the triangular matrix is singular, add to its diagonal", X);
 }
 

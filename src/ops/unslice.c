@@ -26,13 +26,10 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const attr *a = ct_attr(c);
-    const ct_tensor *x = ct_arg(c, 0);
-    ct_tensor *y = ct_result(c);
-    if (!y) return;
-    int dim = (int)(a->dim < 0 ? a->dim + x->ndim : a->dim);
-    ct_tensor target = ct__strided(y, dim, a->start, x->dim[dim], a->step);
+    ct_view y = ct_result(c);
+    int64_t n = ct_arg_dim(c, 0, (int)a->dim), stop = n ? a->start + (n - 1) * a->step + 1 : a->start;
     ct_prim_fill(c, y, 0);
-    ct_prim_copy(c, x, &target);
+    ct_prim_copy(c, ct_arg(c, 0), ct_view_slice(y, (int)a->dim, a->start, stop, a->step));
 }
 
 static void vjp(ct_vjp *g)

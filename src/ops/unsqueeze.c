@@ -11,7 +11,7 @@ static ct_shape shape(ct_call *c)
         return y;
     int dim = ct__need_dim(c, *asked, y.ndim + 1);
     if (dim < 0) return y;
-    ct_set_dtype(c, ct_tensor_dtype(ct_arg(c, 0)));
+    ct_set_dtype(c, ct_arg(c, 0).dtype);
     for (int i = y.ndim++; i > dim; i--) y.dim[i] = y.dim[i - 1];
     y.dim[dim] = 1;
     return y;
@@ -20,7 +20,7 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     const int *asked = ct_attr(c);
-    ct_set_result(c, 0, ct_tensor_unsqueeze(ct_arg(c, 0), *asked));
+    ct_set_result(c, 0, ct_view_unsqueeze(ct_arg(c, 0), *asked));
 }
 
 static void vjp(ct_vjp *g)

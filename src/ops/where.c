@@ -14,15 +14,7 @@ static ct_shape shape(ct_call *c)
     return y;
 }
 
-static void forward(ct_call *c)
-{
-    ct_device *device = ct_call_device(c);
-    ct_tensor *y = ct_result(c), view[3];
-    if (!y) return;
-    ct__call_status(c, device->backend->where(device, ct__spread(ct_arg(c, 0), y, &view[0]),
-                                              ct__spread(ct_arg(c, 1), y, &view[1]),
-                                              ct__spread(ct_arg(c, 2), y, &view[2]), y));
-}
+static void forward(ct_call *c) { ct_prim_where(c, ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_result(c)); }
 
 static void vjp(ct_vjp *g)
 {

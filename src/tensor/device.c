@@ -200,6 +200,10 @@ bool ct__may_wait(ct_device *dev, const char *what)
 
 /* -- several at once ------------------------------------------------------------------------------------- */
 
+bool ct_device_computes_late(const ct_device *dev)
+{
+    return dev && dev->backend && !dev->backend->host_memory;
+}
 int ct_device_threads(const ct_device *dev)
 {
     return dev && !dev->status && dev->backend->spread && dev->threads > 1 ? dev->threads : 1;

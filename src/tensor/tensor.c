@@ -292,8 +292,8 @@ static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
     if (!t) return CT_EINVAL;
     size_t expected = (size_t)ct_tensor_count(t) * ct_dtype_size(t->view.dtype);
     if (bytes != expected)
-        return ct__fail(t->view.storage->device, CT_ESHAPE, "the tensor holds %zu bytes, the buffer %zu", expected,
-                        bytes);
+        return ct__fail(t->view.storage->device, CT_ESHAPE, "the tensor holds %zu bytes, the buffer %zu",
+                        expected, bytes);
     if (!data && bytes) return ct__fail(t->view.storage->device, CT_EINVAL, "the buffer is NULL");
     return CT_OK;
 }
@@ -327,13 +327,15 @@ ct_status ct_write(ct_tensor *t, const void *data, size_t bytes)
     return s;
 }
 
-double ct_tensor_item(const ct_tensor *t)
+double ct_tensor_item(const ct_tensor *t) { return t ? ct__item(&t->view) : NAN; }
+
+double ct__item(const ct_view *v)
 {
-    if (!t) return NAN;
-    if (ct_tensor_count(t) != 1) {
+    ct_device *dev = v->storage->device;
+    if (ct__count(v) != 1) {
         char text[96];
-        ct__fail(t->view.storage->device, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
-                 ct__shape_text(ct_tensor_shape(t), text, sizeof text));
+        ct__fail(dev, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
+                 ct__shape_text(ct__shape(v), text, sizeof text));
         return NAN;
     }
     union {
@@ -342,14 +344,13 @@ double ct_tensor_item(const ct_tensor *t)
         int64_t i64;
         uint16_t half;
     } u;
-    ct_device *dev = t->view.storage->device;
     if (!ct__may_wait(dev, "ct_tensor_item")) return NAN;
-    if (dev->backend->download(dev, &u, t->view.data, ct_dtype_size(t->view.dtype))) return NAN;
-    switch (t->view.dtype) {
+    if (dev->backend->download(dev, &u, v->data, ct__size(v->dtype))) return NAN;
+    switch (v->dtype) {
     case CT_F64: return u.f64;
     case CT_F32: return (double)u.f32;
     case CT_I64: return (double)u.i64;
-    default: return (double)ct__from_half(t->view.dtype, u.half);
+    default: return (double)ct__from_half(v->dtype, u.half);
     }
 }
 

@@ -85,8 +85,7 @@ ct_view ct_view_reshape(ct_view v, ct_shape shape)
     ct_shape asked = shape;
     if (!ct__complete_shape(&shape, ct__count(&v)))
         return REFUSE(v, CT_ESHAPE, "%s cannot be reshaped to %s: the number of elements differs",
-                      ct__shape_text(ct__shape(&v), from, sizeof from),
-                      ct__shape_text(asked, to, sizeof to));
+                      ct__shape_text(ct__shape(&v), from, sizeof from), ct__shape_text(asked, to, sizeof to));
     ct_view out = v;
     out.ndim = shape.ndim;
     if (ct__is_contiguous(&v))
@@ -95,8 +94,7 @@ ct_view ct_view_reshape(ct_view v, ct_shape shape)
         memcpy(out.dim, shape.dim, sizeof out.dim);
     else
         return REFUSE(v, CT_ESHAPE, "%s cannot be viewed as %s in its present layout: clone it first",
-                      ct__shape_text(ct__shape(&v), from, sizeof from),
-                      ct__shape_text(asked, to, sizeof to));
+                      ct__shape_text(ct__shape(&v), from, sizeof from), ct__shape_text(asked, to, sizeof to));
     return out;
 }
 
@@ -121,8 +119,7 @@ ct_view ct_view_transpose(ct_view v)
 {
     if (!v.storage) return v;
     int row = v.ndim - 2, col = v.ndim - 1;
-    if (row < 0)
-        return REFUSE(v, CT_ESHAPE, "a transpose needs two dimensions, the tensor has %d", v.ndim);
+    if (row < 0) return REFUSE(v, CT_ESHAPE, "a transpose needs two dimensions, the tensor has %d", v.ndim);
     int64_t dim = v.dim[row], stride = v.stride[row];
     v.dim[row] = v.dim[col], v.dim[col] = dim;
     v.stride[row] = v.stride[col], v.stride[col] = stride;
@@ -180,8 +177,7 @@ ct_view ct_view_squeeze(ct_view v, int dim)
 ct_view ct_view_unsqueeze(ct_view v, int dim)
 {
     if (!v.storage) return v;
-    if (v.ndim == CT_MAX_DIMS)
-        return REFUSE(v, CT_ESHAPE, "a tensor has at most %d dimensions", CT_MAX_DIMS);
+    if (v.ndim == CT_MAX_DIMS) return REFUSE(v, CT_ESHAPE, "a tensor has at most %d dimensions", CT_MAX_DIMS);
     int d = check_dim(&v, dim, v.ndim + 1);
     if (d < 0) return unmade();
     int64_t stride = d < v.ndim ? v.dim[d] * v.stride[d] : 1;

@@ -58,8 +58,8 @@ static bool is_vector(const ct_view *v, int64_t n, ct_dtype dtype)
     return v->storage && v->ndim == 1 && v->dim[0] == n && v->dtype == dtype;
 }
 
-void ct_prim_covariance_bar_add(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view Z,
-                                const ct_cov_bar *K_bar, ct_view theta_bar, ct_view X_bar)
+void ct_prim_covariance_bar_add(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X,
+                                ct_view Z, const ct_cov_bar *K_bar, ct_view theta_bar, ct_view X_bar)
 {
     const ct_view *M = &K_bar->M, *u = &K_bar->u, *v = &K_bar->v;
     if (!ct__usable(c, M)) return;

@@ -92,6 +92,11 @@ void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
 {
     if (!ct__one_floating(c, &x, &out)) return;
+    if (ct__count(&out) == 1 && out.ndim < x.ndim) { /* of all of x */
+        static const int64_t ones[CT_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+        out.ndim = x.ndim;
+        ct__lay_out(&out, ones);
+    }
     bool fits = x.ndim == out.ndim;
     for (int i = 0; i < out.ndim && fits; i++) fits = out.dim[i] == x.dim[i] || out.dim[i] == 1;
     if (!ct_require(c, fits, CT_ESHAPE, "a reduction keeps an extent, or makes it 1")) return;
@@ -163,7 +168,8 @@ static bool are_groups(ct_call *c, const ct_view *groups, int64_t N, int64_t M)
 void ct_prim_group_by(ct_call *c, ct_view index, ct_view groups)
 {
     if (!ct__usable(c, &index) || !ct__usable(c, &groups)) return;
-    if (ct_require(c, index.dtype == CT_I64 && index.ndim == 1, CT_ESHAPE, "an index to group by is i64 (N)") &&
+    if (ct_require(c, index.dtype == CT_I64 && index.ndim == 1, CT_ESHAPE,
+                   "an index to group by is i64 (N)") &&
         are_groups(c, &groups, index.dim[0], ct__dim(&groups, 0) - 1 - index.dim[0]))
         CT__DO(c, group_by, &index, &groups);
 }

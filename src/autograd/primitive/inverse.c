@@ -72,7 +72,8 @@ void ct_prim_potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv)
 
 void ct_prim_inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar)
 {
-    if (match_square(c, &G, &A_bar) && roots(c, &root, &A_bar)) CT__DO(c, inverse_root_bar, &root, &G, &A_bar);
+    if (match_square(c, &G, &A_bar) && roots(c, &root, &A_bar))
+        CT__DO(c, inverse_root_bar, &root, &G, &A_bar);
 }
 
 void ct_prim_permute_rows(ct_call *c, ct_view src, ct_view order, bool back, ct_view dst)

@@ -25,8 +25,8 @@ bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance,
     if (!c->tape->device->backend->packed_sweep) return false;
     if (!ct__one_dtype(c, &z, &C) || !ct__one_dtype(c, &diagonal, &C)) return true;
     bool packed = C.dim[0] == n - n / 2 && C.dim[1] >= n + 1 - n % 2;
-    bool fits = C.ndim == 2 && (packed || (C.dim[0] == n && C.dim[1] == n)) && z.ndim == 2 &&
-                z.dim[0] == n && z.dim[1] == 1 && diagonal.ndim == 1 && diagonal.dim[0] == n;
+    bool fits = C.ndim == 2 && (packed || (C.dim[0] == n && C.dim[1] == n)) && z.ndim == 2 && z.dim[0] == n &&
+                z.dim[1] == 1 && diagonal.ndim == 1 && diagonal.dim[0] == n;
     if (ct_require(c, !n || fits, CT_ESHAPE, "a packed triangle of %lld rows does not fit its vectors",
                    (long long)n))
         CT__DO(c, packed_sweep, n, inverse, tolerance, &C, &z, &diagonal, ct__call_failure(c));

@@ -20,37 +20,36 @@ typedef struct ct__ridge {
 } ct__ridge;
 
 /* Of B (..., r, n), D (..., m, n), λ (...), which fit. */
-ct__ridge ct__ridge_of(const ct_tensor *B, const ct_tensor *D, const ct_tensor *lambda);
+ct__ridge ct__ridge_of(ct_view B, ct_view D, ct_view lambda);
 
-/* Tensors, and what a solve keeps for its backward pass, with C = B/√λ where λ > 0, else NaN:
+/* The inputs, and what a solve keeps for its backward pass, with C = B/√λ where λ > 0, else NaN:
  *     primal         L Lᵀ = CᵀC + DᵀD, n×n for each member;    R, V unused
  *     push-through   R of D = Q R, n×n once; V = B R⁻¹ (..., r, n) for B's own batch; L Lᵀ = λ I + V Vᵀ, r×r for each member */
 typedef struct ct__ridge_call {
-    const ct_tensor *B, *D, *lambda; /* as given */
-    const ct_tensor *L, *R, *V;
+    ct_view B, D, lambda; /* as given */
+    ct_view L, R, V;
 } ct__ridge_call;
 
-void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *L);
+void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view L);
 /* R of D = Q R. Where the device computes late a D whose columns depend on one another is flagged, to working
  * precision or, with `strict`, to CT__RIDGE_LEAST. */
-void ct__ridge_triangle(ct_call *c, const ct__ridge *s, const ct_tensor *D, bool strict, ct_tensor *R);
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, ct_view D, bool strict, ct_view R);
 /* The worst estimated reciprocal condition of a batch of upper triangles. Waits for the device. */
-double ct__ridge_rcond(ct_call *c, const ct_tensor *T);
+double ct__ridge_rcond(ct_call *c, ct_view T);
 /* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`,
  * and makes their first element NaN. Waits for nothing. */
-void ct__ridge_flag(ct_call *c, ct_tensor *L, double least);
-void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *V,
-                           ct_tensor *L);
+void ct__ridge_flag(ct_call *c, ct_view L, double least);
+void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view V, ct_view L);
 
 /* Pᵀ (batch, r, n), contiguous. */
-void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *Pt);
-void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_tensor *Pt);
+void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt);
+void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt);
 
-/* From Pᵀ and P̄ᵀ the cotangents, each of which may be NULL: B̄ (batch, r, n), D̄ (m, n) where D is shared,
+/* From Pᵀ and P̄ᵀ the cotangents, each of which may be left out: B̄ (batch, r, n), D̄ (m, n) where D is shared,
  * else (batch, m, n), λ̄ (batch). */
-void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,
-                          const ct_tensor *Pt_bar, ct_tensor *B_bar, ct_tensor *D_bar, ct_tensor *lambda_bar);
-void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, const ct_tensor *Pt,
-                        const ct_tensor *Pt_bar, ct_tensor *B_bar, ct_tensor *D_bar, ct_tensor *lambda_bar);
+void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Pt_bar,
+                          ct_view B_bar, ct_view D_bar, ct_view lambda_bar);
+void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Pt_bar,
+                        ct_view B_bar, ct_view D_bar, ct_view lambda_bar);
 
 #endif

@@ -12,24 +12,22 @@
 
 static ct_shape factor_shape(ct_call *c)
 {
-    ct_more_out(c, 1, ct_arg(c, 0)->dtype, ct_shape2(0, 0));
-    ct_more_out(c, 2, ct_arg(c, 0)->dtype, ct_shape2(0, 0));
+    ct_more_out(c, 1, ct_arg(c, 0).dtype, ct_shape2(0, 0));
+    ct_more_out(c, 2, ct_arg(c, 0).dtype, ct_shape2(0, 0));
     return ct_shape0();
 }
 
-static ct_tensor *output(ct_call *c, int k, ct_dtype dtype, ct_shape batch_of, int64_t rows, int64_t cols)
+static ct_view output(ct_call *c, int k, ct_dtype dtype, ct_shape batch_of, int64_t rows, int64_t cols)
 {
-    if (c->status) return NULL;
-    ct_tensor *t = ct_empty(ct_call_device(c), dtype, ct__matrix_shape(batch_of, rows, cols));
-    ct_set_result(c, k, t);
-    return t;
+    ct_view v = ct_scratch(c, dtype, ct__matrix_shape(batch_of, rows, cols));
+    ct_set_result(c, k, v);
+    return v;
 }
 
 /* 1/κ of L Lᵀ, lower L with n rows, of the worst member. κ₁(L) is about √n times that in the 2-norm. */
-static double rcond_of_square(ct_call *c, const ct_tensor *L, int64_t n)
+static double rcond_of_square(ct_call *c, ct_view L, int64_t n)
 {
-    ct_tensor upper = ct__transposed(L);
-    const double rcond = ct__ridge_rcond(c, &upper);
+    const double rcond = ct__ridge_rcond(c, ct_view_transpose(L));
     return (double)n * rcond * rcond;
 }
 
@@ -39,42 +37,32 @@ static double rcond_of_square(ct_call *c, const ct_tensor *L, int64_t n)
  * which would be to wait for it: there what has lost too much is flagged. */
 static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct_shape batch)
 {
-    const bool asked = ct_call_device(c)->backend->host_memory;
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
                  enough = s->dtype == CT_F32 ? 1e-2 : 1e-4;
-    if (!asked) {
-        ct_tensor *V = output(c, 2, s->dtype, ct__shape(a->B), s->r, s->n),
-                  *L = output(c, 0, s->dtype, batch, s->r, s->r);
-        ct__ridge_push_factor(c, s, a, V, L);
-        ct__ridge_flag(c, L, sqrt(CT__RIDGE_LEAST / (double)s->r));
-        return;
-    }
-    const double rcond_D = ct__ridge_rcond(c, a->R);
+    const bool late = ct_device_computes_late(ct_call_device(c));
+    const double rcond_D = late ? 1 : ct__ridge_rcond(c, a->R);
     ct_failure *failure = ct__call_failure(c), before = *failure;
     double rcond = 0;
     if (rcond_D > eps) {
-        ct_tensor *V = output(c, 2, s->dtype, ct__shape(a->B), s->r, s->n);
-        ct_tensor *L = output(c, 0, s->dtype, batch, s->r, s->r);
+        ct_view V = output(c, 2, s->dtype, ct_view_shape(a->B), s->r, s->n),
+                L = output(c, 0, s->dtype, batch, s->r, s->r);
         ct__ridge_push_factor(c, s, a, V, L);
-        if (c->status) return;
+        if (late) {
+            ct__ridge_flag(c, L, sqrt(CT__RIDGE_LEAST / (double)s->r));
+            return;
+        }
         const double rcond_S = rcond_of_square(c, L, s->r);
-        if (rcond_D >= sqrt(eps) && rcond_S >= enough) return;
+        if (!ct_call_fine(c) || (rcond_D >= sqrt(eps) && rcond_S >= enough)) return;
         rcond = fmin(rcond_D, rcond_S);
     }
     const ct_failure pushed = *failure;
-    ct_tensor *L =
-        c->status ? NULL : ct_empty(ct_call_device(c), s->dtype, ct__matrix_shape(batch, s->n, s->n));
-    if (!L) {
-        ct_set_result(c, 0, NULL);
-        return;
-    }
+    ct_view L = ct_scratch(c, s->dtype, ct__matrix_shape(batch, s->n, s->n));
     *failure = before;
     ct__ridge_primal_factor(c, s, a, L);
     const double rcond_G = rcond_of_square(c, L, s->n),
                  refined = fmin(rcond_G * rcond_G / eps, sqrt(rcond_G));
     if (rcond_D > eps && !(fmax(rcond_G, refined) > rcond)) {
         *failure = pushed;
-        ct_release(L);
         return;
     }
     ct_set_result(c, 0, L);
@@ -85,37 +73,33 @@ static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct
 static bool fits_push_through(const ct__ridge *s) { return s->shared && s->r < s->n && s->n <= s->m; }
 
 /* lambda, NaN and flagged where it is not positive: then so is what is made of it. */
-static const ct_tensor *positive(ct_call *c, const ct_tensor *lambda)
+static ct_view positive(ct_call *c, ct_view lambda)
 {
-    ct_tensor *copy = ct_scratch(c, lambda->dtype, ct__shape(lambda));
-    if (!copy) return lambda;
-    ct_tensor inner = ct__column(lambda), x = ct__column(&inner), outer = ct__column(copy),
-              out = ct__column(&outer);
+    ct_view copy = ct_scratch(c, lambda.dtype, ct_view_shape(lambda));
     ct_prim_copy(c, lambda, copy);
-    ct_prim_flag(c, CT_POSITIVE, &x, "lambda", "is not positive: choose a larger one", &out);
+    ct_prim_flag(c, CT_POSITIVE, ct_view_unsqueeze(ct_view_unsqueeze(lambda, -1), -1), "lambda",
+                 "is not positive: choose a larger one", ct_view_unsqueeze(ct_view_unsqueeze(copy, -1), -1));
     return copy;
 }
 
-static void factor_in_form(ct_call *c, const ct_tensor *lambda)
+static void factor_in_form(ct_call *c, ct_view lambda)
 {
     ct_ridge_form form = *(const ct_ridge_form *)ct_attr(c);
     ct__ridge_call a = { .B = ct_arg(c, 0), .D = ct_arg(c, 1), .lambda = lambda };
-    ct__ridge s = ct__ridge_of(a.B, a.D, a.lambda);
+    ct__ridge s = ct__ridge_of(a.B, a.D, ct_arg(c, 2));
     ct_shape batch = s.batch, one = ct_shape2(0, 0);
     batch.ndim += 2;
     if (form == CT_RIDGE_PRIMAL || (form == CT_RIDGE_AUTO && !fits_push_through(&s))) {
         ct__ridge_primal_factor(c, &s, &a, output(c, 0, s.dtype, batch, s.n, s.n));
         return;
     }
-    ct_tensor *R = output(c, 1, s.dtype, one, s.n, s.n);
-    if (!R) return;
-    a.R = R;
-    ct__ridge_triangle(c, &s, a.D, form == CT_RIDGE_AUTO, R);
+    a.R = output(c, 1, s.dtype, one, s.n, s.n);
+    ct__ridge_triangle(c, &s, a.D, form == CT_RIDGE_AUTO, a.R);
     if (form == CT_RIDGE_AUTO) {
         push_or_primal(c, &s, &a, batch);
         return;
     }
-    ct_tensor *V = output(c, 2, s.dtype, ct__shape(a.B), s.r, s.n);
+    ct_view V = output(c, 2, s.dtype, ct_view_shape(a.B), s.r, s.n);
     ct__ridge_push_factor(c, &s, &a, V, output(c, 0, s.dtype, batch, s.r, s.r));
 }
 
@@ -128,7 +112,7 @@ static void factor(ct_call *c)
                                    "to working precision, or D's columns depend on one another, or are weak "
                                    "where B is not, for which a GPU looks for no other form; choose a larger "
                                    "lambda, another D, one for each sample, or compute on the CPU";
-    const ct_tensor *lambda = positive(c, ct_arg(c, 2));
+    ct_view lambda = positive(c, ct_arg(c, 2));
     ct_failure *failure = ct__call_failure(c);
     const bool failed_before = failure->set;
     factor_in_form(c, lambda);
@@ -160,14 +144,13 @@ static void apply(ct_call *c)
     ct__ridge_call a = apply_call(c);
     ct__ridge s = ct__ridge_of(a.B, a.D, a.lambda);
     s.batch.ndim += 2;
-    ct_tensor *Pt = ct_scratch(c, s.dtype, ct__matrix_shape(s.batch, s.r, s.n));
+    ct_view Pt = ct_scratch(c, s.dtype, ct__matrix_shape(s.batch, s.r, s.n));
     s.batch.ndim -= 2;
-    if (!Pt) return;
     if (*(const ct_ridge_form *)ct_attr(c) == CT_RIDGE_PRIMAL)
         ct__ridge_primal_solve(c, &s, &a, Pt);
     else
         ct__ridge_push_solve(c, &s, &a, Pt);
-    ct_set_result(c, 0, ct_tensor_transpose(Pt));
+    ct_set_result(c, 0, ct_view_transpose(Pt));
 }
 
 typedef struct bar_attr {
@@ -193,18 +176,13 @@ static void bar(ct_call *c)
     const bar_attr *attr = ct_attr(c);
     ct__ridge_call a = apply_call(c);
     ct__ridge s = ct__ridge_of(a.B, a.D, a.lambda);
-    ct_tensor *out[3], Pv = ct__transposed(ct_arg(c, 6)), Pt_bar = ct__transposed(ct_arg(c, 7));
-    const ct_tensor *Pt = ct_contiguous(c, &Pv);
-    for (int k = 0; k < 3; k++) {
-        out[k] = ct_result_at(c, k);
-        if (!out[k]) return;
-        if (!attr->wants[k]) out[k] = NULL;
-    }
-    if (!Pt) return;
+    ct_view out[3], Pt = ct_contiguous(c, ct_view_transpose(ct_arg(c, 6))),
+                    Pt_bar = ct_view_transpose(ct_arg(c, 7));
+    for (int k = 0; k < 3; k++) out[k] = attr->wants[k] ? ct_result_at(c, k) : ct_no_view();
     if (attr->form == CT_RIDGE_PRIMAL)
-        ct__ridge_primal_bar(c, &s, &a, Pt, &Pt_bar, out[0], out[1], out[2]);
+        ct__ridge_primal_bar(c, &s, &a, Pt, Pt_bar, out[0], out[1], out[2]);
     else
-        ct__ridge_push_bar(c, &s, &a, Pt, &Pt_bar, out[0], out[1], out[2]);
+        ct__ridge_push_bar(c, &s, &a, Pt, Pt_bar, out[0], out[1], out[2]);
 }
 
 static const ct_op ridge_bar = { .name = "ridge_solve_bar", .n_in = 8, .shape = bar_shape, .forward = bar };
@@ -254,13 +232,14 @@ static bool refuse(ct_tape *tape, ct_status status, const char *reason)
 
 static bool inputs_fit(ct_tape *tape, const ct_var *in, ct_ridge_form form)
 {
-    const ct_tensor *B = ct_value(in[0]), *D = ct_value(in[1]), *lambda = ct_value(in[2]);
-    if (!B || !D || !lambda) return false;
-    if (B->dtype == CT_I64 || D->dtype == CT_I64 || lambda->dtype == CT_I64)
+    ct_view B = ct_view_of(ct_value(in[0])), D = ct_view_of(ct_value(in[1])),
+            lambda = ct_view_of(ct_value(in[2]));
+    if (!ct_is_view(B) || !ct_is_view(D) || !ct_is_view(lambda)) return false;
+    if (B.dtype == CT_I64 || D.dtype == CT_I64 || lambda.dtype == CT_I64)
         return refuse(tape, CT_EDTYPE, "an input is i64, wanted f64 or f32: ct_cast it");
-    if (B->ndim < 2 || D->ndim < 2)
+    if (B.ndim < 2 || D.ndim < 2)
         return refuse(tape, CT_ESHAPE, "B and D must be matrices or batches of them: ct_unsqueeze a vector");
-    if (ct_tensor_dim(B, -1) != ct_tensor_dim(D, -1))
+    if (ct_view_dim(B, -1) != ct_view_dim(D, -1))
         return refuse(tape, CT_ESHAPE, "B and D must have the same number of columns");
     ct__ridge s = ct__ridge_of(B, D, lambda);
     if (s.batch.ndim < 0 || s.batch.ndim + 2 > CT_MAX_DIMS)
@@ -279,11 +258,12 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
 {
     ct_ridge_form form = attr ? *(const ct_ridge_form *)attr : CT_RIDGE_AUTO;
     if (!inputs_fit(tape, in, form)) return ct_none();
-    const ct__ridge s = ct__ridge_of(ct_value(in[0]), ct_value(in[1]), ct_value(in[2]));
+    const ct__ridge s =
+        ct__ridge_of(ct_view_of(ct_value(in[0])), ct_view_of(ct_value(in[1])), ct_view_of(ct_value(in[2])));
     /* Where conditions are not asked for, a D or an S of 1e5, as those of second differences, would leave
      * nothing of f32. */
     if (form == CT_RIDGE_AUTO && fits_push_through(&s) && s.dtype == CT_F32 &&
-        !ct_tape_device(tape)->backend->host_memory) {
+        ct_device_computes_late(ct_tape_device(tape))) {
         ct_var wide[3];
         for (int i = 0; i < n_in; i++) wide[i] = ct_cast(in[i], CT_F64);
         return ct_cast(compose(tape, wide, n_in, attr), CT_F32);
@@ -291,7 +271,7 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
     ct_var L = ct_apply(&ridge_factor, in, 3, &form, sizeof form), R = ct_output(L, 1), V = ct_output(L, 2);
     const ct_tensor *triangle = ct_value(R);
     if (!triangle) return ct_none();
-    bool push = form == CT_RIDGE_PUSH_THROUGH || (form == CT_RIDGE_AUTO && triangle->dim[0] > 0);
+    bool push = form == CT_RIDGE_PUSH_THROUGH || (form == CT_RIDGE_AUTO && ct_tensor_dim(triangle, 0) > 0);
     form = push ? CT_RIDGE_PUSH_THROUGH : CT_RIDGE_PRIMAL;
     return ct_apply(&ridge_apply, (ct_var[]){ in[0], in[1], in[2], L, R, V }, 6, &form, sizeof form);
 }

@@ -307,8 +307,7 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     contraction<T> q;
     memset(&q, 0, sizeof q);
     ct__plan<T> *p = &q.plan;
-    q.turned =
-        !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* of no x_bar: neighbours of M to neighbours */
+    q.turned = !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* of no x_bar: neighbours of M to neighbours */
     const bool swap = q.turned && z;
     ct__plan_begin(program, theta, swap ? z : x, swap ? x : z, p);
     p->part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER;
@@ -330,7 +329,8 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     q.M = (const T *)K_bar->M.data;
     q.rs = K_bar->M.stride[q.turned], q.cs = K_bar->M.stride[!q.turned];
     const ct_view *u = q.turned ? &K_bar->v : &K_bar->u, *v = q.turned ? &K_bar->u : &K_bar->v;
-    if (u->storage) q.u = (const T *)u->data, q.us = u->stride[0], q.v = (const T *)v->data, q.vs = v->stride[0];
+    if (u->storage)
+        q.u = (const T *)u->data, q.us = u->stride[0], q.v = (const T *)v->data, q.vs = v->stride[0];
     q.alpha = K_bar->alpha;
     q.lower = K_bar->lower;
     cudaStream_t stream = ct__cuda_of(dev)->stream;

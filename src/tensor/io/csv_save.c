@@ -57,8 +57,8 @@ static ct_status write_rows(ct__output *out, const ct_tensor *t, int64_t cols, c
     ct_status s = CT_OK;
     for (int64_t start = 0; start < count && !s; start += elements) {
         int64_t n = count - start < elements ? count - start : elements;
-        s = out->device->backend->download(out->device, chunk, (const char *)t->view.data + (size_t)start * size,
-                                           (size_t)n * size);
+        s = out->device->backend->download(
+            out->device, chunk, (const char *)t->view.data + (size_t)start * size, (size_t)n * size);
         for (int64_t i = 0; i < n && !s; i++) {
             char text[CT__NUMBER_TEXT + 1];
             size_t length = format(text, t->view.dtype, chunk + (size_t)i * size);
