@@ -32,7 +32,7 @@ static void run(void *context)
     const ct_tensor *t = w->factors;
     ct__matrix m;
     ct__batch b = ct__make_batch(1, &t, &m);
-    int64_t *failed = (int64_t *)w->failed->data, *pivots = (int64_t *)w->pivots->data;
+    int64_t *failed = (int64_t *)w->failed->view.data, *pivots = (int64_t *)w->pivots->data;
     ct_status s = ct_copy(w->A, w->factors);
     if (w->what == CT__GETRF) m = ct__turned(m);
     if (!s && w->what == CT__POTRF)

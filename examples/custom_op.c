@@ -16,14 +16,10 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    const ct_tensor *A = ct_arg(c, 0), *x = ct_arg(c, 1);
-    ct_tensor *Ax = ct_scratch(c, ct_tensor_dtype(x), ct_arg_shape(c, 1)), *q = ct_result(c);
-    if (!Ax || !q) return;
-    ct_tensor *xt = ct_borrow(c, ct_tensor_transpose(x)),
-              *q11 = ct_borrow(c, ct_tensor_reshape(q, ct_shape2(1, 1)));
-    if (!xt || !q11) return;
-    ct_prim_gemm(c, 1, A, x, 0, Ax);    /* n×1  A x      */
-    ct_prim_gemm(c, 1, xt, Ax, 0, q11); /* 1×1  xᵀ (A x) */
+    ct_view A = ct_arg(c, 0), x = ct_arg(c, 1), Ax = ct_scratch(c, x.dtype, ct_view_shape(x));
+    ct_view q = ct_view_reshape(ct_result(c), ct_shape2(1, 1));
+    ct_prim_gemm(c, 1, A, x, 0, Ax);                    /* n×1  A x      */
+    ct_prim_gemm(c, 1, ct_view_transpose(x), Ax, 0, q); /* 1×1  xᵀ (A x) */
 }
 
 static void vjp(ct_vjp *g)

@@ -19,11 +19,9 @@ static ct_shape quad_shape(ct_call *c)
 
 static void quad_forward(ct_call *c)
 {
-    int64_t n = ct_arg_dim(c, 0, -1);
-    ct_tensor *Ax = ct_scratch(c, ct_tensor_dtype(ct_arg(c, 0)), ct_shape2(n, 1)), *q = ct_result(c);
-    if (!Ax || !q) return;
-    ct_prim_gemm(c, 1, ct_arg(c, 0), ct_arg(c, 1), 0, Ax);
-    ct_prim_gemm(c, 1, ct_borrow(c, ct_tensor_transpose(ct_arg(c, 1))), Ax, 0, q);
+    ct_view A = ct_arg(c, 0), x = ct_arg(c, 1), Ax = ct_scratch(c, A.dtype, ct_view_shape(x));
+    ct_prim_gemm(c, 1, A, x, 0, Ax);
+    ct_prim_gemm(c, 1, ct_view_transpose(x), Ax, 0, ct_result(c));
 }
 
 static void quad_right(ct_vjp *g)
@@ -67,11 +65,7 @@ static void quad_sample(ct_sample *s)
 /* C = A B, with Ā = C̄ B where it should be C̄ Bᵀ: shapes agree for square matrices. */
 static ct_shape product_shape(ct_call *c) { return ct_arg_shape(c, 0); }
 
-static void product_forward(ct_call *c)
-{
-    ct_tensor *C = ct_result(c);
-    if (C) ct_prim_gemm(c, 1, ct_arg(c, 0), ct_arg(c, 1), 0, C);
-}
+static void product_forward(ct_call *c) { ct_prim_gemm(c, 1, ct_arg(c, 0), ct_arg(c, 1), 0, ct_result(c)); }
 
 static void product_forgets_a_transpose(ct_vjp *g)
 {

@@ -105,7 +105,7 @@ static ct_shape wrong_shape(ct_call *c)
     case 0: return ct_arg_shape(c, 5);
     case 1: return ct_shape1(ct_arg_dim(c, -1, 0));
     case 2: return ct_shape1(ct_arg_ndim(c, 64));
-    case 3: return ct_tensor_shape(ct_arg(c, 1 << 30));
+    case 3: return ct_view_shape(ct_arg(c, 1 << 30));
     case 4: ct_more_out(c, -1, CT_F64, ct_shape0()); break;
     case 5: ct_set_dtype(c, (ct_dtype)77); break;
     case 6: return (ct_shape){ .ndim = -1 };
@@ -116,26 +116,25 @@ static ct_shape wrong_shape(ct_call *c)
 
 static void wrong_forward(ct_call *c)
 {
-    const ct_tensor *x = ct_arg(c, 0);
-    ct_tensor *y = ct_result(c), *narrow = ct_scratch(c, CT_F32, ct_shape2(2, 2)),
-              *whole = ct_scratch(c, CT_I64, ct_shape2(2, 2));
-    if (!y || !narrow || !whole) return;
+    const ct_view none = ct_no_view();
+    ct_view x = ct_arg(c, 0), y = ct_result(c), narrow = ct_scratch(c, CT_F32, ct_shape2(2, 2)),
+            whole = ct_scratch(c, CT_I64, ct_shape2(2, 2));
     ct_prim_fill(c, y, 1);
     switch (mistake) {
     case 10: ct_result_at(c, 1); break;
     case 11: ct_result_at(c, -1); break;
-    case 12: ct_prim_gemm(c, 1, x, NULL, 0, y); break;
+    case 12: ct_prim_gemm(c, 1, x, none, 0, y); break;
     case 13: ct_prim_gemm(c, 1, narrow, narrow, 0, y); break;
-    case 14: ct_prim_fill(c, NULL, 0); break;
+    case 14: ct_prim_fill(c, none, 0); break;
     case 15: ct_prim_potrf(c, whole); break;
-    case 16: ct_prim_mul(c, x, narrow, y); break;
+    case 16: ct_prim_map2(c, CT_MAP_mul, x, narrow, y); break;
     case 17: ct_prim_trsm(c, 0, 1, narrow, y); break;
     case 18: ct_prim_trtri(c, whole); break;
-    case 19: ct_prim_copy(c, NULL, y); break;
+    case 19: ct_prim_copy(c, none, y); break;
     case 20: ct_prim_trmm(c, 64, 1, x, y); break;
     case 21: ct_flag_failure(c, 0, 1, NULL); break;
-    case 22: ct_prim_getrf(c, x, y, NULL); break;
-    case 23: ct_prim_triangle(c, x, true, 0, NULL); break;
+    case 22: ct_prim_getrf(c, x, y, none); break;
+    case 23: ct_prim_triangle(c, x, true, 0, none); break;
     case 24: ct_prim_lu_det(c, x, y, y); break;
     }
 }

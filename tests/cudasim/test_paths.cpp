@@ -15,16 +15,16 @@ struct result {
 
 static result factor(ct_device *dev, const ct_tensor *A, bool lu, bool looped)
 {
-    const int64_t n = A->dim[1];
+    const int64_t n = A->view.dim[1];
     ct_tensor *copy = ct_tensor_clone(A), *pivots = ct_zeros(dev, CT_I64, ct_shape2(MEMBERS, n)),
               *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
     const ct_tensor *t = copy;
     ct__matrix m;
     ct__batch b = ct__make_batch(1, &t, &m);
     ct_status s =
-        lu ? (looped ? ct__lu_looped : ct__lu_blocked)(dev, &b, ct__turned(m), (int64_t *)pivots->data,
-                                                       (int64_t *)failed->data)
-           : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, m, (int64_t *)failed->data);
+        lu ? (looped ? ct__lu_looped : ct__lu_blocked)(dev, &b, ct__turned(m), (int64_t *)pivots->view.data,
+                                                       (int64_t *)failed->view.data)
+           : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, m, (int64_t *)failed->view.data);
     assert_ok(s, ct_message(dev));
     ct_tensor *wide = ct_tensor_cast(copy, CT_F64);
     result r;

@@ -101,7 +101,7 @@ static void on_the_triangle(ct_device *dev, ct_dtype dtype, int64_t n, bool turn
     operand a(dev, dtype, turned, n, n, A), square(dev, dtype, turned, n, n, L),
         inverse(dev, dtype, turned, n, n, L);
     ct_tensor *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
-    assert_ok(ct__cholesky_blocked(dev, &a.b, a.m, (int64_t *)failed->data), ct_message(dev));
+    assert_ok(ct__cholesky_blocked(dev, &a.b, a.m, (int64_t *)failed->view.data), ct_message(dev));
     assert_ok(ct__square_lower(dev, &square.b, square.m), ct_message(dev));
     assert_ok(ct__invert_lower(dev, &inverse.b, inverse.m), ct_message(dev));
     const numbers factor = a.read(turned), product = square.read(turned), M = inverse.read(turned);
@@ -274,7 +274,7 @@ static void the_minor_that_fails(void **)
         A[(size_t)(2 * N * N + bad * (N + 1))] = NAN;
         operand a(dev, CT_F32, false, N, N, A);
         ct_tensor *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
-        assert_ok(ct__cholesky_blocked(dev, &a.b, a.m, (int64_t *)failed->data), ct_message(dev));
+        assert_ok(ct__cholesky_blocked(dev, &a.b, a.m, (int64_t *)failed->view.data), ct_message(dev));
         int64_t flags[MEMBERS];
         assert_ok(ct_read(failed, flags, sizeof flags), ct_message(dev));
         assert_int_equal(flags[0], bad + 1);

@@ -11,14 +11,14 @@ enum { CONTIGUOUS, TRANSPOSED, SLICED, REVERSED_DIMS, BROADCAST, LAYOUTS, OUT_LA
 static inline double element(const ct_tensor *t, int64_t i)
 {
     int64_t offset = 0;
-    for (int d = t->ndim; d-- > 0;) {
-        offset += i % t->dim[d] * t->stride[d];
-        i /= t->dim[d];
+    for (int d = t->view.ndim; d-- > 0;) {
+        offset += i % t->view.dim[d] * t->view.stride[d];
+        i /= t->view.dim[d];
     }
-    if (t->dtype == CT_F64) return ((double *)t->data)[offset];
-    if (t->dtype == CT_F32) return (double)((float *)t->data)[offset];
-    if (t->dtype == CT_I64) return (double)((int64_t *)t->data)[offset];
-    return (double)ct__from_half(t->dtype, ((uint16_t *)t->data)[offset]);
+    if (t->view.dtype == CT_F64) return ((double *)t->view.data)[offset];
+    if (t->view.dtype == CT_F32) return (double)((float *)t->view.data)[offset];
+    if (t->view.dtype == CT_I64) return (double)((int64_t *)t->view.data)[offset];
+    return (double)ct__from_half(t->view.dtype, ((uint16_t *)t->view.data)[offset]);
 }
 
 /* All elements in order, to be freed: for loops that read them again and again. */
@@ -34,7 +34,7 @@ static inline double *numbers(const ct_tensor *t)
 /* Element (i, j) of batch member b. */
 static inline double entry(const ct_tensor *t, int64_t b, int64_t i, int64_t j)
 {
-    int64_t rows = t->dim[t->ndim - 2], cols = t->dim[t->ndim - 1];
+    int64_t rows = t->view.dim[t->view.ndim - 2], cols = t->view.dim[t->view.ndim - 1];
     return element(t, (b * rows + i) * cols + j);
 }
 
@@ -78,20 +78,20 @@ static inline ct_tensor *sample(ct_device *dev, ct_dtype dtype, ct_shape shape, 
     ct_tensor *t = blank(dev, dtype, shape, layout);
     for (int64_t i = 0; i < ct_tensor_count(t); i++) {
         int64_t offset = 0, rest = i;
-        for (int d = t->ndim; d-- > 0;) {
-            offset += rest % t->dim[d] * t->stride[d];
-            rest /= t->dim[d];
+        for (int d = t->view.ndim; d-- > 0;) {
+            offset += rest % t->view.dim[d] * t->view.stride[d];
+            rest /= t->view.dim[d];
         }
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         double u = (double)(seed >> 11) * 0x1p-53, value = 3 * (u - 0.5);
-        if (t->dtype == CT_F64)
-            ((double *)t->data)[offset] = value;
-        else if (t->dtype == CT_F32)
-            ((float *)t->data)[offset] = (float)value;
-        else if (t->dtype == CT_I64)
-            ((int64_t *)t->data)[offset] = (int64_t)(u * 7);
+        if (t->view.dtype == CT_F64)
+            ((double *)t->view.data)[offset] = value;
+        else if (t->view.dtype == CT_F32)
+            ((float *)t->view.data)[offset] = (float)value;
+        else if (t->view.dtype == CT_I64)
+            ((int64_t *)t->view.data)[offset] = (int64_t)(u * 7);
         else
-            ((uint16_t *)t->data)[offset] = ct__to_half(t->dtype, (float)value);
+            ((uint16_t *)t->view.data)[offset] = ct__to_half(t->view.dtype, (float)value);
     }
     return t;
 }
@@ -100,10 +100,12 @@ static inline ct_tensor *sample(ct_device *dev, ct_dtype dtype, ct_shape shape, 
 static inline void assert_contained(const ct_tensor *t)
 {
     int64_t all = 1, inside = 0, found = 0;
-    for (int d = 0; d < t->ndim; d++) all *= 2 * t->dim[d] + 3;
-    ct_tensor memory = {
-        .data = t->storage->data, .dtype = t->dtype, .ndim = 1, .dim = { all }, .stride = { 1 }
-    };
+    for (int d = 0; d < t->view.ndim; d++) all *= 2 * t->view.dim[d] + 3;
+    ct_tensor memory = { .view.data = t->view.storage->data,
+                         .view.dtype = t->view.dtype,
+                         .view.ndim = 1,
+                         .view.dim = { all },
+                         .view.stride = { 1 } };
     for (int64_t i = 0; i < all; i++) found += !isnan(element(&memory, i));
     for (int64_t i = 0; i < ct_tensor_count(t); i++) inside += !isnan(element(t, i));
     assert_int_equal(found, inside);

@@ -37,17 +37,17 @@ static void copies_convert_every_dtype_and_layout(void **state)
                     if (s == SHAPES - 3 && pair % 6) continue;
                     ct_tensor *x = sample(dev, (ct_dtype)(pair / 5), shapes[s], in, 7);
                     ct_tensor *y = blank(dev, (ct_dtype)(pair % 5), shapes[s], out);
-                    assert_ok(cpu->copy(dev, x, y), ct_message(dev));
+                    assert_ok(cpu->copy(dev, &x->view, &y->view), ct_message(dev));
                     for (int64_t i = 0; i < ct_tensor_count(x); i++) {
                         double wanted = element(x, i);
-                        if (y->dtype == CT_F32) wanted = (double)(float)wanted;
-                        if (y->dtype == CT_I64) wanted = (double)(int64_t)wanted;
-                        if (ct__is_half(y->dtype))
-                            wanted =
-                                (double)ct__from_half(y->dtype, ct__to_half(y->dtype, ct__odd_f32(wanted)));
+                        if (y->view.dtype == CT_F32) wanted = (double)(float)wanted;
+                        if (y->view.dtype == CT_I64) wanted = (double)(int64_t)wanted;
+                        if (ct__is_half(y->view.dtype))
+                            wanted = (double)ct__from_half(y->view.dtype,
+                                                           ct__to_half(y->view.dtype, ct__odd_f32(wanted)));
                         assert_true(element(y, i) == wanted);
                     }
-                    if (out == SLICED && y->dtype != CT_I64) assert_contained(y);
+                    if (out == SLICED && y->view.dtype != CT_I64) assert_contained(y);
                     ct_release(x);
                     ct_release(y);
                 }
@@ -60,10 +60,10 @@ static void conversion_to_integers_saturates(void **state)
     ct_device *dev = open_cpu(1);
     const double values[] = { NAN, INFINITY, -INFINITY, 1e30, -1e30, 2.9, -2.9, 9007199254740993.0 };
     ct_tensor *x = ct_from(dev, CT_F64, ct_shape1(8), values), *y = ct_empty(dev, CT_I64, ct_shape1(8));
-    assert_ok(cpu->copy(dev, x, y), ct_message(dev));
-    for (int i = 0; i < 8; i++) assert_true(((int64_t *)y->data)[i] == saturated(values[i]));
-    assert_ok(cpu->fill(dev, NAN, y), ct_message(dev));
-    assert_int_equal(((int64_t *)y->data)[3], 0);
+    assert_ok(cpu->copy(dev, &x->view, &y->view), ct_message(dev));
+    for (int i = 0; i < 8; i++) assert_true(((int64_t *)y->view.data)[i] == saturated(values[i]));
+    assert_ok(cpu->fill(dev, NAN, &y->view), ct_message(dev));
+    assert_int_equal(((int64_t *)y->view.data)[3], 0);
     ct_release(x);
     ct_release(y);
     ct_device_close(dev);
@@ -77,7 +77,7 @@ static void fill_reaches_every_layout(void **state)
         for (int layout = 0; layout < OUT_LAYOUTS; layout++)
             for (int dtype = 0; dtype < 5; dtype++) {
                 ct_tensor *x = blank(dev, (ct_dtype)dtype, shapes[s], layout);
-                assert_ok(cpu->fill(dev, -3, x), ct_message(dev));
+                assert_ok(cpu->fill(dev, -3, &x->view), ct_message(dev));
                 for (int64_t i = 0; i < ct_tensor_count(x); i++) assert_true(element(x, i) == -3);
                 if (layout == SLICED && dtype != CT_I64) assert_contained(x);
                 ct_release(x);
@@ -113,7 +113,7 @@ static void binary_maps_in_every_pair_of_layouts(void **state)
                     ct_tensor *a = sample(dev, dtype, shapes[s], la, 1),
                               *b = sample(dev, dtype, shapes[s], lb, 2);
                     ct_tensor *y = blank(dev, dtype, shapes[s], out);
-                    assert_ok(cpu->map2(dev, f, a, b, y), ct_message(dev));
+                    assert_ok(cpu->map2(dev, f, &a->view, &b->view, &y->view), ct_message(dev));
                     for (int64_t i = 0; i < ct_tensor_count(y); i++)
                         if (!check_close(element(y, i), value2(f, element(a, i), element(b, i)), 1e-6, 1e-6))
                             fail_msg("map2 %d shape %d layouts %d %d %d at %d", (int)f, s, la, lb, out,
@@ -136,7 +136,7 @@ static void a_binary_map_may_write_over_an_input(void **state)
                 ct_tensor *a = sample(dev, CT_F64, shapes[s], layout, 3),
                           *b = sample(dev, CT_F64, shapes[s], lb, 4);
                 ct_tensor *before = ct_tensor_clone(a), *alias = ct__view(a);
-                assert_ok(cpu->map2(dev, CT_MAP_sub, b, a, alias), ct_message(dev));
+                assert_ok(cpu->map2(dev, CT_MAP_sub, &b->view, &a->view, &alias->view), ct_message(dev));
                 for (int64_t i = 0; i < ct_tensor_count(a); i++)
                     assert_true(element(a, i) == element(b, i) - element(before, i));
                 ct_release(a);
@@ -156,7 +156,7 @@ static void nan_passes_the_comparing_maps(void **state)
     for (int f = 0; f < 5; f++)
         for (int p = 0; p < 3; p++) {
             ct_tensor *a = tensor0(dev, pairs[p][0]), *b = tensor0(dev, pairs[p][1]), *y = tensor0(dev, 0);
-            assert_ok(cpu->map2(dev, maps[f], a, b, y), ct_message(dev));
+            assert_ok(cpu->map2(dev, maps[f], &a->view, &b->view, &y->view), ct_message(dev));
             assert_true(isnan(element(y, 0)));
             ct_release(a);
             ct_release(b);
@@ -167,7 +167,7 @@ static void nan_passes_the_comparing_maps(void **state)
     for (int f = 0; f < 6; f++) {
         const double p[2] = { -1, 1 };
         ct_tensor *x = tensor0(dev, NAN), *y = tensor0(dev, 0);
-        assert_ok(cpu->map1(dev, unary[f], p, x, y), ct_message(dev));
+        assert_ok(cpu->map1(dev, unary[f], p, &x->view, &y->view), ct_message(dev));
         assert_true(isnan(element(y, 0)));
         ct_release(x);
         ct_release(y);
@@ -224,16 +224,16 @@ static void unary_maps_and_their_derivatives(void **state)
             ct_tensor *u = sample(dev, dtype, shape, layout % LAYOUTS, 5), *x = u;
             if (positive_only((ct_map1)f)) {
                 x = blank(dev, dtype, shape, (layout + 1) % OUT_LAYOUTS);
-                assert_ok(cpu->map1(dev, CT_MAP_abs, p, u, x), "");
-                assert_ok(cpu->map1(dev, CT_MAP_shift, (double[]){ 0.2, 0 }, x, x), "");
+                assert_ok(cpu->map1(dev, CT_MAP_abs, p, &u->view, &x->view), "");
+                assert_ok(cpu->map1(dev, CT_MAP_shift, (double[]){ 0.2, 0 }, &x->view, &x->view), "");
             }
             ct_tensor *y = blank(dev, dtype, shape, layout % OUT_LAYOUTS);
             ct_tensor *g = sample(dev, dtype, shape, CONTIGUOUS, 6), *bar = blank(dev, dtype, shape, SLICED);
-            assert_ok(cpu->map1(dev, (ct_map1)f, p, x, y), "");
-            assert_ok(cpu->map1_bar(dev, (ct_map1)f, p, x, y, g, bar), "");
+            assert_ok(cpu->map1(dev, (ct_map1)f, p, &x->view, &y->view), "");
+            assert_ok(cpu->map1_bar(dev, (ct_map1)f, p, &x->view, &y->view, &g->view, &bar->view), "");
             assert_contained(bar);
             ct_tensor *over = ct_tensor_clone(g);
-            assert_ok(cpu->map1_bar(dev, (ct_map1)f, p, x, y, over, over), "");
+            assert_ok(cpu->map1_bar(dev, (ct_map1)f, p, &x->view, &y->view, &over->view, &over->view), "");
             for (int64_t i = 0; i < ct_tensor_count(x); i++) {
                 double v = element(x, i), h = 1e-5, tol = dtype == CT_F64 ? 1e-13 : 1e-5;
                 if (f == CT_MAP_polygamma) tol = 1e-2;
@@ -268,11 +268,11 @@ static void where_takes_any_condition(void **state)
                 ct_dtype dtype = (ct_dtype)(kind / 3);
                 ct_tensor *raw = sample(dev, CT_I64, shapes[s], layout, 9);
                 ct_tensor *cond = blank(dev, (ct_dtype)(kind % 3), shapes[s], (layout + 1) % OUT_LAYOUTS);
-                for (int64_t i = 0; i < 1; i++) assert_ok(cpu->copy(dev, raw, cond), "");
+                for (int64_t i = 0; i < 1; i++) assert_ok(cpu->copy(dev, &raw->view, &cond->view), "");
                 ct_tensor *a = sample(dev, dtype, shapes[s], (layout + 2) % LAYOUTS, 1);
                 ct_tensor *b = sample(dev, dtype, shapes[s], (layout + 3) % LAYOUTS, 2);
                 ct_tensor *y = blank(dev, dtype, shapes[s], layout % OUT_LAYOUTS);
-                assert_ok(cpu->where(dev, cond, a, b, y), "");
+                assert_ok(cpu->where(dev, &cond->view, &a->view, &b->view, &y->view), "");
                 for (int64_t i = 0; i < ct_tensor_count(y); i++)
                     assert_true(element(y, i) == (element(cond, i) != 0 ? element(a, i) : element(b, i)));
                 ct_release(raw);

@@ -78,7 +78,7 @@ static void build(scene *c, ct_device *dev, ct_dtype dtype, const sizes *s)
     c->q = ct_from(dev, CT_I64, ct_shape1(s->N), q);
     free(q);
     c->groups = ct_empty(dev, CT_I64, ct_shape1(s->M + 1 + s->N));
-    assert_int_equal(ct__cpu_group_by(dev, c->q, c->groups), CT_OK);
+    assert_int_equal(ct__cpu_group_by(dev, &c->q->view, &c->groups->view), CT_OK);
     ct_shape shapes[] = { ct_tensor_shape(c->G), ct_tensor_shape(c->A), ct_tensor_shape(c->C) };
     ct_tensor **out[] = { &c->out, &c->A_bar, &c->C_bar };
     for (int k = 0; k < 3; k++) {
@@ -101,7 +101,7 @@ static void assert_wanted(const ct_tensor *t, const double *wanted, const char *
     double largest = 1;
     for (int64_t i = 0; i < ct_tensor_count(t); i++) largest = fmax(largest, fabs(wanted[i]));
     for (int64_t i = 0; i < ct_tensor_count(t); i++)
-        if (!(fabs(element(t, i) - wanted[i]) <= tolerance(t->dtype) * largest))
+        if (!(fabs(element(t, i) - wanted[i]) <= tolerance(t->view.dtype) * largest))
             fail_msg("%s: element %lld is %.17g, not %.17g", what, (long long)i, element(t, i), wanted[i]);
 }
 
@@ -128,14 +128,19 @@ static void test_instruction_sets(void **state)
             build(&c, dev, variants[v].dtype, s);
             char *panel = ct__host_alloc(dev, SCRATCH_BYTES);
             assert_non_null(panel);
-            ct__grouped q = {
-                s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .out = c.out->data
-            };
-            q.dtype = variants[v].dtype, q.offset = c.groups->data, q.order = q.offset + s->M + 1;
+            ct__grouped q = { s->N,
+                              s->M,
+                              s->I,
+                              s->J,
+                              s->K,
+                              .A = c.A->view.data,
+                              .C = c.C->view.data,
+                              .out = c.out->view.data };
+            q.dtype = variants[v].dtype, q.offset = c.groups->view.data, q.order = q.offset + s->M + 1;
             q.stream_out = q.stream_D = twice % 2;
             const place from[] = { { 0, 0 }, { s->M, 0 } };
             run_piece(&q, variants[v].run, from, 0, NULL, panel);
-            q.G = c.G->data, q.out = c.A_bar->data, q.D = c.C_bar->data;
+            q.G = c.G->view.data, q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
             run_piece(&q, variants[v].run, from, 0, NULL, panel);
             assert_wanted(c.out, c.wanted[0], variants[v].name);
             assert_wanted(c.A_bar, c.wanted[1], variants[v].name);
@@ -160,9 +165,11 @@ static void test_pieces(void **state)
             const sizes *s = &all_sizes[k / DTYPES];
             const ct_dtype dtype = dtypes[k % DTYPES];
             build(&c, dev, dtype, s);
-            ct__grouped q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .G = c.G->data };
-            q.offset = c.groups->data, q.order = q.offset + s->M + 1, q.dtype = dtype;
-            q.out = c.A_bar->data, q.D = c.C_bar->data;
+            ct__grouped q = {
+                s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .G = c.G->view.data
+            };
+            q.offset = c.groups->view.data, q.order = q.offset + s->M + 1, q.dtype = dtype;
+            q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
             sums room = { .bytes = aligned((size_t)(s->J * s->K) * sizeof(double)) };
             size_t scratch_bytes = ct__grouped_scratch(&q), room_bytes = 26 * room.bytes + 64;
             char *scratch = ct__host_alloc(dev, scratch_bytes);
@@ -194,17 +201,20 @@ static void test_threads(void **state)
             const ct_dtype dtype = dtypes[k % DTYPES];
             build(&c, dev, dtype, &all_sizes[k / DTYPES]);
             build(&again, dev, dtype, &all_sizes[k / DTYPES]);
-            assert_int_equal(ct__cpu_grouped_gemm(dev, c.A, c.C, c.groups, c.out), CT_OK);
-            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, c.A, c.C, c.G, c.groups, c.A_bar, c.C_bar), CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm(dev, &c.A->view, &c.C->view, &c.groups->view, &c.out->view),
+                             CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &c.A->view, &c.C->view, &c.G->view,
+                                                      &c.groups->view, &c.A_bar->view, &c.C_bar->view),
+                             CT_OK);
             assert_wanted(c.out, c.wanted[0], "out");
             assert_wanted(c.A_bar, c.wanted[1], "A_bar");
             assert_wanted(c.C_bar, c.wanted[2], "C_bar");
-            assert_int_equal(
-                ct__cpu_grouped_gemm_bar(dev, NULL, again.C, again.G, again.groups, again.A_bar, NULL),
-                CT_OK);
-            assert_int_equal(
-                ct__cpu_grouped_gemm_bar(dev, again.A, NULL, again.G, again.groups, NULL, again.C_bar),
-                CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, NULL, &again.C->view, &again.G->view,
+                                                      &again.groups->view, &again.A_bar->view, NULL),
+                             CT_OK);
+            assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &again.A->view, NULL, &again.G->view,
+                                                      &again.groups->view, NULL, &again.C_bar->view),
+                             CT_OK);
             for (int64_t i = 0; i < ct_tensor_count(c.A); i++)
                 assert_true(element(c.A_bar, i) == element(again.A_bar, i));
             for (int64_t i = 0; i < ct_tensor_count(c.C); i++)
@@ -222,14 +232,14 @@ static void test_group_by(void **state)
     ct_device *dev = open_cpu(1);
     const int64_t q[] = { 2, 0, 2, 4, 0, 2 }, wanted[] = { 0, 2, 2, 5, 5, 6, 1, 4, 0, 2, 5, 3 };
     ct_tensor *index = ct_from(dev, CT_I64, ct_shape1(6), q), *groups = ct_empty(dev, CT_I64, ct_shape1(12));
-    assert_int_equal(ct__cpu_group_by(dev, index, groups), CT_OK);
-    assert_memory_equal(groups->data, wanted, sizeof wanted);
+    assert_int_equal(ct__cpu_group_by(dev, &index->view, &groups->view), CT_OK);
+    assert_memory_equal(groups->view.data, wanted, sizeof wanted);
     ct_release(groups);
     groups = ct_empty(dev, CT_I64, ct_shape1(4 + 1 + 6));
-    assert_int_equal(ct__cpu_group_by(dev, index, groups), CT_EINDEX);
+    assert_int_equal(ct__cpu_group_by(dev, &index->view, &groups->view), CT_EINDEX);
     assert_non_null(strstr(ct_message(dev), "index[3] = 4 is outside [0, 4)"));
-    ((int64_t *)index->data)[1] = -7;
-    assert_int_equal(ct__cpu_group_by(dev, index, groups), CT_EINDEX);
+    ((int64_t *)index->view.data)[1] = -7;
+    assert_int_equal(ct__cpu_group_by(dev, &index->view, &groups->view), CT_EINDEX);
     assert_non_null(strstr(ct_message(dev), "index[1] = -7 is outside [0, 4)"));
     ct_release(index);
     ct_release(groups);
@@ -244,7 +254,7 @@ static void test_bad_groups(void **state)
     scene c;
     const sizes s = { 6, 5, 1, 2, 2, 0 };
     build(&c, dev, CT_F64, &s);
-    int64_t *x = c.groups->data, good[12];
+    int64_t *x = c.groups->view.data, good[12];
     memcpy(good, x, sizeof good);
     const struct {
         int at;
@@ -254,8 +264,11 @@ static void test_bad_groups(void **state)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         memcpy(x, good, sizeof good);
         x[bad[k].at] = bad[k].value;
-        assert_int_equal(ct__cpu_grouped_gemm(dev, c.A, c.C, c.groups, c.out), CT_EINDEX);
-        assert_int_equal(ct__cpu_grouped_gemm_bar(dev, c.A, c.C, c.G, c.groups, c.A_bar, c.C_bar), CT_EINDEX);
+        assert_int_equal(ct__cpu_grouped_gemm(dev, &c.A->view, &c.C->view, &c.groups->view, &c.out->view),
+                         CT_EINDEX);
+        assert_int_equal(ct__cpu_grouped_gemm_bar(dev, &c.A->view, &c.C->view, &c.G->view, &c.groups->view,
+                                                  &c.A_bar->view, &c.C_bar->view),
+                         CT_EINDEX);
         assert_non_null(strstr(ct_message(dev), "ct_group_by"));
     }
     clear(&c);
@@ -266,11 +279,10 @@ static void test_bad_groups(void **state)
  * gap each. */
 static ct_tensor blocks_of(const ct_tensor *memory)
 {
-    ct_tensor view = *memory;
-    view.dim[0] = memory->dim[1], view.stride[0] = memory->stride[1];
-    view.dim[1] = memory->dim[0], view.stride[1] = memory->stride[0];
-    view.dim[2]--;
-    return view;
+    ct_tensor blocks = *memory;
+    blocks.view = ct_view_permute(memory->view, (int[]){ 1, 0, 2 });
+    blocks.view.dim[2]--;
+    return blocks;
 }
 
 /* gemm's way for few rows: odd sizes, blocks of columns, B either way round, C = A B and C += A B, any number
@@ -297,15 +309,15 @@ static void test_few_rows(void **state)
                       *before = ct_tensor_clone(c_memory);
             ct_tensor A = blocks_of(a_memory), B = *b_memory, C = blocks_of(c_memory),
                       C_before = blocks_of(before);
-            if (turned) B.dim[1] = depth, B.dim[2] = columns, B.stride[1] = 1, B.stride[2] = depth;
-            assert_int_equal(ct__cpu_gemm(dev, 1, &A, &B, add, &C), CT_OK);
+            if (turned) B.view = ct_view_transpose(B.view);
+            assert_int_equal(ct__cpu_gemm(dev, 1, &A.view, &B.view, add, &C.view), CT_OK);
             const size_t bytes = (size_t)ct_tensor_count(c_memory) * ct_dtype_size(dtype);
             if (first) {
-                assert_memory_equal(first, c_memory->data, bytes);
+                assert_memory_equal(first, c_memory->view.data, bytes);
             } else {
                 first = malloc(bytes);
                 assert_non_null(first);
-                memcpy(first, c_memory->data, bytes);
+                memcpy(first, c_memory->view.data, bytes);
                 double *a = numbers(&A), *b = numbers(&B);
                 for (int64_t i = 0; i < members * rows * columns; i++) {
                     const int64_t m = i / (rows * columns), r = i / columns % rows, c = i % columns;

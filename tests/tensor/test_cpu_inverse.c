@@ -12,25 +12,25 @@ static double epsilon(ct_dtype dtype) { return dtype == CT_F64 ? DBL_EPSILON : (
 
 static void set(ct_tensor *t, int64_t b, int64_t i, int64_t j, double value)
 {
-    int64_t at =
-        i * t->stride[t->ndim - 2] + j * t->stride[t->ndim - 1] + (t->ndim > 2 ? b * t->stride[0] : 0);
-    if (t->dtype == CT_F64)
-        ((double *)t->data)[at] = value;
+    int64_t at = i * t->view.stride[t->view.ndim - 2] + j * t->view.stride[t->view.ndim - 1] +
+                 (t->view.ndim > 2 ? b * t->view.stride[0] : 0);
+    if (t->view.dtype == CT_F64)
+        ((double *)t->view.data)[at] = value;
     else
-        ((float *)t->data)[at] = (float)value;
+        ((float *)t->view.data)[at] = (float)value;
 }
 
 static double get(const ct_tensor *t, int64_t b, int64_t i, int64_t j)
 {
-    int64_t at =
-        i * t->stride[t->ndim - 2] + j * t->stride[t->ndim - 1] + (t->ndim > 2 ? b * t->stride[0] : 0);
-    return t->dtype == CT_F64 ? ((double *)t->data)[at] : (double)((float *)t->data)[at];
+    int64_t at = i * t->view.stride[t->view.ndim - 2] + j * t->view.stride[t->view.ndim - 1] +
+                 (t->view.ndim > 2 ? b * t->view.stride[0] : 0);
+    return t->view.dtype == CT_F64 ? ((double *)t->view.data)[at] : (double)((float *)t->view.data)[at];
 }
 
 /* The largest row sum of member b. */
 static double norm(const ct_tensor *t, int64_t b)
 {
-    int64_t n = t->dim[t->ndim - 1];
+    int64_t n = t->view.dim[t->view.ndim - 1];
     double largest = 0;
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;
@@ -50,7 +50,7 @@ static double next(uint64_t *seed)
  * the right, rows out of order, general. */
 static void fill(ct_tensor *t, int64_t b, double condition, bool symmetric, uint64_t seed)
 {
-    int64_t n = t->dim[t->ndim - 1];
+    int64_t n = t->view.dim[t->view.ndim - 1];
     double *v = calloc((size_t)n + 1, sizeof *v), *w = calloc((size_t)n + 1, sizeof *w), vv = 0, ww = 0;
     for (int64_t i = 0; i < n; i++) {
         v[i] = next(&seed), w[i] = symmetric ? v[i] : next(&seed);
@@ -74,7 +74,7 @@ static void fill(ct_tensor *t, int64_t b, double condition, bool symmetric, uint
 /* |A P - I| / (n |A| |P| ε), row sums */
 static double residual(const ct_tensor *A, const ct_tensor *P, int64_t b)
 {
-    int64_t n = A->dim[A->ndim - 1];
+    int64_t n = A->view.dim[A->view.ndim - 1];
     double worst = 0;
     long double *sum = malloc((size_t)n * sizeof *sum);
     double *p = numbers(P);
@@ -91,17 +91,17 @@ static double residual(const ct_tensor *A, const ct_tensor *P, int64_t b)
     }
     free(sum);
     free(p);
-    return worst / ((double)n * norm(A, b) * norm(P, b) * epsilon(A->dtype));
+    return worst / ((double)n * norm(A, b) * norm(P, b) * epsilon(A->view.dtype));
 }
 
 /* NaN above the diagonal in a copy. */
 static ct_tensor *poisoned(ct_device *dev, const ct_tensor *A, int layout)
 {
-    ct_tensor *copy = blank(dev, A->dtype, ct_tensor_shape(A), layout);
+    ct_tensor *copy = blank(dev, A->view.dtype, ct_tensor_shape(A), layout);
     ct_copy(A, copy);
-    for (int64_t b = 0; b < (A->ndim > 2 ? A->dim[0] : 1); b++)
-        for (int64_t i = 0; i < A->dim[A->ndim - 1]; i++)
-            for (int64_t j = i + 1; j < A->dim[A->ndim - 1]; j++) set(copy, b, i, j, NAN);
+    for (int64_t b = 0; b < (A->view.ndim > 2 ? A->view.dim[0] : 1); b++)
+        for (int64_t i = 0; i < A->view.dim[A->view.ndim - 1]; i++)
+            for (int64_t j = i + 1; j < A->view.dim[A->view.ndim - 1]; j++) set(copy, b, i, j, NAN);
     return copy;
 }
 
@@ -123,11 +123,11 @@ static void inverses_have_small_residuals(void **state)
                 ct_failure failure = { .set = false };
                 if (symmetric) {
                     in = poisoned(dev, A, in_layout);
-                    assert_ok(cpu->potri(dev, in, P, &failure), ct_message(dev));
+                    assert_ok(cpu->potri(dev, &in->view, &P->view, &failure), ct_message(dev));
                 } else {
                     in = blank(dev, dtype, ct_tensor_shape(A), in_layout);
                     ct_copy(A, in);
-                    assert_ok(cpu->getri(dev, in, P, &failure), ct_message(dev));
+                    assert_ok(cpu->getri(dev, &in->view, &P->view, &failure), ct_message(dev));
                 }
                 assert_false(failure.set);
                 for (int64_t b = 0; b < 2 && n; b++) {
@@ -160,13 +160,13 @@ static void lu_has_small_residuals(void **state)
             for (int64_t b = 0; b < 2; b++) fill(A, b, kind & 2 ? 1e6 : 10, false, 5 + (uint64_t)b);
             ct_tensor *LU = blank(dev, dtype, ct_tensor_shape(A), (int)(s + (size_t)kind) % OUT_LAYOUTS);
             ct_failure failure = { .set = false };
-            assert_ok(cpu->getrf(dev, A, LU, order, &failure), ct_message(dev));
+            assert_ok(cpu->getrf(dev, &A->view, &LU->view, &order->view, &failure), ct_message(dev));
             assert_false(failure.set);
             double worst = 0, *lu = numbers(LU);
             for (int64_t b = 0; b < 2; b++) {
                 const double size = norm(A, b) * epsilon(dtype), *l = lu + b * n * n;
                 for (int64_t i = 0; i < n; i++) {
-                    int64_t row = ((int64_t *)order->data)[b * n + i];
+                    int64_t row = ((int64_t *)order->view.data)[b * n + i];
                     assert_in_range(row, 0, n - 1);
                     for (int64_t j = 0; j < n; j++) {
                         long double sum = -get(A, b, row, j);
@@ -201,13 +201,15 @@ static void a_failing_member_is_nan_and_named(void **state)
                       *Q = ct_zeros(dev, dtype, ct_shape3(4, n, n));
             for (int64_t b = 0; b < 4; b++) fill(A, b, 10, symmetric, 3 + (uint64_t)b);
             ct_failure failure = { .set = false };
-            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, A, P, &failure), ct_message(dev));
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &A->view, &P->view, &failure),
+                      ct_message(dev));
             assert_false(failure.set);
             if (kind / 4 == 0) /* a row and a column of zeros; NaN; infinity */
                 for (int64_t i = 0; i < n; i++) set(A, 1, at, i, 0), set(A, 1, i, at, 0);
             else
                 set(A, 1, n - 1, 0, kind / 4 == 1 ? NAN : INFINITY);
-            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, A, Q, &failure), ct_message(dev));
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &A->view, &Q->view, &failure),
+                      ct_message(dev));
             assert_true(failure.set);
             assert_int_equal(failure.member, 1);
             assert_in_range(failure.detail, 1, n);
@@ -243,7 +245,8 @@ static void the_adjoint_of_the_inverse(void **state)
                     for (int64_t b = 0; b < 2 && symmetric; b++)
                         for (int64_t i = 0; i < n; i++)
                             for (int64_t j = 0; j < i; j++) set(P, b, j, i, get(P, b, i, j));
-                    assert_ok(cpu->inverse_bar(dev, symmetric, P, G, O), ct_message(dev));
+                    assert_ok(cpu->inverse_bar(dev, symmetric, &P->view, &G->view, &O->view),
+                              ct_message(dev));
                     for (int64_t b = 0; b < 2; b++)
                         for (int64_t i = 0; i < n; i += 1 + n / 4)
                             for (int64_t j = 0; j < n; j += 1 + n / 5) {
@@ -287,12 +290,12 @@ static void the_adjoint_from_the_root(void **state)
             if (n) set(A, 1, n - 1, n - 1, -1);
             ct_tensor *in = poisoned(dev, A, layout);
             ct_failure failure = { .set = false };
-            assert_ok(cpu->potri_root(dev, in, M, P, &failure), ct_message(dev));
+            assert_ok(cpu->potri_root(dev, &in->view, &M->view, &P->view, &failure), ct_message(dev));
             assert_int_equal(failure.set, n > 0);
             if (n) assert_true(failure.member == 1 && failure.detail == n);
-            assert_ok(cpu->potri(dev, in, Q, &failure), ct_message(dev));
-            assert_ok(cpu->inverse_root_bar(dev, M, G, O), ct_message(dev));
-            assert_ok(cpu->inverse_bar(dev, true, Q, G, W), ct_message(dev));
+            assert_ok(cpu->potri(dev, &in->view, &Q->view, &failure), ct_message(dev));
+            assert_ok(cpu->inverse_root_bar(dev, &M->view, &G->view, &O->view), ct_message(dev));
+            assert_ok(cpu->inverse_bar(dev, true, &Q->view, &G->view, &W->view), ct_message(dev));
             for (int64_t b = 0; b < 3; b++) {
                 const double scale = n && b != 1 ? norm(Q, b) * norm(Q, b) * (double)n : 1;
                 for (int64_t i = 0; i < n; i++)
@@ -326,15 +329,15 @@ static void rows_in_pivot_order(void **state)
                       *z = blank(dev, CT_F64, ct_shape3(2, 3, 4), lo);
             ct_tensor *p = ct_tensor_broadcast(order, ct_shape3(2, 3, 1)),
                       *q = ct_tensor_broadcast(bad, ct_shape3(2, 3, 1));
-            assert_ok(cpu->permute_rows(dev, x, p, false, y), ct_message(dev));
-            assert_ok(cpu->permute_rows(dev, y, p, true, z), ct_message(dev));
+            assert_ok(cpu->permute_rows(dev, &x->view, &p->view, false, &y->view), ct_message(dev));
+            assert_ok(cpu->permute_rows(dev, &y->view, &p->view, true, &z->view), ct_message(dev));
             for (int64_t b = 0; b < 2; b++)
                 for (int64_t i = 0; i < 3; i++)
                     for (int64_t j = 0; j < 4; j++) {
                         assert_true(entry(y, b, i, j) == entry(x, b, (int64_t[]){ 2, 0, 1 }[i], j));
                         assert_true(entry(z, b, i, j) == entry(x, b, i, j));
                     }
-            assert_int_equal(cpu->permute_rows(dev, x, q, false, y), CT_EINDEX);
+            assert_int_equal(cpu->permute_rows(dev, &x->view, &q->view, false, &y->view), CT_EINDEX);
             assert_non_null(strstr(ct_message(dev), "index[2] = 3"));
             ct_release(x);
             ct_release(y);
@@ -358,8 +361,8 @@ static void determinants_have_the_permutations_sign(void **state)
     ct_tensor *A = ct_zeros(dev, CT_F64, ct_shape2(3, 3)), *y = ct_zeros(dev, CT_F64, ct_shape0()),
               *sign = ct_zeros(dev, CT_F64, ct_shape0());
     for (int k = 0; k < 6; k++) {
-        for (int i = 0; i < 3; i++) memcpy((double *)A->data + 3 * i, lu[orders[k][i]], sizeof lu[0]);
-        assert_ok(cpu->lu_det(dev, A, y, sign, NULL), ct_message(dev));
+        for (int i = 0; i < 3; i++) memcpy((double *)A->view.data + 3 * i, lu[orders[k][i]], sizeof lu[0]);
+        assert_ok(cpu->lu_det(dev, &A->view, &y->view, &sign->view, NULL), ct_message(dev));
         assert_elements(y, 1e-15, 0, log(32));
         assert_elements(sign, 0, 0, signs[k]);
     }
@@ -383,7 +386,7 @@ static void large_matrices_have_small_residuals(void **state)
         fill(A, 0, 1e3, symmetric, 9);
         if (symmetric) in = poisoned(dev, A, CONTIGUOUS);
         ct_failure failure = { .set = false };
-        assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, in, P, &failure), ct_message(dev));
+        assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &in->view, &P->view, &failure), ct_message(dev));
         assert_false(failure.set);
         assert_true(residual(A, P, 0) <= 1);
         for (int64_t i = 0; i < 390 && symmetric; i++)
@@ -391,7 +394,8 @@ static void large_matrices_have_small_residuals(void **state)
         for (int spoil = 0; spoil < 2; spoil++) {
             for (int64_t i = 0; i < 390; i++) set(in, 0, 200, i, 0), set(in, 0, i, 200, spoil ? NAN : 0);
             failure.set = false;
-            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, in, P, &failure), ct_message(dev));
+            assert_ok((symmetric ? cpu->potri : cpu->getri)(dev, &in->view, &P->view, &failure),
+                      ct_message(dev));
             assert_true(failure.set && isnan(get(P, 0, 0, 0)) && isnan(get(P, 0, 389, 389)));
         }
         if (symmetric) ct_release(in);
@@ -416,14 +420,14 @@ static void a_large_lu(void **state)
                       *s = ct_zeros(dev, dtype, ct_shape0());
             fill(A, 0, 1e2, false, 31);
             ct_failure failure = { .set = false };
-            assert_ok(cpu->getrf(dev, A, LU, order, &failure), ct_message(dev));
-            assert_ok(cpu->lu_det(dev, A, y, s, &failure), ct_message(dev));
+            assert_ok(cpu->getrf(dev, &A->view, &LU->view, &order->view, &failure), ct_message(dev));
+            assert_ok(cpu->lu_det(dev, &A->view, &y->view, &s->view, &failure), ct_message(dev));
             assert_false(failure.set);
             log_abs[threads - 1] = element(y, 0), sign[threads - 1] = element(s, 0);
             const double size = norm(A, 0) * epsilon(dtype);
             double worst = 0;
             for (int64_t i = 0; i < N; i += 97) {
-                const int64_t row = ((int64_t *)order->data)[i];
+                const int64_t row = ((int64_t *)order->view.data)[i];
                 assert_in_range(row, 0, N - 1);
                 for (int64_t j = 0; j < N; j++) {
                     long double sum = -get(A, 0, row, j);
@@ -462,7 +466,8 @@ static void inverses_of_smooth_matrices(void **state)
                 }
         for (int spd = 0; spd < 2; spd++) {
             ct_failure failure = { .set = false };
-            assert_ok(spd ? cpu->potri(dev, a, p, &failure) : cpu->getri(dev, a, p, &failure),
+            assert_ok(spd ? cpu->potri(dev, &a->view, &p->view, &failure)
+                          : cpu->getri(dev, &a->view, &p->view, &failure),
                       ct_message(dev));
             assert_false(failure.set);
             const double ratio = residual(a, p, last);

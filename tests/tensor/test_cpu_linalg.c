@@ -9,15 +9,15 @@ static double rounded(ct_dtype dtype, double x) { return dtype == CT_F32 ? (doub
 
 static void set_entry(ct_tensor *t, int64_t b, int64_t i, int64_t j, double value)
 {
-    int64_t offset = i * t->stride[t->ndim - 2] + j * t->stride[t->ndim - 1];
-    for (int d = t->ndim - 2; d-- > 0;) {
-        offset += b % t->dim[d] * t->stride[d];
-        b /= t->dim[d];
+    int64_t offset = i * t->view.stride[t->view.ndim - 2] + j * t->view.stride[t->view.ndim - 1];
+    for (int d = t->view.ndim - 2; d-- > 0;) {
+        offset += b % t->view.dim[d] * t->view.stride[d];
+        b /= t->view.dim[d];
     }
-    if (t->dtype == CT_F64)
-        ((double *)t->data)[offset] = value;
+    if (t->view.dtype == CT_F64)
+        ((double *)t->view.data)[offset] = value;
     else
-        ((float *)t->data)[offset] = (float)value;
+        ((float *)t->view.data)[offset] = (float)value;
 }
 
 /* (rows, cols) after no, one or two batch dimensions of 0, 1, 3 or 2x3 members */
@@ -55,7 +55,7 @@ static void check_gemm(ct_device *dev, ct_dtype dtype, int batch, const int64_t 
     ct_tensor *c = beta == 0 ? blank(dev, dtype, batched(batch, m, n), layout[2])
                              : sample(dev, dtype, batched(batch, m, n), layout[2], 3);
     ct_tensor *before = ct_tensor_clone(c);
-    assert_ok(cpu->gemm(dev, alpha, a, b, beta, c), ct_message(dev));
+    assert_ok(cpu->gemm(dev, alpha, &a->view, &b->view, beta, &c->view), ct_message(dev));
     double *x = numbers(a), *y = numbers(b);
     for (int64_t l = 0; l < members(batch); l++)
         for (int64_t i = 0; i < m; i++)
@@ -125,10 +125,10 @@ static void gemm_of_few_rows_transposed(void **state)
                 ct_tensor *a = sample(dev, dtype, ct_shape2(sizes[s][0], sizes[s][2]), TRANSPOSED, 1),
                           *b = sample(dev, dtype, ct_shape2(sizes[s][2], sizes[s][1]), right, 2),
                           *c = ct_zeros(dev, dtype, ct_shape2(sizes[s][0], sizes[s][1]));
-                assert_ok(cpu->gemm(dev, alpha, a, b, 0, c), ct_message(dev));
+                assert_ok(cpu->gemm(dev, alpha, &a->view, &b->view, 0, &c->view), ct_message(dev));
                 const size_t bytes = (size_t)ct_tensor_count(c) * ct_dtype_size(dtype);
                 bits[threads - 1] = malloc(bytes);
-                memcpy(bits[threads - 1], c->data, bytes);
+                memcpy(bits[threads - 1], c->view.data, bytes);
                 if (threads == 2 && right == CONTIGUOUS) assert_memory_equal(bits[0], bits[1], bytes);
                 ct_release(a);
                 ct_release(b);
@@ -148,13 +148,13 @@ static void gemm_passes_nan_on(void **state)
         for (int shape = 0; shape < 3; shape++) {
             ct_tensor *a = ct_zeros(dev, CT_F64, ct_shape2(shape == 1 ? 1 : n, n));
             ct_tensor *b = ct_zeros(dev, CT_F64, ct_shape2(n, shape == 2 ? 1 : n));
-            ct_tensor *c = ct_zeros(dev, CT_F64, ct_shape2(a->dim[0], b->dim[1]));
+            ct_tensor *c = ct_zeros(dev, CT_F64, ct_shape2(a->view.dim[0], b->view.dim[1]));
             set_entry(a, 0, 0, n / 2, NAN);
-            assert_ok(cpu->gemm(dev, 1, a, b, 0, c), "");
+            assert_ok(cpu->gemm(dev, 1, &a->view, &b->view, 0, &c->view), "");
             assert_true(isnan(entry(c, 0, 0, 0)));
             set_entry(a, 0, 0, n / 2, 0);
             set_entry(b, 0, n / 2, 0, NAN);
-            assert_ok(cpu->gemm(dev, 1, a, b, 0, c), "");
+            assert_ok(cpu->gemm(dev, 1, &a->view, &b->view, 0, &c->view), "");
             assert_true(isnan(entry(c, 0, 0, 0)));
             ct_release(a);
             ct_release(b);
@@ -183,7 +183,7 @@ static void syrk_touches_the_lower_triangle_alone(void **state)
                             for (int64_t i = 0; i < n; i++)
                                 for (int64_t j = 0; j <= i; j++) set_entry(c, l, i, j, NAN);
                     ct_tensor *before = ct_tensor_clone(c);
-                    assert_ok(cpu->syrk(dev, alpha, a, beta, c), ct_message(dev));
+                    assert_ok(cpu->syrk(dev, alpha, &a->view, beta, &c->view), ct_message(dev));
                     for (int64_t l = 0; l < members(batch); l++)
                         for (int64_t i = 0; i < n; i++)
                             for (int64_t j = 0; j < n; j++) {
@@ -233,7 +233,7 @@ static void potrf_of_every_size_layout_and_batch(void **state)
                 if (n > 100 && batch) continue;
                 ct_failure failure = { .set = false };
                 ct_tensor *a = spd(dev, dtype, batch, n, layout / 2), *before = ct_tensor_clone(a);
-                assert_ok(cpu->potrf(dev, a, &failure), ct_message(dev));
+                assert_ok(cpu->potrf(dev, &a->view, &failure), ct_message(dev));
                 assert_false(failure.set);
                 for (int64_t l = 0; l < members(batch); l++)
                     for (int64_t i = 0; i < n; i++)
@@ -270,7 +270,7 @@ static void potrf_never_hides_a_bad_matrix(void **state)
                         ct_failure failure = { .set = false };
                         ct_tensor *a = spd(dev, v % 2 ? CT_F32 : CT_F64, 2, n, layout);
                         set_entry(a, 1, i, j, values[v]);
-                        assert_ok(cpu->potrf(dev, a, &failure), ct_message(dev));
+                        assert_ok(cpu->potrf(dev, &a->view, &failure), ct_message(dev));
                         assert_true(failure.set);
                         assert_int_equal(failure.member, 1);
                         assert_int_equal(failure.detail, i + 1);
@@ -295,19 +295,19 @@ static void potrf_keeps_the_first_failure(void **state)
         set_entry(a, 5, 0, 0, -1);
         set_entry(a, 2, 3, 3, -1);
         set_entry(a, 4, 1, 1, -1);
-        assert_ok(cpu->potrf(dev, a, NULL), "");
+        assert_ok(cpu->potrf(dev, &a->view, NULL), "");
         ct_release(a);
         a = spd(dev, CT_F64, 3, n, REVERSED_DIMS);
         set_entry(a, 5, 0, 0, -1);
         set_entry(a, 2, 3, 3, -1);
         set_entry(a, 4, 1, 1, -1);
-        assert_ok(cpu->potrf(dev, a, &failure), "");
+        assert_ok(cpu->potrf(dev, &a->view, &failure), "");
         assert_int_equal(failure.member, 2);
         assert_int_equal(failure.detail, 4);
         ct_release(a);
         a = spd(dev, CT_F64, 0, n, CONTIGUOUS);
         set_entry(a, 0, 0, 0, 0);
-        assert_ok(cpu->potrf(dev, a, &failure), "");
+        assert_ok(cpu->potrf(dev, &a->view, &failure), "");
         assert_int_equal(failure.member, 2);
         assert_true(isnan(entry(a, 0, n - 1, 0)));
         ct_release(a);
@@ -375,8 +375,8 @@ static void triangles_solve_and_multiply_with_all_flags(void **state)
                                   *y = sample(dev, dtype, shape, lb, 5);
                         ct_tensor *b = ct_tensor_clone(x);
                         double alpha = lt % 2 ? -2 : 1;
-                        assert_ok(cpu->trsm(dev, flags, alpha, t, x), ct_message(dev));
-                        assert_ok(cpu->trmm(dev, flags, alpha, t, y), ct_message(dev));
+                        assert_ok(cpu->trsm(dev, flags, alpha, &t->view, &x->view), ct_message(dev));
+                        assert_ok(cpu->trmm(dev, flags, alpha, &t->view, &y->view), ct_message(dev));
                         for (int64_t l = 0; l < members(batch); l++)
                             for (int64_t i = 0; i < rows; i++)
                                 for (int64_t j = 0; j < n + m - rows; j++) {
@@ -419,7 +419,7 @@ static void many_right_hand_sides_of_a_batch(void **state)
                 ct_tensor *t = triangle(dev, dtype, 2, n, lt, flags),
                           *x = sample(dev, dtype, batched(2, rows, n + m - rows), lb, 5),
                           *b = ct_tensor_clone(x);
-                assert_ok(cpu->trsm(dev, flags, 1, t, x), ct_message(dev));
+                assert_ok(cpu->trsm(dev, flags, 1, &t->view, &x->view), ct_message(dev));
                 for (int64_t i = 0; i < rows; i++)
                     for (int64_t j = i % 7; j < n + m - rows; j += 7)
                         if (!check_close(triangular_product(t, x, flags, (i + j) % 3, i, j, n),
@@ -441,7 +441,7 @@ static void a_diagonal_without_an_inverse(void **state)
     ct_tensor *t = ct_zeros(dev, CT_F64, ct_shape3(2, 33, 33)),
               *x = ct_full(dev, CT_F64, ct_shape3(2, 33, 9), 0x1p-1070);
     for (int64_t i = 0; i < 33; i++) set_entry(t, 0, i, i, 0x1p-1050), set_entry(t, 1, i, i, i == 32 ? 0 : 4);
-    assert_ok(cpu->trsm(dev, CT_LOWER, 1, t, x), "");
+    assert_ok(cpu->trsm(dev, CT_LOWER, 1, &t->view, &x->view), "");
     for (int64_t i = 0; i < 33; i++)
         for (int64_t j = 0; j < 9; j++) {
             assert_true(entry(x, 0, i, j) == 0x1p-20);
@@ -468,8 +468,8 @@ static void triangle_keeps_one_side_of_a_diagonal(void **state)
                         ct_tensor *x = sample(dev, dtype, shape, (layout + 1) % OUT_LAYOUTS, 4);
                         ct_tensor *y = blank(dev, dtype, shape, layout);
                         ct_tensor *z = ct_tensor_clone(x);
-                        assert_ok(cpu->triangle(dev, x, upper, k, y), "");
-                        assert_ok(cpu->triangle(dev, z, upper, k, z), "");
+                        assert_ok(cpu->triangle(dev, &x->view, upper, k, &y->view), "");
+                        assert_ok(cpu->triangle(dev, &z->view, upper, k, &z->view), "");
                         for (int64_t l = 0; l < members(batch); l++)
                             for (int64_t i = 0; i < rows; i++)
                                 for (int64_t j = 0; j < cols; j++) {

@@ -10,12 +10,12 @@ static void the_first_block_is_philox(void **state)
     (void)state;
     ct_device *dev = open_cpu(1);
     ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape1(2)), *y = ct_zeros(dev, CT_F32, ct_shape1(4));
-    assert_ok(cpu->random(dev, false, 0, 0, x), "");
-    assert_ok(cpu->random(dev, false, 0, 0, y), "");
+    assert_ok(cpu->random(dev, false, 0, 0, &x->view), "");
+    assert_ok(cpu->random(dev, false, 0, 0, &y->view), "");
     assert_true(element(x, 0) == (double)(0xe169c58d6627e8d5u >> 11) * 0x1p-53);
     assert_true(element(x, 1) == (double)(0x9b00dbd8bc57ac4cu >> 11) * 0x1p-53);
     assert_true(element(y, 0) == 0x6627e8 * 0x1p-24 && element(y, 3) == 0x9b00db * 0x1p-24);
-    assert_ok(cpu->random(dev, true, 0, 0, x), "");
+    assert_ok(cpu->random(dev, true, 0, 0, &x->view), "");
     double u = (double)(0xe169c58d6627e8d5u >> 11) * 0x1p-53,
            v = (double)(0x9b00dbd8bc57ac4cu >> 11) * 0x1p-53;
     assert_close(element(x, 0), sqrt(-2 * log(u)) * cos(2 * acos(-1) * v), 1e-14, 0);
@@ -34,19 +34,20 @@ static void element_i_is_a_function_of_seed_stream_and_i(void **state)
         bool normal = kind / 2;
         ct_tensor *all = ct_zeros(dev, dtype, ct_shape1(30011)),
                   *again = ct_zeros(dev3, dtype, ct_shape1(30011));
-        assert_ok(cpu->random(dev, normal, 1u << 31, 5, all), "");
-        assert_ok(cpu->random(dev3, normal, 1u << 31, 5, again), "");
+        assert_ok(cpu->random(dev, normal, 1u << 31, 5, &all->view), "");
+        assert_ok(cpu->random(dev3, normal, 1u << 31, 5, &again->view), "");
         for (int64_t i = 0; i < 30011; i++) assert_true(element(all, i) == element(again, i));
         for (int layout = 0; layout < OUT_LAYOUTS; layout++) {
             ct_tensor *x = blank(dev, dtype, ct_shape3(7, 33, 65), layout);
-            assert_ok(cpu->random(dev, normal, 1u << 31, 5, x), "");
+            assert_ok(cpu->random(dev, normal, 1u << 31, 5, &x->view), "");
             for (int64_t i = 0; i < ct_tensor_count(x); i++) assert_true(element(x, i) == element(all, i));
             if (layout == SLICED) assert_contained(x);
             ct_release(x);
         }
         for (int other = 0; other < 2; other++) {
-            assert_ok(cpu->random(dev, normal, other ? 1ull << 63 : 1u << 31, other ? 5 : 1ull << 40, again),
-                      "");
+            assert_ok(
+                cpu->random(dev, normal, other ? 1ull << 63 : 1u << 31, other ? 5 : 1ull << 40, &again->view),
+                "");
             int same = 0;
             for (int64_t i = 0; i < 1000; i++) same += element(all, i) == element(again, i);
             assert_true(same < 3);
@@ -66,7 +67,7 @@ static void moments_of_the_draws(void **state)
     for (int kind = 0; kind < 4; kind++) {
         bool normal = kind / 2;
         ct_tensor *x = ct_zeros(dev, kind % 2 ? CT_F32 : CT_F64, ct_shape1(n));
-        assert_ok(cpu->random(dev, normal, 42, 0, x), "");
+        assert_ok(cpu->random(dev, normal, 42, 0, &x->view), "");
         double sum = 0, square = 0, fourth = 0, neighbours = 0, low = 1, high = 0, before = 0;
         for (int64_t i = 0; i < n; i++) {
             double v = element(x, i), c = normal ? v : (v - 0.5) * sqrt(12);
@@ -104,7 +105,7 @@ static void rows_are_gathered_and_added_back(void **state)
                         ct_tensor *index =
                             sample(dev, CT_I64, ct_shape1(k), layout == SLICED ? SLICED : CONTIGUOUS, 2);
                         ct_tensor *y = blank(dev, (ct_dtype)dtype, rows_of(s, k), layout % OUT_LAYOUTS);
-                        assert_ok(cpu->gather(dev, x, index, y), ct_message(dev));
+                        assert_ok(cpu->gather(dev, &x->view, &index->view, &y->view), ct_message(dev));
                         int64_t width = ct_tensor_count(x) / 7;
                         for (int64_t i = 0; i < k * width; i++) {
                             int64_t row = (int64_t)element(index, i / width);
@@ -112,8 +113,8 @@ static void rows_are_gathered_and_added_back(void **state)
                         }
                         ct_tensor *sum =
                             blank(dev, (ct_dtype)dtype, rows_of(s, 7), (layout + 1) % OUT_LAYOUTS);
-                        assert_ok(cpu->fill(dev, 1, sum), "");
-                        assert_ok(cpu->scatter_add(dev, y, index, sum), ct_message(dev));
+                        assert_ok(cpu->fill(dev, 1, &sum->view), "");
+                        assert_ok(cpu->scatter_add(dev, &y->view, &index->view, &sum->view), ct_message(dev));
                         double wanted[7] = { 1, 1, 1, 1, 1, 1, 1 };
                         for (int64_t i = 0; i < k && width; i++) {
                             double *w = &wanted[(int64_t)element(index, i)];
@@ -140,9 +141,9 @@ static void a_wrong_index_is_named(void **state)
         ct_tensor *index = ct_from(dev, CT_I64, ct_shape1(3), wrong[i]);
         ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape2(3, 2)), *y = ct_full(dev, CT_F64, ct_shape2(3, 2), 5);
         const char *text = i ? "index[1] = -1 is outside [0, 3)" : "index[2] = 3 is outside [0, 3)";
-        assert_status(cpu->gather(dev, x, index, y), CT_EINDEX, "");
+        assert_status(cpu->gather(dev, &x->view, &index->view, &y->view), CT_EINDEX, "");
         assert_non_null(strstr(ct_message(dev), text));
-        assert_status(cpu->scatter_add(dev, x, index, y), CT_EINDEX, "");
+        assert_status(cpu->scatter_add(dev, &x->view, &index->view, &y->view), CT_EINDEX, "");
         assert_non_null(strstr(ct_message(dev), text));
         for (int j = 0; j < 6; j++) assert_true(element(y, j) == 5);
         ct_release(index);
@@ -171,7 +172,7 @@ static void squared_distances(void **state)
                     dim[2] = n, dim[3] = m;
                     ct_tensor *out =
                         blank(dev, dtype, ct_shape_of(ndim, dim + 4 - ndim), (lx + ly) % OUT_LAYOUTS);
-                    assert_ok(cpu->sqdist(dev, x, y, out), "");
+                    assert_ok(cpu->sqdist(dev, &x->view, &y->view, &out->view), "");
                     for (int64_t i = 0; i < ct_tensor_count(out); i++) {
                         int64_t b = i / (n * m), row = i / m % n, col = i % m;
                         double sum = 0;
@@ -188,7 +189,7 @@ static void squared_distances(void **state)
                 }
     ct_tensor *x = sample(dev, CT_F32, ct_shape2(60, 5), SLICED, 8),
               *out = ct_zeros(dev, CT_F32, ct_shape2(60, 60));
-    assert_ok(cpu->sqdist(dev, x, x, out), "");
+    assert_ok(cpu->sqdist(dev, &x->view, &x->view, &out->view), "");
     for (int64_t i = 0; i < 60; i++)
         for (int64_t j = 0; j < 60; j++) {
             assert_true(i != j || entry(out, 0, i, j) == 0);

@@ -29,12 +29,12 @@ static void naive(ct_reduction f, const ct_tensor *x, unsigned mask, ct_shape re
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < ct_tensor_count(x); i++) {
             int64_t rest = i, at = 0, step = 1;
-            for (int d = x->ndim; d-- > 0;) {
-                int64_t index = rest % x->dim[d];
-                rest /= x->dim[d];
+            for (int d = x->view.ndim; d-- > 0;) {
+                int64_t index = rest % x->view.dim[d];
+                rest /= x->view.dim[d];
                 if (mask >> d & 1) continue;
                 at += index * step;
-                step *= x->dim[d];
+                step *= x->view.dim[d];
             }
             long double v = element(x, i);
             if (pass == 0)
@@ -63,7 +63,7 @@ static void every_set_of_dimensions_and_layout(void **state)
                         if (mask >> d & 1) reduced.dim[d] = 1;
                     ct_tensor *x = sample(dev, dtype, shapes[s], layout, 3);
                     ct_tensor *y = blank(dev, dtype, reduced, (layout + (int)mask) % OUT_LAYOUTS);
-                    assert_ok(cpu->reduce(dev, f, x, y), ct_message(dev));
+                    assert_ok(cpu->reduce(dev, f, &x->view, &y->view), ct_message(dev));
                     long double *wanted = malloc((size_t)ct_tensor_count(y) * sizeof *wanted + 1);
                     naive(f, x, mask, reduced, wanted);
                     for (int64_t i = 0; i < ct_tensor_count(y); i++)
@@ -82,7 +82,7 @@ static void every_set_of_dimensions_and_layout(void **state)
 static double reduce_vector(ct_device *dev, ct_reduction f, int64_t n, const double *values)
 {
     ct_tensor *x = ct_from(dev, CT_F64, ct_shape1(n), values), *y = ct_zeros(dev, CT_F64, ct_shape1(1));
-    assert_ok(cpu->reduce(dev, f, x, y), "");
+    assert_ok(cpu->reduce(dev, f, &x->view, &y->view), "");
     double result = element(y, 0);
     ct_release(x);
     ct_release(y);
@@ -105,8 +105,8 @@ static void infinities_and_nan(void **state)
         assert_true(isnan(reduce_vector(dev, (ct_reduction)f, 3, worse)));
         /* NaN in one column of many */
         ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape2(50, 3)), *y = ct_zeros(dev, CT_F64, ct_shape2(1, 3));
-        ((double *)x->data)[3 * 20 + 1] = NAN;
-        assert_ok(cpu->reduce(dev, (ct_reduction)f, x, y), "");
+        ((double *)x->view.data)[3 * 20 + 1] = NAN;
+        assert_ok(cpu->reduce(dev, (ct_reduction)f, &x->view, &y->view), "");
         assert_true(!isnan(element(y, 0)) && isnan(element(y, 1)) && !isnan(element(y, 2)));
         ct_release(x);
         ct_release(y);
@@ -124,7 +124,7 @@ static void long_sums_keep_their_digits(void **state)
         for (int dtype = 0; dtype < 2; dtype++) {
             ct_tensor *x = ct_full(dev, (ct_dtype)dtype, columns ? ct_shape2(n, 2) : ct_shape2(2, n), 0.1);
             ct_tensor *y = ct_zeros(dev, (ct_dtype)dtype, columns ? ct_shape2(1, 2) : ct_shape2(2, 1));
-            assert_ok(cpu->reduce(dev, CT_REDUCE_SUM, x, y), "");
+            assert_ok(cpu->reduce(dev, CT_REDUCE_SUM, &x->view, &y->view), "");
             double wanted = (double)n * (dtype ? (double)0.1f : 0.1);
             for (int i = 0; i < 2; i++) assert_close(element(y, i), wanted, dtype ? 6e-8 : 1e-15, 0);
             ct_release(x);
@@ -150,7 +150,7 @@ static void the_bits_do_not_depend_on_the_threads(void **state)
                     reduced.dim[dim] = 1;
                     ct_tensor *x = sample(dev, CT_F64, large[s], CONTIGUOUS, 3),
                               *y = ct_zeros(dev, CT_F64, reduced);
-                    assert_ok(cpu->reduce(dev, (ct_reduction)f, x, y), "");
+                    assert_ok(cpu->reduce(dev, (ct_reduction)f, &x->view, &y->view), "");
                     if (threads == 1) first[f][s][dim][0] = element(y, 0);
                     assert_true(first[f][s][dim][0] == element(y, 0));
                     ct_release(x);

@@ -100,7 +100,8 @@ static result run(ct_device *dev, ct_dtype dtype, int64_t n, bool inverse, doubl
         r.A = ct_retain(wide);
         r.z = ct_retain(wide_z);
     }
-    assert_ok(cpu->packed_sweep(dev, n, inverse, 0, r.A, r.z, r.diagonal, &r.failure), ct_message(dev));
+    assert_ok(cpu->packed_sweep(dev, n, inverse, 0, &r.A->view, &r.z->view, &r.diagonal->view, &r.failure),
+              ct_message(dev));
     ct_release(wide);
     ct_release(wide_z);
     free(host);
@@ -117,7 +118,8 @@ static void result_free(result *r)
 
 static double at(const ct_tensor *t, int64_t i)
 {
-    return t->dtype == CT_F64 ? ((const double *)t->data)[i] : (double)((const float *)t->data)[i];
+    return t->view.dtype == CT_F64 ? ((const double *)t->view.data)[i]
+                                   : (double)((const float *)t->view.data)[i];
 }
 
 static void check_result(const result *r, const problem *p, double tolerance)
@@ -171,8 +173,8 @@ static void same_bits(void **state)
             for (int i = 0; i < 4; i++) {
                 ct_device *dev = ct_device_open_with("cpu", &(ct_device_options){ .threads = threads[i] });
                 result b = run(dev, CT_F64, n, inverse, covariance);
-                assert_memory_equal(a.A->data, b.A->data, (size_t)count * sizeof(double));
-                assert_memory_equal(a.z->data, b.z->data, (size_t)n * sizeof(double));
+                assert_memory_equal(a.A->view.data, b.A->view.data, (size_t)count * sizeof(double));
+                assert_memory_equal(a.z->view.data, b.z->view.data, (size_t)n * sizeof(double));
                 result_free(&b);
                 ct_device_close(dev);
             }

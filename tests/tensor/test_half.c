@@ -148,8 +148,8 @@ static void products_round_once(void **state)
                 ct_tensor *c = sample(dev, t, ct_shape3(z[0], m, n), layout, 3);
                 ct_tensor *before = ct_tensor_cast(c, CT_F64), *A = ct_tensor_cast(a, CT_F64),
                           *B = ct_tensor_cast(b, CT_F64);
-                const double *x = A->data, *y = B->data;
-                assert_int_equal(cpu->gemm(dev, alpha, a, b, beta, c), CT_OK);
+                const double *x = A->view.data, *y = B->view.data;
+                assert_int_equal(cpu->gemm(dev, alpha, &a->view, &b->view, beta, &c->view), CT_OK);
                 for (int64_t i = 0; i < ct_tensor_count(c); i++) {
                     const int64_t member = i / (m * n), row = i / n % m, col = i % n;
                     double sum = beta * element(before, i), size = fabs(sum);
@@ -178,8 +178,8 @@ static void check_product(ct_device *dev, int64_t m, int64_t n, int64_t k, const
 {
     ct_tensor *c = ct_empty(dev, CT_BF16, ct_shape2(m, n)), *A = ct_tensor_cast(a, CT_F64),
               *B = ct_tensor_cast(b, CT_F64);
-    const double *x = A->data, *y = B->data;
-    assert_int_equal(cpu->gemm(dev, 1, a, b, 0, c), CT_OK);
+    const double *x = A->view.data, *y = B->view.data;
+    assert_int_equal(cpu->gemm(dev, 1, &a->view, &b->view, 0, &c->view), CT_OK);
     for (int64_t i = 0; i < m * n; i++) {
         double sum = 0, size = 0;
         for (int64_t l = 0; l < k; l++) {
@@ -206,7 +206,7 @@ static bool has_dots(void)
 /* A dense t in any order times a power of two; its first element becomes zero. */
 static void rescale(ct_tensor *t, double scale)
 {
-    uint16_t *x = t->data;
+    uint16_t *x = t->view.data;
     for (int64_t i = 0; i < ct_tensor_count(t); i++)
         x[i] = i ? from_f64(CT_BF16, scale * (double)ct__from_bf16(x[i])) : 0;
 }
@@ -214,7 +214,7 @@ static void rescale(ct_tensor *t, double scale)
 /* The columns that the CPU's dot products do. */
 static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
 {
-    const int64_t m = a->dim[0], k = a->dim[1], n = b->dim[1];
+    const int64_t m = a->view.dim[0], k = a->view.dim[1], n = b->view.dim[1];
     uint32_t *strips = malloc((size_t)((m + 15) / 16 * 16 * ((k + 1) / 2)) * sizeof *strips);
     float *c = malloc((size_t)(m * n) * sizeof *c);
     assert_true(strips && c);
@@ -222,12 +222,12 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
                             .m = m,
                             .n = n,
                             .k = k,
-                            .a = a->data,
-                            .a_rs = a->stride[0],
-                            .a_cs = a->stride[1],
-                            .b = b->data,
-                            .b_rs = b->stride[0],
-                            .b_cs = b->stride[1],
+                            .a = a->view.data,
+                            .a_rs = a->view.stride[0],
+                            .a_cs = a->view.stride[1],
+                            .b = b->view.data,
+                            .b_rs = b->view.stride[0],
+                            .b_cs = b->view.stride[1],
                             .c = c,
                             .ldc = n };
     const int64_t done = ct__bf16_multiply(&q, 0, strips);
@@ -272,10 +272,10 @@ static void products_of_bf16_change_over(void **state)
         const int64_t m = 40, n = 200, k = 130;
         ct_tensor *a = sample(dev, CT_BF16, ct_shape2(m, k), 0, 1),
                   *b = sample(dev, CT_BF16, ct_shape2(k, n), layout ? TRANSPOSED : 0, 2);
-        ((uint16_t *)b->data)[7 * b->stride[0] + 100 * b->stride[1]] = 0x0013;
+        ((uint16_t *)b->view.data)[7 * b->view.stride[0] + 100 * b->view.stride[1]] = 0x0013;
         check_product(dev, m, n, k, a, b, 0x1p-134 + 0x1p-149 * (double)k);
         assert_int_equal(done_by_dots(a, b), has_dots() ? 96 : 0);
-        ((uint16_t *)a->data)[k] = 0x8001;
+        ((uint16_t *)a->view.data)[k] = 0x8001;
         assert_int_equal(done_by_dots(a, b), 0);
         ct_release(a), ct_release(b);
     }
@@ -293,7 +293,7 @@ static void no_whole_copy_in_f32(void **state)
     ct_tensor *y = ct_empty(dev, CT_BF16, ct_shape2(8, 4096));
     ct_memory_mark(dev);
     const uint64_t held = ct_memory(dev).bytes_now;
-    assert_int_equal(cpu->gemm(dev, 1, x, w, 0, y), CT_OK);
+    assert_int_equal(cpu->gemm(dev, 1, &x->view, &w->view, 0, &y->view), CT_OK);
     assert_true(ct_memory(dev).bytes_peak - held < 4 * 2048 * 4096 / 8);
     assert_true(element(y, 77) == 0);
     ct_release(x), ct_release(w), ct_release(y);
@@ -313,15 +313,16 @@ static void maps_and_sums(void **state)
                 ct_tensor *a = sample(dev, t, shape, layout, 1), *b = sample(dev, t, shape, BROADCAST, 2);
                 ct_tensor *y = blank(dev, t, shape, layout), *z = blank(dev, t, shape, layout);
                 const double none[2] = { 0, 0 };
-                assert_int_equal(cpu->map2(dev, CT_MAP_add, a, b, y), CT_OK);
-                assert_int_equal(cpu->map1_bar(dev, CT_MAP_relu, none, a, a, b, z), CT_OK);
+                assert_int_equal(cpu->map2(dev, CT_MAP_add, &a->view, &b->view, &y->view), CT_OK);
+                assert_int_equal(
+                    cpu->map1_bar(dev, CT_MAP_relu, none, &a->view, &a->view, &b->view, &z->view), CT_OK);
                 for (int64_t i = 0; i < ct_tensor_count(y); i++) {
                     double exact = element(a, i) + element(b, i);
                     assert_true(element(y, i) == (double)ct__from_half(t, from_f64(t, (double)(float)exact)));
                     assert_true(element(z, i) == (element(a, i) > 0 ? element(b, i) : 0));
                 }
                 ct_tensor *sum = ct_empty(dev, t, ct_shape2(1, cols[k]));
-                assert_int_equal(cpu->reduce(dev, CT_REDUCE_SUM, a, sum), CT_OK);
+                assert_int_equal(cpu->reduce(dev, CT_REDUCE_SUM, &a->view, &sum->view), CT_OK);
                 for (int64_t j = 0; j < cols[k]; j++) {
                     double exact = 0, size = 0;
                     for (int64_t i = 0; i < rows[k]; i++)
