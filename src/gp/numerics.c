@@ -31,17 +31,6 @@ typedef struct inspection {
     int64_t rows;
 } inspection;
 
-/* Element by element, converted. */
-static ct_status read_doubles(ct_gp *gp, ct_var v, double *out, int64_t count)
-{
-    ct_tensor *t = ct_value(v);
-    if (!t) return ct__gp_tape_failed(gp, "the covariance");
-    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
-    ct_status s = f64 ? ct_read(f64, out, (size_t)count * sizeof *out) : ct_last_status(gp->device);
-    ct_release(f64);
-    return s;
-}
-
 /* -- the matrix ------------------------------------------------------------------------------------------ */
 
 static ct_status read_diagonal(inspection *q)
@@ -52,7 +41,7 @@ static ct_status read_diagonal(inspection *q)
     ct_tape_reset(gp->tape);
     ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, gp->X));
     if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
-    ct_status s = read_doubles(gp, K, q->diagonal, gp->n);
+    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal, gp->n);
     for (int64_t i = 0; i < gp->n; i++) {
         q->diagonal[i] += noise;
         q->sum[i] = q->diagonal[i];
@@ -89,8 +78,8 @@ static ct_status read_rows(inspection *q)
         ct_tape_reset(gp->tape);
         ct_var X = ct_constant(gp->tape, gp->X), all = ct_slice(X, 0, 0, first + rows, 1);
         ct_var some = ct_slice(X, 0, first, first + rows, 1);
-        s = read_doubles(gp, ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all), q->chunk,
-                         rows * (first + rows));
+        ct_var K = ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all);
+        s = ct__gp_fetch(gp, K, "the covariance", q->chunk, rows * (first + rows));
         for (int64_t i = 0; i < rows && !s; i++) take_row(q, first + i, q->chunk + i * (first + rows));
     }
     return s;

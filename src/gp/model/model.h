@@ -163,12 +163,17 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
  * (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
 ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance);
 
-/* -- predict.c ------------------------------------------------------------------------------------------- */
+/* -- exchange.c ------------------------------------------------------------------------------------------ */
 
 /* Whether `out` (may be NULL) can take m numbers; else with `what` in the message. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
+/* Xs, new inputs in the units of the data, as doubles, and their number *m. Freed with free; NULL with the
+ * reason on the device. */
+double *ct__gp_points(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
+/* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
+ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out, int64_t count);
 
 /* -- prior.c --------------------------------------------------------------------------------------------- */
 
