@@ -59,7 +59,8 @@ struct ct_call {
     const void *attr;
     int n_in, n_out, n_scratch;
     int results;   /* outputs that are not the rule's alone */
-    bool recorded; /* with its rule                         */
+    uint64_t wanted; /* bit i: a gradient flows into input i  */
+    bool recorded;   /* with its rule                         */
     bool failed_before;
     ct_status status;
     const ct_tensor *arg[CT_MAX_INPUTS];
