@@ -79,12 +79,9 @@ static ct_shape same_shape(ct_call *c) { return ct_arg_shape(c, 0); }
 
 static void square_forward(ct_call *c)
 {
-    const ct_tensor *x = ct_contiguous(c, ct_arg(c, 0));
-    ct_tensor *y = ct_result(c);
-    if (!x || !y) return;
-    const double *from = ct_tensor_data(x);
-    double *to = ct_tensor_data(y);
-    for (int64_t i = 0; i < ct_tensor_count(y); i++) to[i] = from[i] * from[i];
+    const double *x = ct_contiguous(c, ct_arg(c, 0)).data;
+    double *y = ct_result(c).data;
+    for (int64_t i = 0; ct_call_fine(c) && i < ct_view_count(ct_arg(c, 0)); i++) y[i] = x[i] * x[i];
 }
 
 static void square_right(ct_vjp *g) { ct_in_bar(g, 0, ct_mul(ct_out_bar(g), ct_scale(ct_in(g, 0), 2))); }
@@ -106,19 +103,17 @@ static void no_sample(ct_sample *s) { ct_sample_normal(s, 1, ct_shape1(1)); }
 /* Two outputs: y0 = x a, y1 = x + a, with the rule for both. */
 static ct_shape two_shape(ct_call *c)
 {
-    ct_more_out(c, 1, ct_tensor_dtype(ct_arg(c, 0)), ct_arg_shape(c, 0));
+    ct_more_out(c, 1, ct_arg(c, 0).dtype, ct_arg_shape(c, 0));
     return ct_arg_shape(c, 0);
 }
 
 static void two_forward(ct_call *c)
 {
-    ct_tensor *y[2] = { ct_result(c), ct_result_at(c, 1) };
-    const ct_tensor *x = ct_contiguous(c, ct_arg(c, 0)), *a = ct_contiguous(c, ct_arg(c, 1));
-    if (!y[0] || !y[1] || !x || !a) return;
-    const double *p = ct_tensor_data(x), *q = ct_tensor_data(a);
-    for (int64_t i = 0; i < ct_tensor_count(x); i++) {
-        ((double *)ct_tensor_data(y[0]))[i] = p[i] * q[i];
-        ((double *)ct_tensor_data(y[1]))[i] = p[i] + q[i];
+    const double *x = ct_contiguous(c, ct_arg(c, 0)).data, *a = ct_contiguous(c, ct_arg(c, 1)).data;
+    double *product = ct_result(c).data, *sum = ct_result_at(c, 1).data;
+    for (int64_t i = 0; ct_call_fine(c) && i < ct_view_count(ct_arg(c, 0)); i++) {
+        product[i] = x[i] * a[i];
+        sum[i] = x[i] + a[i];
     }
 }
 
