@@ -19,7 +19,7 @@ typedef struct ct_vjp ct_vjp;       /* one backward step of one recorded call   
 typedef struct ct_sample ct_sample; /* a recipe for inputs, at a given size and dtype */
 
 #define CT_MAX_INPUTS  64
-#define CT_MAX_OUTPUTS 4
+#define CT_MAX_OUTPUTS 6
 
 typedef struct ct_op {
     const char *name;
@@ -57,6 +57,8 @@ CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
 /* Whether vjp may be asked for this call; where not, what it alone would read need not be kept. */
 CT_API bool ct_call_recorded(const ct_call *c);
+/* Whether it may be asked for the cotangent of input i. */
+CT_API bool ct_call_wants(const ct_call *c, int i);
 /* Extent of a dimension of input i, negative from the end; 1 where there is no such dimension. */
 CT_API int64_t ct_arg_dim(const ct_call *c, int i, int dim);
 CT_API int ct_arg_ndim(const ct_call *c, int i);
@@ -84,6 +86,8 @@ CT_API ct_view ct_contiguous(ct_call *c, ct_view v);
 /* The only element of v, as a double; NaN in a call that has failed. Waits for the device: see
  * ct_device_computes_late. */
 CT_API double ct_call_item(ct_call *c, ct_view v);
+/* A tensor of v's elements that outlives the call, released by the caller. NULL where the call has failed. */
+CT_API ct_tensor *ct_tensor_of(ct_call *c, ct_view v);
 /* Whether the call goes on: nothing has been refused, and memory has sufficed. */
 CT_API bool ct_call_fine(const ct_call *c);
 /* Flags a numerical failure of batch member `member` (counted row-major) without stopping the tape: the

@@ -171,6 +171,10 @@ ct_view ct_arg(const ct_call *c, int i) { return ct_view_of(input(c, i)); }
 const void *ct_attr(const ct_call *c) { return c->attr; }
 ct_device *ct_call_device(const ct_call *c) { return c->tape ? c->tape->device : NULL; }
 bool ct_call_recorded(const ct_call *c) { return c->recorded; }
+bool ct_call_wants(const ct_call *c, int i)
+{
+    return c->recorded && (unsigned)i < (unsigned)c->n_in && c->wanted >> i & 1;
+}
 bool ct_call_fine(const ct_call *c) { return !c->status; }
 int64_t ct_arg_dim(const ct_call *c, int i, int dim) { return ct_tensor_dim(input(c, i), dim); }
 int ct_arg_ndim(const ct_call *c, int i) { return ct_tensor_ndim(input(c, i)); }
@@ -229,13 +233,18 @@ static bool as_declared(ct_call *c, int k, const ct_view *v)
 void ct_set_result(ct_call *c, int k, ct_view v)
 {
     if (!ct__usable(c, &v) || !as_declared(c, k, &v)) return;
-    ct_tensor *t = ct__share(v);
-    if (!t) {
-        ct__call_status(c, c->tape->device->last_status);
-        return;
-    }
+    ct_tensor *t = ct_tensor_of(c, v);
+    if (!t) return;
     ct_release(c->out[k]);
     c->out[k] = t;
+}
+
+ct_tensor *ct_tensor_of(ct_call *c, ct_view v)
+{
+    if (!ct__usable(c, &v)) return NULL;
+    ct_tensor *t = ct__share(v);
+    if (!t) ct__call_status(c, c->tape->device->last_status);
+    return t;
 }
 
 ct_view ct_scratch(ct_call *c, ct_dtype dtype, ct_shape shape)
@@ -278,12 +287,13 @@ static void release_scratch(ct_call *c)
 
 /* -- applying -------------------------------------------------------------------------------------------- */
 
-/* The inputs' tensors, and the dtype that the floating ones share. */
-static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
+/* The inputs' tensors, the dtype that the floating ones share, and which of them a gradient flows into. */
+static bool take_inputs(ct_call *c, const ct_var *in)
 {
     bool floating = false;
     ct_tape *tape = c->tape;
     c->dtype[0] = CT_F64;
+    c->wanted = 0;
     for (int i = 0; i < c->n_in; i++) {
         if (in[i].tape != tape) {
             ct_tape_fail(tape, CT_EINVAL, "op #%u %s: input %d is %s", tape->n, c->op->name, i,
@@ -293,7 +303,7 @@ static bool take_inputs(ct_call *c, const ct_var *in, bool *needs_grad)
         const ct_node *node = ct__node(in[i]);
         if (!node) return false;
         const ct_tensor *t = c->arg[i] = node->value;
-        *needs_grad |= node->flags & NODE_NEEDS_GRAD;
+        if (node->flags & NODE_NEEDS_GRAD) c->wanted |= (uint64_t)1 << i;
         if (t->view.dtype == CT_I64) continue;
         if (ct__is_half(t->view.dtype) && !c->op->half) {
             ct_tape_fail(tape, CT_EDTYPE,
@@ -419,10 +429,9 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     c.n_scratch = 0;
     c.status = CT_OK;
     c.out[0] = NULL;
-    bool needs_grad = false;
     c.failed_before = tape->failure.set;
-    if (!take_inputs(&c, in, &needs_grad)) return ct__poisoned(tape);
-    c.recorded = needs_grad && op->vjp && !tape->no_grad;
+    if (!take_inputs(&c, in)) return ct__poisoned(tape);
+    c.recorded = c.wanted && op->vjp && !tape->no_grad;
     if (op->compose) return compose(&c, in);
     const ct_shape shape = op->shape(&c);
     c.shape = &shape;

@@ -58,8 +58,9 @@ struct ct_call {
     const char *scope; /* its name, else NULL */
     const void *attr;
     int n_in, n_out, n_scratch;
-    int results;   /* outputs that are not the rule's alone */
-    bool recorded; /* with its rule                         */
+    int results;     /* outputs that are not the rule's alone */
+    uint64_t wanted; /* bit i: a gradient flows into input i  */
+    bool recorded;   /* with its rule                         */
     bool failed_before;
     ct_status status;
     const ct_tensor *arg[CT_MAX_INPUTS];

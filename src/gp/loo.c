@@ -11,18 +11,20 @@
 static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
 {
     size_t bytes = (size_t)gp->n * sizeof *q;
+    ct_tensor *diagonal = ct_empty(gp->device, gp->dtype, ct_shape1(gp->n));
     ct_tape_reset(gp->tape);
-    ct_var in[] = { ct_constant(gp->tape, gp->factor.L), ct_constant(gp->tape, gp->factor.alpha) };
-    ct_tensor *diagonal = ct_value(ct_apply(&ct__op_packed_inverse_diag, in, 2, NULL, 0));
+    ct_call *c = ct_scope_open(gp->tape, "ct_gp_loo");
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct__packed_inverse_diagonal(c, &L, ct_view_of(diagonal));
+    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the leave-one-out prediction") : CT_OK;
     ct_tensor *source[] = { gp->y, gp->factor.alpha, diagonal };
     double *target[] = { y, alpha, q };
-    ct_status s = diagonal ? CT_OK : ct__gp_tape_failed(gp, "the leave-one-out prediction");
     for (int k = 0; k < 3 && !s; k++) {
         ct_tensor *f64 = ct_tensor_cast(source[k], CT_F64);
         s = f64 ? ct_read(f64, target[k], bytes) : CT_ENOMEM;
         ct_release(f64);
     }
-    ct_tape_reset(gp->tape);
+    ct_release(diagonal);
     for (int64_t i = 0; i < gp->n && !s; i++)
         if (!(q[i] > 0 && isfinite(q[i])))
             s = ct_device_fail(gp->device, CT_ENUMERIC,

@@ -31,17 +31,6 @@ typedef struct inspection {
     int64_t rows;
 } inspection;
 
-/* Element by element, converted. */
-static ct_status read_doubles(ct_gp *gp, ct_var v, double *out, int64_t count)
-{
-    ct_tensor *t = ct_value(v);
-    if (!t) return ct__gp_tape_failed(gp, "the covariance");
-    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
-    ct_status s = f64 ? ct_read(f64, out, (size_t)count * sizeof *out) : ct_last_status(gp->device);
-    ct_release(f64);
-    return s;
-}
-
 /* -- the matrix ------------------------------------------------------------------------------------------ */
 
 static ct_status read_diagonal(inspection *q)
@@ -52,7 +41,7 @@ static ct_status read_diagonal(inspection *q)
     ct_tape_reset(gp->tape);
     ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, gp->X));
     if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
-    ct_status s = read_doubles(gp, K, q->diagonal, gp->n);
+    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal, gp->n);
     for (int64_t i = 0; i < gp->n; i++) {
         q->diagonal[i] += noise;
         q->sum[i] = q->diagonal[i];
@@ -89,8 +78,8 @@ static ct_status read_rows(inspection *q)
         ct_tape_reset(gp->tape);
         ct_var X = ct_constant(gp->tape, gp->X), all = ct_slice(X, 0, 0, first + rows, 1);
         ct_var some = ct_slice(X, 0, first, first + rows, 1);
-        s = read_doubles(gp, ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all), q->chunk,
-                         rows * (first + rows));
+        ct_var K = ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all);
+        s = ct__gp_fetch(gp, K, "the covariance", q->chunk, rows * (first + rows));
         for (int64_t i = 0; i < rows && !s; i++) take_row(q, first + i, q->chunk + i * (first + rows));
     }
     return s;
@@ -112,12 +101,16 @@ static ct_status solve(inspection *q, double *v, double *norm)
     ct_gp *gp = q->gp;
     ct_tape_reset(gp->tape);
     ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape2(1, gp->n), v);
-    ct_tensor *cast = t ? ct_tensor_cast(t, gp->dtype) : NULL;
+    ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct_view B = ct_scratch(c, gp->dtype, ct_shape2(1, gp->n));
+    ct_prim_copy(c, ct_view_of(t), B);
+    ct__packed_solve(c, &L, 0, B);
+    ct__packed_solve_trans(c, &L, B);
+    ct_prim_copy(c, B, ct_view_of(t));
+    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the factor")
+                                    : ct_read(t, v, (size_t)gp->n * sizeof *v);
     ct_release(t);
-    if (!cast) return ct_last_status(gp->device);
-    ct_var in[] = { ct_constant(gp->tape, gp->factor.L), ct_constant(gp->tape, cast) };
-    ct_release(cast);
-    ct_status s = read_doubles(gp, ct_apply(&ct__op_packed_solve_both, in, 2, NULL, 0), v, gp->n);
     *norm = 0;
     for (int64_t i = 0; i < gp->n && !s; i++) *norm += fabs(v[i]);
     return s;
@@ -170,27 +163,22 @@ static ct_status inverse_norm(inspection *q, double *estimate)
 static ct_status read_pivots(inspection *q)
 {
     ct_gp *gp = q->gp;
-    ct__packed L;
-    if (!ct__packed_open(gp->factor.L, gp->n, &L))
-        return ct_device_fail(gp->device, CT_ENOMEM, "no memory for views of the factor");
-    ct_tensor *const block[] = { L.A11, L.A22 };
-    ct_status s = CT_OK;
+    ct_tape_reset(gp->tape);
+    ct_tensor *diagonal = ct_empty(gp->device, CT_F64, ct_shape1(gp->n));
+    ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct__packed_diagonal(c, &L, ct_view_of(diagonal));
+    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the factor")
+                                    : ct_read(diagonal, q->v, (size_t)gp->n * sizeof *q->v);
+    ct_release(diagonal);
     q->report->smallest_pivot = INFINITY;
-    for (int64_t b = 0, first = 0; b < 2 && !s; first += L.n1, b++) {
-        int64_t size = b ? L.n2 : L.n1;
-        ct_tensor *line = ct_tensor_diagonal(block[b]), *f64 = line ? ct_tensor_cast(line, CT_F64) : NULL;
-        s = f64 ? ct_read(f64, q->v, (size_t)size * sizeof *q->v) : ct_last_status(gp->device);
-        ct_release(line);
-        ct_release(f64);
-        for (int64_t i = 0; i < size && !s; i++) {
-            double pivot = q->v[i] * q->v[i] / q->diagonal[first + i];
-            q->logs += log(q->v[i]);
-            if (pivot >= q->report->smallest_pivot) continue;
-            q->report->smallest_pivot = pivot;
-            q->report->pivot_row = first + i;
-        }
+    for (int64_t i = 0; i < gp->n && !s; i++) {
+        double pivot = q->v[i] * q->v[i] / q->diagonal[i];
+        q->logs += log(q->v[i]);
+        if (pivot >= q->report->smallest_pivot) continue;
+        q->report->smallest_pivot = pivot;
+        q->report->pivot_row = i;
     }
-    ct__packed_close(&L);
     return s;
 }
 

@@ -2,9 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <cotangent/covariance.h>
-#include <cotangent/op.h>
-
+#include "gp/factor/factor.h"
+#include "gp/infer/density.h"
 #include "gp/model/model.h"
 
 /* Jitter relative to the mean diagonal of k(X, X). */
@@ -79,23 +78,6 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
         return ct_device_fail(gp->device, CT_ENUMERIC,
                               "the covariance is 0 at every row: learn a noise, or take another kernel");
     return isfinite(*result) ? CT_OK : ct__gp_tape_failed(gp, "the diagonal of the covariance matrix");
-}
-
-/* -- pivots ---------------------------------------------------------------------------------------------- */
-
-ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance, ct_var diagonal)
-{
-    ct_var C = ct_add(ct_cov_diag(gp->kernel, theta, X), variance);
-    double least = ct_item(ct_neg(ct_max(ct_neg(ct_div(ct_square(diagonal), C)), CT_ALL, false)));
-    ct_status status = ct_tape_status(gp->tape);
-    return status ? status : least > ct__gp_rounding(gp->dtype) ? CT_OK : CT_ENUMERIC;
-}
-
-static ct_var apply(ct_gp *gp, const ct_op *op, const graph *g)
-{
-    const ct_cov_program *program = ct_kernel_program(gp->kernel);
-    ct_var in[] = { g->theta, g->X, g->residual, g->variance };
-    return ct_apply(op, in, 4, program, (size_t)program->bytes);
 }
 
 /* -- objective ------------------------------------------------------------------------------------------- */
@@ -231,14 +213,27 @@ static ct_status factor_rung(ct_gp *gp, ct__goal goal, const double *s, double j
     (void)goal, (void)gradient;
     ct_tape_reset(gp->tape);
     graph g = build(gp, s, jitter, false);
-    ct_var alpha = apply(gp, &ct__op_gp_factor, &g);
-    *value = ct_item(ct__gp_value(alpha, g.residual));
+    const ct_var var[] = { g.theta, g.X, g.residual, g.variance };
+    ct_view in[4];
+    for (int i = 0; i < 4; i++) in[i] = ct_view_of(ct_value(var[i]));
+    ct_call *c = ct_scope_open(gp->tape, "factorisation");
+    ct_view alpha = ct_scratch(c, gp->dtype, ct_shape2(gp->n, 1));
+    ct_view nlml = ct_scratch(c, gp->dtype, ct_shape0());
+    ct__system system = ct__system_of(c, ct_kernel_program(gp->kernel), in, alpha, false);
+    ct_prim_fill(c, nlml, NAN);
+    if (ct__system_solve(c, &system, false)) ct__nlml_value(c, in[2], alpha, system.diagonal, nlml);
+    *value = ct_call_item(c, nlml);
+    ct__gp_factor factor = { .L = ct_tensor_of(c, system.matrix), .alpha = ct_tensor_of(c, alpha) };
+    ct_scope_close(c);
     ct_status status = ct_tape_status(gp->tape);
-    if (!status && !isfinite(*value)) return CT_ENUMERIC;
-    if (status) return status;
-    gp->factor.L = ct_retain(ct_value(ct_output(alpha, 2)));
-    gp->factor.alpha = ct_retain(ct_value(alpha));
-    return CT_OK;
+    if (!status && isfinite(*value)) {
+        gp->factor.L = factor.L;
+        gp->factor.alpha = factor.alpha;
+        return CT_OK;
+    }
+    ct_release(factor.L);
+    ct_release(factor.alpha);
+    return status ? status : CT_ENUMERIC;
 }
 
 ct_status ct__gp_factorise(ct_gp *gp)

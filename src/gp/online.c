@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/factor/packed.h"
+#include "gp/factor/factor.h"
+#include "gp/infer/density.h"
 #include "gp/model/model.h"
 
 /* -- what the rows of a model are ------------------------------------------------------------------------ */
@@ -72,18 +73,29 @@ static ct_status complete(ct_gp *gp)
 {
     ct_tape_reset(gp->tape);
     rows r = rows_of(gp);
-    ct_var X = ct_constant(gp->tape, gp->X), L = ct_constant(gp->tape, gp->factor.L);
+    ct_var X = ct_constant(gp->tape, gp->X);
     ct_var residual = ct_sub(ct_constant(gp->tape, gp->y), ct__gp_mean_at(gp, gp->tape, X));
-    ct_var line = ct_apply(&ct__op_packed_solve_both, (ct_var[]){ L, ct_t(residual) }, 2, NULL, 0);
-    ct_var alpha = ct_reshape(line, ct_shape2(gp->n, 1));
-    ct_var diagonal = ct_apply(&ct__op_packed_diag, (ct_var[]){ L, residual }, 2, NULL, 0);
-    ct_status s = ct__gp_check_pivots(gp, ct__gp_theta(gp, gp->tape), X, noise_from(gp, &r, 0), diagonal);
-    double fit = ct_item(ct_sum(ct_mul(residual, alpha), CT_ALL, false));
-    double log_root = ct_item(ct_sum(ct_log(diagonal), CT_ALL, false));
-    gp->factor.nlml = 0.5 * fit + log_root + (double)gp->n * (0.5 * CT__LOG_2PI + log(gp->y_scale));
-    if (!s) s = ct_tape_status(gp->tape);
+    ct_var diagonal = ct_add(ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), X), noise_from(gp, &r, 0));
+    ct_call *c = ct_scope_open(gp->tape, "the new factor");
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct_view y = ct_view_of(ct_value(residual)), C_diagonal = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
+    ct_view alpha = ct_scratch(c, gp->dtype, ct_shape2(gp->n, 1));
+    ct_view line = ct_view_reshape(alpha, ct_shape2(1, gp->n));
+    ct_view L_diagonal = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
+    ct_view nlml = ct_scratch(c, gp->dtype, ct_shape0());
+    ct_prim_copy(c, y, alpha);
+    ct__packed_solve(c, &L, 0, line);
+    ct__packed_solve_trans(c, &L, line);
+    ct__packed_diagonal(c, &L, L_diagonal);
+    ct_prim_copy(c, ct_view_of(ct_value(diagonal)), C_diagonal);
+    ct__judge_pivots(c, C_diagonal, L_diagonal, alpha);
+    ct__nlml_value(c, y, alpha, L_diagonal, nlml);
+    double scaled = ct_call_item(c, nlml);
+    gp->factor.nlml = scaled + (double)gp->n * log(gp->y_scale);
+    gp->factor.alpha = ct_tensor_of(c, alpha);
+    ct_scope_close(c);
+    ct_status s = ct_tape_status(gp->tape);
     if (!s && !isfinite(gp->factor.nlml)) s = CT_ENUMERIC;
-    if (!s) gp->factor.alpha = ct_retain(ct_value(alpha));
     if (s && s != CT_ENUMERIC) ct__gp_tape_failed(gp, "the new factor");
     ct_tape_reset(gp->tape);
     gp->factor.ready = !s;
@@ -224,12 +236,19 @@ static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, co
 static ct_status append_factor(ct_gp *gp, rows *fresh)
 {
     ct_tape_reset(gp->tape);
-    const ct_cov_program *program = ct_kernel_program(gp->kernel);
-    ct_var in[] = { ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, fresh->X), noise_from(gp, fresh, gp->n),
-                    ct_constant(gp->tape, gp->factor.L) };
-    ct_var L = ct_apply(&ct__op_packed_append, in, 4, program, (size_t)program->bytes);
+    ct_tensor *theta = ct_value(ct__gp_theta(gp, gp->tape)), *noise = ct_value(noise_from(gp, fresh, gp->n));
+    ct_call *c = ct_scope_open(gp->tape, "append");
+    ct_view all = ct_scratch(c, gp->dtype, ct__packed_shape(fresh->n));
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n), to = ct__packed_of(all, fresh->n);
+    ct__packed_append(c, ct_kernel_program(gp->kernel), ct_view_of(theta), ct_view_of(fresh->X),
+                      ct_view_of(noise), &L, &to);
+    ct_tensor *packed = ct_tensor_of(c, all);
+    ct_scope_close(c);
     ct_status s = ct_tape_status(gp->tape);
-    if (!s) fresh->factor = (ct__gp_factor){ .L = ct_retain(ct_value(L)), .jitter = gp->factor.jitter };
+    if (s)
+        ct_release(packed);
+    else
+        fresh->factor = (ct__gp_factor){ .L = packed, .jitter = gp->factor.jitter };
     if (s && s != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the new rows");
     ct_tape_reset(gp->tape);
     return CT_OK;
@@ -290,18 +309,19 @@ static ct_status remove_factor(ct_gp *gp, const bool *gone, int64_t n_gone, rows
     double work = 0, m = (double)fresh->n;
     for (int64_t i = 0; i < gp->n; i++) work += gone[i] ? (double)(gp->n - i) * (double)(gp->n - i) : 0;
     if (work > m * m * m / 40) return CT_OK; /* measured at m = 1000 and 3000 */
-    size_t bytes = sizeof(ct__packed_gone) + (size_t)n_gone * sizeof(int64_t);
-    ct__packed_gone *list = ct__gp_alloc(gp->device, bytes, 1);
-    if (!list) return CT_ENOMEM;
-    list->n = gp->n;
+    int64_t *row = ct__gp_alloc(gp->device, (uint64_t)n_gone, sizeof *row), count = 0;
+    if (!row) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n; i++)
-        if (gone[i]) list->row[list->count++] = i;
+        if (gone[i]) row[count++] = i;
     ct_tape_reset(gp->tape);
-    ct_var L =
-        ct_apply(&ct__op_packed_remove, (ct_var[]){ ct_constant(gp->tape, gp->factor.L) }, 1, list, bytes);
-    free(list);
+    ct_call *c = ct_scope_open(gp->tape, "remove");
+    ct_view rest = ct_scratch(c, gp->dtype, ct__packed_shape(fresh->n));
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n), to = ct__packed_of(rest, fresh->n);
+    ct__packed_remove(c, &L, row, count, &to);
+    fresh->factor = (ct__gp_factor){ .L = ct_tensor_of(c, rest), .jitter = gp->factor.jitter };
+    ct_scope_close(c);
+    free(row);
     if (ct_tape_status(gp->tape)) return ct__gp_tape_failed(gp, "the rows that stay");
-    fresh->factor = (ct__gp_factor){ .L = ct_retain(ct_value(L)), .jitter = gp->factor.jitter };
     ct_tape_reset(gp->tape);
     return CT_OK;
 }

@@ -1,7 +1,6 @@
 /* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²     [Rasmussen & Williams 2006, alg. 2.1] */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cotangent/covariance.h>
 
@@ -9,75 +8,10 @@
 #include "gp/infer/density.h"
 #include "gp/model/model.h"
 
-ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what)
-{
-    if (!out) return CT_OK;
-    int ndim = ct_tensor_ndim(out);
-    bool fits = (ndim == 1 || (ndim == 2 && ct_tensor_dim(out, 1) == 1)) && ct_tensor_dim(out, 0) == m;
-    if (!fits)
-        return ct_device_fail(gp->device, CT_ESHAPE,
-                              "%s: %lld elements in %d dimensions, must be (%lld) or (%lld, 1)", what,
-                              (long long)ct_tensor_count(out), ndim, (long long)m, (long long)m);
-    if (ct_tensor_dtype(out) == CT_I64)
-        return ct_device_fail(gp->device, CT_EDTYPE, "%s must be f64 or f32", what);
-    if (ct_tensor_device(out) != gp->device)
-        return ct_device_fail(gp->device, CT_EDEVICE, "%s lives on another device than the model", what);
-    return CT_OK;
-}
-
-/* Checks Xs and reads it; *m rows. NULL with the reason on the device. */
-static double *points(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
-{
-    if (!Xs) {
-        ct_device_fail(gp->device, CT_EINVAL, "Xs is NULL");
-        return NULL;
-    }
-    *m = ct_tensor_dim(Xs, 0);
-    if (ct_tensor_ndim(Xs) != 2 || ct_tensor_dim(Xs, 1) != gp->d) {
-        ct_device_fail(gp->device, CT_ESHAPE,
-                       "Xs: %lld columns in %d dimensions, must be (m, %lld) as in training",
-                       (long long)ct_tensor_dim(Xs, 1), ct_tensor_ndim(Xs), (long long)gp->d);
-        return NULL;
-    }
-    if (ct_tensor_device(Xs) != gp->device) {
-        ct_device_fail(gp->device, CT_EDEVICE, "Xs lives on another device than the model");
-        return NULL;
-    }
-    if (ct_tensor_dtype(Xs) == CT_I64) {
-        ct_device_fail(gp->device, CT_EDTYPE, "Xs must be f64 or f32: convert with ct_tensor_cast");
-        return NULL;
-    }
-    double *x = ct__gp_doubles(Xs);
-    if (x && ct__gp_check_finite(gp->device, x, *m, gp->d, "Xs")) {
-        free(x);
-        return NULL;
-    }
-    return x;
-}
-
-ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out)
-{
-    bool narrow = ct_tensor_dtype(out) == CT_F32;
-    for (int64_t i = 0; i < ct_tensor_count(out); i++)
-        if (!isfinite(narrow ? (float)host[i] : host[i]))
-            return ct_device_fail(gp->device, CT_ENUMERIC,
-                                  "element %lld of the result is %g, which %s does not hold: %s",
-                                  (long long)i, host[i], ct_dtype_name(ct_tensor_dtype(out)),
-                                  narrow ? "take f64" : "bring the data to a scale near 1");
-    ct_tensor *t = ct_from(gp->device, CT_F64, ct_tensor_shape(out), host);
-    ct_status s = t ? ct_copy(t, out) : CT_ENOMEM;
-    ct_release(t);
-    return s;
-}
-
 /* A tape value as doubles; CT_ENUMERIC where one is not finite. */
 static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
 {
-    ct_tensor *t = ct_value(v);
-    if (!t) return ct__gp_tape_failed(gp, "the prediction");
-    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
-    ct_status s = f64 ? ct_read(f64, out, (size_t)count * sizeof *out) : CT_ENOMEM;
-    ct_release(f64);
+    ct_status s = ct__gp_fetch(gp, v, "the prediction", out, count);
     for (int64_t i = 0; i < count && !s; i++)
         if (!isfinite(out[i]))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
@@ -195,7 +129,7 @@ static ct_status predict(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = points(gp, Xs, &m);
+    double *x = ct__gp_points(gp, Xs, &m);
     if (!x) return ct_last_status(gp->device);
     double noise = noisy ? noise_at_new_points(gp) : 0;
     double *out = ct__gp_alloc(gp->device, 2 * (uint64_t)m, sizeof *out);
@@ -222,6 +156,13 @@ ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, c
 
 /* -- joint ----------------------------------------------------------------------------------------------- */
 
+/* Whether `out` is a matrix of m columns that can take numbers. */
+static bool takes_columns(const ct_gp *gp, const ct_tensor *out, int64_t m)
+{
+    return out && ct_tensor_ndim(out) == 2 && ct_tensor_dim(out, 1) == m && ct_tensor_dtype(out) != CT_I64 &&
+           ct_tensor_device(out) == gp->device;
+}
+
 static ct_status reserve_joint(ct_gp *gp, int64_t m, int64_t draws)
 {
     double size = (double)ct_dtype_size(gp->dtype), wide = (double)m;
@@ -231,16 +172,30 @@ static ct_status reserve_joint(ct_gp *gp, int64_t m, int64_t draws)
                           "the joint distribution of the points", "take fewer points at a time");
 }
 
-/* Mean (m, 1) and covariance (m, m) of the standardised problem on the tape; the noise is left out. */
-static posterior joint(ct_gp *gp, const double *x, int64_t m, ct_var *covariance)
+/* Of the standardised problem, on the tape; the noise is left out. */
+typedef struct distribution {
+    posterior at;
+    ct_var covariance; /* (m, m), its lower triangle: k(x*, x*) - V Vᵀ, V = k(x*, X) L⁻ᵀ */
+} distribution;
+
+static distribution joint(ct_gp *gp, const double *x, int64_t m)
 {
-    posterior p = at_points(gp, x, m, false);
-    ct_var K = ct_cov(gp->kernel, p.theta, p.Xs, ct_constant(gp->tape, gp->X));
-    ct_var L = ct_constant(gp->tape, gp->factor.L);
-    ct_var V = ct_apply(&ct__op_packed_solve, (ct_var[]){ L, K }, 2, NULL, 0);
-    ct_var prior = ct_cov(gp->kernel, p.theta, p.Xs, p.Xs);
-    *covariance = ct_sub(prior, ct_matmul(V, ct_t(V)));
-    return p;
+    distribution d = { .at = at_points(gp, x, m, false) };
+    const ct_cov_program *k = ct_kernel_program(gp->kernel);
+    ct_tensor *covariance = ct_empty(gp->device, gp->dtype, ct_shape2(m, m));
+    ct_view theta = ct_view_of(ct_value(d.at.theta)), Xs = ct_view_of(ct_value(d.at.Xs));
+    ct_view C = ct_view_of(covariance);
+    ct_call *c = ct_scope_open(gp->tape, "the covariance of the points");
+    ct_view V = ct_scratch(c, gp->dtype, ct_shape2(m, gp->n));
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->X), V);
+    ct__packed_solve(c, &L, 0, V);
+    ct_prim_covariance(c, k, theta, Xs, ct_no_view(), C);
+    ct_prim_syrk(c, -1, V, 1, C);
+    ct_scope_close(c);
+    d.covariance = ct_constant(gp->tape, covariance);
+    ct_release(covariance);
+    return d;
 }
 
 ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
@@ -248,12 +203,10 @@ ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tens
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = points(gp, Xs, &m), *out = NULL, unit = gp->y_scale * gp->y_scale;
+    double *x = ct__gp_points(gp, Xs, &m), *out = NULL, unit = gp->y_scale * gp->y_scale;
     if (!x) return ct_last_status(gp->device);
     ct_status s = ct__gp_check_out(gp, mean, m, "mean");
-    if (!s && (!covariance || ct_tensor_ndim(covariance) != 2 || ct_tensor_dim(covariance, 0) != m ||
-               ct_tensor_dim(covariance, 1) != m || ct_tensor_dtype(covariance) == CT_I64 ||
-               ct_tensor_device(covariance) != gp->device))
+    if (!s && (!takes_columns(gp, covariance, m) || ct_tensor_dim(covariance, 0) != m))
         s = ct_device_fail(gp->device, CT_ESHAPE,
                            "covariance must be (%lld, %lld), f64 or f32, on the model's device", (long long)m,
                            (long long)m);
@@ -261,16 +214,14 @@ ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tens
     if (!s) s = ct__gp_factorise(gp);
     if (!s && !(out = ct__gp_alloc(gp->device, (uint64_t)m * (uint64_t)(m + 1), sizeof *out))) s = CT_ENOMEM;
     if (!s) {
-        ct_var C;
-        posterior p = joint(gp, x, m, &C);
-        s = fetch(gp, p.mean, out + m * m, m);
-        if (!s) s = fetch(gp, C, out, m * m);
+        distribution d = joint(gp, x, m);
+        s = fetch(gp, d.at.mean, out + m * m, m);
+        if (!s) s = fetch(gp, d.covariance, out, m * m);
         ct_tape_reset(gp->tape);
     }
     for (int64_t i = 0; i < m && !s; i++) {
         out[m * m + i] = gp->y_shift + gp->y_scale * out[m * m + i];
-        for (int64_t j = 0; j < i; j++)
-            out[i * m + j] = out[j * m + i] = 0.5 * unit * (out[i * m + j] + out[j * m + i]);
+        for (int64_t j = 0; j < i; j++) out[i * m + j] = out[j * m + i] = unit * out[i * m + j];
         out[i * m + i] = fmax(unit * out[i * m + i], 0) + (noisy ? noise_at_new_points(gp) : 0);
     }
     if (!s && mean) s = ct__gp_deliver(gp, out + m * m, mean);
@@ -299,17 +250,17 @@ static ct_status draw(ct_gp *gp, const double *x, int64_t m, double noise, int64
     ct_status s = CT_ENUMERIC;
     double first = gp->dtype == CT_F32 ? 1e-7 : 1e-14;
     for (double jitter = 0; s == CT_ENUMERIC && jitter <= 1e-3; jitter = jitter > 0 ? 10 * jitter : first) {
-        ct_var C;
-        posterior p = joint(gp, x, m, &C);
-        double size = ct_item(ct_mean(ct_cov_diag(gp->kernel, p.theta, p.Xs), CT_ALL, false));
+        distribution d = joint(gp, x, m);
+        double size = ct_item(ct_mean(ct_cov_diag(gp->kernel, d.at.theta, d.at.Xs), CT_ALL, false));
         ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape2(draws, m), z);
         ct_tensor *cast = t ? ct_tensor_cast(t, gp->dtype) : NULL;
         if (!cast) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld draws", (long long)draws);
-        ct_var Z = cast ? ct_constant(gp->tape, cast) : (ct_var){ NULL, 0, 0 };
+        ct_var Z = ct_constant(gp->tape, cast);
         ct_release(cast);
         ct_release(t);
-        ct_var L = ct_cholesky(ct_add_diag(C, ct_scalar(gp->tape, gp->dtype, noise + jitter * size)));
-        ct_var samples = ct_add(ct_matmul(Z, ct_t(L)), ct_t(p.mean));
+        ct_var added = ct_scalar(gp->tape, gp->dtype, noise + jitter * size);
+        ct_var L = ct_cholesky(ct_add_diag(d.covariance, added));
+        ct_var samples = ct_add(ct_matmul(Z, ct_t(L)), ct_t(d.at.mean));
         s = ct_tape_status(gp->tape);
         if (!s) s = fetch(gp, samples, z, draws * m);
     }
@@ -322,11 +273,10 @@ ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = points(gp, Xs, &m), *z = NULL;
+    double *x = ct__gp_points(gp, Xs, &m), *z = NULL;
     if (!x) return ct_last_status(gp->device);
     ct_status s = CT_OK;
-    if (!samples || ct_tensor_ndim(samples) != 2 || ct_tensor_dim(samples, 1) != m ||
-        ct_tensor_dtype(samples) == CT_I64 || ct_tensor_device(samples) != gp->device)
+    if (!takes_columns(gp, samples, m))
         s = ct_device_fail(gp->device, CT_ESHAPE,
                            "samples must be (s, %lld), f64 or f32, on the model's device", (long long)m);
     int64_t draws = s ? 0 : ct_tensor_dim(samples, 0);

@@ -9,102 +9,59 @@ ct_shape ct__packed_shape(int64_t n)
     return ct_shape2(rows, n ? ld : 0);
 }
 
-ct_tensor *ct__submatrix(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols)
+ct__packed ct__packed_of(ct_view rectangle, int64_t n)
 {
-    ct_tensor *strip = ct_tensor_slice(A, 0, row, row + rows, 1);
-    ct_tensor *view = strip ? ct_tensor_slice(strip, 1, col, col + cols, 1) : NULL;
-    ct_release(strip);
-    return view;
-}
-
-static ct_tensor *transposed_block(const ct_tensor *A, int64_t row, int64_t rows, int64_t col, int64_t cols)
-{
-    ct_tensor *view = ct__submatrix(A, row, rows, col, cols),
-              *transposed = view ? ct_tensor_transpose(view) : NULL;
-    ct_release(view);
-    return transposed;
-}
-
-bool ct__packed_open(const ct_tensor *rectangle, int64_t n, ct__packed *p)
-{
-    *p = (ct__packed){ .n1 = n - n / 2, .n2 = n / 2 };
-    if (!rectangle) return false;
+    ct__packed p = { .n1 = n - n / 2, .n2 = n / 2 };
     int64_t odd = n % 2, even = n ? 1 - odd : 0;
-    p->A11 = transposed_block(rectangle, 0, p->n1, even, p->n1);
-    p->A22 = ct__submatrix(rectangle, odd, p->n2, 0, p->n2);
-    p->A21t = ct__submatrix(rectangle, 0, p->n1, even + p->n1, p->n2);
-    p->A21 = p->A21t ? ct_tensor_transpose(p->A21t) : NULL;
-    if (p->A11 && p->A22 && p->A21) return true;
-    ct__packed_close(p);
-    return false;
+    p.A11 = ct_view_transpose(ct_view_block(rectangle, 0, p.n1, even, even + p.n1));
+    p.A22 = ct_view_block(rectangle, odd, odd + p.n2, 0, p.n2);
+    p.A21t = ct_view_block(rectangle, 0, p.n1, even + p.n1, even + n);
+    p.A21 = ct_view_transpose(p.A21t);
+    return p;
 }
 
-bool ct__packed_open_square(const ct_tensor *square, int64_t n, ct__packed *p)
+ct__packed ct__packed_of_square(ct_view square, int64_t n)
 {
-    *p = (ct__packed){ .n1 = n };
-    p->A11 = ct__submatrix(square, 0, n, 0, n);
-    p->A22 = ct__submatrix(square, 0, 0, 0, 0);
-    p->A21t = ct__submatrix(square, 0, n, 0, 0);
-    p->A21 = p->A21t ? ct_tensor_transpose(p->A21t) : NULL;
-    if (p->A11 && p->A22 && p->A21) return true;
-    ct__packed_close(p);
-    return false;
+    ct__packed p = { .n1 = n, .A11 = square };
+    p.A22 = ct_view_block(square, 0, 0, 0, 0);
+    p.A21t = ct_view_block(square, 0, n, 0, 0);
+    p.A21 = ct_view_transpose(p.A21t);
+    return p;
 }
 
-void ct__packed_close(ct__packed *p)
-{
-    ct_release(p->A11);
-    ct_release(p->A22);
-    ct_release(p->A21);
-    ct_release(p->A21t);
-}
-
-bool ct__packed_row(const ct__packed *p, int64_t i, ct_tensor *part[2])
+void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2])
 {
     int64_t k = i - p->n1;
-    part[0] = k < 0 ? ct__submatrix(p->A11, i, 1, 0, i + 1) : ct__submatrix(p->A21, k, 1, 0, p->n1);
-    part[1] = k < 0 ? NULL : ct__submatrix(p->A22, k, 1, 0, k + 1);
-    if (part[0] && (part[1] || k < 0)) return true;
-    ct_release(part[0]);
-    ct_release(part[1]);
-    return false;
+    part[0] = k < 0 ? ct_view_block(p->A11, i, i + 1, 0, i + 1) : ct_view_slice(p->A21, 0, k, k + 1, 1);
+    part[1] = k < 0 ? ct_no_view() : ct_view_block(p->A22, k, k + 1, 0, k + 1);
+}
+
+ct_view ct__packed_block(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+{
+    bool low = r0 >= p->n1, right = c0 >= p->n1;
+    int64_t down = low ? p->n1 : 0, over = right ? p->n1 : 0;
+    return ct_view_block(!low ? p->A11 : right ? p->A22 : p->A21, r0 - down, r1 - down, c0 - over, c1 - over);
 }
 
 /* -- copies ---------------------------------------------------------------------------------------------- */
 
-enum { SMALL = 16 }; /* triangles are copied by rows from there on */
+enum { SMALL = 16 }; /* triangles of so many rows or fewer are copied row by row */
 
-ct_tensor *ct__packed_view(const ct__packed *p, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+static void copy_part(ct_call *c, ct_view from, ct_view to, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
-    bool low = r0 >= p->n1, right = c0 >= p->n1;
-    const ct_tensor *block = !low ? p->A11 : right ? p->A22 : p->A21;
-    return ct__submatrix(block, r0 - (low ? p->n1 : 0), r1 - r0, c0 - (right ? p->n1 : 0), c1 - c0);
+    ct_prim_copy(c, ct_view_block(from, r0, r1, c0, c1), ct_view_block(to, r0, r1, c0, c1));
 }
 
-static void copy_part(ct_call *c, const ct_tensor *from, ct_tensor *to, int64_t row, int64_t rows,
-                      int64_t cols)
+void ct__copy_lower(ct_call *c, ct_view from, ct_view to)
 {
-    ct_tensor *a = ct__submatrix(from, row, rows, 0, cols), *b = ct__submatrix(to, row, rows, 0, cols);
-    if (ct_require(c, a && b, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, a, b);
-    ct_release(a);
-    ct_release(b);
-}
-
-void ct__copy_lower(ct_call *c, const ct_tensor *from, ct_tensor *to)
-{
-    int64_t n = ct_tensor_dim(to, 0), half = n / 2;
+    int64_t n = ct_view_dim(to, 0), half = n / 2;
     if (n <= SMALL) {
-        for (int64_t i = 0; i < n; i++) copy_part(c, from, to, i, 1, i + 1);
+        for (int64_t i = 0; i < n; i++) copy_part(c, from, to, i, i + 1, 0, i + 1);
         return;
     }
-    copy_part(c, from, to, half, n - half, half);
-    for (int64_t at = 0, end = half; at < n; at = end, end = n) {
-        ct_tensor *a = ct__submatrix(from, at, end - at, at, end - at);
-        ct_tensor *b = ct__submatrix(to, at, end - at, at, end - at);
-        if (ct_require(c, a && b, CT_ENOMEM, "no memory for views")) ct__copy_lower(c, a, b);
-        ct_release(a);
-        ct_release(b);
-    }
+    copy_part(c, from, to, half, n, 0, half);
+    ct__copy_lower(c, ct_view_block(from, 0, half, 0, half), ct_view_block(to, 0, half, 0, half));
+    ct__copy_lower(c, ct_view_block(from, half, n, half, n), ct_view_block(to, half, n, half, n));
 }
 
 /* How many of `count` rows or columns from `at` of one triangle and `to_at` of another come before the end of
@@ -137,104 +94,92 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
         ct__packed_copy(c, from, row, rows, col + wide, cols - wide, to, to_row, to_col + wide);
         return;
     }
-    ct_tensor *source = ct__packed_view(from, row, row + rows, col, col + cols);
-    ct_tensor *target = ct__packed_view(to, to_row, to_row + rows, to_col, to_col + cols);
-    if (ct_require(c, source && target, CT_ENOMEM, "no memory for views")) {
-        if (triangle)
-            ct__copy_lower(c, source, target);
-        else
-            ct_prim_copy(c, source, target);
-    }
-    ct_release(source);
-    ct_release(target);
+    ct_view source = ct__packed_block(from, row, row + rows, col, col + cols);
+    ct_view target = ct__packed_block(to, to_row, to_row + rows, to_col, to_col + cols);
+    if (triangle)
+        ct__copy_lower(c, source, target);
+    else
+        ct_prim_copy(c, source, target);
+}
+
+/* -- the diagonal ---------------------------------------------------------------------------------------- */
+
+void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal)
+{
+    ct_prim_copy(c, ct_view_diagonal(C->A11), ct_view_slice(diagonal, 0, 0, C->n1, 1));
+    if (C->n2) ct_prim_copy(c, ct_view_diagonal(C->A22), ct_view_slice(diagonal, 0, C->n1, C->n1 + C->n2, 1));
+}
+
+static void add_diagonal(ct_call *c, ct_view A, ct_view line)
+{
+    ct_view diagonal = ct_view_diagonal(A);
+    ct_prim_map2(c, CT_MAP_add, diagonal, line, diagonal);
+}
+
+void ct__packed_add_diagonal(ct_call *c, const ct__packed *C, ct_view line)
+{
+    int64_t n = C->n1 + C->n2;
+    line = ct_view_broadcast(line, ct_shape1(n));
+    add_diagonal(c, C->A11, ct_view_slice(line, 0, 0, C->n1, 1));
+    if (C->n2) add_diagonal(c, C->A22, ct_view_slice(line, 0, C->n1, n, 1));
 }
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
 
-/* Columns col, col + 1, ... of out = a part of `block`, or its transpose. */
-static void place(ct_call *c, const ct_tensor *block, int64_t row, int64_t rows, int64_t from, int64_t count,
-                  bool transposed, ct_tensor *out, int64_t col)
+/* Columns col, col + 1, ... of out = part */
+static void place(ct_call *c, ct_view part, ct_view out, int64_t col)
 {
-    ct_tensor *part = ct__submatrix(block, row, rows, from, count);
-    ct_tensor *turned = transposed && part ? ct_tensor_transpose(part) : NULL;
-    ct_tensor *source = transposed ? turned : part;
-    ct_tensor *target = ct__submatrix(out, 0, ct_tensor_dim(out, 0), col, transposed ? rows : count);
-    if (ct_require(c, source && target, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, source, target);
-    ct_release(part);
-    ct_release(turned);
-    ct_release(target);
+    ct_prim_copy(c, part, ct_view_slice(out, 1, col, col + ct_view_dim(part, 1), 1));
 }
 
 /* Rows `row`, ... of a block on the diagonal, to columns col, ... of out: the part below from transposes,
  * whose upper triangle is right, then the lower triangle row by row. */
-static void place_symmetric(ct_call *c, const ct_tensor *block, int64_t row, ct_tensor *out, int64_t col)
+static void place_symmetric(ct_call *c, ct_view block, int64_t row, ct_view out, int64_t col)
 {
-    int64_t rows = ct_tensor_dim(out, 0), size = ct_tensor_dim(block, 0);
-    place(c, block, row, rows, 0, row, false, out, col);
-    place(c, block, row, size - row, row, rows, true, out, col + row);
-    for (int64_t i = 1; i < rows; i++) {
-        ct_tensor *line = ct__submatrix(block, row + i, 1, row, i);
-        ct_tensor *target = ct__submatrix(out, i, 1, col + row, i);
-        if (ct_require(c, line && target, CT_ENOMEM, "no memory for views")) ct_prim_copy(c, line, target);
-        ct_release(line);
-        ct_release(target);
-    }
+    int64_t end = row + ct_view_dim(out, 0), size = ct_view_dim(block, 0);
+    place(c, ct_view_block(block, row, end, 0, row), out, col);
+    place(c, ct_view_transpose(ct_view_block(block, row, size, row, end)), out, col + row);
+    for (int64_t i = row + 1; i < end; i++)
+        place(c, ct_view_block(block, i, i + 1, row, i), ct_view_slice(out, 0, i - row, i - row + 1, 1),
+              col + row);
 }
 
-void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_tensor *out)
+void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out)
 {
-    int64_t end = first + ct_tensor_dim(out, 0), cut = P->n1 < first ? first : P->n1 < end ? P->n1 : end;
-    ct_tensor *top = ct_tensor_slice(out, 0, 0, cut - first, 1);
-    ct_tensor *rest = ct_tensor_slice(out, 0, cut - first, end - first, 1);
-    if (ct_require(c, top && rest, CT_ENOMEM, "no memory for views")) {
-        if (first < cut) {
-            place_symmetric(c, P->A11, first, top, 0);
-            place(c, P->A21t, first, cut - first, 0, P->n2, false, top, P->n1);
-        }
-        if (cut < end) {
-            place(c, P->A21, cut - P->n1, end - cut, 0, P->n1, false, rest, 0);
-            place_symmetric(c, P->A22, cut - P->n1, rest, P->n1);
-        }
+    int64_t n1 = P->n1, end = first + ct_view_dim(out, 0), cut = n1 < first ? first : n1 < end ? n1 : end;
+    ct_view top = ct_view_slice(out, 0, 0, cut - first, 1);
+    ct_view rest = ct_view_slice(out, 0, cut - first, end - first, 1);
+    if (first < cut) {
+        place_symmetric(c, P->A11, first, top, 0);
+        place(c, ct_view_slice(P->A21t, 0, first, cut, 1), top, n1);
     }
-    ct_release(top);
-    ct_release(rest);
+    if (cut < end) {
+        place(c, ct_view_slice(P->A21, 0, cut - n1, end - n1, 1), rest, 0);
+        place_symmetric(c, P->A22, cut - n1, rest, n1);
+    }
 }
 
 /* -- products -------------------------------------------------------------------------------------------- */
 
-/* out += columns col, ... of Y times rows `row`, ... of a block, or of its transpose */
-static void add_product(ct_call *c, const ct_tensor *Y, int64_t col, const ct_tensor *block, int64_t row,
-                        int64_t rows, int64_t from, int64_t count, ct_tensor *out)
+/* out += columns col, ... of Y times `right` */
+static void add_product(ct_call *c, ct_view Y, int64_t col, ct_view right, ct_view out)
 {
-    if (!rows || !count) return;
-    ct_tensor *left = ct__submatrix(Y, 0, ct_tensor_dim(Y, 0), col, rows);
-    ct_tensor *right = ct__submatrix(block, row, rows, from, count);
-    if (ct_require(c, left && right, CT_ENOMEM, "no memory for views"))
-        ct_prim_gemm(c, 1, left, right, 1, out);
-    ct_release(left);
-    ct_release(right);
+    int64_t rows = ct_view_dim(right, 0);
+    if (rows) ct_prim_gemm(c, 1, ct_view_slice(Y, 1, col, col + rows, 1), right, 1, out);
 }
 
-void ct__packed_product(ct_call *c, const ct_tensor *Y, const ct__packed *P, int64_t first, ct_tensor *room,
-                        ct_tensor *out)
+void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out)
 {
     bool low = first >= P->n1;
-    int64_t w = ct_tensor_dim(out, 1), at = low ? first - P->n1 : first, size = low ? P->n2 : P->n1;
     int64_t start = low ? P->n1 : 0; /* where the block on the diagonal begins */
-    const ct_tensor *block = low ? P->A22 : P->A11;
-    ct_tensor *turned = ct_tensor_transpose(block), *square = ct__submatrix(room, 0, w, 0, w);
-    ct_tensor *within = ct__submatrix(block, at, w, at, w);
-    if (ct_require(c, turned && square && within, CT_ENOMEM, "no memory for views")) {
-        place_symmetric(c, within, 0, square, 0);
-        add_product(c, Y, start, turned, 0, at, at, w, out);
-        add_product(c, Y, first, square, 0, w, 0, w, out);
-        add_product(c, Y, first + w, block, at + w, size - at - w, at, w, out);
-        if (low)
-            add_product(c, Y, 0, P->A21t, 0, P->n1, at, w, out);
-        else
-            add_product(c, Y, P->n1, P->A21, 0, P->n2, at, w, out);
-    }
-    ct_release(turned);
-    ct_release(square);
-    ct_release(within);
+    int64_t w = ct_view_dim(out, 1), at = first - start, end = at + w, size = low ? P->n2 : P->n1;
+    ct_view block = low ? P->A22 : P->A11, square = ct_view_block(room, 0, w, 0, w);
+    place_symmetric(c, ct_view_block(block, at, end, at, end), 0, square, 0);
+    add_product(c, Y, start, ct_view_transpose(ct_view_block(block, at, end, 0, at)), out);
+    add_product(c, Y, first, square, out);
+    add_product(c, Y, start + end, ct_view_block(block, end, size, at, end), out);
+    if (low)
+        add_product(c, Y, 0, ct_view_slice(P->A21t, 1, at, end, 1), out);
+    else
+        add_product(c, Y, P->n1, ct_view_slice(P->A21, 1, at, end, 1), out);
 }

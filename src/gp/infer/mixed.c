@@ -21,46 +21,18 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "gp/factor/packed.h"
+#include "density.h"
 #include "gp/kernel/cov.h"
+#include "gp/model/model.h"
 
+/* Inputs and outputs of density.h; further the signs V (n, PROBES), and as the last output the report. */
+enum { SIGNS = CT__DENSITY_INPUTS, INPUTS };
 enum { PROBES = 16, MOST_STEPS = 20 };
 
 /* α's error in the norm of C, relative. */
 static const double solved = 1e-11;
 static const double largest_deviation = 0.5;
-
-typedef struct problem {
-    ct_tape *tape;
-    ct__mixed mixed;
-    uint64_t draw; /* of the signs */
-    ct_var theta, X, given, noise;
-    ct_var r; /* the given residual over its size, its largest element */
-    double size;
-    double logs;      /* Σ log L_ii */
-    double quadratic; /* rᵀC⁻¹r */
-    double shift;     /* log det (I + E) */
-    ct_gp_mixed report;
-} problem;
-
-static double dot(ct_var a, ct_var b) { return ct_item(ct_sum(ct_mul(a, b), CT_ALL, false)); }
-
-static ct_var product(const problem *p, ct_var V)
-{
-    ct_var in[] = { p->theta, p->X, p->noise, V };
-    return ct_apply(&ct__op_mixed_product, in, 4, &p->mixed, sizeof p->mixed);
-}
-
-/* V of any size: what f32 sees is of order 1. */
-static ct_var solve(const problem *p, ct__mixed_solve kind, ct_var V)
-{
-    ct__mixed mixed = p->mixed;
-    mixed.solve = kind;
-    double size = sqrt(dot(V, V));
-    if (!(size > 0) || isinf(size)) return V;
-    return ct_scale(
-        ct_apply(&ct__op_mixed_solve, (ct_var[]){ ct_scale(V, 1 / size) }, 1, &mixed, sizeof mixed), size);
-}
+static const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
 
 /* Triangle and sweep as in f32, a strip, beside α and its kin a dozen sets of probes, and what a GPU's
  * libraries want. */
@@ -71,160 +43,266 @@ uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
     return narrow + ct__mixed_room(n) + (uint64_t)n * (12 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
 
-/* -- log det (I + E) ------------------------------------------------------------------------------------- */
+/* -- vectors --------------------------------------------------------------------------------------------- */
 
-static ct_var signs(const problem *p, int64_t n)
+typedef struct problem {
+    ct_call *c;
+    ct__mixed mixed;
+    int64_t n;
+    ct_view r, alpha, left, z, direction, image; /* (n, 1); r is the given one over its largest element */
+    ct_view V, U, E;                             /* (n, PROBES) */
+    ct_view both, images;                        /* (n, 1 + PROBES): α and U, times C */
+    ct_view terms, number;                       /* (n PROBES), (): for sums */
+    double size;                                 /* the largest element */
+    double logs;                                 /* Σ log L_ii */
+    double quadratic;                            /* rᵀC⁻¹r */
+    double shift;                                /* log det (I + E) */
+    ct_gp_mixed report;
+} problem;
+
+/* Matrix i of a pile of them. */
+static ct_view take(ct_view pile, int i) { return ct_view_squeeze(ct_view_slice(pile, 0, i, i + 1, 1), 0); }
+
+static problem problem_of(ct_call *c)
 {
-    ct_tensor *t = ct_rand_uniform(ct_tape_device(p->tape), CT_F64, ct_shape2(n, PROBES), 0, p->draw);
-    if (!t) ct_tape_fail(p->tape, CT_ENOMEM, "gp_nlml_mixed: no memory for %d vectors", PROBES);
-    ct_var V = t ? ct_sign(ct_shift(ct_constant(p->tape, t), -0.5)) : (ct_var){ NULL, 0, 0 };
-    ct_release(t);
-    return V;
+    ct_view X = ct_arg(c, CT__POINTS);
+    int64_t n = ct_view_dim(X, 0);
+    problem p = { .c = c, .n = n, .V = ct_arg(c, SIGNS), .report = unknown };
+    p.mixed = ct__mixed_of(c, ct_attr(c), ct_arg(c, CT__THETA), X, ct_arg(c, CT__NOISE), PROBES);
+    ct_view columns = ct_scratch(c, CT_F64, ct_shape3(6, n, 1));
+    ct_view sets = ct_scratch(c, CT_F64, ct_shape3(2, n, PROBES));
+    ct_view wide = ct_scratch(c, CT_F64, ct_shape3(2, n, 1 + PROBES));
+    ct_view *column[] = { &p.r, &p.alpha, &p.left, &p.z, &p.direction, &p.image };
+    for (int i = 0; i < 6; i++) *column[i] = take(columns, i);
+    p.U = take(sets, 0), p.E = take(sets, 1);
+    p.both = take(wide, 0), p.images = take(wide, 1);
+    p.terms = ct_scratch(c, CT_F64, ct_shape1(n * PROBES));
+    p.number = ct_scratch(c, CT_F64, ct_shape0());
+    return p;
 }
 
-/* U = L⁻ᵀ V and C U */
-static void correct(problem *p, ct_var V, ct_var U, ct_var CU)
+/* Σ or max of all elements. */
+static double reduce(const problem *p, ct_reduction f, ct_view x)
 {
-    ct_var LLU = ct_apply(&ct__op_mixed_gram, &U, 1, &p->mixed, sizeof p->mixed);
-    ct_var EV = solve(p, CT__SOLVE_FACTOR, ct_sub(CU, LLU));
-    double square = dot(EV, EV) / PROBES, trace = dot(V, EV) / PROBES, variance = 2 * square / PROBES;
-    double rho = sqrt(square), share = trace * trace > variance ? 1 - variance / (trace * trace) : 0;
+    ct_prim_reduce(p->c, f, x, p->number);
+    return ct_call_item(p->c, p->number);
+}
+
+/* Room of v's shape, until the next call. */
+static ct_view terms_like(const problem *p, ct_view v)
+{
+    return ct_view_reshape(ct_view_slice(p->terms, 0, 0, ct_view_count(v), 1), ct_view_shape(v));
+}
+
+static double dot(const problem *p, ct_view a, ct_view b)
+{
+    ct_view terms = terms_like(p, a);
+    ct_prim_map2(p->c, CT_MAP_mul, a, b, terms);
+    return reduce(p, CT_REDUCE_SUM, terms);
+}
+
+static void scale(const problem *p, ct_view x, double by, ct_view out)
+{
+    ct_prim_map1(p->c, CT_MAP_scale, (double[]){ by, 0 }, x, out);
+}
+
+/* y += a x */
+static void add_scaled(const problem *p, double a, ct_view x, ct_view y)
+{
+    ct_view terms = terms_like(p, x);
+    scale(p, x, a, terms);
+    ct_prim_map2(p->c, CT_MAP_add, y, terms, y);
+}
+
+/* V of any size: what f32 sees is of order 1. */
+static void solve(const problem *p, ct__mixed_solve kind, ct_view V, ct_view out)
+{
+    double size = sqrt(dot(p, V, V));
+    bool plain = !(size > 0) || isinf(size);
+    scale(p, V, plain ? 1 : 1 / size, out);
+    if (plain) return;
+    ct__mixed_solve_in_place(&p->mixed, kind, out);
+    scale(p, out, size, out);
+}
+
+/* -- the value ------------------------------------------------------------------------------------------- */
+
+/* r of size 1, so that no product of two vectors leaves the range of f64 before the value does. */
+static void measure(problem *p)
+{
+    ct_view given = ct_view_reshape(ct_arg(p->c, CT__RESIDUAL), ct_shape2(p->n, 1)), size = p->number;
+    ct_prim_map1(p->c, CT_MAP_abs, NULL, given, p->r);
+    p->size = reduce(p, CT_REDUCE_MAX, p->r);
+    if (!(p->size > 0 && isfinite(p->size))) p->size = 1;
+    ct_prim_fill(p->c, size, p->size);
+    ct_prim_map2(p->c, CT_MAP_div, given, size, p->r);
+}
+
+/* log det (I + E), from C U for U = L⁻ᵀ V. */
+static void correct(problem *p, ct_view CU)
+{
+    ct__mixed_gram(&p->mixed, p->U, p->E);
+    ct_prim_map2(p->c, CT_MAP_sub, CU, p->E, p->E);
+    solve(p, CT__SOLVE_FACTOR, p->E, p->E);
+    double square = dot(p, p->E, p->E) / PROBES, trace = dot(p, p->V, p->E) / PROBES;
+    double variance = 2 * square / PROBES, rho = sqrt(square);
+    double share = trace * trace > variance ? 1 - variance / (trace * trace) : 0;
     p->shift = share * trace - square / 2;
     p->report.deviation = rho;
     p->report.error = rho < 1 ? (3 * sqrt(variance) + rho * square / (3 * (1 - rho))) / 2 : INFINITY;
 }
 
-/* -- the solution ---------------------------------------------------------------------------------------- */
-
-/* From α and Cα. */
-static ct_var refine(problem *p, ct_var alpha, ct_var product_of_alpha)
+/* α by conjugate gradients, from α and Cα. */
+static void refine(problem *p, ct_view C_alpha)
 {
-    ct_var left = ct_sub(p->r, product_of_alpha), z = solve(p, CT__SOLVE_BOTH, left), direction = z;
-    double gap = dot(left, z), size = dot(p->r, alpha), before;
+    ct_prim_map2(p->c, CT_MAP_sub, p->r, C_alpha, p->left);
+    solve(p, CT__SOLVE_BOTH, p->left, p->z);
+    ct_prim_copy(p->c, p->z, p->direction);
+    double gap = dot(p, p->left, p->z), size = dot(p, p->r, p->alpha), before;
     for (p->report.steps = 0; p->report.steps < MOST_STEPS && gap > solved * solved * size;
          p->report.steps++) {
-        ct_var image = product(p, direction);
-        double length = gap / dot(direction, image);
-        alpha = ct_add(alpha, ct_scale(direction, length));
-        left = ct_sub(left, ct_scale(image, length));
-        z = solve(p, CT__SOLVE_BOTH, left);
+        ct__mixed_product(&p->mixed, p->direction, p->image);
+        double length = gap / dot(p, p->direction, p->image);
+        add_scaled(p, length, p->direction, p->alpha);
+        add_scaled(p, -length, p->image, p->left);
+        solve(p, CT__SOLVE_BOTH, p->left, p->z);
         before = gap;
-        gap = dot(left, z);
+        gap = dot(p, p->left, p->z);
         if (!(gap < before / 2)) break;
-        direction = ct_add(z, ct_scale(direction, gap / before));
+        scale(p, p->direction, gap / before, p->direction);
+        ct_prim_map2(p->c, CT_MAP_add, p->z, p->direction, p->direction);
     }
-    p->quadratic = dot(ct_add(p->r, left), alpha);
-    double whole = dot(p->r, p->r);
-    p->report.residual = whole > 0 ? sqrt(dot(left, left) / whole) : 0;
-    return alpha;
+    double whole = dot(p, p->r, p->r), rest = dot(p, p->left, p->left);
+    p->report.residual = whole > 0 ? sqrt(rest / whole) : 0;
+    ct_prim_map2(p->c, CT_MAP_add, p->r, p->left, p->left);
+    p->quadratic = dot(p, p->left, p->alpha);
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------- */
-
-static void refuse(const problem *p)
+/* The value and α; false where there is no factor in f32, or one that is worth nothing. */
+static bool evaluate(problem *p)
 {
-    ct_tape_fail(
-        p->tape, CT_ENUMERIC,
-        "gp_nlml_mixed: a factor in f32 is off by %.2g, more than %.2g: compute in f64, raise the noise, or "
-        "drop rows that are alike",
-        p->report.deviation, largest_deviation);
+    ct_view diagonal = ct_view_squeeze(p->image, 1);
+    measure(p);
+    ct__mixed_factor(&p->mixed, diagonal);
+    ct_prim_map1(p->c, CT_MAP_log, NULL, diagonal, diagonal);
+    p->logs = reduce(p, CT_REDUCE_SUM, diagonal);
+    if (!isfinite(p->logs)) return false;
+    solve(p, CT__SOLVE_FACTOR_TRANS, p->V, p->U);
+    solve(p, CT__SOLVE_BOTH, p->r, p->alpha);
+    ct_prim_copy(p->c, p->alpha, ct_view_slice(p->both, 1, 0, 1, 1));
+    ct_prim_copy(p->c, p->U, ct_view_slice(p->both, 1, 1, 1 + PROBES, 1));
+    ct__mixed_product(&p->mixed, p->both, p->images);
+    correct(p, ct_view_slice(p->images, 1, 1, 1 + PROBES, 1));
+    if (!(p->report.deviation <= largest_deviation)) return false;
+    refine(p, ct_view_slice(p->images, 1, 0, 1, 1));
+    return true;
 }
 
-/* The factorisation's own failure, with a remedy. */
-static void refuse_factor(const problem *p)
+/* -- the op ---------------------------------------------------------------------------------------------- */
+
+/* Whether (L Lᵀ)⁻¹ is needed. */
+static bool wants_slopes(const ct_call *c)
 {
+    return ct_call_wants(c, CT__THETA) || ct_call_wants(c, CT__POINTS) || ct_call_wants(c, CT__NOISE);
+}
+
+static ct_shape shape(ct_call *c)
+{
+    ct_shape value = ct__density_shape(c, ct_attr(c), wants_slopes(c));
+    ct_rule_out(c, ct_outs(c), CT_F64, ct_shape1(4));
+    return value;
+}
+
+/* Those of the likelihood, where α is right and P = (L Lᵀ)⁻¹ stands for C⁻¹. */
+static void slopes(const problem *p)
+{
+    ct_call *c = p->c;
+    ct_view r_bar = ct_result_at(c, ct__bar(CT__RESIDUAL)), alpha = ct_view_reshape(r_bar, ct_shape1(p->n));
+    scale(p, ct_view_squeeze(p->alpha, 1), p->size, alpha);
+    if (!wants_slopes(c)) return;
+    ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE)), squares = terms_like(p, alpha);
+    ct_view X_bar = ct_call_wants(c, CT__POINTS) ? ct_result_at(c, ct__bar(CT__POINTS)) : ct_no_view();
+    ct__mixed_slopes(&p->mixed, alpha, noise_bar, ct_result_at(c, ct__bar(CT__THETA)), X_bar);
+    ct_prim_map1(c, CT_MAP_square, NULL, alpha, squares);
+    ct_prim_map2(c, CT_MAP_sub, noise_bar, squares, noise_bar);
+    scale(p, noise_bar, 0.5, noise_bar);
+}
+
+static void forward(ct_call *c)
+{
+    problem p = problem_of(c);
+    if (evaluate(&p)) {
+        double fit = p.quadratic * p.size * p.size / 2;
+        ct_prim_fill(c, ct_result(c), fit + p.logs + p.shift / 2 + 0.5 * CT__LOG_2PI * (double)p.n);
+        ct__density_flag(c);
+        if (ct_call_recorded(c)) slopes(&p);
+    } else {
+        ct__density_fail(c);
+    }
+    const double report[] = { p.report.error, p.report.deviation, p.report.residual, p.report.steps };
+    ct_view out = ct_result_at(c, ct_outs(c) - 1);
+    for (int i = 0; i < 4; i++) ct_prim_fill(c, ct_view_slice(out, 0, i, i + 1, 1), report[i]);
+}
+
+static void vjp(ct_vjp *g) { ct__density_vjp(g, ct_vjp_attr(g), ct__nlml_composed); }
+
+static const ct_op mixed_op = {
+    .name = "gp_nlml_mixed", .n_in = INPUTS, .shape = shape, .forward = forward, .vjp = vjp
+};
+
+/* -- the call -------------------------------------------------------------------------------------------- */
+
+static ct_var signs(ct_tape *tape, int64_t n, uint64_t draw)
+{
+    ct_tensor *t = ct_rand_uniform(ct_tape_device(tape), CT_F64, ct_shape2(n, PROBES), 0, draw);
+    if (!t) ct_tape_fail(tape, CT_ENOMEM, "gp_nlml_mixed: no memory for %d vectors", PROBES);
+    ct_var V = ct_sign(ct_shift(ct_constant(tape, t), -0.5));
+    ct_release(t);
+    return V;
+}
+
+/* Waits for the device. */
+static ct_gp_mixed report_of(ct_var value)
+{
+    double x[4];
+    int last = ct_var_needs_grad(value) ? ct__bar(CT__DENSITY_INPUTS) : 1; /* without a rule it is alone */
+    ct_tensor *t = ct_value(ct_output(value, last));
+    if (!t || ct_read(t, x, sizeof x)) return unknown;
+    return (ct_gp_mixed){ .error = x[0], .deviation = x[1], .residual = x[2], .steps = (int)x[3] };
+}
+
+/* Refuses what is worth nothing, with a remedy. */
+static void judge(ct_tape *tape, const ct_gp_mixed *report)
+{
+    static const char remedy[] = "compute in f64, raise the noise, or drop rows that are alike";
     char why[256];
-    snprintf(why, sizeof why, "%s", ct_tape_reason(p->tape));
-    ct_tape_fail(
-        p->tape, CT_ENUMERIC,
-        "gp_nlml_mixed: no factor in f32 (%s): compute in f64, raise the noise, or drop rows that are alike",
-        why);
-}
-
-/* r of size 1, so that no product of two vectors leaves the range of f64 before the value does. */
-static void measure(problem *p)
-{
-    p->size = ct_item(ct_max(ct_abs(p->given), CT_ALL, false));
-    if (!(p->size > 0 && isfinite(p->size))) p->size = 1;
-    p->r = ct_div(p->given, ct_scalar(p->tape, CT_F64, p->size));
-}
-
-/* α, with everything about the value known. */
-static ct_var evaluate(problem *p)
-{
-    int64_t n = ct_var_shape(p->r).dim[0];
-    ct_var in[] = { p->theta, p->X, p->r, p->noise };
-    ct_var diagonal = ct_apply(&ct__op_mixed_factor, in, 4, &p->mixed, sizeof p->mixed);
-    p->logs = ct_item(ct_sum(ct_log(diagonal), CT_ALL, false));
-    if (ct_tape_status(p->tape) == CT_ENUMERIC) refuse_factor(p);
-    if (ct_tape_status(p->tape)) return diagonal;
-    ct_var V = signs(p, n), U = solve(p, CT__SOLVE_FACTOR_TRANS, V), alpha = solve(p, CT__SOLVE_BOTH, p->r);
-    ct_var all = product(p, ct_concat((ct_var[]){ alpha, U }, 2, 1));
-    correct(p, V, U, ct_slice(all, 1, 1, 1 + PROBES, 1));
-    if (ct_tape_status(p->tape)) return alpha;
-    if (!(p->report.deviation <= largest_deviation)) {
-        refuse(p);
-        return alpha;
-    }
-    return refine(p, alpha, ct_slice(all, 1, 0, 1, 1));
-}
-
-static ct_var with_rule(problem *p, ct_var alpha, bool slopes)
-{
-    int64_t n = ct_var_shape(p->r).dim[0];
-    double v = p->quadratic * p->size * p->size / 2 + p->logs + p->shift / 2 + 0.5 * CT__LOG_2PI * (double)n;
-    alpha = ct_scale(alpha, p->size);
-    ct_var value = ct_scalar(p->tape, CT_F64, v), theta_bar = value, noise_bar = value, X_bar = value;
-    if (slopes) {
-        ct_var in[] = { p->theta, p->X, alpha };
-        theta_bar = ct_apply(&ct__op_mixed_slopes, in, 3, &p->mixed, sizeof p->mixed);
-        noise_bar = ct_scale(ct_sub(ct_output(theta_bar, 1), ct_square(ct_squeeze(alpha, 1))), 0.5);
-        if (p->mixed.X_bar) X_bar = ct_output(theta_bar, 2);
-    }
-    ct_no_grad_end(p->tape);
-    ct_var in[] = { value, theta_bar, X_bar, noise_bar, alpha, p->theta, p->X, p->given, p->noise };
-    return ct__gp_value_with_rule(in, p->mixed.program);
+    ct_status status = ct_tape_status(tape);
+    snprintf(why, sizeof why, "%s", ct_tape_reason(tape));
+    if (status == CT_ENUMERIC && isnan(report->deviation))
+        ct_tape_fail(tape, CT_ENUMERIC, "gp_nlml_mixed: no factor in f32 (%s): %s", why, remedy);
+    if (!status && !(report->deviation <= largest_deviation))
+        ct_tape_fail(tape, CT_ENUMERIC, "gp_nlml_mixed: a factor in f32 is off by %.2g, more than %.2g: %s",
+                     report->deviation, largest_deviation, remedy);
 }
 
 ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
                          uint64_t draw, ct_gp_mixed *report)
 {
-    const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
     if (report) *report = unknown;
-    const ct_cov_program *program = theta.tape ? ct__cov_usable(kernel, theta.tape, "gp_nlml_mixed") : NULL;
-    ct_var poisoned = { theta.tape, UINT32_MAX, 0 };
-    if (!program || ct_tape_status(theta.tape)) return poisoned;
     ct_tape *tape = theta.tape;
-    int64_t n = ct_shape_count(ct_var_shape(r));
-    problem p = { .tape = tape,
-                  .draw = draw,
-                  .theta = theta,
-                  .X = X,
-                  .noise = noise,
-                  .mixed = { .program = program },
-                  .report = unknown };
-    p.given = ct_reshape(r, ct_shape2(n, 1));
-    if (!ct_tape_status(tape) && ct_var_dtype(theta) != CT_F64)
+    const ct_cov_program *program = tape ? ct__cov_usable(kernel, tape, "gp_nlml_mixed") : NULL;
+    ct_var poisoned = { tape, UINT32_MAX, 0 };
+    if (!program || ct_tape_status(tape)) return poisoned;
+    if (ct_var_dtype(theta) != CT_F64) {
         ct_tape_fail(tape, CT_EDTYPE, "gp_nlml_mixed: takes f64; in f32 ct_gp_nlml does what it can");
-    if (ct_tape_status(tape)) return poisoned;
-    bool slopes = ct_grad_enabled(tape) &&
-                  (ct_var_needs_grad(theta) || ct_var_needs_grad(X) || ct_var_needs_grad(noise));
-    p.mixed.X_bar = slopes && ct_var_needs_grad(X);
-    p.mixed.triangle = ct_empty(ct_tape_device(tape), CT_F32, ct__packed_shape(n));
-    if (!p.mixed.triangle) {
-        ct_tape_fail(tape, CT_ENOMEM, "gp_nlml_mixed: no memory for a triangle of %lld rows", (long long)n);
         return poisoned;
     }
-    ct_no_grad_begin(tape);
-    measure(&p);
-    ct_var alpha = evaluate(&p), value = poisoned;
-    if (ct_tape_status(tape))
-        ct_no_grad_end(tape);
-    else
-        value = with_rule(&p, alpha, slopes);
-    ct_release(p.mixed.triangle);
-    if (report) *report = p.report;
-    return value;
+    ct_var in[] = { theta, X, r, noise, signs(tape, ct_shape_count(ct_var_shape(r)), draw) };
+    ct_var value = ct_apply(&mixed_op, in, INPUTS, program, (size_t)program->bytes);
+    const ct_gp_mixed told = report_of(value);
+    judge(tape, &told);
+    if (report) *report = told;
+    return ct_tape_status(tape) ? poisoned : value;
 }
 
 ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,

@@ -1,34 +1,39 @@
 /* What the likelihood in mixed precision (mixed.c) is made of: C = k(X, X) + diag(noise) in f64, computed
- * again whenever it is needed, and one triangle in f32 for its factor. The ops below take theta (P), X (n, d)
- * and vectors in f64 and have no gradient. */
+ * again whenever it is needed, and one triangle in f32 for its factor. All vectors and matrices are f64. */
 #ifndef CT_GP_MIXED_H
 #define CT_GP_MIXED_H
 
-#include "gp/model/model.h"
+#include <cotangent/covariance.h>
 
 typedef enum ct__mixed_solve { CT__SOLVE_FACTOR, CT__SOLVE_FACTOR_TRANS, CT__SOLVE_BOTH } ct__mixed_solve;
 
-/* The attribute of them all; the pointers are the caller's while the op runs. */
 typedef struct ct__mixed {
+    ct_call *c;
     const ct_cov_program *program;
-    ct_tensor *triangle; /* f32, packed (packed.h): nothing, then L, then (L Lᵀ)⁻¹ */
-    ct__mixed_solve solve;
-    bool X_bar;
+    int64_t n;
+    ct_view theta, X, noise; /* (P), (n, d), (n)                                                      */
+    ct_view triangle;        /* f32, packed (packed.h): undefined, then L, then (L Lᵀ)⁻¹              */
+    ct_view room;            /* a strip of rows of an (n, n) matrix                                   */
+    ct_view narrow;          /* f32 (m, n): right-hand sides                                          */
 } ct__mixed;
 
-/* theta, X, r (n, 1), noise (n) or (1), checked: triangle = L, the factor of C rounded -> diag L (n) */
-extern const ct_op ct__op_mixed_factor;
-/* theta, X, noise, V (n, m) -> C V, in f64 */
-extern const ct_op ct__op_mixed_product;
-/* V (n, m) -> L Lᵀ V, in f64 */
-extern const ct_op ct__op_mixed_gram;
-/* V (n, m) -> L⁻¹ V, L⁻ᵀ V or both, in f32 */
-extern const ct_op ct__op_mixed_solve;
-/* theta, X, alpha (n, 1): triangle = P = (L Lᵀ)⁻¹ -> with C̄ = ½ (P - ααᵀ) the theta_bar (P), 1: diag P (n),
- * 2: X_bar (n, d) where asked for */
-extern const ct_op ct__op_mixed_slopes;
-
-/* Bytes of the strip that any of them works in. */
+/* The scratch of a call, for products and solutions of at most m columns; noise (n) or (1). */
+ct__mixed ct__mixed_of(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view noise,
+                       int64_t m);
+/* Bytes of `room`. */
 uint64_t ct__mixed_room(int64_t n);
+
+/* L Lᵀ = C rounded to f32; diagonal (n) = that of L. Failures as of ct_prim_potrf; the diagonal is NaN where
+ * one is known. */
+void ct__mixed_factor(const ct__mixed *m, ct_view diagonal);
+/* out = C V, for V (n, m) */
+void ct__mixed_product(const ct__mixed *m, ct_view V, ct_view out);
+/* out = L Lᵀ V */
+void ct__mixed_gram(const ct__mixed *m, ct_view V, ct_view out);
+/* V becomes L⁻¹ V, L⁻ᵀ V or L⁻ᵀ L⁻¹ V, which is computed in f32. */
+void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view V);
+/* P = (L Lᵀ)⁻¹ takes the place of L; diagonal (n) = that of P. With C̄ = ½ (P - ααᵀ), alpha (n): theta_bar (P)
+ * and X_bar (n, d); no view for X_bar: not wanted. */
+void ct__mixed_slopes(const ct__mixed *m, ct_view alpha, ct_view diagonal, ct_view theta_bar, ct_view X_bar);
 
 #endif

@@ -11,17 +11,49 @@
 #include "gp/kernel/cov.h"
 #include "gp/model/model.h"
 
+/* L may be left out. Gradients flow into the points alone. */
 enum { THETA, POINTS, X, ALPHA, FACTOR, INPUTS };
-enum { MEAN, TAKEN, MEAN_SLOPE, TAKEN_SLOPE }; /* outputs: a, e (m); their slopes (m, d) */
-enum { TILE_BYTES = 1 << 20 };                 /* of k, multiplied by α while it is in the cache */
+enum { TILE_BYTES = 1 << 20 }; /* of k, multiplied by α while it is in the cache */
 
-typedef enum goal { MEAN_ALONE, VARIANCE, SLOPES } goal;
+/* The number of values, a alone without L: outputs (m), followed by the slopes of each (m, d) for the rule. */
+static int values(int inputs) { return inputs == INPUTS ? 2 : 1; }
 
-/* -- values and slopes of one panel of points ------------------------------------------------------------ */
+/* -- solutions of a packed factor, for the recorded rule -------------------------------------------------- */
+
+static ct_shape solve_shape(ct_call *c) { return ct_arg_shape(c, 1); }
+
+static void solve_forward(ct_call *c)
+{
+    ct__packed L = ct__packed_of(ct_arg(c, 0), ct_arg_dim(c, 1, 1));
+    ct_view B = ct_result(c);
+    ct_prim_copy(c, ct_arg(c, 1), B);
+    ct__packed_solve(c, &L, 0, B);
+    ct__packed_solve_trans(c, &L, B);
+}
+
+static ct_var solve(ct_var L, ct_var B);
+
+/* C⁻¹ is symmetric. */
+static void solve_vjp(ct_vjp *g) { ct_in_bar(g, 1, solve(ct_in(g, 0), ct_out_bar(g))); }
+
+static const ct_op solve_op = {
+    .name = "gp_solve", .n_in = 2, .shape = solve_shape, .forward = solve_forward, .vjp = solve_vjp
+};
+
+/* B C⁻¹ for C = L Lᵀ; not differentiable in L. */
+static ct_var solve(ct_var L, ct_var B) { return ct_apply(&solve_op, (ct_var[]){ L, B }, 2, NULL, 0); }
+
+/* -- one panel of points --------------------------------------------------------------------------------- */
 
 typedef struct panel {
-    ct_tensor *points, *k, *out[4]; /* (m, d), (m, n), the outputs' parts */
+    int64_t first, end;
+    ct_view points, k; /* (m, d), (m, n) */
 } panel;
+
+static ct_view rows_of(ct_view v, int64_t first, int64_t end) { return ct_view_slice(v, 0, first, end, 1); }
+
+/* The panel's part of output k. */
+static ct_view part(ct_call *c, const panel *p, int k) { return rows_of(ct_result_at(c, k), p->first, p->end); }
 
 static int64_t tile_rows(int64_t n, ct_dtype dtype)
 {
@@ -32,124 +64,68 @@ static int64_t tile_rows(int64_t n, ct_dtype dtype)
 /* k and a = k α, tile by tile */
 static void cross(ct_call *c, const panel *p)
 {
-    int64_t m = ct_tensor_dim(p->points, 0), n = ct_tensor_dim(p->k, 1);
-    int64_t most = tile_rows(n, ct_tensor_dtype(p->k));
+    int64_t m = p->end - p->first, most = tile_rows(ct_view_dim(p->k, 1), p->k.dtype);
+    ct_view a = ct_view_unsqueeze(part(c, p, 0), 1);
     for (int64_t i = 0; i < m; i += most) {
         int64_t end = i + most < m ? i + most : m;
-        ct_tensor *points = ct_tensor_slice(p->points, 0, i, end, 1);
-        ct_tensor *k = ct_tensor_slice(p->k, 0, i, end, 1), *a = ct_tensor_slice(p->out[MEAN], 0, i, end, 1);
-        ct_tensor *column = a ? ct_tensor_unsqueeze(a, 1) : NULL;
-        if (ct_require(c, points && k && column, CT_ENOMEM, "no memory for views")) {
-            ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), points, ct_arg(c, X), k);
-            ct_prim_gemm(c, 1, k, ct_arg(c, ALPHA), 0, column);
-        }
-        ct_release(points);
-        ct_release(k);
-        ct_release(a);
-        ct_release(column);
+        ct_view k = rows_of(p->k, i, end);
+        ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), rows_of(p->points, i, end), ct_arg(c, X), k);
+        ct_prim_gemm(c, 1, k, ct_arg(c, ALPHA), 0, rows_of(a, i, end));
     }
 }
 
-/* Row i of `slope` is Σ_j bar_ij ∂k(x*_i, x_j)/∂x*_i, times `scale`. */
-static void contract(ct_call *c, const panel *p, const ct_tensor *bar, double scale, ct_tensor *slope)
+/* Row i of the slopes at output k is Σ_j bar_ij ∂k(x*_i, x_j)/∂x*_i, times `scale`. */
+static void contract(ct_call *c, const panel *p, ct_view bar, double scale, int k)
 {
     ct_cov_bar K_bar = { .M = bar, .alpha = scale };
+    ct_view slope = part(c, p, k);
     ct_prim_fill(c, slope, 0);
-    ct_prim_covariance_bar_add(c, ct_attr(c), ct_arg(c, THETA), p->points, ct_arg(c, X), &K_bar, NULL, slope);
+    ct_prim_covariance_bar_add(c, ct_attr(c), ct_arg(c, THETA), p->points, ct_arg(c, X), &K_bar, ct_no_view(),
+                               slope);
 }
 
-static void run_panel(ct_call *c, const panel *p, const ct__packed *L, goal depth)
+static void run_panel(ct_call *c, const panel *p)
 {
+    const bool slopes = ct_call_recorded(c);
+    const int n_values = values(ct_args(c));
     cross(c, p);
-    if (depth == MEAN_ALONE) return;
-    if (depth == SLOPES) {
-        ct_tensor *line = ct_tensor_transpose(ct_arg(c, ALPHA));
-        ct_tensor *each = line ? ct_tensor_broadcast(line, ct_tensor_shape(p->k)) : NULL;
-        if (ct_require(c, each != NULL, CT_ENOMEM, "no memory for views"))
-            contract(c, p, each, 1, p->out[MEAN_SLOPE]);
-        ct_release(line);
-        ct_release(each);
+    if (slopes) {
+        ct_view each = ct_view_broadcast(ct_view_transpose(ct_arg(c, ALPHA)), ct_view_shape(p->k));
+        contract(c, p, each, 1, n_values);
     }
-    ct__packed_solve(c, L, 0, p->k);
-    ct__row_squares(c, p->k, p->out[TAKEN]);
-    if (depth < SLOPES) return;
-    ct__packed_solve_trans(c, L, p->k);
-    contract(c, p, p->k, 2, p->out[TAKEN_SLOPE]);
+    if (n_values == 1) return;
+    ct__packed L = ct__packed_of(ct_arg(c, FACTOR), ct_view_dim(p->k, 1));
+    ct__packed_solve(c, &L, 0, p->k);
+    ct__row_squares(c, p->k, part(c, p, 1));
+    if (!slopes) return;
+    ct__packed_solve_trans(c, &L, p->k);
+    contract(c, p, p->k, 2, n_values + 1);
 }
 
-/* -- all points ------------------------------------------------------------------------------------------ */
+/* -- the op ---------------------------------------------------------------------------------------------- */
 
-static int outputs(goal depth) { return depth == SLOPES ? 4 : depth == VARIANCE ? 2 : 1; }
-
-static ct_shape shape(ct_call *c, goal depth)
+static ct_shape shape(ct_call *c)
 {
-    const ct_cov_program *program = ct_attr(c);
-    int64_t n = ct_arg_dim(c, X, 0), m = ct_arg_dim(c, POINTS, 0);
-    if (!ct_require(c, program != NULL, CT_EINVAL, "needs a kernel's program as its attribute"))
-        return ct_shape0();
-    ct_require(c, ct_arg_ndim(c, POINTS) == 2 && ct_arg_dim(c, POINTS, 1) == program->input_dims, CT_ESHAPE,
-               "the points must be a matrix of %d columns, as in training", (int)program->input_dims);
-    ct_require(c,
-               ct_shape_equal(ct_arg_shape(c, ALPHA), ct_shape2(n, 1)) &&
-                   ct_shape_equal(ct_arg_shape(c, FACTOR), ct__packed_shape(n)),
-               CT_ESHAPE, "the packed factor and its solution do not fit %lld points", (long long)n);
-    ct_dtype dtype = ct_tensor_dtype(ct_arg(c, POINTS));
-    for (int k = 1; k < outputs(depth); k++)
-        ct_more_out(c, k, dtype, k < MEAN_SLOPE ? ct_shape1(m) : ct_arg_shape(c, POINTS));
-    return ct_shape1(m);
+    const int n_values = values(ct_args(c));
+    ct_dtype dtype = ct_arg(c, POINTS).dtype;
+    ct_shape each = ct_shape1(ct_arg_dim(c, POINTS, 0));
+    if (n_values == 2) ct_more_out(c, 1, dtype, each);
+    for (int k = 0; ct_call_recorded(c) && k < n_values; k++)
+        ct_rule_out(c, n_values + k, dtype, ct_arg_shape(c, POINTS));
+    return each;
 }
 
-static void forward(ct_call *c, goal depth)
+static void forward(ct_call *c)
 {
     int64_t n = ct_arg_dim(c, X, 0), m = ct_arg_dim(c, POINTS, 0);
-    ct_dtype dtype = ct_tensor_dtype(ct_arg(c, POINTS));
-    int64_t most = depth == MEAN_ALONE ? tile_rows(n, dtype) : ct__packed_panel(n, dtype);
+    ct_view points = ct_arg(c, POINTS);
+    int64_t most = ct_args(c) == INPUTS ? ct__packed_panel(n, points.dtype) : tile_rows(n, points.dtype);
     if (most > m) most = m;
-    ct_tensor *k = ct_scratch(c, dtype, ct_shape2(most, n));
-    for (int i = 0; i < outputs(depth); i++)
-        if (!ct_result_at(c, i)) return;
-    ct__packed L;
-    if (!k || !ct_require(c, ct__packed_open(ct_arg(c, FACTOR), n, &L), CT_ENOMEM, "no memory for views"))
-        return;
-    for (int64_t i = 0; i < m; i += most) {
-        int64_t end = i + most < m ? i + most : m;
-        panel p = { .points = ct_tensor_slice(ct_arg(c, POINTS), 0, i, end, 1),
-                    .k = ct_tensor_slice(k, 0, 0, end - i, 1) };
-        bool good = p.points && p.k;
-        for (int j = 0; j < outputs(depth); j++)
-            good &= (p.out[j] = ct_tensor_slice(ct_result_at(c, j), 0, i, end, 1)) != NULL;
-        if (ct_require(c, good, CT_ENOMEM, "no memory for views")) run_panel(c, &p, &L, depth);
-        ct_release(p.points);
-        ct_release(p.k);
-        for (int j = 0; j < 4; j++) ct_release(p.out[j]);
+    ct_view k = ct_scratch(c, points.dtype, ct_shape2(most, n));
+    for (int64_t i = 0, end; i < m && ct_call_fine(c); i = end) {
+        end = i + most < m ? i + most : m;
+        run_panel(c, &(panel){ i, end, rows_of(points, i, end), rows_of(k, 0, end - i) });
     }
-    ct__packed_close(&L);
-}
-
-#define OP(name_, depth)                                                                         \
-    static ct_shape name_##_shape(ct_call *c) { return shape(c, depth); }                        \
-    static void name_##_forward(ct_call *c) { forward(c, depth); }                               \
-    static const ct_op name_##_op = {                                                            \
-        .name = "gp_" #name_, .n_in = INPUTS, .shape = name_##_shape, .forward = name_##_forward \
-    };
-OP(mean, MEAN_ALONE)
-OP(moments, VARIANCE)
-OP(moments_slopes, SLOPES)
-
-/* -- the op with its rule -------------------------------------------------------------------------------- */
-
-/* Inputs: the four outputs above as constants, then theta, the points, ... */
-enum { GIVEN = 4 };
-
-static ct_shape given_shape(ct_call *c)
-{
-    ct_more_out(c, TAKEN, ct_tensor_dtype(ct_arg(c, TAKEN)), ct_arg_shape(c, TAKEN));
-    return ct_arg_shape(c, MEAN);
-}
-
-static void given_forward(ct_call *c)
-{
-    for (int k = 0; k < 2; k++) ct_prim_copy(c, ct_arg(c, k), ct_result_at(c, k));
 }
 
 /* In differentiable ops: K̄ through the recorded rule of the covariance, at points of its own, so that the
@@ -157,49 +133,38 @@ static void given_forward(ct_call *c)
 static void vjp_recorded(ct_vjp *g)
 {
     const ct_cov_program *program = ct_vjp_attr(g);
-    ct_var at = ct_scale(ct_in(g, GIVEN + POINTS), 1), bar;
-    ct_var K = ct_apply(&ct_op_cov, (ct_var[]){ ct_in(g, GIVEN + THETA), at, ct_in(g, GIVEN + X) }, 3,
-                        program, (size_t)program->bytes);
-    ct_var solved =
-        ct_apply(&ct__op_packed_solve_both, (ct_var[]){ ct_in(g, GIVEN + FACTOR), K }, 2, NULL, 0);
-    ct_var a_bar = ct_unsqueeze(ct_out_bar_at(g, MEAN), 1), e_bar = ct_unsqueeze(ct_out_bar_at(g, TAKEN), 1);
-    ct_var K_bar = ct_add(ct_mul(a_bar, ct_t(ct_in(g, GIVEN + ALPHA))), ct_mul(ct_scale(e_bar, 2), solved));
+    ct_var at = ct_scale(ct_in(g, POINTS), 1), bar;
+    ct_var K = ct_apply(&ct_op_cov, (ct_var[]){ ct_in(g, THETA), at, ct_in(g, X) }, 3, program,
+                        (size_t)program->bytes);
+    ct_var K_bar = ct_mul(ct_unsqueeze(ct_out_bar(g), 1), ct_t(ct_in(g, ALPHA)));
+    if (ct_vjp_args(g) == INPUTS) {
+        ct_var e_bar = ct_unsqueeze(ct_out_bar_at(g, 1), 1);
+        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(ct_in(g, FACTOR), K)));
+    }
     ct_grad(K, K_bar, &at, &bar, 1, CT_GRAD_RECORD);
-    ct_in_bar(g, GIVEN + POINTS, bar);
+    ct_in_bar(g, POINTS, bar);
 }
 
-static void given_vjp(ct_vjp *g)
+static void vjp(ct_vjp *g)
 {
-    if (!ct_wants(g, GIVEN + POINTS)) return;
+    const int n_values = values(ct_vjp_args(g));
+    if (!ct_wants(g, POINTS)) return;
     if (ct_recording(g)) {
         vjp_recorded(g);
         return;
     }
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < n_values; k++)
         if (ct_has_out_bar(g, k))
-            ct_in_bar(g, GIVEN + POINTS,
-                      ct__finite(ct_mul(ct_unsqueeze(ct_out_bar_at(g, k), 1), ct_in(g, MEAN_SLOPE + k)),
+            ct_in_bar(g, POINTS,
+                      ct__finite(ct_mul(ct_unsqueeze(ct_out_bar_at(g, k), 1), ct_out_at(g, n_values + k)),
                                  "element %lld of the gradient in Xs"));
 }
 
-static const ct_op given_op = { .name = "gp_posterior",
-                                .n_in = GIVEN + INPUTS,
-                                .shape = given_shape,
-                                .forward = given_forward,
-                                .vjp = given_vjp };
+static const ct_op posterior = {
+    .name = "gp_posterior", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp
+};
 
 ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance)
 {
-    ct_tape *tape = in[POINTS].tape;
-    size_t bytes = (size_t)program->bytes;
-    bool slopes = ct_grad_enabled(tape) && ct_var_needs_grad(in[POINTS]);
-    const ct_op *op = slopes ? &moments_slopes_op : variance ? &moments_op : &mean_op;
-    ct_no_grad_begin(tape);
-    ct_var first = ct_apply(op, in, INPUTS, program, bytes);
-    ct_no_grad_end(tape);
-    if (!slopes) return first;
-    ct_var all[GIVEN + INPUTS];
-    for (int k = 0; k < GIVEN; k++) all[k] = ct_output(first, k);
-    for (int k = 0; k < INPUTS; k++) all[GIVEN + k] = in[k];
-    return ct_apply(&given_op, all, GIVEN + INPUTS, program, bytes);
+    return ct_apply(&posterior, in, variance ? INPUTS : FACTOR, program, (size_t)program->bytes);
 }

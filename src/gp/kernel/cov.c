@@ -10,21 +10,20 @@
 
 #include <stdlib.h>
 
-static bool refuse_shapes(ct_call *c, int first)
+static bool refuse_shapes(ct_call *c)
 {
     const ct_cov_program *p = ct_attr(c);
-    int inputs = ct_args(c) - first;
-    if (!ct_require(c, inputs == 2 || inputs == 3, CT_EINVAL, "takes theta, X and perhaps Z") ||
+    if (!ct_require(c, ct_args(c) == 2 || ct_args(c) == 3, CT_EINVAL, "takes theta, X and perhaps Z") ||
         !ct_require(c, p && p->n_nodes <= CT__KERNEL_MAX_NODES, CT_EINVAL,
                     "needs a kernel's program as its attribute"))
         return false;
-    if (!ct_require(c, ct_arg_ndim(c, first) == 1 && ct_arg_dim(c, first, 0) == p->n_params, CT_ESHAPE,
+    if (!ct_require(c, ct_arg_ndim(c, 0) == 1 && ct_arg_dim(c, 0, 0) == p->n_params, CT_ESHAPE,
                     "theta must be a vector of the kernel's %d parameters", (int)p->n_params))
         return false;
-    for (int i = first; i < ct_args(c); i++) {
-        if (!ct_require(c, ct_tensor_dtype(ct_arg(c, i)) != CT_I64, CT_EDTYPE, "inputs must be f64 or f32"))
+    for (int i = 0; i < ct_args(c); i++) {
+        if (!ct_require(c, ct_arg(c, i).dtype != CT_I64, CT_EDTYPE, "inputs must be f64 or f32"))
             return false;
-        if (i > first &&
+        if (i > 0 &&
             !ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
                         "the points must be a matrix of %d columns, as the kernel is bound to",
                         (int)p->input_dims))
@@ -33,65 +32,54 @@ static bool refuse_shapes(ct_call *c, int first)
     return true;
 }
 
-/* Z, NULL in the symmetric case, where the inputs begin at `first` with theta. */
-static const ct_tensor *other(const ct_call *c, int first)
-{
-    return ct_args(c) - first == 3 ? ct_arg(c, first + 2) : NULL;
-}
+/* Input i; no view in the symmetric case, which has no Z. */
+static ct_view other(const ct_call *c, int i) { return i < ct_args(c) ? ct_arg(c, i) : ct_no_view(); }
 
 /* -- backward: inputs K̄, theta, X [, Z] ----------------------------------------------------------------- */
 
-static ct_shape theta_shape(ct_call *c) { return refuse_shapes(c, 1) ? ct_arg_shape(c, 1) : ct_shape0(); }
-static ct_shape x_shape(ct_call *c) { return refuse_shapes(c, 1) ? ct_arg_shape(c, 2) : ct_shape0(); }
+typedef struct wanted {
+    const ct_cov_program *program; /* the recorded call's */
+    bool theta, x;                 /* output 0 is the first of them that is wanted */
+} wanted;
 
-static ct_shape both_shapes(ct_call *c)
+static ct_shape bar_shape(ct_call *c)
 {
-    if (!refuse_shapes(c, 1)) return ct_shape0();
-    ct_more_out(c, 1, ct_tensor_dtype(ct_arg(c, 2)), ct_arg_shape(c, 2));
-    return ct_arg_shape(c, 1);
+    const wanted *w = ct_attr(c);
+    if (w->theta && w->x) ct_more_out(c, 1, ct_arg(c, 2).dtype, ct_arg_shape(c, 2));
+    return ct_arg_shape(c, w->theta ? 1 : 2);
 }
 
-static void contract(ct_call *c, ct_tensor *theta_bar, ct_tensor *x_bar)
+static void bar_forward(ct_call *c)
 {
-    ct_prim_covariance_bar(c, ct_attr(c), ct_arg(c, 1), ct_arg(c, 2), other(c, 1), ct_arg(c, 0), theta_bar,
+    const wanted *w = ct_attr(c);
+    ct_view theta_bar = w->theta ? ct_result(c) : ct_no_view();
+    ct_view x_bar = w->x ? ct_result_at(c, w->theta) : ct_no_view();
+    ct_prim_covariance_bar(c, w->program, ct_arg(c, 1), ct_arg(c, 2), other(c, 3), ct_arg(c, 0), theta_bar,
                            x_bar);
 }
 
-static void theta_forward(ct_call *c) { contract(c, ct_result(c), NULL); }
-static void x_forward(ct_call *c) { contract(c, NULL, ct_result(c)); }
-static void both_forward(ct_call *c) { contract(c, ct_result(c), ct_result_at(c, 1)); }
+static const ct_op bar_op = { .name = "cov_bar", .n_in = -1, .shape = bar_shape, .forward = bar_forward };
 
-static const ct_op theta_bar_op = {
-    .name = "cov_theta_bar", .n_in = -1, .shape = theta_shape, .forward = theta_forward
-};
-static const ct_op x_bar_op = { .name = "cov_x_bar", .n_in = -1, .shape = x_shape, .forward = x_forward };
-static const ct_op both_bars_op = {
-    .name = "cov_bar", .n_in = -1, .shape = both_shapes, .forward = both_forward
-};
-
-/* Gives the cotangents of theta (input 0) and of points (input x), whichever of them `to_theta` and `to_x`
- * say. */
-static void give(ct_vjp *g, const ct_cov_program *p, ct_var K_bar, int x, int z, bool to_theta, bool to_x)
+/* Gives the wanted cotangents of theta (input 0) and of points (input x). */
+static void give(ct_vjp *g, ct_var K_bar, int x, int z, wanted w)
 {
-    ct_var in[4] = { K_bar, ct_in(g, 0), ct_in(g, x), z ? ct_in(g, z) : K_bar };
-    const ct_op *op = to_theta && to_x ? &both_bars_op : to_theta ? &theta_bar_op : &x_bar_op;
-    ct_var bar = ct_apply(op, in, z ? 4 : 3, p, (size_t)p->bytes);
-    if (to_theta) ct_give_in_bar(g, 0, bar);
-    if (to_x) ct_give_in_bar(g, x, to_theta ? ct_output(bar, 1) : bar);
+    ct_var in[4] = { K_bar, ct_in(g, 0), ct_in(g, x), z < 0 ? K_bar : ct_in(g, z) };
+    ct_var bar = ct_apply(&bar_op, in, z < 0 ? 3 : 4, &w, sizeof w);
+    if (w.theta) ct_give_in_bar(g, 0, bar);
+    if (w.x) ct_give_in_bar(g, x, ct_output(bar, w.theta));
 }
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
 static ct_shape shape(ct_call *c)
 {
-    if (!refuse_shapes(c, 0)) return ct_shape0();
+    if (!refuse_shapes(c)) return ct_shape0();
     return ct_shape2(ct_arg_dim(c, 1, 0), ct_arg_dim(c, ct_args(c) - 1, 0));
 }
 
 static void forward(ct_call *c)
 {
-    ct_tensor *K = ct_result(c);
-    if (K) ct_prim_covariance(c, ct_attr(c), ct_arg(c, 0), ct_arg(c, 1), other(c, 0), K);
+    ct_prim_covariance(c, ct_attr(c), ct_arg(c, 0), ct_arg(c, 1), other(c, 2), ct_result(c));
 }
 
 static void vjp(ct_vjp *g)
@@ -101,11 +89,11 @@ static void vjp(ct_vjp *g)
         ct__cov_vjp_recorded(g, p);
         return;
     }
-    int z = ct_vjp_args(g) == 3 ? 2 : 0;
-    bool theta_wanted = ct_wants(g, 0), x_wanted = ct_wants(g, 1), z_wanted = z && ct_wants(g, z);
+    const int z = ct_vjp_args(g) == 3 ? 2 : -1;
+    const bool theta = ct_wants(g, 0), x = ct_wants(g, 1), at_z = z > 0 && ct_wants(g, z);
     ct_var K_bar = ct_out_bar(g);
-    if (x_wanted || (theta_wanted && !z_wanted)) give(g, p, K_bar, 1, z, theta_wanted, x_wanted);
-    if (z_wanted) give(g, p, ct_t(K_bar), z, 1, theta_wanted && !x_wanted, true);
+    if (x || (theta && !at_z)) give(g, K_bar, 1, z, (wanted){ p, theta, x });
+    if (at_z) give(g, ct_t(K_bar), z, 1, (wanted){ p, theta && !x, true });
 }
 
 /* -- samples --------------------------------------------------------------------------------------------- */

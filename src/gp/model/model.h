@@ -94,36 +94,13 @@ double ct__gp_start_value(const ct_gp *gp, int64_t i);
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
-/* -- factor.c -------------------------------------------------------------------------------------------- */
+/* -- nlml.c, loo_objective.c ----------------------------------------------------------------------------- */
 
-/* theta (P), X (n, d), r (n, 1), noise (n) or (1); the attribute is a kernel's program. With C = k(X, X) +
- * diag(noise)
- * = L Lᵀ and C̄ = ½ (C⁻¹ - ααᵀ), all without a gradient:
- *     0: alpha = C⁻¹r (n, 1);  1: diag L (n);  and
- *     gp_factor:    2: L, packed (packed.h)
- *     gp_inverse:   2: C⁻¹, packed
- *     gp_slopes:    2: diag C⁻¹ (n), then theta_bar (P)
- *     gp_slopes_x:  also 3: X_bar (n, d) */
-extern const struct ct_op ct__op_gp_value, ct__op_gp_factor, ct__op_gp_inverse, ct__op_gp_slopes,
-    ct__op_gp_slopes_x;
-/* A pivot L_ii² of at most this share of C_ii is nothing but rounding: C is singular, although the
- * factorisation went through. These ops flag it as a failure. */
-double ct__gp_rounding(ct_dtype dtype);
-/* Refuses a call whose inputs 0 to 3 are not such. */
-void ct__gp_check_inputs(ct_call *c, const ct_cov_program *program);
-
-/* -- nlml.c ---------------------------------------------------------------------------------------------- */
-
-/* theta (P), X (n, d), r (n), noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π */
-extern const struct ct_op ct__op_gp_nlml;
-/* loo_objective.c: the same inputs -> -Σ log p(y_i | the others) */
-extern const struct ct_op ct__op_gp_loo_nlpd;
-/* As ct_gp_bytes_needed, for a fit of that. */
+/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π;  the attribute
+ * is a kernel's program. The same inputs -> -Σ log p(y_i | the others). */
+extern const struct ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd;
+/* As ct_gp_bytes_needed, for a fit of the second. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
-/* That value, given alpha as one of factor.c's ops returned it, and r (n, 1). */
-ct_var ct__gp_value(ct_var alpha, ct_var r);
-/* The value with its rule, from the inputs of density.h. */
-ct_var ct__gp_value_with_rule(const ct_var in[9], const ct_cov_program *program);
 
 /* -- objective.c ----------------------------------------------------------------------------------------- */
 
@@ -141,9 +118,6 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
                           double *jitter);
 /* L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
-/* CT_ENUMERIC where a pivot of L Lᵀ = k(X, X) + diag(variance) is nothing but rounding, which makes C
- * singular although the factorisation went through; diagonal: of L (n). On gp's tape. */
-ct_status ct__gp_check_pivots(ct_gp *gp, ct_var theta, ct_var X, ct_var variance, ct_var diagonal);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
@@ -163,12 +137,17 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
  * (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
 ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance);
 
-/* -- predict.c ------------------------------------------------------------------------------------------- */
+/* -- exchange.c ------------------------------------------------------------------------------------------ */
 
 /* Whether `out` (may be NULL) can take m numbers; else with `what` in the message. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
+/* Xs, new inputs in the units of the data, as doubles, and their number *m. Freed with free; NULL with the
+ * reason on the device. */
+double *ct__gp_points(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
+/* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
+ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out, int64_t count);
 
 /* -- prior.c --------------------------------------------------------------------------------------------- */
 

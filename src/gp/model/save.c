@@ -210,81 +210,74 @@ static ct_tensor *read_tensor(stream *s, ct_dtype dtype, ct_shape shape)
     return t;
 }
 
-/* Row i of the factor has i + 1 numbers. */
-static void write_triangle(stream *s, const ct_tensor *L, int64_t n)
+/* -- the factor, a row at a time ------------------------------------------------------------------------- */
+
+/* Row i of L, of i + 1 numbers, to or from its two parts. */
+static void move_row(ct_call *c, const ct__packed *L, int64_t i, const ct_tensor *row, bool reading)
 {
-    ct__packed p;
-    if (!s->data || s->bad) {
-        s->at += (size_t)n * ((size_t)n + 1) / 2 * ct_dtype_size(ct_tensor_dtype(L));
-        return;
+    ct_view part[2];
+    ct__packed_row(L, i, part);
+    for (int64_t k = 0, at = 0, end; k < 2 && ct_is_view(part[k]); k++, at = end) {
+        end = at + ct_view_dim(part[k], 1);
+        ct_view piece = ct_view_slice(ct_view_of(row), 1, at, end, 1);
+        ct_prim_copy(c, reading ? piece : part[k], reading ? part[k] : piece);
     }
-    if (!ct__packed_open(L, n, &p)) {
-        lack_memory(s);
-        return;
-    }
-    for (int64_t i = 0; i < n && !s->bad; i++) {
-        ct_tensor *part[2];
-        if (!ct__packed_row(&p, i, part)) {
-            lack_memory(s);
-            break;
-        }
-        for (int k = 0; k < 2; k++) {
-            if (part[k]) write_tensor(s, part[k]);
-            ct_release(part[k]);
-        }
-    }
-    ct__packed_close(&p);
 }
 
-/* One row of the file into its two parts. */
-static void read_row(stream *s, const ct__packed *p, int64_t i, unsigned char *host, size_t size)
+/* One row of the file, NULL where it is no row of a factor. */
+static ct_tensor *read_row(stream *s, ct_dtype dtype, int64_t i, unsigned char *host)
 {
-    ct_tensor *part[2];
-    size_t at = (size_t)i * size;
+    size_t size = ct_dtype_size(dtype);
     double pivot = 0;
     float narrow = 0;
     numbers(s, host, (size_t)i + 1, size);
-    if (s->bad) return;
-    memcpy(size == 8 ? (void *)&pivot : (void *)&narrow, host + at, size);
+    if (s->bad) return NULL;
+    memcpy(size == 8 ? (void *)&pivot : (void *)&narrow, host + (size_t)i * size, size);
     if (size == 4) pivot = (double)narrow;
     if (!(pivot > 0)) s->bad = true;
     need_finite(s, host, (size_t)i + 1, size);
-    if (s->bad) return;
-    if (!ct__packed_row(p, i, part)) {
-        lack_memory(s);
-        return;
-    }
-    const unsigned char *from = host;
-    for (int k = 0; k < 2; k++) {
-        if (!part[k]) continue;
-        ct_tensor *row = ct_from(s->device, ct_tensor_dtype(part[k]), ct_tensor_shape(part[k]), from);
-        if (!row || ct_copy(row, part[k])) lack_memory(s);
-        from += (size_t)ct_tensor_count(part[k]) * size;
-        ct_release(row);
-        ct_release(part[k]);
-    }
+    return s->bad ? NULL : ct_from(s->device, dtype, ct_shape2(1, i + 1), host);
 }
 
-static ct_tensor *read_triangle(stream *s, ct_dtype dtype, int64_t n)
+static void move_rows(stream *s, ct_gp *gp, unsigned char *host)
 {
-    size_t size = ct_dtype_size(dtype);
-    if (s->bad || (uint64_t)n * ((uint64_t)n + 1) / 2 > (s->size - s->at) / size) {
+    ct_tape_reset(gp->tape);
+    ct_call *c = ct_scope_open(gp->tape, "the factor's rows");
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    for (int64_t i = 0; i < gp->n && !s->bad; i++) {
+        ct_tensor *row = s->reading ? read_row(s, gp->dtype, i, host)
+                                    : ct_empty(s->device, gp->dtype, ct_shape2(1, i + 1));
+        if (!s->bad) move_row(c, &L, i, row, s->reading);
+        if (!s->bad && !ct_call_fine(c)) lack_memory(s);
+        if (!s->bad && !s->reading) write_tensor(s, row);
+        ct_release(row);
+    }
+    ct_scope_close(c);
+    ct_tape_reset(gp->tape);
+}
+
+static void write_triangle(stream *s, ct_gp *gp)
+{
+    if (s->data && !s->bad)
+        move_rows(s, gp, NULL);
+    else
+        s->at += (size_t)gp->n * ((size_t)gp->n + 1) / 2 * ct_dtype_size(gp->dtype);
+}
+
+static void read_triangle(stream *s, ct_gp *gp)
+{
+    size_t size = ct_dtype_size(gp->dtype);
+    if (s->bad || (uint64_t)gp->n * ((uint64_t)gp->n + 1) / 2 > (s->size - s->at) / size) {
         s->bad = true;
-        return NULL;
+        return;
     }
-    unsigned char *host = ct__gp_alloc(s->device, (uint64_t)n, size);
-    ct_tensor *L = host ? ct_zeros(s->device, dtype, ct__packed_shape(n)) : NULL;
-    ct__packed p;
-    if (L && ct__packed_open(L, n, &p)) {
-        for (int64_t i = 0; i < n && !s->bad; i++) read_row(s, &p, i, host, size);
-        ct__packed_close(&p);
-    } else if (!s->bad) {
+    unsigned char *host = ct__gp_alloc(s->device, (uint64_t)gp->n, size);
+    if (host) gp->factor.L = ct_zeros(s->device, gp->dtype, ct__packed_shape(gp->n));
+    if (gp->factor.L)
+        move_rows(s, gp, host);
+    else
         lack_memory(s);
-    }
     free(host);
-    if (!s->bad) return L;
-    ct_release(L);
-    return NULL;
 }
 
 /* -- saving ---------------------------------------------------------------------------------------------- */
@@ -309,7 +302,7 @@ static void write_all(stream *s, ct_gp *gp, char *kernel)
     write_tensor(s, gp->y);
     if (gp->given) write_tensor(s, gp->given);
     write_tensor(s, gp->factor.alpha);
-    write_triangle(s, gp->factor.L, gp->n);
+    write_triangle(s, gp);
     uint64_t crc = s->data ? ct__crc64(s->data, s->at) : 0;
     numbers(s, &crc, 1, 8);
 }
@@ -340,7 +333,7 @@ ct_status ct_gp_save(ct_gp *gp, const char *path)
     s.at = 0;
     if (s.data) write_all(&s, gp, kernel);
     if (s.no_memory)
-        status = ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for views of the factor", path);
+        status = ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for a row of the factor", path);
     else if (s.data)
         status = s.bad ? ct_last_status(gp->device) : ct_bytes_save(gp->device, path, s.data, s.at);
     free(s.data);
@@ -393,7 +386,7 @@ static void read_body(stream *s, ct_gp *gp)
     gp->y = read_tensor(s, gp->dtype, ct_shape2(gp->n, 1));
     if (has_given(gp)) gp->given = read_tensor(s, gp->dtype, ct_shape1(gp->n));
     gp->factor.alpha = read_tensor(s, gp->dtype, ct_shape2(gp->n, 1));
-    gp->factor.L = read_triangle(s, gp->dtype, gp->n);
+    read_triangle(s, gp);
     gp->factor.ready = !s->bad;
     if (s->at != s->size) s->bad = true;
 }
