@@ -170,6 +170,11 @@ ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const cha
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 
+/* -- loo.c ----------------------------------------------------------------------------------------------- */
+
+/* Mean over i of (y_i - mean_i)² / variance_i, as ct_gp_loo predicts y_i. */
+ct_status ct__gp_loo_square(ct_gp *gp, double *square);
+
 /* -- prior.c --------------------------------------------------------------------------------------------- */
 
 bool ct__prior_valid(const ct_prior *prior, bool positive);

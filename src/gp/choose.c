@@ -1,0 +1,358 @@
+/* The choice of a covariance. The largest default is searched from its usual start and from where the one before it
+ * ended, since either search alone gets stuck on some tables. The lowest
+ *     AICc = 2 (objective + m n / (n - m - 1))         [Akaike 1974; Hurvich & Tsai 1989]
+ * wins, with m free parameters (twice as many by leave-one-out); it is infinite for n <= m + 1. What only follows the
+ * noise is left out, and a table with few rows for its columns gets few parameters. docs/gp.md says what it is worth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit.h"
+
+#define ROUGH "scale * matern32(ard)"
+#define BOTH  ROUGH " + scale * rbf(ard)"
+
+static const ct_gp_candidate by_likelihood[] = {
+    { "linear + scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
+};
+/* Without a linear part: in as many centred columns as rows the others tell each row exactly. */
+static const ct_gp_candidate by_loo[] = {
+    { "scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
+};
+
+enum {
+    MANY = 2000, /* beyond so many rows SOME of them make the choice */
+    SOME = 1000,
+    NEW_PART = 10, /* a new part begins at so small a fraction of the first one's variance */
+};
+
+typedef struct choosing {
+    const ct_tensor *X, *y; /* all rows */
+    ct_gp_options model;
+    ct_gp_choose_options how;
+    ct_gp_choice *choice;
+    int from[CT_GP_CANDIDATES];  /* the candidate to begin from; -1: none */
+    int round[CT_GP_CANDIDATES]; /* 0; one more than that of the candidate to begin from */
+    ct_gp *gp[CT_GP_CANDIDATES]; /* owned */
+    int list[CT_GP_CANDIDATES];  /* what the models of the present fit are in the choice's list */
+    bool stopped;                /* the callback wants to stop */
+    double begun;
+} choosing;
+
+/* -- candidates ------------------------------------------------------------------------------------------ */
+
+static ct_status check_options(const ct_gp_choose_options *o, ct_device *device)
+{
+    bool good = o->n_candidates >= 0 && o->n_candidates <= CT_GP_CANDIDATES && o->rows >= 0 && o->rows != 1 &&
+                (o->candidates || !o->n_candidates);
+    for (int k = 0; good && k < o->n_candidates; k++) good = o->candidates[k].kernel != NULL;
+    return good
+               ? CT_OK
+               : ct_device_fail(device, CT_EINVAL,
+                                "ct_gp_choose: %d candidates, a kernel each, at most %d of them, and on %lld "
+                                "rows, at least 2",
+                                o->n_candidates, CT_GP_CANDIDATES, (long long)o->rows);
+}
+
+/* The candidates into the choice. */
+static ct_status list_candidates(choosing *c, ct_device *device)
+{
+    const ct_gp_candidate *candidate = c->how.candidates;
+    int count = c->how.n_candidates;
+    if (!count) {
+        bool loo = c->how.fit.objective == CT_OBJECTIVE_LOO;
+        bool saves = ct_tensor_dim(c->X, 1) > (loo ? 1 : 2); /* one lengthscale for all, any parameter */
+        candidate = (loo ? by_loo : by_likelihood) + !saves;
+        count = 3 + saves;
+    }
+    for (int k = 0; k < count; k++) {
+        const char *from = candidate[k].from;
+        int j = from ? k - 1 : -1;
+        while (j >= 0 && strcmp(from, candidate[j].kernel) != 0) j--;
+        if (from && j < 0)
+            return ct_device_fail(device, CT_EINVAL,
+                                  "ct_gp_choose: candidate %d begins from \"%.200s\", which is not before it",
+                                  k, from);
+        c->from[k] = j;
+        c->round[k] = j < 0 ? 0 : c->round[j] + 1;
+        c->choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = from };
+    }
+    c->choice->count = count;
+    return CT_OK;
+}
+
+static int64_t free_params(const ct_gp *gp)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < gp->n_params; i++) count += !gp->param[i].fixed;
+    return count;
+}
+
+/* 2 m n / (n - m - 1) */
+static double penalty(const ct_gp *gp, ct_fit_objective objective)
+{
+    double n = (double)gp->n, m = (double)free_params(gp) * (objective == CT_OBJECTIVE_LOO ? 2 : 1);
+    return n > m + 1 ? 2 * m * n / (n - m - 1) : INFINITY;
+}
+
+/* Makes the models. Those that AICc rules out go again; of the smallest there stays one. */
+static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tensor *y,
+                                 const ct_gp_options *model)
+{
+    int64_t fewest = INT64_MAX;
+    for (int k = 0; k < c->choice->count; k++) {
+        ct_gp_tried *t = &c->choice->tried[k];
+        c->gp[k] = ct_gp_new(X, y, ct_kernel_parse(t->kernel), model);
+        if (!c->gp[k]) return ct_last_status(ct_tensor_device(X));
+        *t = (ct_gp_tried){ .kernel = t->kernel,
+                            .from = t->from,
+                            .status = CT_ESTOPPED,
+                            .end = CT_FIT_UNBEGUN,
+                            .parameters = free_params(c->gp[k]),
+                            .objective = INFINITY,
+                            .criterion = INFINITY };
+        if (t->parameters < fewest) fewest = t->parameters;
+    }
+    for (int k = 0; k < c->choice->count; k++) {
+        ct_gp_tried *t = &c->choice->tried[k];
+        if (t->parameters == fewest || isfinite(penalty(c->gp[k], c->how.fit.objective))) continue;
+        t->too_few_rows = true;
+        t->status = CT_EINVAL;
+    }
+    return CT_OK;
+}
+
+/* -- searches -------------------------------------------------------------------------------------------- */
+
+/* A value for parameter i, within its bounds. */
+static ct_status move(ct_gp *gp, int64_t i, double value)
+{
+    ct_param p = gp->param[i];
+    if (p.fixed) return CT_OK;
+    p.value = fmin(fmax(value, p.lower), p.upper);
+    return ct_gp_set_param(gp, i, &p);
+}
+
+/* Where `from` ended. The parts that it does not have begin small beside its first. */
+static ct_status begin_from(ct_gp *gp, const ct_gp *from)
+{
+    ct_status s = CT_OK;
+    double first = 0;
+    for (int64_t i = from->n_kernel; i-- > 0;)
+        if (from->param[i].unit == CT_UNIT_VARIANCE) first = from->param[i].value;
+    for (int64_t i = 0; i < gp->n_params && !s; i++) {
+        int64_t k = ct_gp_find(from, gp->param[i].name);
+        if (k >= 0)
+            s = move(gp, i, from->param[k].value);
+        else if (first > 0 && i < gp->n_kernel && gp->param[i].unit == CT_UNIT_VARIANCE)
+            s = move(gp, i, first / NEW_PART);
+    }
+    return s;
+}
+
+static int pass_on(void *context, const ct_fit_progress *progress)
+{
+    choosing *c = context;
+    ct_fit_progress p = *progress;
+    if (c->stopped) return 1;
+    p.model = c->list[p.model];
+    p.seconds = ct__now() - c->begun;
+    c->stopped = c->how.fit.progress && c->how.fit.progress(c->how.fit.context, &p);
+    return c->stopped;
+}
+
+/* Fits the models, which are c->list in the choice. CT_OK, or what is neither a stop nor a covariance without a
+ * factor. */
+static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_status *status)
+{
+    ct_fit_options options = c->how.fit;
+    options.progress = pass_on;
+    options.context = c;
+    options.restarts = restarts;
+    ct_gp_fit_many(gp, count, &options, status);
+    for (int i = 0; i < count; i++) {
+        ct_fit_report r = ct_gp_report(gp[i]);
+        c->choice->starts += restarts + 1;
+        c->choice->iterations += r.iterations;
+        c->choice->evaluations += r.evaluations;
+    }
+    for (int i = 0; i < count; i++) {
+        ct_status s = status[i];
+        if (!s || s == CT_ENUMERIC || s == CT_ESTOPPED) continue;
+        if (ct_last_status(gp[i]->device) != s) /* the message is another model's */
+            ct_device_fail(gp[i]->device, s, "ct_gp_choose: %s: model %d of %d", ct_status_name(s), i + 1,
+                           count);
+        return s;
+    }
+    return CT_OK;
+}
+
+/* Those whose turn it is, side by side. */
+static ct_status fit_round(choosing *c, int round)
+{
+    ct_gp *gp[CT_GP_CANDIDATES];
+    ct_status status[CT_GP_CANDIDATES], s = CT_OK;
+    int count = 0;
+    for (int k = 0; k < c->choice->count && !s; k++) {
+        ct_gp_tried *t = &c->choice->tried[k], *from = c->from[k] < 0 ? NULL : &c->choice->tried[c->from[k]];
+        if (c->round[k] != round || t->too_few_rows) continue;
+        t->too_few_rows = from && from->too_few_rows;
+        t->status = from ? from->status : CT_OK;
+        if (t->status) continue;
+        if (from) s = begin_from(c->gp[k], c->gp[c->from[k]]);
+        c->list[count] = k;
+        gp[count++] = c->gp[k];
+    }
+    if (s || !count) return s;
+    s = fit(c, gp, count, round ? 0 : c->how.fit.restarts, status);
+    for (int i = 0; i < count; i++) {
+        ct_gp_tried *t = &c->choice->tried[c->list[i]];
+        ct_fit_report r = ct_gp_report(gp[i]);
+        t->status = status[i];
+        t->end = r.end;
+        t->iterations = r.iterations;
+        t->evaluations = r.evaluations;
+        if (status[i] && status[i] != CT_ESTOPPED) continue;
+        t->objective = r.objective;
+        t->criterion = 2 * r.objective + penalty(gp[i], c->how.fit.objective);
+    }
+    return s;
+}
+
+/* *winner: the model with the lowest criterion, NULL where there is none: CT_ENUMERIC, or CT_ESTOPPED. */
+static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                        ct_gp **winner)
+{
+    ct_gp_choice *choice = c->choice;
+    choice->rows = ct_tensor_dim(X, 0);
+    choice->best = -1;
+    ct_status s = open_candidates(c, X, y, model);
+    for (int round = 0; round < choice->count && !s && !c->stopped; round++) s = fit_round(c, round);
+    for (int k = 0; k < choice->count && !s; k++) {
+        const ct_gp_tried *t = &choice->tried[k];
+        bool better = choice->best < 0 || t->criterion < choice->tried[choice->best].criterion;
+        if (isfinite(t->objective) && better) choice->best = k;
+    }
+    *winner = choice->best < 0 ? NULL : c->gp[choice->best];
+    for (int k = 0; k < choice->count; k++) {
+        if (k != choice->best) ct_gp_free(c->gp[k]);
+        c->gp[k] = NULL;
+    }
+    if (s || !c->stopped) return s ? s : *winner ? CT_OK : CT_ENUMERIC;
+    return ct_device_fail(ct_tensor_device(X), CT_ESTOPPED, "ct_gp_choose: stopped by the caller");
+}
+
+/* -- of many rows ---------------------------------------------------------------------------------------- */
+
+/* row[0..rows): one from each of as many stretches of n */
+static ct_status draw(ct_device *device, int64_t n, int64_t rows, uint64_t seed, int64_t *row)
+{
+    ct_tensor *uniform = ct_rand_uniform(device, CT_F64, ct_shape1(rows), seed, 0);
+    double *u = uniform ? ct__gp_doubles(uniform) : NULL;
+    ct_release(uniform);
+    for (int64_t i = 0; i < rows && u; i++) row[i] = (int64_t)(((double)i + u[i]) * (double)n / (double)rows);
+    free(u);
+    return u ? CT_OK : ct_last_status(device);
+}
+
+/* Those rows of t, (rows, d); NULL with the reason on the device. They do not fall, so that none is overwritten before
+ * it is read. */
+static ct_tensor *rows_of(const ct_tensor *t, int64_t n, const int64_t *row, int64_t rows)
+{
+    int64_t d = ct_tensor_count(t) / n;
+    double *x = ct__gp_doubles(t);
+    for (int64_t i = 0; i < rows && x; i++) memmove(x + i * d, x + row[i] * d, (size_t)d * sizeof *x);
+    ct_tensor *f64 = x ? ct_from(ct_tensor_device(t), CT_F64, ct_shape2(rows, d), x) : NULL;
+    ct_tensor *result = f64 ? ct_tensor_cast(f64, ct_tensor_dtype(t)) : NULL;
+    ct_release(f64);
+    free(x);
+    return result;
+}
+
+/* search, on some rows. */
+static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
+{
+    ct_device *device = ct_tensor_device(c->X);
+    int64_t n = ct_tensor_dim(c->X, 0), *row = ct__gp_alloc(device, (uint64_t)rows, sizeof *row);
+    ct_gp_options model = c->model;
+    ct_tensor *X = NULL, *y = NULL, *noise = NULL;
+    ct_status s = row ? draw(device, n, rows, c->how.fit.seed, row) : CT_ENOMEM;
+    if (!s && !(X = rows_of(c->X, n, row, rows))) s = ct_last_status(device);
+    if (!s && !(y = rows_of(c->y, n, row, rows))) s = ct_last_status(device);
+    if (!s && model.noise_variances && !(noise = rows_of(model.noise_variances, n, row, rows)))
+        s = ct_last_status(device);
+    model.noise_variances = noise;
+    if (!s) s = search(c, X, y, &model, winner);
+    ct_release(X);
+    ct_release(y);
+    ct_release(noise);
+    free(row);
+    return s;
+}
+
+/* *gp: the model of all rows with the covariance that some of them chose, from where theirs ended; CT_ENUMERIC where
+ * one of the two has no factor. */
+static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
+{
+    ct_device *device = ct_tensor_device(c->X);
+    ct_gp *some = NULL, *all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[0].kernel), &c->model);
+    if (!all) return ct_last_status(device); /* what all rows need, and whether they are good */
+    ct_gp_free(all);
+    all = NULL;
+    ct_status s = search_some(c, rows, &some);
+    if (some)
+        all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[c->choice->best].kernel), &c->model);
+    if (some) s = all ? begin_from(all, some) : ct_last_status(device);
+    ct_gp_free(some);
+    if (all && !s) {
+        ct_status status;
+        c->list[0] = c->choice->count;
+        s = fit(c, &all, 1, 0, &status);
+        if (!s) s = status;
+    }
+    if (all && (!s || s == CT_ESTOPPED) && isfinite(all->report.objective))
+        *gp = all;
+    else
+        ct_gp_free(all);
+    return s;
+}
+
+/* -- the whole ------------------------------------------------------------------------------------------- */
+
+static ct_status choose(choosing *c, ct_gp **gp)
+{
+    int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : n > MANY ? SOME : n;
+    ct_status s = check_options(&c->how, ct_tensor_device(c->X));
+    if (!s) s = list_candidates(c, ct_tensor_device(c->X));
+    if (s) return s;
+    s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
+    if (s == CT_ENUMERIC) s = search(c, c->X, c->y, &c->model, gp);
+    if (s || c->how.as_fitted) return s;
+    c->choice->widening = ct_gp_widen(*gp, &c->choice->widened);
+    if (c->choice->widening) c->choice->widened = 1;
+    return c->choice->widening == CT_ENOMEM ? CT_ENOMEM : CT_OK;
+}
+
+ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                       const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice)
+{
+    ct_gp_choice own;
+    choosing c = { .X = X, .y = y, .model = { .priors = CT_PRIORS_WEAK }, .choice = choice ? choice : &own };
+    if (model) c.model = *model;
+    if (options) c.how = *options;
+    c.begun = ct__now();
+    *c.choice = (ct_gp_choice){ .best = -1, .widened = 1 };
+    if (gp) *gp = NULL;
+    if (!X || !y || !gp)
+        return ct_device_fail(X   ? ct_tensor_device(X)
+                              : y ? ct_tensor_device(y)
+                                  : NULL,
+                              CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");
+    ct_status s = choose(&c, gp);
+    c.choice->seconds = ct__now() - c.begun;
+    if (s && s != CT_ESTOPPED) {
+        ct_gp_free(*gp);
+        *gp = NULL;
+    }
+    return s;
+}
