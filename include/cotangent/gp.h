@@ -357,53 +357,53 @@ CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t co
  *     c = 1/n Σ_i (y_i - mean_i)² / variance_i,
  * and where it is above 1.01 the whole covariance, noise included, is multiplied by it: the best factor for
  * these residuals, which moves no predicted mean. *factor (may be NULL): c, or 1 where nothing was done.
- * Work and memory as of ct_gp_loo. CT_EUNSUPPORTED where the covariance cannot be multiplied by its
- * parameters: noise given point by point, a term such as `rbf` or `poly` without a `scale`, a variance that is
- * fixed. CT_EINVAL where a bound is in the way, CT_ENUMERIC where a residual is not finite. On failure the
- * model is as before and *factor is NaN. [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
+ * Work and memory as of ct_gp_loo. CT_EUNSUPPORTED where the parameters cannot multiply the covariance: noise
+ * given point by point, a term such as `rbf` or `poly` without a `scale`, a variance that is fixed. CT_EINVAL
+ * where a bound is in the way, CT_ENUMERIC where a residual is not finite. On failure the model is as before
+ * and *factor is NaN. [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
 CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
 
 /* -- choosing a covariance ------------------------------------------------------------------------------- */
-/* Fits several covariances to the data and keeps the one with the lowest
+/* Fits several covariances to the data, keeps the one with the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))        n rows, m free parameters
- * [Akaike 1974; Hurvich & Tsai 1989], then widens its variances (ct_gp_widen).
+ * [Akaike 1974; Hurvich & Tsai 1989], and widens its variances (ct_gp_widen). A fit by the leave-one-out density
+ * gains about twice as much from a parameter that means nothing as one by the likelihood: m is twice the number
+ * of parameters there.
  *
  *     ct_gp *gp;
  *     ct_gp_choice choice;
  *     ct_status s = ct_gp_choose(X, y, NULL, NULL, &gp, &choice);
- *     if (!s) printf("%s, AICc %g\n", choice.tried[choice.best].kernel, choice.tried[choice.best].criterion);
- *
- * A fit by the leave-one-out density gains about twice as much from a parameter that means nothing as one by
- * the likelihood: there m is twice the number of parameters. */
+ *     if (!s) puts(choice.tried[choice.best].kernel); */
 
 enum { CT_GP_CANDIDATES = 16 }; /* at most */
 
 /* A covariance to try. */
 typedef struct ct_gp_candidate {
     const char *kernel; /* as ct_kernel_parse reads it */
-    const char *from;   /* NULL: searched from its usual start. The kernel of an earlier candidate: from where
-                           that one ended. Parameters of a name that both have take its values, and every other
-                           variance of the kernel is a tenth of its first one. */
+    /* NULL: its search has the usual start. The kernel of an earlier candidate: it starts where that one ended.
+     * Parameters of a name that both have take its values, other variances of the kernel are a tenth of its
+     * first one. */
+    const char *from;
 } ct_gp_candidate;
 
 /* Zero-initialise, then set what you need. */
 typedef struct ct_gp_choose_options {
-    /* [n_candidates], at most CT_GP_CANDIDATES. None: "linear + scale * matern32" (left out for one column or
-     * two; by the leave-one-out density "scale * matern32", left out for one), "scale * matern32(ard)",
-     * "scale * matern32(ard) + scale * rbf(ard)", and that once more, from where the one before it ended. */
+    /* [n_candidates], at most CT_GP_CANDIDATES. NULL, 0: "linear + scale * matern32", but for one column or two
+     * (by the leave-one-out density "scale * matern32", but for one); "scale * matern32(ard)"; "scale *
+     * matern32(ard) + scale * rbf(ard)", and this again from where the one before it ended. */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_fit_options fit; /* of every search; those from another's end have no restarts */
     int64_t rows;       /* that make the choice, from 2 on; 0: all up to 2000, 1000 of more */
-    bool as_fitted;     /* leaves the variances as the fit has them */
+    bool as_fitted;     /* leaves the variances as they are fitted */
 } ct_gp_choose_options;
 
 /* What became of a candidate. */
 typedef struct ct_gp_tried {
     const char *kernel, *from; /* the candidate's own texts */
-    bool
-        too_few_rows; /* not fitted: n <= m + 1, and another candidate has fewer parameters; or it was to begin
-                           from one that was not fitted */
+    /* Not fitted, status CT_EINVAL: n <= m + 1, and another candidate has fewer parameters; or its `from` was
+     * not fitted for that reason. */
+    bool too_few_rows;
     ct_status status; /* of its fit; CT_ESTOPPED also before it began; CT_ENUMERIC: no model */
     ct_fit_end end;
     int64_t parameters;          /* that are free */
@@ -412,27 +412,26 @@ typedef struct ct_gp_tried {
 } ct_gp_tried;
 
 typedef struct ct_gp_choice {
-    int count, best; /* best: the one that was chosen; -1: none (yet) */
+    int count, best; /* best: the one that was chosen; -1: none */
     ct_gp_tried tried[CT_GP_CANDIDATES];
     int64_t rows;                        /* that made the choice */
-    double widened;                      /* the factor of all variances */
-    ct_status widening;                  /* why there is none: not CT_OK, and ct_message tells it */
+    double widened;                      /* the factor of all variances, 1 where they are as fitted */
+    ct_status widening;                  /* of ct_gp_widen; its message is ct_message(device) */
     int starts, iterations, evaluations; /* of all searches */
     double seconds;
 } ct_gp_choice;
 
-/* *gp: the model of X (n, d) and y (n) with the covariance that was chosen, ready to predict; the caller's.
- * model NULL: weak priors, else as ct_gp_new. options NULL: the defaults. Where not all rows make the choice,
- * one is drawn by fit.seed from each of as many stretches of the table, and one search of the chosen model of
- * all rows begins where that of the drawn ones ended; should none of them get a model all rows choose.
- * Candidates are fitted as ct_gp_fit_many fits; beside the data each holds a factor until the choice is made.
- * *choice (may be NULL) is filled as the choice goes on, so that the progress callback may read it: its `model`
- * is an index of choice->tried, or choice->count in the last search, of all rows. Its `seconds` count from the
- * beginning. Texts in *choice are the library's or the caller's.
- * CT_ESTOPPED: the callback asked to stop; *gp is the best so far, as fitted, NULL where there is none. After
- * any other failure *gp is NULL: CT_ENUMERIC where no candidate gets a model; CT_EINVAL for options without sense, a
- * `from` that is no earlier candidate's kernel, one row; and what ct_gp_new and ct_gp_fit return. A failed
- * widening is told in *choice alone, except for CT_ENOMEM. */
+/* *gp: the model of X (n, d) and y (n) or (n, 1) with the covariance that is chosen; the caller's to free.
+ * model = NULL: weak priors, else the defaults. options = NULL: the defaults. Where some of the rows make the
+ * choice, fit.seed draws one from each of as many stretches of the table, and a last search, of all rows, starts
+ * where theirs ended; where no candidate has a model of them, all rows choose. The candidates are fitted by
+ * ct_gp_fit_many, and each holds its factor until the choice is made.
+ * *choice (may be NULL) is kept up to date, so that the progress callback may read it: `model` there is an index
+ * of choice->tried, or choice->count in the last search of all rows, and `seconds` begin with this call.
+ * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, as fitted, or NULL where there is none.
+ * After any other failure *gp is NULL: CT_EINVAL for a `from` that is no earlier candidate's kernel,
+ * CT_ENUMERIC where no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. Where the widening
+ * fails for want of anything but memory, *choice alone tells it. */
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
                               const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);
 

@@ -1,8 +1,9 @@
-/* The choice of a covariance. The largest default is searched from its usual start and from where the one before it
- * ended, since either search alone gets stuck on some tables. The lowest
+/* The choice of a covariance: the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))         [Akaike 1974; Hurvich & Tsai 1989]
- * wins, with m free parameters (twice as many by leave-one-out); it is infinite for n <= m + 1. What only follows the
- * noise is left out, and a table with few rows for its columns gets few parameters. docs/gp.md says what it is worth. */
+ * wins, with m free parameters (twice as many by leave-one-out); it is infinite for n <= m + 1. A covariance
+ * that only follows the noise loses, and a table with few rows for its columns gets few parameters. The
+ * largest default is searched twice, from its usual start and from where the one before it ended: either
+ * search alone gets stuck on some tables. docs/gp.md says what it is worth. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,7 @@ static const ct_gp_candidate by_loo[] = {
     { "scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
 };
 
-enum {
-    MANY = 2000, /* beyond so many rows SOME of them make the choice */
-    SOME = 1000,
-    NEW_PART = 10, /* a new part begins at so small a fraction of the first one's variance */
-};
+enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows SOME make the choice */
 
 typedef struct choosing {
     const ct_tensor *X, *y; /* all rows */
@@ -95,7 +92,7 @@ static double penalty(const ct_gp *gp, ct_fit_objective objective)
     return n > m + 1 ? 2 * m * n / (n - m - 1) : INFINITY;
 }
 
-/* Makes the models. Those that AICc rules out go again; of the smallest there stays one. */
+/* Makes the models, and marks those that AICc rules out. One of the smallest stays. */
 static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tensor *y,
                                  const ct_gp_options *model)
 {
@@ -124,32 +121,6 @@ static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tenso
 
 /* -- searches -------------------------------------------------------------------------------------------- */
 
-/* A value for parameter i, within its bounds. */
-static ct_status move(ct_gp *gp, int64_t i, double value)
-{
-    ct_param p = gp->param[i];
-    if (p.fixed) return CT_OK;
-    p.value = fmin(fmax(value, p.lower), p.upper);
-    return ct_gp_set_param(gp, i, &p);
-}
-
-/* Where `from` ended. The parts that it does not have begin small beside its first. */
-static ct_status begin_from(ct_gp *gp, const ct_gp *from)
-{
-    ct_status s = CT_OK;
-    double first = 0;
-    for (int64_t i = from->n_kernel; i-- > 0;)
-        if (from->param[i].unit == CT_UNIT_VARIANCE) first = from->param[i].value;
-    for (int64_t i = 0; i < gp->n_params && !s; i++) {
-        int64_t k = ct_gp_find(from, gp->param[i].name);
-        if (k >= 0)
-            s = move(gp, i, from->param[k].value);
-        else if (first > 0 && i < gp->n_kernel && gp->param[i].unit == CT_UNIT_VARIANCE)
-            s = move(gp, i, first / NEW_PART);
-    }
-    return s;
-}
-
 static int pass_on(void *context, const ct_fit_progress *progress)
 {
     choosing *c = context;
@@ -161,8 +132,8 @@ static int pass_on(void *context, const ct_fit_progress *progress)
     return c->stopped;
 }
 
-/* Fits the models, which are c->list in the choice. CT_OK, or what is neither a stop nor a covariance without a
- * factor. */
+/* Fits the models, which are c->list in the choice. The first failure that is neither a stop nor a covariance
+ * without a factor. */
 static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_status *status)
 {
     ct_fit_options options = c->how.fit;
@@ -171,10 +142,10 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
     options.restarts = restarts;
     ct_gp_fit_many(gp, count, &options, status);
     for (int i = 0; i < count; i++) {
-        ct_fit_report r = ct_gp_report(gp[i]);
-        c->choice->starts += restarts + 1;
-        c->choice->iterations += r.iterations;
-        c->choice->evaluations += r.evaluations;
+        const ct_fit_report *r = &gp[i]->report;
+        c->choice->starts += r->starts;
+        c->choice->iterations += r->iterations;
+        c->choice->evaluations += r->evaluations;
     }
     for (int i = 0; i < count; i++) {
         ct_status s = status[i];
@@ -199,7 +170,7 @@ static ct_status fit_round(choosing *c, int round)
         t->too_few_rows = from && from->too_few_rows;
         t->status = from ? from->status : CT_OK;
         if (t->status) continue;
-        if (from) s = begin_from(c->gp[k], c->gp[c->from[k]]);
+        if (from) s = ct__gp_begin_from(c->gp[k], c->gp[c->from[k]]);
         c->list[count] = k;
         gp[count++] = c->gp[k];
     }
@@ -207,14 +178,14 @@ static ct_status fit_round(choosing *c, int round)
     s = fit(c, gp, count, round ? 0 : c->how.fit.restarts, status);
     for (int i = 0; i < count; i++) {
         ct_gp_tried *t = &c->choice->tried[c->list[i]];
-        ct_fit_report r = ct_gp_report(gp[i]);
+        const ct_fit_report *r = &gp[i]->report;
         t->status = status[i];
-        t->end = r.end;
-        t->iterations = r.iterations;
-        t->evaluations = r.evaluations;
+        t->end = r->end;
+        t->iterations = r->iterations;
+        t->evaluations = r->evaluations;
         if (status[i] && status[i] != CT_ESTOPPED) continue;
-        t->objective = r.objective;
-        t->criterion = 2 * r.objective + penalty(gp[i], c->how.fit.objective);
+        t->objective = r->objective;
+        t->criterion = 2 * r->objective + penalty(gp[i], c->how.fit.objective);
     }
     return s;
 }
@@ -244,54 +215,21 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
 
 /* -- of many rows ---------------------------------------------------------------------------------------- */
 
-/* row[0..rows): one from each of as many stretches of n */
-static ct_status draw(ct_device *device, int64_t n, int64_t rows, uint64_t seed, int64_t *row)
-{
-    ct_tensor *uniform = ct_rand_uniform(device, CT_F64, ct_shape1(rows), seed, 0);
-    double *u = uniform ? ct__gp_doubles(uniform) : NULL;
-    ct_release(uniform);
-    for (int64_t i = 0; i < rows && u; i++) row[i] = (int64_t)(((double)i + u[i]) * (double)n / (double)rows);
-    free(u);
-    return u ? CT_OK : ct_last_status(device);
-}
-
-/* Those rows of t, (rows, d); NULL with the reason on the device. They do not fall, so that none is overwritten before
- * it is read. */
-static ct_tensor *rows_of(const ct_tensor *t, int64_t n, const int64_t *row, int64_t rows)
-{
-    int64_t d = ct_tensor_count(t) / n;
-    double *x = ct__gp_doubles(t);
-    for (int64_t i = 0; i < rows && x; i++) memmove(x + i * d, x + row[i] * d, (size_t)d * sizeof *x);
-    ct_tensor *f64 = x ? ct_from(ct_tensor_device(t), CT_F64, ct_shape2(rows, d), x) : NULL;
-    ct_tensor *result = f64 ? ct_tensor_cast(f64, ct_tensor_dtype(t)) : NULL;
-    ct_release(f64);
-    free(x);
-    return result;
-}
-
 /* search, on some rows. */
 static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
 {
-    ct_device *device = ct_tensor_device(c->X);
-    int64_t n = ct_tensor_dim(c->X, 0), *row = ct__gp_alloc(device, (uint64_t)rows, sizeof *row);
     ct_gp_options model = c->model;
-    ct_tensor *X = NULL, *y = NULL, *noise = NULL;
-    ct_status s = row ? draw(device, n, rows, c->how.fit.seed, row) : CT_ENOMEM;
-    if (!s && !(X = rows_of(c->X, n, row, rows))) s = ct_last_status(device);
-    if (!s && !(y = rows_of(c->y, n, row, rows))) s = ct_last_status(device);
-    if (!s && model.noise_variances && !(noise = rows_of(model.noise_variances, n, row, rows)))
-        s = ct_last_status(device);
-    model.noise_variances = noise;
-    if (!s) s = search(c, X, y, &model, winner);
-    ct_release(X);
-    ct_release(y);
-    ct_release(noise);
-    free(row);
+    ct_tensor *some[3] = { NULL };
+    ct_status s = ct__gp_draw_rows((const ct_tensor *const[]){ c->X, c->y, model.noise_variances }, rows,
+                                   c->how.fit.seed, some);
+    model.noise_variances = some[2];
+    if (!s) s = search(c, some[0], some[1], &model, winner);
+    for (int k = 0; k < 3; k++) ct_release(some[k]);
     return s;
 }
 
-/* *gp: the model of all rows with the covariance that some of them chose, from where theirs ended; CT_ENUMERIC where
- * one of the two has no factor. */
+/* *gp: the model of all rows with the covariance that some of them chose, from where theirs ended.
+ * CT_ENUMERIC where one of the two has no factor. */
 static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
 {
     ct_device *device = ct_tensor_device(c->X);
@@ -302,7 +240,7 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     ct_status s = search_some(c, rows, &some);
     if (some)
         all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[c->choice->best].kernel), &c->model);
-    if (some) s = all ? begin_from(all, some) : ct_last_status(device);
+    if (some) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
     ct_gp_free(some);
     if (all && !s) {
         ct_status status;

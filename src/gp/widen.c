@@ -1,6 +1,6 @@
-/* A likelihood that a wrong covariance has won can be too sure of itself, as the leave-one-out residuals tell. With
- * means m_i and variances v_i of every y_i given all other rows, the density of these residuals is highest where all
- * variances are multiplied by
+/* A likelihood that a wrong covariance has won can be too sure of itself, as the leave-one-out residuals
+ * show. With means m_i and variances v_i of every y_i given all other rows, their density is highest where
+ * all variances are multiplied by
  *     c = 1/n Σ_i (y_i - m_i)² / v_i
  * which moves no m_i. Estimates from left-out rows suffer less from a wrong covariance than the likelihood's.
  * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
@@ -9,7 +9,7 @@
 
 #include "gp/model/model.h"
 
-/* The parameters by which a node is multiplied, where it has any: its variance, or the lengthscales of `linear`. */
+/* The free parameters that multiply a node: its variance, or the lengthscales of `linear`. */
 static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first, int32_t *count)
 {
     bool linear = node->code == CT_COV_LINEAR;
@@ -22,8 +22,8 @@ static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first,
     return true;
 }
 
-/* power[p]: v_p c^power for every parameter p multiplies k by c. False where no choice of powers does. able and wanted
- * [n_nodes]: the nodes that can be multiplied, and those that are to be. */
+/* v_p c^power[p] in place of every parameter v_p multiplies k by c. False where no powers do that. able and
+ * wanted [n_nodes], given as false: the nodes that can be multiplied, and those that are to be. */
 static bool find_powers(const ct_gp *gp, bool *able, bool *wanted, double *power)
 {
     const ct_cov_program *program = ct_kernel_program(gp->kernel);
