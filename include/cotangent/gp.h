@@ -366,9 +366,9 @@ CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
 /* -- choosing a covariance ------------------------------------------------------------------------------- */
 /* Fits several covariances to the data, keeps the one with the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))        n rows, m free parameters
- * [Akaike 1974; Hurvich & Tsai 1989], and widens its variances (ct_gp_widen). A fit by the leave-one-out density
- * gains about twice as much from a parameter that means nothing as one by the likelihood: m is twice the number
- * of parameters there.
+ * [Akaike 1974; Hurvich & Tsai 1989], and widens its variances (ct_gp_widen). A fit by the leave-one-out
+ * density gains about twice as much from a parameter that means nothing as one by the likelihood: m is twice
+ * the number of parameters there.
  *
  *     ct_gp *gp;
  *     ct_gp_choice choice;
@@ -380,16 +380,16 @@ enum { CT_GP_CANDIDATES = 16 }; /* at most */
 /* A covariance to try. */
 typedef struct ct_gp_candidate {
     const char *kernel; /* as ct_kernel_parse reads it */
-    /* NULL: its search has the usual start. The kernel of an earlier candidate: it starts where that one ended.
-     * Parameters of a name that both have take its values, other variances of the kernel are a tenth of its
-     * first one. */
+    /* NULL: its search has the usual start. The kernel of an earlier candidate: it starts where that one
+     * ended. Parameters of a name that both have take its values, other variances of the kernel are a tenth
+     * of its first one. */
     const char *from;
 } ct_gp_candidate;
 
 /* Zero-initialise, then set what you need. */
 typedef struct ct_gp_choose_options {
-    /* [n_candidates], at most CT_GP_CANDIDATES. NULL, 0: "linear + scale * matern32", but for one column or two
-     * (by the leave-one-out density "scale * matern32", but for one); "scale * matern32(ard)"; "scale *
+    /* [n_candidates], at most CT_GP_CANDIDATES. NULL, 0: "linear + scale * matern32", but for one column or
+     * two (by the leave-one-out density "scale * matern32", but for one); "scale * matern32(ard)"; "scale *
      * matern32(ard) + scale * rbf(ard)", and this again from where the one before it ended. */
     const ct_gp_candidate *candidates;
     int n_candidates;
@@ -423,13 +423,14 @@ typedef struct ct_gp_choice {
 
 /* *gp: the model of X (n, d) and y (n) or (n, 1) with the covariance that is chosen; the caller's to free.
  * model = NULL: weak priors, else the defaults. options = NULL: the defaults. Where some of the rows make the
- * choice, fit.seed draws one from each of as many stretches of the table, and a last search, of all rows, starts
- * where theirs ended; where no candidate has a model of them, all rows choose. The candidates are fitted by
- * ct_gp_fit_many, and each holds its factor until the choice is made.
- * *choice (may be NULL) is kept up to date, so that the progress callback may read it: `model` there is an index
- * of choice->tried, or choice->count in the last search of all rows, and `seconds` begin with this call.
- * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, as fitted, or NULL where there is none.
- * After any other failure *gp is NULL: CT_EINVAL for a `from` that is no earlier candidate's kernel,
+ * choice, fit.seed draws one from each of as many stretches of the table, and a last search, of all rows,
+ * starts where theirs ended; where no candidate has a model of them, all rows choose. The candidates are
+ * fitted by ct_gp_fit_many, and each holds its factor until the choice is made.
+ * *choice (may be NULL) is kept up to date, so that the progress callback may read it: `model` there is an
+ * index of choice->tried, or choice->count in the last search of all rows, and `seconds` begin with
+ * this call.
+ * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, as fitted, or NULL where there is
+ * none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is no earlier candidate's kernel,
  * CT_ENUMERIC where no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. Where the widening
  * fails for want of anything but memory, *choice alone tells it. */
 CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
