@@ -1,5 +1,5 @@
-/* ct_gp_choose and ct_gp_widen: what is chosen on data of a known kind, what is told of the choice, what is refused,
- * and that every allocation may fail. */
+/* ct_gp_choose and ct_gp_widen: what is chosen on data of a known kind, what is told of the choice, what is
+ * refused, and that every allocation may fail. */
 #include "gp_device.h"
 
 #include "alloc.h"
@@ -339,8 +339,8 @@ static void refusals(void **state)
     gp_data_free(&one);
 }
 
-/* Without noise `linear` is 0 at rows that are all the same: no candidate has a model, and neither has what would
- * begin there. One that has a model is enough. */
+/* Without noise `linear` is 0 at rows that are all the same: no candidate has a model, and neither has what
+ * would begin there. One that has a model is enough. */
 static void candidates_without_a_model(void **state)
 {
     (void)state;

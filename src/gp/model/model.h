@@ -10,7 +10,7 @@
 #include <cotangent/covariance.h>
 #include <cotangent/gp.h>
 
-#define CT__LOG_2PI 1.8378770664093454835606594728112
+#include "gp/kernel/prior.h"
 
 typedef struct ct__gp_factor {
     bool ready;
@@ -190,12 +190,6 @@ ct_status ct__gp_draw_rows(const ct_tensor *const table[3], int64_t rows, uint64
 
 /* Mean over i of (y_i - mean_i)² / variance_i, as ct_gp_loo predicts y_i. */
 ct_status ct__gp_loo_square(ct_gp *gp, double *square);
-
-/* -- prior.c --------------------------------------------------------------------------------------------- */
-
-bool ct__prior_valid(const ct_prior *prior, bool positive);
-/* log p(v); *slope = d log p / dv */
-double ct__prior_log_density(const ct_prior *prior, double v, double *slope);
 
 /* -- optimisers ------------------------------------------------------------------------------------------ */
 
