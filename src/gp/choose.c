@@ -282,15 +282,13 @@ ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_optio
     *c.choice = (ct_gp_choice){ .best = -1, .widened = 1 };
     if (gp) *gp = NULL;
     if (!X || !y || !gp)
-        return ct_device_fail(X   ? ct_tensor_device(X)
-                              : y ? ct_tensor_device(y)
-                                  : NULL,
-                              CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");
+        return ct_device_fail(ct_tensor_device(X ? X : y), CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");
     ct_status s = choose(&c, gp);
     c.choice->seconds = ct__now() - c.begun;
     if (s && s != CT_ESTOPPED) {
         ct_gp_free(*gp);
         *gp = NULL;
     }
+    if (!*gp) c.choice->best = -1;
     return s;
 }
