@@ -3,7 +3,7 @@
 
 #include <locale.h>
 
-#include <cotangent/covariance.h>
+#include <cotangent/kernel.h>
 
 static void check_print(const char *text, bool values, const char *wanted)
 {

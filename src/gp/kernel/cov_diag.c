@@ -1,15 +1,13 @@
 /* cov_diag: k(x_i, x_i)                            theta (P), X (n, d) -> (n), by composition
- * Profiles of a distance are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
+ * Profiles of a distance or of sines are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
 #include "cov.h"
 #include "kernel_tree.h"
 
 static ct_var profile(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X)
 {
-    if (n->code != CT_COV_LINEAR && n->code != CT_COV_POLYNOMIAL)
-        return ct_scalar(theta.tape, ct_var_dtype(theta), 1);
+    if (n->geometry != CT_DOT) return ct_scalar(theta.tape, ct_var_dtype(theta), 1);
     ct_var s = ct_sum(ct_square(ct__cov_scaled(program, n, theta, X)), -1, false);
-    if (n->code == CT_COV_LINEAR) return s;
-    return ct_pow(ct_add(ct__cov_extra(theta, n->extra), s), n->degree);
+    return ct__cov_profile(n, theta, s, false).y;
 }
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
