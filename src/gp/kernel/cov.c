@@ -181,13 +181,6 @@ ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z)
     return ct_apply(&ct_op_cov, (ct_var[]){ theta, X, Z }, same ? 2 : 3, p, (size_t)p->bytes);
 }
 
-ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X)
-{
-    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov_diag") : NULL;
-    if (!p) return poisoned(theta.tape);
-    return ct_apply(&ct_op_cov_diag, (ct_var[]){ theta, X }, 2, p, (size_t)p->bytes);
-}
-
 ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)
 {
     const ct_cov_program *p = tape ? ct__cov_usable(k, tape, "kernel_theta") : NULL;

@@ -47,3 +47,10 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
 static void sample(ct_sample *s) { ct__cov_sample(s, false); }
 
 const ct_op ct_op_cov_diag = { .name = "cov_diag", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X)
+{
+    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov_diag") : NULL;
+    if (!p) return (ct_var){ theta.tape, UINT32_MAX, 0 };
+    return ct_apply(&ct_op_cov_diag, (ct_var[]){ theta, X }, 2, p, (size_t)p->bytes);
+}
