@@ -108,8 +108,8 @@ static ct_status solve(inspection *q, double *v, double *norm)
     ct__packed_solve(c, &L, 0, B);
     ct__packed_solve_trans(c, &L, B);
     ct_prim_copy(c, B, ct_view_of(t));
-    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the factor")
-                                    : ct_read(t, v, (size_t)gp->n * sizeof *v);
+    ct_status s =
+        ct_scope_close(c) ? ct__gp_tape_failed(gp, "the factor") : ct_read(t, v, (size_t)gp->n * sizeof *v);
     ct_release(t);
     *norm = 0;
     for (int64_t i = 0; i < gp->n && !s; i++) *norm += fabs(v[i]);
