@@ -68,7 +68,7 @@ struct ct_call {
     ct_dtype dtype[CT_MAX_OUTPUTS];
     const ct_shape *shape;         /* of output 0 */
     ct_shape more[CT_MAX_OUTPUTS]; /* of outputs 1, 2, ... */
-    ct_tensor *scratch[16];
+    ct_tensor *scratch[32];
 };
 
 struct ct_tape {

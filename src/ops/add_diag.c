@@ -18,11 +18,10 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_view d = ct_arg(c, 1);
-    ct_view Y = ct_result(c);
-    ct_view one = ct_view_reshape(d, ct_shape0()), diagonal = ct_view_diagonal(Y);
+    ct_view d = ct_arg(c, 1), Y = ct_result(c), diagonal = ct_view_diagonal(Y);
+    if (ct_view_count(d) == 1) d = ct_view_reshape(d, ct_shape0());
     ct_prim_copy(c, ct_arg(c, 0), Y);
-    ct_prim_map2(c, CT_MAP_add, diagonal, ct_view_count(d) == 1 ? one : d, diagonal);
+    ct_prim_map2(c, CT_MAP_add, diagonal, d, diagonal);
 }
 
 static void vjp(ct_vjp *g)

@@ -60,6 +60,7 @@ static void vjp(ct_vjp *g)
         ct_in_bar(g, 0, ct_matmul(ct_neg(q_alpha), ct_t(alpha)));
     }
     if (has_l) ct_in_bar(g, 0, ct_mul(to_matrix(ct_out_bar_at(g, 1)), inverse));
+    if (!has_alpha) return;
     ct_var w = ct_matmul(inverse, ct_out_bar_at(g, 2));
     ct_in_bar(g, 1, w);
     if (!ct_wants(g, 0)) return;

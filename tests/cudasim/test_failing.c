@@ -162,6 +162,6 @@ int main(void)
                                               .initial_state = (void *)op };
     }
     int status = _cmocka_run_group_tests("failing calls", tests, (size_t)n, NULL, NULL);
-    print_message("%lld calls have failed\n", (long long)calls_failed);
+    print_message("# %lld calls have failed\n", (long long)calls_failed);
     return status;
 }

@@ -266,7 +266,7 @@ static void every_call_fails(void **state)
             ct_tape_reset(tape);
             ct_memory_trim(d);
         }
-        print_message("%s: %lld failing calls%s\n", s->name, (long long)tried,
+        print_message("# %s: %lld failing calls%s\n", s->name, (long long)tried,
                       broken ? ", the device broken" : "");
     }
     ct_tape_free(tape);
@@ -371,7 +371,7 @@ static void replays(void **state)
         assert_true(sums(&eager) == sums(&replayed));
     }
     assert_int_equal(replayed.calls, 2);
-    print_message("%s: %s\n", eager.s->name, ct_step_description(step));
+    print_message("# %s: %s\n", eager.s->name, ct_step_description(step));
     ct_step_free(step);
     ct_tape_free(tape);
     for (trained *t : { &eager, &replayed })

@@ -1,19 +1,12 @@
 #!/usr/bin/env bash
-# test_ctgp.sh CTGP: the command-line tool on good and bad input. Says "[  PASSED  ] N test(s)." for the summary.
+# test_ctgp.sh CTGP: the command-line tool on good and bad input, in TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 ctgp=$1
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-passed=0
-failed=()
-
-pass() { passed=$((passed + 1)); }
-flunk() {
-    failed+=("$1")
-    printf -- '--- %s: %s\n' "$1" "$2"
-    head -qn 5 err out log 2>/dev/null | cut -c 1-300
-}
 
 # ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
 ok() {
@@ -22,11 +15,11 @@ ok() {
     "$@" >out 2>err </dev/null || rc=$?
     if [ $rc -ne 0 ]; then flunk "$name" "exit code $rc"
     elif ! grep -qE -- "$pattern" out; then flunk "$name" "no '$pattern' on standard output"
-    else pass; fi
+    else pass "$name"; fi
 }
 
 # bad NAME CODE PATTERN COMMAND...: that exit code, and one line "ctgp: ...PATTERN..." on standard error.
-# LINES may allow more lines: those of a caret.
+# LINES_ALLOWED may allow more lines: those of a caret. `that` may look at out and err afterwards.
 bad() {
     local name=$1 code=$2 pattern=$3 rc=0 lines
     shift 3
@@ -36,14 +29,7 @@ bad() {
     elif [ "$lines" -ne "${LINES_ALLOWED:-1}" ]; then flunk "$name" "$lines lines on standard error"
     elif ! head -n 1 err | grep -q '^ctgp: '; then flunk "$name" "the message does not begin with the program's name"
     elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
-    else pass; fi
-}
-
-# that NAME COMMAND...: the command succeeds; it may look at out and err of the last ok or bad.
-that() {
-    local name=$1
-    shift
-    if "$@" >log 2>&1; then pass; else flunk "$name" "$*"; fi
+    else pass "$name"; fi
 }
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -512,7 +498,7 @@ out, err = p.communicate(timeout=60)
 print(out, err, p.returncode)
 sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in err))
 PYTHON
-[ $? -eq 0 ] && pass || flunk 'Ctrl-C keeps the best model' 'see above'
+that 'Ctrl-C keeps the best model' test $? -eq 0
 
 # SIGTERM, too, and the model says that it is not finished; before the first iteration the old model stays; a second signal ends all.
 awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 3000; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slower.csv
@@ -544,6 +530,4 @@ python3 interrupt.py "$ctgp" slower.csv 2 SIGINT,SIGTERM --kernel 'scale * rbf(a
 that 'a second signal ends at once' test $bad_rc -eq 143
 that 'and leaves the old model as well' cmp cut.ctgp whole.ctgp
 
-[ ${#failed[@]} -eq 0 ] || echo "[  FAILED  ] ${#failed[@]} test(s)."
-echo "[  PASSED  ] $passed test(s)."
-[ ${#failed[@]} -eq 0 ]
+plan

@@ -1,23 +1,13 @@
 #!/usr/bin/env bash
 # test_plot.sh CTGP: what ctgp plot sends to gnuplot, and what it says where gnuplot fails. A program in gnuplot's
-# place keeps the script. Says "[  PASSED  ] N test(s)." for the summary.
+# place keeps the script. In TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 ctgp=$1
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-passed=0
-failed=()
-
-# that NAME COMMAND...: the command succeeds.
-that() {
-    local name=$1
-    shift
-    if "$@" >log 2>&1; then passed=$((passed + 1)); return; fi
-    failed+=("$name")
-    printf -- '--- %s: %s\n' "$name" "$*"
-    head -qn 5 err log 2>/dev/null | cut -c 1-300
-}
 
 real=$(command -v gnuplot)
 mkdir bin
@@ -106,6 +96,4 @@ that 'a signal' fails 'kill -9 $$' '^ctgp: gnuplot was ended by signal 9$'
 that 'no picture' fails 'exit 0' '^ctgp: lost.svg: No such file'
 that 'nothing is left over' sh -c '! ls | grep -q part'
 
-[ ${#failed[@]} -eq 0 ] || echo "[  FAILED  ] ${#failed[@]} test(s)."
-echo "[  PASSED  ] $passed test(s)."
-[ ${#failed[@]} -eq 0 ]
+plan

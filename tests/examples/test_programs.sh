@@ -1,22 +1,13 @@
 #!/usr/bin/env bash
-# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they are.
+# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they
+# are. In TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 programs=$1 sources=$2
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-passed=0
-failed=0
-
-that() {
-    local name=$1
-    shift
-    if "$@" >log 2>&1; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        printf -- '--- %s: %s\n' "$name" "$*"
-        tail -n 8 said err log
-    fi
-}
 
 # prints PROGRAM PATTERN: exit code 0, nothing on standard error, the pattern on standard output.
 prints() {
@@ -82,6 +73,4 @@ sys.exit(bool(missing) or len(blocks) < 4)
 PYTHON
 that 'README.md shows the examples as they are' python3 blocks.py "$sources"
 
-[ $failed -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
-echo "[  PASSED  ] $passed test(s)."
-[ $failed -eq 0 ]
+plan

@@ -1,19 +1,20 @@
 #!/bin/sh
-# headers.sh INCLUDE-DIR LANGUAGE COMPILER...: compiles every public header alone.
+# headers.sh INCLUDE-DIR LANGUAGE COMPILER...: compiles every public header alone, and looks for it in the
+# umbrella. In TAP.
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 include=$1 language=$2
 shift 2
-passed=0 failed=0
-tally() { if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi; }
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
 
 for path in "$include"/cotangent/*.h; do
     header=cotangent/${path##*/}
     # Twice: a header must also survive a second inclusion.
-    printf '#include <%s>\n#include <%s>\n' "$header" "$header" |
-        "$@" -x "$language" -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only -
-    tally $?
+    printf '#include <%s>\n#include <%s>\n' "$header" "$header" >twice
+    that "$header" "$@" -x "$language" -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only twice
     [ "$header" = cotangent/cotangent.h ] || grep -q "^#include <$header>" "$include/cotangent/cotangent.h" ||
-        { echo "cotangent.h does not include $header"; tally 1; }
+        flunk "$header" 'cotangent.h does not include it'
 done
-
-echo "[  PASSED  ] $passed test(s)."
-[ $failed -eq 0 ] || { echo "[  FAILED  ] $failed test(s)."; exit 1; }
+plan

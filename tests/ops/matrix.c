@@ -124,7 +124,7 @@ int matrix_run(const char *title, void (*visit)(point *p), const axes *which)
     }
     int failed = _cmocka_run_group_tests(title, tests, (size_t)m, NULL, NULL);
     free(tests);
-    printf("%s: %d ops, %lld points, %lld checks\n", title, m, (long long)points, (long long)checks);
+    printf("# %s: %d ops, %lld points, %lld checks\n", title, m, (long long)points, (long long)checks);
     return failed;
 }
 

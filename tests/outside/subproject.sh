@@ -1,6 +1,9 @@
 #!/bin/sh
-# subproject.sh SOURCE-DIR OUTSIDE.C: sets up a project that has the library as a subproject, and compiles OUTSIDE.C in it.
+# subproject.sh SOURCE-DIR OUTSIDE.C: sets up a project that has the library as a subproject, and compiles
+# OUTSIDE.C in it. In TAP.
 set -e
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/subprojects"
@@ -14,20 +17,14 @@ executable('outside', 'outside.c', dependencies: cotangent,
 TEXT
 
 cd "$scratch"
-passed=0
-meson setup build --wrap-mode=forcefallback -Dcotangent:cuda=disabled >log.txt || { cat log.txt; exit 1; }
-passed=$((passed + 1))
-# The whole library takes minutes: one object shows that the headers are found, the links that the library is.
-ninja -C build outside.p/outside.c.o >log.txt && passed=$((passed + 1)) || cat log.txt
-grep '^ LINK_ARGS.*subprojects/cotangent.*libcotangent' build/build.ninja >log.txt && passed=$((passed + 1))
-# Warnings of a compiler that we do not know are no errors of the consumer's.
-if grep -e -Werror build/build.ninja >log.txt; then echo "the consumer gets -Werror"; else passed=$((passed + 1)); fi
-# Nor are our tests and examples his.
-if grep -E '^build subprojects/cotangent/(tests|examples|bench)/' build/build.ninja >log.txt; then
-    head -n 3 log.txt
-else
-    passed=$((passed + 1))
-fi
+absent() { ! grep -E -e "$1" build/build.ninja; }
 
-echo "[  PASSED  ] $passed test(s)."
-[ $passed -eq 5 ]
+that 'setup' meson setup build --wrap-mode=forcefallback -Dcotangent:cuda=disabled
+# The whole library takes minutes: one object shows that the headers are found, the links that the library is.
+that 'the headers' ninja -C build outside.p/outside.c.o
+that 'the library' grep '^ LINK_ARGS.*subprojects/cotangent.*libcotangent' build/build.ninja
+# Warnings of a compiler that we do not know are no errors of the consumer's.
+that 'no -Werror' absent -Werror
+that 'neither tests nor examples' absent '^build subprojects/cotangent/(tests|examples|bench)/'
+
+plan

@@ -159,7 +159,7 @@ static bool are_groups(ct_call *c, const ct_view *groups, int64_t N, int64_t M)
 {
     return ct__usable(c, groups) &&
            ct_require(c,
-                      groups->dtype == CT_I64 && groups->ndim == 1 && groups->dim[0] == M + 1 + N &&
+                      M >= 0 && groups->dtype == CT_I64 && groups->ndim == 1 && groups->dim[0] == M + 1 + N &&
                           ct__is_contiguous(groups),
                       CT_ESHAPE, "groups of %lld into %lld are i64 (%lld), contiguous", (long long)N,
                       (long long)M, (long long)(M + 1 + N));

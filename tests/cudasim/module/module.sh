@@ -1,13 +1,14 @@
 #!/bin/sh
-# module.sh LIBRARY DRIVER MODULE STALE-MODULE PROBE STATIC-PROBE: what the library says, in a folder of its own, where a driver,
-# a GPU or the module is missing, does not fit, or is there.
+# module.sh LIBRARY DRIVER MODULE STALE-MODULE PROBE STATIC-PROBE: what the library says, in a folder of its
+# own, where a driver, a GPU or the module is missing, does not fit, or is there. In TAP.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../../support/tap.sh"
 unset LD_LIBRARY_PATH
 library=$1 driver=$2 module=$3 stale=$4 probe=$5 static=$6
 lib=$(mktemp -d)
 trap 'rm -rf "$lib"' EXIT
 cp "$library" "$lib/$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')"
-passed=0 failed=0
 
 # says WORDS COMMAND...: its output has these words.
 says() {
@@ -15,11 +16,8 @@ says() {
     shift
     said=$(LD_LIBRARY_PATH=$lib "$@" 2>&1)
     case $said in
-    *"$words"*) passed=$((passed + 1)) ;;
-    *)
-        failed=$((failed + 1))
-        printf 'not "%s" but:\n%s\n' "$words" "$said"
-        ;;
+    *"$words"*) pass "$words" ;;
+    *) flunk "$words" "$said" ;;
     esac
 }
 
@@ -56,6 +54,4 @@ cp "$static" "$lib/bin/static"
 mv "$lib/libcotangent-cuda.so" "$lib/bin"
 says 'cuda:0, CT_OK, sum 150' "$lib/bin/static"
 
-echo "[  PASSED  ] $passed test(s)."
-[ $failed -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
-exit $failed
+plan

@@ -1,0 +1,294 @@
+/* Primitives without an op, on views by value: what they compute, what they refuse, and that a failed scope
+ * does nothing, keeps the tape's first error and gives its memory back. */
+#include "alloc.h"
+#include "check.h"
+
+#include <cotangent/op.h>
+
+static ct_device *dev;
+static ct_tape *tape;
+static ct_tensor *A; /* 3x4: 0 .. 11 */
+
+static int setup(void **state)
+{
+    (void)state;
+    double a[12];
+    for (int i = 0; i < 12; i++) a[i] = i;
+    dev = ct_device_open(check_device());
+    tape = ct_tape_new(dev);
+    A = ct_from(dev, CT_F64, ct_shape2(3, 4), a);
+    return A ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ct_release(A);
+    ct_tape_free(tape);
+    uint64_t held = ct_memory(dev).bytes_now;
+    ct_device_close(dev);
+    return held ? -1 : 0;
+}
+
+/* -- views ----------------------------------------------------------------------------------------------- */
+
+/* The elements of v, at most 12, are those of A at the places listed. */
+static void holds(ct_view v, ct_shape shape, const double *expected)
+{
+    double got[12];
+    ct_tensor *out = ct_empty(dev, CT_F64, shape);
+    ct_call *c = ct_scope_open(tape, "holds");
+    assert_true(ct_shape_equal(ct_view_shape(v), shape));
+    ct_prim_copy(c, v, ct_view_of(out));
+    assert_ok(ct_scope_close(c), ct_tape_message(tape));
+    assert_ok(ct_read(out, got, (size_t)ct_tensor_count(out) * sizeof *got), ct_message(dev));
+    for (int64_t i = 0; i < ct_tensor_count(out); i++) assert_true(got[i] == expected[i]);
+    ct_release(out);
+}
+
+static void views_nest(void **state)
+{
+    (void)state;
+    ct_view a = ct_view_of(A);
+    holds(ct_view_block(a, 1, 3, 1, 3), ct_shape2(2, 2), (double[]){ 5, 6, 9, 10 });
+    holds(ct_view_transpose(ct_view_block(a, 1, 3, 1, 3)), ct_shape2(2, 2), (double[]){ 5, 9, 6, 10 });
+    holds(ct_view_diagonal(a), ct_shape1(3), (double[]){ 0, 5, 10 });
+    holds(ct_view_slice(a, -1, 0, 4, 3), ct_shape2(3, 2), (double[]){ 0, 3, 4, 7, 8, 11 });
+    holds(ct_view_squeeze(ct_view_slice(a, 0, 2, 3, 1), 0), ct_shape1(4), (double[]){ 8, 9, 10, 11 });
+    holds(ct_view_reshape(a, ct_shape2(-1, 6)), ct_shape2(2, 6),
+          (double[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 });
+    holds(ct_view_permute(ct_view_slice(a, 1, 0, 2, 1), (int[]){ 1, 0 }), ct_shape2(2, 3),
+          (double[]){ 0, 4, 8, 1, 5, 9 });
+    holds(ct_view_broadcast(ct_view_unsqueeze(ct_view_diagonal(a), -1), ct_shape2(3, 2)), ct_shape2(3, 2),
+          (double[]){ 0, 0, 5, 5, 10, 10 });
+    assert_int_equal(ct_view_dim(a, -1), 4);
+    assert_int_equal(ct_view_count(a), 12);
+    assert_true(ct_view_is_contiguous(a) && !ct_view_is_contiguous(ct_view_transpose(a)));
+}
+
+/* A view that cannot be made is none, says why, and so does the call that is given it. */
+static void views_that_are_not_there(void **state)
+{
+    (void)state;
+    ct_view a = ct_view_of(A), t = ct_view_transpose(a);
+    const struct {
+        ct_view v;
+        const char *why;
+    } list[] = {
+        { ct_view_block(a, 0, 4, 0, 1), "slice 0:4:1 does not fit extent 3" },
+        { ct_view_block(a, 0, 1, -1, 1), "slice -1:1:1 does not fit extent 4" },
+        { ct_view_slice(a, 2, 0, 1, 1), "there is no dimension 2" },
+        { ct_view_slice(a, 0, 0, 1, 0), "step >= 1" },
+        { ct_view_transpose(ct_view_reshape(a, ct_shape1(12))), "a transpose needs two dimensions" },
+        { ct_view_diagonal(ct_view_reshape(a, ct_shape1(12))), "a diagonal needs two dimensions" },
+        { ct_view_reshape(a, ct_shape1(11)), "the number of elements differs" },
+        { ct_view_reshape(t, ct_shape1(12)), "clone it first" },
+        { ct_view_permute(a, (int[]){ 0, 0 }), "must name each of the 2 dimensions once" },
+        { ct_view_permute(a, NULL), "order is NULL" },
+        { ct_view_squeeze(a, 0), "only an extent of 1 can be removed" },
+        { ct_view_unsqueeze(a, 4), "there is no dimension 4" },
+        { ct_view_broadcast(a, ct_shape2(2, 4)), "does not broadcast" },
+    };
+    const size_t n = sizeof list / sizeof *list;
+    for (size_t i = 0; i < n; i++) {
+        ct_view more = ct_view_unsqueeze(ct_view_transpose(list[i].v), 0);
+        assert_true(!ct_is_view(list[i].v) && !ct_is_view(more));
+        assert_int_equal(ct_view_count(more), 0);
+        assert_int_equal(ct_view_shape(more).ndim, -1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        ct_view v = i == 0   ? ct_view_block(a, 0, 4, 0, 1)
+                    : i == 1 ? ct_view_squeeze(a, 0)
+                             : ct_view_reshape(a, ct_shape1(11));
+        ct_call *c = ct_scope_open(tape, "lookup");
+        ct_prim_fill(c, ct_view_transpose(v), 1);
+        assert_false(ct_call_fine(c));
+        assert_int_not_equal(ct_scope_close(c), CT_OK);
+        assert_non_null(strstr(ct_tape_message(tape), "lookup: "));
+        assert_non_null(strstr(ct_tape_message(tape), list[i == 0 ? 0 : i == 1 ? 10 : 6].why));
+        ct_tape_reset(tape);
+    }
+    assert_false(ct_is_view(ct_view_of(NULL)));
+}
+
+/* -- primitives ------------------------------------------------------------------------------------------ */
+
+static void refuse(ct_call *c, int which)
+{
+    ct_view none = ct_no_view(), a = ct_view_of(A), square = ct_view_block(a, 0, 3, 0, 3);
+    ct_view f32 = ct_scratch(c, CT_F32, ct_shape2(3, 4)), whole = ct_scratch(c, CT_I64, ct_shape1(3)),
+            out = ct_scratch(c, CT_F64, ct_shape2(3, 4)), pile = ct_scratch(c, CT_F64, ct_shape3(3, 1, 2));
+    switch (which) {
+    case 0: ct_prim_map1(c, CT_MAP_exp, NULL, a, f32); break;
+    case 1: ct_prim_map1(c, CT_MAP_exp, NULL, whole, whole); break;
+    case 2: ct_prim_map2(c, CT_MAP_add, a, none, out); break;
+    case 3: ct_prim_map2(c, CT_MAP_add, a, pile, out); break;
+    case 4: ct_prim_where(c, whole, a, f32, out); break;
+    case 5: ct_prim_reduce(c, CT_REDUCE_SUM, a, ct_view_block(out, 0, 2, 0, 1)); break;
+    case 6: ct_prim_gather(c, a, whole, square); break;
+    case 7: ct_prim_gather(c, a, ct_view_slice(a, 1, 0, 1, 1), out); break;
+    case 8: ct_prim_scatter_add(c, a, whole, square); break;
+    case 9: ct_prim_group_by(c, whole, whole); break;
+    case 10: ct_prim_grouped_gemm(c, pile, pile, whole, pile); break;
+    case 11: ct_prim_grouped_gemm_bar(c, none, pile, pile, whole, none, none); break;
+    case 12: ct_prim_sqdist(c, a, square, out); break;
+    case 13: ct_prim_gemm(c, 1, a, a, 0, out); break;
+    case 14: ct_prim_trsm(c, CT_LOWER, 1, a, out); break;
+    case 15: ct_prim_qr(c, -1, out, square); break;
+    case 16: ct_prim_qr_mul(c, true, out, ct_view_block(out, 0, 1, 0, 3), pile); break;
+    case 17: ct_prim_tri_rcond(c, square, square); break;
+    case 18: ct_prim_flag(c, CT_FINITE, ct_view_transpose(a), "x", "is not", none); break;
+    case 19: ct_prim_copy(c, a, ct_view_broadcast(ct_view_block(out, 0, 1, 0, 4), ct_shape2(3, 4))); break;
+    case 20: (void)ct_call_item(c, a); break;
+    }
+}
+
+static void every_mistake_has_words(void **state)
+{
+    (void)state;
+    static const char *const says[] = {
+        "a primitive was given f64 and f32",
+        "a primitive was given i64",
+        "a primitive was given no view",
+        "does not broadcast to the result's shape",
+        "a primitive was given f32 and f64",
+        "a reduction keeps an extent, or makes it 1",
+        "an index of rows is i64 (k)",
+        "an index of rows is i64 (k)",
+        "an index of rows is i64 (k)",
+        "groups of 3 into -1",
+        "groups of 3 into 3 are i64 (7), contiguous",
+        "no cotangent is wanted",
+        "the points of distances do not fit",
+        "the matrices of a product do not fit",
+        "matrices that are not square",
+        "reflectors are one for each column",
+        "do not fit",
+        "a condition is one number for each matrix",
+        "needs a contiguous x",
+        "is broadcast: it cannot be written",
+        "an item needs a tensor of one element",
+    };
+    for (int i = 0; i < (int)(sizeof says / sizeof *says); i++) {
+        ct_call *c = ct_scope_open(tape, "mistake");
+        refuse(c, i);
+        const ct_status s = ct_scope_close(c);
+        if (!s || !strstr(ct_tape_message(tape), says[i]))
+            fail_msg("%d: %s: \"%s\" lacks \"%s\"", i, ct_status_name(s), ct_tape_message(tape), says[i]);
+        ct_tape_reset(tape);
+    }
+}
+
+/* C = A Aᵀ + 3 I, its factor, and a solution with it: as gp writes it. */
+static void a_system(ct_call *c, ct_view C, ct_view x)
+{
+    ct_view three = ct_scratch(c, CT_F64, ct_shape0()), line = ct_view_diagonal(C), a = ct_view_of(A);
+    ct_prim_fill(c, three, 3);
+    ct_prim_gemm(c, 1, a, ct_view_transpose(a), 0, C);
+    ct_prim_map2(c, CT_MAP_add, line, three, line);
+    ct_prim_potrf(c, C);
+    ct_prim_fill(c, x, 1);
+    ct_prim_trsm(c, CT_LOWER, 1, C, x);
+    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, C, x);
+}
+
+static void a_scope_computes(void **state)
+{
+    (void)state;
+    ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape2(3, 1));
+    double got[3];
+    const uint64_t held = ct_memory(dev).bytes_now;
+    for (int round = 0; round < 1000; round++) {
+        ct_call *c = ct_scope_open(tape, "system"), *inner = ct_scope_open(tape, "inside");
+        ct_prim_fill(inner, ct_view_of(x), -1);
+        assert_ok(ct_scope_close(inner), ct_tape_message(tape));
+        a_system(c, ct_scratch(c, CT_F64, ct_shape2(3, 3)), ct_view_of(x));
+        assert_ok(ct_scope_close(c), ct_tape_message(tape));
+    }
+    assert_int_equal(ct_memory(dev).bytes_now, held);
+    assert_ok(ct_read(x, got, sizeof got), ct_message(dev));
+    /* (A Aᵀ + 3 I) x = 1 */
+    double gram[3][3];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            gram[i][j] = i == j ? 3 : 0;
+            for (int k = 0; k < 4; k++) gram[i][j] += (4 * i + k) * (double)(4 * j + k);
+        }
+    for (int i = 0; i < 3; i++) {
+        double sum = 0;
+        for (int j = 0; j < 3; j++) sum += gram[i][j] * got[j];
+        assert_true(fabs(sum - 1) < 1e-12);
+    }
+    ct_release(x);
+}
+
+/* A failed factorisation is the tape's, under the scope's name; the next scope computes nothing. */
+static void a_scope_fails(void **state)
+{
+    (void)state;
+    ct_tensor *B = ct_full(dev, CT_F64, ct_shape2(2, 2), 1), *x = ct_full(dev, CT_F64, ct_shape0(), 7);
+    ct_call *c = ct_scope_open(tape, "the factor of B");
+    ct_prim_potrf(c, ct_view_of(B));
+    (void)ct_scope_close(c);
+    assert_int_equal(ct_tape_status(tape), CT_ENUMERIC);
+    assert_non_null(strstr(ct_tape_message(tape), "the factor of B: leading minor 2 is not positive"));
+    ct_tape_reset(tape);
+
+    c = ct_scope_open(tape, "first");
+    ct_require(c, false, CT_EINVAL, "refused, with %d words", 3);
+    assert_int_equal(ct_scope_close(c), CT_EINVAL);
+    c = ct_scope_open(tape, "second");
+    assert_false(ct_call_fine(c));
+    ct_prim_fill(c, ct_view_of(x), 1);
+    assert_false(ct_is_view(ct_scratch(c, CT_F64, ct_shape1(3))));
+    assert_true(isnan(ct_call_item(c, ct_view_of(x))));
+    assert_int_equal(ct_scope_close(c), CT_EINVAL);
+    assert_non_null(strstr(ct_tape_message(tape), "first: refused, with 3 words"));
+    assert_true(ct_tensor_item(x) == 7);
+    ct_tape_reset(tape);
+
+    c = ct_scope_open(NULL, "nowhere");
+    assert_false(ct_call_fine(c));
+    assert_null(ct_call_device(c));
+    ct_prim_fill(c, ct_view_of(x), 1);
+    assert_true(ct_prim_packed_sweep(c, 0, false, 0, ct_view_of(B), ct_view_of(x), ct_view_of(x)));
+    assert_int_equal(ct_scope_close(c), CT_EINVAL);
+    assert_true(ct_tensor_item(x) == 7);
+    ct_release(B), ct_release(x);
+}
+
+static void memory_runs_out(void **state)
+{
+    (void)state;
+    ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape2(300, 1));
+    bool failed = true;
+    for (int64_t k = 1; failed; k++) {
+        ct_device *fresh = ct_device_open(check_device());
+        ct_tape *t = ct_tape_new(fresh);
+        alloc_fail_at(k);
+        ct_call *c = ct_scope_open(t, "greedy");
+        for (int i = 0; i < 4; i++) ct_prim_fill(c, ct_scratch(c, CT_F64, ct_shape2(300, 30 << i)), i);
+        const ct_status s = ct_scope_close(c);
+        failed = alloc_refused();
+        alloc_unwatch();
+        assert_int_equal(s, failed ? CT_ENOMEM : CT_OK);
+        assert_int_equal(ct_tape_status(t), s);
+        ct_tape_free(t);
+        assert_int_equal(ct_memory(fresh).bytes_now, 0);
+        ct_device_close(fresh);
+    }
+    ct_release(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(views_nest),
+        cmocka_unit_test(views_that_are_not_there),
+        cmocka_unit_test(every_mistake_has_words),
+        cmocka_unit_test(a_scope_computes),
+        cmocka_unit_test(a_scope_fails),
+        cmocka_unit_test(memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
