@@ -29,10 +29,10 @@ struct work {
 static void run(void *context)
 {
     work *w = (work *)context;
-    const ct_tensor *t = w->factors;
+    const ct_view *t = &w->factors->view;
     ct__matrix m;
     ct__batch b = ct__make_batch(1, &t, &m);
-    int64_t *failed = (int64_t *)w->failed->view.data, *pivots = (int64_t *)w->pivots->data;
+    int64_t *failed = (int64_t *)w->failed->view.data, *pivots = (int64_t *)w->pivots->view.data;
     ct_status s = ct_copy(w->A, w->factors);
     if (w->what == CT__GETRF) m = ct__turned(m);
     if (!s && w->what == CT__POTRF)

@@ -147,22 +147,6 @@ typedef struct effort {
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
           const ct_fit_options *how, ct_gp **gp, effort *e);
 
-/* Fits `count` models of those names (NULL: one), whose failures are in status[], and adds to the effort.
- * CODE_MEMORY or GO_ON. */
-int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit_options *how,
-              ct_status *status, effort *e);
-/* Whether Ctrl-C or SIGTERM has ended a fit. */
-bool fit_interrupted(void);
-
-/* -- choose.c: the model where no covariance is asked for -- */
-
-/* As train. */
-int choose(ct_tensor *X, ct_tensor *y, const ct_gp_options *options, const ct_fit_options *how, ct_gp **gp,
-           effort *e);
-
-/* A line on standard error where the rows are too few for the free parameters. */
-void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective);
-
 /* -- advice.c -- */
 
 /* An option that raises a noise that is too low; NULL: it is what the data say. */

@@ -19,10 +19,9 @@ void json_string(FILE *out, const char *text)
 
 void json_number(FILE *out, double value)
 {
-    if (isfinite(value))
-        fprintf(out, "%.17g", value);
-    else
-        fputs("null", out);
+    char text[CT_NUMBER_TEXT];
+    ct_number_write(value, 17, text);
+    fputs(isfinite(value) ? text : "null", out);
 }
 
 void json_parameters(FILE *out, const ct_gp *gp)

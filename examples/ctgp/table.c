@@ -11,7 +11,9 @@ static void print_table(const double *values, int64_t rows, int64_t cols, const 
     for (int64_t j = 0; j < cols; j++) printf("%s%s", j ? "," : "", names[j]);
     putchar('\n');
     for (int64_t i = 0; i < rows * cols; i++) {
-        if (!isnan(values[i])) printf("%.17g", values[i]);
+        char text[CT_NUMBER_TEXT];
+        ct_number_write(values[i], 17, text);
+        if (!isnan(values[i])) fputs(text, stdout);
         putchar((i + 1) % cols ? ',' : '\n');
     }
 }

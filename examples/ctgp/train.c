@@ -1,6 +1,7 @@
 /* Fitting models with their progress on stderr. */
 #include "ctgp.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,22 +30,64 @@ static void watch_signals(void)
 
 typedef struct watch {
     bool terminal, shown;
-    const char *const *name; /* of each model; NULL: there is one */
-    int *iteration;          /* [models][starts] last shown, plus 1: the starts may take turns */
+    const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
+    int64_t n, rows;            /* all rows; those of the choice whose candidates have been told */
+    bool compared;              /* their criteria, too */
+    ct_fit_objective objective;
+    int starts, *iteration; /* [models][starts] last shown, plus 1: the starts may take turns */
 } watch;
 
-bool fit_interrupted(void) { return interrupted; }
+/* What a terminal shows of the progress stays. */
+static void end_line(watch *w)
+{
+    if (w->terminal && w->shown) fputc('\n', stderr);
+    w->shown = false;
+}
+
+static void tell_candidates(watch *w)
+{
+    if (w->rows == w->choice->rows) return;
+    end_line(w);
+    w->rows = w->choice->rows;
+    w->compared = false;
+    if (w->rows < w->n)
+        fprintf(stderr, "ctgp: the covariance is chosen on %lld of the rows\n", (long long)w->rows);
+    for (int k = 0; k < w->choice->count; k++) {
+        const ct_gp_tried *t = &w->choice->tried[k];
+        if (t->too_few_rows && !t->from)
+            fprintf(stderr, "ctgp: %s: left out, %lld rows are too few for its parameters\n", t->kernel,
+                    (long long)w->rows);
+    }
+}
+
+static const char *where_from(const ct_gp_tried *t) { return t->from ? ", from there" : ""; }
+
+static void tell_criteria(watch *w)
+{
+    const char *what = w->objective == CT_OBJECTIVE_LOO ? "AICc, leave-one-out" : "AICc";
+    if (w->compared) return;
+    end_line(w);
+    w->compared = true;
+    for (int k = 0; k < w->choice->count; k++) {
+        const ct_gp_tried *t = &w->choice->tried[k];
+        if (isfinite(t->criterion))
+            fprintf(stderr, "ctgp: %s%s: %s %.2f\n", t->kernel, where_from(t), what, t->criterion);
+    }
+}
 
 static int on_step(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
-    int *last = &w->iteration[p->model * p->starts + p->start];
+    const ct_gp_tried *t = w->choice && p->model < w->choice->count ? &w->choice->tried[p->model] : NULL;
+    int *last = &w->iteration[p->model * w->starts + p->start];
+    if (w->choice) tell_candidates(w);
+    if (w->choice && !t) tell_criteria(w);
     if (w->terminal || *last != p->iteration + 1) {
         char start[48] = "";
         if (p->starts > 1) snprintf(start, sizeof start, "start %d/%d  ", p->start + 1, p->starts);
-        fprintf(stderr, "%s%s%s%siteration %d  objective %.6g  gradient %.2g  %.1f s%s",
-                w->terminal ? "\r\033[K" : "", w->name ? w->name[p->model] : "", w->name ? ":  " : "", start,
-                p->iteration, p->best, p->gradient_norm, p->seconds, w->terminal ? "" : "\n");
+        fprintf(stderr, "%s%s%s%s%siteration %d  objective %.6g  gradient %.2g  %.1f s%s",
+                w->terminal ? "\r\033[K" : "", t ? t->kernel : "", t ? where_from(t) : "", t ? ":  " : "",
+                start, p->iteration, p->best, p->gradient_norm, p->seconds, w->terminal ? "" : "\n");
         fflush(stderr);
     }
     w->shown = true;
@@ -52,56 +95,86 @@ static int on_step(void *context, const ct_fit_progress *p)
     return interrupted;
 }
 
-int fit_shown(ct_gp *const *gp, int count, const char *const *name, const ct_fit_options *how,
-              ct_status *status, effort *e)
+/* -- a model --------------------------------------------------------------------------------------------- */
+
+/* With fewer rows for each parameter intervals of 95 % held some 80 % of new rows, or less (docs/gp.md). */
+enum { FEW_ROWS = 4 };
+
+static void tell_many_parameters(const ct_gp *gp, ct_fit_objective objective)
 {
-    ct_fit_options options = *how;
-    int starts = count * (options.restarts + 1);
-    watch w = { .terminal = isatty(STDERR_FILENO),
-                .name = name,
-                .iteration = calloc((size_t)starts, sizeof *w.iteration) };
-    if (!w.iteration) return fail(CODE_MEMORY, "no memory for %d starts", starts);
-    options.progress = on_step;
-    options.context = &w;
-    watch_signals();
-    ct_gp_fit_many(gp, count, &options, status);
-    if (w.terminal && w.shown) fputc('\n', stderr);
-    free(w.iteration);
-    double longest = 0;
-    for (int k = 0; k < count; k++) {
-        ct_fit_report r = ct_gp_report(gp[k]);
-        e->iterations += r.iterations;
-        e->evaluations += r.evaluations;
-        e->starts += options.restarts + 1;
-        longest = r.seconds > longest ? r.seconds : longest;
-    }
-    e->seconds += longest;
-    for (int k = 0; k < count; k++)
-        if (status[k] == CT_ENOMEM) {
-            fail_device(ct_gp_device(gp[k]), NULL);
-            return CODE_MEMORY;
-        }
-    return GO_ON;
+    bool loo = objective == CT_OBJECTIVE_LOO;
+    long long n = ct_gp_points(gp), k = 0;
+    for (int64_t i = 0; i < ct_gp_params(gp); i++) k += !ct_gp_param(gp, i)->fixed;
+    if (n >= FEW_ROWS * k * (loo ? 2 : 1)) return;
+    fprintf(stderr,
+            "ctgp: %lld parameters from %lld rows%s: expect intervals that are too narrow; `ard` and --mean "
+            "linear have one for each column, without --kernel few are chosen\n",
+            k, n, loo ? " by leave-one-out" : "");
+}
+
+static ct_status fit(watch *w, ct_gp *gp, const ct_fit_options *how, effort *e)
+{
+    ct_status status = ct_gp_fit(gp, how);
+    ct_fit_report r = ct_gp_report(gp);
+    end_line(w);
+    *e = (effort){ r.iterations, r.evaluations, w->starts, r.seconds };
+    if (!status || status == CT_ESTOPPED) tell_many_parameters(gp, how->objective);
+    return status;
+}
+
+static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options,
+                        const ct_fit_options *how, ct_gp **gp, effort *e)
+{
+    ct_gp_choice choice;
+    w->choice = &choice;
+    ct_status status = ct_gp_choose(X, y, options, &(ct_gp_choose_options){ .fit = *how }, gp, &choice);
+    end_line(w);
+    *e = (effort){ choice.iterations, choice.evaluations, choice.starts, choice.seconds };
+    if (status && status != CT_ESTOPPED) return status;
+    tell_criteria(w);
+    if (choice.widening)
+        fprintf(stderr,
+                "ctgp: variances are those of the likelihood: there are no leave-one-out residuals (%s)\n",
+                ct_message(ct_tensor_device(X)));
+    else if (choice.widened > 1)
+        fprintf(
+            stderr,
+            "ctgp: all variances times %.4g, the mean square of the standardised leave-one-out residuals\n",
+            choice.widened);
+    return status;
 }
 
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
           const ct_fit_options *how, ct_gp **gp, effort *e)
 {
-    ct_status status = CT_OK;
-    int result = GO_ON;
+    int starts = how->restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
+    watch w = { .terminal = isatty(STDERR_FILENO),
+                .n = ct_tensor_dim(X, 0),
+                .objective = how->objective,
+                .starts = starts,
+                .iteration = calloc((size_t)models * (size_t)starts, sizeof *w.iteration) };
+    ct_fit_options shown = *how;
+    ct_status status;
+    shown.progress = on_step;
+    shown.context = &w;
     *e = (effort){ 0 };
     *gp = NULL;
+    if (!w.iteration) {
+        ct_kernel_free(kernel);
+        return fail(CODE_MEMORY, "no memory for %d starts", models * starts);
+    }
+    watch_signals();
     if (kernel) {
         *gp = ct_gp_new(X, y, kernel, options);
-        result = *gp ? fit_shown(gp, 1, NULL, how, &status, e) : fail_device(ct_tensor_device(X), NULL);
-        if (result == GO_ON && status && status != CT_ESTOPPED)
-            result = fail_device(ct_tensor_device(X), NULL);
-        if (result == GO_ON) tell_many_parameters(*gp, how->objective);
+        status = *gp ? fit(&w, *gp, &shown, e) : ct_last_status(ct_tensor_device(X));
     } else {
-        result = choose(X, y, options, how, gp, e);
+        status = choose(&w, X, y, options, &shown, gp, e);
     }
-    if (result != GO_ON || !interrupted) return result;
-    if (!e->iterations) return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
+    free(w.iteration);
+    if (!status) return GO_ON;
+    if (status != CT_ESTOPPED) return fail_device(ct_tensor_device(X), NULL);
+    if (!*gp || !e->iterations)
+        return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
     fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
     return GO_ON;
 }

@@ -180,7 +180,7 @@ typedef enum ct_precision {
 
 /* One evaluation of the objective. */
 typedef struct ct_fit_progress {
-    int model;                /* of ct_gp_fit_many's list, from 0                               */
+    int model;                /* of ct_gp_fit_many's list, from 0; ct_gp_choose: of its candidates */
     int start, starts;        /* which start, from 0, of how many                               */
     int iteration;            /* of this start so far: of L-BFGS the steps that lowered the objective,
                                  of Adam all steps                                                */
@@ -352,6 +352,89 @@ CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_t
  * count 0). The kernel and the mean both lose sight of them. Costs a factorisation and holds a second factor
  * meanwhile. The model is not changed. CT_EINDEX for a column that is not there. */
 CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
+
+/* Widens a model that is too sure of itself. c is the mean square of the leave-one-out residuals,
+ *     c = 1/n Σ_i (y_i - mean_i)² / variance_i,
+ * and where it is above 1.01 the whole covariance, noise included, is multiplied by it: the best factor for
+ * these residuals, which moves no predicted mean. *factor (may be NULL): c, or 1 where nothing was done.
+ * Work and memory as of ct_gp_loo. CT_EUNSUPPORTED where the parameters cannot multiply the covariance: noise
+ * given point by point, a term such as `rbf` or `poly` without a `scale`, a variance that is fixed. CT_EINVAL
+ * where a bound is in the way, CT_ENUMERIC where a residual is not finite. On failure the model is as before
+ * and *factor is NaN. [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
+CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
+
+/* -- choosing a covariance ------------------------------------------------------------------------------- */
+/* Fits several covariances to the data, keeps the one with the lowest
+ *     AICc = 2 (objective + m n / (n - m - 1))        n rows, m free parameters
+ * [Akaike 1974; Hurvich & Tsai 1989], and widens its variances (ct_gp_widen). A fit by the leave-one-out
+ * density gains about twice as much from a parameter that means nothing as one by the likelihood: m is twice
+ * the number of parameters there.
+ *
+ *     ct_gp *gp;
+ *     ct_gp_choice choice;
+ *     ct_status s = ct_gp_choose(X, y, NULL, NULL, &gp, &choice);
+ *     if (!s) puts(choice.tried[choice.best].kernel); */
+
+enum { CT_GP_CANDIDATES = 16 }; /* at most */
+
+/* A covariance to try. */
+typedef struct ct_gp_candidate {
+    const char *kernel; /* as ct_kernel_parse reads it */
+    /* NULL: its search has the usual start. The kernel of an earlier candidate: it starts where that one
+     * ended. Parameters of a name that both have take its values, other variances of the kernel are a tenth
+     * of its first one. */
+    const char *from;
+} ct_gp_candidate;
+
+/* Zero-initialise, then set what you need. */
+typedef struct ct_gp_choose_options {
+    /* [n_candidates], at most CT_GP_CANDIDATES. NULL, 0: "linear + scale * matern32", but for one column or
+     * two (by the leave-one-out density "scale * matern32", but for one); "scale * matern32(ard)"; "scale *
+     * matern32(ard) + scale * rbf(ard)", and this again from where the one before it ended. */
+    const ct_gp_candidate *candidates;
+    int n_candidates;
+    ct_fit_options fit; /* of every search; those from another's end have no restarts */
+    int64_t rows;       /* that make the choice, from 2 on; 0: all up to 2000, 1000 of more */
+    bool as_fitted;     /* leaves the variances as they are fitted */
+} ct_gp_choose_options;
+
+/* What became of a candidate. */
+typedef struct ct_gp_tried {
+    const char *kernel, *from; /* the candidate's own texts */
+    /* Not fitted, status CT_EINVAL: n <= m + 1, and another candidate has fewer parameters; or its `from` was
+     * not fitted for that reason. */
+    bool too_few_rows;
+    ct_status status; /* of its fit; CT_ESTOPPED also before it began; CT_ENUMERIC: no model */
+    ct_fit_end end;
+    int64_t parameters;          /* that are free */
+    double objective, criterion; /* +inf where there is no model; the criterion also where n <= m + 1 */
+    int iterations, evaluations; /* of all its starts */
+} ct_gp_tried;
+
+typedef struct ct_gp_choice {
+    int count, best; /* best: the one that was chosen; -1: none */
+    ct_gp_tried tried[CT_GP_CANDIDATES];
+    int64_t rows;                        /* that made the choice */
+    double widened;                      /* the factor of all variances, 1 where they are as fitted */
+    ct_status widening;                  /* of ct_gp_widen; its message is ct_message(device) */
+    int starts, iterations, evaluations; /* of all searches */
+    double seconds;
+} ct_gp_choice;
+
+/* *gp: the model of X (n, d) and y (n) or (n, 1) with the covariance that is chosen; the caller's to free.
+ * model = NULL: weak priors, else the defaults. options = NULL: the defaults. Where some of the rows make the
+ * choice, fit.seed draws one from each of as many stretches of the table, and a last search, of all rows,
+ * starts where theirs ended; where no candidate has a model of them, all rows choose. The candidates are
+ * fitted by ct_gp_fit_many, and each holds its factor until the choice is made.
+ * *choice (may be NULL) is kept up to date, so that the progress callback may read it: `model` there is an
+ * index of choice->tried, or choice->count in the last search of all rows, and `seconds` begin with
+ * this call.
+ * CT_ESTOPPED: the callback asked to stop; *gp is the best model so far, as fitted, or NULL where there is
+ * none. After any other failure *gp is NULL: CT_EINVAL for a `from` that is no earlier candidate's kernel,
+ * CT_ENUMERIC where no candidate has a model, and the failures of ct_gp_new and ct_gp_fit. Where the widening
+ * fails for want of anything but memory, *choice alone tells it. */
+CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                              const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice);
 
 /* -- rows more, rows less -------------------------------------------------------------------------------- */
 /* Parameters and transforms stay those of the fit: new rows are standardised as the old ones were, and what

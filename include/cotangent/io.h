@@ -59,6 +59,26 @@ CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
  * f32, bf16 and f16, so that reading gives the same bits; atomically. */
 CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
 
+/* -- numbers as text ------------------------------------------------------------------------------------- */
+/* Decimal numbers, exactly, with a point in every locale. */
+
+typedef enum ct_number {
+    CT_NUMBER = 0,
+    CT_NUMBER_MISSING,   /* nothing, NA, NaN, null or ?: *value is NaN */
+    CT_NUMBER_NONE,      /* anything else                              */
+    CT_NUMBER_TOO_LARGE, /* more than the largest double               */
+} ct_number;
+
+/* Reads text[0..size), all of it:
+ *     [sign] (digits [. digits*] | . digits) [(e|E) [sign] digits]
+ * rounded to the nearest double, or inf or infinity with an optional sign; words in any case. */
+CT_API ct_number ct_number_read(const char *text, size_t size, double *value);
+
+enum { CT_NUMBER_TEXT = 32 };
+/* Writes value with so many significant digits (17 are enough for a double, 9 for a float; 0: the fewest from
+ * 15 on that read as the same double), "nan", "inf" or "-inf", and a NUL. Returns the length. */
+CT_API size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT]);
+
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
 /* Writes data[0..bytes) to a file, atomically. What a killed program left half written beside it is

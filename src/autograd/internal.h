@@ -155,10 +155,23 @@ void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 
+/* Output k, made at the first request; NULL where the call has failed. Owned by the call. */
+ct_tensor *ct__result(ct_call *c, int k);
+/* When the call is over. */
+void ct__release_scratch(ct_call *c);
+
+/* -- failure.c ------------------------------------------------------------------------------------------- */
+
+/* "matmul(30x1, 30x1)", or a scope's name */
+void ct__describe(const ct_call *c, char *buffer, size_t size);
 /* A backend's answer: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
 /* Where a factorisation notes its failure. */
 ct_failure *ct__call_failure(ct_call *c);
+/* A factorisation failed in this call, which the tape outlives: the message. One may have failed that the
+ * device tells of later: what will have to be said then. */
+void ct__note_failure(ct_call *c);
+void ct__note_suspect(ct_call *c);
 /* What the device knows of the tape's failures, with the message: CT_ENUMERIC where there is one. Waits for a
  * device that computes late, if a factorisation was asked of it. */
 ct_status ct__settle(ct_tape *tape);

@@ -1,4 +1,4 @@
-/* The tape: nodes, arena, handles and the sticky error. */
+/* The tape: nodes, arena and handles. */
 #include "internal.h"
 
 #include <math.h>
@@ -109,62 +109,6 @@ void ct_tape_free(ct_tape *tape)
 ct_device *ct_tape_device(const ct_tape *tape) { return tape ? tape->device : NULL; }
 int64_t ct_tape_length(const ct_tape *tape) { return tape ? tape->n : 0; }
 
-/* -- errors ---------------------------------------------------------------------------------------------- */
-
-void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
-{
-    if (!tape || tape->status) return;
-    tape->status = status ? status : CT_EINVAL;
-    int at = 0;
-    if (tape->backward_of >= 0)
-        at = snprintf(tape->message, sizeof tape->message,
-                      "backward of op #%lld %s: ", (long long)tape->backward_of,
-                      tape->node[tape->backward_of].op->name);
-    va_list args;
-    va_start(args, format);
-    if (!format) format = "ct_tape_fail: the format is NULL";
-    vsnprintf(tape->message + at, sizeof tape->message - (size_t)at, format, args);
-    va_end(args);
-}
-
-void ct__tape_fail_device(ct_tape *tape, const char *what)
-{
-    ct_tape_fail(tape, tape->device->last_status, "%s (%s)", tape->device->message, what);
-}
-
-ct_status ct_tape_status(ct_tape *tape)
-{
-    if (!tape) return CT_EINVAL;
-    if (tape->status) return tape->status;
-    if (!ct__may_wait(tape->device, "ct_tape_status")) {
-        ct__tape_fail_device(tape, "in a step");
-        return tape->status;
-    }
-    ct_status s = tape->device->backend->synchronize(tape->device);
-    if (s) {
-        ct__tape_fail_device(tape, "waiting for the device");
-        return s;
-    }
-    s = ct__settle(tape);
-    if (s && s != CT_ENUMERIC) ct__tape_fail_device(tape, "waiting for the device");
-    return s;
-}
-
-ct_status ct_check(ct_var v) { return v.tape ? ct_tape_status(v.tape) : CT_EINVAL; }
-
-const char *ct_tape_message(const ct_tape *tape) { return tape ? tape->message : "the tape is NULL"; }
-
-const char *ct_tape_reason(const ct_tape *tape)
-{
-    static const char op[] = "op #", backward[] = "backward of op #";
-    const char *reason = ct_tape_message(tape), *end;
-    while (!strncmp(reason, op, sizeof op - 1) || !strncmp(reason, backward, sizeof backward - 1)) {
-        if (!(end = strstr(reason, ": "))) break;
-        reason = end + 2;
-    }
-    return reason;
-}
-
 /* -- handles --------------------------------------------------------------------------------------------- */
 
 ct_var ct__poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, tape ? tape->epoch : 0 }; }
@@ -211,7 +155,6 @@ bool ct__more_nodes(ct_tape *tape)
     return true;
 }
 
-/* A leaf or a constant. */
 /* Whether t may go on the tape by `call`. */
 static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 {

@@ -62,6 +62,24 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     return s;
 }
 
+ct_status ct__gp_loo_square(ct_gp *gp, double *square)
+{
+    int64_t n = gp->n;
+    ct_status s = ct__gp_factorise(gp);
+    if (s) return s;
+    double *y = ct__gp_alloc(gp->device, 3 * (uint64_t)n, sizeof *y);
+    if (!y) return CT_ENOMEM;
+    double *alpha = y + n, *q = alpha + n, sum = 0;
+    s = parts(gp, y, alpha, q);
+    for (int64_t i = 0; i < n && !s; i++) sum += alpha[i] / q[i] * alpha[i];
+    free(y);
+    if (!s && !isfinite(sum))
+        s = ct_device_fail(gp->device, CT_ENUMERIC,
+                           "some leave-one-out residuals are not finite: look for a y far from all others");
+    *square = sum / (double)n;
+    return s;
+}
+
 /* -- without some columns -------------------------------------------------------------------------------- */
 
 /* gp->X with those columns held at their means. */

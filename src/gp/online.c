@@ -119,47 +119,6 @@ static ct_status adopt(ct_gp *gp, rows *fresh)
     return s;
 }
 
-/* -- copies ---------------------------------------------------------------------------------------------- */
-
-ct_gp *ct_gp_copy(const ct_gp *gp)
-{
-    if (!gp) return NULL;
-    ct_kernel *kernel = ct_kernel_copy(gp->kernel);
-    ct_status s = ct_kernel_bind(kernel, gp->d);
-    if (s) {
-        ct_device_fail(gp->device, s, "ct_gp_copy: %s", ct_kernel_message(kernel));
-        ct_kernel_free(kernel);
-        return NULL;
-    }
-    ct_gp *copy = ct__gp_blank(gp->device, kernel, gp->n, gp->d, gp->dtype, &gp->options);
-    if (!copy) return NULL;
-    size_t starts = gp->starts ? (size_t)gp->report.starts : 0;
-    memcpy(copy->shift, gp->shift, 3 * (size_t)gp->d * sizeof *gp->shift);
-    copy->y_shift = gp->y_shift;
-    copy->y_scale = gp->y_scale;
-    copy->y_spread = gp->y_spread;
-    s = ct_gp_set_names(copy, (const char *const *)gp->name, gp->name[gp->d]);
-    if (!s) s = ct__gp_list_params(copy);
-    if (!s && starts && !(copy->starts = ct__gp_alloc(gp->device, starts, sizeof *copy->starts)))
-        s = CT_ENOMEM;
-    if (s) {
-        ct_gp_free(copy);
-        return NULL;
-    }
-    memcpy(copy->param, gp->param, (size_t)gp->n_params * sizeof *gp->param);
-    if (starts) memcpy(copy->starts, gp->starts, starts * sizeof *gp->starts);
-    copy->report = gp->report;
-    copy->report.start = copy->starts;
-    rows same = rows_of(gp);
-    ct_retain(same.X);
-    ct_retain(same.y);
-    ct_retain(same.given);
-    ct_retain(same.factor.L);
-    ct_retain(same.factor.alpha);
-    put_rows(copy, &same);
-    return copy;
-}
-
 /* -- append ---------------------------------------------------------------------------------------------- */
 
 /* a above b; NULL with the reason on the device */

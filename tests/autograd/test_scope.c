@@ -267,11 +267,16 @@ static void memory_runs_out(void **state)
         ct_tape *t = ct_tape_new(fresh);
         alloc_fail_at(k);
         ct_call *c = ct_scope_open(t, "greedy");
-        for (int i = 0; i < 4; i++) ct_prim_fill(c, ct_scratch(c, CT_F64, ct_shape2(300, 30 << i)), i);
+        ct_view last = ct_no_view();
+        for (int i = 0; i < 4; i++) ct_prim_fill(c, last = ct_scratch(c, CT_F64, ct_shape2(300, 30 << i)), i);
+        ct_tensor *kept = ct_tensor_of(c, last);
         const ct_status s = ct_scope_close(c);
         failed = alloc_refused();
         alloc_unwatch();
         assert_int_equal(s, failed ? CT_ENOMEM : CT_OK);
+        assert_true((kept == NULL) == failed);
+        if (kept) assert_int_equal(ct_memory(fresh).bytes_now, 300 * 240 * 8);
+        ct_release(kept);
         assert_int_equal(ct_tape_status(t), s);
         ct_tape_free(t);
         assert_int_equal(ct_memory(fresh).bytes_now, 0);

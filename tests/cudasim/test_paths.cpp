@@ -18,7 +18,7 @@ static result factor(ct_device *dev, const ct_tensor *A, bool lu, bool looped)
     const int64_t n = A->view.dim[1];
     ct_tensor *copy = ct_tensor_clone(A), *pivots = ct_zeros(dev, CT_I64, ct_shape2(MEMBERS, n)),
               *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
-    const ct_tensor *t = copy;
+    const ct_view *t = &copy->view;
     ct__matrix m;
     ct__batch b = ct__make_batch(1, &t, &m);
     ct_status s =
@@ -83,7 +83,7 @@ static void more_blocks_than_a_grid_has(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
     ct_tensor *L = ct_full(dev, CT_F64, ct_shape2(1, 1), 2), *B = ct_full(dev, CT_F64, ct_shape2(1, 1), 6);
-    const ct_tensor *t[] = { L, B };
+    const ct_view *t[] = { &L->view, &B->view };
     ct__matrix m[2]; /* each member the same: steps of 0 */
     ct__batch b = ct__make_batch(2, t, m);
     b.ndim = 1;

@@ -33,7 +33,7 @@ struct operand {
             ct_from(dev, CT_F64, turned ? ct_shape3(MEMBERS, c, r) : ct_shape3(MEMBERS, r, c), &stored[0]);
         tensor = ct_tensor_cast(wide, dtype);
         ct_release(wide);
-        const ct_tensor *t = tensor;
+        const ct_view *t = &tensor->view;
         b = ct__make_batch(1, &t, &m);
         m.columns = 0;
         if (turned) m = ct__turned(m);
@@ -133,7 +133,7 @@ static void beside_the_triangle(ct_device *dev, ct_dtype dtype, int64_t n, int64
     for (double &x : B) x = uniform();
     operand t(dev, dtype, t_turned, n, n, T), x(dev, dtype, b_turned, n, cols, B),
         y(dev, dtype, b_turned, n, cols, B);
-    const ct_tensor *both[] = { t.tensor, x.tensor };
+    const ct_view *both[] = { &t.tensor->view, &x.tensor->view };
     ct__matrix m[2];
     ct__batch b = ct__make_batch(2, both, m);
     assert_ok(ct__solve(dev, &b, lower, unit, 3, t.m, x.m), ct_message(dev));

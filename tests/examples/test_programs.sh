@@ -31,6 +31,8 @@ that 'partial_inverse learns by both losses' grep -qE '^ridge: loss 0\.3506, aft
 prints train_gp '^f\(1\.2\) = (0\.9|1\.0)'
 that 'train_gp saves its model' test -s bump.ctgp
 
+prints choose_kernel '^\* scale \* periodic\(period=7\) \+ scale \* rbf +AICc 185\.1$'
+
 prints bayesopt '^31: .* best 0\.39[0-9]*$'
 
 # The demo on every tenth week: the same program, in seconds.

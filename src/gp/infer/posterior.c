@@ -53,7 +53,10 @@ typedef struct panel {
 static ct_view rows_of(ct_view v, int64_t first, int64_t end) { return ct_view_slice(v, 0, first, end, 1); }
 
 /* The panel's part of output k. */
-static ct_view part(ct_call *c, const panel *p, int k) { return rows_of(ct_result_at(c, k), p->first, p->end); }
+static ct_view part(ct_call *c, const panel *p, int k)
+{
+    return rows_of(ct_result_at(c, k), p->first, p->end);
+}
 
 static int64_t tile_rows(int64_t n, ct_dtype dtype)
 {

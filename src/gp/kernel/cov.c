@@ -23,10 +23,9 @@ static bool refuse_shapes(ct_call *c)
     for (int i = 0; i < ct_args(c); i++) {
         if (!ct_require(c, ct_arg(c, i).dtype != CT_I64, CT_EDTYPE, "inputs must be f64 or f32"))
             return false;
-        if (i > 0 &&
-            !ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
-                        "the points must be a matrix of %d columns, as the kernel is bound to",
-                        (int)p->input_dims))
+        if (i > 0 && !ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
+                                 "the points must be a matrix of %d columns, as the kernel is bound to",
+                                 (int)p->input_dims))
             return false;
     }
     return true;

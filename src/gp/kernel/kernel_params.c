@@ -1,5 +1,6 @@
 /* Parameters of a kernel: names, values and bounds; binding to the inputs, which makes the program. */
 #include "kernel_tree.h"
+#include "prior.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,19 +95,6 @@ int64_t ct_kernel_find(const ct_kernel *k, const char *name)
 
 static bool positive(double x) { return x > 0 && isfinite(x); }
 
-static bool prior_valid(const ct_prior *p)
-{
-    switch (p->kind) {
-    case CT_PRIOR_NONE: return true;
-    case CT_PRIOR_NORMAL:
-    case CT_PRIOR_LOG_NORMAL: return isfinite(p->a) && positive(p->b);
-    case CT_PRIOR_GAMMA:
-    case CT_PRIOR_SOFT_LOWER: return positive(p->a) && positive(p->b);
-    case CT_PRIOR_HALF_CAUCHY: return positive(p->a);
-    }
-    return false;
-}
-
 ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
 {
     if (ct_kernel_status(k)) return ct_kernel_status(k);
@@ -121,7 +109,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
         return ct__kernel_refuse(k, CT_EINVAL,
                                  "%s = %g: its bounds [%g, %g] must hold it, the lower at least 0", p->name,
                                  param->value, param->lower, param->upper);
-    if (!prior_valid(&param->prior))
+    if (!ct__prior_valid(&param->prior, true))
         return ct__kernel_refuse(k, CT_EINVAL, "%s: prior of kind %d with a = %g, b = %g is none", p->name,
                                  (int)param->prior.kind, param->prior.a, param->prior.b);
     bool given = param->start_given || param->value != p->value;

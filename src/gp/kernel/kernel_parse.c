@@ -1,6 +1,8 @@
 /* Kernels from text: recursive descent over the grammar of kernel.h. */
 #include "kernel_tree.h"
 
+#include <cotangent/io.h>
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -84,14 +86,16 @@ static int integer(parser *p, int limit, const char *what)
     return p->status ? 0 : (int)value;
 }
 
-const char *ct__kernel_number_parse(const char *text, double *value)
+/* Reads digits [. digits] [e [+-] digits]; returns the first place after it, `text` where there is none. Of a
+ * number of more than 200 characters the value is NaN. */
+static const char *decimal(const char *text, double *value)
 {
     const char *s = text;
-    int digits = 0;
-    for (; is_digit(*s); s++) digits++;
-    const char *point = *s == '.' ? s++ : NULL;
-    if (point)
-        for (; is_digit(*s); s++) digits++;
+    bool digits = is_digit(*s);
+    while (is_digit(*s)) s++;
+    if (*s == '.') s++;
+    digits |= is_digit(*s);
+    while (is_digit(*s)) s++;
     if (!digits) return text;
     if (*s == 'e' || *s == 'E') {
         const char *e = s + 1;
@@ -101,24 +105,8 @@ const char *ct__kernel_number_parse(const char *text, double *value)
             s = e;
         }
     }
-
-    /* strtod wants the locale's decimal point. A number of more than 200 characters is taken for none. */
-    char copy[240], local[8];
-    size_t n = 0;
-    if (s - text > 200) {
-        *value = NAN;
-        return s;
-    }
-    snprintf(local, sizeof local, "%.1f", 0.5);
-    for (const char *c = text; c < s; c++) {
-        if (c != point) {
-            copy[n++] = *c;
-            continue;
-        }
-        for (const char *l = local + 1; *l && *l != '5'; l++) copy[n++] = *l;
-    }
-    copy[n] = 0;
-    *value = strtod(copy, NULL);
+    *value = NAN;
+    if (s - text <= 200) ct_number_read(text, (size_t)(s - text), value);
     return s;
 }
 
@@ -127,7 +115,7 @@ static double number(parser *p, bool *fixed)
 {
     skip_space(p);
     double value = 1;
-    const char *end = ct__kernel_number_parse(p->at, &value);
+    const char *end = decimal(p->at, &value);
     if (end == p->at)
         fail(p, CT_EFORMAT, p->at, "expected a positive number");
     else if (!(value > 0) || !isfinite(value))

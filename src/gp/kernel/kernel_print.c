@@ -1,8 +1,9 @@
 /* Kernels to text: what kernel_parse.c reads back as the same tree. */
 #include "kernel_tree.h"
 
+#include <cotangent/io.h>
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct printer {
@@ -23,26 +24,10 @@ static void put(printer *p, const char *text)
     p->length += n;
 }
 
-int ct__kernel_number_print(double value, char buffer[32])
-{
-    char text[40], local[8];
-    snprintf(local, sizeof local, "%.1f", 0.5);
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    /* the locale's decimal point lies between the digits of "0.5" */
-    size_t width = strlen(local) - 2;
-    local[1 + width] = 0;
-    char *point = strstr(text, local + 1);
-    if (!point) return snprintf(buffer, 32, "%.31s", text);
-    return snprintf(buffer, 32, "%.*s.%.24s", (int)(point - text), text, point + width);
-}
-
 static void put_value(printer *p, const ct_param *param)
 {
-    char number[32];
-    ct__kernel_number_print(param->value, number);
+    char number[CT_NUMBER_TEXT];
+    ct_number_write(param->value, 0, number);
     put(p, number);
     if (param->fixed) put(p, "!");
 }

@@ -78,9 +78,4 @@ ct_status ct__kernel_refuse(ct_kernel *k, ct_status status, const char *format, 
 /* After the tree has changed: drops the program, names the parameters anew. */
 void ct__kernel_changed(ct_kernel *k);
 
-/* Numbers as text with a point in every locale: the shortest of 15 to 17 digits that reads back equal. */
-int ct__kernel_number_print(double value, char buffer[32]);
-/* Reads digits [. digits] [e [+-] digits]; returns the first place after it, `text` where there is none. */
-const char *ct__kernel_number_parse(const char *text, double *value);
-
 #endif

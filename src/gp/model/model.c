@@ -315,41 +315,6 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
     return NULL;
 }
 
-/* -- for another thread ---------------------------------------------------------------------------------- */
-
-/* A view of t's elements as a tensor of another device. */
-static ct_tensor *shared(ct_device *device, ct_tensor *t)
-{
-    return ct_wrap(device, ct_tensor_dtype(t), ct_tensor_shape(t), ct_tensor_data(t), NULL, NULL);
-}
-
-ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
-{
-    if (ct_device_status(device)) return NULL;
-    ct_kernel *kernel = ct_kernel_copy(gp->kernel);
-    if (!kernel || ct_kernel_bind(kernel, gp->d)) {
-        ct_kernel_free(kernel);
-        ct_device_fail(device, CT_ENOMEM, "out of memory: a copy of the kernel");
-        return NULL;
-    }
-    ct_gp *twin = ct__gp_blank(device, kernel, gp->n, gp->d, gp->dtype, &gp->options);
-    if (!twin) return NULL;
-    twin->X = shared(device, gp->X);
-    twin->y = shared(device, gp->y);
-    if (gp->given) twin->given = shared(device, gp->given);
-    twin->given_mean = gp->given_mean;
-    memcpy(twin->shift, gp->shift, 3 * (size_t)gp->d * sizeof *gp->shift);
-    twin->y_shift = gp->y_shift;
-    twin->y_scale = gp->y_scale;
-    twin->y_spread = gp->y_spread;
-    if (!twin->X || !twin->y || (gp->given && !twin->given) || ct__gp_list_params(twin)) {
-        ct_gp_free(twin);
-        return NULL;
-    }
-    memcpy(twin->param, gp->param, (size_t)gp->n_params * sizeof *gp->param);
-    return twin;
-}
-
 /* -- what a model is ------------------------------------------------------------------------------------- */
 
 int64_t ct_gp_points(const ct_gp *gp) { return gp ? gp->n : 0; }

@@ -10,7 +10,7 @@
 #include <cotangent/covariance.h>
 #include <cotangent/gp.h>
 
-#define CT__LOG_2PI 1.8378770664093454835606594728112
+#include "gp/kernel/prior.h"
 
 typedef struct ct__gp_factor {
     bool ready;
@@ -49,9 +49,6 @@ struct ct_gp {
 /* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options);
-/* A model of the same data, kernel and parameters on another device, for another thread: it reads gp's data
- * and must not outlive it. CPU only. NULL with the reason on the device. */
-ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 /* Lists the parameters once the kernel and the transforms are there. */
 ct_status ct__gp_list_params(ct_gp *gp);
 /* Puts values v into the model; the factor is no longer valid. */
@@ -66,6 +63,13 @@ ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 void ct__gp_drop_factor(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
+
+/* -- copy.c ---------------------------------------------------------------------------------------------- */
+
+/* A model of the same data, kernel and parameters, without names, fit and factor. On another device than
+ * gp's, for another thread (CPU only), it reads gp's data and must not outlive it. NULL with the reason on
+ * the device. */
+ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 
 /* -- transform.c ----------------------------------------------------------------------------------------- */
 
@@ -149,11 +153,22 @@ ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out, int64_t count);
 
-/* -- prior.c --------------------------------------------------------------------------------------------- */
+/* -- params.c -------------------------------------------------------------------------------------------- */
 
-bool ct__prior_valid(const ct_prior *prior, bool positive);
-/* log p(v); *slope = d log p / dv */
-double ct__prior_log_density(const ct_prior *prior, double v, double *slope);
+/* Free parameters of a name that `from` has, too, take its values; other variances of the kernel become a
+ * tenth of its first one. */
+ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from);
+
+/* -- draw.c ---------------------------------------------------------------------------------------------- */
+
+/* Of each table of n rows (NULL: none) the same `rows` < n, as (rows, columns): one drawn by `seed` from each
+ * of as many stretches. The caller releases drawn[0..3), also on failure. */
+ct_status ct__gp_draw_rows(const ct_tensor *const table[3], int64_t rows, uint64_t seed, ct_tensor *drawn[3]);
+
+/* -- loo.c ----------------------------------------------------------------------------------------------- */
+
+/* Mean over i of (y_i - mean_i)² / variance_i, as ct_gp_loo predicts y_i. */
+ct_status ct__gp_loo_square(ct_gp *gp, double *square);
 
 /* -- optimisers ------------------------------------------------------------------------------------------ */
 

@@ -81,3 +81,29 @@ ct_status ct__gp_set_values(ct_gp *gp, const double *v)
     }
     return CT_OK;
 }
+
+/* A new value for parameter i, within its bounds. */
+static ct_status move(ct_gp *gp, int64_t i, double value)
+{
+    ct_param p = gp->param[i];
+    if (p.fixed) return CT_OK;
+    p.value = fmin(fmax(value, p.lower), p.upper);
+    return ct_gp_set_param(gp, i, &p);
+}
+
+ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from)
+{
+    const double share = 10;
+    double first = 0;
+    for (int64_t i = from->n_kernel; i-- > 0;)
+        if (from->param[i].unit == CT_UNIT_VARIANCE) first = from->param[i].value;
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < gp->n_params && !s; i++) {
+        int64_t k = ct_gp_find(from, gp->param[i].name);
+        if (k >= 0)
+            s = move(gp, i, from->param[k].value);
+        else if (first > 0 && i < gp->n_kernel && gp->param[i].unit == CT_UNIT_VARIANCE)
+            s = move(gp, i, first / share);
+    }
+    return s;
+}

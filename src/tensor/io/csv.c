@@ -3,7 +3,6 @@
 #include <cotangent/io.h>
 
 #include "file.h"
-#include "number.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -146,13 +145,13 @@ static int64_t pass_empty_lines(reader *r)
 }
 
 /* Also with blanks around it inside quotes. */
-static ct__number read_number(const reader *r, const field *f, double *value)
+static ct_number read_number(const reader *r, const field *f, double *value)
 {
     const char *text = f->text;
     size_t n = f->size;
     while (n && is_blank(r, *text)) text++, n--;
     while (n && is_blank(r, text[n - 1])) n--;
-    return ct__number_read(text, n, value);
+    return ct_number_read(text, n, value);
 }
 
 /* -- errors ---------------------------------------------------------------------------------------------- */
@@ -167,7 +166,7 @@ static const char *show(const char *text, size_t size, char buffer[SHOWN])
     return buffer;
 }
 
-static ct_status bad_number(reader *r, const ct_table *t, int64_t col, const field *f, ct__number k)
+static ct_status bad_number(reader *r, const ct_table *t, int64_t col, const field *f, ct_number k)
 {
     char text[SHOWN], name[SHOWN], hint[40] = "";
     const char other = memchr(f->text, ';', f->size) ? ';' : memchr(f->text, '\t', f->size) ? '\t' : 0;
@@ -176,7 +175,7 @@ static ct_status bad_number(reader *r, const ct_table *t, int64_t col, const fie
     return ct__fail(r->device, CT_EFORMAT, "%s:%lld: column %lld (\"%s\"): \"%s\" is %s%s", r->label,
                     (long long)f->line, (long long)col + 1, show(t->names[col], strlen(t->names[col]), name),
                     show(f->text, f->size, text),
-                    k == CT__NO_NUMBER ? "not a number" : "too large for a double", hint);
+                    k == CT_NUMBER_NONE ? "not a number" : "too large for a double", hint);
 }
 
 static ct_status ragged(reader *r, const ct_table *t, int64_t fields, int64_t line, int64_t first_line)
@@ -197,7 +196,7 @@ static ct_status survey(reader r, ct_table *t, bool *text, char **scratch, size_
     do {
         s = next_field(&r, &f);
         if (s) break;
-        if (read_number(&r, &f, &value) == CT__NO_NUMBER) *text = true;
+        if (read_number(&r, &f, &value) == CT_NUMBER_NONE) *text = true;
         t->cols++;
         t->names_bytes += f.size + 24 + sizeof(char *);
     } while (!s && !f.last);
@@ -260,8 +259,8 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         ct_status s = next_field(r, &f);
         if (s) return s;
         if (col < t->cols) {
-            ct__number k = read_number(r, &f, row + col);
-            if (k > CT__MISSING) {
+            ct_number k = read_number(r, &f, row + col);
+            if (k > CT_NUMBER_MISSING) {
                 if (must_be_number(r, t->names[col])) return bad_number(r, t, col, &f, k);
                 row[col] = NAN;
             }

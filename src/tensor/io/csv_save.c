@@ -2,7 +2,6 @@
 #include <cotangent/io.h>
 
 #include "file.h"
-#include "number.h"
 #include "tensor/internal.h"
 
 #include <stdio.h>
@@ -32,21 +31,21 @@ static ct_status write_header(ct__output *out, const char *const *names, int64_t
     return s;
 }
 
-static size_t format(char text[CT__NUMBER_TEXT], ct_dtype dtype, const char *element)
+static size_t format(char text[CT_NUMBER_TEXT], ct_dtype dtype, const char *element)
 {
     if (dtype == CT_I64) {
         int64_t i;
         memcpy(&i, element, sizeof i);
-        return (size_t)snprintf(text, CT__NUMBER_TEXT, "%lld", (long long)i);
+        return (size_t)snprintf(text, CT_NUMBER_TEXT, "%lld", (long long)i);
     }
     if (dtype == CT_F32) {
         float f;
         memcpy(&f, element, sizeof f);
-        return ct__number_write(f, 9, text);
+        return ct_number_write(f, 9, text);
     }
     double d;
     memcpy(&d, element, sizeof d);
-    return ct__number_write(d, 17, text);
+    return ct_number_write(d, 17, text);
 }
 
 /* The contiguous (rows, cols) tensor t through `chunk`, which holds `elements` of it. */
@@ -60,7 +59,7 @@ static ct_status write_rows(ct__output *out, const ct_tensor *t, int64_t cols, c
         s = out->device->backend->download(
             out->device, chunk, (const char *)t->view.data + (size_t)start * size, (size_t)n * size);
         for (int64_t i = 0; i < n && !s; i++) {
-            char text[CT__NUMBER_TEXT + 1];
+            char text[CT_NUMBER_TEXT + 1];
             size_t length = format(text, t->view.dtype, chunk + (size_t)i * size);
             text[length++] = (start + i + 1) % cols ? ',' : '\n';
             s = ct__file_write(out, text, length);

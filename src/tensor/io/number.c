@@ -1,6 +1,6 @@
 /* A number of few digits is one exact multiplication or division: digits below 2^53, power of ten up to 10^22
  * [Clinger 1990]. Others go to strtod and come from printf, without the point in which locales differ. */
-#include "number.h"
+#include <cotangent/io.h>
 
 #include <float.h>
 #include <inttypes.h>
@@ -20,16 +20,17 @@ static bool is_word(const char *s, size_t n, const char *word)
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* No sign and no digit in front: words for "missing" and infinity. */
-static ct__number read_word(const char *s, size_t n, double *value)
+static ct_number read_word(const char *s, size_t n, double *value)
 {
     *value = NAN;
-    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "null")) return CT__MISSING;
+    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "null"))
+        return CT_NUMBER_MISSING;
     bool negative = *s == '-';
     if (*s == '-' || *s == '+') s++, n--;
-    if (is_word(s, n, "nan")) return CT__MISSING;
-    if (!is_word(s, n, "inf") && !is_word(s, n, "infinity")) return CT__NO_NUMBER;
+    if (is_word(s, n, "nan")) return CT_NUMBER_MISSING;
+    if (!is_word(s, n, "inf") && !is_word(s, n, "infinity")) return CT_NUMBER_NONE;
     *value = negative ? -(double)INFINITY : (double)INFINITY;
-    return CT__NUMBER;
+    return CT_NUMBER;
 }
 
 /* mantissa[0..n) * 10^scale, the point in the mantissa ignored. More than 768 digits decide nothing but
@@ -57,7 +58,7 @@ static double by_strtod(const char *mantissa, size_t n, int64_t scale)
     return strtod(text, NULL);
 }
 
-ct__number ct__number_read(const char *text, size_t size, double *value)
+ct_number ct_number_read(const char *text, size_t size, double *value)
 {
     static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
@@ -87,12 +88,12 @@ ct__number ct__number_read(const char *text, size_t size, double *value)
         p++;
         bool down = p < end && *p == '-';
         if (p < end && (*p == '-' || *p == '+')) p++;
-        if (p == end) return CT__NO_NUMBER;
+        if (p == end) return CT_NUMBER_NONE;
         for (; p < end && is_digit(*p); p++)
             if (exponent < INT64_MAX / 1000) exponent = 10 * exponent + (*p - '0');
         scale += down ? -exponent : exponent;
     }
-    if (p != end) return CT__NO_NUMBER;
+    if (p != end) return CT_NUMBER_NONE;
 
     double d = (double)digits;
     if (taken > 18 || digits > (uint64_t)1 << 53 || scale < -22 || scale > 22 || FLT_EVAL_METHOD != 0)
@@ -100,18 +101,24 @@ ct__number ct__number_read(const char *text, size_t size, double *value)
     else
         d = scale < 0 ? d / power[-scale] : d * power[scale];
     *value = negative ? -d : d;
-    return isinf(d) ? CT__TOO_LARGE : CT__NUMBER;
+    return isinf(d) ? CT_NUMBER_TOO_LARGE : CT_NUMBER;
 }
 
-size_t ct__number_write(double value, int digits, char text[CT__NUMBER_TEXT])
+size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])
 {
     if (!isfinite(value))
-        return (size_t)snprintf(text, CT__NUMBER_TEXT, "%s",
+        return (size_t)snprintf(text, CT_NUMBER_TEXT, "%s",
                                 isnan(value) ? "nan"
                                 : value > 0  ? "inf"
                                              : "-inf");
-    int most = digits < 1 ? 1 : digits > 17 ? 17 : digits;
-    size_t n = (size_t)snprintf(text, CT__NUMBER_TEXT, "%.*g", most, value);
+    if (digits <= 0) {
+        double back = NAN;
+        for (digits = 15; digits <= 17 && back != value; digits++)
+            ct_number_read(text, ct_number_write(value, digits, text), &back);
+        return strlen(text);
+    }
+    int most = digits > 17 ? 17 : digits;
+    size_t n = (size_t)snprintf(text, CT_NUMBER_TEXT, "%.*g", most, value);
     char *point = text + strspn(text, "-0123456789");
     if (*point && *point != 'e') {
         char *after = point + strcspn(point, "0123456789");

@@ -1,19 +1,21 @@
 /* Log densities of priors, with their slopes. */
 #include <math.h>
 
-#include "model.h"
+#include "prior.h"
 
 #define PI 3.14159265358979323846264338327950
+
+static bool size(double x) { return x > 0 && isfinite(x); }
 
 bool ct__prior_valid(const ct_prior *p, bool positive)
 {
     switch (p->kind) {
     case CT_PRIOR_NONE: return true;
-    case CT_PRIOR_NORMAL: return isfinite(p->a) && isfinite(p->b) && p->b > 0;
-    case CT_PRIOR_LOG_NORMAL: return positive && isfinite(p->a) && isfinite(p->b) && p->b > 0;
-    case CT_PRIOR_GAMMA: return positive && isfinite(p->a) && isfinite(p->b) && p->a > 0 && p->b > 0;
-    case CT_PRIOR_HALF_CAUCHY: return positive && isfinite(p->a) && p->a > 0;
-    case CT_PRIOR_SOFT_LOWER: return positive && isfinite(p->a) && isfinite(p->b) && p->a > 0 && p->b > 0;
+    case CT_PRIOR_NORMAL: return isfinite(p->a) && size(p->b);
+    case CT_PRIOR_LOG_NORMAL: return positive && isfinite(p->a) && size(p->b);
+    case CT_PRIOR_GAMMA:
+    case CT_PRIOR_SOFT_LOWER: return positive && size(p->a) && size(p->b);
+    case CT_PRIOR_HALF_CAUCHY: return positive && size(p->a);
     }
     return false;
 }

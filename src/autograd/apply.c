@@ -1,0 +1,187 @@
+/* Applying an op: check the inputs, ask for the shape, compute, record. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The inputs' tensors, the dtype that the floating ones share, and which of them a gradient flows into. */
+static bool take_inputs(ct_call *c, const ct_var *in)
+{
+    bool floating = false;
+    ct_tape *tape = c->tape;
+    c->dtype[0] = CT_F64;
+    c->wanted = 0;
+    for (int i = 0; i < c->n_in; i++) {
+        if (in[i].tape != tape) {
+            ct_tape_fail(tape, CT_EINVAL, "op #%u %s: input %d is %s", tape->n, c->op->name, i,
+                         in[i].tape ? "on another tape" : "a poisoned handle");
+            return false;
+        }
+        const ct_node *node = ct__node(in[i]);
+        if (!node) return false;
+        const ct_tensor *t = c->arg[i] = node->value;
+        if (node->flags & NODE_NEEDS_GRAD) c->wanted |= (uint64_t)1 << i;
+        if (t->view.dtype == CT_I64) continue;
+        if (ct__is_half(t->view.dtype) && !c->op->half) {
+            ct_tape_fail(tape, CT_EDTYPE,
+                         "op #%u %s: input %d is %s, which products, elementwise ops, sums and shapes take: "
+                         "convert with ct_cast(x, CT_F32)",
+                         tape->n, c->op->name, i, ct_dtype_name(t->view.dtype));
+            return false;
+        }
+        if (floating && t->view.dtype != c->dtype[0]) {
+            ct_tape_fail(tape, CT_EDTYPE,
+                         "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,
+                         c->op->name, i, ct_dtype_name(t->view.dtype), ct_dtype_name(c->dtype[0]));
+            return false;
+        }
+        c->dtype[0] = t->view.dtype;
+        floating = true;
+    }
+    return true;
+}
+
+/* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule
+ * only: what they were made from is not noted. */
+static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
+{
+    ct_tape *tape = c->tape;
+    uint32_t *index = NULL;
+    void *attr = NULL;
+    bool noted = c->recorded || tape->backward_of < 0, ok = true;
+    if (noted && c->n_in) ok = (index = ct__arena(tape, (size_t)c->n_in * sizeof *index)) != NULL;
+    if (noted && attr_size && ok) ok = (attr = ct__arena(tape, attr_size)) != NULL;
+    if (attr) memcpy(attr, c->attr, attr_size);
+    for (int i = 0; index && i < c->n_in; i++) index[i] = in[i].index;
+    uint32_t first = tape->n;
+    for (int k = 0; k < c->n_out; k++) {
+        bool flows = c->recorded && c->dtype[k] != CT_I64;
+        unsigned flags = k >= c->results ? NODE_RULE : flows ? NODE_NEEDS_GRAD : 0;
+        uint32_t at = ok ? ct__push(tape, c->op, c->out[k], flags) : UINT32_MAX;
+        if (!ok) ct_release(c->out[k]);
+        if (at == UINT32_MAX) {
+            ok = false;
+            continue;
+        }
+        ct_node *node = &tape->node[at];
+        node->in = index;
+        node->n_in = (uint8_t)(noted ? c->n_in : 0);
+        node->attr = attr;
+        node->part = (uint8_t)k;
+        node->n_out = (uint8_t)c->n_out;
+    }
+    return ok ? ct__handle(tape, first) : ct__poisoned(tape);
+}
+
+/* What follows "op #3 name(2x3): " in a message that begins so, else NULL. */
+static const char *behind_prefix(const char *message)
+{
+    const char *end = strncmp(message, "op #", 4) ? NULL : strstr(message, "): ");
+    return end ? end + 3 : NULL;
+}
+
+/* An op inside a composition failed: the message begins with the composition, as the caller knows it, then
+ * comes the op that failed. What stands between is left out. */
+static void name_composition(ct_call *c, uint32_t position, char *message, size_t size)
+{
+    char name[256], prefix[288];
+    ct__describe(c, name, sizeof name);
+    snprintf(prefix, sizeof prefix, "op #%u %.255s: ", position, name);
+    const char *inner = behind_prefix(message), *kept = message,
+               *its_name = inner ? strchr(message + 4, ' ') : NULL;
+    if (inner && (behind_prefix(inner) || strncmp(its_name + 1, name, strlen(name)) == 0)) kept = inner;
+    size_t length = strlen(prefix), rest = strlen(kept);
+    if (rest > size - 1 - length) rest = size - 1 - length;
+    memmove(message + length, kept, rest);
+    memcpy(message, prefix, length);
+    message[length + rest] = 0;
+}
+
+static ct_var compose(ct_call *c, const ct_var *in)
+{
+    ct_tape *tape = c->tape;
+    const uint32_t position = tape->n, suspects = tape->n_suspects;
+    const bool failed_before = tape->failure.set;
+    ct_var y = c->op->compose(tape, in, c->n_in, c->attr);
+    if (y.tape != tape) ct_tape_fail(tape, CT_EINVAL, "its composition returned no value of this tape");
+    if (tape->status || (tape->failure.set && !failed_before))
+        name_composition(c, position, tape->message, sizeof tape->message);
+    for (uint32_t i = suspects; i < tape->n_suspects; i++)
+        name_composition(c, position, tape->suspect[i].where, sizeof tape->suspect[i].where);
+    return tape->status ? ct__poisoned(tape) : y;
+}
+
+/* Whether the descriptor is one, and takes so many inputs. */
+static bool may_call(ct_tape *tape, const ct_op *op, const ct_var *in, int n)
+{
+    const uint32_t at = tape->n;
+    if (!op || !op->name)
+        ct_tape_fail(tape, CT_EINVAL, "ct_apply: the op %s", op ? "has no name" : "is NULL");
+    else if (!op->compose && (!op->shape || !op->forward))
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: its descriptor has no %s function", at, op->name,
+                     op->shape ? "forward" : "shape");
+    else if (op->n_in >= 0 && n != op->n_in)
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: called with %d inputs, it takes %d", at, op->name, n,
+                     op->n_in);
+    else if (n < 0 || n > CT_MAX_INPUTS)
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: called with %d inputs, at most %d are possible", at,
+                     op->name, n, CT_MAX_INPUTS);
+    else if (n && !in)
+        ct_tape_fail(tape, CT_EINVAL, "op #%u %s: the array of its %d inputs is NULL", at, op->name, n);
+    return !tape->status;
+}
+
+ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
+                   size_t attr_size)
+{
+    if (!tape || tape->status) return ct__poisoned(tape);
+    if (!may_call(tape, op, in, n)) return ct__poisoned(tape);
+    ct_call c;
+    c.tape = tape;
+    c.op = op;
+    c.scope = NULL;
+    c.attr = attr;
+    c.n_in = n;
+    c.n_out = c.results = 1;
+    c.n_scratch = 0;
+    c.status = CT_OK;
+    c.out[0] = NULL;
+    c.failed_before = tape->failure.set;
+    if (!take_inputs(&c, in)) return ct__poisoned(tape);
+    c.recorded = c.wanted && op->vjp && !tape->no_grad;
+    if (op->compose) return compose(&c, in);
+    const ct_shape shape = op->shape(&c);
+    c.shape = &shape;
+    if (!c.status) op->forward(&c);
+    if (!c.status && tape->device->step_pool)
+        ct__call_status(&c, tape->device->backend->capture_status(tape->device));
+    for (int k = 0; k < c.n_out && !c.status; k++)
+        if (!c.out[k]) ct__result(&c, k);
+    ct__release_scratch(&c);
+    if (tape->failure.suspected) ct__note_suspect(&c);
+    if (c.status || tape->status) {
+        for (int k = 0; k < c.n_out; k++) ct_release(c.out[k]);
+        return ct__poisoned(tape);
+    }
+    if (tape->failure.set && !c.failed_before) ct__note_failure(&c);
+    return record(&c, in, attr ? attr_size : 0);
+}
+
+ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)
+{
+    ct_tape *tape = NULL; /* the first that any input has, so that its error says what is wrong */
+    for (int i = 0; in && i < n && !tape; i++) tape = in[i].tape;
+    return ct_apply_on(tape, op, in, n, attr, attr_size);
+}
+
+ct_var ct_output(ct_var first, int k)
+{
+    const ct_node *node = ct__node(first);
+    if (!node) return ct__poisoned(first.tape);
+    if (node->part || k < 0 || k >= node->n_out) {
+        ct_tape_fail(first.tape, CT_EINVAL, "#%u %s has %d outputs, number %d was asked for", first.index,
+                     node->op ? node->op->name : "value", node->n_out, k);
+        return ct__poisoned(first.tape);
+    }
+    return ct__handle(first.tape, first.index + (uint32_t)k);
+}

@@ -1,0 +1,294 @@
+/* The choice of a covariance: the lowest
+ *     AICc = 2 (objective + m n / (n - m - 1))         [Akaike 1974; Hurvich & Tsai 1989]
+ * wins, with m free parameters (twice as many by leave-one-out); it is infinite for n <= m + 1. A covariance
+ * that only follows the noise loses, and a table with few rows for its columns gets few parameters. The
+ * largest default is searched twice, from its usual start and from where the one before it ended: either
+ * search alone gets stuck on some tables. docs/gp.md says what it is worth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit.h"
+
+#define ROUGH "scale * matern32(ard)"
+#define BOTH  ROUGH " + scale * rbf(ard)"
+
+static const ct_gp_candidate by_likelihood[] = {
+    { "linear + scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
+};
+/* Without a linear part: in as many centred columns as rows the others tell each row exactly. */
+static const ct_gp_candidate by_loo[] = {
+    { "scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
+};
+
+enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows SOME make the choice */
+
+typedef struct choosing {
+    const ct_tensor *X, *y; /* all rows */
+    ct_gp_options model;
+    ct_gp_choose_options how;
+    ct_gp_choice *choice;
+    int from[CT_GP_CANDIDATES];  /* the candidate to begin from; -1: none */
+    int round[CT_GP_CANDIDATES]; /* 0; one more than that of the candidate to begin from */
+    ct_gp *gp[CT_GP_CANDIDATES]; /* owned */
+    int list[CT_GP_CANDIDATES];  /* what the models of the present fit are in the choice's list */
+    bool stopped;                /* the callback wants to stop */
+    double begun;
+} choosing;
+
+/* -- candidates ------------------------------------------------------------------------------------------ */
+
+static ct_status check_options(const ct_gp_choose_options *o, ct_device *device)
+{
+    bool good = o->n_candidates >= 0 && o->n_candidates <= CT_GP_CANDIDATES && o->rows >= 0 && o->rows != 1 &&
+                (o->candidates || !o->n_candidates);
+    for (int k = 0; good && k < o->n_candidates; k++) good = o->candidates[k].kernel != NULL;
+    return good
+               ? CT_OK
+               : ct_device_fail(device, CT_EINVAL,
+                                "ct_gp_choose: %d candidates, a kernel each, at most %d of them, and on %lld "
+                                "rows, at least 2",
+                                o->n_candidates, CT_GP_CANDIDATES, (long long)o->rows);
+}
+
+/* The candidates into the choice. */
+static ct_status list_candidates(choosing *c, ct_device *device)
+{
+    const ct_gp_candidate *candidate = c->how.candidates;
+    int count = c->how.n_candidates;
+    if (!count) {
+        bool loo = c->how.fit.objective == CT_OBJECTIVE_LOO;
+        bool saves = ct_tensor_dim(c->X, 1) > (loo ? 1 : 2); /* one lengthscale for all, any parameter */
+        candidate = (loo ? by_loo : by_likelihood) + !saves;
+        count = 3 + saves;
+    }
+    for (int k = 0; k < count; k++) {
+        const char *from = candidate[k].from;
+        int j = from ? k - 1 : -1;
+        while (j >= 0 && strcmp(from, candidate[j].kernel) != 0) j--;
+        if (from && j < 0)
+            return ct_device_fail(device, CT_EINVAL,
+                                  "ct_gp_choose: candidate %d begins from \"%.200s\", which is not before it",
+                                  k, from);
+        c->from[k] = j;
+        c->round[k] = j < 0 ? 0 : c->round[j] + 1;
+        c->choice->tried[k] = (ct_gp_tried){ .kernel = candidate[k].kernel, .from = from };
+    }
+    c->choice->count = count;
+    return CT_OK;
+}
+
+static int64_t free_params(const ct_gp *gp)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < gp->n_params; i++) count += !gp->param[i].fixed;
+    return count;
+}
+
+/* 2 m n / (n - m - 1) */
+static double penalty(const ct_gp *gp, ct_fit_objective objective)
+{
+    double n = (double)gp->n, m = (double)free_params(gp) * (objective == CT_OBJECTIVE_LOO ? 2 : 1);
+    return n > m + 1 ? 2 * m * n / (n - m - 1) : INFINITY;
+}
+
+/* Makes the models, and marks those that AICc rules out. One of the smallest stays. */
+static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tensor *y,
+                                 const ct_gp_options *model)
+{
+    int64_t fewest = INT64_MAX;
+    for (int k = 0; k < c->choice->count; k++) {
+        ct_gp_tried *t = &c->choice->tried[k];
+        c->gp[k] = ct_gp_new(X, y, ct_kernel_parse(t->kernel), model);
+        if (!c->gp[k]) return ct_last_status(ct_tensor_device(X));
+        *t = (ct_gp_tried){ .kernel = t->kernel,
+                            .from = t->from,
+                            .status = CT_ESTOPPED,
+                            .end = CT_FIT_UNBEGUN,
+                            .parameters = free_params(c->gp[k]),
+                            .objective = INFINITY,
+                            .criterion = INFINITY };
+        if (t->parameters < fewest) fewest = t->parameters;
+    }
+    for (int k = 0; k < c->choice->count; k++) {
+        ct_gp_tried *t = &c->choice->tried[k];
+        if (t->parameters == fewest || isfinite(penalty(c->gp[k], c->how.fit.objective))) continue;
+        t->too_few_rows = true;
+        t->status = CT_EINVAL;
+    }
+    return CT_OK;
+}
+
+/* -- searches -------------------------------------------------------------------------------------------- */
+
+static int pass_on(void *context, const ct_fit_progress *progress)
+{
+    choosing *c = context;
+    ct_fit_progress p = *progress;
+    if (c->stopped) return 1;
+    p.model = c->list[p.model];
+    p.seconds = ct__now() - c->begun;
+    c->stopped = c->how.fit.progress && c->how.fit.progress(c->how.fit.context, &p);
+    return c->stopped;
+}
+
+/* Fits the models, which are c->list in the choice. The first failure that is neither a stop nor a covariance
+ * without a factor. */
+static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_status *status)
+{
+    ct_fit_options options = c->how.fit;
+    options.progress = pass_on;
+    options.context = c;
+    options.restarts = restarts;
+    ct_gp_fit_many(gp, count, &options, status);
+    for (int i = 0; i < count; i++) {
+        const ct_fit_report *r = &gp[i]->report;
+        c->choice->starts += r->starts;
+        c->choice->iterations += r->iterations;
+        c->choice->evaluations += r->evaluations;
+    }
+    for (int i = 0; i < count; i++) {
+        ct_status s = status[i];
+        if (!s || s == CT_ENUMERIC || s == CT_ESTOPPED) continue;
+        if (ct_last_status(gp[i]->device) != s) /* the message is another model's */
+            ct_device_fail(gp[i]->device, s, "ct_gp_choose: %s: model %d of %d", ct_status_name(s), i + 1,
+                           count);
+        return s;
+    }
+    return CT_OK;
+}
+
+/* Those whose turn it is, side by side. */
+static ct_status fit_round(choosing *c, int round)
+{
+    ct_gp *gp[CT_GP_CANDIDATES];
+    ct_status status[CT_GP_CANDIDATES], s = CT_OK;
+    int count = 0;
+    for (int k = 0; k < c->choice->count && !s; k++) {
+        ct_gp_tried *t = &c->choice->tried[k], *from = c->from[k] < 0 ? NULL : &c->choice->tried[c->from[k]];
+        if (c->round[k] != round || t->too_few_rows) continue;
+        t->too_few_rows = from && from->too_few_rows;
+        t->status = from ? from->status : CT_OK;
+        if (t->status) continue;
+        if (from) s = ct__gp_begin_from(c->gp[k], c->gp[c->from[k]]);
+        c->list[count] = k;
+        gp[count++] = c->gp[k];
+    }
+    if (s || !count) return s;
+    s = fit(c, gp, count, round ? 0 : c->how.fit.restarts, status);
+    for (int i = 0; i < count; i++) {
+        ct_gp_tried *t = &c->choice->tried[c->list[i]];
+        const ct_fit_report *r = &gp[i]->report;
+        t->status = status[i];
+        t->end = r->end;
+        t->iterations = r->iterations;
+        t->evaluations = r->evaluations;
+        if (status[i] && status[i] != CT_ESTOPPED) continue;
+        t->objective = r->objective;
+        t->criterion = 2 * r->objective + penalty(gp[i], c->how.fit.objective);
+    }
+    return s;
+}
+
+/* *winner: the model with the lowest criterion, NULL where there is none: CT_ENUMERIC, or CT_ESTOPPED. */
+static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                        ct_gp **winner)
+{
+    ct_gp_choice *choice = c->choice;
+    choice->rows = ct_tensor_dim(X, 0);
+    choice->best = -1;
+    ct_status s = open_candidates(c, X, y, model);
+    for (int round = 0; round < choice->count && !s && !c->stopped; round++) s = fit_round(c, round);
+    for (int k = 0; k < choice->count && !s; k++) {
+        const ct_gp_tried *t = &choice->tried[k];
+        bool better = choice->best < 0 || t->criterion < choice->tried[choice->best].criterion;
+        if (isfinite(t->objective) && better) choice->best = k;
+    }
+    *winner = choice->best < 0 ? NULL : c->gp[choice->best];
+    for (int k = 0; k < choice->count; k++) {
+        if (k != choice->best) ct_gp_free(c->gp[k]);
+        c->gp[k] = NULL;
+    }
+    if (s || !c->stopped) return s ? s : *winner ? CT_OK : CT_ENUMERIC;
+    return ct_device_fail(ct_tensor_device(X), CT_ESTOPPED, "ct_gp_choose: stopped by the caller");
+}
+
+/* -- of many rows ---------------------------------------------------------------------------------------- */
+
+/* search, on some rows. */
+static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
+{
+    ct_gp_options model = c->model;
+    ct_tensor *some[3] = { NULL };
+    ct_status s = ct__gp_draw_rows((const ct_tensor *const[]){ c->X, c->y, model.noise_variances }, rows,
+                                   c->how.fit.seed, some);
+    model.noise_variances = some[2];
+    if (!s) s = search(c, some[0], some[1], &model, winner);
+    for (int k = 0; k < 3; k++) ct_release(some[k]);
+    return s;
+}
+
+/* *gp: the model of all rows with the covariance that some of them chose, from where theirs ended.
+ * CT_ENUMERIC where one of the two has no factor. */
+static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
+{
+    ct_device *device = ct_tensor_device(c->X);
+    ct_gp *some = NULL, *all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[0].kernel), &c->model);
+    if (!all) return ct_last_status(device); /* what all rows need, and whether they are good */
+    ct_gp_free(all);
+    all = NULL;
+    ct_status s = search_some(c, rows, &some);
+    if (some)
+        all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[c->choice->best].kernel), &c->model);
+    if (some) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
+    ct_gp_free(some);
+    if (all && !s) {
+        ct_status status;
+        c->list[0] = c->choice->count;
+        s = fit(c, &all, 1, 0, &status);
+        if (!s) s = status;
+    }
+    if (all && (!s || s == CT_ESTOPPED) && isfinite(all->report.objective))
+        *gp = all;
+    else
+        ct_gp_free(all);
+    return s;
+}
+
+/* -- the whole ------------------------------------------------------------------------------------------- */
+
+static ct_status choose(choosing *c, ct_gp **gp)
+{
+    int64_t n = ct_tensor_dim(c->X, 0), rows = c->how.rows ? c->how.rows : n > MANY ? SOME : n;
+    ct_status s = check_options(&c->how, ct_tensor_device(c->X));
+    if (!s) s = list_candidates(c, ct_tensor_device(c->X));
+    if (s) return s;
+    s = rows < n ? choose_by_some(c, rows, gp) : CT_ENUMERIC;
+    if (s == CT_ENUMERIC) s = search(c, c->X, c->y, &c->model, gp);
+    if (s || c->how.as_fitted) return s;
+    c->choice->widening = ct_gp_widen(*gp, &c->choice->widened);
+    if (c->choice->widening) c->choice->widened = 1;
+    return c->choice->widening == CT_ENOMEM ? CT_ENOMEM : CT_OK;
+}
+
+ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_options *model,
+                       const ct_gp_choose_options *options, ct_gp **gp, ct_gp_choice *choice)
+{
+    ct_gp_choice own;
+    choosing c = { .X = X, .y = y, .model = { .priors = CT_PRIORS_WEAK }, .choice = choice ? choice : &own };
+    if (model) c.model = *model;
+    if (options) c.how = *options;
+    c.begun = ct__now();
+    *c.choice = (ct_gp_choice){ .best = -1, .widened = 1 };
+    if (gp) *gp = NULL;
+    if (!X || !y || !gp)
+        return ct_device_fail(ct_tensor_device(X ? X : y), CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");
+    ct_status s = choose(&c, gp);
+    c.choice->seconds = ct__now() - c.begun;
+    if (s && s != CT_ESTOPPED) {
+        ct_gp_free(*gp);
+        *gp = NULL;
+    }
+    if (!*gp) c.choice->best = -1;
+    return s;
+}
