@@ -1,4 +1,5 @@
-/* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²     [Rasmussen & Williams 2006, alg. 2.1] */
+/* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²
+ *                                                              [Rasmussen & Williams 2006, alg. 2.1] */
 #include <math.h>
 #include <stdlib.h>
 
