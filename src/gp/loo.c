@@ -1,5 +1,6 @@
 /* Leave-one-out prediction from one factorisation: with r = y - m(X), α = C⁻¹r, q_i = (C⁻¹)_ii
- *     mean_i = y_i - α_i/q_i,   variance_i = 1/q_i,   log p(y_i | X, y without i) = ½ log q_i - ½ α_i²/q_i - ½ log 2π
+ *     mean_i = y_i - α_i/q_i,   variance_i = 1/q_i,
+ *     log p(y_i | X, y without i) = ½ log q_i - ½ α_i²/q_i - ½ log 2π
  * [Rasmussen & Williams 2006, eqs 5.10-5.12; Sundararajan & Keerthi 2001] */
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +12,12 @@
 static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
 {
     size_t bytes = (size_t)gp->n * sizeof *q;
-    ct_tensor *diagonal = ct_empty(gp->device, gp->dtype, ct_shape1(gp->n));
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_loo");
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct__packed_inverse_diagonal(c, &L, ct_view_of(diagonal));
+    ct_view line = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
+    ct__packed_inverse_diagonal(c, &L, line);
+    ct_tensor *diagonal = ct_tensor_of(c, line);
     ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the leave-one-out prediction") : CT_OK;
     ct_tensor *source[] = { gp->y, gp->factor.alpha, diagonal };
     double *target[] = { y, alpha, q };

@@ -1,4 +1,5 @@
-/* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²     [Rasmussen & Williams 2006, alg. 2.1] */
+/* Prediction:  mean* = m(x*) + k*ᵀ α,  variance* = k(x*, x*) - |L⁻¹ k*|²
+ *                                                              [Rasmussen & Williams 2006, alg. 2.1] */
 #include <math.h>
 #include <stdlib.h>
 
@@ -182,16 +183,15 @@ static distribution joint(ct_gp *gp, const double *x, int64_t m)
 {
     distribution d = { .at = at_points(gp, x, m, false) };
     const ct_cov_program *k = ct_kernel_program(gp->kernel);
-    ct_tensor *covariance = ct_empty(gp->device, gp->dtype, ct_shape2(m, m));
     ct_view theta = ct_view_of(ct_value(d.at.theta)), Xs = ct_view_of(ct_value(d.at.Xs));
-    ct_view C = ct_view_of(covariance);
     ct_call *c = ct_scope_open(gp->tape, "the covariance of the points");
-    ct_view V = ct_scratch(c, gp->dtype, ct_shape2(m, gp->n));
+    ct_view V = ct_scratch(c, gp->dtype, ct_shape2(m, gp->n)), C = ct_scratch(c, gp->dtype, ct_shape2(m, m));
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
     ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->X), V);
     ct__packed_solve(c, &L, 0, V);
     ct_prim_covariance(c, k, theta, Xs, ct_no_view(), C);
     ct_prim_syrk(c, -1, V, 1, C);
+    ct_tensor *covariance = ct_tensor_of(c, C);
     ct_scope_close(c);
     d.covariance = ct_constant(gp->tape, covariance);
     ct_release(covariance);

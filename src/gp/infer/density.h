@@ -30,7 +30,11 @@ ct_var ct__finite(ct_var x, const char *what);
 
 /* v = ½ rᵀα + Σ log L_ii + n/2 log 2π, of one element; r (n elements), alpha (n, 1), diagonal (n) of L. */
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v);
-/* The same in differentiable ops, for ct__density_vjp. */
+/* Whether the gradient needs C⁻¹: that in r is α, which the value needs. */
+bool ct__nlml_wants_inverse(const ct_call *c);
+/* noise_bar (n), which holds diag C⁻¹, becomes ½ diag (C⁻¹ - ααᵀ); alpha (n), room (n). */
+void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_bar);
+/* The value in differentiable ops, for ct__density_vjp. */
 ct_var ct__nlml_composed(ct_var L, ct_var r);
 
 #endif

@@ -1,21 +1,20 @@
-/* gp_nlml_mixed:  v = ½ rᵀα + ½ log det C + n/2 log 2π with a factor in f32, C = L (I + E) Lᵀ, L Lᵀ the factor of C rounded
+/* gp_nlml_mixed:  v = ½ rᵀα + ½ log det C + n/2 log 2π,   C = k(X, X) + diag(noise) = L (I + E) Lᵀ,  α = C⁻¹r
+ * adjoint:        as in nlml.c, with (L Lᵀ)⁻¹ for C⁻¹
  *
- * α by conjugate gradients from the factor's solution, with the factor as preconditioner and C in f64: the
- * eigenvalues of the preconditioned matrix are within |E| of 1, so that each step wins as many digits as the
+ * L is the factor of C rounded to f32. Conjugate gradients refine α with C in f64 and L Lᵀ as preconditioner:
+ * the eigenvalues of the preconditioned matrix are within |E| of 1, so each step gains as many digits as the
  * factor has. For any α
  *     2 rᵀα - αᵀCα = rᵀC⁻¹r - |C⁻¹r - α|²_C
- * which makes the quadratic form right to the square of what α is.
+ * which makes the error of the quadratic form the square of α's.
  *
  *     log det C = 2 Σ log L_ii + tr E - ½ tr E² + O(tr E³),    |tr Eᵏ| <= ρᵏ for k >= 2,  ρ = |E|_F
  * With m columns of random signs V,  E V = L⁻¹ (C - L Lᵀ) L⁻ᵀ V,  whose middle factor is computed in f64,
- *     tr E = avg vᵀEv, with a variance of at most 2ρ²/m;    tr E² = ρ² = avg |Ev|²
- * The mean's part beyond its own deviation is the correction: t max(0, 1 - 2ρ²/(m t²)). What remains is told
- * as the error, three deviations and the series' remainder ρ³/3(1 - ρ); from a ρ of ½ on the value is
- * refused.
+ *     t = avg vᵀEv = tr E, with a variance of at most 2ρ²/m;    avg |Ev|² = ρ² = tr E²
+ * Noise in t is shrunk away: t max(0, 1 - 2ρ²/(m t²)) corrects the value. The error that is reported is half
+ * of three deviations and of the series' remainder ρ³/3(1 - ρ). From ρ = ½ on the value is refused.
  *
- * The gradient is that of nlml.c with (L Lᵀ)⁻¹ for C⁻¹: from Cauchy and Schwarz, off by at most ½ ρ |L⁻¹ ∂C
- * L⁻ᵀ|_F and the inversion's rounding. [Hutchinson 1990; Higham 2002, ch. 12; Rasmussen & Williams 2006, eq.
- * 5.9] */
+ * By Cauchy and Schwarz the gradient is off by at most ½ ρ |L⁻¹ ∂C L⁻ᵀ|_F and the inversion's rounding.
+ * [Hutchinson 1990; Higham 2002, ch. 12; Rasmussen & Williams 2006, eq. 5.9] */
 #include "mixed.h"
 
 #include <math.h>
@@ -25,7 +24,7 @@
 #include "gp/kernel/cov.h"
 #include "gp/model/model.h"
 
-/* Inputs and outputs of density.h; further the signs V (n, PROBES), and as the last output the report. */
+/* Inputs and outputs are those of density.h, then the signs V (n, PROBES), and the report as last output. */
 enum { SIGNS = CT__DENSITY_INPUTS, INPUTS };
 enum { PROBES = 16, MOST_STEPS = 20 };
 
@@ -34,8 +33,7 @@ static const double solved = 1e-11;
 static const double largest_deviation = 0.5;
 static const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
 
-/* Triangle and sweep as in f32, a strip, beside α and its kin a dozen sets of probes, and what a GPU's
- * libraries want. */
+/* A likelihood in f32, a strip, vectors and at most twelve sets of probes, and what a GPU's libraries want. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
@@ -53,10 +51,8 @@ typedef struct problem {
     ct_view V, U, E;                             /* (n, PROBES) */
     ct_view both, images;                        /* (n, 1 + PROBES): α and U, times C */
     ct_view terms, number;                       /* (n PROBES), (): for sums */
-    double size;                                 /* the largest element */
-    double logs;                                 /* Σ log L_ii */
-    double quadratic;                            /* rᵀC⁻¹r */
-    double shift;                                /* log det (I + E) */
+    double size, logs;                           /* that largest element; Σ log L_ii */
+    double quadratic, shift;                     /* rᵀC⁻¹r; log det (I + E) */
     ct_gp_mixed report;
 } problem;
 
@@ -114,7 +110,7 @@ static void add_scaled(const problem *p, double a, ct_view x, ct_view y)
     ct_prim_map2(p->c, CT_MAP_add, y, terms, y);
 }
 
-/* V of any size: what f32 sees is of order 1. */
+/* V is scaled for f32, so that it may be of any size. */
 static void solve(const problem *p, ct__mixed_solve kind, ct_view V, ct_view out)
 {
     double size = sqrt(dot(p, V, V));
@@ -127,7 +123,7 @@ static void solve(const problem *p, ct__mixed_solve kind, ct_view V, ct_view out
 
 /* -- the value ------------------------------------------------------------------------------------------- */
 
-/* r of size 1, so that no product of two vectors leaves the range of f64 before the value does. */
+/* r is scaled, so that no product of two vectors overflows before the value does. */
 static void measure(problem *p)
 {
     ct_view given = ct_view_reshape(ct_arg(p->c, CT__RESIDUAL), ct_shape2(p->n, 1)), size = p->number;
@@ -158,9 +154,8 @@ static void refine(problem *p, ct_view C_alpha)
     ct_prim_map2(p->c, CT_MAP_sub, p->r, C_alpha, p->left);
     solve(p, CT__SOLVE_BOTH, p->left, p->z);
     ct_prim_copy(p->c, p->z, p->direction);
-    double gap = dot(p, p->left, p->z), size = dot(p, p->r, p->alpha), before;
-    for (p->report.steps = 0; p->report.steps < MOST_STEPS && gap > solved * solved * size;
-         p->report.steps++) {
+    double gap = dot(p, p->left, p->z), enough = solved * solved * dot(p, p->r, p->alpha), before;
+    for (; p->report.steps < MOST_STEPS && gap > enough; p->report.steps++) {
         ct__mixed_product(&p->mixed, p->direction, p->image);
         double length = gap / dot(p, p->direction, p->image);
         add_scaled(p, length, p->direction, p->alpha);
@@ -178,7 +173,7 @@ static void refine(problem *p, ct_view C_alpha)
     p->quadratic = dot(p, p->left, p->alpha);
 }
 
-/* The value and α; false where there is no factor in f32, or one that is worth nothing. */
+/* The parts of the value, and α; false where f32 has no factor, or one that is too far off. */
 static bool evaluate(problem *p)
 {
     ct_view diagonal = ct_view_squeeze(p->image, 1);
@@ -200,32 +195,24 @@ static bool evaluate(problem *p)
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
-/* Whether (L Lᵀ)⁻¹ is needed. */
-static bool wants_slopes(const ct_call *c)
-{
-    return ct_call_wants(c, CT__THETA) || ct_call_wants(c, CT__POINTS) || ct_call_wants(c, CT__NOISE);
-}
-
 static ct_shape shape(ct_call *c)
 {
-    ct_shape value = ct__density_shape(c, ct_attr(c), wants_slopes(c));
+    ct_shape value = ct__density_shape(c, ct_attr(c), ct__nlml_wants_inverse(c));
     ct_rule_out(c, ct_outs(c), CT_F64, ct_shape1(4));
     return value;
 }
 
-/* Those of the likelihood, where α is right and P = (L Lᵀ)⁻¹ stands for C⁻¹. */
+/* The gradient for v̄ = 1; this replaces L. */
 static void slopes(const problem *p)
 {
     ct_call *c = p->c;
     ct_view r_bar = ct_result_at(c, ct__bar(CT__RESIDUAL)), alpha = ct_view_reshape(r_bar, ct_shape1(p->n));
     scale(p, ct_view_squeeze(p->alpha, 1), p->size, alpha);
-    if (!wants_slopes(c)) return;
-    ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE)), squares = terms_like(p, alpha);
+    if (!ct__nlml_wants_inverse(c)) return;
+    ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
     ct_view X_bar = ct_call_wants(c, CT__POINTS) ? ct_result_at(c, ct__bar(CT__POINTS)) : ct_no_view();
     ct__mixed_slopes(&p->mixed, alpha, noise_bar, ct_result_at(c, ct__bar(CT__THETA)), X_bar);
-    ct_prim_map1(c, CT_MAP_square, NULL, alpha, squares);
-    ct_prim_map2(c, CT_MAP_sub, noise_bar, squares, noise_bar);
-    scale(p, noise_bar, 0.5, noise_bar);
+    ct__nlml_noise_bar(c, alpha, terms_like(p, alpha), noise_bar);
 }
 
 static void forward(ct_call *c)
@@ -271,7 +258,7 @@ static ct_gp_mixed report_of(ct_var value)
     return (ct_gp_mixed){ .error = x[0], .deviation = x[1], .residual = x[2], .steps = (int)x[3] };
 }
 
-/* Refuses what is worth nothing, with a remedy. */
+/* Refuses a value without a factor, or with one that is too far off. */
 static void judge(ct_tape *tape, const ct_gp_mixed *report)
 {
     static const char remedy[] = "compute in f64, raise the noise, or drop rows that are alike";
@@ -302,7 +289,7 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
     const ct_gp_mixed told = report_of(value);
     judge(tape, &told);
     if (report) *report = told;
-    return ct_tape_status(tape) ? poisoned : value;
+    return value;
 }
 
 ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,

@@ -11,10 +11,10 @@ typedef struct ct__mixed {
     ct_call *c;
     const ct_cov_program *program;
     int64_t n;
-    ct_view theta, X, noise; /* (P), (n, d), (n)                                                      */
-    ct_view triangle;        /* f32, packed (packed.h): undefined, then L, then (L Lᵀ)⁻¹              */
-    ct_view room;            /* a strip of rows of an (n, n) matrix                                   */
-    ct_view narrow;          /* f32 (m, n): right-hand sides                                          */
+    ct_view theta, X, noise; /* (P), (n, d), (n)                                          */
+    ct_view triangle;        /* f32, packed (packed.h): undefined, then L, then (L Lᵀ)⁻¹  */
+    ct_view room;            /* a strip of rows of an (n, n) matrix                       */
+    ct_view narrow;          /* f32 (m, n): right-hand sides                              */
 } ct__mixed;
 
 /* The scratch of a call, for products and solutions of at most m columns; noise (n) or (1). */
@@ -32,8 +32,8 @@ void ct__mixed_product(const ct__mixed *m, ct_view V, ct_view out);
 void ct__mixed_gram(const ct__mixed *m, ct_view V, ct_view out);
 /* V becomes L⁻¹ V, L⁻ᵀ V or L⁻ᵀ L⁻¹ V, which is computed in f32. */
 void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view V);
-/* P = (L Lᵀ)⁻¹ takes the place of L; diagonal (n) = that of P. With C̄ = ½ (P - ααᵀ), alpha (n): theta_bar (P)
- * and X_bar (n, d); no view for X_bar: not wanted. */
+/* P = (L Lᵀ)⁻¹ takes the place of L; diagonal (n) = that of P. theta_bar (P) and X_bar (n, d) are those of
+ * C̄ = ½ (P - ααᵀ), alpha (n); no view for X_bar: not wanted. */
 void ct__mixed_slopes(const ct__mixed *m, ct_view alpha, ct_view diagonal, ct_view theta_bar, ct_view X_bar);
 
 #endif

@@ -36,21 +36,18 @@ ct_var ct__nlml_composed(ct_var L, ct_var r)
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
-/* The residual's alone are α, which the value needs. */
-static bool wants_slopes(const ct_call *c)
+bool ct__nlml_wants_inverse(const ct_call *c)
 {
     return ct_call_wants(c, CT__THETA) || ct_call_wants(c, CT__POINTS) || ct_call_wants(c, CT__NOISE);
 }
 
-static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_attr(c), wants_slopes(c)); }
+static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_attr(c), ct__nlml_wants_inverse(c)); }
 
-/* ½ diag(C⁻¹ - ααᵀ), where L's diagonal is scratch by now. */
-static void noise_slopes(ct_call *c, const ct__system *s, ct_view noise_bar)
+void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_bar)
 {
     const double half[2] = { 0.5, 0 };
-    ct__packed_diagonal(c, &s->C, noise_bar);
-    ct_prim_map1(c, CT_MAP_square, NULL, ct_view_squeeze(s->alpha, 1), s->diagonal);
-    ct_prim_map2(c, CT_MAP_sub, noise_bar, s->diagonal, noise_bar);
+    ct_prim_map1(c, CT_MAP_square, NULL, alpha, room);
+    ct_prim_map2(c, CT_MAP_sub, noise_bar, room, noise_bar);
     ct_prim_map1(c, CT_MAP_scale, half, noise_bar, noise_bar);
 }
 
@@ -58,7 +55,7 @@ static void forward(ct_call *c)
 {
     const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
     const ct_shape column = ct_shape2(ct_arg_dim(c, CT__POINTS, 0), 1);
-    bool slopes = wants_slopes(c);
+    bool slopes = ct__nlml_wants_inverse(c);
     ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), column)
                                         : ct_scratch(c, in[0].dtype, column);
     ct__system s = ct__system_of(c, ct_attr(c), in, alpha, true);
@@ -69,7 +66,9 @@ static void forward(ct_call *c)
     ct__nlml_value(c, in[CT__RESIDUAL], alpha, s.diagonal, ct_result(c));
     ct__density_flag(c);
     if (!slopes) return;
-    noise_slopes(c, &s, ct_result_at(c, ct__bar(CT__NOISE)));
+    ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
+    ct__packed_diagonal(c, &s.C, noise_bar);
+    ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
     ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)),
                         ct_call_wants(c, CT__POINTS) ? ct_result_at(c, ct__bar(CT__POINTS)) : ct_no_view());
 }

@@ -1,5 +1,6 @@
 /* gp_posterior:  a_i = k_iᵀ α,   e_i = k_iᵀ C⁻¹ k_i = |L⁻¹ k_i|²,   k_i = k(X, x*_i)
- * adjoint:       x̄*_i = Σ_j (ā_i α_j + 2 ē_i (C⁻¹ k_i)_j) ∂k(x*_i, x_j)/∂x*_i           [Rasmussen & Williams 2006, eq. 2.25]
+ * adjoint:       x̄*_i = Σ_j (ā_i α_j + 2 ē_i (C⁻¹ k_i)_j) ∂k(x*_i, x_j)/∂x*_i
+ *                                                             [Rasmussen & Williams 2006, eq. 2.25]
  *
  * a is what the data add to the mean at the points x*, e what they take from the variance. Both are functions
  * of one point each, so that where a gradient is wanted the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i,
@@ -15,10 +16,11 @@
 enum { THETA, POINTS, X, ALPHA, FACTOR, INPUTS };
 enum { TILE_BYTES = 1 << 20 }; /* of k, multiplied by α while it is in the cache */
 
-/* The number of values, a alone without L: outputs (m), followed by the slopes of each (m, d) for the rule. */
+/* The number of values, a alone without L. They are outputs (m); after them come, for the rule, the slopes of
+ * each (m, d). */
 static int values(int inputs) { return inputs == INPUTS ? 2 : 1; }
 
-/* -- solutions of a packed factor, for the recorded rule -------------------------------------------------- */
+/* -- solutions of a packed factor, for the recorded rule ------------------------------------------------- */
 
 static ct_shape solve_shape(ct_call *c) { return ct_arg_shape(c, 1); }
 
