@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TEXT(CODE, name, text, ...) text " "
+#define KERNELS                     CT_PROFILES(TEXT) "constant white"
+
 typedef struct settings {
     const char *path, *target, *features, *drop, *kernel, *model;
     ct_gp_options gp;
@@ -73,8 +76,7 @@ static int read_settings(int argc, char **argv, settings *s)
         .arguments = "TRAIN.csv --target NAME",
         .summary = "Trains an exact Gaussian process on the rows without missing values.",
         .details =
-            "Kernels: rbf matern12 matern32 matern52 rq periodic cosine linear poly constant white, combined "
-            "by\n"
+            "Kernels: " KERNELS ", combined by\n"
             "+, *, scale and brackets: \"scale * rbf(ard) + scale * periodic(period=1!) * rbf + linear\".\n"
             "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.\n"
             "TRAIN.csv may be a pipe, or - for standard input; then --model FILE says where the model goes.",

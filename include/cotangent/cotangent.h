@@ -2,6 +2,7 @@
 #ifndef COTANGENT_H
 #define COTANGENT_H
 
+#include <cotangent/cov_program.h>
 #include <cotangent/covariance.h>
 #include <cotangent/device.h>
 #include <cotangent/gp.h>
@@ -11,6 +12,7 @@
 #include <cotangent/maps.h>
 #include <cotangent/op.h>
 #include <cotangent/ops.h>
+#include <cotangent/profiles.h>
 #include <cotangent/status.h>
 #include <cotangent/step.h>
 #include <cotangent/tape.h>

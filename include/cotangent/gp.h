@@ -159,6 +159,10 @@ CT_API ct_var ct_gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, 
  * Williams 2006, eqs 5.10-5.13] */
 CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 
+/* The ops of the Gaussian processes, beside ct_op_list: cov, cov_diag, gp_nlml and gp_loo_nlpd. *n is set to
+ * their number. */
+CT_API const struct ct_op *const *ct_gp_op_list(int *n);
+
 /* -- fitting --------------------------------------------------------------------------------------------- */
 
 typedef enum ct_optimizer {

@@ -12,29 +12,29 @@
 #ifndef COTANGENT_KERNEL_H
 #define COTANGENT_KERNEL_H
 
+#include <cotangent/cov_program.h>
 #include <cotangent/tape.h>
 
 CT_BEGIN_DECLS
 
 typedef struct ct_kernel ct_kernel;
+struct ct_op;
 
 /* -- profiles -------------------------------------------------------------------------------------------- */
-/* With r² = Σ_d (x_d - z_d)² / l_d² over the active dimensions; one lengthscale l, or one per dimension after
- * ct_kernel_ard. All have k(x, x) = 1 but linear, polynomial and constant. [Rasmussen & Williams 2006, ch.
- * 4] */
+/* One constructor for each row of profiles.h, which has the formulas: ct_kernel_rbf(), ct_kernel_matern12(),
+ * ..., ct_kernel_polynomial(degree). With r² = Σ_d (x_d - z_d)² / l_d² over the active dimensions; one
+ * lengthscale l, or one per dimension after ct_kernel_ard. All have k(x, x) = 1 but linear, polynomial and
+ * constant. [Rasmussen & Williams 2006, ch. 4] */
+#define CT__PLAIN(CODE, name, ...)     CT_API ct_kernel *ct_kernel_##name(void);
+#define CT__OF_DEGREE(CODE, name, ...) CT_API ct_kernel *ct_kernel_##name(int degree);
+CT_PLAIN_PROFILES(CT__PLAIN)
+CT_PROFILES_OF_DEGREE(CT__OF_DEGREE)
+#undef CT__PLAIN
+#undef CT__OF_DEGREE
 
-CT_API ct_kernel *ct_kernel_rbf(void);      /* exp(-r²/2)                                         */
-CT_API ct_kernel *ct_kernel_matern12(void); /* exp(-r)                                            */
-CT_API ct_kernel *ct_kernel_matern32(void); /* (1 + √3 r) exp(-√3 r)                              */
-CT_API ct_kernel *ct_kernel_matern52(void); /* (1 + √5 r + 5r²/3) exp(-√5 r)                      */
-CT_API ct_kernel *ct_kernel_rational_quadratic(void); /* (1 + r²/(2α))^-α, parameter alpha                  */
-CT_API ct_kernel *ct_kernel_periodic(void); /* exp(-2 Σ_d sin²(π (x_d - z_d)/p) / l_d²), period p  */
-CT_API ct_kernel *ct_kernel_cosine(void);   /* cos(2π |x - z| / p), period p; |.| over active dims */
-CT_API ct_kernel *ct_kernel_linear(void);   /* Σ_d x_d z_d / l_d²                                  */
-CT_API ct_kernel *ct_kernel_polynomial(int degree); /* (offset + Σ_d x_d z_d / l_d²)^degree, offset        */
-CT_API ct_kernel *ct_kernel_constant(void);         /* variance                                            */
-CT_API ct_kernel *ct_kernel_white(void);            /* variance where x and z are the same row of the same
-                                                         tensor, else 0                                      */
+CT_API ct_kernel *ct_kernel_constant(void); /* variance */
+/* variance where x and z are the same row of the same tensor, else 0 */
+CT_API ct_kernel *ct_kernel_white(void);
 
 /* -- combinations ---------------------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ CT_API void ct_kernel_free(ct_kernel *k);
 /* sum     = product { "+" product }
  * product = factor { "*" factor }
  * factor  = "scale" | profile [ "(" option { "," option } ")" ] | "(" sum ")"
- * profile = rbf | matern12 | matern32 | matern52 | rq | periodic | cosine | linear | poly | constant | white
+ * profile = a text of profiles.h, as rbf or matern52 | constant | white
  * option  = "ard" | "dims=" i { ":" i } | "degree=" i | NAME "=" value       (a parameter's start value)
  *         | "lengthscale=" value { ":" value }                               (with ard: one each)
  *         | value                                                            (of scale, constant, white)
@@ -85,6 +85,9 @@ CT_API const char *ct_kernel_message(const ct_kernel *k);
  * ct_kernel_active, unbind it. */
 CT_API ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims);
 CT_API int64_t ct_kernel_input_dims(const ct_kernel *k); /* 0 before bind */
+/* The program of a bound kernel, owned by it and valid until it is changed or freed; NULL before
+ * ct_kernel_bind. Its theta is the kernel's parameters in their order. */
+CT_API const ct_cov_program *ct_kernel_program(const ct_kernel *k);
 
 typedef enum ct_prior_kind {
     CT_PRIOR_NONE = 0,
@@ -143,6 +146,9 @@ CT_API ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param);
 CT_API ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z);
 /* k(x_i, x_i), white included: (n). */
 CT_API ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X);
+/* The ops of these. ct_op_cov takes theta, X for the symmetric matrix or theta, X, Z; ct_op_cov_diag theta, X.
+ * The attribute is the program. */
+CT_API extern const struct ct_op ct_op_cov, ct_op_cov_diag;
 /* The parameters' values as a new leaf (P). */
 CT_API ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype);
 

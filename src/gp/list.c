@@ -1,6 +1,4 @@
 /* The ops of this layer as a table, for checks that visit them all. */
-#include <cotangent/covariance.h>
-
 #include "gp/model/model.h"
 
 const ct_op *const *ct_gp_op_list(int *n)

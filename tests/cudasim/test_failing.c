@@ -3,7 +3,7 @@
  * same device computes again. */
 #include "check.h"
 
-#include <cotangent/covariance.h>
+#include <cotangent/gp.h>
 #include <cotangent/ops.h>
 #include <cotangent/tape.h>
 

@@ -7,7 +7,7 @@
 
 #ifdef QUAD
 
-#    include <cotangent/covariance.h>
+#    include <cotangent/cov_program.h>
 
 /* A value, its derivative, and the size of the terms that this is the sum of. */
 typedef struct dual {

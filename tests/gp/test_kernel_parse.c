@@ -1,7 +1,9 @@
 /* Kernels from text and back. */
 #include "check.h"
 
-#include <cotangent/covariance.h>
+#include <cotangent/kernel.h>
+
+#include <locale.h>
 
 static void check_print(const char *text, bool values, const char *wanted)
 {

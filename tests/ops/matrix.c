@@ -1,6 +1,6 @@
 #include "matrix.h"
 
-#include <cotangent/covariance.h>
+#include <cotangent/gp.h>
 
 const char *const layout_names[LAYOUTS] = { "contiguous", "transposed", "strided", "broadcast", "mixed" };
 

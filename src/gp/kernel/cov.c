@@ -8,6 +8,7 @@
 
 #include "kernel_tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool refuse_shapes(ct_call *c)
@@ -98,26 +99,31 @@ static void vjp(ct_vjp *g)
 /* -- samples --------------------------------------------------------------------------------------------- */
 
 static const char *const sampled[] = {
-    "rbf",
     "rbf(ard)",
-    "matern12(dims=2:0)",
-    "matern32(ard, dims=0:2)",
-    "matern52(ard)",
-    "rq",
-    "periodic(ard)",
-    "cosine(dims=2)", /* indefinite over several columns */
     "linear(ard) + constant",
     "poly(degree=3)",
     "scale * rbf(ard) + scale * periodic * matern52 + white",
     "(scale * rq + linear) * (constant + cosine(dims=1)) * rbf",
 };
 
+/* Every profile alone, in one of these ways: without lengthscales of one column, since a cosine of several
+ * columns is indefinite; then the above. */
+static ct_kernel *sampled_kernel(int i)
+{
+    static const char *const ways[] = { "", "(ard)", "(dims=2:0)", "(ard, dims=0:2)" };
+    if (i >= CT_COV_PROFILES) return ct_kernel_parse(sampled[i - CT_COV_PROFILES]);
+    const kernel_kind *kind = &ct__kernel_kinds[i];
+    char text[64];
+    snprintf(text, sizeof text, "%s%s", kind->text, kind->lengthscales ? ways[i % 4] : "(dims=2)");
+    return ct_kernel_parse(text);
+}
+
 void ct__cov_sample(ct_sample *s, bool pairs)
 {
-    enum { KERNELS = sizeof sampled / sizeof *sampled, COLUMNS = 3 };
+    enum { KERNELS = CT_COV_PROFILES + sizeof sampled / sizeof *sampled, COLUMNS = 3 };
     int variant = ct_sample_variant(s, pairs ? 2 * KERNELS : KERNELS);
     int64_t n = ct_sample_size(s);
-    ct_kernel *k = ct_kernel_parse(sampled[variant % KERNELS]);
+    ct_kernel *k = sampled_kernel(variant % KERNELS);
     ct_status bound = ct_kernel_bind(k, COLUMNS);
     if (bound == CT_OK) {
         const ct_cov_program *p = ct_kernel_program(k);
@@ -160,13 +166,6 @@ ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z)
     if (!p) return poisoned(theta.tape);
     bool same = X.tape == Z.tape && X.index == Z.index && X.epoch == Z.epoch;
     return ct_apply(&ct_op_cov, (ct_var[]){ theta, X, Z }, same ? 2 : 3, p, (size_t)p->bytes);
-}
-
-ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X)
-{
-    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov_diag") : NULL;
-    if (!p) return poisoned(theta.tape);
-    return ct_apply(&ct_op_cov_diag, (ct_var[]){ theta, X }, 2, p, (size_t)p->bytes);
 }
 
 ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)

@@ -3,12 +3,20 @@
 #define CT_GP_COV_H
 
 #include <cotangent/covariance.h>
+#include <cotangent/kernel.h>
 
 /* K by composition of public ops; Z without a tape: the symmetric case. */
 ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z);
 /* The rule of ct_cov in differentiable ops. */
 void ct__cov_vjp_recorded(ct_vjp *g, const ct_cov_program *program);
 
+/* A profile at s: its value, ∂k/∂s and ∂k/∂a. */
+typedef struct ct__cov_leaf {
+    ct_var s, y, ds, da; /* da without a tape: there is no a */
+} ct__cov_leaf;
+
+/* Of node n at s, whatever its shape; without the two slopes where they are not wanted. */
+ct__cov_leaf ct__cov_profile(const ct_cov_node *n, ct_var theta, ct_var s, bool slopes);
 /* The columns that node n looks at, divided by its lengthscales: (rows, n->n_dims). */
 ct_var ct__cov_scaled(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X);
 /* theta[at], (1). */

@@ -1,7 +1,6 @@
 /* Covariance matrices as compositions of public ops: slower than the fused primitives, and differentiable to
  * any order. */
 #include "cov.h"
-#include "kernel_rules.h"
 #include "kernel_tree.h"
 
 /* -- pieces ---------------------------------------------------------------------------------------------- */
@@ -49,49 +48,59 @@ static ct_var sines(const ct_cov_program *program, const ct_cov_node *n, ct_var 
     return s;
 }
 
-typedef struct leaf {
-    ct_var s, y, ds, da; /* da without a tape: none */
-} leaf;
+/* The words of profiles.h in ops. POSITIVE's x divides by r1, which is 1 where s is 0, and r = r1 where s > 0 has
+ * slope 0 there: no gradient is NaN. What the rule for r leaves out at s = 0 is multiplied by ∂s/∂x = 0, so
+ * second derivatives are right, too. */
+#define ADD(x, y)      ct_add(x, y)
+#define SUB(x, y)      ct_sub(x, y)
+#define MUL(x, y)      ct_mul(x, y)
+#define DIV(x, y)      ct_div(x, y)
+#define NEG(x)         ct_neg(x)
+#define EXP(x)         ct_exp(x)
+#define LOG1P(x)       ct_log1p(x)
+#define SCALE(c, x)    ct_scale(x, c)
+#define SHIFT(x, c)    ct_shift(x, c)
+#define NUMBER(c)      number(s, c)
+#define POWI(x, i)     ct_pow(x, i)
+#define SIN2PI(t)      ct_sin(ct_scale(t, 2 * CT__PI))
+#define COS2PI(t)      ct_cos(ct_scale(t, 2 * CT__PI))
+#define POSITIVE(x, y) ct_where(some, x, y)
+#define NONE           none
 
-static leaf evaluate(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X, ct_var Z,
-                     bool slopes)
+ct__cov_leaf ct__cov_profile(const ct_cov_node *n, ct_var theta, ct_var s, bool slopes)
 {
-    static const int geometry_of[CT_COV_PROFILES] = {
-#define GEOMETRY(code, geometry, u, value, ds, da) [code] = geometry,
-        CT__KERNEL_RULES(GEOMETRY)
-#undef GEOMETRY
-    };
-    const int degree = n->degree, geometry = geometry_of[n->code];
-    const ct_var none = { NULL, 0, 0 }, one = number(theta, 1);
-    ct_var a = n->extra < 0 ? none : ct__cov_extra(theta, n->extra), s, some = none, r1 = none, r = none;
-    leaf out;
-    if (geometry == CT_SINE) {
-        s = sines(program, n, theta, X, Z);
-    } else {
-        ct_var x = ct__cov_scaled(program, n, theta, X), z = ct__cov_scaled(program, n, theta, Z);
-        s = geometry == CT_DOT ? ct_matmul(x, ct_t(z)) : ct_sqdist(x, z);
-    }
-    if (geometry == CT_DISTANCE) {
-        some = ct_less(number(theta, 0), s);
-        r1 = ct_sqrt(ct_where(some, s, one));
+    const int degree = n->degree;
+    const ct_var none = { NULL, 0, 0 };
+    ct_var a = n->extra < 0 ? none : ct__cov_extra(theta, n->extra), some = none, r1 = none, r = none;
+    ct__cov_leaf out = { .s = s };
+    if (n->geometry == CT_DISTANCE) {
+        some = ct_less(number(s, 0), s);
+        r1 = ct_sqrt(ct_where(some, s, number(s, 1)));
         r = ct_mul(some, r1);
     }
-    out.s = s;
     switch (n->code) {
-#define RULE(code, geometry, first, value, by_s, by_a) \
-    case code: {                                       \
-        ct_var u = first, y = value;                   \
-        (void)degree, (void)r1, (void)a;               \
-        out.y = y;                                     \
-        out.ds = slopes ? by_s : none;                 \
-        out.da = slopes ? by_a : none;                 \
-        break;                                         \
+#define RULE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, value, by_s, by_a) \
+    case CT_COV_##CODE: {                                                                           \
+        ct_var u = first, y = value;                                                                \
+        (void)degree, (void)r1, (void)a;                                                            \
+        out.y = y;                                                                                  \
+        out.ds = slopes ? by_s : none;                                                              \
+        out.da = slopes ? by_a : none;                                                              \
+        break;                                                                                      \
     }
-        CT__KERNEL_RULES(RULE)
+        CT_PROFILES(RULE)
 #undef RULE
-    default: out.y = out.ds = out.da = none;
+    default: break;
     }
     return out;
+}
+
+/* s of all pairs */
+static ct_var pairs(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X, ct_var Z)
+{
+    if (n->geometry == CT_SINE) return sines(program, n, theta, X, Z);
+    ct_var x = ct__cov_scaled(program, n, theta, X), z = ct__cov_scaled(program, n, theta, Z);
+    return n->geometry == CT_DOT ? ct_matmul(x, ct_t(z)) : ct_sqdist(x, z);
 }
 
 /* -- values ---------------------------------------------------------------------------------------------- */
@@ -99,14 +108,15 @@ static leaf evaluate(const ct_cov_program *program, const ct_cov_node *n, ct_var
 /* All nodes' values; scalars where a node is constant. In leaves[k], where not NULL, what the profiles' rules
  * need. */
 static void values(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, ct_var *value,
-                   leaf *leaves)
+                   ct__cov_leaf *leaves)
 {
     const ct_cov_node *nodes = ct_cov_nodes(program);
     bool symmetric = !Z.tape;
     for (int k = 0; k < program->n_nodes; k++) {
         const ct_cov_node *n = &nodes[k];
         if (n->code < CT_COV_PROFILES) {
-            leaf l = evaluate(program, n, theta, X, symmetric ? X : Z, leaves != NULL);
+            ct_var s = pairs(program, n, theta, X, symmetric ? X : Z);
+            ct__cov_leaf l = ct__cov_profile(n, theta, s, leaves != NULL);
             value[k] = l.y;
             if (leaves) leaves[k] = l;
         } else if (n->code == CT_COV_CONSTANT) {
@@ -160,7 +170,7 @@ static void give_s(ct_vjp *g, const ct_var *own, ct_var s, ct_var s_bar)
 void ct__cov_vjp_recorded(ct_vjp *g, const ct_cov_program *program)
 {
     ct_var value[CT__KERNEL_MAX_NODES], bar[CT__KERNEL_MAX_NODES], none = { NULL, 0, 0 };
-    leaf leaves[CT__KERNEL_MAX_NODES];
+    ct__cov_leaf leaves[CT__KERNEL_MAX_NODES];
     const ct_cov_node *nodes = ct_cov_nodes(program);
     bool symmetric = ct_vjp_args(g) == 2;
     /* Of inputs of its own, so that the inner sweeps end there: Z may be made of X. */

@@ -1,15 +1,13 @@
 /* cov_diag: k(x_i, x_i)                            theta (P), X (n, d) -> (n), by composition
- * Profiles of a distance are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
+ * Profiles of a distance or of sines are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
 #include "cov.h"
 #include "kernel_tree.h"
 
 static ct_var profile(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X)
 {
-    if (n->code != CT_COV_LINEAR && n->code != CT_COV_POLYNOMIAL)
-        return ct_scalar(theta.tape, ct_var_dtype(theta), 1);
+    if (n->geometry != CT_DOT) return ct_scalar(theta.tape, ct_var_dtype(theta), 1);
     ct_var s = ct_sum(ct_square(ct__cov_scaled(program, n, theta, X)), -1, false);
-    if (n->code == CT_COV_LINEAR) return s;
-    return ct_pow(ct_add(ct__cov_extra(theta, n->extra), s), n->degree);
+    return ct__cov_profile(n, theta, s, false).y;
 }
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
@@ -49,3 +47,10 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
 static void sample(ct_sample *s) { ct__cov_sample(s, false); }
 
 const ct_op ct_op_cov_diag = { .name = "cov_diag", .n_in = 2, .compose = compose, .sample = sample };
+
+ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X)
+{
+    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov_diag") : NULL;
+    if (!p) return (ct_var){ theta.tape, UINT32_MAX, 0 };
+    return ct_apply(&ct_op_cov_diag, (ct_var[]){ theta, X }, 2, p, (size_t)p->bytes);
+}

@@ -1,70 +1,10 @@
-/* Kernel trees: building, combining, copying. */
+/* Kernels from kernels: profiles, combinations, copies. */
 #include "kernel_tree.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(code, text, lengthscale, extra) { text, lengthscale, extra },
-const kernel_kind ct__kernel_kinds[CT_COV_CODES] = { CT__KERNEL_TABLE(ROW) };
-#undef ROW
-
-/* -- nodes ----------------------------------------------------------------------------------------------- */
-
-kernel_node *ct__kernel_node(ct_cov_code code)
-{
-    const kernel_kind *kind = &ct__kernel_kinds[code];
-    kernel_node *n = calloc(1, sizeof *n);
-    if (!n) return NULL;
-    n->code = code;
-    n->degree = code == CT_COV_POLYNOMIAL ? 2 : 0;
-    n->n_length = kind->lengthscale ? 1 : 0;
-    n->n_param = n->n_length + (kind->extra ? 1 : 0);
-    if (!n->n_param) return n;
-    n->param = calloc((size_t)n->n_param, sizeof *n->param);
-    if (!n->param) {
-        free(n);
-        return NULL;
-    }
-    for (int i = 0; i < n->n_param; i++) {
-        n->param[i].value = 1;
-        n->param[i].upper = INFINITY;
-        n->param[i].column = -1;
-    }
-    return n;
-}
-
-void ct__kernel_node_free(kernel_node *n)
-{
-    if (!n) return;
-    ct__kernel_node_free(n->left);
-    ct__kernel_node_free(n->right);
-    free(n->dims);
-    free(n->param);
-    free(n);
-}
-
-int ct__kernel_nodes(const kernel_node *n)
-{
-    return n ? 1 + ct__kernel_nodes(n->left) + ct__kernel_nodes(n->right) : 0;
-}
-
-bool ct__kernel_looks(const kernel_node *n) { return n->code < CT_COV_PROFILES; }
-
-bool ct__kernel_lengthscales(kernel_node *n, int count)
-{
-    int extra = n->n_param - n->n_length;
-    ct_param *p = calloc((size_t)count + 1, sizeof *p);
-    if (!p) return false;
-    for (int i = 0; i < count; i++) p[i] = n->param[i < n->n_length ? i : 0];
-    if (extra) p[count] = n->param[n->n_length];
-    free(n->param);
-    n->param = p;
-    n->n_length = count;
-    n->n_param = count + extra;
-    return true;
-}
+/* -- copies ---------------------------------------------------------------------------------------------- */
 
 /* A copy of a block; NULL also for nothing. */
 static void *duplicate(const void *data, size_t bytes)
@@ -90,61 +30,6 @@ static kernel_node *node_copy(const kernel_node *n)
     return copy;
 }
 
-/* -- objects --------------------------------------------------------------------------------------------- */
-
-static CT_PRINTF(2, 0) void set_message(ct_kernel *k, const char *format, va_list args)
-{
-    vsnprintf(k->message, sizeof k->message, format, args);
-}
-
-static void drop(ct_kernel *k)
-{
-    ct__kernel_node_free(k->root);
-    free(k->program);
-    k->root = NULL;
-    k->program = NULL;
-}
-
-ct_kernel *ct__kernel_poison(ct_kernel *k, ct_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_message(k, format, args);
-    va_end(args);
-    k->status = status;
-    drop(k);
-    return k;
-}
-
-ct_status ct__kernel_refuse(ct_kernel *k, ct_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_message(k, format, args);
-    va_end(args);
-    return status;
-}
-
-ct_kernel *ct__kernel_new(kernel_node *root)
-{
-    ct_kernel *k = calloc(1, sizeof *k);
-    if (!k) {
-        ct__kernel_node_free(root);
-        return NULL;
-    }
-    k->root = root;
-    if (!root) return ct__kernel_poison(k, CT_ENOMEM, "kernel: memory is exhausted");
-    ct__kernel_changed(k);
-    return k;
-}
-
-void ct_kernel_free(ct_kernel *k)
-{
-    if (!k) return;
-    drop(k);
-    free(k);
-}
-
 ct_kernel *ct_kernel_copy(const ct_kernel *k)
 {
     if (!k) return NULL;
@@ -160,38 +45,32 @@ ct_kernel *ct_kernel_copy(const ct_kernel *k)
     return copy;
 }
 
-ct_status ct_kernel_status(const ct_kernel *k) { return k ? k->status : CT_ENOMEM; }
-
-const char *ct_kernel_message(const ct_kernel *k)
-{
-    return k ? k->message : "kernel: NULL: memory was exhausted while it was built, or none was given";
-}
-
 /* -- profiles -------------------------------------------------------------------------------------------- */
 
 static ct_kernel *leaf(ct_cov_code code) { return ct__kernel_new(ct__kernel_node(code)); }
 
-ct_kernel *ct_kernel_rbf(void) { return leaf(CT_COV_RBF); }
-ct_kernel *ct_kernel_matern12(void) { return leaf(CT_COV_MATERN12); }
-ct_kernel *ct_kernel_matern32(void) { return leaf(CT_COV_MATERN32); }
-ct_kernel *ct_kernel_matern52(void) { return leaf(CT_COV_MATERN52); }
-ct_kernel *ct_kernel_rational_quadratic(void) { return leaf(CT_COV_RATIONAL_QUADRATIC); }
-ct_kernel *ct_kernel_periodic(void) { return leaf(CT_COV_PERIODIC); }
-ct_kernel *ct_kernel_cosine(void) { return leaf(CT_COV_COSINE); }
-ct_kernel *ct_kernel_linear(void) { return leaf(CT_COV_LINEAR); }
-ct_kernel *ct_kernel_constant(void) { return leaf(CT_COV_CONSTANT); }
-ct_kernel *ct_kernel_white(void) { return leaf(CT_COV_WHITE); }
-
-ct_kernel *ct_kernel_polynomial(int degree)
+static ct_kernel *leaf_of_degree(ct_cov_code code, int degree)
 {
-    ct_kernel *k = leaf(CT_COV_POLYNOMIAL);
+    ct_kernel *k = leaf(code);
     if (!k || k->status) return k;
     if (degree < 1 || degree > CT__KERNEL_MAX_DEGREE)
-        return ct__kernel_poison(k, CT_EINVAL, "polynomial kernel: degree %d, must be 1 to %d", degree,
-                                 CT__KERNEL_MAX_DEGREE);
+        return ct__kernel_poison(k, CT_EINVAL, "%s: degree %d, must be 1 to %d", ct__kernel_kinds[code].text,
+                                 degree, CT__KERNEL_MAX_DEGREE);
     k->root->degree = degree;
     return k;
 }
+
+#define PLAIN(CODE, name, ...) \
+    ct_kernel *ct_kernel_##name(void) { return leaf(CT_COV_##CODE); }
+#define OF_DEGREE(CODE, name, text, ...) \
+    ct_kernel *ct_kernel_##name(int degree) { return leaf_of_degree(CT_COV_##CODE, degree); }
+CT_PLAIN_PROFILES(PLAIN)
+CT_PROFILES_OF_DEGREE(OF_DEGREE)
+#undef PLAIN
+#undef OF_DEGREE
+
+ct_kernel *ct_kernel_constant(void) { return leaf(CT_COV_CONSTANT); }
+ct_kernel *ct_kernel_white(void) { return leaf(CT_COV_WHITE); }
 
 /* -- combinations ---------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Parameters of a kernel: names, values and bounds; binding to the inputs, which makes the program. */
+/* Parameters of a kernel: values, bounds and units; binding to the inputs, which makes the program. */
 #include "kernel_tree.h"
 #include "prior.h"
 
@@ -6,49 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The order of parameters, of the text, and of naming: a node before its children, left before right. */
-typedef void (*visitor)(kernel_node *n, void *context);
-
-static void walk(kernel_node *n, visitor visit, void *context)
-{
-    if (!n) return;
-    visit(n, context);
-    walk(n->left, visit, context);
-    walk(n->right, visit, context);
-}
-
-/* -- names ----------------------------------------------------------------------------------------------- */
-
-static void name_node(kernel_node *n, void *context)
-{
-    int *seen = context;
-    const kernel_kind *kind = &ct__kernel_kinds[n->code];
-    int number = ++seen[n->code];
-    char prefix[32];
-    if (number == 1)
-        snprintf(prefix, sizeof prefix, "%s", kind->text);
-    else
-        snprintf(prefix, sizeof prefix, "%s#%d", kind->text, number);
-    for (int i = 0; i < n->n_param; i++) {
-        ct_param *p = &n->param[i];
-        if (i >= n->n_length)
-            snprintf(p->name, sizeof p->name, "%s.%s", prefix, kind->extra);
-        else if (n->ard)
-            snprintf(p->name, sizeof p->name, "%s.lengthscale[%d]", prefix,
-                     n->dims && i < n->n_dims ? n->dims[i] : i);
-        else
-            snprintf(p->name, sizeof p->name, "%s.lengthscale", prefix);
-    }
-}
-
-void ct__kernel_changed(ct_kernel *k)
-{
-    int seen[CT_COV_CODES] = { 0 };
-    free(k->program);
-    k->program = NULL;
-    walk(k->root, name_node, seen);
-}
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
@@ -73,14 +30,14 @@ static void find_param(kernel_node *n, void *context)
 static ct_param *param_at(const ct_kernel *k, int64_t i)
 {
     finder f = { .index = i };
-    if (k) walk(k->root, find_param, &f);
+    if (k) ct__kernel_walk(k->root, find_param, &f);
     return f.found;
 }
 
 int64_t ct_kernel_params(const ct_kernel *k)
 {
     finder f = { .index = -1 };
-    if (k) walk(k->root, find_param, &f);
+    if (k) ct__kernel_walk(k->root, find_param, &f);
     return f.count;
 }
 
@@ -89,7 +46,7 @@ const ct_param *ct_kernel_param(const ct_kernel *k, int64_t i) { return param_at
 int64_t ct_kernel_find(const ct_kernel *k, const char *name)
 {
     finder f = { .index = -1, .name = name };
-    if (k && name) walk(k->root, find_param, &f);
+    if (k && name) ct__kernel_walk(k->root, find_param, &f);
     return f.found ? f.index : -1;
 }
 
@@ -174,17 +131,14 @@ static void set_units(kernel_node *n, int input_dims, bool taken)
         set_units(n->right, input_dims, taken || (product && left));
         return;
     }
-    int active = n->dims ? n->n_dims : input_dims;
+    const kernel_kind *kind = &ct__kernel_kinds[n->code];
+    const int active = n->dims ? n->n_dims : input_dims;
     for (int i = 0; i < n->n_param; i++) {
         ct_param *p = &n->param[i];
-        bool length = i < n->n_length, periodic = n->code == CT_COV_PERIODIC,
-             cosine = n->code == CT_COV_COSINE;
-        p->unit = CT_UNIT_NONE;
+        const bool length = i < n->n_length;
+        p->unit = !length ? kind->unit : kind->geometry == CT_SINE ? CT_UNIT_NONE : CT_UNIT_INPUT;
+        if (taken && p->unit == CT_UNIT_VARIANCE) p->unit = CT_UNIT_NONE;
         p->column = -1;
-        if (!ct__kernel_looks(n))
-            p->unit = taken ? CT_UNIT_NONE : CT_UNIT_VARIANCE;
-        else if (length ? !periodic : periodic || cosine)
-            p->unit = CT_UNIT_INPUT;
         if (p->unit == CT_UNIT_INPUT && (active == 1 || (length && n->ard))) {
             int k = active == 1 ? 0 : i;
             p->column = n->dims ? n->dims[k] : k;
@@ -205,14 +159,18 @@ typedef struct emitter {
 /* Appends the tree at n; returns its position. */
 static int32_t emit(emitter *e, const kernel_node *n)
 {
+    const kernel_kind *kind = &ct__kernel_kinds[n->code];
     ct_cov_node out = { .code = (int32_t)n->code,
+                        .geometry = (int32_t)kind->geometry,
+                        .tail = kind->tail,
                         .left = -1,
                         .right = -1,
                         .lengthscale = n->n_length ? e->n_params : -1,
                         .ard = n->ard,
                         .extra = n->n_param > n->n_length ? e->n_params + n->n_length : -1,
                         .degree = n->degree };
-    if (n->code == CT_COV_COSINE) out.lengthscale = out.extra, out.extra = -1;
+    if (ct__kernel_looks(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales)
+        out.lengthscale = out.extra, out.extra = -1;
     e->n_params += n->n_param;
     if (n->left) out.left = emit(e, n->left);
     if (n->right) out.right = emit(e, n->right);
@@ -236,7 +194,7 @@ ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel: %lld input columns, must be 1 to %d",
                                  (long long)input_dims, CT__KERNEL_MAX_DIMS);
     binder b = { .kernel = k, .input_dims = (int)input_dims };
-    walk(k->root, bind_node, &b);
+    ct__kernel_walk(k->root, bind_node, &b);
     ct__kernel_changed(k);
     if (b.status) return b.status;
     set_units(k->root, (int)input_dims, false);

@@ -14,7 +14,7 @@ typedef struct parser {
     int depth, nodes;
     ct_status status; /* the first error, at `place` */
     const char *place;
-    char what[200];
+    char what[256];
 } parser;
 
 static kernel_node *sum(parser *p);
@@ -193,13 +193,13 @@ static void option(parser *p, kernel_node *n)
         return;
     }
     const char *place = name(p, word);
-    if (!strcmp(word, "ard") && kind->lengthscale) {
+    if (!strcmp(word, "ard") && kind->lengthscales) {
         n->ard = true;
         return;
     }
     bool is_dims = !strcmp(word, "dims") && ct__kernel_looks(n);
-    bool is_degree = !strcmp(word, "degree") && n->code == CT_COV_POLYNOMIAL;
-    bool is_length = !strcmp(word, "lengthscale") && kind->lengthscale;
+    bool is_degree = !strcmp(word, "degree") && kind->degree;
+    bool is_length = !strcmp(word, "lengthscale") && kind->lengthscales;
     bool is_extra = kind->extra && !strcmp(word, kind->extra);
     if (!is_dims && !is_degree && !is_length && !is_extra) {
         char extra[24];
@@ -207,10 +207,10 @@ static void option(parser *p, kernel_node *n)
         char unknown[48];
         snprintf(unknown, sizeof unknown, *word ? "no option \"%s\"" : "expected an option", word);
         fail(p, CT_EFORMAT, place, "%s; %s takes%s%s%s%s%s", unknown, kind->text,
-             kind->lengthscale ? " ard, lengthscale=" : "",
-             ct__kernel_looks(n) ? kind->lengthscale ? ", dims=" : " dims=" : "",
-             n->code == CT_COV_POLYNOMIAL ? ", degree=" : "",
-             kind->extra ? ct__kernel_looks(n) ? ", " : " a number or " : "", kind->extra ? extra : "");
+             kind->lengthscales ? " ard, lengthscale=" : "",
+             ct__kernel_looks(n) ? kind->lengthscales ? ", dims=" : " dims=" : "",
+             kind->degree ? ", degree=" : "", kind->extra ? ct__kernel_looks(n) ? ", " : " a number or " : "",
+             kind->extra ? extra : "");
         return;
     }
     expect(p, '=');
@@ -271,6 +271,20 @@ static kernel_node *binary(parser *p, ct_cov_code code, kernel_node *a, kernel_n
     return n;
 }
 
+static void unknown_kernel(parser *p, const char *place, const char *word)
+{
+    char known[160] = "";
+    size_t n = 0;
+    for (int code = 0; code <= CT_COV_SCALE && n < sizeof known; code++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", code ? ", " : "",
+                              ct__kernel_kinds[code].text);
+    if (*word)
+        fail(p, CT_EFORMAT, place, "no kernel \"%s\"; there are %s", word, known);
+    else
+        fail(p, CT_EFORMAT, place,
+             *place ? "expected a kernel or \"(\"" : "the text ends where a kernel is expected");
+}
+
 /* A profile or "scale", with its options. */
 static kernel_node *term(parser *p)
 {
@@ -279,12 +293,7 @@ static kernel_node *term(parser *p)
     int code = 0;
     while (code <= CT_COV_SCALE && strcmp(word, ct__kernel_kinds[code].text)) code++;
     if (code > CT_COV_SCALE) {
-        fail(p, CT_EFORMAT, place,
-             *word ? "no kernel \"%s\"; there are rbf, matern12, matern32, matern52, rq, periodic, cosine, "
-                     "linear, poly, constant, white, scale"
-             : *place ? "expected a kernel or \"(\"%s"
-                      : "the text ends where a kernel is expected%s",
-             word);
+        unknown_kernel(p, place, word);
         return NULL;
     }
     kernel_node *n = new_node(p, (ct_cov_code)code, place);

@@ -50,7 +50,7 @@ static void put_term(printer *p, const kernel_node *n)
         put(p, number);
         separator = ", ";
     }
-    if (n->code == CT_COV_POLYNOMIAL) {
+    if (kind->degree) {
         snprintf(number, sizeof number, "degree=%d", n->degree);
         put(p, separator);
         put(p, number);

@@ -1,8 +1,7 @@
-/* The inside of a ct_kernel, shared by kernel*.c. */
+/* The inside of a ct_kernel: kernel_tree.c is the floor on which the other kernel*.c stand. */
 #ifndef CT_GP_KERNEL_TREE_H
 #define CT_GP_KERNEL_TREE_H
 
-#include <cotangent/covariance.h>
 #include <cotangent/kernel.h>
 
 #include <stdarg.h>
@@ -14,29 +13,14 @@
 #define CT__KERNEL_MAX_ACTIVE 4096    /* listed columns of one profile */
 #define CT__KERNEL_MAX_DEGREE 64
 
-/* M(code, text, has lengthscales, name of the extra parameter or NULL) */
-/* clang-format off */
-#define CT__KERNEL_TABLE(M)                              \
-    M(RBF,                "rbf",      true,  NULL)       \
-    M(MATERN12,           "matern12", true,  NULL)       \
-    M(MATERN32,           "matern32", true,  NULL)       \
-    M(MATERN52,           "matern52", true,  NULL)       \
-    M(RATIONAL_QUADRATIC, "rq",       true,  "alpha")    \
-    M(PERIODIC,           "periodic", true,  "period")   \
-    M(COSINE,             "cosine",   false, "period")   \
-    M(LINEAR,             "linear",   true,  NULL)       \
-    M(POLYNOMIAL,         "poly",     true,  "offset")   \
-    M(CONSTANT,           "constant", false, "variance") \
-    M(WHITE,              "white",    false, "variance") \
-    M(SCALE,              "scale",    false, "variance") \
-    M(SUM,                "+",        false, NULL)       \
-    M(PRODUCT,            "*",        false, NULL)
-/* clang-format on */
-
 typedef struct kernel_kind {
     const char *text;
-    bool lengthscale;
-    const char *extra;
+    bool lengthscales;
+    const char *extra; /* the other parameter's name, or NULL */
+    ct_unit unit;      /* of that one */
+    ct_cov_geometry geometry;
+    int tail;
+    int degree; /* at first; 0: it takes none */
 } kernel_kind;
 
 extern const kernel_kind ct__kernel_kinds[CT_COV_CODES];
@@ -68,6 +52,10 @@ int ct__kernel_nodes(const kernel_node *n);
 bool ct__kernel_lengthscales(kernel_node *n, int count);
 /* Whether n looks at the columns of the inputs. */
 bool ct__kernel_looks(const kernel_node *n);
+
+/* Visits n and all below it in the order of parameters and of the text: a node before its children, left before
+ * right. */
+void ct__kernel_walk(kernel_node *n, void (*visit)(kernel_node *n, void *context), void *context);
 
 /* A kernel of this tree, taken over; root NULL: poisoned with CT_ENOMEM. */
 ct_kernel *ct__kernel_new(kernel_node *root);

@@ -23,16 +23,12 @@ enum {
     SMALL = 8192, /* entries that one thread had better do alone                                  */
 };
 
-#define GEOMETRY(code, geometry, u, value, ds, da) [code] = geometry,
-static const int geometry_of[CT_COV_PROFILES] = { CT_PROFILES(GEOMETRY) };
-#undef GEOMETRY
-
 /* Columns of the data from which on distances come from products, by measurement: f64, f32. */
 static const int32_t many[] = { 32, 64 };
 
 static bool by_products(const ct_cov_node *n, size_t size)
 {
-    return n->code < CT_COV_PROFILES && geometry_of[n->code] == CT_DISTANCE &&
+    return n->code < CT_COV_PROFILES && n->geometry == CT_DISTANCE &&
            n->n_dims >= many[size == sizeof(float)];
 }
 

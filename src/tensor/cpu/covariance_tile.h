@@ -1,6 +1,6 @@
 /* Tiles of covariance matrices and of their gradients, for one dtype T. Included by covariance.c once per
- * dtype, with T, FN(f) (f or ff), NAME(n) (n_f64 or n_f32), WIDE (whether T is double), MOST, its largest
- * number, and geometry_of[code]. What is CT__INLINE goes into the entry points of one instruction set;
+ * dtype, with T, FN(f) (f or ff), NAME(n) (n_f64 or n_f32), WIDE (whether T is double) and MOST, its largest
+ * number. What is CT__INLINE goes into the entry points of one instruction set;
  * `fused` is a constant there.
  *
  * One row x_i against WIDTH columns z_j at a time: every array below is WIDTH numbers that stay in the
@@ -117,15 +117,14 @@ static void NAME(sines)(double t, double *square, double *slope)
 /* The largest s of a node. */
 static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
 {
-    return n->code == CT_COV_RATIONAL_QUADRATIC ? fmin(CT__FAR(WIDE), p->theta[n->extra] * MOST)
-                                                : CT__FAR(WIDE);
+    return n->tail == CT_HEAVY ? fmin(CT__FAR(WIDE), p->theta[n->extra] * MOST) : CT__FAR(WIDE);
 }
 
 /* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the
  * lengthscales first. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
-    const int geometry = geometry_of[n->code];
+    const int geometry = n->geometry;
     double s = 0, square, slope;
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
@@ -137,7 +136,7 @@ static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T 
             s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
         }
     }
-    bool heavy = n->code == CT_COV_RATIONAL_QUADRATIC && p->theta[n->extra] < CT__HEAVY(WIDE);
+    bool heavy = n->tail == CT_HEAVY && p->theta[n->extra] < CT__HEAVY(WIDE);
     if (geometry == CT_DOT) return s;
     return s > CT__FAR(WIDE) && heavy ? NAN : s > NAME(far)(p, n) ? NAME(far)(p, n) : s;
 }
@@ -146,7 +145,7 @@ static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T 
 CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                                T *s, bool fused)
 {
-    const int geometry = geometry_of[n->code];
+    const int geometry = n->geometry;
     const bool turns = geometry == CT_SINE || geometry == CT_DOT;
     const T *norm = p->norm[n - p->nodes];
     if (norm)
@@ -208,23 +207,23 @@ CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *
     (void)degree;
     w->wild = NAME(geometry)(p, n, x, z, m, w->s, fused);
     switch (n->code) {
-#define PROFILE(code, geometry, first, second, by_s, by_a)               \
-    case code:                                                           \
-        if (!slopes) {                                                   \
-            for (int64_t j = 0; j < m; j++) {                            \
-                const T s = w->s[j], r = SQRT(s), u = first;             \
-                (void)r;                                                 \
-                value[j] = second;                                       \
-            }                                                            \
-        } else {                                                         \
-            for (int64_t j = 0; j < m; j++) {                            \
-                const T s = w->s[j], r = SQRT(s), u = first, y = second; \
-                (void)r;                                                 \
-                value[j] = y;                                            \
-                w->slope[j] = by_s;                                      \
-                w->extra_slope[j] = by_a;                                \
-            }                                                            \
-        }                                                                \
+#define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, by_s, by_a) \
+    case CT_COV_##CODE:                                                                                 \
+        if (!slopes) {                                                                                  \
+            for (int64_t j = 0; j < m; j++) {                                                           \
+                const T s = w->s[j], r = SQRT(s), u = first;                                            \
+                (void)r;                                                                                \
+                value[j] = second;                                                                      \
+            }                                                                                           \
+        } else {                                                                                        \
+            for (int64_t j = 0; j < m; j++) {                                                           \
+                const T s = w->s[j], r = SQRT(s), r1 = r, u = first, y = second;                        \
+                (void)r1;                                                                               \
+                value[j] = y;                                                                           \
+                w->slope[j] = by_s;                                                                     \
+                w->extra_slope[j] = by_a;                                                               \
+            }                                                                                           \
+        }                                                                                               \
         break;
         CT_PROFILES(PROFILE)
 #undef PROFILE
@@ -290,7 +289,7 @@ CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
 static void NAME(careful_column)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
                                  const T *z, int64_t m, const T *g, double *by_x, double *by_l, double *by_p)
 {
-    const int geometry = geometry_of[n->code];
+    const int geometry = n->geometry;
     const int64_t d = p->dims[n->dims + k];
     const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k), far = sqrt(CT__FAR(WIDE));
     *by_x = *by_l = *by_p = 0;
@@ -324,7 +323,7 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
         NAME(careful_column)(p, n, k, x, z, m, g, &by_x, &by_l, &by_p);
         if (x_bar) x_bar[p->dims[n->dims + k]] += by_x;
         if (theta_bar && n->lengthscale >= 0) theta_bar[n->lengthscale + (n->ard ? k : 0)] += by_l;
-        if (theta_bar && geometry_of[n->code] == CT_SINE) theta_bar[n->extra] += by_p;
+        if (theta_bar && n->geometry == CT_SINE) theta_bar[n->extra] += by_p;
     }
 }
 
@@ -337,7 +336,7 @@ CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const
                                NAME(node_space) * w, const T *y_bar, double *theta_bar, double *x_bar,
                                bool fused)
 {
-    const int geometry = geometry_of[n->code];
+    const int geometry = n->geometry;
     T *restrict g = w->slope;
     if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
         theta_bar[n->extra] += NAME(dot)(y_bar, w->extra_slope, m);

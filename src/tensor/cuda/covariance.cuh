@@ -228,17 +228,6 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
 
 /* -- a thread's pairs ------------------------------------------------------------------------------------ */
 
-static __device__ __forceinline__ int ct__geometry_of(int code)
-{
-    switch (code) {
-#define GEOMETRY(code, geometry, u, value, ds, da) \
-case code: return geometry;
-        CT_PROFILES(GEOMETRY)
-#undef GEOMETRY
-    default: return CT_DISTANCE;
-    }
-}
-
 /* sin²(πt) and sin(2πt), exact at whole t */
 template <typename T> static __device__ __forceinline__ void ct__sine_square(T t, T *square, T *slope)
 {
@@ -266,7 +255,7 @@ template <typename T, bool SHARED>
 static __device__ __forceinline__ double ct__far(const ct__thread<T, SHARED> &v, const ct_cov_node *n)
 {
     const double far = CT__FAR(sizeof(T) == 8), most = sizeof(T) == 8 ? DBL_MAX : (double)FLT_MAX;
-    return n->code == CT_COV_RATIONAL_QUADRATIC ? fmin(far, (double)v.theta[n->extra] * most) : far;
+    return n->tail == CT_HEAVY ? fmin(far, (double)v.theta[n->extra] * most) : far;
 }
 
 /* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the
@@ -275,7 +264,7 @@ template <typename T, bool SHARED>
 static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_cov_node *n, int p)
 {
     const bool wide = sizeof(T) == 8;
-    const int geometry = ct__geometry_of(n->code);
+    const int geometry = n->geometry;
     double s = 0, square, slope;
     for (int k = 0; k < n->n_dims; k++) {
         const int d = v.dims[n->dims + k];
@@ -288,7 +277,7 @@ static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_co
         }
     }
     if (geometry == CT_DOT) return s;
-    const bool heavy = n->code == CT_COV_RATIONAL_QUADRATIC && v.theta[n->extra] < CT__HEAVY(wide);
+    const bool heavy = n->tail == CT_HEAVY && v.theta[n->extra] < CT__HEAVY(wide);
     return s > CT__FAR(wide) && heavy ? (double)NAN : s > ct__far(v, n) ? ct__far(v, n) : s;
 }
 
@@ -297,7 +286,7 @@ template <typename T, bool SHARED>
 static __device__ __forceinline__ bool ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
                                                      T *s)
 {
-    const int geometry = ct__geometry_of(n->code), count = n->n_dims;
+    const int geometry = n->geometry, count = n->n_dims;
     const int32_t *dims = v.dims + n->dims;
     const T *weight = v.weight + n->dims, common = n->ard || !count ? (T)1 : weight[0];
     const bool ard = n->ard;
@@ -367,16 +356,17 @@ static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> 
 #define SIN2PI(t)  sin((T)(2 * CT__PI) * ((t)-rint((T)(t))))
 #define COS2PI(t)  cos((T)(2 * CT__PI) * ((t)-rint((T)(t))))
 #define POWI(x, i) ct__power((T)(x), i)
-#define PROFILE(code, geometry, first, second, slope, extra_slope) \
-case code:                                                         \
-    CT__EACH_PAIR(p)                                               \
-    {                                                              \
-        const T s = leaf.s[p], r = sqrt(s), u = first, y = second; \
-        (void)r, (void)u, (void)y;                                 \
-        leaf.value[p] = y;                                         \
-        leaf.by_s[p] = slope;                                      \
-        leaf.by_a[p] = extra_slope;                                \
-    }                                                              \
+#define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, slope, \
+                extra_slope)                                                                       \
+case CT_COV_##CODE:                                                                                \
+    CT__EACH_PAIR(p)                                                                               \
+    {                                                                                              \
+        const T s = leaf.s[p], r = sqrt(s), r1 = r, u = first, y = second;                         \
+        (void)r1, (void)u, (void)y;                                                                \
+        leaf.value[p] = y;                                                                         \
+        leaf.by_s[p] = slope;                                                                      \
+        leaf.by_a[p] = extra_slope;                                                                \
+    }                                                                                              \
     break;
         CT_PROFILES(PROFILE)
 #undef PROFILE

@@ -33,7 +33,7 @@ template <typename T, bool SHARED>
 static __device__ void careful_bar(const ct__thread<T, SHARED> &v, const ct_cov_node *n, const T *g,
                                    double *sums, double *x_sums)
 {
-    const int geometry = ct__geometry_of(n->code);
+    const int geometry = n->geometry;
     const double far = sqrt(CT__FAR(sizeof(T) == 8));
     for (int e = 0; e < n->n_dims * ct__pairs<T>::COUNT; e++) {
         const int k = e / ct__pairs<T>::COUNT, p = e % ct__pairs<T>::COUNT, d = v.dims[n->dims + k];
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void leaf_bar(const ct__thread<T, SHARED> &v, 
                                                 double *x_sums)
 {
     enum { PAIRS = ct__pairs<T>::COUNT };
-    const int geometry = ct__geometry_of(n->code);
+    const int geometry = n->geometry;
     T g[PAIRS];
     CT__EACH_PAIR(p) g[p] = leaf.by_s[p] * y_bar[p];
     if (sums && n->extra >= 0 && geometry != CT_SINE) {

@@ -1,6 +1,6 @@
 /* Covariance functions by the book, entry by entry [Rasmussen & Williams 2006, ch. 4], and the likelihood of
  * eq. 2.30. */
-#include <cotangent/covariance.h>
+#include <cotangent/cov_program.h>
 
 #include "reference.h"
 
@@ -20,6 +20,38 @@ static long double lengthscale(const pair *p, const ct_cov_node *node, int k)
     return node->lengthscale < 0 ? 1 : p->theta[node->lengthscale + (node->ard ? k : 0)];
 }
 
+static long double power(long double x, int n) { return n > 0 ? x * power(x, n - 1) : 1; }
+
+/* As profiles.h has it. */
+#define ADD(x, y)   ((x) + (y))
+#define SUB(x, y)   ((x) - (y))
+#define MUL(x, y)   ((x) * (y))
+#define DIV(x, y)   ((x) / (y))
+#define NEG(x)      (-(x))
+#define EXP(x)      expl(x)
+#define LOG1P(x)    log1pl(x)
+#define SCALE(c, x) ((c) * (x))
+#define SHIFT(x, c) ((x) + (c))
+#define NUMBER(c)   (c)
+#define POWI(x, i)  power(x, i)
+#define COS2PI(t)   cosl(2 * PI * (t))
+
+static long double by_row(const ct_cov_node *node, long double a, long double s)
+{
+    const long double r = sqrtl(s);
+    const int degree = node->degree;
+    (void)r, (void)degree;
+    switch (node->code) {
+#define ROW(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, value, by_s, by_a) \
+    case CT_COV_##CODE: {                                                                          \
+        const long double u = first;                                                               \
+        return value;                                                                              \
+    }
+        CT_PROFILES(ROW)
+    default: abort();
+    }
+}
+
 static long double profile(const pair *p, const ct_cov_node *node)
 {
     const int32_t *dims = ct_cov_dims(p->program) + node->dims;
@@ -27,11 +59,10 @@ static long double profile(const pair *p, const ct_cov_node *node)
     for (int k = 0; k < node->n_dims; k++) {
         long double l = lengthscale(p, node, k), x = p->x[dims[k]], z = p->z[dims[k]], d = x - z;
         distance += d * d / (l * l);
-        sines += node->code == CT_COV_PERIODIC ? powl(sinl(PI * d / a) / l, 2) : 0;
+        sines += node->geometry == CT_SINE ? powl(sinl(PI * d / a) / l, 2) : 0;
         dot += x * z / (l * l);
     }
-    bool dot_product = node->code == CT_COV_LINEAR || node->code == CT_COV_POLYNOMIAL;
-    if (p->same && !dot_product) return 1; /* whatever the point and the lengthscales are */
+    if (p->same && node->geometry != CT_DOT) return 1; /* whatever the point and the lengthscales are */
     long double r = sqrtl(distance), r3 = sqrtl(3) * r, r5 = sqrtl(5) * r;
     switch (node->code) {
     case CT_COV_RBF: return expl(-distance / 2);
@@ -42,7 +73,9 @@ static long double profile(const pair *p, const ct_cov_node *node)
     case CT_COV_PERIODIC: return expl(-2 * sines);
     case CT_COV_COSINE: return cosl(2 * PI * sqrtl(distance));
     case CT_COV_LINEAR: return dot;
-    default: return powl(a + dot, node->degree);
+    case CT_COV_POLYNOMIAL: return powl(a + dot, node->degree);
+    default: /* not in the book */
+        return by_row(node, a, node->geometry == CT_SINE ? sines : node->geometry == CT_DOT ? dot : distance);
     }
 }
 
