@@ -119,6 +119,21 @@ static ct_status adopt(ct_gp *gp, rows *fresh)
     return s;
 }
 
+/* The scope's end: the packed L is that of `fresh`, which has none where it is not positive definite. */
+static ct_status close_factor(ct_gp *gp, ct_call *c, ct_view packed, rows *fresh, const char *what)
+{
+    ct_tensor *L = ct_tensor_of(c, packed);
+    ct_scope_close(c);
+    ct_status s = ct_tape_status(gp->tape);
+    if (!s)
+        fresh->factor = (ct__gp_factor){ .L = L, .jitter = gp->factor.jitter };
+    else
+        ct_release(L);
+    if (s && s != CT_ENUMERIC) return ct__gp_tape_failed(gp, what);
+    ct_tape_reset(gp->tape);
+    return CT_OK;
+}
+
 /* -- append ---------------------------------------------------------------------------------------------- */
 
 /* a above b; NULL with the reason on the device */
@@ -191,7 +206,7 @@ static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, co
     return s;
 }
 
-/* L of the rows of `fresh`, of which those from gp->n on are new; NULL where it cannot be had so. */
+/* L of the rows of `fresh`, of which those from gp->n on are new. */
 static ct_status append_factor(ct_gp *gp, rows *fresh)
 {
     ct_tape_reset(gp->tape);
@@ -201,16 +216,7 @@ static ct_status append_factor(ct_gp *gp, rows *fresh)
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n), to = ct__packed_of(all, fresh->n);
     ct__packed_append(c, ct_kernel_program(gp->kernel), ct_view_of(theta), ct_view_of(fresh->X),
                       ct_view_of(noise), &L, &to);
-    ct_tensor *packed = ct_tensor_of(c, all);
-    ct_scope_close(c);
-    ct_status s = ct_tape_status(gp->tape);
-    if (s)
-        ct_release(packed);
-    else
-        fresh->factor = (ct__gp_factor){ .L = packed, .jitter = gp->factor.jitter };
-    if (s && s != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the new rows");
-    ct_tape_reset(gp->tape);
-    return CT_OK;
+    return close_factor(gp, c, all, fresh, "the new rows");
 }
 
 ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise_variances)
@@ -277,12 +283,8 @@ static ct_status remove_factor(ct_gp *gp, const bool *gone, int64_t n_gone, rows
     ct_view rest = ct_scratch(c, gp->dtype, ct__packed_shape(fresh->n));
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n), to = ct__packed_of(rest, fresh->n);
     ct__packed_remove(c, &L, row, count, &to);
-    fresh->factor = (ct__gp_factor){ .L = ct_tensor_of(c, rest), .jitter = gp->factor.jitter };
-    ct_scope_close(c);
     free(row);
-    if (ct_tape_status(gp->tape)) return ct__gp_tape_failed(gp, "the rows that stay");
-    ct_tape_reset(gp->tape);
-    return CT_OK;
+    return close_factor(gp, c, rest, fresh, "the rows that stay");
 }
 
 ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)

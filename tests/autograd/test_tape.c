@@ -260,6 +260,40 @@ static void outputs_for_the_rule(void **state)
     assert_non_null(strstr(ct_tape_message(tape), "1 outputs"));
 }
 
+/* y = 0 x_0 + 0 x_1, which notes what it may be asked for */
+static unsigned wanted;
+
+static ct_shape asking_shape(ct_call *c)
+{
+    wanted = 0;
+    for (int i = -1; i < 3; i++) wanted |= (unsigned)ct_call_wants(c, i) << (i + 1);
+    return ct_shape0();
+}
+
+static void asking_forward(ct_call *c) { ct_prim_fill(c, ct_result(c), 0); }
+static void asking_vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_scale(ct_out_bar(g), 0)); }
+
+static void a_call_knows_which_cotangents_are_wanted(void **state)
+{
+    (void)state;
+    ct_op op = {
+        .name = "asking", .n_in = 2, .shape = asking_shape, .forward = asking_forward, .vjp = asking_vjp
+    };
+    ct_var x = leaf(tensor0(dev, 3)), c = ct_scalar(tape, CT_F64, 2);
+    const ct_var in[][2] = { { c, c }, { x, c }, { c, x }, { x, ct_exp(x) } };
+    for (unsigned k = 0; k < 4; k++) {
+        assert_ok(ct_check(ct_apply(&op, in[k], 2, NULL, 0)), ct_tape_message(tape));
+        assert_int_equal(wanted, k << 1);
+    }
+    ct_no_grad_begin(tape);
+    ct_apply(&op, in[3], 2, NULL, 0);
+    ct_no_grad_end(tape);
+    assert_int_equal(wanted, 0);
+    op.vjp = NULL;
+    ct_apply(&op, in[3], 2, NULL, 0);
+    assert_int_equal(wanted, 0);
+}
+
 static void misuse_is_named(void **state)
 {
     (void)state;
@@ -447,6 +481,7 @@ int main(void)
         TEST(a_long_tape),
         TEST(every_allocation_may_fail),
         check_test_if(check_at_once(), TEST(outputs_for_the_rule)),
+        TEST(a_call_knows_which_cotangents_are_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
