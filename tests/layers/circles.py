@@ -18,7 +18,6 @@ KNOWN = [
     {"src/gp/infer/loo_objective.c", "src/gp/infer/mixed.c", "src/gp/model/model.c", "src/gp/model/params.c",
      "src/gp/model/transform.c", "src/gp/objective.c"},
     {"src/tensor/cpu/grouped.c", "src/tensor/cpu/grouped_half.c"},
-    {"src/tensor/cuda/device.cu", "src/tensor/cuda/graph.cu"},
 ]
 
 

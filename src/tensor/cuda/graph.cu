@@ -7,42 +7,6 @@ struct graph {
     bool checks; /* indices, so that somebody must look at cuda->bad */
 };
 
-ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
-{
-    if (!((const ct__cuda *)dev->backend_state)->recording) return CT_OK;
-    return ct__fail(dev, CT_EUNSUPPORTED, "%s: %s cannot be part of a graph: do it after ct_step_replay",
-                    dev->name, what);
-}
-
-/* -- what the host hands over ---------------------------------------------------------------------------- */
-
-/* A kernel's arguments are part of the graph, as memory of the host is not. */
-struct literal {
-    unsigned char byte[CT__LITERAL];
-};
-
-static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
-{
-    CT__EACH(i, n) to[i] = from.byte[i];
-}
-
-ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
-{
-    if (bytes > CT__UPLOAD_BYTES)
-        return ct__fail(dev, CT_EUNSUPPORTED,
-                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
-                        dev->name, bytes);
-    literal from;
-    memset(&from, 0, sizeof from);
-    for (size_t at = 0; at < bytes; at += CT__LITERAL) {
-        size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
-        memcpy(from.byte, (const char *)src + at, n);
-        CT__LAUNCH_EACH(put_kernel, (int64_t)n, ct__cuda_of(dev)->stream, from, (int64_t)n,
-                        (unsigned char *)dst + at);
-    }
-    return ct__cuda_launched(dev, "uploading");
-}
-
 /* -- recording ------------------------------------------------------------------------------------------- */
 
 /* A kernel is loaded at its first launch, and that may wait. The step's own have run before; this one may not
