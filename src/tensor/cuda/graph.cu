@@ -9,16 +9,6 @@ struct graph {
 
 /* -- recording ------------------------------------------------------------------------------------------- */
 
-/* A kernel is loaded at its first launch, and that may wait. The step's own have run before; this one may not
- * have. */
-static ct_status load_put_kernel(ct_device *dev, ct__cuda *cuda)
-{
-    literal nothing;
-    memset(&nothing, 0, sizeof nothing);
-    CT__LAUNCH(put_kernel, 1, 1, cuda->stream, nothing, (int64_t)0, (unsigned char *)NULL);
-    return ct__cuda_launched(dev, "recording");
-}
-
 /* `aside` continues where `stream` is now. */
 static ct_status part_ways(ct_device *dev, ct__cuda *cuda)
 {
@@ -36,7 +26,7 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
                         dev->name);
-    ct_status s = load_put_kernel(dev, cuda);
+    ct_status s = ct__cuda_load_put(dev);
     if (!s) s = part_ways(dev, cuda);
     if (!s)
         s = ct__cuda_status(dev, "recording",
