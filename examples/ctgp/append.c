@@ -77,7 +77,8 @@ int run_append(int argc, char **argv)
     ct_device *device = ct_device_open(device_name);
     ct_file_lock *lock = NULL;
     ct_gp *gp = NULL;
-    if (same_file(model, paths[0]) && !ct_device_status(device)) lock = ct_file_lock_take(device, model);
+    /* Whether the two are one file could change between two looks: what is written is held in any case. */
+    if (is_file(model) && !ct_device_status(device)) lock = ct_file_lock_take(device, model);
     if (!ct_last_status(device)) gp = ct_gp_load(device, paths[0]);
     result = gp ? append(gp, paths[1], model) : fail_device(device, NULL);
     ct_gp_free(gp);

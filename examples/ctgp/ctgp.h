@@ -43,8 +43,8 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
 
-/* Whether both are there and are one regular file, under whatever names. */
-bool same_file(const char *a, const char *b);
+/* A regular file is there, through links. */
+bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
 int keep_apart(const char *name, const char *out, const char *argument, const char *in);
 

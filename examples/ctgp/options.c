@@ -134,7 +134,13 @@ int parse_choice(const char *name, const char *text, const char *const *choices,
     return fail(CODE_USAGE, "%s: '%s' is not %s", name, text, list);
 }
 
-bool same_file(const char *a, const char *b)
+bool is_file(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISREG(info.st_mode);
+}
+
+static bool same_file(const char *a, const char *b)
 {
     struct stat p, q;
     return !stat(a, &p) && !stat(b, &q) && S_ISREG(p.st_mode) && p.st_dev == q.st_dev && p.st_ino == q.st_ino;

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# test_ctgp.sh CTGP: the command-line tool on good and bad input, in TAP.
+# test_ctgp.sh CTGP [SLOW_STAT]: the command-line tool on good and bad input, in TAP. SLOW_STAT is a library that
+# makes stat slow.
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
-ctgp=$1
+ctgp=$1 slow_stat=${2-}
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
@@ -457,7 +458,8 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
     { echo 'a,b,y'; echo "0.$i,0.5,1"; } >row.$i.csv
     name=model.ctgp
     [ $((i % 3)) -ne 0 ] || name=link.ctgp
-    "$ctgp" append $name row.$i.csv --model $name >append.$i 2>&1 &
+    LD_PRELOAD=$slow_stat "$ctgp" append $name row.$i.csv --model $name >append.$i 2>&1 &
+    sleep 0.02 # one looks while another replaces the file
 done
 wait
 that 'all of them succeed' sh -c 'test "$(cat append.* | grep -c "appended=1 ")" -eq 12'
