@@ -1,4 +1,4 @@
-/* Devices: opening by name, counting references, and keeping the last error. */
+/* Devices: opening by name and counting references. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 enum { LARGE_PAGE = 2 << 20 }; /* bytes */
 
-/* What ct_device_open returns when not even a ct_device can be allocated: never written to. */
+/* What ct_device_open returns when not even a ct_device can be allocated. Nobody holds a reference to it, and
+ * it is never written to. */
 static const ct_device no_memory_device = {
     .status = CT_ENOMEM,
     .last_status = CT_ENOMEM,
@@ -144,10 +145,6 @@ void ct_device_close(ct_device *dev) { ct__device_release(dev); }
 
 ct_status ct_device_status(const ct_device *dev) { return dev ? dev->status : CT_EINVAL; }
 
-const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
-
-ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
-
 const char *ct_device_description(const ct_device *dev)
 {
     if (!dev) return "no device";
@@ -155,48 +152,6 @@ const char *ct_device_description(const ct_device *dev)
 }
 
 const char *ct_device_name(const ct_device *dev) { return dev ? dev->name : "none"; }
-
-ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
-{
-    if (!dev || dev == &no_memory_device) return status;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(dev->message, sizeof dev->message, format, args);
-    va_end(args);
-    return dev->last_status = status;
-}
-
-ct_status ct_device_fail(ct_device *dev, ct_status status, const char *format, ...)
-{
-    if (!dev || dev == &no_memory_device) return status;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(dev->message, sizeof dev->message, format, args);
-    va_end(args);
-    return dev->last_status = status;
-}
-
-void ct__log(ct_device *dev, const char *format, ...)
-{
-    if (!dev->log) return;
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    dev->log(dev->log_context, line);
-}
-
-bool ct__may_wait(ct_device *dev, const char *what)
-{
-    if (!dev->in_step) return true;
-    if (dev->in_step == CT__IN_STEP)
-        ct__fail(dev, CT_EUNSUPPORTED,
-                 "%s waits for the device, which a step that is replayed cannot: read after ct_step_replay",
-                 what);
-    dev->in_step = CT__STEP_REFUSED;
-    return false;
-}
 
 /* -- several at once ------------------------------------------------------------------------------------- */
 

@@ -1,17 +1,30 @@
 /* The note of a failed factorisation, where a device computes late. */
 #include "internal.h"
 
+static ct_view view_of(void *note)
+{
+    return (ct_view){ .data = note, .dtype = CT_I64, .ndim = 1, .dim = { 3 }, .stride = { 1 } };
+}
+
 int64_t *ct__failure_note(ct_device *dev, ct_failure *failure)
 {
-    if (!failure->note) failure->note = ct_zeros(dev, CT_I64, ct_shape1(3));
-    return failure->note ? failure->note->view.data : NULL;
+    if (failure->note) return failure->note;
+    size_t bytes = 3 * sizeof *failure->note;
+    int64_t *note = ct__pool_get(dev, &bytes);
+    ct_view view = view_of(note);
+    if (note && dev->backend->fill(dev, 0, &view)) {
+        ct__pool_put(dev, note, bytes);
+        return NULL;
+    }
+    failure->note_bytes = bytes;
+    return failure->note = note;
 }
 
 ct_status ct__failure_settle(ct_device *dev, ct_failure *failure)
 {
     if (!failure->note || failure->set) return CT_OK;
     int64_t note[3];
-    ct_status status = dev->backend->download(dev, note, failure->note->view.data, sizeof note);
+    ct_status status = dev->backend->download(dev, note, failure->note, sizeof note);
     if (status || !note[0]) return status;
     failure->set = true;
     failure->position = note[0] - 1;
@@ -22,8 +35,14 @@ ct_status ct__failure_settle(ct_device *dev, ct_failure *failure)
 
 ct_status ct__failure_clear(ct_device *dev, ct_failure *failure)
 {
-    ct_tensor *note = failure->note;
-    bool used = failure->call;
-    *failure = (ct_failure){ .note = note };
-    return note && used ? dev->backend->fill(dev, 0, &note->view) : CT_OK;
+    ct_view view = view_of(failure->note);
+    const bool used = failure->note && failure->call;
+    *failure = (ct_failure){ .note = failure->note, .note_bytes = failure->note_bytes };
+    return used ? dev->backend->fill(dev, 0, &view) : CT_OK;
+}
+
+void ct__failure_free(ct_device *dev, ct_failure *failure)
+{
+    if (failure->note) ct__pool_put(dev, failure->note, failure->note_bytes);
+    failure->note = NULL;
 }

@@ -67,7 +67,7 @@ struct ct_device {
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
 };
 
-/* -- device.c: errors ------------------------------------------------------------------------------------ */
+/* -- message.c ------------------------------------------------------------------------------------------- */
 
 /* Keeps status and message together; returns status. device may be NULL. Allocates nothing. */
 ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
@@ -223,8 +223,9 @@ bool ct__sole_owner(const ct_tensor *t);
  * memory, as position + 1, member and detail, and says in `suspected` that the op under way may have one, in
  * the words of what and why; ct__failure_settle waits and brings the note home. */
 struct ct_failure {
-    ct_tensor *note; /* i64 (3), zero: none; NULL before the first late factorisation */
-    int64_t call;    /* number of the op under way, which the device notes as the position */
+    int64_t *note; /* three, zero: none; in device memory; NULL before the first late factorisation */
+    size_t note_bytes;
+    int64_t call; /* number of the op under way, which the device notes as the position */
     bool suspected;
     bool set;
     int64_t position; /* of the op on the tape              */
@@ -240,5 +241,6 @@ int64_t *ct__failure_note(ct_device *device, ct_failure *failure);
 ct_status ct__failure_settle(ct_device *device, ct_failure *failure);
 /* As before any failure; the note stays for the next. */
 ct_status ct__failure_clear(ct_device *device, ct_failure *failure);
+void ct__failure_free(ct_device *device, ct_failure *failure);
 
 #endif

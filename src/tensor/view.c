@@ -1,5 +1,4 @@
-/* Views: another shape and other strides over the same storage, never a copy. A tensor's views are these,
- * with a reference to the storage. */
+/* Views by value: another shape and other strides over the same storage, never a copy. */
 #include "internal.h"
 
 /* -- making ---------------------------------------------------------------------------------------------- */
@@ -219,44 +218,22 @@ ct_view ct_view_broadcast(ct_view v, ct_shape shape)
 
 /* -- what a view is -------------------------------------------------------------------------------------- */
 
+bool ct__is_contiguous(const ct_view *v)
+{
+    int64_t expected = 1;
+    bool dense = true;
+    for (int i = v->ndim - 1; i >= 0; i--) {
+        if (v->dim[i] == 0) return true;
+        if (v->dim[i] == 1) continue;
+        if (v->stride[i] != expected) dense = false;
+        expected *= v->dim[i];
+    }
+    return dense;
+}
+
 ct_view ct_view_of(const ct_tensor *t) { return t ? t->view : ct_no_view(); }
 ct_shape ct_view_shape(ct_view v) { return v.storage ? ct__shape(&v) : (ct_shape){ .ndim = -1 }; }
 int64_t ct_view_count(ct_view v) { return v.storage ? ct__count(&v) : 0; }
 bool ct_view_is_contiguous(ct_view v) { return v.storage && ct__is_contiguous(&v); }
 
 int64_t ct_view_dim(ct_view v, int dim) { return v.storage ? ct__dim(&v, dim) : 0; }
-
-/* -- of tensors ------------------------------------------------------------------------------------------ */
-
-ct_tensor *ct_tensor_reshape(const ct_tensor *t, ct_shape shape)
-{
-    return ct__share(ct_view_reshape(ct_view_of(t), shape));
-}
-
-ct_tensor *ct_tensor_permute(const ct_tensor *t, const int *order)
-{
-    return ct__share(ct_view_permute(ct_view_of(t), order));
-}
-
-ct_tensor *ct_tensor_transpose(const ct_tensor *t) { return ct__share(ct_view_transpose(ct_view_of(t))); }
-ct_tensor *ct_tensor_diagonal(const ct_tensor *t) { return ct__share(ct_view_diagonal(ct_view_of(t))); }
-
-ct_tensor *ct_tensor_slice(const ct_tensor *t, int dim, int64_t start, int64_t stop, int64_t step)
-{
-    return ct__share(ct_view_slice(ct_view_of(t), dim, start, stop, step));
-}
-
-ct_tensor *ct_tensor_squeeze(const ct_tensor *t, int dim)
-{
-    return ct__share(ct_view_squeeze(ct_view_of(t), dim));
-}
-
-ct_tensor *ct_tensor_unsqueeze(const ct_tensor *t, int dim)
-{
-    return ct__share(ct_view_unsqueeze(ct_view_of(t), dim));
-}
-
-ct_tensor *ct_tensor_broadcast(const ct_tensor *t, ct_shape shape)
-{
-    return ct__share(ct_view_broadcast(ct_view_of(t), shape));
-}

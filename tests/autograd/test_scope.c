@@ -275,7 +275,7 @@ static void memory_runs_out(void **state)
         alloc_unwatch();
         assert_int_equal(s, failed ? CT_ENOMEM : CT_OK);
         assert_true((kept == NULL) == failed);
-        if (kept) assert_int_equal(ct_memory(fresh).bytes_now, 300 * 240 * 8);
+        if (kept) assert_true(ct_memory(fresh).bytes_now < 2 * 300 * 240 * 8);
         ct_release(kept);
         assert_int_equal(ct_tape_status(t), s);
         ct_tape_free(t);

@@ -151,6 +151,51 @@ static void same_bits_again(void **state)
     gp_data_free(&s);
 }
 
+/* Which inputs want a gradient changes neither value nor report, and gradients by rounding alone. A recorded
+ * sweep gives the gradients of the likelihood in full precision. */
+static void whatever_is_wanted(void **state)
+{
+    (void)state;
+    enum { n = 90, d = 2 };
+    gp_data s = gp_data_new(device, CT_F64, n, d);
+    ct_kernel *k = ct_kernel_parse("scale(1.3) * rbf(ard, lengthscale=0.7)");
+    assert_ok(ct_kernel_bind(k, d), ct_kernel_message(k));
+    answer all = evaluate(true, k, &s, 0.1, n), full = evaluate(false, k, &s, 0.1, n);
+    ct_tensor *noise = ct_full(device, CT_F64, ct_shape1(n), 0.1), *given[] = { NULL, s.X, s.y, noise };
+    const int64_t size[] = { ct_kernel_params(k), n * d, n, n };
+    for (int wanted = 0; wanted < 16; wanted++) {
+        ct_tape *tape = ct_tape_new(device);
+        ct_var in[4] = { ct_kernel_theta(k, tape, CT_F64) }, recorded;
+        if (!(wanted & 1)) in[0] = ct_stop_gradient(in[0]);
+        for (int j = 1; j < 4; j++) in[j] = (wanted >> j & 1 ? ct_leaf : ct_constant)(tape, given[j]);
+        ct_gp_mixed report;
+        ct_var y = ct_scale(ct_gp_nlml_mixed(k, in[0], in[1], in[2], in[3], &report), -1.7);
+        assert_true(ct_item(y) / -1.7 == all.value && report.steps == all.report.steps);
+        assert_true(report.error == all.report.error && report.deviation == all.report.deviation);
+        for (int j = 0; j < 4; j++) {
+            if (!(wanted >> j & 1)) continue;
+            assert_ok(ct_grad(y, (ct_var){ NULL, 0, 0 }, &in[j], &recorded, 1, CT_GRAD_RECORD),
+                      ct_tape_message(tape));
+            double *r = gp_host(ct_value(recorded));
+            assert_true(distance(r, full.bar[j], size[j]) < 1e-8);
+            free(r);
+        }
+        if (wanted) assert_ok(ct_backward(y), ct_tape_message(tape));
+        for (int j = 0; j < 4; j++) {
+            if (!(wanted >> j & 1)) continue;
+            double *bar = gp_host(ct_cotangent(in[j]));
+            assert_true(distance(bar, all.bar[j], size[j]) < 1e-12);
+            free(bar);
+        }
+        ct_tape_free(tape);
+    }
+    drop(&all);
+    drop(&full);
+    ct_release(noise);
+    ct_kernel_free(k);
+    gp_data_free(&s);
+}
+
 /* Of the likelihood in full precision and of the mixed one, from `from` on. */
 static void peaks(int64_t n, int from, uint64_t peak[2])
 {
@@ -288,6 +333,7 @@ int main(void)
         cmocka_unit_test(every_size),
         cmocka_unit_test(rows_alike),
         cmocka_unit_test(same_bits_again),
+        cmocka_unit_test(whatever_is_wanted),
         cmocka_unit_test(memory_is_half),
         cmocka_unit_test(inputs_are_checked),
         cmocka_unit_test(nothing_to_explain),

@@ -186,6 +186,37 @@ static void panels_do_not_matter(void **state)
     gp_data_free(&s);
 }
 
+/* The mean's gradient is the same with the variance and without, recorded or not. */
+static void the_mean_alone(void **state)
+{
+    (void)state;
+    enum { m = 9 };
+    for (int k = 0; k < KERNELS; k++) {
+        gp_data s = gp_data_new(device, CT_F64, 31, 3);
+        ct_gp *gp = model(&s, kernels[k], CT_MEAN_LINEAR);
+        ct_tensor *Xs = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape2(m, 3), 5, 0), device);
+        ct_tape *tape = ct_tape_new(device);
+        ct_var leaf = ct_leaf(tape, Xs), mean, variance, bar[3];
+        for (int i = 0; i < 3; i++) {
+            ct_gp_posterior(gp, leaf, false, &mean, i == 1 ? &variance : NULL);
+            assert_ok(ct_grad(ct_sum(ct_square(mean), CT_ALL, false), (ct_var){ NULL, 0, 0 }, &leaf, &bar[i],
+                              1, i == 2 ? CT_GRAD_RECORD : 0),
+                      ct_tape_message(tape));
+        }
+        double *alone = gp_host(ct_value(bar[0])), *both = gp_host(ct_value(bar[1]));
+        double *recorded = gp_host(ct_value(bar[2]));
+        assert_memory_equal(alone, both, 3 * m * sizeof *alone);
+        for (int i = 0; i < 3 * m; i++) assert_close(alone[i], recorded[i], 1e-9, 1e-10);
+        free(alone);
+        free(both);
+        free(recorded);
+        ct_release(Xs);
+        ct_tape_free(tape);
+        ct_gp_free(gp);
+        gp_data_free(&s);
+    }
+}
+
 static void only_one_is_wanted(void **state)
 {
     (void)state;
@@ -279,9 +310,13 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_the_prediction), cmocka_unit_test(gradient_agrees_with_differences),
-        cmocka_unit_test(second_order),          cmocka_unit_test(panels_do_not_matter),
-        cmocka_unit_test(only_one_is_wanted),    cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(equals_the_prediction),
+        cmocka_unit_test(gradient_agrees_with_differences),
+        cmocka_unit_test(second_order),
+        cmocka_unit_test(panels_do_not_matter),
+        cmocka_unit_test(the_mean_alone),
+        cmocka_unit_test(only_one_is_wanted),
+        cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);

@@ -14,14 +14,10 @@ import tempfile
 
 # The circles that there still are: this list must become empty. What is no circle any more must leave it.
 KNOWN = [
-    {"src/autograd/call.c", "src/autograd/tape.c"},
     {"src/gp/fit.c", "src/gp/start.c"},
     {"src/gp/infer/loo_objective.c", "src/gp/infer/mixed.c", "src/gp/model/model.c", "src/gp/model/params.c",
      "src/gp/model/transform.c", "src/gp/objective.c"},
     {"src/tensor/cpu/grouped.c", "src/tensor/cpu/grouped_half.c"},
-    {"src/tensor/cuda/device.cu", "src/tensor/cuda/graph.cu"},
-    {"src/tensor/device.c", "src/tensor/failure.c", "src/tensor/pool.c", "src/tensor/tensor.c",
-     "src/tensor/view.c"},
 ]
 
 

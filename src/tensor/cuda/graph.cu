@@ -7,53 +7,7 @@ struct graph {
     bool checks; /* indices, so that somebody must look at cuda->bad */
 };
 
-ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
-{
-    if (!((const ct__cuda *)dev->backend_state)->recording) return CT_OK;
-    return ct__fail(dev, CT_EUNSUPPORTED, "%s: %s cannot be part of a graph: do it after ct_step_replay",
-                    dev->name, what);
-}
-
-/* -- what the host hands over ---------------------------------------------------------------------------- */
-
-/* A kernel's arguments are part of the graph, as memory of the host is not. */
-struct literal {
-    unsigned char byte[CT__LITERAL];
-};
-
-static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
-{
-    CT__EACH(i, n) to[i] = from.byte[i];
-}
-
-ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
-{
-    if (bytes > CT__UPLOAD_BYTES)
-        return ct__fail(dev, CT_EUNSUPPORTED,
-                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
-                        dev->name, bytes);
-    literal from;
-    memset(&from, 0, sizeof from);
-    for (size_t at = 0; at < bytes; at += CT__LITERAL) {
-        size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
-        memcpy(from.byte, (const char *)src + at, n);
-        CT__LAUNCH_EACH(put_kernel, (int64_t)n, ct__cuda_of(dev)->stream, from, (int64_t)n,
-                        (unsigned char *)dst + at);
-    }
-    return ct__cuda_launched(dev, "uploading");
-}
-
 /* -- recording ------------------------------------------------------------------------------------------- */
-
-/* A kernel is loaded at its first launch, and that may wait. The step's own have run before; this one may not
- * have. */
-static ct_status load_put_kernel(ct_device *dev, ct__cuda *cuda)
-{
-    literal nothing;
-    memset(&nothing, 0, sizeof nothing);
-    CT__LAUNCH(put_kernel, 1, 1, cuda->stream, nothing, (int64_t)0, (unsigned char *)NULL);
-    return ct__cuda_launched(dev, "recording");
-}
 
 /* `aside` continues where `stream` is now. */
 static ct_status part_ways(ct_device *dev, ct__cuda *cuda)
@@ -72,7 +26,7 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
                         dev->name);
-    ct_status s = load_put_kernel(dev, cuda);
+    ct_status s = ct__cuda_load_put(dev);
     if (!s) s = part_ways(dev, cuda);
     if (!s)
         s = ct__cuda_status(dev, "recording",

@@ -1,0 +1,141 @@
+/* A GPU's memory, what goes between host and GPU, and who waits for whom. */
+#include "cuda.h"
+
+#include <inttypes.h>
+
+/* -- memory ---------------------------------------------------------------------------------------------- */
+
+/* Memory may have to come from the driver, which is refused to a thread that records, unless it says that it
+ * need not be part of the graph. */
+struct unrecorded {
+    const bool recording;
+    cudaStreamCaptureMode mode;
+    explicit unrecorded(const ct__cuda *cuda) : recording(cuda->recording), mode(cudaStreamCaptureModeRelaxed)
+    {
+        if (recording) cudaThreadExchangeStreamCaptureMode(&mode);
+    }
+    ~unrecorded()
+    {
+        if (recording) cudaThreadExchangeStreamCaptureMode(&mode);
+    }
+};
+
+void *ct__cuda_allocate(ct_device *dev, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const unrecorded now(cuda);
+    cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
+    void *data = NULL;
+    cudaError_t error =
+        cuda->pool ? cudaMallocFromPoolAsync(&data, bytes, cuda->pool, stream) : cudaMalloc(&data, bytes);
+    if (error == cudaSuccess) return data;
+    cudaGetLastError();
+    return NULL;
+}
+
+void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
+{
+    (void)bytes;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    const unrecorded now(cuda);
+    cudaError_t error =
+        cuda->pool ? cudaFreeAsync(data, cuda->recording ? cuda->aside : cuda->stream) : cudaFree(data);
+    if (error != cudaSuccess) cudaGetLastError();
+}
+
+/* What the streams have not come to yet is not free yet. */
+void ct__cuda_trim(ct_device *dev)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (!cuda->pool || cuda->recording) return;
+    cudaStreamSynchronize(cuda->stream);
+    if (cuda->aside) cudaStreamSynchronize(cuda->aside);
+    cudaMemPoolTrimTo(cuda->pool, 0);
+    cudaGetLastError();
+}
+
+void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct__host_room *room = cuda->host_workspace;
+    if (!room || room->bytes < bytes) {
+        if (room && bytes < 2 * room->bytes) bytes = 2 * room->bytes;
+        room = (ct__host_room *)ct__host_alloc(dev, CT__ALIGNMENT + bytes);
+        if (!room) return NULL;
+        room->older = cuda->host_workspace;
+        room->bytes = bytes;
+        cuda->host_workspace = room;
+    }
+    return (char *)room + CT__ALIGNMENT;
+}
+
+/* The first check's, and of those the first place; NULL: nothing was found. */
+static const ct__bad *first_bad(const ct__bad *found)
+{
+    const ct__bad *first = NULL;
+    for (const ct__bad *f = found; f < found + CT__CHECKERS; f++)
+        if (f->order &&
+            (!first || f->order < first->order || (f->order == first->order && f->at < first->at)))
+            first = f;
+    return first;
+}
+
+/* Waits, and reports the index that a check found. */
+static ct_status wait(ct_device *dev, ct__cuda *cuda)
+{
+    ct__bad found[CT__CHECKERS] = {};
+    ct_status s = ct__cuda_not_recording(dev, "waiting");
+    if (!s && cuda->checked)
+        s = ct__cuda_status(
+            dev, "reading the errors",
+            cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
+    if (s) return s;
+    cuda->checked = false;
+    const ct__bad *bad = first_bad(found);
+    if (!bad) return CT_OK;
+    s = ct__cuda_status(dev, "clearing the errors",
+                        cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
+    if (s) return s;
+    const bool twice = bad->extent < 0;
+    return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is %s [0, %" PRId64 ")",
+                    (const char *)(uintptr_t)-bad->what, bad->at, bad->value,
+                    twice ? "there twice, it must be a permutation of" : "outside",
+                    twice ? -bad->extent : bad->extent);
+}
+
+/* The caller may change src as soon as this returns: a few numbers go as arguments of a kernel, more are
+ * copied aside, as many as there is room for, and many waited for. */
+ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    if (!bytes) return CT_OK;
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (cuda->recording || bytes <= CT__LITERAL) return ct__cuda_put(dev, dst, src, bytes);
+    if (bytes > CT__UPLOAD_BYTES) {
+        ct_status s = ct__cuda_status(dev, "uploading",
+                                      cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
+        return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
+    }
+    int piece = cuda->next_upload;
+    char *staging = cuda->staging + (size_t)piece * CT__UPLOAD_BYTES;
+    ct_status s = ct__cuda_status(dev, "uploading", cudaEventSynchronize(cuda->staged[piece]));
+    if (s) return s;
+    memcpy(staging, src, bytes);
+    s = ct__cuda_status(dev, "uploading",
+                        cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    if (!s) s = ct__cuda_status(dev, "uploading", cudaEventRecord(cuda->staged[piece], cuda->stream));
+    cuda->next_upload = (piece + 1) % CT__UPLOADS;
+    return s;
+}
+
+ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    ct_status s = ct__cuda_not_recording(dev, "downloading");
+    if (!s && bytes)
+        s = ct__cuda_status(dev, "downloading",
+                            cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
+    return s ? s : wait(dev, cuda);
+}
+
+ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(dev)); }

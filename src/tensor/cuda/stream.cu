@@ -1,0 +1,66 @@
+/* The stream that carries everything: what may be queued while it is recorded, and those of others. */
+#include "cuda.h"
+
+ct_status ct__cuda_not_recording(ct_device *dev, const char *what)
+{
+    if (!((const ct__cuda *)dev->backend_state)->recording) return CT_OK;
+    return ct__fail(dev, CT_EUNSUPPORTED, "%s: %s cannot be part of a graph: do it after ct_step_replay",
+                    dev->name, what);
+}
+
+/* -- what the host hands over ---------------------------------------------------------------------------- */
+
+/* A kernel's arguments are part of the graph, as memory of the host is not. */
+struct literal {
+    unsigned char byte[CT__LITERAL];
+};
+
+static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
+{
+    CT__EACH(i, n) to[i] = from.byte[i];
+}
+
+ct_status ct__cuda_load_put(ct_device *dev)
+{
+    literal nothing;
+    memset(&nothing, 0, sizeof nothing);
+    CT__LAUNCH(put_kernel, 1, 1, ct__cuda_of(dev)->stream, nothing, (int64_t)0, (unsigned char *)NULL);
+    return ct__cuda_launched(dev, "recording");
+}
+
+ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
+{
+    if (bytes > CT__UPLOAD_BYTES)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
+                        dev->name, bytes);
+    literal from;
+    memset(&from, 0, sizeof from);
+    for (size_t at = 0; at < bytes; at += CT__LITERAL) {
+        size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
+        memcpy(from.byte, (const char *)src + at, n);
+        CT__LAUNCH_EACH(put_kernel, (int64_t)n, ct__cuda_of(dev)->stream, from, (int64_t)n,
+                        (unsigned char *)dst + at);
+    }
+    return ct__cuda_launched(dev, "uploading");
+}
+
+/* -- streams of others ----------------------------------------------------------------------------------- */
+
+void *ct__cuda_stream(ct_device *dev) { return ct__cuda_of(dev)->stream; }
+
+ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    cudaStream_t theirs = (cudaStream_t)stream, first = ours ? theirs : cuda->stream,
+                 second = ours ? cuda->stream : theirs;
+    cudaEvent_t now = NULL;
+    ct_status s = ct__cuda_not_recording(dev, "joining streams");
+    if (!s)
+        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
+    if (s) return s;
+    s = ct__cuda_status(dev, "joining streams", cudaEventRecord(now, first));
+    if (!s) s = ct__cuda_status(dev, "joining streams", cudaStreamWaitEvent(second, now, 0));
+    ct_status destroyed = ct__cuda_status(dev, "joining streams", cudaEventDestroy(now));
+    return s ? s : destroyed;
+}

@@ -1,0 +1,55 @@
+/* What a device says: its last error, and lines for a log. */
+#include "internal.h"
+
+#include <stdio.h>
+
+const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
+ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
+
+/* A device that nobody holds a reference to is none that can be written to. */
+static ct_status fail(ct_device *dev, ct_status status, const char *format, va_list args)
+{
+    if (!dev || !dev->refs) return status;
+    vsnprintf(dev->message, sizeof dev->message, format, args);
+    return dev->last_status = status;
+}
+
+ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(dev, status, format, args);
+    va_end(args);
+    return status;
+}
+
+ct_status ct_device_fail(ct_device *dev, ct_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(dev, status, format, args);
+    va_end(args);
+    return status;
+}
+
+void ct__log(ct_device *dev, const char *format, ...)
+{
+    if (!dev->log) return;
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    dev->log(dev->log_context, line);
+}
+
+bool ct__may_wait(ct_device *dev, const char *what)
+{
+    if (!dev->in_step) return true;
+    if (dev->in_step == CT__IN_STEP)
+        ct__fail(dev, CT_EUNSUPPORTED,
+                 "%s waits for the device, which a step that is replayed cannot: read after ct_step_replay",
+                 what);
+    dev->in_step = CT__STEP_REFUSED;
+    return false;
+}
