@@ -125,9 +125,12 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
     const bool kept = out.ndim >= 0 && !out.storage;
     if (!ct__one_dtype(c, &x, kept ? &x : &out)) return;
     if (!(kept ? one_column(c, &x) : ct__spread_batch(c, &x, &out))) return;
-    if (ct_require(c, what && why && ct__dim(&x, -1) == 1, CT_EINVAL,
-                   "ct_prim_flag needs words, and a column for each member"))
-        CT__DO(c, flag, domain, &x, what, why, ct__wanted(&out), ct__call_failure(c));
+    if (!ct_require(c, what && why && ct__dim(&x, -1) == 1, CT_EINVAL,
+                    "ct_prim_flag needs words, and a column for each member"))
+        return;
+    /* Where a factorisation has made x not finite, and that is known later, it is told in its own words. */
+    if (domain == CT_FINITE && ct__call_failure(c)->suspected) ct__note_suspect(c);
+    CT__DO(c, flag, domain, &x, what, why, ct__wanted(&out), ct__call_failure(c));
 }
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
