@@ -1,4 +1,4 @@
-/* Numbers of the caller's in and out: what is asked for, checked, and converted to the dtype of a tensor. */
+/* The caller's tensors: what is read and written is checked, and numbers are converted on the way. */
 #include <math.h>
 #include <stdlib.h>
 

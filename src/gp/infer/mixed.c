@@ -33,12 +33,12 @@ static const double solved = 1e-11;
 static const double largest_deviation = 0.5;
 static const ct_gp_mixed unknown = { .error = INFINITY, .deviation = NAN, .residual = NAN };
 
-/* A likelihood in f32, a strip, vectors and at most twelve sets of probes, and what a GPU's libraries want. */
+/* A likelihood in f32, a strip, vectors and eight sets of probes, and what a GPU's libraries want. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 {
     uint64_t narrow = ct_gp_bytes_needed(n, d, CT_F32, true);
     if (narrow > UINT64_MAX / 2) return UINT64_MAX;
-    return narrow + ct__mixed_room(n) + (uint64_t)n * (12 * PROBES + 16) * sizeof(double) + (1u << 20);
+    return narrow + ct__mixed_room(n) + (uint64_t)n * (8 * PROBES + 16) * sizeof(double) + (1u << 20);
 }
 
 /* -- vectors --------------------------------------------------------------------------------------------- */
@@ -46,9 +46,8 @@ uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d)
 typedef struct problem {
     ct_call *c;
     ct__mixed mixed;
-    int64_t n;
     ct_view r, alpha, left, z, direction, image; /* (n, 1); r is the given one over its largest element */
-    ct_view V, U, E;                             /* (n, PROBES) */
+    ct_view V, U, E;                             /* (n, PROBES); E is where `both` was */
     ct_view both, images;                        /* (n, 1 + PROBES): α and U, times C */
     ct_view terms, number;                       /* (n PROBES), (): for sums */
     double size, logs;                           /* that largest element; Σ log L_ii */
@@ -56,25 +55,19 @@ typedef struct problem {
     ct_gp_mixed report;
 } problem;
 
-/* Matrix i of a pile of them. */
-static ct_view take(ct_view pile, int i) { return ct_view_squeeze(ct_view_slice(pile, 0, i, i + 1, 1), 0); }
-
-static problem problem_of(ct_call *c)
+/* After the factorisation, which has scratch of its own. */
+static void take_room(problem *p)
 {
-    ct_view X = ct_arg(c, CT__POINTS);
-    int64_t n = ct_view_dim(X, 0);
-    problem p = { .c = c, .n = n, .V = ct_arg(c, SIGNS), .report = unknown };
-    p.mixed = ct__mixed_of(c, ct_attr(c), ct_arg(c, CT__THETA), X, ct_arg(c, CT__NOISE), PROBES);
-    ct_view columns = ct_scratch(c, CT_F64, ct_shape3(6, n, 1));
-    ct_view sets = ct_scratch(c, CT_F64, ct_shape3(2, n, PROBES));
-    ct_view wide = ct_scratch(c, CT_F64, ct_shape3(2, n, 1 + PROBES));
-    ct_view *column[] = { &p.r, &p.alpha, &p.left, &p.z, &p.direction, &p.image };
-    for (int i = 0; i < 6; i++) *column[i] = take(columns, i);
-    p.U = take(sets, 0), p.E = take(sets, 1);
-    p.both = take(wide, 0), p.images = take(wide, 1);
-    p.terms = ct_scratch(c, CT_F64, ct_shape1(n * PROBES));
-    p.number = ct_scratch(c, CT_F64, ct_shape0());
-    return p;
+    int64_t n = p->mixed.n, all = n * PROBES;
+    ct_view columns = ct_scratch(p->c, CT_F64, ct_shape2(6 * n, 1));
+    ct_view *column[] = { &p->r, &p->alpha, &p->left, &p->z, &p->direction, &p->image };
+    for (int i = 0; i < 6; i++) *column[i] = ct_view_slice(columns, 0, i * n, (i + 1) * n, 1);
+    ct_view wide = ct_scratch(p->c, CT_F64, ct_shape1(all + n));
+    p->both = ct_view_reshape(wide, ct_shape2(n, 1 + PROBES));
+    p->E = ct_view_reshape(ct_view_slice(wide, 0, 0, all, 1), ct_shape2(n, PROBES));
+    p->images = ct_scratch(p->c, CT_F64, ct_shape2(n, 1 + PROBES));
+    p->U = ct_scratch(p->c, CT_F64, ct_shape2(n, PROBES));
+    p->terms = ct_scratch(p->c, CT_F64, ct_shape1(all));
 }
 
 /* Σ or max of all elements. */
@@ -126,7 +119,7 @@ static void solve(const problem *p, ct__mixed_solve kind, ct_view V, ct_view out
 /* r is scaled, so that no product of two vectors overflows before the value does. */
 static void measure(problem *p)
 {
-    ct_view given = ct_view_reshape(ct_arg(p->c, CT__RESIDUAL), ct_shape2(p->n, 1)), size = p->number;
+    ct_view given = ct_view_reshape(ct_arg(p->c, CT__RESIDUAL), ct_shape2(p->mixed.n, 1)), size = p->number;
     ct_prim_map1(p->c, CT_MAP_abs, NULL, given, p->r);
     p->size = reduce(p, CT_REDUCE_MAX, p->r);
     if (!(p->size > 0 && isfinite(p->size))) p->size = 1;
@@ -137,7 +130,7 @@ static void measure(problem *p)
 /* log det (I + E), from C U for U = L⁻ᵀ V. */
 static void correct(problem *p, ct_view CU)
 {
-    ct__mixed_gram(&p->mixed, p->U, p->E);
+    ct__mixed_gram(&p->mixed, p->U, terms_like(p, p->U), p->E);
     ct_prim_map2(p->c, CT_MAP_sub, CU, p->E, p->E);
     solve(p, CT__SOLVE_FACTOR, p->E, p->E);
     double square = dot(p, p->E, p->E) / PROBES, trace = dot(p, p->V, p->E) / PROBES;
@@ -176,12 +169,13 @@ static void refine(problem *p, ct_view C_alpha)
 /* The parts of the value, and α; false where f32 has no factor, or one that is too far off. */
 static bool evaluate(problem *p)
 {
-    ct_view diagonal = ct_view_squeeze(p->image, 1);
-    measure(p);
+    ct_view diagonal = ct_scratch(p->c, CT_F64, ct_shape1(p->mixed.n));
     ct__mixed_factor(&p->mixed, diagonal);
     ct_prim_map1(p->c, CT_MAP_log, NULL, diagonal, diagonal);
     p->logs = reduce(p, CT_REDUCE_SUM, diagonal);
     if (!isfinite(p->logs)) return false;
+    take_room(p);
+    measure(p);
     solve(p, CT__SOLVE_FACTOR_TRANS, p->V, p->U);
     solve(p, CT__SOLVE_BOTH, p->r, p->alpha);
     ct_prim_copy(p->c, p->alpha, ct_view_slice(p->both, 1, 0, 1, 1));
@@ -206,7 +200,8 @@ static ct_shape shape(ct_call *c)
 static void slopes(const problem *p)
 {
     ct_call *c = p->c;
-    ct_view r_bar = ct_result_at(c, ct__bar(CT__RESIDUAL)), alpha = ct_view_reshape(r_bar, ct_shape1(p->n));
+    ct_view r_bar = ct_result_at(c, ct__bar(CT__RESIDUAL)),
+            alpha = ct_view_reshape(r_bar, ct_shape1(p->mixed.n));
     scale(p, ct_view_squeeze(p->alpha, 1), p->size, alpha);
     if (!ct__nlml_wants_inverse(c)) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
@@ -217,10 +212,13 @@ static void slopes(const problem *p)
 
 static void forward(ct_call *c)
 {
-    problem p = problem_of(c);
+    problem p = { .c = c, .V = ct_arg(c, SIGNS), .report = unknown };
+    p.mixed = ct__mixed_of(c, ct_attr(c), ct_arg(c, CT__THETA), ct_arg(c, CT__POINTS), ct_arg(c, CT__NOISE),
+                           PROBES);
+    p.number = ct_scratch(c, CT_F64, ct_shape0());
     if (evaluate(&p)) {
         double fit = p.quadratic * p.size * p.size / 2;
-        ct_prim_fill(c, ct_result(c), fit + p.logs + p.shift / 2 + 0.5 * CT__LOG_2PI * (double)p.n);
+        ct_prim_fill(c, ct_result(c), fit + p.logs + p.shift / 2 + 0.5 * CT__LOG_2PI * (double)p.mixed.n);
         ct__density_flag(c);
         if (ct_call_recorded(c)) slopes(&p);
     } else {
@@ -243,7 +241,11 @@ static ct_var signs(ct_tape *tape, int64_t n, uint64_t draw)
 {
     ct_tensor *t = ct_rand_uniform(ct_tape_device(tape), CT_F64, ct_shape2(n, PROBES), 0, draw);
     if (!t) ct_tape_fail(tape, CT_ENOMEM, "gp_nlml_mixed: no memory for %d vectors", PROBES);
-    ct_var V = ct_sign(ct_shift(ct_constant(tape, t), -0.5));
+    ct_call *c = ct_scope_open(tape, "gp_nlml_mixed");
+    ct_prim_map1(c, CT_MAP_shift, (double[]){ -0.5, 0 }, ct_view_of(t), ct_view_of(t));
+    ct_prim_map1(c, CT_MAP_sign, NULL, ct_view_of(t), ct_view_of(t));
+    ct_scope_close(c);
+    ct_var V = ct_constant(tape, t);
     ct_release(t);
     return V;
 }
@@ -279,11 +281,10 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
     ct_tape *tape = theta.tape;
     const ct_cov_program *program = tape ? ct__cov_usable(kernel, tape, "gp_nlml_mixed") : NULL;
     ct_var poisoned = { tape, UINT32_MAX, 0 };
-    if (!program || ct_tape_status(tape)) return poisoned;
-    if (ct_var_dtype(theta) != CT_F64) {
+    if (!program) return poisoned;
+    if (ct_var_dtype(theta) != CT_F64)
         ct_tape_fail(tape, CT_EDTYPE, "gp_nlml_mixed: takes f64; in f32 ct_gp_nlml does what it can");
-        return poisoned;
-    }
+    if (ct_tape_status(tape)) return poisoned;
     ct_var in[] = { theta, X, r, noise, signs(tape, ct_shape_count(ct_var_shape(r)), draw) };
     ct_var value = ct_apply(&mixed_op, in, INPUTS, program, (size_t)program->bytes);
     const ct_gp_mixed told = report_of(value);

@@ -28,8 +28,8 @@ uint64_t ct__mixed_room(int64_t n);
 void ct__mixed_factor(const ct__mixed *m, ct_view diagonal);
 /* out = C V, for V (n, m) */
 void ct__mixed_product(const ct__mixed *m, ct_view V, ct_view out);
-/* out = L Lᵀ V */
-void ct__mixed_gram(const ct__mixed *m, ct_view V, ct_view out);
+/* out = L Lᵀ V; half (n, m) = Lᵀ V */
+void ct__mixed_gram(const ct__mixed *m, ct_view V, ct_view half, ct_view out);
 /* V becomes L⁻¹ V, L⁻ᵀ V or L⁻ᵀ L⁻¹ V, which is computed in f32. */
 void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view V);
 /* P = (L Lᵀ)⁻¹ takes the place of L; diagonal (n) = that of P. theta_bar (P) and X_bar (n, d) are those of

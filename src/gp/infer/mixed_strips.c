@@ -165,9 +165,8 @@ static void multiply_factor(const ct__mixed *m, bool plain, ct_view V, ct_view o
     }
 }
 
-void ct__mixed_gram(const ct__mixed *m, ct_view V, ct_view out)
+void ct__mixed_gram(const ct__mixed *m, ct_view V, ct_view half, ct_view out)
 {
-    ct_view half = ct_scratch(m->c, CT_F64, ct_view_shape(V));
     multiply_factor(m, false, V, half);
     multiply_factor(m, true, half, out);
 }
