@@ -7,13 +7,6 @@
 
 #include <math.h>
 
-typedef struct variant {
-    const char *name;
-    ct_dtype dtype;
-    ct__run_rows *run;
-    bool here;
-} variant;
-
 typedef struct sizes {
     int64_t N, M, I, J, K;
     int skew; /* 0: any group, 1: nearly all in one, 2: one group each, where M = N */
@@ -108,43 +101,32 @@ static void assert_wanted(const ct_tensor *t, const double *wanted, const char *
 static void test_instruction_sets(void **state)
 {
     (void)state;
-    const variant variants[] = {
-        { "base f64", CT_F64, run_rows_f64_base, true },
-        { "base f32", CT_F32, run_rows_f32_base, true },
-#if defined(__x86_64__) && defined(__GNUC__)
-        { "avx2 f64", CT_F64, run_rows_f64_avx2,
-          __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") },
-        { "avx2 f32", CT_F32, run_rows_f32_avx2,
-          __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") },
-        { "avx512 f64", CT_F64, run_rows_f64_avx512, best_run(true) == run_rows_f64_avx512 },
-        { "avx512 f32", CT_F32, run_rows_f32_avx512, best_run(true) == run_rows_f64_avx512 },
-#endif
-    };
+    const size_t variants = 2 * (size_t)(ct__best_isa() + 1);
     ct_device *dev = open_cpu(1);
-    for (size_t twice = 0; twice < 2 * (sizeof variants / sizeof *variants); twice++)
-        for (size_t k = 0, v = twice / 2; variants[v].here && k < sizeof all_sizes / sizeof *all_sizes; k++) {
+    for (size_t twice = 0; twice < 2 * variants; twice++)
+        for (size_t k = 0, v = twice / 2; k < sizeof all_sizes / sizeof *all_sizes; k++) {
             scene c;
             const sizes *s = &all_sizes[k];
-            build(&c, dev, variants[v].dtype, s);
+            const int isa = (int)(v / 2);
+            const ct_dtype dtype = v % 2 ? CT_F32 : CT_F64;
+            ct__run_rows *run = ct__grouped_kernel(isa, dtype);
+            char name[32];
+            snprintf(name, sizeof name, "instruction set %d, %s", isa, ct_dtype_name(dtype));
+            build(&c, dev, dtype, s);
             char *panel = ct__host_alloc(dev, SCRATCH_BYTES);
             assert_non_null(panel);
-            ct__grouped q = { s->N,
-                              s->M,
-                              s->I,
-                              s->J,
-                              s->K,
-                              .A = c.A->view.data,
-                              .C = c.C->view.data,
-                              .out = c.out->view.data };
-            q.dtype = variants[v].dtype, q.offset = c.groups->view.data, q.order = q.offset + s->M + 1;
+            ct__grouped q = {
+                s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .out = c.out->view.data
+            };
+            q.dtype = dtype, q.offset = c.groups->view.data, q.order = q.offset + s->M + 1;
             q.stream_out = q.stream_D = twice % 2;
             const place from[] = { { 0, 0 }, { s->M, 0 } };
-            run_piece(&q, variants[v].run, from, 0, NULL, panel);
+            run_piece(&q, run, from, 0, NULL, panel);
             q.G = c.G->view.data, q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
-            run_piece(&q, variants[v].run, from, 0, NULL, panel);
-            assert_wanted(c.out, c.wanted[0], variants[v].name);
-            assert_wanted(c.A_bar, c.wanted[1], variants[v].name);
-            assert_wanted(c.C_bar, c.wanted[2], variants[v].name);
+            run_piece(&q, run, from, 0, NULL, panel);
+            assert_wanted(c.out, c.wanted[0], name);
+            assert_wanted(c.A_bar, c.wanted[1], name);
+            assert_wanted(c.C_bar, c.wanted[2], name);
             ct__host_free(dev, panel, SCRATCH_BYTES);
             clear(&c);
         }
@@ -165,10 +147,8 @@ static void test_pieces(void **state)
             const sizes *s = &all_sizes[k / DTYPES];
             const ct_dtype dtype = dtypes[k % DTYPES];
             build(&c, dev, dtype, s);
-            ct__grouped q = {
-                s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .G = c.G->view.data
-            };
-            q.offset = c.groups->view.data, q.order = q.offset + s->M + 1, q.dtype = dtype;
+            ct__grouped q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .G = c.G->view.data };
+            q.offset = c.groups->view.data, q.order = q.offset + s->M + 1, q.dtype = dtype, q.isa = dev->isa;
             q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
             sums room = { .bytes = aligned((size_t)(s->J * s->K) * sizeof(double)) };
             size_t scratch_bytes = ct__grouped_scratch(&q), room_bytes = 26 * room.bytes + 64;
@@ -178,7 +158,7 @@ static void test_pieces(void **state)
             int64_t total = cost_before(&q, s->M);
             for (int p = 0; p <= pieces; p++) from[p] = cut(&q, total * p / pieces);
             for (int p = pieces - 1; p >= 0; p--)
-                run_piece(&q, ct__grouped_kernel(dtype), from, p, &room, scratch);
+                run_piece(&q, ct__grouped_kernel(dev->isa, dtype), from, p, &room, scratch);
             add_heads(&q, from, pieces, &room);
             assert_wanted(c.A_bar, c.wanted[1], "rows");
             assert_wanted(c.C_bar, c.wanted[2], "sums");

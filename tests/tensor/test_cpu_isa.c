@@ -2,7 +2,7 @@
  * whichever is chosen. */
 #include "check.h"
 
-#include "tensor/cpu/isa.h"
+#include "tensor/cpu/kernel/isa.h"
 #include "tensor/cpu/map_vector.h"
 
 #include <cotangent/gp.h>
@@ -157,7 +157,7 @@ static void the_choice_does_not_matter(void **state)
     for (int f32 = 0; f32 < 2; f32++) {
         ct_dtype dtype = f32 ? CT_F32 : CT_F64;
         const double tolerance = f32 ? 2e-3 : 1e-9;
-        answer base = evaluate(CT__ISA_base, dtype);
+        answer base = evaluate(CT__ISA_BASE, dtype);
         for (int isa = 1; isa <= (int)ct__best_isa(); isa++) {
             answer other = evaluate(isa, dtype);
             const double *a = (const double *)&base, *b = (const double *)&other;

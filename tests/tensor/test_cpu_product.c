@@ -2,8 +2,8 @@
  * panels and the depth worked on at once, layouts, signs, and results in place of an operand. */
 #include "cpu_support.h"
 
-#include "tensor/cpu/product.h"
-#include "tensor/cpu/tile.h"
+#include "tensor/cpu/kernel/isa.h"
+#include "tensor/cpu/kernel/kit.h"
 
 static void put(ct_dtype dtype, void *x, int64_t at, double value)
 {
@@ -24,8 +24,14 @@ static double noise(uint64_t *seed)
     return (double)(float)((double)(*seed >> 11) * 0x1p-53 - 0.5);
 }
 
+/* Every type and instruction set has its turn. */
+static const ct__kit *kit_of(unsigned turn)
+{
+    return ct__kit_of((int)(turn / 32 % (ct__best_isa() + 1)), turn & 16 ? CT_F32 : CT_F64);
+}
+
 typedef struct shape {
-    ct_dtype dtype;
+    const ct__kit *kit;
     unsigned parts;
     int64_t m, n, k;
     bool ta, tb, minus, add;
@@ -52,26 +58,27 @@ static void check(const shape *s)
     double *A = malloc((size_t)(m * k + 1) * 8), *B = malloc((size_t)(k * n + 1) * 8),
            *C = malloc((size_t)(m * n + 1) * 8);
     uint64_t seed = 11;
-    for (size_t i = 0; i < a_size; i++) put(s->dtype, a, (int64_t)i, NAN);
-    for (size_t i = 0; i < b_size; i++) put(s->dtype, b, (int64_t)i, NAN);
-    for (size_t i = 0; i < c_size; i++) put(s->dtype, c, (int64_t)i, 77);
+    for (size_t i = 0; i < a_size; i++) put(s->kit->dtype, a, (int64_t)i, NAN);
+    for (size_t i = 0; i < b_size; i++) put(s->kit->dtype, b, (int64_t)i, NAN);
+    for (size_t i = 0; i < c_size; i++) put(s->kit->dtype, c, (int64_t)i, 77);
     for (int64_t i = 0; i < m; i++)
         for (int64_t p = 0; p < k; p++) {
             A[i * k + p] = left_is_zero(s, i, p) ? 0 : noise(&seed);
-            put(s->dtype, a, s->ta ? p * lda + i : i * lda + p, A[i * k + p]);
+            put(s->kit->dtype, a, s->ta ? p * lda + i : i * lda + p, A[i * k + p]);
         }
     for (int64_t p = 0; p < k; p++)
         for (int64_t j = 0; j < n; j++) {
             B[p * n + j] = right_is_zero(s, p, j) ? 0 : noise(&seed);
-            put(s->dtype, b, s->tb ? j * ldb + p : p * ldb + j, right_is_zero(s, p, j) ? NAN : B[p * n + j]);
+            put(s->kit->dtype, b, s->tb ? j * ldb + p : p * ldb + j,
+                right_is_zero(s, p, j) ? NAN : B[p * n + j]);
         }
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             C[i * n + j] = noise(&seed);
-            put(s->dtype, c, i * ldc + j, C[i * n + j]);
+            put(s->kit->dtype, c, i * ldc + j, C[i * n + j]);
         }
-    void *work = aligned_alloc(64, ct__product_work(s->dtype, m > n ? (m > k ? m : k) : n > k ? n : k));
-    ct__multiply(s->dtype, s->parts, s->ta ? 'T' : 'N', s->tb ? 'T' : 'N', m, n, k, s->minus ? -1 : 1, a, lda,
+    void *work = aligned_alloc(64, ct__product_work(s->kit->dtype, m > n ? (m > k ? m : k) : n > k ? n : k));
+    ct__multiply(s->kit, s->parts, s->ta ? 'T' : 'N', s->tb ? 'T' : 'N', m, n, k, s->minus ? -1 : 1, a, lda,
                  b, ldb, s->add, c, ldc, work);
     double worst = 0;
     for (int64_t i = 0; i < m; i++)
@@ -79,16 +86,16 @@ static void check(const shape *s)
             double sum = 0;
             if (s->parts & CT__OUT_LOWER && j > i) continue;
             for (int64_t p = 0; p < k; p++) sum += A[i * k + p] * B[p * n + j];
-            double e =
-                fabs(take(s->dtype, c, i * ldc + j) - (s->add ? C[i * n + j] : 0) - (s->minus ? -sum : sum));
+            double e = fabs(take(s->kit->dtype, c, i * ldc + j) - (s->add ? C[i * n + j] : 0) -
+                            (s->minus ? -sum : sum));
             if (!(e <= worst)) worst = e;
         }
-    if (!(worst <= (double)(k + 1) * (s->dtype == CT_F64 ? 1e-16 : 6e-8)))
-        fail_msg("%s %dx%dx%d, parts %u, %c%c, %s%s: error %g", ct_dtype_name(s->dtype), (int)m, (int)n,
+    if (!(worst <= (double)(k + 1) * (s->kit->dtype == CT_F64 ? 1e-16 : 6e-8)))
+        fail_msg("%s %dx%dx%d, parts %u, %c%c, %s%s: error %g", ct_dtype_name(s->kit->dtype), (int)m, (int)n,
                  (int)k, s->parts, s->ta ? 'T' : 'N', s->tb ? 'T' : 'N', s->minus ? "minus " : "",
                  s->add ? "added" : "", worst);
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = n; j < ldc; j++) assert_true(take(s->dtype, c, i * ldc + j) == 77);
+        for (int64_t j = n; j < ldc; j++) assert_true(take(s->kit->dtype, c, i * ldc + j) == 77);
     free(a), free(b), free(c), free(A), free(B), free(C), free(work);
 }
 
@@ -113,12 +120,12 @@ static void products_are_sums(void **state)
             for (int k = 0; k < 8; k++) {
                 if (m + n + k > 18) continue;
                 for (size_t p = 0; p < sizeof parts / sizeof *parts; p++, turn += 7)
-                    check(&(shape){ turn & 16 ? CT_F32 : CT_F64, parts[p], sizes[m], sizes[n], sizes[k],
-                                    turn & 1, turn & 2, turn & 4, turn & 8 });
+                    check(&(shape){ kit_of(turn), parts[p], sizes[m], sizes[n], sizes[k], turn & 1, turn & 2,
+                                    turn & 4, turn & 8 });
             }
-    for (unsigned t = 0; t < 32; t += 5)
-        check(&(shape){ t & 16 ? CT_F32 : CT_F64, CT__LEFT_UPPER | CT__RIGHT_LOWER, 290, 560, 530, t & 1,
-                        t & 2, t & 4, t & 8 });
+    for (unsigned t = 0; t < 96; t += 5)
+        check(&(shape){ kit_of(t), CT__LEFT_UPPER | CT__RIGHT_LOWER, 290, 560, 530, t & 1, t & 2, t & 4,
+                        t & 8 });
 }
 
 /* C in place of A where n, or of B where k, is a tile's. */
@@ -126,9 +133,10 @@ static void results_may_take_an_operands_place(void **state)
 {
     (void)state;
     enum { ROWS = 70, LD = 96 };
-    for (int kind = 0; kind < 4; kind++) {
-        const ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
-        const bool left = kind & 2;
+    for (unsigned turn = 0; turn < 96; turn += 8) {
+        const ct__kit *kit = kit_of(turn);
+        const ct_dtype dtype = kit->dtype;
+        const bool left = turn & 8;
         double x[ROWS * LD], t[CT__TILE * CT__TILE], X[ROWS * LD];
         void *work = aligned_alloc(64, ct__product_work(dtype, LD));
         uint64_t seed = 3;
@@ -136,7 +144,7 @@ static void results_may_take_an_operands_place(void **state)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) put(dtype, x, i * LD + j, X[i * LD + j] = noise(&seed));
         for (int64_t i = 0; i < CT__TILE * CT__TILE; i++) put(dtype, t, i, noise(&seed));
-        ct__multiply(dtype, 0, 'N', 'N', m, n, CT__TILE, 1, left ? x : t, left ? LD : CT__TILE, left ? t : x,
+        ct__multiply(kit, 0, 'N', 'N', m, n, CT__TILE, 1, left ? x : t, left ? LD : CT__TILE, left ? t : x,
                      left ? CT__TILE : LD, 0, x, LD, work);
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
@@ -156,20 +164,21 @@ static void transposes_and_symmetric_parts(void **state)
     enum { LD = 90 };
     static const int64_t sizes[] = { 1, 7, 16, 33, 70 };
     double x[LD * LD], y[LD * LD];
-    for (int f32 = 0; f32 <= 1; f32++)
+    for (unsigned turn = 0; turn < 96; turn += 16)
         for (int r = 0; r < 5; r++)
             for (int c = 0; c < 5; c++) {
-                const ct_dtype dtype = f32 ? CT_F32 : CT_F64;
+                const ct__kit *kit = kit_of(turn);
+                const ct_dtype dtype = kit->dtype;
                 const int64_t rows = sizes[r], cols = sizes[c];
                 for (int64_t i = 0; i < LD * LD; i++) put(dtype, x, i, (double)i), put(dtype, y, i, -1);
-                ct__transpose(dtype, rows, cols, x, LD, y, LD);
+                kit->transpose(rows, cols, x, LD, y, LD);
                 for (int64_t j = 0; j < LD; j++)
                     for (int64_t i = 0; i < LD; i++)
                         assert_true(take(dtype, y, j * LD + i) ==
                                     (i < rows && j < cols ? take(dtype, x, i * LD + j) : -1));
                 if (r != c) continue;
                 for (int lower = 1; lower >= 0; lower--) {
-                    ct__symmetric_part(dtype, lower, rows, x, LD, y, LD);
+                    kit->symmetric_part(lower, rows, x, LD, y, LD);
                     for (int64_t i = 0; i < rows; i++)
                         for (int64_t j = 0; j < (lower ? i + 1 : rows); j++)
                             assert_true(take(dtype, y, i * LD + j) == (double)((i + j) * (LD + 1)) / 2);

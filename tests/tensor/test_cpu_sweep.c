@@ -5,7 +5,7 @@
 #include <float.h>
 #include <stdlib.h>
 
-#include "tensor/cpu/isa.h"
+#include "tensor/cpu/kernel/isa.h"
 #include "tensor/internal.h"
 
 static const ct_backend *cpu = &ct__cpu_backend;

@@ -194,15 +194,6 @@ static void check_product(ct_device *dev, int64_t m, int64_t n, int64_t k, const
     ct_release(c), ct_release(A), ct_release(B);
 }
 
-static bool has_dots(void)
-{
-#if CT__X86
-    return ct__best_isa() == CT__ISA_avx512 && __builtin_cpu_supports("avx512bf16");
-#else
-    return false;
-#endif
-}
-
 /* A dense t in any order times a power of two; its first element becomes zero. */
 static void rescale(ct_tensor *t, double scale)
 {
@@ -218,8 +209,7 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
     uint32_t *strips = malloc((size_t)((m + 15) / 16 * 16 * ((k + 1) / 2)) * sizeof *strips);
     float *c = malloc((size_t)(m * n) * sizeof *c);
     assert_true(strips && c);
-    const ct__product q = { .dtype = CT_BF16,
-                            .m = m,
+    const ct__product q = { .m = m,
                             .n = n,
                             .k = k,
                             .a = a->view.data,
@@ -230,7 +220,7 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
                             .b_cs = b->view.stride[1],
                             .c = c,
                             .ldc = n };
-    const int64_t done = ct__bf16_multiply(&q, 0, strips);
+    const int64_t done = ct__bf16_multiply(ct__best_isa(), &q, 0, strips);
     free(strips), free(c);
     return done;
 }
@@ -255,7 +245,7 @@ static void products_of_bf16_sum_in_f32(void **state)
             const double *scale = scales[point / 4];
             rescale(a, scale[0]), rescale(b, scale[1]);
             check_product(dev, m, n, k, a, b, 0x1p-134 + 0x1p-149 * (double)k);
-            const bool dots = m >= 16 && n >= 48 && k <= 256 && has_dots();
+            const bool dots = m >= 16 && n >= 48 && k <= 256 && ct__has_bf16(ct__best_isa());
             if (scale[1] != 0) assert_int_equal(done_by_dots(a, b), dots && scale[0] == 1 ? n : 0);
             ct_release(a), ct_release(b);
         }
@@ -274,7 +264,7 @@ static void products_of_bf16_change_over(void **state)
                   *b = sample(dev, CT_BF16, ct_shape2(k, n), layout ? TRANSPOSED : 0, 2);
         ((uint16_t *)b->view.data)[7 * b->view.stride[0] + 100 * b->view.stride[1]] = 0x0013;
         check_product(dev, m, n, k, a, b, 0x1p-134 + 0x1p-149 * (double)k);
-        assert_int_equal(done_by_dots(a, b), has_dots() ? 96 : 0);
+        assert_int_equal(done_by_dots(a, b), ct__has_bf16(ct__best_isa()) ? 96 : 0);
         ((uint16_t *)a->view.data)[k] = 0x8001;
         assert_int_equal(done_by_dots(a, b), 0);
         ct_release(a), ct_release(b);

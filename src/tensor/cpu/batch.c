@@ -1,4 +1,5 @@
 #include "batch.h"
+#include "kernel/kit.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +19,7 @@ void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
     memset(job, 0, sizeof *job);
     job->dev = dev;
     job->dtype = t[0]->dtype;
+    job->kit = ct__kit_of(dev->isa, job->dtype);
     job->n = n;
     job->members = 1;
     for (int k = 0; k < n; k++) {

@@ -17,11 +17,13 @@ typedef struct ct__matrix {
 } ct__matrix;
 
 typedef struct ct__job ct__job;
+struct ct__kit;
 
 struct ct__job {
     ct_device *dev;
     ct_dtype dtype;
-    int n; /* matrices; the last is the output                             */
+    const struct ct__kit *kit; /* kernel/kit.h: of that dtype, of f32 for others */
+    int n;                     /* matrices; the last is the output                             */
     ct__matrix m[CT__MATRICES];
     const char *data[CT__MATRICES];
     int ndim; /* of the batch */

@@ -75,21 +75,26 @@ CONVERSIONS(COPY)
 static const ct__kernel copies[] = { CONVERSIONS(COPY_ENTRY) };
 enum { DTYPES = CT_F16 + 1 };
 
+typedef struct conversion {
+    ct_dtype out, x;
+    int isa;
+} conversion;
+
 /* Between f32 and bf16 or f16, in vectors where both sides allow. */
 static void copy_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
                       const void *context)
 {
-    const ct_dtype *dtype = context; /* of out, of x */
+    const conversion *c = context;
     if (s0[0] != 1 || s0[1] != 1) {
-        copies[dtype[0] * DTYPES + dtype[1]](n1, n0, data, s1, s0, NULL);
+        copies[c->out * DTYPES + c->x](n1, n0, data, s1, s0, NULL);
         return;
     }
     for (int64_t j = 0; j < n1; j++) {
-        void *out = ct__at(data[0], dtype[0], j * s1[0]), *x = ct__at(data[1], dtype[1], j * s1[1]);
-        if (dtype[0] == CT_F32)
-            ct__widen(dtype[1], n0, x, out);
+        void *out = ct__at(data[0], c->out, j * s1[0]), *x = ct__at(data[1], c->x, j * s1[1]);
+        if (c->out == CT_F32)
+            ct__widen(c->isa, c->x, n0, x, out);
         else
-            ct__narrow(dtype[0], n0, x, out);
+            ct__narrow(c->isa, c->out, n0, x, out);
     }
 }
 
@@ -149,10 +154,10 @@ ct_status ct__cpu_fill(ct_device *dev, double value, ct_view *out)
 ct_status ct__cpu_copy(ct_device *dev, const ct_view *x, ct_view *out)
 {
     const ct_view *t[] = { out, x };
-    const ct_dtype dtypes[] = { out->dtype, x->dtype };
+    const conversion c = { out->dtype, x->dtype, dev->isa };
     bool half =
         ct__is_half(out->dtype) != ct__is_half(x->dtype) && (out->dtype == CT_F32 || x->dtype == CT_F32);
-    ct__loop(dev, 2, t, half ? copy_half : copies[out->dtype * DTYPES + x->dtype], dtypes, CT__GRAIN);
+    ct__loop(dev, 2, t, half ? copy_half : copies[out->dtype * DTYPES + x->dtype], &c, CT__GRAIN);
     return CT_OK;
 }
 

@@ -2,8 +2,7 @@
  * besides the result (or the cotangent) exists. */
 #include "tensor/covariance.h"
 #include "cpu.h"
-#include "isa.h"
-#include "vmath.h"
+#include "kernel/isa.h"
 
 #include <float.h>
 #include <math.h>
@@ -32,16 +31,12 @@ static bool by_products(const ct_cov_node *n, size_t size)
            n->n_dims >= many[size == sizeof(float)];
 }
 
-/* As wide as the numbers, so that comparisons of them can be counted in vectors. */
-typedef int64_t count_f64;
-typedef int32_t count_f32;
-
 typedef struct problem {
     const ct_cov_program *program;
     const ct_view *theta, *x, *z;
     int64_t n, m, d, z_row, blocks;
     bool symmetric, lower; /* lower: that triangle alone */
-    int threads, isa;
+    int threads;
 } problem;
 
 static int64_t whole(int64_t columns) { return (columns + GROUP - 1) / GROUP * GROUP; }
@@ -54,35 +49,13 @@ static void *take(char *block, size_t *used, size_t bytes)
     return piece;
 }
 
-#define T        double
-#define FN(name) name
-#define NAME(n)  n##_f64
-#define WIDE     true
-#define MOST     DBL_MAX
-#include "covariance_tile.h"
-
-#include "covariance_run.h"
-#undef T
-#undef FN
-#undef NAME
-#undef WIDE
-#undef MOST
-
-#define T        float
-#define FN(name) name##f
-#define NAME(n)  n##_f32
-#define WIDE     false
-#define MOST     FLT_MAX
-#include "covariance_tile.h"
-
-#include "covariance_run.h"
+#define VECTOR_CODE "tensor/cpu/covariance_run.h"
+#include "kernel/each_isa.h"
 
 static problem describe(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *x,
                         const ct_view *z)
 {
-    problem q = {
-        .program = program, .theta = theta, .x = x, .z = z ? z : x, .symmetric = !z, .isa = dev->isa
-    };
+    problem q = { .program = program, .theta = theta, .x = x, .z = z ? z : x, .symmetric = !z };
     q.n = x->dim[0];
     q.m = q.z->dim[0];
     q.d = x->dim[1];
@@ -92,31 +65,34 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
     return q;
 }
 
+static size_t room_of(const ct_device *dev, const problem *q, bool bars)
+{
+    static size_t (*const rooms[][CT__ISA_COUNT])(const problem *, bool) = CT__EACH(room_of);
+    return rooms[q->theta->dtype][dev->isa](q, bars);
+}
+
 ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
                              const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
+    static void (*const forward[][CT__ISA_COUNT])(const problem *, char *, void *, int64_t, bool) =
+        CT__EACH(forward);
     problem q = describe(dev, program, theta, x, z);
     if (!q.n || !q.m) return CT_OK;
-    bool f64 = out->dtype == CT_F64, upper = lower && out->stride[1] != 1 && out->stride[0] == 1;
-    bool direct = upper || out->stride[1] == 1;
+    const ct_dtype t = out->dtype;
+    bool upper = lower && out->stride[1] != 1 && out->stride[0] == 1, direct = upper || out->stride[1] == 1;
     q.lower = lower;
-    room_f64 wide;
-    room_f32 narrow;
-    size_t work = f64 ? cut_f64(NULL, &q, false, &wide) : cut_f32(NULL, &q, false, &narrow);
-    size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(out->dtype));
+    const size_t work = room_of(dev, &q, false);
+    size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(t));
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
     void *K = direct ? out->data : block + work;
     int64_t ld = upper ? out->stride[1] : direct ? out->stride[0] : q.m;
-    if (f64)
-        forward_f64(&q, block, K, ld, upper);
-    else
-        forward_f32(&q, block, K, ld, upper);
+    forward[t][dev->isa](&q, block, K, ld, upper);
     if (!direct && !lower)
-        ct__copy_matrix(dev, out->dtype, q.n, q.m, K, ld, 1, out->data, out->stride[0], out->stride[1]);
+        ct__copy_matrix(dev, t, q.n, q.m, K, ld, 1, out->data, out->stride[0], out->stride[1]);
     for (int64_t i = 0; !direct && lower && i < q.n; i++)
-        ct__copy_matrix(dev, out->dtype, 1, i + 1, ct__at(K, out->dtype, i * ld), ld, 1,
-                        ct__at(out->data, out->dtype, i * out->stride[0]), out->stride[0], out->stride[1]);
+        ct__copy_matrix(dev, t, 1, i + 1, ct__at(K, t, i * ld), ld, 1,
+                        ct__at(out->data, t, i * out->stride[0]), out->stride[0], out->stride[1]);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
 }
@@ -125,18 +101,14 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
                                  const ct_view *x, const ct_view *z, const ct_cov_bar *K_bar, bool add,
                                  ct_view *theta_bar, ct_view *x_bar)
 {
+    static void (*const backward[][CT__ISA_COUNT])(const problem *, char *, const ct_cov_bar *, bool,
+                                                   ct_view *, ct_view *) = CT__EACH(backward);
     problem q = describe(dev, program, theta, x, z);
-    bool f64 = theta->dtype == CT_F64;
     q.lower = K_bar->lower;
-    room_f64 wide;
-    room_f32 narrow;
-    size_t bytes = f64 ? cut_f64(NULL, &q, true, &wide) : cut_f32(NULL, &q, true, &narrow);
+    size_t bytes = room_of(dev, &q, true);
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
-    if (f64)
-        backward_f64(&q, block, K_bar, add, theta_bar, x_bar);
-    else
-        backward_f32(&q, block, K_bar, add, theta_bar, x_bar);
+    backward[theta->dtype][dev->isa](&q, block, K_bar, add, theta_bar, x_bar);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
 }

@@ -1,32 +1,7 @@
-/* Whole covariance matrices from tiles, for one dtype: see covariance_tile.h for the names it needs, and
- * CT__ISAS. */
+/* Whole covariance matrices and their gradients from tiles, for each type and instruction set (each_isa.h). */
+#include "covariance_tile.h"
 
-typedef void (*NAME(tile_fn))(const NAME(plan) * p, NAME(node_space) * w, int64_t i0, int64_t i1, int64_t j0,
-                              int64_t m, T *out, int64_t ld);
-typedef void (*NAME(row_bar_fn))(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
-                                 const T *K_bar, double *theta_bar, double *x_bar, const T **bar);
-
-#define ENTRY(isa, attribute, fused)                                                                    \
-    attribute static void NAME(tile_##isa)(const NAME(plan) * p, NAME(node_space) * w, int64_t i0,      \
-                                           int64_t i1, int64_t j0, int64_t m, T * out, int64_t ld)      \
-    {                                                                                                   \
-        NAME(tile)(p, w, i0, i1, j0, m, out, ld, fused);                                                \
-    }                                                                                                   \
-    attribute static void NAME(row_bar_##isa)(const NAME(plan) * p, NAME(node_space) * w, int64_t i,    \
-                                              int64_t j0, int64_t m, const T *K_bar, double *theta_bar, \
-                                              double *x_bar, const T **bar)                             \
-    {                                                                                                   \
-        NAME(row_bar)(p, w, i, j0, m, K_bar, theta_bar, x_bar, bar, fused);                             \
-    }
-CT__ISAS(ENTRY)
-#undef ENTRY
-
-#define TILE(isa, attribute, fused)    NAME(tile_##isa),
-#define ROW_BAR(isa, attribute, fused) NAME(row_bar_##isa),
-static const NAME(tile_fn) NAME(tiles)[] = { CT__ISAS(TILE) };
-static const NAME(row_bar_fn) NAME(row_bars)[] = { CT__ISAS(ROW_BAR) };
-#undef TILE
-#undef ROW_BAR
+#include "covariance_bar.h"
 
 /* One block of memory from the pool, cut into pieces. */
 typedef struct NAME(room) {
@@ -68,6 +43,12 @@ static void NAME(sum_squares)(const ct_cov_node *n, const int32_t *dims, const T
     }
 }
 
+static size_t NAME(room_of)(const problem *q, bool bars)
+{
+    NAME(room) r;
+    return NAME(cut)(NULL, q, bars, &r);
+}
+
 static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
 {
     const ct_cov_program *program = q->program;
@@ -80,7 +61,7 @@ static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
         for (int32_t i = 0; i < n->n_dims; i++) {
             double l = n->lengthscale < 0 ? 1 : r->theta[n->lengthscale + (n->ard ? i : 0)];
             double w = 1 / (l * l);
-            r->weight[n->dims + i] = (T)(w <= CT__STEEP(WIDE) && w >= 1 / CT__STEEP(WIDE) ? w : NAN);
+            r->weight[n->dims + i] = (T)(w <= CT__STEEP(F64) && w >= 1 / CT__STEEP(F64) ? w : NAN);
         }
     }
     for (int64_t d = 0; d < q->d; d++) {
@@ -113,14 +94,14 @@ static NAME(plan) NAME(prepare)(const problem *q, const NAME(room) * r)
 /* -- values ---------------------------------------------------------------------------------------------- */
 
 /* The part of a tile on and below the diagonal, and its mirror image. */
-static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAME(node_space) * w, T *tile,
-                                int64_t i0, int64_t i1, int64_t j0, int64_t j1, T *K, int64_t ld)
+static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(node_space) * w, T *tile, int64_t i0, int64_t i1,
+                                int64_t j0, int64_t j1, T *K, int64_t ld)
 {
     for (int64_t i = i0; i < i1; i++) {
         int64_t width = (j1 < i + 1 ? j1 : i + 1) - j0;
         if (width <= 0) continue;
         T *row = tile + (i - i0) * PITCH;
-        compute(p, w, i, i + 1, j0, whole(width), row, PITCH);
+        NAME(tile)(p, w, i, i + 1, j0, whole(width), row, PITCH);
         memcpy(K + i * ld + j0, row, (size_t)width * sizeof(T));
     }
     for (int64_t j = j0; j < j1 && j < i1; j++)
@@ -128,18 +109,18 @@ static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
 }
 
 /* The part of a tile in one triangle, the diagonal included; the other one is not touched. */
-static void NAME(triangle_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAME(node_space) * w, T *row,
-                                int64_t i0, int64_t i1, int64_t j0, int64_t j1, T *K, int64_t ld, bool upper)
+static void NAME(triangle_tile)(const NAME(plan) * p, NAME(node_space) * w, T *row, int64_t i0, int64_t i1,
+                                int64_t j0, int64_t j1, T *K, int64_t ld, bool upper)
 {
     bool inside = upper ? j0 + 1 >= i1 : j1 <= i0 + 1;
     if (inside) {
-        compute(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
+        NAME(tile)(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
         return;
     }
     for (int64_t i = i0; i < i1; i++) {
         int64_t from = upper && i > j0 ? i : j0, to = upper || i + 1 > j1 ? j1 : i + 1;
         if (to <= from) continue;
-        compute(p, w, i, i + 1, from, whole(to - from), row, PITCH);
+        NAME(tile)(p, w, i, i + 1, from, whole(to - from), row, PITCH);
         memcpy(K + i * ld + from, row, (size_t)(to - from) * sizeof(T));
     }
 }
@@ -148,7 +129,6 @@ static void NAME(triangle_tile)(const NAME(plan) * p, NAME(tile_fn) compute, NAM
 static void NAME(forward_part)(const problem *q, const NAME(plan) * p, const NAME(room) * r, int part,
                                atomic_llong *next, T *K, int64_t ld, bool upper)
 {
-    NAME(tile_fn) compute = NAME(tiles)[q->isa];
     NAME(node_space) *w = r->space + (int64_t)part * p->n_nodes;
     T *tile = r->tile + (int64_t)part * ROWS * PITCH;
     const int64_t across = (q->m + WIDTH - 1) / WIDTH, tasks = q->blocks * across;
@@ -156,16 +136,16 @@ static void NAME(forward_part)(const problem *q, const NAME(plan) * p, const NAM
         int64_t reversed = tasks - 1 - task, i0 = reversed / across * ROWS, j0 = reversed % across * WIDTH;
         int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, j1 = j0 + WIDTH < q->m ? j0 + WIDTH : q->m;
         if (!q->symmetric)
-            compute(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
+            NAME(tile)(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
         else if (q->lower)
-            NAME(triangle_tile)(p, compute, w, tile, i0, i1, j0, j1, K, ld, upper);
+            NAME(triangle_tile)(p, w, tile, i0, i1, j0, j1, K, ld, upper);
         else if (j0 < i1)
-            NAME(mirrored_tile)(p, compute, w, tile, i0, i1, j0, j1, K, ld);
+            NAME(mirrored_tile)(p, w, tile, i0, i1, j0, j1, K, ld);
     }
 }
 
 /* K: row i begins at K + i * ld */
-static void NAME(forward)(const problem *q, char *block, T *K, int64_t ld, bool upper)
+static void NAME(forward)(const problem *q, char *block, void *K, int64_t ld, bool upper)
 {
     NAME(room) r;
     NAME(cut)(block, q, false, &r);
@@ -248,7 +228,6 @@ static void NAME(backward_part)(const problem *q, const NAME(plan) * p, const NA
 {
     const int64_t n_params = q->program->n_params;
     const bool lower = q->symmetric && !x_bar;
-    NAME(row_bar_fn) contract = NAME(row_bars)[q->isa];
     NAME(node_space) *w = r->space + (int64_t)part * p->n_nodes;
     const T **bar = r->bar + (int64_t)part * p->n_nodes;
     T *tile = r->tile + (int64_t)part * ROWS * PITCH;
@@ -267,7 +246,7 @@ static void NAME(backward_part)(const problem *q, const NAME(plan) * p, const NA
                 if (width <= 0) continue;
                 if (lower && i >= j0 && i < j1) row[i - j0] /= 2;
                 for (int64_t j = width; j < whole(width); j++) row[j] = 0;
-                contract(p, w, i, j0, whole(width), row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
+                NAME(row_bar)(p, w, i, j0, whole(width), row, tb, xb ? xb + (i - i0) * q->d : NULL, bar);
             }
         }
         for (int64_t i = i0; xb && i < i1; i++)

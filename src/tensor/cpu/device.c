@@ -1,7 +1,7 @@
 /* The CPU as a device: memory, description, and the table of primitives. */
 #include "blas.h"
 #include "cpu.h"
-#include "isa.h"
+#include "kernel/isa.h"
 
 #include <omp.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "blas.h"
 #include "grouped.h"
 #include "half.h"
-#include "product.h"
+#include "kernel/kit.h"
 
 enum { A, B, C };
 enum {
@@ -195,21 +195,20 @@ static bool share_rows(ct__job *job)
 static int64_t product_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    ct__product_run(&(ct__product){ .dtype = job->dtype,
-                                    .minus = job->alpha < 0,
-                                    .add = job->beta != 0,
-                                    .m = c->rows,
-                                    .n = c->cols,
-                                    .k = a->cols,
-                                    .a = data[A],
-                                    .a_rs = a->rs,
-                                    .a_cs = a->cs,
-                                    .b = data[B],
-                                    .b_rs = b->rs,
-                                    .b_cs = b->cs,
-                                    .c = data[C],
-                                    .ldc = c->rs },
-                    data[C + 1]);
+    job->kit->product(&(ct__product){ .minus = job->alpha < 0,
+                                      .add = job->beta != 0,
+                                      .m = c->rows,
+                                      .n = c->cols,
+                                      .k = a->cols,
+                                      .a = data[A],
+                                      .a_rs = a->rs,
+                                      .a_cs = a->cs,
+                                      .b = data[B],
+                                      .b_rs = b->rs,
+                                      .b_cs = b->cs,
+                                      .c = data[C],
+                                      .ldc = c->rs },
+                      data[C + 1]);
     return 0;
 }
 

@@ -7,13 +7,12 @@
  * panel have the exponents e and f, all their products, and sums of those, are multiples of 2^(e + f - 14):
  * from 2^-126 on there is nothing that it could lose. Other panels are left to f32. */
 #include "half.h"
-#include "isa.h"
-#include "vmath.h"
+#include "kernel/isa.h"
+#include "kernel/vmath.h"
 
 #if CT__X86
 #    include <immintrin.h>
 
-#    define BF16   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16")))
 #    define UNROLL _Pragma("GCC unroll 8")
 
 enum {
@@ -32,7 +31,7 @@ typedef uint32_t word __attribute__((may_alias, aligned(2)));
 typedef uint16_t element __attribute__((may_alias));
 
 /* The biased exponent of the least element that is not zero; 0: a subnormal. */
-BF16 static int least_exponent(int64_t words, const uint32_t *packed)
+CT__BF16 static int least_exponent(int64_t words, const uint32_t *packed)
 {
     const element *x = (const element *)packed;
     uint16_t least = UINT16_MAX; /* of |x| - 1 in bits: zero is the largest */
@@ -45,8 +44,8 @@ BF16 static int least_exponent(int64_t words, const uint32_t *packed)
 
 /* to (pairs x width) = words of x (depth x n; ds along the depth, xs across), zeros behind. One stride is
  * 1. */
-BF16 static void pack(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_t n, int64_t width,
-                      uint32_t *to)
+CT__BF16 static void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int64_t xs, int64_t depth,
+                          int64_t n, int64_t width, uint32_t *to)
 {
     const int64_t whole = depth / 2;
     if (xs == 1)
@@ -55,7 +54,7 @@ BF16 static void pack(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, 
             for (int64_t j = 0; j < n; j++) to[p * width + j] = low[j] | (uint32_t)high[j] << 16;
         }
     else if (xs % 2 == 0 && (uintptr_t)x % sizeof *to == 0)
-        ct__transpose(CT_F32, n, whole, x, xs / 2, to, width); /* words are words */
+        f32->transpose(n, whole, x, xs / 2, to, width); /* words are words */
     else
         for (int64_t p = 0; p < whole; p++)
             for (int64_t j = 0; j < n; j++)
@@ -68,8 +67,8 @@ BF16 static void pack(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, 
 
 /* c (rows x cols) = or += Σ_p a_rp b_p, a_rp at a[STRIP p + r], b packed. `vectors` is a constant where it is
  * called. */
-BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
-                          int64_t rows, int64_t cols, bool add, float *c, int64_t ld)
+CT__BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
+                              int64_t rows, int64_t cols, bool add, float *c, int64_t ld)
 {
     __m512 sum[ROWS][VECTORS];
     UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
@@ -97,11 +96,11 @@ BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, c
 typedef void run_tile(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, int64_t cols,
                       bool add, float *c, int64_t ld);
 
-#    define TILE(v)                                                                                 \
-        BF16 static void tile##v(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, \
-                                 int64_t cols, bool add, float *c, int64_t ld)                      \
-        {                                                                                           \
-            tile(v, pairs, a, b, rows, cols, add, c, ld);                                           \
+#    define TILE(v)                                                                                     \
+        CT__BF16 static void tile##v(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, \
+                                     int64_t cols, bool add, float *c, int64_t ld)                      \
+        {                                                                                               \
+            tile(v, pairs, a, b, rows, cols, add, c, ld);                                               \
         }
 TILE(1)
 TILE(2)
@@ -118,23 +117,19 @@ static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_
             __builtin_prefetch(x + l * step + j, 0, 2);
 }
 
-static bool has_dots(void)
-{
-    return ct__best_isa() == CT__ISA_avx512 && __builtin_cpu_supports("avx512bf16");
-}
-
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips)
+int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips)
 {
     const int64_t m = q->m, n = q->n, k = q->k;
-    if (m < STRIP || n < PANEL || k < DEPTH || k > 2 * PAIRS || !has_dots()) return 0;
+    if (m < STRIP || n < PANEL || k < DEPTH || k > 2 * PAIRS || !ct__has_bf16(isa)) return 0;
     if ((q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1)) return 0;
     const uint16_t *a = q->a, *b = q->b;
+    const ct__kit *f32 = ct__kit_of(isa, CT_F32);
     float *c = q->c;
     const int64_t pairs = (k + 1) / 2;
     for (int64_t i = 0; i < m; i += STRIP)
-        pack(a + i * q->a_rs, q->a_cs, q->a_rs, k, least(m - i, STRIP), STRIP, strips + i * pairs);
+        pack(f32, a + i * q->a_rs, q->a_cs, q->a_rs, k, least(m - i, STRIP), STRIP, strips + i * pairs);
     const int e = least_exponent((m + STRIP - 1) / STRIP * STRIP * pairs, strips);
     if (!e) return 0;
 
@@ -143,7 +138,7 @@ int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips)
         const int64_t cols = least(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
         const int64_t deep =
             next ? k : least(more, k); /* of the next panel, which may be of the rows that follow */
-        pack(b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
+        pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
         const int f = least_exponent(PANEL * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) return j;
         for (int64_t i = 0; i < m; i += ROWS) {
@@ -159,9 +154,9 @@ int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips)
 
 #else
 
-int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips)
+int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips)
 {
-    (void)q, (void)more, (void)strips;
+    (void)isa, (void)q, (void)more, (void)strips;
     return 0;
 }
 

@@ -45,10 +45,10 @@ static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, in
 {
     x += row * m->rs + col * m->cs;
     if (m->rs == 1 && m->cs != 1) {
-        ct__widen_tile(job->dtype, cols, rows, x, m->cs, 1, to, rows);
+        ct__widen_tile(job->dev->isa, job->dtype, cols, rows, x, m->cs, 1, to, rows);
         return 'T';
     }
-    ct__widen_tile(job->dtype, rows, cols, x, m->rs, m->cs, to, cols);
+    ct__widen_tile(job->dev->isa, job->dtype, rows, cols, x, m->rs, m->cs, to, cols);
     return 'N';
 }
 
@@ -75,14 +75,13 @@ static void multiply(const ct__job *job, const cutting *t, int64_t piece, float 
     uint16_t *C = (uint16_t *)(uintptr_t)member_of(job, 2, member) + row * c->rs + col * c->cs;
 
     const bool given = job->beta != 0;
-    if (given) ct__widen_tile(job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);
+    if (given) ct__widen_tile(job->dev->isa, job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);
     if (job->alpha == 0 || !a->cols)
         for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
     const bool dots = job->dtype == CT_BF16 && job->alpha == 1 && (!given || job->beta == 1);
     for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
         const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
-        const ct__product q = { .dtype = job->dtype,
-                                .add = p || given,
+        const ct__product q = { .add = p || given,
                                 .m = rows,
                                 .n = cols,
                                 .k = depth,
@@ -95,7 +94,7 @@ static void multiply(const ct__job *job, const cutting *t, int64_t piece, float 
                                 .c = sum,
                                 .ldc = cols };
         const int64_t done =
-            dots ? ct__bf16_multiply(&q, a->cols - p - depth, (uint32_t *)(void *)a_tile) : 0;
+            dots ? ct__bf16_multiply(job->dev->isa, &q, a->cols - p - depth, (uint32_t *)(void *)a_tile) : 0;
         const int64_t left = cols - done;
         if (!left) continue;
         const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
@@ -104,7 +103,7 @@ static void multiply(const ct__job *job, const cutting *t, int64_t piece, float 
                   (int)(tb == 'N' ? left : depth), a_tile, (int)(ta == 'N' ? depth : rows), p ? 1 : job->beta,
                   sum + done, (int)cols);
     }
-    ct__narrow_tile(job->dtype, rows, cols, sum, cols, C, c->rs, c->cs);
+    ct__narrow_tile(job->dev->isa, job->dtype, rows, cols, sum, cols, C, c->rs, c->cs);
 }
 
 ct_status ct__half_gemm(const ct__job *job)

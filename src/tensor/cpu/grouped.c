@@ -3,7 +3,7 @@
  * groups. */
 #include "grouped.h"
 #include "half.h"
-#include "isa.h"
+#include "kernel/isa.h"
 
 #include <inttypes.h>
 #include <omp.h>
@@ -73,19 +73,13 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
 }
 
 #define PANEL       ((int64_t)(PANEL_BYTES / sizeof(T)))
-#define VECTOR_CODE "grouped_tile.h"
-#include "each_vector.h"
+#define VECTOR_CODE "tensor/cpu/grouped_tile.h"
+#include "kernel/each_isa.h"
 
-static ct__run_rows *best_run(bool f64)
+ct__run_rows *ct__grouped_kernel(int isa, ct_dtype dtype)
 {
-    static ct__run_rows *const f64s[] = { CT__EACH_ISA(run_rows, f64) };
-    static ct__run_rows *const f32s[] = { CT__EACH_ISA(run_rows, f32) };
-    return f64 ? f64s[ct__best_isa()] : f32s[ct__best_isa()];
-}
-
-ct__run_rows *ct__grouped_kernel(ct_dtype dtype)
-{
-    return ct__is_half(dtype) ? ct__grouped_half : best_run(dtype == CT_F64);
+    static ct__run_rows *const runs[][CT__ISA_COUNT] = CT__EACH(run_rows);
+    return ct__is_half(dtype) ? ct__grouped_half : runs[dtype][isa];
 }
 
 size_t ct__grouped_scratch(const ct__grouped *q)
@@ -95,19 +89,11 @@ size_t ct__grouped_scratch(const ct__grouped *q)
 
 /* -- plain products of few rows -------------------------------------------------------------------------- */
 
-typedef void run_strip(const ct__strips *g, const void *A, const void *B, void *C, int64_t from,
-                       int64_t columns, void *panel);
-
-static run_strip *best_strip(bool f64)
-{
-    static run_strip *const f64s[] = { CT__EACH_ISA(run_strip, f64) };
-    static run_strip *const f32s[] = { CT__EACH_ISA(run_strip, f32) };
-    return f64 ? f64s[ct__best_isa()] : f32s[ct__best_isa()];
-}
-
 ct_status ct__strips_run(const ct__strips *g)
 {
     enum { STRIP = 64 }; /* columns, at least */
+    static void (*const run[][CT__ISA_COUNT])(const ct__strips *, const void *, const void *, void *, int64_t,
+                                              int64_t, void *) = CT__EACH(run_strip);
     const ct_device *dev = g->dev;
     int64_t strips = 1, most = (g->columns + STRIP - 1) / STRIP;
     if (g->members % dev->threads) strips = most < dev->threads ? most : dev->threads;
@@ -116,15 +102,15 @@ ct_status ct__strips_run(const ct__strips *g)
     size_t bytes = (size_t)threads * SCRATCH_BYTES;
     char *scratch = ct__pool_get(g->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
-    run_strip *run = best_strip(g->dtype == CT_F64);
 #pragma omp parallel for schedule(static) num_threads(ct__team(dev, threads))
     for (int64_t i = 0; i < work; i++) {
         const int64_t member = i / strips, from = i % strips * columns,
                       n = g->columns - from < columns ? g->columns - from : columns;
         if (n > 0)
-            run(g, ct__at(g->A, g->dtype, member * g->a_step), ct__at(g->B, g->dtype, member * g->b_step),
-                ct__at(g->C, g->dtype, member * g->c_step), from, n,
-                scratch + (size_t)omp_get_thread_num() * SCRATCH_BYTES);
+            run[g->dtype][dev->isa](g, ct__at(g->A, g->dtype, member * g->a_step),
+                                    ct__at(g->B, g->dtype, member * g->b_step),
+                                    ct__at(g->C, g->dtype, member * g->c_step), from, n,
+                                    scratch + (size_t)omp_get_thread_num() * SCRATCH_BYTES);
     }
     ct__pool_put(g->dev, scratch, bytes);
     return CT_OK;
@@ -202,7 +188,7 @@ static void add_heads(const ct__grouped *q, const place *from, int pieces, const
             const bool second = from[c - 1].group < from[c].group || !from[c - 1].row;
             const float *before = second ? tail_of(s, c - 1) : head_of(s, c - 1);
             for (int64_t k = 0; k < n; k++) ((float *)head)[k] += before[k];
-            if (from[c + 1].group != from[c].group) ct__narrow(q->dtype, n, head, D);
+            if (from[c + 1].group != from[c].group) ct__narrow(q->isa, q->dtype, n, head, D);
         }
     }
 }
@@ -213,6 +199,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
 {
     const int64_t total = cost_before(q, q->M), row_work = q->J * q->K, size = (int64_t)ct__size(q->dtype);
     if (!q->M || (!q->out && !row_work)) return CT_OK;
+    q->isa = dev->isa;
     q->stream_out = q->N * q->I * (q->G ? q->J : q->K) * size >= CACHE;
     q->stream_D = q->M * row_work * size >= CACHE;
     bool alone = dev->threads < 2 || total <= SMALL / (row_work > 0 ? row_work : 1);
@@ -226,7 +213,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     place *from = (place *)(void *)memory;
     char *scratch = memory + place_bytes;
     s.data = scratch + (size_t)threads * thread_bytes;
-    ct__run_rows *run = ct__grouped_kernel(q->dtype);
+    ct__run_rows *run = ct__grouped_kernel(q->isa, q->dtype);
     for (int c = 0; c <= pieces; c++) from[c] = cut(q, total / pieces * c + total % pieces * c / pieces);
     if (alone) {
         run_piece(q, run, from, 0, &s, scratch);

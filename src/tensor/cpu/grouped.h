@@ -14,6 +14,7 @@ typedef struct ct__grouped {
     const void *A, *C, *G;
     void *out, *D;
     ct_dtype dtype;
+    int isa;
     bool stream_out, stream_D; /* past the caches, straight to memory */
 } ct__grouped;
 
@@ -27,8 +28,8 @@ static inline int64_t ct__group_rows(const ct__grouped *q, int64_t m)
 typedef void ct__run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D,
                           void *scratch);
 
-/* The kernel for a dtype and this CPU, and the bytes of scratch that it needs. */
-ct__run_rows *ct__grouped_kernel(ct_dtype dtype);
+/* The kernel for a dtype and an instruction set, and the bytes of scratch that it needs. */
+ct__run_rows *ct__grouped_kernel(int isa, ct_dtype dtype);
 size_t ct__grouped_scratch(const ct__grouped *q);
 
 /* C = A B (+ C) for members of a batch, `step` apart, by the same kernels: rows of A and C lie side by side,

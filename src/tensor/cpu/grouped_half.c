@@ -60,16 +60,18 @@ static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t 
                      int64_t at, uint16_t *D, float *D_wide, room *r)
 {
     const int64_t outer = least(t->step, t->outer - at), *order = q->order + q->offset[m];
-    ct__grouped s = { .M = 1, .I = 1, .J = q->G ? outer : q->J, .K = q->G ? q->K : outer, .dtype = CT_F32 };
+    ct__grouped s = {
+        .M = 1, .I = 1, .J = q->G ? outer : q->J, .K = q->G ? q->K : outer, .dtype = CT_F32, .isa = q->isa
+    };
     s.offset = r->offset, s.order = r->order;
     s.A = q->A ? r->a : NULL, s.C = q->C ? r->C : NULL, s.G = q->G ? r->g : NULL,
     s.out = q->out ? r->y : NULL;
-    ct__run_rows *run = ct__grouped_kernel(CT_F32);
+    ct__run_rows *run = ct__grouped_kernel(q->isa, CT_F32);
     const int64_t first = q->G ? at * q->K : at; /* of the part, in a matrix */
     void *panel = (char *)r + ct__grouped_half_scratch(q);
     if (q->C)
-        ct__widen_tile(q->dtype, s.J, s.K, (const uint16_t *)q->C + m * q->J * q->K + first, q->K, 1, r->C,
-                       s.K);
+        ct__widen_tile(q->isa, q->dtype, s.J, s.K, (const uint16_t *)q->C + m * q->J * q->K + first, q->K, 1,
+                       r->C, s.K);
     for (int64_t done = start, i = start / q->I, sub = start % q->I; done < stop;) {
         const int64_t rows = least(t->rows, stop - done);
         int64_t row[CT__GROUP_ROWS];
@@ -77,21 +79,23 @@ static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t 
             row[k] = order[i] * q->I + sub;
             if (++sub == q->I) sub = 0, i++;
             if (q->A)
-                ct__widen(q->dtype, s.J, (const uint16_t *)q->A + row[k] * q->J + (q->G ? at : 0),
+                ct__widen(q->isa, q->dtype, s.J, (const uint16_t *)q->A + row[k] * q->J + (q->G ? at : 0),
                           r->a + k * s.J);
-            if (q->G) ct__widen(q->dtype, s.K, (const uint16_t *)q->G + row[k] * q->K, r->g + k * s.K);
+            if (q->G)
+                ct__widen(q->isa, q->dtype, s.K, (const uint16_t *)q->G + row[k] * q->K, r->g + k * s.K);
         }
         s.N = r->offset[1] = rows;
         run(&s, 0, 0, rows, !q->D ? NULL : done > start ? r->more : r->D, panel);
         for (int64_t k = 0; q->D && done > start && k < s.J * s.K; k++) r->D[k] += r->more[k];
         for (int64_t k = 0; q->out && k < rows; k++)
-            ct__narrow(q->dtype, outer, r->y + k * outer, (uint16_t *)q->out + row[k] * t->outer + at);
+            ct__narrow(q->isa, q->dtype, outer, r->y + k * outer,
+                       (uint16_t *)q->out + row[k] * t->outer + at);
         done += rows;
     }
     if (D_wide)
         memcpy(D_wide + first, r->D, (size_t)(s.J * s.K) * sizeof(float));
     else if (D)
-        ct__narrow(q->dtype, s.J * s.K, r->D, D + first);
+        ct__narrow(q->isa, q->dtype, s.J * s.K, r->D, D + first);
 }
 
 void ct__grouped_half(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D, void *scratch)

@@ -1,11 +1,10 @@
-/* Products of rows that lie anywhere, for each type and instruction set (each_vector.h): a tile of at most
- * TILE rows by WIDE vectors is held in registers. */
-#define L     LANES
-#define WIDE  (ISA == 2 ? 4 : 2)
-#define WIDTH (WIDE * LANES) /* of a tile, in numbers */
+/* Products of rows that lie anywhere, for each type and instruction set (each_isa.h): a tile of at most
+ * TILE rows by ACROSS vectors is held in registers. */
+#define ACROSS (ISA == 2 ? 4 : 2)
+#define WIDTH  (ACROSS * L) /* of a tile, in numbers */
 
 typedef union NAME(room) {
-    NAME(vec) v[WIDE];
+    NAME(vec) v[ACROSS];
     T x[WIDTH];
 } NAME(room);
 
@@ -36,19 +35,9 @@ TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, 
 TARGET CT__INLINE void NAME(tile)(int rows, int vectors, int64_t n, const T *const *x, int64_t depth,
                                   const T *b, int64_t ld, T *const *y, bool add, bool stream)
 {
-    NAME(vec) sum[TILE][WIDE];
-    const NAME(vec) zero = { 0 };
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++) sum[r][v] = zero;
-    for (int64_t p = 0; p < depth; p++, b += ld) {
-        NAME(vec) row[WIDE];
-        for (int v = 0; v < vectors; v++) row[v] = *(const NAME(vec) *)(const void *)(b + v * L);
-        for (int r = 0; r < rows; r++) {
-            NAME(vec) s = x[r][p] - zero;
-            for (int v = 0; v < vectors; v++) sum[r][v] = MAD(s, row[v], sum[r][v]);
-        }
-    }
-    for (int r = 0; r < rows; r++) NAME(put)(sum[r], vectors, n, y[r], add, stream);
+    NAME(vec) sum[TILE * ACROSS] = { 0 };
+    NAME(accumulate)(rows, vectors, false, depth, x, 1, b, ld, sum);
+    UNROLL for (int r = 0; r < rows; r++) NAME(put)(sum + r * vectors, vectors, n, y[r], add, stream);
 }
 
 /* d_r = Σ_p a_p[r] g_p[...] (+ d_r) for `rows` rows d, ld apart, and the first n columns. */
@@ -56,14 +45,14 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
                                       int64_t depth, const T *const *g, int64_t g_at, T *d, int64_t ld,
                                       bool add, bool stream)
 {
-    NAME(vec) sum[TILE][WIDE];
+    NAME(vec) sum[TILE][ACROSS];
     const NAME(vec) zero = { 0 };
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) sum[r][v] = zero;
     for (int64_t p = 0; p < depth; p++) {
-        NAME(vec) row[WIDE];
+        NAME(vec) row[ACROSS];
         const T *a_p = a[p] + a_at, *g_p = g[p] + g_at;
-        for (int v = 0; v < vectors; v++) row[v] = *(const NAME(vec) *)(const void *)(g_p + v * L);
+        for (int v = 0; v < vectors; v++) row[v] = LOAD(g_p + v * L);
         for (int r = 0; r < rows; r++) {
             NAME(vec) s = a_p[r] - zero;
             for (int v = 0; v < vectors; v++) sum[r][v] = MAD(s, row[v], sum[r][v]);
@@ -95,23 +84,7 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
         }
 #endif
 
-static int NAME(vectors)(int64_t columns) { return columns <= L ? 1 : columns <= 2 * L ? 2 : WIDE; }
-
-/* panel (depth × width) = columns [0, n) of b, whose element (p, k) is b[p rs + k cs]; zeros behind them */
-TARGET static void NAME(pack)(const T *b, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
-                              T *panel)
-{
-    int64_t k = 0;
-    if (rs == 1)
-        for (; k + L <= n; k += L) {
-            int64_t p = 0;
-            for (; p + L <= depth; p += L) NAME(turn)(b + p + k * cs, cs, panel + p * width + k, width);
-            for (; p < depth; p++)
-                for (int64_t l = k; l < k + L; l++) panel[p * width + l] = b[p + l * cs];
-        }
-    for (int64_t p = 0; p < depth; p++)
-        for (int64_t l = k; l < width; l++) panel[p * width + l] = l < n ? b[p * rs + l * cs] : 0;
-}
+static int NAME(vectors)(int64_t columns) { return columns <= L ? 1 : columns <= 2 * L ? 2 : ACROSS; }
 
 /* y_r = x_r B (+ y_r) for at most BLOCK rows r, B (depth × columns) with strides (rs, cs). panel: PANEL
  * numbers; *held says which B lies there, whole, from an earlier call. */
@@ -229,6 +202,5 @@ TARGET static void NAME(run_strip)(const ct__strips *g, const void *A, const voi
 
 #undef BY_ROWS
 #undef BY_SIZE
-#undef L
 #undef WIDTH
-#undef WIDE
+#undef ACROSS

@@ -3,19 +3,19 @@
 #define CT_TENSOR_CPU_HALF_H
 
 #include "batch.h"
-#include "product.h"
+#include "kernel/kit.h"
 #include "tensor/half.h"
 
-/* y = x for n elements side by side, in the widest vectors that the CPU has; the bits are those of
+/* y = x for n elements side by side, in the vectors of an instruction set (kernel/isa.h); the bits are those of
  * tensor/half.h. */
-void ct__widen(ct_dtype from, int64_t n, const uint16_t *x, float *y);
-void ct__narrow(ct_dtype to, int64_t n, const float *x, uint16_t *y);
+void ct__widen(int isa, ct_dtype from, int64_t n, const uint16_t *x, float *y);
+void ct__narrow(int isa, ct_dtype to, int64_t n, const float *x, uint16_t *y);
 
 /* y (row-major, ld) = x (rows x cols, strides rs and cs), or the other way round. */
-void ct__widen_tile(ct_dtype from, int64_t rows, int64_t cols, const uint16_t *x, int64_t rs, int64_t cs,
-                    float *y, int64_t ld);
-void ct__narrow_tile(ct_dtype to, int64_t rows, int64_t cols, const float *x, int64_t ld, uint16_t *y,
-                     int64_t rs, int64_t cs);
+void ct__widen_tile(int isa, ct_dtype from, int64_t rows, int64_t cols, const uint16_t *x, int64_t rs,
+                    int64_t cs, float *y, int64_t ld);
+void ct__narrow_tile(int isa, ct_dtype to, int64_t rows, int64_t cols, const float *x, int64_t ld,
+                     uint16_t *y, int64_t rs, int64_t cs);
 
 /* gemm for a job of bf16 or f16: sums in f32, each rounded once. */
 ct_status ct__half_gemm(const ct__job *job);
@@ -24,6 +24,6 @@ ct_status ct__half_gemm(const ct__job *job);
  * its columns are done. The others are left as they were: all of them where the CPU has none, the product is
  * too small or A has a subnormal, and those from where on one could matter. B goes on below for `more` rows,
  * the next call's, which are asked for in time. strips: room for m (k + 1) / 2 words, m rounded up to 16. */
-int64_t ct__bf16_multiply(const ct__product *q, int64_t more, uint32_t *strips);
+int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips);
 
 #endif

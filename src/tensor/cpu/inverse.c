@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "batch.h"
-#include "product.h"
-#include "tile.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -17,36 +15,18 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 /* -- A = Rᵀ R -------------------------------------------------------------------------------------------- */
 
 /* The upper triangle of a becomes R:  R12 = R11⁻ᵀ A12,  A22 - R12ᵀ R12 = R22ᵀ R22. Returns the failing minor, or 0. */
-static int64_t factor(ct_dtype t, void *a, int64_t ld, int64_t n, void *work)
+static int64_t factor(const ct__kit *kit, void *a, int64_t ld, int64_t n, void *work)
 {
-    if (n <= CT__TILE) return ct__tile_cholesky(t, a, ld, n);
+    const ct_dtype t = kit->dtype;
+    if (n <= CT__TILE) return kit->cholesky(a, ld, n);
     const int64_t h = ct__half(n), r = n - h;
-    int64_t failed = factor(t, a, ld, h, work);
+    int64_t failed = factor(kit, a, ld, h, work);
     if (failed) return failed;
     void *r12 = ct__ij(a, t, ld, 0, h), *a22 = ct__ij(a, t, ld, h, h);
-    ct__substitute(t, true, false, h, a, 1, ld, r12, ld, r, work);
-    ct__multiply(t, CT__OUT_UPPER, 'T', 'N', r, r, h, -1, r12, ld, r12, ld, 1, a22, ld, work);
-    failed = factor(t, a22, ld, r, work);
+    ct__substitute(kit, true, false, h, a, 1, ld, r12, ld, r, work);
+    ct__multiply(kit, CT__OUT_UPPER, 'T', 'N', r, r, h, -1, r12, ld, r12, ld, 1, a22, ld, work);
+    failed = factor(kit, a22, ld, r, work);
     return failed ? h + failed : 0;
-}
-
-/* -- T⁻¹ ------------------------------------------------------------------------------------------------- */
-
-/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps
- * T M - I small
- * [Higham 2002, §14.2.2]. */
-void ct__invert_triangle(ct_dtype t, bool lower, bool unit, const void *a, void *m, int64_t ld, int64_t n,
-                         void *work)
-{
-    if (n <= CT__TILE) return;
-    const int64_t h = ct__half(n), r = n - h, rows = lower ? r : h, cols = n - rows;
-    const int64_t i = lower ? h : 0, j = lower ? 0 : h;
-    void *corner = ct__ij(m, t, ld, i, j);
-    ct__invert_triangle(t, lower, unit, a, m, ld, h, work);
-    ct__invert_triangle(t, lower, unit, ct__ij(a, t, ld, h, h), ct__ij(m, t, ld, h, h), ld, r, work);
-    ct__multiply(t, lower ? CT__RIGHT_LOWER : CT__RIGHT_UPPER, 'N', 'N', rows, cols, cols, -1,
-                 ct__ij(a, t, ld, i, j), ld, ct__ij(m, t, ld, j, j), ld, 0, corner, ld, work);
-    ct__substitute(t, lower, unit, rows, ct__ij(a, t, ld, i, i), ld, 1, corner, ld, cols, work);
 }
 
 /* -- A⁻¹ = N Nᵀ ------------------------------------------------------------------------------------------ */
@@ -74,7 +54,7 @@ static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int
         for (int64_t r = 0; r < rows; r++)
             memcpy(ct__ij(across, job->dtype, o->rs, r, 0), ct__ij(panel, job->dtype, ld, r, 0),
                    (size_t)(i + rows) * ct_dtype_size(job->dtype));
-        ct__transpose(job->dtype, rows, i + rows, panel, ld, down, o->rs);
+        job->kit->transpose(rows, i + rows, panel, ld, down, o->rs);
     } else {
         ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, across, o->rs, o->cs);
         ct__copy_matrix(job->dev, job->dtype, rows, i + rows, panel, ld, 1, down, o->cs, o->rs);
@@ -94,7 +74,8 @@ static void load_upper(const ct__job *job, const void *from, void *a, int64_t ld
     else if (x->cs == 1)
         for (int64_t i = 0; i < n; i += CT__TILE) {
             const int64_t rows = smaller(n - i, CT__TILE);
-            ct__transpose(t, rows, i + rows, ct__at(from, t, i * x->rs), x->rs, ct__ij(a, t, lda, 0, i), lda);
+            job->kit->transpose(rows, i + rows, ct__at(from, t, i * x->rs), x->rs, ct__ij(a, t, lda, 0, i),
+                                lda);
         }
     else
         ct__copy_matrix(job->dev, t, n, n, from, x->cs, x->rs, a, lda, 1);
@@ -114,48 +95,27 @@ static void put_root(ct_dtype t, const void *m, int64_t ld, int64_t n, void *roo
         memcpy(ct__at(root, t, i * (i + 1) / 2), ct__ij(m, t, ld, i, 0), (size_t)(i + 1) * ct_dtype_size(t));
 }
 
-static void set_one(ct_dtype t, void *x)
-{
-    if (t == CT_F64)
-        *(double *)x = 1;
-    else
-        *(float *)x = 1;
-}
-
-/* N = R⁻¹, upper, of one tile: the columns of the identity, solved for */
-static void invert_tile(ct_dtype t, const void *r, void *n, int64_t ld, int64_t rows)
-{
-    const int64_t end = rows - 1;
-    for (int64_t i = 0; i < rows; i++) {
-        memset(ct__ij(n, t, ld, i, 0), 0, (size_t)rows * ct_dtype_size(t));
-        set_one(t, ct__ij(n, t, ld, i, i));
-    }
-    ct__tile_substitute(t, ct__ij(r, t, ld, end, end), -ld, -1, rows, false, ct__ij(n, t, ld, end, 0), -ld,
-                        rows);
-}
-
 /* a, (M = Nᵀ,) A⁻¹ */
 static int64_t potri_member(const ct__job *job, void *const *data)
 {
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
+    const ct__kit *kit = job->kit;
     void *out = data[job->n - 1], *root = job->n == 3 ? data[1] : NULL;
     void *work = data[job->n], *a = (char *)work + ct__product_work(t, n), *m = ct__ij(a, t, ld, n, 0);
     load_upper(job, data[0], a, ld);
-    const int64_t failed = factor(t, a, ld, n, work);
+    const int64_t failed = factor(kit, a, ld, n, work);
     if (failed) {
         if (root) ct__fill_nan(&job->m[1], t, root);
         ct__fill_nan(&job->m[job->n - 1], t, out);
         return failed;
     }
-    for (int64_t i = 0; i < n; i += CT__TILE)
-        invert_tile(t, ct__ij(a, t, ld, i, i), ct__ij(m, t, ld, i, i), ld, smaller(n - i, CT__TILE));
-    ct__invert_triangle(t, false, false, a, m, ld, n, work);
+    ct__invert_triangle(kit, false, false, a, ld, 1, m, ld, n, work);
     if (root) {
-        ct__transpose(t, n, n, m, ld, a, ld);
+        kit->transpose(n, n, m, ld, a, ld);
         put_root(t, a, ld, n, root);
     }
-    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, m, ld, m, ld, 0,
+    ct__multiply(kit, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, m, ld, m, ld, 0,
                  a, ld, work);
     ct__put_symmetric(job, a, ld, out);
     return 0;
@@ -166,7 +126,7 @@ static int64_t potri_member(const ct__job *job, void *const *data)
 enum { COLUMNS = 64 }; /* of N that a thread takes at once, and rows of A⁻¹ */
 
 typedef struct large {
-    ct_dtype dtype;
+    const ct__kit *kit;
     int64_t n, ld;
     void *a, *m; /* L, then the lower triangle of A⁻¹; N */
 } large;
@@ -174,21 +134,17 @@ typedef struct large {
 /* Columns [j, end) of N = L⁻ᵀ, those of the identity solved for, down to row `end` */
 static void root_columns(const large *f, int64_t j, int64_t end, void *work)
 {
-    const size_t bytes = (size_t)(end - j) * ct_dtype_size(f->dtype);
-    for (int64_t i = 0; i < end; i++) {
-        memset(ct__ij(f->m, f->dtype, f->ld, i, j), 0, bytes);
-        if (i >= j) set_one(f->dtype, ct__ij(f->m, f->dtype, f->ld, i, i));
-    }
-    ct__substitute(f->dtype, false, false, end, f->a, 1, f->ld, ct__ij(f->m, f->dtype, f->ld, 0, j), f->ld,
-                   end - j, work);
+    void *x = ct__ij(f->m, f->kit->dtype, f->ld, 0, j);
+    ct__set_identity(f->kit->dtype, end, end - j, x, f->ld);
+    ct__substitute(f->kit, false, false, end, f->a, 1, f->ld, x, f->ld, end - j, work);
 }
 
 /* Rows [i, end) of A⁻¹ = N Nᵀ up to the diagonal; N is zero before column i there. */
 static void inverse_rows(const large *f, int64_t i, int64_t end, void *work)
 {
-    ct__multiply(f->dtype, 0, 'N', 'T', end - i, end, f->n - i, 1, ct__ij(f->m, f->dtype, f->ld, i, i), f->ld,
-                 ct__ij(f->m, f->dtype, f->ld, 0, i), f->ld, 0, ct__ij(f->a, f->dtype, f->ld, i, 0), f->ld,
-                 work);
+    const ct_dtype t = f->kit->dtype;
+    ct__multiply(f->kit, 0, 'N', 'T', end - i, end, f->n - i, 1, ct__ij(f->m, t, f->ld, i, i), f->ld,
+                 ct__ij(f->m, t, f->ld, 0, i), f->ld, 0, ct__ij(f->a, t, f->ld, i, 0), f->ld, work);
 }
 
 static int64_t large_potri_member(const ct__job *job, void *const *data)
@@ -196,7 +152,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
     const size_t work_bytes = ct__product_work(t, n);
-    const large f = { t, n, ld, data[2], ct__ij(data[2], t, ld, n, 0) };
+    const large f = { job->kit, n, ld, data[2], ct__ij(data[2], t, ld, n, 0) };
     char *work = ct__ij(f.m, t, ld, n, 0);
     ct__copy_matrix(job->dev, t, n, n, data[0], job->m[0].rs, job->m[0].cs, f.a, ld, 1);
     const ct__stopwatch begin = ct__pace_begin(ct__team(job->dev, job->dev->threads));

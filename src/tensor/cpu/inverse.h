@@ -6,7 +6,7 @@
 
 #include "batch.h"
 #include "blas.h"
-#include "tile.h"
+#include "kernel/kit.h"
 
 enum { CT__ROOT_MAX = 32768 }; /* extent of a matrix whose triangle BLAS can still count */
 
@@ -39,24 +39,25 @@ static inline int64_t ct__pitch(int64_t n) { return n <= 32 ? (n + 7) / 8 * 8 : 
 /* Where a triangle is cut in two, on a border between tiles. */
 static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__TILE * CT__TILE; }
 
-/* m holds the inverses of T's diagonal tiles, n x n: the rest of its triangle becomes that of T⁻¹. T is the
- * triangle of a, with ones on its diagonal where `unit`. */
-void ct__invert_triangle(ct_dtype dtype, bool lower, bool unit, const void *a, void *m, int64_t ld, int64_t n,
-                         void *work);
-
 /* X = M⁻¹ X in place, X n x cols; M is a triangle with strides rs and cs, of which one is 1, and ones on its
  * diagonal where `unit`. Nothing else of M is read. */
-void ct__substitute(ct_dtype dtype, bool lower, bool unit, int64_t n, const void *m, int64_t rs, int64_t cs,
-                    void *x, int64_t ldx, int64_t cols, void *work);
+void ct__substitute(const ct__kit *kit, bool lower, bool unit, int64_t n, const void *m, int64_t rs,
+                    int64_t cs, void *x, int64_t ldx, int64_t cols, void *work);
+
+/* m = T⁻¹, n x n, for the triangle T of a with strides rs and cs, of which one is 1, and ones on its diagonal where
+ * `unit`; in m's tiles on the diagonal the other triangle becomes zero. */
+void ct__invert_triangle(const ct__kit *kit, bool lower, bool unit, const void *a, int64_t rs, int64_t cs,
+                         void *m, int64_t ld, int64_t n, void *work);
+
+/* x: the last `cols` columns of the identity, n x n */
+void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t ld);
 
 /* Both triangles of the job's symmetric output from the lower one of a: bitwise symmetric. */
 void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out);
 
-/* A[order] = L U with partial pivoting in place of a, n x n; l receives the inverses of L's diagonal tiles,
- * where they lie; columns holds ct__lu_columns(n) numbers. A zero pivot, or what is not finite, is left for
- * the caller to find. */
-void ct__lu(ct_dtype dtype, void *a, void *l, int64_t ld, int64_t n, int64_t *order, void *columns,
-            void *work);
+/* A[order] = L U with partial pivoting in place of a, n x n; columns holds ct__lu_columns(n) numbers. A zero pivot, or
+ * what is not finite, is left for the caller to find. */
+void ct__lu(const ct__kit *kit, void *a, int64_t ld, int64_t n, int64_t *order, void *columns, void *work);
 int64_t ct__lu_columns(int64_t n);
 
 #endif

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#include "product.h"
-
 enum { PANEL = 256 }; /* rows of a symmetric product that BLAS computes at once */
 
 /* An operand as it lies in memory, or transposed. */
@@ -30,10 +28,10 @@ static int64_t general_bar_member(const ct__job *job, void *const *data)
     const ct_dtype t = job->dtype;
     const int64_t n = p->rows, ld = ct__pitch(n);
     void *work = data[3], *h = (char *)work + ct__product_work(t, n);
-    ct__product q = { .dtype = t, .m = n, .n = n, .k = n, .a = data[0], .b = data[1], .c = h, .ldc = ld };
+    ct__product q = { .m = n, .n = n, .k = n, .a = data[0], .b = data[1], .c = h, .ldc = ld };
     place(p, true, &q.a_rs, &q.a_cs);
     place(&job->m[1], false, &q.b_rs, &q.b_cs);
-    ct__product_run(&q, work);
+    job->kit->product(&q, work);
     q.minus = true, q.c = data[2], q.ldc = o->ld;
     if (o->columns) {
         q.a = data[0], q.b = h, q.b_rs = 1, q.b_cs = ld;
@@ -42,7 +40,7 @@ static int64_t general_bar_member(const ct__job *job, void *const *data)
         q.a = h, q.b = data[0], q.a_rs = ld, q.a_cs = 1;
         place(p, true, &q.b_rs, &q.b_cs);
     }
-    ct__product_run(&q, work);
+    job->kit->product(&q, work);
     return 0;
 }
 
@@ -68,10 +66,10 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     const int64_t n = p->rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
     void *work = data[3], *s = (char *)work + ct__product_work(t, n), *h = ct__ij(s, t, ld, n, 0);
-    ct__symmetric_part(t, false, n, data[1], g->ld, s, ld);
+    job->kit->symmetric_part(false, n, data[1], g->ld, s, ld);
     if (job->serial) {
-        ct__multiply(t, 0, 'N', 'N', n, n, n, -1, data[0], p->ld, s, ld, 0, h, ld, work);
-        ct__multiply(t, CT__OUT_LOWER, 'N', 'N', n, n, n, 1, h, ld, data[0], p->ld, 0, s, ld, work);
+        ct__multiply(job->kit, 0, 'N', 'N', n, n, n, -1, data[0], p->ld, s, ld, 0, h, ld, work);
+        ct__multiply(job->kit, CT__OUT_LOWER, 'N', 'N', n, n, n, 1, h, ld, data[0], p->ld, 0, s, ld, work);
     } else {
         const int order = (int)n, pitch = (int)ld;
         blas_gemm(t, 'N', 'N', order, order, order, -1, s, pitch, data[0], p->ld, 0, h, pitch);
@@ -120,15 +118,15 @@ static int64_t root_bar_member(const ct__job *job, void *const *data)
     void *work = data[3], *m = (char *)work + ct__product_work(t, n), *x = ct__ij(m, t, ld, n, 0),
          *y = ct__ij(x, t, ld, n, 0);
     load_root(t, data[0], n, m, ld);
-    ct__symmetric_part(t, true, n, data[1], job->m[1].ld, x, ld);
+    job->kit->symmetric_part(true, n, data[1], job->m[1].ld, x, ld);
     halve(t, n, x, ld, false);
-    ct__multiply(t, LOWER, 'N', 'N', n, n, n, 1, m, ld, x, ld, 0, y, ld, work); /* Y = M T          */
-    ct__multiply(t, OUTER, 'N', 'T', n, n, n, 1, y, ld, m, ld, 0, x, ld, work); /* X = Y Mᵀ + M Yᵀ  */
-    ct__multiply(t, OUTER, 'N', 'T', n, n, n, 1, m, ld, y, ld, 1, x, ld, work);
+    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, m, ld, x, ld, 0, y, ld, work); /* Y = M T          */
+    ct__multiply(job->kit, OUTER, 'N', 'T', n, n, n, 1, y, ld, m, ld, 0, x, ld, work); /* X = Y Mᵀ + M Yᵀ  */
+    ct__multiply(job->kit, OUTER, 'N', 'T', n, n, n, 1, m, ld, y, ld, 1, x, ld, work);
     halve(t, n, x, ld, true);
-    ct__multiply(t, LOWER, 'N', 'N', n, n, n, 1, x, ld, m, ld, 0, y, ld, work);  /* Y = X M          */
-    ct__multiply(t, INNER, 'T', 'N', n, n, n, -1, m, ld, y, ld, 0, x, ld, work); /* X = -Mᵀ Y - Yᵀ M */
-    ct__multiply(t, INNER, 'T', 'N', n, n, n, -1, y, ld, m, ld, 1, x, ld, work);
+    ct__multiply(job->kit, LOWER, 'N', 'N', n, n, n, 1, x, ld, m, ld, 0, y, ld, work); /* Y = X M          */
+    ct__multiply(job->kit, INNER, 'T', 'N', n, n, n, -1, m, ld, y, ld, 0, x, ld, work); /* X = -Mᵀ Y - Yᵀ M */
+    ct__multiply(job->kit, INNER, 'T', 'N', n, n, n, -1, y, ld, m, ld, 1, x, ld, work);
     ct__put_symmetric(job, x, ld, data[2]);
     return 0;
 }

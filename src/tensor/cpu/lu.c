@@ -1,8 +1,7 @@
 /* LU with partial pivoting, inverses from it, and rows in pivot order. */
 #include "batch.h"
 #include "inverse.h"
-#include "product.h"
-#include "vmath.h"
+#include "kernel/vmath.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -87,7 +86,7 @@ static void load(const ct__job *job, const void *from, bool transposed, void *a,
     const ct__matrix *x = &job->m[0];
     const int64_t n = x->rows, rs = transposed ? x->cs : x->rs, cs = transposed ? x->rs : x->cs;
     if (rs == 1 && cs != 1)
-        ct__transpose(job->dtype, n, n, from, cs, a, ld);
+        job->kit->transpose(n, n, from, cs, a, ld);
     else
         ct__copy_matrix(job->dev, job->dtype, n, n, from, rs, cs, a, ld, 1);
 }
@@ -97,11 +96,10 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
-    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *l = ct__ij(a, t, ld, n, 0),
-         *columns = ct__ij(l, t, ld, n, 0);
+    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *columns = ct__ij(a, t, ld, n, 0);
     if (job->serial) {
         load(job, data[0], false, a, ld);
-        ct__lu(t, a, l, ld, n, data[3], columns, work);
+        ct__lu(job->kit, a, ld, n, data[3], columns, work);
     } else {
         load(job, data[0], true, a, ld);
         lapack_lu(t, n, a, ld, columns, data[3]);
@@ -111,7 +109,7 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
     if (failed)
         ct__fill_nan(&job->m[1], t, data[1]);
     else if (rs == 1)
-        ct__transpose(t, n, n, a, ld, data[1], cs);
+        job->kit->transpose(n, n, a, ld, data[1], cs);
     else
         ct__copy_matrix(job->dev, t, n, n, a, ld, 1, data[1], rs, cs);
     return failed;
@@ -128,7 +126,7 @@ ct_status ct__cpu_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view *
     job.index = order->data;
     job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
     job.scratch = ct__product_work(job.dtype, n) +
-                  (size_t)(2 * n * ct__pitch(n) + ct__lu_columns(n)) * ct_dtype_size(job.dtype);
+                  (size_t)(n * ct__pitch(n) + ct__lu_columns(n)) * ct_dtype_size(job.dtype);
     job.serial = !ct__inverse_alone(dev, job.members, n, CT__LU_ALONE);
     job.member = getrf_member;
     return run(&job, failure);
@@ -152,23 +150,19 @@ static int64_t getri_member(const ct__job *job, void *const *data)
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
     void *work = data[2], *a = (char *)work + ct__product_work(t, n), *v = ct__ij(a, t, ld, n, 0),
-         *r = ct__ij(v, t, ld, n, 0), *m = ct__ij(r, t, ld, n, 0), *w = ct__ij(m, t, ld, n, 0);
-    int64_t *order = ct__at(w, CT_F64, ct__half(n) * ld + ct__lu_columns(n));
+         *m = ct__ij(v, t, ld, n, 0), *columns = ct__ij(m, t, ld, n, 0);
+    int64_t *order = ct__at(columns, CT_F64, ct__lu_columns(n));
     load(job, data[0], true, a, ld);
-    ct__lu(t, a, v, ld, n, order, w, work);
+    ct__lu(job->kit, a, ld, n, order, columns, work);
     const int64_t failed = fault(t, n, a, ld);
     if (failed) {
         ct__fill_nan(&job->m[1], t, data[1]);
         return failed;
     }
-    for (int64_t i = 0; i < n; i += CT__TILE) { /* R = Uᵀ */
-        int64_t rows = n - i < CT__TILE ? n - i : CT__TILE;
-        ct__transpose(t, rows, n - i, ct__ij(a, t, ld, i, i), ld, ct__ij(r, t, ld, i, i), ld);
-        ct__tile_triangle(t, ct__ij(r, t, ld, i, i), ld, rows, false, ct__ij(m, t, ld, i, i), ld);
-    }
-    ct__invert_triangle(t, true, false, r, m, ld, n, work);
-    ct__invert_triangle(t, true, true, a, v, ld, n, work);
-    ct__multiply(t, CT__LEFT_UPPER | CT__RIGHT_LOWER, 'T', 'N', n, n, n, 1, v, ld, m, ld, 0, a, ld, work);
+    ct__invert_triangle(job->kit, true, false, a, 1, ld, m, ld, n, work);
+    ct__invert_triangle(job->kit, true, true, a, ld, 1, v, ld, n, work);
+    ct__multiply(job->kit, CT__LEFT_UPPER | CT__RIGHT_LOWER, 'T', 'N', n, n, n, 1, v, ld, m, ld, 0, a, ld,
+                 work);
     for (int64_t i = 0; i < n; i++)
         put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, order[i] * o->rs));
     return 0;
@@ -204,8 +198,8 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failu
     ct_status status = check_extent(dev, "inverse", ld);
     if (status || !job.members || !n) return status;
     job.work = 2 * (double)n * (double)n * (double)n;
-    job.scratch = ct__product_work(job.dtype, n) + (size_t)(4 * n * ld) * ct_dtype_size(job.dtype) +
-                  (size_t)(ct__half(n) * ld + ct__lu_columns(n) + 2 * n) * sizeof(int64_t);
+    job.scratch = ct__product_work(job.dtype, n) + (size_t)(3 * n * ld) * ct_dtype_size(job.dtype) +
+                  (size_t)(ct__lu_columns(n) + 2 * n) * sizeof(int64_t);
     job.serial = !ct__inverse_alone(dev, job.members, n, CT__GENERAL_ALONE);
     job.member = job.serial ? getri_member : lapack_getri_member;
     return run(&job, failure);
@@ -316,11 +310,11 @@ static int64_t det_member(const ct__job *job, void *const *data)
 {
     const ct_dtype t = job->dtype;
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
-    void *work = data[3], *a = (char *)work + ct__product_work(t, n), *l = ct__ij(a, t, ld, n, 0);
-    int64_t *order = ct__at(l, CT_F64, n * ld), *columns = order + n;
+    void *work = data[3], *a = (char *)work + ct__product_work(t, n);
+    int64_t *order = ct__ij(a, t, ld, n, 0), *columns = order + n;
     load(job, data[0], false, a, ld);
     if (job->serial)
-        ct__lu(t, a, l, ld, n, order, columns, work);
+        ct__lu(job->kit, a, ld, n, order, columns, work);
     else
         lapack_lu(t, n, a, ld, (int *)columns, order);
     int64_t failed = fault(t, n, a, ld);
@@ -364,7 +358,7 @@ ct_status ct__cpu_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct_
     }
     job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
     job.scratch = ct__product_work(job.dtype, n) + (size_t)(n * ct__pitch(n)) * ct_dtype_size(job.dtype) +
-                  (size_t)(n * ct__pitch(n) + n + ct__lu_columns(n)) * sizeof(int64_t);
+                  (size_t)(n + ct__lu_columns(n)) * sizeof(int64_t);
     job.serial = !ct__inverse_alone(dev, job.members, n, CT__LU_ALONE);
     job.member = det_member;
     return run(&job, failure);

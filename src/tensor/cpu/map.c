@@ -102,7 +102,7 @@ typedef struct half_map {
     ct__kernel kernel;
     const void *context;
     ct_dtype dtype;
-    int operands;
+    int isa, operands;
 } half_map;
 
 static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
@@ -117,11 +117,11 @@ static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s
         for (int64_t i = 0; i < n0; i += STRIP) {
             int64_t n = n0 - i < STRIP ? n0 - i : STRIP;
             for (int k = 1; k < h->operands; k++)
-                ct__widen_tile(h->dtype, 1, n, (const uint16_t *)data[k] + j * s1[k] + i * s0[k], 0, s0[k],
-                               strip[k], 0);
+                ct__widen_tile(h->isa, h->dtype, 1, n, (const uint16_t *)data[k] + j * s1[k] + i * s0[k], 0,
+                               s0[k], strip[k], 0);
             h->kernel(1, n, at, zero, one, h->context);
-            ct__narrow_tile(h->dtype, 1, n, strip[0], 0, (uint16_t *)data[0] + j * s1[0] + i * s0[0], 0,
-                            s0[0]);
+            ct__narrow_tile(h->isa, h->dtype, 1, n, strip[0], 0, (uint16_t *)data[0] + j * s1[0] + i * s0[0],
+                            0, s0[0]);
         }
 }
 
@@ -131,7 +131,7 @@ static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel 
 {
     const ct_dtype dtype = t[0]->dtype;
     if (ct__is_half(dtype))
-        ct__loop(dev, n, t, run_half, &(half_map){ f32, context, dtype, n }, grain);
+        ct__loop(dev, n, t, run_half, &(half_map){ f32, context, dtype, dev->isa, n }, grain);
     else
         ct__loop(dev, n, t, dtype == CT_F32 ? f32 : f64, context, grain);
     return CT_OK;

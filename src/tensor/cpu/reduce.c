@@ -44,13 +44,13 @@ static inline double combine(pass f, double a, double b)
 }
 
 /* n <= WIDTH elements as doubles: where they lie, or in buffer. */
-static const double *load(const ct_view *t, const void *x, int64_t n, int64_t step, double *buffer)
+static const double *load(const reduction *r, const void *x, int64_t n, int64_t step, double *buffer)
 {
-    if (t->dtype == CT_F64) {
+    if (r->x->dtype == CT_F64) {
         const double *v = x;
         if (step == 1) return v;
         for (int64_t i = 0; i < n; i++) buffer[i] = v[i * step];
-    } else if (t->dtype == CT_F32) {
+    } else if (r->x->dtype == CT_F32) {
         const float *v = x;
         if (step == 1)
             for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i];
@@ -58,7 +58,7 @@ static const double *load(const ct_view *t, const void *x, int64_t n, int64_t st
             for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i * step];
     } else {
         float v[WIDTH];
-        ct__widen_tile(t->dtype, 1, n, x, 0, step, v, 0);
+        ct__widen_tile(r->isa, r->x->dtype, 1, n, x, 0, step, v, 0);
         for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i];
     }
     return buffer;
@@ -107,7 +107,7 @@ static double reduce_row(const reduction *r, pass f, int d, int64_t n, const voi
         double buffer[RUN], result = start(f);
         for (int64_t i = 0; i < n; i += RUN) {
             int64_t length = n - i < RUN ? n - i : RUN;
-            const double *v = load(r->x, ct__at(x, r->x->dtype, i * a->x), length, a->x, buffer);
+            const double *v = load(r, ct__at(x, r->x->dtype, i * a->x), length, a->x, buffer);
             result = combine(f, result, run(r->isa, f, v, length, shift));
         }
         return result;
@@ -143,8 +143,8 @@ static void reduce_columns(const reduction *r, pass f, int d, int64_t n, const v
         for (int64_t j = 0; j < width; j++) result[j] = start(f);
         for (int64_t i = 0; i < n; i++) {
             double buffer[WIDTH];
-            add_row(r->isa, f, width, load(r->x, ct__at(x, r->x->dtype, i * a->x), width, step, buffer),
-                    shift, result);
+            add_row(r->isa, f, width, load(r, ct__at(x, r->x->dtype, i * a->x), width, step, buffer), shift,
+                    result);
         }
     } else if (n == 1) {
         reduce_columns(r, f, d + 1, a[1].n, x, width, shift, result);

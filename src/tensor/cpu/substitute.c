@@ -2,10 +2,10 @@
  * work in products. No inverse of a tile is used, so X is as accurate as one column at a time. */
 #include "inverse.h"
 
-#include "product.h"
+#include <string.h>
 
 typedef struct system {
-    ct_dtype dtype;
+    const ct__kit *kit;
     bool lower, unit;
     const void *m;
     int64_t rs, cs;
@@ -16,14 +16,13 @@ typedef struct system {
 
 static const void *block(const system *s, int64_t i, int64_t j)
 {
-    return ct__at(s->m, s->dtype, i * s->rs + j * s->cs);
+    return ct__at(s->m, s->kit->dtype, i * s->rs + j * s->cs);
 }
 
 /* X_to = X_to - M_to,from X_from */
 static void eliminate(const system *s, int64_t to, int64_t rows, int64_t from, int64_t depth)
 {
-    ct__product_run(&(ct__product){ .dtype = s->dtype,
-                                    .minus = true,
+    s->kit->product(&(ct__product){ .minus = true,
                                     .add = true,
                                     .m = rows,
                                     .n = s->cols,
@@ -31,10 +30,10 @@ static void eliminate(const system *s, int64_t to, int64_t rows, int64_t from, i
                                     .a = block(s, to, from),
                                     .a_rs = s->rs,
                                     .a_cs = s->cs,
-                                    .b = ct__ij(s->x, s->dtype, s->ldx, from, 0),
+                                    .b = ct__ij(s->x, s->kit->dtype, s->ldx, from, 0),
                                     .b_rs = s->ldx,
                                     .b_cs = 1,
-                                    .c = ct__ij(s->x, s->dtype, s->ldx, to, 0),
+                                    .c = ct__ij(s->x, s->kit->dtype, s->ldx, to, 0),
                                     .ldc = s->ldx },
                     s->work);
 }
@@ -45,11 +44,11 @@ static void solve(const system *s, int64_t i, int64_t n)
     if (n <= CT__TILE) {
         const int64_t end = i + n - 1;
         if (s->lower)
-            ct__tile_substitute(s->dtype, block(s, i, i), s->rs, s->cs, n, s->unit,
-                                ct__ij(s->x, s->dtype, s->ldx, i, 0), s->ldx, s->cols);
+            s->kit->substitute(block(s, i, i), s->rs, s->cs, n, s->unit,
+                               ct__ij(s->x, s->kit->dtype, s->ldx, i, 0), s->ldx, s->cols);
         else
-            ct__tile_substitute(s->dtype, block(s, end, end), -s->rs, -s->cs, n, s->unit,
-                                ct__ij(s->x, s->dtype, s->ldx, end, 0), -s->ldx, s->cols);
+            s->kit->substitute(block(s, end, end), -s->rs, -s->cs, n, s->unit,
+                               ct__ij(s->x, s->kit->dtype, s->ldx, end, 0), -s->ldx, s->cols);
         return;
     }
     const int64_t h = ct__half(n), middle = i + h, rest = n - h;
@@ -64,8 +63,56 @@ static void solve(const system *s, int64_t i, int64_t n)
     }
 }
 
-void ct__substitute(ct_dtype dtype, bool lower, bool unit, int64_t n, const void *m, int64_t rs, int64_t cs,
-                    void *x, int64_t ldx, int64_t cols, void *work)
+void ct__substitute(const ct__kit *kit, bool lower, bool unit, int64_t n, const void *m, int64_t rs,
+                    int64_t cs, void *x, int64_t ldx, int64_t cols, void *work)
 {
-    solve(&(system){ dtype, lower, unit, m, rs, cs, x, ldx, cols, work }, 0, n);
+    solve(&(system){ kit, lower, unit, m, rs, cs, x, ldx, cols, work }, 0, n);
+}
+
+/* -- inverses -------------------------------------------------------------------------------------------- */
+
+void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t ld)
+{
+    for (int64_t i = 0; i < n; i++) {
+        memset(ct__ij(x, dtype, ld, i, 0), 0, (size_t)cols * ct_dtype_size(dtype));
+        const int64_t j = i - (n - cols);
+        if (j >= 0 && dtype == CT_F64)
+            *(double *)ct__ij(x, dtype, ld, i, j) = 1;
+        else if (j >= 0)
+            *(float *)ct__ij(x, dtype, ld, i, j) = 1;
+    }
+}
+
+/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps T M - I
+ * small [Higham 2002, §14.2.2]. */
+void ct__invert_triangle(const ct__kit *kit, bool lower, bool unit, const void *a, int64_t rs, int64_t cs,
+                         void *m, int64_t ld, int64_t n, void *work)
+{
+    const ct_dtype t = kit->dtype;
+    if (n <= CT__TILE) {
+        ct__set_identity(t, n, n, m, ld);
+        ct__substitute(kit, lower, unit, n, a, rs, cs, m, ld, n, work);
+        return;
+    }
+    const int64_t h = ct__half(n), r = n - h, rows = lower ? r : h, cols = n - rows;
+    const int64_t i = lower ? h : 0, j = lower ? 0 : h;
+    void *corner = ct__ij(m, t, ld, i, j);
+    ct__invert_triangle(kit, lower, unit, a, rs, cs, m, ld, h, work);
+    ct__invert_triangle(kit, lower, unit, ct__at(a, t, h * (rs + cs)), rs, cs, ct__ij(m, t, ld, h, h), ld, r,
+                        work);
+    kit->product(&(ct__product){ .parts = lower ? CT__RIGHT_LOWER : CT__RIGHT_UPPER,
+                                 .minus = true,
+                                 .m = rows,
+                                 .n = cols,
+                                 .k = cols,
+                                 .a = ct__at(a, t, i * rs + j * cs),
+                                 .a_rs = rs,
+                                 .a_cs = cs,
+                                 .b = ct__ij(m, t, ld, j, j),
+                                 .b_rs = ld,
+                                 .b_cs = 1,
+                                 .c = corner,
+                                 .ldc = ld },
+                 work);
+    ct__substitute(kit, lower, unit, rows, ct__at(a, t, i * (rs + cs)), rs, cs, corner, ld, cols, work);
 }

@@ -15,15 +15,13 @@
  *
  * A panel is kept in slivers of as many rows as a register tile is wide, a sliver's numbers of one pivot side
  * by side: that is the form in which the product reads its both operands. */
-#include "cpu.h"
-#include "isa.h"
+#include "kernel/kit.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
 enum {
-    LARGEST = 32, /* rows of a sliver, of any instruction set */
-    SERIAL = 96,  /* rows that one thread had better do alone */
+    SERIAL = 96, /* rows that one thread had better do alone */
 };
 
 /* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too.
@@ -90,44 +88,15 @@ static void *take(char *block, size_t *used, size_t bytes)
     return piece;
 }
 
-/* -- products for each instruction set ------------------------------------------------------------------- */
-
-#define VECTOR_CODE "sweep_kernel.h"
-#include "each_vector.h"
-
 /* -- sweeps ---------------------------------------------------------------------------------------------- */
 
-#define T       double
-#define NAME(n) n##_f64
-#include "sweep_run.h"
-#undef T
-#undef NAME
-
-#define T       float
-#define NAME(n) n##_f32
-#include "sweep_run.h"
-#undef T
-#undef NAME
-
-#define KERNEL(isa, width, rank, lanes)                                                              \
-    {                                                                                                \
-        width, rank, lanes, multiply_##isa, substitute_##isa, substitute_back_##isa, cholesky_##isa, \
-            combine_##isa, copy_##isa, transpose_##isa                                               \
-    }
-static const kernel_f64 kernels_f64[] = {
-    KERNEL(f64_base, 4, 4, 2),
-#if CT__X86
-    KERNEL(f64_avx2, 12, 4, 4),
-    KERNEL(f64_avx512, 24, 8, 8),
-#endif
-};
-static const kernel_f32 kernels_f32[] = {
-    KERNEL(f32_base, 8, 4, 4),
-#if CT__X86
-    KERNEL(f32_avx2, 24, 4, 8),
-    KERNEL(f32_avx512, 32, 8, 16),
-#endif
-};
+typedef struct problem {
+    layout A;
+    bool inverse;
+    double tolerance;
+    void *data, *z, *diagonal;
+    int parts, team;
+} problem;
 
 /* Few pivots keep panels short against the rest; many keep products deep, and what cores must tell each other
  * seldom. The larger a task of `grain` rows and columns, the less is read for it; a part should have a dozen
@@ -143,38 +112,29 @@ static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
     return smaller(b, (all + *grain - 1) / *grain * *grain);
 }
 
-/* With parts and pieces chosen; `memory` is NULL where its size alone is asked for. */
-static size_t prepare(const ct_device *dev, const layout *A, ct_dtype dtype, bool inverse, char *memory,
-                      sweep_f64 *wide, sweep_f32 *narrow)
+#define VECTOR_CODE "tensor/cpu/sweep_run.h"
+#include "kernel/each_isa.h"
+
+static problem problem_of(const ct_device *dev, const layout *A)
 {
-    const bool f64 = dtype == CT_F64;
-    *wide = (sweep_f64){ .kernel = &kernels_f64[dev->isa], .A = *A, .inverse = inverse };
-    *narrow = (sweep_f32){ .kernel = &kernels_f32[dev->isa], .A = *A, .inverse = inverse };
-    const int64_t width = f64 ? wide->kernel->width : narrow->kernel->width;
-    int64_t grain;
-    wide->parts = narrow->parts = A->n <= SERIAL ? 1 : dev->threads;
-    wide->team = narrow->team = ct__team(dev, wide->parts);
-    wide->block = narrow->block = choose_block(A->n, width, wide->parts, &grain);
-    wide->grain = narrow->grain = grain;
-    return f64 ? cut_f64(wide, memory) : cut_f32(narrow, memory);
+    const int parts = A->n <= SERIAL ? 1 : dev->threads;
+    return (problem){ .A = *A, .parts = parts, .team = ct__team(dev, parts) };
+}
+
+static size_t memory_of(const ct_device *dev, const layout *A, ct_dtype dtype)
+{
+    static size_t (*const memories[][CT__ISA_COUNT])(const problem *) = CT__EACH(memory);
+    const problem t = problem_of(dev, A);
+    return memories[dtype][dev->isa](&t);
 }
 
 static int64_t sweep(const ct_device *dev, const layout *A, ct_dtype dtype, bool inverse, double tolerance,
                      void *data, void *z, void *diagonal, char *memory)
 {
-    sweep_f64 wide;
-    sweep_f32 narrow;
-    prepare(dev, A, dtype, inverse, memory, &wide, &narrow);
-    wide.tolerance = tolerance, wide.data = data, wide.z = z, wide.diagonal = diagonal;
-    narrow.tolerance = (float)tolerance, narrow.data = data, narrow.z = z, narrow.diagonal = diagonal;
-    return dtype == CT_F64 ? run_f64(&wide) : run_f32(&narrow);
-}
-
-static size_t memory_of(const ct_device *dev, const layout *A, ct_dtype dtype)
-{
-    sweep_f64 wide;
-    sweep_f32 narrow;
-    return prepare(dev, A, dtype, true, NULL, &wide, &narrow);
+    static int64_t (*const runs[][CT__ISA_COUNT])(const problem *, char *) = CT__EACH(run);
+    problem t = problem_of(dev, A);
+    t.inverse = inverse, t.tolerance = tolerance, t.data = data, t.z = z, t.diagonal = diagonal;
+    return runs[dtype][dev->isa](&t, memory);
 }
 
 ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_view *A,

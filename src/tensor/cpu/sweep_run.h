@@ -1,19 +1,7 @@
-/* The sweep of sweep.c for one type T. */
-
-/* The functions of sweep_kernel.h for one instruction set */
-typedef struct NAME(kernel) {
-    int64_t width, rank, lanes;
-    void (*multiply)(int64_t depth, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T sign, bool add);
-    void (*substitute)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x);
-    void (*substitute_back)(int64_t depth, const T *a, const T *b, const T *l, const T *p, T *x);
-    int64_t (*cholesky)(T *c);
-    void (*combine)(int64_t depth, const T *a, const T *b, T *c, T sign);
-    void (*copy)(int64_t rows, const T *x, int64_t ldx, T *y, int64_t ldy, T sign);
-    void (*turn)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy, T sign);
-} NAME(kernel);
+/* The sweep of sweep.c for each type and instruction set (each_isa.h). */
+#include "sweep_kernel.h"
 
 typedef struct NAME(sweep) {
-    const NAME(kernel) * kernel;
     layout A;
     int64_t block; /* pivots at once, whole slivers            */
     int64_t grain; /* rows and columns of a task of the update */
@@ -21,8 +9,8 @@ typedef struct NAME(sweep) {
     T tolerance;            /* of pivots, over the diagonal                                            */
     T *data, *z, *diagonal; /* z, diagonal: contiguous; the latter that of A until it is that of L     */
     T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step               */
-    T *L, *Lt;              /* the pivot block's factor by slivers, and likewise its transpose; in the */
-                            /* place of l_kk -1 / l_kk, which is finite, l_kk being a square root      */
+    T *F, *Ft;              /* the pivot block's factor by slivers, and likewise its transpose         */
+    T *reciprocal;          /* 1 / l_kk of the pivot block: finite, l_kk being a square root           */
     T *y;                   /* L⁻¹z of the pivot block                                                 */
     T *spare;               /* a sliver of W for each part                                             */
     queue *queues;          /* of each part: its slivers of the panel, its tiles of the update         */
@@ -36,27 +24,20 @@ typedef struct NAME(sweep) {
 static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
                        bool along_i, bool store, T sign)
 {
-    const NAME(kernel) *q = s->kernel;
-    const int64_t width = q->width, ld = s->A.ld, rows = i1 - i0, cols = k1 - k0;
+    const int64_t ld = s->A.ld, rows = i1 - i0, cols = k1 - k0;
     if (!rows || !cols) return;
     T *a = s->data + (along_i ? row_offset(&s->A, k0) + i0 : row_offset(&s->A, i0) + k0);
-    int64_t done = 0; /* pivots */
-    if (along_i && rows == width) {
-        done = cols;
-        if (store)
-            q->copy(cols, P, width, a, ld, sign);
-        else
-            q->copy(cols, a, ld, P, width, sign);
-    } else if (!along_i && rows % q->lanes == 0) {
-        done = cols / q->lanes * q->lanes;
-        if (store)
-            q->turn(done, rows, P, width, a, ld, sign);
-        else
-            q->turn(rows, done, a, ld, P, width, sign);
-    }
-    for (int64_t k = done; k < cols; k++)
+    if (!along_i && store)
+        NAME(transpose_signed)(cols, rows, P, WIDTH, a, ld, sign);
+    else if (!along_i)
+        NAME(transpose_signed)(rows, cols, a, ld, P, WIDTH, sign);
+    else if (rows == WIDTH && store)
+        NAME(copy)(cols, P, WIDTH, a, ld, sign);
+    else if (rows == WIDTH)
+        NAME(copy)(cols, a, ld, P, WIDTH, sign);
+    for (int64_t k = 0; k < cols && along_i && rows < WIDTH; k++)
         for (int64_t i = 0; i < rows; i++) {
-            T *p = P + k * width + i, *e = a + (along_i ? k * ld + i : i * ld + k);
+            T *p = P + k * WIDTH + i, *e = a + k * ld + i;
             if (store)
                 *e = sign * *p;
             else
@@ -68,13 +49,13 @@ static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int6
 static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k0, int64_t w, bool store,
                               T sign)
 {
-    const int64_t width = s->kernel->width, n1 = s->A.n1, k1 = smaller(k0 + w, s->A.n);
-    const int64_t i1 = smaller(i0 + width, s->A.n);
-    if (!store && (i1 - i0 < width || k1 - k0 < w)) memset(P, 0, (size_t)(w * width) * sizeof(T));
+    const int64_t n1 = s->A.n1, k1 = smaller(k0 + w, s->A.n);
+    const int64_t i1 = smaller(i0 + WIDTH, s->A.n);
+    if (!store && (i1 - i0 < WIDTH || k1 - k0 < w)) memset(P, 0, (size_t)(w * WIDTH) * sizeof(T));
     if (i0 >= k1) {
         int64_t cut = within(n1, k0, k1);
         NAME(move)(s, P, i0, i1, k0, cut, true, store, sign);
-        NAME(move)(s, P + (cut - k0) * width, i0, i1, cut, k1, false, store, sign);
+        NAME(move)(s, P + (cut - k0) * WIDTH, i0, i1, cut, k1, false, store, sign);
     } else {
         int64_t cut = within(n1, i0, i1);
         NAME(move)(s, P, i0, cut, k0, k1, false, store, sign);
@@ -85,23 +66,48 @@ static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k
 /* -- triangular solves on a sliver ----------------------------------------------------------------------- */
 
 /* The first w pivots' rows of P become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) / l_kk */
-static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
+TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
 {
-    const int64_t width = s->kernel->width, rank = s->kernel->rank;
-    for (int64_t k = 0; k < w; k += rank) {
-        const T *l = s->L + k / width * width * s->block + k % width;
-        s->kernel->substitute(k, P, l, l + k * width, P + k * width, P + k * width);
+    for (int64_t k = 0; k < w; k += HIGH) {
+        const T *l = s->F + k / WIDTH * WIDTH * s->block + k % WIDTH;
+        const NAME(next_rows) next = { .rows = HIGH,
+                                       .depth = k,
+                                       .c = l,
+                                       .rs = 1,
+                                       .cs = WIDTH,
+                                       .done = P,
+                                       .ld = WIDTH,
+                                       .own = k * WIDTH,
+                                       .own_cs = WIDTH,
+                                       .inverse = s->reciprocal + k,
+                                       .step = 1,
+                                       .b = P + k * WIDTH,
+                                       .x = P + k * WIDTH,
+                                       .ldx = WIDTH };
+        NAME(substitute_rows)(VECTORS, &next);
     }
 }
 
-/* X = W L⁻¹:  x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, k < w */
-static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
+/* X = W L⁻¹:  x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, k < w, from the last row of a block up */
+TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
 {
-    const int64_t width = s->kernel->width, rank = s->kernel->rank;
-    for (int64_t end = w, k; (k = end - rank) >= 0; end = k) {
-        const T *l = s->Lt + k / width * width * s->block + k % width;
-        s->kernel->substitute_back(w - end, X + end * width, l + end * width, l + k * width, W + k * width,
-                                   X + k * width);
+    for (int64_t end = w, k; (k = end - HIGH) >= 0; end = k) {
+        const T *l = s->Ft + k / WIDTH * WIDTH * s->block + k % WIDTH + HIGH - 1;
+        const NAME(next_rows) next = { .rows = HIGH,
+                                       .depth = w - end,
+                                       .c = l + end * WIDTH,
+                                       .rs = -1,
+                                       .cs = WIDTH,
+                                       .done = X + end * WIDTH,
+                                       .ld = WIDTH,
+                                       .own = -WIDTH,
+                                       .own_cs = -WIDTH,
+                                       .inverse = s->reciprocal + end - 1,
+                                       .step = -1,
+                                       .b = W + (end - 1) * WIDTH,
+                                       .x = X + (end - 1) * WIDTH,
+                                       .ldx = -WIDTH };
+        NAME(substitute_rows)(VECTORS, &next);
     }
 }
 
@@ -109,22 +115,21 @@ static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
 
 /* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t,
  * already. */
-static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
+TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
-    const NAME(kernel) *q = s->kernel;
-    const int64_t width = q->width, rows = smaller(width, s->A.n - i0);
-    T *tile = P + t * width * width;
-    for (int64_t i = 0; i < width; i++)
+    const int64_t rows = smaller(WIDTH, s->A.n - i0);
+    T *tile = P + t * WIDTH * WIDTH;
+    for (int64_t i = 0; i < WIDTH; i++)
         for (int64_t k = 0; k <= i; k++) {
             T a = i < rows ? s->data[element(&s->A, i0 + i, i0 + k)] : (T)(i == k);
-            tile[i * width + k] = tile[k * width + i] = a;
+            tile[i * WIDTH + k] = tile[k * WIDTH + i] = a;
         }
-    for (int64_t g = 0; g < width && t; g += q->rank)
-        q->multiply(t * width, P, P + g, width, tile + g * width, width, -1, true);
-    int64_t failed = q->cholesky(tile);
+    for (int64_t g = 0; g < WIDTH && t; g += HIGH)
+        NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
+    int64_t failed = NAME(upper_factor)(tile, WIDTH, WIDTH, WIDTH);
     if (failed) return i0 + failed;
     for (int64_t i = 0; i < rows; i++) {
-        T *d = &s->diagonal[i0 + i], l = tile[i * (width + 1)];
+        T *d = &s->diagonal[i0 + i], l = tile[i * (WIDTH + 1)];
         if (s->tolerance > 0 && !(l * l > s->tolerance * *d)) return i0 + i + 1;
         *d = l;
     }
@@ -134,13 +139,13 @@ static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t
 /* y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) */
 static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0)
 {
-    const int64_t width = s->kernel->width, rows = smaller(width, s->A.n - i0);
-    T r[LARGEST] = { 0 }, *y = s->y + t * width;
+    const int64_t rows = smaller(WIDTH, s->A.n - i0);
+    T r[WIDTH] = { 0 }, *y = s->y + t * WIDTH;
     for (int64_t i = 0; i < rows; i++) r[i] = -s->z[i0 + i];
-    for (int64_t k = 0; k < (t + 1) * width; k++) {
-        const int64_t own = k - t * width;
-        if (own >= 0) y[own] = r[own] * P[k * width + own];
-        for (int64_t i = 0; i < width; i++) r[i] += P[k * width + i] * s->y[k];
+    for (int64_t k = 0; k < (t + 1) * WIDTH; k++) {
+        const int64_t own = k - t * WIDTH;
+        if (own >= 0) y[own] = -r[own] * s->reciprocal[k];
+        for (int64_t i = 0; i < WIDTH; i++) r[i] += P[k * WIDTH + i] * s->y[k];
     }
 }
 
@@ -148,10 +153,10 @@ static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t 
  * places. */
 static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 {
-    const int64_t width = s->kernel->width, w = padded_block(&s->A, k0, s->block, width), n = s->A.n;
-    for (int64_t t = 0; t < w / width; t++) {
-        const int64_t i0 = k0 + t * width, rows = smaller(width, n - i0), before = t * width;
-        T *P = s->L + before * s->block, *tile = P + before * width;
+    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), n = s->A.n;
+    for (int64_t t = 0; t < w / WIDTH; t++) {
+        const int64_t i0 = k0 + t * WIDTH, rows = smaller(WIDTH, n - i0), before = t * WIDTH;
+        T *P = s->F + before * s->block, *tile = P + before * WIDTH;
         NAME(move_sliver)(s, P, i0, k0, before, false, 1);
         NAME(solve)(s, P, before);
         int64_t failed = NAME(factor_tile)(s, P, t, i0);
@@ -160,12 +165,11 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
             NAME(move_sliver)(s, P, i0, k0, before, true, 1);
             for (int64_t i = 0; i < rows; i++)
                 for (int64_t k = 0; k <= i; k++)
-                    s->data[element(&s->A, i0 + i, i0 + k)] = tile[k * width + i];
+                    s->data[element(&s->A, i0 + i, i0 + k)] = tile[k * WIDTH + i];
         }
-        for (int64_t i = 0; i < width; i++) tile[i * (width + 1)] = -1 / tile[i * (width + 1)];
-        for (int64_t u = 0; u <= t && s->inverse; u++)
-            s->kernel->turn(width, width, P + u * width * width, width,
-                            s->Lt + (u * s->block + before) * width, width, 1);
+        for (int64_t i = 0; i < WIDTH; i++) s->reciprocal[before + i] = 1 / tile[i * (WIDTH + 1)];
+        for (int64_t u = 0; u <= t && s->inverse; u++) NAME(transpose_signed)
+        (WIDTH, WIDTH, P + u * WIDTH * WIDTH, WIDTH, s->Ft + (u * s->block + before) * WIDTH, WIDTH, 1);
         NAME(solve_z)(s, P, t, i0);
         if (!s->inverse) memcpy(s->z + i0, s->y + before, (size_t)rows * sizeof(T));
     }
@@ -177,20 +181,20 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 /* Sliver number `sliver` of the panel: W for the update, what takes its place in A, and its share of z. */
 static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
 {
-    const int64_t width = s->kernel->width, w = padded_block(&s->A, k0, s->block, width), i0 = sliver * width;
-    const int64_t rows = smaller(width, s->A.n - i0);
+    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), i0 = sliver * WIDTH;
+    const int64_t rows = smaller(WIDTH, s->A.n - i0);
     const bool pivot = i0 >= k0 && i0 < k0 + w, above = i0 < k0;
     const T sign = above || pivot ? 1 : -1;
     if (!s->inverse && (above || pivot)) return;
-    T *W = s->W + sliver * s->block * width, dot[LARGEST] = { 0 };
+    T *W = s->W + sliver * s->block * WIDTH, dot[WIDTH] = { 0 };
     if (pivot) {
-        memset(W, 0, (size_t)(w * width) * sizeof(T));
-        for (int64_t i = 0; i < width; i++) W[(i0 - k0 + i) * width + i] = 1;
+        memset(W, 0, (size_t)(w * WIDTH) * sizeof(T));
+        for (int64_t i = 0; i < WIDTH; i++) W[(i0 - k0 + i) * WIDTH + i] = 1;
     } else {
         NAME(move_sliver)(s, W, i0, k0, w, false, 1);
     }
     NAME(solve)(s, W, w);
-    s->kernel->combine(w, W, s->y, dot, sign);
+    NAME(combine)(w, W, s->y, dot, sign);
     for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + dot[i];
     if (!s->inverse) {
         NAME(move_sliver)(s, W, i0, k0, w, true, 1);
@@ -202,21 +206,20 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
     else
         for (int64_t i = 0; i < rows; i++)
             for (int64_t k = k0; k <= i0 + i; k++)
-                s->data[element(&s->A, i0 + i, k)] = X[(k - k0) * width + i];
+                s->data[element(&s->A, i0 + i, k)] = X[(k - k0) * WIDTH + i];
 }
 
-/* Rows p of the rectangle, `rank` of them, and the sliver from q0: what lies in the triangle. */
+/* Rows p of the rectangle, `HIGH` of them, and the sliver from q0: what lies in the triangle. */
 static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int64_t w, const T *a,
                               const T *b, T sign)
 {
-    const NAME(kernel) *q = s->kernel;
-    T tile[LARGEST * LARGEST];
-    q->multiply(w, a, b, q->width, tile, q->width, sign, false);
-    for (int64_t r = 0; r < q->rank && p0 + r < s->A.n; r++) {
+    T tile[WIDTH * WIDTH];
+    NAME(multiply)(w, a, b, WIDTH, tile, WIDTH, sign, false);
+    for (int64_t r = 0; r < HIGH && p0 + r < s->A.n; r++) {
         const int64_t p = p0 + r, from = p < s->A.n1 ? p : s->A.n1, to = p < s->A.n1 ? s->A.n : p + 1;
         T *c = s->data + row_offset(&s->A, p);
-        for (int64_t j = q0 > from ? q0 : from; j < to && j < q0 + q->width; j++)
-            c[j] += tile[r * q->width + j - q0];
+        for (int64_t j = q0 > from ? q0 : from; j < to && j < q0 + WIDTH; j++)
+            c[j] += tile[r * WIDTH + j - q0];
     }
 }
 
@@ -224,22 +227,21 @@ static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int
  * swept. */
 static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
 {
-    const NAME(kernel) *q = s->kernel;
-    const int64_t width = q->width, rank = q->rank, w = padded_block(&s->A, k0, s->block, width);
+    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH);
     const int64_t n = s->A.n, n1 = s->A.n1, grain = s->grain;
     const T sign = P * grain < k0 && Q * grain < k0 ? 1 : -1;
     int64_t p0 = P * grain, p1 = smaller(p0 + grain, n), q1 = smaller((Q + 1) * grain, n);
     if (P < Q) p1 = smaller(p1, n1);
-    if (P > Q && p0 < n1) p0 = n1 / rank * rank;
-    for (int64_t q0 = Q * grain; q0 < q1; q0 += width) {
-        const T *a = s->W + q0 / width * s->block * width;
-        for (int64_t p = p0; p < p1; p += rank) {
-            const int64_t last = p + rank - 1;
-            const T *b = s->W + p / width * s->block * width + p % width;
-            if (last < n1 ? q0 >= last && q0 + width <= n
-                          : p >= n1 && last < n && q0 >= n1 && q0 + width <= p + 1)
-                q->multiply(w, a, b, width, s->data + row_offset(&s->A, p) + q0, s->A.ld, sign, true);
-            else if (p < n1 ? q0 + width > p : q0 + width > n1 && q0 <= last)
+    if (P > Q && p0 < n1) p0 = n1 / HIGH * HIGH;
+    for (int64_t q0 = Q * grain; q0 < q1; q0 += WIDTH) {
+        const T *a = s->W + q0 / WIDTH * s->block * WIDTH;
+        for (int64_t p = p0; p < p1; p += HIGH) {
+            const int64_t last = p + HIGH - 1;
+            const T *b = s->W + p / WIDTH * s->block * WIDTH + p % WIDTH;
+            if (last < n1 ? q0 >= last && q0 + WIDTH <= n
+                          : p >= n1 && last < n && q0 >= n1 && q0 + WIDTH <= p + 1)
+                NAME(multiply)(w, a, b, WIDTH, s->data + row_offset(&s->A, p) + q0, s->A.ld, sign, true);
+            else if (p < n1 ? q0 + WIDTH > p : q0 + WIDTH > n1 && q0 <= last)
                 NAME(update_edge)(s, p, q0, w, a, b, sign);
         }
     }
@@ -247,18 +249,27 @@ static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q
 
 /* -- all steps ------------------------------------------------------------------------------------------- */
 
-/* One piece of memory, cut where `block` is not NULL; returns its size. */
-static size_t NAME(cut)(NAME(sweep) * s, char *block)
+/* With its blocks chosen, and one piece of memory cut where that is not NULL; returns its size. */
+static size_t NAME(prepare)(const problem *t, char *memory, NAME(sweep) * s)
 {
-    const size_t width = (size_t)s->kernel->width, b = (size_t)s->block;
-    const size_t slivers = ((size_t)s->A.n + width - 1) / width;
+    *s = (NAME(sweep)){ .A = t->A,
+                        .inverse = t->inverse,
+                        .tolerance = (T)t->tolerance,
+                        .data = t->data,
+                        .z = t->z,
+                        .diagonal = t->diagonal,
+                        .parts = t->parts,
+                        .team = t->team };
+    s->block = choose_block(t->A.n, WIDTH, t->parts, &s->grain);
+    const size_t b = (size_t)s->block, slivers = ((size_t)s->A.n + WIDTH - 1) / WIDTH;
     size_t used = 0;
-    s->W = take(block, &used, slivers * b * width * sizeof(T));
-    s->L = take(block, &used, b * b * sizeof(T));
-    s->Lt = take(block, &used, b * b * sizeof(T));
-    s->y = take(block, &used, b * sizeof(T));
-    s->spare = take(block, &used, (size_t)s->parts * b * width * sizeof(T));
-    s->queues = take(block, &used, (size_t)s->parts * sizeof(queue));
+    s->W = take(memory, &used, slivers * b * WIDTH * sizeof(T));
+    s->F = take(memory, &used, b * b * sizeof(T));
+    s->Ft = take(memory, &used, b * b * sizeof(T));
+    s->y = take(memory, &used, b * sizeof(T));
+    s->reciprocal = take(memory, &used, b * sizeof(T));
+    s->spare = take(memory, &used, (size_t)s->parts * b * WIDTH * sizeof(T));
+    s->queues = take(memory, &used, (size_t)s->parts * sizeof(queue));
     return used;
 }
 
@@ -275,14 +286,14 @@ static int64_t NAME(next)(const NAME(sweep) * s, int64_t k0)
 /* The panel of pivots from k0 on, as part `part` of all does it. */
 static void NAME(panels)(const NAME(sweep) * s, int64_t k0, int part)
 {
-    const int64_t width = s->kernel->width, slivers = (s->A.n + width - 1) / width, each = s->grain / width;
+    const int64_t slivers = (s->A.n + WIDTH - 1) / WIDTH, each = s->grain / WIDTH;
     const int64_t across = stretches_of(s->A.n, s->grain, s->parts);
     atomic_store(&s->queues[part].tiles, 0);
     for (int k = 0; k < s->parts; k++) {
         const int owner = (part + k) % s->parts;
         for (int64_t task; (task = atomic_fetch_add(&s->queues[owner].slivers, 1)) < across * each;) {
             const int64_t P = owned(owner, s->parts, k0 / s->grain, task / each), i = P * each + task % each;
-            if (i < slivers) NAME(panel)(s, k0, i, s->spare + part * s->block * width);
+            if (i < slivers) NAME(panel)(s, k0, i, s->spare + part * s->block * WIDTH);
         }
     }
 }
@@ -308,8 +319,16 @@ static void NAME(updates)(const NAME(sweep) * s, int64_t k0, int part, int64_t *
     }
 }
 
-static int64_t NAME(run)(const NAME(sweep) * s)
+static size_t NAME(memory)(const problem *t)
 {
+    NAME(sweep) s;
+    return NAME(prepare)(t, NULL, &s);
+}
+
+static int64_t NAME(run)(const problem *t, char *memory)
+{
+    NAME(sweep) all, *s = &all;
+    NAME(prepare)(t, memory, s);
     for (int64_t k = 0; k < s->A.n; k++) s->diagonal[k] = s->data[element(&s->A, k, k)];
     for (int part = 0; part < s->parts; part++) atomic_init(&s->queues[part].slivers, 0);
     int64_t failed = NAME(next)(s, 0);
@@ -326,3 +345,6 @@ static int64_t NAME(run)(const NAME(sweep) * s)
     }
     return failed;
 }
+
+#undef VECTORS
+#undef WIDTH

@@ -1,5 +1,5 @@
 #include "team.h"
-#include "isa.h"
+#include "kernel/isa.h"
 
 #include <omp.h>
 #include <pthread.h>

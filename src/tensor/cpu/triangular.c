@@ -3,7 +3,6 @@
 #include "batch.h"
 #include "blas.h"
 #include "inverse.h"
-#include "product.h"
 
 #include <math.h>
 #include <string.h>
@@ -289,11 +288,11 @@ static int64_t substitute_member(const ct__job *job, void *const *data)
     if (copied) {
         x = (char *)work + ct__product_work(job->dtype, n > cols ? n : cols);
         ldx = ct__pitch(cols);
-        ct__transpose(job->dtype, cols, n, data[1], b->ld, x, ldx);
+        job->kit->transpose(cols, n, data[1], b->ld, x, ldx);
     }
-    ct__substitute(job->dtype, lower, job->flags & CT_UNIT, n, data[0], trans ? column : row,
+    ct__substitute(job->kit, lower, job->flags & CT_UNIT, n, data[0], trans ? column : row,
                    trans ? row : column, x, ldx, cols, work);
-    if (copied) ct__transpose(job->dtype, n, cols, x, ldx, data[1], b->ld);
+    if (copied) job->kit->transpose(n, cols, x, ldx, data[1], b->ld);
     return 0;
 }
 

@@ -1,23 +1,6 @@
-/* Products and transposes of matrices for each type and instruction set (each_vector.h): a tile of HIGH rows
- * by WIDE vectors is held in registers. */
-#define L LANES
-#if ISA == 0
-#    define HIGH           4
-#    define WIDE           2
-#    define ADD(sum, a, b) ((sum) += (a) * (b))
-#else
-#    define HIGH (ISA == 1 ? 4 : 8)
-#    define WIDE 3
-/* As an instruction that works in place: gcc 12 else copies every sum to memory in each turn of the loop. */
-#    define ADD(sum, a, b)                                                                         \
-        (sizeof *(T *)0 == 8 ? __extension__({                                                     \
-            __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));                        \
-        })                                                                                         \
-                             : __extension__({                                                     \
-                                   __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); \
-                               }))
-#endif
-#define WIDTH (WIDE * LANES) /* of a tile, in numbers */
+/* Products of matrices for each type and instruction set (each_isa.h): a tile of HIGH rows by WIDE vectors is
+ * held in registers. */
+#define WIDTH (WIDE * L) /* of a tile, in numbers */
 
 /* c (rows x n) = (or +=, or with its sign turned) sums, which pass through memory: with anything else behind
  * it, compilers keep the sums of the loop above there at each turn. */
@@ -32,8 +15,7 @@ TARGET CT__INLINE void NAME(put)(const int vectors, T (*sum)[WIDTH], int64_t row
     }
     for (int64_t r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) {
-            NAME(vec) *to = (NAME(vec) *)(void *)(c + r * ldc + v * L),
-                      s = sign * *(NAME(vec) *)(void *)(sum[r] + v * L);
+            NAME(vec) *to = &VEC(c + r * ldc + v * L), s = sign * LOAD(sum[r] + v * L);
             if (add)
                 *to += s;
             else
@@ -47,58 +29,14 @@ TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, 
                                   const T *b, int64_t rows, int64_t n, T *c, int64_t ldc, bool minus,
                                   bool add)
 {
-    NAME(vec) sum[HIGH][WIDE];
-    const NAME(vec) zero = { 0 };
+    NAME(vec) sum[HIGH * WIDE] = { 0 };
     const T *x[HIGH];
-    UNROLL for (int r = 0; r < HIGH; r++)
-    {
-        x[r] = a + (r < rows ? r : 0) * ra;
-        UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = zero;
-    }
-    int64_t at = 0;
-    do {
-        NAME(vec) row[WIDE];
-        UNROLL for (int v = 0; v < vectors; v++) row[v] = *(const NAME(vec) *)(const void *)(b + v * L);
-        UNROLL for (int r = 0; r < HIGH; r++)
-        {
-            const NAME(vec) s = x[r][at] - zero;
-            UNROLL for (int v = 0; v < vectors; v++) ADD(sum[r][v], s, row[v]);
-        }
-        at += pa, b += vectors * L;
-    } while (--depth);
+    UNROLL for (int r = 0; r < HIGH; r++) x[r] = a + (r < rows ? r : 0) * ra;
+    NAME(accumulate)(HIGH, vectors, true, depth, x, pa, b, vectors * L, sum);
     T out[HIGH][WIDTH];
-    UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < vectors; v++) *
-        (NAME(vec) *)(void *)(out[r] + v * L) = sum[r][v];
+    UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < vectors; v++) VEC(out[r] + v * L) =
+        sum[r * vectors + v];
     NAME(put)(vectors, out, rows, n, c, ldc, minus, add);
-}
-
-/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the
- * columns */
-TARGET static void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth, int64_t n, int64_t width,
-                              T *to)
-{
-    if (n == width && cs == 1 && width == HIGH) { /* may be less than a vector */
-        for (int64_t p = 0; p < depth; p++)
-            for (int64_t j = 0; j < HIGH; j++) to[p * HIGH + j] = from[p * rs + j];
-        return;
-    }
-    if (n == width && cs == 1) {
-        for (int64_t p = 0; p < depth; p++)
-            for (int64_t j = 0; j < width; j += L)
-                *(NAME(vec) *)(void *)(to + p * width + j) =
-                    *(const NAME(vec) *)(const void *)(from + p * rs + j);
-        return;
-    }
-    int64_t j = 0;
-    if (rs == 1)
-        for (; j + L <= n; j += L) {
-            int64_t p = 0;
-            for (; p + L <= depth; p += L) NAME(turn)(from + p + j * cs, cs, to + p * width + j, width);
-            for (; p < depth; p++)
-                for (int64_t l = j; l < j + L; l++) to[p * width + l] = from[p + l * cs];
-        }
-    for (int64_t p = 0; p < depth; p++)
-        for (int64_t l = j; l < width; l++) to[p * width + l] = l < n ? from[p * rs + l * cs] : 0;
 }
 
 /* rows: the panel's; zeros where p + k < j (lower) or > j (upper), j from 0 */
@@ -163,7 +101,7 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
         const T *left = a + (start - origin) * pa, *right = panels + (start - from) * vectors * L;
         switch (vectors) {
         case 1: NAME(tile)(1, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
-#if WIDE == 3
+#if ISA > 0
         case 2: NAME(tile)(2, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun); break;
 #endif
         default: NAME(tile)(WIDE, depth, left, ra, pa, right, rows, cols, out, q->ldc, q->minus, begun);
@@ -198,6 +136,7 @@ TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows
 
 static void NAME(product)(const ct__product *q, void *work)
 {
+    if (q->m <= 0 || q->n <= 0) return;
     const int64_t nc = PANELS * WIDTH;
     const bool pack_left = q->a_cs != 1 || q->a == q->c;
     T *packed = work, *panels = packed + STRIPS * HIGH * KC;
@@ -217,44 +156,3 @@ static void NAME(product)(const ct__product *q, void *work)
         from = to;
     } while (from < q->k);
 }
-
-/* y_ji = x_ij: rows x cols into cols x rows */
-TARGET static void NAME(transpose)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy)
-{
-    const int64_t r = rows / L * L, c = cols / L * L;
-    for (int64_t i = 0; i < r; i += L)
-        for (int64_t j = 0; j < c; j += L) NAME(turn)(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
-    for (int64_t j = 0; j < c; j++)
-        for (int64_t i = r; i < rows; i++) y[j * ldy + i] = x[i * ldx + j];
-    for (int64_t j = c; j < cols; j++)
-        for (int64_t i = 0; i < rows; i++) y[j * ldy + i] = x[i * ldx + j];
-}
-
-/* s = ½(g + gᵀ), all of it or the lower triangle */
-TARGET static void NAME(symmetric_part)(bool lower, int64_t n, const T *g, int64_t ldg, T *s, int64_t lds)
-{
-    const int64_t whole = n / L * L;
-    for (int64_t i = 0; i < whole; i += L)
-        for (int64_t j = 0; j <= i; j += L) {
-            T turned[L][L], sum[L][L];
-            NAME(turn)(g + j * ldg + i, ldg, turned[0], L);
-            for (int r = 0; r < L; r++)
-                *(NAME(vec) *)(void *)sum[r] =
-                    (T)0.5 * (*(NAME(vec) *)(void *)turned[r] +
-                              *(const NAME(vec) *)(const void *)(g + (i + r) * ldg + j));
-            if (!lower) NAME(turn)(sum[0], L, s + j * lds + i, lds);
-            for (int r = 0; r < L; r++)
-                *(NAME(vec) *)(void *)(s + (i + r) * lds + j) = *(NAME(vec) *)(void *)sum[r];
-        }
-    for (int64_t i = whole; i < n; i++)
-        for (int64_t j = 0; j <= i; j++)
-            s[j * lds + i] = s[i * lds + j] = (T)0.5 * (g[i * ldg + j] + g[j * ldg + i]);
-}
-
-#include "substitute_tile.h"
-
-#undef L
-#undef WIDTH
-#undef HIGH
-#undef WIDE
-#undef ADD

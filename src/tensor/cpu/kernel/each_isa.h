@@ -1,15 +1,17 @@
-/* Includes VECTOR_CODE, the name of a file, for f64 and f32 and every instruction set of isa.h, with these
- * defined:
+/* The one way to compile for instruction sets: includes VECTOR_CODE, the name of a file, for f64 and f32 and
+ * every instruction set of isa.h, with these defined:
  *
- *     T, NAME(n)      the type, and n followed by the type's name and the instruction set's
+ *     T, F64, FN(f)   the type, whether it is double, and the name of the C library's f for it
+ *     NAME(n)         n followed by the type's name and the instruction set's: CT__EACH(n) is the table of all
  *     ISA             the instruction set's number: 0 any machine's 16 bytes, 1 AVX2 and FMA, 2 AVX-512
- *     TARGET          the attribute of functions that use it
+ *     TARGET          the attribute of functions that use it; CT__INLINE ones need none
+ *     FUSED           whether it has fused multiply-adds
  *     LANES           numbers in a vector; NAME(vec) is the type of one, at any address
  *     ZIP(a, b, h)    the halves of a and b from number h on, interleaved
  *     MAD(a, b, c)    a b + c, fused where there is an instruction for it
  *     STREAM(to, v)   *to = v, not through the caches
- *     NAME(turn)      transposes LANES x LANES numbers
- */
+ *
+ * and what vector.h has. */
 #ifndef VECTOR_CODE
 #    error "VECTOR_CODE names the file to be included"
 #endif
@@ -28,18 +30,35 @@
     __builtin_shufflevector(a, b, h, 16 + h, h + 1, 17 + h, h + 2, 18 + h, h + 3, 19 + h, h + 4, 20 + h, \
                             h + 5, 21 + h, h + 6, 22 + h, h + 7, 23 + h)
 
+/* Whether code without a target attribute has fused multiply-adds. */
+#ifdef FP_FAST_FMA
+#    define CT__BASE_FUSED true
+#else
+#    define CT__BASE_FUSED false
+#endif
+
+/* Loops of constant bounds around registers: without this those would live in memory. */
+#ifndef UNROLL
+#    define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #define ISA 0
 #define TARGET
+#define FUSED         CT__BASE_FUSED
 #define MAD(a, b, c)  ((a) * (b) + (c))
 #define STREAM(to, v) (*(to) = (v))
 
 #define T       double
+#define F64     1
+#define FN(n)   n
 #define NAME(n) n##_f64_base
 #define LANES   2
 #define ZIP     ZIP2
 #include "vector.h"
 
 #define T       float
+#define F64     0
+#define FN(n)   n##f
 #define NAME(n) n##_f32_base
 #define LANES   4
 #define ZIP     ZIP4
@@ -47,14 +66,18 @@
 
 #undef ISA
 #undef TARGET
+#undef FUSED
 #undef MAD
 #undef STREAM
 
 #if CT__X86
 #    define ISA    1
 #    define TARGET CT__AVX2
+#    define FUSED  true
 
 #    define T             double
+#    define F64           1
+#    define FN(n)         n
 #    define NAME(n)       n##_f64_avx2
 #    define LANES         4
 #    define ZIP           ZIP4
@@ -65,6 +88,8 @@
 #    undef STREAM
 
 #    define T             float
+#    define F64           0
+#    define FN(n)         n##f
 #    define NAME(n)       n##_f32_avx2
 #    define LANES         8
 #    define ZIP           ZIP8
@@ -80,6 +105,8 @@
 #    define TARGET CT__AVX512
 
 #    define T             double
+#    define F64           1
+#    define FN(n)         n
 #    define NAME(n)       n##_f64_avx512
 #    define LANES         8
 #    define ZIP           ZIP8
@@ -90,6 +117,8 @@
 #    undef STREAM
 
 #    define T             float
+#    define F64           0
+#    define FN(n)         n##f
 #    define NAME(n)       n##_f32_avx512
 #    define LANES         16
 #    define ZIP           ZIP16
@@ -101,4 +130,6 @@
 
 #    undef ISA
 #    undef TARGET
+#    undef FUSED
 #endif
+#undef VECTOR_CODE

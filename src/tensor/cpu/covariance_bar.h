@@ -1,0 +1,157 @@
+/* The gradients of a tile of covariance_tile.h: K̄ contracted with the derivatives of K. */
+
+CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
+{
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < m; j++) sum += a[j] * b[j];
+    return sum;
+}
+
+/* The sums over column k of leaf_bar whatever the range of their parts, one pair after the other. */
+static void NAME(careful_column)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
+                                 const T *z, int64_t m, const T *g, double *by_x, double *by_l, double *by_p)
+{
+    const int geometry = n->geometry;
+    const int64_t d = p->dims[n->dims + k];
+    const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k), far = sqrt(CT__FAR(F64));
+    *by_x = *by_l = *by_p = 0;
+    for (int64_t j = 0; j < m; j++) {
+        const double b = z[d * p->z_row + j], g_j = g[j];
+        double square, slope, t = (a - b) / l;
+        if (g_j == 0) continue; /* k is flat there */
+        if (geometry == CT_SINE) {
+            const double period = p->theta[n->extra], turns = (a - b) / period;
+            NAME(sines)(turns, &square, &slope);
+            slope = slope == 0 ? 0 : g_j * (slope / l / l) * CT__PI / period;
+            *by_x += slope;
+            *by_l -= 2 * g_j * (square / l / l) / l;
+            *by_p -= slope == 0 ? 0 : slope * turns;
+        } else if (geometry == CT_DOT) {
+            *by_x += g_j * (b / l) / l;
+            *by_l -= 2 * g_j * (a / l) * (b / l) / l;
+        } else {
+            t = t > far ? far : t < -far ? -far : t;
+            *by_x += 2 * g_j * t / l;
+            *by_l -= 2 * g_j * t * t / l;
+        }
+    }
+}
+
+static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                              const T *g, double *theta_bar, double *x_bar)
+{
+    double by_x, by_l, by_p;
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        NAME(careful_column)(p, n, k, x, z, m, g, &by_x, &by_l, &by_p);
+        if (x_bar) x_bar[p->dims[n->dims + k]] += by_x;
+        if (theta_bar && n->lengthscale >= 0) theta_bar[n->lengthscale + (n->ard ? k : 0)] += by_l;
+        if (theta_bar && n->geometry == CT_SINE) theta_bar[n->extra] += by_p;
+    }
+}
+
+/* A profile's share: g = ȳ ∂k/∂s goes on to the lengthscales, the period and x. Of s over column d, with
+ * difference δ_j = x_d - z_jd and weight w = 1/l²:
+ *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
+ *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
+ *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
+CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                               NAME(node_space) * w, const T *y_bar, double *theta_bar, double *x_bar)
+{
+    const int geometry = n->geometry;
+    T *restrict g = w->slope;
+    if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
+        theta_bar[n->extra] += NAME(dot)(y_bar, w->extra_slope, m);
+    for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
+    if (w->wild) {
+        NAME(careful_bar)(p, n, x, z, m, g, theta_bar, x_bar);
+        return;
+    }
+    bool lengths = theta_bar && n->lengthscale >= 0 && n->ard;
+    if (theta_bar && n->lengthscale >= 0 && !n->ard)
+        theta_bar[n->lengthscale] -= 2 / p->theta[n->lengthscale] * NAME(dot)(g, w->s, m);
+    if (!lengths && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
+
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        int64_t d = p->dims[n->dims + k];
+        const T a = x[d * p->x_col], *b = z + d * p->z_row, weight = p->weight[n->dims + k];
+        T by_x = 0, by_l = 0, by_p = 0;
+        if (geometry == CT_SINE) {
+            T period = p->theta[n->extra];
+            T *restrict square = w->value, *restrict slope = w->extra_slope;
+            for (int64_t j = 0; j < m; j++)
+                FN(ct__sine_square)((a - b[j]) / period, &square[j], &slope[j], FUSED);
+            by_l = NAME(dot)(g, square, m);
+            for (int64_t j = 0; j < m; j++) slope[j] *= g[j];
+#pragma omp simd reduction(+ : by_x, by_p)
+            for (int64_t j = 0; j < m; j++) {
+                by_x += slope[j];
+                by_p += slope[j] * (a - b[j]);
+            }
+            by_p /= period;
+            by_x = by_x * (T)CT__PI / period; /* in this order: 0 is 0 for any period */
+            by_p = by_p * (T)CT__PI / period;
+            if (theta_bar) theta_bar[n->extra] -= weight * by_p;
+        } else if (geometry == CT_DOT) {
+#pragma omp simd reduction(+ : by_x)
+            for (int64_t j = 0; j < m; j++) by_x += g[j] * b[j];
+            by_l = by_x * a;
+        } else {
+#pragma omp simd reduction(+ : by_x, by_l)
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j], t = g[j] * difference;
+                by_x += t;
+                by_l += t * difference;
+            }
+            by_x *= 2;
+        }
+        if (lengths) theta_bar[n->lengthscale + k] -= 2 * weight / p->theta[n->lengthscale + k] * by_l;
+        if (x_bar) x_bar[d] += weight * by_x;
+    }
+}
+
+/* Contracts K̄[i, j0 .. j0 + m) with the derivatives of that piece of row i: adds to theta_bar[P] and
+ * x_bar[d], each of which may be NULL. */
+TARGET static void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
+                                 const T *K_bar, double *theta_bar, double *x_bar, const T **bar)
+{
+    const T *x = p->x + i * p->x_row, *z = p->z + j0;
+    int root = p->n_nodes - 1;
+    NAME(values)(p, w, i, j0, m, w[root].value, true);
+    bar[root] = K_bar;
+    for (int k = root; k >= 0; k--) {
+        const ct_cov_node *n = &p->nodes[k];
+        const T *y_bar = bar[k];
+        switch (n->code) {
+        case CT_COV_CONSTANT: {
+            T sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (int64_t j = 0; j < m; j++) sum += y_bar[j];
+            if (theta_bar) theta_bar[n->extra] += sum;
+            break;
+        }
+        case CT_COV_WHITE:
+            if (theta_bar && p->symmetric && i >= j0 && i < j0 + m) theta_bar[n->extra] += y_bar[i - j0];
+            break;
+        case CT_COV_SCALE: {
+            if (theta_bar) theta_bar[n->extra] += NAME(dot)(y_bar, w[n->right].value, m);
+            T *restrict b = w[n->right].bar;
+            const T v = p->theta[n->extra];
+            for (int64_t j = 0; j < m; j++) b[j] = v * y_bar[j];
+            bar[n->right] = b;
+            break;
+        }
+        case CT_COV_SUM: bar[n->left] = bar[n->right] = y_bar; break;
+        case CT_COV_PRODUCT: {
+            T *restrict a = w[n->left].bar, *restrict b = w[n->right].bar;
+            const T *av = w[n->left].value, *bv = w[n->right].value;
+            for (int64_t j = 0; j < m; j++) a[j] = y_bar[j] * bv[j];
+            for (int64_t j = 0; j < m; j++) b[j] = y_bar[j] * av[j];
+            bar[n->left] = a;
+            bar[n->right] = b;
+            break;
+        }
+        default: NAME(leaf_bar)(p, n, x, z, m, &w[k], y_bar, theta_bar, x_bar);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+#include "kit.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__clang__)
+#    pragma clang diagnostic ignored "-Wpass-failed" /* a loop that a sanitizer keeps scalar */
+#endif
+
+static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+#define VECTOR_CODE "tensor/cpu/kernel/kit_code.h"
+#include "each_isa.h"
+
+const ct__kit *ct__kit_of(int isa, ct_dtype dtype)
+{
+    static const ct__kit *const kits[][CT__ISA_COUNT] = CT__EACH(&kit);
+    return kits[dtype != CT_F64][isa];
+}
+
+/* Panels of up to 192 bytes a row, the last of them filled up, and STRIPS of HIGH rows of A; a multiple of
+ * 64. */
+size_t ct__product_work(ct_dtype dtype, int64_t extent)
+{
+    const int64_t size = (int64_t)ct_dtype_size(dtype), width = 192 / size;
+    return (size_t)((min(extent, KC) * min(extent + width, PANELS * width) + 8 * STRIPS * KC) * size + 63) /
+           64 * 64;
+}

@@ -1,0 +1,109 @@
+/* One type and one instruction set for each_isa.h: vectors, a register tile's product, packing and transposes,
+ * and then VECTOR_CODE, which is made of them. */
+typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+#define L       LANES
+#define HIGH    (ISA == 2 ? 8 : 4)
+#define WIDE    (ISA == 0 ? 2 : 3)
+#define LOAD(x) (*(const NAME(vec) *)(const void *)(x))
+#define VEC(x)  (*(NAME(vec) *)(void *)(x))
+
+/* sum += a b, as an instruction that works in place: where the sums leave their registers soon, gcc 12 else copies
+ * every one to memory in each turn of a loop, and where they do not, it copies them for this instruction. */
+#if ISA == 0
+#    define ADD(sum, a, b) ((sum) += (a) * (b))
+#elif F64
+#    define ADD(sum, a, b) __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#else
+#    define ADD(sum, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#endif
+
+/* sum_rv += Σ_p x_rp b_p for `rows` rows r and `vectors` vectors v, x_rp at x[r][p step] and b_p at b + p ld:
+ * the product of a tile that is held in registers. The first three are constants where it is called; in_place: with ADD. */
+TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
+                                        const T *const *x, int64_t step, const T *b, int64_t ld,
+                                        NAME(vec) * sum)
+{
+    const NAME(vec) zero = { 0 };
+    for (int64_t at = 0; depth > 0; depth--, at += step, b += ld) {
+        NAME(vec) row[4];
+        UNROLL for (int v = 0; v < vectors; v++) row[v] = LOAD(b + v * L);
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            const NAME(vec) s = x[r][at] - zero;
+            UNROLL for (int v = 0; v < vectors; v++)
+            {
+                NAME(vec) *to = &sum[r * vectors + v];
+                if (in_place)
+                    ADD(*to, s, row[v]);
+                else
+                    *to = MAD(s, row[v], *to);
+            }
+        }
+    }
+}
+
+/* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds that
+ * interleave row i with row i + LANES/2 */
+TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld, const T sign)
+{
+    const NAME(vec) zero = { 0 }, f = sign - zero;
+    NAME(vec) r[L], next[L];
+    UNROLL for (int i = 0; i < L; i++) r[i] = f * LOAD(from + i * step);
+    UNROLL for (int n = 1; n < L; n *= 2)
+    {
+        UNROLL for (int i = 0; i < L / 2; i++)
+        {
+            next[2 * i] = ZIP(r[i], r[i + L / 2], 0);
+            next[2 * i + 1] = ZIP(r[i], r[i + L / 2], L / 2);
+        }
+        UNROLL for (int i = 0; i < L; i++) r[i] = next[i];
+    }
+    UNROLL for (int i = 0; i < L; i++) VEC(to + i * ld) = r[i];
+}
+
+/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the columns */
+TARGET static __attribute__((unused)) void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth,
+                                                      int64_t n, int64_t width, T *to)
+{
+    int64_t j = 0;
+    if (cs == 1 && n == width && n % L == 0) {
+        for (int64_t p = 0; p < depth; p++)
+            for (int64_t l = 0; l < n; l += L) VEC(to + p * n + l) = LOAD(from + p * rs + l);
+        return;
+    }
+    for (; rs == 1 && j + L <= n; j += L) {
+        int64_t p = 0;
+        for (; p + L <= depth; p += L) NAME(turn)(from + p + j * cs, cs, to + p * width + j, width, 1);
+        for (; p < depth; p++)
+            for (int64_t l = j; l < j + L; l++) to[p * width + l] = from[p + l * cs];
+    }
+    for (int64_t p = 0; p < depth; p++)
+        for (int64_t l = j; l < width; l++) to[p * width + l] = l < n ? from[p * rs + l * cs] : 0;
+}
+
+/* y_ji = sign x_ij: rows x cols into cols x rows */
+TARGET static __attribute__((unused)) void
+NAME(transpose_signed)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y, int64_t ldy, const T sign)
+{
+    const int64_t r = rows / L * L, c = cols / L * L;
+    for (int64_t i = 0; i < r; i += L)
+        for (int64_t j = 0; j < c; j += L) NAME(turn)(x + i * ldx + j, ldx, y + j * ldy + i, ldy, sign);
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = j < c ? r : 0; i < rows; i++) y[j * ldy + i] = sign * x[i * ldx + j];
+}
+
+#include VECTOR_CODE
+
+#undef T
+#undef F64
+#undef FN
+#undef NAME
+#undef LANES
+#undef ZIP
+#undef L
+#undef HIGH
+#undef WIDE
+#undef LOAD
+#undef VEC
+#undef ADD
