@@ -3,8 +3,8 @@
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 #define L       LANES
-#define HIGH    (ISA == 2 ? 8 : 4)
-#define WIDE    (ISA == 0 ? 2 : 3)
+#define HIGH    CT__TILE_ROWS(ISA)
+#define WIDE    CT__TILE_VECTORS(ISA)
 #define LOAD(x) (*(const NAME(vec) *)(const void *)(x))
 #define VEC(x)  (*(NAME(vec) *)(void *)(x))
 
