@@ -115,9 +115,14 @@ static void test_instruction_sets(void **state)
             build(&c, dev, dtype, s);
             char *panel = ct__host_alloc(dev, SCRATCH_BYTES);
             assert_non_null(panel);
-            ct__grouped q = {
-                s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .out = c.out->view.data
-            };
+            ct__grouped q = { s->N,
+                              s->M,
+                              s->I,
+                              s->J,
+                              s->K,
+                              .A = c.A->view.data,
+                              .C = c.C->view.data,
+                              .out = c.out->view.data };
             q.dtype = dtype, q.offset = c.groups->view.data, q.order = q.offset + s->M + 1;
             q.stream_out = q.stream_D = twice % 2;
             const place from[] = { { 0, 0 }, { s->M, 0 } };
@@ -147,7 +152,9 @@ static void test_pieces(void **state)
             const sizes *s = &all_sizes[k / DTYPES];
             const ct_dtype dtype = dtypes[k % DTYPES];
             build(&c, dev, dtype, s);
-            ct__grouped q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .G = c.G->view.data };
+            ct__grouped q = {
+                s->N, s->M, s->I, s->J, s->K, .A = c.A->view.data, .C = c.C->view.data, .G = c.G->view.data
+            };
             q.offset = c.groups->view.data, q.order = q.offset + s->M + 1, q.dtype = dtype, q.isa = dev->isa;
             q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
             sums room = { .bytes = aligned((size_t)(s->J * s->K) * sizeof(double)) };

@@ -6,14 +6,6 @@
 #include <omp.h>
 #include <string.h>
 
-/* BLAS on a member of more work than this uses its own threads better than the batch does. */
-static const double MEMBER_WORK = 1e9;
-/* Waking the threads costs about this much. */
-static const double WAKE_WORK = 1e5;
-/* Members of more work than this are taken one at a time by whoever is free: a thread that was held up has
- * fewer. */
-static const double TURN_WORK = 1e6;
-
 void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
 {
     memset(job, 0, sizeof *job);
@@ -129,7 +121,7 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
 {
     const int64_t n = job->members;
-    if (job->work > TURN_WORK) {
+    if (job->work > CT__TURN_WORK) {
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (int64_t i = 0; i < n; i++)
             run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
@@ -147,8 +139,8 @@ static size_t round_up(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__
 ct_status ct__job_run(ct__job *job)
 {
     const int most = job->dev->threads;
-    const bool many = job->serial ? job->members > 1 : job->members >= most && job->work < MEMBER_WORK;
-    const bool shared = most > 1 && many && job->work * (double)job->members > WAKE_WORK;
+    const bool many = job->serial ? job->members > 1 : job->members >= most && job->work < CT__MEMBER_WORK;
+    const bool shared = most > 1 && many && job->work * (double)job->members > CT__WAKE_WORK;
     const int threads = shared ? ct__team(job->dev, job->members < most ? (int)job->members : most) : 1;
     size_t member_bytes = job->scratch = round_up(job->scratch);
     for (int k = 0; k < job->n; k++)
@@ -163,7 +155,8 @@ ct_status ct__job_run(ct__job *job)
     job->failure = failure && !failure->set ? &first : NULL;
     job->failing = &failing;
 
-    const ct__blas_team before = ct__blas_begin(shared || job->serial || job->work <= WAKE_WORK ? 1 : most);
+    const ct__blas_team before =
+        ct__blas_begin(shared || job->serial || job->work <= CT__WAKE_WORK ? 1 : most);
     if (threads > 1)
         run_batch(job, threads, scratch, member_bytes);
     else

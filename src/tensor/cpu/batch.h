@@ -6,7 +6,7 @@
 
 #include "cpu.h"
 
-enum { CT__MATRICES = 3, CT__SMALL = 8 };
+enum { CT__MATRICES = 3 };
 
 typedef struct ct__matrix {
     int64_t rows, cols, rs, cs; /* as the tensor has it                                            */

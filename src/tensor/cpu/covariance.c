@@ -13,22 +13,10 @@
 #    pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
-enum {
-    ROWS = 32,   /* of one task; theta_bar is summed by such blocks, whatever the threads       */
-    WIDTH = 256, /* columns of one tile                                                          */
-    PITCH = 264, /* between a stored tile's rows: no power of two, which would meet in the cache */
-    GROUP =
-        16, /* columns that vector loops take whole: what is computed beyond a tile is cast away, or has weight 0 */
-    SMALL = 8192, /* entries that one thread had better do alone                                  */
-};
-
-/* Columns of the data from which on distances come from products, by measurement: f64, f32. */
-static const int32_t many[] = { 32, 64 };
-
 static bool by_products(const ct_cov_node *n, size_t size)
 {
     return n->code < CT_COV_PROFILES && n->geometry == CT_DISTANCE &&
-           n->n_dims >= many[size == sizeof(float)];
+           n->n_dims >= (size == sizeof(float) ? CT__COV_MANY_F32 : CT__COV_MANY_F64);
 }
 
 typedef struct problem {
@@ -39,7 +27,10 @@ typedef struct problem {
     int threads;
 } problem;
 
-static int64_t whole(int64_t columns) { return (columns + GROUP - 1) / GROUP * GROUP; }
+static int64_t whole(int64_t columns)
+{
+    return (columns + CT__COV_GROUP - 1) / CT__COV_GROUP * CT__COV_GROUP;
+}
 
 /* The next piece of a block, aligned; NULL where the block is. */
 static void *take(char *block, size_t *used, size_t bytes)
@@ -59,9 +50,10 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
     q.n = x->dim[0];
     q.m = q.z->dim[0];
     q.d = x->dim[1];
-    q.z_row = whole(q.m) + GROUP;
-    q.blocks = (q.n + ROWS - 1) / ROWS;
-    q.threads = q.n * q.m * program->n_nodes < SMALL || q.n <= ROWS ? 1 : ct__team(dev, dev->threads);
+    q.z_row = whole(q.m) + CT__COV_GROUP;
+    q.blocks = (q.n + CT__COV_ROWS - 1) / CT__COV_ROWS;
+    q.threads =
+        q.n * q.m * program->n_nodes < CT__COV_ALONE || q.n <= CT__COV_ROWS ? 1 : ct__team(dev, dev->threads);
     return q;
 }
 

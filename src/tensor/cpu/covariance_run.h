@@ -23,12 +23,12 @@ static size_t NAME(cut)(char *block, const problem *q, bool bars, NAME(room) * r
     for (size_t k = 0; k < nodes; k++) norms += by_products(&ct_cov_nodes(q->program)[k], sizeof(T));
     r->norm = take(block, &used, norms * (size_t)q->z_row * sizeof(T));
     r->norm_of = take(block, &used, nodes * sizeof(T *));
-    r->tile = take(block, &used, threads * ROWS * PITCH * sizeof(T));
+    r->tile = take(block, &used, threads * CT__COV_ROWS * CT__COV_PITCH * sizeof(T));
     r->space = take(block, &used, threads * nodes * sizeof(NAME(node_space)));
     r->bar = take(block, &used, threads * nodes * sizeof(T *));
     r->theta_bar =
         take(block, &used, bars ? (size_t)q->blocks * (size_t)q->program->n_params * sizeof(double) : 0);
-    r->x_bar = take(block, &used, bars ? threads * ROWS * (size_t)q->d * sizeof(double) : 0);
+    r->x_bar = take(block, &used, bars ? threads * CT__COV_ROWS * (size_t)q->d * sizeof(double) : 0);
     return used;
 }
 
@@ -100,12 +100,13 @@ static void NAME(mirrored_tile)(const NAME(plan) * p, NAME(node_space) * w, T *t
     for (int64_t i = i0; i < i1; i++) {
         int64_t width = (j1 < i + 1 ? j1 : i + 1) - j0;
         if (width <= 0) continue;
-        T *row = tile + (i - i0) * PITCH;
-        NAME(tile)(p, w, i, i + 1, j0, whole(width), row, PITCH);
+        T *row = tile + (i - i0) * CT__COV_PITCH;
+        NAME(tile)(p, w, i, i + 1, j0, whole(width), row, CT__COV_PITCH);
         memcpy(K + i * ld + j0, row, (size_t)width * sizeof(T));
     }
     for (int64_t j = j0; j < j1 && j < i1; j++)
-        for (int64_t i = i0 > j ? i0 : j; i < i1; i++) K[j * ld + i] = tile[(i - i0) * PITCH + j - j0];
+        for (int64_t i = i0 > j ? i0 : j; i < i1; i++)
+            K[j * ld + i] = tile[(i - i0) * CT__COV_PITCH + j - j0];
 }
 
 /* The part of a tile in one triangle, the diagonal included; the other one is not touched. */
@@ -120,7 +121,7 @@ static void NAME(triangle_tile)(const NAME(plan) * p, NAME(node_space) * w, T *r
     for (int64_t i = i0; i < i1; i++) {
         int64_t from = upper && i > j0 ? i : j0, to = upper || i + 1 > j1 ? j1 : i + 1;
         if (to <= from) continue;
-        NAME(tile)(p, w, i, i + 1, from, whole(to - from), row, PITCH);
+        NAME(tile)(p, w, i, i + 1, from, whole(to - from), row, CT__COV_PITCH);
         memcpy(K + i * ld + from, row, (size_t)(to - from) * sizeof(T));
     }
 }
@@ -130,11 +131,13 @@ static void NAME(forward_part)(const problem *q, const NAME(plan) * p, const NAM
                                atomic_llong *next, T *K, int64_t ld, bool upper)
 {
     NAME(node_space) *w = r->space + (int64_t)part * p->n_nodes;
-    T *tile = r->tile + (int64_t)part * ROWS * PITCH;
-    const int64_t across = (q->m + WIDTH - 1) / WIDTH, tasks = q->blocks * across;
+    T *tile = r->tile + (int64_t)part * CT__COV_ROWS * CT__COV_PITCH;
+    const int64_t across = (q->m + CT__COV_WIDTH - 1) / CT__COV_WIDTH, tasks = q->blocks * across;
     for (int64_t task; (task = atomic_fetch_add(next, 1)) < tasks;) {
-        int64_t reversed = tasks - 1 - task, i0 = reversed / across * ROWS, j0 = reversed % across * WIDTH;
-        int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, j1 = j0 + WIDTH < q->m ? j0 + WIDTH : q->m;
+        int64_t reversed = tasks - 1 - task, i0 = reversed / across * CT__COV_ROWS,
+                j0 = reversed % across * CT__COV_WIDTH;
+        int64_t i1 = i0 + CT__COV_ROWS < q->n ? i0 + CT__COV_ROWS : q->n,
+                j1 = j0 + CT__COV_WIDTH < q->m ? j0 + CT__COV_WIDTH : q->m;
         if (!q->symmetric)
             NAME(tile)(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
         else if (q->lower)
@@ -167,7 +170,7 @@ static void NAME(forward)(const problem *q, char *block, void *K, int64_t ld, bo
 
 /* -- gradients ------------------------------------------------------------------------------------------- */
 
-/* dst[i * PITCH + j] (+)= src[i * rs + j * cs] */
+/* dst[i * CT__COV_PITCH + j] (+)= src[i * rs + j * cs] */
 static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t rows, int64_t cols, bool add)
 {
     bool by_row = cs <= rs;
@@ -175,12 +178,12 @@ static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t row
         for (int64_t b = 0; b < (by_row ? cols : rows); b++) {
             int64_t i = by_row ? a : b, j = by_row ? b : a;
             T value = src[i * rs + j * cs];
-            dst[i * PITCH + j] = add ? dst[i * PITCH + j] + value : value;
+            dst[i * CT__COV_PITCH + j] = add ? dst[i * CT__COV_PITCH + j] + value : value;
         }
     }
 }
 
-/* dst[i * PITCH + j] = M_ij + M_ji, given the lower triangle of M; (i0, j0) is the tile's first element */
+/* dst[i * CT__COV_PITCH + j] = M_ij + M_ji, given the lower triangle of M; (i0, j0) is the tile's first element */
 static void NAME(load_lower)(T *dst, const T *M, int64_t rs, int64_t cs, int64_t i0, int64_t i1, int64_t j0,
                              int64_t j1)
 {
@@ -188,11 +191,11 @@ static void NAME(load_lower)(T *dst, const T *M, int64_t rs, int64_t cs, int64_t
     if (below > j0) {
         NAME(load)(dst, M + i0 * rs + j0 * cs, rs, cs, i1 - i0, below - j0, false);
         for (int64_t i = i0; i < i1; i++)
-            for (int64_t j = j0; j < below; j++) dst[(i - i0) * PITCH + j - j0] *= 2;
+            for (int64_t j = j0; j < below; j++) dst[(i - i0) * CT__COV_PITCH + j - j0] *= 2;
     }
     for (int64_t i = i0; i < i1; i++)
         for (int64_t j = below > j0 ? below : j0; j < j1; j++)
-            dst[(i - i0) * PITCH + j - j0] = 2 * (j <= i ? M[i * rs + j * cs] : M[j * rs + i * cs]);
+            dst[(i - i0) * CT__COV_PITCH + j - j0] = 2 * (j <= i ? M[i * rs + j * cs] : M[j * rs + i * cs]);
 }
 
 /* A tile of K̄, plus in the symmetric case its mirror image. */
@@ -211,7 +214,7 @@ static void NAME(load_bar)(T *tile, const problem *q, const ct_cov_bar *K_bar, i
     const T alpha = (T)K_bar->alpha, *u = K_bar->u.data, *v = K_bar->v.data;
     int64_t us = u ? K_bar->u.stride[0] : 0, vs = u ? K_bar->v.stride[0] : 0;
     for (int64_t i = i0; i < i1; i++) {
-        T *row = tile + (i - i0) * PITCH;
+        T *row = tile + (i - i0) * CT__COV_PITCH;
         if (u && !q->symmetric)
             for (int64_t j = j0; j < j1; j++) row[j - j0] -= u[i * us] * v[j * vs];
         else if (u)
@@ -230,18 +233,18 @@ static void NAME(backward_part)(const problem *q, const NAME(plan) * p, const NA
     const bool lower = q->symmetric && !x_bar;
     NAME(node_space) *w = r->space + (int64_t)part * p->n_nodes;
     const T **bar = r->bar + (int64_t)part * p->n_nodes;
-    T *tile = r->tile + (int64_t)part * ROWS * PITCH;
-    double *xb = x_bar ? r->x_bar + (int64_t)part * ROWS * q->d : NULL;
+    T *tile = r->tile + (int64_t)part * CT__COV_ROWS * CT__COV_PITCH;
+    double *xb = x_bar ? r->x_bar + (int64_t)part * CT__COV_ROWS * q->d : NULL;
     for (int64_t task; (task = atomic_fetch_add(next, 1)) < q->blocks;) {
-        int64_t number = q->blocks - 1 - task, i0 = number * ROWS;
-        int64_t i1 = i0 + ROWS < q->n ? i0 + ROWS : q->n, end = lower ? i1 : q->m;
+        int64_t number = q->blocks - 1 - task, i0 = number * CT__COV_ROWS;
+        int64_t i1 = i0 + CT__COV_ROWS < q->n ? i0 + CT__COV_ROWS : q->n, end = lower ? i1 : q->m;
         double *tb = r->theta_bar ? r->theta_bar + number * n_params : NULL;
-        if (xb) memset(xb, 0, (size_t)(ROWS * q->d) * sizeof *xb);
-        for (int64_t j0 = 0; j0 < end; j0 += WIDTH) {
-            int64_t j1 = j0 + WIDTH < end ? j0 + WIDTH : end;
+        if (xb) memset(xb, 0, (size_t)(CT__COV_ROWS * q->d) * sizeof *xb);
+        for (int64_t j0 = 0; j0 < end; j0 += CT__COV_WIDTH) {
+            int64_t j1 = j0 + CT__COV_WIDTH < end ? j0 + CT__COV_WIDTH : end;
             NAME(load_bar)(tile, q, K_bar, i0, i1, j0, j1);
             for (int64_t i = i0; i < i1; i++) {
-                T *row = tile + (i - i0) * PITCH;
+                T *row = tile + (i - i0) * CT__COV_PITCH;
                 int64_t width = (lower && i + 1 < j1 ? i + 1 : j1) - j0;
                 if (width <= 0) continue;
                 if (lower && i >= j0 && i < j1) row[i - j0] /= 2;

@@ -1,6 +1,6 @@
 /* Tiles of covariance matrices, for each type and instruction set (each_isa.h).
  *
- * One row x_i against WIDTH columns z_j at a time: every array below is WIDTH numbers that stay in the first-level
+ * One row x_i against CT__COV_WIDTH columns z_j at a time: every array below is CT__COV_WIDTH numbers that stay in the first-level
  * cache, and every loop runs along j. */
 
 /* As wide as the numbers, so that comparisons of them can be counted in vectors. */
@@ -28,7 +28,8 @@ typedef struct NAME(plan) {
 
 /* What one thread works in: five arrays per node, in whole cache lines. */
 typedef struct NAME(node_space) {
-    T value[WIDTH], slope[WIDTH], extra_slope[WIDTH], s[WIDTH], bar[WIDTH];
+    T value[CT__COV_WIDTH], slope[CT__COV_WIDTH], extra_slope[CT__COV_WIDTH], s[CT__COV_WIDTH],
+        bar[CT__COV_WIDTH];
     alignas(64) bool wild; /* s, or some of its parts, left the range of T */
 } NAME(node_space);
 
@@ -121,7 +122,8 @@ static void NAME(sines)(double t, double *square, double *slope)
 /* The largest s of a node. */
 static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
 {
-    return n->tail == CT_HEAVY ? fmin(CT__FAR(F64), p->theta[n->extra] * (F64 ? DBL_MAX : FLT_MAX)) : CT__FAR(F64);
+    return n->tail == CT_HEAVY ? fmin(CT__FAR(F64), p->theta[n->extra] * (F64 ? DBL_MAX : FLT_MAX))
+                               : CT__FAR(F64);
 }
 
 /* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the
@@ -272,7 +274,7 @@ CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, int64_t
     }
 }
 
-/* K[i, j] for i in [i0, i1), j in [j0, j0 + m), m <= WIDTH, to out[(i - i0) * ld + j - j0] */
+/* K[i, j] for i in [i0, i1), j in [j0, j0 + m), m <= CT__COV_WIDTH, to out[(i - i0) * ld + j - j0] */
 TARGET static void NAME(tile)(const NAME(plan) * p, NAME(node_space) * w, int64_t i0, int64_t i1, int64_t j0,
                               int64_t m, T *out, int64_t ld)
 {

@@ -2,13 +2,11 @@
 #ifndef CT_TENSOR_CPU_H
 #define CT_TENSOR_CPU_H
 
+#include "kernel/config.h"
 #include "team.h"
 #include "tensor/internal.h"
 
-enum {
-    CT__OPERANDS = 4,
-    CT__GRAIN = 32768, /* elements a thread should have before a second one is woken */
-};
+enum { CT__OPERANDS = 4 };
 
 /* Works on n1 x n0 elements: operand k's element (j, i) is data[k][j * s1[k] + i * s0[k]], k = 0 the
  * output. */

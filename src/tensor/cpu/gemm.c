@@ -7,13 +7,6 @@
 #include "kernel/kit.h"
 
 enum { A, B, C };
-enum {
-    TINY = 64, /* multiplications                                          */
-    FEW = 256, /* rows, and the inner extent, up to which B is better packed our way */
-    DEEP = 4096,
-    SHALLOW = 256,    /* the inner extent up to which AᵀB is better packed our way, */
-    ENOUGH = 1 << 20, /* and the multiplications from which on                      */
-};
 
 static void scale_matrix(const ct__job *job, const ct__matrix *m, void *c)
 {
@@ -136,9 +129,10 @@ static void collapse(ct__job *job)
 static bool few_rows(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    return job->ndim <= 1 && c->rows >= 16 && c->rows <= FEW && c->cols >= 32 && a->cols >= 32 &&
-           a->cols <= DEEP && a->cs == 1 && c->cs == 1 && (b->cs == 1 || b->rs == 1) && job->alpha == 1 &&
-           (job->beta == 0 || job->beta == 1) && job->work * (double)job->members > 2e5;
+    return job->ndim <= 1 && c->rows >= CT__FEW_LEAST && c->rows <= CT__FEW && c->cols >= 2 * CT__FEW_LEAST &&
+           a->cols >= 2 * CT__FEW_LEAST && a->cols <= CT__FEW_DEEP && a->cs == 1 && c->cs == 1 &&
+           (b->cs == 1 || b->rs == 1) && job->alpha == 1 && (job->beta == 0 || job->beta == 1) &&
+           job->work * (double)job->members > CT__FEW_WORK;
 }
 
 static ct_status run_few_rows(const ct__job *job)
@@ -168,9 +162,10 @@ static ct_status run_few_rows(const ct__job *job)
 static bool few_columns(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    return a->cols >= 32 && a->cols <= SHALLOW && c->rows >= 64 && c->cols >= 96 &&
-           c->rows * c->cols * a->cols >= ENOUGH && a->rs == 1 && a->cs > 1 && b->cs == 1 && c->cs == 1 &&
-           (job->alpha == 1 || job->alpha == -1) && (job->beta == 0 || job->beta == 1);
+    return a->cols >= CT__THIN_LEAST && a->cols <= CT__THIN_DEEP && c->rows >= 2 * CT__THIN_LEAST &&
+           c->cols >= 3 * CT__THIN_LEAST && c->rows * c->cols * a->cols >= CT__THIN_WORK && a->rs == 1 &&
+           a->cs > 1 && b->cs == 1 && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
+           (job->beta == 0 || job->beta == 1);
 }
 
 /* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where
@@ -251,7 +246,8 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
                        ct_view *c)
 {
     const bool half = ct__is_half(c->dtype);
-    if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * a->dim[1] <= TINY && c->dim[0] * c->dim[1] <= TINY) {
+    if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * a->dim[1] <= CT__TINY &&
+        c->dim[0] * c->dim[1] <= CT__TINY) {
         tiny_gemm(alpha, a, b, beta, c);
         return CT_OK;
     }

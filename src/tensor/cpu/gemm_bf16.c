@@ -16,14 +16,10 @@
 #    define UNROLL _Pragma("GCC unroll 8")
 
 enum {
-    ROWS = 8, /* of a tile in registers */
-    VECTORS = 3,
     LANES = 16,
-    STRIP = 2 * ROWS,
-    PANEL = VECTORS * LANES,
-    PAIRS = 128, /* at most      */
-    DEPTH = 64,  /* at least     */
-    LINE = 64,   /* bytes        */
+    STRIP = 2 * CT__BF16_ROWS,
+    PANEL = CT__BF16_VECTORS * LANES,
+    LINE = 64, /* bytes        */
     BIAS = 127,
 };
 
@@ -70,19 +66,19 @@ CT__BF16 static void pack(const ct__kit *f32, const uint16_t *x, int64_t ds, int
 CT__BF16 CT__INLINE void tile(const int vectors, int64_t pairs, const uint32_t *a, const uint32_t *b,
                               int64_t rows, int64_t cols, bool add, float *c, int64_t ld)
 {
-    __m512 sum[ROWS][VECTORS];
-    UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
+    __m512 sum[CT__BF16_ROWS][CT__BF16_VECTORS];
+    UNROLL for (int r = 0; r < CT__BF16_ROWS; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
         _mm512_setzero_ps();
     for (int64_t p = 0; p < pairs; p++, a += STRIP, b += PANEL) {
-        __m512bh row[VECTORS];
+        __m512bh row[CT__BF16_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++) row[v] = (__m512bh)_mm512_loadu_si512(b + v * LANES);
-        UNROLL for (int r = 0; r < ROWS; r++)
+        UNROLL for (int r = 0; r < CT__BF16_ROWS; r++)
         {
             const __m512bh s = (__m512bh)_mm512_set1_epi32((int)a[r]);
             UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], s, row[v]);
         }
     }
-    UNROLL for (int r = 0; r < ROWS; r++) UNROLL for (int v = 0; v < vectors; v++)
+    UNROLL for (int r = 0; r < CT__BF16_ROWS; r++) UNROLL for (int v = 0; v < vectors; v++)
     {
         if (r >= rows) continue;
         const int64_t left = cols - v * LANES;
@@ -105,7 +101,7 @@ typedef void run_tile(int64_t pairs, const uint32_t *a, const uint32_t *b, int64
 TILE(1)
 TILE(2)
 TILE(3)
-static run_tile *const tiles[VECTORS] = { tile1, tile2, tile3 };
+static run_tile *const tiles[CT__BF16_VECTORS] = { tile1, tile2, tile3 };
 
 /* Asks for part i of n of x (depth x cols; ds along the depth, xs across, one of them 1). */
 static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_t cols, int64_t i, int64_t n)
@@ -122,7 +118,8 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips)
 {
     const int64_t m = q->m, n = q->n, k = q->k;
-    if (m < STRIP || n < PANEL || k < DEPTH || k > 2 * PAIRS || !ct__has_bf16(isa)) return 0;
+    if (m < STRIP || n < PANEL || k < CT__BF16_DEPTH || k > 2 * CT__BF16_PAIRS || !ct__has_bf16(isa))
+        return 0;
     if ((q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1)) return 0;
     const uint16_t *a = q->a, *b = q->b;
     const ct__kit *f32 = ct__kit_of(isa, CT_F32);
@@ -133,7 +130,7 @@ int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t 
     const int e = least_exponent((m + STRIP - 1) / STRIP * STRIP * pairs, strips);
     if (!e) return 0;
 
-    _Alignas(LINE) uint32_t panel[PAIRS * PANEL];
+    _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
     for (int64_t j = 0; j < n; j += PANEL) {
         const int64_t cols = least(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
         const int64_t deep =
@@ -141,12 +138,12 @@ int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t 
         pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
         const int f = least_exponent(PANEL * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) return j;
-        for (int64_t i = 0; i < m; i += ROWS) {
+        for (int64_t i = 0; i < m; i += CT__BF16_ROWS) {
             if (deep > 0)
                 ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep, least(n - next, PANEL),
-                    i / ROWS, (m + ROWS - 1) / ROWS);
+                    i / CT__BF16_ROWS, (m + CT__BF16_ROWS - 1) / CT__BF16_ROWS);
             tiles[(cols - 1) / LANES](pairs, strips + i / STRIP * STRIP * pairs + i % STRIP, panel,
-                                      least(m - i, ROWS), cols, q->add, c + i * q->ldc + j, q->ldc);
+                                      least(m - i, CT__BF16_ROWS), cols, q->add, c + i * q->ldc + j, q->ldc);
         }
     }
     return n;

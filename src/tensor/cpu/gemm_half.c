@@ -6,15 +6,6 @@
 
 #include <omp.h>
 
-enum {
-    ROWS = 512, /* of a tile of C, at most */
-    COLS = 512,
-    DEPTH = 256,        /* of the tiles of A and B                                   */
-    LEAST = 64,         /* no tile is halved below this                              */
-    ALONE = 1 << 16,    /* multiplications that one thread had better do alone       */
-    TILES_A_THREAD = 2, /* so many tiles let the threads end together                */
-};
-
 typedef struct cutting {
     int64_t rows, cols, depth;    /* of the tiles */
     int64_t down, across, pieces; /* tiles of a member, and of all */
@@ -24,13 +15,15 @@ typedef struct cutting {
 static cutting cut(const ct__job *job, int threads)
 {
     const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols;
-    cutting t = { .rows = m < ROWS ? m : ROWS, .cols = n < COLS ? n : COLS, .depth = k < DEPTH ? k : DEPTH };
+    cutting t = { .rows = m < CT__HALF_ROWS ? m : CT__HALF_ROWS,
+                  .cols = n < CT__HALF_ROWS ? n : CT__HALF_ROWS,
+                  .depth = k < CT__HALF_DEPTH ? k : CT__HALF_DEPTH };
     for (;;) {
         t.down = (m + t.rows - 1) / t.rows;
         t.across = (n + t.cols - 1) / t.cols;
         t.pieces = job->members * t.down * t.across;
         int64_t *longer = t.rows > t.cols ? &t.rows : &t.cols;
-        if (threads < 2 || t.pieces >= TILES_A_THREAD * threads || *longer < 2 * LEAST) break;
+        if (threads < 2 || t.pieces >= CT__HALF_TILES * threads || *longer < 2 * CT__HALF_LEAST) break;
         *longer = (*longer + 1) / 2;
     }
     t.bytes = (size_t)(t.rows * t.depth + t.depth * t.cols + t.rows * t.cols) * sizeof(float);
@@ -108,7 +101,7 @@ static void multiply(const ct__job *job, const cutting *t, int64_t piece, float 
 
 ct_status ct__half_gemm(const ct__job *job)
 {
-    const bool alone = job->work * (double)job->members <= 2.0 * ALONE;
+    const bool alone = job->work * (double)job->members <= 2.0 * CT__HALF_ALONE;
     const cutting t = cut(job, alone ? 1 : job->dev->threads);
     const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
     size_t bytes = t.bytes * (size_t)threads;

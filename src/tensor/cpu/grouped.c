@@ -17,24 +17,14 @@
 #endif
 
 enum {
-    TILE = 6, /* rows of a tile                                                     */
-    ROWS = CT__GROUP_ROWS,
-    BLOCK = 128,       /* rows of a plain product worked on together                         */
-    DEPTH = 256,       /* inner extent of a packed panel                                     */
-    AHEAD = 32,        /* rows between the one worked on and the one asked for               */
-    FETCHED = 1 << 16, /* bytes of a matrix that are asked for ahead, at most                */
-    CACHE = 1 << 23,   /* bytes of results that need not pass through the caches             */
-    CUTS = 4,          /* pieces of work for each thread                                     */
-    GROUP = 8,         /* what a group costs beside its rows, in rows                        */
-    SMALL = 1 << 15,   /* multiplications that one thread had better do alone                */
-    PANEL_BYTES = DEPTH * 4 * 64,
-    SCRATCH_BYTES = PANEL_BYTES + ROWS * 4 * 64,
+    PANEL_BYTES = CT__GROUP_DEPTH * 4 * 64,
+    SCRATCH_BYTES = PANEL_BYTES + CT__GROUP_ROWS * 4 * 64,
 };
 
 /* What is wanted soon: rows lie anywhere, which the hardware does not foresee. */
 typedef struct ahead {
     const ct__grouped *q;
-    int64_t row;   /* of all rows in order: AHEAD behind a block's first */
+    int64_t row;   /* of all rows in order: CT__GROUP_AHEAD behind a block's first */
     const char *C; /* of the next group, NULL: none                      */
     int64_t C_bytes, C_rows;
 } ahead;
@@ -42,8 +32,8 @@ typedef struct ahead {
 static ahead look_ahead(const ct__grouped *q, int64_t m, int64_t at, int64_t rows)
 {
     int64_t bytes = q->J * q->K * (int64_t)ct_dtype_size(q->dtype);
-    ahead next = { q, q->offset[m] * q->I + at + AHEAD, NULL, bytes, rows };
-    if (q->C && m + 1 < q->M && (rows >= 8 || q->G) && bytes <= FETCHED)
+    ahead next = { q, q->offset[m] * q->I + at + CT__GROUP_AHEAD, NULL, bytes, rows };
+    if (q->C && m + 1 < q->M && (rows >= 8 || q->G) && bytes <= CT__GROUP_FETCHED)
         next.C = (const char *)q->C + (m + 1) * bytes;
     return next;
 }
@@ -62,7 +52,7 @@ static inline void fetch(const ahead *next, int64_t r, int64_t n)
         int64_t from = next->C_bytes / 64 * r / next->C_rows * 64;
         fetch_bytes(next->C + from, next->C_bytes / 64 * (r + n) / next->C_rows * 64 - from);
     }
-    if (J + K > FETCHED / 16) return;
+    if (J + K > CT__GROUP_FETCHED / 16) return;
     for (int64_t i = row / q->I, sub = row % q->I; n > 0 && i < q->N; n--) {
         int64_t at = q->order[i] * q->I + sub;
         if (q->A) fetch_bytes((const char *)q->A + at * J, J);
@@ -91,13 +81,12 @@ size_t ct__grouped_scratch(const ct__grouped *q)
 
 ct_status ct__strips_run(const ct__strips *g)
 {
-    enum { STRIP = 64 }; /* columns, at least */
     static void (*const run[][CT__ISA_COUNT])(const ct__strips *, const void *, const void *, void *, int64_t,
                                               int64_t, void *) = CT__EACH(run_strip);
     const ct_device *dev = g->dev;
-    int64_t strips = 1, most = (g->columns + STRIP - 1) / STRIP;
+    int64_t strips = 1, most = (g->columns + CT__GROUP_STRIP - 1) / CT__GROUP_STRIP;
     if (g->members % dev->threads) strips = most < dev->threads ? most : dev->threads;
-    const int64_t columns = (most + strips - 1) / strips * STRIP, work = g->members * strips;
+    const int64_t columns = (most + strips - 1) / strips * CT__GROUP_STRIP, work = g->members * strips;
     const int threads = work < dev->threads ? (int)work : dev->threads;
     size_t bytes = (size_t)threads * SCRATCH_BYTES;
     char *scratch = ct__pool_get(g->dev, &bytes);
@@ -123,8 +112,11 @@ typedef struct place {
     int64_t group, row;
 } place;
 
-/* What comes before group m: its rows, and GROUP for each group. */
-static int64_t cost_before(const ct__grouped *q, int64_t m) { return q->offset[m] * q->I + m * GROUP; }
+/* What comes before group m: its rows, and CT__GROUP_COST for each group. */
+static int64_t cost_before(const ct__grouped *q, int64_t m)
+{
+    return q->offset[m] * q->I + m * CT__GROUP_COST;
+}
 
 /* The place after `cost` of the work. A piece that ends behind a group's rows has all of the group. */
 static place cut(const ct__grouped *q, int64_t cost)
@@ -200,10 +192,10 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     const int64_t total = cost_before(q, q->M), row_work = q->J * q->K, size = (int64_t)ct__size(q->dtype);
     if (!q->M || (!q->out && !row_work)) return CT_OK;
     q->isa = dev->isa;
-    q->stream_out = q->N * q->I * (q->G ? q->J : q->K) * size >= CACHE;
-    q->stream_D = q->M * row_work * size >= CACHE;
-    bool alone = dev->threads < 2 || total <= SMALL / (row_work > 0 ? row_work : 1);
-    int threads = alone ? 1 : dev->threads, pieces = alone ? 1 : threads * CUTS;
+    q->stream_out = q->N * q->I * (q->G ? q->J : q->K) * size >= CT__GROUP_CACHE;
+    q->stream_D = q->M * row_work * size >= CT__GROUP_CACHE;
+    bool alone = dev->threads < 2 || total <= CT__GROUP_ALONE / (row_work > 0 ? row_work : 1);
+    int threads = alone ? 1 : dev->threads, pieces = alone ? 1 : threads * CT__GROUP_CUTS;
     const size_t place_bytes = aligned((size_t)(pieces + 1) * sizeof(place)),
                  thread_bytes = aligned(ct__grouped_scratch(q));
     sums s = { .bytes = q->D && pieces > 1 ? aligned((size_t)(row_work * (size > 4 ? size : 4))) : 0 };

@@ -4,8 +4,6 @@
 
 #include "cpu.h"
 
-enum { CT__GROUP_ROWS = 96 }; /* of one group worked on together: they stay in the cache */
-
 /* Forward: out_i = A_i C_m. Backward, where G is given: out_i = G_i C_mᵀ (NULL: not wanted) and D_m = Σ A_iᵀ
  * G_i. */
 typedef struct ct__grouped {

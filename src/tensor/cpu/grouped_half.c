@@ -3,8 +3,6 @@
 #include "grouped.h"
 #include "half.h"
 
-enum { PART = 1 << 16 }; /* numbers of a matrix that are f32 at a time, and of the rows beside them */
-
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -17,8 +15,8 @@ typedef struct cutting {
 static cutting cut(const ct__grouped *q)
 {
     cutting t = { .inner = q->G ? q->K : q->J, .outer = q->G ? q->J : q->K };
-    t.step = most(1, least(t.outer, PART / most(1, t.inner)));
-    t.rows = most(1, least(CT__GROUP_ROWS, PART / most(1, most(t.inner, t.step))));
+    t.step = most(1, least(t.outer, CT__GROUP_PART / most(1, t.inner)));
+    t.rows = most(1, least(CT__GROUP_ROWS, CT__GROUP_PART / most(1, most(t.inner, t.step))));
     return t;
 }
 

@@ -1,6 +1,6 @@
 /* Products of rows that lie anywhere, for each type and instruction set (each_isa.h): a tile of at most
- * TILE rows by ACROSS vectors is held in registers. */
-#define ACROSS (ISA == 2 ? 4 : 2)
+ * CT__GROUP_TILE rows by ACROSS vectors is held in registers. */
+#define ACROSS CT__GROUP_VECTORS(ISA)
 #define WIDTH  (ACROSS * L) /* of a tile, in numbers */
 
 typedef union NAME(room) {
@@ -35,7 +35,7 @@ TARGET CT__INLINE void NAME(put)(const NAME(vec) * sum, int vectors, int64_t n, 
 TARGET CT__INLINE void NAME(tile)(int rows, int vectors, int64_t n, const T *const *x, int64_t depth,
                                   const T *b, int64_t ld, T *const *y, bool add, bool stream)
 {
-    NAME(vec) sum[TILE * ACROSS] = { 0 };
+    NAME(vec) sum[CT__GROUP_TILE * ACROSS] = { 0 };
     NAME(accumulate)(rows, vectors, false, depth, x, 1, b, ld, sum);
     UNROLL for (int r = 0; r < rows; r++) NAME(put)(sum + r * vectors, vectors, n, y[r], add, stream);
 }
@@ -45,7 +45,7 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
                                       int64_t depth, const T *const *g, int64_t g_at, T *d, int64_t ld,
                                       bool add, bool stream)
 {
-    NAME(vec) sum[TILE][ACROSS];
+    NAME(vec) sum[CT__GROUP_TILE][ACROSS];
     const NAME(vec) zero = { 0 };
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) sum[r][v] = zero;
@@ -86,35 +86,36 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
 
 static int NAME(vectors)(int64_t columns) { return columns <= L ? 1 : columns <= 2 * L ? 2 : ACROSS; }
 
-/* y_r = x_r B (+ y_r) for at most BLOCK rows r, B (depth × columns) with strides (rs, cs). panel: PANEL
+/* y_r = x_r B (+ y_r) for at most CT__GROUP_BLOCK rows r, B (depth × columns) with strides (rs, cs). panel: PANEL
  * numbers; *held says which B lies there, whole, from an earlier call. */
 TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth, const T *B, int64_t rs,
                                   int64_t cs, int64_t columns, T *const *y, bool add, T *panel,
                                   const T **held, const ahead *next)
 {
-    T *at[BLOCK];
+    T *at[CT__GROUP_BLOCK];
     if (!depth && !add)
         for (int64_t r = 0; r < rows; r++) memset(y[r], 0, (size_t)columns * sizeof(T));
     for (int64_t k = 0; k < columns; k += WIDTH) {
         int64_t n = columns - k < WIDTH ? columns - k : WIDTH;
         int vectors = NAME(vectors)(n);
         for (int64_t r = 0; r < rows; r++) at[r] = y[r] + k;
-        for (int64_t p = 0; p < depth; p += DEPTH) {
-            int64_t part = depth - p < DEPTH ? depth - p : DEPTH, ld = rs;
-            const T *b = B + p * rs + k * cs, *from[TILE];
+        for (int64_t p = 0; p < depth; p += CT__GROUP_DEPTH) {
+            int64_t part = depth - p < CT__GROUP_DEPTH ? depth - p : CT__GROUP_DEPTH, ld = rs;
+            const T *b = B + p * rs + k * cs, *from[CT__GROUP_TILE];
             if (cs != 1 || n != vectors * L) {
                 ld = vectors * L;
                 if (*held != B) NAME(pack)(b, rs, cs, part, n, ld, panel);
-                *held = columns <= WIDTH && depth <= DEPTH ? B : NULL;
+                *held = columns <= WIDTH && depth <= CT__GROUP_DEPTH ? B : NULL;
                 b = panel;
             }
             for (int64_t r = 0; r < rows;) {
                 int tall = rows - r >= 6 ? 6 : rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
                 for (int i = 0; i < tall; i++) from[i] = x[r + i] + p;
                 if (!k && !p) fetch(next, r, tall);
-#define CALL(height, width) \
-    NAME(tile)              \
-    (height, width, n, from, part, b, ld, at + r, add || p > 0, next->q->stream_out && depth <= DEPTH)
+#define CALL(height, width)                                     \
+    NAME(tile)                                                  \
+    (height, width, n, from, part, b, ld, at + r, add || p > 0, \
+     next->q->stream_out && depth <= CT__GROUP_DEPTH)
                 BY_SIZE(CALL, tall, vectors)
 #undef CALL
                 r += tall;
@@ -123,11 +124,11 @@ TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth
     }
 }
 
-/* D = Σ_r a_rᵀ g_r (+ D) over rows r; D (J × K) contiguous. panel: ROWS × 4 L numbers. */
+/* D = Σ_r a_rᵀ g_r (+ D) over rows r; D (J × K) contiguous. panel: CT__GROUP_ROWS × 4 L numbers. */
 TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *const *g, int64_t J, int64_t K,
                                    T *D, bool add, bool stream, T *panel)
 {
-    const T *packed[ROWS];
+    const T *packed[CT__GROUP_ROWS];
     for (int64_t k = 0; k < K; k += WIDTH) {
         int64_t n = K - k < WIDTH ? K - k : WIDTH, g_at = k;
         int vectors = NAME(vectors)(n);
@@ -157,12 +158,13 @@ TARGET static void NAME(add_outer)(int64_t rows, const T *const *a, const T *con
 TARGET static void NAME(run_rows)(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D_,
                                   void *panel_)
 {
-    const T *C = q->C ? (const T *)q->C + m * q->J * q->K : NULL, *a[ROWS], *g[ROWS], *held = NULL;
-    T *y[ROWS], *D = D_, *panel = panel_;
+    const T *C = q->C ? (const T *)q->C + m * q->J * q->K : NULL, *a[CT__GROUP_ROWS], *g[CT__GROUP_ROWS],
+            *held = NULL;
+    T *y[CT__GROUP_ROWS], *D = D_, *panel = panel_;
     const int64_t *order = q->order + q->offset[m];
-    bool stream = q->stream_D && stop - start <= ROWS; /* D is written once */
+    bool stream = q->stream_D && stop - start <= CT__GROUP_ROWS; /* D is written once */
     for (int64_t at = start, i = start / q->I, sub = start % q->I; at < stop;) {
-        int64_t rows = stop - at < ROWS ? stop - at : ROWS;
+        int64_t rows = stop - at < CT__GROUP_ROWS ? stop - at : CT__GROUP_ROWS;
         for (int64_t r = 0; r < rows; r++) {
             int64_t row = order[i] * q->I + sub;
             if (q->A) a[r] = (const T *)q->A + row * q->J;
@@ -186,12 +188,12 @@ TARGET static void NAME(run_rows)(const ct__grouped *q, int64_t m, int64_t start
 TARGET static void NAME(run_strip)(const ct__strips *g, const void *A, const void *B_, void *C, int64_t from,
                                    int64_t columns, void *panel)
 {
-    static const ct__grouped far = { .J = FETCHED };
+    static const ct__grouped far = { .J = CT__GROUP_FETCHED };
     const ahead nothing = { .q = &far };
-    const T *x[BLOCK], *B = (const T *)B_ + from * g->b_cs, *held = NULL;
-    T *y[BLOCK];
-    for (int64_t at = 0; at < g->rows; at += BLOCK) {
-        int64_t rows = g->rows - at < BLOCK ? g->rows - at : BLOCK;
+    const T *x[CT__GROUP_BLOCK], *B = (const T *)B_ + from * g->b_cs, *held = NULL;
+    T *y[CT__GROUP_BLOCK];
+    for (int64_t at = 0; at < g->rows; at += CT__GROUP_BLOCK) {
+        int64_t rows = g->rows - at < CT__GROUP_BLOCK ? g->rows - at : CT__GROUP_BLOCK;
         for (int64_t r = 0; r < rows; r++) {
             x[r] = (const T *)A + (at + r) * g->a_rs;
             y[r] = (T *)C + (at + r) * g->c_rs + from;

@@ -123,8 +123,6 @@ static int64_t potri_member(const ct__job *job, void *const *data)
 
 /* -- one large matrix, by all threads -------------------------------------------------------------------- */
 
-enum { COLUMNS = 64 }; /* of N that a thread takes at once, and rows of A⁻¹ */
-
 typedef struct large {
     const ct__kit *kit;
     int64_t n, ld;
@@ -166,13 +164,13 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
     {
         void *own = work + (size_t)omp_get_thread_num() * work_bytes;
 #pragma omp for schedule(dynamic)
-        for (int64_t k = (n - 1) / COLUMNS; k >= 0; k--) /* the largest first */
-            root_columns(&f, k * COLUMNS, smaller(n, (k + 1) * COLUMNS), own);
+        for (int64_t k = (n - 1) / CT__INVERSE_COLUMNS; k >= 0; k--) /* the largest first */
+            root_columns(&f, k * CT__INVERSE_COLUMNS, smaller(n, (k + 1) * CT__INVERSE_COLUMNS), own);
 #pragma omp for schedule(dynamic)
-        for (int64_t k = (n - 1) / COLUMNS; k >= 0; k--) {
-            const int64_t end = smaller(n, (k + 1) * COLUMNS);
-            inverse_rows(&f, k * COLUMNS, end, own);
-            for (int64_t i = k * COLUMNS; i < end; i += CT__TILE)
+        for (int64_t k = (n - 1) / CT__INVERSE_COLUMNS; k >= 0; k--) {
+            const int64_t end = smaller(n, (k + 1) * CT__INVERSE_COLUMNS);
+            inverse_rows(&f, k * CT__INVERSE_COLUMNS, end, own);
+            for (int64_t i = k * CT__INVERSE_COLUMNS; i < end; i += CT__TILE)
                 put_rows(job, ct__ij(f.a, t, ld, i, 0), ld, i, smaller(CT__TILE, end - i), data[1]);
         }
     }

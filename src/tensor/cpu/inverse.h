@@ -8,22 +8,11 @@
 #include "blas.h"
 #include "kernel/kit.h"
 
-enum { CT__ROOT_MAX = 32768 }; /* extent of a matrix whose triangle BLAS can still count */
-
 /* Element (i, j) of a row-major matrix. */
 static inline void *ct__ij(const void *data, ct_dtype dtype, int64_t ld, int64_t i, int64_t j)
 {
     return ct__at(data, dtype, i * ld + j);
 }
-
-/* Extents from which one matrix is better given to all threads than to one, as measured
- * (docs/notebook.md). */
-enum {
-    CT__SPD_ALONE = 224,     /* the inverse by Cholesky    */
-    CT__GENERAL_ALONE = 384, /* LAPACK's inverse after LU  */
-    CT__LU_ALONE = 768,      /* LAPACK's LU               */
-    CT__BAR_ALONE = 128,     /* the adjoint by gemm       */
-};
 
 /* Whether matrices go one by one to all threads: there are too few for a thread each, and they are larger
  * than `limit`. Else each is worked on by one thread. */

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-enum { PANEL = 256 }; /* rows of a symmetric product that BLAS computes at once */
-
 /* An operand as it lies in memory, or transposed. */
 static void place(const ct__matrix *m, bool transposed, int64_t *rs, int64_t *cs)
 {
@@ -73,8 +71,8 @@ static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
     } else {
         const int order = (int)n, pitch = (int)ld;
         blas_gemm(t, 'N', 'N', order, order, order, -1, s, pitch, data[0], p->ld, 0, h, pitch);
-        for (int i = 0; i < order; i += PANEL) {
-            const int rows = order - i < PANEL ? order - i : PANEL;
+        for (int i = 0; i < order; i += CT__BAR_ROWS) {
+            const int rows = order - i < CT__BAR_ROWS ? order - i : CT__BAR_ROWS;
             blas_gemm(t, 'N', 'N', i + rows, rows, order, 1, data[0], p->ld, ct__ij(h, t, ld, i, 0), pitch, 0,
                       ct__ij(s, t, ld, i, 0), pitch);
         }

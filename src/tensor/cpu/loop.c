@@ -1,11 +1,9 @@
 /* The loop driver: one kernel over strided tensors of one shape. */
 #include "cpu.h"
 
-enum { TILE = 32 };
-
 typedef struct plan {
     int operands, ndim; /* ndim >= 2 */
-    bool tiled;         /* the last two dimensions in TILE x TILE blocks */
+    bool tiled;         /* the last two dimensions in CT__LOOP_TILE x CT__LOOP_TILE blocks */
     int64_t count;
     int64_t dim[CT_MAX_DIMS];
     int64_t stride[CT_MAX_DIMS][CT__OPERANDS];
@@ -101,12 +99,13 @@ static void run_tiles(const plan *p, char *const *data, ct__kernel kernel, const
 {
     int a = p->ndim - 2, b = p->ndim - 1;
     const int64_t *s1 = p->stride[a], *s0 = p->stride[b];
-    for (int64_t j = 0; j < p->dim[a]; j += TILE)
-        for (int64_t i = 0; i < p->dim[b]; i += TILE) {
+    for (int64_t j = 0; j < p->dim[a]; j += CT__LOOP_TILE)
+        for (int64_t i = 0; i < p->dim[b]; i += CT__LOOP_TILE) {
             void *at[CT__OPERANDS];
             for (int k = 0; k < p->operands; k++) at[k] = data[k] + (j * s1[k] + i * s0[k]) * p->size[k];
             int64_t n1 = p->dim[a] - j, n0 = p->dim[b] - i;
-            kernel(n1 < TILE ? n1 : TILE, n0 < TILE ? n0 : TILE, at, s1, s0, context);
+            kernel(n1 < CT__LOOP_TILE ? n1 : CT__LOOP_TILE, n0 < CT__LOOP_TILE ? n0 : CT__LOOP_TILE, at, s1,
+                   s0, context);
         }
 }
 

@@ -175,13 +175,14 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
     const ct_dtype t = job->dtype;
     const int64_t n = o->rows, ld = ct__pitch(n);
     void *a = data[2], *work = ct__ij(a, t, ld, n, 0);
-    int64_t *order = ct__ij(work, t, ld, 64, 0);
+    int64_t *order = ct__ij(work, t, ld, CT__LAPACK_PANEL, 0);
     int *pivots = (int *)(order + n);
     load(job, data[0], false, a, ld);
     lapack_lu(t, n, a, ld, pivots, order);
     int64_t failed = fault(t, n, a, ld);
     if (!failed)
-        failed = blas_getri(t, (int)n, a, (int)ld, pivots, work, (int)(64 * ld < INT32_MAX ? 64 * ld : n));
+        failed = blas_getri(t, (int)n, a, (int)ld, pivots, work,
+                            (int)(CT__LAPACK_PANEL * ld < INT32_MAX ? CT__LAPACK_PANEL * ld : n));
     if (failed)
         ct__fill_nan(&job->m[1], t, data[1]);
     else
@@ -206,8 +207,6 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failu
 }
 
 /* -- rows in pivot order --------------------------------------------------------------------------------- */
-
-enum { PARALLEL = 1 << 16 }; /* elements of which more than one thread copy */
 
 /* Offset of batch member `member` of t, whose batch dimensions are out's. */
 static int64_t offset_of(const ct_view *t, const ct_view *out, int64_t member)
@@ -280,7 +279,7 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_view *x, const ct_view *
                              order->stride[d - 2], n, seen);
     ct__pool_put(dev, seen, bytes);
     if (status) return status;
-    const int threads = members * n * cols < PARALLEL ? 1 : dev->threads;
+    const int threads = members * n * cols < 2 * CT__GRAIN ? 1 : dev->threads;
 #pragma omp parallel for schedule(static) num_threads(ct__team(dev, threads))
     for (int64_t b = 0; b < members; b++) permute_member(dev, &f, b);
     return CT_OK;

@@ -9,8 +9,6 @@
 #    pragma clang diagnostic ignored "-Wpass-failed" /* loops around libm calls stay scalar */
 #endif
 
-enum { COSTLY_GRAIN = 8192 };
-
 /* clang-format off */
 #define KERNEL(name) static void NAME(name)(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
                                             const int64_t *s0, const void *context)
@@ -108,14 +106,13 @@ typedef struct half_map {
 static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0,
                      const void *context)
 {
-    enum { STRIP = 256 };
     static const int64_t zero[CT__OPERANDS] = { 0 }, one[CT__OPERANDS] = { 1, 1, 1, 1 };
     const half_map *h = context;
-    float strip[CT__OPERANDS][STRIP];
+    float strip[CT__OPERANDS][CT__MAP_STRIP];
     void *const at[] = { strip[0], strip[1], strip[2], strip[3] };
     for (int64_t j = 0; j < n1; j++)
-        for (int64_t i = 0; i < n0; i += STRIP) {
-            int64_t n = n0 - i < STRIP ? n0 - i : STRIP;
+        for (int64_t i = 0; i < n0; i += CT__MAP_STRIP) {
+            int64_t n = n0 - i < CT__MAP_STRIP ? n0 - i : CT__MAP_STRIP;
             for (int k = 1; k < h->operands; k++)
                 ct__widen_tile(h->isa, h->dtype, 1, n, (const uint16_t *)data[k] + j * s1[k] + i * s0[k], 0,
                                s0[k], strip[k], 0);
@@ -141,14 +138,14 @@ ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_vi
 {
     const ct_view *t[] = { out, x };
     ct__kernel f64 = ct__vector_map(dev->isa, f, false), f32 = ct__vector_map(dev->isa, f, true);
-    return run(dev, 2, t, f64 ? f64 : values1_f64[f], f32 ? f32 : values1_f32[f], p, COSTLY_GRAIN);
+    return run(dev, 2, t, f64 ? f64 : values1_f64[f], f32 ? f32 : values1_f32[f], p, CT__MAP_GRAIN);
 }
 
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
                            const ct_view *g, ct_view *out)
 {
     const ct_view *t[] = { out, x, y, g };
-    return run(dev, 4, t, bars1_f64[f], bars1_f32[f], p, COSTLY_GRAIN);
+    return run(dev, 4, t, bars1_f64[f], bars1_f32[f], p, CT__MAP_GRAIN);
 }
 
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)

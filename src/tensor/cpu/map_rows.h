@@ -20,14 +20,14 @@ static void NAME(rows)(int64_t n1, int64_t n0, void *const *data, const int64_t 
                        void (*piece)(int64_t n, const T *in, T *out))
 {
     for (int64_t j = 0; j < n1; j++) {
-        T *out = (T *)data[0] + j * s1[0], strip[STRIP];
+        T *out = (T *)data[0] + j * s1[0], strip[CT__MAP_STRIP];
         const T *in = (const T *)data[1] + j * s1[1];
         if (s0[0] == 1 && s0[1] == 1) {
             piece(n0, in, out);
             continue;
         }
-        for (int64_t i = 0; i < n0; i += STRIP) {
-            const int64_t n = n0 - i < STRIP ? n0 - i : STRIP;
+        for (int64_t i = 0; i < n0; i += CT__MAP_STRIP) {
+            const int64_t n = n0 - i < CT__MAP_STRIP ? n0 - i : CT__MAP_STRIP;
             for (int64_t k = 0; k < n; k++) strip[k] = in[(i + k) * s0[1]];
             piece(n, strip, strip);
             for (int64_t k = 0; k < n; k++) out[(i + k) * s0[0]] = strip[k];

@@ -10,8 +10,6 @@
 #    pragma clang diagnostic ignored "-Wpass-failed" /* a loop that a sanitizer keeps scalar */
 #endif
 
-enum { STRIP = 256 };
-
 /* -- in f64, for results in f32 -------------------------------------------------------------------------- */
 
 /* 1 - 2/(e^2|x| + 1); near 0 its series */

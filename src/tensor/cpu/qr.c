@@ -19,8 +19,6 @@ LAPACK(d, double)
 LAPACK(s, float)
 #undef LAPACK
 
-enum { BLOCK = 64, BLOCK_ROOM = 65 * 64 }; /* LAPACK's widest panel, and what ormqr keeps of it */
-
 /* A job with what its members want beside the matrices. */
 typedef struct qr_job {
     ct__job job;
@@ -33,7 +31,7 @@ static ct_status run_with_work(qr_job *w, int64_t count, size_t more_bytes)
 {
     if (count > INT32_MAX)
         return ct__fail(w->job.dev, CT_EUNSUPPORTED, "qr: %lld columns are beyond LAPACK's 32-bit work array",
-                        (long long)(count / BLOCK));
+                        (long long)(count / CT__LAPACK_PANEL));
     w->count = (int)count;
     w->job.scratch = (size_t)count * ct_dtype_size(w->job.dtype) + more_bytes;
     return ct__job_run(&w->job);
@@ -92,7 +90,7 @@ ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view 
     job->reads_output = true;
     job->work = 2 * m * n * (m < n ? m : n);
     job->member = qr_member;
-    status = run_with_work(&w, job->m[1].cols * BLOCK, 0);
+    status = run_with_work(&w, job->m[1].cols * CT__LAPACK_PANEL, 0);
     if (failure && failure->set && !failed) {
         failure->what = "column %lld";
         failure->why =
@@ -134,7 +132,7 @@ ct_status ct__cpu_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct_
     job->reads_output = true;
     job->work = 4 * m * n * k;
     job->member = qr_mul_member;
-    return run_with_work(&w, job->m[2].cols * BLOCK + BLOCK_ROOM, 0);
+    return run_with_work(&w, job->m[2].cols * CT__LAPACK_PANEL + 65 * CT__LAPACK_PANEL, 0);
 }
 
 static int64_t rcond_member(const ct__job *job, void *const *data)

@@ -8,8 +8,6 @@
 #endif
 #include <Random123/philox.h>
 
-enum { CHUNK = 512 };
-
 #define CT__FN    static
 #define CT__CONST static const
 #include "tensor/random.h"
@@ -25,7 +23,7 @@ static int64_t offset_of(const ct_view *t, int64_t i)
     return offset;
 }
 
-/* Elements first <= i < last; first is a multiple of CHUNK. */
+/* Elements first <= i < last; first is a multiple of CT__RANDOM_CHUNK. */
 static void fill_chunk(const ct_view *t, bool normal, uint64_t seed, uint64_t stream, int64_t first,
                        int64_t last)
 {
@@ -52,13 +50,14 @@ static void fill_chunk(const ct_view *t, bool normal, uint64_t seed, uint64_t st
 
 ct_status ct__cpu_random(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_view *out)
 {
-    int64_t count = ct__count(out), chunks = (count + CHUNK - 1) / CHUNK;
-    if (chunks <= 8 || dev->threads < 2) {
+    int64_t count = ct__count(out), chunks = (count + CT__RANDOM_CHUNK - 1) / CT__RANDOM_CHUNK;
+    if (chunks <= CT__RANDOM_ALONE || dev->threads < 2) {
         fill_chunk(out, normal, seed, stream, 0, count);
         return CT_OK;
     }
 #pragma omp parallel for schedule(static) num_threads(ct__team(dev, dev->threads))
     for (int64_t c = 0; c < chunks; c++)
-        fill_chunk(out, normal, seed, stream, c * CHUNK, c == chunks - 1 ? count : (c + 1) * CHUNK);
+        fill_chunk(out, normal, seed, stream, c * CT__RANDOM_CHUNK,
+                   c == chunks - 1 ? count : (c + 1) * CT__RANDOM_CHUNK);
     return CT_OK;
 }

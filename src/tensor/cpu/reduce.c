@@ -8,16 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    WIDTH = 256,   /* outputs worked on together   */
-    RUN = WIDTH,   /* elements summed in one go     */
-    LEAF = 4096,   /* and run after run; above this by halves */
-    LANES = 8,     /* sums of a run side by side    */
-    ROWS = 16,     /* rows added up in one go       */
-    PIECES = 32,   /* of a long reduction           */
-    PIECE = 32768, /* elements that make a piece    */
-};
-
 typedef enum pass { SUM, MAX, EXPSUM } pass;
 
 typedef struct axis {
@@ -43,7 +33,7 @@ static inline double combine(pass f, double a, double b)
     return f != MAX ? a + b : ((b > a) | (b != b)) ? b : a;
 }
 
-/* n <= WIDTH elements as doubles: where they lie, or in buffer. */
+/* n <= CT__REDUCE_WIDTH elements as doubles: where they lie, or in buffer. */
 static const double *load(const reduction *r, const void *x, int64_t n, int64_t step, double *buffer)
 {
     if (r->x->dtype == CT_F64) {
@@ -57,7 +47,7 @@ static const double *load(const reduction *r, const void *x, int64_t n, int64_t 
         else
             for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i * step];
     } else {
-        float v[WIDTH];
+        float v[CT__REDUCE_WIDTH];
         ct__widen_tile(r->isa, r->x->dtype, 1, n, x, 0, step, v, 0);
         for (int64_t i = 0; i < n; i++) buffer[i] = (double)v[i];
     }
@@ -67,25 +57,25 @@ static const double *load(const reduction *r, const void *x, int64_t n, int64_t 
 /* In lanes, so that every compiler adds in the same order. */
 static double sum_run(const double *v, int64_t n)
 {
-    double lane[LANES] = { 0 }, rest = 0;
+    double lane[CT__REDUCE_LANES] = { 0 }, rest = 0;
     int64_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (int l = 0; l < LANES; l++) lane[l] += v[i + l];
+    for (; i + CT__REDUCE_LANES <= n; i += CT__REDUCE_LANES)
+        for (int l = 0; l < CT__REDUCE_LANES; l++) lane[l] += v[i + l];
     for (; i < n; i++) rest += v[i];
-    for (int half = LANES / 2; half; half /= 2)
+    for (int half = CT__REDUCE_LANES / 2; half; half /= 2)
         for (int l = 0; l < half; l++) lane[l] += lane[l + half];
     return lane[0] + rest;
 }
 
 static double max_run(const double *v, int64_t n)
 {
-    double lane[LANES], result = -INFINITY;
-    for (int l = 0; l < LANES; l++) lane[l] = -INFINITY;
+    double lane[CT__REDUCE_LANES], result = -INFINITY;
+    for (int l = 0; l < CT__REDUCE_LANES; l++) lane[l] = -INFINITY;
     int64_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (int l = 0; l < LANES; l++) lane[l] = combine(MAX, lane[l], v[i + l]);
+    for (; i + CT__REDUCE_LANES <= n; i += CT__REDUCE_LANES)
+        for (int l = 0; l < CT__REDUCE_LANES; l++) lane[l] = combine(MAX, lane[l], v[i + l]);
     for (; i < n; i++) result = combine(MAX, result, v[i]);
-    for (int l = 0; l < LANES; l++) result = combine(MAX, result, lane[l]);
+    for (int l = 0; l < CT__REDUCE_LANES; l++) result = combine(MAX, result, lane[l]);
     return result;
 }
 
@@ -93,7 +83,7 @@ static double run(int isa, pass f, const double *v, int64_t n, double shift)
 {
     if (f == SUM) return sum_run(v, n);
     if (f == MAX) return max_run(v, n);
-    double term[RUN];
+    double term[CT__REDUCE_WIDTH];
     for (int64_t i = 0; i < n; i++) term[i] = v[i] - shift;
     ct__vector_exp(isa, n, term);
     return sum_run(term, n);
@@ -103,10 +93,10 @@ static double run(int isa, pass f, const double *v, int64_t n, double shift)
 static double reduce_row(const reduction *r, pass f, int d, int64_t n, const void *x, double shift)
 {
     const axis *a = &r->over[d];
-    if (d == r->reduced - 1 && n <= LEAF) {
-        double buffer[RUN], result = start(f);
-        for (int64_t i = 0; i < n; i += RUN) {
-            int64_t length = n - i < RUN ? n - i : RUN;
+    if (d == r->reduced - 1 && n <= CT__REDUCE_LEAF) {
+        double buffer[CT__REDUCE_WIDTH], result = start(f);
+        for (int64_t i = 0; i < n; i += CT__REDUCE_WIDTH) {
+            int64_t length = n - i < CT__REDUCE_WIDTH ? n - i : CT__REDUCE_WIDTH;
             const double *v = load(r, ct__at(x, r->x->dtype, i * a->x), length, a->x, buffer);
             result = combine(f, result, run(r->isa, f, v, length, shift));
         }
@@ -126,7 +116,7 @@ static void add_row(int isa, pass f, int64_t width, const double *v, const doubl
     else if (f == MAX)
         for (int64_t j = 0; j < width; j++) result[j] = combine(MAX, result[j], v[j]);
     else {
-        double term[WIDTH];
+        double term[CT__REDUCE_WIDTH];
         for (int64_t j = 0; j < width; j++) term[j] = v[j] - shift[j];
         ct__vector_exp(isa, width, term);
         for (int64_t j = 0; j < width; j++) result[j] += term[j];
@@ -139,17 +129,17 @@ static void reduce_columns(const reduction *r, pass f, int d, int64_t n, const v
 {
     const axis *a = &r->over[d];
     int64_t step = r->keep[r->kept - 1].x;
-    if (n == 0 || (d == r->reduced - 1 && n <= ROWS)) {
+    if (n == 0 || (d == r->reduced - 1 && n <= CT__REDUCE_ROWS)) {
         for (int64_t j = 0; j < width; j++) result[j] = start(f);
         for (int64_t i = 0; i < n; i++) {
-            double buffer[WIDTH];
+            double buffer[CT__REDUCE_WIDTH];
             add_row(r->isa, f, width, load(r, ct__at(x, r->x->dtype, i * a->x), width, step, buffer), shift,
                     result);
         }
     } else if (n == 1) {
         reduce_columns(r, f, d + 1, a[1].n, x, width, shift, result);
     } else {
-        double other[WIDTH];
+        double other[CT__REDUCE_WIDTH];
         int64_t half = n / 2;
         reduce_columns(r, f, d, half, x, width, shift, result);
         reduce_columns(r, f, d, n - half, ct__at(x, r->x->dtype, half * a->x), width, shift, other);
@@ -178,7 +168,7 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
         reduce_part(r, f, n, x, width, shift, result);
         return;
     }
-    double partial[PIECES][WIDTH];
+    double partial[CT__REDUCE_PIECES][CT__REDUCE_WIDTH];
 #pragma omp parallel for schedule(static) num_threads(r->team)
     for (int i = 0; i < pieces; i++) {
         int64_t from = n / pieces * i + n % pieces * i / pieces;
@@ -204,10 +194,10 @@ static void reduce_unit(const reduction *r, ct_reduction f, int64_t unit, const 
         rest /= r->keep[d].n;
     }
     const void *x = ct__at(r->x->data, r->x->dtype, at_x);
-    double result[WIDTH];
+    double result[CT__REDUCE_WIDTH];
     reduce_block(r, f == CT_REDUCE_SUM ? SUM : MAX, x, width, NULL, result);
     if (f == CT_REDUCE_LOGSUMEXP) {
-        double shift[WIDTH], sum[WIDTH];
+        double shift[CT__REDUCE_WIDTH], sum[CT__REDUCE_WIDTH];
         for (int64_t i = 0; i < width; i++) shift[i] = isfinite(result[i]) ? result[i] : 0;
         reduce_block(r, EXPSUM, x, width, shift, sum);
         for (int64_t i = 0; i < width; i++)
@@ -264,15 +254,15 @@ ct_status ct__cpu_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_vi
     const axis *last = &r.keep[r.kept - 1];
     r.columns = last->n > 1 && (r.over[r.reduced - 1].n == 1 || last->x < r.over[r.reduced - 1].x);
 
-    int64_t most = r.columns || !inputs ? WIDTH : PIECE / inputs;
-    most = most < 1 ? 1 : most > WIDTH ? WIDTH : most;
+    int64_t most = r.columns || !inputs ? CT__REDUCE_WIDTH : CT__REDUCE_PIECE / inputs;
+    most = most < 1 ? 1 : most > CT__REDUCE_WIDTH ? CT__REDUCE_WIDTH : most;
     r.block = last->n < most ? last->n : most;
     int64_t units = outputs / last->n * ((last->n + r.block - 1) / r.block);
-    int64_t pieces = units < 8 ? inputs * r.block / PIECE : 1;
-    pieces = pieces > PIECES ? PIECES : pieces;
+    int64_t pieces = units < CT__REDUCE_UNITS ? inputs * r.block / CT__REDUCE_PIECE : 1;
+    pieces = pieces > CT__REDUCE_PIECES ? CT__REDUCE_PIECES : pieces;
     r.pieces = (int)(pieces > r.over[0].n ? r.over[0].n : pieces);
     r.team = ct__team(dev, dev->threads);
-    if (r.pieces > 1 || dev->threads < 2 || !inputs || outputs <= 2 * PIECE / inputs) {
+    if (r.pieces > 1 || dev->threads < 2 || !inputs || outputs <= 2 * CT__REDUCE_PIECE / inputs) {
         for (int64_t unit = 0; unit < units; unit++) reduce_unit(&r, f, unit, out);
     } else {
 #pragma omp parallel for schedule(static) num_threads(r.team)

@@ -20,10 +20,6 @@
 #include <math.h>
 #include <stdatomic.h>
 
-enum {
-    SERIAL = 96, /* rows that one thread had better do alone */
-};
-
 /* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too.
  * Packed (op.h), the parts share a rectangle; of a square the lower triangle is the second part, and
  * n1 = 0. */
@@ -104,10 +100,10 @@ typedef struct problem {
 static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 {
     const int64_t all = (n + width - 1) / width * width;
-    const int64_t few = n > 400 && n <= 1500 ? 120 : 96;
+    const int64_t few = n > CT__SWEEP_MIDDLE && n <= CT__SWEEP_LARGE ? CT__SWEEP_MORE : CT__SWEEP_FEW;
     *grain = (few + width - 1) / width * width;
-    int64_t b = n <= 1500 ? *grain : 4 * *grain;
-    while (*grain < b && n >= 12 * parts * *grain) *grain *= 2;
+    int64_t b = n <= CT__SWEEP_LARGE ? *grain : CT__SWEEP_DEEP * *grain;
+    while (*grain < b && n >= CT__SWEEP_STRETCHES * parts * *grain) *grain *= 2;
     if (all < *grain) *grain = all;
     return smaller(b, (all + *grain - 1) / *grain * *grain);
 }
@@ -117,7 +113,7 @@ static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 
 static problem problem_of(const ct_device *dev, const layout *A)
 {
-    const int parts = A->n <= SERIAL ? 1 : dev->threads;
+    const int parts = A->n <= CT__SWEEP_ALONE ? 1 : dev->threads;
     return (problem){ .A = *A, .parts = parts, .team = ct__team(dev, parts) };
 }
 
@@ -145,7 +141,7 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
     size_t bytes = memory_of(dev, &packed, A->dtype);
     char *memory = ct__pool_get(dev, &bytes);
     if (!memory) return CT_ENOMEM;
-    const ct__stopwatch begin = ct__pace_begin(n <= SERIAL ? 1 : ct__team(dev, dev->threads));
+    const ct__stopwatch begin = ct__pace_begin(n <= CT__SWEEP_ALONE ? 1 : ct__team(dev, dev->threads));
     int64_t failed =
         sweep(dev, &packed, A->dtype, inverse, tolerance, A->data, z->data, diagonal->data, memory);
     ct__pace_end(dev, &begin);

@@ -1,4 +1,5 @@
 #include "team.h"
+#include "kernel/config.h"
 #include "kernel/isa.h"
 
 #include <omp.h>
@@ -6,8 +7,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
-
-enum { LEAST = 64, EACH = 4 };
 
 /* -- forked processes ------------------------------------------------------------------------------------ */
 
@@ -43,7 +42,7 @@ int ct__team_limit(int wanted)
 int ct__team_most(void)
 {
     const int processors = omp_get_num_procs();
-    return processors > LEAST / EACH ? EACH * processors : LEAST;
+    return processors > CT__TEAM_LEAST / CT__TEAM_EACH ? CT__TEAM_EACH * processors : CT__TEAM_LEAST;
 }
 
 /* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not be
@@ -110,14 +109,13 @@ ct__stopwatch ct__pace_begin(int team)
  * thread alone would have needed, one works alone for a while. */
 void ct__pace_end(ct_device *dev, const ct__stopwatch *begin)
 {
-    static const double WINDOW = 0.02, REST = 20;
     struct ct__pace *p = &dev->pace;
     if (!begin->wall) return;
     const double now = seconds(CLOCK_MONOTONIC);
     p->wall += now - begin->wall;
     p->cpu += seconds(CLOCK_THREAD_CPUTIME_ID) - begin->cpu;
-    if (p->wall < WINDOW) return;
-    p->alone_until = p->wall > dev->threads * p->cpu ? now + REST * p->wall : 0;
+    if (p->wall < 1e-3 * CT__PACE_WINDOW) return;
+    p->alone_until = p->wall > dev->threads * p->cpu ? now + CT__PACE_REST * p->wall : 0;
     p->wall = p->cpu = 0;
 }
 
@@ -132,7 +130,6 @@ static inline void relax(void)
 
 void ct__meet(ct__meeting *m)
 {
-    enum { SPINS = 4000 }; /* 40 to 200 microseconds */
     const unsigned turn = atomic_load(&m->turn);
     if (atomic_fetch_add(&m->arrived, 1) + 1 == omp_get_num_threads()) {
         atomic_store(&m->arrived, 0);
@@ -143,7 +140,7 @@ void ct__meet(ct__meeting *m)
         pthread_mutex_unlock(&m->mutex);
         return;
     }
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < CT__TEAM_SPINS; i++) {
         if (atomic_load_explicit(&m->turn, memory_order_acquire) != turn) return;
         relax();
     }

@@ -7,12 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    SMALL_POTRF = 16,         /* extent up to which Cholesky is a loop                    */
-    SUBSTITUTE_COLUMNS = 2,   /* right-hand sides from which substitution is ours, of     */
-    SUBSTITUTE_WORK = 1 << 30 /* less operations than these (docs/notebook.md)        */
-};
-
 static void set_element(ct_dtype dtype, void *data, int64_t at, double value)
 {
     if (dtype == CT_F64)
@@ -35,7 +29,7 @@ static void fill_nan(const ct__job *job, int64_t rs, int64_t cs, void *data)
 /* L row by row: L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj. The diagonal's test is false for NaN. */
 static int64_t small_potrf_member(const ct__job *job, void *const *data)
 {
-    double a[SMALL_POTRF * SMALL_POTRF];
+    double a[CT__POTRF_SMALL * CT__POTRF_SMALL];
     const ct__matrix *m = &job->m[0];
     int64_t n = m->rows;
     ct__load(job->dtype, data[0], m, a);
@@ -105,7 +99,7 @@ static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_view *a,
     job.work = (double)n * (double)n * (double)n / 3;
     job.member = small_potrf_member;
     ct_status status = CT_OK;
-    if (n > SMALL_POTRF) {
+    if (n > CT__POTRF_SMALL) {
         job.member = potrf_member;
         status = ct__job_forms(&job, "cholesky");
     }
@@ -311,7 +305,8 @@ static void prefer_substitution(ct__job *job)
 {
     const ct__matrix *b = &job->m[1];
     const int64_t n = job->m[0].rows, cols = job->flags & CT_RIGHT ? b->rows : b->cols;
-    if (job->alpha != 1 || cols < SUBSTITUTE_COLUMNS || job->members < 2 || job->work > SUBSTITUTE_WORK)
+    if (job->alpha != 1 || cols < CT__SUBSTITUTE_COLUMNS || job->members < 2 ||
+        job->work > CT__SUBSTITUTE_WORK)
         return;
     job->member = substitute_member;
     job->serial = true;

@@ -16,6 +16,7 @@
 #    error "VECTOR_CODE names the file to be included"
 #endif
 
+#include "config.h"
 #include "isa.h"
 #include "vmath.h"
 

@@ -19,11 +19,14 @@ const ct__kit *ct__kit_of(int isa, ct_dtype dtype)
     return kits[dtype != CT_F64][isa];
 }
 
-/* Panels of up to 192 bytes a row, the last of them filled up, and STRIPS of HIGH rows of A; a multiple of
+/* Panels of up to CT__PANEL_ROW bytes a row, the last of them filled up, and CT__STRIPS of HIGH rows of A; a multiple of
  * 64. */
 size_t ct__product_work(ct_dtype dtype, int64_t extent)
 {
-    const int64_t size = (int64_t)ct_dtype_size(dtype), width = 192 / size;
-    return (size_t)((min(extent, KC) * min(extent + width, PANELS * width) + 8 * STRIPS * KC) * size + 63) /
+    const int64_t size = (int64_t)ct_dtype_size(dtype), width = CT__PANEL_ROW / size;
+    return (size_t)((min(extent, CT__DEPTH) * min(extent + width, CT__PANELS * width) +
+                     8 * CT__STRIPS * CT__DEPTH) *
+                        size +
+                    63) /
            64 * 64;
 }

@@ -137,19 +137,19 @@ TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows
 static void NAME(product)(const ct__product *q, void *work)
 {
     if (q->m <= 0 || q->n <= 0) return;
-    const int64_t nc = PANELS * WIDTH;
+    const int64_t nc = CT__PANELS * WIDTH;
     const bool pack_left = q->a_cs != 1 || q->a == q->c;
-    T *packed = work, *panels = packed + STRIPS * HIGH * KC;
+    T *packed = work, *panels = packed + CT__STRIPS * HIGH * CT__DEPTH;
     int64_t from = 0;
     do {
-        const int64_t to = min(q->k, from + KC);
+        const int64_t to = min(q->k, from + CT__DEPTH);
         for (int64_t j = 0; j < q->n; j += nc) {
             const int64_t n = min(nc, q->n - j);
             NAME(pack_right)(q, from, to, j, n, panels);
             for (int64_t i = 0; i < q->m; i += HIGH) {
-                if (pack_left && i % (STRIPS * HIGH) == 0)
-                    NAME(pack_left)(q, i, min(STRIPS * HIGH, q->m - i), from, to, packed);
-                T *left = pack_left ? packed + i % (STRIPS * HIGH) * (to - from) : NULL;
+                if (pack_left && i % (CT__STRIPS * HIGH) == 0)
+                    NAME(pack_left)(q, i, min(CT__STRIPS * HIGH, q->m - i), from, to, packed);
+                T *left = pack_left ? packed + i % (CT__STRIPS * HIGH) * (to - from) : NULL;
                 NAME(strip)(q, i, min(HIGH, q->m - i), from, to, j, n, panels, left);
             }
         }

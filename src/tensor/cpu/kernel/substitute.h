@@ -40,7 +40,7 @@ TARGET CT__INLINE void NAME(substitute_rows)(const int vectors, const NAME(next_
         UNROLL for (int q = r + 1; q < HIGH; q++)
         {
             const NAME(vec) s = l[q][n->own + r * n->own_cs] - zero;
-            UNROLL for (int v = 0; v < vectors; v++) ADD(sum[q * vectors + v], s, own[v]);
+            UNROLL for (int v = 0; v < vectors; v++) ADD_PRODUCT(sum[q * vectors + v], s, own[v]);
         }
     }
 }

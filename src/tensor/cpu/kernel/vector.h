@@ -3,23 +3,23 @@
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 #define L       LANES
-#define HIGH    (ISA == 2 ? 8 : 4)
-#define WIDE    (ISA == 0 ? 2 : 3)
+#define HIGH    CT__TILE_ROWS(ISA)
+#define WIDE    CT__TILE_VECTORS(ISA)
 #define LOAD(x) (*(const NAME(vec) *)(const void *)(x))
 #define VEC(x)  (*(NAME(vec) *)(void *)(x))
 
 /* sum += a b, as an instruction that works in place: where the sums leave their registers soon, gcc 12 else copies
  * every one to memory in each turn of a loop, and where they do not, it copies them for this instruction. */
 #if ISA == 0
-#    define ADD(sum, a, b) ((sum) += (a) * (b))
+#    define ADD_PRODUCT(sum, a, b) ((sum) += (a) * (b))
 #elif F64
-#    define ADD(sum, a, b) __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#    define ADD_PRODUCT(sum, a, b) __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
 #else
-#    define ADD(sum, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#    define ADD_PRODUCT(sum, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
 #endif
 
 /* sum_rv += Σ_p x_rp b_p for `rows` rows r and `vectors` vectors v, x_rp at x[r][p step] and b_p at b + p ld:
- * the product of a tile that is held in registers. The first three are constants where it is called; in_place: with ADD. */
+ * the product of a tile that is held in registers. The first three are constants where it is called; in_place: with ADD_PRODUCT. */
 TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
                                         const T *const *x, int64_t step, const T *b, int64_t ld,
                                         NAME(vec) * sum)
@@ -35,7 +35,7 @@ TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const
             {
                 NAME(vec) *to = &sum[r * vectors + v];
                 if (in_place)
-                    ADD(*to, s, row[v]);
+                    ADD_PRODUCT(*to, s, row[v]);
                 else
                     *to = MAD(s, row[v], *to);
             }
@@ -106,4 +106,4 @@ NAME(transpose_signed)(int64_t rows, int64_t cols, const T *x, int64_t ldx, T *y
 #undef WIDE
 #undef LOAD
 #undef VEC
-#undef ADD
+#undef ADD_PRODUCT
