@@ -1,8 +1,8 @@
 /* Rows more and rows less, the parameters as they are, from the factor that is there:
- *     append:  [ L      ]   B = K21 L⁻ᵀ,  S Sᵀ = K22 + noise - B Bᵀ                                  k n² operations
+ *     append:  [ L      ]   B = K21 L⁻ᵀ,  S Sᵀ = K22 + noise - B Bᵀ                     k n² operations
  *              [ B   S  ]
- *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the triangle
- *              (packed_remove.c)                                                   35 to 70 (n - q)² for up to 16 rows
+ *     remove:  row and column q leave a column w behind; rotations of (L_jj, w_j) for j > q restore the
+ *              triangle (packed_remove.c)                          35 to 70 (n - q)² for up to 16 rows
  * A model's tensors are never written, so that copies of it share them. */
 #include <math.h>
 #include <stdlib.h>

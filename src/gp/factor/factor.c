@@ -1,8 +1,8 @@
-/* One packed array (packed.h) is C, then L, then C⁻¹; k and its derivatives are computed tile by tile, once
+/* One packed array (packed.h) is C, then L, then C⁻¹. k and its derivatives are computed tile by tile, once
  * for C and once for the contraction. Blocks of L, then of W = L⁻¹, then of C⁻¹ = WᵀW:
- *     L11 L11ᵀ = C11,  L21 = C21 L11⁻ᵀ,  L22 L22ᵀ = C22 - L21 L21ᵀ                             n³/3 operations
+ *     L11 L11ᵀ = C11,  L21 = C21 L11⁻ᵀ,  L22 L22ᵀ = C22 - L21 L21ᵀ                           n³/3 operations
  *     W11 = L11⁻¹,     W22 = L22⁻¹,      W21 = -W22 L21 W11
- *     W11ᵀW11 + W21ᵀW21,                 W22ᵀ W21,          W22ᵀW22                          2n³/3
+ *     W11ᵀW11 + W21ᵀW21,                 W22ᵀ W21,          W22ᵀW22                        2n³/3
  * [Rasmussen & Williams 2006, eq. 5.9] */
 #include "factor.h"
 

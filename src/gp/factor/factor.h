@@ -1,4 +1,4 @@
-/* C = k(X, X) + diag(noise) = L Lᵀ and α = C⁻¹r, from a kernel's program, in one array: C, then L, then C⁻¹. */
+/* C = k(X, X) + diag(noise) = L Lᵀ and α = C⁻¹r from a kernel's program. One array is C, then L, then C⁻¹. */
 #ifndef CT_GP_FACTOR_H
 #define CT_GP_FACTOR_H
 
@@ -29,7 +29,7 @@ void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_
 /* A pivot L_ii² of at most this share of C_ii is nothing but rounding: C is singular, although the
  * factorisation went through. */
 double ct__gp_rounding(ct_dtype dtype);
-/* Flags such a pivot, and makes alpha (n, 1) NaN then. C_diagonal, L_diagonal (n); the first is overwritten. */
+/* Flags such a pivot, and makes alpha (n, 1) NaN then. C_diagonal (n) is overwritten. */
 void ct__judge_pivots(ct_call *c, ct_view C_diagonal, ct_view L_diagonal, ct_view alpha);
 
 #endif

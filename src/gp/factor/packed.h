@@ -1,7 +1,8 @@
 /* A symmetric or lower triangular matrix of n rows in half its square: rectangular full packed, three blocks
  *
- *     A = [ A11       ]   n1 = n - n2        A11 is stored transposed, above A22:  row j of the rectangle holds
- *         [ A21  A22  ]   n2 = n/2           row j of A22 (of row j-1 where n is odd), column j of A11, column j of A21
+ *     A = [ A11       ]   n1 = n - n2        A11 is stored transposed, above A22: row j of the rectangle
+ *         [ A21  A22  ]   n2 = n/2           holds row j of A22 (row j-1 where n is odd), column j of A11,
+ *                                            column j of A21
  *
  * in one rectangle of n1 rows and n + 1 columns (n where n is odd), its rows padded to whole cache lines.
  * [Gustavson et al. 2010, "Rectangular full packed format for Cholesky's algorithm"] */

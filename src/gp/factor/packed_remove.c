@@ -1,10 +1,10 @@
 /* Rows less: the rows of L that stay, K = [L_s W] with the columns that stay and those that are gone, still
  * have K Kᵀ = L'L'ᵀ. Rotations of pairs of columns make W zero:
  *
- *     K Q = [L' 0],  Q orthogonal                                              [Golub & Van Loan 2013, §6.5.4]
+ *     K Q = [L' 0],  Q orthogonal                                     [Golub & Van Loan 2013, §6.5.4]
  *
- * L_s is a triangle, and column t of W is zero above the row that has gone. So FEW columns of W at a time, for
- * columns J of the triangle from there on:
+ * L_s is a triangle, and column t of W is zero above the row that has gone. So FEW columns of W are taken at
+ * a time, against the columns J of the triangle from there on:
  *
  *     [L_JJ W_J] Q = [L'_JJ 0]      b(b + k) numbers, rotated on the host, where Q is collected
  *     [L_IJ W_I] Q = [L'_IJ W'_I]   a product for all rows I below: 2(b + k)² operations a row */

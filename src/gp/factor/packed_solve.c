@@ -40,7 +40,7 @@ void ct__row_squares(ct_call *c, ct_view V, ct_view out)
     ct_prim_gemm(c, 1, ct_view_unsqueeze(V, 1), ct_view_unsqueeze(V, 2), 0, each);
 }
 
-/* (C⁻¹)_jj = |L⁻¹ e_j|², and L⁻¹ e_j is zero before j: rows i, i + 1, ... of the identity from column i on. */
+/* (C⁻¹)_jj = |L⁻¹ e_j|², and L⁻¹ e_j is zero before j: the identity's rows i, i + 1, ... from column i on. */
 void ct__packed_inverse_diagonal(ct_call *c, const ct__packed *L, ct_view out)
 {
     int64_t n = L->n1 + L->n2, most = ct__packed_panel(n, out.dtype);

@@ -100,8 +100,8 @@ double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
 /* -- nlml.c, loo_objective.c ----------------------------------------------------------------------------- */
 
-/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π;  the attribute
- * is a kernel's program. The same inputs -> -Σ log p(y_i | the others). */
+/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π. The
+ * attribute is a kernel's program. The same inputs -> -Σ log p(y_i | the others). */
 extern const struct ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd;
 /* As ct_gp_bytes_needed, for a fit of the second. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);

@@ -7,9 +7,11 @@
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
- *             evaluations, best, starts, u32 precision, f64 objective_error; from version 3 on: u32 end, objective_of
+ *             evaluations, best, starts, u32 precision, f64 objective_error;
+ *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
- *     X (n d), y (n), given noise (n, where options.noise says so), alpha (n), lower triangle of L by rows: in dtype
+ *     in dtype: X (n d), y (n), given noise (n, where options.noise says so), alpha (n), lower triangle of L
+ *     by rows
  *     u64 CRC-64 of all before */
 #include <math.h>
 #include <stdlib.h>
