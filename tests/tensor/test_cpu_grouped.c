@@ -150,7 +150,7 @@ static void test_pieces(void **state)
             ct__grouped q = { s->N, s->M, s->I, s->J, s->K, .A = c.A->data, .C = c.C->data, .G = c.G->data };
             q.offset = c.groups->data, q.order = q.offset + s->M + 1, q.dtype = dtype, q.isa = dev->isa;
             q.out = c.A_bar->data, q.D = c.C_bar->data;
-            sums room = { .bytes = aligned((size_t)(s->J * s->K) * sizeof(double)) };
+            sums room = { .bytes = ct__aligned((size_t)(s->J * s->K) * sizeof(double)) };
             size_t scratch_bytes = ct__grouped_scratch(&q), room_bytes = 26 * room.bytes + 64;
             char *scratch = ct__host_alloc(dev, scratch_bytes);
             room.data = ct__host_alloc(dev, room_bytes);
