@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fit.h"
 
@@ -23,6 +24,13 @@ typedef struct start {
     double *best;
     double *x, *draws; /* [n_free] */
 } start;
+
+double ct__now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* -- one evaluation -------------------------------------------------------------------------------------- */
 
@@ -195,6 +203,17 @@ static void search(start *t)
     if (end == CT__SEARCH_CONVERGED) t->report.end = CT_FIT_FLAT;
     if (end == CT__SEARCH_STALLED) t->report.end = CT_FIT_STALLED;
     if (end == CT__SEARCH_LIMIT) t->report.end = CT_FIT_EVALUATIONS;
+}
+
+void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
+{
+    bool kept = f->failed_start >= 0, same = !f->status == !status;
+    if (kept && (same ? f->failed_start <= index : !status)) return;
+    size_t i = 0;
+    for (; message[i] && i + 1 < sizeof f->message; i++) f->message[i] = message[i];
+    f->message[i] = 0;
+    f->failed_start = index;
+    f->status = status;
 }
 
 /* Into the fit, in whatever order the starts end: of two as good ones, or two errors, the first counts. */

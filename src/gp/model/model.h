@@ -44,16 +44,8 @@ struct ct_gp {
     ct_fit_start *starts;
 };
 
-/* -- model.c --------------------------------------------------------------------------------------------- */
+/* -- memory.c -------------------------------------------------------------------------------------------- */
 
-/* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
-ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
-                    const ct_gp_options *options);
-/* Lists the parameters once the kernel and the transforms are there. */
-ct_status ct__gp_list_params(ct_gp *gp);
-/* Puts values v into the model; the factor is no longer valid. */
-ct_status ct__gp_set_values(ct_gp *gp, const double *v);
-ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
 /* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the
  * remedy, and f32 where that is to be had (`narrower`) and half of the bytes would do. */
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
@@ -63,6 +55,14 @@ ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 void ct__gp_drop_factor(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
+
+/* -- model.c --------------------------------------------------------------------------------------------- */
+
+/* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
+ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
+                    const ct_gp_options *options);
+/* Lists the parameters once the kernel and the transforms are there. */
+ct_status ct__gp_list_params(ct_gp *gp);
 
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
@@ -155,6 +155,9 @@ ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out, int64
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 
+/* Puts values v into the model; the factor is no longer valid. */
+ct_status ct__gp_set_values(ct_gp *gp, const double *v);
+ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
 /* Free parameters of a name that `from` has, too, take its values; other variances of the kernel become a
  * tenth of its first one. */
 ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from);
