@@ -41,7 +41,7 @@ static ct_status read_diagonal(inspection *q)
     ct_tape_reset(gp->tape);
     ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, gp->X));
     if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
-    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal, gp->n);
+    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal);
     for (int64_t i = 0; i < gp->n; i++) {
         q->diagonal[i] += noise;
         q->sum[i] = q->diagonal[i];
@@ -79,7 +79,7 @@ static ct_status read_rows(inspection *q)
         ct_var X = ct_constant(gp->tape, gp->X), all = ct_slice(X, 0, 0, first + rows, 1);
         ct_var some = ct_slice(X, 0, first, first + rows, 1);
         ct_var K = ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all);
-        s = ct__gp_fetch(gp, K, "the covariance", q->chunk, rows * (first + rows));
+        s = ct__gp_fetch(gp, K, "the covariance", q->chunk);
         for (int64_t i = 0; i < rows && !s; i++) take_row(q, first + i, q->chunk + i * (first + rows));
     }
     return s;

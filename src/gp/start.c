@@ -161,10 +161,7 @@ static ct_status place(start *t)
 {
     const ct__fit *f = t->fit;
     if (t->index > 0 && f->n_free > 0) {
-        ct_tensor *draw =
-            ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index);
-        ct_status s = draw ? ct_read(draw, t->draws, (size_t)f->n_free * sizeof *t->draws) : CT_ENOMEM;
-        ct_release(draw);
+        ct_status s = ct__gp_normal(t->gp->device, f->options->seed, (uint64_t)t->index, f->n_free, t->draws);
         if (s) return s;
     }
     memcpy(t->z, f->first, (size_t)t->gp->n_params * sizeof *t->z);

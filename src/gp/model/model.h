@@ -71,20 +71,31 @@ ct_status ct__gp_list_params(ct_gp *gp);
  * the device. */
 ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 
-/* -- transform.c ----------------------------------------------------------------------------------------- */
+/* -- numbers.c ------------------------------------------------------------------------------------------- */
 
-/* Reads a tensor as doubles, row-major: malloc'ed, NULL with the reason on the device. */
+/* A tensor as doubles, row-major: into `out`, of as many numbers; malloc'ed, NULL with the reason on the
+ * device. */
+ct_status ct__gp_read(const ct_tensor *t, double *out);
 double *ct__gp_doubles(const ct_tensor *t);
+/* A tensor of these numbers; NULL with the reason on the device, and for NULL. */
+ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x);
+/* Standard normal numbers. */
+ct_status ct__gp_normal(ct_device *device, uint64_t seed, uint64_t stream, int64_t count, double *out);
 /* CT_EINVAL naming the first row and column that is not finite. */
 ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
                               const char *what);
+/* Of noise_variances: finite and not negative. */
+ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n);
 /* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. */
 ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
-/* A tensor (rows, cols) of (x - shift) / scale by column. */
-ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, const double *x, int64_t rows, int64_t cols,
+/* A tensor (rows, cols), or (rows), of (x - shift) / scale by column. */
+ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x,
                                const double *shift, const double *scale);
+
+/* -- transform.c ----------------------------------------------------------------------------------------- */
+
 /* unit and origin of parameter i. */
 double ct__gp_unit(const ct_gp *gp, int64_t i);
 double ct__gp_origin(const ct_gp *gp, int64_t i);
@@ -145,13 +156,15 @@ ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool
 
 /* Whether `out` (may be NULL) can take m numbers; else with `what` in the message. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
+/* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
+ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
 /* Xs, new inputs in the units of the data, as doubles, and their number *m. Freed with free; NULL with the
  * reason on the device. */
 double *ct__gp_points(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
-ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out, int64_t count);
+ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 

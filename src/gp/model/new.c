@@ -63,7 +63,8 @@ static ct_status take_inputs(ct_gp *gp, const ct_tensor *X)
         gp->scale[j] = standardize ? gp->spread[j] : 1;
         if (!standardize) gp->shift[j] = 0;
     }
-    if (!s) gp->X = ct__gp_standardised(gp->device, gp->dtype, x, gp->n, gp->d, gp->shift, gp->scale);
+    if (!s)
+        gp->X = ct__gp_standardised(gp->device, gp->dtype, ct_shape2(gp->n, gp->d), x, gp->shift, gp->scale);
     free(x);
     return s ? s : gp->X ? CT_OK : CT_ENOMEM;
 }
@@ -82,7 +83,8 @@ static ct_status take_outputs(ct_gp *gp, const ct_tensor *y)
     if (!s) {
         gp->y_scale = standardize ? gp->y_spread : 1;
         if (!standardize) gp->y_shift = 0;
-        gp->y = ct__gp_standardised(gp->device, gp->dtype, x, gp->n, 1, &gp->y_shift, &gp->y_scale);
+        gp->y =
+            ct__gp_standardised(gp->device, gp->dtype, ct_shape2(gp->n, 1), x, &gp->y_shift, &gp->y_scale);
         if (!gp->y) s = CT_ENOMEM;
     }
     free(x);
@@ -94,17 +96,9 @@ static ct_status take_noise(ct_gp *gp, const ct_tensor *variances)
     if (!variances) return CT_OK;
     double *x = ct__gp_doubles(variances), zero = 0, scale = gp->y_scale * gp->y_scale, sum = 0;
     if (!x) return CT_ENOMEM;
-    ct_status s = ct__gp_check_finite(gp->device, x, gp->n, 1, "noise_variances");
-    for (int64_t i = 0; i < gp->n && !s; i++) {
-        sum += x[i] / scale;
-        if (x[i] < 0)
-            s = ct_device_fail(gp->device, CT_EINVAL,
-                               "noise_variances: row %lld is %g, a variance is not negative", (long long)i,
-                               x[i]);
-    }
-    ct_tensor *column = s ? NULL : ct__gp_standardised(gp->device, gp->dtype, x, gp->n, 1, &zero, &scale);
-    if (column) gp->given = ct_tensor_reshape(column, ct_shape1(gp->n));
-    ct_release(column);
+    ct_status s = ct__gp_check_variances(gp->device, x, gp->n);
+    for (int64_t i = 0; i < gp->n; i++) sum += x[i] / scale;
+    if (!s) gp->given = ct__gp_standardised(gp->device, gp->dtype, ct_shape1(gp->n), x, &zero, &scale);
     free(x);
     gp->given_mean = sum / (double)gp->n;
     return s ? s : gp->given ? CT_OK : CT_ENOMEM;
