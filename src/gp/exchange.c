@@ -36,7 +36,7 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
     return check_numbers(gp, X, what);
 }
 
-double *ct__gp_points(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
+double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
 {
     double *x = ct__gp_check_inputs(gp, Xs, "Xs") ? NULL : ct__gp_doubles(Xs);
     *m = Xs ? ct_tensor_dim(Xs, 0) : 0;

@@ -40,7 +40,7 @@ static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 {
     double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);
     if (!y) return CT_ENOMEM;
-    ct__gp_moments(y, f->gp->n, 1, &average, &deviation);
+    ct__gp_column_moments(y, f->gp->n, 1, &average, &deviation);
     free(y);
     if (!f->gp->param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
     if (isinf(*lower)) *lower = fmin(*z, average - deviation);
@@ -199,7 +199,7 @@ static void run_beside(void *context, int64_t k)
     ct_gp *twin = skip ? NULL : ct__gp_twin(f->gp, device);
     if (!skip && !twin) ct__fit_fail(f, t->start, ct_last_status(device), ct_message(device));
     pthread_mutex_unlock(&f->gate->lock);
-    if (twin) ct__fit_start(f, twin, t->start);
+    if (twin) ct__fit_run_start(f, twin, t->start);
     ct_gp_free(twin);
     ct_device_close(device);
 }
@@ -236,7 +236,7 @@ static ct_status run_all(ct__fit *fits, const ct_status *status, int64_t count)
     for (int64_t i = 0; i < count && !s; i++) {
         if (status[i] || beside(&fits[i], count)) continue;
         for (int k = 0; k < fits[i].report.starts && !fits[i].status && !fits[i].gate->stopped; k++)
-            ct__fit_start(&fits[i], fits[i].gp, k);
+            ct__fit_run_start(&fits[i], fits[i].gp, k);
     }
     return s;
 }

@@ -21,7 +21,7 @@ typedef struct rows {
     ct__gp_factor factor;
 } rows;
 
-static rows rows_of(const ct_gp *gp)
+static rows present_rows(const ct_gp *gp)
 {
     return (rows){ gp->n, gp->X, gp->y, gp->given, gp->given_mean, gp->factor };
 }
@@ -72,7 +72,7 @@ static ct_var noise_from(ct_gp *gp, const rows *r, int64_t first)
 static ct_status complete(ct_gp *gp)
 {
     ct_tape_reset(gp->tape);
-    rows r = rows_of(gp);
+    rows r = present_rows(gp);
     ct_var X = ct_constant(gp->tape, gp->X);
     ct_var residual = ct_sub(ct_constant(gp->tape, gp->y), ct__gp_mean_at(gp, gp->tape, X));
     ct_var diagonal = ct_add(ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), X), noise_from(gp, &r, 0));
@@ -106,14 +106,14 @@ static ct_status complete(ct_gp *gp)
  * the model had a factor, all is factorised. On failure gp is as before. `fresh` is taken over. */
 static ct_status adopt(ct_gp *gp, rows *fresh)
 {
-    rows before = rows_of(gp);
+    rows before = present_rows(gp);
     put_rows(gp, fresh);
     ct_status s = gp->factor.L ? complete(gp) : CT_OK;
     if (s == CT_ENUMERIC || (!gp->factor.L && before.factor.ready)) {
         ct__gp_drop_factor(gp);
         s = ct__gp_factorise(gp);
     }
-    *fresh = rows_of(gp);
+    *fresh = present_rows(gp);
     if (s) put_rows(gp, &before);
     release_rows(s ? fresh : &before);
     return s;

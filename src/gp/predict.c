@@ -35,7 +35,7 @@ static posterior at(ct_gp *gp, ct_var Xs, bool variance)
     posterior p = { .theta = ct__gp_theta(gp, tape), .Xs = Xs };
     ct_var in[] = { p.theta, Xs, ct_constant(tape, gp->X), ct_constant(tape, gp->factor.alpha),
                     ct_constant(tape, gp->factor.L) };
-    ct_var added = ct__gp_moments_at(ct_kernel_program(gp->kernel), in, variance);
+    ct_var added = ct__gp_posterior_at(ct_kernel_program(gp->kernel), in, variance);
     p.mean = ct_add(ct_unsqueeze(added, 1), ct__gp_mean_at(gp, tape, Xs));
     if (variance) p.taken = ct_output(added, 1);
     return p;
@@ -128,7 +128,7 @@ static ct_status predict(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = ct__gp_points(gp, Xs, &m);
+    double *x = ct__gp_read_inputs(gp, Xs, &m);
     if (!x) return ct_last_status(gp->device);
     double noise = noisy ? noise_at_new_points(gp) : 0;
     double *out = ct__gp_alloc(gp->device, 2 * (uint64_t)m, sizeof *out);
@@ -201,7 +201,7 @@ ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tens
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = ct__gp_points(gp, Xs, &m), *out = NULL, unit = gp->y_scale * gp->y_scale;
+    double *x = ct__gp_read_inputs(gp, Xs, &m), *out = NULL, unit = gp->y_scale * gp->y_scale;
     if (!x) return ct_last_status(gp->device);
     ct_status s = ct__gp_check_out(gp, mean, m, "mean");
     if (!s && (!takes_columns(gp, covariance, m) || ct_tensor_dim(covariance, 0) != m))
@@ -257,7 +257,7 @@ ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = ct__gp_points(gp, Xs, &m), *z = NULL;
+    double *x = ct__gp_read_inputs(gp, Xs, &m), *z = NULL;
     if (!x) return ct_last_status(gp->device);
     ct_status s = CT_OK;
     if (!takes_columns(gp, samples, m))

@@ -238,7 +238,7 @@ static void conclude(start *t)
     pthread_mutex_unlock(&f->gate->lock);
 }
 
-void ct__fit_start(ct__fit *f, ct_gp *gp, int index)
+void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
 {
     size_t p = (size_t)gp->n_params;
     double begun = ct__now();

@@ -89,7 +89,7 @@ ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n);
 /* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. */
 ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
-void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
+void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
 /* A tensor (rows, cols), or (rows), of (x - shift) / scale by column. */
 ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x,
                                const double *shift, const double *scale);
@@ -150,7 +150,7 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
 
 /* theta, points (m, d), X (n, d), alpha (n, 1), L packed -> kᵀα (m), and with `variance` as output 1 kᵀC⁻¹k
  * (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
-ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance);
+ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bool variance);
 
 /* -- exchange.c ------------------------------------------------------------------------------------------ */
 
@@ -160,7 +160,7 @@ ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const cha
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
 /* Xs, new inputs in the units of the data, as doubles, and their number *m. Freed with free; NULL with the
  * reason on the device. */
-double *ct__gp_points(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
+double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */

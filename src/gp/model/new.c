@@ -56,7 +56,7 @@ static ct_status take_inputs(ct_gp *gp, const ct_tensor *X)
     bool standardize =
         gp->options.standardize == CT_STANDARDIZE_BOTH || gp->options.standardize == CT_STANDARDIZE_INPUTS;
     for (int64_t j = 0; j < gp->d && !s; j++) {
-        ct__gp_moments(x + j, gp->n, gp->d, &gp->shift[j], &gp->spread[j]);
+        ct__gp_column_moments(x + j, gp->n, gp->d, &gp->shift[j], &gp->spread[j]);
         char column[48];
         snprintf(column, sizeof column, "X, column %lld", (long long)j);
         s = ct__gp_check_scale(gp->device, gp->spread[j], column);
@@ -77,7 +77,7 @@ static ct_status take_outputs(ct_gp *gp, const ct_tensor *y)
     bool standardize =
         gp->options.standardize == CT_STANDARDIZE_BOTH || gp->options.standardize == CT_STANDARDIZE_OUTPUTS;
     if (!s) {
-        ct__gp_moments(x, gp->n, 1, &gp->y_shift, &gp->y_spread);
+        ct__gp_column_moments(x, gp->n, 1, &gp->y_shift, &gp->y_spread);
         s = ct__gp_check_scale(gp->device, gp->y_spread, "y");
     }
     if (!s) {

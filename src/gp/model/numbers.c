@@ -77,7 +77,7 @@ ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *wh
 
 /* -- standardisation ------------------------------------------------------------------------------------- */
 
-void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation)
+void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation)
 {
     double largest = 0, sum = 0, square = 0;
     for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(x[i * stride]));
