@@ -176,16 +176,14 @@ void ct__note_suspect(ct_call *c)
     ct_failure *f = &tape->failure;
     f->suspected = false;
     if (tape->n_suspects == tape->suspect_capacity) {
-        uint32_t capacity = tape->suspect_capacity ? tape->suspect_capacity * 2 : 16;
-        ct_suspect *grown = ct__host_alloc(tape->device, capacity * sizeof *grown);
+        const size_t wanted = tape->suspect_capacity ? tape->suspect_capacity * 2 : 16;
+        ct_suspect *grown = ct__host_grow(tape->device, tape->suspect, &tape->suspect_capacity,
+                                          tape->n_suspects, wanted, sizeof *grown);
         if (!grown) {
             ct__tape_fail_device(tape, "the tape");
             return;
         }
-        if (tape->n_suspects) memcpy(grown, tape->suspect, tape->n_suspects * sizeof *grown);
-        ct__host_free(tape->device, tape->suspect, tape->suspect_capacity * sizeof *grown);
         tape->suspect = grown;
-        tape->suspect_capacity = capacity;
     }
     ct_suspect *s = &tape->suspect[tape->n_suspects++];
     *s = (ct_suspect){ .what = f->what, .why = f->why, .position = tape->n, .batched = is_batched(c) };

@@ -74,7 +74,8 @@ struct ct_call {
 struct ct_tape {
     ct_device *device;
     ct_node *node;
-    uint32_t n, capacity, epoch;
+    uint32_t n, epoch;
+    size_t capacity; /* of node */
     int no_grad;
     ct_arena arena;
     ct_slot *slot; /* a stack: nested sweeps use what lies above */
@@ -82,7 +83,8 @@ struct ct_tape {
     ct_status status; /* sticky */
     ct_failure failure;
     ct_suspect *suspect;
-    uint32_t n_suspects, suspect_capacity;
+    uint32_t n_suspects;
+    size_t suspect_capacity;
     int64_t backward_of; /* node whose rule is running, -1: none */
     bool of_step;        /* ct_step owns it */
     ct_call failed_call; /* what ct_scope_open returns where the tape has failed */
@@ -121,6 +123,9 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
     };
     return tape->n++;
 }
+/* A node that is no op's, with its handle. Takes the value over; NULL fails the tape with the device's message
+ * and `what`. */
+ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const char *what);
 /* ct_tape_reset, whoever owns the tape. */
 void ct__tape_forget(ct_tape *tape);
 /* Forgets the nodes from index n on, and what the arena holds since `mark`. */

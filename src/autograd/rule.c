@@ -8,22 +8,17 @@
 /* Whether a cotangent may be added to in place. */
 static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct__is_contiguous(&sum->view); }
 
-/* slot += bar where one has arrived before. */
-static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
+void ct__add_bar(ct_tape *tape, ct_tensor **sum, const ct_tensor *bar)
 {
     ct_device *dev = tape->device;
-    ct_tensor *sum = slot->bar;
-    bool in_place = can_grow(sum);
-    if (!in_place) sum = ct__empty_like(&bar->view);
-    if (!sum || dev->backend->map2(dev, CT_MAP_add, &slot->bar->view, &bar->view, &sum->view)) {
-        if (!in_place) ct_release(sum);
+    ct_tensor *before = *sum, *after = can_grow(before) ? ct_retain(before) : ct__empty_like(&bar->view);
+    if (!after || dev->backend->map2(dev, CT_MAP_add, &before->view, &bar->view, &after->view)) {
+        ct_release(after);
         ct__tape_fail_device(tape, "adding cotangents");
         return;
     }
-    if (!in_place) {
-        ct_release(slot->bar);
-        slot->bar = sum;
-    }
+    ct_release(before);
+    *sum = after;
 }
 
 /* slot += bar, which is taken over. */
@@ -31,7 +26,7 @@ static inline void add_tensor(ct__sweep *s, uint32_t index, ct_tensor *bar)
 {
     ct_slot *slot = ct__slot_of(s, index);
     if (slot->bar) {
-        add_to(s->tape, slot, bar);
+        ct__add_bar(s->tape, &slot->bar, bar);
         ct_release(bar);
     } else {
         slot->bar = bar;
@@ -47,6 +42,16 @@ void ct__accumulate(ct__sweep *s, uint32_t index, ct_var bar)
     uint32_t present = ct__slot_of(s, index)->var;
     if (present) bar = ct_add(ct__handle(s->tape, present - 1), bar);
     if (!s->tape->status) ct__slot_of(s, index)->var = bar.index + 1;
+}
+
+ct_var ct__bar_of(ct__sweep *s, uint32_t index)
+{
+    const ct_tensor *value = s->tape->node[index].value;
+    const bool arrived = ct__has_bar(s, index);
+    if (arrived && s->record) return ct__handle(s->tape, ct__slot_of(s, index)->var - 1);
+    ct_tensor *bar = arrived ? ct_retain(ct__slot_of(s, index)->bar)
+                             : ct_zeros(s->tape->device, value->view.dtype, ct_tensor_shape(value));
+    return ct__push_value(s->tape, bar, 0, "a cotangent of zeros");
 }
 
 /* -- what a rule may ask --------------------------------------------------------------------------------- */
@@ -94,23 +99,9 @@ bool ct_wants(const ct_vjp *g, int i)
 
 ct_var ct_out_bar_at(ct_vjp *g, int k)
 {
-    ct_tape *tape = g->tape;
-    if (!has_output(g, k)) return ct__poisoned(tape);
-    if (g->out_bar[k].tape) return g->out_bar[k];
-    uint32_t at = g->index + (uint32_t)k;
-    if (g->s->record && ct__has_bar(g->s, at))
-        return g->out_bar[k] = ct__handle(tape, ct__slot_of(g->s, at)->var - 1);
-    ct_tensor *bar = ct__has_bar(g->s, at) ? ct_retain(ct__slot_of(g->s, at)->bar) : NULL;
-    if (!bar) {
-        const ct_tensor *value = tape->node[at].value;
-        bar = ct_zeros(tape->device, value->view.dtype, ct_tensor_shape(value));
-    }
-    if (!bar) {
-        ct__tape_fail_device(tape, "a cotangent of zeros");
-        return ct__poisoned(tape);
-    }
-    uint32_t index = ct__push(tape, NULL, bar, 0);
-    return g->out_bar[k] = index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+    if (!has_output(g, k)) return ct__poisoned(g->tape);
+    if (!g->out_bar[k].tape) g->out_bar[k] = ct__bar_of(g->s, g->index + (uint32_t)k);
+    return g->out_bar[k];
 }
 
 void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
@@ -163,8 +154,7 @@ static void give(ct_vjp *g, int i, ct_tensor *bar)
     } else if (value && ct__same_shape(&bar->view, &value->view)) {
         add_tensor(g->s, in, bar);
     } else {
-        uint32_t index = ct__push(tape, NULL, bar, 0);
-        if (index != UINT32_MAX) ct_give_in_bar(g, i, ct__handle(tape, index));
+        ct_give_in_bar(g, i, ct__push_value(tape, bar, 0, NULL));
     }
 }
 

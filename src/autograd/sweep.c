@@ -14,16 +14,13 @@ static bool open_slots(ct__sweep *s)
     size_t count = (size_t)(s->hi - s->lo) + 1;
     s->base = tape->slots;
     if (tape->slots + count > tape->slot_capacity) {
-        size_t capacity = (tape->slots + count) * 2;
-        ct_slot *grown = ct__host_alloc(tape->device, capacity * sizeof *grown);
+        ct_slot *grown = ct__host_grow(tape->device, tape->slot, &tape->slot_capacity, tape->slots,
+                                       (tape->slots + count) * 2, sizeof *grown);
         if (!grown) {
             ct__tape_fail_device(tape, "a backward sweep");
             return false;
         }
-        if (tape->slots) memcpy(grown, tape->slot, tape->slots * sizeof *grown);
-        ct__host_free(tape->device, tape->slot, tape->slot_capacity * sizeof *grown);
         tape->slot = grown;
-        tape->slot_capacity = capacity;
     }
     memset(tape->slot + s->base, 0, count * sizeof *tape->slot);
     tape->slots += count;
@@ -152,15 +149,9 @@ static void seed(ct__sweep *s, ct_var y, ct_var y_bar)
     if (!y_bar.tape) {
         const ct_tensor *value = tape->node[y.index].value;
         ct_tensor *one = ct_full(tape->device, value->view.dtype, ct_tensor_shape(value), 1);
-        if (!one) {
-            ct__tape_fail_device(tape, "the seed of a sweep");
-            return;
-        }
-        uint32_t index = ct__push(tape, NULL, one, 0);
-        if (index == UINT32_MAX) return;
-        y_bar = ct__handle(tape, index);
+        y_bar = ct__push_value(tape, one, 0, "the seed of a sweep");
     }
-    ct__accumulate(s, y.index, y_bar);
+    if (!tape->status) ct__accumulate(s, y.index, y_bar);
     if (!s->record) ct__truncate(tape, n, mark);
 }
 
@@ -198,24 +189,14 @@ static bool check_seed(ct_var y, ct_var y_bar)
 static void deliver(ct__sweep *s)
 {
     ct_tape *tape = s->tape;
-    ct_device *dev = tape->device;
     for (uint32_t i = s->lo; i <= s->hi && !tape->status; i++) {
         ct_node *node = &tape->node[i];
-        ct_slot *slot = ct__slot_of(s, i);
-        if (!slot->bar || !(node->flags & (NODE_LEAF | NODE_KEEP))) continue;
-        if (!node->bar) {
-            node->bar = slot->bar;
-            slot->bar = NULL;
-            continue;
-        }
-        ct_tensor *sum = ct__empty_like(&node->bar->view);
-        if (!sum || dev->backend->map2(dev, CT_MAP_add, &node->bar->view, &slot->bar->view, &sum->view)) {
-            ct_release(sum);
-            ct__tape_fail_device(tape, "adding cotangents");
-            return;
-        }
-        ct_release(node->bar);
-        node->bar = sum;
+        ct_tensor *bar = ct__slot_of(s, i)->bar;
+        if (!bar || !(node->flags & (NODE_LEAF | NODE_KEEP))) continue;
+        if (node->bar)
+            ct__add_bar(tape, &node->bar, bar);
+        else
+            node->bar = ct_retain(bar);
     }
 }
 
@@ -236,25 +217,6 @@ ct_status ct_backward(ct_var y)
     if (!tape->status) deliver(&s);
     close_slots(&s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
-}
-
-/* The cotangent that arrived at target x, as a handle. */
-static ct_var take_bar(ct__sweep *s, ct_var x)
-{
-    ct_tape *tape = s->tape;
-    if (s->record && x.index <= s->hi && ct__has_bar(s, x.index))
-        return ct__handle(tape, ct__slot_of(s, x.index)->var - 1);
-    ct_tensor *bar = x.index <= s->hi && !s->record ? ct_retain(ct__slot_of(s, x.index)->bar) : NULL;
-    if (!bar) {
-        const ct_tensor *value = tape->node[x.index].value;
-        bar = ct_zeros(tape->device, value->view.dtype, ct_tensor_shape(value));
-    }
-    if (!bar) {
-        ct__tape_fail_device(tape, "a cotangent of zeros");
-        return ct__poisoned(tape);
-    }
-    uint32_t index = ct__push(tape, NULL, bar, 0);
-    return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
 /* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k] for n inputs and m outputs */
@@ -281,7 +243,7 @@ static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, 
     mark_wanted(&s);
     for (int k = 0; k < m && !tape->status; k++) seed(&s, y[k], y_bar[k]);
     if (!tape->status) walk(&s);
-    for (int i = 0; i < n && !tape->status; i++) x_bar[i] = take_bar(&s, x[i]);
+    for (int i = 0; i < n && !tape->status; i++) x_bar[i] = ct__bar_of(&s, x[i].index);
     for (int i = 0; i < n && tape->status; i++) x_bar[i] = ct__poisoned(tape);
     close_slots(&s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;

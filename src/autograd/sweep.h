@@ -31,7 +31,11 @@ static inline bool ct__has_bar(const ct__sweep *s, uint32_t index)
     return s->record ? slot->var != 0 : slot->bar != NULL;
 }
 
+/* *sum += bar: in place where nobody else holds its memory. An error is the tape's. */
+void ct__add_bar(ct_tape *tape, ct_tensor **sum, const ct_tensor *bar);
 /* The cotangent of node `index` += bar. */
 void ct__accumulate(ct__sweep *s, uint32_t index, ct_var bar);
+/* The cotangent that has arrived at node `index` as a handle: zeros where none has. */
+ct_var ct__bar_of(ct__sweep *s, uint32_t index);
 
 #endif

@@ -142,17 +142,22 @@ ct_node *ct__no_node(ct_var v)
 
 bool ct__more_nodes(ct_tape *tape)
 {
-    uint32_t capacity = tape->capacity ? tape->capacity * 2 : 256;
-    ct_node *grown = tape->n < UINT32_MAX / 4 ? ct__host_alloc(tape->device, capacity * sizeof *grown) : NULL;
-    if (!grown) {
+    const size_t wanted = tape->capacity ? tape->capacity * 2 : 256;
+    ct_node *grown = NULL;
+    if (tape->n < UINT32_MAX / 4)
+        grown = ct__host_grow(tape->device, tape->node, &tape->capacity, tape->n, wanted, sizeof *grown);
+    if (grown)
+        tape->node = grown;
+    else
         ct_tape_fail(tape, CT_ENOMEM, "out of memory for the %u-th value on the tape", tape->n);
-        return false;
-    }
-    if (tape->n) memcpy(grown, tape->node, tape->n * sizeof *grown);
-    ct__host_free(tape->device, tape->node, tape->capacity * sizeof *grown);
-    tape->node = grown;
-    tape->capacity = capacity;
-    return true;
+    return grown;
+}
+
+ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const char *what)
+{
+    if (!value) ct__tape_fail_device(tape, what);
+    const uint32_t index = value ? ct__push(tape, NULL, value, flags) : UINT32_MAX;
+    return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
 /* Whether t may go on the tape by `call`. */
@@ -184,8 +189,7 @@ static ct_var push_tensor(ct_tape *tape, const char *call, ct_tensor *t, unsigne
         ct_tape_fail(tape, CT_EDTYPE, "%s: integers have no gradient, use ct_constant", call);
         return ct__poisoned(tape);
     }
-    uint32_t index = ct__push(tape, NULL, ct_retain(t), flags);
-    return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+    return ct__push_value(tape, ct_retain(t), flags, call);
 }
 
 ct_var ct_leaf(ct_tape *tape, ct_tensor *t)
@@ -197,13 +201,7 @@ ct_var ct_constant(ct_tape *tape, ct_tensor *t) { return push_tensor(tape, "ct_c
 ct_var ct_scalar(ct_tape *tape, ct_dtype dtype, double value)
 {
     if (!tape || tape->status) return ct__poisoned(tape);
-    ct_tensor *t = ct_full(tape->device, dtype, ct_shape0(), value);
-    if (!t) {
-        ct__tape_fail_device(tape, "ct_scalar");
-        return ct__poisoned(tape);
-    }
-    uint32_t index = ct__push(tape, NULL, t, 0);
-    return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
+    return ct__push_value(tape, ct_full(tape->device, dtype, ct_shape0(), value), 0, "ct_scalar");
 }
 
 ct_var ct_stop_gradient(ct_var x)

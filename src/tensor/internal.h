@@ -104,6 +104,10 @@ void ct__pool_free(ct_device *device, ct__pool *pool);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
 void *ct__host_alloc(ct_device *device, size_t bytes);
 void ct__host_free(ct_device *device, void *pointer, size_t bytes);
+/* Room for `wanted` elements of `size` bytes in place of `block`, which has room for *capacity: the first
+ * `used` are copied. NULL, with block as it was, when memory is exhausted. */
+void *ct__host_grow(ct_device *device, void *block, size_t *capacity, size_t used, size_t wanted,
+                    size_t size);
 /* Tensor storage of so many bytes is held from now on. */
 static inline void ct__account(ct_device *device, size_t bytes)
 {

@@ -66,6 +66,16 @@ void ct__host_free(ct_device *dev, void *p, size_t bytes)
     if (p) dev->allocator.release(dev->allocator.context, p, round_up(bytes ? bytes : 1, CT__ALIGNMENT));
 }
 
+void *ct__host_grow(ct_device *dev, void *block, size_t *capacity, size_t used, size_t wanted, size_t size)
+{
+    void *grown = ct__host_alloc(dev, wanted * size);
+    if (!grown) return NULL;
+    if (used) memcpy(grown, block, used * size);
+    ct__host_free(dev, block, *capacity * size);
+    *capacity = wanted;
+    return grown;
+}
+
 /* A slab becomes free blocks of that list's size, the first of which is returned. */
 void *ct__struct_refill(ct_device *dev, size_t list)
 {
