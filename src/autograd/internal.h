@@ -150,12 +150,10 @@ void ct__tape_fail_device(ct_tape *tape, const char *what);
 const ct_view *ct__in_value(const ct_vjp *g, int i);
 /* The cotangent of output 0. */
 const ct_view *ct__out_bar(const ct_vjp *g);
-/* Input i's cotangent: that of output 0 itself; times f'(x), of the op y = f(x); times ∂f/∂a (i = 0) or
- * ∂f/∂b (i = 1), of y = f(a, b); the product X Y of two matrices, which is added to what has arrived by the
- * product itself. */
-void ct__give_out_bar(ct_vjp *g, int i);
+/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
+ * product X Y of two matrices, which is added to what has arrived by the product itself. */
 void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
-void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f);
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
 /* -- primitive/: by pointers, for ops on so few elements that the copy of a view counts ------------------- */

@@ -168,11 +168,6 @@ static void give_computed(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
     give(g, i, bar);
 }
 
-void ct__give_out_bar(ct_vjp *g, int i)
-{
-    if (ct_wants(g, i)) give(g, i, ct_retain(ct__slot_of(g->s, g->index)->bar));
-}
-
 void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2])
 {
     ct_device *dev = g->tape->device;
@@ -185,11 +180,13 @@ void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2])
                       : CT_ENOMEM);
 }
 
-void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f)
+/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1); of a sum it is ȳ itself. */
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f)
 {
+    ct_device *dev = g->tape->device;
     const ct_view *in[2] = { ct__in_value(g, 0), ct__in_value(g, 1) }, *y_bar = ct__out_bar(g);
     ct_view spread[2];
-    if (!in[0] || !in[1] || !ct_wants(g, i)) return;
+    if (!in[0] || !in[1]) return;
     for (int k = 0; k < 2; k++) {
         if (ct__same_shape(in[k], y_bar)) continue;
         const ct_shape shape = ct__shape(y_bar);
@@ -197,10 +194,17 @@ void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f)
         ct__broadcast(&spread[k], &shape);
         in[k] = &spread[k];
     }
-    ct_device *dev = g->tape->device;
-    ct_tensor *bar = ct__empty_like(y_bar);
-    give_computed(g, i, bar,
-                  bar ? dev->backend->map2_bar(dev, f, i, in[0], in[1], y_bar, &bar->view) : CT_ENOMEM);
+    for (int side = 0; side < 2; side++) {
+        if (!ct_wants(g, side)) continue;
+        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0)) {
+            give(g, side, ct_retain(ct__slot_of(g->s, g->index)->bar));
+            continue;
+        }
+        ct_tensor *bar = ct__empty_like(y_bar);
+        give_computed(g, side, bar,
+                      bar ? dev->backend->map2_bar(dev, f, side, in[0], in[1], y_bar, &bar->view)
+                          : CT_ENOMEM);
+    }
 }
 
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)

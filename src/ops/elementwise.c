@@ -156,17 +156,6 @@ static void binary_forward(ct_call *c, ct_map2 f)
     if (y) ct__map2(c, f, ct__arg_view(c, 0), ct__arg_view(c, 1), y);
 }
 
-/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1), fused; the engine sums where a side was broadcast. */
-static void binary_bar(ct_vjp *v, ct_map2 f)
-{
-    for (int side = 0; side < 2; side++) {
-        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0))
-            ct__give_out_bar(v, side); /* ȳ itself */
-        else
-            ct__give_map2_bar(v, side, f);
-    }
-}
-
 /* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of
  * the same shape, or both broadcast, or it is a scalar. Then ties, and zeros in the first. */
 static void binary_sample(ct_sample *s)
@@ -203,7 +192,7 @@ static void binary_sample(ct_sample *s)
         if (ct_recording(v)) {                                                                           \
             name_##_rules(v, ct_in(v, 0), ct_in(v, 1), ct_out(v), ct_out_bar(v));                        \
         } else {                                                                                         \
-            binary_bar(v, CT_MAP_##name_);                                                               \
+            ct__give_map2_bars(v, CT_MAP_##name_);                                                       \
         }                                                                                                \
     }                                                                                                    \
     const ct_op ct_op_##name_ = { .name = #name_,                                                        \

@@ -44,11 +44,16 @@ static ct_var tall(ct_var x)
     return shape.ndim > 2 ? ct_reshape(x, tall_shape(shape)) : x;
 }
 
-/* v, or in *room its transpose */
+/* v, or in *room its transpose, of which no more is written than there is: a copy of all costs a third of a small
+ * product's time */
 static const ct_view *turned(const ct_view *v, bool turn, ct_view *room)
 {
     if (!turn) return v;
-    *room = ct_view_transpose(*v);
+    int row = v->ndim - 2, col = v->ndim - 1;
+    room->storage = v->storage, room->data = v->data, room->dtype = v->dtype, room->ndim = v->ndim;
+    for (int i = 0; i < row; i++) room->dim[i] = v->dim[i], room->stride[i] = v->stride[i];
+    room->dim[row] = v->dim[col], room->stride[row] = v->stride[col];
+    room->dim[col] = v->dim[row], room->stride[col] = v->stride[row];
     return room;
 }
 

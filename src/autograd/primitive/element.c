@@ -3,7 +3,7 @@
 
 /* -- checks ---------------------------------------------------------------------------------------------- */
 
-bool ct__usable(ct_call *c, const ct_view *v)
+bool ct__refuse_view(ct_call *c, const ct_view *v)
 {
     if (c->status) return false;
     ct_device *device = c->tape->device;
@@ -13,10 +13,9 @@ bool ct__usable(ct_call *c, const ct_view *v)
                       "a view given to a primitive is on another device");
 }
 
-bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view *out)
+bool ct__refuse_dtypes(ct_call *c, const ct_view *v, const ct_view *out)
 {
-    return ct__usable(c, v) && ct__usable(c, out) &&
-           ct_require(c, v->dtype == out->dtype, CT_EDTYPE,
+    return ct_require(c, v->dtype == out->dtype, CT_EDTYPE,
                       "a primitive was given %s and %s, it takes one dtype", ct_dtype_name(v->dtype),
                       ct_dtype_name(out->dtype)) &&
            ct_require(c, v->dtype != CT_I64, CT_EDTYPE, "a primitive was given i64, it takes f64 or f32");
@@ -24,8 +23,9 @@ bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view *out)
 
 bool ct__one_dtype(ct_call *c, const ct_view *v, const ct_view *out)
 {
-    return ct__one_floating(c, v, out) &&
-           ct_require(c, v->dtype <= CT_F32, CT_EDTYPE, "a primitive was given %s, it takes f64 or f32",
+    if (!ct__one_floating(c, v, out)) return false;
+    return v->dtype <= CT_F32 ||
+           ct_require(c, false, CT_EDTYPE, "a primitive was given %s, it takes f64 or f32",
                       ct_dtype_name(v->dtype));
 }
 
