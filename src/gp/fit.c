@@ -101,19 +101,23 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
     int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
     bool narrow = gp->dtype == CT_F32;
-    f->options = options;
-    f->gate = gate;
-    f->index = index;
-    f->report = (ct_fit_report){ .optimizer = optimizer,
-                                 .objective = INFINITY,
-                                 .objective_of = options->objective,
-                                 .starts = 1 + options->restarts,
-                                 .precision = options->precision };
-    f->begun = ct__now();
-    f->tolerance = options->tolerance > 0 ? options->tolerance : narrow ? 1e-4 : mixed ? 1e-5 : 1e-6;
-    f->flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
-    f->max_iterations = options->max_iterations ? options->max_iterations : iterations;
-    f->failed_start = -1;
+    double tolerance = narrow ? 1e-4 : mixed ? 1e-5 : 1e-6, flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
+    *f = (ct__fit){
+        .gp = gp,
+        .options = options,
+        .gate = gate,
+        .index = index,
+        .tolerance = options->tolerance > 0 ? options->tolerance : tolerance,
+        .flat = flat,
+        .begun = ct__now(),
+        .max_iterations = options->max_iterations ? options->max_iterations : iterations,
+        .report = { .optimizer = optimizer,
+                    .objective = INFINITY,
+                    .objective_of = options->objective,
+                    .starts = 1 + options->restarts,
+                    .precision = options->precision },
+        .failed_start = -1,
+    };
     return allocate(f);
 }
 
