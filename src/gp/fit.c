@@ -121,8 +121,8 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     return allocate(f);
 }
 
-/* Of many values, each with an error, the lowest is too low: so the winner's, once more, apart from the
- * search. Where that is refused, at the limit of what is not, the search's stays. */
+/* The search keeps the smallest of many noisy values, which is biased low. The winner is evaluated again with
+ * fresh signs. Where that is refused, the search's value stays. */
 static ct_status value_winner(ct__fit *f)
 {
     const ct__goal goal = { .objective = f->options->objective, .precision = CT_PRECISION_MIXED, .draw = 1 };
