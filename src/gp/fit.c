@@ -1,5 +1,4 @@
-/* Fits of one model and of many: their starts, side by side where the data are small, and what becomes of
- * them. */
+/* Fits of one model and of many: their starts, side by side where the data are small, and their results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +142,7 @@ static ct_status keep_winner(ct__fit *f)
     if (isinf(f->report.objective))
         return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller")
                        : ct_device_fail(gp->device, CT_ENUMERIC, "%s", f->message);
-    double *v = f->first; /* no longer needed */
+    double *v = f->first; /* the starts are over */
     for (int64_t i = 0; i < gp->n_params; i++)
         v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = ct__gp_set_values(gp, v);
