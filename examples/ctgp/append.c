@@ -1,44 +1,17 @@
 /* ctgp append: more rows for a model, its parameters as they are. */
 #include "ctgp.h"
 
-#include <stdlib.h>
-
-/* Inputs and target of the complete rows of a file. */
-static int read_rows(frame *data, ct_gp *gp, const char *path, ct_tensor **X, ct_tensor **y)
-{
-    int64_t d = ct_gp_dims(gp);
-    int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
-    if (!cols) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    int result = frame_model(data, gp, path, cols);
-    if (result == GO_ON && cols[d] < 0) {
-        frame_column(data, ct_gp_output_name(gp));
-        result = CODE_DATA;
-    }
-    if (result == GO_ON) result = frame_complete(data, cols, d + 1);
-    if (result == GO_ON && data->n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every column that the model uses", data->path);
-    if (result == GO_ON) {
-        *X = frame_tensor(data, cols, d, ct_gp_dtype(gp));
-        *y = frame_tensor(data, cols + d, 1, ct_gp_dtype(gp));
-        if (!*X || !*y) result = fail_device(ct_gp_device(gp), NULL);
-    }
-    free(cols);
-    return result;
-}
-
 /* In place it holds the model from before it is read: of several at once each adds to what the one before
  * has saved. */
 static int append(ct_gp *gp, const char *path, const char *model)
 {
     frame data = { 0 };
     ct_tensor *X = NULL, *y = NULL;
-    int result = read_rows(&data, gp, path, &X, &y);
+    int result = frame_inputs(&data, gp, path, &X, &y);
     if (result == GO_ON && (ct_gp_append(gp, X, y, NULL) || ct_gp_save(gp, model)))
         result = fail_device(ct_gp_device(gp), NULL);
     if (result == GO_ON) {
-        long long all = ct_table_rows(data.table), missing = all - data.n_rows;
-        if (missing)
-            fprintf(stderr, "ctgp: %lld of %lld rows are left out: a value is missing\n", missing, all);
+        frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
         printf("n=%lld appended=%lld nlml=%.6f model=%s\n", (long long)ct_gp_points(gp),
                (long long)data.n_rows, ct_gp_nlml_value(gp), model);
     }

@@ -100,6 +100,8 @@ void frame_close(frame *f);
 int64_t frame_column(const frame *f, const char *name);
 /* Chooses the rows without a missing value in `cols`. CODE_MEMORY, or CODE_DATA where a value is infinite. */
 int frame_complete(frame *f, const int64_t *cols, int64_t n);
+/* On standard error, where rows are not chosen: how many, and of how many, into the text. */
+void frame_tell_missing(const frame *f, const char *text);
 /* The chosen rows of `cols`, (n_rows, n). NULL after a failure of the device. */
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype);
 /* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
@@ -111,8 +113,8 @@ int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
 /* Opens a file; cols[0..d): the model's inputs there, cols[d]: its target, or -1. */
 int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols);
-/* Opens a file and reads the rows whose inputs are complete, one at least. */
-int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X);
+/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least. */
+int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X, ct_tensor **y);
 
 typedef struct prediction {
     frame data;         /* rows: those whose inputs are complete     */

@@ -73,6 +73,15 @@ int frame_complete(frame *f, const int64_t *cols, int64_t n)
     return GO_ON;
 }
 
+void frame_tell_missing(const frame *f, const char *text)
+{
+    long long all = ct_table_rows(f->table);
+    if (f->n_rows == all) return;
+    fputs("ctgp: ", stderr);
+    fprintf(stderr, text, all - f->n_rows, all);
+    fputc('\n', stderr);
+}
+
 ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype dtype)
 {
     ct_tensor *t = ct_empty(f->device, CT_F64, ct_shape2(f->n_rows, n));

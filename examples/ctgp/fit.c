@@ -215,9 +215,8 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
     }
     int result = frame_complete(f, cols, d + 1);
     if (result != GO_ON) return result;
-    long long all = ct_table_rows(f->table), kept = f->n_rows;
-    if (kept < all)
-        fprintf(stderr, "ctgp: %lld of %lld rows are left out: a value is missing\n", all - kept, all);
+    long long kept = f->n_rows;
+    frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
     if (kept < 2)
         return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
                     kept == 1 ? "" : "s");

@@ -47,17 +47,23 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols)
     return result;
 }
 
-int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X)
+int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X, ct_tensor **y)
 {
     int64_t d = ct_gp_dims(gp);
     int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
     int result =
         cols ? frame_model(f, gp, path, cols) : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    if (result == GO_ON) result = frame_complete(f, cols, d);
+    if (result == GO_ON && y && cols[d] < 0) {
+        frame_column(f, ct_gp_output_name(gp));
+        result = CODE_DATA;
+    }
+    if (result == GO_ON) result = frame_complete(f, cols, y ? d + 1 : d);
     if (result == GO_ON && f->n_rows == 0)
-        result = fail(CODE_DATA, "%s: no row has a value in every input column", f->path);
-    if (result == GO_ON && !(*X = frame_tensor(f, cols, d, ct_gp_dtype(gp))))
-        result = fail_device(f->device, NULL);
+        result = fail(CODE_DATA, "%s: no row has a value in every %s", f->path,
+                      y ? "column that the model uses" : "input column");
+    if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
+    if (result == GO_ON && y) *y = frame_tensor(f, cols + d, 1, ct_gp_dtype(gp));
+    if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(f->device, NULL);
     free(cols);
     return result;
 }
@@ -66,7 +72,7 @@ int prediction_make(prediction *p, ct_gp *gp, const char *path)
 {
     *p = (prediction){ .target = -1 };
     ct_tensor *X = NULL, *mean = NULL, *variance = NULL;
-    int result = frame_inputs(&p->data, gp, path, &X);
+    int result = frame_inputs(&p->data, gp, path, &X, NULL);
     if (result != GO_ON) return result;
     int64_t m = p->data.n_rows;
     size_t bytes = (size_t)m * sizeof(double);

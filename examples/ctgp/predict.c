@@ -90,9 +90,7 @@ int run_predict(int argc, char **argv)
     if (result == GO_ON) result = prediction_make(&p, gp, paths[1]);
     if (result == GO_ON) result = write_rows(&p, out);
     if (result == GO_ON) {
-        long long missing = ct_table_rows(p.data.table) - p.data.n_rows;
-        if (missing)
-            fprintf(stderr, "ctgp: %lld rows have a missing input: their prediction is empty\n", missing);
+        frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");
         print_score(&p, ct_gp_output_name(gp), json != NULL, is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }

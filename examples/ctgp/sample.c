@@ -46,7 +46,7 @@ static int draw(ct_gp *gp, const char *path, long count, long seed, bool noisy, 
     ct_device *device = ct_gp_device(gp);
     frame data = { 0 };
     ct_tensor *X = NULL, *samples = NULL;
-    int result = frame_inputs(&data, gp, path, &X);
+    int result = frame_inputs(&data, gp, path, &X, NULL);
     if (result == GO_ON) {
         samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
         if (!samples || ct_gp_sample(gp, X, noisy, (uint64_t)seed, samples))
@@ -54,9 +54,7 @@ static int draw(ct_gp *gp, const char *path, long count, long seed, bool noisy, 
     }
     if (result == GO_ON) result = write_draws(&data, samples, out);
     if (result == GO_ON) {
-        long long missing = ct_table_rows(data.table) - data.n_rows;
-        if (missing)
-            fprintf(stderr, "ctgp: %lld rows have a missing input: their draws are empty\n", missing);
+        frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
         fprintf(is_standard(out) ? stderr : stdout, "samples=%ld rows=%lld out=%s\n", count,
                 (long long)data.n_rows, out);
     }

@@ -1,5 +1,4 @@
-/* Fits of one model and of many: their starts, side by side where the data are small, and what becomes of
- * them. */
+/* Fits of one model and of many: their starts, side by side where the data are small, and their results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,24 +100,28 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
     int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
     bool narrow = gp->dtype == CT_F32;
-    f->options = options;
-    f->gate = gate;
-    f->index = index;
-    f->report = (ct_fit_report){ .optimizer = optimizer,
-                                 .objective = INFINITY,
-                                 .objective_of = options->objective,
-                                 .starts = 1 + options->restarts,
-                                 .precision = options->precision };
-    f->begun = ct__now();
-    f->tolerance = options->tolerance > 0 ? options->tolerance : narrow ? 1e-4 : mixed ? 1e-5 : 1e-6;
-    f->flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
-    f->max_iterations = options->max_iterations ? options->max_iterations : iterations;
-    f->failed_start = -1;
+    double tolerance = narrow ? 1e-4 : mixed ? 1e-5 : 1e-6, flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
+    *f = (ct__fit){
+        .gp = gp,
+        .options = options,
+        .gate = gate,
+        .index = index,
+        .tolerance = options->tolerance > 0 ? options->tolerance : tolerance,
+        .flat = flat,
+        .begun = ct__now(),
+        .max_iterations = options->max_iterations ? options->max_iterations : iterations,
+        .report = { .optimizer = optimizer,
+                    .objective = INFINITY,
+                    .objective_of = options->objective,
+                    .starts = 1 + options->restarts,
+                    .precision = options->precision },
+        .failed_start = -1,
+    };
     return allocate(f);
 }
 
-/* Of many values, each with an error, the lowest is too low: so the winner's, once more, apart from the
- * search. Where that is refused, at the limit of what is not, the search's stays. */
+/* The search keeps the smallest of many noisy values, which is biased low. The winner is evaluated again with
+ * fresh signs. Where that is refused, the search's value stays. */
 static ct_status value_winner(ct__fit *f)
 {
     const ct__goal goal = { .objective = f->options->objective, .precision = CT_PRECISION_MIXED, .draw = 1 };
@@ -139,7 +142,7 @@ static ct_status keep_winner(ct__fit *f)
     if (isinf(f->report.objective))
         return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller")
                        : ct_device_fail(gp->device, CT_ENUMERIC, "%s", f->message);
-    double *v = f->first; /* no longer needed */
+    double *v = f->first; /* the starts are over */
     for (int64_t i = 0; i < gp->n_params; i++)
         v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = ct__gp_set_values(gp, v);

@@ -8,8 +8,8 @@
 #include "gp/factor/packed.h"
 #include "gp/model/model.h"
 
-/* y, α and q as doubles, one after another. */
-static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
+/* y, α and q of a model with a factor, n numbers each in part[0..3). */
+static ct_status read_parts(ct_gp *gp, double *const part[3])
 {
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_loo");
@@ -19,11 +19,10 @@ static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
     ct_tensor *diagonal = ct_tensor_of(c, line);
     ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the leave-one-out prediction") : CT_OK;
     ct_tensor *source[] = { gp->y, gp->factor.alpha, diagonal };
-    double *target[] = { y, alpha, q };
-    for (int k = 0; k < 3 && !s; k++) s = ct__gp_read(source[k], target[k]);
+    for (int k = 0; k < 3 && !s; k++) s = ct__gp_read(source[k], part[k]);
     ct_release(diagonal);
     for (int64_t i = 0; i < gp->n && !s; i++)
-        if (!(q[i] > 0 && isfinite(q[i])))
+        if (!(part[2][i] > 0 && isfinite(part[2][i])))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
                                "row %lld cannot be left out: its variance given the others is not a number, "
                                "raise the noise",
@@ -31,49 +30,58 @@ static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
     return s;
 }
 
+/* The same of any model, in memory to be freed; NULL with the reason on the device. */
+static double *parts_of(ct_gp *gp, double *part[3])
+{
+    ct_status s = ct__gp_factorise(gp);
+    part[0] = s ? NULL : ct__gp_alloc(gp->device, 3 * (uint64_t)gp->n, sizeof **part);
+    if (!part[0]) return NULL;
+    for (int k = 1; k < 3; k++) part[k] = part[k - 1] + gp->n;
+    if (!read_parts(gp, part)) return part[0];
+    free(part[0]);
+    return NULL;
+}
+
+/* y, α and q become mean, variance and log density in the units of the data. */
+static void predict(const ct_gp *gp, double *const part[3])
+{
+    double *y = part[0], *alpha = part[1], *q = part[2];
+    for (int64_t i = 0; i < gp->n; i++) {
+        double error = alpha[i] / q[i], variance = gp->y_scale * gp->y_scale / q[i];
+        q[i] = 0.5 * (log(q[i]) - alpha[i] * error - CT__LOG_2PI) - log(gp->y_scale);
+        y[i] = gp->y_shift + gp->y_scale * (y[i] - error);
+        alpha[i] = variance;
+    }
+}
+
 ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density)
 {
-    if (!gp) return CT_EINVAL;
-    int64_t n = gp->n;
-    ct_status s = ct__gp_check_out(gp, mean, n, "mean");
-    if (!s) s = ct__gp_check_out(gp, variance, n, "variance");
-    if (!s) s = ct__gp_check_out(gp, log_density, n, "log_density");
-    if (!s) s = ct__gp_factorise(gp);
+    static const char *const what[] = { "mean", "variance", "log_density" };
+    ct_tensor *out[] = { mean, variance, log_density };
+    double *part[3];
+    ct_status s = gp ? CT_OK : CT_EINVAL;
+    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
     if (s) return s;
-    double *y = ct__gp_alloc(gp->device, 3 * (uint64_t)n, sizeof *y);
-    if (!y) return CT_ENOMEM;
-    double *alpha = y + n, *q = alpha + n;
-    s = parts(gp, y, alpha, q);
-    for (int64_t i = 0; i < n && !s; i++) {
-        double error = alpha[i] / q[i], variance_i = gp->y_scale * gp->y_scale / q[i];
-        double density = 0.5 * (log(q[i]) - alpha[i] * error - CT__LOG_2PI) - log(gp->y_scale);
-        y[i] = gp->y_shift + gp->y_scale * (y[i] - error);
-        alpha[i] = variance_i;
-        q[i] = density;
-    }
-    if (!s && mean) s = ct__gp_deliver(gp, y, mean);
-    if (!s && variance) s = ct__gp_deliver(gp, alpha, variance);
-    if (!s && log_density) s = ct__gp_deliver(gp, q, log_density);
-    free(y);
+    if (!parts_of(gp, part)) return ct_last_status(gp->device);
+    predict(gp, part);
+    for (int k = 0; k < 3 && !s; k++)
+        if (out[k]) s = ct__gp_deliver(gp, part[k], out[k]);
+    free(part[0]);
     return s;
 }
 
 ct_status ct__gp_loo_square(ct_gp *gp, double *square)
 {
-    int64_t n = gp->n;
-    ct_status s = ct__gp_factorise(gp);
-    if (s) return s;
-    double *y = ct__gp_alloc(gp->device, 3 * (uint64_t)n, sizeof *y);
-    if (!y) return CT_ENOMEM;
-    double *alpha = y + n, *q = alpha + n, sum = 0;
-    s = parts(gp, y, alpha, q);
-    for (int64_t i = 0; i < n && !s; i++) sum += alpha[i] / q[i] * alpha[i];
-    free(y);
-    if (!s && !isfinite(sum))
-        s = ct_device_fail(gp->device, CT_ENUMERIC,
-                           "some leave-one-out residuals are not finite: look for a y far from all others");
-    *square = sum / (double)n;
-    return s;
+    double *part[3], sum = 0;
+    if (!parts_of(gp, part)) return ct_last_status(gp->device);
+    for (int64_t i = 0; i < gp->n; i++) sum += part[1][i] / part[2][i] * part[1][i];
+    free(part[0]);
+    *square = sum / (double)gp->n;
+    return isfinite(sum)
+               ? CT_OK
+               : ct_device_fail(gp->device, CT_ENUMERIC,
+                                "some leave-one-out residuals are not finite: look for a y far from "
+                                "all others");
 }
 
 /* -- without some columns -------------------------------------------------------------------------------- */
@@ -94,14 +102,16 @@ static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)
 
 static ct_status sum_of_densities(ct_gp *gp, double *sum)
 {
-    ct_tensor *density = ct_empty(gp->device, CT_F64, ct_shape1(gp->n));
-    ct_status s = density ? ct_gp_loo(gp, NULL, NULL, density) : ct_last_status(gp->device);
-    double *each = s ? NULL : ct__gp_doubles(density);
-    if (!s && !each) s = ct_last_status(gp->device);
-    for (int64_t i = 0; i < gp->n && !s; i++) *sum += each[i];
-    free(each);
-    ct_release(density);
-    return s;
+    double *part[3];
+    if (!parts_of(gp, part)) return ct_last_status(gp->device);
+    predict(gp, part);
+    for (int64_t i = 0; i < gp->n; i++) *sum += part[2][i];
+    free(part[0]);
+    return isfinite(*sum)
+               ? CT_OK
+               : ct_device_fail(gp->device, CT_ENUMERIC,
+                                "ct_gp_loo_without: the sum of the log densities is not finite: bring "
+                                "the data to a scale near 1");
 }
 
 ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density)

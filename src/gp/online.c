@@ -6,7 +6,6 @@
  * A model's tensors are never written, so that copies of it share them. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gp/factor/factor.h"
 #include "gp/infer/density.h"

@@ -1,6 +1,5 @@
 /* One search from one point: the objective as the optimiser sees it. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

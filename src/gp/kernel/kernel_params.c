@@ -3,7 +3,6 @@
 #include "prior.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,13 +68,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
     if (!ct__prior_valid(&param->prior, true))
         return ct__kernel_refuse(k, CT_EINVAL, "%s: prior of kind %d with a = %g, b = %g is none", p->name,
                                  (int)param->prior.kind, param->prior.a, param->prior.b);
-    bool given = param->start_given || param->value != p->value;
-    ct_param before = *p;
-    *p = *param;
-    memcpy(p->name, before.name, sizeof p->name);
-    p->unit = before.unit;
-    p->column = before.column;
-    p->start_given = given;
+    ct__param_set(p, param);
     return CT_OK;
 }
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* clang-format off */
 #define PLAIN(CODE, name, text, lengthscales, extra, unit, geometry, tail, ...) \

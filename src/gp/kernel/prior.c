@@ -1,9 +1,20 @@
-/* Log densities of priors, with their slopes. */
+/* What is set of a parameter; log densities of priors, with their slopes. */
 #include <math.h>
 
 #include "prior.h"
 
 #define PI 3.14159265358979323846264338327950
+
+void ct__param_set(ct_param *p, const ct_param *from)
+{
+    bool moved = p->value != from->value;
+    p->value = from->value;
+    p->lower = from->lower;
+    p->upper = from->upper;
+    p->fixed = from->fixed;
+    p->prior = from->prior;
+    p->start_given = from->start_given || moved;
+}
 
 static bool size(double x) { return x > 0 && isfinite(x); }
 

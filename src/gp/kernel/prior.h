@@ -1,4 +1,4 @@
-/* Priors of parameters: what is one, and its log density. */
+/* Parameters: what a caller sets of one; its prior, and the log density of that. */
 #ifndef CT_GP_PRIOR_H
 #define CT_GP_PRIOR_H
 
@@ -6,6 +6,9 @@
 
 #define CT__LOG_2PI 1.8378770664093454835606594728112
 
+/* p takes what a caller may set: value, bounds, fixed, prior, and whether its start is given, which a new value
+ * is. */
+void ct__param_set(ct_param *p, const ct_param *from);
 bool ct__prior_valid(const ct_prior *prior, bool positive);
 /* log p(v); *slope = d log p / dv */
 double ct__prior_log_density(const ct_prior *prior, double v, double *slope);

@@ -1,5 +1,4 @@
 /* Copies of a model, which share its data. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "model.h"

@@ -36,17 +36,19 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
         ct_kernel_free(kernel);
         return NULL;
     }
-    gp->kernel = kernel;
-    gp->device = device;
-    gp->n = n;
-    gp->d = d;
-    gp->dtype = dtype;
-    gp->options = *options;
+    *gp = (ct_gp){ .device = device,
+                   .tape = ct_tape_new(device),
+                   .kernel = kernel,
+                   .options = *options,
+                   .n = n,
+                   .d = d,
+                   .dtype = dtype,
+                   .shift = ct__gp_alloc(device, 3 * (uint64_t)d, sizeof *gp->shift),
+                   .y_scale = 1,
+                   .y_spread = 1,
+                   .noise_at = -1,
+                   .mean_at = -1 };
     gp->options.noise_variances = NULL;
-    gp->y_scale = gp->y_spread = 1;
-    gp->noise_at = gp->mean_at = -1;
-    gp->tape = ct_tape_new(device);
-    gp->shift = ct__gp_alloc(device, 3 * (uint64_t)d, sizeof *gp->shift);
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
     if (!gp->tape || !gp->shift || !default_names(gp)) {
         ct_gp_free(gp);

@@ -86,8 +86,9 @@ ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, 
                               const char *what);
 /* Of noise_variances: finite and not negative. */
 ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n);
-/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. */
-ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what);
+/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
+ * below 0 stays out of the message. */
+ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what, int64_t column);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
 /* A tensor (rows, cols), or (rows), of (x - shift) / scale by column. */

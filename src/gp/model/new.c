@@ -1,6 +1,5 @@
 /* A model from data: what is refused, standardisation, starts and priors. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "model.h"
@@ -48,47 +47,33 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
                            ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
-static ct_status take_inputs(ct_gp *gp, const ct_tensor *X)
+/* A table of `cols` columns as the model has it, and what its columns' numbers were. NULL with the reason on
+ * the device. */
+static ct_tensor *take(ct_gp *gp, const ct_tensor *t, const char *what, int64_t cols, bool standardize,
+                       double *shift, double *scale, double *spread)
 {
-    double *x = ct__gp_doubles(X);
-    if (!x) return CT_ENOMEM;
-    ct_status s = ct__gp_check_finite(gp->device, x, gp->n, gp->d, "X");
-    bool standardize =
-        gp->options.standardize == CT_STANDARDIZE_BOTH || gp->options.standardize == CT_STANDARDIZE_INPUTS;
-    for (int64_t j = 0; j < gp->d && !s; j++) {
-        ct__gp_column_moments(x + j, gp->n, gp->d, &gp->shift[j], &gp->spread[j]);
-        char column[48];
-        snprintf(column, sizeof column, "X, column %lld", (long long)j);
-        s = ct__gp_check_scale(gp->device, gp->spread[j], column);
-        gp->scale[j] = standardize ? gp->spread[j] : 1;
-        if (!standardize) gp->shift[j] = 0;
+    double *x = ct__gp_doubles(t);
+    ct_status s = x ? ct__gp_check_finite(gp->device, x, gp->n, cols, what) : CT_ENOMEM;
+    for (int64_t j = 0; j < cols && !s; j++) {
+        ct__gp_column_moments(x + j, gp->n, cols, &shift[j], &spread[j]);
+        s = ct__gp_check_scale(gp->device, spread[j], what, spread == gp->spread ? j : -1);
+        scale[j] = standardize ? spread[j] : 1;
+        if (!standardize) shift[j] = 0;
     }
-    if (!s)
-        gp->X = ct__gp_standardised(gp->device, gp->dtype, ct_shape2(gp->n, gp->d), x, gp->shift, gp->scale);
+    ct_tensor *taken =
+        s ? NULL : ct__gp_standardised(gp->device, gp->dtype, ct_shape2(gp->n, cols), x, shift, scale);
     free(x);
-    return s ? s : gp->X ? CT_OK : CT_ENOMEM;
+    return taken;
 }
 
-static ct_status take_outputs(ct_gp *gp, const ct_tensor *y)
+static ct_status take_data(ct_gp *gp, const ct_tensor *X, const ct_tensor *y)
 {
-    double *x = ct__gp_doubles(y);
-    if (!x) return CT_ENOMEM;
-    ct_status s = ct__gp_check_finite(gp->device, x, gp->n, 1, "y");
-    bool standardize =
-        gp->options.standardize == CT_STANDARDIZE_BOTH || gp->options.standardize == CT_STANDARDIZE_OUTPUTS;
-    if (!s) {
-        ct__gp_column_moments(x, gp->n, 1, &gp->y_shift, &gp->y_spread);
-        s = ct__gp_check_scale(gp->device, gp->y_spread, "y");
-    }
-    if (!s) {
-        gp->y_scale = standardize ? gp->y_spread : 1;
-        if (!standardize) gp->y_shift = 0;
-        gp->y =
-            ct__gp_standardised(gp->device, gp->dtype, ct_shape2(gp->n, 1), x, &gp->y_shift, &gp->y_scale);
-        if (!gp->y) s = CT_ENOMEM;
-    }
-    free(x);
-    return s;
+    ct_gp_standardize how = gp->options.standardize;
+    bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
+    bool outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
+    gp->X = take(gp, X, "X", gp->d, inputs, gp->shift, gp->scale, gp->spread);
+    if (gp->X) gp->y = take(gp, y, "y", 1, outputs, &gp->y_shift, &gp->y_scale, &gp->y_spread);
+    return gp->y ? CT_OK : ct_last_status(gp->device);
 }
 
 static ct_status take_noise(ct_gp *gp, const ct_tensor *variances)
@@ -109,7 +94,6 @@ static ct_status first_values(ct_gp *gp)
 {
     double *v = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *v);
     if (!v) return CT_ENOMEM;
-    ct_status s = CT_OK;
     for (int64_t i = 0; i < gp->n_params; i++) {
         const ct_param *p = &gp->param[i];
         v[i] = p->start_given ? p->value : ct__gp_start_value(gp, i);
@@ -117,7 +101,7 @@ static ct_status first_values(ct_gp *gp)
         v[i] = fmin(v[i], p->upper);
         gp->param[i].prior = ct__gp_first_prior(gp, i);
     }
-    s = ct__gp_set_values(gp, v);
+    ct_status s = ct__gp_set_values(gp, v);
     free(v);
     return s;
 }
@@ -137,8 +121,7 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
     if (!gp) return NULL;
     ct_status s = ct_kernel_bind(kernel, gp->d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
-    if (!s) s = take_inputs(gp, X);
-    if (!s) s = take_outputs(gp, y);
+    if (!s) s = take_data(gp, X, y);
     if (!s) s = take_noise(gp, options->noise_variances);
     if (!s) s = ct__gp_list_params(gp);
     if (!s) s = first_values(gp);

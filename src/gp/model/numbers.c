@@ -1,5 +1,6 @@
 /* Numbers on the host and in tensors: to and from doubles, checks of what a model is given, standardisation. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model.h"
@@ -66,13 +67,15 @@ ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n)
     return s;
 }
 
-ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what)
+ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what, int64_t column)
 {
+    char at[48] = "";
     if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
+    if (column >= 0) snprintf(at, sizeof at, ", column %lld", (long long)column);
     return ct_device_fail(device, CT_EINVAL,
-                          "%s: its standard deviation of %.3g has no square within 1e-300 to 1e300: multiply "
-                          "it by a power of ten",
-                          what, deviation);
+                          "%s%s: its standard deviation of %.3g has no square within 1e-300 to "
+                          "1e300: multiply it by a power of ten",
+                          what, at, deviation);
 }
 
 /* -- standardisation ------------------------------------------------------------------------------------- */

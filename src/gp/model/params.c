@@ -56,12 +56,7 @@ ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
     if (s) return s;
     ct_param *p = &gp->param[i], before = *p;
     bool moved = p->value != param->value;
-    p->value = param->value;
-    p->lower = param->lower;
-    p->upper = param->upper;
-    p->fixed = param->fixed;
-    p->prior = param->prior;
-    p->start_given = param->start_given || moved;
+    ct__param_set(p, param);
     s = pass_on(gp, i);
     if (s)
         *p = before;

@@ -1,0 +1,129 @@
+#include "scan.h"
+
+#include <cotangent/io.h>
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- tokens ---------------------------------------------------------------------------------------------- */
+
+void ct__scan_fail(ct__scan *p, ct_status status, const char *place, const char *format, ...)
+{
+    if (p->status) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->what, sizeof p->what, format, args);
+    va_end(args);
+    p->status = status;
+    p->place = place;
+}
+
+void ct__scan_no_memory(ct__scan *p) { ct__scan_fail(p, CT_ENOMEM, p->at, "out of memory"); }
+
+const char *ct__scan_space(ct__scan *p)
+{
+    while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r') p->at++;
+    return p->at;
+}
+
+bool ct__scan_accept(ct__scan *p, char c)
+{
+    ct__scan_space(p);
+    if (*p->at != c) return false;
+    p->at++;
+    return true;
+}
+
+void ct__scan_expect(ct__scan *p, char c)
+{
+    if (!ct__scan_accept(p, c))
+        ct__scan_fail(p, CT_EFORMAT, p->at, *p->at ? "expected \"%c\"" : "the text ends, expected \"%c\"", c);
+}
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+const char *ct__scan_name(ct__scan *p, char word[32])
+{
+    const char *start = ct__scan_space(p);
+    int n = 0;
+    while (is_letter(*p->at) || (p->at > start && is_digit(*p->at))) {
+        char c = *p->at++;
+        if (n < 31) word[n++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    word[n] = 0;
+    return start;
+}
+
+int ct__scan_integer(ct__scan *p, int limit, const char *what)
+{
+    const char *start = ct__scan_space(p);
+    int64_t value = 0;
+    while (is_digit(*p->at)) {
+        if (value <= INT_MAX) value = 10 * value + (*p->at - '0');
+        p->at++;
+    }
+    if (p->at == start)
+        ct__scan_fail(p, CT_EFORMAT, start, "expected %s, a whole number", what);
+    else if (value > limit)
+        ct__scan_fail(p, CT_EFORMAT, start, "%s is at most %d", what, limit);
+    return p->status ? 0 : (int)value;
+}
+
+/* Reads digits [. digits] [e [+-] digits]; returns the first place after it, `text` where there is none. Of a
+ * number of more than 200 characters the value is NaN. */
+static const char *decimal(const char *text, double *value)
+{
+    const char *s = text;
+    bool digits = is_digit(*s);
+    while (is_digit(*s)) s++;
+    if (*s == '.') s++;
+    digits |= is_digit(*s);
+    while (is_digit(*s)) s++;
+    if (!digits) return text;
+    if (*s == 'e' || *s == 'E') {
+        const char *e = s + 1;
+        if (*e == '+' || *e == '-') e++;
+        if (is_digit(*e)) {
+            while (is_digit(*e)) e++;
+            s = e;
+        }
+    }
+    *value = NAN;
+    if (s - text <= 200) ct_number_read(text, (size_t)(s - text), value);
+    return s;
+}
+
+double ct__scan_number(ct__scan *p, bool *fixed)
+{
+    ct__scan_space(p);
+    double value = 1;
+    const char *end = decimal(p->at, &value);
+    if (end == p->at)
+        ct__scan_fail(p, CT_EFORMAT, p->at, "expected a positive number");
+    else if (!(value > 0) || !isfinite(value))
+        ct__scan_fail(p, CT_EFORMAT, p->at, "a parameter is positive and finite");
+    p->at = end;
+    *fixed = ct__scan_accept(p, '!');
+    return value;
+}
+
+/* -- the message ----------------------------------------------------------------------------------------- */
+
+void ct__scan_describe(const ct__scan *p, ct_kernel *k)
+{
+    enum { BEFORE = 60, AFTER = 30 };
+    size_t place = (size_t)(p->place - p->text);
+    size_t from = place > BEFORE ? place - BEFORE : 0, n = 0;
+    char excerpt[BEFORE + AFTER + 8];
+    if (from) n = (size_t)snprintf(excerpt, sizeof excerpt, "...");
+    size_t caret = n + place - from;
+    const char *s = p->text + from;
+    for (; *s && s < p->place + AFTER; s++)
+        excerpt[n++] = *s > ' ' && *s < 127 ? *s : strchr(" \t\n\r", *s) ? ' ' : '?';
+    excerpt[n] = 0;
+    ct__kernel_poison(k, p->status, "kernel: %s\n  %s%s\n  %*s^", p->what, excerpt, *s ? "..." : "",
+                      (int)caret, "");
+}

@@ -1,0 +1,32 @@
+/* Tokens of a kernel's text, and where it is wrong. */
+#ifndef CT_GP_SCAN_H
+#define CT_GP_SCAN_H
+
+#include "kernel_tree.h"
+
+typedef struct ct__scan {
+    const char *text, *at;
+    int depth, nodes;
+    ct_status status; /* the first error, at `place` */
+    const char *place;
+    char what[256];
+} ct__scan;
+
+/* Keeps the first error. */
+void ct__scan_fail(ct__scan *p, ct_status status, const char *place, const char *format, ...) CT_PRINTF(4, 5);
+void ct__scan_no_memory(ct__scan *p);
+/* The place after white space. */
+const char *ct__scan_space(ct__scan *p);
+/* c, where it is next. */
+bool ct__scan_accept(ct__scan *p, char c);
+void ct__scan_expect(ct__scan *p, char c);
+/* A name, in lower case, into word[32]; "" where there is none. A longer one matches nothing. Returns where
+ * it begins. */
+const char *ct__scan_name(ct__scan *p, char word[32]);
+/* A whole number of at most `limit`; a positive finite number, and whether "!" follows. */
+int ct__scan_integer(ct__scan *p, int limit, const char *what);
+double ct__scan_number(ct__scan *p, bool *fixed);
+/* The kernel's message: what is wrong, an excerpt of the text on one line, a caret under the place. */
+void ct__scan_describe(const ct__scan *p, ct_kernel *k);
+
+#endif
