@@ -1,0 +1,64 @@
+#include "report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+ct__report ct__report_new(char *text, size_t size)
+{
+    if (text && size > 0) text[0] = 0;
+    return (ct__report){ .text = text, .size = text ? size : 0 };
+}
+
+void ct__report_print(ct__report *r, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    size_t room = r->used < r->size ? r->size - r->used : 0;
+    int n = vsnprintf(room ? r->text + r->used : NULL, room, format, list);
+    va_end(list);
+    if (n > 0) r->used += (size_t)n;
+}
+
+void ct__compare(ct__worst *w, double analytic, double numeric, double scale, double tolerance, double floor,
+                 int64_t at)
+{
+    double difference = fabs(analytic - numeric), allowed = tolerance * scale + floor;
+    double ratio = analytic == numeric ? 0 : !(allowed >= 0) ? INFINITY : difference / allowed;
+    if (isnan(ratio)) ratio = difference == 0 ? 0 : INFINITY;
+    if (ratio <= w->ratio) return;
+    *w = (ct__worst){ .analytic = analytic,
+                      .numeric = numeric,
+                      .error = scale > 0 ? difference / scale : difference,
+                      .ratio = ratio,
+                      .at = at };
+}
+
+void ct__conclude(ct__report *r, const ct__worst *w, double tolerance, const char *what, const char *where)
+{
+    bool ok = w->ratio <= 1;
+    char line[sizeof r->first];
+    snprintf(line, sizeof line, "%s%s%s: rule %.10g, reference %.10g, error %.2g (tolerance %.1g)", what,
+             *where ? ", worst at " : "", where, w->analytic, w->numeric, w->error, tolerance);
+    ct__report_print(r, "  %s  %s\n", ok ? "ok  " : "FAIL", line);
+    r->checks++;
+    if (!ok && r->failures++ == 0) memcpy(r->first, line, sizeof line);
+}
+
+const char *ct__place(ct_shape shape, int64_t at, char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = 0;
+    if (at < 0 || ct_shape_count(shape) <= 0) return buffer;
+    for (int d = 0; d < shape.ndim; d++) {
+        int64_t inner = 1;
+        for (int e = d + 1; e < shape.ndim; e++) inner *= shape.dim[e];
+        int n = snprintf(buffer + used, size - used, "%c%lld", d ? ',' : '[',
+                         (long long)(at / inner % shape.dim[d]));
+        if (n < 0 || (size_t)n + 2 >= size - used) break;
+        used += (size_t)n;
+    }
+    if (shape.ndim > 0) snprintf(buffer + used, size - used, "]");
+    return buffer;
+}
