@@ -353,11 +353,11 @@ ct_table *ct_csv_parse(ct_device *device, const char *text, size_t bytes, const 
 
 ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options)
 {
-    ct__bytes b;
+    ct_bytes b;
     char label[CT__LABEL];
     if (!device || ct__file_read(device, path, device->memory.limit, &b)) return NULL;
     ct_table *t = parse_text(device, ct__label(path, label), b.data, b.size, options);
-    ct__bytes_free(device, &b);
+    ct_bytes_free(device, &b);
     return t;
 }
 

@@ -5,10 +5,15 @@
 #include "tensor/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef O_CLOEXEC
+#    define O_CLOEXEC 0
+#endif
 
 enum { LINKS = 40 }; /* as many as Linux follows */
 
@@ -18,6 +23,14 @@ ct_status ct__path_usable(ct_device *device, const char *path)
     if (device->status) return device->status;
     if (!path || !*path) return ct__fail(device, CT_EINVAL, "the path is empty");
     return CT_OK;
+}
+
+int ct__path_open(const char *path, int flags)
+{
+    int descriptor;
+    do descriptor = open(path, flags | O_CLOEXEC, 0666);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
 }
 
 int ct__path_resolve(const char *path, char target[PATH_MAX])
@@ -83,6 +96,13 @@ const char *ct__reason(int error)
     case EIO: return "input/output error";
     default: return "the system refused";
     }
+}
+
+ct_status ct__path_no_memory(ct_device *device, const char *path, uint64_t bytes)
+{
+    char label[CT__LABEL];
+    return ct__fail(device, CT_ENOMEM, "%s: no memory for %llu bytes", ct__label(path, label),
+                    (unsigned long long)bytes);
 }
 
 ct_status ct__path_refused(ct_device *device, const char *path, const char *what, int error)
