@@ -54,4 +54,18 @@ void ct__file_abort(ct__output *out);
 /* Commits after CT_OK, else aborts and returns s. */
 ct_status ct__file_end(ct__output *out, ct_status s);
 
+/* -- tensors --------------------------------------------------------------------------------------------- */
+
+/* What ct__file_save writes in front of the elements, and for n of them in host memory, the first of which
+ * is element `at`. */
+typedef struct ct__format {
+    ct_status (*head)(ct__output *out, const ct_tensor *t, const void *context);
+    ct_status (*elements)(ct__output *out, const ct_tensor *t, const char *data, int64_t at, int64_t n);
+    const void *context; /* of head */
+} ct__format;
+
+/* A file of t's elements as `dtype`, in row-major order, some at a time. Errors as of the two functions, of
+ * ct_tensor_cast and of commit. */
+ct_status ct__file_save(const ct_tensor *t, ct_dtype dtype, const char *path, const ct__format *format);
+
 #endif
