@@ -11,14 +11,14 @@
 
 static void title(ct__report *r, const ct__job *j)
 {
-    ct__report_print(r, "%s(", j->op->name);
+    ct__put(&r->text, "%s(", j->op->name);
     for (int i = 0; i < j->n; i++) {
         char text[96];
-        ct__report_print(r, "%s%s %s", i ? ", " : "",
-                         ct__shape_text(ct_tensor_shape(j->in[i]), text, sizeof text),
-                         ct_dtype_name(ct_tensor_dtype(j->in[i])));
+        ct__put(&r->text, "%s%s %s", i ? ", " : "",
+                ct__shape_text(ct_tensor_shape(j->in[i]), text, sizeof text),
+                ct_dtype_name(ct_tensor_dtype(j->in[i])));
     }
-    ct__report_print(r, ")\n");
+    ct__put(&r->text, ")\n");
 }
 
 static ct_status run_job(const ct__job *j, ct__report *r)
@@ -33,8 +33,7 @@ static ct_status run_job(const ct__job *j, ct__report *r)
     ct__point at_wide, at_narrow;
     ct_status status = ct__check_open(&wide, j, CT_F64);
     bool refused = status != CT_OK && single;
-    if (status == CT_OK && !wide.differentiable)
-        ct__report_print(r, "  no gradient flows: nothing to check\n");
+    if (status == CT_OK && !wide.differentiable) ct__put(&r->text, "  no gradient flows: nothing to check\n");
     bool checked = status == CT_OK && wide.differentiable && ct__point_take(&wide, &at_wide) &&
                    ct__compare_all(&wide, r, wide.eps > DBL_EPSILON ? tolerance32 : tolerance, &at_wide);
     if (!refused) status = wide.status;
@@ -56,9 +55,9 @@ static ct_status run_job(const ct__job *j, ct__report *r)
 static ct_status summary(ct_device *device, const char *name, ct__report *r, ct_status status)
 {
     if (status)
-        ct__report_print(r, "  error: %s\n", ct_message(device));
+        ct__put(&r->text, "  error: %s\n", ct_message(device));
     else
-        ct__report_print(r, "%d checks, %d failed\n", r->checks, r->failures);
+        ct__put(&r->text, "%d checks, %d failed\n", r->checks, r->failures);
     if (status != CT_OK || r->failures == 0) return status;
     return ct__fail(device, CT_ENUMERIC, "gradcheck of %s: %d of %d checks failed; the first: %s", name,
                     r->failures, r->checks, r->first);
@@ -67,7 +66,7 @@ static ct_status summary(ct_device *device, const char *name, ct__report *r, ct_
 ct_status ct_gradcheck(const ct_op *op, ct_tensor *const *in, int n, const void *attr, size_t attr_size,
                        uint64_t symmetric, const ct_gradcheck_options *options, char *text, size_t size)
 {
-    ct__report r = ct__report_new(text, size);
+    ct__report r = { .text = ct__text_at(text, size) };
     ct_device *device = in && n > 0 ? ct_tensor_device(in[0]) : NULL;
     if (!op) return ct__fail(device, CT_EINVAL, "gradcheck: the op is NULL");
     if (!device || n > CT_MAX_INPUTS)
@@ -90,7 +89,7 @@ ct_status ct_gradcheck_op(ct_device *device, const ct_op *op, const ct_gradcheck
                           size_t size)
 {
     static const int64_t sizes[] = { 1, 3, 5 };
-    ct__report r = ct__report_new(text, size);
+    ct__report r = { .text = ct__text_at(text, size) };
     if (!device || !op || !op->sample)
         return ct__fail(device, CT_EINVAL, "gradcheck: %s",
                         !device ? "no device"
@@ -112,8 +111,8 @@ ct_status ct_gradcheck_op(ct_device *device, const ct_op *op, const ct_gradcheck
                 ct__job j = {
                     op, s.in, s.n_in, s.attr_size ? s.attr : NULL, s.attr_size, s.symmetric, options
                 };
-                ct__report_print(&r, "variant %d, size %lld%s: ", variant, (long long)s.size,
-                                 batched ? ", batch 2" : "");
+                ct__put(&r.text, "variant %d, size %lld%s: ", variant, (long long)s.size,
+                        batched ? ", batch 2" : "");
                 status = run_job(&j, &r);
             }
             ct__sample_clear(&s);

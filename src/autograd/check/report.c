@@ -1,25 +1,8 @@
 #include "report.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-ct__report ct__report_new(char *text, size_t size)
-{
-    if (text && size > 0) text[0] = 0;
-    return (ct__report){ .text = text, .size = text ? size : 0 };
-}
-
-void ct__report_print(ct__report *r, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    size_t room = r->used < r->size ? r->size - r->used : 0;
-    int n = vsnprintf(room ? r->text + r->used : NULL, room, format, list);
-    va_end(list);
-    if (n > 0) r->used += (size_t)n;
-}
 
 void ct__compare(ct__worst *w, double analytic, double numeric, double scale, double tolerance, double floor,
                  int64_t at)
@@ -41,7 +24,7 @@ void ct__conclude(ct__report *r, const ct__worst *w, double tolerance, const cha
     char line[sizeof r->first];
     snprintf(line, sizeof line, "%s%s%s: rule %.10g, reference %.10g, error %.2g (tolerance %.1g)", what,
              *where ? ", worst at " : "", where, w->analytic, w->numeric, w->error, tolerance);
-    ct__report_print(r, "  %s  %s\n", ok ? "ok  " : "FAIL", line);
+    ct__put(&r->text, "  %s  %s\n", ok ? "ok  " : "FAIL", line);
     r->checks++;
     if (!ok && r->failures++ == 0) memcpy(r->first, line, sizeof line);
 }

@@ -2,18 +2,13 @@
 #ifndef CT_AUTOGRAD_REPORT_H
 #define CT_AUTOGRAD_REPORT_H
 
-#include <cotangent/gradcheck.h>
+#include "autograd/internal.h"
 
 typedef struct ct__report {
-    char *text;
-    size_t size, used; /* what does not fit is left out */
+    ct__text text;
     int checks, failures;
     char first[200]; /* the first failure */
 } ct__report;
-
-/* An empty report at text[0..size), or at NULL. */
-ct__report ct__report_new(char *text, size_t size);
-void ct__report_print(ct__report *r, const char *format, ...) CT_PRINTF(2, 3);
 
 /* One comparison of many entries: the worst of them, in units of what is allowed. */
 typedef struct ct__worst {
