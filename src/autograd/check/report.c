@@ -31,17 +31,13 @@ void ct__conclude(ct__report *r, const ct__worst *w, double tolerance, const cha
 
 const char *ct__place(ct_shape shape, int64_t at, char *buffer, size_t size)
 {
-    size_t used = 0;
-    buffer[0] = 0;
-    if (at < 0 || ct_shape_count(shape) <= 0) return buffer;
-    for (int d = 0; d < shape.ndim; d++) {
+    ct__text t = ct__text_at(buffer, size);
+    const int ndim = at < 0 || ct_shape_count(shape) <= 0 ? 0 : shape.ndim;
+    for (int d = 0; d < ndim; d++) {
         int64_t inner = 1;
-        for (int e = d + 1; e < shape.ndim; e++) inner *= shape.dim[e];
-        int n = snprintf(buffer + used, size - used, "%c%lld", d ? ',' : '[',
-                         (long long)(at / inner % shape.dim[d]));
-        if (n < 0 || (size_t)n + 2 >= size - used) break;
-        used += (size_t)n;
+        for (int e = d + 1; e < ndim; e++) inner *= shape.dim[e];
+        ct__put(&t, "%c%lld", d ? ',' : '[', (long long)(at / inner % shape.dim[d]));
     }
-    if (shape.ndim > 0) snprintf(buffer + used, size - used, "]");
+    if (ndim > 0) ct__put(&t, "]");
     return buffer;
 }
