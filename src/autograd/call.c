@@ -65,6 +65,12 @@ ct_tensor *ct__result(ct_call *c, int k)
     return c->out[k];
 }
 
+ct_view *ct__result_view(ct_call *c)
+{
+    ct_tensor *y = ct__result(c, 0);
+    return y ? &y->view : NULL;
+}
+
 ct_view ct_result_at(ct_call *c, int k) { return ct_view_of(ct__result(c, k)); }
 ct_view ct_result(ct_call *c) { return ct_result_at(c, 0); }
 

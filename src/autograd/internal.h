@@ -146,16 +146,14 @@ void ct__tape_fail_device(ct_tape *tape, const char *what);
 
 /* -- rule.c: rules of a sweep that is not recorded, whose fused form needs no op -------------------------- */
 
-/* The value of input i; no view, with the tape's error set, where a sweep has freed it. */
-ct_view ct__in_value(const ct_vjp *g, int i);
+/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
+const ct_view *ct__in_value(const ct_vjp *g, int i);
 /* The cotangent of output 0. */
-ct_view ct__out_bar(const ct_vjp *g);
-/* Input i's cotangent: that of output 0 itself; times f'(x), of the op y = f(x); times ∂f/∂a (i = 0) or
- * ∂f/∂b (i = 1), of y = f(a, b) whose inputs are broadcast to y already; the product X Y of two matrices,
- * which is added to what has arrived by the product itself. */
-void ct__give_out_bar(ct_vjp *g, int i);
-void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2], const ct_view *x);
-void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f, const ct_view *a, const ct_view *b);
+const ct_view *ct__out_bar(const ct_vjp *g);
+/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
+ * product X Y of two matrices, which is added to what has arrived by the product itself. */
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
 /* -- print.c --------------------------------------------------------------------------------------------- */
@@ -168,6 +166,15 @@ typedef struct ct__text {
 
 ct__text ct__text_at(char *buffer, size_t size);
 void ct__put(ct__text *t, const char *format, ...) CT_PRINTF(2, 3);
+
+/* -- primitive/: by pointers, for ops on so few elements that the copy of a view counts ------------------- */
+
+static inline const ct_view *ct__arg_view(const ct_call *c, int i) { return &c->arg[i]->view; }
+/* Output 0; NULL where the call has failed. */
+ct_view *ct__result_view(ct_call *c);
+void ct__map1(ct_call *c, ct_map1 f, const double p[2], const ct_view *x, ct_view *out);
+void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out);
+void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, double beta, ct_view *C);
 
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 

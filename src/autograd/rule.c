@@ -135,13 +135,13 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
 
 /* -- fused rules ----------------------------------------------------------------------------------------- */
 
-ct_view ct__in_value(const ct_vjp *g, int i)
+const ct_view *ct__in_value(const ct_vjp *g, int i)
 {
     const ct_node *node = ct__node(ct_in(g, i));
-    return ct_view_of(node ? node->value : NULL);
+    return node ? &node->value->view : NULL;
 }
 
-ct_view ct__out_bar(const ct_vjp *g) { return ct__slot_of(g->s, g->index)->bar->view; }
+const ct_view *ct__out_bar(const ct_vjp *g) { return &ct__slot_of(g->s, g->index)->bar->view; }
 
 /* The cotangent of input i += bar, which is taken over; NULL fails the sweep with the device's message. */
 static void give(ct_vjp *g, int i, ct_tensor *bar)
@@ -168,29 +168,43 @@ static void give_computed(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
     give(g, i, bar);
 }
 
-void ct__give_out_bar(ct_vjp *g, int i)
-{
-    if (ct_wants(g, i)) give(g, i, ct_retain(ct__slot_of(g->s, g->index)->bar));
-}
-
-void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2], const ct_view *x)
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2])
 {
     ct_device *dev = g->tape->device;
+    const ct_view *x = ct__in_value(g, 0);
     const ct_tensor *y = ct_value(ct_out(g));
-    if (!y || !ct_wants(g, 0)) return;
-    const ct_view y_bar = ct__out_bar(g);
+    if (!x || !y || !ct_wants(g, 0)) return;
     ct_tensor *bar = ct__empty_like(&y->view);
     give_computed(g, 0, bar,
-                  bar ? dev->backend->map1_bar(dev, f, p, x, &y->view, &y_bar, &bar->view) : CT_ENOMEM);
+                  bar ? dev->backend->map1_bar(dev, f, p, x, &y->view, ct__out_bar(g), &bar->view)
+                      : CT_ENOMEM);
 }
 
-void ct__give_map2_bar(ct_vjp *g, int i, ct_map2 f, const ct_view *a, const ct_view *b)
+/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1); of a sum it is ȳ itself. */
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f)
 {
-    if (!ct_wants(g, i)) return;
     ct_device *dev = g->tape->device;
-    const ct_view y_bar = ct__out_bar(g);
-    ct_tensor *bar = ct__empty_like(&y_bar);
-    give_computed(g, i, bar, bar ? dev->backend->map2_bar(dev, f, i, a, b, &y_bar, &bar->view) : CT_ENOMEM);
+    const ct_view *in[2] = { ct__in_value(g, 0), ct__in_value(g, 1) }, *y_bar = ct__out_bar(g);
+    ct_view spread[2];
+    if (!in[0] || !in[1]) return;
+    for (int k = 0; k < 2; k++) {
+        if (ct__same_shape(in[k], y_bar)) continue;
+        const ct_shape shape = ct__shape(y_bar);
+        spread[k] = *in[k];
+        ct__broadcast(&spread[k], &shape);
+        in[k] = &spread[k];
+    }
+    for (int side = 0; side < 2; side++) {
+        if (!ct_wants(g, side)) continue;
+        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0)) {
+            give(g, side, ct_retain(ct__slot_of(g->s, g->index)->bar));
+            continue;
+        }
+        ct_tensor *bar = ct__empty_like(y_bar);
+        give_computed(g, side, bar,
+                      bar ? dev->backend->map2_bar(dev, f, side, in[0], in[1], y_bar, &bar->view)
+                          : CT_ENOMEM);
+    }
 }
 
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)

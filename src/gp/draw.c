@@ -21,9 +21,7 @@ static ct_tensor *take(const ct_tensor *t, int64_t n, const int64_t *row, int64_
     int64_t d = ct_tensor_count(t) / n;
     double *x = ct__gp_doubles(t);
     for (int64_t i = 0; i < rows && x; i++) memmove(x + i * d, x + row[i] * d, (size_t)d * sizeof *x);
-    ct_tensor *f64 = x ? ct_from(ct_tensor_device(t), CT_F64, ct_shape2(rows, d), x) : NULL;
-    ct_tensor *result = f64 ? ct_tensor_cast(f64, ct_tensor_dtype(t)) : NULL;
-    ct_release(f64);
+    ct_tensor *result = ct__gp_tensor(ct_tensor_device(t), ct_tensor_dtype(t), ct_shape2(rows, d), x);
     free(x);
     return result;
 }

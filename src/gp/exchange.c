@@ -4,6 +4,16 @@
 
 #include "gp/model/model.h"
 
+static ct_status check_numbers(ct_gp *gp, const ct_tensor *t, const char *what)
+{
+    if (ct_tensor_dtype(t) == CT_I64)
+        return ct_device_fail(gp->device, CT_EDTYPE, "%s must be f64 or f32: convert with ct_tensor_cast",
+                              what);
+    if (ct_tensor_device(t) != gp->device)
+        return ct_device_fail(gp->device, CT_EDEVICE, "%s lives on another device than the model", what);
+    return CT_OK;
+}
+
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what)
 {
     if (!out) return CT_OK;
@@ -13,29 +23,23 @@ ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const cha
         return ct_device_fail(gp->device, CT_ESHAPE,
                               "%s: %lld elements in %d dimensions, must be (%lld) or (%lld, 1)", what,
                               (long long)ct_tensor_count(out), ndim, (long long)m, (long long)m);
-    if (ct_tensor_dtype(out) == CT_I64)
-        return ct_device_fail(gp->device, CT_EDTYPE, "%s must be f64 or f32", what);
-    if (ct_tensor_device(out) != gp->device)
-        return ct_device_fail(gp->device, CT_EDEVICE, "%s lives on another device than the model", what);
-    return CT_OK;
+    return check_numbers(gp, out, what);
 }
 
-double *ct__gp_points(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
+ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
 {
-    double *x = NULL;
+    if (!X) return ct_device_fail(gp->device, CT_EINVAL, "%s is NULL", what);
+    if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 1) != gp->d)
+        return ct_device_fail(gp->device, CT_ESHAPE,
+                              "%s: %lld columns in %d dimensions, must be (rows, %lld) as in training", what,
+                              (long long)ct_tensor_dim(X, 1), ct_tensor_ndim(X), (long long)gp->d);
+    return check_numbers(gp, X, what);
+}
+
+double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
+{
+    double *x = ct__gp_check_inputs(gp, Xs, "Xs") ? NULL : ct__gp_doubles(Xs);
     *m = Xs ? ct_tensor_dim(Xs, 0) : 0;
-    if (!Xs)
-        ct_device_fail(gp->device, CT_EINVAL, "Xs is NULL");
-    else if (ct_tensor_ndim(Xs) != 2 || ct_tensor_dim(Xs, 1) != gp->d)
-        ct_device_fail(gp->device, CT_ESHAPE,
-                       "Xs: %lld columns in %d dimensions, must be (m, %lld) as in training",
-                       (long long)ct_tensor_dim(Xs, 1), ct_tensor_ndim(Xs), (long long)gp->d);
-    else if (ct_tensor_device(Xs) != gp->device)
-        ct_device_fail(gp->device, CT_EDEVICE, "Xs lives on another device than the model");
-    else if (ct_tensor_dtype(Xs) == CT_I64)
-        ct_device_fail(gp->device, CT_EDTYPE, "Xs must be f64 or f32: convert with ct_tensor_cast");
-    else
-        x = ct__gp_doubles(Xs);
     if (!x || !ct__gp_check_finite(gp->device, x, *m, gp->d, "Xs")) return x;
     free(x);
     return NULL;
@@ -56,12 +60,8 @@ ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out)
     return s;
 }
 
-ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out, int64_t count)
+ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out)
 {
     ct_tensor *t = ct_value(v);
-    if (!t) return ct__gp_tape_failed(gp, what);
-    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
-    ct_status s = f64 ? ct_read(f64, out, (size_t)count * sizeof *out) : ct_last_status(gp->device);
-    ct_release(f64);
-    return s;
+    return t ? ct__gp_read(t, out) : ct__gp_tape_failed(gp, what);
 }

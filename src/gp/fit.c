@@ -3,30 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fit.h"
 
 /* Up to so many rows one thread a start is faster than all threads on one after the other. */
 enum { SMALL = 1000 };
-
-double ct__now(void)
-{
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
-{
-    bool kept = f->failed_start >= 0, same = !f->status == !status;
-    if (kept && (same ? f->failed_start <= index : !status)) return;
-    size_t i = 0;
-    for (; message[i] && i + 1 < sizeof f->message; i++) f->message[i] = message[i];
-    f->message[i] = 0;
-    f->failed_start = index;
-    f->status = status;
-}
 
 /* -- one model ------------------------------------------------------------------------------------------- */
 
@@ -59,7 +40,7 @@ static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 {
     double average, deviation, *z = &f->first[i], *y = ct__gp_doubles(f->gp->y);
     if (!y) return CT_ENOMEM;
-    ct__gp_moments(y, f->gp->n, 1, &average, &deviation);
+    ct__gp_column_moments(y, f->gp->n, 1, &average, &deviation);
     free(y);
     if (!f->gp->param[i].start_given) *z = fmin(fmax(*z, average - deviation), average + deviation);
     if (isinf(*lower)) *lower = fmin(*z, average - deviation);
@@ -171,25 +152,6 @@ static ct_status keep_winner(ct__fit *f)
     return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller") : CT_OK;
 }
 
-bool ct_fit_converged(ct_fit_end end) { return end >= CT_FIT_GRADIENT && end <= CT_FIT_FIXED; }
-
-const char *ct_fit_end_text(ct_fit_end end)
-{
-    switch (end) {
-    case CT_FIT_GRADIENT: return "gradient below the tolerance";
-    case CT_FIT_FLAT: return "steps no longer change the objective";
-    case CT_FIT_FIXED: return "every parameter is fixed";
-    case CT_FIT_ITERATIONS: return "iteration limit";
-    case CT_FIT_EVALUATIONS: return "evaluation limit";
-    case CT_FIT_STALLED: return "stalled: the line search finds no lower point";
-    case CT_FIT_STOPPED: return "interrupted";
-    case CT_FIT_UNBEGUN: return "not begun";
-    case CT_FIT_FAILED: return "failed";
-    case CT_FIT_UNTOLD: break;
-    }
-    return "unknown";
-}
-
 /* Starts that the end of the whole fit came before. */
 static void mark_the_unbegun(ct__fit *f, ct_status s)
 {
@@ -237,7 +199,7 @@ static void run_beside(void *context, int64_t k)
     ct_gp *twin = skip ? NULL : ct__gp_twin(f->gp, device);
     if (!skip && !twin) ct__fit_fail(f, t->start, ct_last_status(device), ct_message(device));
     pthread_mutex_unlock(&f->gate->lock);
-    if (twin) ct__fit_start(f, twin, t->start);
+    if (twin) ct__fit_run_start(f, twin, t->start);
     ct_gp_free(twin);
     ct_device_close(device);
 }
@@ -274,7 +236,7 @@ static ct_status run_all(ct__fit *fits, const ct_status *status, int64_t count)
     for (int64_t i = 0; i < count && !s; i++) {
         if (status[i] || beside(&fits[i], count)) continue;
         for (int k = 0; k < fits[i].report.starts && !fits[i].status && !fits[i].gate->stopped; k++)
-            ct__fit_start(&fits[i], fits[i].gp, k);
+            ct__fit_run_start(&fits[i], fits[i].gp, k);
     }
     return s;
 }

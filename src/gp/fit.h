@@ -36,7 +36,7 @@ typedef struct ct__fit {
 /* Seconds since some time. */
 double ct__now(void);
 /* Start `index` on gp, which is the fit's model or its twin. */
-void ct__fit_start(ct__fit *f, ct_gp *gp, int index);
+void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index);
 /* Keeps an error, or with CT_OK only its message, unless one of an earlier start is kept. Behind the gate. */
 void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message);
 

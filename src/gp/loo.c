@@ -11,7 +11,6 @@
 /* y, α and q as doubles, one after another. */
 static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
 {
-    size_t bytes = (size_t)gp->n * sizeof *q;
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_loo");
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
@@ -21,11 +20,7 @@ static ct_status parts(ct_gp *gp, double *y, double *alpha, double *q)
     ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the leave-one-out prediction") : CT_OK;
     ct_tensor *source[] = { gp->y, gp->factor.alpha, diagonal };
     double *target[] = { y, alpha, q };
-    for (int k = 0; k < 3 && !s; k++) {
-        ct_tensor *f64 = ct_tensor_cast(source[k], CT_F64);
-        s = f64 ? ct_read(f64, target[k], bytes) : CT_ENOMEM;
-        ct_release(f64);
-    }
+    for (int k = 0; k < 3 && !s; k++) s = ct__gp_read(source[k], target[k]);
     ct_release(diagonal);
     for (int64_t i = 0; i < gp->n && !s; i++)
         if (!(q[i] > 0 && isfinite(q[i])))
@@ -87,15 +82,12 @@ ct_status ct__gp_loo_square(ct_gp *gp, double *square)
 static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)
 {
     double *x = ct__gp_doubles(gp->X);
-    ct_tensor *X = NULL;
     for (int64_t k = 0; k < count && x; k++) {
         double *column = x + columns[k], sum = 0;
         for (int64_t i = 0; i < gp->n; i++) sum += column[i * gp->d];
         for (int64_t i = 0; i < gp->n; i++) column[i * gp->d] = sum / (double)gp->n;
     }
-    ct_tensor *f64 = x ? ct_from(gp->device, CT_F64, ct_shape2(gp->n, gp->d), x) : NULL;
-    if (f64) X = ct_tensor_cast(f64, gp->dtype);
-    ct_release(f64);
+    ct_tensor *X = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(gp->n, gp->d), x);
     free(x);
     return X;
 }

@@ -41,7 +41,7 @@ static ct_status read_diagonal(inspection *q)
     ct_tape_reset(gp->tape);
     ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, gp->X));
     if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
-    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal, gp->n);
+    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal);
     for (int64_t i = 0; i < gp->n; i++) {
         q->diagonal[i] += noise;
         q->sum[i] = q->diagonal[i];
@@ -79,7 +79,7 @@ static ct_status read_rows(inspection *q)
         ct_var X = ct_constant(gp->tape, gp->X), all = ct_slice(X, 0, 0, first + rows, 1);
         ct_var some = ct_slice(X, 0, first, first + rows, 1);
         ct_var K = ct_cov(gp->kernel, ct__gp_theta(gp, gp->tape), some, all);
-        s = ct__gp_fetch(gp, K, "the covariance", q->chunk, rows * (first + rows));
+        s = ct__gp_fetch(gp, K, "the covariance", q->chunk);
         for (int64_t i = 0; i < rows && !s; i++) take_row(q, first + i, q->chunk + i * (first + rows));
     }
     return s;
@@ -99,8 +99,7 @@ static double largest(const double *x, int64_t n, int64_t *at)
 static ct_status close_with(inspection *q, ct_call *c, ct_view x, double *v)
 {
     ct_tensor *t = ct_tensor_of(c, x);
-    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(q->gp, "the factor")
-                                    : ct_read(t, v, (size_t)q->gp->n * sizeof *v);
+    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(q->gp, "the factor") : ct__gp_read(t, v);
     ct_release(t);
     return s;
 }
@@ -110,16 +109,14 @@ static ct_status solve(inspection *q, double *v, double *norm)
 {
     ct_gp *gp = q->gp;
     ct_tape_reset(gp->tape);
-    ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape2(1, gp->n), v);
+    ct_tensor *t = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(1, gp->n), v);
     if (!t) return ct_last_status(gp->device);
+    ct_view B = ct_view_of(t);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct_view B = ct_scratch(c, gp->dtype, ct_shape2(1, gp->n));
-    ct_prim_copy(c, ct_view_of(t), B);
     ct__packed_solve(c, &L, 0, B);
     ct__packed_solve_trans(c, &L, B);
-    ct_prim_copy(c, B, ct_view_of(t));
-    ct_status s = close_with(q, c, ct_view_of(t), v);
+    ct_status s = close_with(q, c, B, v);
     ct_release(t);
     *norm = 0;
     for (int64_t i = 0; i < gp->n && !s; i++) *norm += fabs(v[i]);
@@ -178,7 +175,7 @@ static ct_status read_pivots(inspection *q)
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct_view diagonal = ct_scratch(c, CT_F64, ct_shape1(gp->n));
+    ct_view diagonal = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
     ct__packed_diagonal(c, &L, diagonal);
     ct_status s = close_with(q, c, diagonal, q->v);
     q->report->smallest_pivot = INFINITY;

@@ -15,21 +15,8 @@ static const int rungs = (int)(sizeof ladder / sizeof *ladder);
 /* s[first..first+n) as a new vector; leaf or constant. */
 static ct_var vector(const ct_gp *gp, ct_tape *tape, const double *s, int64_t n, bool leaf)
 {
-    ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape1(n), s);
-    if (t && gp->dtype != CT_F64) {
-        ct_tensor *cast = ct_tensor_cast(t, gp->dtype);
-        ct_release(t);
-        t = cast;
-    }
-    if (!t) {
-        char why[256];
-        ct_status status = ct_last_status(gp->device);
-        size_t i = 0;
-        for (const char *m = ct_message(gp->device); *m && i + 1 < sizeof why; m++) why[i++] = *m;
-        why[i] = 0;
-        ct_tape_fail(tape, status ? status : CT_ENOMEM, "%s", why);
-        return (ct_var){ NULL, 0, 0 };
-    }
+    ct_tensor *t = ct__gp_tensor(gp->device, gp->dtype, ct_shape1(n), s);
+    if (!t) ct_tape_fail(tape, ct_last_status(gp->device), "%s", ct_message(gp->device));
     ct_var v = leaf ? ct_leaf(tape, t) : ct_constant(tape, t);
     ct_release(t);
     return v;
@@ -82,16 +69,11 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
 
 /* -- objective ------------------------------------------------------------------------------------------- */
 
-static ct_status read_bar(ct_gp *gp, ct_var v, double *out, int64_t n)
+static ct_status read_bar(ct_var v, double *out, int64_t n)
 {
     ct_tensor *bar = ct_cotangent(v);
     for (int64_t i = 0; i < n; i++) out[i] = 0;
-    if (!bar) return CT_OK;
-    if (gp->dtype == CT_F64) return ct_read(bar, out, (size_t)n * sizeof *out);
-    ct_tensor *f64 = ct_tensor_cast(bar, CT_F64);
-    ct_status status = f64 ? ct_read(f64, out, (size_t)n * sizeof *out) : CT_ENOMEM;
-    ct_release(f64);
-    return status;
+    return bar ? ct__gp_read(bar, out) : CT_OK;
 }
 
 /* One rung: the objective of the standardised problem and its gradient in s. CT_ENUMERIC where it cannot be
@@ -111,10 +93,10 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
     if (status || !gradient) return status;
     status = ct_backward(v);
-    if (!status) status = read_bar(gp, g.theta, gradient, gp->n_kernel);
-    if (!status && gp->noise_at >= 0) status = read_bar(gp, g.noise, gradient + gp->noise_at, 1);
+    if (!status) status = read_bar(g.theta, gradient, gp->n_kernel);
+    if (!status && gp->noise_at >= 0) status = read_bar(g.noise, gradient + gp->noise_at, 1);
     if (!status && gp->mean_at >= 0)
-        status = read_bar(gp, g.mean, gradient + gp->mean_at, gp->n_params - gp->mean_at);
+        status = read_bar(g.mean, gradient + gp->mean_at, gp->n_params - gp->mean_at);
     for (int64_t i = 0; i < gp->n_params && !status; i++)
         if (!isfinite(gradient[i])) status = CT_ENUMERIC;
     return status;
@@ -154,7 +136,7 @@ static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double 
                                   : "the likelihood");
 }
 
-static double *standardised(const ct_gp *gp, const double *z)
+static double *s_of_z(const ct_gp *gp, const double *z)
 {
     double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
     for (int64_t i = 0; s && i < gp->n_params; i++) s[i] = ct__gp_positive(gp, i) ? exp(z[i]) : z[i];
@@ -164,7 +146,7 @@ static double *standardised(const ct_gp *gp, const double *z)
 ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
                           double *jitter)
 {
-    double *s = standardised(gp, z);
+    double *s = s_of_z(gp, z);
     if (!s) return CT_ENOMEM;
     ct_status status = climb(gp, attempt, goal, s, value, gradient, jitter);
     ct_tape_reset(gp->tape);
@@ -205,6 +187,25 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     return status;
 }
 
+/* -- at the present values --------------------------------------------------------------------------------- */
+
+/* All parameters in s coordinates, to be freed. */
+static double *present(const ct_gp *gp)
+{
+    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
+    for (int64_t i = 0; s && i < gp->n_params; i++)
+        s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
+    return s;
+}
+
+static ct_var present_vector(const ct_gp *gp, ct_tape *tape, int64_t first, int64_t n)
+{
+    double *s = present(gp);
+    ct_var v = vector(gp, tape, s ? s + first : NULL, n, false);
+    free(s);
+    return v;
+}
+
 /* -- the factor ------------------------------------------------------------------------------------------ */
 
 static ct_status factor_rung(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
@@ -242,11 +243,8 @@ ct_status ct__gp_factorise(ct_gp *gp)
     ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false),
                                       gp->dtype == CT_F64, "a factorisation", "use fewer rows");
     if (status) return status;
-    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
+    double nlml, *s = present(gp);
     if (!s) return CT_ENOMEM;
-    for (int64_t i = 0; i < gp->n_params; i++)
-        s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
-    double nlml;
     status = climb(gp, factor_rung, (ct__goal){ 0 }, s, &nlml, NULL, &gp->factor.jitter);
     free(s);
     ct_tape_reset(gp->tape);
@@ -256,29 +254,10 @@ ct_status ct__gp_factorise(ct_gp *gp)
     return CT_OK;
 }
 
-ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape)
-{
-    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_kernel, sizeof *s);
-    for (int64_t i = 0; s && i < gp->n_kernel; i++) s[i] = gp->param[i].value / ct__gp_unit(gp, i);
-    if (!s) ct_tape_fail(tape, CT_ENOMEM, "no memory for %lld parameters", (long long)gp->n_kernel);
-    ct_var theta = s ? vector(gp, tape, s, gp->n_kernel, false) : (ct_var){ NULL, 0, 0 };
-    free(s);
-    return theta;
-}
+ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape) { return present_vector(gp, tape, 0, gp->n_kernel); }
 
 ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X)
 {
     if (gp->mean_at < 0) return ct_scalar(tape, gp->dtype, 0);
-    int64_t count = gp->n_params - gp->mean_at;
-    double *s = ct__gp_alloc(gp->device, (uint64_t)count, sizeof *s);
-    if (!s) {
-        ct_tape_fail(tape, CT_ENOMEM, "no memory for %lld parameters", (long long)count);
-        return (ct_var){ NULL, 0, 0 };
-    }
-    for (int64_t i = 0; i < count; i++)
-        s[i] = (gp->param[gp->mean_at + i].value - ct__gp_origin(gp, gp->mean_at + i)) /
-               ct__gp_unit(gp, gp->mean_at + i);
-    ct_var mean = vector(gp, tape, s, count, false);
-    free(s);
-    return mean_of(gp, mean, X);
+    return mean_of(gp, present_vector(gp, tape, gp->mean_at, gp->n_params - gp->mean_at), X);
 }

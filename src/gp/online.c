@@ -21,7 +21,7 @@ typedef struct rows {
     ct__gp_factor factor;
 } rows;
 
-static rows rows_of(const ct_gp *gp)
+static rows present_rows(const ct_gp *gp)
 {
     return (rows){ gp->n, gp->X, gp->y, gp->given, gp->given_mean, gp->factor };
 }
@@ -72,7 +72,7 @@ static ct_var noise_from(ct_gp *gp, const rows *r, int64_t first)
 static ct_status complete(ct_gp *gp)
 {
     ct_tape_reset(gp->tape);
-    rows r = rows_of(gp);
+    rows r = present_rows(gp);
     ct_var X = ct_constant(gp->tape, gp->X);
     ct_var residual = ct_sub(ct_constant(gp->tape, gp->y), ct__gp_mean_at(gp, gp->tape, X));
     ct_var diagonal = ct_add(ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), X), noise_from(gp, &r, 0));
@@ -106,14 +106,14 @@ static ct_status complete(ct_gp *gp)
  * the model had a factor, all is factorised. On failure gp is as before. `fresh` is taken over. */
 static ct_status adopt(ct_gp *gp, rows *fresh)
 {
-    rows before = rows_of(gp);
+    rows before = present_rows(gp);
     put_rows(gp, fresh);
     ct_status s = gp->factor.L ? complete(gp) : CT_OK;
     if (s == CT_ENUMERIC || (!gp->factor.L && before.factor.ready)) {
         ct__gp_drop_factor(gp);
         s = ct__gp_factorise(gp);
     }
-    *fresh = rows_of(gp);
+    *fresh = present_rows(gp);
     if (s) put_rows(gp, &before);
     release_rows(s ? fresh : &before);
     return s;
@@ -154,56 +154,34 @@ static ct_tensor *stacked(ct_gp *gp, const ct_tensor *a, const ct_tensor *b)
     return NULL;
 }
 
-/* Checks new rows (k, d) of t, standardises them and puts them under `old`; 1-d where old is. */
-static ct_tensor *under(ct_gp *gp, const ct_tensor *old, const ct_tensor *t, int64_t d, const double *shift,
+/* Standardises new rows of t, like those of `old` in shape and units, and puts them under these. */
+static ct_tensor *under(ct_gp *gp, const ct_tensor *old, const ct_tensor *t, const double *shift,
                         const double *scale, const char *what)
 {
     double *x = ct__gp_doubles(t);
-    int64_t k = ct_tensor_dim(t, 0);
-    ct_tensor *column = NULL, *all = NULL;
-    if (x && !ct__gp_check_finite(gp->device, x, k, d, what))
-        column = ct__gp_standardised(gp->device, gp->dtype, x, k, d, shift, scale);
-    ct_tensor *fitting =
-        column && ct_tensor_ndim(old) == 1 ? ct_tensor_reshape(column, ct_shape1(k)) : ct_retain(column);
-    all = stacked(gp, old, fitting);
-    ct_release(fitting);
-    ct_release(column);
+    ct_shape shape = ct_tensor_shape(old);
+    shape.dim[0] = ct_tensor_dim(t, 0);
+    ct_status s = !x                 ? CT_ENOMEM
+                  : old == gp->given ? ct__gp_check_variances(gp->device, x, shape.dim[0])
+                                     : ct__gp_check_finite(gp->device, x, shape.dim[0],
+                                                           shape.ndim > 1 ? shape.dim[1] : 1, what);
+    ct_tensor *fresh = s ? NULL : ct__gp_standardised(gp->device, gp->dtype, shape, x, shift, scale);
+    ct_tensor *all = stacked(gp, old, fresh);
+    ct_release(fresh);
     free(x);
     return all;
 }
 
 static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
 {
-    ct_device *device = gp->device;
-    if (!X || !y) return ct_device_fail(device, CT_EINVAL, "ct_gp_append: X or y is NULL");
-    int64_t k = ct_tensor_dim(X, 0);
-    if (ct_tensor_ndim(X) != 2 || ct_tensor_dim(X, 1) != gp->d)
-        return ct_device_fail(
-            device, CT_ESHAPE,
-            "ct_gp_append: X has %lld columns in %d dimensions, must be (k, %lld) as in training",
-            (long long)ct_tensor_dim(X, 1), ct_tensor_ndim(X), (long long)gp->d);
-    ct_status s = ct__gp_check_out(gp, y, k, "ct_gp_append: y");
-    if (s) return s;
-    if (ct_tensor_device(X) != device)
-        return ct_device_fail(device, CT_EDEVICE, "ct_gp_append: X lives on another device than the model");
-    if (ct_tensor_dtype(X) == CT_I64)
-        return ct_device_fail(device, CT_EDTYPE,
-                              "ct_gp_append: X must be f64 or f32: convert with ct_tensor_cast");
-    if ((gp->given != NULL) != (noise != NULL))
-        return ct_device_fail(
-            device, CT_EINVAL,
+    if (!X || !y) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_append: X or y is NULL");
+    ct_status s = ct__gp_check_inputs(gp, X, "ct_gp_append: X");
+    if (!s) s = ct__gp_check_out(gp, y, ct_tensor_dim(X, 0), "ct_gp_append: y");
+    if (!s && (gp->given != NULL) != (noise != NULL))
+        s = ct_device_fail(
+            gp->device, CT_EINVAL,
             "ct_gp_append: noise_variances belong with CT_NOISE_GIVEN and CT_NOISE_GIVEN_PLUS");
-    if (!noise) return CT_OK;
-    s = ct__gp_check_out(gp, noise, k, "ct_gp_append: noise_variances");
-    double *v = s ? NULL : ct__gp_doubles(noise);
-    for (int64_t i = 0; v && i < k && !s; i++)
-        if (v[i] < 0)
-            s = ct_device_fail(device, CT_EINVAL,
-                               "noise_variances: row %lld is %g, a variance is not negative", (long long)i,
-                               v[i]);
-    if (!s && !v) s = CT_ENOMEM;
-    free(v);
-    return s;
+    return s ? s : ct__gp_check_out(gp, noise, ct_tensor_dim(X, 0), "ct_gp_append: noise_variances");
 }
 
 /* L of the rows of `fresh`, of which those from gp->n on are new. */
@@ -230,10 +208,10 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false), false,
                        "ct_gp_append: the model", "append fewer rows");
     if (s) return s;
-    fresh.X = under(gp, gp->X, X, gp->d, gp->shift, gp->scale, "X");
-    fresh.y = fresh.X ? under(gp, gp->y, y, 1, &gp->y_shift, &gp->y_scale, "y") : NULL;
+    fresh.X = under(gp, gp->X, X, gp->shift, gp->scale, "X");
+    fresh.y = fresh.X ? under(gp, gp->y, y, &gp->y_shift, &gp->y_scale, "y") : NULL;
     if (fresh.y && gp->given)
-        fresh.given = under(gp, gp->given, noise_variances, 1, &zero, &unit, "noise_variances");
+        fresh.given = under(gp, gp->given, noise_variances, &zero, &unit, "noise_variances");
     if (!fresh.y || (gp->given && !fresh.given)) s = ct_last_status(gp->device);
     if (!s) s = average_given(&fresh);
     if (!s && gp->factor.ready) s = append_factor(gp, &fresh);

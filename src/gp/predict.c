@@ -12,7 +12,7 @@
 /* A tape value as doubles; CT_ENUMERIC where one is not finite. */
 static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
 {
-    ct_status s = ct__gp_fetch(gp, v, "the prediction", out, count);
+    ct_status s = ct__gp_fetch(gp, v, "the prediction", out);
     for (int64_t i = 0; i < count && !s; i++)
         if (!isfinite(out[i]))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
@@ -35,7 +35,7 @@ static posterior at(ct_gp *gp, ct_var Xs, bool variance)
     posterior p = { .theta = ct__gp_theta(gp, tape), .Xs = Xs };
     ct_var in[] = { p.theta, Xs, ct_constant(tape, gp->X), ct_constant(tape, gp->factor.alpha),
                     ct_constant(tape, gp->factor.L) };
-    ct_var added = ct__gp_moments_at(ct_kernel_program(gp->kernel), in, variance);
+    ct_var added = ct__gp_posterior_at(ct_kernel_program(gp->kernel), in, variance);
     p.mean = ct_add(ct_unsqueeze(added, 1), ct__gp_mean_at(gp, tape, Xs));
     if (variance) p.taken = ct_output(added, 1);
     return p;
@@ -49,11 +49,9 @@ static double noise_at_new_points(const ct_gp *gp)
 /* x[0..d) of the model's dtype as a constant, for broadcasting over rows. */
 static ct_var row(const ct_gp *gp, ct_tape *tape, const double *x)
 {
-    ct_tensor *f64 = ct_from(gp->device, CT_F64, ct_shape1(gp->d), x);
-    ct_tensor *t = f64 ? ct_tensor_cast(f64, gp->dtype) : NULL;
+    ct_tensor *t = ct__gp_tensor(gp->device, gp->dtype, ct_shape1(gp->d), x);
     if (!t) ct_tape_fail(tape, CT_ENOMEM, "ct_gp_posterior: no memory for %lld numbers", (long long)gp->d);
     ct_var v = ct_constant(tape, t);
-    ct_release(f64);
     ct_release(t);
     return v;
 }
@@ -104,7 +102,7 @@ void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *var
 static posterior at_points(ct_gp *gp, const double *x, int64_t m, bool variance)
 {
     ct_tape_reset(gp->tape);
-    ct_tensor *t = ct__gp_standardised(gp->device, gp->dtype, x, m, gp->d, gp->shift, gp->scale);
+    ct_tensor *t = ct__gp_standardised(gp->device, gp->dtype, ct_shape2(m, gp->d), x, gp->shift, gp->scale);
     if (!t) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld points", (long long)m);
     ct_var Xs = ct_constant(gp->tape, t);
     ct_release(t);
@@ -130,7 +128,7 @@ static ct_status predict(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = ct__gp_points(gp, Xs, &m);
+    double *x = ct__gp_read_inputs(gp, Xs, &m);
     if (!x) return ct_last_status(gp->device);
     double noise = noisy ? noise_at_new_points(gp) : 0;
     double *out = ct__gp_alloc(gp->device, 2 * (uint64_t)m, sizeof *out);
@@ -203,7 +201,7 @@ ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tens
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = ct__gp_points(gp, Xs, &m), *out = NULL, unit = gp->y_scale * gp->y_scale;
+    double *x = ct__gp_read_inputs(gp, Xs, &m), *out = NULL, unit = gp->y_scale * gp->y_scale;
     if (!x) return ct_last_status(gp->device);
     ct_status s = ct__gp_check_out(gp, mean, m, "mean");
     if (!s && (!takes_columns(gp, covariance, m) || ct_tensor_dim(covariance, 0) != m))
@@ -231,18 +229,6 @@ ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tens
     return s;
 }
 
-/* Draws Z (s, m), row i from stream i of the seed, as doubles. */
-static ct_status normal_rows(ct_gp *gp, uint64_t seed, int64_t draws, int64_t m, double *z)
-{
-    ct_status s = CT_OK;
-    for (int64_t i = 0; i < draws && !s; i++) {
-        ct_tensor *t = ct_rand_normal(gp->device, CT_F64, ct_shape1(m), seed, (uint64_t)i);
-        s = t ? ct_read(t, z + i * m, (size_t)m * sizeof *z) : CT_ENOMEM;
-        ct_release(t);
-    }
-    return s;
-}
-
 /* mean + Z Lᵀ of the standardised problem into z (s, m), L Lᵀ the covariance plus the least jitter that will
  * do. */
 static ct_status draw(ct_gp *gp, const double *x, int64_t m, double noise, int64_t draws, double *z)
@@ -252,11 +238,9 @@ static ct_status draw(ct_gp *gp, const double *x, int64_t m, double noise, int64
     for (double jitter = 0; s == CT_ENUMERIC && jitter <= 1e-3; jitter = jitter > 0 ? 10 * jitter : first) {
         distribution d = joint(gp, x, m);
         double size = ct_item(ct_mean(ct_cov_diag(gp->kernel, d.at.theta, d.at.Xs), CT_ALL, false));
-        ct_tensor *t = ct_from(gp->device, CT_F64, ct_shape2(draws, m), z);
-        ct_tensor *cast = t ? ct_tensor_cast(t, gp->dtype) : NULL;
-        if (!cast) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld draws", (long long)draws);
-        ct_var Z = ct_constant(gp->tape, cast);
-        ct_release(cast);
+        ct_tensor *t = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(draws, m), z);
+        if (!t) ct_tape_fail(gp->tape, CT_ENOMEM, "no memory for %lld draws", (long long)draws);
+        ct_var Z = ct_constant(gp->tape, t);
         ct_release(t);
         ct_var added = ct_scalar(gp->tape, gp->dtype, noise + jitter * size);
         ct_var L = ct_cholesky(ct_add_diag(d.covariance, added));
@@ -273,7 +257,7 @@ ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed
 {
     if (!gp) return CT_EINVAL;
     int64_t m = 0;
-    double *x = ct__gp_points(gp, Xs, &m), *z = NULL;
+    double *x = ct__gp_read_inputs(gp, Xs, &m), *z = NULL;
     if (!x) return ct_last_status(gp->device);
     ct_status s = CT_OK;
     if (!takes_columns(gp, samples, m))
@@ -283,7 +267,7 @@ ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64_t seed
     if (!s) s = reserve_joint(gp, m, draws);
     if (!s) s = ct__gp_factorise(gp);
     if (!s && !(z = ct__gp_alloc(gp->device, (uint64_t)draws * (uint64_t)m, sizeof *z))) s = CT_ENOMEM;
-    if (!s) s = normal_rows(gp, seed, draws, m, z);
+    for (int64_t i = 0; i < draws && !s; i++) s = ct__gp_normal(gp->device, seed, (uint64_t)i, m, z + i * m);
     double noise = noisy ? noise_at_new_points(gp) / (gp->y_scale * gp->y_scale) : 0;
     if (!s && draws * m > 0) s = draw(gp, x, m, noise, draws, z);
     for (int64_t i = 0; i < draws * m && !s; i++) z[i] = gp->y_shift + gp->y_scale * z[i];

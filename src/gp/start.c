@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fit.h"
 
@@ -23,6 +24,13 @@ typedef struct start {
     double *best;
     double *x, *draws; /* [n_free] */
 } start;
+
+double ct__now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* -- one evaluation -------------------------------------------------------------------------------------- */
 
@@ -153,10 +161,7 @@ static ct_status place(start *t)
 {
     const ct__fit *f = t->fit;
     if (t->index > 0 && f->n_free > 0) {
-        ct_tensor *draw =
-            ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index);
-        ct_status s = draw ? ct_read(draw, t->draws, (size_t)f->n_free * sizeof *t->draws) : CT_ENOMEM;
-        ct_release(draw);
+        ct_status s = ct__gp_normal(t->gp->device, f->options->seed, (uint64_t)t->index, f->n_free, t->draws);
         if (s) return s;
     }
     memcpy(t->z, f->first, (size_t)t->gp->n_params * sizeof *t->z);
@@ -197,6 +202,17 @@ static void search(start *t)
     if (end == CT__SEARCH_LIMIT) t->report.end = CT_FIT_EVALUATIONS;
 }
 
+void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
+{
+    bool kept = f->failed_start >= 0, same = !f->status == !status;
+    if (kept && (same ? f->failed_start <= index : !status)) return;
+    size_t i = 0;
+    for (; message[i] && i + 1 < sizeof f->message; i++) f->message[i] = message[i];
+    f->message[i] = 0;
+    f->failed_start = index;
+    f->status = status;
+}
+
 /* Into the fit, in whatever order the starts end: of two as good ones, or two errors, the first counts. */
 static void conclude(start *t)
 {
@@ -222,7 +238,7 @@ static void conclude(start *t)
     pthread_mutex_unlock(&f->gate->lock);
 }
 
-void ct__fit_start(ct__fit *f, ct_gp *gp, int index)
+void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
 {
     size_t p = (size_t)gp->n_params;
     double begun = ct__now();

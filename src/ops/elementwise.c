@@ -54,14 +54,8 @@ static ct_shape unary_shape(ct_call *c, ct_map1 f)
 
 static void unary_forward(ct_call *c, ct_map1 f)
 {
-    ct_prim_map1(c, f, ct_attr(c), ct_arg(c, 0), ct_result(c));
-}
-
-/* x̄ = ȳ f'(x), fused: one pass over the memory, no op. */
-static void unary_bar(ct_vjp *v, ct_map1 f, const double *p)
-{
-    ct_view x = ct__in_value(v, 0);
-    if (ct_is_view(x)) ct__give_map1_bar(v, f, p, &x);
+    ct_view *y = ct__result_view(c);
+    if (y) ct__map1(c, f, ct_attr(c), ct__arg_view(c, 0), y);
 }
 
 static void unary_sample(ct_sample *s, ct_map1 f)
@@ -98,7 +92,7 @@ static void unary_sample(ct_sample *s, ct_map1 f)
         if (ct_recording(v))                                                                 \
             ct_in_bar(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_out_bar(v), p));         \
         else                                                                                 \
-            unary_bar(v, CT_MAP_##name_, p);                                                 \
+            ct__give_map1_bar(v, CT_MAP_##name_, p);                                         \
     }                                                                                        \
     static void name_##_sample(ct_sample *s) { unary_sample(s, CT_MAP_##name_); }            \
     const ct_op ct_op_##name_ = { .name = #name_,                                            \
@@ -148,7 +142,7 @@ ct_var ct_clamp(ct_var x, double lo, double hi) { return with(&ct_op_clamp, x, l
 
 static ct_shape binary_shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || ct_shape_equal(ct_arg_shape(c, 0), ct_arg_shape(c, 1)))
+    if (!ct__need_floating(c, 0) || ct__same_shape(ct__arg_view(c, 0), ct__arg_view(c, 1)))
         return ct_arg_shape(c, 0);
     ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 0), ct_arg_shape(c, 1));
     ct_require(c, y.ndim >= 0, CT_ESHAPE,
@@ -158,22 +152,8 @@ static ct_shape binary_shape(ct_call *c)
 
 static void binary_forward(ct_call *c, ct_map2 f)
 {
-    ct_prim_map2(c, f, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
-}
-
-/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1), fused; the engine sums where a side was broadcast. */
-static void binary_bar(ct_vjp *v, ct_map2 f)
-{
-    ct_shape shape = ct_var_shape(ct_out(v));
-    ct_view a = ct_view_broadcast(ct__in_value(v, 0), shape),
-            b = ct_view_broadcast(ct__in_value(v, 1), shape);
-    if (!ct_is_view(a) || !ct_is_view(b)) return;
-    for (int side = 0; side < 2; side++) {
-        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0))
-            ct__give_out_bar(v, side); /* ȳ itself */
-        else
-            ct__give_map2_bar(v, side, f, &a, &b);
-    }
+    ct_view *y = ct__result_view(c);
+    if (y) ct__map2(c, f, ct__arg_view(c, 0), ct__arg_view(c, 1), y);
 }
 
 /* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of
@@ -212,7 +192,7 @@ static void binary_sample(ct_sample *s)
         if (ct_recording(v)) {                                                                           \
             name_##_rules(v, ct_in(v, 0), ct_in(v, 1), ct_out(v), ct_out_bar(v));                        \
         } else {                                                                                         \
-            binary_bar(v, CT_MAP_##name_);                                                               \
+            ct__give_map2_bars(v, CT_MAP_##name_);                                                       \
         }                                                                                                \
     }                                                                                                    \
     const ct_op ct_op_##name_ = { .name = #name_,                                                        \

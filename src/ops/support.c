@@ -4,7 +4,7 @@
 bool ct__need_floating(ct_call *c, int first)
 {
     for (int i = first; i < c->n_in; i++)
-        if (ct_arg(c, i).dtype == CT_I64)
+        if (ct__arg_view(c, i)->dtype == CT_I64)
             return ct_require(c, false, CT_EDTYPE, "input %d is i64, wanted f64 or f32: ct_cast it", i);
     return true;
 }
@@ -12,7 +12,7 @@ bool ct__need_floating(ct_call *c, int first)
 bool ct__need_matrices(ct_call *c, int first)
 {
     for (int i = first; i < c->n_in; i++)
-        if (ct_arg_ndim(c, i) < 2)
+        if (ct__arg_view(c, i)->ndim < 2)
             return ct_require(c, false, CT_ESHAPE,
                               "input %d has %d dimension%s, wanted a matrix: ct_unsqueeze a vector first", i,
                               ct_arg_ndim(c, i), ct_arg_ndim(c, i) == 1 ? "" : "s");
@@ -44,9 +44,10 @@ int ct__need_dim(ct_call *c, int dim, int ndim)
 
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols)
 {
-    ct_shape shape = ct_shape2(rows, cols), a = ct_arg_shape(c, i), b = ct_arg_shape(c, j);
-    if (a.ndim == 2 && b.ndim == 2) return shape;
-    shape = ct_shape_broadcast(ct_shape_of(a.ndim - 2, a.dim), ct_shape_of(b.ndim - 2, b.dim));
+    const ct_view *a = ct__arg_view(c, i), *b = ct__arg_view(c, j);
+    ct_shape shape = ct_shape2(rows, cols);
+    if (a->ndim == 2 && b->ndim == 2) return shape;
+    shape = ct_shape_broadcast(ct_shape_of(a->ndim - 2, a->dim), ct_shape_of(b->ndim - 2, b->dim));
     if (!ct_require(
             c, shape.ndim >= 0, CT_ESHAPE,
             "the batch dimensions (all but the last two) do not broadcast: from the right, extents must be "

@@ -197,13 +197,14 @@ static void a_scope_computes(void **state)
     (void)state;
     ct_tensor *x = ct_zeros(dev, CT_F64, ct_shape2(3, 1));
     double got[3];
-    const uint64_t held = ct_memory(dev).bytes_now;
+    uint64_t held = 0;
     for (int round = 0; round < 1000; round++) {
         ct_call *c = ct_scope_open(tape, "system"), *inner = ct_scope_open(tape, "inside");
         ct_prim_fill(inner, ct_view_of(x), -1);
         assert_ok(ct_scope_close(inner), ct_tape_message(tape));
         a_system(c, ct_scratch(c, CT_F64, ct_shape2(3, 3)), ct_view_of(x));
         assert_ok(ct_scope_close(c), ct_tape_message(tape));
+        if (round == 0) held = ct_memory(dev).bytes_now; /* with a late device's note of failures */
     }
     assert_int_equal(ct_memory(dev).bytes_now, held);
     assert_ok(ct_read(x, got, sizeof got), ct_message(dev));

@@ -347,8 +347,8 @@ static void weak_priors(void **state)
     enum { n = 20, d = 3 };
     gp_data s = gp_data_new(device, CT_F64, n, d);
     double *x = gp_host(s.X), mean, spread[d], y_spread;
-    for (int j = 0; j < d; j++) ct__gp_moments(x + j, n, d, &mean, &spread[j]);
-    ct__gp_moments(s.y_host, n, 1, &mean, &y_spread);
+    for (int j = 0; j < d; j++) ct__gp_column_moments(x + j, n, d, &mean, &spread[j]);
+    ct__gp_column_moments(s.y_host, n, 1, &mean, &y_spread);
     ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * rbf(dims=1) + periodic * matern32",
                       &(ct_gp_options){ .priors = CT_PRIORS_WEAK });
     assert_prior(gp, "rbf.lengthscale[0]", CT_PRIOR_SOFT_LOWER, sqrt(3) * spread[0]);

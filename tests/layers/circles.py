@@ -14,9 +14,6 @@ import tempfile
 
 # The circles that there still are: this list must become empty. What is no circle any more must leave it.
 KNOWN = [
-    {"src/gp/fit.c", "src/gp/start.c"},
-    {"src/gp/infer/loo_objective.c", "src/gp/infer/mixed.c", "src/gp/model/model.c", "src/gp/model/params.c",
-     "src/gp/model/transform.c", "src/gp/objective.c"},
     {"src/tensor/cpu/grouped.c", "src/tensor/cpu/grouped_half.c"},
 ]
 

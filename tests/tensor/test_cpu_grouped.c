@@ -157,7 +157,7 @@ static void test_pieces(void **state)
             };
             q.offset = c.groups->view.data, q.order = q.offset + s->M + 1, q.dtype = dtype, q.isa = dev->isa;
             q.out = c.A_bar->view.data, q.D = c.C_bar->view.data;
-            sums room = { .bytes = aligned((size_t)(s->J * s->K) * sizeof(double)) };
+            sums room = { .bytes = ct__aligned((size_t)(s->J * s->K) * sizeof(double)) };
             size_t scratch_bytes = ct__grouped_scratch(&q), room_bytes = 26 * room.bytes + 64;
             char *scratch = ct__host_alloc(dev, scratch_bytes);
             room.data = ct__host_alloc(dev, room_bytes);

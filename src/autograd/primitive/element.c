@@ -3,7 +3,7 @@
 
 /* -- checks ---------------------------------------------------------------------------------------------- */
 
-bool ct__usable(ct_call *c, const ct_view *v)
+bool ct__refuse_view(ct_call *c, const ct_view *v)
 {
     if (c->status) return false;
     ct_device *device = c->tape->device;
@@ -13,10 +13,9 @@ bool ct__usable(ct_call *c, const ct_view *v)
                       "a view given to a primitive is on another device");
 }
 
-bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view *out)
+bool ct__refuse_dtypes(ct_call *c, const ct_view *v, const ct_view *out)
 {
-    return ct__usable(c, v) && ct__usable(c, out) &&
-           ct_require(c, v->dtype == out->dtype, CT_EDTYPE,
+    return ct_require(c, v->dtype == out->dtype, CT_EDTYPE,
                       "a primitive was given %s and %s, it takes one dtype", ct_dtype_name(v->dtype),
                       ct_dtype_name(out->dtype)) &&
            ct_require(c, v->dtype != CT_I64, CT_EDTYPE, "a primitive was given i64, it takes f64 or f32");
@@ -24,8 +23,9 @@ bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view *out)
 
 bool ct__one_dtype(ct_call *c, const ct_view *v, const ct_view *out)
 {
-    return ct__one_floating(c, v, out) &&
-           ct_require(c, v->dtype <= CT_F32, CT_EDTYPE, "a primitive was given %s, it takes f64 or f32",
+    if (!ct__one_floating(c, v, out)) return false;
+    return v->dtype <= CT_F32 ||
+           ct_require(c, false, CT_EDTYPE, "a primitive was given %s, it takes f64 or f32",
                       ct_dtype_name(v->dtype));
 }
 
@@ -69,18 +69,37 @@ void ct_prim_fill(ct_call *c, ct_view dst, double value)
     if (ct__usable(c, &dst)) CT__DO(c, fill, value, &dst);
 }
 
-void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct_view out)
+/* v, or in *room what it is broadcast to; NULL where the call has failed. */
+static const ct_view *spread_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
 {
-    static const double none[2] = { 0, 0 };
-    if (ct__one_floating(c, &x, &out) && ct__spread(c, &x, &out)) CT__DO(c, map1, f, p ? p : none, &x, &out);
+    if (!ct__one_floating(c, v, out)) return NULL;
+    if (ct__same_shape(v, out)) return v;
+    *room = *v;
+    return ct__spread(c, room, out) ? room : NULL;
 }
 
-void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out)
+void ct__map1(ct_call *c, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
-    if (ct__one_floating(c, &a, &out) && ct__one_floating(c, &b, &out) && ct__spread(c, &a, &out) &&
-        ct__spread(c, &b, &out))
-        CT__DO(c, map2, f, &a, &b, &out);
+    static const double none[2] = { 0, 0 };
+    ct_view room;
+    x = spread_to(c, x, out, &room);
+    if (x) CT__DO(c, map1, f, p ? p : none, x, out);
 }
+
+void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
+{
+    ct_view room[2];
+    a = spread_to(c, a, out, &room[0]);
+    b = spread_to(c, b, out, &room[1]);
+    if (a && b) CT__DO(c, map2, f, a, b, out);
+}
+
+void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct_view out)
+{
+    ct__map1(c, f, p, &x, &out);
+}
+
+void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out) { ct__map2(c, f, &a, &b, &out); }
 
 void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 {

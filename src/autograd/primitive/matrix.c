@@ -3,16 +3,31 @@
 
 /* -- products -------------------------------------------------------------------------------------------- */
 
+/* v, or in *room what its batch is broadcast to; NULL where the call has failed. */
+static const ct_view *spread_batch_to(ct_call *c, const ct_view *v, const ct_view *out, ct_view *room)
+{
+    if (!ct__one_floating(c, v, out)) return NULL;
+    if (v->ndim == 2 && out->ndim == 2) return v;
+    *room = *v;
+    return ct__spread_batch(c, room, out) ? room : NULL;
+}
+
+void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, double beta, ct_view *C)
+{
+    ct_view room[2];
+    A = spread_batch_to(c, A, C, &room[0]);
+    B = spread_batch_to(c, B, C, &room[1]);
+    if (!A || !B) return;
+    if (ct__dim(A, -1) == ct__dim(B, -2) && ct__dim(C, -2) == ct__dim(A, -2) &&
+        ct__dim(C, -1) == ct__dim(B, -1))
+        CT__DO(c, gemm, alpha, A, B, beta, C);
+    else
+        ct_require(c, false, CT_ESHAPE, "the matrices of a product do not fit");
+}
+
 void ct_prim_gemm(ct_call *c, double alpha, ct_view A, ct_view B, double beta, ct_view C)
 {
-    if (!ct__one_floating(c, &A, &C) || !ct__one_floating(c, &B, &C) || !ct__spread_batch(c, &A, &C) ||
-        !ct__spread_batch(c, &B, &C))
-        return;
-    if (ct_require(c,
-                   ct__dim(&A, -1) == ct__dim(&B, -2) && ct__dim(&C, -2) == ct__dim(&A, -2) &&
-                       ct__dim(&C, -1) == ct__dim(&B, -1),
-                   CT_ESHAPE, "the matrices of a product do not fit"))
-        CT__DO(c, gemm, alpha, &A, &B, beta, &C);
+    ct__gemm(c, alpha, &A, &B, beta, &C);
 }
 
 void ct_prim_syrk(ct_call *c, double alpha, ct_view A, double beta, ct_view C)

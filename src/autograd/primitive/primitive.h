@@ -7,10 +7,19 @@
 
 /* Each returns whether the call goes on: else it has failed. */
 
-/* v is there, and on the call's device. */
-bool ct__usable(ct_call *c, const ct_view *v);
+/* v is there, and on the call's device. What is refused, rarely, is said elsewhere. */
+bool ct__refuse_view(ct_call *c, const ct_view *v);
+static inline bool ct__usable(ct_call *c, const ct_view *v)
+{
+    return (!c->status && v->storage && v->storage->device == c->tape->device) || ct__refuse_view(c, v);
+}
 /* The same for two of one dtype: both floating; both f64 or both f32. */
-bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view *out);
+bool ct__refuse_dtypes(ct_call *c, const ct_view *v, const ct_view *out);
+static inline bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view *out)
+{
+    return ct__usable(c, v) && ct__usable(c, out) &&
+           ((v->dtype == out->dtype && v->dtype != CT_I64) || ct__refuse_dtypes(c, v, out));
+}
 bool ct__one_dtype(ct_call *c, const ct_view *v, const ct_view *out);
 /* v, on the same terms, becomes what it is broadcast to: out's shape; out's batch, all but the last two
  * dimensions, before its own matrix. */

@@ -33,7 +33,7 @@ typedef struct halves {
 static halves split(const ct__system *s, ct_view v)
 {
     int64_t n1 = s->C.n1, n = n1 + s->C.n2;
-    return (halves){ ct_view_slice(v, 0, 0, n1, 1), ct_view_slice(v, 0, n1, n, 1) };
+    return (halves){ ct__rows(v, 0, n1), ct__rows(v, n1, n) };
 }
 
 /* -- pivots ---------------------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ ct__packed ct__packed_of_square(ct_view square, int64_t n)
 void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2])
 {
     int64_t k = i - p->n1;
-    part[0] = k < 0 ? ct_view_block(p->A11, i, i + 1, 0, i + 1) : ct_view_slice(p->A21, 0, k, k + 1, 1);
+    part[0] = k < 0 ? ct_view_block(p->A11, i, i + 1, 0, i + 1) : ct__rows(p->A21, k, k + 1);
     part[1] = k < 0 ? ct_no_view() : ct_view_block(p->A22, k, k + 1, 0, k + 1);
 }
 
@@ -106,8 +106,8 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
 
 void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal)
 {
-    ct_prim_copy(c, ct_view_diagonal(C->A11), ct_view_slice(diagonal, 0, 0, C->n1, 1));
-    if (C->n2) ct_prim_copy(c, ct_view_diagonal(C->A22), ct_view_slice(diagonal, 0, C->n1, C->n1 + C->n2, 1));
+    ct_prim_copy(c, ct_view_diagonal(C->A11), ct__rows(diagonal, 0, C->n1));
+    if (C->n2) ct_prim_copy(c, ct_view_diagonal(C->A22), ct__rows(diagonal, C->n1, C->n1 + C->n2));
 }
 
 static void add_diagonal(ct_call *c, ct_view A, ct_view line)
@@ -120,8 +120,8 @@ void ct__packed_add_diagonal(ct_call *c, const ct__packed *C, ct_view line)
 {
     int64_t n = C->n1 + C->n2;
     line = ct_view_broadcast(line, ct_shape1(n));
-    add_diagonal(c, C->A11, ct_view_slice(line, 0, 0, C->n1, 1));
-    if (C->n2) add_diagonal(c, C->A22, ct_view_slice(line, 0, C->n1, n, 1));
+    add_diagonal(c, C->A11, ct__rows(line, 0, C->n1));
+    if (C->n2) add_diagonal(c, C->A22, ct__rows(line, C->n1, n));
 }
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
@@ -140,21 +140,20 @@ static void place_symmetric(ct_call *c, ct_view block, int64_t row, ct_view out,
     place(c, ct_view_block(block, row, end, 0, row), out, col);
     place(c, ct_view_transpose(ct_view_block(block, row, size, row, end)), out, col + row);
     for (int64_t i = row + 1; i < end; i++)
-        place(c, ct_view_block(block, i, i + 1, row, i), ct_view_slice(out, 0, i - row, i - row + 1, 1),
-              col + row);
+        place(c, ct_view_block(block, i, i + 1, row, i), ct__rows(out, i - row, i - row + 1), col + row);
 }
 
 void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out)
 {
     int64_t n1 = P->n1, end = first + ct_view_dim(out, 0), cut = n1 < first ? first : n1 < end ? n1 : end;
-    ct_view top = ct_view_slice(out, 0, 0, cut - first, 1);
-    ct_view rest = ct_view_slice(out, 0, cut - first, end - first, 1);
+    ct_view top = ct__rows(out, 0, cut - first);
+    ct_view rest = ct__rows(out, cut - first, end - first);
     if (first < cut) {
         place_symmetric(c, P->A11, first, top, 0);
-        place(c, ct_view_slice(P->A21t, 0, first, cut, 1), top, n1);
+        place(c, ct__rows(P->A21t, first, cut), top, n1);
     }
     if (cut < end) {
-        place(c, ct_view_slice(P->A21, 0, cut - n1, end - n1, 1), rest, 0);
+        place(c, ct__rows(P->A21, cut - n1, end - n1), rest, 0);
         place_symmetric(c, P->A22, cut - n1, rest, n1);
     }
 }
@@ -165,7 +164,7 @@ void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out
 static void add_product(ct_call *c, ct_view Y, int64_t col, ct_view right, ct_view out)
 {
     int64_t rows = ct_view_dim(right, 0);
-    if (rows) ct_prim_gemm(c, 1, ct_view_slice(Y, 1, col, col + rows, 1), right, 1, out);
+    if (rows) ct_prim_gemm(c, 1, ct__cols(Y, col, col + rows), right, 1, out);
 }
 
 void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out)
@@ -179,7 +178,7 @@ void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t firs
     add_product(c, Y, first, square, out);
     add_product(c, Y, start + end, ct_view_block(block, end, size, at, end), out);
     if (low)
-        add_product(c, Y, 0, ct_view_slice(P->A21t, 1, at, end, 1), out);
+        add_product(c, Y, 0, ct__cols(P->A21t, at, end), out);
     else
-        add_product(c, Y, P->n1, ct_view_slice(P->A21, 1, at, end, 1), out);
+        add_product(c, Y, P->n1, ct__cols(P->A21, at, end), out);
 }

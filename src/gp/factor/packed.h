@@ -11,6 +11,16 @@
 
 #include <cotangent/op.h>
 
+/* Rows first..end of a matrix, or elements of a vector; columns first..end. */
+static inline ct_view ct__rows(ct_view v, int64_t first, int64_t end)
+{
+    return ct_view_slice(v, 0, first, end, 1);
+}
+static inline ct_view ct__cols(ct_view v, int64_t first, int64_t end)
+{
+    return ct_view_slice(v, 1, first, end, 1);
+}
+
 /* Of the rectangle: (rows, leading dimension). */
 ct_shape ct__packed_shape(int64_t n);
 

@@ -7,7 +7,7 @@ void ct__packed_append(ct_call *c, const ct_cov_program *program, ct_view theta,
                        const ct__packed *L, const ct__packed *to)
 {
     int64_t all = ct_view_dim(X, 0), n = L->n1 + L->n2, k = all - n;
-    ct_view before = ct_view_slice(X, 0, 0, n, 1), more = ct_view_slice(X, 0, n, all, 1);
+    ct_view before = ct__rows(X, 0, n), more = ct__rows(X, n, all);
     ct_view B = ct_scratch(c, X.dtype, ct_shape2(k, n)), S = ct_scratch(c, X.dtype, ct_shape2(k, k));
     ct_prim_covariance(c, program, theta, more, before, B);
     ct__packed_solve(c, L, 0, B);

@@ -80,32 +80,32 @@ static void reduce(double *A, int64_t k, int64_t b, double *Q)
 typedef struct work {
     ct_call *c;
     const ct__packed *L;
-    int64_t m, k;    /* rows of L; columns of W at a time */
-    ct_view K, next; /* (k + BLOCK, m): W, then columns of L, transposed; and what W becomes */
-    ct_view Q;       /* (k + BLOCK, k + BLOCK), by columns */
+    int64_t m, k;         /* rows of L; columns of W at a time */
+    ct_view K, next;      /* (k + BLOCK, m): W, then columns of L, transposed; and what W becomes */
+    ct_view Q;            /* (k + BLOCK, k + BLOCK), by columns */
+    ct_view wide, wide_Q; /* f64: what goes to the host and back */
 } work;
 
 /* [W L_JJ]ᵀ to the host, and L'_JJ and Q back. */
 static void turn_diagonal(const work *w, int64_t j, int64_t b)
 {
     ct_call *c = w->c;
-    ct_device *device = ct_call_device(c);
     double A[MOST * BLOCK], Q[MOST * MOST];
     int64_t k = w->k, all = k + b;
     ct_view L = ct__packed_block(w->L, j, j + b, j, j + b), part = ct_view_block(w->K, 0, all, j, j + b);
-    ct_prim_triangle(c, ct_view_transpose(L), true, 0, ct_view_slice(part, 0, k, all, 1));
-    ct_tensor *rows = ct_empty(device, CT_F64, ct_shape2(all, b));
-    ct_tensor *turn = ct_empty(device, CT_F64, ct_shape2(all, all));
-    ct_prim_copy(c, part, ct_view_of(rows));
-    bool good = ct_call_fine(c) && rows && turn && !ct_read(rows, A, (size_t)(all * b) * sizeof *A);
+    ct_prim_triangle(c, ct_view_transpose(L), true, 0, ct__rows(part, k, all));
+    ct_view wide = ct_view_block(w->wide, 0, all, 0, b), wide_Q = ct_view_block(w->wide_Q, 0, all, 0, all);
+    ct_prim_copy(c, part, wide);
+    ct_tensor *rows = ct_tensor_of(c, wide), *turn = ct_tensor_of(c, wide_Q);
+    bool good = ct_call_fine(c) && !ct_read(rows, A, (size_t)(all * b) * sizeof *A);
     if (good) {
         reduce(A, k, b, Q);
         good = !ct_write(rows, A, (size_t)(all * b) * sizeof *A) &&
                !ct_write(turn, Q, (size_t)(all * all) * sizeof *Q);
     }
     if (ct_require(c, good, CT_ENOMEM, "no memory for a block of rotations")) {
-        ct__copy_lower(c, ct_view_transpose(ct_view_slice(ct_view_of(rows), 0, k, all, 1)), L);
-        ct_prim_copy(c, ct_view_of(turn), ct_view_block(w->Q, 0, all, 0, all));
+        ct__copy_lower(c, ct_view_transpose(ct__rows(wide, k, all)), L);
+        ct_prim_copy(c, wide_Q, ct_view_block(w->Q, 0, all, 0, all));
     }
     ct_release(rows);
     ct_release(turn);
@@ -117,7 +117,7 @@ static void turn_rows(const work *w, int64_t j, int64_t b, int64_t r0, int64_t r
     int64_t k = w->k, all = k + b;
     ct_view Lt = ct_view_transpose(ct__packed_block(w->L, r0, r1, j, j + b));
     ct_view K = ct_view_block(w->K, 0, all, r0, r1);
-    ct_prim_copy(w->c, Lt, ct_view_slice(K, 0, k, all, 1));
+    ct_prim_copy(w->c, Lt, ct__rows(K, k, all));
     ct_prim_gemm(w->c, 1, ct_view_block(w->Q, k, all, 0, all), K, 0, Lt);
     ct_prim_gemm(w->c, 1, ct_view_block(w->Q, 0, k, 0, all), K, 0, ct_view_block(w->next, 0, k, r0, r1));
 }
@@ -148,6 +148,8 @@ void ct__packed_remove(ct_call *c, const ct__packed *L, const int64_t *row, int6
     w.K = ct_scratch(c, dtype, ct_shape2(most, m));
     w.next = ct_scratch(c, dtype, ct_shape2(most, m));
     w.Q = ct_scratch(c, dtype, ct_shape2(most, most));
+    w.wide = ct_scratch(c, CT_F64, ct_shape2(most, BLOCK));
+    w.wide_Q = ct_scratch(c, CT_F64, ct_shape2(most, most));
     copy_staying(c, &g, L, to);
     for (int64_t t = 0; t < count && ct_call_fine(c); t += w.k) {
         w.k = count - t < FEW ? count - t : FEW;

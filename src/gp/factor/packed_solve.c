@@ -15,18 +15,18 @@ int64_t ct__packed_panel(int64_t n, ct_dtype dtype)
 void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_view B)
 {
     int64_t n1 = L->n1, n2 = L->n2, skip = first < n1 ? first : n1, skip2 = first - skip, left = n1 - skip;
-    ct_view B2 = ct_view_slice(B, 1, left, left + n2 - skip2, 1);
+    ct_view B2 = ct__cols(B, left, left + n2 - skip2);
     if (left) {
-        ct_view B1 = ct_view_slice(B, 1, 0, left, 1);
+        ct_view B1 = ct__cols(B, 0, left);
         ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_RIGHT, 1, ct_view_block(L->A11, skip, n1, skip, n1), B1);
-        ct_prim_gemm(c, -1, B1, ct_view_slice(L->A21t, 0, skip, n1, 1), 1, B2);
+        ct_prim_gemm(c, -1, B1, ct__rows(L->A21t, skip, n1), 1, B2);
     }
     ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_RIGHT, 1, ct_view_block(L->A22, skip2, n2, skip2, n2), B2);
 }
 
 void ct__packed_solve_trans(ct_call *c, const ct__packed *L, ct_view B)
 {
-    ct_view B1 = ct_view_slice(B, 1, 0, L->n1, 1), B2 = ct_view_slice(B, 1, L->n1, L->n1 + L->n2, 1);
+    ct_view B1 = ct__cols(B, 0, L->n1), B2 = ct__cols(B, L->n1, L->n1 + L->n2);
     ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L->A22, B2);
     ct_prim_gemm(c, -1, B2, L->A21, 1, B1);
     ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L->A11, B1);
@@ -52,6 +52,6 @@ void ct__packed_inverse_diagonal(ct_call *c, const ct__packed *L, ct_view out)
         ct_prim_fill(c, E, 0);
         ct_prim_fill(c, ct_view_diagonal(E), 1);
         ct__packed_solve(c, L, i, E);
-        ct__row_squares(c, E, ct_view_slice(out, 0, i, end, 1));
+        ct__row_squares(c, E, ct__rows(out, i, end));
     }
 }

@@ -27,8 +27,6 @@ typedef struct work {
     ct_view theta_bar, noise_bar, X_bar;
 } work;
 
-static ct_view rows_of(ct_view v, int64_t first, int64_t end) { return ct_view_slice(v, 0, first, end, 1); }
-
 /* C̄[i.., j..] against the derivatives of k: beside the diagonal it stands for two, on it Z is X, whose
  * `white` counts there. */
 static void contract(const work *w, ct_view block, int64_t i, int64_t j)
@@ -37,8 +35,8 @@ static void contract(const work *w, ct_view block, int64_t i, int64_t j)
     const ct_view none = ct_no_view(), theta = w->s->theta;
     bool square = i == j;
     int64_t i_end = i + ct_view_dim(block, 0), j_end = j + ct_view_dim(block, 1);
-    ct_view x = rows_of(w->s->X, i, i_end), z = square ? none : rows_of(w->s->X, j, j_end);
-    ct_view x_bar = rows_of(w->X_bar, i, i_end), z_bar = rows_of(w->X_bar, j, j_end);
+    ct_view x = ct__rows(w->s->X, i, i_end), z = square ? none : ct__rows(w->s->X, j, j_end);
+    ct_view x_bar = ct__rows(w->X_bar, i, i_end), z_bar = ct__rows(w->X_bar, j, j_end);
     ct_cov_bar bar = { .M = block, .alpha = square ? 1 : 2 };
     ct_cov_bar turned = { .M = ct_view_transpose(block), .alpha = 2 };
     ct_prim_covariance_bar_add(w->c, k, theta, x, z, &bar, w->theta_bar, x_bar);
@@ -62,12 +60,12 @@ static void multiply(const work *w, ct_view e, ct_view g)
     ct_prim_fill(c, g, 0);
     for (int64_t j = 0, to; j < w->n; j = to) {
         to = end_of(w, j, w->few, w->n);
-        ct__packed_product(c, ct_view_transpose(e), &w->s->C, j, w->square, ct_view_slice(line, 1, j, to, 1));
+        ct__packed_product(c, ct_view_transpose(e), &w->s->C, j, w->square, ct__cols(line, j, to));
     }
-    ct_prim_copy(c, g, ct_view_slice(w->pair, 1, 0, 1, 1));
-    ct_prim_copy(c, alpha, ct_view_slice(w->pair, 1, 1, 2, 1));
-    ct_prim_copy(c, ct_view_transpose(alpha), rows_of(w->turned, 0, 1));
-    ct_prim_copy(c, line, rows_of(w->turned, 1, 2));
+    ct_prim_copy(c, g, ct__cols(w->pair, 0, 1));
+    ct_prim_copy(c, alpha, ct__cols(w->pair, 1, 2));
+    ct_prim_copy(c, ct_view_transpose(alpha), ct__rows(w->turned, 0, 1));
+    ct_prim_copy(c, line, ct__rows(w->turned, 1, 2));
 }
 
 /* Of C̄[i..end, j..to] what is not above the diagonal, given rows i..end of P D. */
@@ -75,20 +73,20 @@ static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64
 {
     ct_call *c = w->c;
     int64_t first = j > i ? j : i, on = j >= i ? to - j : 0; /* rows on the diagonal */
-    ct_view block = ct_view_block(w->block, 0, end - first, 0, to - j), square = rows_of(block, 0, on);
-    ct_prim_gemm(c, -0.5, rows_of(w->pair, first, end), ct_view_slice(w->turned, 1, j, to, 1), 0, block);
-    ct__packed_product(c, rows_of(w->panel, first - i, end - i), &w->s->C, j, w->square, block);
+    ct_view block = ct_view_block(w->block, 0, end - first, 0, to - j), square = ct__rows(block, 0, on);
+    ct_prim_gemm(c, -0.5, ct__rows(w->pair, first, end), ct__cols(w->turned, j, to), 0, block);
+    ct__packed_product(c, ct__rows(w->panel, first - i, end - i), &w->s->C, j, w->square, block);
     if (on) {
         contract(w, square, j, j);
-        ct_prim_copy(c, ct_view_diagonal(square), rows_of(w->noise_bar, j, to));
+        ct_prim_copy(c, ct_view_diagonal(square), ct__rows(w->noise_bar, j, to));
     }
-    if (first + on < end) contract(w, rows_of(block, on, end - first), first + on, j);
+    if (first + on < end) contract(w, ct__rows(block, on, end - first), first + on, j);
 }
 
 /* Rows i..end of P D. */
 static void fill_panel(const work *w, int64_t i, int64_t end)
 {
-    ct_view rows = rows_of(w->panel, 0, end - i);
+    ct_view rows = ct__rows(w->panel, 0, end - i);
     ct__packed_rows(w->c, &w->s->C, i, rows);
     ct_prim_map2(w->c, CT_MAP_mul, rows, w->d, rows);
 }
@@ -222,7 +220,5 @@ const ct_op ct__op_gp_loo_nlpd = { .name = "gp_loo_nlpd",
 
 ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise)
 {
-    const ct_cov_program *p = theta.tape ? ct__cov_usable(kernel, theta.tape, "gp_loo_nlpd") : NULL;
-    if (!p) return (ct_var){ theta.tape, UINT32_MAX, 0 };
-    return ct_apply(&ct__op_gp_loo_nlpd, (ct_var[]){ theta, X, r, noise }, 4, p, (size_t)p->bytes);
+    return ct__cov_apply(&ct__op_gp_loo_nlpd, kernel, (ct_var[]){ theta, X, r, noise }, 4);
 }

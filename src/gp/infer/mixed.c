@@ -21,6 +21,7 @@
 #include <stdio.h>
 
 #include "density.h"
+#include "gp/factor/packed.h"
 #include "gp/kernel/cov.h"
 #include "gp/model/model.h"
 
@@ -61,10 +62,10 @@ static void take_room(problem *p)
     int64_t n = p->mixed.n, all = n * PROBES;
     ct_view columns = ct_scratch(p->c, CT_F64, ct_shape2(6 * n, 1));
     ct_view *column[] = { &p->r, &p->alpha, &p->left, &p->z, &p->direction, &p->image };
-    for (int i = 0; i < 6; i++) *column[i] = ct_view_slice(columns, 0, i * n, (i + 1) * n, 1);
+    for (int i = 0; i < 6; i++) *column[i] = ct__rows(columns, i * n, (i + 1) * n);
     ct_view wide = ct_scratch(p->c, CT_F64, ct_shape1(all + n));
     p->both = ct_view_reshape(wide, ct_shape2(n, 1 + PROBES));
-    p->E = ct_view_reshape(ct_view_slice(wide, 0, 0, all, 1), ct_shape2(n, PROBES));
+    p->E = ct_view_reshape(ct__rows(wide, 0, all), ct_shape2(n, PROBES));
     p->images = ct_scratch(p->c, CT_F64, ct_shape2(n, 1 + PROBES));
     p->U = ct_scratch(p->c, CT_F64, ct_shape2(n, PROBES));
     p->terms = ct_scratch(p->c, CT_F64, ct_shape1(all));
@@ -80,7 +81,7 @@ static double reduce(const problem *p, ct_reduction f, ct_view x)
 /* Room of v's shape, until the next call. */
 static ct_view terms_like(const problem *p, ct_view v)
 {
-    return ct_view_reshape(ct_view_slice(p->terms, 0, 0, ct_view_count(v), 1), ct_view_shape(v));
+    return ct_view_reshape(ct__rows(p->terms, 0, ct_view_count(v)), ct_view_shape(v));
 }
 
 static double dot(const problem *p, ct_view a, ct_view b)
@@ -178,12 +179,12 @@ static bool evaluate(problem *p)
     measure(p);
     solve(p, CT__SOLVE_FACTOR_TRANS, p->V, p->U);
     solve(p, CT__SOLVE_BOTH, p->r, p->alpha);
-    ct_prim_copy(p->c, p->alpha, ct_view_slice(p->both, 1, 0, 1, 1));
-    ct_prim_copy(p->c, p->U, ct_view_slice(p->both, 1, 1, 1 + PROBES, 1));
+    ct_prim_copy(p->c, p->alpha, ct__cols(p->both, 0, 1));
+    ct_prim_copy(p->c, p->U, ct__cols(p->both, 1, 1 + PROBES));
     ct__mixed_product(&p->mixed, p->both, p->images);
-    correct(p, ct_view_slice(p->images, 1, 1, 1 + PROBES, 1));
+    correct(p, ct__cols(p->images, 1, 1 + PROBES));
     if (!(p->report.deviation <= largest_deviation)) return false;
-    refine(p, ct_view_slice(p->images, 1, 0, 1, 1));
+    refine(p, ct__cols(p->images, 0, 1));
     return true;
 }
 
@@ -226,7 +227,7 @@ static void forward(ct_call *c)
     }
     const double report[] = { p.report.error, p.report.deviation, p.report.residual, p.report.steps };
     ct_view out = ct_result_at(c, ct_outs(c) - 1);
-    for (int i = 0; i < 4; i++) ct_prim_fill(c, ct_view_slice(out, 0, i, i + 1, 1), report[i]);
+    for (int i = 0; i < 4; i++) ct_prim_fill(c, ct__rows(out, i, i + 1), report[i]);
 }
 
 static void vjp(ct_vjp *g) { ct__density_vjp(g, ct_vjp_attr(g), ct__nlml_composed); }
@@ -279,14 +280,11 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
 {
     if (report) *report = unknown;
     ct_tape *tape = theta.tape;
-    const ct_cov_program *program = tape ? ct__cov_usable(kernel, tape, "gp_nlml_mixed") : NULL;
-    ct_var poisoned = { tape, UINT32_MAX, 0 };
-    if (!program) return poisoned;
-    if (ct_var_dtype(theta) != CT_F64)
+    if (tape && ct_var_dtype(theta) != CT_F64)
         ct_tape_fail(tape, CT_EDTYPE, "gp_nlml_mixed: takes f64; in f32 ct_gp_nlml does what it can");
-    if (ct_tape_status(tape)) return poisoned;
+    if (ct_tape_status(tape)) return (ct_var){ tape, UINT32_MAX, 0 };
     ct_var in[] = { theta, X, r, noise, signs(tape, ct_shape_count(ct_var_shape(r)), draw) };
-    ct_var value = ct_apply(&mixed_op, in, INPUTS, program, (size_t)program->bytes);
+    ct_var value = ct__cov_apply(&mixed_op, kernel, in, INPUTS);
     const ct_gp_mixed told = report_of(value);
     judge(tape, &told);
     if (report) *report = told;

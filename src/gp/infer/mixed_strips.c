@@ -49,17 +49,14 @@ static bool next_strip(const ct__mixed *m, strip *s)
     int64_t col = upper ? first + rows : n1, cols = upper ? n - col : first - n1;
     *s = (strip){ .row = first, .rows = rows, .col = col, .cols = cols, .upper = upper };
     int64_t at = upper ? first : first - n1 + odd, shift = upper ? 1 - odd : -n1;
-    ct_view rectangle_rows = ct_view_slice(m->triangle, 0, at, at + rows, 1);
-    s->diagonal = ct_view_slice(rectangle_rows, 1, shift + first, shift + first + rows, 1);
-    s->beside = ct_view_slice(rectangle_rows, 1, shift + col, shift + col + cols, 1);
+    ct_view rectangle_rows = ct__rows(m->triangle, at, at + rows);
+    s->diagonal = ct__cols(rectangle_rows, shift + first, shift + first + rows);
+    s->beside = ct__cols(rectangle_rows, shift + col, shift + col + cols);
     return true;
 }
 
 /* Rows first, first + 1, ... of a matrix or vector. */
-static ct_view some(ct_view v, int64_t first, int64_t rows)
-{
-    return ct_view_slice(v, 0, first, first + rows, 1);
-}
+static ct_view rows_from(ct_view v, int64_t first, int64_t rows) { return ct__rows(v, first, first + rows); }
 
 static ct_view room_of(const ct__mixed *m, int64_t rows, int64_t cols)
 {
@@ -69,16 +66,16 @@ static ct_view room_of(const ct__mixed *m, int64_t rows, int64_t cols)
 /* C of the block beside the diagonal, and of the one on it. */
 static ct_view covariance_beside(const ct__mixed *m, const strip *s)
 {
-    ct_view K = room_of(m, s->rows, s->cols), z = some(m->X, s->col, s->cols);
-    ct_prim_covariance(m->c, m->program, m->theta, some(m->X, s->row, s->rows), z, K);
+    ct_view K = room_of(m, s->rows, s->cols), z = rows_from(m->X, s->col, s->cols);
+    ct_prim_covariance(m->c, m->program, m->theta, rows_from(m->X, s->row, s->rows), z, K);
     return K;
 }
 
 static ct_view covariance_diagonal(const ct__mixed *m, const strip *s)
 {
     ct_view K = room_of(m, s->rows, s->rows), line = ct_view_diagonal(K);
-    ct_prim_covariance(m->c, m->program, m->theta, some(m->X, s->row, s->rows), ct_no_view(), K);
-    ct_prim_map2(m->c, CT_MAP_add, line, some(m->noise, s->row, s->rows), line);
+    ct_prim_covariance(m->c, m->program, m->theta, rows_from(m->X, s->row, s->rows), ct_no_view(), K);
+    ct_prim_map2(m->c, CT_MAP_add, line, rows_from(m->noise, s->row, s->rows), line);
     return K;
 }
 
@@ -113,8 +110,8 @@ static ct_view turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v)
 /* Rows of out from `row` += A times the rows of V from `col`. */
 static void add_product(const ct__mixed *m, ct_view A, ct_view V, int64_t col, ct_view out, int64_t row)
 {
-    ct_view part = some(out, row, ct_view_dim(A, 0));
-    ct_prim_gemm(m->c, 1, A, some(V, col, ct_view_dim(A, 1)), 1, part);
+    ct_view part = rows_from(out, row, ct_view_dim(A, 0));
+    ct_prim_gemm(m->c, 1, A, rows_from(V, col, ct_view_dim(A, 1)), 1, part);
 }
 
 /* -- the factor ------------------------------------------------------------------------------------------ */
@@ -174,7 +171,7 @@ void ct__mixed_gram(const ct__mixed *m, ct_view V, ct_view half, ct_view out)
 void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view V)
 {
     ct__packed L = ct__packed_of(m->triangle, m->n);
-    ct_view B = some(m->narrow, 0, ct_view_dim(V, 1)), columns = ct_view_transpose(B);
+    ct_view B = rows_from(m->narrow, 0, ct_view_dim(V, 1)), columns = ct_view_transpose(B);
     ct_prim_copy(m->c, V, columns);
     if (kind != CT__SOLVE_FACTOR_TRANS) ct__packed_solve(m->c, &L, 0, B);
     if (kind != CT__SOLVE_FACTOR) ct__packed_solve_trans(m->c, &L, B);
@@ -186,24 +183,25 @@ void ct__mixed_solve_in_place(const ct__mixed *m, ct__mixed_solve kind, ct_view 
 static void contract_beside(const ct__mixed *m, const strip *s, ct_view alpha, ct_view theta_bar,
                             ct_view X_bar)
 {
-    ct_view M = wide_beside(m, s), u = some(alpha, s->row, s->rows), v = some(alpha, s->col, s->cols);
-    ct_view x = some(m->X, s->row, s->rows), z = some(m->X, s->col, s->cols);
+    ct_view M = wide_beside(m, s), u = rows_from(alpha, s->row, s->rows),
+            v = rows_from(alpha, s->col, s->cols);
+    ct_view x = rows_from(m->X, s->row, s->rows), z = rows_from(m->X, s->col, s->cols);
     ct_cov_bar one = { .M = M, .u = u, .v = v, .alpha = 1 };
     ct_cov_bar other = { .M = ct_view_transpose(M), .u = v, .v = u, .alpha = 1 };
     ct_prim_covariance_bar_add(m->c, m->program, m->theta, x, z, &one, theta_bar,
-                               some(X_bar, s->row, s->rows));
+                               rows_from(X_bar, s->row, s->rows));
     if (ct_is_view(X_bar))
         ct_prim_covariance_bar_add(m->c, m->program, m->theta, z, x, &other, ct_no_view(),
-                                   some(X_bar, s->col, s->cols));
+                                   rows_from(X_bar, s->col, s->cols));
 }
 
 static void contract_diagonal(const ct__mixed *m, const strip *s, ct_view alpha, ct_view theta_bar,
                               ct_view X_bar)
 {
-    ct_view M = turned(wide_diagonal(m, s), s->upper), u = some(alpha, s->row, s->rows);
+    ct_view M = turned(wide_diagonal(m, s), s->upper), u = rows_from(alpha, s->row, s->rows);
     ct_cov_bar bar = { .M = M, .u = u, .v = u, .alpha = 0.5, .lower = true };
-    ct_prim_covariance_bar_add(m->c, m->program, m->theta, some(m->X, s->row, s->rows), ct_no_view(), &bar,
-                               theta_bar, some(X_bar, s->row, s->rows));
+    ct_prim_covariance_bar_add(m->c, m->program, m->theta, rows_from(m->X, s->row, s->rows), ct_no_view(),
+                               &bar, theta_bar, rows_from(X_bar, s->row, s->rows));
 }
 
 void ct__mixed_slopes(const ct__mixed *m, ct_view alpha, ct_view diagonal, ct_view theta_bar, ct_view X_bar)

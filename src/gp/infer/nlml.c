@@ -92,7 +92,5 @@ const ct_op ct__op_gp_nlml = { .name = "gp_nlml",
 
 ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise)
 {
-    const ct_cov_program *p = theta.tape ? ct__cov_usable(kernel, theta.tape, "gp_nlml") : NULL;
-    if (!p) return (ct_var){ theta.tape, UINT32_MAX, 0 };
-    return ct_apply(&ct__op_gp_nlml, (ct_var[]){ theta, X, r, noise }, 4, p, (size_t)p->bytes);
+    return ct__cov_apply(&ct__op_gp_nlml, kernel, (ct_var[]){ theta, X, r, noise }, 4);
 }

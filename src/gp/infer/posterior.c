@@ -52,12 +52,10 @@ typedef struct panel {
     ct_view points, k; /* (m, d), (m, n) */
 } panel;
 
-static ct_view rows_of(ct_view v, int64_t first, int64_t end) { return ct_view_slice(v, 0, first, end, 1); }
-
 /* The panel's part of output k. */
 static ct_view part(ct_call *c, const panel *p, int k)
 {
-    return rows_of(ct_result_at(c, k), p->first, p->end);
+    return ct__rows(ct_result_at(c, k), p->first, p->end);
 }
 
 static int64_t tile_rows(int64_t n, ct_dtype dtype)
@@ -73,9 +71,9 @@ static void cross(ct_call *c, const panel *p)
     ct_view a = ct_view_unsqueeze(part(c, p, 0), 1);
     for (int64_t i = 0; i < m; i += most) {
         int64_t end = i + most < m ? i + most : m;
-        ct_view k = rows_of(p->k, i, end);
-        ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), rows_of(p->points, i, end), ct_arg(c, X), k);
-        ct_prim_gemm(c, 1, k, ct_arg(c, ALPHA), 0, rows_of(a, i, end));
+        ct_view k = ct__rows(p->k, i, end);
+        ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), ct__rows(p->points, i, end), ct_arg(c, X), k);
+        ct_prim_gemm(c, 1, k, ct_arg(c, ALPHA), 0, ct__rows(a, i, end));
     }
 }
 
@@ -129,7 +127,7 @@ static void forward(ct_call *c)
     ct_view k = ct_scratch(c, points.dtype, ct_shape2(most, n));
     for (int64_t i = 0, end; i < m && ct_call_fine(c); i = end) {
         end = i + most < m ? i + most : m;
-        run_panel(c, &(panel){ i, end, rows_of(points, i, end), rows_of(k, 0, end - i) });
+        run_panel(c, &(panel){ i, end, ct__rows(points, i, end), ct__rows(k, 0, end - i) });
     }
 }
 
@@ -169,7 +167,7 @@ static const ct_op posterior = {
     .name = "gp_posterior", .n_in = -1, .shape = shape, .forward = forward, .vjp = vjp
 };
 
-ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance)
+ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bool variance)
 {
     return ct_apply(&posterior, in, variance ? INPUTS : FACTOR, program, (size_t)program->bytes);
 }

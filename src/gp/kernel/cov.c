@@ -160,12 +160,16 @@ const ct_cov_program *ct__cov_usable(const ct_kernel *k, ct_tape *tape, const ch
 /* What stands for a result once the tape has failed. */
 static ct_var poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, 0 }; }
 
+ct_var ct__cov_apply(const ct_op *op, const ct_kernel *k, const ct_var *in, int n)
+{
+    const ct_cov_program *p = in[0].tape ? ct__cov_usable(k, in[0].tape, op->name) : NULL;
+    return p ? ct_apply(op, in, n, p, (size_t)p->bytes) : poisoned(in[0].tape);
+}
+
 ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z)
 {
-    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov") : NULL;
-    if (!p) return poisoned(theta.tape);
     bool same = X.tape == Z.tape && X.index == Z.index && X.epoch == Z.epoch;
-    return ct_apply(&ct_op_cov, (ct_var[]){ theta, X, Z }, same ? 2 : 3, p, (size_t)p->bytes);
+    return ct__cov_apply(&ct_op_cov, k, (ct_var[]){ theta, X, Z }, same ? 2 : 3);
 }
 
 ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)

@@ -22,8 +22,13 @@ ct_var ct__cov_scaled(const ct_cov_program *program, const ct_cov_node *n, ct_va
 /* theta[at], (1). */
 ct_var ct__cov_extra(ct_var theta, int32_t at);
 
+/* Node n, which is no profile and not white, of its own nodes' values. */
+ct_var ct__cov_combine(const ct_cov_node *n, ct_var theta, const ct_var *value);
+
 /* The program of a kernel that can be used; else NULL, and the tape has failed. */
 const ct_cov_program *ct__cov_usable(const ct_kernel *k, ct_tape *tape, const char *who);
+/* A call of `op`, whose attribute is a kernel's program: of one that can be used, else a poisoned handle. */
+ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
 
 /* Draws theta, X and, in half of the variants, Z (where `pairs`) for a set of kernels over three columns. */
 void ct__cov_sample(ct_sample *s, bool pairs);

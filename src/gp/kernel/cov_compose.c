@@ -105,6 +105,16 @@ static ct_var pairs(const ct_cov_program *program, const ct_cov_node *n, ct_var 
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
+ct_var ct__cov_combine(const ct_cov_node *n, ct_var theta, const ct_var *value)
+{
+    switch (n->code) {
+    case CT_COV_CONSTANT: return ct__cov_extra(theta, n->extra);
+    case CT_COV_SCALE: return ct_mul(ct__cov_extra(theta, n->extra), value[n->right]);
+    case CT_COV_SUM: return ct_add(value[n->left], value[n->right]);
+    default: return ct_mul(value[n->left], value[n->right]);
+    }
+}
+
 /* All nodes' values; scalars where a node is constant. In leaves[k], where not NULL, what the profiles' rules
  * need. */
 static void values(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, ct_var *value,
@@ -119,18 +129,12 @@ static void values(const ct_cov_program *program, ct_var theta, ct_var X, ct_var
             ct__cov_leaf l = ct__cov_profile(n, theta, s, leaves != NULL);
             value[k] = l.y;
             if (leaves) leaves[k] = l;
-        } else if (n->code == CT_COV_CONSTANT) {
-            value[k] = ct__cov_extra(theta, n->extra);
         } else if (n->code == CT_COV_WHITE) {
             ct_shape rows = ct_shape1(ct_var_shape(X).dim[0]);
             value[k] = symmetric ? ct_diag_embed(ct_broadcast_to(ct__cov_extra(theta, n->extra), rows))
                                  : number(theta, 0);
-        } else if (n->code == CT_COV_SCALE) {
-            value[k] = ct_mul(ct__cov_extra(theta, n->extra), value[n->right]);
-        } else if (n->code == CT_COV_SUM) {
-            value[k] = ct_add(value[n->left], value[n->right]);
         } else {
-            value[k] = ct_mul(value[n->left], value[n->right]);
+            value[k] = ct__cov_combine(n, theta, value);
         }
     }
 }

@@ -32,14 +32,10 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
         const ct_cov_node *n = &nodes[k];
         if (n->code < CT_COV_PROFILES)
             value[k] = profile(program, n, theta, X);
-        else if (n->code == CT_COV_CONSTANT || n->code == CT_COV_WHITE)
+        else if (n->code == CT_COV_WHITE)
             value[k] = ct__cov_extra(theta, n->extra);
-        else if (n->code == CT_COV_SCALE)
-            value[k] = ct_mul(ct__cov_extra(theta, n->extra), value[n->right]);
-        else if (n->code == CT_COV_SUM)
-            value[k] = ct_add(value[n->left], value[n->right]);
         else
-            value[k] = ct_mul(value[n->left], value[n->right]);
+            value[k] = ct__cov_combine(n, theta, value);
     }
     return ct_broadcast_to(value[program->n_nodes - 1], ct_shape1(x.dim[0]));
 }
@@ -50,7 +46,5 @@ const ct_op ct_op_cov_diag = { .name = "cov_diag", .n_in = 2, .compose = compose
 
 ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X)
 {
-    const ct_cov_program *p = theta.tape ? ct__cov_usable(k, theta.tape, "cov_diag") : NULL;
-    if (!p) return (ct_var){ theta.tape, UINT32_MAX, 0 };
-    return ct_apply(&ct_op_cov_diag, (ct_var[]){ theta, X }, 2, p, (size_t)p->bytes);
+    return ct__cov_apply(&ct_op_cov_diag, k, (ct_var[]){ theta, X }, 2);
 }

@@ -44,16 +44,8 @@ struct ct_gp {
     ct_fit_start *starts;
 };
 
-/* -- model.c --------------------------------------------------------------------------------------------- */
+/* -- memory.c -------------------------------------------------------------------------------------------- */
 
-/* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
-ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
-                    const ct_gp_options *options);
-/* Lists the parameters once the kernel and the transforms are there. */
-ct_status ct__gp_list_params(ct_gp *gp);
-/* Puts values v into the model; the factor is no longer valid. */
-ct_status ct__gp_set_values(ct_gp *gp, const double *v);
-ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
 /* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the
  * remedy, and f32 where that is to be had (`narrower`) and half of the bytes would do. */
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
@@ -64,6 +56,14 @@ void ct__gp_drop_factor(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
 
+/* -- model.c --------------------------------------------------------------------------------------------- */
+
+/* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
+ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
+                    const ct_gp_options *options);
+/* Lists the parameters once the kernel and the transforms are there. */
+ct_status ct__gp_list_params(ct_gp *gp);
+
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
 /* A model of the same data, kernel and parameters, without names, fit and factor. On another device than
@@ -71,20 +71,31 @@ void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
  * the device. */
 ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 
-/* -- transform.c ----------------------------------------------------------------------------------------- */
+/* -- numbers.c ------------------------------------------------------------------------------------------- */
 
-/* Reads a tensor as doubles, row-major: malloc'ed, NULL with the reason on the device. */
+/* A tensor as doubles, row-major: into `out`, of as many numbers; malloc'ed, NULL with the reason on the
+ * device. */
+ct_status ct__gp_read(const ct_tensor *t, double *out);
 double *ct__gp_doubles(const ct_tensor *t);
+/* A tensor of these numbers; NULL with the reason on the device, and for NULL. */
+ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x);
+/* Standard normal numbers. */
+ct_status ct__gp_normal(ct_device *device, uint64_t seed, uint64_t stream, int64_t count, double *out);
 /* CT_EINVAL naming the first row and column that is not finite. */
 ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
                               const char *what);
+/* Of noise_variances: finite and not negative. */
+ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n);
 /* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. */
 ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
-void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
-/* A tensor (rows, cols) of (x - shift) / scale by column. */
-ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, const double *x, int64_t rows, int64_t cols,
+void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
+/* A tensor (rows, cols), or (rows), of (x - shift) / scale by column. */
+ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x,
                                const double *shift, const double *scale);
+
+/* -- transform.c ----------------------------------------------------------------------------------------- */
+
 /* unit and origin of parameter i. */
 double ct__gp_unit(const ct_gp *gp, int64_t i);
 double ct__gp_origin(const ct_gp *gp, int64_t i);
@@ -139,22 +150,27 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
 
 /* theta, points (m, d), X (n, d), alpha (n, 1), L packed -> kᵀα (m), and with `variance` as output 1 kᵀC⁻¹k
  * (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
-ct_var ct__gp_moments_at(const ct_cov_program *program, const ct_var in[5], bool variance);
+ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bool variance);
 
 /* -- exchange.c ------------------------------------------------------------------------------------------ */
 
 /* Whether `out` (may be NULL) can take m numbers; else with `what` in the message. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
+/* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
+ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
 /* Xs, new inputs in the units of the data, as doubles, and their number *m. Freed with free; NULL with the
  * reason on the device. */
-double *ct__gp_points(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
+double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
-ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out, int64_t count);
+ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 
+/* Puts values v into the model; the factor is no longer valid. */
+ct_status ct__gp_set_values(ct_gp *gp, const double *v);
+ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
 /* Free parameters of a name that `from` has, too, take its values; other variances of the kernel become a
  * tenth of its first one. */
 ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from);

@@ -249,6 +249,7 @@ static void move_rows(stream *s, ct_gp *gp, unsigned char *host)
     for (int64_t i = 0; i < gp->n && !s->bad; i++) {
         ct_tensor *row = s->reading ? read_row(s, gp->dtype, i, host)
                                     : ct_empty(s->device, gp->dtype, ct_shape2(1, i + 1));
+        if (!row && !s->bad) lack_memory(s);
         if (!s->bad) move_row(c, &L, i, row, s->reading);
         if (!s->bad && !ct_call_fine(c)) lack_memory(s);
         if (!s->bad && !s->reading) write_tensor(s, row);

@@ -1,80 +1,9 @@
-/* Standardisation, and the parameters' way through it. */
+/* The parameters' way through the standardisation: coordinates, starts, priors and bounds. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
-
-double *ct__gp_doubles(const ct_tensor *t)
-{
-    ct_device *device = ct_tensor_device(t);
-    int64_t count = ct_tensor_count(t);
-    double *x = ct__gp_alloc(device, (uint64_t)count, sizeof *x);
-    if (!x) return NULL;
-    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
-    ct_status s = f64 ? ct_read(f64, x, (size_t)count * sizeof *x) : CT_ENOMEM;
-    ct_release(f64);
-    if (!s) return x;
-    free(x);
-    return NULL;
-}
-
-ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
-                              const char *what)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++)
-            if (!isfinite(x[i * cols + j]))
-                return ct_device_fail(
-                    device, CT_EINVAL, "%s: row %lld, column %lld is %s: leave such rows out or fill them in",
-                    what, (long long)i, (long long)j, isnan(x[i * cols + j]) ? "NaN" : "infinite");
-    return CT_OK;
-}
-
-void ct__gp_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation)
-{
-    double largest = 0, sum = 0, square = 0;
-    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(x[i * stride]));
-    double unit = largest > 0 ? largest : 1; /* so that no sum overflows */
-    for (int64_t i = 0; i < n; i++) sum += x[i * stride] / unit;
-    double average = sum / (double)n;
-    for (int64_t i = 0; i < n; i++) {
-        double t = x[i * stride] / unit - average;
-        square += t * t;
-    }
-    double relative = sqrt(square / (double)n);
-    *mean = average * unit;
-    /* A constant column is left with rounding. */
-    *deviation = relative > 1e-14 ? relative * unit : 1;
-}
-
-ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what)
-{
-    if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
-    return ct_device_fail(device, CT_EINVAL,
-                          "%s: its standard deviation of %.3g has no square within 1e-300 to 1e300: multiply "
-                          "it by a power of ten",
-                          what, deviation);
-}
-
-ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, const double *x, int64_t rows, int64_t cols,
-                               const double *shift, const double *scale)
-{
-    ct_shape shape = ct_shape2(rows, cols);
-    double *s = ct__gp_alloc(device, (uint64_t)(rows * cols), sizeof *s);
-    if (!s) return NULL;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) s[i * cols + j] = (x[i * cols + j] - shift[j]) / scale[j];
-    ct_tensor *f64 = ct_from(device, CT_F64, shape, s), *result = f64;
-    free(s);
-    if (dtype != CT_F64 && f64) {
-        result = ct_tensor_cast(f64, dtype);
-        ct_release(f64);
-    }
-    return result;
-}
-
-/* -- parameters ------------------------------------------------------------------------------------------ */
 
 bool ct__gp_positive(const ct_gp *gp, int64_t i) { return gp->mean_at < 0 || i < gp->mean_at; }
 

@@ -226,9 +226,8 @@ double ct__ridge_rcond(ct_call *c, ct_view T)
 
 void ct__ridge_flag(ct_call *c, ct_view L, double least)
 {
-    if (!ct_is_view(L)) return;
+    if (ct_view_count(L) == 0) return;
     ct_view rcond = ct_scratch(c, L.dtype, ct__matrix_shape(ct_view_shape(L), 1, 1));
-    if (ct_view_count(rcond) == 0) return;
     ct_prim_tri_rcond(c, ct_view_transpose(L), rcond);
     ct_prim_map1(c, CT_MAP_shift, (double[2]){ -least }, rcond, rcond);
     ct_prim_flag(c, CT_POSITIVE, rcond, "leading minor %lld", "is not positive to working precision",

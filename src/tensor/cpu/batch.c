@@ -115,7 +115,7 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
     if (out->packed)
         copy_part(job, out, job->lower_output, data[job->n - 1], out->cols, 1, given[job->n - 1], out->rs,
                   out->cs);
-    if (detail && job->failure) note_failure(job, member, detail);
+    if (detail && job->failure) note_failure(job, member, job->first + detail);
 }
 
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
@@ -129,12 +129,9 @@ static void run_batch(const ct__job *job, int threads, char *scratch, size_t mem
     }
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int part = 0; part < threads; part++)
-        for (int64_t i = n / threads * part + n % threads * part / threads;
-             i < n / threads * (part + 1) + n % threads * (part + 1) / threads; i++)
+        for (int64_t i = ct__part(n, threads, part); i < ct__part(n, threads, part + 1); i++)
             run_member(job, i, scratch ? scratch + (size_t)part * member_bytes : NULL);
 }
-
-static size_t round_up(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT; }
 
 ct_status ct__job_run(ct__job *job)
 {
@@ -142,11 +139,11 @@ ct_status ct__job_run(ct__job *job)
     const bool many = job->serial ? job->members > 1 : job->members >= most && job->work < CT__MEMBER_WORK;
     const bool shared = most > 1 && many && job->work * (double)job->members > CT__WAKE_WORK;
     const int threads = shared ? ct__team(job->dev, job->members < most ? (int)job->members : most) : 1;
-    size_t member_bytes = job->scratch = round_up(job->scratch);
+    size_t member_bytes = job->scratch = ct__aligned(job->scratch);
     for (int k = 0; k < job->n; k++)
         if (job->m[k].packed)
             member_bytes += (size_t)(job->m[k].rows * job->m[k].cols) * ct__size(job->dtype);
-    member_bytes = round_up(member_bytes);
+    member_bytes = ct__aligned(member_bytes);
     size_t bytes = member_bytes * (size_t)threads;
     char *scratch = NULL;
     if (bytes && !(scratch = ct__pool_get(job->dev, &bytes))) return CT_ENOMEM;
@@ -167,6 +164,8 @@ ct_status ct__job_run(ct__job *job)
         failure->set = true;
         failure->member = first.member;
         failure->detail = first.detail;
+        failure->what = job->what;
+        if (job->why) failure->why = job->why;
     }
     if (scratch) ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;
@@ -174,38 +173,18 @@ ct_status ct__job_run(ct__job *job)
 
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to)
 {
-    if (dtype == CT_F64) {
-        const double *x = data;
-        for (int64_t i = 0; i < m->rows; i++)
-            for (int64_t j = 0; j < m->cols; j++) *to++ = x[i * m->rs + j * m->cs];
-    } else {
-        const float *x = data;
-        for (int64_t i = 0; i < m->rows; i++)
-            for (int64_t j = 0; j < m->cols; j++) *to++ = (double)x[i * m->rs + j * m->cs];
-    }
+    for (int64_t i = 0; i < m->rows; i++)
+        for (int64_t j = 0; j < m->cols; j++) *to++ = ct__get(dtype, data, i * m->rs + j * m->cs);
 }
 
 void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *data)
 {
-    if (dtype == CT_F64) {
-        double *x = data;
-        for (int64_t i = 0; i < m->rows; i++)
-            for (int64_t j = 0; j < m->cols; j++) x[i * m->rs + j * m->cs] = *from++;
-    } else {
-        float *x = data;
-        for (int64_t i = 0; i < m->rows; i++)
-            for (int64_t j = 0; j < m->cols; j++) x[i * m->rs + j * m->cs] = (float)*from++;
-    }
+    for (int64_t i = 0; i < m->rows; i++)
+        for (int64_t j = 0; j < m->cols; j++) ct__set(dtype, data, i * m->rs + j * m->cs, *from++);
 }
 
 void ct__fill_nan(const ct__matrix *m, ct_dtype dtype, void *data)
 {
     for (int64_t i = 0; i < m->rows; i++)
-        for (int64_t j = 0; j < m->cols; j++) {
-            void *x = ct__at(data, dtype, i * m->rs + j * m->cs);
-            if (dtype == CT_F64)
-                *(double *)x = NAN;
-            else
-                *(float *)x = NAN;
-        }
+        for (int64_t j = 0; j < m->cols; j++) ct__set(dtype, data, i * m->rs + j * m->cs, NAN);
 }

@@ -38,7 +38,9 @@ struct ct__job {
     size_t scratch; /* bytes that a member wants at data[n] */
     int64_t *index; /* NULL, or contiguous rows of m[0].rows integers: member i's at data[n + 1] */
     ct_failure *failure;
-    atomic_flag *failing; /* set by the thread that writes to *failure */
+    const char *what, *why; /* of a failure, as ct_failure has them; why: or NULL */
+    int64_t first;          /* what is before the number that failed               */
+    atomic_flag *failing;   /* set by the thread that writes to *failure */
     /* Computes one member; data[k] is matrix k, packed where asked for. Returns 0, or what failed (from
      * 1). */
     int64_t (*member)(const ct__job *job, void *const *data);

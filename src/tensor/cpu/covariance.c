@@ -32,14 +32,6 @@ static int64_t whole(int64_t columns)
     return (columns + CT__COV_GROUP - 1) / CT__COV_GROUP * CT__COV_GROUP;
 }
 
-/* The next piece of a block, aligned; NULL where the block is. */
-static void *take(char *block, size_t *used, size_t bytes)
-{
-    void *piece = block ? block + *used : NULL;
-    *used += (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
-    return piece;
-}
-
 #define VECTOR_CODE "tensor/cpu/covariance_run.h"
 #include "kernel/each_isa.h"
 

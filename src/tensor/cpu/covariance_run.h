@@ -16,19 +16,19 @@ typedef struct NAME(room) {
 static size_t NAME(cut)(char *block, const problem *q, bool bars, NAME(room) * r)
 {
     size_t used = 0, threads = (size_t)q->threads, nodes = (size_t)q->program->n_nodes;
-    r->weight = take(block, &used, (size_t)q->program->n_dims * sizeof(T));
-    r->theta = take(block, &used, (size_t)q->program->n_params * sizeof(T));
-    r->z = take(block, &used, (size_t)q->d * (size_t)q->z_row * sizeof(T));
+    r->weight = ct__take(block, &used, (size_t)q->program->n_dims * sizeof(T));
+    r->theta = ct__take(block, &used, (size_t)q->program->n_params * sizeof(T));
+    r->z = ct__take(block, &used, (size_t)q->d * (size_t)q->z_row * sizeof(T));
     size_t norms = 0;
     for (size_t k = 0; k < nodes; k++) norms += by_products(&ct_cov_nodes(q->program)[k], sizeof(T));
-    r->norm = take(block, &used, norms * (size_t)q->z_row * sizeof(T));
-    r->norm_of = take(block, &used, nodes * sizeof(T *));
-    r->tile = take(block, &used, threads * CT__COV_ROWS * CT__COV_PITCH * sizeof(T));
-    r->space = take(block, &used, threads * nodes * sizeof(NAME(node_space)));
-    r->bar = take(block, &used, threads * nodes * sizeof(T *));
+    r->norm = ct__take(block, &used, norms * (size_t)q->z_row * sizeof(T));
+    r->norm_of = ct__take(block, &used, nodes * sizeof(T *));
+    r->tile = ct__take(block, &used, threads * CT__COV_ROWS * CT__COV_PITCH * sizeof(T));
+    r->space = ct__take(block, &used, threads * nodes * sizeof(NAME(node_space)));
+    r->bar = ct__take(block, &used, threads * nodes * sizeof(T *));
     r->theta_bar =
-        take(block, &used, bars ? (size_t)q->blocks * (size_t)q->program->n_params * sizeof(double) : 0);
-    r->x_bar = take(block, &used, bars ? threads * CT__COV_ROWS * (size_t)q->d * sizeof(double) : 0);
+        ct__take(block, &used, bars ? (size_t)q->blocks * (size_t)q->program->n_params * sizeof(double) : 0);
+    r->x_bar = ct__take(block, &used, bars ? threads * CT__COV_ROWS * (size_t)q->d * sizeof(double) : 0);
     return used;
 }
 

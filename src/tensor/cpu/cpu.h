@@ -29,6 +29,53 @@ static inline void *ct__at(const void *data, ct_dtype dtype, int64_t offset)
     return (char *)data + offset * (int64_t)ct__size(dtype);
 }
 
+/* The value of a number of f64 or f32, and back. */
+static inline double ct__get(ct_dtype dtype, const void *data, int64_t offset)
+{
+    return dtype == CT_F64 ? ((const double *)data)[offset] : (double)((const float *)data)[offset];
+}
+
+static inline void ct__set(ct_dtype dtype, void *data, int64_t offset, double value)
+{
+    if (dtype == CT_F64)
+        ((double *)data)[offset] = value;
+    else
+        ((float *)data)[offset] = (float)value;
+}
+
+/* Where batch member `member` of t begins, whose batch dimensions are those of `shape`, or broadcast to them. */
+static inline int64_t ct__member_offset(const ct_view *t, const ct_view *shape, int64_t member)
+{
+    int64_t offset = 0;
+    for (int d = shape->ndim - 2; d-- > 0;) {
+        offset += member % shape->dim[d] * t->stride[d];
+        member /= shape->dim[d];
+    }
+    return offset;
+}
+
+static inline int64_t ct__min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ct__max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Where part `part` of n things begins, of `parts` parts of the same size. */
+static inline int64_t ct__part(int64_t n, int64_t parts, int64_t part)
+{
+    return n / parts * part + n % parts * part / parts;
+}
+
+static inline size_t ct__aligned(size_t bytes)
+{
+    return (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+}
+
+/* The next piece of a block, aligned; NULL where the block is. */
+static inline void *ct__take(char *block, size_t *used, size_t bytes)
+{
+    void *piece = block ? block + *used : NULL;
+    *used += ct__aligned(bytes);
+    return piece;
+}
+
 /* special.c: log|gamma(x)|, and the k-th derivative of digamma (k = 0: digamma). Thread-safe. */
 double ct__lgamma(double x);
 float ct__lgammaf(float x);

@@ -13,10 +13,7 @@ static int64_t flag_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *x = &job->m[0];
     for (int64_t i = 0; i < x->rows; i++) {
-        const void *at = ct__at(data[0], job->dtype, i * x->rs);
-        if (within((ct_domain)job->flags,
-                   job->dtype == CT_F64 ? *(const double *)at : (double)*(const float *)at))
-            continue;
+        if (within((ct_domain)job->flags, ct__get(job->dtype, data[0], i * x->rs))) continue;
         if (job->n > 1) ct__fill_nan(&job->m[1], job->dtype, data[1]);
         return i + 1;
     }
@@ -27,17 +24,12 @@ ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_view *x, const
                        ct_view *out, ct_failure *failure)
 {
     const ct_view *t[] = { x, out };
-    const bool failed = failure->set;
     ct__job job;
     ct__job_init(&job, dev, out ? 2 : 1, t);
     job.flags = (unsigned)domain;
     job.failure = failure;
     job.work = (double)job.m[0].rows;
     job.member = flag_member;
-    ct_status status = ct__job_run(&job);
-    if (failure->set && !failed) {
-        failure->what = what;
-        failure->why = why;
-    }
-    return status;
+    job.what = what, job.why = why;
+    return ct__job_run(&job);
 }

@@ -8,43 +8,50 @@
 
 enum { A, B, C };
 
-static void scale_matrix(const ct__job *job, const ct__matrix *m, void *c)
+/* The new value of an element of C of which A B has `sum`. */
+static inline void put(ct_dtype t, double alpha, double sum, double beta, void *c, int64_t at)
 {
-    for (int64_t i = 0; i < m->rows; i++)
-        for (int64_t j = 0; j < m->cols; j++) {
-            void *at = ct__at(c, job->dtype, m->packed ? i * m->cols + j : i * m->rs + j * m->cs);
-            if (job->dtype == CT_F64)
-                *(double *)at = job->beta == 0 ? 0 : job->beta * *(double *)at;
-            else
-                *(float *)at = job->beta == 0 ? 0 : (float)job->beta * *(float *)at;
-        }
+    ct__set(t, c, at, beta == 0 ? alpha * sum : alpha * sum + beta * ct__get(t, c, at));
 }
 
-static void small_gemm(const ct__job *job, void *const *data)
+/* C = alpha A B + beta C by three loops, in f64. t is a constant where it is called. */
+static inline void loops(const ct_dtype t, double alpha, const ct__matrix *a, const void *x,
+                         const ct__matrix *b, const void *y, double beta, const ct__matrix *c, void *z)
 {
-    double a[CT__SMALL * CT__SMALL], b[CT__SMALL * CT__SMALL], c[CT__SMALL * CT__SMALL];
-    int64_t m = job->m[C].rows, n = job->m[C].cols, k = job->m[A].cols;
-    ct__load(job->dtype, data[A], &job->m[A], a);
-    ct__load(job->dtype, data[B], &job->m[B], b);
-    if (job->beta != 0) ct__load(job->dtype, data[C], &job->m[C], c);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
+    const int64_t depth = a->cols, step_x = a->cs, step_y = b->rs;
+    for (int64_t i = 0; i < c->rows; i++)
+        for (int64_t j = 0; j < c->cols; j++) {
+            int64_t at_x = i * a->rs, at_y = j * b->cs;
             double sum = 0;
-            for (int64_t l = 0; l < k; l++) sum += a[i * k + l] * b[l * n + j];
-            c[i * n + j] = job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * c[i * n + j];
+            for (int64_t l = 0; l < depth; l++, at_x += step_x, at_y += step_y)
+                sum += ct__get(t, x, at_x) * ct__get(t, y, at_y);
+            put(t, alpha, sum, beta, z, i * c->rs + j * c->cs);
         }
-    ct__store(job->dtype, c, &job->m[C], data[C]);
 }
 
-static int64_t small_gemm_member(const ct__job *job, void *const *data)
+static void loop_gemm(ct_dtype t, double alpha, const ct__matrix *a, const void *x, const ct__matrix *b,
+                      const void *y, double beta, const ct__matrix *c, void *z)
 {
-    small_gemm(job, data);
+    if (t == CT_F64)
+        loops(CT_F64, alpha, a, x, b, y, beta, c, z);
+    else
+        loops(CT_F32, alpha, a, x, b, y, beta, c, z);
+}
+
+static int64_t loop_gemm_member(const ct__job *job, void *const *data)
+{
+    loop_gemm(job->dtype, job->alpha, &job->m[A], data[A], &job->m[B], data[B], job->beta, &job->m[C],
+              data[C]);
     return 0;
 }
 
+/* C = beta C */
 static int64_t scale_member(const ct__job *job, void *const *data)
 {
-    scale_matrix(job, &job->m[C], data[C]);
+    const ct__matrix *c = &job->m[C];
+    const int64_t rs = c->packed ? c->cols : c->rs, cs = c->packed ? 1 : c->cs;
+    for (int64_t i = 0; i < c->rows; i++)
+        for (int64_t j = 0; j < c->cols; j++) put(job->dtype, 0, 0, job->beta, data[C], i * rs + j * cs);
     return 0;
 }
 
@@ -80,7 +87,7 @@ static int64_t vector_step(const ct__matrix *m, int64_t extent, int64_t stride)
 static int64_t gemv_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    if (job->beta == 0) scale_matrix(job, c, data[C]);
+    if (job->beta == 0) scale_member(job, data);
     if (c->cols == 1)
         gemv(job, a, false, data[A], data[B], vector_step(b, b->rows, b->rs), data[C],
              vector_step(c, c->rows, c->rs));
@@ -216,39 +223,23 @@ static ct_status run_few_columns(ct__job *job)
     return ct__job_run(job);
 }
 
-/* One product of a few elements, without any preparation: what a 1x1 chain costs. */
-static void tiny_gemm(double alpha, const ct_view *a, const ct_view *b, double beta, ct_view *c)
+static ct__matrix matrix_of(const ct_view *x)
 {
-    const int64_t k = a->dim[1];
-    if (c->dim[0] * c->dim[1] * k == 1 && c->dtype == CT_F64) {
-        double *y = c->data;
-        *y = alpha * *(const double *)a->data * *(const double *)b->data + (beta == 0 ? 0 : beta * *y);
-        return;
-    }
-    for (int64_t i = 0; i < c->dim[0]; i++)
-        for (int64_t j = 0; j < c->dim[1]; j++) {
-            double sum = 0;
-            int64_t at = i * c->stride[0] + j * c->stride[1];
-            for (int64_t l = 0; l < k; l++) {
-                int64_t ia = i * a->stride[0] + l * a->stride[1], ib = l * b->stride[0] + j * b->stride[1];
-                sum += c->dtype == CT_F64 ? ((double *)a->data)[ia] * ((double *)b->data)[ib]
-                                          : (double)((float *)a->data)[ia] * (double)((float *)b->data)[ib];
-            }
-            if (c->dtype == CT_F64)
-                ((double *)c->data)[at] = alpha * sum + (beta == 0 ? 0 : beta * ((double *)c->data)[at]);
-            else
-                ((float *)c->data)[at] =
-                    (float)(alpha * sum + (beta == 0 ? 0 : beta * (double)((float *)c->data)[at]));
-        }
+    return (ct__matrix){ .rows = x->dim[0], .cols = x->dim[1], .rs = x->stride[0], .cs = x->stride[1] };
 }
 
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
                        ct_view *c)
 {
     const bool half = ct__is_half(c->dtype);
-    if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * a->dim[1] <= CT__TINY &&
-        c->dim[0] * c->dim[1] <= CT__TINY) {
-        tiny_gemm(alpha, a, b, beta, c);
+    if (c->dtype == CT_F64 && c->ndim == 2 &&
+        c->dim[0] * c->dim[1] * a->dim[1] == 1) { /* a chain of scalars */
+        put(CT_F64, alpha, *(const double *)a->data * *(const double *)b->data, beta, c->data, 0);
+        return CT_OK;
+    }
+    if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * ct__max(a->dim[1], 1) <= CT__TINY) {
+        const ct__matrix x = matrix_of(a), y = matrix_of(b), z = matrix_of(c);
+        loop_gemm(c->dtype, alpha, &x, a->data, &y, b->data, beta, &z, c->data);
         return CT_OK;
     }
     const ct_view *t[] = { a, b, c };
@@ -267,12 +258,8 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
         return ct__job_run(&job);
     }
     if (m <= CT__SMALL && n <= CT__SMALL && k <= CT__SMALL) {
-        if (job.members == 1) {
-            void *data[] = { a->data, b->data, c->data };
-            small_gemm(&job, data);
-            return CT_OK;
-        }
-        job.member = small_gemm_member;
+        if (job.members == 1) return loop_gemm_member(&job, (void *[]){ a->data, b->data, c->data }), CT_OK;
+        job.member = loop_gemm_member;
         return ct__job_run(&job);
     }
     if (few_rows(&job)) return run_few_rows(&job);
@@ -297,19 +284,17 @@ static int64_t syrk_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-static int64_t small_syrk_member(const ct__job *job, void *const *data)
+static int64_t loop_syrk_member(const ct__job *job, void *const *data)
 {
-    double a[CT__SMALL * CT__SMALL], c[CT__SMALL * CT__SMALL];
-    int64_t n = job->m[0].rows, k = job->m[0].cols;
-    ct__load(job->dtype, data[0], &job->m[0], a);
-    ct__load(job->dtype, data[1], &job->m[1], c);
-    for (int64_t i = 0; i < n; i++)
+    const ct__matrix *a = &job->m[0], *c = &job->m[1];
+    for (int64_t i = 0; i < a->rows; i++)
         for (int64_t j = 0; j <= i; j++) {
             double sum = 0;
-            for (int64_t l = 0; l < k; l++) sum += a[i * k + l] * a[j * k + l];
-            c[i * n + j] = job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * c[i * n + j];
+            for (int64_t l = 0; l < a->cols; l++)
+                sum += ct__get(job->dtype, data[0], i * a->rs + l * a->cs) *
+                       ct__get(job->dtype, data[0], j * a->rs + l * a->cs);
+            put(job->dtype, job->alpha, sum, job->beta, data[1], i * c->rs + j * c->cs);
         }
-    ct__store(job->dtype, c, &job->m[1], data[1]);
     return 0;
 }
 
@@ -326,7 +311,7 @@ ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_view *a, double be
     if (!job.members || !n) return CT_OK;
     job.work = (double)n * (double)n * (double)k;
     if (n <= CT__SMALL && k <= CT__SMALL) {
-        job.member = small_syrk_member;
+        job.member = loop_syrk_member;
         return ct__job_run(&job);
     }
     ct_status status = ct__job_forms(&job, "syrk");

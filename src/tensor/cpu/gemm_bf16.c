@@ -113,8 +113,6 @@ static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_
             __builtin_prefetch(x + l * step + j, 0, 2);
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips)
 {
     const int64_t m = q->m, n = q->n, k = q->k;
@@ -126,24 +124,25 @@ int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t 
     float *c = q->c;
     const int64_t pairs = (k + 1) / 2;
     for (int64_t i = 0; i < m; i += STRIP)
-        pack(f32, a + i * q->a_rs, q->a_cs, q->a_rs, k, least(m - i, STRIP), STRIP, strips + i * pairs);
+        pack(f32, a + i * q->a_rs, q->a_cs, q->a_rs, k, ct__min(m - i, STRIP), STRIP, strips + i * pairs);
     const int e = least_exponent((m + STRIP - 1) / STRIP * STRIP * pairs, strips);
     if (!e) return 0;
 
     _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
     for (int64_t j = 0; j < n; j += PANEL) {
-        const int64_t cols = least(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
+        const int64_t cols = ct__min(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
         const int64_t deep =
-            next ? k : least(more, k); /* of the next panel, which may be of the rows that follow */
+            next ? k : ct__min(more, k); /* of the next panel, which may be of the rows that follow */
         pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
         const int f = least_exponent(PANEL * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) return j;
         for (int64_t i = 0; i < m; i += CT__BF16_ROWS) {
             if (deep > 0)
-                ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep, least(n - next, PANEL),
-                    i / CT__BF16_ROWS, (m + CT__BF16_ROWS - 1) / CT__BF16_ROWS);
+                ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep,
+                    ct__min(n - next, PANEL), i / CT__BF16_ROWS, (m + CT__BF16_ROWS - 1) / CT__BF16_ROWS);
             tiles[(cols - 1) / LANES](pairs, strips + i / STRIP * STRIP * pairs + i % STRIP, panel,
-                                      least(m - i, CT__BF16_ROWS), cols, q->add, c + i * q->ldc + j, q->ldc);
+                                      ct__min(m - i, CT__BF16_ROWS), cols, q->add, c + i * q->ldc + j,
+                                      q->ldc);
         }
     }
     return n;

@@ -26,8 +26,7 @@ static cutting cut(const ct__job *job, int threads)
         if (threads < 2 || t.pieces >= CT__HALF_TILES * threads || *longer < 2 * CT__HALF_LEAST) break;
         *longer = (*longer + 1) / 2;
     }
-    t.bytes = (size_t)(t.rows * t.depth + t.depth * t.cols + t.rows * t.cols) * sizeof(float);
-    t.bytes = (t.bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
+    t.bytes = ct__aligned((size_t)(t.rows * t.depth + t.depth * t.cols + t.rows * t.cols) * sizeof(float));
     return t;
 }
 

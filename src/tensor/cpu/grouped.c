@@ -185,8 +185,6 @@ static void add_heads(const ct__grouped *q, const place *from, int pieces, const
     }
 }
 
-static size_t aligned(size_t bytes) { return (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT; }
-
 static ct_status run_all(ct_device *dev, ct__grouped *q)
 {
     const int64_t total = cost_before(q, q->M), row_work = q->J * q->K, size = (int64_t)ct__size(q->dtype);
@@ -196,9 +194,9 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     q->stream_D = q->M * row_work * size >= CT__GROUP_CACHE;
     bool alone = dev->threads < 2 || total <= CT__GROUP_ALONE / (row_work > 0 ? row_work : 1);
     int threads = alone ? 1 : dev->threads, pieces = alone ? 1 : threads * CT__GROUP_CUTS;
-    const size_t place_bytes = aligned((size_t)(pieces + 1) * sizeof(place)),
-                 thread_bytes = aligned(ct__grouped_scratch(q));
-    sums s = { .bytes = q->D && pieces > 1 ? aligned((size_t)(row_work * (size > 4 ? size : 4))) : 0 };
+    const size_t place_bytes = ct__aligned((size_t)(pieces + 1) * sizeof(place)),
+                 thread_bytes = ct__aligned(ct__grouped_scratch(q));
+    sums s = { .bytes = q->D && pieces > 1 ? ct__aligned((size_t)(row_work * (size > 4 ? size : 4))) : 0 };
     size_t bytes = place_bytes + (size_t)threads * thread_bytes + 2 * (size_t)pieces * s.bytes;
     char *memory = ct__pool_get(dev, &bytes);
     if (!memory) return CT_ENOMEM;
@@ -206,7 +204,7 @@ static ct_status run_all(ct_device *dev, ct__grouped *q)
     char *scratch = memory + place_bytes;
     s.data = scratch + (size_t)threads * thread_bytes;
     ct__run_rows *run = ct__grouped_kernel(q->isa, q->dtype);
-    for (int c = 0; c <= pieces; c++) from[c] = cut(q, total / pieces * c + total % pieces * c / pieces);
+    for (int c = 0; c <= pieces; c++) from[c] = cut(q, ct__part(total, pieces, c));
     if (alone) {
         run_piece(q, run, from, 0, &s, scratch);
     } else {

@@ -3,9 +3,6 @@
 #include "grouped.h"
 #include "half.h"
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* Of the matrices (J x K) a part has all of the inner extent: columns of C forward, rows of C and D
  * backward. */
 typedef struct cutting {
@@ -15,8 +12,8 @@ typedef struct cutting {
 static cutting cut(const ct__grouped *q)
 {
     cutting t = { .inner = q->G ? q->K : q->J, .outer = q->G ? q->J : q->K };
-    t.step = most(1, least(t.outer, CT__GROUP_PART / most(1, t.inner)));
-    t.rows = most(1, least(CT__GROUP_ROWS, CT__GROUP_PART / most(1, most(t.inner, t.step))));
+    t.step = ct__max(1, ct__min(t.outer, CT__GROUP_PART / ct__max(1, t.inner)));
+    t.rows = ct__max(1, ct__min(CT__GROUP_ROWS, CT__GROUP_PART / ct__max(1, ct__max(t.inner, t.step))));
     return t;
 }
 
@@ -27,22 +24,20 @@ typedef struct room {
     int64_t offset[2], order[CT__GROUP_ROWS];
 } room;
 
-static size_t numbers_of_rows(const cutting *t) { return (size_t)(t->rows * most(t->inner, t->step)); }
+static size_t numbers_of_rows(const cutting *t) { return (size_t)(t->rows * ct__max(t->inner, t->step)); }
 
 size_t ct__grouped_half_scratch(const ct__grouped *q)
 {
     const cutting t = cut(q);
     size_t numbers = 3 * numbers_of_rows(&t) + 3 * (size_t)(t.inner * t.step);
-    return (sizeof(room) + CT__ALIGNMENT + numbers * sizeof(float) + CT__ALIGNMENT - 1) / CT__ALIGNMENT *
-           CT__ALIGNMENT;
+    return ct__aligned(sizeof(room) + CT__ALIGNMENT + numbers * sizeof(float));
 }
 
 static room *furnish(void *scratch, const cutting *t)
 {
     room *r = scratch;
     const size_t part = (size_t)(t->inner * t->step);
-    r->a =
-        (float *)(void *)((char *)scratch + (sizeof *r + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT);
+    r->a = (float *)(void *)((char *)scratch + ct__aligned(sizeof *r));
     r->g = r->a + numbers_of_rows(t);
     r->y = r->g + numbers_of_rows(t);
     r->C = r->y + numbers_of_rows(t);
@@ -57,7 +52,7 @@ static room *furnish(void *scratch, const cutting *t)
 static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t start, int64_t stop,
                      int64_t at, uint16_t *D, float *D_wide, room *r)
 {
-    const int64_t outer = least(t->step, t->outer - at), *order = q->order + q->offset[m];
+    const int64_t outer = ct__min(t->step, t->outer - at), *order = q->order + q->offset[m];
     ct__grouped s = {
         .M = 1, .I = 1, .J = q->G ? outer : q->J, .K = q->G ? q->K : outer, .dtype = CT_F32, .isa = q->isa
     };
@@ -71,7 +66,7 @@ static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t 
         ct__widen_tile(q->isa, q->dtype, s.J, s.K, (const uint16_t *)q->C + m * q->J * q->K + first, q->K, 1,
                        r->C, s.K);
     for (int64_t done = start, i = start / q->I, sub = start % q->I; done < stop;) {
-        const int64_t rows = least(t->rows, stop - done);
+        const int64_t rows = ct__min(t->rows, stop - done);
         int64_t row[CT__GROUP_ROWS];
         for (int64_t k = 0; k < rows; k++) {
             row[k] = order[i] * q->I + sub;

@@ -117,8 +117,7 @@ share_rows(ct_device *dev, const rows *r, const ct_view *x, const ct_view *index
     const int parts = dev->threads;
 #pragma omp parallel for schedule(static) num_threads(ct__team(dev, parts))
     for (int part = 0; part < parts; part++)
-        work(r, x, index, out, n / parts * part + n % parts * part / parts,
-             n / parts * (part + 1) + n % parts * (part + 1) / parts);
+        work(r, x, index, out, ct__part(n, parts, part), ct__part(n, parts, part + 1));
 }
 
 ct_status ct__cpu_gather(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)

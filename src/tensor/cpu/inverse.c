@@ -9,9 +9,6 @@
 
 #include "batch.h"
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-
 /* -- A = Rᵀ R -------------------------------------------------------------------------------------------- */
 
 /* The upper triangle of a becomes R:  R12 = R11⁻ᵀ A12,  A22 - R12ᵀ R12 = R22ᵀ R22. Returns the failing minor, or 0. */
@@ -73,7 +70,7 @@ static void load_upper(const ct__job *job, const void *from, void *a, int64_t ld
                    (size_t)(n - i) * ct_dtype_size(t));
     else if (x->cs == 1)
         for (int64_t i = 0; i < n; i += CT__TILE) {
-            const int64_t rows = smaller(n - i, CT__TILE);
+            const int64_t rows = ct__min(n - i, CT__TILE);
             job->kit->transpose(rows, i + rows, ct__at(from, t, i * x->rs), x->rs, ct__ij(a, t, lda, 0, i),
                                 lda);
         }
@@ -165,13 +162,13 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
         void *own = work + (size_t)omp_get_thread_num() * work_bytes;
 #pragma omp for schedule(dynamic)
         for (int64_t k = (n - 1) / CT__INVERSE_COLUMNS; k >= 0; k--) /* the largest first */
-            root_columns(&f, k * CT__INVERSE_COLUMNS, smaller(n, (k + 1) * CT__INVERSE_COLUMNS), own);
+            root_columns(&f, k * CT__INVERSE_COLUMNS, ct__min(n, (k + 1) * CT__INVERSE_COLUMNS), own);
 #pragma omp for schedule(dynamic)
         for (int64_t k = (n - 1) / CT__INVERSE_COLUMNS; k >= 0; k--) {
-            const int64_t end = smaller(n, (k + 1) * CT__INVERSE_COLUMNS);
+            const int64_t end = ct__min(n, (k + 1) * CT__INVERSE_COLUMNS);
             inverse_rows(&f, k * CT__INVERSE_COLUMNS, end, own);
             for (int64_t i = k * CT__INVERSE_COLUMNS; i < end; i += CT__TILE)
-                put_rows(job, ct__ij(f.a, t, ld, i, 0), ld, i, smaller(CT__TILE, end - i), data[1]);
+                put_rows(job, ct__ij(f.a, t, ld, i, 0), ld, i, ct__min(CT__TILE, end - i), data[1]);
         }
     }
     return 0;
@@ -191,17 +188,17 @@ static ct_status invert(ct_device *dev, const ct_view *a, ct_view *root, ct_view
     ct__job_init(&job, dev, root ? 3 : 2, t);
     int64_t n = job.m[0].rows, ld = ct__pitch(n);
     if (!job.members || !n) return CT_OK;
-    bool failed = failure && failure->set;
     job.failure = failure;
     job.work = (double)n * (double)n * (double)n;
     job.serial = root || !ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE);
     job.member = job.serial ? potri_member : large_potri_member;
     size_t work = ct__product_work(job.dtype, n);
-    if (!job.serial) work = larger(work * (size_t)dev->threads, ct__sweep_memory(dev, job.dtype, n, ld));
+    if (!job.serial)
+        work =
+            (size_t)ct__max((int64_t)work * dev->threads, (int64_t)ct__sweep_memory(dev, job.dtype, n, ld));
     job.scratch = (size_t)(2 * n * ld) * ct_dtype_size(job.dtype) + work;
-    ct_status status = ct__job_run(&job);
-    if (failure && failure->set && !failed) failure->what = "leading minor %lld";
-    return status;
+    job.what = "leading minor %lld";
+    return ct__job_run(&job);
 }
 
 ct_status ct__cpu_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)

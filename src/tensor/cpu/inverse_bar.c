@@ -97,10 +97,7 @@ static void halve(ct_dtype t, int64_t n, void *x, int64_t ld, bool clear)
 {
     for (int64_t i = 0; i < n; i++) {
         const int64_t end = (i / CT__TILE + 1) * CT__TILE;
-        if (t == CT_F64)
-            *(double *)ct__ij(x, t, ld, i, i) /= 2;
-        else
-            *(float *)ct__ij(x, t, ld, i, i) /= 2;
+        ct__set(t, x, i * (ld + 1), ct__get(t, x, i * (ld + 1)) / 2);
         if (clear)
             memset(ct__ij(x, t, ld, i, i + 1), 0, (size_t)((end < n ? end : n) - i - 1) * ct_dtype_size(t));
     }

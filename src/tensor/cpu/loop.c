@@ -144,8 +144,8 @@ static void run_parallel(const plan *p, int threads, ct__kernel kernel, const vo
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int part = 0; part < threads; part++) {
         plan mine = *p;
-        int64_t from = n / threads * part + (n % threads) * part / threads;
-        int64_t to = n / threads * (part + 1) + (n % threads) * (part + 1) / threads;
+        int64_t from = ct__part(n, threads, part);
+        int64_t to = ct__part(n, threads, part + 1);
         mine.dim[split] = to - from;
         for (int k = 0; k < p->operands; k++) mine.data[k] += from * p->stride[split][k] * p->size[k];
         if (to > from) run_serial(&mine, kernel, context);

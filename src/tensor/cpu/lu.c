@@ -27,18 +27,12 @@ static bool all_finite(ct_dtype t, int64_t n, const void *a, int64_t ld)
     return t == CT_F64 ? finite_f64(a, n, ld) : finite_f32(a, n, ld);
 }
 
-/* Element i of the diagonal. */
-static double element(ct_dtype t, const void *a, int64_t ld, int64_t i)
-{
-    return t == CT_F64 ? *(double *)ct__ij(a, t, ld, i, i) : (double)*(float *)ct__ij(a, t, ld, i, i);
-}
-
 /* The first pivot that is zero or not finite (from 1; n where it is another element that is not finite), or
  * 0. */
 static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
 {
     for (int64_t i = 0; i < n; i++) {
-        double d = element(t, a, ld, i);
+        double d = ct__get(t, a, i * (ld + 1));
         if (!isfinite(d) || d == 0) return i + 1;
     }
     return all_finite(t, n, a, ld) ? 0 : n;
@@ -59,14 +53,10 @@ static void lapack_lu(ct_dtype t, int64_t n, void *a, int64_t ld, int *pivots, i
 
 static ct_status run(ct__job *job, ct_failure *failure)
 {
-    bool failed = failure && failure->set;
     job->failure = failure;
-    ct_status status = ct__job_run(job);
-    if (failure && failure->set && !failed) {
-        failure->what = "pivot %lld";
-        failure->why = "is zero or not finite: the matrix is singular, or has NaN or infinities";
-    }
-    return status;
+    job->what = "pivot %lld";
+    job->why = "is zero or not finite: the matrix is singular, or has NaN or infinities";
+    return ct__job_run(job);
 }
 
 static ct_status check_extent(ct_device *dev, const char *name, int64_t n)
@@ -208,17 +198,6 @@ ct_status ct__cpu_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failu
 
 /* -- rows in pivot order --------------------------------------------------------------------------------- */
 
-/* Offset of batch member `member` of t, whose batch dimensions are out's. */
-static int64_t offset_of(const ct_view *t, const ct_view *out, int64_t member)
-{
-    int64_t offset = 0;
-    for (int d = out->ndim - 2; d-- > 0;) {
-        offset += member % out->dim[d] * t->stride[d];
-        member /= out->dim[d];
-    }
-    return offset;
-}
-
 /* Whether p has each of 0 .. n-1 once, or CT_EINDEX; seen: n bytes. */
 static ct_status check_order(ct_device *dev, const int64_t *p, int64_t step, int64_t n, char *seen)
 {
@@ -248,8 +227,8 @@ static void permute_member(ct_device *dev, const permutation *f, int64_t member)
     const int64_t n = out->dim[d - 2], cols = out->dim[d - 1], rs = out->stride[d - 2],
                   cs = out->stride[d - 1], x_rs = x->stride[d - 2], x_cs = x->stride[d - 1],
                   step = f->order->stride[d - 2];
-    const int64_t *p = (const int64_t *)f->order->data + offset_of(f->order, out, member);
-    const int64_t from = offset_of(x, out, member), to = offset_of(out, out, member);
+    const int64_t *p = (const int64_t *)f->order->data + ct__member_offset(f->order, out, member);
+    const int64_t from = ct__member_offset(x, out, member), to = ct__member_offset(out, out, member);
     for (int64_t i = 0; i < n; i++) {
         const int64_t k = p[i * step];
         const void *row = ct__at(x->data, x->dtype, from + (f->back ? i : k) * x_rs);
@@ -275,7 +254,7 @@ ct_status ct__cpu_permute_rows(ct_device *dev, const ct_view *x, const ct_view *
     if (!seen) return CT_ENOMEM;
     ct_status status = CT_OK;
     for (int64_t b = 0; b < members && !status; b++)
-        status = check_order(dev, (const int64_t *)order->data + offset_of(order, out, b),
+        status = check_order(dev, (const int64_t *)order->data + ct__member_offset(order, out, b),
                              order->stride[d - 2], n, seen);
     ct__pool_put(dev, seen, bytes);
     if (status) return status;
@@ -319,19 +298,17 @@ static int64_t det_member(const ct__job *job, void *const *data)
     int64_t failed = fault(t, n, a, ld);
     double log_abs = 0, sign = parity(order, n);
     for (int64_t i = 0; i < n && !failed; i++) {
-        const double u = element(t, a, ld, i);
+        const double u = ct__get(t, a, i * (ld + 1));
         log_abs += log(fabs(u));
         if (u < 0) sign = -sign;
     }
     if (failed) log_abs = sign = NAN;
-    if (failed && element(t, a, ld, failed - 1) == 0) {
+    if (failed && ct__get(t, a, (failed - 1) * (ld + 1)) == 0) {
         load(job, data[0], false, a, ld);
         if (all_finite(t, n, a, ld)) failed = 0, sign = 0, log_abs = -INFINITY;
     }
-    if (t == CT_F64)
-        *(double *)data[1] = sign, *(double *)data[2] = log_abs;
-    else
-        *(float *)data[1] = (float)sign, *(float *)data[2] = (float)log_abs;
+    ct__set(t, data[1], 0, sign);
+    ct__set(t, data[2], 0, log_abs);
     return failed;
 }
 

@@ -37,22 +37,17 @@ static ct_status run_with_work(qr_job *w, int64_t count, size_t more_bytes)
     return ct__job_run(&w->job);
 }
 
-static double element(ct_dtype dtype, const void *data, int64_t at)
-{
-    return dtype == CT_F64 ? ((const double *)data)[at] : (double)((const float *)data)[at];
-}
-
 /* The first column, from 1, whose part beyond those before it is nothing next to the largest; NaN is, too. */
 static int64_t dependent_column(const qr_job *w, const ct__matrix *a, const void *data)
 {
     double largest = 0;
     int64_t n = a->rows < a->cols ? a->rows : a->cols;
     for (int64_t i = 0; i < n; i++) {
-        const double size = fabs(element(w->job.dtype, data, i * (a->ld + 1)));
+        const double size = fabs(ct__get(w->job.dtype, data, i * (a->ld + 1)));
         if (size > largest) largest = size; /* gcc 12 for arm64 fails on fmax here */
     }
     for (int64_t i = 0; i < n; i++)
-        if (!(fabs(element(w->job.dtype, data, i * (a->ld + 1))) > w->rank_tolerance * largest)) return i + 1;
+        if (!(fabs(ct__get(w->job.dtype, data, i * (a->ld + 1))) > w->rank_tolerance * largest)) return i + 1;
     return 0;
 }
 
@@ -85,19 +80,14 @@ ct_status ct__cpu_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view 
     if (!job->members || m == 0 || n == 0) return CT_OK;
     ct_status status = ct__job_forms(job, "qr");
     if (status) return status;
-    bool failed = failure && failure->set;
     job->failure = failure;
     job->reads_output = true;
     job->work = 2 * m * n * (m < n ? m : n);
     job->member = qr_member;
-    status = run_with_work(&w, job->m[1].cols * CT__LAPACK_PANEL, 0);
-    if (failure && failure->set && !failed) {
-        failure->what = "column %lld";
-        failure->why =
-            "depends on those before it to working precision, or has NaN: leave it out, or solve with "
-            "ct_ridge_solve";
-    }
-    return status;
+    job->what = "column %lld";
+    job->why = "depends on those before it to working precision, or has NaN: leave it out, or solve with "
+               "ct_ridge_solve";
+    return run_with_work(&w, job->m[1].cols * CT__LAPACK_PANEL, 0);
 }
 
 /* op(Q) C with Q = H₁ … H_k. Of a row-major factor LAPACK's Q is ours transposed; a row-major C is Cᵀ to
@@ -144,7 +134,7 @@ static int64_t rcond_member(const ct__job *job, void *const *data)
     char *work = data[2];
     int *more = (int *)(work + (size_t)3 * (size_t)n * ct_dtype_size(job->dtype));
     for (int64_t i = 0; i < n && finite; i++)
-        finite = isfinite(element(job->dtype, data[0], i * (r->ld + 1)));
+        finite = isfinite(ct__get(job->dtype, data[0], i * (r->ld + 1)));
     if (job->dtype == CT_F64) {
         double *out = data[1];
         *out = 0;

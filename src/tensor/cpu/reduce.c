@@ -171,8 +171,8 @@ static void reduce_block(const reduction *r, pass f, const void *x, int64_t widt
     double partial[CT__REDUCE_PIECES][CT__REDUCE_WIDTH];
 #pragma omp parallel for schedule(static) num_threads(r->team)
     for (int i = 0; i < pieces; i++) {
-        int64_t from = n / pieces * i + n % pieces * i / pieces;
-        int64_t to = n / pieces * (i + 1) + n % pieces * (i + 1) / pieces;
+        int64_t from = ct__part(n, pieces, i);
+        int64_t to = ct__part(n, pieces, i + 1);
         reduce_part(r, f, to - from, ct__at(x, r->x->dtype, from * r->over[0].x), width, shift, partial[i]);
     }
     memcpy(result, partial[0], (size_t)width * sizeof *result);

@@ -31,16 +31,6 @@ typedef struct points {
 SQDIST(double)
 SQDIST(float)
 
-static int64_t member_offset(const ct_view *t, const ct_view *shape, int64_t member)
-{
-    int64_t offset = 0;
-    for (int d = shape->ndim - 2; d-- > 0;) {
-        offset += member % shape->dim[d] * t->stride[d];
-        member /= shape->dim[d];
-    }
-    return offset;
-}
-
 /* CT__SQDIST_ROWS points of x against all of y, of one member. */
 static void run_task(const ct_view *x, const ct_view *y, const ct_view *out, int64_t task)
 {
@@ -49,13 +39,13 @@ static void run_task(const ct_view *x, const ct_view *y, const ct_view *out, int
             per_member = (n + CT__SQDIST_ROWS - 1) / CT__SQDIST_ROWS;
     int64_t member = task / per_member, i = task % per_member * CT__SQDIST_ROWS;
     points px = { n - i < CT__SQDIST_ROWS ? n - i : CT__SQDIST_ROWS, x->stride[last - 1], x->stride[last] };
-    const void *xs = ct__at(x->data, x->dtype, member_offset(x, out, member) + i * px.step);
+    const void *xs = ct__at(x->data, x->dtype, ct__member_offset(x, out, member) + i * px.step);
     int64_t rs = out->stride[last - 1], cs = out->stride[last];
     for (int64_t j = 0; j < m; j += CT__SQDIST_STRIP) {
         points py = { m - j < CT__SQDIST_STRIP ? m - j : CT__SQDIST_STRIP, y->stride[last - 1],
                       y->stride[last] };
-        const void *ys = ct__at(y->data, y->dtype, member_offset(y, out, member) + j * py.step);
-        void *to = ct__at(out->data, out->dtype, member_offset(out, out, member) + i * rs + j * cs);
+        const void *ys = ct__at(y->data, y->dtype, ct__member_offset(y, out, member) + j * py.step);
+        void *to = ct__at(out->data, out->dtype, ct__member_offset(out, out, member) + i * rs + j * cs);
         if (out->dtype == CT_F64)
             strip_double(&px, xs, &py, ys, d, to, rs, cs);
         else

@@ -76,10 +76,7 @@ void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t 
     for (int64_t i = 0; i < n; i++) {
         memset(ct__ij(x, dtype, ld, i, 0), 0, (size_t)cols * ct_dtype_size(dtype));
         const int64_t j = i - (n - cols);
-        if (j >= 0 && dtype == CT_F64)
-            *(double *)ct__ij(x, dtype, ld, i, j) = 1;
-        else if (j >= 0)
-            *(float *)ct__ij(x, dtype, ld, i, j) = 1;
+        if (j >= 0) ct__set(dtype, x, i * ld + j, 1);
     }
 }
 

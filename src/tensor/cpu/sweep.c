@@ -34,7 +34,6 @@ static layout layout_of(int64_t n, const ct_view *A)
     return (layout){ n, n - n / 2, A->stride[0], 1 - n % 2, n % 2 };
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
 
 static int64_t row_offset(const layout *A, int64_t p)
@@ -51,7 +50,7 @@ static int64_t element(const layout *A, int64_t i, int64_t k)
 /* The pivots from k0 on, in whole slivers */
 static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t width)
 {
-    return smaller(block, (A->n - k0 + width - 1) / width * width);
+    return ct__min(block, (A->n - k0 + width - 1) / width * width);
 }
 
 /* -- who does what --
@@ -77,13 +76,6 @@ static int64_t owned(int owner, int parts, int64_t P, int64_t i)
     return (owner + parts - P % parts) % parts + i * parts;
 }
 
-static void *take(char *block, size_t *used, size_t bytes)
-{
-    void *piece = block ? block + *used : NULL;
-    *used += (bytes + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
-    return piece;
-}
-
 /* -- sweeps ---------------------------------------------------------------------------------------------- */
 
 typedef struct problem {
@@ -105,7 +97,7 @@ static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
     int64_t b = n <= CT__SWEEP_LARGE ? *grain : CT__SWEEP_DEEP * *grain;
     while (*grain < b && n >= CT__SWEEP_STRETCHES * parts * *grain) *grain *= 2;
     if (all < *grain) *grain = all;
-    return smaller(b, (all + *grain - 1) / *grain * *grain);
+    return ct__min(b, (all + *grain - 1) / *grain * *grain);
 }
 
 #define VECTOR_CODE "tensor/cpu/sweep_run.h"

@@ -49,8 +49,8 @@ static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int6
 static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k0, int64_t w, bool store,
                               T sign)
 {
-    const int64_t n1 = s->A.n1, k1 = smaller(k0 + w, s->A.n);
-    const int64_t i1 = smaller(i0 + WIDTH, s->A.n);
+    const int64_t n1 = s->A.n1, k1 = ct__min(k0 + w, s->A.n);
+    const int64_t i1 = ct__min(i0 + WIDTH, s->A.n);
     if (!store && (i1 - i0 < WIDTH || k1 - k0 < w)) memset(P, 0, (size_t)(w * WIDTH) * sizeof(T));
     if (i0 >= k1) {
         int64_t cut = within(n1, k0, k1);
@@ -117,7 +117,7 @@ TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int
  * already. */
 TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
-    const int64_t rows = smaller(WIDTH, s->A.n - i0);
+    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
     T *tile = P + t * WIDTH * WIDTH;
     for (int64_t i = 0; i < WIDTH; i++)
         for (int64_t k = 0; k <= i; k++) {
@@ -139,7 +139,7 @@ TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, 
 /* y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) */
 static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0)
 {
-    const int64_t rows = smaller(WIDTH, s->A.n - i0);
+    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
     T r[WIDTH] = { 0 }, *y = s->y + t * WIDTH;
     for (int64_t i = 0; i < rows; i++) r[i] = -s->z[i0 + i];
     for (int64_t k = 0; k < (t + 1) * WIDTH; k++) {
@@ -155,7 +155,7 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), n = s->A.n;
     for (int64_t t = 0; t < w / WIDTH; t++) {
-        const int64_t i0 = k0 + t * WIDTH, rows = smaller(WIDTH, n - i0), before = t * WIDTH;
+        const int64_t i0 = k0 + t * WIDTH, rows = ct__min(WIDTH, n - i0), before = t * WIDTH;
         T *P = s->F + before * s->block, *tile = P + before * WIDTH;
         NAME(move_sliver)(s, P, i0, k0, before, false, 1);
         NAME(solve)(s, P, before);
@@ -182,7 +182,7 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
 {
     const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), i0 = sliver * WIDTH;
-    const int64_t rows = smaller(WIDTH, s->A.n - i0);
+    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
     const bool pivot = i0 >= k0 && i0 < k0 + w, above = i0 < k0;
     const T sign = above || pivot ? 1 : -1;
     if (!s->inverse && (above || pivot)) return;
@@ -230,8 +230,8 @@ static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q
     const int64_t w = padded_block(&s->A, k0, s->block, WIDTH);
     const int64_t n = s->A.n, n1 = s->A.n1, grain = s->grain;
     const T sign = P * grain < k0 && Q * grain < k0 ? 1 : -1;
-    int64_t p0 = P * grain, p1 = smaller(p0 + grain, n), q1 = smaller((Q + 1) * grain, n);
-    if (P < Q) p1 = smaller(p1, n1);
+    int64_t p0 = P * grain, p1 = ct__min(p0 + grain, n), q1 = ct__min((Q + 1) * grain, n);
+    if (P < Q) p1 = ct__min(p1, n1);
     if (P > Q && p0 < n1) p0 = n1 / HIGH * HIGH;
     for (int64_t q0 = Q * grain; q0 < q1; q0 += WIDTH) {
         const T *a = s->W + q0 / WIDTH * s->block * WIDTH;
@@ -263,13 +263,13 @@ static size_t NAME(prepare)(const problem *t, char *memory, NAME(sweep) * s)
     s->block = choose_block(t->A.n, WIDTH, t->parts, &s->grain);
     const size_t b = (size_t)s->block, slivers = ((size_t)s->A.n + WIDTH - 1) / WIDTH;
     size_t used = 0;
-    s->W = take(memory, &used, slivers * b * WIDTH * sizeof(T));
-    s->F = take(memory, &used, b * b * sizeof(T));
-    s->Ft = take(memory, &used, b * b * sizeof(T));
-    s->y = take(memory, &used, b * sizeof(T));
-    s->reciprocal = take(memory, &used, b * sizeof(T));
-    s->spare = take(memory, &used, (size_t)s->parts * b * WIDTH * sizeof(T));
-    s->queues = take(memory, &used, (size_t)s->parts * sizeof(queue));
+    s->W = ct__take(memory, &used, slivers * b * WIDTH * sizeof(T));
+    s->F = ct__take(memory, &used, b * b * sizeof(T));
+    s->Ft = ct__take(memory, &used, b * b * sizeof(T));
+    s->y = ct__take(memory, &used, b * sizeof(T));
+    s->reciprocal = ct__take(memory, &used, b * sizeof(T));
+    s->spare = ct__take(memory, &used, (size_t)s->parts * b * WIDTH * sizeof(T));
+    s->queues = ct__take(memory, &used, (size_t)s->parts * sizeof(queue));
     return used;
 }
 
@@ -277,7 +277,7 @@ static size_t NAME(prepare)(const problem *t, char *memory, NAME(sweep) * s)
 static int64_t NAME(next)(const NAME(sweep) * s, int64_t k0)
 {
     const int64_t first = k0 / s->grain, stretches = (s->A.n + s->grain - 1) / s->grain;
-    const int64_t end = smaller(first + s->block / s->grain, stretches);
+    const int64_t end = ct__min(first + s->block / s->grain, stretches);
     for (int64_t P = first; P < end && k0; P++)
         for (int64_t Q = first; Q < end; Q++) NAME(update)(s, k0 - s->block, P, Q);
     return NAME(factor)(s, k0);

@@ -1,4 +1,5 @@
 #include "team.h"
+#include "cpu.h"
 #include "kernel/config.h"
 #include "kernel/isa.h"
 
@@ -31,12 +32,10 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* -- teams ----------------------------------------------------------------------------------------------- */
 
-static int smaller(int a, int b) { return a < b ? a : b; }
-
 int ct__team_limit(int wanted)
 {
     if (wanted < 2 || lost_threads || omp_get_active_level() >= omp_get_max_active_levels()) return 1;
-    return smaller(wanted, omp_get_thread_limit());
+    return (int)ct__min(wanted, omp_get_thread_limit());
 }
 
 int ct__team_most(void)

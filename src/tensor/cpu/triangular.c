@@ -7,14 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static void set_element(ct_dtype dtype, void *data, int64_t at, double value)
-{
-    if (dtype == CT_F64)
-        ((double *)data)[at] = value;
-    else
-        ((float *)data)[at] = (float)value;
-}
-
 /* -- Cholesky -------------------------------------------------------------------------------------------- */
 
 /* The lower triangle, or with the zeros of the strict upper one the whole. */
@@ -23,7 +15,7 @@ static void fill_nan(const ct__job *job, int64_t rs, int64_t cs, void *data)
     int64_t n = job->m[0].rows;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < (job->lower_output ? i + 1 : n); j++)
-            set_element(job->dtype, data, i * rs + j * cs, NAN);
+            ct__set(job->dtype, data, i * rs + j * cs, NAN);
 }
 
 /* L row by row: L_ij = (A_ij - Σ_{k<j} L_ik L_jk) / L_jj. The diagonal's test is false for NaN. */
@@ -53,11 +45,6 @@ static int64_t small_potrf_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-static double diagonal(ct_dtype dtype, const void *data, int64_t at)
-{
-    return dtype == CT_F64 ? ((const double *)data)[at] : (double)((const float *)data)[at];
-}
-
 /* A NaN or infinity anywhere in the lower triangle reaches the diagonal of L, where it is caught: L_ij enters
  * L_ii² = A_ii - Σ_j L_ij². */
 static int64_t potrf_member(const ct__job *job, void *const *data)
@@ -66,7 +53,7 @@ static int64_t potrf_member(const ct__job *job, void *const *data)
     int64_t n = m->rows, ld = m->ld;
     int64_t detail = blas_potrf(job->dtype, m->columns ? 'L' : 'U', (int)n, data[0], m->ld);
     for (int64_t i = 0; i < n && !detail; i++) {
-        double d = diagonal(job->dtype, data[0], i * ld + i);
+        double d = ct__get(job->dtype, data[0], i * ld + i);
         if (!(d > 0 && d < INFINITY)) detail = i + 1;
     }
     int64_t rs = m->columns ? 1 : ld, cs = m->columns ? ld : 1;
@@ -91,11 +78,12 @@ static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_view *a,
     ct__job job;
     ct__job_init(&job, dev, 1, t);
     job.failure = failure;
+    job.first = first;
+    job.what = "leading minor %lld";
     job.reads_output = true;
     job.lower_output = lower;
     int64_t n = job.m[0].rows;
     if (!job.members || !n) return CT_OK;
-    bool failed = failure && failure->set;
     job.work = (double)n * (double)n * (double)n / 3;
     job.member = small_potrf_member;
     ct_status status = CT_OK;
@@ -103,12 +91,7 @@ static ct_status cholesky(ct_device *dev, bool lower, int64_t first, ct_view *a,
         job.member = potrf_member;
         status = ct__job_forms(&job, "cholesky");
     }
-    if (!status) status = ct__job_run(&job);
-    if (failure && failure->set && !failed) {
-        failure->what = "leading minor %lld";
-        failure->detail += first;
-    }
-    return status;
+    return status ? status : ct__job_run(&job);
 }
 
 ct_status ct__cpu_potrf(ct_device *dev, ct_view *a, ct_failure *failure)

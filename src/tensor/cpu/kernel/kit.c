@@ -7,9 +7,6 @@
 #    pragma clang diagnostic ignored "-Wpass-failed" /* a loop that a sanitizer keeps scalar */
 #endif
 
-static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
-
 #define VECTOR_CODE "tensor/cpu/kernel/kit_code.h"
 #include "each_isa.h"
 
@@ -24,7 +21,7 @@ const ct__kit *ct__kit_of(int isa, ct_dtype dtype)
 size_t ct__product_work(ct_dtype dtype, int64_t extent)
 {
     const int64_t size = (int64_t)ct_dtype_size(dtype), width = CT__PANEL_ROW / size;
-    return (size_t)((min(extent, CT__DEPTH) * min(extent + width, CT__PANELS * width) +
+    return (size_t)((ct__min(extent, CT__DEPTH) * ct__min(extent + width, CT__PANELS * width) +
                      8 * CT__STRIPS * CT__DEPTH) *
                         size +
                     63) /

@@ -15,7 +15,7 @@ TARGET static void NAME(substitute)(const void *c_, int64_t rs, int64_t cs, int6
     }
 #define ROWS(vectors, X, ld_)                                              \
     for (int64_t i = 0; i < n; i += HIGH) NAME(substitute_rows)            \
-    (vectors, &(NAME(next_rows)){ .rows = min(HIGH, n - i),                \
+    (vectors, &(NAME(next_rows)){ .rows = ct__min(HIGH, n - i),            \
                                   .depth = i,                              \
                                   .c = c + i * rs,                         \
                                   .done = X,                               \

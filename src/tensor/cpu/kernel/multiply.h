@@ -54,16 +54,16 @@ TARGET static void NAME(pack_right)(const ct__product *q, int64_t from, int64_t 
 {
     for (int64_t c = j; c < j + n; c += WIDTH, panels += (to - from) * WIDTH) {
         const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH, width = (cols + L - 1) / L * L;
-        const int64_t first = q->parts & CT__RIGHT_LOWER ? max(from, c) : from;
-        const int64_t last = q->parts & CT__RIGHT_UPPER ? min(to, c + cols) : to;
+        const int64_t first = q->parts & CT__RIGHT_LOWER ? ct__max(from, c) : from;
+        const int64_t last = q->parts & CT__RIGHT_UPPER ? ct__min(to, c + cols) : to;
         if (first >= last) continue;
         const T *b = (const T *)q->b + first * q->b_rs + c * q->b_cs;
         T *panel = panels + (first - from) * width;
         NAME(pack)(b, q->b_rs, q->b_cs, last - first, cols, width, panel);
         if (q->parts & CT__RIGHT_LOWER && first < c + cols)
-            NAME(trim)(panel, width, min(last, c + cols) - first, first - c, true);
+            NAME(trim)(panel, width, ct__min(last, c + cols) - first, first - c, true);
         if (q->parts & CT__RIGHT_UPPER && last > c) {
-            const int64_t p = max(first, c);
+            const int64_t p = ct__max(first, c);
             NAME(trim)(panel + (p - first) * width, width, last - p, p - c, false);
         }
     }
@@ -80,7 +80,7 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
                                int64_t j, int64_t n, const T *panels, T *packed)
 {
     const int64_t low = q->parts & CT__LEFT_UPPER ? i : 0,
-                  high = q->parts & CT__LEFT_LOWER ? min(q->k, i + rows) : q->k;
+                  high = q->parts & CT__LEFT_LOWER ? ct__min(q->k, i + rows) : q->k;
     const T *a = (const T *)q->a + i * q->a_rs;
     int64_t ra = q->a_rs, pa = q->a_cs, origin = 0;
     if (packed) a = packed, ra = 1, pa = HIGH, origin = from;
@@ -88,9 +88,9 @@ TARGET static void NAME(strip)(const ct__product *q, int64_t i, int64_t rows, in
         if (q->parts & CT__OUT_LOWER && c >= i + rows) return;
         const int64_t cols = j + n - c < WIDTH ? j + n - c : WIDTH;
         if (q->parts & CT__OUT_UPPER && c + cols <= i) continue;
-        const int64_t first = q->parts & CT__RIGHT_LOWER ? max(low, c) : low,
-                      last = q->parts & CT__RIGHT_UPPER ? min(high, c + cols) : high;
-        const int64_t start = max(from, first), stop = min(to, last), vectors = (cols + L - 1) / L;
+        const int64_t first = q->parts & CT__RIGHT_LOWER ? ct__max(low, c) : low,
+                      last = q->parts & CT__RIGHT_UPPER ? ct__min(high, c + cols) : high;
+        const int64_t start = ct__max(from, first), stop = ct__min(to, last), vectors = (cols + L - 1) / L;
         T *out = (T *)q->c + i * q->ldc + c;
         if (start >= stop) {
             if (first >= last && !from && !q->add) NAME(clear)(rows, cols, out, q->ldc);
@@ -114,8 +114,8 @@ TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows
                                    T *packed)
 {
     const int64_t low = q->parts & CT__LEFT_UPPER ? i : 0,
-                  high = q->parts & CT__LEFT_LOWER ? min(q->k, i + rows) : q->k;
-    const int64_t first = max(from, low), last = min(to, high);
+                  high = q->parts & CT__LEFT_LOWER ? ct__min(q->k, i + rows) : q->k;
+    const int64_t first = ct__max(from, low), last = ct__min(to, high);
     if (first >= last) return;
     const T *a = (const T *)q->a + i * q->a_rs + first * q->a_cs;
     packed += (first - from) * HIGH;
@@ -129,7 +129,7 @@ TARGET static void NAME(pack_left)(const ct__product *q, int64_t i, int64_t rows
         return;
     }
     for (int64_t r = 0; r < rows; r += HIGH) {
-        const int64_t high_rows = min(HIGH, rows - r);
+        const int64_t high_rows = ct__min(HIGH, rows - r);
         NAME(pack)(a + r * q->a_rs, q->a_cs, q->a_rs, last - first, high_rows, HIGH, packed + r * depth);
     }
 }
@@ -142,15 +142,15 @@ static void NAME(product)(const ct__product *q, void *work)
     T *packed = work, *panels = packed + CT__STRIPS * HIGH * CT__DEPTH;
     int64_t from = 0;
     do {
-        const int64_t to = min(q->k, from + CT__DEPTH);
+        const int64_t to = ct__min(q->k, from + CT__DEPTH);
         for (int64_t j = 0; j < q->n; j += nc) {
-            const int64_t n = min(nc, q->n - j);
+            const int64_t n = ct__min(nc, q->n - j);
             NAME(pack_right)(q, from, to, j, n, panels);
             for (int64_t i = 0; i < q->m; i += HIGH) {
                 if (pack_left && i % (CT__STRIPS * HIGH) == 0)
-                    NAME(pack_left)(q, i, min(CT__STRIPS * HIGH, q->m - i), from, to, packed);
+                    NAME(pack_left)(q, i, ct__min(CT__STRIPS * HIGH, q->m - i), from, to, packed);
                 T *left = pack_left ? packed + i % (CT__STRIPS * HIGH) * (to - from) : NULL;
-                NAME(strip)(q, i, min(HIGH, q->m - i), from, to, j, n, panels, left);
+                NAME(strip)(q, i, ct__min(HIGH, q->m - i), from, to, j, n, panels, left);
             }
         }
         from = to;
