@@ -63,21 +63,15 @@ const char *ct_tape_reason(const ct_tape *tape)
 
 void ct__describe(const ct_call *c, char *buffer, size_t size)
 {
-    if (c->scope) {
-        snprintf(buffer, size, "%s", c->scope);
-        return;
-    }
-    size_t at = (size_t)snprintf(buffer, size, "%s(", c->op->name);
-    for (int i = 0; i < c->n_in && at < size; i++) {
+    enum { SHOWN = 6 };
+    ct__text t = ct__text_at(buffer, size);
+    ct__put(&t, "%s", c->scope ? c->scope : c->op->name);
+    for (int i = 0; !c->scope && i < c->n_in && i < SHOWN; i++) {
         char shape[96];
-        if (i == 6) {
-            at += (size_t)snprintf(buffer + at, size - at, ", ...");
-            break;
-        }
-        at += (size_t)snprintf(buffer + at, size - at, "%s%s", i ? ", " : "",
-                               ct__shape_text(ct_tensor_shape(c->arg[i]), shape, sizeof shape));
+        ct__shape_text(ct_tensor_shape(c->arg[i]), shape, sizeof shape);
+        ct__put(&t, "%s%s", i ? ", " : "(", shape);
     }
-    if (at < size) snprintf(buffer + at, size - at, ")");
+    if (!c->scope) ct__put(&t, c->n_in > SHOWN ? ", ...)" : c->n_in ? ")" : "()");
 }
 
 static void fail_call(ct_call *c, ct_status status, const char *text)
@@ -130,15 +124,14 @@ bool ct_failure_known(const ct_call *c) { return c->tape && c->tape->failure.set
 static void place(const ct_call *c, char *buffer, size_t size)
 {
     const ct_tape *tape = c->tape;
-    char name[256], backward[96] = "";
+    char name[256];
     ct__describe(c, name, sizeof name);
+    ct__text t = ct__text_at(buffer, size);
     if (tape->backward_of >= 0)
-        snprintf(backward, sizeof backward, "backward of op #%lld %s: ", (long long)tape->backward_of,
-                 tape->node[tape->backward_of].op->name);
-    if (c->scope)
-        snprintf(buffer, size, "%s%s: ", backward, name);
-    else
-        snprintf(buffer, size, "%sop #%u %s: ", backward, tape->n, name);
+        ct__put(&t, "backward of op #%lld %s: ", (long long)tape->backward_of,
+                tape->node[tape->backward_of].op->name);
+    if (!c->scope) ct__put(&t, "op #%u ", tape->n);
+    ct__put(&t, "%s: ", name);
 }
 
 /* The tape's message for its failure, in the op at `where`. */

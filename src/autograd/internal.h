@@ -156,6 +156,17 @@ void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
 void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
+/* -- print.c --------------------------------------------------------------------------------------------- */
+
+/* Text in a buffer of `size` bytes, NULL for none: what does not fit is left out, and counted in `length`. */
+typedef struct ct__text {
+    char *buffer;
+    size_t size, length;
+} ct__text;
+
+ct__text ct__text_at(char *buffer, size_t size);
+void ct__put(ct__text *t, const char *format, ...) CT_PRINTF(2, 3);
+
 /* -- primitive/: by pointers, for ops on so few elements that the copy of a view counts ------------------- */
 
 static inline const ct_view *ct__arg_view(const ct_call *c, int i) { return &c->arg[i]->view; }

@@ -3,13 +3,7 @@
 
 #include <stdio.h>
 
-typedef struct text {
-    char *buffer;
-    size_t size, length;
-} text;
-
-static void put(text *t, const char *format, ...) CT_PRINTF(2, 3);
-static void put(text *t, const char *format, ...)
+void ct__put(ct__text *t, const char *format, ...)
 {
     size_t at = t->length < t->size ? t->length : t->size;
     va_list args;
@@ -19,10 +13,10 @@ static void put(text *t, const char *format, ...)
     t->length += n > 0 ? (size_t)n : 0;
 }
 
-static text start(char *buffer, size_t size)
+ct__text ct__text_at(char *buffer, size_t size)
 {
     if (buffer && size) buffer[0] = '\0';
-    return (text){ buffer, buffer ? size : 0, 0 };
+    return (ct__text){ buffer, buffer ? size : 0, 0 };
 }
 
 static const char *label(const ct_node *node)
@@ -33,30 +27,31 @@ static const char *label(const ct_node *node)
 
 size_t ct_tape_print(const ct_tape *tape, char *buffer, size_t size)
 {
-    text t = start(buffer, size);
+    ct__text t = ct__text_at(buffer, size);
     for (uint32_t i = 0; tape && i < tape->n; i++) {
         const ct_node *node = &tape->node[i];
         char shape[96] = "freed";
         const ct_tensor *v = node->value;
         if (v) ct__shape_text(ct_tensor_shape(v), shape, sizeof shape);
-        put(&t, "#%-5u %-16s %-14s %-4s %10zu B ", i, label(node), shape,
-            v ? ct_dtype_name(v->view.dtype) : "",
-            v ? (size_t)ct_tensor_count(v) * ct_dtype_size(v->view.dtype) : 0);
-        for (int k = 0; k < node->n_in; k++) put(&t, " #%u", node->in[k]);
-        if (node->part) put(&t, " (output %u)", node->part);
-        if (node->flags & NODE_NEEDS_GRAD) put(&t, " grad");
-        if (node->flags & NODE_KEEP) put(&t, " keep");
-        if (node->bar) put(&t, " has-cotangent");
-        put(&t, "\n");
+        ct__put(&t, "#%-5u %-16s %-14s %-4s %10zu B ", i, label(node), shape,
+                v ? ct_dtype_name(v->view.dtype) : "",
+                v ? (size_t)ct_tensor_count(v) * ct_dtype_size(v->view.dtype) : 0);
+        for (int k = 0; k < node->n_in; k++) ct__put(&t, " #%u", node->in[k]);
+        if (node->part) ct__put(&t, " (output %u)", node->part);
+        if (node->flags & NODE_NEEDS_GRAD) ct__put(&t, " grad");
+        if (node->flags & NODE_KEEP) ct__put(&t, " keep");
+        if (node->bar) ct__put(&t, " has-cotangent");
+        ct__put(&t, "\n");
     }
-    if (tape && tape->message[0]) put(&t, "%s: %s\n", ct_status_name(tape->status), tape->message);
+    if (tape && tape->message[0]) ct__put(&t, "%s: %s\n", ct_status_name(tape->status), tape->message);
     return t.length;
 }
 
 size_t ct_tape_dot(const ct_tape *tape, char *buffer, size_t size)
 {
-    text t = start(buffer, size);
-    put(&t, "digraph tape {\n    rankdir=TB; node [fontname=\"sans-serif\", shape=box, style=rounded];\n");
+    ct__text t = ct__text_at(buffer, size);
+    ct__put(&t,
+            "digraph tape {\n    rankdir=TB; node [fontname=\"sans-serif\", shape=box, style=rounded];\n");
     for (uint32_t i = 0; tape && i < tape->n; i++) {
         const ct_node *node = &tape->node[i];
         char shape[96] = "freed";
@@ -65,9 +60,9 @@ size_t ct_tape_dot(const ct_tape *tape, char *buffer, size_t size)
                            : !node->op             ? ", style=\"rounded,filled\", fillcolor=\"#eeeeee\""
                            : node->flags & NODE_NEEDS_GRAD ? ""
                                                            : ", color=\"#999999\"";
-        put(&t, "    n%u [label=\"#%u %s\\n%s\"%s];\n", i, i, label(node), shape, look);
-        for (int k = 0; k < node->n_in; k++) put(&t, "    n%u -> n%u;\n", node->in[k], i);
+        ct__put(&t, "    n%u [label=\"#%u %s\\n%s\"%s];\n", i, i, label(node), shape, look);
+        for (int k = 0; k < node->n_in; k++) ct__put(&t, "    n%u -> n%u;\n", node->in[k], i);
     }
-    put(&t, "}\n");
+    ct__put(&t, "}\n");
     return t.length;
 }

@@ -52,13 +52,13 @@ static void assert_content(const char *path, const char *wanted)
 static void reads(void **state)
 {
     (void)state;
-    ct__bytes b;
+    ct_bytes b;
     const char *path = files_write("a", "ab\0c", 4);
     assert_ok(ct__file_read(dev, path, 0, &b), ct_message(dev));
     assert_int_equal(b.size, 4);
     assert_memory_equal(b.data, "ab\0c", 5);
-    ct__bytes_free(dev, &b);
-    ct__bytes_free(dev, &b);
+    ct_bytes_free(dev, &b);
+    ct_bytes_free(dev, &b);
 
     size_t big = 300000;
     char *data = malloc(big);
@@ -67,7 +67,7 @@ static void reads(void **state)
     assert_ok(ct__file_read(dev, path, big, &b), ct_message(dev));
     assert_int_equal(b.size, big);
     assert_memory_equal(b.data, data, big);
-    ct__bytes_free(dev, &b);
+    ct_bytes_free(dev, &b);
     assert_status(ct__file_read(dev, path, big - 1, &b), CT_ENOMEM, ct_message(dev));
     assert_says(CT_ENOMEM, "300000 bytes are more than the limit of 299999");
     assert_null(b.data);
@@ -85,20 +85,20 @@ static void reads(void **state)
     snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
     assert_ok(ct__file_read(dev, name, 0, &b), ct_message(dev));
     assert_int_equal(b.size, big);
-    ct__bytes_free(dev, &b);
+    ct_bytes_free(dev, &b);
     close(ends[0]);
     waitpid(child, NULL, 0);
     assert_status(ct__file_read(dev, "/dev/zero", 1000000, &b), CT_ENOMEM, ct_message(dev));
     assert_ok(ct__file_read(dev, "/proc/self/status", 0, &b), ct_message(dev));
     assert_true(b.size > 0);
-    ct__bytes_free(dev, &b);
+    ct_bytes_free(dev, &b);
     free(data);
 }
 
 static void refuses_to_read(void **state)
 {
     (void)state;
-    ct__bytes b;
+    ct_bytes b;
     assert_status(ct__file_read(NULL, "x", 0, &b), CT_EINVAL, "");
     assert_status(ct__file_read(dev, NULL, 0, &b), CT_EINVAL, "");
     assert_status(ct__file_read(dev, "", 0, &b), CT_EINVAL, "");
@@ -468,7 +468,7 @@ static void no_memory(void **state)
     bool refused = true;
     for (int64_t k = 1; refused; k++) {
         assert_true(k < 100);
-        ct__bytes b;
+        ct_bytes b;
         alloc_fail_at(k);
         ct_status read = ct__file_read(dev, path, 0, &b), written = save(path, "old");
         ct_bytes bytes;
@@ -479,7 +479,7 @@ static void no_memory(void **state)
         if (!read) ct_bytes_free(dev, &bytes);
         if (!written) written = ct_bytes_save(dev, path, "old", 3);
         refused = alloc_refused();
-        ct__bytes_free(dev, &b);
+        ct_bytes_free(dev, &b);
         alloc_unwatch();
         assert_int_equal(alloc_live(), 0);
         assert_int_equal(refused, read == CT_ENOMEM || written == CT_ENOMEM);

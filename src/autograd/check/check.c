@@ -13,7 +13,7 @@ struct ct__check_block {
     double data[];
 };
 
-static bool fail(ct__check *k, ct_status status)
+bool ct__check_fail(ct__check *k, ct_status status)
 {
     if (k->status == CT_OK) k->status = status != CT_OK ? status : CT_EINVAL;
     return false;
@@ -22,7 +22,7 @@ static bool fail(ct__check *k, ct_status status)
 /* The tape's error becomes the check's, and the device's message. */
 static bool fail_as_tape(ct__check *k)
 {
-    return fail(k, ct__fail(k->device, ct_tape_status(k->tape), "%s", ct_tape_message(k->tape)));
+    return ct__check_fail(k, ct__fail(k->device, ct_tape_status(k->tape), "%s", ct_tape_message(k->tape)));
 }
 
 double *ct__check_numbers(ct__check *k, int64_t n)
@@ -31,8 +31,8 @@ double *ct__check_numbers(ct__check *k, int64_t n)
     size_t bytes = sizeof(struct ct__check_block) + (size_t)(n > 0 ? n : 1) * sizeof(double);
     struct ct__check_block *block = n < INT64_MAX / 16 ? ct__host_alloc(k->device, bytes) : NULL;
     if (!block) {
-        fail(k, ct__fail(k->device, CT_ENOMEM, "gradcheck of %s: no memory for %lld numbers", k->op->name,
-                         (long long)n));
+        ct__check_fail(k, ct__fail(k->device, CT_ENOMEM, "gradcheck of %s: no memory for %lld numbers",
+                                   k->op->name, (long long)n));
         return NULL;
     }
     memset(block, 0, bytes);
@@ -43,48 +43,28 @@ double *ct__check_numbers(ct__check *k, int64_t n)
 
 /* -- between host doubles and tensors -------------------------------------------------------------------- */
 
-static bool fetch(ct__check *k, const ct_tensor *t, double *out)
+static bool fetch(ct__check *k, ct_tensor *t, double *out)
 {
-    int64_t n = ct_tensor_count(t);
-    ct_status status;
-    switch (ct_tensor_dtype(t)) {
-    case CT_F64: status = ct_read(t, out, (size_t)n * sizeof(double)); break;
-    case CT_F32: {
-        float *x = k->staging;
-        status = ct_read(t, x, (size_t)n * sizeof(float));
-        for (int64_t i = 0; i < n && status == CT_OK; i++) out[i] = x[i];
-        break;
-    }
-    default: {
-        int64_t *x = k->staging;
-        status = ct_read(t, x, (size_t)n * sizeof(int64_t));
-        for (int64_t i = 0; i < n && status == CT_OK; i++) out[i] = (double)x[i];
-    }
-    }
-    return status == CT_OK || fail(k, status);
+    ct_tensor *wide = ct_tensor_dtype(t) == CT_F64 ? ct_retain(t) : ct_tensor_cast(t, CT_F64);
+    ct_status status = ct_last_status(k->device);
+    if (wide) status = ct_read(wide, out, (size_t)ct_tensor_count(wide) * sizeof *out);
+    ct_release(wide);
+    return (wide && status == CT_OK) || ct__check_fail(k, status);
 }
 
-/* data[0..count(t)) in t's dtype: itself, or the staging area. */
-static const void *rounded(ct__check *k, ct_dtype dtype, const double *data, int64_t n)
+/* A new tensor; NULL where the check has failed. */
+static ct_tensor *tensor_of(ct__check *k, const double *data, ct_shape shape, ct_dtype dtype)
 {
-    if (dtype == CT_F64) return data;
-    float *x = k->staging;
-    for (int64_t i = 0; i < n; i++) x[i] = (float)data[i];
-    return x;
-}
-
-static bool store(ct__check *k, const double *data, ct_tensor *t)
-{
-    int64_t n = ct_tensor_count(t);
-    ct_status status =
-        ct_write(t, rounded(k, ct_tensor_dtype(t), data, n), (size_t)n * ct_dtype_size(ct_tensor_dtype(t)));
-    return status == CT_OK || fail(k, status);
+    ct_tensor *wide = ct_from(k->device, CT_F64, shape, data);
+    ct_tensor *t = wide && dtype != CT_F64 ? ct_tensor_cast(wide, dtype) : ct_retain(wide);
+    ct_release(wide);
+    if (!t) ct__check_fail(k, ct_last_status(k->device));
+    return t;
 }
 
 static ct_var leaf_of(ct__check *k, const double *data, ct_shape shape, ct_dtype dtype)
 {
-    ct_tensor *t = ct_from(k->device, dtype, shape, rounded(k, dtype, data, ct_shape_count(shape)));
-    if (!t) fail(k, ct_last_status(k->device));
+    ct_tensor *t = tensor_of(k, data, shape, dtype);
     ct_var v = t ? ct_leaf(k->tape, t) : (ct_var){ 0 };
     ct_release(t);
     return v;
@@ -111,7 +91,12 @@ static bool apply(ct__check *k, const double *x, bool leaves, ct_var *v, ct_var 
     if (k->status != CT_OK) return false;
     ct_tape_reset(k->tape);
     for (int i = 0; i < k->n; i++) {
-        if (x && k->floating[i] && !store(k, x + k->offset[i], k->in[i])) return false;
+        if (x && k->floating[i]) {
+            ct_dtype dtype = ct_tensor_dtype(k->in[i]);
+            ct_release(k->in[i]);
+            k->in[i] = tensor_of(k, x + k->offset[i], k->shape[i], dtype);
+            if (!k->in[i]) return false;
+        }
         v[i] = leaves && k->floating[i] ? ct_leaf(k->tape, k->in[i]) : ct_constant(k->tape, k->in[i]);
     }
     *y = ct_apply_on(k->tape, k->op, v, k->n, k->attr, k->attr_size);
@@ -124,59 +109,65 @@ static bool tape_fine(ct__check *k)
     return status == CT_OK || status == CT_ENUMERIC || fail_as_tape(k);
 }
 
+static bool read_value(ct__check *k, ct_var v, double *out)
+{
+    ct_tensor *t = ct_value(v);
+    return t ? fetch(k, t, out) : fail_as_tape(k);
+}
+
 bool ct__check_evaluate(ct__check *k, const double *x, double *y)
 {
     ct_var v[CT_MAX_INPUTS], first;
     if (!apply(k, x, false, v, &first) || !tape_fine(k)) return false;
     for (int o = 0; o < k->n_out; o++) {
-        ct_tensor *t = ct_value(output(first, o));
-        if (!t) return fail_as_tape(k);
-        if (!fetch(k, t, y + k->out_offset[o])) return false;
+        if (!read_value(k, output(first, o), y + k->out_offset[o])) return false;
     }
     return true;
 }
 
-/* sum[i] += the values of bar[i] */
-static bool add_up(ct__check *k, const ct_var *bar, double *work, double *sum)
+/* sum[0..n) += the values of v */
+static bool add(ct__check *k, ct_var v, double *sum, int64_t n)
 {
-    for (int i = 0, j = 0; i < k->n; i++) {
-        if (!k->floating[i]) continue;
-        ct_tensor *t = ct_value(bar[j++]);
-        if (!t) return fail_as_tape(k);
-        if (!ct_shape_equal(ct_tensor_shape(t), k->shape[i])) {
+    if (!read_value(k, v, k->work)) return false;
+    for (int64_t e = 0; e < n; e++) sum[e] += k->work[e];
+    return true;
+}
+
+/* The same for the cotangents of all leaves. */
+static bool add_up(ct__check *k, const ct_var *bar, double *sum)
+{
+    for (int j = 0; j < k->n_leaves; j++) {
+        int i = k->leaf[j];
+        const ct_shape shape = ct_var_shape(bar[j]);
+        if (ct_value(bar[j]) && !ct_shape_equal(shape, k->shape[i])) {
             char got[96], wanted[96];
-            return fail(k, ct__fail(k->device, CT_ESHAPE,
-                                    "gradcheck of %s: the cotangent of input %d is %s, not %s", k->op->name,
-                                    i, ct__shape_text(ct_tensor_shape(t), got, sizeof got),
-                                    ct__shape_text(k->shape[i], wanted, sizeof wanted)));
+            return ct__check_fail(k, ct__fail(k->device, CT_ESHAPE,
+                                              "gradcheck of %s: the cotangent of input %d is %s, not %s",
+                                              k->op->name, i, ct__shape_text(shape, got, sizeof got),
+                                              ct__shape_text(k->shape[i], wanted, sizeof wanted)));
         }
-        if (!fetch(k, t, work)) return false;
-        for (int64_t e = 0; e < k->count[i]; e++) sum[k->offset[i] + e] += work[e];
+        if (!add(k, bar[j], sum + k->offset[i], k->count[i])) return false;
     }
     return true;
 }
 
-/* The floating inputs among v, in order. */
-static int leaves_of(const ct__check *k, const ct_var *v, ct_var *leaf)
+static void pick_leaves(const ct__check *k, const ct_var *v, ct_var *leaf)
 {
-    int m = 0;
-    for (int i = 0; i < k->n; i++)
-        if (k->floating[i]) leaf[m++] = v[i];
-    return m;
+    for (int j = 0; j < k->n_leaves; j++) leaf[j] = v[k->leaf[j]];
 }
 
 bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *bar)
 {
     ct_var v[CT_MAX_INPUTS], leaf[CT_MAX_INPUTS], x_bar[CT_MAX_INPUTS], first;
     if (!apply(k, x, true, v, &first)) return false;
-    int m = leaves_of(k, v, leaf);
+    pick_leaves(k, v, leaf);
     memset(bar, 0, (size_t)k->N * sizeof *bar);
     for (int o = 0; o < k->n_out; o++) {
         ct_var y = output(first, o);
         if (!ct_var_needs_grad(y)) continue;
         ct_var y_bar = ct_stop_gradient(leaf_of(k, c + k->out_offset[o], k->out_shape[o], k->out_dtype[o]));
-        ct_grad(y, y_bar, leaf, x_bar, m, CT_GRAD_KEEP);
-        if (!tape_fine(k) || !add_up(k, x_bar, k->work, bar)) return false;
+        ct_grad(y, y_bar, leaf, x_bar, k->n_leaves, CT_GRAD_KEEP);
+        if (!tape_fine(k) || !add_up(k, x_bar, bar)) return false;
     }
     return tape_fine(k);
 }
@@ -186,7 +177,8 @@ bool ct__check_second(ct__check *k, const double *x, const double *c, const doub
 {
     ct_var in[CT_MAX_INPUTS], leaf[CT_MAX_INPUTS + 1], x_bar[CT_MAX_INPUTS], h[CT_MAX_INPUTS + 1], first;
     if (!apply(k, x, true, in, &first)) return false;
-    int m = leaves_of(k, in, leaf);
+    const int m = k->n_leaves;
+    pick_leaves(k, in, leaf);
     memset(h_x, 0, (size_t)k->N * sizeof *h_x);
     memset(h_c, 0, (size_t)k->M * sizeof *h_c);
     for (int o = 0; o < k->n_out; o++) {
@@ -194,17 +186,14 @@ bool ct__check_second(ct__check *k, const double *x, const double *c, const doub
         if (!ct_var_needs_grad(y)) continue;
         leaf[m] = leaf_of(k, c + k->out_offset[o], k->out_shape[o], k->out_dtype[o]);
         ct_grad(y, leaf[m], leaf, x_bar, m, CT_GRAD_RECORD);
-        for (int i = 0, j = 0; i < k->n; i++) {
-            if (!k->floating[i]) continue;
-            ct_var bar = x_bar[j++];
+        for (int j = 0; j < m; j++) {
+            const int i = k->leaf[j];
+            ct_var bar = x_bar[j];
             if (!ct_var_needs_grad(bar)) continue;
             ct_var direction = ct_stop_gradient(leaf_of(k, v + k->offset[i], k->shape[i], ct_var_dtype(bar)));
             ct_grad(bar, direction, leaf, h, m + 1, CT_GRAD_KEEP);
-            if (!tape_fine(k) || !add_up(k, h, k->work, h_x)) return false;
-            ct_tensor *t = ct_value(h[m]);
-            if (!t) return fail_as_tape(k);
-            if (!fetch(k, t, k->work)) return false;
-            for (int64_t e = 0; e < ct_tensor_count(t); e++) h_c[k->out_offset[o] + e] += k->work[e];
+            if (!tape_fine(k) || !add_up(k, h, h_x)) return false;
+            if (!add(k, h[m], h_c + k->out_offset[o], ct_shape_count(k->out_shape[o]))) return false;
         }
     }
     return tape_fine(k);
@@ -216,12 +205,13 @@ static bool take_inputs(ct__check *k, ct_tensor *const *in, ct_dtype dtype)
 {
     for (int i = 0; i < k->n; i++) {
         k->floating[i] = ct_tensor_dtype(in[i]) != CT_I64;
+        if (k->floating[i]) k->leaf[k->n_leaves++] = i;
         k->shape[i] = ct_tensor_shape(in[i]);
         k->count[i] = k->floating[i] ? ct_tensor_count(in[i]) : 0;
         k->offset[i] = k->N;
         k->N += k->count[i];
         k->in[i] = k->floating[i] ? ct_tensor_cast(in[i], dtype) : ct_tensor_clone(in[i]);
-        if (!k->in[i]) return fail(k, ct_last_status(k->device));
+        if (!k->in[i]) return ct__check_fail(k, ct_last_status(k->device));
         if (k->floating[i] && dtype == CT_F32) k->eps = FLT_EPSILON;
     }
     return true;
@@ -234,53 +224,48 @@ static bool take_outputs(ct__check *k)
     if (!apply(k, NULL, true, v, &first)) return false;
     if (ct_tape_status(k->tape) != CT_OK) return fail_as_tape(k);
     k->n_out = output_count(first);
-    int64_t largest = k->N;
     for (int o = 0; o < k->n_out; o++) {
         ct_var y = output(first, o);
         k->out_shape[o] = ct_var_shape(y);
         k->out_dtype[o] = ct_var_dtype(y);
         if (ct__is_half(k->out_dtype[o]))
-            return fail(k, ct__fail(k->device, CT_EDTYPE,
-                                    "gradcheck of %s: output %d is %s, whose rounding no difference sees "
-                                    "through: check it in f64",
-                                    k->op->name, o, ct_dtype_name(k->out_dtype[o])));
+            return ct__check_fail(
+                k, ct__fail(k->device, CT_EDTYPE,
+                            "gradcheck of %s: output %d is %s, whose rounding no difference sees "
+                            "through: check it in f64",
+                            k->op->name, o, ct_dtype_name(k->out_dtype[o])));
         k->out_offset[o + 1] = k->out_offset[o] + ct_shape_count(k->out_shape[o]);
         k->differentiable = k->differentiable || ct_var_needs_grad(y);
         if (k->out_dtype[o] == CT_F32) k->eps = FLT_EPSILON;
     }
     k->M = k->out_offset[k->n_out];
-    if (k->M > largest) largest = k->M;
     k->x = ct__check_numbers(k, k->N);
     k->y = ct__check_numbers(k, k->M);
-    k->staging = ct__check_numbers(k, largest);
-    k->work = ct__check_numbers(k, largest);
+    k->work = ct__check_numbers(k, k->M > k->N ? k->M : k->N);
     if (k->status != CT_OK) return false;
     for (int i = 0; i < k->n; i++) {
-        if (!k->floating[i]) continue;
         double *x = k->x + k->offset[i], squares = 0;
-        if (!fetch(k, k->in[i], x)) return false;
+        if (k->floating[i] && !fetch(k, k->in[i], x)) return false;
         for (int64_t e = 0; e < k->count[i]; e++) squares += x[e] * x[e];
         k->scale[i] = squares > 0 && isfinite(squares) ? sqrt(squares / (double)k->count[i]) : 1;
     }
     return ct__check_evaluate(k, k->x, k->y);
 }
 
-ct_status ct__check_open(ct__check *k, const ct_op *op, ct_tensor *const *in, int n, const void *attr,
-                         size_t attr_size, uint64_t symmetric, const ct_gradcheck_options *options,
-                         ct_dtype dtype)
+ct_status ct__check_open(ct__check *k, const ct__job *job, ct_dtype dtype)
 {
-    *k = (ct__check){ .device = ct_tensor_device(in[0]),
-                      .op = op,
-                      .attr = attr,
-                      .attr_size = attr_size,
-                      .symmetric = symmetric,
-                      .n = n,
+    *k = (ct__check){ .device = ct_tensor_device(job->in[0]),
+                      .op = job->op,
+                      .attr = job->attr,
+                      .attr_size = job->attr_size,
+                      .symmetric = job->symmetric,
+                      .n = job->n,
                       .eps = DBL_EPSILON };
-    if (options) k->options = *options;
+    if (job->options) k->options = *job->options;
     k->tape = ct_tape_new(k->device);
     if (!k->tape)
-        fail(k, ct_last_status(k->device));
-    else if (take_inputs(k, in, dtype))
+        ct__check_fail(k, ct_last_status(k->device));
+    else if (take_inputs(k, job->in, dtype))
         take_outputs(k);
     return k->status;
 }
@@ -294,47 +279,4 @@ void ct__check_close(ct__check *k)
         k->blocks = block->next;
         ct__host_free(k->device, block, block->bytes);
     }
-}
-
-/* -- random numbers, places ------------------------------------------------------------------------------ */
-
-void ct__check_normal(ct__check *k, uint64_t stream, double *out, int64_t n)
-{
-    ct_tensor *t =
-        ct_rand_normal(k->device, CT_F64, ct_shape1(n), k->options.seed, ((uint64_t)1 << 32) + stream);
-    if (!t || ct_read(t, out, (size_t)n * sizeof *out) != CT_OK) fail(k, ct_last_status(k->device));
-    ct_release(t);
-}
-
-void ct__check_direction(ct__check *k, int which, uint64_t stream, double *out)
-{
-    ct__check_normal(k, stream, out, k->N);
-    for (int i = 0; i < k->n; i++) {
-        if (!k->floating[i]) continue;
-        double *d = out + k->offset[i], factor = which < 0 || which == i ? k->scale[i] : 0;
-        for (int64_t e = 0; e < k->count[i]; e++) d[e] *= factor;
-        if (!(k->symmetric >> i & 1)) continue;
-        int64_t n = ct_tensor_dim(k->in[i], -1);
-        for (int64_t e = 0; e < k->count[i]; e++) {
-            int64_t row = e / n % n, col = e % n, mirror = e + (col - row) * n + row - col;
-            if (col < row) d[e] = d[mirror] = 0.5 * (d[e] + d[mirror]);
-        }
-    }
-}
-
-const char *ct__check_place(ct_shape shape, int64_t at, char *buffer, size_t size)
-{
-    size_t used = 0;
-    buffer[0] = 0;
-    if (at < 0 || ct_shape_count(shape) <= 0) return buffer;
-    for (int d = 0; d < shape.ndim; d++) {
-        int64_t inner = 1;
-        for (int e = d + 1; e < shape.ndim; e++) inner *= shape.dim[e];
-        int n = snprintf(buffer + used, size - used, "%c%lld", d ? ',' : '[',
-                         (long long)(at / inner % shape.dim[d]));
-        if (n < 0 || (size_t)n + 2 >= size - used) break;
-        used += (size_t)n;
-    }
-    if (shape.ndim > 0) snprintf(buffer + used, size - used, "]");
-    return buffer;
 }

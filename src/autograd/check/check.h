@@ -1,4 +1,4 @@
-/* An op as a function from R^N to R^M, with its first and second derivatives: what gradcheck.c compares. All
+/* An op as a function from R^N to R^M, with its first and second derivatives: what compare.c compares. All
  * numbers are doubles on the host; the op computes in its own dtype. */
 #ifndef CT_AUTOGRAD_CHECK_H
 #define CT_AUTOGRAD_CHECK_H
@@ -8,6 +8,17 @@
 #include "tensor/internal.h"
 
 struct ct__check_block;
+
+/* The arguments of ct_gradcheck. */
+typedef struct ct__job {
+    const ct_op *op;
+    ct_tensor *const *in;
+    int n;
+    const void *attr;
+    size_t attr_size;
+    uint64_t symmetric;
+    const ct_gradcheck_options *options;
+} ct__job;
 
 typedef struct ct__check {
     ct_device *device;
@@ -22,6 +33,7 @@ typedef struct ct__check {
     int n;
     ct_tensor *in[CT_MAX_INPUTS]; /* own; the floating ones in the dtype asked for */
     bool floating[CT_MAX_INPUTS];
+    int leaf[CT_MAX_INPUTS], n_leaves; /* the floating ones */
     ct_shape shape[CT_MAX_INPUTS];
     int64_t count[CT_MAX_INPUTS], offset[CT_MAX_INPUTS]; /* of input i within R^N; 0 for constants */
     double scale[CT_MAX_INPUTS];                         /* root mean square, 1 for zeros          */
@@ -36,19 +48,19 @@ typedef struct ct__check {
     double eps;          /* of the least precise dtype that takes part    */
     bool differentiable; /* whether a gradient flows from some input      */
 
-    void *staging; /* for one tensor, of any of the dtypes */
-    double *work;  /* for one tensor */
+    double *work; /* for one tensor */
     struct ct__check_block *blocks;
 } ct__check;
 
-/* Evaluates op at in[0..n), floating inputs converted to `dtype`. Close it whatever came back. */
-ct_status ct__check_open(ct__check *k, const ct_op *op, ct_tensor *const *in, int n, const void *attr,
-                         size_t attr_size, uint64_t symmetric, const ct_gradcheck_options *options,
-                         ct_dtype dtype);
+/* Evaluates the job's op at its inputs, the floating ones converted to `dtype`. Close it whatever came back. */
+ct_status ct__check_open(ct__check *k, const ct__job *job, ct_dtype dtype);
 void ct__check_close(ct__check *k);
 
-/* n zeros, until ct__check_close; NULL when memory is exhausted. */
+/* n zeros (none is one), until ct__check_close; NULL when memory is exhausted. */
 double *ct__check_numbers(ct__check *k, int64_t n);
+
+/* The first failure is the check's. Returns false. */
+bool ct__check_fail(ct__check *k, ct_status status);
 
 /* y(x); where a factorisation fails the outputs are NaN and it is no error. */
 bool ct__check_evaluate(ct__check *k, const double *x, double *y);
@@ -57,11 +69,6 @@ bool ct__check_gradient(ct__check *k, const double *x, const double *c, double *
 /* (h_x, h_c) = gradient of <v, bar(x, c)>, by a sweep over a recorded one */
 bool ct__check_second(ct__check *k, const double *x, const double *c, const double *v, double *h_x,
                       double *h_c);
-
-/* Standard normal draws; a direction along input i (-1: along all), in units of each input's scale, symmetric
- * where the input is. */
-void ct__check_normal(ct__check *k, uint64_t stream, double *out, int64_t n);
-void ct__check_direction(ct__check *k, int i, uint64_t stream, double *out);
 
 /* -- difference.c: derivatives of a curve in R^m at t = 0 ------------------------------------------------ */
 
@@ -75,12 +82,9 @@ typedef struct ct__ladder {
     double *table;         /* two rows of the table, then two values  */
 } ct__ladder;
 
-/* step > 0: one difference with that step; 0: a ladder. table is NULL when memory is exhausted. */
-ct__ladder ct__ladder_new(ct__check *k, int64_t m, double step);
+/* Of one step where the options give one. Where memory is exhausted the check has failed. */
+ct__ladder ct__ladder_new(ct__check *k, int64_t m);
 /* Halves the step until all entries have converged to `goal` relative to the largest, or the ladder ends. */
 bool ct__differentiate(ct__check *k, ct__curve *f, void *context, int64_t m, ct__ladder *l, double goal);
-
-/* "[1,2]", the place of element `at` of a shape, "" for a scalar. */
-const char *ct__check_place(ct_shape shape, int64_t at, char *buffer, size_t size);
 
 #endif

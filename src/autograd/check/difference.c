@@ -1,5 +1,4 @@
-/* Derivatives by central differences, extrapolated to step 0 [Ridders 1982, Adv. Eng. Software 4(2)].
- * Neville's
+/* Derivatives by central differences, extrapolated to step 0 [Ridders 1982, Adv. Eng. Software 4(2)]. Neville's
  * table in h²:  D_j = D_(j-1) + (D_(j-1) - D_(j-1) of twice the step) / (4^j - 1), each entry keeping the value
  * with the smallest estimated error. */
 #include <math.h>
@@ -9,8 +8,9 @@
 #define LEVELS 14
 
 /* Smaller steps help next to a kink or a pole; in f32 rounding forbids them. */
-ct__ladder ct__ladder_new(ct__check *k, int64_t m, double step)
+ct__ladder ct__ladder_new(ct__check *k, int64_t m)
 {
+    const double step = k->options.step;
     ct__ladder l = { .step = step > 0         ? step
                              : k->eps > 1e-10 ? 0.125
                                               : 0.03125,

@@ -61,24 +61,23 @@ static bool begin(ct_sample *s, int i, ct_shape *shape)
     return true;
 }
 
-/* Applies `edit` to the count numbers of an f64 (i64 where `integer`) tensor, on the host. */
-static ct_tensor *edited(ct_sample *s, ct_tensor *t, bool integer, const double *p,
-                         void (*edit)(const double *x, void *out, const double *p, ct_shape shape))
+/* The numbers of an f64 tensor, and what they become: f64, or i64. */
+typedef void edit(const double *x, void *out, const double *p, ct_shape shape);
+
+/* t, which is taken over, edited on the host. */
+static ct_tensor *edited(ct_sample *s, ct_tensor *t, ct_dtype dtype, edit *e, const double *p)
 {
-    if (!t) return NULL;
     ct_device *device = s->device;
-    ct_shape shape = ct_tensor_shape(t);
-    size_t bytes = (size_t)ct_tensor_count(t) * sizeof(double);
-    double *x = ct__host_alloc(device, bytes + sizeof *x), *out = ct__host_alloc(device, bytes + sizeof *out);
+    const ct_shape shape = ct_tensor_shape(t);
+    const size_t bytes = (size_t)ct_tensor_count(t) * sizeof(double);
+    double *x = t ? ct__host_alloc(device, 2 * bytes) : NULL;
     ct_tensor *result = NULL;
-    if (!x || !out)
-        ct__fail(device, CT_ENOMEM, "sample: no memory for %zu bytes", bytes);
-    else if (ct_read(t, x, bytes) == CT_OK) {
-        edit(x, out, p, shape);
-        result = ct_from(device, integer ? CT_I64 : CT_F64, shape, out);
+    if (x && ct_read(t, x, bytes) == CT_OK) {
+        double *out = x + ct_tensor_count(t);
+        e(x, out, p, shape);
+        result = ct_from(device, dtype, shape, out);
     }
-    if (x) ct__host_free(device, x, bytes + sizeof *x);
-    if (out) ct__host_free(device, out, bytes + sizeof *out);
+    ct__host_free(device, x, 2 * bytes);
     ct_release(t);
     return result;
 }
@@ -97,16 +96,6 @@ static void to_some_zeros(const double *x, void *out, const double *p, ct_shape 
     double *y = out;
     for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++)
         y[i] = x[i] > -0.1 && x[i] < 0.1 ? 0 * x[i] : x[i];
-}
-
-static ct_tensor *normal(ct_sample *s, int i, ct_shape shape)
-{
-    return ct_rand_normal(s->device, CT_F64, shape, s->seed, (uint64_t)i);
-}
-
-static ct_tensor *uniform(ct_sample *s, int i, ct_shape shape)
-{
-    return ct_rand_uniform(s->device, CT_F64, shape, s->seed, (uint64_t)i);
 }
 
 static void to_interval(const double *x, void *out, const double *p, ct_shape shape)
@@ -169,6 +158,16 @@ static void to_invertible(const double *x, void *out, const double *p, ct_shape 
     }
 }
 
+/* Draws input i: numbers that are uniform on [0, 1) or standard normal, edited. */
+static void draw(ct_sample *s, int i, ct_shape shape, ct__sample_kind kind, bool uniform, edit *e,
+                 const double *p)
+{
+    if (!begin(s, i, &shape)) return;
+    ct_tensor *t =
+        (uniform ? ct_rand_uniform : ct_rand_normal)(s->device, CT_F64, shape, s->seed, (uint64_t)i);
+    give(s, i, kind, edited(s, t, kind == CT__SAMPLE_INDEX ? CT_I64 : CT_F64, e, p));
+}
+
 int64_t ct_sample_size(const ct_sample *s) { return s->size; }
 
 int ct_sample_variant(ct_sample *s, int n)
@@ -195,8 +194,7 @@ void ct_sample_attr(ct_sample *s, const void *attr, size_t size)
 
 void ct_sample_normal(ct_sample *s, int i, ct_shape trailing)
 {
-    if (begin(s, i, &trailing))
-        give(s, i, CT__SAMPLE_NORMAL, edited(s, normal(s, i, trailing), false, NULL, to_some_zeros));
+    draw(s, i, trailing, CT__SAMPLE_NORMAL, false, to_some_zeros, NULL);
 }
 
 void ct_sample_among(ct_sample *s, int i, ct_shape trailing, const double *values, int n)
@@ -209,56 +207,40 @@ void ct_sample_among(ct_sample *s, int i, ct_shape trailing, const double *value
         return;
     }
     memcpy(p + 1, values, (size_t)n * sizeof *p);
-    if (begin(s, i, &trailing))
-        give(s, i, CT__SAMPLE_UNIFORM, edited(s, uniform(s, i, trailing), false, p, to_values));
+    draw(s, i, trailing, CT__SAMPLE_UNIFORM, true, to_values, p);
 }
 
 void ct_sample_uniform(ct_sample *s, int i, ct_shape trailing, double lo, double hi)
 {
-    if (!begin(s, i, &trailing)) return;
-    give(s, i, CT__SAMPLE_UNIFORM,
-         edited(s, uniform(s, i, trailing), false, (double[]){ lo, hi }, to_interval));
+    draw(s, i, trailing, CT__SAMPLE_UNIFORM, true, to_interval, (double[]){ lo, hi });
 }
 
 void ct_sample_spd(ct_sample *s, int i, int64_t n)
 {
-    ct_shape shape = ct_shape2(n, n);
-    if (begin(s, i, &shape))
-        give(s, i, CT__SAMPLE_SPD, edited(s, normal(s, i, shape), false, (double[]){ 0, 0 }, to_spd));
+    draw(s, i, ct_shape2(n, n), CT__SAMPLE_SPD, false, to_spd, NULL);
 }
 
 void ct_sample_lower(ct_sample *s, int i, int64_t n)
 {
-    ct_shape shape = ct_shape2(n, n);
-    if (begin(s, i, &shape))
-        give(s, i, CT__SAMPLE_LOWER, edited(s, normal(s, i, shape), false, (double[]){ 0, 0 }, to_triangle));
+    draw(s, i, ct_shape2(n, n), CT__SAMPLE_LOWER, false, to_triangle, (double[]){ 0 });
 }
 
 void ct_sample_invertible(ct_sample *s, int i, int64_t n)
 {
-    ct_shape shape = ct_shape2(n, n);
-    if (begin(s, i, &shape))
-        give(s, i, CT__SAMPLE_NORMAL,
-             edited(s, normal(s, i, shape), false, (double[]){ 0, 0 }, to_invertible));
+    draw(s, i, ct_shape2(n, n), CT__SAMPLE_NORMAL, false, to_invertible, NULL);
 }
 
 void ct_sample_upper(ct_sample *s, int i, int64_t n)
 {
-    ct_shape shape = ct_shape2(n, n);
-    if (begin(s, i, &shape))
-        give(s, i, CT__SAMPLE_UPPER, edited(s, normal(s, i, shape), false, (double[]){ 1, 0 }, to_triangle));
+    draw(s, i, ct_shape2(n, n), CT__SAMPLE_UPPER, false, to_triangle, (double[]){ 1 });
 }
 
 void ct_sample_index(ct_sample *s, int i, ct_shape trailing, int64_t below)
 {
-    if (!begin(s, i, &trailing)) return;
-    if (below < 1 && ct_shape_count(trailing) > 0) {
+    if (s->status == CT_OK && below < 1 && ct_shape_count(trailing) > 0)
         fail(s, ct__fail(s->device, CT_EINVAL, "sample: input %d has no integer in [0, %lld) to draw", i,
                          (long long)below));
-        return;
-    }
-    give(s, i, CT__SAMPLE_INDEX,
-         edited(s, uniform(s, i, trailing), true, (double[]){ (double)below, 0 }, to_integers));
+    draw(s, i, trailing, CT__SAMPLE_INDEX, true, to_integers, (double[]){ (double)below });
 }
 
 void ct_sample_unbatched(ct_sample *s) { s->unbatched = true; }
@@ -266,16 +248,13 @@ void ct_sample_kinks(ct_sample *s) { s->kinks = true; }
 
 ct_status ct__sample_draw(ct_sample *s, const ct_op *op)
 {
-    s->n_variants = 1;
-    s->n_in = 0;
-    memset(s->in, 0, sizeof s->in);
-    memset(s->kind, 0, sizeof s->kind);
-    s->symmetric = 0;
-    s->unbatched = false;
-    s->batched = false;
-    s->kinks = false;
-    s->attr_size = 0;
-    s->status = CT_OK;
+    *s = (ct_sample){ .device = s->device,
+                      .dtype = s->dtype,
+                      .size = s->size,
+                      .batch = s->batch,
+                      .seed = s->seed,
+                      .variant = s->variant,
+                      .n_variants = 1 };
     op->sample(s);
     for (int i = 0; i < s->n_in && s->status == CT_OK; i++)
         if (!s->in[i])

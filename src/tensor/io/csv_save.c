@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static int64_t columns(const ct_tensor *t) { return ct_tensor_ndim(t) == 1 ? 1 : ct_tensor_dim(t, 1); }
+
 /* Quoted where the name holds what CSV gives a meaning to, or what reading would trim. */
 static ct_status write_name(ct__output *out, const char *name)
 {
@@ -21,11 +23,13 @@ static ct_status write_name(ct__output *out, const char *name)
     return s ? s : ct__file_write(out, "\"", 1);
 }
 
-static ct_status write_header(ct__output *out, const char *const *names, int64_t cols)
+static ct_status write_header(ct__output *out, const ct_tensor *t, const void *names)
 {
+    const char *const *name = names;
+    const int64_t cols = columns(t);
     ct_status s = CT_OK;
-    for (int64_t j = 0; j < cols && !s; j++) {
-        s = write_name(out, names[j]);
+    for (int64_t j = 0; name && j < cols && !s; j++) {
+        s = write_name(out, name[j]);
         if (!s) s = ct__file_write(out, j + 1 < cols ? "," : "\n", 1);
     }
     return s;
@@ -48,36 +52,17 @@ static size_t format(char text[CT_NUMBER_TEXT], ct_dtype dtype, const char *elem
     return ct_number_write(d, 17, text);
 }
 
-/* The contiguous (rows, cols) tensor t through `chunk`, which holds `elements` of it. */
-static ct_status write_rows(ct__output *out, const ct_tensor *t, int64_t cols, char *chunk, int64_t elements)
+static ct_status write_elements(ct__output *out, const ct_tensor *t, const char *data, int64_t at, int64_t n)
 {
-    size_t size = ct_dtype_size(t->view.dtype);
-    int64_t count = ct_tensor_count(t);
+    const int64_t cols = columns(t);
+    const size_t size = ct__size(t->view.dtype);
     ct_status s = CT_OK;
-    for (int64_t start = 0; start < count && !s; start += elements) {
-        int64_t n = count - start < elements ? count - start : elements;
-        s = out->device->backend->download(
-            out->device, chunk, (const char *)t->view.data + (size_t)start * size, (size_t)n * size);
-        for (int64_t i = 0; i < n && !s; i++) {
-            char text[CT_NUMBER_TEXT + 1];
-            size_t length = format(text, t->view.dtype, chunk + (size_t)i * size);
-            text[length++] = (start + i + 1) % cols ? ',' : '\n';
-            s = ct__file_write(out, text, length);
-        }
+    for (int64_t i = 0; i < n && !s; i++) {
+        char text[CT_NUMBER_TEXT + 1];
+        size_t length = format(text, t->view.dtype, data + (size_t)i * size);
+        text[length++] = (at + i + 1) % cols ? ',' : '\n';
+        s = ct__file_write(out, text, length);
     }
-    return s;
-}
-
-static ct_status write_matrix(ct__output *out, const ct_tensor *t, int64_t cols, const char *const *names)
-{
-    enum { ELEMENTS = 8192 };
-    ct_device *device = out->device;
-    size_t bytes = ELEMENTS * ct_dtype_size(t->view.dtype);
-    char *chunk = ct__host_alloc(device, bytes);
-    ct_status s = chunk ? CT_OK : CT_ENOMEM;
-    if (!s && names) s = write_header(out, names, cols);
-    if (!s) s = write_rows(out, t, cols, chunk, ELEMENTS);
-    ct__host_free(device, chunk, bytes);
     return s;
 }
 
@@ -86,8 +71,8 @@ ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *
     if (!t) return CT_EINVAL;
     ct_device *device = ct_tensor_device(t);
     if (!ct__may_wait(device, "ct_csv_save")) return device->last_status;
-    int ndim = ct_tensor_ndim(t);
-    int64_t cols = ndim == 1 ? 1 : ct_tensor_dim(t, 1);
+    const int ndim = ct_tensor_ndim(t);
+    const int64_t cols = columns(t);
     if (ndim < 1 || ndim > 2 || cols == 0) {
         char shape[96];
         return ct__fail(device, CT_ESHAPE, "CSV holds a vector or a matrix of at least one column, not %s",
@@ -96,19 +81,6 @@ ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *
     for (int64_t j = 0; names && j < cols; j++)
         if (!names[j])
             return ct__fail(device, CT_EINVAL, "CSV: the name of column %lld is NULL", (long long)j);
-    ct_tensor *copy = NULL;
-    bool half = ct__is_half(t->view.dtype);
-    if ((half || !ct_tensor_is_contiguous(t)) && !(copy = ct_tensor_cast(t, half ? CT_F32 : t->view.dtype)))
-        return ct_last_status(device);
-    ct__output out;
-    ct_status s = ct__file_begin(&out, device, path);
-    if (!s) {
-        s = write_matrix(&out, copy ? copy : t, cols, names);
-        if (s)
-            ct__file_abort(&out);
-        else
-            s = ct__file_commit(&out);
-    }
-    ct_release(copy);
-    return s;
+    const ct__format csv = { write_header, write_elements, names };
+    return ct__file_save(t, ct__is_half(t->view.dtype) ? CT_F32 : t->view.dtype, path, &csv);
 }

@@ -138,14 +138,6 @@ static void release_versioned(void *context, void *data)
     if (m->deleter) m->deleter(m);
 }
 
-/* The ct_dtype; -1 where there is none. */
-static int find_dtype(const ct__dl_tensor *d)
-{
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (d->lanes == 1 && d->code == dtypes[i].code && d->bits == dtypes[i].bits) return (int)i;
-    return -1;
-}
-
 /* Shape and strides of d. Dimensions of extent 1 or of an empty tensor may have any stride: theirs becomes
  * the row-major one. */
 static ct_status read_layout(ct_device *device, const ct__dl_tensor *d, ct_shape *shape, int64_t *stride)
@@ -175,39 +167,42 @@ static ct_status read_layout(ct_device *device, const ct__dl_tensor *d, ct_shape
     return CT_OK;
 }
 
-static ct_tensor *import(ct_device *device, const ct__dl_tensor *d, void (*release)(void *, void *),
-                         void *managed)
+/* Whether the tensor is one that the device can take: its dtype, and where it begins. */
+static ct_status inspect(ct_device *device, const ct__dl_tensor *d, ct_dtype *dtype, uintptr_t *first)
 {
     int32_t type, id;
     device_place(device, &type, &id);
-    if (d->device_type != type || d->device_id != id) {
-        ct__fail(device, CT_EDEVICE,
-                 "DLPack: the memory is on device type %d, id %d, not on %s (type %d, id %d): move it first",
-                 (int)d->device_type, (int)d->device_id, device->name, (int)type, (int)id);
-        return NULL;
-    }
-    int dtype = find_dtype(d);
-    if (dtype < 0) {
-        ct__fail(
+    if (d->device_type != type || d->device_id != id)
+        return ct__fail(
+            device, CT_EDEVICE,
+            "DLPack: the memory is on device type %d, id %d, not on %s (type %d, id %d): move it first",
+            (int)d->device_type, (int)d->device_id, device->name, (int)type, (int)id);
+    size_t i = 0, known = sizeof dtypes / sizeof *dtypes;
+    while (i < known && (d->lanes != 1 || d->code != dtypes[i].code || d->bits != dtypes[i].bits)) i++;
+    if (i == known)
+        return ct__fail(
             device, CT_EDTYPE,
             "DLPack: elements of code %d, %d bits, %d lanes: only f64, f32, bf16, f16 and i64 can be taken",
             d->code, d->bits, d->lanes);
-        return NULL;
-    }
+    *dtype = (ct_dtype)i;
+    *first = 0;
+    if (d->data && __builtin_add_overflow((uintptr_t)d->data, d->byte_offset, first))
+        return ct__fail(device, CT_EINVAL, "DLPack: the byte offset %llu leads outside of memory",
+                        (unsigned long long)d->byte_offset);
+    return CT_OK;
+}
+
+static ct_tensor *import(ct_device *device, const ct__dl_tensor *d, void (*release)(void *, void *),
+                         void *managed)
+{
+    ct_dtype dtype;
+    uintptr_t first;
     ct_shape shape;
     int64_t stride[CT_MAX_DIMS];
-    if (read_layout(device, d, &shape, stride)) return NULL;
-    if (!d->data && ct_shape_count(shape)) {
-        ct__fail(device, CT_EINVAL, "DLPack: the data is NULL");
-        return NULL;
-    }
-    uintptr_t first = 0;
-    if (d->data && __builtin_add_overflow((uintptr_t)d->data, d->byte_offset, &first)) {
-        ct__fail(device, CT_EINVAL, "DLPack: the byte offset %llu leads outside of memory",
-                 (unsigned long long)d->byte_offset);
-        return NULL;
-    }
-    return ct__wrap(device, (ct_dtype)dtype, shape, stride, (void *)first, release, managed);
+    ct_status s = inspect(device, d, &dtype, &first);
+    if (!s) s = read_layout(device, d, &shape, stride);
+    if (!s && !d->data && ct_shape_count(shape)) s = ct__fail(device, CT_EINVAL, "DLPack: the data is NULL");
+    return s ? NULL : ct__wrap(device, dtype, shape, stride, (void *)first, release, managed);
 }
 
 static bool can_import(ct_device *device, const void *managed)
@@ -227,14 +222,11 @@ ct_tensor *ct_from_dlpack_versioned(ct_device *device, struct DLManagedTensorVer
 {
     ct__dl_versioned *m = (ct__dl_versioned *)managed;
     if (!can_import(device, m)) return NULL;
-    if (m->major != CT__DL_MAJOR) {
-        ct__fail(device, CT_EUNSUPPORTED, "DLPack: version %u.%u, only %d.x can be taken", (unsigned)m->major,
-                 (unsigned)m->minor, CT__DL_MAJOR);
-        return NULL;
-    }
-    if (m->flags & CT__DL_READ_ONLY) {
-        ct__fail(device, CT_EUNSUPPORTED, "DLPack: the tensor is read-only: hand over a writable copy");
-        return NULL;
-    }
-    return import(device, &m->tensor, release_versioned, m);
+    ct_status s = CT_OK;
+    if (m->major != CT__DL_MAJOR)
+        s = ct__fail(device, CT_EUNSUPPORTED, "DLPack: version %u.%u, only %d.x can be taken",
+                     (unsigned)m->major, (unsigned)m->minor, CT__DL_MAJOR);
+    else if (m->flags & CT__DL_READ_ONLY)
+        s = ct__fail(device, CT_EUNSUPPORTED, "DLPack: the tensor is read-only: hand over a writable copy");
+    return s ? NULL : import(device, &m->tensor, release_versioned, m);
 }

@@ -2,7 +2,12 @@
 #ifndef CT_TENSOR_FILE_H
 #define CT_TENSOR_FILE_H
 
+#include <cotangent/io.h>
+
 #include "path.h"
+
+/* Bytes that one read or write is asked for. */
+enum { CT__MOST_AT_ONCE = 1 << 30 };
 
 /* -- reading --------------------------------------------------------------------------------------------- */
 
@@ -19,17 +24,9 @@ ct_status ct__input_open(ct__input *in, ct_device *device, const char *path);
 ct_status ct__input_read(ct__input *in, void *data, size_t bytes, size_t *got);
 void ct__input_close(ct__input *in);
 
-/* A whole file in host memory; a NUL byte that is not counted in `size` follows. */
-typedef struct ct__bytes {
-    char *data;
-    size_t size;
-    size_t capacity; /* as allocated */
-} ct__bytes;
-
-/* CT_EIO as above, CT_EFORMAT for an empty file, CT_ENOMEM for one of more than `limit` bytes (0: no
- * limit). */
-ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct__bytes *out);
-void ct__bytes_free(ct_device *device, ct__bytes *bytes);
+/* A whole file in host memory (ct_bytes_free); a NUL byte that is not counted in `size` follows. CT_EIO as
+ * above, CT_EFORMAT for an empty file, CT_ENOMEM for one of more than `limit` bytes (0: no limit). */
+ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct_bytes *out);
 
 /* -- writing --------------------------------------------------------------------------------------------- */
 
@@ -41,12 +38,10 @@ void ct__bytes_free(ct_device *device, ct__bytes *bytes);
 typedef struct ct__output {
     ct_device *device;
     ct_status status;
-    int descriptor; /* -1: not open */
-    bool direct;    /* no temporary file */
-    char *names;    /* one block: target, then temporary name */
-    size_t names_size;
-    const char *target, *temporary;
-    char *buffer;
+    int descriptor;
+    bool direct;                                     /* no temporary file */
+    char target[PATH_MAX], temporary[PATH_MAX + 64]; /* 64: for CT__TEMPORARY */
+    char *buffer;                                    /* NULL: not open */
     size_t fill;
     uint64_t written;
 } ct__output;
@@ -56,5 +51,21 @@ ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path);
 ct_status ct__file_write(ct__output *out, const void *data, size_t bytes);
 ct_status ct__file_commit(ct__output *out);
 void ct__file_abort(ct__output *out);
+/* Commits after CT_OK, else aborts and returns s. */
+ct_status ct__file_end(ct__output *out, ct_status s);
+
+/* -- tensors --------------------------------------------------------------------------------------------- */
+
+/* What ct__file_save writes in front of the elements, and for n of them in host memory, the first of which
+ * is element `at`. */
+typedef struct ct__format {
+    ct_status (*head)(ct__output *out, const ct_tensor *t, const void *context);
+    ct_status (*elements)(ct__output *out, const ct_tensor *t, const char *data, int64_t at, int64_t n);
+    const void *context; /* of head */
+} ct__format;
+
+/* A file of t's elements as `dtype`, in row-major order, some at a time. Errors as of the two functions, of
+ * ct_tensor_cast and of commit. */
+ct_status ct__file_save(const ct_tensor *t, ct_dtype dtype, const char *path, const ct__format *format);
 
 #endif

@@ -1,4 +1,4 @@
-/* Locks of files, as file.c sees them, and the temporary files of writers that died. */
+/* Locks of files, as file_write.c sees them, and the temporary files of writers that died. */
 #ifndef CT_TENSOR_LOCK_H
 #define CT_TENSOR_LOCK_H
 

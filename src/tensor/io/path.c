@@ -5,10 +5,15 @@
 #include "tensor/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef O_CLOEXEC
+#    define O_CLOEXEC 0
+#endif
 
 enum { LINKS = 40 }; /* as many as Linux follows */
 
@@ -18,6 +23,14 @@ ct_status ct__path_usable(ct_device *device, const char *path)
     if (device->status) return device->status;
     if (!path || !*path) return ct__fail(device, CT_EINVAL, "the path is empty");
     return CT_OK;
+}
+
+int ct__path_open(const char *path, int flags)
+{
+    int descriptor;
+    do descriptor = open(path, flags | O_CLOEXEC, 0666);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
 }
 
 int ct__path_resolve(const char *path, char target[PATH_MAX])
@@ -64,25 +77,37 @@ const char *ct__label(const char *path, char buffer[CT__LABEL])
 
 const char *ct__reason(int error)
 {
-    switch (error) {
-    case ENOENT: return "no such file or directory";
-    case ENOTDIR: return "a part of the path is not a directory";
-    case EISDIR: return "is a directory";
-    case EACCES:
-    case EPERM: return "permission denied";
-    case EROFS: return "the file system is read-only";
-    case ENOSPC: return "no space left on the disk";
-    case EDQUOT: return "the disk quota is used up";
-    case EFBIG: return "larger than the file system or the process may write";
-    case EMFILE:
-    case ENFILE: return "too many open files";
-    case ENAMETOOLONG: return "the name is too long";
-    case ELOOP: return "too many symbolic links";
-    case ENOMEM: return "out of memory";
-    case EPIPE: return "nobody reads the pipe";
-    case EIO: return "input/output error";
-    default: return "the system refused";
-    }
+    static const struct {
+        int error;
+        const char *text;
+    } reasons[] = {
+        { ENOENT, "no such file or directory" },
+        { ENOTDIR, "a part of the path is not a directory" },
+        { EISDIR, "is a directory" },
+        { EACCES, "permission denied" },
+        { EPERM, "permission denied" },
+        { EROFS, "the file system is read-only" },
+        { ENOSPC, "no space left on the disk" },
+        { EDQUOT, "the disk quota is used up" },
+        { EFBIG, "larger than the file system or the process may write" },
+        { EMFILE, "too many open files" },
+        { ENFILE, "too many open files" },
+        { ENAMETOOLONG, "the name is too long" },
+        { ELOOP, "too many symbolic links" },
+        { ENOMEM, "out of memory" },
+        { EPIPE, "nobody reads the pipe" },
+        { EIO, "input/output error" },
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].error == error) return reasons[i].text;
+    return "the system refused";
+}
+
+ct_status ct__path_no_memory(ct_device *device, const char *path, uint64_t bytes)
+{
+    char label[CT__LABEL];
+    return ct__fail(device, CT_ENOMEM, "%s: no memory for %llu bytes", ct__label(path, label),
+                    (unsigned long long)bytes);
 }
 
 ct_status ct__path_refused(ct_device *device, const char *path, const char *what, int error)

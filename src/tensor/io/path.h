@@ -12,6 +12,9 @@ int ct__path_resolve(const char *path, char target[PATH_MAX]);
  * rest of it. */
 const char *ct__path_split(const char *path, char *folder);
 
+/* A descriptor, closed by exec; -1, with errno. A new file may be read and written by all that the umask lets. */
+int ct__path_open(const char *path, int flags);
+
 /* CT_OK where the device works and there is a path. */
 ct_status ct__path_usable(ct_device *device, const char *path);
 
@@ -20,6 +23,8 @@ ct_status ct__path_usable(ct_device *device, const char *path);
 const char *ct__label(const char *path, char buffer[CT__LABEL]);
 /* An errno in words. strerror is not safe with threads and speaks the user's language. */
 const char *ct__reason(int error);
+/* "path: no memory for N bytes"; CT_ENOMEM. */
+ct_status ct__path_no_memory(ct_device *device, const char *path, uint64_t bytes);
 /* "path: what: reason"; CT_EIO, or CT_ENOMEM. */
 ct_status ct__path_refused(ct_device *device, const char *path, const char *what, int error);
 

@@ -1,0 +1,109 @@
+/* Files in: whole, or in parts. */
+#define _XOPEN_SOURCE 700
+#include <cotangent/io.h>
+
+#include "file.h"
+#include "tensor/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_READ = 1 << 16 };
+
+ct_status ct__input_open(ct__input *in, ct_device *device, const char *path)
+{
+    *in = (ct__input){ .device = device, .path = path, .descriptor = -1, .size = -1 };
+    ct_status s = ct__path_usable(device, path);
+    if (s) return s;
+    in->descriptor = ct__path_open(path, O_RDONLY);
+    struct stat info;
+    if (in->descriptor < 0) return ct__path_refused(device, path, "", errno);
+    int error = 0;
+    if (fstat(in->descriptor, &info))
+        error = errno;
+    else if (S_ISDIR(info.st_mode))
+        error = EISDIR;
+    if (error) {
+        ct__input_close(in);
+        return ct__path_refused(device, path, "", error);
+    }
+    if (S_ISREG(info.st_mode)) in->size = (int64_t)info.st_size;
+    return CT_OK;
+}
+
+ct_status ct__input_read(ct__input *in, void *data, size_t bytes, size_t *got)
+{
+    *got = 0;
+    while (*got < bytes) {
+        size_t left = bytes - *got;
+        ssize_t n =
+            read(in->descriptor, (char *)data + *got, left < CT__MOST_AT_ONCE ? left : CT__MOST_AT_ONCE);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return ct__path_refused(in->device, in->path, "reading failed: ", errno);
+        if (n == 0) break;
+        *got += (size_t)n;
+    }
+    return CT_OK;
+}
+
+void ct__input_close(ct__input *in)
+{
+    if (in->descriptor >= 0) close(in->descriptor);
+    in->descriptor = -1;
+}
+
+/* One byte is kept for the NUL; the size a regular file reports is a hint (it is 0 for those of /proc). */
+static ct_status read_all(ct__input *in, uint64_t limit, ct_bytes *b)
+{
+    char label[CT__LABEL];
+    const bool known = in->size > 0 && (uint64_t)in->size < SIZE_MAX - 2;
+    if (known && (uint64_t)in->size > limit)
+        return ct__fail(in->device, CT_ENOMEM, "%s: %lld bytes are more than the limit of %llu",
+                        ct__label(in->path, label), (long long)in->size, (unsigned long long)limit);
+    size_t wanted = known ? (size_t)in->size + 2 : FIRST_READ, room, got;
+    char *data;
+    do {
+        data = ct__host_grow(in->device, b->data, &b->capacity, b->size, wanted, 1);
+        if (!data) return ct__path_no_memory(in->device, in->path, wanted);
+        b->data = data;
+        room = wanted - 1 - b->size;
+        ct_status s = ct__input_read(in, data + b->size, room, &got);
+        if (s) return s;
+        b->size += got;
+        if (b->size > limit)
+            return ct__fail(in->device, CT_ENOMEM, "%s: more than the limit of %llu bytes",
+                            ct__label(in->path, label), (unsigned long long)limit);
+        wanted = wanted > SIZE_MAX / 4 ? SIZE_MAX : 2 * wanted;
+    } while (got == room);
+    if (b->size == 0)
+        return ct__fail(in->device, CT_EFORMAT, "%s: the file is empty", ct__label(in->path, label));
+    data[b->size] = 0;
+    return CT_OK;
+}
+
+ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct_bytes *out)
+{
+    *out = (ct_bytes){ 0 };
+    ct__input in;
+    ct_status s = ct__input_open(&in, device, path);
+    if (s) return s;
+    s = read_all(&in, limit ? limit : UINT64_MAX, out);
+    if (s) ct_bytes_free(device, out);
+    ct__input_close(&in);
+    return s;
+}
+
+ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes)
+{
+    if (!bytes) return ct__fail(device, CT_EINVAL, "ct_bytes_load: there is no place for the bytes (NULL)");
+    return ct__file_read(device, path, 0, bytes);
+}
+
+void ct_bytes_free(ct_device *device, ct_bytes *bytes)
+{
+    if (!bytes || !bytes->data) return;
+    ct__host_free(device, bytes->data, bytes->capacity);
+    *bytes = (ct_bytes){ 0 };
+}

@@ -1,0 +1,234 @@
+/* Files out: never half written. */
+#define _XOPEN_SOURCE 700
+#include <cotangent/io.h>
+
+#include "file.h"
+#include "lock.h"
+#include "tensor/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 1 << 16, TRIES = 100 };
+
+static void discard(ct__output *out)
+{
+    if (!out->buffer) return;
+    if (out->descriptor >= 0) {
+        close(out->descriptor);
+        if (!out->direct) unlink(out->temporary);
+    }
+    ct__host_free(out->device, out->buffer, BUFFER);
+    out->buffer = NULL;
+}
+
+/* After an error. */
+static ct_status give_up(ct__output *out, ct_status status)
+{
+    discard(out);
+    return out->status = status;
+}
+
+/* What is at `path` now: sets *mode of a file that will be replaced, and whether to write to it directly.
+ * Returns errno. */
+static int inspect(const char *path, mode_t *mode, bool *direct, bool *replaces)
+{
+    struct stat info;
+    *replaces = *direct = false;
+    if (stat(path, &info)) return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(info.st_mode)) return EISDIR;
+    if (access(path, W_OK)) return errno;
+    *direct = !S_ISREG(info.st_mode) || !strncmp(path, "/dev/", 5);
+    *replaces = !*direct;
+    *mode = info.st_mode & 07777;
+    return 0;
+}
+
+/* A new file beside the target, locked. Returns errno. */
+static int open_temporary(ct__output *out)
+{
+    char *name = out->temporary;
+    const char *base = ct__path_split(out->target, name);
+    ct__temporary_reclaim(name, base);
+    for (int i = 0; i < TRIES; i++) {
+        snprintf(name, sizeof out->temporary, CT__TEMPORARY, out->target, (long)getpid(),
+                 (unsigned long long)(uintptr_t)out, i);
+        out->descriptor = ct__path_open(name, O_WRONLY | O_CREAT | O_EXCL);
+        if (out->descriptor < 0 && errno != EEXIST) return errno;
+        if (out->descriptor < 0) continue;
+        if (ct__temporary_claim(out->descriptor)) return 0;
+        close(out->descriptor);
+        out->descriptor = -1;
+    }
+    return EEXIST;
+}
+
+ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path)
+{
+    *out = (ct__output){ .device = device, .descriptor = -1 };
+    if ((out->status = ct__path_usable(device, path))) return out->status;
+
+    mode_t mode = 0;
+    bool replaces;
+    int error = inspect(path, &mode, &out->direct, &replaces);
+    if (!error && !out->direct) error = ct__path_resolve(path, out->target);
+    if (error) return out->status = ct__path_refused(device, path, "", error);
+    if (out->direct) snprintf(out->target, sizeof out->target, "%s", path);
+    out->buffer = ct__host_alloc(device, BUFFER);
+    if (!out->buffer) return out->status = ct__path_no_memory(device, path, BUFFER);
+
+    if (out->direct)
+        error = (out->descriptor = ct__path_open(path, O_WRONLY | O_APPEND)) < 0 ? errno : 0;
+    else
+        error = open_temporary(out);
+    if (error) return give_up(out, ct__path_refused(device, path, "cannot write here: ", error));
+    if (replaces && fchmod(out->descriptor, mode))
+        return give_up(out, ct__path_refused(device, path, "cannot keep the mode: ", errno));
+    return CT_OK;
+}
+
+/* write, where what has met its end (RLIMIT_FSIZE, a pipe without a reader) is an error alone. The signal
+ * that comes with it, to this thread, would end the program. */
+static ssize_t write_quietly(int descriptor, const void *data, size_t bytes)
+{
+    sigset_t ends, before, waiting;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGXFSZ);
+    sigaddset(&ends, SIGPIPE);
+    sigpending(&waiting);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
+    ssize_t n = write(descriptor, data, bytes);
+    int error = errno, came = n >= 0 ? 0 : error == EFBIG ? SIGXFSZ : error == EPIPE ? SIGPIPE : 0;
+    if (came && !sigismember(&waiting, came)) {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, came);
+        sigpending(&waiting);
+        if (sigismember(&waiting, came)) sigwait(&one, &came);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return n;
+}
+
+static ct_status put(ct__output *out, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t n = write_quietly(out->descriptor, data, bytes < CT__MOST_AT_ONCE ? bytes : CT__MOST_AT_ONCE);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            int error = n < 0 ? errno : EIO;
+            char label[CT__LABEL];
+            return give_up(out,
+                           ct__fail(out->device, CT_EIO, "%s: writing failed after %llu bytes: %s (errno %d)",
+                                    ct__label(out->target, label), (unsigned long long)out->written,
+                                    ct__reason(error), error));
+        }
+        out->written += (uint64_t)n;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return CT_OK;
+}
+
+static ct_status flush(ct__output *out)
+{
+    size_t fill = out->fill;
+    out->fill = 0;
+    return put(out, out->buffer, fill);
+}
+
+static ct_status usable(ct__output *out)
+{
+    if (!out->status && !out->buffer) out->status = ct__fail(out->device, CT_EINVAL, "the file is not open");
+    return out->status;
+}
+
+ct_status ct__file_write(ct__output *out, const void *data, size_t bytes)
+{
+    if (usable(out)) return out->status;
+    if (bytes >= BUFFER - out->fill && flush(out)) return out->status;
+    if (bytes >= BUFFER) return put(out, data, bytes);
+    if (bytes) memcpy(out->buffer + out->fill, data, bytes);
+    out->fill += bytes;
+    return CT_OK;
+}
+
+/* The rename is only durable with its directory. */
+static void sync_folder(const char *path, char *scratch)
+{
+    ct__path_split(path, scratch);
+    int folder = ct__path_open(scratch, O_RDONLY);
+    if (folder < 0) return;
+    (void)fsync(folder);
+    close(folder);
+}
+
+/* errno; a file that cannot be synced is no error. */
+static int sync_file(int descriptor)
+{
+    while (fsync(descriptor))
+        if (errno != EINTR) return errno == EINVAL ? 0 : errno;
+    return 0;
+}
+
+/* The temporary file becomes the target, and its lock that of the device where it holds one. */
+static ct_status replace(ct__output *out)
+{
+    ct_file_lock *lock = ct__lock_of(out->device, out->target);
+    char label[CT__LABEL];
+    int error = sync_file(out->descriptor);
+    if (error) return give_up(out, ct__path_refused(out->device, out->target, "syncing failed: ", error));
+    if (lock && !ct__lock_holds(lock))
+        return give_up(out, ct__fail(out->device, CT_EIO,
+                                     "%s: another program has changed it since it was locked: load it again",
+                                     ct__label(out->target, label)));
+    if (rename(out->temporary, out->target))
+        return give_up(out, ct__path_refused(out->device, out->target, "writing failed: ", errno));
+    if (lock)
+        ct__lock_move(lock, out->descriptor);
+    else
+        close(out->descriptor);
+    out->descriptor = -1;
+    sync_folder(out->target, out->temporary);
+    discard(out);
+    return CT_OK;
+}
+
+ct_status ct__file_commit(ct__output *out)
+{
+    if (usable(out) || flush(out)) return out->status;
+    if (!out->direct) return replace(out);
+    int error = close(out->descriptor) && errno != EINTR ? errno : 0;
+    out->descriptor = -1;
+    if (error) return give_up(out, ct__path_refused(out->device, out->target, "writing failed: ", error));
+    discard(out);
+    return CT_OK;
+}
+
+void ct__file_abort(ct__output *out)
+{
+    if (!out) return;
+    discard(out);
+    if (!out->status) out->status = CT_ESTOPPED;
+}
+
+ct_status ct__file_end(ct__output *out, ct_status s)
+{
+    if (!s) return ct__file_commit(out);
+    ct__file_abort(out);
+    return s;
+}
+
+ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes)
+{
+    if (bytes && !data) return ct__fail(device, CT_EINVAL, "ct_bytes_save: the data are NULL");
+    ct__output out;
+    ct_status s = ct__file_begin(&out, device, path);
+    return s ? s : ct__file_end(&out, ct__file_write(&out, data, bytes));
+}

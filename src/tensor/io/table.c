@@ -1,0 +1,77 @@
+/* A table of numbers, once it is read. */
+#include "csv.h"
+#include "tensor/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+void ct_table_free(ct_table *t)
+{
+    if (!t) return;
+    ct_device *device = t->device;
+    ct__host_free(device, t->values, (size_t)(t->capacity * t->cols) * sizeof(double));
+    ct__host_free(device, t->lines, (size_t)t->capacity * sizeof(int64_t));
+    ct__host_free(device, t->names, t->names_bytes);
+    ct__host_free(device, t, sizeof *t);
+    ct__device_release(device);
+}
+
+int64_t ct_table_rows(const ct_table *t) { return t ? t->rows : 0; }
+int64_t ct_table_cols(const ct_table *t) { return t ? t->cols : 0; }
+
+const char *ct_table_name(const ct_table *t, int64_t col)
+{
+    return t && col >= 0 && col < t->cols ? t->names[col] : NULL;
+}
+
+int64_t ct_table_find(const ct_table *t, const char *name)
+{
+    for (int64_t i = 0; t && name && i < t->cols; i++)
+        if (!strcmp(t->names[i], name)) return i;
+    return -1;
+}
+
+double ct_table_at(const ct_table *t, int64_t row, int64_t col)
+{
+    bool inside = t && row >= 0 && row < t->rows && col >= 0 && col < t->cols;
+    return inside ? t->values[row * t->cols + col] : (double)NAN;
+}
+
+int64_t ct_table_line(const ct_table *t, int64_t row)
+{
+    return t && row >= 0 && row < t->rows ? t->lines[row] : 0;
+}
+
+ct_tensor *ct_table_tensor(const ct_table *t, ct_dtype dtype, const int64_t *cols, int64_t n)
+{
+    if (!t) return NULL;
+    ct_device *device = t->device;
+    if (!cols) n = t->cols;
+    ct_status s = CT_OK;
+    if (dtype != CT_F64 && dtype != CT_F32)
+        s = ct__fail(device, CT_EDTYPE, "table: only f64 and f32 tensors can be made");
+    else if (n < 0)
+        s = ct__fail(device, CT_EINVAL, "table: %lld columns", (long long)n);
+    for (int64_t j = 0; cols && j < n && !s; j++)
+        if (cols[j] < 0 || cols[j] >= t->cols)
+            s = ct__fail(device, CT_EINDEX, "table: column %lld of %lld", (long long)cols[j],
+                         (long long)t->cols);
+    ct_shape shape = ct_shape2(t->rows, n);
+    if (!s && ct_shape_count(shape) < 0) s = ct__fail(device, CT_ESHAPE, "table: too many columns");
+    if (s) return NULL;
+
+    size_t bytes = (size_t)ct_shape_count(shape) * ct_dtype_size(dtype);
+    void *data = ct__host_alloc(device, bytes);
+    if (!data) return NULL;
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double value = t->values[i * t->cols + (cols ? cols[j] : j)];
+            if (dtype == CT_F64)
+                ((double *)data)[i * n + j] = value;
+            else
+                ((float *)data)[i * n + j] = (float)value;
+        }
+    ct_tensor *result = ct_from(device, dtype, shape, data);
+    ct__host_free(device, data, bytes);
+    return result;
+}
