@@ -276,7 +276,7 @@ typedef struct ct_fit_report {
     ct_optimizer optimizer; /* the one used; CT_OPTIMIZER_DEFAULT before any fit */
     ct_fit_end end;         /* of the best start; CT_FIT_STOPPED if any start was stopped or did not begin */
     double objective;       /* at the point that was kept */
-    ct_fit_objective objective_of; /* for leave-one-out, new rows do worse than ct_gp_loo says */
+    ct_fit_objective objective_of; /* if leave-one-out, new rows do worse than ct_gp_loo says */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
     int jittered;  /* evaluations that needed a jitter */
@@ -298,7 +298,7 @@ CT_API ct_fit_report ct_gp_report(const ct_gp *gp);
 
 enum { CT_GP_NEAR_SHOWN = 16 };
 
-/* A row of the data that the kernel cannot tell, or hardly, from an earlier row. */
+/* A row of the data that the kernel hardly distinguishes from an earlier row. */
 typedef struct ct_gp_near {
     int64_t row, like;  /* from 0; like < row is the earlier row */
     double correlation; /* k(x, x') / √(k(x, x) k(x', x')) without noise and white: 1 - 1e-6 or more */
