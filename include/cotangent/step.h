@@ -27,8 +27,8 @@
  *
  * A graph keeps addresses, and the host's numbers as they were when it was recorded. Therefore the function
  * must request the same work each time it is called:
- *     - What changes between steps (data, parameters, rates) must be in tensors that are made before the step,
- *       live as long as the step, and are written to in place.
+ *     - What changes between steps (data, parameters, rates) must be in tensors that are made before
+ *       the step, live as long as the step, and are written to in place.
  *     - Nothing in it may wait for the device. ct_item, ct_read, ct_tape_status and the like are refused by
  *       name, on every device. Read after a replay: the handles and tensors of the function's last call hold
  *       the values of the latest step. */
