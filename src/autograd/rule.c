@@ -1,5 +1,5 @@
-/* Inside a rule: what it may ask of the sweep that calls it, and how what it gives is added up. The first
- * cotangent that arrives at a node is adopted, later ones are added: in place where nobody else holds the
+/* Inside a rule: the functions that a rule calls, and the accumulation of the cotangents that it gives. The
+ * first cotangent that arrives at a node is adopted. Later ones are added, in place if nobody else holds the
  * memory. */
 #include "sweep.h"
 
@@ -8,7 +8,7 @@
 /* Whether a cotangent may be added to in place. */
 static bool can_grow(const ct_tensor *sum) { return ct__sole_owner(sum) && ct__is_contiguous(&sum->view); }
 
-/* slot += bar where one has arrived before. */
+/* slot += bar, for a slot that already has a cotangent. */
 static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
 {
     ct_device *dev = tape->device;
@@ -26,7 +26,7 @@ static void add_to(ct_tape *tape, ct_slot *slot, const ct_tensor *bar)
     }
 }
 
-/* slot += bar, which is taken over. */
+/* slot += bar; takes bar over. */
 static inline void add_tensor(ct__sweep *s, uint32_t index, ct_tensor *bar)
 {
     ct_slot *slot = ct__slot_of(s, index);
@@ -49,7 +49,8 @@ void ct__accumulate(ct__sweep *s, uint32_t index, ct_var bar)
     if (!s->tape->status) ct__slot_of(s, index)->var = bar.index + 1;
 }
 
-/* -- what a rule may ask --------------------------------------------------------------------------------- */
+/* -- for rules
+ * -------------------------------------------------------------------------------------------- */
 
 ct_tape *ct_vjp_tape(const ct_vjp *g) { return g->tape; }
 int ct_vjp_args(const ct_vjp *g) { return g->tape->node[g->index].n_in; }
@@ -152,7 +153,7 @@ ct_view ct__in_value(const ct_vjp *g, int i)
 
 ct_view ct__out_bar(const ct_vjp *g) { return ct__slot_of(g->s, g->index)->bar->view; }
 
-/* The cotangent of input i += bar, which is taken over; NULL fails the sweep with the device's message. */
+/* The cotangent of input i += bar, which is taken over. NULL fails the sweep with the device's message. */
 static void give(ct_vjp *g, int i, ct_tensor *bar)
 {
     ct_tape *tape = g->tape;
@@ -168,7 +169,7 @@ static void give(ct_vjp *g, int i, ct_tensor *bar)
     }
 }
 
-/* The same for what a primitive has computed, or could not. */
+/* The same for the result of a primitive, which may have failed. */
 static void give_computed(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
 {
     if (bar && status) {

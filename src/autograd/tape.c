@@ -9,13 +9,13 @@
 
 struct ct_chunk {
     ct_chunk *next;
-    size_t bytes; /* of data */
+    size_t bytes; /* of `data` */
     _Alignas(16) char data[];
 };
 
 /* -- arena ----------------------------------------------------------------------------------------------- */
 
-/* The next chunk, made where there is none with that much room. */
+/* Goes to the next chunk, and makes one if none has enough room. */
 void *ct__arena_grow(ct_tape *tape, size_t bytes)
 {
     ct_arena *a = &tape->arena;
@@ -113,7 +113,7 @@ int64_t ct_tape_length(const ct_tape *tape) { return tape ? tape->n : 0; }
 
 ct_var ct__poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, tape ? tape->epoch : 0 }; }
 
-/* The node behind a handle, whether or not it has a value still. */
+/* The node of a handle, even if its value was freed. */
 static ct_node *find_node(ct_var v)
 {
     ct_tape *tape = v.tape;
@@ -155,7 +155,7 @@ bool ct__more_nodes(ct_tape *tape)
     return true;
 }
 
-/* Whether t may go on the tape by `call`. */
+/* Whether `call` may put t on the tape. */
 static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 {
     const ct_device *mine = tape->device, *its = t ? t->view.storage->device : NULL;

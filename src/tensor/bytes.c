@@ -1,4 +1,4 @@
-/* Whole files as bytes: the public face of file.h. */
+/* Complete files as bytes: the public functions over file.h. */
 #include <cotangent/io.h>
 
 #include "internal.h"
