@@ -88,9 +88,9 @@ CT_API void ct_device_spread(ct_device *device, int64_t count, void (*run)(void 
  * Never returns NULL, as ct_device_open_with. */
 CT_API ct_device *ct_device_open_beside(const ct_device *device);
 
-/* Bytes of tensor storage. The pool's idle blocks do not count as held. The pool keeps at most 16 MB or twice
- * the highest bytes_peak, whichever is more; beyond that it returns the blocks that have been idle longest to
- * the system, without waiting. A past peak fades from this limit over a million requests. */
+/* Bytes of tensor storage. The pool's idle blocks do not count as held. The pool keeps at most 16 MB plus
+ * twice the highest bytes_peak; beyond that it returns the blocks that have been idle longest to the system,
+ * without waiting. A past peak fades from this limit over a million requests. */
 typedef struct ct_memory_info {
     uint64_t bytes_now;    /* held by live tensors */
     uint64_t bytes_peak;   /* the most held at once since opening or the last ct_memory_mark */

@@ -83,8 +83,8 @@ typedef struct ct_backend {
      * (M, J, K), G and out (N, I, K). CT_EINDEX if the offsets do not rise from 0 to N, or a position is
      * outside [0, N). A position that is missing leaves its row undefined.
      *     out_i = A_i C_m for each i of group m;
-     *     A_bar_i = G_i C_mᵀ (N, I, J), C_bar_m = Σ_i A_iᵀ G_i (M, J, K): either may be NULL; then C or A may be,
-     * too. */
+     *     A_bar_i = G_i C_mᵀ (N, I, J), C_bar_m = Σ_i A_iᵀ G_i (M, J, K): either may be NULL; then
+     *     so may C or A. */
     ct_status (*grouped_gemm)(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,
                               ct_view *out);
     ct_status (*grouped_gemm_bar)(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *G,

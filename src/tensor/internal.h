@@ -223,7 +223,7 @@ bool ct__sole_owner(const ct_tensor *t);
  * position + 1, member and detail, and sets `suspected`, with what and why, to say that the op under way may
  * have failed. ct__failure_settle waits and reads the note. */
 struct ct_failure {
-    /* Three numbers in device memory, 0: no failure. NULL before an asynchronous device's first factorisation. */
+    /* Three numbers in device memory, 0: no failure. NULL before the first asynchronous factorisation. */
     int64_t *note;
     size_t note_bytes;
     int64_t call; /* number of the op under way, which the device notes as the position */

@@ -1,4 +1,4 @@
-/* Priors of parameters: what is one, and its log density. */
+/* Priors of parameters: their validity and their log density. */
 #ifndef CT_GP_PRIOR_H
 #define CT_GP_PRIOR_H
 
