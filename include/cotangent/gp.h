@@ -130,8 +130,8 @@ CT_API double ct_gp_jitter(ct_gp *gp);
  * applies. */
 CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gradient);
 
-/* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π with C = k(X, X) + diag(noise), as an op on the tape: theta (P), X (n,
- * d), r (n) the residual y - m(X), noise (n) or (1) -> scalar. theta, X, r and noise get gradients. The
+/* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π with C = k(X, X) + diag(noise), as an op on the tape: theta (P), X
+ * (n, d), r (n) the residual y - m(X), noise (n) or (1) -> scalar. theta, X, r and noise get gradients. The
  * kernel must be bound, and must not change while the tape uses it. If C is not positive definite, or only by
  * pivots of the size of rounding (16 units), the result is NaN and flagged (tape.h). This op adds no jitter.
  * Memory: one packed triangle of n(n+1)/2 numbers, until the op returns. If a gradient is wanted, it is

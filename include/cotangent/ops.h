@@ -94,8 +94,8 @@ CT_API ct_var ct_gather(ct_var x, ct_var index);
 CT_API ct_var ct_scatter_add(ct_var x, ct_var index, int64_t n);
 
 /* out_i = A_i C_{q_i}: A (N, I, J), C (M, J, K), q i64 (N) -> (N, I, K). q may have any order and name a
- * matrix of C often or never. An index outside [0, M) is CT_EINDEX. Neither forward nor backward makes an N ×
- * J × K array. */
+ * matrix of C often or never. An index outside [0, M) is CT_EINDEX. Neither forward nor backward makes an
+ * N × J × K array. */
 CT_API ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q);
 /* The groups of equal indices: q i64 (N), each in [0, M) -> i64 (M + 1 + N). First come the offsets at which
  * the M groups begin, and N; then the positions 0..N-1, stably sorted by q. A q that stays the same needs

@@ -86,8 +86,7 @@ void ct_tape_reset(ct_tape *tape)
 {
     if (!tape) return;
     if (tape->of_step)
-        ct_tape_fail(tape, CT_EINVAL,
-                     "the tape of a step is not for others to reset: ct_step_replay does it");
+        ct_tape_fail(tape, CT_EINVAL, "the tape of a step cannot be reset: ct_step_replay does that");
     else
         ct__tape_forget(tape);
 }
@@ -119,7 +118,7 @@ static ct_node *find_node(ct_var v)
     ct_tape *tape = v.tape;
     if (!tape || tape->status) return NULL;
     if (v.epoch != tape->epoch) {
-        ct_tape_fail(tape, CT_ESTALE, "a handle from before ct_tape_reset was used: make it again");
+        ct_tape_fail(tape, CT_ESTALE, "a handle from before ct_tape_reset was used: make a new one");
         return NULL;
     }
     if (v.index >= tape->n) {

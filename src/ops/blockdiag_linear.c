@@ -30,7 +30,7 @@ static ct_view blocks(ct_view t, int64_t m, int64_t n)
 static ct_shape shape(ct_call *c)
 {
     if (!ct_require(c, c->n_in == 2 || c->n_in == 3, CT_EINVAL,
-                    "wanted x, W and perhaps a bias, got %d inputs", c->n_in) ||
+                    "wanted x, W and optionally a bias, got %d inputs", c->n_in) ||
         !ct__need_floating(c, 0))
         return ct_shape0();
     ct_view x = ct_arg(c, 0), W = ct_arg(c, 1);

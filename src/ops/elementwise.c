@@ -45,7 +45,7 @@ static ct_shape unary_shape(ct_call *c, ct_map1 f)
     const double *p = ct_attr(c);
     ct__need_floating(c, 0);
     if (f == CT_MAP_clamp && !(p && p[0] <= p[1]))
-        ct_require(c, false, CT_EINVAL, "lo <= hi is wanted, got lo = %g, hi = %g", p ? p[0] : 0,
+        ct_require(c, false, CT_EINVAL, "lo <= hi must hold, got lo = %g, hi = %g", p ? p[0] : 0,
                    p ? p[1] : 0);
     if (f == CT_MAP_polygamma && !(p && p[0] >= 0))
         ct_require(c, false, CT_EINVAL, "the order must be 0 or more, got %g", p ? p[0] : -1);

@@ -10,7 +10,7 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
     ct_var not_negative = ct_unsqueeze(ct_unsqueeze(ct_shift(sign, 1), -1), -1); /* sign + 1: 0, 1 or 2 */
     return ct__where_positive(
         y, not_negative, "the determinant", /* the place is always 1 */
-        "is negative or NaN, it has no logarithm: ct_slogdet gives log |det A| and the sign");
+        "is negative or NaN and has no logarithm: ct_slogdet gives log |det A| and the sign");
 }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }

@@ -100,7 +100,7 @@ static bool inputs_fit(ct_tape *tape, const ct_var *in)
         return refuse(tape, CT_ESHAPE, "A and B must have the same number of rows");
     if (ct_tensor_dim(A, -2) < ct_tensor_dim(A, -1))
         return refuse(tape, CT_ESHAPE,
-                      "A has fewer rows than columns, so the solution is not unique: ct_ridge_solve has one");
+                      "A has fewer rows than columns, so the solution is not unique: use ct_ridge_solve");
     return true;
 }
 

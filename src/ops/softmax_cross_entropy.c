@@ -19,7 +19,8 @@ static ct_shape one_hot_shape(ct_call *c)
     ct_shape h = ct_arg_shape(c, 0);
     ct_set_dtype(c, a->dtype);
     ct_require(c, a->dtype == CT_F64 || a->classes <= 1 << 24, CT_EUNSUPPORTED,
-               "f32 counts to 2^24 exactly, there are %lld classes: use f64 logits", (long long)a->classes);
+               "f32 counts exactly only to 2^24, there are %lld classes: use f64 logits",
+               (long long)a->classes);
     h.dim[h.ndim++] = a->classes;
     return h;
 }

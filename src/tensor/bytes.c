@@ -15,7 +15,7 @@ ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, s
 
 ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes)
 {
-    if (!bytes) return ct__fail(device, CT_EINVAL, "ct_bytes_load: there is no place for the bytes (NULL)");
+    if (!bytes) return ct__fail(device, CT_EINVAL, "ct_bytes_load: the destination is NULL");
     ct__bytes all;
     ct_status s = ct__file_read(device, path, 0, &all);
     *bytes = (ct_bytes){ .data = all.data, .size = all.size, .capacity = all.capacity };
