@@ -90,7 +90,7 @@ bool ct__may_wait(ct_device *device, const char *what);
 /* A block of at least *bytes of device memory; writes its true size back. NULL with a message if memory or
  * the limit is exhausted. Counted in ct_memory. bytes = 0 gives a block, too. */
 void *ct__pool_get(ct_device *device, size_t *bytes);
-/* Returns a block to the pool in use now; to the given pool, from which it came. */
+/* Return a block: to the pool in use now; to `pool`, from which it came. */
 void ct__pool_put(ct_device *device, void *data, size_t bytes);
 void ct__pool_return(ct_device *device, ct__pool *pool, void *data, size_t bytes);
 static inline ct__pool *ct__pool_now(const ct_device *device)

@@ -13,7 +13,7 @@ static ct_view unmade(void)
 
 #define REFUSE(v, status, ...) (ct__fail((v).storage->device, status, __VA_ARGS__), unmade())
 
-/* Dim as 0..ndim-1; a negative dim counts from the end. -1 with a message if there is no such dimension. */
+/* dim as 0..ndim-1; a negative dim counts from the end. -1 with a message if there is no such dimension. */
 static int check_dim(const ct_view *v, int dim, int ndim)
 {
     int d = dim < 0 ? dim + ndim : dim;
