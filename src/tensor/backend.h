@@ -42,8 +42,8 @@ typedef struct ct_backend {
     void *(*capture_end)(ct_device *dev, size_t *nodes);
     ct_status (*graph_launch)(ct_device *dev, void *graph);
     void (*graph_free)(ct_device *dev, void *graph);
-    /* The stream that all work is queued in. join: another library's stream waits for this one or, with `ours`,
-     * this one waits for the other. NULL if there are no streams. */
+    /* The stream that all work is queued in. join: another library's stream waits for this one or, with
+     * `ours`, this one waits for the other. NULL if there are no streams. */
     void *(*stream)(ct_device *dev);
     ct_status (*join)(ct_device *dev, void *stream, bool ours);
     /* Calls run(context, k) for k in 0 .. count-1 on dev->threads host threads; NULL if the host does not
