@@ -1,7 +1,8 @@
-/* Tensors to and from the outside: .npy and CSV files, and DLPack for other libraries in the same process.
+/* Reads and writes tensors: .npy and CSV files, and DLPack for other libraries in the same process.
  *
- * Files are written to a temporary file beside the one that it then replaces; a symbolic link stays one. A
- * full disk, RLIMIT_FSIZE and a pipe without a reader are CT_EIO: no signal reaches the application. */
+ * A file is written to a temporary file beside it, which then replaces it (atomically: the file at `path` is
+ * the old one or the new one, never a part). A symbolic link stays one. A full disk, RLIMIT_FSIZE and a pipe
+ * without a reader are CT_EIO: no signal reaches the application. */
 #ifndef COTANGENT_IO_H
 #define COTANGENT_IO_H
 
@@ -12,25 +13,26 @@ CT_BEGIN_DECLS
 /* -- NumPy's .npy ---------------------------------------------------------------------------------------- */
 
 /* Reads a .npy file (format 1.0, 2.0 or 3.0; little- or big-endian; C or Fortran order). f8 -> f64, f4 ->
- * f32, f2 -> f16, i8 -> i64; narrower integers and bool widen to i64. CT_EIO, CT_EFORMAT with the place in
- * the message. */
+ * f32, f2 -> f16, i8 -> i64; narrower integers and bool become i64. NULL with CT_EIO, or with CT_EFORMAT and
+ * the place in the message. */
 CT_API ct_tensor *ct_npy_load(ct_device *device, const char *path);
 
-/* Writes format 1.0, C order; atomically: the file at `path` is the old one or the new one, never a part.
- * bf16, which NumPy does not have, is CT_EDTYPE: a cast to f32 is exact. */
+/* Writes format 1.0 in C order, atomically. NumPy has no bf16, so that is CT_EDTYPE: a cast to f32 is
+ * exact. */
 CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
 
 /* -- CSV ------------------------------------------------------------------------------------------------- */
 
 /* A table of numbers read from CSV (RFC 4180: quoted fields, doubled quotes, CRLF; a UTF-8 byte-order mark is
- * skipped). The first row is a header where any of its fields is no number. Empty fields, NA, NaN, null and ?
- * are missing: NaN. Anything else that is no number is CT_EFORMAT, with line and column. */
+ * skipped). The first row is a header if any of its fields is not a number. Empty fields, NA, NaN, null and ?
+ * are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line and
+ * column. */
 typedef struct ct_table ct_table;
 
 typedef struct ct_csv_options {
-    char delimiter; /* 0: comma                                          */
-    int header;     /* 0: detect; 1: there is one; -1: there is none     */
-    /* Not NULL: only these columns must hold numbers; text in the others is missing. */
+    char delimiter; /* 0: comma                                      */
+    int header;     /* 0: detect; 1: there is one; -1: there is none */
+    /* If not NULL, only these columns must hold numbers; text in the others is missing. */
     const char *const *only;
     int64_t n_only;
     const char *label; /* what ct_csv_parse's messages call the text; NULL: "csv" */
@@ -42,113 +44,119 @@ CT_API ct_table *ct_csv_parse(ct_device *device, const char *text, size_t bytes,
 CT_API void ct_table_free(ct_table *table);
 CT_API int64_t ct_table_rows(const ct_table *table);
 CT_API int64_t ct_table_cols(const ct_table *table);
-/* Column name: the header's, or "c0", "c1", ... Owned by the table; NULL where there is no such column. */
+/* The column's name: the header's, or "c0", "c1", ... Owned by the table; NULL if there is no such column. */
 CT_API const char *ct_table_name(const ct_table *table, int64_t col);
-/* Index of the column of that name, -1 where there is none. */
+/* The index of the column of that name; -1 if there is none. */
 CT_API int64_t ct_table_find(const ct_table *table, const char *name);
-/* One element (NaN where missing); line of the file (from 1) that a row came from. */
+/* One element (NaN if missing); the line of the file, from 1, that a row came from. */
 CT_API double ct_table_at(const ct_table *table, int64_t row, int64_t col);
 CT_API int64_t ct_table_line(const ct_table *table, int64_t row);
-/* The columns `cols[0..n)` as an f64 or f32 tensor of (rows, n); cols = NULL takes all. */
+/* The columns cols[0..n) as an f64 or f32 tensor (rows, n), a new reference; cols = NULL takes all
+ * columns. */
 CT_API ct_tensor *ct_table_tensor(const ct_table *table, ct_dtype dtype, const int64_t *cols, int64_t n);
 
-/* The whole file as an f64 tensor of (rows, cols). */
+/* The complete file as an f64 tensor (rows, cols), a new reference. */
 CT_API ct_tensor *ct_csv_load(ct_device *device, const char *path);
 
-/* Writes a matrix (a vector is one column) with a header of `names` (NULL: none), 17 digits for f64 and 9 for
- * f32, bf16 and f16, so that reading gives the same bits; atomically. */
+/* Writes a matrix, or a vector as one column, with a header of `names` (NULL: none), atomically. 17 digits
+ * for f64, and 9 for f32, bf16 and f16, so that reading gives the same bits. */
 CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *path);
 
 /* -- numbers as text ------------------------------------------------------------------------------------- */
-/* Decimal numbers, exactly, with a point in every locale. */
+/* Decimal numbers, converted exactly, with a decimal point in every locale. */
 
 typedef enum ct_number {
     CT_NUMBER = 0,
-    CT_NUMBER_MISSING,   /* nothing, NA, NaN, null or ?: *value is NaN */
-    CT_NUMBER_NONE,      /* anything else                              */
-    CT_NUMBER_TOO_LARGE, /* more than the largest double               */
+    CT_NUMBER_MISSING,   /* empty, NA, NaN, null or ?: *value is NaN */
+    CT_NUMBER_NONE,      /* anything else                            */
+    CT_NUMBER_TOO_LARGE, /* more than the largest double             */
 } ct_number;
 
-/* Reads text[0..size), all of it:
+/* Reads all of text[0..size):
  *     [sign] (digits [. digits*] | . digits) [(e|E) [sign] digits]
- * rounded to the nearest double, or inf or infinity with an optional sign; words in any case. */
+ * rounded to the nearest double, or inf or infinity with an optional sign. Words may be in any case. */
 CT_API ct_number ct_number_read(const char *text, size_t size, double *value);
 
 enum { CT_NUMBER_TEXT = 32 };
-/* Writes value with so many significant digits (17 are enough for a double, 9 for a float; 0: the fewest from
- * 15 on that read as the same double), "nan", "inf" or "-inf", and a NUL. Returns the length. */
+/* Writes value with `digits` significant digits and a NUL, or "nan", "inf" or "-inf". 17 digits are enough
+ * for a double, 9 for a float; 0: the fewest digits, from 15 on, that read as the same double. Returns the
+ * length. */
 CT_API size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT]);
 
 /* -- bytes ----------------------------------------------------------------------------------------------- */
 
-/* Writes data[0..bytes) to a file, atomically. What a killed program left half written beside it is
- * removed. */
+/* Writes data[0..bytes) to a file, atomically. Removes what a killed program left half written beside it. */
 CT_API ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes);
 
-/* A whole file in host memory. */
+/* A complete file in host memory. */
 typedef struct ct_bytes {
     void *data;
     size_t size;
     size_t capacity; /* as allocated, for ct_bytes_free */
 } ct_bytes;
 
-/* CT_EIO; CT_EFORMAT where the file is empty; CT_EINVAL for NULL. Give the memory back with ct_bytes_free,
- * which leaves *bytes empty. */
+/* Reads a file. CT_EIO; CT_EFORMAT if the file is empty; CT_EINVAL for NULL. Free the memory with
+ * ct_bytes_free, which leaves *bytes empty. */
 CT_API ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes);
 CT_API void ct_bytes_free(ct_device *device, ct_bytes *bytes);
 
-/* -- one writer after the other --
+/* -- one writer at a time --
  *
- * Of programs that read a file, change what they read and save it, the last wins and the others' work is
- * lost. With a lock each waits for its turn, and works on what the one before has saved:
+ * If several programs read a file, change what they read and save it, the last one wins and the work of the
+ * others is lost. With a lock each program waits for its turn, and works on what the one before has saved:
  *
  *     ct_file_lock *lock = ct_file_lock_take(device, "m.ctgp");
  *     ct_gp *gp = ct_gp_load(device, "m.ctgp");
  *     ... ct_gp_append(gp, X, y, NULL) ... ct_gp_save(gp, "m.ctgp") ...
  *     ct_file_lock_give(lock);
  *
- * Programs that take no lock do not wait. So while a device holds a file, saving to it from this device
- * also checks that it is the file that was locked, or the last that this device saved there. Where another
- * program has changed it since, that is CT_EIO, and the file stays as the other left it. On a file system
- * without locks that check is all there is, and two that save in the same moment can miss each other. */
+ * A program that takes no lock does not wait. Therefore, while a device holds a file, saving to it from this
+ * device also checks that the file is the one that was locked, or the last one that this device saved there.
+ * If another program has changed it since, saving is CT_EIO and the file stays as the other program left it.
+ * On a file system without locks this check is the only protection, and two programs that save at the same
+ * moment can miss each other. */
 
 typedef struct ct_file_lock ct_file_lock;
 
-/* Holds the file at `path`, which must be there, once nobody else does: no other device, in this process or
- * another. The lock ends with ct_file_lock_give, or with the process (a child of fork shares it). It keeps
- * the device open. NULL: CT_EIO, CT_ENOMEM, or CT_EINVAL where this device holds the file already. */
+/* Waits until no other device, in this process or another, holds the file at `path`, then holds it. The file
+ * must exist. The lock ends with ct_file_lock_give or with the process; a child of fork shares it. The lock
+ * keeps the device open. NULL: CT_EIO, CT_ENOMEM, or CT_EINVAL if this device holds the file already. */
 CT_API ct_file_lock *ct_file_lock_take(ct_device *device, const char *path);
 /* NULL is allowed. */
 CT_API void ct_file_lock_give(ct_file_lock *lock);
 
 /* -- DLPack ---------------------------------------------------------------------------------------------- */
 
-/* On a GPU a tensor changes hands while work on it is queued. Both sides go on without waiting once one's
- * stream (cudaStream_t; NULL is CUDA's default one) waits for the other's. On a CPU there is nothing to wait
- * for.
+/* On a GPU a tensor is handed over while work on it is still queued. Neither side waits if the stream of one
+ * (a cudaStream_t; NULL is CUDA's default stream) waits for the stream of the other. On a CPU there is
+ * nothing to wait for.
  *
- * taking:  ct_device_wait_stream(device, theirs), then ct_from_dlpack; or give their __dlpack__ ct_device_stream(device)
- * handing: ct_to_dlpack, then ct_stream_wait_device(theirs, device)
- * back:    before the deleter of what was handed is called, ct_device_wait_stream(device, theirs) */
+ * taking a tensor: ct_device_wait_stream(device, theirs), then ct_from_dlpack; or pass
+ * ct_device_stream(device) to their __dlpack__
+ *
+ * handing one out: ct_to_dlpack, then ct_stream_wait_device(theirs, device)
+ *
+ * getting it back: ct_device_wait_stream(device, theirs), before its deleter is called */
 
 /* The stream that the device's work is queued in; NULL on a CPU. Valid while the device is open. */
 CT_API void *ct_device_stream(ct_device *device);
-/* The device's work from now on begins when the work that `stream` has now is done. */
+/* The device's later work waits for the work that is in `stream` now. */
 CT_API ct_status ct_device_wait_stream(ct_device *device, void *stream);
-/* The work that `stream` gets from now on begins when the device's work of now is done. */
+/* The later work of `stream` waits for the work that the device has now. */
 CT_API ct_status ct_stream_wait_device(void *stream, ct_device *device);
 
-/* The ABI structs of dlpack.h; include that header to look inside. */
+/* The structs of dlpack.h. Include that header to use their members. */
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-/* Hands a view of t to another library, which calls the struct's deleter; t may be released meanwhile, the
- * device must not be closed while the other side still computes. NULL with ct_message on failure. */
+/* Hands a view of t to another library, which calls the struct's deleter. t may be released meanwhile. The
+ * device must not be closed while the other library still computes. NULL with ct_message on failure. */
 CT_API struct DLManagedTensor *ct_to_dlpack(ct_tensor *t);
 CT_API struct DLManagedTensorVersioned *ct_to_dlpack_versioned(ct_tensor *t);
 
-/* Takes a tensor over without a copy; on success its deleter is called when the last view is gone, on failure
- * the struct stays the caller's. f64, f32, bf16, f16, i64; non-negative strides; memory of this device. */
+/* Takes a tensor over without a copy. On success its deleter is called when the last view is gone; on failure
+ * (NULL with ct_message) the struct stays the caller's. f64, f32, bf16, f16 or i64; strides of 0 or more;
+ * memory of this device. */
 CT_API ct_tensor *ct_from_dlpack(ct_device *device, struct DLManagedTensor *managed);
 CT_API ct_tensor *ct_from_dlpack_versioned(ct_device *device, struct DLManagedTensorVersioned *managed);
 

@@ -1,62 +1,78 @@
-/* The elementwise functions, one line each, read by every backend and by the elementwise ops.
+/* The elementwise functions, one row each. Every backend and the elementwise ops read these rows.
  *
  * Unary:  M(name, value, derivative, vjp)
- *     value, derivative: C expressions over x, y = f(x) (derivative only), the parameters p[0], p[1], and the
- *                        type T. Integer literals and T(...) keep f32 arithmetic in f32. FN(f) is f for double
- *                        and ff for float (exp, expf).
- *     vjp:               the same derivative as an expression in ops over the vars x, y, g and the parameters p;
- *                        the whole product x_bar = g f'(x). Used where the sweep is recorded.
- * Binary: M(name, value, derivative_a, derivative_b, vjp_a, vjp_b) over a, b; rules over the vars a, b, y, g.
- *     ct_none(): no gradient flows.
- */
+ *     value, derivative: C expressions in x, the parameters p[0], p[1] and the type T; derivative also in
+ *                        y = f(x). Integer literals and (T)... keep f32 arithmetic in f32. FN(f) is f for
+ *                        double and ff for float (exp, expf).
+ *     vjp:               the product x_bar = g f'(x) as an expression in ops over the vars x, y, g and the
+ *                        parameters p. A recorded sweep uses it.
+ * Binary: M(name, value, derivative_a, derivative_b, vjp_a, vjp_b) likewise, in a and b; the rules are in the
+ *     vars a, b, y, g.
+ * ct_none() says that no gradient flows. */
 #ifndef COTANGENT_MAPS_H
 #define COTANGENT_MAPS_H
 
 /* clang-format off */
-#define CT_MAPS1(M)                                                                                                      \
-    M(neg,        -x,                                  -(T)1,                          ct_neg(g))                          \
-    M(abs,        FN(fabs)(x),                         x != x ? x : (T)((x > 0) - (x < 0)),  ct_mul(g, ct_sign(x)))              \
-    M(sign,       x != x ? x : (T)((x > 0) - (x < 0)), (T)0,                           ct_none())                          \
-    M(exp,        FN(exp)(x),                          y,                              ct_mul(g, y))                       \
-    M(expm1,      FN(expm1)(x),                        y + 1,                          ct_mul(g, ct_shift(y, 1)))          \
-    M(log,        FN(log)(x),                          1 / x,                          ct_div(g, x))                       \
-    M(log1p,      FN(log1p)(x),                        1 / (1 + x),                    ct_div(g, ct_shift(x, 1)))          \
-    M(sqrt,       FN(sqrt)(x),                         1 / (2 * y),                    ct_div(g, ct_scale(y, 2)))          \
-    M(square,     x * x,                               2 * x,                          ct_mul(g, ct_scale(x, 2)))          \
-    M(reciprocal, 1 / x,                               -y * y,                         ct_neg(ct_mul(g, ct_square(y))))    \
-    M(sin,        FN(sin)(x),                          FN(cos)(x),                     ct_mul(g, ct_cos(x)))               \
-    M(cos,        FN(cos)(x),                          -FN(sin)(x),                    ct_neg(ct_mul(g, ct_sin(x))))       \
-    M(tanh,       FN(tanh)(x),                         1 - y * y,                      ct_sub(g, ct_mul(g, ct_square(y)))) \
-    M(sigmoid,    1 / (1 + FN(exp)(-x)),               y * (1 - y),                    ct_mul(g, ct_sub(y, ct_square(y)))) \
-    M(softplus,   FN(fmax)(x, (T)0) + FN(log1p)(FN(exp)(-FN(fabs)(x))), 1 / (1 + FN(exp)(-x)), ct_mul(g, ct_sigmoid(x))) \
-    M(relu,       x > 0 || x != x ? x : 0,            x != x ? x : (T)(x > 0),                     ct_mul(g, step_of(x)))              \
-    M(erf,        FN(erf)(x),                          (T)1.1283791670955126 * FN(exp)(-x * x),                            \
-                                          ct_mul(g, ct_scale(ct_exp(ct_neg(ct_square(x))), 1.1283791670955126)))           \
-    M(lgamma,     FN(ct__lgamma)(x),                   FN(ct__polygamma)(0, x),        ct_mul(g, ct_polygamma(x, 0)))      \
-    M(polygamma,  FN(ct__polygamma)((int)p[0], x),     FN(ct__polygamma)((int)p[0] + 1, x),                                \
-                                                                       ct_mul(g, ct_polygamma(x, (int)p[0] + 1)))          \
-    M(pow,        FN(pow)(x, (T)p[0]),                 p[0] == 0 ? 0 : (T)p[0] * FN(pow)(x, (T)(p[0] - 1)),                \
-                                                                p[0] == 0 ? ct_none() : ct_mul(g, ct_scale(ct_pow(x, p[0] - 1), p[0]))) \
-    M(scale,      (T)p[0] * x,                         (T)p[0],                        ct_scale(g, p[0]))                  \
-    M(shift,      x + (T)p[0],                         (T)1,                           g)                                  \
-    M(clamp,      x != x ? x : x < (T)p[0] ? (T)p[0] : x > (T)p[1] ? (T)p[1] : x,                                          \
-                  x != x ? x : (T)(x >= (T)p[0] && x <= (T)p[1]),                                   ct_mul(g, inside_of(x, p[0], p[1])))
+#define CT_MAPS1(M)                                                                                          \
+    M(neg,        -x,                        -(T)1,                    ct_neg(g))                            \
+    M(abs,        FN(fabs)(x),                                                                               \
+                  x != x ? x : (T)((x > 0) - (x < 0)),                                                       \
+                  ct_mul(g, ct_sign(x)))                                                                     \
+    M(sign,       x != x ? x : (T)((x > 0) - (x < 0)),                                                       \
+                                             (T)0,                     ct_none())                            \
+    M(exp,        FN(exp)(x),                y,                        ct_mul(g, y))                         \
+    M(expm1,      FN(expm1)(x),              y + 1,                    ct_mul(g, ct_shift(y, 1)))            \
+    M(log,        FN(log)(x),                1 / x,                    ct_div(g, x))                         \
+    M(log1p,      FN(log1p)(x),              1 / (1 + x),              ct_div(g, ct_shift(x, 1)))            \
+    M(sqrt,       FN(sqrt)(x),               1 / (2 * y),              ct_div(g, ct_scale(y, 2)))            \
+    M(square,     x * x,                     2 * x,                    ct_mul(g, ct_scale(x, 2)))            \
+    M(reciprocal, 1 / x,                     -y * y,                   ct_neg(ct_mul(g, ct_square(y))))      \
+    M(sin,        FN(sin)(x),                FN(cos)(x),               ct_mul(g, ct_cos(x)))                 \
+    M(cos,        FN(cos)(x),                -FN(sin)(x),              ct_neg(ct_mul(g, ct_sin(x))))         \
+    M(tanh,       FN(tanh)(x),               1 - y * y,                ct_sub(g, ct_mul(g, ct_square(y))))   \
+    M(sigmoid,    1 / (1 + FN(exp)(-x)),     y * (1 - y),              ct_mul(g, ct_sub(y, ct_square(y))))   \
+    M(softplus,   FN(fmax)(x, (T)0) + FN(log1p)(FN(exp)(-FN(fabs)(x))),                                      \
+                                             1 / (1 + FN(exp)(-x)),    ct_mul(g, ct_sigmoid(x)))             \
+    M(relu,       x > 0 || x != x ? x : 0,   x != x ? x : (T)(x > 0),  ct_mul(g, step_of(x)))                \
+    M(erf,        FN(erf)(x),                                                                                \
+                  (T)1.1283791670955126 * FN(exp)(-x * x),                                                   \
+                  ct_mul(g, ct_scale(ct_exp(ct_neg(ct_square(x))), 1.1283791670955126)))                     \
+    M(lgamma,     FN(ct__lgamma)(x),         FN(ct__polygamma)(0, x),  ct_mul(g, ct_polygamma(x, 0)))        \
+    M(polygamma,  FN(ct__polygamma)((int)p[0], x),                                                           \
+                  FN(ct__polygamma)((int)p[0] + 1, x),                                                       \
+                  ct_mul(g, ct_polygamma(x, (int)p[0] + 1)))                                                 \
+    M(pow,        FN(pow)(x, (T)p[0]),                                                                       \
+                  p[0] == 0 ? 0 : (T)p[0] * FN(pow)(x, (T)(p[0] - 1)),                                       \
+                  p[0] == 0 ? ct_none() : ct_mul(g, ct_scale(ct_pow(x, p[0] - 1), p[0])))                    \
+    M(scale,      (T)p[0] * x,               (T)p[0],                  ct_scale(g, p[0]))                    \
+    M(shift,      x + (T)p[0],               (T)1,                     g)                                    \
+    M(clamp,      x != x ? x : x < (T)p[0] ? (T)p[0] : x > (T)p[1] ? (T)p[1] : x,                            \
+                  x != x ? x : (T)(x >= (T)p[0] && x <= (T)p[1]),                                            \
+                  ct_mul(g, inside_of(x, p[0], p[1])))
 
-/* 1 where a < b, ½ where a = b, else 0; NaN stays NaN */
+/* 1 where a < b, ½ where a = b, else 0; NaN if either is NaN */
 #define CT_SHARE(a, b) (a != a || b != b ? a + b : (T)(a < b) + (T)0.5 * (T)(a == b))
 
-#define CT_MAPS2(M) \
-    M(add,      a + b,                                   (T)1,            (T)1,            g,                         g) \
-    M(sub,      a - b,                                   (T)1,            -(T)1,           g,                         ct_neg(g)) \
-    M(mul,      a * b,                                   b,               a,               ct_mul(g, b),              ct_mul(g, a)) \
-    M(div,      a / b,                                   1 / b,           -(a / b) / b,    ct_div(g, b),              ct_neg(ct_mul(g, ct_div(y, b)))) \
-    M(maximum,  a > b || a != a ? a : b,                 CT_SHARE(b, a),  CT_SHARE(a, b),  ct_mul(g, share_of(b, a)), ct_mul(g, share_of(a, b))) \
-    M(minimum,  a < b || a != a ? a : b,                 CT_SHARE(a, b),  CT_SHARE(b, a),  ct_mul(g, share_of(a, b)), ct_mul(g, share_of(b, a))) \
-    M(less,     a != a || b != b ? a + b : (T)(a < b),   (T)0,            (T)0,            ct_none(),                 ct_none()) \
-    M(equal,    a != a || b != b ? a + b : (T)(a == b),  (T)0,            (T)0,            ct_none(),                 ct_none())
+#define CT_MAPS2(M)                                                                                          \
+    M(add,      a + b,                                    (T)1,             (T)1,                            \
+                g,                                        g)                                                 \
+    M(sub,      a - b,                                    (T)1,             -(T)1,                           \
+                g,                                        ct_neg(g))                                         \
+    M(mul,      a * b,                                    b,                a,                               \
+                ct_mul(g, b),                             ct_mul(g, a))                                      \
+    M(div,      a / b,                                    1 / b,            -(a / b) / b,                    \
+                ct_div(g, b),                             ct_neg(ct_mul(g, ct_div(y, b))))                   \
+    M(maximum,  a > b || a != a ? a : b,                  CT_SHARE(b, a),   CT_SHARE(a, b),                  \
+                ct_mul(g, share_of(b, a)),                ct_mul(g, share_of(a, b)))                         \
+    M(minimum,  a < b || a != a ? a : b,                  CT_SHARE(a, b),   CT_SHARE(b, a),                  \
+                ct_mul(g, share_of(a, b)),                ct_mul(g, share_of(b, a)))                         \
+    M(less,     a != a || b != b ? a + b : (T)(a < b),    (T)0,             (T)0,                            \
+                ct_none(),                                ct_none())                                         \
+    M(equal,    a != a || b != b ? a + b : (T)(a == b),   (T)0,             (T)0,                            \
+                ct_none(),                                ct_none())
 /* clang-format on */
 
-/* CT_MAP_exp, CT_MAP_add, ...: what ct_prim_map1 and ct_prim_map2 of op.h compute. */
+/* CT_MAP_exp, CT_MAP_add, ...: the functions of ct_prim_map1 and ct_prim_map2 (op.h). */
 #define CT_MAP1_NAME(name, value, derivative, vjp) CT_MAP_##name,
 typedef enum ct_map1 { CT_MAPS1(CT_MAP1_NAME) CT_MAP1_COUNT } ct_map1;
 #undef CT_MAP1_NAME

@@ -1,32 +1,33 @@
-/* The covariance profiles, one row each. Kernel texts, constructors, parameters, every backend's tiles, the rules
- * in ops and the tests read these rows: a new profile is a row here and a line in docs/kernels.md.
+/* The covariance profiles, one row each. Kernel texts, constructors, parameters, every backend's tiles, the
+ * rules in ops and the tests read these rows: a new profile is a row here and a line in docs/kernels.md.
  *
- * A profile is k(s, a): s is one number for a pair of points, a the one parameter beside the lengthscales.
+ * A profile is k(s, a): s is one number for a pair of points, a is the one parameter beside the lengthscales.
  *
  * M(CODE, name, text, lengthscales, extra, unit, geometry, tail, u, value, ds, da)
- *     CODE, name    it is CT_COV_CODE in programs, and ct_kernel_name() makes it
+ *     CODE, name    programs call the profile CT_COV_CODE; the constructor is ct_kernel_name()
  *     text          its name in kernel texts and in the names of parameters
- *     lengthscales  whether it has them: one, or with ard one for each active column
+ *     lengthscales  whether it has lengthscales: one, or with ard one for each active column
  *     extra, unit   the name of a, and its ct_unit; NULL, CT_UNIT_NONE: there is no a. A distance without
  *                   lengthscales is measured in units of a.
- *     geometry      what s is: a ct_cov_geometry. Of a distance or of sines, k(0, a) = 1.
- *     tail          CT_HEAVY: k falls like (s/a)^-a, and with a small a is not yet 0 at the largest s
- *                   that numbers hold; CT_LIGHT: it is, or k does not fall
- *     u             what the next three share
- *     value         y = k(s, a), may use u
- *     ds, da        ∂k/∂s and ∂k/∂a, may use u and y. Finite at s = 0. Of sines, ∂k/∂a at fixed s.
+ *     geometry      what s is: a ct_cov_geometry. For CT_DISTANCE and CT_SINE k(0, a) = 1.
+ *     tail          CT_HEAVY: k falls like (s/a)^-a, so with a small a it is not yet 0 at the largest s that
+ *                   the dtype holds; CT_LIGHT: it is 0 there, or k does not fall
+ *     u             a common subexpression of value, ds and da
+ *     value         y = k(s, a); may use u
+ *     ds, da        ∂k/∂s and ∂k/∂a; may use u and y. Finite at s = 0. For CT_SINE, ∂k/∂a is at fixed s.
  *
- * u, value, ds and da are formulas that the CPU and CUDA read as arithmetic and the tape as ops. Their words:
+ * The CPU and CUDA read the formulas u, value, ds and da as arithmetic, and the tape reads them as ops. They
+ * consist of:
  *     s, a, u, y                 as above
- *     r                          √s; of a distance only
+ *     r                          √s, for CT_DISTANCE only
  *     degree                     of the polynomial, an int
  *     ADD SUB MUL DIV (x, y), NEG EXP LOG1P (x)
- *     SCALE(c, x), SHIFT(x, c)   c x and x + c, c a number
+ *     SCALE(c, x), SHIFT(x, c)   c x and x + c, where c is a number
  *     NUMBER(c)                  c
  *     POWI(x, i)                 xⁱ, i >= 0
  *     SIN2PI(t), COS2PI(t)       sin 2πt and cos 2πt
  *     POSITIVE(x, y)             x where s > 0, else y; x may divide by r1, which is r there
- *     NONE                       da where there is no a, or where s alone depends on it
+ *     NONE                       da if there is no a, or if k depends on it through s alone
  * [Rasmussen & Williams 2006, ch. 4] */
 #ifndef COTANGENT_PROFILES_H
 #define COTANGENT_PROFILES_H
@@ -66,14 +67,14 @@ enum { CT_LIGHT, CT_HEAVY };
     /* exp(-2s) */                                                                                          \
     M(PERIODIC, periodic, "periodic", true, "period", CT_UNIT_INPUT, CT_SINE, CT_LIGHT,                     \
       EXP(SCALE(-2, s)), u, SCALE(-2, u), NONE)                                                             \
-    /* cos 2πr: s counts turns. A phase larger than the numbers' precision is a whole number of turns. */   \
+    /* cos 2πr: r counts turns. A phase too large for its fraction to be held is a whole number of turns. */ \
     M(COSINE, cosine, "cosine", false, "period", CT_UNIT_INPUT, CT_DISTANCE, CT_LIGHT,                      \
       r, COS2PI(u), POSITIVE(DIV(SCALE(-CT__PI, SIN2PI(u)), r1), NUMBER(-2 * CT__PI * CT__PI)), NONE)       \
     /* s */                                                                                                 \
     M(LINEAR, linear, "linear", true, NULL, CT_UNIT_NONE, CT_DOT, CT_LIGHT,                                 \
       s, u, NUMBER(1), NONE)
 
-/* Their constructors take the degree, their texts degree=. */
+/* Profiles with a degree: an argument of the constructor, degree= in the text. */
 #define CT_PROFILES_OF_DEGREE(M)                                                                            \
     /* (a + s)^degree */                                                                                    \
     M(POLYNOMIAL, polynomial, "poly", true, "offset", CT_UNIT_NONE, CT_DOT, CT_LIGHT,                       \

@@ -1,8 +1,8 @@
-/* Status codes and the export macro: the one header every other includes.
+/* Status codes and the export macro. Every other header includes this one.
  *
- * Every fallible function returns a ct_status, or NULL / a poisoned ct_var. The message that belongs to a
- * status is kept by the object it happened on: ct_message(device), ct_tape_message(tape),
- * ct_kernel_message(kernel). The library never prints, exits or aborts. */
+ * Every function that can fail returns a ct_status, or NULL, or a poisoned ct_var. The object on which the
+ * failure happened keeps the message: ct_message(device), ct_tape_message(tape), ct_kernel_message(kernel).
+ * The library never prints, exits or aborts. */
 #ifndef COTANGENT_STATUS_H
 #define COTANGENT_STATUS_H
 
@@ -13,7 +13,7 @@
 #define CT_VERSION_MAJOR 0
 #define CT_VERSION_MINOR 1
 #define CT_VERSION_PATCH 0
-/* To compare: 100 is 0.1.0, 10203 is 1.2.3. */
+/* The version as one number, for comparisons: 100 is 0.1.0, 10203 is 1.2.3. */
 #define CT_VERSION (10000 * CT_VERSION_MAJOR + 100 * CT_VERSION_MINOR + CT_VERSION_PATCH)
 
 #ifdef __cplusplus
@@ -38,24 +38,24 @@ CT_BEGIN_DECLS
 
 typedef enum ct_status {
     CT_OK = 0,
-    CT_EINVAL,       /* an argument is NULL or outside its domain             */
-    CT_ESHAPE,       /* shapes do not fit together                            */
-    CT_EDTYPE,       /* dtypes do not fit together, or the op has no such one */
-    CT_EDEVICE,      /* tensors live on different devices, or no such device  */
-    CT_EINDEX,       /* an index lies outside its dimension                   */
-    CT_ENOMEM,       /* memory is exhausted, or a limit would be passed       */
-    CT_ENUMERIC,     /* a factorisation met a singular, indefinite or NaN matrix */
-    CT_ESTALE,       /* a handle from before a reset, a value freed or written to since */
-    CT_EIO,          /* the operating system refused to read or write         */
-    CT_EFORMAT,      /* a file or a text is not what it should be             */
-    CT_EUNSUPPORTED, /* this build or device cannot do it                     */
-    CT_ESTOPPED,     /* the caller's callback asked to stop                   */
+    CT_EINVAL,       /* an argument is NULL or outside its domain                                    */
+    CT_ESHAPE,       /* shapes do not fit together                                                   */
+    CT_EDTYPE,       /* dtypes do not fit together, or the op does not take this one                 */
+    CT_EDEVICE,      /* tensors live on different devices, or there is no such device                */
+    CT_EINDEX,       /* an index lies outside its dimension                                          */
+    CT_ENOMEM,       /* memory is exhausted, or the device's limit would be exceeded                 */
+    CT_ENUMERIC,     /* a factorisation met a singular, indefinite or NaN matrix                     */
+    CT_ESTALE,       /* a handle is older than the last reset, or its value was freed or overwritten */
+    CT_EIO,          /* the operating system refused to read or write                                */
+    CT_EFORMAT,      /* a file or a text does not have the expected format                           */
+    CT_EUNSUPPORTED, /* this build or device cannot do it                                            */
+    CT_ESTOPPED,     /* the caller's callback asked to stop                                          */
 } ct_status;
 
 /* "CT_OK", "CT_ESHAPE", ...; never NULL. */
 CT_API const char *ct_status_name(ct_status status);
 
-/* "0.1.0": the version of the library that is linked, not of this header. */
+/* The version of the library that is linked, which may differ from this header's: "0.1.0". */
 CT_API const char *ct_version(void);
 
 CT_END_DECLS

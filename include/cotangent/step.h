@@ -1,4 +1,4 @@
-/* A step that is repeated: recorded once, replayed often.
+/* A step that is recorded once and replayed often.
  *
  *     static ct_status train(ct_tape *tape, void *context)
  *     {
@@ -21,16 +21,17 @@
  *     printf("%g\n", ct_item(m.loss));
  *     ct_step_free(step);
  *
- * On a GPU the step becomes a CUDA graph: forward, backward and update are launched by one call, and the
- * host's time for each op, which is most of the time of small ones, is spent once. On a CPU a replay calls
- * the function again. Either way each replay is one step, to the same bits as calling the function.
+ * On a GPU the step becomes a CUDA graph: one call launches forward, backward and update, so that the host's
+ * time for each op, which is most of the time of small ops, is spent once. On a CPU a replay calls the
+ * function again. Either way a replay gives the same bits as a call of the function.
  *
- * A graph keeps addresses, and the host's numbers as they were when it was recorded. So the function must ask
- * for the same each time it is called, and
- *     - what changes between steps (data, parameters, rates) lies in tensors that are made before, live as long as the
- *       step, and are written to in place;
- *     - nothing in it waits for the device: ct_item, ct_read, ct_tape_status and the like are refused by name, on every
- *       device. Read after a replay: the handles and tensors of its last call hold the values of the latest step. */
+ * A graph keeps addresses, and the host's numbers as they were when it was recorded. Therefore the function
+ * must request the same work each time it is called:
+ *     - What changes between steps (data, parameters, rates) must be in tensors that are made before
+ *       the step, live as long as the step, and are written to in place.
+ *     - Nothing in it may wait for the device. ct_item, ct_read, ct_tape_status and the like are refused by
+ *       name, on every device. Read after a replay: the handles and tensors of the function's last call hold
+ *       the values of the latest step. */
 #ifndef COTANGENT_STEP_H
 #define COTANGENT_STEP_H
 
@@ -40,19 +41,19 @@ CT_BEGIN_DECLS
 
 typedef struct ct_step ct_step;
 
-/* One step on a fresh tape, which is not for it to reset or free. What it returns but CT_OK stops the
+/* One step on a fresh tape, which the function must not reset or free. Any return value but CT_OK fails the
  * step. */
 typedef ct_status (*ct_step_fn)(ct_tape *tape, void *context);
 
-/* Does the step once, and readies it for being replayed; keeps the device alive. NULL with ct_message(device)
- * where the step fails, or is refused (CT_EUNSUPPORTED) for a call that cannot be replayed, which is named.
- * Memory that the step needs is the step's until it is freed, and counts as held. */
+/* Runs the step once and prepares it for replays; keeps the device alive. NULL with ct_message(device) if the
+ * step fails, or if it makes a call that cannot be replayed (CT_EUNSUPPORTED; the message names the call).
+ * The step holds the memory it needs until it is freed. */
 CT_API ct_step *ct_step_capture(ct_device *device, ct_step_fn function, void *context);
 
-/* Does the step once more. The first replay on a GPU calls the function to record it, later ones do not.
- * CT_OK says that the step was started: as with ct_backward, what the device finds out later is told by
- * ct_tape_status. A failure is the message of the device; where recording failed nothing was computed, and no
- * replay will be. */
+/* Runs the step once more. On a GPU the first replay calls the function to record it; later ones do not.
+ * CT_OK says that the step was started: as with ct_backward, ct_tape_status reports what the device finds
+ * later. A failure is in ct_message(device). If recording failed, nothing was computed, and every later
+ * replay fails, too. */
 CT_API ct_status ct_step_replay(ct_step *step);
 
 /* The step's tape, for ct_tape_status and ct_tape_message after a replay. */
@@ -61,7 +62,7 @@ CT_API ct_tape *ct_step_tape(const ct_step *step);
 /* "a graph of 57 kernels and copies" or "called again at each replay"; owned by the step. */
 CT_API const char *ct_step_description(const ct_step *step);
 
-/* NULL is allowed. Handles of the step's tape become stale; tensors that were retained stay. */
+/* Frees the step; NULL is allowed. Handles of its tape become stale; tensors that were retained stay. */
 CT_API void ct_step_free(ct_step *step);
 
 CT_END_DECLS

@@ -1,11 +1,11 @@
 /* Views by value: where the elements of a tensor lie, and in which shape.
  *
- * A view owns nothing: it may be used while the tensor lives that it was taken from. It is what an op's
- * forward function and every primitive speak of (op.h), so that calls nest:
+ * A view owns nothing and is valid as long as the tensor it was taken from. An op's forward function and all
+ * primitives work on views (op.h), so that calls nest:
  *     ct_prim_gemm(c, 1, ct_view_transpose(A), ct_view_block(B, 0, n, 0, k), 0, C);
- * What cannot be made (a block that is not there, a reshape that needs a copy) is a view without elements,
- * with the reason in ct_message(device); a view of such a view is one, too, and a primitive that is given one
- * fails its call with that reason. Dimensions are counted from the end where they are negative. */
+ * If a view cannot be made (a block lies outside, a reshape would need a copy), the result is a view without
+ * elements, and ct_message(device) has the reason. A view of such a view is one, too. A primitive that is
+ * given one fails its call with that reason. A negative dimension counts from the end. */
 #ifndef COTANGENT_VIEW_H
 #define COTANGENT_VIEW_H
 
@@ -14,7 +14,7 @@
 CT_BEGIN_DECLS
 
 typedef struct ct_view {
-    struct ct_storage *storage; /* the memory that the elements are in; NULL: there is no view */
+    struct ct_storage *storage; /* the memory that holds the elements; NULL: no view */
     void *data;                 /* the first element, in the device's memory */
     ct_dtype dtype;
     int ndim;
@@ -22,9 +22,9 @@ typedef struct ct_view {
     int64_t stride[CT_MAX_DIMS]; /* in elements, 0 or more; 0 where broadcast */
 } ct_view;
 
-/* All of t; no view where t is NULL. */
+/* All of t; no view if t is NULL. */
 CT_API ct_view ct_view_of(const ct_tensor *t);
-/* No view: an argument that is left out. */
+/* No view, for an argument that is left out. */
 static inline ct_view ct_no_view(void)
 {
     ct_view none = { NULL, NULL, CT_F64, 0, { 0 }, { 0 } };
@@ -32,14 +32,14 @@ static inline ct_view ct_no_view(void)
 }
 static inline bool ct_is_view(ct_view v) { return v.storage != NULL; }
 
-/* As the functions of tensor.h on tensors. */
+/* As the functions of the same names in tensor.h. */
 CT_API ct_shape ct_view_shape(ct_view v);
 CT_API int64_t ct_view_dim(ct_view v, int dim);
 CT_API int64_t ct_view_count(ct_view v);
 CT_API bool ct_view_is_contiguous(ct_view v);
 
-/* The last two dimensions exchanged; their diagonal, (..., m, n) -> (..., min(m, n)); their rows [row0, row1)
- * and columns [col0, col1). */
+/* On the last two dimensions: exchanged; the diagonal, (..., m, n) -> (..., min(m, n)); the block of rows
+ * [row0, row1) and columns [col0, col1). */
 CT_API ct_view ct_view_transpose(ct_view v);
 CT_API ct_view ct_view_diagonal(ct_view v);
 CT_API ct_view ct_view_block(ct_view v, int64_t row0, int64_t row1, int64_t col0, int64_t col1);
@@ -47,9 +47,9 @@ CT_API ct_view ct_view_block(ct_view v, int64_t row0, int64_t row1, int64_t col0
 CT_API ct_view ct_view_permute(ct_view v, const int *order);
 /* Elements start, start + step, ... < stop along dim; 0 <= start <= stop <= extent, step >= 1. */
 CT_API ct_view ct_view_slice(ct_view v, int dim, int64_t start, int64_t stop, int64_t step);
-/* The same elements in another shape, of which one extent may be -1, where the layout allows it. */
+/* The same elements in another shape, where the layout allows it. One extent may be -1 (inferred). */
 CT_API ct_view ct_view_reshape(ct_view v, ct_shape shape);
-/* A dimension of extent 1 removed; one inserted before `dim`. */
+/* Removes a dimension of extent 1; inserts one before `dim`. */
 CT_API ct_view ct_view_squeeze(ct_view v, int dim);
 CT_API ct_view ct_view_unsqueeze(ct_view v, int dim);
 /* NumPy's broadcast_to: repeated dimensions have stride 0. */

@@ -1,10 +1,11 @@
-/* Applying an op: check the inputs, ask for the shape, compute, record. */
+/* Applies an op: checks the inputs, asks for the shape, computes, and records. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The inputs' tensors, the dtype that the floating ones share, and which of them a gradient flows into. */
+/* Takes the inputs' tensors, the dtype that the floating ones share, and which of them a gradient flows
+ * into. */
 static bool take_inputs(ct_call *c, const ct_var *in)
 {
     bool floating = false;
@@ -42,7 +43,7 @@ static bool take_inputs(ct_call *c, const ct_var *in)
 }
 
 /* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule
- * only: what they were made from is not noted. */
+ * only, so their inputs are not noted. */
 static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
 {
     ct_tape *tape = c->tape;
@@ -73,15 +74,15 @@ static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
     return ok ? ct__handle(tape, first) : ct__poisoned(tape);
 }
 
-/* What follows "op #3 name(2x3): " in a message that begins so, else NULL. */
+/* The part of a message after the prefix "op #3 name(2x3): "; NULL if it has no such prefix. */
 static const char *behind_prefix(const char *message)
 {
     const char *end = strncmp(message, "op #", 4) ? NULL : strstr(message, "): ");
     return end ? end + 3 : NULL;
 }
 
-/* An op inside a composition failed: the message begins with the composition, as the caller knows it, then
- * comes the op that failed. What stands between is left out. */
+/* Rewrites the message of an op that failed inside a composition: the composition, as the caller knows it,
+ * then the op that failed. The ops between them are left out. */
 static void name_composition(ct_call *c, uint32_t position, char *message, size_t size)
 {
     char name[256], prefix[288];
@@ -111,7 +112,7 @@ static ct_var compose(ct_call *c, const ct_var *in)
     return tape->status ? ct__poisoned(tape) : y;
 }
 
-/* Whether the descriptor is one, and takes so many inputs. */
+/* Whether the descriptor is valid and takes this number of inputs. */
 static bool may_call(ct_tape *tape, const ct_op *op, const ct_var *in, int n)
 {
     const uint32_t at = tape->n;
@@ -169,7 +170,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
 
 ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)
 {
-    ct_tape *tape = NULL; /* the first that any input has, so that its error says what is wrong */
+    ct_tape *tape = NULL; /* the first tape of any input, so that its error says what is wrong */
     for (int i = 0; in && i < n && !tape; i++) tape = in[i].tape;
     return ct_apply_on(tape, op, in, n, attr, attr_size);
 }

@@ -1,9 +1,11 @@
-/* Errors: the tape's sticky one, what a call refuses, and numerical failures, after which the tape goes on. */
+/* Errors: the tape's sticky error, refusals of a call, and numerical failures, after which the tape goes
+ * on. */
 #include "internal.h"
 
 #include <stdio.h>
 
-/* -- the tape's error ------------------------------------------------------------------------------------- */
+/* -- the tape's error
+ * ------------------------------------------------------------------------------------- */
 
 void ct_tape_fail(ct_tape *tape, ct_status status, const char *format, ...)
 {
@@ -120,7 +122,7 @@ void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *wha
 
 bool ct_failure_known(const ct_call *c) { return c->tape && c->tape->failure.set; }
 
-/* "backward of op #1 inverse: op #3 cholesky(5x5): " */
+/* The place of a call: "backward of op #1 inverse: op #3 cholesky(5x5): ". */
 static void place(const ct_call *c, char *buffer, size_t size)
 {
     const ct_tape *tape = c->tape;
@@ -134,7 +136,7 @@ static void place(const ct_call *c, char *buffer, size_t size)
     ct__put(&t, "%s: ", name);
 }
 
-/* The tape's message for its failure, in the op at `where`. */
+/* Sets the tape's message for its numerical failure in the op at `where`. */
 static void say_failure(ct_tape *tape, const char *where, bool batched)
 {
     const ct_failure *f = &tape->failure;
@@ -147,8 +149,7 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
                       "add to its diagonal");
 }
 
-/* Whether a call has batch members to tell apart: those of its first input, or of what the inputs broadcast
- * to. */
+/* Whether a call has batch members to distinguish: those of its first input, or of the broadcast inputs. */
 static bool is_batched(const ct_call *c)
 {
     const int ndim = c->n_out && c->out[0] ? c->out[0]->view.ndim : c->shape ? c->shape->ndim : 0;

@@ -1,7 +1,7 @@
-/* The inside of the tape, shared by the files of this folder (and the fused rules of src/ops).
+/* The tape's internals, shared by the files of this folder and the fused rules of src/ops.
  *
  * A tape is an array of nodes in the order of recording. A node is one value: a leaf, a constant, or one
- * output of an op (outputs of one call stand side by side, `part` 0, 1, ...). Inputs and attributes live in
+ * output of an op. The outputs of one call are neighbours, with `part` 0, 1, ... Inputs and attributes are in
  * the arena. */
 #ifndef CT_AUTOGRAD_INTERNAL_H
 #define CT_AUTOGRAD_INTERNAL_H
@@ -11,40 +11,40 @@
 #include "tensor/internal.h"
 
 enum {
-    NODE_NEEDS_GRAD = 1, /* a gradient flows into it               */
-    NODE_LEAF = 2,       /* keeps its cotangent                    */
-    NODE_KEEP = 4,       /* ct_keep: survives sweeps               */
-    NODE_FREED = 8,      /* a sweep has released its value         */
-    NODE_RULE = 16,      /* an output that its rule alone reads    */
+    NODE_NEEDS_GRAD = 1, /* a gradient flows into it           */
+    NODE_LEAF = 2,       /* its cotangent is kept              */
+    NODE_KEEP = 4,       /* ct_keep: survives sweeps           */
+    NODE_FREED = 8,      /* a sweep has released its value     */
+    NODE_RULE = 16,      /* an output that only its rule reads */
 };
 
 typedef struct ct_node {
-    const ct_op *op;  /* NULL: leaf or constant            */
-    ct_tensor *value; /* owned                             */
-    ct_tensor *bar;   /* owned: cotangent, NULL before one */
+    const ct_op *op;  /* NULL: leaf or constant                     */
+    ct_tensor *value; /* owned                                      */
+    ct_tensor *bar;   /* owned: the cotangent; NULL if none arrived */
     const uint32_t *in;
     const void *attr;
     uint8_t n_in, n_out, part, flags;
-    uint32_t version; /* of the value's memory when it was recorded */
+    uint32_t version; /* version of the value's memory at recording */
 } ct_node;
 
-typedef struct ct_chunk ct_chunk; /* of the arena */
+typedef struct ct_chunk ct_chunk; /* a block of the arena */
 
 typedef struct ct_arena {
     ct_chunk *first, *current;
     char *free, *end; /* what is left of the current chunk */
 } ct_arena;
 
-/* One node's cotangent during a sweep: a tensor, or the handle of a recorded one. */
+/* One node's cotangent during a sweep: a tensor, or the handle of a recorded value. */
 typedef struct ct_slot {
     ct_tensor *bar;
-    uint32_t var; /* index + 1 on the tape; 0: none */
-    bool target;  /* of a targeted sweep                       */
-    bool leads;   /* to a target: an input of its op is wanted  */
-    bool wanted;  /* a target, or leads to one                  */
+    uint32_t var; /* index + 1 on the tape; 0: none                 */
+    bool target;  /* of a targeted sweep                            */
+    bool leads;   /* an input of its op leads to a target or is one */
+    bool wanted;  /* a target, or leads to one                      */
 } ct_slot;
 
-/* A call whose factorisation a device may find failed later. */
+/* A call whose factorisation an asynchronous device may report as failed later. */
 typedef struct ct_suspect {
     const char *what, *why; /* as in ct_failure */
     int64_t position;
@@ -55,12 +55,12 @@ typedef struct ct_suspect {
 struct ct_call {
     ct_tape *tape;
     const ct_op *op;   /* NULL in a scope */
-    const char *scope; /* its name, else NULL */
+    const char *scope; /* the scope's name; NULL in an op */
     const void *attr;
     int n_in, n_out, n_scratch;
-    int results;     /* outputs that are not the rule's alone */
-    uint64_t wanted; /* bit i: a gradient flows into input i  */
-    bool recorded;   /* with its rule                         */
+    int results;     /* outputs without those of ct_rule_out */
+    uint64_t wanted; /* bit i: a gradient flows into input i */
+    bool recorded;   /* vjp may be called for it             */
     bool failed_before;
     ct_status status;
     const ct_tensor *arg[CT_MAX_INPUTS];
@@ -78,7 +78,7 @@ struct ct_tape {
     size_t capacity; /* of node */
     int no_grad;
     ct_arena arena;
-    ct_slot *slot; /* a stack: nested sweeps use what lies above */
+    ct_slot *slot; /* a stack: nested sweeps use the slots above */
     size_t slots, slot_capacity;
     ct_status status; /* sticky */
     ct_failure failure;
@@ -93,14 +93,14 @@ struct ct_tape {
 
 /* -- tape.c ---------------------------------------------------------------------------------------------- */
 
-/* The handle that stands for "no value": poisoned as an input, "no cotangent" as the result of a rule. */
+/* The handle for "no value": poisoned as an input, "no cotangent" as the result of a rule. */
 static inline ct_var ct_none(void) { return (ct_var){ NULL, 0, 0 }; }
 static inline ct_var ct__handle(ct_tape *tape, uint32_t index)
 {
     return (ct_var){ tape, index, tape->epoch };
 }
 ct_var ct__poisoned(ct_tape *tape);
-/* The node behind a handle with a value, or NULL with the tape's error set. */
+/* The node of a handle that has a value; NULL, with the tape's error set, if it has none. */
 ct_node *ct__no_node(ct_var v);
 static inline ct_node *ct__node(ct_var v)
 {
@@ -109,7 +109,7 @@ static inline ct_node *ct__node(ct_var v)
         return &tape->node[v.index];
     return ct__no_node(v);
 }
-/* Appends a node; takes the value over, also on failure. Returns its index, UINT32_MAX when memory is
+/* Appends a node. Takes `value` over, also on failure. Returns the node's index; UINT32_MAX if memory is
  * exhausted. */
 bool ct__more_nodes(ct_tape *tape);
 static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value, unsigned flags)
@@ -128,9 +128,9 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
 ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const char *what);
 /* ct_tape_reset, whoever owns the tape. */
 void ct__tape_forget(ct_tape *tape);
-/* Forgets the nodes from index n on, and what the arena holds since `mark`. */
+/* Forgets the nodes from index n on, and what was put into the arena since `mark`. */
 void ct__truncate(ct_tape *tape, uint32_t n, ct_arena mark);
-/* Room in the arena until the next reset; NULL with the tape's error set. */
+/* Memory in the arena until the next reset; NULL with the tape's error set. */
 void *ct__arena_grow(ct_tape *tape, size_t bytes);
 static inline void *ct__arena(ct_tape *tape, size_t bytes)
 {
@@ -141,10 +141,11 @@ static inline void *ct__arena(ct_tape *tape, size_t bytes)
     a->free += bytes;
     return p;
 }
-/* The device's last failure becomes the tape's. */
+/* Makes the device's last failure the tape's error. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
-/* -- rule.c: rules of a sweep that is not recorded, whose fused form needs no op -------------------------- */
+/* -- rule.c: fused rules, for sweeps that are not recorded
+ * -------------------------------------------------- */
 
 /* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
 const ct_view *ct__in_value(const ct_vjp *g, int i);
@@ -178,25 +179,25 @@ void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, doub
 
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 
-/* Output k, made at the first request; NULL where the call has failed. Owned by the call. */
+/* Output k, allocated at the first request; NULL if the call has failed. Owned by the call. */
 ct_tensor *ct__result(ct_call *c, int k);
-/* When the call is over. */
+/* Releases the call's scratch when the call is over. */
 void ct__release_scratch(ct_call *c);
 
 /* -- failure.c ------------------------------------------------------------------------------------------- */
 
-/* "matmul(30x1, 30x1)", or a scope's name */
+/* Writes "matmul(30x1, 30x1)", or a scope's name. */
 void ct__describe(const ct_call *c, char *buffer, size_t size);
-/* A backend's answer: anything but CT_OK fails the call with the device's message. */
+/* Takes a backend's status: anything but CT_OK fails the call with the device's message. */
 void ct__call_status(ct_call *c, ct_status status);
-/* Where a factorisation notes its failure. */
+/* The place where a factorisation notes its failure. */
 ct_failure *ct__call_failure(ct_call *c);
-/* A factorisation failed in this call, which the tape outlives: the message. One may have failed that the
- * device tells of later: what will have to be said then. */
+/* For a factorisation that failed in this call: sets the message, since the tape outlives the call. For one
+ * that may have failed, as an asynchronous device will tell later: keeps what the message needs. */
 void ct__note_failure(ct_call *c);
 void ct__note_suspect(ct_call *c);
-/* What the device knows of the tape's failures, with the message: CT_ENUMERIC where there is one. Waits for a
- * device that computes late, if a factorisation was asked of it. */
+/* Asks the device for failures. CT_ENUMERIC, with the message set, if there is one. Waits for an asynchronous
+ * device if a factorisation was queued. */
 ct_status ct__settle(ct_tape *tape);
 
 #endif

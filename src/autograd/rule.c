@@ -1,5 +1,5 @@
-/* Inside a rule: what it may ask of the sweep that calls it, and how what it gives is added up. The first
- * cotangent that arrives at a node is adopted, later ones are added: in place where nobody else holds the
+/* Inside a rule: the functions that a rule calls, and the accumulation of the cotangents that it gives. The
+ * first cotangent that arrives at a node is adopted. Later ones are added, in place if nobody else holds the
  * memory. */
 #include "sweep.h"
 
@@ -21,7 +21,7 @@ void ct__add_bar(ct_tape *tape, ct_tensor **sum, const ct_tensor *bar)
     *sum = after;
 }
 
-/* slot += bar, which is taken over. */
+/* slot += bar; takes bar over. */
 static inline void add_tensor(ct__sweep *s, uint32_t index, ct_tensor *bar)
 {
     ct_slot *slot = ct__slot_of(s, index);
@@ -143,7 +143,7 @@ const ct_view *ct__in_value(const ct_vjp *g, int i)
 
 const ct_view *ct__out_bar(const ct_vjp *g) { return &ct__slot_of(g->s, g->index)->bar->view; }
 
-/* The cotangent of input i += bar, which is taken over; NULL fails the sweep with the device's message. */
+/* The cotangent of input i += bar, which is taken over. NULL fails the sweep with the device's message. */
 static void give(ct_vjp *g, int i, ct_tensor *bar)
 {
     ct_tape *tape = g->tape;
@@ -158,7 +158,7 @@ static void give(ct_vjp *g, int i, ct_tensor *bar)
     }
 }
 
-/* The same for what a primitive has computed, or could not. */
+/* The same for the result of a primitive, which may have failed. */
 static void give_computed(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
 {
     if (bar && status) {

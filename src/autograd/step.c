@@ -1,8 +1,8 @@
-/* Steps that are replayed: as a graph where the device has them, else by calling the function again.
+/* Steps that are replayed: as a graph if the device has graphs, else by calling the function again.
  *
- * The first call computes: it finds its memory, and the device's libraries what they set up at first use. The
- * second, at the first replay, is recorded. Both draw from the step's own pool, so the second finds what the
- * first has left. */
+ * The first call computes. It allocates its memory, and the device's libraries set up what they need at first
+ * use. The second call, at the first replay, is recorded. Both draw from the step's own pool, so the second
+ * call finds the blocks that the first has returned. */
 #include <cotangent/step.h>
 
 #include <stdio.h>
@@ -14,15 +14,15 @@ struct ct_step {
     ct_tape *tape;
     ct_step_fn function;
     void *context;
-    ct__pool *pool;   /* of the graph's memory; NULL where the device has no graphs */
-    void *graph;      /* NULL before the first replay                               */
-    ct_status status; /* of recording: no graph will be                             */
-    uint32_t n;       /* what was recorded: nodes, and the arena behind them        */
+    ct__pool *pool;   /* the graph's memory; NULL if the device has no graphs             */
+    void *graph;      /* NULL before the first replay                                     */
+    ct_status status; /* of recording; after a failure no graph will exist                */
+    uint32_t n;       /* what was recorded: the number of nodes, and the arena after them */
     ct_arena mark;
     char description[64];
 };
 
-/* The first thing that went wrong, as the device's message. */
+/* The first failure, as the device's message. */
 static ct_status outcome(ct_step *step, ct_status status)
 {
     ct_device *dev = step->device;
@@ -35,7 +35,7 @@ static ct_status outcome(ct_step *step, ct_status status)
     return status;
 }
 
-/* Calls the function, on a tape that has forgotten what was before. */
+/* Calls the function on a tape that has been reset. */
 static ct_status call(ct_step *step)
 {
     ct_device *dev = step->device;
@@ -79,7 +79,7 @@ ct_step *ct_step_capture(ct_device *dev, ct_step_fn function, void *context)
     return NULL;
 }
 
-/* Calls the function for its graph. */
+/* Calls the function to record its graph. */
 static ct_status record(ct_step *step)
 {
     ct_device *dev = step->device;
@@ -98,7 +98,7 @@ static ct_status record(ct_step *step)
     return CT_OK;
 }
 
-/* Nothing is known of the new values yet, which will be those of what the leaves hold now. */
+/* Clears the results of the call before: the handles now stand for values that are still to be computed. */
 static void forget_outcome(ct_step *step)
 {
     ct_tape *tape = step->tape;

@@ -6,8 +6,8 @@
 
 typedef struct ct__sweep {
     ct_tape *tape;
-    size_t base;     /* of its slots on the tape's stack         */
-    uint32_t lo, hi; /* the nodes it walks: lo..hi               */
+    size_t base;     /* where its slots begin on the tape's stack */
+    uint32_t lo, hi; /* the nodes it walks: lo..hi */
     bool record, keep, targeted;
 } ct__sweep;
 
@@ -23,7 +23,7 @@ static inline ct_slot *ct__slot_of(const ct__sweep *s, uint32_t index)
     return &s->tape->slot[s->base + (index - s->lo)];
 }
 
-/* Outputs behind the swept one, of the same call, lie outside the walk: none arrived there. */
+/* Outputs of the same call after the swept one lie outside the walk: no cotangent arrives there. */
 static inline bool ct__has_bar(const ct__sweep *s, uint32_t index)
 {
     if (index > s->hi) return false;

@@ -9,13 +9,13 @@
 
 struct ct_chunk {
     ct_chunk *next;
-    size_t bytes; /* of data */
+    size_t bytes; /* of `data` */
     _Alignas(16) char data[];
 };
 
 /* -- arena ----------------------------------------------------------------------------------------------- */
 
-/* The next chunk, made where there is none with that much room. */
+/* Goes to the next chunk, and makes one if none has enough room. */
 void *ct__arena_grow(ct_tape *tape, size_t bytes)
 {
     ct_arena *a = &tape->arena;
@@ -86,8 +86,7 @@ void ct_tape_reset(ct_tape *tape)
 {
     if (!tape) return;
     if (tape->of_step)
-        ct_tape_fail(tape, CT_EINVAL,
-                     "the tape of a step is not for others to reset: ct_step_replay does it");
+        ct_tape_fail(tape, CT_EINVAL, "the tape of a step cannot be reset: ct_step_replay does that");
     else
         ct__tape_forget(tape);
 }
@@ -113,13 +112,13 @@ int64_t ct_tape_length(const ct_tape *tape) { return tape ? tape->n : 0; }
 
 ct_var ct__poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, tape ? tape->epoch : 0 }; }
 
-/* The node behind a handle, whether or not it has a value still. */
+/* The node of a handle, even if its value was freed. */
 static ct_node *find_node(ct_var v)
 {
     ct_tape *tape = v.tape;
     if (!tape || tape->status) return NULL;
     if (v.epoch != tape->epoch) {
-        ct_tape_fail(tape, CT_ESTALE, "a handle from before ct_tape_reset was used: make it again");
+        ct_tape_fail(tape, CT_ESTALE, "a handle from before ct_tape_reset was used: make a new one");
         return NULL;
     }
     if (v.index >= tape->n) {
@@ -160,7 +159,7 @@ ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const cha
     return index == UINT32_MAX ? ct__poisoned(tape) : ct__handle(tape, index);
 }
 
-/* Whether t may go on the tape by `call`. */
+/* Whether `call` may put t on the tape. */
 static bool may_push(ct_tape *tape, const char *call, const ct_tensor *t)
 {
     const ct_device *mine = tape->device, *its = t ? t->view.storage->device : NULL;

@@ -1,4 +1,4 @@
-/* A fit of one model: what its starts share. They may run on several threads, each with a twin of the
+/* What the starts of one model's fit share. They may run on several threads, each with a twin of the
  * model. */
 #ifndef CT_GP_FIT_H
 #define CT_GP_FIT_H
@@ -7,24 +7,24 @@
 
 #include "gp/model/model.h"
 
-/* One start at a time passes: through the progress callback, and into the results. */
+/* Admits one start at a time: to the progress callback, and to the shared results. */
 typedef struct ct__gate {
     pthread_mutex_t lock;
-    bool stopped; /* the callback wants to stop */
+    bool stopped; /* the callback asked to stop */
 } ct__gate;
 
-/* Arrays over all parameters are in z coordinates. Written while the starts run, behind the gate: from
- * `report` on. */
+/* Arrays over all parameters are in z coordinates. The starts write the members from `report` on, while they
+ * hold the gate. */
 typedef struct ct__fit {
     ct_gp *gp;
     const ct_fit_options *options;
     ct__gate *gate;
-    int index;                     /* of the model in its list */
-    double tolerance, flat, begun; /* flat: a change of the objective that does not matter */
+    int index;                     /* the model's index in its list */
+    double tolerance, flat, begun; /* flat: a change of the objective that is negligible */
     int max_iterations, n_free;
     int64_t *free_index;   /* [n_free] */
-    double *before;        /* the values that the model came with */
-    double *first;         /* where the first start begins                       */
+    double *before;        /* the values before the fit */
+    double *first;         /* the first start's initial point */
     double *lower, *upper; /* [n_free] */
     ct_fit_report report;
     double *winner; /* the best point of all starts */
@@ -33,7 +33,7 @@ typedef struct ct__fit {
     char message[512];
 } ct__fit;
 
-/* Seconds since some time. */
+/* Seconds since an arbitrary time. */
 double ct__now(void);
 /* Start `index` on gp, which is the fit's model or its twin. */
 void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index);

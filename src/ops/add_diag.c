@@ -1,4 +1,4 @@
-/* add_diag:  Y = A + diag(d)       A: (..., n, n); d: (..., n), or one element: Y = A + d I; batches broadcast
+/* add_diag:  Y = A + diag(d)     A: (..., n, n)  d: (..., n), or one element: Y = A + d I; batches broadcast
  * adjoint:   Ā = Ȳ,  d̄_i = Ȳ_ii, or their sum for one element    [⟨Ȳ, diag(dd)⟩ = Σ_i Ȳ_ii dd_i] */
 #include "support.h"
 

@@ -1,10 +1,10 @@
-/* blockdiag_linear:  y_m = x_m W_mᵀ + b_m     x: (B, M F), M blocks x_m of columns  W: (M, G, F)  b: (M G), or none
- *                                             -> y: (B, M G)
- * adjoint:           x̄_m = ȳ_m W_m,  W̄_m = ȳ_mᵀ x_m,  b̄ = Σ_rows ȳ                           [Giles 2008, §2.2.2]
+/* blockdiag_linear:  y_m = x_m W_mᵀ + b_m     x: (B, M F), M blocks x_m of columns  W: (M, G, F)
+ *                                             b: (M G), or none -> y: (B, M G)
+ * adjoint:           x̄_m = ȳ_m W_m,  W̄_m = ȳ_mᵀ x_m,  b̄ = Σ_rows ȳ                   [Giles 2008, §2.2.2]
  *
- * The layer of a block-diagonal weight. Block m is a product on a view of x with M F elements from row to
- * row: one batched product, nothing is copied. With a flag the op is y_m = x_m W_m; with it and the outer
- * products ȳ_mᵀ x_m the rule is closed under its own derivative. */
+ * A linear layer with a block-diagonal weight. Block m is a product on a view of x whose rows lie M F
+ * elements apart, so all blocks are one batched product without copies. With a flag the op is y_m = x_m W_m.
+ * Together with the outer products ȳ_mᵀ x_m this closes the rule under its own derivative. */
 #include "support.h"
 
 enum { PLAIN = 1 }; /* W_m instead of W_mᵀ */
@@ -16,7 +16,7 @@ static ct_var product(ct_var x, ct_var W, unsigned flags)
 
 static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)attr : 0; }
 
-/* t (B, m n) as its blocks (m, B, n). */
+/* The blocks of t (B, m n), as (m, B, n). */
 static ct_view blocks(ct_view t, int64_t m, int64_t n)
 {
     ct_view view = t;
@@ -30,7 +30,7 @@ static ct_view blocks(ct_view t, int64_t m, int64_t n)
 static ct_shape shape(ct_call *c)
 {
     if (!ct_require(c, c->n_in == 2 || c->n_in == 3, CT_EINVAL,
-                    "wanted x, W and perhaps a bias, got %d inputs", c->n_in) ||
+                    "wanted x, W and optionally a bias, got %d inputs", c->n_in) ||
         !ct__need_floating(c, 0))
         return ct_shape0();
     ct_view x = ct_arg(c, 0), W = ct_arg(c, 1);
@@ -100,7 +100,7 @@ static void vjp(ct_vjp *g)
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
-    int v = ct_sample_variant(s, 3); /* without a bias; with one; many blocks of few columns */
+    int v = ct_sample_variant(s, 3); /* without a bias; with a bias; many blocks of few columns */
     int64_t m = v == 2 ? n : 3, rows = v == 2 ? n + 1 : 4, F = v == 2 ? 3 : n, G = v == 2 ? 1 : n + 1;
     ct_sample_unbatched(s);
     ct_sample_normal(s, 0, ct_shape2(rows, m * F));

@@ -1,4 +1,4 @@
-/* cast:     y = x in another floating dtype, to the nearest (an i64 x gives constants)
+/* cast:     y = x in another floating dtype, rounded to the nearest (an i64 x gives constants)
  * adjoint:  x̄ = ȳ in x's dtype                                           [the identity, rounded] */
 #include "support.h"
 
@@ -23,7 +23,7 @@ static void forward(ct_call *c)
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_cast(ct_out_bar(g), ct_var_dtype(ct_in(g, 0)))); }
 
-/* Only to f64: rounding has no derivative that finite differences could see. */
+/* Casts only to f64: finite differences cannot see through rounding. */
 static void sample(ct_sample *s)
 {
     ct_dtype dtype = CT_F64;

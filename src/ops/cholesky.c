@@ -2,7 +2,7 @@
  * adjoint:   Ā = ½ (S + Sᵀ),  S = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹,  Φ = lower triangle with the diagonal halved
  *                                     [Murray 2016, arXiv:1602.07527, eq. 10; Giles 2008, §2.3.3]
  * From dA = dL Lᵀ + L dLᵀ: L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so F = Φ(L⁻¹ dA L⁻ᵀ), and
- * ⟨L̄, L F⟩ = ⟨Φ(LᵀL̄), L⁻¹ dA L⁻ᵀ⟩. L̄ above the diagonal never counts: L is zero there. */
+ * ⟨L̄, L F⟩ = ⟨Φ(LᵀL̄), L⁻¹ dA L⁻ᵀ⟩. The part of L̄ above the diagonal is ignored, since L is zero there. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -19,21 +19,21 @@ static void forward(ct_call *c)
     ct_prim_potrf(c, L);
 }
 
-/* cholesky_bar(L, L̄) = Ā in place of one matrix: trmm, two trsm, and a panel of scratch. Not
- * differentiable. */
+/* cholesky_bar(L, L̄) = Ā, in place, for one matrix after the other: trmm, two trsm, and a panel of scratch.
+ * Not differentiable. */
 static void bar_forward(ct_call *c)
 {
     ct_view L = ct_arg(c, 0);
     ct_view S = ct_result(c), half = ct_scratch(c, L.dtype, ct_shape0());
     ct_view diagonal = ct_view_diagonal(S);
     ct_prim_fill(c, half, 0.5);
-    ct_prim_triangle(c, ct_arg(c, 1), false, 0, S);        /* S = tril(L̄)             */
-    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L, S);         /* S = Lᵀ L̄                */
-    ct_prim_triangle(c, S, false, 0, S);                   /* S = Φ(Lᵀ L̄)             */
+    ct_prim_triangle(c, ct_arg(c, 1), false, 0, S);        /* S = tril(L̄)              */
+    ct_prim_trmm(c, CT_LOWER | CT_TRANS, 1, L, S);         /* S = Lᵀ L̄                 */
+    ct_prim_triangle(c, S, false, 0, S);                   /* S = Φ(Lᵀ L̄)              */
     ct_prim_map2(c, CT_MAP_mul, diagonal, half, diagonal); /*   with half the diagonal */
-    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 0.5, L, S);       /* S = ½ L⁻ᵀ S             */
-    ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L, S);         /* S = S L⁻¹               */
-    ct__add_transpose(c, S);                               /* Ā = S + Sᵀ              */
+    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 0.5, L, S);       /* S = ½ L⁻ᵀ S              */
+    ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L, S);         /* S = S L⁻¹                */
+    ct__add_transpose(c, S);                               /* Ā = S + Sᵀ               */
 }
 
 static const ct_op cholesky_bar = {

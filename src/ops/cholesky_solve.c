@@ -1,5 +1,5 @@
 /* cholesky_solve:  X = A⁻¹ B = L⁻ᵀ (L⁻¹ B) for A = L Lᵀ, given L
- * adjoint:         that of the two triangular solves it is made of, see tri_solve.c */
+ * adjoint:         from the composition of two triangular solves, see tri_solve.c */
 #include "support.h"
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)

@@ -1,5 +1,5 @@
 /* concat:   y = x_0, x_1, ... one after the other along a dimension
- * adjoint:  x̄_i = the part of ȳ that x_i filled: a view              [a permutation's transpose] */
+ * adjoint:  x̄_i = the part of ȳ that came from x_i: a view          [a permutation's transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -1,5 +1,5 @@
 /* diag:     d_i = A_ii                    (..., m, n) -> (..., min(m, n)): a view
- * adjoint:  Ā = d̄ on the diagonal of an m x n zero                     [a selection's transpose] */
+ * adjoint:  Ā = zeros (..., m, n) with d̄ on the diagonal                  [a selection's transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -15,7 +15,7 @@ static ct_shape shape(ct_call *c)
         return d;
     int64_t n = d.dim[d.ndim - 1];
     ct_require(c, !a || (a->rows < a->cols ? a->rows : a->cols) == n, CT_ESHAPE,
-               "not the diagonal of that matrix");
+               "the diagonal of that matrix has another length");
     d.ndim++;
     return ct__matrix_shape(d, a ? a->rows : n, a ? a->cols : n);
 }

@@ -1,28 +1,28 @@
-/* The elementwise ops: every line of cotangent/maps.h becomes a descriptor.
+/* The elementwise ops: every row of cotangent/maps.h becomes a descriptor.
  *
  *     y_i = f(x_i)           x̄_i = ȳ_i f'(x_i)
  *     y_i = f(a_i, b_i)      ā_i = ȳ_i ∂f/∂a,  b̄_i = ȳ_i ∂f/∂b, summed where a or b were broadcast
  *
- * f, f' and the rule in ops stand in the table. f' is the fused rule, one pass over the memory; the rule in
- * ops is the one that can be differentiated again. [DLMF §4, §5.15, §7.2 for the derivatives] */
+ * The table has f, f' and the rule in ops. f' is for the fused rule, which is one pass over the memory. The
+ * rule in ops can be differentiated again. [DLMF §4, §5.15, §7.2 for the derivatives] */
 #include "support.h"
 
 static const double no_parameters[2] = { 0, 0 };
 
-/* 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else 0. NaN stays
- * NaN. */
+/* In turn: 1 where x > 0, else 0; 1 where lo <= x <= hi, else 0; 1 where a < b, ½ where a = b, else 0. NaN
+ * gives NaN. */
 static ct_var step_of(ct_var x) { return ct_less(ct_scalar(x.tape, ct_var_dtype(x), 0), x); }
 static ct_var inside_of(ct_var x, double lo, double hi) { return ct_equal(x, ct_clamp(x, lo, hi)); }
 static ct_var share_of(ct_var a, ct_var b) { return ct_add(ct_less(a, b), ct_scale(ct_equal(a, b), 0.5)); }
 
 /* -- one input ------------------------------------------------------------------------------------------- */
 
-/* Where samples are drawn: inside the domain, away from kinks and poles. lo = hi: standard normal, with
+/* The intervals of samples: inside the domain, away from kinks and poles. lo = hi: standard normal, with
  * zeros. */
 static const struct domain {
     double lo, hi;
-    int mirrored; /* a second variant draws from [-hi, -lo], and a third the kinks below */
-    int n_p;      /* parameters to go through                */
+    int mirrored; /* a second variant draws from [-hi, -lo], a third from `kinks` */
+    int n_p;      /* the number of parameter sets */
     double p[3][2];
 } domains[CT_MAP1_COUNT] = {
     [CT_MAP_abs] = { .lo = 0.2, .hi = 2, .mirrored = 1 },
@@ -45,7 +45,7 @@ static ct_shape unary_shape(ct_call *c, ct_map1 f)
     const double *p = ct_attr(c);
     ct__need_floating(c, 0);
     if (f == CT_MAP_clamp && !(p && p[0] <= p[1]))
-        ct_require(c, false, CT_EINVAL, "lo <= hi is wanted, got lo = %g, hi = %g", p ? p[0] : 0,
+        ct_require(c, false, CT_EINVAL, "lo <= hi must hold, got lo = %g, hi = %g", p ? p[0] : 0,
                    p ? p[1] : 0);
     if (f == CT_MAP_polygamma && !(p && p[0] >= 0))
         ct_require(c, false, CT_EINVAL, "the order must be 0 or more, got %g", p ? p[0] : -1);
@@ -61,9 +61,8 @@ static void unary_forward(ct_call *c, ct_map1 f)
 static void unary_sample(ct_sample *s, ct_map1 f)
 {
     const struct domain *d = &domains[f];
-    static const double kinks[] = {
-        0, -0.0, 0.1, -0.1, 1, -1, 2, -2
-    }; /* of abs, sign, relu; and ends of a clamp */
+    /* kinks of abs, sign, relu, and the ends of a clamp */
+    static const double kinks[] = { 0, -0.0, 0.1, -0.1, 1, -1, 2, -2 };
     const bool kinked = d->mirrored && f != CT_MAP_reciprocal;
     int n_p = d->n_p ? d->n_p : 1, v = ct_sample_variant(s, n_p * (1 + d->mirrored + kinked));
     ct_shape shape = ct_shape2(ct_sample_size(s), 3);
@@ -156,8 +155,9 @@ static void binary_forward(ct_call *c, ct_map2 f)
     if (y) ct__map2(c, f, ct__arg_view(c, 0), ct__arg_view(c, 1), y);
 }
 
-/* One input in [-3, -1.5], the other in [1.5, 3], either way round: no poles, no ties. The second input is of
- * the same shape, or both broadcast, or it is a scalar. Then ties, and zeros in the first. */
+/* One input in [-3, -1.5] and the other in [1.5, 3], either way round, so that there are no poles and no
+ * ties. The second input has the first one's shape, or both broadcast, or it is a scalar. A last variant has
+ * ties, and zeros in the first input. */
 static void binary_sample(ct_sample *s)
 {
     static const double lo[] = { -3, 1.5 }, hi[] = { -1.5, 3 }, values[] = { 0, -0.0, 1, -1, 2 };

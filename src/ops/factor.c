@@ -1,4 +1,4 @@
-/* A constant matrix's factors, kept across tapes: X = A⁻¹ B without factoring again. */
+/* The factors of a constant matrix, kept across tapes: X = A⁻¹ B without another factorisation. */
 #include "support.h"
 
 struct ct_factor {

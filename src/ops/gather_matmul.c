@@ -1,9 +1,10 @@
 /* gather_matmul:  out_i = A_i C_{q_i}      A: (N, I, J)  C: (M, J, K)  q: (N) i64 -> out: (N, I, K)
- * adjoint:        Ā_i = ḡ_i C_{q_i}ᵀ,  C̄_m = Σ_{i : q_i = m} A_iᵀ ḡ_i,  ḡ = the cotangent of out   [Giles 2008, §2.2.2]
+ * adjoint:        with ḡ the cotangent of out:  Ā_i = ḡ_i C_{q_i}ᵀ,  C̄_m = Σ_{i : q_i = m} A_iᵀ ḡ_i
+ *                                                                                   [Giles 2008, §2.2.2]
  *
- * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Group by group, no C_{q_i} is ever copied, and
- * C̄_m is summed in one place and order. The product, its transposed form A_i C_{q_i}ᵀ and the sums A_iᵀ G_i
- * make a set that is closed under differentiation: each rule is written in the others. */
+ * gather_matmul(A, C, q) is grouped_matmul(A, C, group_by(q)). Working group by group copies no C_{q_i} and
+ * sums each C̄_m in one place and order. The product, its transposed form A_i C_{q_i}ᵀ and the sums A_iᵀ G_i
+ * are closed under differentiation: the rule of each is written in the others. */
 #include "support.h"
 
 static const ct_op grouped_op;
@@ -13,7 +14,8 @@ static ct_var times(ct_var A, ct_var C, ct_var groups)
     return ct_apply(&grouped_op, (ct_var[]){ A, C, groups }, 3, NULL, 0);
 }
 
-/* Three dimensions each, and groups of N positions into M; false where the call is refused. */
+/* Whether A and C have three dimensions, and the groups are of N positions in M groups; if not, the call is
+ * refused. */
 static bool fits(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), groups = ct_arg(c, 2);
@@ -48,11 +50,11 @@ static void forward(ct_call *c)
     ct_prim_grouped_gemm(c, A, C, groups, out);
 }
 
-/* grouped_times_t: out_i = G_i C_{q_i}ᵀ     G: (N, I, K)  C: (M, J, K) -> (N, I, J);   Ḡ_i = ḡ_i C_{q_i},
- *                                          C̄_m = Σ ḡ_iᵀ G_i */
+/* grouped_times_t:  out_i = G_i C_{q_i}ᵀ     G: (N, I, K)  C: (M, J, K) -> (N, I, J)
+ * adjoint:          Ḡ_i = ḡ_i C_{q_i},  C̄_m = Σ_{i : q_i = m} ḡ_iᵀ G_i */
 static ct_var times_t(ct_var G, ct_var C, ct_var groups);
-/* grouped_sum: D_m = Σ_{i : q_i = m} A_iᵀ G_i    A: (N, I, J)  G: (N, I, K) -> (M, J, K);   Ā_i = G_i D̄_{q_i}ᵀ,
- *                                          Ḡ_i = A_i D̄_{q_i} */
+/* grouped_sum:  D_m = Σ_{i : q_i = m} A_iᵀ G_i    A: (N, I, J)  G: (N, I, K) -> (M, J, K)
+ * adjoint:      Ā_i = G_i D̄_{q_i}ᵀ,  Ḡ_i = A_i D̄_{q_i} */
 static ct_var sums(ct_var A, ct_var G, ct_var groups);
 
 static ct_shape times_t_shape(ct_call *c)
@@ -119,7 +121,8 @@ static ct_var sums(ct_var A, ct_var G, ct_var groups)
     return ct_apply(&sums_op, (ct_var[]){ A, G, groups }, 3, NULL, 0);
 }
 
-/* grouped_bars: both cotangents at once, (A, C, ḡ, groups) -> Ā, C̄: every row is read once. Not recorded. */
+/* grouped_bars: both cotangents at once, (A, C, ḡ, groups) -> Ā, C̄, which reads every row once. Not
+ * differentiable. */
 static ct_shape bars_shape(ct_call *c)
 {
     ct_more_out(c, 1, ct_arg(c, 1).dtype, ct_arg_shape(c, 1));
@@ -173,17 +176,17 @@ static void sample(ct_sample *s)
     int64_t n = ct_sample_size(s);
     ct_sample_unbatched(s);
     switch (ct_sample_variant(s, 3)) {
-    case 0: /* rows of C that are used often, or never */
+    case 0: /* matrices of C that are used often, or never */
         ct_sample_normal(s, 0, ct_shape3(n, 1, 3));
         ct_sample_normal(s, 1, ct_shape3(4, 3, n));
         ct_sample_index(s, 2, ct_shape1(n), 3);
         break;
-    case 1: /* more than one row a product, many groups */
+    case 1: /* more than one row for each product; many groups */
         ct_sample_normal(s, 0, ct_shape3(n, 2, 2));
         ct_sample_normal(s, 1, ct_shape3(n, 2, 3));
         ct_sample_index(s, 2, ct_shape1(n), n);
         break;
-    default: /* long inner dimension, one group */
+    default: /* a long inner dimension; one group */
         ct_sample_normal(s, 0, ct_shape3(2, 2, n));
         ct_sample_normal(s, 1, ct_shape3(1, n, 2));
         ct_sample_index(s, 2, ct_shape1(2), 1);

@@ -1,6 +1,8 @@
-/* group_by:  the groups of equal indices     index q (N) i64 in [0, M) -> i64 (M + 1 + N): M + 1 offsets, then the
- *            positions 0..N-1 sorted by q, stable: group m is order[offset_m .. offset_{m+1})
- * No gradient flows through integers. A counting sort: N + M steps. */
+/* group_by:  the groups of equal indices     index q (N) i64 in [0, M) -> i64 (M + 1 + N): M + 1 offsets,
+ *            then the positions 0..N-1 stably sorted by q; group m is order[offset_m .. offset_{m+1})
+ * adjoint:   none: the outputs are integers
+ *
+ * A counting sort in N + M steps. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

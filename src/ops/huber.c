@@ -1,8 +1,8 @@
 /* huber:    y = 1/N Σ_i h(r_i),  h(r) = r²/2 where |r| <= δ, δ (|r| - δ/2) elsewhere   [Huber 1964]
  * adjoint:  r̄_i = ȳ clamp(r_i, -δ, δ) / N, from the composition
  *
- * With q = clamp(r, -δ, δ) both branches are h = q (r - q/2), and h″ = 1 where |r| <= δ, also at 0: |r| would
- * lose it. */
+ * With q = clamp(r, -δ, δ) both branches are h = q (r - q/2), and h″ = 1 wherever |r| <= δ. Written with |r|,
+ * h would have no second derivative at 0. */
 #include "support.h"
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
@@ -19,8 +19,8 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
     return ct_mean(ct_mul(q, ct_sub(r, ct_scale(q, 0.5))), CT_ALL, false);
 }
 
-/* Residuals inside delta, and beyond it; zeros; zeros and residuals of delta, where there is no second
- * derivative. */
+/* Residuals inside delta and beyond it; with zeros; zeros and residuals of exactly delta, where there is no
+ * second derivative. */
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s) > 0 ? ct_sample_size(s) : 1;

@@ -1,8 +1,9 @@
 /* inv_quad_logdet:  q = yᵀ K⁻¹ y and l = log det K, by one Cholesky factorisation
- *                   K: (..., n, n) symmetric positive definite, lower triangle read; y: (..., n, 1) -> (...), (...)
+ *                   K: (..., n, n) symmetric positive definite, its lower triangle is read
+ *                   y: (..., n, 1) -> q: (...), l: (...)
  * adjoint:          K̄ = l̄ K⁻¹ - q̄ α αᵀ,  ȳ = 2 q̄ α,  α = K⁻¹ y              [Giles 2008, §2.2.3, §2.2.4]
- * dq = 2 αᵀ dy - αᵀ dK α, dl = tr(K⁻¹ dK). One inverse serves the backward pass. α is a third output, with
- * the adjoint of a solve: w = K⁻¹ ᾱ, ȳ = w, K̄ = -½ (w αᵀ + α wᵀ). */
+ * From dq = 2 αᵀ dy - αᵀ dK α and dl = tr(K⁻¹ dK). The backward pass forms one inverse. α is a third output,
+ * whose adjoint is that of a solve: w = K⁻¹ ᾱ, ȳ = w, K̄ = -½ (w αᵀ + α wᵀ). */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -18,7 +19,7 @@ static ct_shape shape(ct_call *c)
     return batch;
 }
 
-/* v's sum over its last two extents, (..., n, 1) -> (...) */
+/* Sums v over its last two dimensions, (..., n, 1) -> (...). */
 static void sum_column(ct_call *c, ct_view v, ct_view out)
 {
     ct_prim_reduce(c, CT_REDUCE_SUM, v, ct_view_unsqueeze(ct_view_unsqueeze(out, -1), -1));
@@ -39,11 +40,11 @@ static void forward(ct_call *c)
     ct_prim_trsm(c, CT_LOWER, 1, L, v); /* v = L⁻¹ y */
     ct_prim_copy(c, v, alpha);
     ct_prim_map2(c, CT_MAP_mul, v, v, v);
-    sum_column(c, v, q);                               /* q = |v|²     */
-    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L, alpha); /* α = L⁻ᵀ v    */
+    sum_column(c, v, q);                               /* q = |v|²  */
+    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L, alpha); /* α = L⁻ᵀ v */
     ct_prim_map1(c, CT_MAP_log, NULL, ct_view_diagonal(L), ct_view_squeeze(logs, -1));
     sum_column(c, logs, half);
-    ct_prim_map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, for each y that shares K */
+    ct_prim_map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, repeated for each y that shares K */
 }
 
 static ct_var to_matrix(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }

@@ -17,7 +17,7 @@ static void bar_forward(ct_call *c)
     ct_prim_inverse_bar(c, false, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
-/* inverse_bar(P, P̄) = Ā, member by member with one matrix of scratch. Not differentiable. */
+/* inverse_bar(P, P̄) = Ā, one member after the other with one matrix of scratch. Not differentiable. */
 static const ct_op inverse_bar = { .name = "inverse_bar", .n_in = 2, .shape = shape, .forward = bar_forward };
 
 static void vjp(ct_vjp *g)

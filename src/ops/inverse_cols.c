@@ -1,7 +1,7 @@
 /* inverse_cols:  P = A⁻¹ E, columns idx of A⁻¹            A: (..., n, n)  idx: (r) i64 -> P: (..., n, r)
  * adjoint:       Z = A⁻ᵀ P̄,  Ā = -Z Pᵀ                        [the adjoint of a solve, lu_solve.c]
- * E holds columns idx of the identity. Forward and backward solve r right-hand sides with one LU: the n×n
- * inverse is never formed. */
+ * E holds columns idx of the identity. Forward and backward solve for r right-hand sides with one LU and
+ * never form the n×n inverse. */
 #include "support.h"
 
 static ct_shape unit_shape(ct_call *c)
@@ -13,7 +13,7 @@ static ct_shape unit_shape(ct_call *c)
     return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0));
 }
 
-/* Row idx_k of E has a one in column k: the rows of the r×r identity, scattered. */
+/* E has a one in column k of row idx_k: the rows of the r×r identity, scattered. */
 static void unit_forward(ct_call *c)
 {
     const int64_t r = ct_arg_dim(c, 1, 0);

@@ -1,8 +1,9 @@
-/* inverse_spd:  P = A⁻¹ by Cholesky         A: (..., n, n) symmetric positive definite, its lower triangle is read
- * adjoint:      Ā = -P S P,  S = ½ (P̄ + P̄ᵀ)                            [Giles 2008, §2.2.3]
- * As inverse.c, with P = Pᵀ; dA is symmetric, so the symmetric part of P̄ alone counts, and Ā is symmetric.
- * With M = L⁻¹, A = L Lᵀ, P = MᵀM, and -Mᵀ(M S Mᵀ)M is two thirds of the work: where a gradient may be asked
- * for, and the device has it so, M's triangle is a second output, n (n + 1) / 2 numbers a member. */
+/* inverse_spd:  P = A⁻¹ by Cholesky    A: (..., n, n) symmetric positive definite, its lower triangle is read
+ * adjoint:      Ā = -P S P,  S = ½ (P̄ + P̄ᵀ)                                          [Giles 2008, §2.2.3]
+ * As inverse.c, with P = Pᵀ. Since dA is symmetric, only the symmetric part of P̄ counts, and Ā is symmetric.
+ * With M = L⁻¹ and A = L Lᵀ we have P = MᵀM and Ā = -Mᵀ(M S Mᵀ)M, which takes two thirds of the work. So if a
+ * gradient may be wanted and the device supports it, M's triangle is a second output of n (n + 1) / 2 numbers
+ * for each member. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -30,7 +31,8 @@ static void bar_forward(ct_call *c)
     ct_prim_inverse_bar(c, true, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
-/* inverse_spd_bar(P, P̄) = Ā, member by member with a few matrices of scratch. Not differentiable. */
+/* inverse_spd_bar(P, P̄) = Ā, one member after the other with a few matrices of scratch. Not
+ * differentiable. */
 static const ct_op inverse_spd_bar = {
     .name = "inverse_spd_bar", .n_in = 2, .shape = bar_shape, .forward = bar_forward
 };
@@ -40,7 +42,7 @@ static void root_bar_forward(ct_call *c)
     ct_prim_inverse_root_bar(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
-/* The same from M. */
+/* The same from M instead of P. */
 static const ct_op inverse_spd_root_bar = {
     .name = "inverse_spd_root_bar", .n_in = 2, .shape = bar_shape, .forward = root_bar_forward
 };

@@ -1,4 +1,5 @@
-/* logdet:   y = log det A by LU; NaN and flagged where det A < 0, -inf where it is 0        A: (..., n, n) -> (...)
+/* logdet:   y = log det A by LU; -inf where det A = 0, NaN and flagged where det A < 0
+ *           A: (..., n, n) -> (...)
  * adjoint:  Ā = ȳ A⁻ᵀ, that of slogdet.c */
 #include "support.h"
 
@@ -6,10 +7,10 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
 {
     (void)tape, (void)n_in, (void)attr;
     ct_var sign, y = ct_slogdet(in[0], &sign);
-    ct_var not_negative = ct_unsqueeze(ct_unsqueeze(ct_shift(sign, 1), -1), -1); /* 0, 1 or 2 */
+    ct_var not_negative = ct_unsqueeze(ct_unsqueeze(ct_shift(sign, 1), -1), -1); /* sign + 1: 0, 1 or 2 */
     return ct__where_positive(
         y, not_negative, "the determinant", /* the place is always 1 */
-        "is negative or NaN, it has no logarithm: ct_slogdet gives log |det A| and the sign");
+        "is negative or NaN and has no logarithm: ct_slogdet gives log |det A| and the sign");
 }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }

@@ -1,4 +1,4 @@
-/* logsumexp:  y = log Σ_k e^{x_k}   over one dimension, or all, with the maximum taken out first
+/* logsumexp:  y = log Σ_k e^{x_k}   over one dimension, or all; the maximum is subtracted first
  * adjoint:    x̄_k = ȳ e^{x_k - y}   the softmax of x                 [dy = Σ_k e^{x_k - y} dx_k] */
 #include "support.h"
 

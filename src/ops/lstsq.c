@@ -1,9 +1,9 @@
-/* lstsq:    X = argmin |A X - B|, by A = Q R           A: (..., m, n) of full column rank  B: (..., m, k) -> X: (..., n, k)
+/* lstsq:    X = argmin |A X - B|, by A = Q R
+ *           A: (..., m, n) of full column rank  B: (..., m, k) -> X: (..., n, k)
  * adjoint:  with Z = (AᵀA)⁻¹ X̄ = R⁻¹ R⁻ᵀ X̄:   B̄ = A Z,   Ā = (B - A X) Zᵀ - B̄ Xᵀ
- *
- * From AᵀA X = AᵀB: AᵀA dX = dAᵀ (B - A X) + Aᵀ (dB - dA X), so ⟨X̄, dX⟩ = ⟨Z, dAᵀ (B - A X)⟩ + ⟨A Z, dB - dA
- * X⟩.
- *                                                                  [Golub & Pereyra 1973, for the derivative of A⁺] */
+ *                                                      [Golub & Pereyra 1973, for the derivative of A⁺]
+ * From AᵀA X = AᵀB: AᵀA dX = dAᵀ (B - A X) + Aᵀ (dB - dA X), so
+ * ⟨X̄, dX⟩ = ⟨Z, dAᵀ (B - A X)⟩ + ⟨A Z, dB - dA X⟩. */
 #include "support.h"
 
 #include <float.h>
@@ -37,14 +37,14 @@ static ct_shape apply_shape(ct_call *c)
     return ct__need_batch(c, 0, 1, ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, -1));
 }
 
-/* X = X + 0 max B, column by column: a NaN of B in a row where the reflectors are zero, which LAPACK passes
- * over. */
+/* X = X + 0 max B, column by column. This keeps a NaN of B that LAPACK skips, in a row where the reflectors
+ * are zero. */
 static void keep_nan(ct_call *c, ct_view B, ct_view X)
 {
     ct_view most = ct_scratch(c, B.dtype, ct__matrix_shape(ct_view_shape(B), 1, ct_view_dim(B, -1)));
     if (ct_view_count(X) == 0) return;
     ct_prim_reduce(c, CT_REDUCE_MAX, B, most);
-    ct_prim_map1(c, CT_MAP_scale, NULL, most, most); /* by 0 */
+    ct_prim_map1(c, CT_MAP_scale, NULL, most, most); /* times 0 */
     ct_prim_map2(c, CT_MAP_add, X, most, X);
 }
 
@@ -100,7 +100,7 @@ static bool inputs_fit(ct_tape *tape, const ct_var *in)
         return refuse(tape, CT_ESHAPE, "A and B must have the same number of rows");
     if (ct_tensor_dim(A, -2) < ct_tensor_dim(A, -1))
         return refuse(tape, CT_ESHAPE,
-                      "A has fewer rows than columns, so the solution is not unique: ct_ridge_solve has one");
+                      "A has fewer rows than columns, so the solution is not unique: use ct_ridge_solve");
     return true;
 }
 

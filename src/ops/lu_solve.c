@@ -1,8 +1,8 @@
 /* lu_solve:  X with A X = B, or Aᵀ X = B with CT_TRANS, from the factors A[order] = L U of lu.c
  * adjoint:   A X = B:   B̄ = A⁻ᵀ X̄,  Ā = -B̄ Xᵀ                             [Giles 2008, §2.3.1]
  *            Aᵀ X = B:  B̄ = A⁻¹ X̄,  Ā = -X B̄ᵀ
- * From A dX = dB - dA X. The factors stand for A and take no cotangent; the adjoint solves with the same
- * factors, so one factorisation serves forward and backward, and every order. */
+ * From A dX = dB - dA X. The factors are constants that represent A. The adjoint solves with the same
+ * factors, so one factorisation serves forward and backward of every order. */
 #include "support.h"
 
 static const ct_op lu_solve;

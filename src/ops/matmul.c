@@ -2,8 +2,9 @@
  * adjoint:  Ā = C̄ Bᵀ,  B̄ = Aᵀ C̄                                                [Giles 2008, §2.2.2]
  *
  * From dC = dA B + A dB: ⟨C̄, dA B⟩ = ⟨C̄ Bᵀ, dA⟩. With flags the same op is C = op(A) op(B), where op
- * transposes: the rule is closed under its own derivative, and no transpose is recorded or stored. Where one
- * B serves a whole batch of A, the batch is one tall matrix: a single product, forward and for B̄. */
+ * transposes. This closes the rule under its own derivative, and no transpose is recorded or stored. If one B
+ * serves a whole batch of A, the batch is treated as one tall matrix: a single product, forward and for
+ * B̄. */
 #include "support.h"
 
 enum { TRANS_A = 1, TRANS_B = 2 };
@@ -30,7 +31,7 @@ static ct_shape shape(ct_call *c)
     return ct__need_batch(c, 0, 1, a[row_a], b[1 - row_b]);
 }
 
-/* All rows of a batch as one matrix. */
+/* The shape of one matrix with all rows of a batch. */
 static ct_shape tall_shape(ct_shape s)
 {
     int64_t rows = 1;

@@ -1,8 +1,8 @@
 /* max:      y = max_k x_k           over one dimension, or all; NaN wins
  * adjoint:  x̄_k = ȳ [x_k = y] / #{j : x_j = y}
  *
- * Away from ties the gradient is that of the selected entry. At a tie of m entries max is not differentiable;
- * equal shares are the element of the subdifferential conv{e_k} that no order of the entries can change. */
+ * Without a tie this is the gradient of the selected entry. At a tie max is not differentiable; equal shares
+ * are the one element of the subdifferential conv{e_k} that does not depend on the order of the entries. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c) { return ct__axis_shape(c, false); }

@@ -1,5 +1,5 @@
-/* mean:     y = 1/n Σ_k x_k         over one dimension, or all: a scaled sum, whose rule is the sum's
- * adjoint:  x̄_k = ȳ / n */
+/* mean:     y = 1/n Σ_k x_k         over one dimension, or all
+ * adjoint:  x̄_k = ȳ / n, from the composition of sum and scale */
 #include "support.h"
 
 static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)

@@ -1,13 +1,12 @@
-/* positive:  z = y where all elements of x are positive; NaN, and flagged with the place, elsewhere
- *            x: (..., n, 1)  y: (...)
- * adjoint:   ȳ = z̄, NaN in a member that is; x takes no part
+/* positive:  z = y where all elements of x are positive; elsewhere NaN, and flagged with the place
+ *            x: (..., n, 1)  y: (...) -> z: (...)
+ * adjoint:   ȳ = z̄, NaN where z is; x gets no cotangent
  *
- * What compositions put at their end where x is outside their domain: a variance, the diagonal of a Cholesky
- * factor. */
+ * Compositions end with this op if x has a domain: a variance, or the diagonal of a Cholesky factor. */
 #include "support.h"
 
 typedef struct attr {
-    const char *what, *why; /* as ct_prim_flag has them */
+    const char *what, *why; /* the message, as for ct_prim_flag */
 } attr;
 
 static ct_shape shape(ct_call *c) { return ct_arg_shape(c, 1); }

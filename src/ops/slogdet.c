@@ -1,8 +1,8 @@
 /* slogdet:  y = log |det A| = Σ_i log |U_ii|, and sign = det A / |det A|, from A[order] = L U
  *                                                       A: (..., n, n) -> (...), (...)
  * adjoint:  Ā = ȳ A⁻ᵀ                                                   [Jacobi; Giles 2008, §2.2.4]
- * From d det A = det A tr(A⁻¹ dA). The sign is constant wherever it is differentiable. A singular A has
- * y = -inf and sign 0; its cotangent does not exist: NaN, and flagged by the inverse. */
+ * From d det A = det A tr(A⁻¹ dA). The sign is constant wherever it is differentiable. A singular A has y =
+ * -inf and sign 0. Its cotangent does not exist: the inverse makes it NaN and flags it. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -2,9 +2,9 @@
  * adjoint:  x̄_i = 2 Σ_j D̄_ij (x_i - y_j) = 2 (D̄ 1 ∘ x - D̄ y)_i
  *           ȳ_j = 2 Σ_i D̄_ij (y_j - x_i) = 2 (D̄ᵀ 1 ∘ y - D̄ᵀ x)_j   [dD_ij = 2 (x_i - y_j)ᵀ (dx_i - dy_j)]
  *
- * The rule is two matrix products. D depends on differences alone, so both sets are first moved to the
- * centre of y: a common offset then costs no digits. The centre is any constant, so it is no part of the
- * derivative. */
+ * The rule is two matrix products. D depends on differences only, so the rule first subtracts the centre of y
+ * from both sets: a common offset then costs no digits. The centre is an arbitrary constant and takes no part
+ * in the derivative. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -35,7 +35,7 @@ static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
     int v = ct_sample_variant(s, 3);
-    if (v == 2) { /* points that coincide */
+    if (v == 2) { /* coinciding points */
         ct_sample_among(s, 0, ct_shape2(n, 3), (const double[]){ 0, 1 }, 2);
         ct_sample_among(s, 1, ct_shape2(n + 1, 3), (const double[]){ 0, 1 }, 2);
         return;

@@ -1,5 +1,5 @@
 /* squeeze:  removes a dimension of extent 1: a view
- * adjoint:  x̄ = unsqueeze(ȳ), which puts it back                     [a permutation's transpose] */
+ * adjoint:  x̄ = unsqueeze(ȳ)                                        [a permutation's transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -1,5 +1,5 @@
 /* sum:      y = Σ_k x_k             over one dimension, or all
- * adjoint:  x̄_k = ȳ                 a broadcast view: no memory                  [dy = Σ_k dx_k] */
+ * adjoint:  x̄_k = ȳ                 a broadcast view, which takes no memory           [dy = Σ_k dx_k] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c) { return ct__axis_shape(c, true); }

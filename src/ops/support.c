@@ -1,4 +1,4 @@
-/* What the op files share: see support.h. */
+/* Helpers of the op files: see support.h. */
 #include "support.h"
 
 bool ct__need_floating(ct_call *c, int first)

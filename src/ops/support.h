@@ -1,4 +1,5 @@
-/* What the op files share beyond cotangent/op.h: views without an allocation, refusals, reductions. */
+/* Helpers of the op files beyond cotangent/op.h: refusals, shapes, parts of forward functions and rules,
+ * reductions. */
 #ifndef CT_OPS_SUPPORT_H
 #define CT_OPS_SUPPORT_H
 
@@ -8,24 +9,25 @@
 #include "list.h"
 #include "tensor/internal.h"
 
-/* -- refusals: each returns whether all is well ---------------------------------------------------------- */
+/* -- refusals: each returns whether its condition holds; if not, the call is refused
+ * ---------------------- */
 
 /* Inputs first, first + 1, ... are f64 or f32. */
 bool ct__need_floating(ct_call *c, int first);
 /* Inputs first, first + 1, ... have at least two dimensions. */
 bool ct__need_matrices(ct_call *c, int first);
-/* The last two dimensions of input i are equal (and there are two). */
+/* Input i has at least two dimensions, and the last two are equal. */
 bool ct__need_square(ct_call *c, int i);
-/* The call's attributes; NULL, with the call refused, where there are none (ct_apply on a bare
- * descriptor). */
+/* The call's attributes. NULL, and the call is refused, if there are none (ct_apply on a bare descriptor). */
 const void *ct__need_attr(ct_call *c);
-/* Dimension dim of ndim, negative from the end, as 0..ndim-1; -1, with the call refused, where there is
- * none. */
+/* Dimension dim of ndim, negative from the end, as 0..ndim-1. -1, and the call is refused, if it does not
+ * exist. */
 int ct__need_dim(ct_call *c, int dim, int ndim);
-/* The batch dimensions (all but the last two) of inputs i and j broadcast, then rows and cols. */
+/* The shape of the broadcast batch dimensions (all but the last two) of inputs i and j, followed by rows and
+ * cols. */
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
 
-/* The same for the operands of compositions: a's shape is b's; else the tape fails. */
+/* For the operands of compositions: a's shape is b's; else the tape fails. */
 bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const char *b_name, ct_var b);
 
 /* A is a square matrix or a batch of them; else the tape fails. */
@@ -33,25 +35,26 @@ bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A);
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
-/* shape with its last two extents replaced: a batch of rows x cols. */
+/* The shape `batch_of` with its last two extents replaced by rows and cols. */
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
 /* v, or with `turn` its transpose. */
 static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v) : v; }
 
-/* -- parts of forward functions and of rules -------------------------------------------------------------- */
+/* -- parts of forward functions and of rules ------------------------------------------------------------- */
 
-/* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch; bitwise symmetric. */
+/* A = A + Aᵀ in place for a batch of square matrices, with a panel of scratch. The result is symmetric to the
+ * bit. */
 void ct__add_transpose(ct_call *c, ct_view A);
 
-/* y (...), NaN and flagged by these words, as ct_prim_flag has them, where an element of x (..., n, 1) is not
- * positive. */
+/* y (...); where an element of x (..., n, 1) is not positive, NaN, and flagged with this message, as for
+ * ct_prim_flag. */
 ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why);
 
-/* The words where x is the diagonal of what should be a Cholesky factor. */
+/* The message if x is the diagonal of what should be a Cholesky factor. */
 #define CT__NO_FACTOR \
     "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
 
-/* E (n, r), columns index of the identity of A's extent and dtype; not differentiable. */
+/* E (n, r), the columns `index` of the identity of A's extent and dtype. Not differentiable. */
 ct_var ct__unit_columns(ct_var A, ct_var index);
 
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
@@ -65,12 +68,12 @@ typedef struct ct__axis {
 } ct__axis;
 
 ct_var ct__apply_axis(const ct_op *op, ct_var x, int dim, bool keep);
-/* The shape rule; an extent that is reduced may be 0 only where `of_nothing`. */
+/* The shape rule. An extent that is reduced may be 0 only if `of_nothing`. */
 ct_shape ct__axis_shape(ct_call *c, bool of_nothing);
 void ct__axis_forward(ct_call *c, ct_reduction f);
-/* y or its cotangent, shaped so that it broadcasts against x again. */
+/* y or its cotangent, reshaped to broadcast against x again. */
 ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
-/* Draws a matrix, without ties and with, and goes through all axes; n rows at least. Returns whether there
+/* Draws a matrix of at least `at_least` rows, for all axes, without ties and with ties. Returns whether there
  * are ties. */
 bool ct__axis_sample(ct_sample *s, int64_t at_least);
 

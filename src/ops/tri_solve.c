@@ -1,11 +1,12 @@
-/* tri_solve:  op(T) X = B, or X op(T) = B with CT_RIGHT      T: (..., n, n) triangular; op(T) = T or Tᵀ
- *
+/* tri_solve:  X with op(T) X = B, or X op(T) = B with CT_RIGHT; op(T) = T or Tᵀ
+ *             T: (..., n, n) triangular, B: (..., n, m) or (..., m, n) -> X, as B
  * adjoint:    left    B̄ = op(T)⁻ᵀ X̄,   op(T)‾ = -B̄ Xᵀ                          [Giles 2008, §2.2.4]
  *             right   B̄ = X̄ op(T)⁻ᵀ,   op(T)‾ = -Xᵀ B̄
- *             T̄ = op(T)‾, transposed with CT_TRANS, in the triangle that is read (without the diagonal: CT_UNIT).
- *             A member of T with a zero on its diagonal is singular: NaN, and flagged.
+ *             T̄ = op(T)‾, transposed with CT_TRANS, restricted to the triangle that is read,
+ *             with CT_UNIT without the diagonal
  *
- * From op(T) dX = dB - dop(T) X: ⟨X̄, dX⟩ = ⟨B̄, dB⟩ - ⟨B̄ Xᵀ, dop(T)⟩. */
+ * From op(T) dX = dB - dop(T) X: ⟨X̄, dX⟩ = ⟨B̄, dB⟩ - ⟨B̄ Xᵀ, dop(T)⟩. A member of T with a zero on its
+ * diagonal is singular: its X is NaN and flagged. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)
@@ -48,7 +49,7 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, upper ? ct_triu(T_bar, unit ? 1 : 0) : ct_tril(T_bar, unit ? -1 : 0));
 }
 
-/* Both triangles, sides, with and without transpose and unit diagonal; one T for a batch, one B for a
+/* Both triangles and sides, with and without transpose and unit diagonal; one T for a batch, and one B for a
  * batch. */
 static void sample(ct_sample *s)
 {

@@ -1,5 +1,5 @@
-/* tril, triu:  Y = the lower, the upper triangle of X: zero where col - row > k, < k
- * adjoint:     X̄ = the same of Ȳ                                   [a mask is its own transpose] */
+/* tril, triu:  Y = the lower (upper) triangle of X: zero where col - row > k (< k)
+ * adjoint:     X̄ = the same triangle of Ȳ                         [a mask is its own transpose] */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

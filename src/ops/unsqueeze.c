@@ -1,4 +1,4 @@
-/* unsqueeze:  inserts a dimension of extent 1, which stands at `dim` in the result: a view
+/* unsqueeze:  inserts a dimension of extent 1, which is dimension `dim` of the result: a view
  * adjoint:    x̄ = squeeze(ȳ)                                         [a permutation's transpose] */
 #include "support.h"
 

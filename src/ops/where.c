@@ -1,7 +1,7 @@
 /* where:    y_i = a_i where c_i ≠ 0, else b_i        all three broadcast; c of any dtype, without a gradient
  * adjoint:  ā_i = ȳ_i where c_i ≠ 0, else 0;  b̄_i = 0 where c_i ≠ 0, else ȳ_i
  *
- * The branch not taken gets an exact zero, also where its value is infinite or NaN. */
+ * The branch that is not taken gets an exact zero, even if its value is infinite or NaN. */
 #include "support.h"
 
 static ct_shape shape(ct_call *c)

@@ -1,21 +1,22 @@
-/* The words of the covariance profiles as arithmetic over the type T, and the range of s.
+/* The macros of the covariance profiles' formulas (profiles.h) as arithmetic in the type T, and the range of
+ * s.
  *
- * s of a distance or of sines is at most CT__FAR, and with a heavy tail at most a times the largest number of T,
- * so that the terms of the formulas stay finite. More is as far as that, but NaN beyond CT__FAR where a is below
- * CT__HEAVY. s of a dot product may be infinite. */
+ * For CT_DISTANCE and CT_SINE s is at most CT__FAR, and with a heavy tail at most a times the largest number
+ * of T, so that the terms of the formulas stay finite. A larger s is replaced by this bound, but gives NaN
+ * beyond CT__FAR if a is below CT__HEAVY. For CT_DOT s may be infinite. */
 #ifndef CT_TENSOR_COVARIANCE_H
 #define CT_TENSOR_COVARIANCE_H
 
 #include <cotangent/cov_program.h>
 
-/* In f64 and in f32: the largest s; the largest weight that is used, and 1 over the smallest one (without
- * them s is computed from differences divided by the lengthscales); the a from which (1 + s/2a)^-a is
- * rounding at the largest s. */
+/* In f64 and in f32. CT__FAR: the largest s. CT__STEEP: the largest weight that is used, and 1 over the
+ * smallest one; with other weights s is computed from differences divided by the lengthscales. CT__HEAVY: the
+ * a from which (1 + s/2a)^-a vanishes in rounding at the largest s. */
 #define CT__FAR(wide)   ((wide) ? 1e300 : 1e36)
 #define CT__STEEP(wide) ((wide) ? 1e200 : 1e24)
 #define CT__HEAVY(wide) ((wide) ? 0.0625 : 0.25)
 
-/* Here r1 is r. The backends have EXP, LOG1P, POWI, SIN2PI and COS2PI of their own. */
+/* Here r1 is r. The backends define EXP, LOG1P, POWI, SIN2PI and COS2PI. */
 #define ADD(x, y)      ((x) + (y))
 #define SUB(x, y)      ((x) - (y))
 #define MUL(x, y)      ((x) * (y))

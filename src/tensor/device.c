@@ -1,4 +1,4 @@
-/* Devices: opening by name and counting references. */
+/* Devices: opens them by name and counts references. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 enum { LARGE_PAGE = 2 << 20 }; /* bytes */
 
-/* What ct_device_open returns when not even a ct_device can be allocated. Nobody holds a reference to it, and
- * it is never written to. */
+/* What ct_device_open returns if not even a ct_device can be allocated. It has no references and is never
+ * written to. */
 static const ct_device no_memory_device = {
     .status = CT_ENOMEM,
     .last_status = CT_ENOMEM,
@@ -18,7 +18,8 @@ static const ct_device no_memory_device = {
     .name = "none",
 };
 
-/* What fills large pages lies in such, where the system has them: they take less time to find and to get. */
+/* A block that fills large pages is put into such pages if the system has them: they are faster to allocate
+ * and to access. */
 static void *default_alloc(void *context, size_t bytes, size_t alignment)
 {
     (void)context;
@@ -77,7 +78,7 @@ static ct_status open_backend(ct_device *dev, const char *name, const ct_device_
     return s;
 }
 
-/* The GPU where there is one that works, else the CPU, whose description then says why. */
+/* Opens the GPU if one works, else the CPU, whose description then says why. */
 static ct_status open_best(ct_device *dev, const ct_device_options *options)
 {
     if (!open_backend(dev, "cuda:0", options)) return CT_OK;
@@ -153,7 +154,8 @@ const char *ct_device_description(const ct_device *dev)
 
 const char *ct_device_name(const ct_device *dev) { return dev ? dev->name : "none"; }
 
-/* -- several at once ------------------------------------------------------------------------------------- */
+/* -- several devices at once
+ * ------------------------------------------------------------------------------ */
 
 bool ct_device_computes_late(const ct_device *dev)
 {
@@ -174,7 +176,7 @@ void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, 
 
 ct_device *ct_device_open_beside(const ct_device *dev)
 {
-    if (!dev || dev->status) return ct_device_open_with("the device beside it is none", NULL);
+    if (!dev || dev->status) return ct_device_open_with("beside a NULL or unusable device", NULL);
     const ct_device_options options = { .allocator = &dev->allocator,
                                         .memory_limit = dev->memory.limit,
                                         .threads = 1 };

@@ -1,4 +1,4 @@
-/* The note of a failed factorisation, where a device computes late. */
+/* The note of a failed factorisation, on devices that compute asynchronously. */
 #include "internal.h"
 
 static ct_view view_of(void *note)

@@ -1,6 +1,7 @@
-/* bfloat16 and IEEE binary16, one number at a time: to f32 exactly, from wider types to the nearest, ties to
- * even. What is too large becomes infinite, a NaN stays one and quiet. The loops of cpu/half.c give the same
- * bits. Written once for every compiler: CT__HALF_FN, the storage of the functions, may be defined before. */
+/* bfloat16 and IEEE binary16, one number at a time: exactly to f32, and from wider types to the nearest, ties
+ * to even. A number that is too large becomes infinite; a NaN stays a NaN and is quiet. The loops of
+ * cpu/half.c give the same bits. The code compiles in C and CUDA: CT__HALF_FN, the storage class of the
+ * functions, may be defined before. */
 #ifndef CT_TENSOR_HALF_H
 #define CT_TENSOR_HALF_H
 
@@ -27,7 +28,7 @@ CT__HALF_FN float ct__of_bits32(uint32_t u)
     return x;
 }
 
-/* The upper half of an f32. */
+/* A bf16 is the upper half of an f32. */
 CT__HALF_FN float ct__from_bf16(uint16_t h) { return ct__of_bits32((uint32_t)h << 16); }
 
 CT__HALF_FN uint16_t ct__to_bf16(float x)
@@ -36,7 +37,7 @@ CT__HALF_FN uint16_t ct__to_bf16(float x)
     return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
-/* 1 sign, 5 exponent (bias 15 where f32 has 127), 10 fraction bits. */
+/* 1 sign bit, 5 exponent bits (bias 15, where f32 has 127), 10 fraction bits. */
 CT__HALF_FN float ct__from_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
@@ -60,8 +61,8 @@ CT__HALF_FN uint16_t ct__to_f16(float x)
     return (uint16_t)(sign | magnitude);
 }
 
-/* Of the two floats around x the one whose last bit is 1, or x itself: rounding that again, to fewer bits,
- * rounds x. */
+/* Rounds to odd: x itself if it is a float, else of the two floats around x the one whose last bit is 1.
+ * Rounding the result to fewer bits then gives the same as rounding x. */
 CT__HALF_FN float ct__odd_f32(double x)
 {
     const float y = (float)x;
@@ -77,7 +78,7 @@ CT__HALF_FN double ct__odd_f64(int64_t x)
     return (double)((x & ~low) | (x & low ? low + 1 : 0));
 }
 
-/* The number that an element of either type holds. */
+/* The number that an element of the dtype, bf16 or f16, holds. */
 CT__HALF_FN float ct__from_half(ct_dtype dtype, uint16_t h)
 {
     return dtype == CT_BF16 ? ct__from_bf16(h) : ct__from_f16(h);

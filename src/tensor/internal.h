@@ -1,4 +1,4 @@
-/* What the files of the library share and the public does not see: the inside of devices and tensors. */
+/* Internals of devices and tensors, shared by the files of the library. */
 #ifndef CT_TENSOR_INTERNAL_H
 #define CT_TENSOR_INTERNAL_H
 
@@ -16,13 +16,13 @@
 typedef struct ct_storage {
     alignas(64) ct_device *device;
     void *data;
-    size_t bytes; /* as the pool gave it; 0 for wrapped memory, and in a ct__small */
+    size_t bytes; /* as the pool gave it; 0 for wrapped memory and in a ct__small */
     int64_t refs;
-    void (*release)(void *context, void *data); /* of wrapped memory */
+    void (*release)(void *context, void *data); /* of wrapped memory; may be NULL */
     void *context;
-    struct ct__pool *pool; /* that the data came from */
+    struct ct__pool *pool; /* the pool that the data came from */
     bool small;            /* the first member of a ct__small */
-    uint32_t version;      /* counts ct_write and ct_copy to it */
+    uint32_t version;      /* counts the calls of ct_write and ct_copy that wrote to it */
 } ct_storage;
 
 struct ct_tensor {
@@ -30,8 +30,7 @@ struct ct_tensor {
     int64_t refs;
 };
 
-/* Where device memory is host memory, a few elements lie in one block with their storage and its first
- * tensor. */
+/* If device memory is host memory, a few elements share one block with their storage and its first tensor. */
 typedef struct ct__small {
     ct_storage storage;
     char data[64];
@@ -45,7 +44,7 @@ struct ct_device {
     void *backend_state;
     const ct_services *services;
     int64_t refs;     /* the user's handle, tapes, and live storages */
-    ct_status status; /* of opening */
+    ct_status status; /* of opening the device */
     ct_status last_status;
     char message[512];
     char name[16];
@@ -59,46 +58,46 @@ struct ct_device {
         double wall, cpu, alone_until; /* seconds: cpu/team.h */
     } pace;
     ct_memory_info memory;
-    uint64_t memory_there; /* of the machine, or the GPU */
+    uint64_t memory_there; /* physical memory of the machine or the GPU */
     ct__pool *pool;
-    ct__pool *step_pool;        /* instead, while a step runs that becomes a graph */
-    int in_step;                /* a ct__in_step; what refused it last, in message */
-    struct ct_file_lock *locks; /* that are held, linked by lock.c */
+    ct__pool *step_pool;        /* used instead while a step runs that becomes a graph */
+    int in_step;                /* a ct__in_step; if refused, message has the reason */
+    struct ct_file_lock *locks; /* the locks held, linked by lock.c */
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
 };
 
 /* -- message.c ------------------------------------------------------------------------------------------- */
 
-/* Keeps status and message together; returns status. device may be NULL. Allocates nothing. */
+/* Keeps status and message together on the device; returns status. device may be NULL. Allocates nothing. */
 ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 void ct__log(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
 ct_device *ct__device_retain(ct_device *device);
 void ct__device_release(ct_device *device);
-/* Once no reference is left. */
+/* Called when no reference is left. */
 void ct__device_destroy(ct_device *device);
 
 /* -- device.c: steps ------------------------------------------------------------------------------------- */
 
-/* Whether a function of step.h is at work; after a call that has no place in a step, that. */
+/* Whether a function of step.h is running, and whether a call has been refused in it. */
 enum ct__in_step { CT__NO_STEP, CT__IN_STEP, CT__STEP_REFUSED };
 
-/* Whether the caller may wait for the device: not in a step, which is recorded and does not compute then.
- * `what`, with the message, is its name. */
+/* Whether the caller may wait for the device. Not in a step, which is recorded and may not compute. `what` is
+ * the caller's name for the message. */
 bool ct__may_wait(ct_device *device, const char *what);
 
 /* -- pool.c: memory -------------------------------------------------------------------------------------- */
 
-/* A block of at least *bytes of device memory, whose true size is written back; NULL (with a message) when
- * memory or the limit is exhausted. Accounted in ct_memory. bytes = 0 gives a block, too. */
+/* A block of at least *bytes of device memory; writes its true size back. NULL with a message if memory or
+ * the limit is exhausted. Counted in ct_memory. bytes = 0 gives a block, too. */
 void *ct__pool_get(ct_device *device, size_t *bytes);
-/* Back to the pool that is drawn from now, and to that which it came from. */
+/* Return a block: to the pool in use now; to `pool`, from which it came. */
 void ct__pool_put(ct_device *device, void *data, size_t bytes);
 void ct__pool_return(ct_device *device, ct__pool *pool, void *data, size_t bytes);
 static inline ct__pool *ct__pool_now(const ct_device *device)
 {
     return device->step_pool ? device->step_pool : device->pool;
 }
-/* A pool for a step, and its end: tensors that lie there stay. */
+/* Makes and frees the pool of a step. Tensors in it stay valid. */
 ct__pool *ct__pool_new(ct_device *device);
 void ct__pool_free(ct_device *device, ct__pool *pool);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
@@ -115,7 +114,8 @@ static inline void ct__account(ct_device *device, size_t bytes)
     m->bytes_now += bytes;
     if (m->bytes_now > m->bytes_peak) m->bytes_peak = m->bytes_now;
 }
-/* Recycled small blocks, up to 512 bytes, aligned to 64: tensors, storages. NULL with a message. */
+/* Makes free blocks for ct__struct_get, which recycles blocks of up to 512 bytes, aligned to 64, for tensors
+ * and storages. NULL with a message. */
 void *ct__struct_refill(ct_device *device, size_t list);
 
 static inline void *ct__struct_get(ct_device *device, size_t bytes)
@@ -156,18 +156,18 @@ static inline int64_t ct__shape_count(const ct_shape *s)
     return empty ? 0 : count;
 }
 ct_tensor *ct__empty(ct_device *device, ct_dtype dtype, const ct_shape *shape);
-/* ct_wrap_strided for memory of the device, whatever that is. */
+/* ct_wrap_strided for memory of the device, host or not. */
 ct_tensor *ct__wrap(ct_device *device, ct_dtype dtype, ct_shape shape, const int64_t *strides, void *data,
                     void (*release)(void *context, void *data), void *context);
-/* Uninitialised, contiguous, of v's dtype and shape. */
+/* A new contiguous, uninitialised tensor of v's dtype and shape. */
 ct_tensor *ct__empty_like(const ct_view *v);
-/* Bytes of an element. */
+/* The size of an element in bytes. */
 static inline size_t ct__size(ct_dtype dtype) { return dtype > CT_I64 ? 2 : dtype == CT_F32 ? 4 : 8; }
-/* Whether a dtype is storage for numbers that are computed with in f32. */
+/* Whether a dtype is bf16 or f16, whose elements are computed with in f32. */
 static inline bool ct__is_half(ct_dtype dtype) { return dtype > CT_I64; }
-/* "30x4", "scalar" for no dimensions; at most size bytes; returns buffer. */
+/* Writes "30x4", or "scalar" for no dimensions, into at most `size` bytes; returns buffer. */
 const char *ct__shape_text(ct_shape shape, char *buffer, size_t size);
-/* v's shape; extents past ndim mean nothing. */
+/* v's shape. Extents from ndim on are undefined. */
 static inline ct_shape ct__shape(const ct_view *v)
 {
     ct_shape s;
@@ -182,7 +182,7 @@ static inline int64_t ct__count(const ct_view *v)
     for (int i = 0; i < v->ndim; i++) count *= v->dim[i];
     return count;
 }
-/* An extent, counted from the end where dim is negative; 1 where there is no such dimension. */
+/* An extent; a negative dim counts from the end. 1 for a dimension that does not exist. */
 static inline int64_t ct__dim(const ct_view *v, int dim)
 {
     if (dim < 0) dim += v->ndim;
@@ -196,7 +196,7 @@ static inline bool ct__same_shape(const ct_view *a, const ct_view *b)
         if (a->dim[i] != b->dim[i]) return false;
     return true;
 }
-/* Extents dim[0 .. ndim), and the strides of row-major order. */
+/* Sets extents dim[0 .. ndim) and the strides of row-major order. */
 static inline void ct__lay_out(ct_view *v, const int64_t *dim)
 {
     int64_t stride = 1;
@@ -208,42 +208,43 @@ static inline void ct__lay_out(ct_view *v, const int64_t *dim)
 }
 /* Row-major without gaps. */
 bool ct__is_contiguous(const ct_view *v);
-/* Whether `shape` has `count` elements; an extent of -1 is inferred first. */
+/* Whether `shape` has `count` elements; infers an extent of -1 first. */
 bool ct__complete_shape(ct_shape *shape, int64_t count);
-/* v broadcast to `shape`; false, and v unchanged, where it does not fit. */
+/* Broadcasts v to `shape`. False, with v unchanged, if it does not fit. */
 bool ct__broadcast(ct_view *v, const ct_shape *shape);
 /* ct_copy between views of tensors. */
 ct_status ct__copy(const ct_view *src, const ct_view *dst);
 /* ct_tensor_item of a view. */
 double ct__item(const ct_view *v);
-/* A new tensor of that view, with a reference to its storage; NULL where there is no view, or no memory. */
+/* A new tensor of that view, with a reference to its storage; NULL if v is no view or memory is exhausted. */
 ct_tensor *ct__share(ct_view v);
-/* Whether t is the only reference to the only tensor of its storage: its memory may be reused. */
+/* Whether t is the only reference to the only tensor of its storage, so that its memory may be reused. */
 bool ct__sole_owner(const ct_tensor *t);
 
 /* -- used by the tape: a failed factorisation, kept until the tape is reset ------------------------------ */
 
-/* A device that computes late knows of a failure long after the call. It notes the first one in its own
- * memory, as position + 1, member and detail, and says in `suspected` that the op under way may have one, in
- * the words of what and why; ct__failure_settle waits and brings the note home. */
+/* An asynchronous device knows of a failure long after the call. It notes the first one in its own memory, as
+ * position + 1, member and detail, and sets `suspected`, with what and why, to say that the op under way may
+ * have failed. ct__failure_settle waits and reads the note. */
 struct ct_failure {
-    int64_t *note; /* three, zero: none; in device memory; NULL before the first late factorisation */
+    /* Three numbers in device memory, 0: no failure. NULL before the first asynchronous factorisation. */
+    int64_t *note;
     size_t note_bytes;
     int64_t call; /* number of the op under way, which the device notes as the position */
     bool suspected;
     bool set;
-    int64_t position; /* of the op on the tape              */
-    int64_t member;   /* batch member, row-major            */
-    int64_t detail;   /* e.g. the failing minor, from 1      */
-    const char *what; /* format of the detail, static string */
-    const char *why;  /* what is wrong with it and what to do; NULL: it is not positive */
+    int64_t position; /* of the op on the tape                                          */
+    int64_t member;   /* batch member, row-major                                        */
+    int64_t detail;   /* for example the failing minor, from 1                          */
+    const char *what; /* format of the detail, a static string                          */
+    const char *why;  /* what is wrong with it and the remedy; NULL: it is not positive */
 };
 
-/* The note's three numbers in device memory, made at the first request; NULL with a message. */
+/* The note's three numbers in device memory, allocated at the first request; NULL with a message. */
 int64_t *ct__failure_note(ct_device *device, ct_failure *failure);
-/* Sets position, member and detail from the note. Waits for the device where there is a note. */
+/* Sets position, member and detail from the note. Waits for the device if there is a note. */
 ct_status ct__failure_settle(ct_device *device, ct_failure *failure);
-/* As before any failure; the note stays for the next. */
+/* Clears the failure; the note's memory stays for the next. */
 ct_status ct__failure_clear(ct_device *device, ct_failure *failure);
 void ct__failure_free(ct_device *device, ct_failure *failure);
 

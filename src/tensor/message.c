@@ -1,4 +1,4 @@
-/* What a device says: its last error, and lines for a log. */
+/* A device's messages: its last error, and lines for a log. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the device is NULL"; }
 ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
 
-/* A device that nobody holds a reference to is none that can be written to. */
+/* A device without references is the static one of device.c, which must not be written to. */
 static ct_status fail(ct_device *dev, ct_status status, const char *format, va_list args)
 {
     if (!dev || !dev->refs) return status;

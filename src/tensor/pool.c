@@ -1,17 +1,17 @@
-/* The storage pool: blocks of device memory that come back are kept for the next request of about their size,
- * so a loop in its steady state never asks the system.
+/* The storage pool keeps blocks of device memory that are returned for the next request of about their size,
+ * so a loop in its steady state never asks the system for memory.
  *
- * Free blocks have one list per size class, four classes per power of two. Small sizes (up to 64 KiB) are
- * rounded up to their class, so any block of the list serves. Large sizes are rounded to 4 KiB; the best fit
- * that wastes at most an eighth is taken.
+ * There is one list of free blocks for each size class, with four classes for each power of two. Small sizes
+ * (up to 64 KiB) are rounded up to their class, so any block of the list serves. Large sizes are rounded up
+ * to 4 KiB; the best fit that wastes at most an eighth is taken.
  *
- * What is idle is at most twice the most that was held at once of late, and 16 MB: beyond that the blocks
- * that have been idle longest go back to the system. So sizes that change from step to step leave no heap
- * behind, while a loop that asks for the same again always finds it.
+ * Idle blocks take at most 16 MB plus twice the recent peak of what was held. Beyond that the blocks that
+ * have been idle longest are returned to the system. So sizes that change from step to step do not
+ * accumulate, while a loop that repeats its requests always finds its blocks.
  *
- * A graph writes to the same addresses at every replay. So a step that becomes one draws from a pool of its
- * own, whose blocks nobody else gets, and which hands them to the device's when the step is freed. What such
- * a pool has counts as held, whether or not a tensor lies there. */
+ * A graph writes to the same addresses at every replay. So a step that becomes a graph draws from a pool of
+ * its own, whose blocks nobody else gets; they go to the device's pool when the step is freed. All blocks of
+ * a step's pool count as held, whether or not a tensor uses them. */
 #include "internal.h"
 
 #include <string.h>
@@ -20,13 +20,13 @@ enum {
     SMALL_LIMIT = 64 * 1024,
     CLASSES = 4 * 56, /* up to 2^62 bytes */
     SLAB_BYTES = 16 * 1024,
-    IDLE_SLACK = 16 << 20, /* bytes that may be idle whatever was held */
-    PEAK_LIFE = 1 << 20,   /* requests after which a peak counts for 1/e */
+    IDLE_SLACK = 16 << 20, /* bytes that may be idle in any case */
+    PEAK_LIFE = 1 << 20,   /* requests after which a peak counts 1/e of its size */
 };
 
 typedef struct free_block {
-    struct free_block *next, **link;  /* in its class: *link points to this block */
-    struct free_block *older, *newer; /* by the time of return, in a ring         */
+    struct free_block *next, **link;  /* in the list of its class: *link points to this block */
+    struct free_block *older, *newer; /* ordered by the time of return, in a ring */
     void *data;
     size_t bytes;
 } free_block;
@@ -37,12 +37,12 @@ typedef struct slab {
 
 struct ct__pool {
     free_block *of_class[CLASSES];
-    free_block ages; /* closes the ring: its newer is the oldest block              */
-    uint64_t lately; /* the device's pool: most bytes held at once, fading          */
-    slab *slabs;     /* the device's pool has those of all structs                  */
-    bool own;        /* a step's                                                    */
-    bool closed;     /* the step is gone: blocks still to come go to the device     */
-    int64_t out;     /* blocks handed out, of a step's pool                         */
+    free_block ages; /* closes the ring: its `newer` is the oldest block */
+    uint64_t lately; /* for the device's pool: the recent peak of bytes held */
+    slab *slabs;     /* for the device's pool: those of all structs */
+    bool own;        /* it is a step's pool */
+    bool closed;     /* the step was freed: blocks that come back go to the device's pool */
+    int64_t out;     /* for a step's pool: the number of blocks in use */
 };
 
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -91,7 +91,7 @@ void *ct__struct_refill(ct_device *dev, size_t list)
 
 /* -- free blocks ----------------------------------------------------------------------------------------- */
 
-/* The class with the least bytes that are enough. */
+/* The smallest class that holds `bytes`. */
 static int class_of(size_t bytes)
 {
     const size_t last = bytes ? (bytes - 1) / 64 : 0; /* cache line */
@@ -125,13 +125,13 @@ static free_block *pull(free_block *b)
     return b;
 }
 
-/* The block that has been idle longest; NULL where the pool is empty. */
+/* The block that has been idle longest; NULL if the pool is empty. */
 static free_block *oldest(ct__pool *pool)
 {
     return pool->ages.newer != &pool->ages ? pool->ages.newer : NULL;
 }
 
-/* A free block of at least *bytes, which are rounded up; NULL where there is none. */
+/* A free block of at least *bytes; rounds *bytes up to its size. NULL if there is none. */
 static free_block *take(ct__pool *pool, size_t *bytes)
 {
     const int class = class_of(*bytes);
@@ -141,7 +141,7 @@ static free_block *take(ct__pool *pool, size_t *bytes)
         best = pool->of_class[class];
     } else {
         *bytes = round_up(*bytes, 4096);
-        for (int c = class; c <= class + 1; c++) /* an eighth more is in the next class at most */
+        for (int c = class; c <= class + 1; c++) /* an eighth more is at most in the next class */
             for (free_block *b = pool->of_class[c]; b; b = b->next)
                 if (b->bytes >= *bytes && b->bytes - *bytes <= *bytes / 8 &&
                     (!best || b->bytes < best->bytes))
@@ -152,7 +152,7 @@ static free_block *take(ct__pool *pool, size_t *bytes)
 
 /* -- device blocks --------------------------------------------------------------------------------------- */
 
-/* Idle blocks go back to the system, the oldest first, until no more than so many bytes are left. */
+/* Returns idle blocks to the system, the oldest first, until at most `bytes` are left. */
 static void shrink(ct_device *dev, uint64_t bytes)
 {
     while (dev->memory.bytes_pooled > bytes) {
@@ -163,10 +163,11 @@ static void shrink(ct_device *dev, uint64_t bytes)
     }
 }
 
-/* On a GPU that has memory pools nobody waits: it takes the blocks back in the order of the stream. */
+/* A GPU with memory pools frees the blocks in stream order, so this does not wait. */
 static void shrink_to_bound(ct_device *dev) { shrink(dev, 2 * dev->pool->lately + IDLE_SLACK); }
 
-/* The peak of late: what is held now, or the peak before, a little less with each request. */
+/* Updates the recent peak: what is held now or, if that is more, the peak before, reduced a little at each
+ * request. */
 static void remember_peak(ct_device *dev)
 {
     ct__pool *pool = dev->pool;
@@ -182,7 +183,8 @@ void ct_memory_trim(ct_device *dev)
     if (dev->backend->trim) dev->backend->trim(dev);
 }
 
-/* A larger limit helps where there is one to reach, and memory to give. */
+/* The message suggests a larger limit only if the limit is what was reached and the machine has more
+ * memory. */
 static void *out_of_memory(ct_device *dev, size_t bytes)
 {
     const ct_memory_info *m = &dev->memory;
@@ -229,7 +231,7 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
     return data;
 }
 
-/* Into the device's pool, or back to the system where there is no room to remember it. */
+/* Puts a block into the device's pool, or returns it to the system if there is no memory to record it. */
 static void put_block(ct_device *dev, ct__pool *pool, void *data, size_t bytes)
 {
     free_block *b = ct__struct_get(dev, sizeof *b);
@@ -269,7 +271,7 @@ ct__pool *ct__pool_new(ct_device *dev)
     return pool;
 }
 
-/* The blocks move over as they are. */
+/* The blocks move to the device's pool as they are. */
 void ct__pool_free(ct_device *dev, ct__pool *pool)
 {
     if (!pool) return;

@@ -1,6 +1,6 @@
 /* Random blocks: Philox4x32-10 [Salmon, Moraes, Dror & Shaw 2011], key = seed, counter = (block, stream). A
- * block is 128 bits: two f64 or four f32 elements. Written once for every compiler: the includer defines
- * CT__FN and CT__CONST, the storage of functions and of constants, and includes <math.h> and
+ * block is 128 bits: two f64 or four f32 elements. The code compiles in C and CUDA: the includer defines
+ * CT__FN and CT__CONST, the storage classes of functions and of constants, and includes <math.h> and
  * Random123/philox.h. */
 #ifndef CT_TENSOR_RANDOM_H
 #define CT_TENSOR_RANDOM_H
@@ -15,7 +15,7 @@ CT__FN philox4x32_ctr_t draw(uint64_t seed, uint64_t stream, uint64_t block)
     return philox4x32(counter, key);
 }
 
-/* 53 bits in the open interval (0, 1): multiples of 2^-53, and 2^-54 for zero. */
+/* 53 bits in the open interval (0, 1): multiples of 2^-53, and 2^-54 in place of zero. */
 CT__FN double open53(uint32_t low, uint32_t high)
 {
     uint64_t bits = ((uint64_t)high << 32 | low) >> 11;

@@ -1,11 +1,12 @@
-/* The polygamma functions, written once for every compiler. The includer defines CT__FN and CT__CONST, the
- * storage of functions and of constants, and CT__LGAMMA, log|gamma| of a double, and includes <math.h>. */
+/* The polygamma functions. The code compiles in C and CUDA: the includer defines CT__FN and CT__CONST, the
+ * storage classes of functions and of constants, and CT__LGAMMA, log|gamma| of a double, and includes
+ * <math.h>. */
 #ifndef CT_TENSOR_SPECIAL_H
 #define CT_TENSOR_SPECIAL_H
 
-enum { MAX_REFLECTED = 32 }; /* highest order left of zero */
+enum { MAX_REFLECTED = 32 }; /* highest order for x < 0 */
 
-/* The asymptotic series is used from here on. */
+/* FAR: the asymptotic series is used from here on. */
 CT__CONST double FAR = 15, PI = 3.14159265358979323846;
 
 /* Bernoulli numbers B_2j, j = 1, 2, ... */
@@ -17,8 +18,8 @@ CT__CONST double bernoulli[] = {
 };
 enum { BERNOULLI = sizeof bernoulli / sizeof *bernoulli };
 
-/* The positive root of digamma, as an unevaluated sum, and digamma's Taylor coefficients there from the
- * first. */
+/* The positive root of digamma, as an unevaluated sum, and digamma's Taylor coefficients there, from the
+ * first order on. */
 CT__CONST double ROOT = 1.4616321449683622, ROOT_REST = 9.549995429965697e-17;
 CT__CONST double at_root[] = {
     0.96767224544762117043,     -0.44276316898359210609,    0.25849976095565101062,
@@ -32,8 +33,8 @@ CT__CONST double at_root[] = {
 };
 enum { AT_ROOT = sizeof at_root / sizeof *at_root };
 
-/* x > 0:  log x - 1/(2x) - Σ B_2j / (2j x^2j) beyond FAR [Abramowitz & Stegun 6.3.18], the recurrence
- * digamma(x) = digamma(x+1) - 1/x before it, and the Taylor series near the root. */
+/* digamma for x > 0: from FAR on log x - 1/(2x) - Σ B_2j / (2j x^2j) [Abramowitz & Stegun 6.3.18]; below FAR
+ * the recurrence digamma(x) = digamma(x+1) - 1/x; near the root the Taylor series. */
 CT__FN double digamma(double x)
 {
     double near = (x - ROOT) - ROOT_REST;
@@ -61,9 +62,10 @@ CT__FN double leading_term(int k, double x)
     return term;
 }
 
-/* |polygamma(k, x)| for k > 0, x > 0:  k! Σ_j (x+j)^-(k+1), the first terms as they are and the rest, z = x + n, by
- * (k-1)!/z^k [1 + k/(2z) + Σ B_2j (2j+k-1)! / ((2j)! (k-1)! z^2j)]  [Abramowitz & Stegun 6.4.10-11]; all over the
- * leading term. */
+/* |polygamma(k, x)| = k! Σ_j (x+j)^-(k+1) for k > 0, x > 0. The first n terms are summed directly. The rest,
+ * with z = x + n, is
+ *     (k-1)!/z^k [1 + k/(2z) + Σ B_2j (2j+k-1)! / ((2j)! (k-1)! z^2j)]      [Abramowitz & Stegun 6.4.10-11]
+ * All is computed relative to the leading term. */
 CT__FN double magnitude(int k, double x)
 {
     double sum = 0, z = x;
@@ -77,7 +79,7 @@ CT__FN double magnitude(int k, double x)
     return leading_term(k, x) * (sum + pow(x / z, k) * series);
 }
 
-/* cot πx, exactly zero at the half integers. */
+/* cot πx, exactly zero at the half-integers. */
 CT__FN double cot_pi(double x)
 {
     double r = x - round(x);
@@ -109,7 +111,7 @@ CT__FN double polygamma(int k, double x)
     if (x == INFINITY) return k ? 0 : INFINITY;
     if (x > 0) return k ? sign * magnitude(k, x) : digamma(x);
     if (x == 0) return sign * INFINITY;
-    /* a pole; beyond the order kept, and on the far left where every double is a pole */
+    /* a pole; or an order above MAX_REFLECTED; or so far left that every double is a pole */
     if (x == floor(x) || k > MAX_REFLECTED) return (double)NAN;
     double mirror = k ? magnitude(k, 1 - x) : digamma(1 - x);
     return (k ? -mirror : mirror) - cot_derivative(k, x);

@@ -3,7 +3,7 @@
 
 /* -- lifetime -------------------------------------------------------------------------------------------- */
 
-/* t, uninitialised before, is all of `storage` (taken over) with row-major strides. */
+/* Makes the uninitialised t a tensor of all of `storage` (taken over) with row-major strides. */
 static inline ct_tensor *set_up(ct_tensor *t, ct_storage *storage, ct_dtype dtype, int ndim,
                                 const int64_t *dim)
 {
@@ -33,7 +33,7 @@ static void release_storage(ct_storage *s)
     if (!--dev->refs) ct__device_destroy(dev);
 }
 
-/* The first tensor of a small storage is part of its block. */
+/* Whether t is the first tensor of a small storage, which is part of its block. */
 static inline bool is_part(const ct_tensor *t)
 {
     return t->view.storage->small && t == &((const ct__small *)t->view.storage)->tensor;
@@ -80,7 +80,7 @@ static ct_status no_such_shape(ct_device *dev, const ct_shape *shape)
                     ct__shape_text(*shape, text, sizeof text));
 }
 
-/* Bytes of a shape in a dtype; a failure is kept on the device. */
+/* The bytes that a shape takes in a dtype. A failure is kept on the device. */
 static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *shape, size_t *bytes)
 {
     if (!dev) return CT_EINVAL;
@@ -92,7 +92,7 @@ static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_sha
     return CT_OK;
 }
 
-/* A storage over memory of the caller. */
+/* A storage for memory of the caller. */
 static ct_storage *wrapping_storage(ct_device *dev, void *data)
 {
     ct_storage *s = ct__struct_get(dev, sizeof *s);
@@ -100,7 +100,7 @@ static ct_storage *wrapping_storage(ct_device *dev, void *data)
     return s;
 }
 
-/* A tensor over a block of the pool. */
+/* A tensor in a block of the pool. */
 static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int64_t *dim, size_t bytes)
 {
     void *data = ct__pool_get(dev, &bytes);
@@ -117,7 +117,7 @@ static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int
     return NULL;
 }
 
-/* A tensor of its own memory, uninitialised: bytes fit dtype and extents. */
+/* A tensor with its own uninitialised memory; `bytes` must fit dtype and extents. */
 static inline ct_tensor *new_tensor(ct_device *dev, ct_dtype dtype, int ndim, const int64_t *dim,
                                     size_t bytes)
 {

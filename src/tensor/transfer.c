@@ -1,4 +1,4 @@
-/* Copies of tensors: in and out, from one to another, to another dtype or device. */
+/* Copies of tensors: in and out, and to another tensor, dtype or device. */
 #include "half.h"
 #include "internal.h"
 

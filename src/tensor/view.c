@@ -1,9 +1,9 @@
-/* Views by value: another shape and other strides over the same storage, never a copy. */
+/* Views by value: other shapes and strides of the same storage, without a copy. */
 #include "internal.h"
 
 /* -- making ---------------------------------------------------------------------------------------------- */
 
-/* What stands for a view that could not be made: the device's message says why. */
+/* The result for a view that could not be made; the device's message says why. */
 static ct_view unmade(void)
 {
     ct_view v = ct_no_view();
@@ -13,7 +13,7 @@ static ct_view unmade(void)
 
 #define REFUSE(v, status, ...) (ct__fail((v).storage->device, status, __VA_ARGS__), unmade())
 
-/* A negative dim counts from the end; -1 and a message where there is no such dimension of ndim. */
+/* dim as 0..ndim-1; a negative dim counts from the end. -1 with a message if there is no such dimension. */
 static int check_dim(const ct_view *v, int dim, int ndim)
 {
     int d = dim < 0 ? dim + ndim : dim;
@@ -22,8 +22,9 @@ static int check_dim(const ct_view *v, int dim, int ndim)
     return -1;
 }
 
-/* Can the elements be walked in row-major order with `shape`'s strides? Greedy: match runs of old dimensions
- * that lie in memory as one against runs of new ones of the same product. */
+/* Whether the elements can be walked in row-major order with `shape`'s extents; sets the strides. Greedy:
+ * runs of old dimensions that are contiguous in memory are matched with runs of new dimensions of the same
+ * product. */
 static bool reshape_strides(const ct_view *v, const ct_shape *shape, int64_t *stride)
 {
     int64_t dim[CT_MAX_DIMS], old[CT_MAX_DIMS];

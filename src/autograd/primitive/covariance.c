@@ -1,9 +1,9 @@
-/* The primitives of covariance.h: check, and hand over to the backend. */
+/* The primitives of covariance.h: they check, and call the backend. */
 #include "primitive.h"
 
 #include <cotangent/covariance.h>
 
-/* Z is left out where it has no storage. */
+/* No view for Z means the symmetric case. */
 static bool fits(ct_call *c, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
                  const ct_view *Z, const ct_view *K)
 {

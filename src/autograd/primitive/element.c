@@ -111,7 +111,7 @@ void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
 {
     if (!ct__one_floating(c, &x, &out)) return;
-    if (ct__count(&out) == 1 && out.ndim < x.ndim) { /* of all of x */
+    if (ct__count(&out) == 1 && out.ndim < x.ndim) { /* reduced over all of x */
         static const int64_t ones[CT_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
         out.ndim = x.ndim;
         ct__lay_out(&out, ones);
@@ -119,7 +119,7 @@ void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
     bool fits = x.ndim == out.ndim;
     for (int i = 0; i < out.ndim && fits; i++) fits = out.dim[i] == x.dim[i] || out.dim[i] == 1;
     if (!ct_require(c, fits, CT_ESHAPE, "a reduction keeps an extent, or makes it 1")) return;
-    if (ct__count(&out) == 1 && ct__is_contiguous(&x)) { /* one row */
+    if (ct__count(&out) == 1 && ct__is_contiguous(&x)) { /* as one row */
         const int64_t count = ct__count(&x), one = 1;
         x.ndim = out.ndim = 1;
         ct__lay_out(&x, &count);
@@ -145,16 +145,17 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
     if (!ct__one_dtype(c, &x, kept ? &x : &out)) return;
     if (!(kept ? one_column(c, &x) : ct__spread_batch(c, &x, &out))) return;
     if (!ct_require(c, what && why && ct__dim(&x, -1) == 1, CT_EINVAL,
-                    "ct_prim_flag needs words, and a column for each member"))
+                    "ct_prim_flag needs a message, and a column for each member"))
         return;
-    /* Where a factorisation has made x not finite, and that is known later, it is told in its own words. */
+    /* If an earlier factorisation may be what made x not finite, and this is known only later, its own
+     * message is used. */
     if (domain == CT_FINITE && ct__call_failure(c)->suspected) ct__note_suspect(c);
     CT__DO(c, flag, domain, &x, what, why, ct__wanted(&out), ct__call_failure(c));
 }
 
 /* -- rows ------------------------------------------------------------------------------------------------ */
 
-/* index i64 (k) names rows of `whole` (n, ...), of which `part` has k. */
+/* index i64 (k) names rows of `whole` (n, ...); `part` has k of them. */
 static bool names_rows(ct_call *c, const ct_view *index, const ct_view *whole, const ct_view *part)
 {
     if (!ct__usable(c, index) || !ct__one_floating(c, whole, part)) return false;
@@ -196,7 +197,7 @@ void ct_prim_group_by(ct_call *c, ct_view index, ct_view groups)
         CT__DO(c, group_by, &index, &groups);
 }
 
-/* v (n0, n1, n2), contiguous, of G's dtype */
+/* v is (n0, n1, n2), contiguous, of G's dtype. */
 static bool is_pile(ct_call *c, const ct_view *v, const ct_view *G, int64_t n0, int64_t n1, int64_t n2)
 {
     return ct__one_floating(c, v, G) &&

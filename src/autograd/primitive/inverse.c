@@ -1,7 +1,7 @@
-/* The primitives of op.h that invert, and the adjoint. */
+/* The primitives of op.h that invert, and their adjoints. */
 #include "primitive.h"
 
-/* A and out are square, of one extent; A becomes one with out's batch. */
+/* A and out are square and of one extent. Broadcasts A to out's batch. */
 static bool match_square(ct_call *c, ct_view *A, const ct_view *out)
 {
     return ct__one_dtype(c, A, out) && ct__spread_batch(c, A, out) && ct__square(c, A) &&
@@ -50,7 +50,7 @@ bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n)
     return device->backend->keeps_root && device->backend->keeps_root(device, members, n);
 }
 
-/* root holds a triangle for each member of out. */
+/* Whether root holds a triangle for each member of out. */
 static bool roots(ct_call *c, const ct_view *root, const ct_view *out)
 {
     ct_shape shape = ct__shape(out);
@@ -82,7 +82,7 @@ void ct_prim_permute_rows(ct_call *c, ct_view src, ct_view order, bool back, ct_
     if (!ct_require(c, ct__dim(&src, -1) == ct__dim(&dst, -1) && ct__dim(&src, -2) == ct__dim(&dst, -2),
                     CT_ESHAPE, "a permutation of rows keeps the shape"))
         return;
-    order = ct_view_unsqueeze(order, -1); /* (..., n, 1), so that its batch is all but the last two */
+    order = ct_view_unsqueeze(order, -1); /* (..., n, 1): its batch is then all but the last two */
     if (ct__spread_batch(c, &order, &dst)) CT__DO(c, permute_rows, &src, &order, back, &dst);
 }
 

@@ -1,4 +1,4 @@
-/* The primitives of op.h on one triangle in place. */
+/* The primitives of op.h that work on a triangle in place. */
 #include "primitive.h"
 
 static bool is_square(ct_call *c, const ct_view *A) { return ct__one_dtype(c, A, A) && ct__square(c, A); }

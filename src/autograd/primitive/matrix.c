@@ -52,7 +52,7 @@ void ct_prim_sqdist(ct_call *c, ct_view x, ct_view y, ct_view out)
 
 /* -- triangles ------------------------------------------------------------------------------------------- */
 
-/* A triangular T against B, from the left or the right. */
+/* Whether a triangular T fits B from the left or the right. Broadcasts T to B's batch. */
 static bool match_triangular(ct_call *c, unsigned flags, ct_view *T, const ct_view *B)
 {
     return ct__one_dtype(c, T, B) && ct__spread_batch(c, T, B) && ct__square(c, T) &&

@@ -1,11 +1,11 @@
-/* What the primitives of op.h share: each checks its views, broadcasts the inputs to the output, and hands
- * over to the backend. */
+/* What the primitives of op.h share. Each primitive checks its views, broadcasts the inputs to the output,
+ * and calls the backend. */
 #ifndef CT_AUTOGRAD_PRIMITIVE_H
 #define CT_AUTOGRAD_PRIMITIVE_H
 
 #include "autograd/internal.h"
 
-/* Each returns whether the call goes on: else it has failed. */
+/* Each of these returns whether the call goes on; if not, it has failed. */
 
 /* v is there, and on the call's device. What is refused, rarely, is said elsewhere. */
 bool ct__refuse_view(ct_call *c, const ct_view *v);
@@ -21,18 +21,18 @@ static inline bool ct__one_floating(ct_call *c, const ct_view *v, const ct_view 
            ((v->dtype == out->dtype && v->dtype != CT_I64) || ct__refuse_dtypes(c, v, out));
 }
 bool ct__one_dtype(ct_call *c, const ct_view *v, const ct_view *out);
-/* v, on the same terms, becomes what it is broadcast to: out's shape; out's batch, all but the last two
- * dimensions, before its own matrix. */
+/* v likewise, and broadcasts it: to out's shape; to out's batch (all but the last two dimensions), with its
+ * own matrix. */
 bool ct__spread(ct_call *c, ct_view *v, const ct_view *out);
 bool ct__spread_batch(ct_call *c, ct_view *v, const ct_view *out);
 /* v is a square matrix, or a batch of them. */
 bool ct__square(ct_call *c, const ct_view *v);
 
-/* A view that may be left out, as backends want it. */
+/* An optional view in the form that backends take: NULL if left out. */
 static inline const ct_view *ct__given(const ct_view *v) { return v->storage ? v : NULL; }
 static inline ct_view *ct__wanted(ct_view *v) { return v->storage ? v : NULL; }
 
-/* The call's backend does NAME(device, ...), and its answer is the call's. */
+/* Calls NAME(device, ...) of the call's backend, whose status becomes the call's. */
 #define CT__DO(c, name, ...) \
     ct__call_status(c, (c)->tape->device->backend->name((c)->tape->device, __VA_ARGS__))
 

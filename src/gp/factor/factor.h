@@ -1,4 +1,5 @@
-/* C = k(X, X) + diag(noise) = L Lᵀ and α = C⁻¹r from a kernel's program. One array is C, then L, then C⁻¹. */
+/* C = k(X, X) + diag(noise) = L Lᵀ and α = C⁻¹r from a kernel's program. One array holds C, then L, then
+ * C⁻¹. */
 #ifndef CT_GP_FACTOR_H
 #define CT_GP_FACTOR_H
 
@@ -8,28 +9,29 @@
 
 typedef struct ct__system {
     const ct_cov_program *program;
-    ct_view theta, X, noise; /* (P), (n, d), (n) or (1)                             */
-    ct_view matrix;          /* scratch: the packed rectangle, or a square          */
-    ct__packed C;            /* its blocks                                          */
+    ct_view theta, X, noise; /* (P), (n, d), (n) or (1)                               */
+    ct_view matrix;          /* scratch: the packed rectangle, or a square            */
+    ct__packed C;            /* its blocks                                            */
     ct_view alpha, diagonal; /* (n, 1): r, then C⁻¹r;  scratch (n): the diagonal of L */
 } ct__system;
 
-/* Before ct__system_solve: the matrix is scratch, `alpha` (n, 1) becomes r, of n elements. in: theta, X, r,
- * noise. A small matrix is a square where `square` allows it. */
+/* Prepares ct__system_solve: the matrix is scratch, and `alpha` (n, 1) becomes r, of n elements. in: theta,
+ * X, r, noise. If `square`, a small matrix is stored as a square. */
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
                          bool square);
 /* Builds C and factorises it: the matrix becomes L, or, with `inverse`, C⁻¹; alpha and diagonal are filled.
- * False where a failure is known or the call has failed: they are undefined then. Where it becomes known
- * later, alpha is NaN. */
+ * False if a failure is known or the call has failed; the outputs are then undefined. If a failure becomes
+ * known only later, alpha is NaN. */
 bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse);
-/* With C̄ = ½ (C⁻¹ - ααᵀ), from C⁻¹:  theta_bar_p = Σ_ij C̄_ij ∂k_ij/∂theta_p,  X_bar_i = 2 Σ_j C̄_ij
- * ∂k(x_i, x_j)/∂x_i;  no view for X_bar: not wanted. */
+/* With C̄ = ½ (C⁻¹ - ααᵀ), from C⁻¹:
+ *     theta_bar_p = Σ_ij C̄_ij ∂k_ij/∂theta_p,  X_bar_i = 2 Σ_j C̄_ij ∂k(x_i, x_j)/∂x_i
+ * No view for X_bar: not wanted. */
 void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_view X_bar);
 
-/* A pivot L_ii² of at most this share of C_ii is nothing but rounding: C is singular, although the
- * factorisation went through. */
+/* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
+ * succeeded. */
 double ct__gp_rounding(ct_dtype dtype);
-/* Flags such a pivot, and makes alpha (n, 1) NaN then. C_diagonal (n) is overwritten. */
+/* Flags such a pivot, and then makes alpha (n, 1) NaN. Overwrites C_diagonal (n). */
 void ct__judge_pivots(ct_call *c, ct_view C_diagonal, ct_view L_diagonal, ct_view alpha);
 
 #endif

@@ -5,7 +5,7 @@
 #include <cotangent/covariance.h>
 #include <cotangent/kernel.h>
 
-/* K by composition of public ops; Z without a tape: the symmetric case. */
+/* K as a composition of public ops. A Z without a tape means the symmetric case. */
 ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z);
 /* The rule of ct_cov in differentiable ops. */
 void ct__cov_vjp_recorded(ct_vjp *g, const ct_cov_program *program);
@@ -15,9 +15,9 @@ typedef struct ct__cov_leaf {
     ct_var s, y, ds, da; /* da without a tape: there is no a */
 } ct__cov_leaf;
 
-/* Of node n at s, whatever its shape; without the two slopes where they are not wanted. */
+/* The profile of node n at s, of any shape. The two slopes only if `slopes`. */
 ct__cov_leaf ct__cov_profile(const ct_cov_node *n, ct_var theta, ct_var s, bool slopes);
-/* The columns that node n looks at, divided by its lengthscales: (rows, n->n_dims). */
+/* The active columns of node n, divided by its lengthscales: (rows, n->n_dims). */
 ct_var ct__cov_scaled(const ct_cov_program *program, const ct_cov_node *n, ct_var theta, ct_var X);
 /* theta[at], (1). */
 ct_var ct__cov_extra(ct_var theta, int32_t at);
@@ -30,7 +30,7 @@ const ct_cov_program *ct__cov_usable(const ct_kernel *k, ct_tape *tape, const ch
 /* A call of `op`, whose attribute is a kernel's program: of one that can be used, else a poisoned handle. */
 ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
 
-/* Draws theta, X and, in half of the variants, Z (where `pairs`) for a set of kernels over three columns. */
+/* Draws theta, X and, with `pairs` in half of the variants, Z for a set of kernels over three columns. */
 void ct__cov_sample(ct_sample *s, bool pairs);
 
 #endif

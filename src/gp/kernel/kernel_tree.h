@@ -1,4 +1,4 @@
-/* The inside of a ct_kernel: kernel_tree.c is the floor on which the other kernel*.c stand. */
+/* A kernel's internals. The other kernel*.c build on kernel_tree.c. */
 #ifndef CT_GP_KERNEL_TREE_H
 #define CT_GP_KERNEL_TREE_H
 
@@ -6,9 +6,9 @@
 
 #include <stdarg.h>
 
-/* More nodes than this are refused, so that walking a tree needs little stack. */
+/* A kernel with more nodes is refused, so that walking a tree needs little stack. */
 #define CT__KERNEL_MAX_NODES  256
-#define CT__KERNEL_MAX_DEPTH  64      /* of parentheses in a text */
+#define CT__KERNEL_MAX_DEPTH  64      /* nesting of parentheses in a text */
 #define CT__KERNEL_MAX_DIMS   1000000 /* input columns */
 #define CT__KERNEL_MAX_ACTIVE 4096    /* listed columns of one profile */
 #define CT__KERNEL_MAX_DEGREE 64
@@ -17,53 +17,53 @@ typedef struct kernel_kind {
     const char *text;
     bool lengthscales;
     const char *extra; /* the other parameter's name, or NULL */
-    ct_unit unit;      /* of that one */
+    ct_unit unit;      /* its unit */
     ct_cov_geometry geometry;
     int tail;
-    int degree; /* at first; 0: it takes none */
+    int degree; /* the initial degree; 0: it has none */
 } kernel_kind;
 
 extern const kernel_kind ct__kernel_kinds[CT_COV_CODES];
 
 typedef struct kernel_node {
     ct_cov_code code;
-    struct kernel_node *left, *right; /* owned; scale has right alone                          */
+    struct kernel_node *left, *right; /* owned; scale has only `right` */
     int degree;
     bool ard;
-    int *dims; /* owned; active columns in the user's order, NULL: all                         */
+    int *dims; /* owned; active columns in the user's order; NULL: all */
     int n_dims;
-    ct_param *param; /* owned; the lengthscales, then the extra parameter                        */
+    ct_param *param; /* owned; the lengthscales, then the extra parameter */
     int n_param, n_length;
 } kernel_node;
 
 struct ct_kernel {
     ct_status status;
     char message[512];
-    kernel_node *root;       /* NULL where status is not CT_OK */
-    ct_cov_program *program; /* NULL before bind               */
+    kernel_node *root;       /* NULL if status is not CT_OK */
+    ct_cov_program *program; /* NULL before bind            */
 };
 
-/* Without children, parameters at their defaults; NULL: no memory. */
+/* A node without children, with parameters at their defaults; NULL: no memory. */
 kernel_node *ct__kernel_node(ct_cov_code code);
 void ct__kernel_node_free(kernel_node *n);
-/* How many nodes the tree has. */
+/* The number of nodes in the tree. */
 int ct__kernel_nodes(const kernel_node *n);
-/* Gives n `count` lengthscales, copies of the first for those that it has not yet; false: no memory. */
+/* Gives n `count` lengthscales; new ones are copies of the first. False: no memory. */
 bool ct__kernel_lengthscales(kernel_node *n, int count);
-/* Whether n looks at the columns of the inputs. */
+/* Whether n uses the columns of the inputs. */
 bool ct__kernel_looks(const kernel_node *n);
 
-/* Visits n and all below it in the order of parameters and of the text: a node before its children, left before
- * right. */
+/* Visits n and all nodes below it in the order of parameters and of the text: a node before its children,
+ * left before right. */
 void ct__kernel_walk(kernel_node *n, void (*visit)(kernel_node *n, void *context), void *context);
 
-/* A kernel of this tree, taken over; root NULL: poisoned with CT_ENOMEM. */
+/* A kernel of this tree, which is taken over. root = NULL: a kernel with the error CT_ENOMEM. */
 ct_kernel *ct__kernel_new(kernel_node *root);
-/* Drops k's tree and keeps the error; returns k. */
+/* Frees k's tree and keeps the error; returns k. */
 ct_kernel *ct__kernel_poison(ct_kernel *k, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
-/* Sets the message alone; returns status. */
+/* Sets only the message; returns status. */
 ct_status ct__kernel_refuse(ct_kernel *k, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
-/* After the tree has changed: drops the program, names the parameters anew. */
+/* Called after a change of the tree: frees the program and names the parameters anew. */
 void ct__kernel_changed(ct_kernel *k);
 
 #endif

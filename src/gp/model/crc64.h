@@ -1,4 +1,4 @@
-/* CRC-64/XZ: polynomial 0x42f0e1eba9ea3693, reflected. Sees every change of up to 64 neighbouring bits. */
+/* CRC-64/XZ: polynomial 0x42f0e1eba9ea3693, reflected. Detects every change within 64 neighbouring bits. */
 #ifndef CT_GP_CRC64_H
 #define CT_GP_CRC64_H
 

@@ -1,9 +1,9 @@
-/* The inside of a model, shared by the files that fit it, predict with it and save it.
+/* A model's internals, shared by the files that fit it, predict with it and save it.
  *
- * Three sets of coordinates of the parameters:
- *   v   values in the units of the data: what the public sees, what ct_param holds;
- *   s   values of the standardised problem: what goes on the tape.  s = (v - origin) / unit
- *   z   the optimiser's: log s for positive parameters, s for the mean's. */
+ * The parameters have three sets of coordinates:
+ *     v   values in the units of the data: the public API and ct_param have these
+ *     s   values of the standardised problem, which go on the tape: s = (v - origin) / unit
+ *     z   the optimiser's values: log s for positive parameters, s for the mean's */
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
@@ -16,7 +16,7 @@ typedef struct ct__gp_factor {
     bool ready;
     ct_tensor *L;     /* packed (packed.h): L Lᵀ = k(X, X) + noise + jitter */
     ct_tensor *alpha; /* (n, 1) */
-    double jitter;    /* s coordinates */
+    double jitter;    /* in s coordinates */
     double nlml;      /* of y as given */
 } ct__gp_factor;
 
@@ -32,12 +32,13 @@ struct ct_gp {
     ct_tensor *given; /* (n), noise variances, standardised; or NULL */
     double given_mean;
     double *shift, *scale,
-        *spread; /* [d] of the columns of X: x = shift + scale s; spread: standard deviation, or 1 */
+        /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
+        *spread;
     double y_shift, y_scale, y_spread;
     ct_param *param; /* [n_params] */
     int64_t n_params, n_kernel;
     int64_t noise_at, mean_at; /* -1: no such parameter */
-    char **name;               /* [d + 1] of the input columns, then the output */
+    char **name;               /* [d + 1]: the input columns, then the output */
     ct__gp_factor factor;
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
@@ -66,8 +67,8 @@ ct_status ct__gp_list_params(ct_gp *gp);
 
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
-/* A model of the same data, kernel and parameters, without names, fit and factor. On another device than
- * gp's, for another thread (CPU only), it reads gp's data and must not outlive it. NULL with the reason on
+/* A model of the same data, kernel and parameters, without names, fit and factor. On a device other than
+ * gp's, for another thread (CPU only), it reads gp's data and must not outlive gp. NULL with the reason on
  * the device. */
 ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 
@@ -103,19 +104,20 @@ double ct__gp_origin(const ct_gp *gp, int64_t i);
 bool ct__gp_positive(const ct_gp *gp, int64_t i);
 double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
 double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
-/* The prior that parameter i begins with: its own, or that of options.priors. */
+/* The initial prior of parameter i: its own, or that of options.priors. */
 ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i);
-/* Data-driven start v, bounds in z, and the standard deviation in z of a restart's draw. */
+/* For parameter i: a start value v from the data; bounds in z; the standard deviation in z of a restart's
+ * draw. */
 double ct__gp_start_value(const ct_gp *gp, int64_t i);
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
 /* -- nlml.c, loo_objective.c ----------------------------------------------------------------------------- */
 
-/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π. The
- * attribute is a kernel's program. The same inputs -> -Σ log p(y_i | the others). */
+/* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π; and, from
+ * the same inputs, -Σ log p(y_i | the others). The attribute is a kernel's program. */
 extern const struct ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd;
-/* As ct_gp_bytes_needed, for a fit of the second. */
+/* As ct_gp_bytes_needed, for a fit by the leave-one-out density. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
 
 /* -- objective.c ----------------------------------------------------------------------------------------- */
@@ -124,15 +126,15 @@ uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
 typedef struct ct__goal {
     ct_fit_objective objective;
     ct_precision precision;
-    uint64_t draw; /* of the signs in mixed precision */
+    uint64_t draw; /* the number of the random signs in mixed precision */
 } ct__goal;
 
-/* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; gradient (NULL: not wanted) in z;
- * *jitter in s coordinates. CT_ENUMERIC where no jitter of the ladder helps, or in mixed precision, whose
- * report goes to gp->mixed. */
+/* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; its gradient (NULL: not wanted) in
+ * z; *jitter in s coordinates. CT_ENUMERIC if no jitter of the ladder helps, or, in mixed precision, if f32
+ * cannot factorise. Mixed precision writes its report to gp->mixed. */
 ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
                           double *jitter);
-/* L and alpha at the present values. */
+/* Computes L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
@@ -141,9 +143,9 @@ ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X);
 
 /* -- mixed.c --------------------------------------------------------------------------------------------- */
 
-/* The most bytes held at once by ct_gp_nlml_mixed and its gradient; UINT64_MAX as ct_gp_bytes_needed. */
+/* The most bytes that ct_gp_nlml_mixed and its gradient hold at once; UINT64_MAX if that overflows. */
 uint64_t ct__gp_mixed_bytes(int64_t n, int64_t d);
-/* ct_gp_nlml_mixed with random signs of one's own choice: an estimate apart for each draw. */
+/* ct_gp_nlml_mixed with the random signs of `draw`: each draw gives an independent estimate. */
 ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise,
                          uint64_t draw, ct_gp_mixed *report);
 
@@ -155,7 +157,7 @@ ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bo
 
 /* -- exchange.c ------------------------------------------------------------------------------------------ */
 
-/* Whether `out` (may be NULL) can take m numbers; else with `what` in the message. */
+/* Whether `out` (may be NULL) can take m numbers; if not, the message says `what`. */
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
 /* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
@@ -178,22 +180,22 @@ ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from);
 
 /* -- draw.c ---------------------------------------------------------------------------------------------- */
 
-/* Of each table of n rows (NULL: none) the same `rows` < n, as (rows, columns): one drawn by `seed` from each
- * of as many stretches. The caller releases drawn[0..3), also on failure. */
+/* Draws the same `rows` < n rows from each table of n rows (NULL: none), as (rows, columns): `seed` draws one
+ * row from each of `rows` equal stretches. The caller releases drawn[0..3), also on failure. */
 ct_status ct__gp_draw_rows(const ct_tensor *const table[3], int64_t rows, uint64_t seed, ct_tensor *drawn[3]);
 
 /* -- loo.c ----------------------------------------------------------------------------------------------- */
 
-/* Mean over i of (y_i - mean_i)² / variance_i, as ct_gp_loo predicts y_i. */
+/* The mean over i of (y_i - mean_i)² / variance_i, with y_i predicted as in ct_gp_loo. */
 ct_status ct__gp_loo_square(ct_gp *gp, double *square);
 
 /* -- optimisers ------------------------------------------------------------------------------------------ */
 
 typedef enum ct__search_end {
-    CT__SEARCH_CONVERGED, /* steps are flat         */
+    CT__SEARCH_CONVERGED, /* steps are flat          */
     CT__SEARCH_STALLED,   /* no lower point is found */
-    CT__SEARCH_STOPPED,   /* evaluate asked to stop */
-    CT__SEARCH_LIMIT,     /* max_evaluations        */
+    CT__SEARCH_STOPPED,   /* evaluate asked to stop  */
+    CT__SEARCH_LIMIT,     /* max_evaluations         */
     CT__SEARCH_NO_MEMORY,
     CT__SEARCH_ABSENT, /* not in this build */
 } ct__search_end;
@@ -203,9 +205,9 @@ typedef struct ct__search {
     double *x; /* in: the start, inside the bounds; out: the last point tried */
     const double *lower, *upper;
     int max_evaluations;
-    double flat; /* stop where a step changes the objective by less */
+    double flat; /* stop when a step changes the objective by less */
     double learning_rate;
-    /* Sets *f (finite) and g[n]; nonzero stops the search. It keeps the best point. */
+    /* Sets *f (finite) and g[n], and keeps the best point. A nonzero value stops the search. */
     int (*evaluate)(void *context, const double *x, double *f, double *g);
     /* Copies the best point so far into x. */
     void (*best)(void *context, double *x);

@@ -1,17 +1,17 @@
-/* The two forms of the ridge solve, P = (BᵀB + λ DᵀD)⁻¹ Bᵀ: what ridge_solve.c and ridge_forms.c share. */
+/* What ridge_solve.c and ridge_forms.c share: the two forms of the ridge solve P = (BᵀB + λ DᵀD)⁻¹ Bᵀ. */
 #ifndef CT_OPS_RIDGE_H
 #define CT_OPS_RIDGE_H
 
 #include "ops/support.h"
 
-/* ct_ridge_solve in a form that is asked for; CT_RIDGE_AUTO chooses. CT_RIDGE_PUSH_THROUGH wants one D for
- * the whole batch, with at least n rows. */
+/* ct_ridge_solve in the given form; CT_RIDGE_AUTO chooses. CT_RIDGE_PUSH_THROUGH needs one D for the whole
+ * batch, with at least n rows. */
 ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form);
 
-/* 1/κ(S) and 1/κ(D) that leave the push-through form, in f64, half of its digits. */
+/* The values of 1/κ(S) and 1/κ(D) at which the push-through form in f64 keeps half of its digits. */
 #define CT__RIDGE_LEAST 0x1p-30
 
-/* Extents, with every input's batch dimensions broadcast to `batch`. */
+/* The extents, and the broadcast batch dimensions of all inputs. */
 typedef struct ct__ridge {
     int64_t r, n, m;
     ct_shape batch;
@@ -19,25 +19,26 @@ typedef struct ct__ridge {
     ct_dtype dtype;
 } ct__ridge;
 
-/* Of B (..., r, n), D (..., m, n), λ (...), which fit. */
+/* The extents of B (..., r, n), D (..., m, n) and λ (...), which must fit. */
 ct__ridge ct__ridge_of(ct_view B, ct_view D, ct_view lambda);
 
 /* The inputs, and what a solve keeps for its backward pass, with C = B/√λ where λ > 0, else NaN:
- *     primal         L Lᵀ = CᵀC + DᵀD, n×n for each member;    R, V unused
- *     push-through   R of D = Q R, n×n once; V = B R⁻¹ (..., r, n) for B's own batch; L Lᵀ = λ I + V Vᵀ, r×r for each member */
+ *     primal         L Lᵀ = CᵀC + DᵀD, n×n for each member; R and V are unused
+ *     push-through   R of D = Q R, n×n once; V = B R⁻¹ (..., r, n) for B's own batch;
+ *                    L Lᵀ = λ I + V Vᵀ, r×r for each member */
 typedef struct ct__ridge_call {
     ct_view B, D, lambda; /* as given */
     ct_view L, R, V;
 } ct__ridge_call;
 
 void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view L);
-/* R of D = Q R. Where the device computes late a D whose columns depend on one another is flagged, to working
+/* R of D = Q R. A device that computes asynchronously flags a D with dependent columns: dependent to working
  * precision or, with `strict`, to CT__RIDGE_LEAST. */
 void ct__ridge_triangle(ct_call *c, const ct__ridge *s, ct_view D, bool strict, ct_view R);
-/* The worst estimated reciprocal condition of a batch of upper triangles. Waits for the device. */
+/* The smallest estimated reciprocal condition in a batch of upper triangles. Waits for the device. */
 double ct__ridge_rcond(ct_call *c, ct_view T);
 /* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`,
- * and makes their first element NaN. Waits for nothing. */
+ * and makes their first element NaN. Does not wait for the device. */
 void ct__ridge_flag(ct_call *c, ct_view L, double least);
 void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view V, ct_view L);
 
@@ -45,7 +46,7 @@ void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call 
 void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt);
 void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt);
 
-/* From Pᵀ and P̄ᵀ the cotangents, each of which may be left out: B̄ (batch, r, n), D̄ (m, n) where D is shared,
+/* The cotangents from Pᵀ and P̄ᵀ, each of which may be no view: B̄ (batch, r, n), D̄ (m, n) if D is shared,
  * else (batch, m, n), λ̄ (batch). */
 void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Pt_bar,
                           ct_view B_bar, ct_view D_bar, ct_view lambda_bar);

@@ -36,14 +36,14 @@ static ct_view with_ones(ct_view v, int ones)
     return v;
 }
 
-/* All rows of a contiguous batch as one matrix. */
+/* A contiguous batch as one matrix with all its rows. */
 static ct_view tall(ct_view v)
 {
     int64_t cols = ct_view_dim(v, -1);
     return ct_view_reshape(v, ct_shape2(cols ? ct_view_count(v) / cols : 0, cols));
 }
 
-/* The matrix that all members share. */
+/* The one matrix of a D that all members share. */
 static ct_view the_one(ct_view D)
 {
     while (D.ndim > 2) D = ct_view_squeeze(D, 0);
@@ -98,8 +98,8 @@ void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_cal
     ct_prim_potrf(c, L);
 }
 
-/* Whether what the solves with L lose is worth a second pass: max_i L_ii / min_i L_ii over all members,
- * squared, is a lower bound of the condition of L Lᵀ. Where to know would be to wait for the device, yes. */
+/* Whether the solves with L lose so many digits that a second pass pays. (max_i L_ii / min_i L_ii)², over all
+ * members, is a lower bound of the condition of L Lᵀ. True if finding out would wait for the device. */
 static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
 {
     if (ct_device_computes_late(ct_call_device(c))) return true;
@@ -117,9 +117,11 @@ static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
     return worst * worst > limit;
 }
 
-/* One step of refinement of Y = A (L Lᵀ)⁻¹ for a wide B; no A stands for B/λ. The residual is
- *     A - (Y Bᵀ) B/λ - (Y Dᵀ) D, or (I - Y Bᵀ) B/λ - (Y Dᵀ) D,
- * whose rounding errors pass through the condition of [C; D] where those of L Lᵀ = CᵀC + DᵀD were squared. */
+/* One step of iterative refinement of Y = A (L Lᵀ)⁻¹ for a wide B; no view for A stands for B/λ. The residual
+ * is
+ *     A - (Y Bᵀ) B/λ - (Y Dᵀ) D, or (I - Y Bᵀ) B/λ - (Y Dᵀ) D.
+ * Its rounding errors are multiplied by the condition of [C; D], while those of L Lᵀ = CᵀC + DᵀD are
+ * multiplied by its square. */
 static void refine(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view A, ct_view Y)
 {
     if (s->r >= s->n || !ill_conditioned(c, s, a->L)) return;
@@ -148,8 +150,8 @@ void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call
     refine(c, s, a, ct_no_view(), Pt);
 }
 
-/* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ]: r×r products; or, where r >= n, λZᵀ - B N with N = λ (P Zᵀ + Z
- * Pᵀ) */
+/* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ], by r×r products; or, if r >= n, λZᵀ - B N with N = λ (P Zᵀ + Z
+ * Pᵀ). */
 static void primal_B_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Z,
                          ct_view N, ct_view B_bar)
 {
@@ -166,7 +168,7 @@ static void primal_B_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a
     ct_prim_map2(c, CT_MAP_div, B_bar, with_ones(a->lambda, 2), B_bar);
 }
 
-/* λ̄ = -⟨DZ, DP⟩ = -⟨ZD, PD⟩/λ, given (λZ)ᵀDᵀ and PᵀDᵀ; ZD is overwritten */
+/* λ̄ = -⟨DZ, DP⟩ = -⟨ZD, PD⟩/λ, given (λZ)ᵀDᵀ and PᵀDᵀ. Overwrites ZD. */
 static void primal_lambda_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view PD, ct_view ZD,
                               ct_view lambda_bar)
 {
@@ -238,7 +240,7 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, ct_view D, bool strict, 
 {
     ct_view A = ct_scratch(c, s->dtype, ct_shape2(s->m, s->n));
     ct_view tau = ct_scratch(c, s->dtype, ct_shape2(1, s->n));
-    /* Where the device computes late nobody will look at R's condition: a D of lower rank is flagged. */
+    /* If the device computes asynchronously, nobody checks R's condition: flag a D of lower rank. */
     const bool late = ct_device_computes_late(ct_call_device(c));
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rounding = (double)s->m * eps,
                  least = strict ? fmax(rounding, CT__RIDGE_LEAST) : rounding;
@@ -256,7 +258,8 @@ void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call 
     ct_prim_syrk(c, 1, V, 0, L);
     ct_prim_fill(c, zero, 0);
     ct_prim_map2(c, CT_MAP_less, zero, a->lambda, positive);
-    ct_prim_map2(c, CT_MAP_div, a->lambda, positive, positive); /* λ; λ <= 0 over 0 is not finite */
+    /* λ/1, or λ/0 where λ <= 0, which is not finite */
+    ct_prim_map2(c, CT_MAP_div, a->lambda, positive, positive);
     ct_prim_map2(c, CT_MAP_add, diagonal, with_ones(positive, 1), diagonal);
     ct_prim_potrf(c, L);
 }
@@ -275,7 +278,7 @@ void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a,
     ct_view X = ct_scratch(c, s->dtype, matrices(s, s->r, s->n));
     ct_view F = ct_scratch(c, s->dtype, matrices(s, s->r, s->r));
     ct_prim_copy(c, Pt_bar, X);
-    ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, a->R, tall(X)); /* X = P̄ᵀ R⁻¹          */
+    ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, a->R, tall(X)); /* X = P̄ᵀ R⁻¹ */
     ct_prim_gemm(c, 1, X, ct_view_transpose(a->V), 0, F);
     solve_right(c, 1, a->L, F); /* F = X Vᵀ S⁻¹ = (B Z)ᵀ */
     if (ct_is_view(B_bar) || ct_is_view(D_bar)) {

@@ -1,8 +1,10 @@
-/* ridge_solve:  P = G⁻¹ Bᵀ, G = BᵀB + λ DᵀD          B: (..., r, n)  D: (m, n) or (..., m, n)  λ: (...) -> P: (..., n, r)
- * adjoint:      with Z = G⁻¹ P̄:   B̄ = Zᵀ - (BZ) Pᵀ - (BP) Zᵀ,   D̄ = -λ [(DZ) Pᵀ + (DP) Zᵀ],   λ̄ = -⟨DZ, DP⟩
+/* ridge_solve:  P = G⁻¹ Bᵀ, G = BᵀB + λ DᵀD
+ *               B: (..., r, n)  D: (m, n) or (..., m, n)  λ: (...) -> P: (..., n, r)
+ * adjoint:      with Z = G⁻¹ P̄:  B̄ = Zᵀ - (BZ) Pᵀ - (BP) Zᵀ,  D̄ = -λ [(DZ) Pᵀ + (DP) Zᵀ],  λ̄ = -⟨DZ, DP⟩
  *
  * From dP = G⁻¹ (dBᵀ - dG P): ⟨P̄, dP⟩ = ⟨Z, dBᵀ⟩ - ⟨Z Pᵀ, dG⟩, dG = dBᵀB + BᵀdB + dλ DᵀD + λ (dDᵀD + DᵀdD).
- * Two forms, chosen by shape and conditions: n×n factors for each sample, or r×r ones (ridge_forms.c). */
+ * There are two forms, chosen by shape and conditions: n×n factors for each sample, or r×r ones
+ * (ridge_forms.c). */
 #include "ridge.h"
 
 #include <float.h>
@@ -24,17 +26,18 @@ static ct_view output(ct_call *c, int k, ct_dtype dtype, ct_shape batch_of, int6
     return v;
 }
 
-/* 1/κ of L Lᵀ, lower L with n rows, of the worst member. κ₁(L) is about √n times that in the 2-norm. */
+/* 1/κ of L Lᵀ for the worst member of L, lower with n rows. κ₁(L) is about √n times κ₂(L). */
 static double rcond_of_square(ct_call *c, ct_view L, int64_t n)
 {
     const double rcond = ct__ridge_rcond(c, ct_view_transpose(L));
     return (double)n * rcond * rcond;
 }
 
-/* The push-through form loses κ(S) or κ(D) units of rounding, whichever is larger; the primal one κ(G), or
- * after its refinement κ(G)² ε or √κ(G), whichever is larger. κ(G) is known only after n×n factors of every
- * sample, so where κ(S) and κ(D) are good enough they decide alone. A device that computes late is not asked,
- * which would be to wait for it: there what has lost too much is flagged. */
+/* The push-through form loses κ(S) or κ(D) units of rounding, whichever is larger. The primal form loses
+ * κ(G), or after its refinement κ(G)² ε or √κ(G), whichever is larger. κ(G) is known only after n×n factors
+ * of every sample, so if κ(S) and κ(D) are good enough, they decide alone. A device that computes
+ * asynchronously is not asked for conditions, since that would wait; it flags samples that have lost too many
+ * digits. */
 static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct_shape batch)
 {
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON,
@@ -69,10 +72,10 @@ static void push_or_primal(ct_call *c, const ct__ridge *s, ct__ridge_call *a, ct
     for (int k = 1; k <= 2; k++) output(c, k, s->dtype, ct_shape2(0, 0), 0, 0);
 }
 
-/* One D for all, of full column rank unless its columns depend on one another, and r < n */
+/* One D for all, r < n, and enough rows for full column rank. */
 static bool fits_push_through(const ct__ridge *s) { return s->shared && s->r < s->n && s->n <= s->m; }
 
-/* lambda, NaN and flagged where it is not positive: then so is what is made of it. */
+/* lambda; where it is not positive NaN, which makes the results NaN, and flagged. */
 static ct_view positive(ct_call *c, ct_view lambda)
 {
     ct_view copy = ct_scratch(c, lambda.dtype, ct_view_shape(lambda));
@@ -158,7 +161,7 @@ typedef struct bar_attr {
     bool wants[3];
 } bar_attr;
 
-/* bar(B, D, λ, L, R, V, P, P̄): B̄, D̄, λ̄, empty where nobody wants them */
+/* bar(B, D, λ, L, R, V, P, P̄): B̄, D̄, λ̄, each empty if nobody wants it */
 static ct_shape bar_shape(ct_call *c)
 {
     const bar_attr *attr = ct_attr(c);
@@ -260,8 +263,8 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
     if (!inputs_fit(tape, in, form)) return ct_none();
     const ct__ridge s =
         ct__ridge_of(ct_view_of(ct_value(in[0])), ct_view_of(ct_value(in[1])), ct_view_of(ct_value(in[2])));
-    /* Where conditions are not asked for, a D or an S of 1e5, as those of second differences, would leave
-     * nothing of f32. */
+    /* Without a check of conditions, a D or an S of condition 1e5, as of second differences, would leave no
+     * correct digits in f32. */
     if (form == CT_RIDGE_AUTO && fits_push_through(&s) && s.dtype == CT_F32 &&
         ct_device_computes_late(ct_tape_device(tape))) {
         ct_var wide[3];
@@ -276,8 +279,8 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
     return ct_apply(&ridge_apply, (ct_var[]){ in[0], in[1], in[2], L, R, V }, 6, &form, sizeof form);
 }
 
-/* One D of full column rank (pushed through), a D each, a wide one for all with more rows in B, one λ for
- * all. */
+/* One D of full column rank (push-through); one D for each sample; one wide D for all, with more rows in B;
+ * one λ for all. */
 static void sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
