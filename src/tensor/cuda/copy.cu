@@ -49,9 +49,7 @@ ct_status ct__cuda_fill(ct_device *dev, double value, ct_view *out)
 {
     const ct_view *t[] = { out };
     ct__span s = ct__make_span(1, t);
-    if (!s.count) return CT_OK;
-    CT__LAUNCH_EACH(fill_kernel, s.count, ct__cuda_of(dev)->stream, s, value);
-    return ct__cuda_launched(dev, "fill");
+    return CT__RUN_EACH(dev, "fill", fill_kernel, s.count, s, value);
 }
 
 /* -- copy ------------------------------------------------------------------------------------------------ */
@@ -87,23 +85,17 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
 {
     const ct_view *t[] = { out, x };
     ct__span s = ct__make_span(2, t);
-    ct__cuda *cuda = ct__cuda_of(dev);
     if (!s.count) return CT_OK;
     const size_t bytes = ct__size(x->dtype);
     const bool dense = !s.ndim || (s.ndim == 1 && s.stride[0][0] == 1 && s.stride[1][0] == 1);
-    if (x->dtype != out->dtype)
-        CT__LAUNCH_EACH(convert_kernel, s.count, cuda->stream, s);
-    else if (dense)
+    if (x->dtype != out->dtype) return CT__RUN_EACH(dev, "copy", convert_kernel, s.count, s);
+    if (dense)
         return ct__cuda_status(dev, "copy",
                                cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
-                                               cudaMemcpyDeviceToDevice, cuda->stream));
-    else if (bytes == 8)
-        CT__LAUNCH_EACH(move_kernel<uint64_t>, s.count, cuda->stream, s);
-    else if (bytes == 4)
-        CT__LAUNCH_EACH(move_kernel<uint32_t>, s.count, cuda->stream, s);
-    else
-        CT__LAUNCH_EACH(move_kernel<uint16_t>, s.count, cuda->stream, s);
-    return ct__cuda_launched(dev, "copy");
+                                               cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
+    return bytes == 8   ? CT__RUN_EACH(dev, "copy", move_kernel<uint64_t>, s.count, s)
+           : bytes == 4 ? CT__RUN_EACH(dev, "copy", move_kernel<uint32_t>, s.count, s)
+                        : CT__RUN_EACH(dev, "copy", move_kernel<uint16_t>, s.count, s);
 }
 
 /* -- where ----------------------------------------------------------------------------------------------- */
@@ -120,12 +112,7 @@ static __global__ void where_kernel(ct__span s, int bytes)
         case CT_F32: yes = ((const float *)s.data[1])[at[1]] != 0; break;
         default: yes = ((const int64_t *)s.data[1])[at[1]] != 0; break;
         }
-        const void *from = yes ? s.data[2] : s.data[3];
-        int64_t place = yes ? at[2] : at[3];
-        if (bytes == 8)
-            ((uint64_t *)s.data[0])[at[0]] = ((const uint64_t *)from)[place];
-        else
-            ((uint32_t *)s.data[0])[at[0]] = ((const uint32_t *)from)[place];
+        ct__move(bytes, s.data[0], at[0], yes ? s.data[2] : s.data[3], yes ? at[2] : at[3]);
     }
 }
 
@@ -134,9 +121,7 @@ ct_status ct__cuda_where(ct_device *dev, const ct_view *cond, const ct_view *a, 
 {
     const ct_view *t[] = { out, cond, a, b };
     ct__span s = ct__make_span(4, t);
-    if (!s.count) return CT_OK;
-    CT__LAUNCH_EACH(where_kernel, s.count, ct__cuda_of(dev)->stream, s, (int)ct__size(out->dtype));
-    return ct__cuda_launched(dev, "where");
+    return CT__RUN_EACH(dev, "where", where_kernel, s.count, s, (int)ct__size(out->dtype));
 }
 
 /* -- random ---------------------------------------------------------------------------------------------- */
@@ -177,8 +162,5 @@ ct_status ct__cuda_random(ct_device *dev, bool normal, uint64_t seed, uint64_t s
     t.count = ct__count(out);
     t.data = out->data;
     for (int d = 0; d < out->ndim; d++) t.dim[d] = out->dim[d], t.stride[d] = out->stride[d];
-    if (!t.count) return CT_OK;
-    CT__LAUNCH_EACH(random_kernel, t.count, ct__cuda_of(dev)->stream, t, out->dtype == CT_F64, normal, seed,
-                    stream);
-    return ct__cuda_launched(dev, "random");
+    return CT__RUN_EACH(dev, "random", random_kernel, t.count, t, out->dtype == CT_F64, normal, seed, stream);
 }

@@ -49,10 +49,7 @@ static __global__ void gather_kernel(rows r, const int64_t *index, int64_t k, in
                 to = i * r.to_row;
         if (row < 0 || row >= n) continue;
         locate(r, e - i * r.count, from, to);
-        if (r.bytes == 8)
-            ((uint64_t *)r.out)[to] = ((const uint64_t *)r.x)[from];
-        else
-            ((uint32_t *)r.out)[to] = ((const uint32_t *)r.x)[from];
+        ct__move(r.bytes, r.out, to, r.x, from);
     }
 }
 
@@ -61,14 +58,12 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_view *x, const ct_view *index
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
     ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
     rows r = make_rows(x, out);
-    if (s || !k || !r.count) return s;
-    CT__LAUNCH_EACH(gather_kernel, k * r.count, ct__cuda_of(dev)->stream, r, q, k, step, x->dim[0]);
-    return ct__cuda_launched(dev, "gather");
+    return s ? s : CT__RUN_EACH(dev, "gather", gather_kernel, k * r.count, r, q, k, step, x->dim[0]);
 }
 
 /* Rows that go to one row of the output are a group; of more than 2^LENGTH rows, pieces are summed up
  * first. */
-enum { LENGTH = 8 };
+enum { LENGTH = CT__GROUP_LENGTH };
 
 typedef struct scattered {
     ct__groups g;
@@ -127,16 +122,15 @@ template <typename T> static __global__ void add_kernel(rows r, scattered s, con
 
 template <typename T> static ct_status scatter(ct_device *dev, const rows &r, const scattered &s)
 {
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
-    CT__LAUNCH_EACH(scatter_kernel<T>, s.g.M * r.count, stream, r, s);
+    const char *const what = "scatter_add";
+    ct_status failed = CT__RUN_EACH(dev, what, scatter_kernel<T>, s.g.M * r.count, r, s);
+    if (failed || s.g.N <= (int64_t)1 << LENGTH) return failed;
     const int64_t kept = ct__kept(s.g, LENGTH) * r.count;
-    if (s.g.N <= (int64_t)1 << LENGTH) return ct__cuda_launched(dev, "scatter_add");
     ct__scratch room(dev, kept * (int64_t)sizeof(T));
     if (!room.data) return CT_ENOMEM;
-    CT__LAUNCH_EACH(pieces_kernel<T>, kept, stream, r, s, (T *)room.data);
-    if (ct_status failed = ct__cuda_launched(dev, "scatter_add")) return failed;
-    CT__LAUNCH_BLOCK(add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, stream, r, s, (const T *)room.data);
-    return ct__cuda_launched(dev, "scatter_add");
+    failed = CT__RUN_EACH(dev, what, pieces_kernel<T>, kept, r, s, room);
+    return failed ? failed
+                  : CT__RUN_BLOCKS(dev, what, add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, r, s, room);
 }
 
 ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
@@ -147,7 +141,7 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
     if (!k || !n || !r.count) return k ? ct__cuda_check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
     ct__scratch groups(dev, (n + 1 + k) * (int64_t)sizeof(int64_t));
     if (!groups.data) return CT_ENOMEM;
-    int64_t *offsets = (int64_t *)groups.data, *positions = offsets + n + 1;
+    int64_t *offsets = groups, *positions = offsets + n + 1;
     ct_status failed = ct__cuda_sort(dev, "scatter_add", q, k, step, n, offsets, positions);
     if (failed) return failed;
     const scattered s = { ct__groups{ k, n, 1, offsets, positions }, q, step };
@@ -169,28 +163,22 @@ ct_status ct__cuda_group_by(ct_device *dev, const ct_view *index, ct_view *group
 static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix order, ct__matrix out, int bytes,
                                       bool back)
 {
-    const int64_t size = out.rows * out.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, out)
     {
-        int64_t member = e / size, i = e % size / out.cols, j = e % out.cols;
-        int64_t k = ((const int64_t *)order.data)[ct__member_at(b, order, member) + i * order.rs];
+        const int64_t k = ct__at_entry<int64_t>(b, order, ct__entry{ at.member, at.i, 0 });
         if (k < 0 || k >= out.rows) continue;
-        int64_t from = ct__member_at(b, x, member) + (back ? i : k) * x.rs + j * x.cs,
-                to = ct__member_at(b, out, member) + (back ? k : i) * out.rs + j * out.cs;
-        if (bytes == 8)
-            ((uint64_t *)out.data)[to] = ((const uint64_t *)x.data)[from];
-        else
-            ((uint32_t *)out.data)[to] = ((const uint32_t *)x.data)[from];
+        ct__move(bytes, out.data,
+                 ct__member_at(b, out, at.member) + (back ? k : at.i) * out.rs + at.j * out.cs, x.data,
+                 ct__member_at(b, x, at.member) + (back ? at.i : k) * x.rs + at.j * x.cs);
     }
 }
 
 ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view *order, bool back,
                                 ct_view *out)
 {
-    const ct_view *t[] = { x, order, out };
-    ct__matrix m[3];
-    ct__batch b = ct__make_batch(3, t, m);
-    const int64_t count = b.members * m[2].rows * m[2].cols, n = m[2].rows;
+    const ct__matrices<3> b({ x, order, out });
+    const ct__matrix *m = b.m;
+    const int64_t count = ct__entries(&b, m[2]), n = m[2].rows;
     if (!count) return CT_OK;
     const int64_t *p = (const int64_t *)order->data;
     const bool shared = b.ndim == 1 && m[1].step[0] == 0, dense = b.ndim == 1 && m[1].step[0] == n * m[1].rs;
@@ -198,8 +186,7 @@ ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view 
     if (dense) s = ct__cuda_check_orders(dev, "pivot order", p, b.members, m[1].rs, n);
     for (int64_t i = 0; i < (dense ? 0 : shared ? 1 : b.members) && !s; i++)
         s = ct__cuda_check_orders(dev, "pivot order", p + ct__member_at(b, m[1], i), 1, m[1].rs, n);
-    if (s) return s;
-    CT__LAUNCH_EACH(permute_kernel, count, ct__cuda_of(dev)->stream, b, m[0], m[1], m[2],
-                    (int)ct__size(x->dtype), back);
-    return ct__cuda_launched(dev, "permute_rows");
+    return s ? s
+             : CT__RUN_EACH(dev, "permute_rows", permute_kernel, count, b, m[0], m[1], m[2],
+                            (int)ct__size(x->dtype), back);
 }

@@ -65,4 +65,13 @@ template <int N> static __device__ __forceinline__ void ct__locate(const ct__spa
     }
 }
 
+/* One element of 4 or 8 bytes as it is. */
+static inline __device__ void ct__move(int bytes, void *out, int64_t to, const void *x, int64_t from)
+{
+    if (bytes == 8)
+        ((uint64_t *)out)[to] = ((const uint64_t *)x)[from];
+    else
+        ((uint32_t *)out)[to] = ((const uint32_t *)x)[from];
+}
+
 #endif
