@@ -87,7 +87,7 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
     ct__span s = ct__make_span(2, t);
     if (!s.count) return CT_OK;
     const size_t bytes = ct__size(x->dtype);
-    const bool dense = !s.ndim || (s.ndim == 1 && s.stride[0][0] == 1 && s.stride[1][0] == 1);
+    const bool dense = !s.ndim || (s.ndim == 1 && s.axis[0].stride[0] == 1 && s.axis[0].stride[1] == 1);
     if (x->dtype != out->dtype) return CT__RUN_EACH(dev, "copy", convert_kernel, s.count, s);
     if (dense)
         return ct__cuda_status(dev, "copy",

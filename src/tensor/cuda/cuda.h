@@ -48,13 +48,13 @@
 #endif
 /* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is nothing
  * to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers. */
-#define CT__RUN_EACH(dev, what, kernel, count, ...)                                                          \
-    ((count) != 0 ? (CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), ct__cuda_of(dev)->stream, \
-                           __VA_ARGS__),                                                                     \
-                ct__cuda_launched(dev, what))                                                                \
-             : CT_OK)
+#define CT__RUN_EACH(dev, what, kernel, count, ...)                                     \
+    ((count) != 0 ? (CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
+                                ct__cuda_of(dev)->stream, __VA_ARGS__),                 \
+                     ct__cuda_launched(dev, what))                                      \
+                  : CT_OK)
 #define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...)                                           \
-    ((blocks) != 0 \
+    ((blocks) != 0                                                                                        \
          ? (CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads, ct__cuda_of(dev)->stream, __VA_ARGS__), \
             ct__cuda_launched(dev, what))                                                                 \
          : CT_OK)

@@ -5,51 +5,31 @@
 #include "pieces.cuh"
 #include "sort.cuh"
 
-/* Rows of two tensors of the same trailing shape: `to` has the numbers of dimensions and extents. */
+/* Rows of two tensors of the same trailing shape: what the first rows have, and the way to the next. */
 typedef struct rows {
-    int ndim, bytes;
-    int64_t count, dim[CT_MAX_DIMS], from[CT_MAX_DIMS], to[CT_MAX_DIMS]; /* after the first dimension */
+    ct__span first; /* OUT, X */
     int64_t from_row, to_row;
-    const void *x;
-    void *out;
 } rows;
+enum { OUT, X };
 
 static rows make_rows(const ct_view *x, const ct_view *out)
 {
-    rows r;
-    memset(&r, 0, sizeof r);
-    r.count = 1;
-    r.bytes = (int)ct__size(x->dtype);
-    r.x = x->data, r.out = out->data;
-    r.from_row = x->stride[0], r.to_row = out->stride[0];
-    for (int d = 1; d < out->ndim; d++) {
-        r.count *= out->dim[d];
-        r.dim[r.ndim] = out->dim[d];
-        r.from[r.ndim] = x->stride[d];
-        r.to[r.ndim++] = out->stride[d];
-    }
-    return r;
+    ct_view of_out = *out, of_x = *x;
+    of_out.dim[0] = of_x.dim[0] = 1;
+    const ct_view *t[] = { &of_out, &of_x };
+    return rows{ ct__make_span(2, t), x->stride[0], out->stride[0] };
 }
 
-static __device__ void locate(const rows &r, int64_t i, int64_t &from, int64_t &to)
+static __global__ void gather_kernel(rows r, int bytes, const int64_t *index, int64_t k, int64_t step,
+                                     int64_t n)
 {
-    for (int d = r.ndim - 1; d >= 0; d--) {
-        const int64_t rest = ct__quotient(i, r.dim[d]), index = i - rest * r.dim[d];
-        from += index * r.from[d];
-        to += index * r.to[d];
-        i = rest;
-    }
-}
-
-static __global__ void gather_kernel(rows r, const int64_t *index, int64_t k, int64_t step, int64_t n)
-{
-    CT__EACH(e, k * r.count)
+    CT__EACH(e, k * r.first.count)
     {
-        int64_t i = ct__quotient(e, r.count), row = index[i * step], from = row * r.from_row,
-                to = i * r.to_row;
+        const int64_t i = ct__quotient(e, r.first.count), row = index[i * step];
+        int64_t at[2];
         if (row < 0 || row >= n) continue;
-        locate(r, e - i * r.count, from, to);
-        ct__move(r.bytes, r.out, to, r.x, from);
+        ct__locate<2>(r.first, e - i * r.first.count, at);
+        ct__move(bytes, r.first.data[OUT], at[OUT] + i * r.to_row, r.first.data[X], at[X] + row * r.from_row);
     }
 }
 
@@ -58,7 +38,9 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_view *x, const ct_view *index
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
     ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
     rows r = make_rows(x, out);
-    return s ? s : CT__RUN_EACH(dev, "gather", gather_kernel, k * r.count, r, q, k, step, x->dim[0]);
+    return s ? s
+             : CT__RUN_EACH(dev, "gather", gather_kernel, k * r.first.count, r, (int)ct__size(x->dtype), q, k,
+                            step, x->dim[0]);
 }
 
 /* Rows that go to one row of the output are a group; of more than 2^LENGTH rows, pieces are summed up
@@ -78,54 +60,56 @@ static __device__ T sum_rows(const rows &r, const scattered &s, int64_t m, int64
                              int64_t from, T sum)
 {
     const int64_t *position = s.g.position + s.g.offset[m] + first;
+    const T *x = (const T *)r.first.data[X] + from;
     for (int64_t i = 0; i < n; i++)
-        if (m || s.index[position[i] * s.step] == 0) sum += ((const T *)r.x)[from + position[i] * r.from_row];
+        if (m || s.index[position[i] * s.step] == 0) sum += x[position[i] * r.from_row];
     return sum;
 }
 
 /* A thread per element of the output. */
 template <typename T> static __global__ void scatter_kernel(rows r, scattered s)
 {
-    CT__EACH(e, s.g.M * r.count)
+    CT__EACH(e, s.g.M * r.first.count)
     {
-        const int64_t m = ct__quotient(e, r.count), n = ct__rows_of(s.g, m);
-        int64_t from = 0, to = m * r.to_row;
+        const int64_t m = ct__quotient(e, r.first.count), n = ct__rows_of(s.g, m);
+        int64_t at[2];
         if (!n || n > (int64_t)1 << LENGTH) continue;
-        locate(r, e - m * r.count, from, to);
-        ((T *)r.out)[to] = sum_rows<T>(r, s, m, 0, n, from, ((const T *)r.out)[to]);
+        ct__locate<2>(r.first, e - m * r.first.count, at);
+        T &to = ((T *)r.first.data[OUT])[m * r.to_row + at[OUT]];
+        to = sum_rows<T>(r, s, m, 0, n, at[X], to);
     }
 }
 
 /* A thread per element of a piece. */
 template <typename T> static __global__ void pieces_kernel(rows r, scattered s, T *kept)
 {
-    CT__EACH(e, ct__kept(s.g, LENGTH) * r.count)
+    CT__EACH(e, ct__kept(s.g, LENGTH) * r.first.count)
     {
-        const int64_t at = ct__quotient(e, r.count), m = ct__group_at(s.g, LENGTH - 1, at),
-                      n = ct__rows_of(s.g, m), first = (at - ct__kept_at(s.g, LENGTH, m)) << LENGTH,
+        const int64_t place = ct__quotient(e, r.first.count), m = ct__group_at(s.g, LENGTH - 1, place),
+                      n = ct__rows_of(s.g, m), first = (place - ct__kept_at(s.g, LENGTH, m)) << LENGTH,
                       length = (int64_t)1 << LENGTH;
         if (n <= length || first >= n) continue;
-        int64_t from = 0, to = 0;
-        locate(r, e - at * r.count, from, to);
-        kept[e] = sum_rows<T>(r, s, m, first, n - first < length ? n - first : length, from, 0);
+        int64_t at[2];
+        ct__locate<2>(r.first, e - place * r.first.count, at);
+        kept[e] = sum_rows<T>(r, s, m, first, n - first < length ? n - first : length, at[X], 0);
     }
 }
 
 template <typename T> static __global__ void add_kernel(rows r, scattered s, const T *kept)
 {
-    ct__add_kept<T>(s.g, LENGTH, r.count, kept, [&](int64_t m, int64_t e, T sum) {
-        int64_t from = 0, to = m * r.to_row;
-        locate(r, e, from, to);
-        ((T *)r.out)[to] += sum;
+    ct__add_kept<T>(s.g, LENGTH, r.first.count, kept, [&](int64_t m, int64_t e, T sum) {
+        int64_t at[2];
+        ct__locate<2>(r.first, e, at);
+        ((T *)r.first.data[OUT])[m * r.to_row + at[OUT]] += sum;
     });
 }
 
 template <typename T> static ct_status scatter(ct_device *dev, const rows &r, const scattered &s)
 {
     const char *const what = "scatter_add";
-    ct_status failed = CT__RUN_EACH(dev, what, scatter_kernel<T>, s.g.M * r.count, r, s);
+    ct_status failed = CT__RUN_EACH(dev, what, scatter_kernel<T>, s.g.M * r.first.count, r, s);
     if (failed || s.g.N <= (int64_t)1 << LENGTH) return failed;
-    const int64_t kept = ct__kept(s.g, LENGTH) * r.count;
+    const int64_t kept = ct__kept(s.g, LENGTH) * r.first.count;
     ct__scratch room(dev, kept * (int64_t)sizeof(T));
     if (!room.data) return CT_ENOMEM;
     failed = CT__RUN_EACH(dev, what, pieces_kernel<T>, kept, r, s, room);
@@ -138,7 +122,8 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0],
                   n = out->dim[0];
     const rows r = make_rows(x, out);
-    if (!k || !n || !r.count) return k ? ct__cuda_check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
+    if (!k || !n || !r.first.count)
+        return k ? ct__cuda_check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
     ct__scratch groups(dev, (n + 1 + k) * (int64_t)sizeof(int64_t));
     if (!groups.data) return CT_ENOMEM;
     int64_t *offsets = groups, *positions = offsets + n + 1;

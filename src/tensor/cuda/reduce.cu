@@ -3,6 +3,7 @@
  * = Σ exp(x - m). */
 #include "block.cuh"
 #include "half.cuh"
+#include "tensor/loop.h"
 
 #include <math.h>
 
@@ -15,8 +16,9 @@ enum {
 
 typedef struct axes {
     int64_t n;
-    int64_t dim[CT_MAX_DIMS], x[CT_MAX_DIMS], out[CT_MAX_DIMS];
+    ct__axis axis[CT_MAX_DIMS]; /* strides of x, and of the output */
 } axes;
+enum { X, OUT };
 
 typedef struct reduction {
     axes keep, over;                /* the last has x's shortest step */
@@ -28,15 +30,15 @@ typedef struct reduction {
     double *m, *s; /* [piece][output] */
 } reduction;
 
-static __device__ int64_t offset_of(const axes &a, const int64_t *stride, int64_t i)
+static __device__ __forceinline__ int64_t offset_of(const axes &a, int operand, int64_t i)
 {
     int64_t at = 0;
     for (int d = (int)a.n - 1; d > 0; d--) {
-        int64_t rest = i / a.dim[d];
-        at += (i - rest * a.dim[d]) * stride[d];
+        int64_t rest = i / a.axis[d].dim;
+        at += (i - rest * a.axis[d].dim) * a.axis[d].stride[operand];
         i = rest;
     }
-    return a.n ? at + i * stride[0] : 0;
+    return a.n ? at + i * a.axis[0].stride[operand] : 0;
 }
 
 /* x[k] = the element at[k] */
@@ -71,7 +73,7 @@ static __device__ __forceinline__ void gather(const reduction &r, int64_t base, 
         double x[AHEAD];
         CT__UNROLL
         for (int k = 0; k < AHEAD; k++) /* the last again, where there is no other: not counted */
-            at[k] = base + offset_of(r.over, r.over.x, i + k * step < to ? i + k * step : i);
+            at[k] = base + offset_of(r.over, X, i + k * step < to ? i + k * step : i);
 #define LOAD(S) load<S>(r, at, x)
         CT__PER_DTYPE(r.dtype, LOAD);
         CT__UNROLL
@@ -95,7 +97,7 @@ static __device__ __forceinline__ void combine_block(int f, double &m, double &s
 static __device__ void put(const reduction &r, int64_t output, double m, double s)
 {
     if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(m)) m += log(s);
-    int64_t at = offset_of(r.keep, r.keep.out, output);
+    int64_t at = offset_of(r.keep, OUT, output);
 #define PUT(S) (void)(((S *)r.out)[at] = (S)m)
     CT__PER_DTYPE(r.dtype, PUT);
 }
@@ -115,7 +117,7 @@ static __global__ void single_kernel(reduction r)
     CT__EACH(output, r.outputs)
     {
         double m = start(r.f), s = 0;
-        gather(r, offset_of(r.keep, r.keep.x, output), 0, r.inputs, 1, m, s);
+        gather(r, offset_of(r.keep, X, output), 0, r.inputs, 1, m, s);
         put(r, output, m, s);
     }
 }
@@ -130,7 +132,7 @@ static __global__ void columns_kernel(reduction r)
                   output = blockIdx.x % sides * SIDE + x, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     double m = start(r.f), s = 0;
-    if (output < r.outputs) gather(r, offset_of(r.keep, r.keep.x, output), from + lane, to, LANES, m, s);
+    if (output < r.outputs) gather(r, offset_of(r.keep, X, output), from + lane, to, LANES, m, s);
     room[lane][x] = seen{ m, s };
     __syncthreads();
     if (lane || output >= r.outputs) return;
@@ -145,7 +147,7 @@ static __global__ void rows_kernel(reduction r)
     const int64_t output = blockIdx.x % r.outputs, piece = blockIdx.x / r.outputs, from = piece * r.piece;
     const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     double m = start(r.f), s = 0;
-    gather(r, offset_of(r.keep, r.keep.x, output), from + t, to, blockDim.x, m, s);
+    gather(r, offset_of(r.keep, X, output), from + t, to, blockDim.x, m, s);
     combine_block(r.f, m, s);
     if (!t) keep(r, piece, output, m, s);
 }
@@ -173,29 +175,6 @@ static __global__ void finish_kernel(reduction r)
     }
 }
 
-/* Inserts an axis by falling steps of x. */
-static void insert(axes *a, int64_t dim, int64_t x, int64_t out)
-{
-    int at = (int)a->n++;
-    for (; at > 0 && a->x[at - 1] < x; at--)
-        a->dim[at] = a->dim[at - 1], a->x[at] = a->x[at - 1], a->out[at] = a->out[at - 1];
-    a->dim[at] = dim, a->x[at] = x, a->out[at] = out;
-}
-
-static void coalesce(axes *a)
-{
-    int kept = 0;
-    for (int d = 1; d < a->n; d++) {
-        bool merge = a->x[kept] == a->x[d] * a->dim[d] && a->out[kept] == a->out[d] * a->dim[d];
-        if (merge)
-            a->dim[kept] *= a->dim[d];
-        else
-            a->dim[++kept] = a->dim[d];
-        a->x[kept] = a->x[d], a->out[kept] = a->out[d];
-    }
-    if (a->n) a->n = kept + 1;
-}
-
 ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_view *out)
 {
     reduction r;
@@ -205,22 +184,20 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     if (!r.outputs) return CT_OK;
     for (int d = 0; d < x->ndim; d++) {
         if (x->dim[d] == 1) continue;
-        if (out->dim[d] == 1) {
-            r.inputs *= x->dim[d];
-            insert(&r.over, x->dim[d], x->stride[d], 0);
-        } else {
-            insert(&r.keep, x->dim[d], x->stride[d], out->stride[d]);
-        }
+        const bool over = out->dim[d] == 1;
+        axes *a = over ? &r.over : &r.keep;
+        r.inputs *= over ? x->dim[d] : 1;
+        ct__axis_insert(a->axis, &a->n, ct__axis{ x->dim[d], { x->stride[d], over ? 0 : out->stride[d] } });
     }
-    coalesce(&r.keep);
-    coalesce(&r.over);
+    ct__axis_merge(r.keep.axis, &r.keep.n);
+    ct__axis_merge(r.over.axis, &r.over.n);
     r.f = f;
     r.dtype = x->dtype;
     r.x = x->data;
     r.out = out->data;
-    const int64_t step_out = r.keep.n ? r.keep.x[r.keep.n - 1] : INT64_MAX,
-                  step_in = r.over.n ? r.over.x[r.over.n - 1] : 0;
-    const bool columns = step_out < step_in && r.keep.dim[r.keep.n - 1] >= SIDE,
+    const int64_t step_out = r.keep.n ? r.keep.axis[r.keep.n - 1].stride[X] : INT64_MAX,
+                  step_in = r.over.n ? r.over.axis[r.over.n - 1].stride[X] : 0;
+    const bool columns = step_out < step_in && r.keep.axis[r.keep.n - 1].dim >= SIDE,
                single = r.inputs <= CT__REDUCE_FEW || (!columns && r.inputs <= CT__REDUCE_SOME);
     const int64_t sharing = columns ? (int64_t)LANES : (int64_t)THREADS, /* an output */
         wanted = ct__divide_up(CT__REDUCE_GRID, r.outputs * sharing);
