@@ -19,8 +19,8 @@ typedef struct ct__matrix {
     int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
 } ct__matrix;
 
-/* kernel<double> or kernel<float>, as the dtype of b is, on b and what follows: so many blocks, or a thread for
- * each of `count` things. */
+/* kernel<double> or kernel<float>, as the dtype of b is, on b and what follows: so many blocks, or a thread
+ * for each of `count` things. */
 #define CT__BATCH_BLOCKS(dev, what, b, kernel, blocks, threads, ...)                                  \
     ((b).dtype == CT_F64 ? CT__RUN_BLOCKS(dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
                          : CT__RUN_BLOCKS(dev, what, kernel<float>, blocks, threads, b, __VA_ARGS__))

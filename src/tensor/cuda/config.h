@@ -1,7 +1,8 @@
-/* Every threshold, tile and block size of the CUDA backend; paths.h has the extents from which cuSOLVER takes over.
- * None has been measured: no GPU has been at hand. They come from the sizes of a processor: 32 threads to a warp,
- * 48 KiB of static shared memory to a block, 64 Ki registers. Values may be tuned for another GPU; those marked
- * "bits" decide the order of additions, and with it the last bits of results. */
+/* Every threshold, tile and block size of the CUDA backend. Only the extents from which cuSOLVER takes over
+ * are elsewhere: in paths.h, which `./run gpu` prints. No value here has been measured: no GPU has been at
+ * hand. They follow from the sizes of a processor: 32 threads to a warp, 48 KiB of static shared memory to
+ * a block, 64 Ki registers. Values marked "bits" decide the order of additions, and with it the last bits
+ * of results. */
 #ifndef CT_TENSOR_CUDA_CONFIG_H
 #define CT_TENSOR_CUDA_CONFIG_H
 

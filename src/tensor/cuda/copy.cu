@@ -39,8 +39,7 @@ static __global__ void fill_kernel(ct__span s, double value)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[1];
-        ct__locate<1>(s, i, at);
+        const ct__located<1> at(s, i);
         put(s, at[0], value);
     }
 }
@@ -59,8 +58,7 @@ template <typename W> static __global__ void move_kernel(ct__span s)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[2];
-        ct__locate<2>(s, i, at);
+        const ct__located<2> at(s, i);
         ((W *)s.data[0])[at[0]] = ((const W *)s.data[1])[at[1]];
     }
 }
@@ -69,8 +67,7 @@ static __global__ void convert_kernel(ct__span s)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[2];
-        ct__locate<2>(s, i, at);
+        const ct__located<2> at(s, i);
         switch (s.dtype[1]) {
         case CT_F64: put(s, at[0], ((const double *)s.data[1])[at[1]]); break;
         case CT_F32: put(s, at[0], ((const float *)s.data[1])[at[1]]); break;
@@ -104,8 +101,7 @@ static __global__ void where_kernel(ct__span s, int bytes)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[4];
-        ct__locate<4>(s, i, at);
+        const ct__located<4> at(s, i);
         bool yes;
         switch (s.dtype[1]) {
         case CT_F64: yes = ((const double *)s.data[1])[at[1]] != 0; break;

@@ -1,10 +1,10 @@
 /* What the matrices and the gradients of a covariance kernel share: how blocks go through the pairs of
  * points, and what a thread reads of them.
  *
- * A task is CT__COV_LANES rows by some columns. A thread has one row, with neighbours in memory for its neighbours, and
- * 16 bytes of columns at a time, so that reading a node, a weight or a coordinate serves several pairs. The
- * program, the values of its nodes and a tile of the points are in shared memory while there is room, else in
- * global memory: the same code reads both. */
+ * A task is CT__COV_LANES rows by some columns. A thread has one row, with neighbours in memory for its
+ * neighbours, and 16 bytes of columns at a time, so that reading a node, a weight or a coordinate serves
+ * several pairs. The program, the values of its nodes and a tile of the points are in shared memory while
+ * there is room, else in global memory: the same code reads both. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_CUH
 
@@ -64,9 +64,10 @@ template <typename T, bool SHARED> struct ct__thread {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const ct_cov_node *nodes;
     const int32_t *dims;
-    const T *theta, *weight,
-        *slope; /* weight: 1/l² of each active column, in the order of the program's, NaN where it is not to be used: then
-                   s is NaN, too; slope: -∂s/∂l by what is summed up, 2/l³ of it, or 2/l where one lengthscale is for all of s */
+    /* weight: 1/l² of each active column, in the order of the program's, NaN where it is not to be used:
+     * then s is NaN, too. slope: -∂s/∂l by what is summed up, 2/l³ of it, or 2/l where one lengthscale is
+     * for all of s. */
+    const T *theta, *weight, *slope;
     T *value; /* of node k and pair p at [(k * PAIRS + p) * CT__COV_THREADS], but the last's */
     const T *x, *z;
     int64_t x_col, z_col, z_row;
@@ -86,7 +87,8 @@ template <typename T, bool SHARED> struct ct__thread {
 
 #define CT__EACH_PAIR(p) CT__UNROLL for (int p = 0; p < ct__pairs<T>::COUNT; p++)
 
-/* -- making a plan, on the host: begin, take what else a block needs, points, tasks; then the memory, and fill  */
+/* -- making a plan, on the host --------------------------------------------------------------------------
+ * Begin, take what else a block needs, points, tasks; then the memory, and fill. */
 
 /* Z NULL: the symmetric matrix of x. */
 template <typename T>

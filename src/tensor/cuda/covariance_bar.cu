@@ -8,8 +8,9 @@ enum { GROUPS = CT__COV_GROUPS };
 
 template <typename T> struct contraction {
     ct__plan<T> plan;
-    int64_t lower,
-        turned; /* M's lower triangle alone is read; turned: its upper one, and the problem is the transposed one */
+    /* lower: M's lower triangle alone is read; turned: its upper one, and the problem is the transposed
+     * one */
+    int64_t lower, turned;
     const T *M, *u, *v;
     int64_t rs, cs, us, vs;
     double alpha;

@@ -1,5 +1,5 @@
-/* A covariance kernel at a thread's pairs of points: distances, profiles and their slopes, and the values of its
- * nodes. */
+/* A covariance kernel at a thread's pairs of points: distances, profiles and their slopes, and the values
+ * of its nodes. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
 

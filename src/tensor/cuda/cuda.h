@@ -2,31 +2,32 @@
  * headers of the same names that simulate a GPU (tests/cudasim). What such headers must provide is what is
  * used here:
  *
- * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor, multiProcessorCount)
- *            cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported) cudaStreamCreateWithFlags
- *            (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize cudaEventCreateWithFlags
- *            (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize cudaEventDestroy cudaMalloc cudaFree
- *            cudaMallocHost cudaFreeHost cudaMemPoolCreate cudaMemPoolSetAttribute
- *            (cudaMemPoolAttrReleaseThreshold) cudaMemPoolTrimTo cudaMemPoolDestroy cudaMallocFromPoolAsync
- *            cudaFreeAsync cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal) cudaStreamEndCapture
- *            cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode cudaGraphGetNodes cudaGraphInstantiate
- *            cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
+ * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor,
+ *            multiProcessorCount) cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported)
+ *            cudaStreamCreateWithFlags (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize
+ *            cudaEventCreateWithFlags (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize
+ *            cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
+ *            cudaMemPoolSetAttribute (cudaMemPoolAttrReleaseThreshold) cudaMemPoolTrimTo cudaMemPoolDestroy
+ *            cudaMallocFromPoolAsync cudaFreeAsync cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal)
+ *            cudaStreamEndCapture cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode
+ *            cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
  *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString
- *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride below the
- *            leading dimension
- * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams
- *            cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf cusolverDnXgetrf_bufferSize
+ *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride
+ *            below the leading dimension
+ * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams
+ *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
+ *            cusolverDnXgetrf_bufferSize
  * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
- *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No dynamic
- *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
+ *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No
+ *            dynamic shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no
+ *            printf.
  *
  * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing,
- * nearly all of them by CT__RUN_EACH; CT__LAUNCH_BLOCK, by CT__RUN_BLOCKS, for those that use __shared__ and
- * __syncthreads.
- * Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH and CT__LAUNCH_BLOCK before this
- * header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
+ * nearly all of them by CT__RUN_EACH; CT__LAUNCH_BLOCK, by CT__RUN_BLOCKS, for those that use __shared__
+ * and __syncthreads. Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH and
+ * CT__LAUNCH_BLOCK before this header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
  *
  * One stream per device carries everything: so the pool may hand out a block again as soon as the work that
  * used it has been queued, and nothing here waits but `download` and `synchronize`. */
@@ -46,8 +47,8 @@
 #    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
         kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
 #endif
-/* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is nothing
- * to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers. */
+/* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
+ * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers. */
 #define CT__RUN_EACH(dev, what, kernel, count, ...)                                     \
     ((count) != 0 ? (CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
                                 ct__cuda_of(dev)->stream, __VA_ARGS__),                 \

@@ -1,5 +1,6 @@
-/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so C
- * = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up in f32. */
+/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so
+ * C = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up
+ * in f32. */
 #include "batch.cuh"
 #include "half.cuh"
 

@@ -1,6 +1,6 @@
-/* Tiles of products with gathered rows: both factors' lie in shared memory, row by row as in memory outside; a
- * thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. Elements of bf16 and f16 are widened on
- * their way to shared memory. */
+/* Tiles of products with gathered rows: both factors' lie in shared memory, row by row as in memory
+ * outside; a thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. Elements of bf16 and
+ * f16 are widened on their way to shared memory. */
 #ifndef CT_TENSOR_CUDA_GROUPED_CUH
 #define CT_TENSOR_CUDA_GROUPED_CUH
 

@@ -26,9 +26,8 @@ static __global__ void gather_kernel(rows r, int bytes, const int64_t *index, in
     CT__EACH(e, k * r.first.count)
     {
         const int64_t i = ct__quotient(e, r.first.count), row = index[i * step];
-        int64_t at[2];
         if (row < 0 || row >= n) continue;
-        ct__locate<2>(r.first, e - i * r.first.count, at);
+        const ct__located<2> at(r.first, e - i * r.first.count);
         ct__move(bytes, r.first.data[OUT], at[OUT] + i * r.to_row, r.first.data[X], at[X] + row * r.from_row);
     }
 }
@@ -72,9 +71,8 @@ template <typename T> static __global__ void scatter_kernel(rows r, scattered s)
     CT__EACH(e, s.g.M * r.first.count)
     {
         const int64_t m = ct__quotient(e, r.first.count), n = ct__rows_of(s.g, m);
-        int64_t at[2];
         if (!n || n > (int64_t)1 << LENGTH) continue;
-        ct__locate<2>(r.first, e - m * r.first.count, at);
+        const ct__located<2> at(r.first, e - m * r.first.count);
         T &to = ((T *)r.first.data[OUT])[m * r.to_row + at[OUT]];
         to = sum_rows<T>(r, s, m, 0, n, at[X], to);
     }
@@ -89,8 +87,7 @@ template <typename T> static __global__ void pieces_kernel(rows r, scattered s, 
                       n = ct__rows_of(s.g, m), first = (place - ct__kept_at(s.g, LENGTH, m)) << LENGTH,
                       length = (int64_t)1 << LENGTH;
         if (n <= length || first >= n) continue;
-        int64_t at[2];
-        ct__locate<2>(r.first, e - place * r.first.count, at);
+        const ct__located<2> at(r.first, e - place * r.first.count);
         kept[e] = sum_rows<T>(r, s, m, first, n - first < length ? n - first : length, at[X], 0);
     }
 }
@@ -98,8 +95,7 @@ template <typename T> static __global__ void pieces_kernel(rows r, scattered s, 
 template <typename T> static __global__ void add_kernel(rows r, scattered s, const T *kept)
 {
     ct__add_kept<T>(s.g, LENGTH, r.first.count, kept, [&](int64_t m, int64_t e, T sum) {
-        int64_t at[2];
-        ct__locate<2>(r.first, e, at);
+        const ct__located<2> at(r.first, e);
         ((T *)r.first.data[OUT])[m * r.to_row + at[OUT]] += sum;
     });
 }

@@ -64,7 +64,8 @@ template <typename T> static __global__ void symmetric_kernel(ct__batch b, ct__m
     }
 }
 
-/* -Pᵀ G Pᵀ; where P is symmetric with ½(G + Gᵀ) for G, and the upper triangle is the mirror image of the lower */
+/* -Pᵀ G Pᵀ; where P is symmetric with ½(G + Gᵀ) for G, and the upper triangle is the mirror image of the
+ * lower */
 ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_view *p, const ct_view *g,
                                ct_view *out)
 {

@@ -5,9 +5,9 @@
 #include "cuda.h"
 #include "tensor/loop.h"
 
-/* Operand k's element of number i is data[k][Σ_d i_d axis[d].stride[k]]; operand 0 is the output. Dimensions are
- * sorted by the output's strides, so that neighbouring threads write neighbours, and merged. The order of
- * elements is free. */
+/* Operand k's element of number i is data[k][Σ_d i_d axis[d].stride[k]]; operand 0 is the output.
+ * Dimensions are sorted by the output's strides, so that neighbouring threads write neighbours, and merged.
+ * The order of elements is free. */
 typedef struct ct__span {
     int64_t ndim; /* as wide as what follows: no padding, whose bytes would be anything */
     int64_t count;
@@ -26,24 +26,29 @@ static inline ct__span ct__make_span(int n, const ct_view *const *t)
     return s;
 }
 
-/* at[k]: element i of operand k, in elements. */
-template <int N> static __device__ __forceinline__ void ct__locate(const ct__span &s, int64_t i, int64_t *at)
-{
-    for (int k = 0; k < N; k++) at[k] = 0;
-    for (int d = (int)s.ndim - 1; d >= 0; d--) {
-        int64_t index = i;
-        if (d && i >> 32) {
-            int64_t rest = i / s.axis[d].dim;
-            index = i - rest * s.axis[d].dim;
-            i = rest;
-        } else if (d) { /* a division of 32 bits is several times cheaper */
-            uint32_t low = (uint32_t)i, rest = s.axis[d].dim >> 32 ? 0 : low / (uint32_t)s.axis[d].dim;
-            index = low - rest * (uint32_t)s.axis[d].dim;
-            i = rest;
+/* [k]: where element i of operand k lies, in elements. */
+template <int N> struct ct__located {
+    int64_t at[N];
+    __device__ __forceinline__ ct__located(const ct__span &s, int64_t i)
+    {
+        for (int k = 0; k < N; k++) at[k] = 0;
+        for (int d = (int)s.ndim - 1; d >= 0; d--) {
+            const ct__axis &axis = s.axis[d];
+            int64_t index = i;
+            if (d && i >> 32) {
+                int64_t rest = i / axis.dim;
+                index = i - rest * axis.dim;
+                i = rest;
+            } else if (d) { /* a division of 32 bits is several times cheaper */
+                uint32_t low = (uint32_t)i, rest = axis.dim >> 32 ? 0 : low / (uint32_t)axis.dim;
+                index = low - rest * (uint32_t)axis.dim;
+                i = rest;
+            }
+            for (int k = 0; k < N; k++) at[k] += index * axis.stride[k];
         }
-        for (int k = 0; k < N; k++) at[k] += index * s.axis[d].stride[k];
     }
-}
+    __device__ __forceinline__ int64_t operator[](int k) const { return at[k]; }
+};
 
 /* One element of 4 or 8 bytes as it is. */
 static inline __device__ void ct__move(int bytes, void *out, int64_t to, const void *x, int64_t from)

@@ -9,7 +9,8 @@
 
 enum { PANEL = CT__LU_PANEL };
 
-/* |a_ij| and its row i: of two the larger, of equals the first. NaN counts as nothing, and is found at the end. */
+/* |a_ij| and its row i: of two the larger, of equals the first. NaN counts as nothing, and is found at the
+ * end. */
 template <typename T> struct candidate {
     T size;
     int64_t row;

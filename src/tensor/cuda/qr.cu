@@ -1,6 +1,6 @@
-/* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of a few columns are a block's
- * work, one for each member; what is right of them, or a matrix that Q is to be multiplied with, follows by
- * products. */
+/* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of a few columns are a
+ * block's work, one for each member; what is right of them, or a matrix that Q is to be multiplied with,
+ * follows by products. */
 #include "block.cuh"
 #include "tile.cuh"
 

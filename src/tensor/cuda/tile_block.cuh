@@ -1,6 +1,6 @@
-/* Triangles of up to CT__TILE rows, in place, a block for each. The block's SIDE x SIDE threads, 16 x 16 or, for
- * up to 16 rows, 8 x 8, hold the matrix in their registers: thread (y, x) the elements (y + SIDE p, x + SIDE
- * q) for p, q < EACH. They go through it by SIDE columns or rows, block after block:
+/* Triangles of up to CT__TILE rows, in place, a block for each. The block's SIDE x SIDE threads, 16 x 16
+ * or, for up to 16 rows, 8 x 8, hold the matrix in their registers: thread (y, x) the elements (y + SIDE p,
+ * x + SIDE q) for p, q < EACH. They go through it by SIDE columns or rows, block after block:
  *
  *     who holds them puts them into shared memory, as `part`
  *     what makes each depend on the one before is done there: a thread has a whole row, or a column, of part
@@ -25,8 +25,8 @@ template <int SIDE> struct ct__seat {
     }
 };
 
-/* KERNEL(T, SIDE, EACH), as the dtype of b is and with as few threads and registers as the extent n allows, on b
- * and what follows. */
+/* KERNEL(T, SIDE, EACH), as the dtype of b is and with as few threads and registers as the extent n allows,
+ * on b and what follows. */
 #define CT__TILE_RUN(dev, what, b, n, blocks, KERNEL, ...)                       \
     ((n) <= 16   ? CT__TILE_AS(8, 2, dev, what, b, blocks, KERNEL, __VA_ARGS__)  \
      : (n) <= 32 ? CT__TILE_AS(16, 2, dev, what, b, blocks, KERNEL, __VA_ARGS__) \

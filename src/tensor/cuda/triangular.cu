@@ -136,8 +136,8 @@ struct halves {
     }
 };
 
-/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that M L - I is small,
- * which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
+/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that
+ * M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
 static ct_status invert(ct_device *dev, const ct__batch *b, const ct__matrix &L, const ct__matrix *done)
 {
     const int64_t n = L.rows;
