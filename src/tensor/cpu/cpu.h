@@ -4,9 +4,7 @@
 
 #include "kernel/config.h"
 #include "team.h"
-#include "tensor/internal.h"
-
-enum { CT__OPERANDS = 4 };
+#include "tensor/loop.h"
 
 /* Works on n1 x n0 elements: operand k's element (j, i) is data[k][j * s1[k] + i * s0[k]], k = 0 the
  * output. */

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-enum { NOTERS = 256 };
-
 ct__batch ct__one(ct_dtype dtype)
 {
     ct__batch b;
@@ -121,79 +119,52 @@ ct_status ct__formed::finish()
 
 template <typename T> static __global__ void copy_lower_kernel(ct__batch b, ct__matrix from, ct__matrix to)
 {
-    const int64_t size = to.rows * to.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, to)
     {
-        int64_t member = e / size, i = e % size / to.cols, j = e % to.cols;
-        if (j > i) continue;
-        ((T *)to.data)[ct__member_at(b, to, member) + i * to.rs + j * to.cs] =
-            ((const T *)from.data)[ct__member_at(b, from, member) + i * from.rs + j * from.cs];
+        if (at.j <= at.i) ct__at_entry<T>(b, to, at) = ct__at_entry<T>(b, from, at);
     }
 }
 
 template <typename T> static __global__ void mirror_lower_kernel(ct__batch b, ct__matrix m)
 {
-    const int64_t size = m.rows * m.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, m)
     {
-        int64_t i = e % size / m.cols, j = e % m.cols;
-        if (j <= i) continue;
-        T *a = (T *)m.data + ct__member_at(b, m, e / size);
-        a[i * m.rs + j * m.cs] = a[j * m.rs + i * m.cs];
+        if (at.j > at.i) ct__at_entry<T>(b, m, at) = ct__at_entry<T>(b, ct__turned(m), at);
     }
 }
 
 template <typename T>
 static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *failed, bool lower)
 {
-    const int64_t size = m.rows * m.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, m)
     {
-        int64_t member = e / size, i = e % size / m.cols, j = e % m.cols;
-        if (!failed[member] || (lower && j > i)) continue;
-        ((T *)m.data)[ct__member_at(b, m, member) + i * m.rs + j * m.cs] = (T)NAN;
+        if (failed[at.member] && (!lower || at.j <= at.i)) ct__at_entry<T>(b, m, at) = (T)NAN;
     }
 }
 
-#define EACH_ELEMENT(kernel, ...)                           \
-    do {                                                    \
-        if (!count) return CT_OK;                           \
-        CT__BATCH_EACH(dev, b, kernel, count, __VA_ARGS__); \
-        return ct__cuda_launched(dev, #kernel);             \
-    } while (0)
-
 ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to)
 {
-    int64_t count = b->members * to->rows * to->cols;
-    EACH_ELEMENT(copy_lower_kernel, *from, *to);
+    return CT__BATCH_EACH(dev, "copy_lower_kernel", *b, copy_lower_kernel, ct__entries(b, *to), *from, *to);
 }
 
 ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix *m)
 {
-    int64_t count = b->members * m->rows * m->cols;
-    EACH_ELEMENT(mirror_lower_kernel, *m);
+    return CT__BATCH_EACH(dev, "mirror_lower_kernel", *b, mirror_lower_kernel, ct__entries(b, *m), *m);
 }
 
 ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
                      const ct__matrix *m)
 {
-    int64_t count = b->members * m->rows * m->cols;
-    EACH_ELEMENT(poison_kernel, *m, failed, lower);
+    return CT__BATCH_EACH(dev, "poison_kernel", *b, poison_kernel, ct__entries(b, *m), *m, failed, lower);
 }
 
 /* -- failures -------------------------------------------------------------------------------------------- */
 
-/* One block, of NOTERS threads at most. */
+/* One block. */
 static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position,
                                    int64_t *note)
 {
-    int64_t mine = members;
-    for (int64_t i = threadIdx.x; i < members; i += blockDim.x)
-        if (failed[i]) {
-            mine = i;
-            break;
-        }
-    const int64_t least = ct__over_block<NOTERS>(mine, ct__least());
+    const int64_t least = ct__first<CT__BLOCK>(members, [=](int64_t i) { return failed[i] != 0; });
     if (threadIdx.x || least == members || note[0]) return;
     note[0] = position + 1;
     note[1] = least;
@@ -211,7 +182,6 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
         failure->what = what;
         failure->why = why;
     }
-    CT__LAUNCH_BLOCK(note_kernel, 1, ct__threads(b->members, NOTERS), ct__cuda_of(dev)->stream, failed,
-                     b->members, first, failure->call, note);
-    return ct__cuda_launched(dev, "noting failures");
+    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, ct__threads(b->members, CT__BLOCK), failed,
+                          b->members, first, failure->call, note);
 }

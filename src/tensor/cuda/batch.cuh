@@ -19,25 +19,25 @@ typedef struct ct__matrix {
     int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
 } ct__matrix;
 
-/* kernel<double> or kernel<float>, as the dtype of *b is, on *b and what follows: a block for each of a grid,
- * or a thread for each of `count` things. */
-#define CT__BATCH_BLOCK(dev, b, kernel, grid, threads, ...)                                               \
-    do {                                                                                                  \
-        if ((b)->dtype == CT_F64)                                                                         \
-            CT__LAUNCH_BLOCK(kernel<double>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__); \
-        else                                                                                              \
-            CT__LAUNCH_BLOCK(kernel<float>, grid, threads, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);  \
-    } while (0)
-#define CT__BATCH_EACH(dev, b, kernel, count, ...)                                               \
-    do {                                                                                         \
-        if ((b)->dtype == CT_F64)                                                                \
-            CT__LAUNCH_EACH(kernel<double>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__); \
-        else                                                                                     \
-            CT__LAUNCH_EACH(kernel<float>, count, ct__cuda_of(dev)->stream, *(b), __VA_ARGS__);  \
-    } while (0)
+/* kernel<double> or kernel<float>, as the dtype of b is, on b and what follows: so many blocks, or a thread
+ * for each of `count` things. */
+#define CT__BATCH_BLOCKS(dev, what, b, kernel, blocks, threads, ...)                                  \
+    ((b).dtype == CT_F64 ? CT__RUN_BLOCKS(dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
+                         : CT__RUN_BLOCKS(dev, what, kernel<float>, blocks, threads, b, __VA_ARGS__))
+#define CT__BATCH_EACH(dev, what, b, kernel, count, ...)                                  \
+    ((b).dtype == CT_F64 ? CT__RUN_EACH(dev, what, kernel<double>, count, b, __VA_ARGS__) \
+                         : CT__RUN_EACH(dev, what, kernel<float>, count, b, __VA_ARGS__))
 
 /* The batch of the first tensor, coalesced, and the matrices of all. */
 ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m);
+/* Both in one. */
+template <int N> struct ct__matrices : ct__batch {
+    ct__matrix m[N];
+    explicit ct__matrices(const ct_view *const (&t)[N])
+    {
+        *static_cast<ct__batch *>(this) = ct__make_batch(N, t, m);
+    }
+};
 /* The member alone: no batch. */
 ct__batch ct__one(ct_dtype dtype);
 
@@ -52,7 +52,7 @@ static inline ct__matrix ct__block(const ct__batch *b, ct__matrix m, int64_t row
     return m;
 }
 
-static inline ct__matrix ct__turned(ct__matrix m)
+static inline __device__ __host__ ct__matrix ct__turned(ct__matrix m)
 {
     int64_t rows = m.rows, rs = m.rs;
     m.rows = m.cols, m.cols = rows;
@@ -80,6 +80,30 @@ static __device__ __host__ __forceinline__ int64_t ct__member_at(const ct__batch
     return at;
 }
 
+/* Element (i, j) of a member's matrix. */
+struct ct__entry {
+    int64_t member, i, j;
+};
+
+template <typename T>
+static __device__ __forceinline__ T &ct__at_entry(const ct__batch &b, const ct__matrix &m,
+                                                  const ct__entry &at)
+{
+    return ((T *)m.data)[ct__member_at(b, m, at.member) + at.i * m.rs + at.j * m.cs];
+}
+
+static inline int64_t ct__entries(const ct__batch *b, const ct__matrix &m)
+{
+    return b->members * m.rows * m.cols;
+}
+
+/* For a kernel's loop over them, row by row. */
+#define CT__EACH_ENTRY(at, b, m)                                                                       \
+    CT__EACH(at##_e, (b).members *(m).rows *(m).cols)                                                  \
+    if (const ct__entry at{ at##_e / ((m).rows * (m).cols), at##_e % ((m).rows * (m).cols) / (m).cols, \
+                            at##_e % (m).cols };                                                       \
+        true)
+
 /* A matrix in a layout that BLAS takes: as it is where it is one, else a copy in scratch memory. */
 struct ct__formed {
     ct_device *dev;
@@ -100,14 +124,13 @@ struct ct__formed {
 /* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict, on the
  * device. */
 struct ct__solver_room {
-    enum { APART = 256 }; /* bytes: as cudaMalloc aligns, which libraries may count on */
     ct__scratch memory;
     int *info;
     void *data, *host;
     ct_status status;
     ct__solver_room(ct_device *dev, size_t device_bytes, size_t host_bytes)
-        : memory(dev, (int64_t)device_bytes + APART), info((int *)memory.data),
-          data((char *)memory.data + APART),
+        : memory(dev, (int64_t)device_bytes + CT__SOLVER_ALIGNMENT), info((int *)memory.data),
+          data((char *)memory.data + CT__SOLVER_ALIGNMENT),
           host(memory.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL),
           status(memory.data && (host || !host_bytes) ? CT_OK
                  : dev->last_status                   ? dev->last_status
@@ -130,6 +153,11 @@ ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, 
 ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
                            const char *what, const char *why, ct_failure *failure);
 
+/* The same in the words of a factorization. */
+ct_status ct__cholesky_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
+                               ct_failure *failure);
+ct_status ct__lu_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, ct_failure *failure);
+
 /* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks
  * of one another's storage allow. */
 ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, const ct__matrix &B,
@@ -142,9 +170,10 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
 ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                        const ct__matrix &M, const ct__matrix &B);
 /* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or
- * by cuSOLVER one after the other; L⁻¹; LᵀL. */
+ * by cuSOLVER one after the other, or the quicker of these; L⁻¹; LᵀL. */
 ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
+ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 
@@ -154,5 +183,9 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
                          int64_t *failed);
 ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed);
+/* The quicker way, and the order that rows have in the end. What is not finite counts as the last pivot's
+ * failure, wherever it is. */
+ct_status ct__lu_in_order(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
+                          int64_t *failed);
 
 #endif

@@ -26,20 +26,29 @@ struct ct__largest { /* NaN is larger than all */
 template <int MOST, typename V, typename Add>
 static __device__ __forceinline__ V ct__over_block(V mine, Add add)
 {
-    enum { WARP = 32 };
     __shared__ V all[MOST];
     const int t = (int)threadIdx.x;
     __syncthreads(); /* all have read what was here last */
     all[t] = mine;
     __syncthreads();
-    if (blockDim.x > WARP) {
-        for (int k = t + WARP; t < WARP && k < (int)blockDim.x; k += WARP) add(mine, all[k]);
-        if (t < WARP) all[t] = mine;
+    if (blockDim.x > CT__WARP) {
+        for (int k = t + CT__WARP; t < CT__WARP && k < (int)blockDim.x; k += CT__WARP) add(mine, all[k]);
+        if (t < CT__WARP) all[t] = mine;
         __syncthreads();
     }
     mine = all[0];
-    for (int k = 1; k < WARP; k++) add(mine, all[k]);
+    for (int k = 1; k < CT__WARP; k++) add(mine, all[k]);
     return mine;
+}
+
+/* The first i < n of which bad(i) holds, or n. The threads of a block share the search; all get the answer.
+ * There is no way out of the loop, so loads need not wait for one another. */
+template <int MOST, typename Bad> static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad)
+{
+    int64_t mine = n;
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
+        if (bad(i) && i < mine) mine = i;
+    return ct__over_block<MOST>(mine, ct__least());
 }
 
 #endif

@@ -1,13 +1,9 @@
-/* A = L Lᵀ and the inverse that follows from it. */
+/* A = L Lᵀ: by halves all members together, or by cuSOLVER one after the other. */
 #include "block.cuh"
 #include "paths.h"
 #include "tile.cuh"
 
 #include <math.h>
-
-enum { AREA = 256 };
-
-static const char *const WHAT = "leading minor %lld";
 
 /* A11 = L11 L11ᵀ,  L21 = A21 L11⁻ᵀ,  A22 - L21 L21ᵀ = L22 L22ᵀ */
 static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first,
@@ -26,9 +22,7 @@ static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A,
 
 ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
 {
-    ct_status s = ct__cuda_status(
-        dev, "cholesky",
-        cudaMemsetAsync(failed, 0, (size_t)b->members * sizeof *failed, ct__cuda_of(dev)->stream));
+    ct_status s = ct__zero(dev, "cholesky", failed, b->members);
     return s ? s : factor(dev, b, A, 0, failed);
 }
 
@@ -40,13 +34,10 @@ template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info,
                                       int64_t *failed)
 {
-    const T *a = (const T *)m.data + ct__member_at(b, m, member);
-    int64_t mine = m.rows;
-    for (int64_t i = threadIdx.x; i < m.rows; i += AREA) {
-        const T d = a[i * (m.rs + m.cs)];
-        if (!(d > 0 && d < (T)INFINITY) && i < mine) mine = i;
-    }
-    const int64_t first = ct__over_block<AREA>(mine, ct__least());
+    const int64_t first = ct__first<CT__BLOCK>(m.rows, [&](int64_t i) {
+        const T d = ct__at_entry<T>(b, m, ct__entry{ member, i, i });
+        return !(d > 0 && d < (T)INFINITY);
+    });
     if (!threadIdx.x) failed[member] = info[0] > 0 ? info[0] : first < m.rows ? first + 1 : 0;
 }
 
@@ -70,21 +61,24 @@ ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matr
         s = ct__cusolver_status(dev, "cholesky",
                                 cusolverDnXpotrf(cuda->solver, cuda->params, fill, n, type, a, ld, type,
                                                  room.data, device_bytes, room.host, host_bytes, room.info));
-        if (s) break;
-        if (f64)
-            CT__LAUNCH_BLOCK(verdict_kernel<double>, 1, AREA, cuda->stream, *b, A, i, room.info, failed);
-        else
-            CT__LAUNCH_BLOCK(verdict_kernel<float>, 1, AREA, cuda->stream, *b, A, i, room.info, failed);
+        if (!s)
+            s = CT__BATCH_BLOCKS(dev, "cholesky", *b, verdict_kernel, 1, CT__BLOCK, A, i, room.info, failed);
     }
-    return s ? s : ct__cuda_launched(dev, "cholesky");
+    return s;
 }
 
 /* cuSOLVER does not say that its work may be part of a graph: in a step it is ours, recorded or not. */
-static ct_status cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
+ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
 {
     return !dev->in_step && ct__one_by_one(CT__POTRF, b->dtype, A.rows, b->members)
                ? ct__cholesky_looped(dev, b, A, failed)
                : ct__cholesky_blocked(dev, b, A, failed);
+}
+
+ct_status ct__cholesky_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
+                               ct_failure *failure)
+{
+    return ct__note_failure(dev, b, failed, first, "leading minor %lld", NULL, failure);
 }
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
@@ -93,22 +87,17 @@ static ct_status cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &
  * alone. */
 static ct_status potrf(ct_device *dev, bool lower, int64_t first, ct_view *a, ct_failure *failure)
 {
-    const ct_view *t[] = { a };
-    ct__matrix m;
-    ct__batch b = ct__make_batch(1, t, &m);
-    if (!b.members || !m.rows) return CT_OK;
+    const ct__matrices<1> b({ a });
+    if (!b.members || !b.m[0].rows) return CT_OK;
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
-    ct__formed f(dev, &b, m, ct__formed::LOWER, lower ? ct__formed::LOWER : ct__formed::ALL);
-    ct_status s =
-        f.status ? f.status : (lower ? ct__cholesky_blocked : cholesky)(dev, &b, f.m, (int64_t *)failed.data);
-    if (!s && !lower) {
-        ct_view whole = ct__as_view(&b, &f.m);
-        s = ct__cuda_triangle(dev, &whole, false, 0, &whole);
-    }
-    if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, lower, &f.m);
+    ct__formed f(dev, &b, b.m[0], ct__formed::LOWER, lower ? ct__formed::LOWER : ct__formed::ALL);
+    ct_view whole = ct__as_view(&b, &f.m);
+    ct_status s = f.status ? f.status : (lower ? ct__cholesky_blocked : ct__cholesky)(dev, &b, f.m, failed);
+    if (!s && !lower) s = ct__cuda_triangle(dev, &whole, false, 0, &whole);
+    if (!s) s = ct__poison(dev, &b, failed, lower, &f.m);
     if (!s) s = f.finish();
-    return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, first, WHAT, NULL, failure);
+    return s ? s : ct__cholesky_failure(dev, &b, failed, first, failure);
 }
 
 ct_status ct__cuda_potrf(ct_device *dev, ct_view *a, ct_failure *failure)
@@ -119,24 +108,4 @@ ct_status ct__cuda_potrf(ct_device *dev, ct_view *a, ct_failure *failure)
 ct_status ct__cuda_potrf_lower(ct_device *dev, int64_t first, ct_view *a, ct_failure *failure)
 {
     return potrf(dev, true, first, a, failure);
-}
-
-/* A⁻¹ = L⁻ᵀL⁻¹ */
-ct_status ct__cuda_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
-{
-    const ct_view *t[] = { a, out };
-    ct__matrix m[2];
-    ct__batch b = ct__make_batch(2, t, m);
-    if (!b.members || !m[0].rows) return CT_OK;
-    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
-    if (!failed.data) return CT_ENOMEM;
-    ct__formed f(dev, &b, m[1], ct__formed::NOTHING, ct__formed::ALL);
-    ct_status s = f.status ? f.status : ct__copy_lower(dev, &b, &m[0], &f.m);
-    if (!s) s = cholesky(dev, &b, f.m, (int64_t *)failed.data);
-    if (!s) s = ct__invert_lower(dev, &b, f.m);
-    if (!s) s = ct__square_lower(dev, &b, f.m);
-    if (!s) s = ct__mirror_lower(dev, &b, &f.m);
-    if (!s) s = ct__poison(dev, &b, (const int64_t *)failed.data, false, &f.m);
-    if (!s) s = f.finish();
-    return s ? s : ct__note_failure(dev, &b, (const int64_t *)failed.data, 0, WHAT, NULL, failure);
 }

@@ -39,8 +39,7 @@ static __global__ void fill_kernel(ct__span s, double value)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[1];
-        ct__locate<1>(s, i, at);
+        const ct__located<1> at(s, i);
         put(s, at[0], value);
     }
 }
@@ -49,9 +48,7 @@ ct_status ct__cuda_fill(ct_device *dev, double value, ct_view *out)
 {
     const ct_view *t[] = { out };
     ct__span s = ct__make_span(1, t);
-    if (!s.count) return CT_OK;
-    CT__LAUNCH_EACH(fill_kernel, s.count, ct__cuda_of(dev)->stream, s, value);
-    return ct__cuda_launched(dev, "fill");
+    return CT__RUN_EACH(dev, "fill", fill_kernel, s.count, s, value);
 }
 
 /* -- copy ------------------------------------------------------------------------------------------------ */
@@ -61,8 +58,7 @@ template <typename W> static __global__ void move_kernel(ct__span s)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[2];
-        ct__locate<2>(s, i, at);
+        const ct__located<2> at(s, i);
         ((W *)s.data[0])[at[0]] = ((const W *)s.data[1])[at[1]];
     }
 }
@@ -71,8 +67,7 @@ static __global__ void convert_kernel(ct__span s)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[2];
-        ct__locate<2>(s, i, at);
+        const ct__located<2> at(s, i);
         switch (s.dtype[1]) {
         case CT_F64: put(s, at[0], ((const double *)s.data[1])[at[1]]); break;
         case CT_F32: put(s, at[0], ((const float *)s.data[1])[at[1]]); break;
@@ -87,23 +82,17 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
 {
     const ct_view *t[] = { out, x };
     ct__span s = ct__make_span(2, t);
-    ct__cuda *cuda = ct__cuda_of(dev);
     if (!s.count) return CT_OK;
     const size_t bytes = ct__size(x->dtype);
-    const bool dense = !s.ndim || (s.ndim == 1 && s.stride[0][0] == 1 && s.stride[1][0] == 1);
-    if (x->dtype != out->dtype)
-        CT__LAUNCH_EACH(convert_kernel, s.count, cuda->stream, s);
-    else if (dense)
+    const bool dense = !s.ndim || (s.ndim == 1 && s.axis[0].stride[0] == 1 && s.axis[0].stride[1] == 1);
+    if (x->dtype != out->dtype) return CT__RUN_EACH(dev, "copy", convert_kernel, s.count, s);
+    if (dense)
         return ct__cuda_status(dev, "copy",
                                cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
-                                               cudaMemcpyDeviceToDevice, cuda->stream));
-    else if (bytes == 8)
-        CT__LAUNCH_EACH(move_kernel<uint64_t>, s.count, cuda->stream, s);
-    else if (bytes == 4)
-        CT__LAUNCH_EACH(move_kernel<uint32_t>, s.count, cuda->stream, s);
-    else
-        CT__LAUNCH_EACH(move_kernel<uint16_t>, s.count, cuda->stream, s);
-    return ct__cuda_launched(dev, "copy");
+                                               cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
+    return bytes == 8   ? CT__RUN_EACH(dev, "copy", move_kernel<uint64_t>, s.count, s)
+           : bytes == 4 ? CT__RUN_EACH(dev, "copy", move_kernel<uint32_t>, s.count, s)
+                        : CT__RUN_EACH(dev, "copy", move_kernel<uint16_t>, s.count, s);
 }
 
 /* -- where ----------------------------------------------------------------------------------------------- */
@@ -112,20 +101,14 @@ static __global__ void where_kernel(ct__span s, int bytes)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[4];
-        ct__locate<4>(s, i, at);
+        const ct__located<4> at(s, i);
         bool yes;
         switch (s.dtype[1]) {
         case CT_F64: yes = ((const double *)s.data[1])[at[1]] != 0; break;
         case CT_F32: yes = ((const float *)s.data[1])[at[1]] != 0; break;
         default: yes = ((const int64_t *)s.data[1])[at[1]] != 0; break;
         }
-        const void *from = yes ? s.data[2] : s.data[3];
-        int64_t place = yes ? at[2] : at[3];
-        if (bytes == 8)
-            ((uint64_t *)s.data[0])[at[0]] = ((const uint64_t *)from)[place];
-        else
-            ((uint32_t *)s.data[0])[at[0]] = ((const uint32_t *)from)[place];
+        ct__move(bytes, s.data[0], at[0], yes ? s.data[2] : s.data[3], yes ? at[2] : at[3]);
     }
 }
 
@@ -134,9 +117,7 @@ ct_status ct__cuda_where(ct_device *dev, const ct_view *cond, const ct_view *a, 
 {
     const ct_view *t[] = { out, cond, a, b };
     ct__span s = ct__make_span(4, t);
-    if (!s.count) return CT_OK;
-    CT__LAUNCH_EACH(where_kernel, s.count, ct__cuda_of(dev)->stream, s, (int)ct__size(out->dtype));
-    return ct__cuda_launched(dev, "where");
+    return CT__RUN_EACH(dev, "where", where_kernel, s.count, s, (int)ct__size(out->dtype));
 }
 
 /* -- random ---------------------------------------------------------------------------------------------- */
@@ -177,8 +158,5 @@ ct_status ct__cuda_random(ct_device *dev, bool normal, uint64_t seed, uint64_t s
     t.count = ct__count(out);
     t.data = out->data;
     for (int d = 0; d < out->ndim; d++) t.dim[d] = out->dim[d], t.stride[d] = out->stride[d];
-    if (!t.count) return CT_OK;
-    CT__LAUNCH_EACH(random_kernel, t.count, ct__cuda_of(dev)->stream, t, out->dtype == CT_F64, normal, seed,
-                    stream);
-    return ct__cuda_launched(dev, "random");
+    return CT__RUN_EACH(dev, "random", random_kernel, t.count, t, out->dtype == CT_F64, normal, seed, stream);
 }

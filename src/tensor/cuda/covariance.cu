@@ -1,14 +1,5 @@
 /* Covariance matrices, and the plans of covariance.cuh. */
-#include "covariance.cuh"
-
-enum {
-    TASKS = 1024,  /* that give every processor something to do                      */
-    BLOCKS = 8192, /* more gain nothing                                              */
-    FEW = 8,       /* blocks, however little memory there is                         */
-    LEAST = 16,    /* columns of a task                                              */
-    MOST = 256,    /* columns of a task where there are enough                       */
-    GRANULE = 16,  /* to which places are rounded                                    */
-};
+#include "covariance_pairs.cuh"
 
 /* -- plans ----------------------------------------------------------------------------------------------- */
 
@@ -16,8 +7,8 @@ static int64_t rounded(int64_t bytes, int64_t to) { return ct__divide_up(bytes, 
 
 template <typename T> ct__place ct__plan_take(ct__plan<T> *p, int64_t bytes)
 {
-    bytes = rounded(bytes, GRANULE);
-    const bool global = p->shared + bytes > CT__ROOM;
+    bytes = rounded(bytes, CT__COV_GRANULE);
+    const bool global = p->shared + bytes > CT__COV_ROOM;
     int64_t *used = global ? &p->global : &p->shared;
     ct__place place = { *used, global };
     *used += bytes;
@@ -36,14 +27,14 @@ void ct__plan_begin(const ct_cov_program *program, const ct_view *theta, const c
     p->z = (const T *)other->data, p->z_row = other->stride[0], p->z_col = other->stride[1];
     p->theta_from = (const T *)theta->data, p->theta_step = theta->stride[0];
     p->n_nodes = program->n_nodes, p->n_params = program->n_params, p->n_dims = program->n_dims;
-    if (program->bytes <= CT__PROGRAM && program->n_params <= CT__PROGRAM / 4) {
+    if (program->bytes <= CT__COV_PROGRAM && program->n_params <= CT__COV_PROGRAM / 4) {
         p->bytes = (int32_t)program->bytes;
         memcpy(&p->program, program, (size_t)program->bytes);
         const int64_t numbers = program->n_params + 2 * (int64_t)program->n_dims;
         p->program_at = ct__plan_take(p, rounded(program->bytes, 8) + numbers * (int64_t)sizeof(T));
     }
     p->values_at =
-        ct__plan_take(p, (int64_t)(p->n_nodes - 1) * CT__THREADS * ct__pairs<T>::COUNT * sizeof(T));
+        ct__plan_take(p, (int64_t)(p->n_nodes - 1) * CT__COV_THREADS * ct__pairs<T>::COUNT * sizeof(T));
 }
 
 template <typename T> void ct__plan_points(ct__plan<T> *p)
@@ -56,9 +47,10 @@ template <typename T> void ct__plan_points(ct__plan<T> *p)
 
 template <typename T> void ct__plan_tasks(ct__plan<T> *p, int64_t most)
 {
-    p->row_tiles = ct__divide_up(p->n, CT__LANES);
-    p->columns = LEAST;
-    while (p->columns < MOST && p->row_tiles * ct__divide_up(p->m, p->columns) > TASKS) p->columns *= 2;
+    p->row_tiles = ct__divide_up(p->n, CT__COV_LANES);
+    p->columns = CT__COV_LEAST;
+    while (p->columns < CT__COV_MOST && p->row_tiles * ct__divide_up(p->m, p->columns) > CT__COV_TASKS)
+        p->columns *= 2;
     while (ct__divide_up(p->m, p->columns) > most) p->columns *= 2;
     const int64_t pieces = ct__divide_up(p->m, p->columns);
     p->tasks = p->row_tiles * (pieces ? pieces : 1);
@@ -67,8 +59,10 @@ template <typename T> void ct__plan_tasks(ct__plan<T> *p, int64_t most)
 template <typename T> unsigned ct__plan_blocks(const ct__plan<T> *p, int64_t bytes, int64_t common)
 {
     const int64_t panel = (p->n + 384) * (96 + 2 * p->d) * 8 - common, each = p->global + bytes;
-    int64_t blocks = each ? panel / each : (int64_t)BLOCKS;
-    blocks = blocks < FEW ? (int64_t)FEW : blocks > BLOCKS ? (int64_t)BLOCKS : blocks;
+    int64_t blocks = each ? panel / each : (int64_t)CT__COV_BLOCKS;
+    blocks = blocks < CT__COV_FEW      ? (int64_t)CT__COV_FEW
+             : blocks > CT__COV_BLOCKS ? (int64_t)CT__COV_BLOCKS
+                                       : blocks;
     return (unsigned)(blocks < p->tasks ? blocks : p->tasks ? p->tasks : 1);
 }
 
@@ -123,8 +117,9 @@ template <typename T>
 static void write_program(cudaStream_t stream, const ct_cov_program *program, ct__plan<T> *p, char *to,
                           T *numbers)
 {
-    for (int64_t at = 0; at < program->bytes; at += CT__PROGRAM) {
-        const int64_t rest = program->bytes - at, bytes = rest < CT__PROGRAM ? rest : (int64_t)CT__PROGRAM;
+    for (int64_t at = 0; at < program->bytes; at += CT__COV_PROGRAM) {
+        const int64_t rest = program->bytes - at,
+                      bytes = rest < CT__COV_PROGRAM ? rest : (int64_t)CT__COV_PROGRAM;
         ct__words piece;
         memset(&piece, 0, sizeof piece);
         memcpy(&piece, (const char *)program + at, (size_t)bytes);
@@ -158,7 +153,7 @@ template <typename T>
 ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, unsigned blocks,
                         void *memory)
 {
-    if (p->n > INT32_MAX - CT__CHUNK || p->m > INT32_MAX - CT__CHUNK)
+    if (p->n > INT32_MAX - CT__COV_CHUNK || p->m > INT32_MAX - CT__COV_CHUNK)
         return ct__fail(dev, CT_EUNSUPPORTED, "a covariance matrix of more than 2^31 rows or columns on %s",
                         dev->name);
     char *room = (char *)memory;
@@ -219,7 +214,7 @@ template <typename T> struct writer {
 template <typename T, bool SHARED>
 static __global__ void covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
 {
-    __shared__ int64_t shared[CT__ROOM / 8];
+    __shared__ int64_t shared[CT__COV_ROOM / 8];
     ct__thread<T, SHARED> v;
     ct__open(p, (char *)shared, v);
     writer<T> w = { K, rs, cs, p.n_nodes };
@@ -241,14 +236,13 @@ static ct_status covariance(ct_device *dev, const ct_cov_program *program, const
     if (!room.data) return CT_ENOMEM;
     ct_status s = ct__plan_fill(dev, program, &p, blocks, room.data);
     if (s) return s;
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
     T *K = (T *)out->data;
     const int64_t rs = out->stride[by_row], cs = out->stride[!by_row];
-    if (p.small)
-        CT__LAUNCH_BLOCK((covariance_kernel<T, true>), blocks, CT__THREADS, stream, p, K, rs, cs);
-    else
-        CT__LAUNCH_BLOCK((covariance_kernel<T, false>), blocks, CT__THREADS, stream, p, K, rs, cs);
-    return ct__cuda_launched(dev, "covariance");
+    const char *const what = "covariance";
+    return p.small ? CT__RUN_BLOCKS(dev, what, (covariance_kernel<T, true>), blocks, CT__COV_THREADS, p, K,
+                                    rs, cs)
+                   : CT__RUN_BLOCKS(dev, what, (covariance_kernel<T, false>), blocks, CT__COV_THREADS, p, K,
+                                    rs, cs);
 }
 
 ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,

@@ -1,37 +1,29 @@
 /* What the matrices and the gradients of a covariance kernel share: how blocks go through the pairs of
  * points, and what a thread reads of them.
  *
- * A task is 32 rows by some columns. A thread has one row, with neighbours in memory for its neighbours, and
- * 16 bytes of columns at a time, so that reading a node, a weight or a coordinate serves several pairs. The
- * program, the values of its nodes and a tile of the points are in shared memory while there is room, else in
- * global memory: the same code reads both. */
+ * A task is CT__COV_LANES rows by some columns. A thread has one row, with neighbours in memory for its
+ * neighbours, and 16 bytes of columns at a time, so that reading a node, a weight or a coordinate serves
+ * several pairs. The program, the values of its nodes and a tile of the points are in shared memory while
+ * there is room, else in global memory: the same code reads both. */
 #ifndef CT_TENSOR_CUDA_COVARIANCE_CUH
 #define CT_TENSOR_CUDA_COVARIANCE_CUH
 
 #include "cuda.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "tensor/covariance.h"
 
-enum {
-    CT__LANES = 32, /* rows of a task                                                       */
-    CT__WARPS = 4,  /* which share its columns                                              */
-    CT__THREADS = CT__LANES * CT__WARPS,
-    CT__CHUNK = 64,      /* columns whose points are in shared memory at once               */
-    CT__ROOM = 40 << 10, /* bytes of shared memory: for five blocks a processor             */
-    CT__PROGRAM = 2048,  /* bytes of a program that goes with the arguments of the kernel   */
-};
+enum { CT__COV_THREADS = CT__COV_LANES * CT__COV_WARPS };
 
 /* Coordinate d of point i of a tile in shared memory is at [d * pitch + i]. */
 struct ct__tile {
-    enum { X_PITCH = CT__LANES + 1, Z_PITCH = CT__CHUNK + 1 };
+    enum { X_PITCH = CT__COV_LANES + 1, Z_PITCH = CT__COV_CHUNK + 1 };
 };
 
 /* pairs that a thread has at once */
 template <typename T> struct ct__pairs {
-    enum { COUNT = 16 / sizeof(T), STEP = COUNT * CT__WARPS };
+    enum { COUNT = 16 / sizeof(T), STEP = COUNT * CT__COV_WARPS };
 };
 
 /* Which pairs there are: all, those with j <= i, those with j >= i. */
@@ -43,7 +35,7 @@ struct ct__place {
 };
 
 typedef struct ct__words {
-    int32_t word[CT__PROGRAM / 4];
+    int32_t word[CT__COV_PROGRAM / 4];
 } ct__words;
 
 /* The arguments of a kernel. Numbers are as wide as what follows: no padding, whose bytes would be
@@ -72,10 +64,11 @@ template <typename T, bool SHARED> struct ct__thread {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const ct_cov_node *nodes;
     const int32_t *dims;
-    const T *theta, *weight,
-        *slope; /* weight: 1/l² of each active column, in the order of the program's, NaN where it is not to be used: then
-                   s is NaN, too; slope: -∂s/∂l by what is summed up, 2/l³ of it, or 2/l where one lengthscale is for all of s */
-    T *value; /* of node k and pair p at [(k * PAIRS + p) * CT__THREADS], but the last's */
+    /* weight: 1/l² of each active column, in the order of the program's, NaN where it is not to be used:
+     * then s is NaN, too. slope: -∂s/∂l by what is summed up, 2/l³ of it, or 2/l where one lengthscale is
+     * for all of s. */
+    const T *theta, *weight, *slope;
+    T *value; /* of node k and pair p at [(k * PAIRS + p) * CT__COV_THREADS], but the last's */
     const T *x, *z;
     int64_t x_col, z_col, z_row;
     int last;         /* the last pair's distance in columns: less than PAIRS - 1 at the edge of a matrix */
@@ -94,7 +87,8 @@ template <typename T, bool SHARED> struct ct__thread {
 
 #define CT__EACH_PAIR(p) CT__UNROLL for (int p = 0; p < ct__pairs<T>::COUNT; p++)
 
-/* -- making a plan, on the host: begin, take what else a block needs, points, tasks; then the memory, and fill  */
+/* -- making a plan, on the host --------------------------------------------------------------------------
+ * Begin, take what else a block needs, points, tasks; then the memory, and fill. */
 
 /* Z NULL: the symmetric matrix of x. */
 template <typename T>
@@ -150,7 +144,7 @@ static __device__ __forceinline__ void ct__open(const ct__plan<T> &p, char *shar
 {
     if (SHARED) {
         int32_t *word = (int32_t *)(shared + p.program_at.at);
-        for (int i = (int)threadIdx.x; i < p.bytes / 4; i += CT__THREADS) word[i] = p.program.word[i];
+        for (int i = (int)threadIdx.x; i < p.bytes / 4; i += CT__COV_THREADS) word[i] = p.program.word[i];
         const ct_cov_program *program = (const ct_cov_program *)word;
         v.nodes = (const ct_cov_node *)(program + 1);
         v.dims = (const int32_t *)(v.nodes + p.n_nodes);
@@ -171,7 +165,7 @@ template <typename T>
 static __device__ __forceinline__ void ct__stage(const T *from, int64_t row, int64_t col, int64_t first,
                                                  int count, int whole, int d, T *to, int pitch)
 {
-    for (int e = (int)threadIdx.x; e < whole * d; e += CT__THREADS) {
+    for (int e = (int)threadIdx.x; e < whole * d; e += CT__COV_THREADS) {
         const int i = row < col ? e % whole : e / d, k = row < col ? e / whole : e % d;
         to[k * pitch + i] = from[(first + (i < count ? i : count - 1)) * row + k * col];
     }
@@ -185,21 +179,22 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
                                                 Visitor &visit)
 {
     enum { PAIRS = ct__pairs<T>::COUNT, STEP = ct__pairs<T>::STEP };
-    const int lane = (int)threadIdx.x % CT__LANES, warp = (int)threadIdx.x / CT__LANES, d = (int)p.d,
+    const int lane = (int)threadIdx.x % CT__COV_LANES, warp = (int)threadIdx.x / CT__COV_LANES, d = (int)p.d,
               n = (int)p.n, m = (int)p.m, columns = (int)p.columns;
     T *x_tile = SHARED ? (T *)(shared + p.x_at.at) : NULL,
       *z_tile = SHARED ? (T *)(shared + p.z_at.at) : NULL;
     v.x_col = p.x_col, v.z_col = p.z_col, v.z_row = p.z_row;
     for (int64_t task = blockIdx.x; task < p.tasks; task += gridDim.x) {
-        const int piece = (int)(task / p.row_tiles), i0 = (int)(task % p.row_tiles) * CT__LANES;
-        const int rows = n - i0 < CT__LANES ? n - i0 : (int)CT__LANES, row = lane < rows ? lane : rows - 1;
+        const int piece = (int)(task / p.row_tiles), i0 = (int)(task % p.row_tiles) * CT__COV_LANES;
+        const int rows = n - i0 < CT__COV_LANES ? n - i0 : (int)CT__COV_LANES,
+                  row = lane < rows ? lane : rows - 1;
         int j0 = piece * columns, end = m - j0 < columns ? m : j0 + columns;
-        if (p.part == CT__LOWER && end > i0 + CT__LANES) end = i0 + CT__LANES;
+        if (p.part == CT__LOWER && end > i0 + CT__COV_LANES) end = i0 + CT__COV_LANES;
         if (p.part == CT__UPPER && j0 < i0) j0 = i0;
         v.x = SHARED ? x_tile + row : p.x + (i0 + row) * p.x_row;
         visit.begin(i0 + row);
-        for (int j = j0; j < end; j += CT__CHUNK) {
-            const int width = end - j < CT__CHUNK ? end - j : (int)CT__CHUNK;
+        for (int j = j0; j < end; j += CT__COV_CHUNK) {
+            const int width = end - j < CT__COV_CHUNK ? end - j : (int)CT__COV_CHUNK;
             if (SHARED) {
                 __syncthreads();
                 if (j == j0) ct__stage(p.x, p.x_row, p.x_col, i0, rows, rows, d, x_tile, ct__tile::X_PITCH);
@@ -224,183 +219,6 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
         }
         visit.end(i0, rows, piece);
     }
-}
-
-/* -- a thread's pairs ------------------------------------------------------------------------------------ */
-
-/* sin²(πt) and sin(2πt), exact at whole t */
-template <typename T> static __device__ __forceinline__ void ct__sine_square(T t, T *square, T *slope)
-{
-    const T f = t - rint(t), s = sin((T)CT__PI * f), c = cos((T)CT__PI * f);
-    *square = s * s;
-    *slope = 2 * s * c;
-}
-
-template <typename T, bool SHARED>
-static __device__ __forceinline__ double ct__lengthscale(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
-                                                         int k)
-{
-    return n->lengthscale < 0 ? 1 : (double)v.theta[n->lengthscale + (n->ard ? k : 0)];
-}
-
-/* As ct__sine_square; an infinite t is whole. */
-static __device__ __forceinline__ void ct__sines(double t, double *square, double *slope)
-{
-    *square = *slope = 0;
-    if (!isinf(t)) ct__sine_square(t, square, slope);
-}
-
-/* The largest s of a node. */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ double ct__far(const ct__thread<T, SHARED> &v, const ct_cov_node *n)
-{
-    const double far = CT__FAR(sizeof(T) == 8), most = sizeof(T) == 8 ? DBL_MAX : (double)FLT_MAX;
-    return n->tail == CT_HEAVY ? fmin(far, (double)v.theta[n->extra] * most) : far;
-}
-
-/* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the
- * lengthscales first. */
-template <typename T, bool SHARED>
-static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_cov_node *n, int p)
-{
-    const bool wide = sizeof(T) == 8;
-    const int geometry = n->geometry;
-    double s = 0, square, slope;
-    for (int k = 0; k < n->n_dims; k++) {
-        const int d = v.dims[n->dims + k];
-        const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k);
-        if (geometry == CT_SINE) {
-            ct__sines((a - b) / (double)v.theta[n->extra], &square, &slope);
-            s += square / l / l;
-        } else {
-            s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
-        }
-    }
-    if (geometry == CT_DOT) return s;
-    const bool heavy = n->tail == CT_HEAVY && v.theta[n->extra] < CT__HEAVY(wide);
-    return s > CT__FAR(wide) && heavy ? (double)NAN : s > ct__far(v, n) ? ct__far(v, n) : s;
-}
-
-/* s of a thread's pairs; whether some of it had to be computed carefully. */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ bool ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
-                                                     T *s)
-{
-    const int geometry = n->geometry, count = n->n_dims;
-    const int32_t *dims = v.dims + n->dims;
-    const T *weight = v.weight + n->dims, common = n->ard || !count ? (T)1 : weight[0];
-    const bool ard = n->ard;
-    CT__EACH_PAIR(p) s[p] = 0;
-    if (geometry == CT_SINE) {
-        const T period = v.theta[n->extra];
-        for (int k = 0; k < count; k++) CT__EACH_PAIR(p)
-            {
-                T square, unused;
-                ct__sine_square((v.x_at(dims[k]) - v.z_at(dims[k], p)) / period, &square, &unused);
-                s[p] += ard ? weight[k] * square : square;
-            }
-    } else if (geometry == CT_DOT) {
-        for (int k = 0; k < count; k++) {
-            const T a = v.x_at(dims[k]), w = ard ? weight[k] : (T)1;
-            CT__EACH_PAIR(p) s[p] += w * (a * v.z_at(dims[k], p));
-        }
-    } else {
-        CT__BY_FOUR
-        for (int k = 0; k < count; k++) {
-            const T a = v.x_at(dims[k]), w = ard ? weight[k] : (T)1;
-            CT__EACH_PAIR(p)
-            {
-                const T difference = a - v.z_at(dims[k], p);
-                s[p] += w * (difference * difference);
-            }
-        }
-    }
-    const T far = (T)ct__far(v, n);
-    bool wild = false;
-    CT__EACH_PAIR(p)
-    {
-        s[p] *= common;
-        if (!(fabs(s[p]) <= far)) s[p] = (T)ct__careful(v, n, p), wild = true;
-    }
-    return wild;
-}
-
-template <typename T> static __device__ __forceinline__ T ct__power(T x, int n)
-{
-    T y = 1;
-    for (; n > 0; n >>= 1, x *= x)
-        if (n & 1) y *= x;
-    return y;
-}
-
-/* A profile at a thread's pairs: s, k(s), ∂k/∂s and ∂k/∂a. */
-template <typename T> struct ct__leaf {
-    int node;
-    bool wild; /* s, or some of its parts, left the range of T */
-    T s[ct__pairs<T>::COUNT], value[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT],
-        by_a[ct__pairs<T>::COUNT];
-};
-
-template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> &v, int k, ct__leaf<T> &leaf)
-{
-    const ct_cov_node *n = &v.nodes[k];
-    leaf.node = k;
-    leaf.wild = ct__distances(v, n, leaf.s);
-    const T a = n->extra < 0 ? (T)1 : v.theta[n->extra];
-    const int degree = n->degree;
-    (void)degree;
-    switch (n->code) {
-#define EXP(x)     exp((T)(x))
-#define LOG1P(x)   log1p((T)(x))
-#define SIN2PI(t)  sin((T)(2 * CT__PI) * ((t)-rint((T)(t))))
-#define COS2PI(t)  cos((T)(2 * CT__PI) * ((t)-rint((T)(t))))
-#define POWI(x, i) ct__power((T)(x), i)
-#define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, slope, \
-                extra_slope)                                                                       \
-case CT_COV_##CODE:                                                                                \
-    CT__EACH_PAIR(p)                                                                               \
-    {                                                                                              \
-        const T s = leaf.s[p], r = sqrt(s), r1 = r, u = first, y = second;                         \
-        (void)r1, (void)u, (void)y;                                                                \
-        leaf.value[p] = y;                                                                         \
-        leaf.by_s[p] = slope;                                                                      \
-        leaf.by_a[p] = extra_slope;                                                                \
-    }                                                                                              \
-    break;
-        CT_PROFILES(PROFILE)
-#undef PROFILE
-#undef EXP
-#undef LOG1P
-#undef SIN2PI
-#undef COS2PI
-#undef POWI
-    default: CT__EACH_PAIR(p) leaf.value[p] = leaf.by_s[p] = leaf.by_a[p] = 0;
-    }
-}
-
-template <typename T, bool SHARED>
-static __device__ __forceinline__ T &ct__value(const ct__thread<T, SHARED> &v, int k, int p)
-{
-    return v.value[(k * ct__pairs<T>::COUNT + p) * CT__THREADS];
-}
-
-/* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its
- * right child, which in postfix order comes just before it. A profile's is the leaf's. */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__up(const ct__thread<T, SHARED> &v, int k, bool last,
-                                              const ct__leaf<T> &leaf, T *top)
-{
-    const ct_cov_node *n = &v.nodes[k];
-    switch (n->code) {
-    case CT_COV_CONSTANT: CT__EACH_PAIR(p) top[p] = v.theta[n->extra]; break;
-    case CT_COV_WHITE: CT__EACH_PAIR(p) top[p] = v.same[p] ? v.theta[n->extra] : (T)0; break;
-    case CT_COV_SCALE: CT__EACH_PAIR(p) top[p] *= v.theta[n->extra]; break;
-    case CT_COV_SUM: CT__EACH_PAIR(p) top[p] += ct__value(v, n->left, p); break;
-    case CT_COV_PRODUCT: CT__EACH_PAIR(p) top[p] *= ct__value(v, n->left, p); break;
-    default: CT__EACH_PAIR(p) top[p] = leaf.value[p];
-    }
-    if (!last) CT__EACH_PAIR(p) ct__value(v, k, p) = top[p];
 }
 
 #endif

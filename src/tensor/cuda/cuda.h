@@ -2,30 +2,32 @@
  * headers of the same names that simulate a GPU (tests/cudasim). What such headers must provide is what is
  * used here:
  *
- * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor, multiProcessorCount)
- *            cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported) cudaStreamCreateWithFlags
- *            (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize cudaEventCreateWithFlags
- *            (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize cudaEventDestroy cudaMalloc cudaFree
- *            cudaMallocHost cudaFreeHost cudaMemPoolCreate cudaMemPoolSetAttribute
- *            (cudaMemPoolAttrReleaseThreshold) cudaMemPoolTrimTo cudaMemPoolDestroy cudaMallocFromPoolAsync
- *            cudaFreeAsync cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal) cudaStreamEndCapture
- *            cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode cudaGraphGetNodes cudaGraphInstantiate
- *            cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
+ * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor,
+ *            multiProcessorCount) cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported)
+ *            cudaStreamCreateWithFlags (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize
+ *            cudaEventCreateWithFlags (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize
+ *            cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
+ *            cudaMemPoolSetAttribute (cudaMemPoolAttrReleaseThreshold) cudaMemPoolTrimTo cudaMemPoolDestroy
+ *            cudaMallocFromPoolAsync cudaFreeAsync cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal)
+ *            cudaStreamEndCapture cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode
+ *            cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
  *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString
- *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride below the
- *            leading dimension
- * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams cusolverDnDestroyParams
- *            cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf cusolverDnXgetrf_bufferSize
+ *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride
+ *            below the leading dimension
+ * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams
+ *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
+ *            cusolverDnXgetrf_bufferSize
  * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
- *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No dynamic
- *            shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no printf.
+ *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No
+ *            dynamic shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no
+ *            printf.
  *
  * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing,
- * most of them by CT__LAUNCH_EACH, CT__LAUNCH_BLOCK for those that use __shared__ and __syncthreads.
- * Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH and CT__LAUNCH_BLOCK before this
- * header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
+ * nearly all of them by CT__RUN_EACH; CT__LAUNCH_BLOCK, by CT__RUN_BLOCKS, for those that use __shared__
+ * and __syncthreads. Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH and
+ * CT__LAUNCH_BLOCK before this header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
  *
  * One stream per device carries everything: so the pool may hand out a block again as soon as the work that
  * used it has been queued, and nothing here waits but `download` and `synchronize`. */
@@ -36,6 +38,7 @@
 #include <cuda_runtime.h>
 #include <cusolverDn.h>
 
+#include "config.h"
 #include "primitives.h"
 
 /* CT__LAUNCH(kernel, grid, block, stream, argument...) */
@@ -44,9 +47,18 @@
 #    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
         kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
 #endif
-/* The kernel's CT__EACH goes over `count` things. */
-#define CT__LAUNCH_EACH(kernel, count, stream, ...) \
-    CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), stream, __VA_ARGS__)
+/* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
+ * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers. */
+#define CT__RUN_EACH(dev, what, kernel, count, ...)                                     \
+    ((count) != 0 ? (CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
+                                ct__cuda_of(dev)->stream, __VA_ARGS__),                 \
+                     ct__cuda_launched(dev, what))                                      \
+                  : CT_OK)
+#define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...)                                           \
+    ((blocks) != 0                                                                                        \
+         ? (CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads, ct__cuda_of(dev)->stream, __VA_ARGS__), \
+            ct__cuda_launched(dev, what))                                                                 \
+         : CT_OK)
 
 /* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or
  * goes four steps at a time, whose loads need not wait for one another. */
@@ -54,15 +66,6 @@
 #    define CT__UNROLL  _Pragma("unroll")
 #    define CT__BY_FOUR _Pragma("unroll 4")
 #endif
-
-enum {
-    CT__BLOCK = 256,             /* threads of a block, where the kernel has no reason for another number */
-    CT__GRID = 16384,            /* blocks, at most, where each thread walks on by the size of the grid    */
-    CT__LITERAL = 2048,          /* bytes that one kernel's arguments carry                                */
-    CT__UPLOADS = 16,            /* larger uploads on their way at once                                    */
-    CT__UPLOAD_BYTES = 64 << 10, /* of one of them                                                         */
-    CT__CHECKERS = 64,           /* blocks that look at indices, each with a place for what it finds       */
-};
 
 /* An index outside its range: where, and whose; `what` is a text's address, below 0, for a kernel must not
  * follow it. `order` counts the checks; 0: none was found. Of what is to be a permutation: there twice, where
@@ -106,6 +109,8 @@ ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t err
 ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error);
 /* At least so many bytes of host memory for cuSOLVER, kept while the device lives. NULL with a message. */
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
+/* Queues that n integers become 0. */
+ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n);
 /* Whether the last launches were accepted. */
 ct_status ct__cuda_launched(ct_device *dev, const char *what);
 /* CT_OK, or that nothing may wait now; `what` is what would. */
@@ -134,6 +139,7 @@ struct ct__scratch {
     {
     }
     ~ct__scratch() { ct__pool_put(dev, data, bytes); }
+    template <typename T> operator T *() const { return (T *)data; }
     ct__scratch(const ct__scratch &) = delete;
     ct__scratch &operator=(const ct__scratch &) = delete;
 };
@@ -149,7 +155,7 @@ static inline unsigned ct__grid(int64_t count)
 /* Threads for n things: a power of two of them, whole warps, `most` at most. */
 static inline unsigned ct__threads(int64_t n, unsigned most)
 {
-    unsigned threads = 32; /* a warp */
+    unsigned threads = CT__WARP;
     while (threads < most && threads < n) threads *= 2;
     return threads;
 }

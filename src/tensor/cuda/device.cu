@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { BLAS_WORKSPACE = 32 << 20 };
-
 /* -- errors ---------------------------------------------------------------------------------------------- */
 
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
@@ -33,6 +31,11 @@ ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t
 ct_status ct__cuda_launched(ct_device *dev, const char *what)
 {
     return ct__cuda_status(dev, what, cudaGetLastError());
+}
+
+ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
+{
+    return ct__cuda_status(dev, what, cudaMemsetAsync(x, 0, (size_t)n * sizeof *x, ct__cuda_of(dev)->stream));
 }
 
 ct__cuda *ct__cuda_of(ct_device *dev)
@@ -117,10 +120,10 @@ static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
     if (!s)
         s = ct__cublas_status(
             dev, "opening", cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-    if (!s) s = ct__cuda_status(dev, "opening", cudaMalloc(&cuda->blas_workspace, BLAS_WORKSPACE));
+    if (!s) s = ct__cuda_status(dev, "opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
     if (!s)
         s = ct__cublas_status(dev, "opening",
-                              cublasSetWorkspace(cuda->blas, cuda->blas_workspace, BLAS_WORKSPACE));
+                              cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
     if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreate(&cuda->solver));
     if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
     if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreateParams(&cuda->params));
@@ -178,9 +181,8 @@ static __global__ void orders_kernel(ct__check check, const int64_t *order, int6
 static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
 {
     const ct__check check = { cuda->bad, 0, 0 };
-    CT__LAUNCH_BLOCK(check_kernel, 1, CT__BLOCK, cuda->stream, check, (const int64_t *)NULL, (int64_t)0,
-                     (int64_t)1, (int64_t)0);
-    ct_status s = ct__cuda_launched(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)");
+    ct_status s = CT__RUN_BLOCKS(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)",
+                                 check_kernel, 1, CT__BLOCK, check, (const int64_t *)NULL, 0, 1, 0);
     return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
@@ -220,23 +222,18 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
                                int64_t step, int64_t extent)
 {
-    if (!n) return CT_OK;
-    ct__cuda *cuda = ct__cuda_of(dev);
-    CT__LAUNCH_BLOCK(check_kernel, ct__checkers(n, CT__BLOCK), CT__BLOCK, cuda->stream,
-                     ct__new_check(cuda, what), index, n, step, extent);
-    return ct__cuda_launched(dev, what);
+    return CT__RUN_BLOCKS(dev, what, check_kernel, ct__checkers(n, CT__BLOCK), CT__BLOCK,
+                          ct__new_check(ct__cuda_of(dev), what), index, n, step, extent);
 }
 
 ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t *order, int64_t count,
                                 int64_t step, int64_t n)
 {
-    ct__cuda *cuda = ct__cuda_of(dev);
     const int64_t all = count * n;
     ct__scratch place(dev, all * (int64_t)sizeof(int64_t));
     if (!place.data) return CT_ENOMEM;
-    CT__LAUNCH_EACH(place_kernel, all, cuda->stream, order, all, step, n, (int64_t *)place.data);
-    if (ct_status s = ct__cuda_launched(dev, what)) return s;
-    CT__LAUNCH_BLOCK(orders_kernel, ct__checkers(all, CT__BLOCK), CT__BLOCK, cuda->stream,
-                     ct__new_check(cuda, what), order, all, step, n, (const int64_t *)place.data);
-    return ct__cuda_launched(dev, what);
+    ct_status s = CT__RUN_EACH(dev, what, place_kernel, all, order, all, step, n, place);
+    return s ? s
+             : CT__RUN_BLOCKS(dev, what, orders_kernel, ct__checkers(all, CT__BLOCK), CT__BLOCK,
+                              ct__new_check(ct__cuda_of(dev), what), order, all, step, n, place);
 }

@@ -1,34 +1,26 @@
-/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so C
- * = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up in f32. */
+/* Products: cuBLAS on strided batches. To it a row-major matrix is the transpose of a column-major one, so
+ * C = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up
+ * in f32. */
 #include "batch.cuh"
 #include "half.cuh"
 
 enum { A, B, C };
-enum { DIAGONAL = 512 }; /* extent of the blocks on the diagonal of a symmetric product, computed whole */
+enum { DIAGONAL = CT__SYRK_DIAGONAL };
 
 template <typename S> static __global__ void scale_kernel(ct__batch b, ct__matrix m, double beta)
 {
     typedef typename ct__arithmetic<S>::type T;
-    const int64_t size = m.rows * m.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, m)
     {
-        S *c = (S *)m.data + ct__member_at(b, m, e / size) + e % size / m.cols * m.rs + e % m.cols * m.cs;
-        *c = (S)(beta == 0 ? (T)0 : (T)beta * (T)*c);
+        S &c = ct__at_entry<S>(b, m, at);
+        c = (S)(beta == 0 ? (T)0 : (T)beta * (T)c);
     }
 }
 
 static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct__matrix &c)
 {
-    int64_t count = b->members * c.rows * c.cols;
-    if (!count || beta == 1) return CT_OK;
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
-    switch (b->dtype) {
-    case CT_F64: CT__LAUNCH_EACH(scale_kernel<double>, count, stream, *b, c, beta); break;
-    case CT_BF16: CT__LAUNCH_EACH(scale_kernel<ct__bf16>, count, stream, *b, c, beta); break;
-    case CT_F16: CT__LAUNCH_EACH(scale_kernel<ct__f16>, count, stream, *b, c, beta); break;
-    default: CT__LAUNCH_EACH(scale_kernel<float>, count, stream, *b, c, beta); break;
-    }
-    return ct__cuda_launched(dev, "gemm");
+#define SCALE(S) CT__RUN_EACH(dev, "gemm", scale_kernel<S>, ct__entries(b, c), *b, c, beta)
+    return beta == 1 ? CT_OK : CT__PER_DTYPE(b->dtype, SCALE);
 }
 
 static cudaDataType type_of(ct_dtype dtype)
@@ -100,9 +92,8 @@ static void collapse(ct__batch *b, ct__matrix *m)
 ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
                         ct_view *c)
 {
-    const ct_view *t[] = { a, b, c };
-    ct__matrix m[3];
-    ct__batch batch = ct__make_batch(3, t, m);
+    ct__matrices<3> batch({ a, b, c });
+    ct__matrix *m = batch.m;
     collapse(&batch, m);
     if (!batch.members || !m[C].rows || !m[C].cols) return CT_OK;
     if (!m[A].cols || alpha == 0) return scale(dev, &batch, beta, m[C]);
@@ -120,14 +111,11 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
 template <typename T>
 static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double beta, ct__matrix c)
 {
-    const int64_t size = c.rows * c.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, c)
     {
-        int64_t member = e / size, i = e % size / c.cols, j = e % c.cols;
-        if (j > i) continue;
-        T x = ((const T *)from.data)[ct__member_at(b, from, member) + i * from.rs + j * from.cs];
-        T *to = (T *)c.data + ct__member_at(b, c, member) + i * c.rs + j * c.cs;
-        *to = beta == 0 ? x : x + (T)beta * *to;
+        if (at.j > at.i) continue;
+        T x = ct__at_entry<T>(b, from, at), &to = ct__at_entry<T>(b, c, at);
+        to = beta == 0 ? x : x + (T)beta * to;
     }
 }
 
@@ -152,14 +140,11 @@ ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     const int64_t n = c.rows, k = a.cols;
     if (!n || !b->members) return CT_OK;
     if (n <= DIAGONAL) {
-        const int64_t count = b->members * n * n;
-        ct__scratch whole(dev, count * ct__bytes_of(b));
+        ct__scratch whole(dev, ct__entries(b, c) * ct__bytes_of(b));
         if (!whole.data) return CT_ENOMEM;
-        const ct__matrix square = ct__dense(b, whole.data, n, n);
+        const ct__matrix square = ct__dense(b, whole, n, n);
         ct_status s = ct__gemm(dev, b, alpha, a, ct__turned(a), 0, square);
-        if (s) return s;
-        CT__BATCH_EACH(dev, b, add_lower_kernel, count, square, beta, c);
-        return ct__cuda_launched(dev, "syrk");
+        return s ? s : CT__BATCH_EACH(dev, "syrk", *b, add_lower_kernel, ct__entries(b, c), square, beta, c);
     }
     int64_t h = DIAGONAL;
     while (2 * h < n) h *= 2;
@@ -177,12 +162,10 @@ ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__m
 
 ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
 {
-    const ct_view *t[] = { a, c };
-    ct__matrix m[2];
-    ct__batch b = ct__make_batch(2, t, m);
-    if (!b.members || !m[1].rows) return CT_OK;
-    ct__formed fa(dev, &b, m[0], ct__formed::ALL, ct__formed::NOTHING),
-        fc(dev, &b, m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
+    const ct__matrices<2> b({ a, c });
+    if (!b.members || !b.m[1].rows) return CT_OK;
+    ct__formed fa(dev, &b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
+        fc(dev, &b, b.m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
     ct_status s = fa.status ? fa.status : fc.status;
     if (!s) s = ct__syrk(dev, &b, alpha, fa.m, beta, fc.m);
     return s ? s : fc.finish();

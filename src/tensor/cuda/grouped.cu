@@ -1,40 +1,10 @@
 /* Products with gathered matrices, group by group, without atomics: a block has a tile of a group's rows, or
- * a piece of the sum over them. Both factors' tiles lie in shared memory, row by row as in memory outside; a
- * thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. Elements of bf16 and f16 are
- * widened on their way to shared memory. */
+ * a piece of the sum over them. */
 #include "check.cuh"
-#include "half.cuh"
+#include "grouped.cuh"
 #include "pieces.cuh"
 
-enum {
-    TILE = 64, /* rows and columns of a block's result */
-    ROWS = 6,  /* TILE = 2^ROWS */
-    THREADS = 128,
-    DOWN = 8, /* threads along the rows: a warp has two of them, */
-    ACROSS = THREADS / DOWN,
-    EACH = TILE / DOWN,
-    WIDTH = TILE / ACROSS,
-    LENGTH = 8, /* a sum over 2^LENGTH rows is one block's */
-};
-
-template <typename T, int n> struct alignas(n * sizeof(T)) pack {
-    T x[n];
-};
-
-/* What the elements S are computed in; how many are 16 bytes; the depth at a time of the sum of a product. */
-template <typename S> struct tiles {
-    typedef typename ct__arithmetic<S>::type T;
-    enum {
-        VECTOR = 16 / sizeof(T),
-        DEPTH = 256 / sizeof(T),
-        DEEP = DEPTH +
-               VECTOR, /* a row in shared memory: 16 bytes more, so that neighbours' do not share banks */
-        WIDE = TILE + VECTOR,
-        ROOM = TILE * DEEP,              /* for DEPTH rows of WIDE, too */
-        BLOCKS = sizeof(T) == 8 ? 3 : 5, /* that a processor's registers are to hold */
-        BLOCKS_TURNED = sizeof(T) == 8 ? 3 : 4,
-    };
-};
+enum { LENGTH = CT__GROUP_LENGTH };
 
 /* -- what is wrong with groups --------------------------------------------------------------------------- */
 
@@ -53,102 +23,7 @@ static __device__ void check_groups(const ct__groups &g, const ct__check &check)
     ct__note<THREADS>(check, blockIdx.x, mine, end, g.offset, 1, g.N);
 }
 
-/* -- tiles ----------------------------------------------------------------------------------------------- */
-
-/* DOWN_ROWS rows of x, `width` numbers each, their COLUMNS columns from c0 on; zeros where there are none.
- * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes. All loads are on their way
- * before the first is used. */
-template <typename S, int DOWN_ROWS, int COLUMNS, typename Row>
-static __device__ __forceinline__ void stage(typename tiles<S>::T *to, const S *x, int64_t width, int64_t c0,
-                                             bool whole, Row row)
-{
-    typedef typename tiles<S>::T T;
-    enum {
-        VECTOR = 16 / sizeof(S),
-        STORE = tiles<S>::VECTOR,
-        PITCH = COLUMNS + STORE,
-        STEP = THREADS * VECTOR / COLUMNS,
-        ROUNDS = DOWN_ROWS / STEP
-    };
-    const int t = (int)threadIdx.x, c = t % (COLUMNS / VECTOR) * VECTOR, y = t / (COLUMNS / VECTOR);
-    const int64_t left = width - c0 - c; /* columns from this thread's first on */
-    pack<S, VECTOR> held[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++)
-        for (int v = 0; v < VECTOR; v++) held[i].x[v] = (S)0.f;
-    if (whole) {
-        for (int i = 0; i < ROUNDS; i++) {
-            const int64_t r = row(y + i * STEP);
-            if (r >= 0 && left > 0) held[i] = *(const pack<S, VECTOR> *)(x + r * width + c0 + c);
-        }
-    } else {
-        for (int i = 0; i < ROUNDS; i++) {
-            const int64_t r = row(y + i * STEP);
-            for (int v = 0; v < VECTOR; v++)
-                if (r >= 0 && left > v) held[i].x[v] = x[r * width + c0 + c + v];
-        }
-    }
-    for (int i = 0; i < ROUNDS; i++)
-        for (int v = 0; v < VECTOR; v += STORE) {
-            pack<T, STORE> p;
-            for (int u = 0; u < STORE; u++) p.x[u] = (T)held[i].x[v + u];
-            *(pack<T, STORE> *)(to + (y + i * STEP) * PITCH + c + v) = p;
-        }
-}
-
-/* One of a thread's columns, or of its rows of a sum: its 16 bytes are neighbours, beside those of the next
- * thread. */
-template <int VECTOR> static __device__ __forceinline__ int spread(int thread, int threads, int i)
-{
-    return i / VECTOR * threads * VECTOR + thread * VECTOR + i % VECTOR;
-}
-
-/* Row i of a thread's sums into columns from c0 on of row(i), or nowhere for -1. */
-template <typename S, bool WHOLE, typename T, typename Row>
-static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, const T (*sum)[WIDTH], Row row)
-{
-    enum { VECTOR = 16 / sizeof(T) };
-    for (int i = 0; i < EACH; i++) {
-        const int64_t r = row(i);
-        for (int c = 0; c < WIDTH && r >= 0; c += VECTOR) {
-            const int64_t at = c0 + spread<VECTOR>((int)threadIdx.x % ACROSS, ACROSS, c);
-            pack<S, VECTOR> p;
-            for (int v = 0; v < VECTOR; v++) p.x[v] = (S)sum[i][c + v];
-            if (WHOLE && at < width) ((pack<S, VECTOR> *)to)[(uint64_t)(r * width + at) / VECTOR] = p;
-            for (int v = 0; v < VECTOR && !WHOLE; v++)
-                if (at + v < width) to[r * width + at + v] = p.x[v];
-        }
-    }
-}
-
-/* sum[i][c] += Σ_k left[y + DOWN i][k] right[k][column c], of the first LIVE i. TURNED: right[x + ACROSS
- * c][k], whose rows are the columns. */
-template <typename S, int LIVE, bool TURNED, typename T = typename tiles<S>::T>
-static __device__ __forceinline__ void multiply(const T *left, const T *right, int depth, T (*sum)[WIDTH])
-{
-    enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
-    const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
-    for (int k = 0; k < depth; k += VECTOR) {
-        T b[VECTOR][WIDTH];
-        if (TURNED) {
-            for (int c = 0; c < WIDTH; c++) {
-                const pack<T, VECTOR> p = *(const pack<T, VECTOR> *)(right + (x + ACROSS * c) * DEEP + k);
-                for (int v = 0; v < VECTOR; v++) b[v][c] = p.x[v];
-            }
-        } else {
-            for (int v = 0; v < VECTOR; v++)
-                for (int c = 0; c < WIDTH; c += VECTOR) {
-                    const pack<T, VECTOR> p =
-                        *(const pack<T, VECTOR> *)(right + (k + v) * WIDE + spread<VECTOR>(x, ACROSS, c));
-                    for (int u = 0; u < VECTOR; u++) b[v][c + u] = p.x[u];
-                }
-        }
-        for (int i = 0; i < LIVE; i++) {
-            const pack<T, VECTOR> a = *(const pack<T, VECTOR> *)(left + (y + DOWN * i) * DEEP + k);
-            for (int v = 0; v < VECTOR; v++)
-                for (int c = 0; c < WIDTH; c++) sum[i][c] += a.x[v] * b[v][c];
-        }
-    }
-}
+/* -- kernels --------------------------------------------------------------------------------------------- */
 
 /* Which of the numbers are given in 16 bytes at a time. */
 typedef struct whole {
@@ -321,13 +196,12 @@ static ct_status forward(work *w, int64_t D, int64_t W, const void *A, const voi
     const bool by_row = rows < pieces;
     const int64_t tiles_at_most = w->g.M ? (by_row ? rows : pieces) * ct__divide_up(W, TILE) : 0,
                   grid = w->checkers + tiles_at_most;
-    if (!grid) return CT_OK;
     const whole wide = { rows_at<S>(A, D, 16 / sizeof(S)), rows_at<S>(C, TURNED ? D : W, 16 / sizeof(S)),
                          rows_at<S>(out, W, tiles<S>::VECTOR) };
-    CT__LAUNCH_BLOCK((forward_kernel<S, TURNED>), ct__blocks(grid), THREADS, ct__cuda_of(w->dev)->stream,
-                     w->g, w->check, w->checkers, by_row, D, W, (const S *)A, (const S *)C, (S *)out, wide);
+    const unsigned checkers = w->checkers;
     w->checkers = 0;
-    return ct__cuda_launched(w->dev, "gather_matmul");
+    return CT__RUN_BLOCKS(w->dev, "gather_matmul", (forward_kernel<S, TURNED>), grid, THREADS, w->g, w->check,
+                          checkers, by_row, D, W, (const S *)A, (const S *)C, (S *)out, wide);
 }
 
 /* A larger C_bar_m has more blocks, and longer pieces: so what is kept has at most 32 numbers for a row of
@@ -346,21 +220,13 @@ static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void
     if (!kept.data) return CT_ENOMEM;
     const whole wide = { rows_at<S>(A, J, 16 / sizeof(S)), rows_at<S>(G, K, 16 / sizeof(S)),
                          rows_at<S>(C_bar, K, tiles<S>::VECTOR) };
-    cudaStream_t stream = ct__cuda_of(w->dev)->stream;
-    CT__LAUNCH_BLOCK(sum_kernel<S>, ct__blocks(grid), THREADS, stream, w->g, w->check, w->checkers, shift, J,
-                     K, (const S *)A, (const S *)G, (S *)C_bar, (T *)kept.data, wide);
-    if (ct_status s = ct__cuda_launched(w->dev, "gather_matmul")) return s;
-    if (long_ones && count)
-        CT__LAUNCH_BLOCK(add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, stream, w->g, shift, count,
-                         (const T *)kept.data, (S *)C_bar);
-    return ct__cuda_launched(w->dev, "gather_matmul");
+    const char *const what = "gather_matmul";
+    ct_status s = CT__RUN_BLOCKS(w->dev, what, sum_kernel<S>, grid, THREADS, w->g, w->check, w->checkers,
+                                 shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);
+    if (s || !long_ones || !count) return s;
+    return CT__RUN_BLOCKS(w->dev, what, add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, w->g, shift, count,
+                          kept, (S *)C_bar);
 }
-
-#define PER_TYPE(dtype, of_type)              \
-    ((dtype) == CT_F64    ? of_type(double)   \
-     : (dtype) == CT_BF16 ? of_type(ct__bf16) \
-     : (dtype) == CT_F16  ? of_type(ct__f16)  \
-                          : of_type(float))
 
 ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,
                                 ct_view *out)
@@ -368,7 +234,7 @@ ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view 
     const int64_t N = A->dim[0], J = A->dim[2], K = C->dim[2];
     work w = start(dev, groups, N, A->dim[1]);
 #define FORWARD(S) forward<S, false>(&w, J, K, A->data, C->data, out->data)
-    return PER_TYPE(out->dtype, FORWARD);
+    return CT__PER_DTYPE(out->dtype, FORWARD);
 }
 
 ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *G,
@@ -381,7 +247,7 @@ ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_v
     work w = start(dev, groups, N, I);
     ct_status s = CT_OK;
 #define ROWS_BAR(S) forward<S, true>(&w, K, J, G->data, C->data, A_bar->data)
-    if (A_bar) s = PER_TYPE(G->dtype, ROWS_BAR); /* A_bar_i = G_i C_mᵀ */
+    if (A_bar) s = CT__PER_DTYPE(G->dtype, ROWS_BAR); /* A_bar_i = G_i C_mᵀ */
 #define SUMS(S) sum_up<S>(&w, J, K, A->data, G->data, C_bar->data)
-    return s || !C_bar ? s : PER_TYPE(G->dtype, SUMS);
+    return s || !C_bar ? s : CT__PER_DTYPE(G->dtype, SUMS);
 }

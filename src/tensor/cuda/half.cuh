@@ -18,6 +18,13 @@ template <ct_dtype D> struct ct__half_of {
 typedef ct__half_of<CT_BF16> ct__bf16;
 typedef ct__half_of<CT_F16> ct__f16;
 
+/* of(S) with the type S of numbers of a dtype. */
+#define CT__PER_DTYPE(dtype, of)         \
+    ((dtype) == CT_F64    ? of(double)   \
+     : (dtype) == CT_BF16 ? of(ct__bf16) \
+     : (dtype) == CT_F16  ? of(ct__f16)  \
+                          : of(float))
+
 /* What is computed in, for numbers of the type S. */
 template <typename S> struct ct__arithmetic {
     typedef float type;

@@ -30,24 +30,18 @@ static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma
 #undef FN
 #undef NAME
 
-#define LAUNCH(kernel, ...) CT__LAUNCH_EACH(kernel, s.count, ct__cuda_of(dev)->stream, s, __VA_ARGS__)
-#define RUN(kernel, ...)                                                  \
-    do {                                                                  \
-        if (!s.count) return CT_OK;                                       \
-        switch (out->dtype) {                                             \
-        case CT_F64: LAUNCH(kernel##_f64<double>, __VA_ARGS__); break;    \
-        case CT_BF16: LAUNCH(kernel##_f32<ct__bf16>, __VA_ARGS__); break; \
-        case CT_F16: LAUNCH(kernel##_f32<ct__f16>, __VA_ARGS__); break;   \
-        default: LAUNCH(kernel##_f32<float>, __VA_ARGS__); break;         \
-        }                                                                 \
-        return ct__cuda_launched(dev, #kernel);                           \
-    } while (0)
+#define LAUNCH(name, kernel, ...) CT__RUN_EACH(dev, #name, kernel, s.count, s, __VA_ARGS__)
+#define RUN(name, ...)                                                         \
+    (out->dtype == CT_F64    ? LAUNCH(name, name##_f64<double>, __VA_ARGS__)   \
+     : out->dtype == CT_BF16 ? LAUNCH(name, name##_f32<ct__bf16>, __VA_ARGS__) \
+     : out->dtype == CT_F16  ? LAUNCH(name, name##_f32<ct__f16>, __VA_ARGS__)  \
+                             : LAUNCH(name, name##_f32<float>, __VA_ARGS__))
 
 ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
     const ct_view *t[] = { out, x };
     ct__span s = ct__make_span(2, t);
-    RUN(value1, (int)f, p[0], p[1]);
+    return RUN(value1, (int)f, p[0], p[1]);
 }
 
 ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
@@ -55,14 +49,14 @@ ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const 
 {
     const ct_view *t[] = { out, x, y, g };
     ct__span s = ct__make_span(4, t);
-    RUN(bar1, (int)f, p[0], p[1]);
+    return RUN(bar1, (int)f, p[0], p[1]);
 }
 
 ct_status ct__cuda_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
     const ct_view *t[] = { out, a, b };
     ct__span s = ct__make_span(3, t);
-    RUN(value2, (int)f);
+    return RUN(value2, (int)f);
 }
 
 ct_status ct__cuda_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
@@ -70,5 +64,5 @@ ct_status ct__cuda_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *
 {
     const ct_view *t[] = { out, a, b, g };
     ct__span s = ct__make_span(4, t);
-    RUN(bar2, (int)f, side);
+    return RUN(bar2, (int)f, side);
 }

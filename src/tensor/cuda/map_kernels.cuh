@@ -7,8 +7,7 @@ template <typename S> static __global__ void NAME(value1)(ct__span s, int f, dou
     const double p[2] = { p0, p1 };
     CT__EACH(i, s.count)
     {
-        int64_t at[2];
-        ct__locate<2>(s, i, at);
+        const ct__located<2> at(s, i);
         const T x = (T)((const S *)s.data[1])[at[1]];
         T y = 0;
         switch (f) {
@@ -27,8 +26,7 @@ template <typename S> static __global__ void NAME(bar1)(ct__span s, int f, doubl
     const double p[2] = { p0, p1 };
     CT__EACH(i, s.count)
     {
-        int64_t at[4];
-        ct__locate<4>(s, i, at);
+        const ct__located<4> at(s, i);
         const T x = (T)((const S *)s.data[1])[at[1]], y = (T)((const S *)s.data[2])[at[2]],
                 g = (T)((const S *)s.data[3])[at[3]];
         T slope = 0;
@@ -46,8 +44,7 @@ template <typename S> static __global__ void NAME(value2)(ct__span s, int f)
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[3];
-        ct__locate<3>(s, i, at);
+        const ct__located<3> at(s, i);
         const T a = (T)((const S *)s.data[1])[at[1]], b = (T)((const S *)s.data[2])[at[2]];
         T y = 0;
         switch (f) {
@@ -65,8 +62,7 @@ template <typename S> static __global__ void NAME(bar2)(ct__span s, int f, int s
 {
     CT__EACH(i, s.count)
     {
-        int64_t at[4];
-        ct__locate<4>(s, i, at);
+        const ct__located<4> at(s, i);
         const T a = (T)((const S *)s.data[1])[at[1]], b = (T)((const S *)s.data[2])[at[2]],
                 g = (T)((const S *)s.data[3])[at[3]];
         T slope = 0;

@@ -77,7 +77,7 @@ static inline __device__ int64_t ct__row_at(const ct__groups &g, int64_t m, int6
     return i < 0 || i >= g.N ? -1 : i * g.I + (r - member * g.I);
 }
 
-/* -- sums over groups ----------------------------------------------------------------------------------------------
+/* -- sums over groups ------------------------------------------------------------------------------------
  * A sum over a group is a piece's, row after row. Those of a group of more than one piece are kept, `count`
  * numbers each, and added up by another kernel in order: the same bits every time. */
 

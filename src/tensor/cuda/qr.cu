@@ -1,12 +1,12 @@
-/* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of 32 columns are a block's
- * work, one for each member; what is right of them, or a matrix that Q is to be multiplied with, follows by
- * products. */
+/* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of a few columns are a
+ * block's work, one for each member; what is right of them, or a matrix that Q is to be multiplied with,
+ * follows by products. */
 #include "block.cuh"
 #include "tile.cuh"
 
 #include <math.h>
 
-enum { PANEL = 32, THREADS = 8 * PANEL }; /* columns; threads of a block, at most */
+enum { PANEL = CT__QR_PANEL, THREADS = CT__BLOCK };
 
 /* C = (I - tau v vᵀ) C for v = (1, below): rows [j, m) of c, columns [from, to), at most PANEL of them. */
 template <typename T>
@@ -97,24 +97,18 @@ static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, 
 /* V: ones on the diagonal, below it a panel's reflectors, above zeros. */
 template <typename T> static __global__ void reflectors_kernel(ct__batch b, ct__matrix panel, ct__matrix v)
 {
-    const int64_t size = v.rows * v.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, v)
     {
-        const int64_t member = e / size, i = e % size / v.cols, j = e % v.cols;
-        const T *a = (const T *)panel.data + ct__member_at(b, panel, member);
-        ((T *)v.data)[ct__member_at(b, v, member) + i * v.rs + j * v.cs] =
-            j < i ? a[i * panel.rs + j * panel.cs] : (T)(i == j);
+        ct__at_entry<T>(b, v, at) = at.j < at.i ? ct__at_entry<T>(b, panel, at) : (T)(at.i == at.j);
     }
 }
 
 /* s_jj = 1 / tau_j */
 template <typename T> static __global__ void diagonal_kernel(ct__batch b, ct__matrix tau, ct__matrix s)
 {
-    CT__EACH(e, b.members * s.rows)
+    CT__EACH_ENTRY(at, b, tau)
     {
-        const int64_t member = e / s.rows, j = e % s.rows;
-        ((T *)s.data)[ct__member_at(b, s, member) + j * (s.rs + s.cs)] =
-            1 / ((const T *)tau.data)[ct__member_at(b, tau, member) + j * tau.cs];
+        ct__at_entry<T>(b, s, ct__entry{ at.member, at.j, at.j }) = 1 / ct__at_entry<T>(b, tau, at);
     }
 }
 
@@ -130,33 +124,29 @@ static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, c
     ct__scratch of_V(dev, b.members * panel.rows * w * bytes), of_S(dev, b.members * w * w * bytes),
         of_Y(dev, b.members * w * C.cols * bytes);
     if (!of_V.data || !of_S.data || !of_Y.data) return CT_ENOMEM;
-    const ct__matrix V = ct__dense(&b, of_V.data, panel.rows, w), S = ct__dense(&b, of_S.data, w, w),
-                     Y = ct__dense(&b, of_Y.data, w, C.cols), Vt = ct__turned(V);
-    CT__BATCH_EACH(dev, &b, reflectors_kernel, b.members * panel.rows * w, panel, V);
-    ct_status s = ct__gemm(dev, &b, 1, Vt, V, 0, S);
-    if (s) return s;
-    CT__BATCH_EACH(dev, &b, diagonal_kernel, b.members * w, tau, S);
-    s = ct__gemm(dev, &b, 1, Vt, C, 0, Y);
+    const ct__matrix V = ct__dense(&b, of_V, panel.rows, w), S = ct__dense(&b, of_S, w, w),
+                     Y = ct__dense(&b, of_Y, w, C.cols), Vt = ct__turned(V);
+    ct_status s = CT__BATCH_EACH(dev, "qr", b, reflectors_kernel, ct__entries(&b, V), panel, V);
+    if (!s) s = ct__gemm(dev, &b, 1, Vt, V, 0, S);
+    if (!s) s = CT__BATCH_EACH(dev, "qr", b, diagonal_kernel, b.members * w, tau, S);
+    if (!s) s = ct__gemm(dev, &b, 1, Vt, C, 0, Y);
     if (!s) s = ct__tile_solve(dev, &b, trans, false, 1, trans ? ct__turned(S) : S, Y);
     return s ? s : ct__gemm(dev, &b, -1, V, Y, 1, C);
 }
 
 ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view *tau, ct_failure *failure)
 {
-    const ct_view *t[] = { a, tau };
-    ct__matrix m[2];
-    ct__batch b = ct__make_batch(2, t, m);
-    const int64_t rows = m[0].rows, cols = m[0].cols, count = rows < cols ? rows : cols;
+    const ct__matrices<2> b({ a, tau });
+    const int64_t rows = b.m[0].rows, cols = b.m[0].cols, count = rows < cols ? rows : cols;
     if (!b.members || !count) return CT_OK;
-    ct__formed f(dev, &b, m[0], ct__formed::ALL, ct__formed::ALL);
+    ct__formed f(dev, &b, b.m[0], ct__formed::ALL, ct__formed::ALL);
     ct_status s = f.status;
     for (int64_t j = 0; j < count && !s; j += PANEL) {
         const int64_t w = count - j < PANEL ? count - j : (int64_t)PANEL;
         const ct__matrix panel = ct__block(&b, f.m, j, j, rows - j, w),
-                         taus = ct__block(&b, m[1], 0, j, 1, w);
-        CT__BATCH_BLOCK(dev, &b, panel_kernel, ct__blocks(b.members), ct__threads(2 * panel.rows, THREADS),
-                        panel, taus);
-        s = ct__cuda_launched(dev, "qr");
+                         taus = ct__block(&b, b.m[1], 0, j, 1, w);
+        s = CT__BATCH_BLOCKS(dev, "qr", b, panel_kernel, b.members, ct__threads(2 * panel.rows, THREADS),
+                             panel, taus);
         if (!s)
             s = reflect_panel(dev, b, true, panel, taus,
                               ct__block(&b, f.m, j, j + w, rows - j, cols - j - w));
@@ -165,12 +155,11 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     if (s || rank_tolerance < 0) return s;
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
-    int64_t *flags = (int64_t *)failed.data;
-    CT__BATCH_EACH(dev, &b, rank_kernel, b.members, m[0], rank_tolerance, flags);
-    s = ct__poison(dev, &b, flags, false, &m[0]);
+    s = CT__BATCH_EACH(dev, "qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
+    if (!s) s = ct__poison(dev, &b, failed, false, &b.m[0]);
     return s ? s
              : ct__note_failure(
-                   dev, &b, flags, 0, "column %lld",
+                   dev, &b, failed, 0, "column %lld",
                    "depends on those before it to working precision, or has NaN: leave it out, or solve "
                    "with ct_ridge_solve",
                    failure);
@@ -179,19 +168,17 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
 /* Qᵀ = ... H_2 H_1 begins with the first panel, Q with the last. */
 ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct_view *tau, ct_view *c)
 {
-    const ct_view *t[] = { a, tau, c };
-    ct__matrix m[3];
-    ct__batch b = ct__make_batch(3, t, m);
-    const int64_t rows = m[0].rows, count = rows < m[0].cols ? rows : m[0].cols;
-    if (!b.members || !count || !m[2].cols) return CT_OK;
-    ct__formed f(dev, &b, m[2], ct__formed::ALL, ct__formed::ALL);
+    const ct__matrices<3> b({ a, tau, c });
+    const int64_t rows = b.m[0].rows, count = rows < b.m[0].cols ? rows : b.m[0].cols;
+    if (!b.members || !count || !b.m[2].cols) return CT_OK;
+    ct__formed f(dev, &b, b.m[2], ct__formed::ALL, ct__formed::ALL);
     ct_status s = f.status;
     const int64_t panels = ct__divide_up(count, PANEL);
     for (int64_t i = 0; i < panels && !s; i++) {
         const int64_t j = (trans ? i : panels - 1 - i) * PANEL,
                       w = count - j < PANEL ? count - j : (int64_t)PANEL;
-        s = reflect_panel(dev, b, trans, ct__block(&b, m[0], j, j, rows - j, w),
-                          ct__block(&b, m[1], 0, j, 1, w), ct__block(&b, f.m, j, 0, rows - j, f.m.cols));
+        s = reflect_panel(dev, b, trans, ct__block(&b, b.m[0], j, j, rows - j, w),
+                          ct__block(&b, b.m[1], 0, j, 1, w), ct__block(&b, f.m, j, 0, rows - j, f.m.cols));
     }
     return s ? s : f.finish();
 }
@@ -224,19 +211,16 @@ static __global__ void rcond_kernel(ct__batch b, ct__matrix r, ct__matrix invers
 
 ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
 {
-    const ct_view *t[] = { r, out };
-    ct__matrix m[2];
-    ct__batch b = ct__make_batch(2, t, m);
-    const int64_t n = m[0].rows;
+    const ct__matrices<2> b({ r, out });
+    const int64_t n = b.m[0].rows;
     if (!b.members) return CT_OK;
     if (!n) return ct__cuda_fill(dev, 1, out);
-    ct__scratch work(dev, b.members * n * n * ct__bytes_of(&b));
+    ct__scratch work(dev, ct__entries(&b, b.m[0]) * ct__bytes_of(&b));
     if (!work.data) return CT_ENOMEM;
-    const ct__matrix inverse = ct__dense(&b, work.data, n, n), turned = ct__turned(m[0]);
+    const ct__matrix inverse = ct__dense(&b, work, n, n), turned = ct__turned(b.m[0]);
     ct_status s = ct__copy_lower(dev, &b, &turned, &inverse);
     if (!s) s = ct__invert_lower(dev, &b, inverse);
-    if (s) return s;
-    CT__BATCH_BLOCK(dev, &b, rcond_kernel, ct__blocks(b.members), ct__threads(n, THREADS), m[0], inverse,
-                    m[1]);
-    return ct__cuda_launched(dev, "tri_rcond");
+    return s ? s
+             : CT__BATCH_BLOCKS(dev, "tri_rcond", b, rcond_kernel, b.members, ct__threads(n, THREADS), b.m[0],
+                                inverse, b.m[1]);
 }

@@ -3,25 +3,22 @@
  * = Σ exp(x - m). */
 #include "block.cuh"
 #include "half.cuh"
+#include "tensor/loop.h"
 
 #include <math.h>
 
 enum {
-    THREADS = 256,
-    SIDE = 32,              /* outputs that lie side by side, of one block                                  */
-    LANES = THREADS / SIDE, /* threads that share one of them                                               */
-    FEW = 16,               /* inputs of an output that one thread takes alone, whatever the layout         */
-    SOME = 64,              /* the same where outputs do not lie side by side: a block each would cost more */
-    RUN = 64,               /* inputs that each thread should have, where there are many                    */
-    PIECES = 1024,
-    AHEAD = 4, /* loads of a thread that do not wait for one another                */
-    MANY = 32, /* pieces that a block adds up, not a thread                         */
+    THREADS = CT__BLOCK,
+    SIDE = CT__REDUCE_SIDE,
+    LANES = THREADS / SIDE, /* threads that share one of the outputs side by side */
+    AHEAD = CT__REDUCE_AHEAD,
 };
 
 typedef struct axes {
     int64_t n;
-    int64_t dim[CT_MAX_DIMS], x[CT_MAX_DIMS], out[CT_MAX_DIMS];
+    ct__axis axis[CT_MAX_DIMS]; /* strides of x, and of the output */
 } axes;
+enum { X, OUT };
 
 typedef struct reduction {
     axes keep, over;                /* the last has x's shortest step */
@@ -33,28 +30,23 @@ typedef struct reduction {
     double *m, *s; /* [piece][output] */
 } reduction;
 
-static __device__ int64_t offset_of(const axes &a, const int64_t *stride, int64_t i)
+static __device__ __forceinline__ int64_t offset_of(const axes &a, int operand, int64_t i)
 {
     int64_t at = 0;
     for (int d = (int)a.n - 1; d > 0; d--) {
-        int64_t rest = i / a.dim[d];
-        at += (i - rest * a.dim[d]) * stride[d];
+        int64_t rest = i / a.axis[d].dim;
+        at += (i - rest * a.axis[d].dim) * a.axis[d].stride[operand];
         i = rest;
     }
-    return a.n ? at + i * stride[0] : 0;
+    return a.n ? at + i * a.axis[0].stride[operand] : 0;
 }
-
-static __device__ __forceinline__ double number(double x) { return x; }
-static __device__ __forceinline__ double number(float x) { return (double)x; }
-static __device__ __forceinline__ double number(ct__bf16 x) { return (double)(float)x; }
-static __device__ __forceinline__ double number(ct__f16 x) { return (double)(float)x; }
 
 /* x[k] = the element at[k] */
 template <typename S>
 static __device__ __forceinline__ void load(const reduction &r, const int64_t *at, double *x)
 {
     CT__UNROLL
-    for (int k = 0; k < AHEAD; k++) x[k] = number(((const S *)r.x)[at[k]]);
+    for (int k = 0; k < AHEAD; k++) x[k] = (double)(typename ct__arithmetic<S>::type)((const S *)r.x)[at[k]];
 }
 
 static __device__ double start(int f) { return f == CT_REDUCE_SUM ? 0 : -(double)INFINITY; }
@@ -81,13 +73,9 @@ static __device__ __forceinline__ void gather(const reduction &r, int64_t base, 
         double x[AHEAD];
         CT__UNROLL
         for (int k = 0; k < AHEAD; k++) /* the last again, where there is no other: not counted */
-            at[k] = base + offset_of(r.over, r.over.x, i + k * step < to ? i + k * step : i);
-        switch (r.dtype) {
-        case CT_F64: load<double>(r, at, x); break;
-        case CT_BF16: load<ct__bf16>(r, at, x); break;
-        case CT_F16: load<ct__f16>(r, at, x); break;
-        default: load<float>(r, at, x);
-        }
+            at[k] = base + offset_of(r.over, X, i + k * step < to ? i + k * step : i);
+#define LOAD(S) load<S>(r, at, x)
+        CT__PER_DTYPE(r.dtype, LOAD);
         CT__UNROLL
         for (int k = 0; k < AHEAD; k++)
             if (i + k * step < to) combine(r.f, m, s, x[k], 1);
@@ -109,13 +97,9 @@ static __device__ __forceinline__ void combine_block(int f, double &m, double &s
 static __device__ void put(const reduction &r, int64_t output, double m, double s)
 {
     if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(m)) m += log(s);
-    int64_t at = offset_of(r.keep, r.keep.out, output);
-    switch (r.dtype) {
-    case CT_F64: ((double *)r.out)[at] = m; break;
-    case CT_BF16: ((ct__bf16 *)r.out)[at] = ct__bf16(m); break;
-    case CT_F16: ((ct__f16 *)r.out)[at] = ct__f16(m); break;
-    default: ((float *)r.out)[at] = (float)m; break;
-    }
+    int64_t at = offset_of(r.keep, OUT, output);
+#define PUT(S) (void)(((S *)r.out)[at] = (S)m)
+    CT__PER_DTYPE(r.dtype, PUT);
 }
 
 /* What a piece of an output comes to, or the output itself, where that is one piece. */
@@ -133,7 +117,7 @@ static __global__ void single_kernel(reduction r)
     CT__EACH(output, r.outputs)
     {
         double m = start(r.f), s = 0;
-        gather(r, offset_of(r.keep, r.keep.x, output), 0, r.inputs, 1, m, s);
+        gather(r, offset_of(r.keep, X, output), 0, r.inputs, 1, m, s);
         put(r, output, m, s);
     }
 }
@@ -148,7 +132,7 @@ static __global__ void columns_kernel(reduction r)
                   output = blockIdx.x % sides * SIDE + x, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     double m = start(r.f), s = 0;
-    if (output < r.outputs) gather(r, offset_of(r.keep, r.keep.x, output), from + lane, to, LANES, m, s);
+    if (output < r.outputs) gather(r, offset_of(r.keep, X, output), from + lane, to, LANES, m, s);
     room[lane][x] = seen{ m, s };
     __syncthreads();
     if (lane || output >= r.outputs) return;
@@ -163,7 +147,7 @@ static __global__ void rows_kernel(reduction r)
     const int64_t output = blockIdx.x % r.outputs, piece = blockIdx.x / r.outputs, from = piece * r.piece;
     const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     double m = start(r.f), s = 0;
-    gather(r, offset_of(r.keep, r.keep.x, output), from + t, to, blockDim.x, m, s);
+    gather(r, offset_of(r.keep, X, output), from + t, to, blockDim.x, m, s);
     combine_block(r.f, m, s);
     if (!t) keep(r, piece, output, m, s);
 }
@@ -191,29 +175,6 @@ static __global__ void finish_kernel(reduction r)
     }
 }
 
-/* Inserts an axis by falling steps of x. */
-static void insert(axes *a, int64_t dim, int64_t x, int64_t out)
-{
-    int at = (int)a->n++;
-    for (; at > 0 && a->x[at - 1] < x; at--)
-        a->dim[at] = a->dim[at - 1], a->x[at] = a->x[at - 1], a->out[at] = a->out[at - 1];
-    a->dim[at] = dim, a->x[at] = x, a->out[at] = out;
-}
-
-static void coalesce(axes *a)
-{
-    int kept = 0;
-    for (int d = 1; d < a->n; d++) {
-        bool merge = a->x[kept] == a->x[d] * a->dim[d] && a->out[kept] == a->out[d] * a->dim[d];
-        if (merge)
-            a->dim[kept] *= a->dim[d];
-        else
-            a->dim[++kept] = a->dim[d];
-        a->x[kept] = a->x[d], a->out[kept] = a->out[d];
-    }
-    if (a->n) a->n = kept + 1;
-}
-
 ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_view *out)
 {
     reduction r;
@@ -223,46 +184,39 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     if (!r.outputs) return CT_OK;
     for (int d = 0; d < x->ndim; d++) {
         if (x->dim[d] == 1) continue;
-        if (out->dim[d] == 1) {
-            r.inputs *= x->dim[d];
-            insert(&r.over, x->dim[d], x->stride[d], 0);
-        } else {
-            insert(&r.keep, x->dim[d], x->stride[d], out->stride[d]);
-        }
+        const bool over = out->dim[d] == 1;
+        axes *a = over ? &r.over : &r.keep;
+        r.inputs *= over ? x->dim[d] : 1;
+        ct__axis_insert(a->axis, &a->n, ct__axis{ x->dim[d], { x->stride[d], over ? 0 : out->stride[d] } });
     }
-    coalesce(&r.keep);
-    coalesce(&r.over);
+    ct__axis_merge(r.keep.axis, &r.keep.n);
+    ct__axis_merge(r.over.axis, &r.over.n);
     r.f = f;
     r.dtype = x->dtype;
     r.x = x->data;
     r.out = out->data;
-    const int64_t step_out = r.keep.n ? r.keep.x[r.keep.n - 1] : INT64_MAX,
-                  step_in = r.over.n ? r.over.x[r.over.n - 1] : 0;
-    const bool columns = step_out < step_in && r.keep.dim[r.keep.n - 1] >= SIDE,
-               single = r.inputs <= FEW || (!columns && r.inputs <= SOME);
+    const int64_t step_out = r.keep.n ? r.keep.axis[r.keep.n - 1].stride[X] : INT64_MAX,
+                  step_in = r.over.n ? r.over.axis[r.over.n - 1].stride[X] : 0;
+    const bool columns = step_out < step_in && r.keep.axis[r.keep.n - 1].dim >= SIDE,
+               single = r.inputs <= CT__REDUCE_FEW || (!columns && r.inputs <= CT__REDUCE_SOME);
     const int64_t sharing = columns ? (int64_t)LANES : (int64_t)THREADS, /* an output */
-        wanted = ct__divide_up(131072, r.outputs * sharing);
-    int64_t pieces = ct__divide_up(r.inputs, RUN * sharing);
+        wanted = ct__divide_up(CT__REDUCE_GRID, r.outputs * sharing);
+    int64_t pieces = ct__divide_up(r.inputs, CT__REDUCE_RUN * sharing);
     pieces = pieces > wanted ? wanted : pieces;
-    pieces = pieces > PIECES ? (int64_t)PIECES : pieces < 1 ? 1 : pieces;
+    pieces = pieces > CT__REDUCE_PIECES ? (int64_t)CT__REDUCE_PIECES : pieces < 1 ? 1 : pieces;
     r.piece = ct__divide_up(r.inputs, pieces);
     r.pieces = (int)pieces;
-    ct__cuda *cuda = ct__cuda_of(dev);
     ct__scratch partial(dev, pieces > 1 ? 2 * pieces * r.outputs * (int64_t)sizeof(double) : 0);
     if (!partial.data) return CT_ENOMEM;
-    r.m = (double *)partial.data;
+    r.m = partial;
     r.s = r.m + pieces * r.outputs;
-    if (single)
-        CT__LAUNCH_EACH(single_kernel, r.outputs, cuda->stream, r);
-    else if (columns)
-        CT__LAUNCH_BLOCK(columns_kernel, ct__blocks(ct__divide_up(r.outputs, SIDE) * pieces), THREADS,
-                         cuda->stream, r);
-    else
-        CT__LAUNCH_BLOCK(rows_kernel, ct__blocks(r.outputs * pieces),
-                         ct__threads(ct__divide_up(r.piece, AHEAD), THREADS), cuda->stream, r);
-    if (pieces > MANY)
-        CT__LAUNCH_BLOCK(finish_block_kernel, ct__blocks(r.outputs), THREADS, cuda->stream, r);
-    else if (pieces > 1)
-        CT__LAUNCH_EACH(finish_kernel, r.outputs, cuda->stream, r);
-    return ct__cuda_launched(dev, "reduce");
+    const char *const what = "reduce";
+    ct_status status = single    ? CT__RUN_EACH(dev, what, single_kernel, r.outputs, r)
+                       : columns ? CT__RUN_BLOCKS(dev, what, columns_kernel,
+                                                  ct__divide_up(r.outputs, SIDE) * pieces, THREADS, r)
+                                 : CT__RUN_BLOCKS(dev, what, rows_kernel, r.outputs * pieces,
+                                                  ct__threads(ct__divide_up(r.piece, AHEAD), THREADS), r);
+    if (status || pieces == 1) return status;
+    return pieces > CT__REDUCE_MANY ? CT__RUN_BLOCKS(dev, what, finish_block_kernel, r.outputs, THREADS, r)
+                                    : CT__RUN_EACH(dev, what, finish_kernel, r.outputs, r);
 }

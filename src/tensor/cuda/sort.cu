@@ -7,15 +7,16 @@
 #include "check.cuh"
 
 enum {
-    THREADS = 256,
-    EACH = 4,
+    THREADS = CT__BLOCK,
+    EACH = CT__SORT_EACH,
     TILE = THREADS * EACH,
     PLACE = 10, /* bits of a place in a tile */
-    BITS = 11,  /* of a digit, at most: with its rank and place an element has 32 */
+    BITS = CT__SORT_BITS,
     DIGITS = 1 << BITS,
-    SCANNED = 8, /* digits that a block sums up, which are a sector of memory or two */
+    SCANNED = CT__SORT_SCANNED,
     LANES = THREADS / SCANNED,
 };
+static_assert(TILE == 1 << PLACE && BITS + 2 * PLACE < 32, "a digit, a rank and a place fit a word");
 
 typedef struct pass {
     int64_t n, step, groups, blocks, digits, shift;
@@ -176,7 +177,6 @@ static __global__ void offsets_kernel(pass p, int64_t *offsets)
 ct_status ct__cuda_sort(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
                         int64_t groups, int64_t *offsets, int64_t *positions)
 {
-    ct__cuda *cuda = ct__cuda_of(dev);
     int bits = 0;
     while (bits < 62 && (int64_t)1 << bits < groups) bits++;
     const int passes = bits ? (bits + BITS - 1) / BITS : 1;
@@ -186,8 +186,8 @@ ct_status ct__cuda_sort(ct_device *dev, const char *what, const int64_t *index, 
     ct__scratch room(dev, (others + (blocks + 1) * digits) * (int64_t)sizeof(int64_t) +
                               n * (int64_t)sizeof(uint32_t));
     if (!room.data) return CT_ENOMEM;
-    int64_t *other = (int64_t *)room.data, *counts = other + others, *totals = counts + blocks * digits;
-    const ct__check check = ct__new_check(cuda, what);
+    int64_t *other = room, *counts = other + others, *totals = counts + blocks * digits;
+    const ct__check check = ct__new_check(ct__cuda_of(dev), what);
     pass p = { n,
                step,
                groups,
@@ -201,19 +201,18 @@ ct_status ct__cuda_sort(ct_device *dev, const char *what, const int64_t *index, 
                counts,
                totals,
                (uint32_t *)(totals + digits) };
-    for (int i = 0; i < passes; i++) {
+    ct_status s = CT_OK;
+    for (int i = 0; i < passes && !s; i++) {
         const unsigned checkers = i ? 0 : ct__checkers(n, THREADS);
         p.shift = (int64_t)i * bits;
         p.from = p.to;
         p.to = (passes - 1 - i) % 2 ? other : positions; /* the last one's */
         /* nothing is moved to where no count has said */
-        CT__LAUNCH_BLOCK(tile_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
-        if (ct_status s = ct__cuda_launched(dev, what)) return s;
-        CT__LAUNCH_BLOCK(scan_kernel, (unsigned)ct__divide_up(digits, SCANNED) + checkers, THREADS,
-                         cuda->stream, p, check, checkers);
-        if (ct_status s = ct__cuda_launched(dev, what)) return s;
-        CT__LAUNCH_BLOCK(move_kernel, ct__blocks(blocks), THREADS, cuda->stream, p);
+        s = CT__RUN_BLOCKS(dev, what, tile_kernel, blocks, THREADS, p);
+        if (!s)
+            s = CT__RUN_BLOCKS(dev, what, scan_kernel, ct__divide_up(digits, SCANNED) + checkers, THREADS, p,
+                               check, checkers);
+        if (!s) s = CT__RUN_BLOCKS(dev, what, move_kernel, blocks, THREADS, p);
     }
-    if (passes > 1) CT__LAUNCH_EACH(offsets_kernel, groups + 1, cuda->stream, p, offsets);
-    return ct__cuda_launched(dev, what);
+    return s || passes == 1 ? s : CT__RUN_EACH(dev, what, offsets_kernel, groups + 1, p, offsets);
 }

@@ -4,11 +4,11 @@
 #include "batch.cuh"
 
 enum {
-    TILE = 64,
-    SIDE = 16, /* threads along a side of the tile */
+    TILE = CT__SQDIST_TILE,
+    SIDE = CT__SQDIST_SIDE,
+    DEEP = CT__SQDIST_DEEP,
     THREADS = SIDE * SIDE,
     EACH = TILE / SIDE,
-    DEEP = 16, /* columns at a time */
 };
 
 /* to[k][i] = column from + k of point first + i; 0 beyond */
@@ -64,18 +64,11 @@ static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct
 
 ct_status ct__cuda_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct_view *out)
 {
-    const ct_view *t[] = { x, y, out };
-    ct__matrix m[3];
-    ct__batch b = ct__make_batch(3, t, m);
+    const ct__matrices<3> b({ x, y, out });
+    const ct__matrix *m = b.m;
     const bool by_row = m[2].cs <= m[2].rs; /* else their transposes: neighbours are written by neighbours */
     const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__turned(m[2]);
-    const int64_t tiles = b.members * ct__divide_up(to.rows, TILE) * ct__divide_up(to.cols, TILE);
-    if (!tiles) return CT_OK;
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
-    const unsigned grid = tiles < CT__GRID ? (unsigned)tiles : (unsigned)CT__GRID;
-    if (b.dtype == CT_F64)
-        CT__LAUNCH_BLOCK(sqdist_kernel<double>, grid, THREADS, stream, b, first, second, to);
-    else
-        CT__LAUNCH_BLOCK(sqdist_kernel<float>, grid, THREADS, stream, b, first, second, to);
-    return ct__cuda_launched(dev, "sqdist");
+    const int64_t tiles = b.members * ct__divide_up(to.rows, TILE) * ct__divide_up(to.cols, TILE),
+                  grid = tiles < CT__GRID ? tiles : (int64_t)CT__GRID;
+    return CT__BATCH_BLOCKS(dev, "sqdist", b, sqdist_kernel, grid, THREADS, first, second, to);
 }

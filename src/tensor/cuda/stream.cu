@@ -24,8 +24,7 @@ ct_status ct__cuda_load_put(ct_device *dev)
 {
     literal nothing;
     memset(&nothing, 0, sizeof nothing);
-    CT__LAUNCH(put_kernel, 1, 1, ct__cuda_of(dev)->stream, nothing, (int64_t)0, (unsigned char *)NULL);
-    return ct__cuda_launched(dev, "recording");
+    return CT__RUN_EACH(dev, "recording", put_kernel, 1, nothing, 0, (unsigned char *)NULL);
 }
 
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
@@ -36,13 +35,14 @@ ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
                         dev->name, bytes);
     literal from;
     memset(&from, 0, sizeof from);
-    for (size_t at = 0; at < bytes; at += CT__LITERAL) {
+    ct_status s = CT_OK;
+    for (size_t at = 0; at < bytes && !s; at += CT__LITERAL) {
         size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
         memcpy(from.byte, (const char *)src + at, n);
-        CT__LAUNCH_EACH(put_kernel, (int64_t)n, ct__cuda_of(dev)->stream, from, (int64_t)n,
-                        (unsigned char *)dst + at);
+        s = CT__RUN_EACH(dev, "uploading", put_kernel, (int64_t)n, from, (int64_t)n,
+                         (unsigned char *)dst + at);
     }
-    return ct__cuda_launched(dev, "uploading");
+    return s;
 }
 
 /* -- streams of others ----------------------------------------------------------------------------------- */

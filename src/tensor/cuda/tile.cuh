@@ -4,8 +4,6 @@
 
 #include "batch.cuh"
 
-enum { CT__TILE = 128 }; /* the largest extent */
-
 /* On and below the diagonal, n <= CT__TILE: A = L with A = L Lᵀ, failed[member] `first` and the failing
  * minor; L⁻¹; LᵀL. */
 ct_status ct__tile_cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first,

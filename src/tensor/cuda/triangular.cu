@@ -2,10 +2,7 @@
  * tile.cu. */
 #include "tile.cuh"
 
-enum {
-    LARGE = 1024, /* extent from which a triangle without a batch is cuBLAS's         */
-    BLOCK = 512,  /* of the blocks on the diagonal that are inverted and squared first */
-};
+enum { BLOCK = CT__TRIANGLE_BLOCK };
 
 /* -- B = alpha M⁻¹ B, B = alpha M B ---------------------------------------------------------------------- */
 
@@ -30,6 +27,21 @@ static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, boo
     return ct__cublas_status(dev, "tri_solve", s);
 }
 
+/* M and B cut in two, in the order in which their halves are worked on, and what of M is beside its diagonal:
+ * of the early half's columns and the late one's rows, or the other way round. */
+struct parts {
+    ct__matrix M_early, M_late, off, early, late;
+    parts(const ct__batch *b, bool lower, bool downwards, const ct__matrix &M, const ct__matrix &B)
+    {
+        const int64_t n = M.rows, h = ct__half(n), r = n - h;
+        const ct__matrix M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
+                         top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols);
+        M_early = downwards ? M11 : M22, M_late = downwards ? M22 : M11;
+        early = downwards ? top : bottom, late = downwards ? bottom : top;
+        off = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r);
+    }
+};
+
 /* M11 X1 = alpha B1,  M22 X2 = alpha B2 - M21 X1, or from below where M is upper */
 ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                     const ct__matrix &M, const ct__matrix &B)
@@ -37,15 +49,11 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
     const int64_t n = M.rows;
     if (!n || !B.cols || !b->members) return CT_OK;
     if (n <= CT__TILE) return ct__tile_solve(dev, b, lower, unit, alpha, M, B);
-    if (n >= LARGE && b->members == 1) return solve_large(dev, b, lower, unit, alpha, M, B);
-    const int64_t h = ct__half(n), r = n - h;
-    const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
-                     M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
-                     off = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r);
-    const ct__matrix &early = lower ? top : bottom, &late = lower ? bottom : top;
-    ct_status s = ct__solve(dev, b, lower, unit, alpha, lower ? M11 : M22, early);
-    if (!s) s = ct__gemm(dev, b, -1, off, early, alpha, late);
-    return s ? s : ct__solve(dev, b, lower, unit, 1, lower ? M22 : M11, late);
+    if (n >= CT__TRIANGLE_LARGE && b->members == 1) return solve_large(dev, b, lower, unit, alpha, M, B);
+    const parts p(b, lower, lower, M, B);
+    ct_status s = ct__solve(dev, b, lower, unit, alpha, p.M_early, p.early);
+    if (!s) s = ct__gemm(dev, b, -1, p.off, p.early, alpha, p.late);
+    return s ? s : ct__solve(dev, b, lower, unit, 1, p.M_late, p.late);
 }
 
 /* Where M is lower: B2 = M22 B2 + M21 B1 first, then B1 = M11 B1 */
@@ -55,14 +63,10 @@ ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit
     const int64_t n = M.rows;
     if (!n || !B.cols || !b->members) return CT_OK;
     if (n <= CT__TILE) return ct__tile_multiply(dev, b, lower, unit, alpha, M, B);
-    const int64_t h = ct__half(n), r = n - h;
-    const ct__matrix top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols),
-                     M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
-                     off = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r);
-    const ct__matrix &early = lower ? bottom : top, &late = lower ? top : bottom;
-    ct_status s = ct__multiply(dev, b, lower, unit, alpha, lower ? M22 : M11, early);
-    if (!s) s = ct__gemm(dev, b, alpha, off, late, 1, early);
-    return s ? s : ct__multiply(dev, b, lower, unit, alpha, lower ? M11 : M22, late);
+    const parts p(b, lower, !lower, M, B);
+    ct_status s = ct__multiply(dev, b, lower, unit, alpha, p.M_early, p.early);
+    if (!s) s = ct__gemm(dev, b, alpha, p.off, p.late, 1, p.early);
+    return s ? s : ct__multiply(dev, b, lower, unit, alpha, p.M_late, p.late);
 }
 
 typedef ct_status side_by_side(ct_device *, const ct__batch *, bool, bool, double, const ct__matrix &,
@@ -72,12 +76,10 @@ typedef ct_status side_by_side(ct_device *, const ct__batch *, bool, bool, doubl
 static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *x,
                      side_by_side *work)
 {
-    const ct_view *tensors[] = { t, x };
-    ct__matrix m[2];
-    ct__batch b = ct__make_batch(2, tensors, m);
-    if (!b.members || !m[1].rows || !m[1].cols) return CT_OK;
-    ct__formed ft(dev, &b, m[0], ct__formed::ALL, ct__formed::NOTHING),
-        fx(dev, &b, m[1], ct__formed::ALL, ct__formed::ALL);
+    const ct__matrices<2> b({ t, x });
+    if (!ct__entries(&b, b.m[1])) return CT_OK;
+    ct__formed ft(dev, &b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
+        fx(dev, &b, b.m[1], ct__formed::ALL, ct__formed::ALL);
     if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
     ct_status s = work(dev, &b, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
@@ -113,7 +115,7 @@ static ct_status blocks_first(ct_device *dev, const ct__batch *b, const ct__matr
     all.members = all.dim[0] = blocks;
     ct__scratch room(dev, blocks * BLOCK * BLOCK * ct__bytes_of(b));
     if (!room.data) return CT_ENOMEM;
-    const ct__matrix done = ct__dense(&all, room.data, BLOCK, BLOCK);
+    const ct__matrix done = ct__dense(&all, room, BLOCK, BLOCK);
     ct__matrix given = ct__block(b, L, 0, 0, BLOCK, BLOCK);
     given.step[0] = BLOCK * (L.rs + L.cs);
     ct_status s = ct__copy_lower(dev, &all, &given, &done);
@@ -134,8 +136,8 @@ struct halves {
     }
 };
 
-/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that M L - I is small,
- * which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
+/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that
+ * M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
 static ct_status invert(ct_device *dev, const ct__batch *b, const ct__matrix &L, const ct__matrix *done)
 {
     const int64_t n = L.rows;
@@ -176,11 +178,9 @@ ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix 
 static ct_status in_place(ct_device *dev, ct_view *a,
                           ct_status (*work)(ct_device *, const ct__batch *, const ct__matrix &))
 {
-    const ct_view *t[] = { a };
-    ct__matrix m;
-    ct__batch b = ct__make_batch(1, t, &m);
-    if (!b.members || !m.rows) return CT_OK;
-    ct__formed f(dev, &b, m, ct__formed::LOWER, ct__formed::LOWER);
+    const ct__matrices<1> b({ a });
+    if (!b.members || !b.m[0].rows) return CT_OK;
+    ct__formed f(dev, &b, b.m[0], ct__formed::LOWER, ct__formed::LOWER);
     ct_status s = f.status ? f.status : work(dev, &b, f.m);
     return s ? s : f.finish();
 }
@@ -194,28 +194,18 @@ ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, a, c
 template <typename T>
 static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k)
 {
-    const int64_t size = out.rows * out.cols;
-    CT__EACH(e, b.members * size)
+    CT__EACH_ENTRY(at, b, out)
     {
-        int64_t member = e / size, i = e % size / out.cols, j = e % out.cols;
-        T value = 0;
-        if (upper ? j - i >= k : j - i <= k)
-            value = ((const T *)x.data)[ct__member_at(b, x, member) + i * x.rs + j * x.cs];
-        ((T *)out.data)[ct__member_at(b, out, member) + i * out.rs + j * out.cs] = value;
+        const bool inside = upper ? at.j - at.i >= k : at.j - at.i <= k;
+        ct__at_entry<T>(b, out, at) = inside ? ct__at_entry<T>(b, x, at) : 0;
     }
 }
 
 ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
 {
-    const ct_view *t[] = { x, out };
-    ct__matrix m[2];
-    ct__batch b = ct__make_batch(2, t, m);
-    int64_t count = b.members * m[1].rows * m[1].cols;
-    if (!count) return CT_OK;
-    cudaStream_t stream = ct__cuda_of(dev)->stream;
-    if (ct__bytes_of(&b) == 8)
-        CT__LAUNCH_EACH(triangle_kernel<uint64_t>, count, stream, b, m[0], m[1], upper, k);
-    else
-        CT__LAUNCH_EACH(triangle_kernel<uint32_t>, count, stream, b, m[0], m[1], upper, k);
-    return ct__cuda_launched(dev, "triangle");
+    const ct__matrices<2> b({ x, out });
+    const int64_t count = ct__entries(&b, b.m[1]);
+    return ct__bytes_of(&b) == 8
+               ? CT__RUN_EACH(dev, "triangle", triangle_kernel<uint64_t>, count, b, b.m[0], b.m[1], upper, k)
+               : CT__RUN_EACH(dev, "triangle", triangle_kernel<uint32_t>, count, b, b.m[0], b.m[1], upper, k);
 }

@@ -1,0 +1,80 @@
+/* Every threshold, tile and block size of the CUDA backend. Only the extents from which cuSOLVER takes over
+ * are elsewhere: in paths.h, which `./run gpu` prints. No value here has been measured: no GPU has been at
+ * hand. They follow from the sizes of a processor: 32 threads to a warp, 48 KiB of static shared memory to
+ * a block, 64 Ki registers. Values marked "bits" decide the order of additions, and with it the last bits
+ * of results. */
+#ifndef CT_TENSOR_CUDA_CONFIG_H
+#define CT_TENSOR_CUDA_CONFIG_H
+
+enum {
+    /* -- launches -- */
+    CT__WARP = 32,     /* threads that the hardware runs together                                           */
+    CT__BLOCK = 256,   /* threads of a block, where the kernel has no reason for another number; bits       */
+    CT__GRID = 16384,  /* blocks, at most, where each thread walks on by the size of the grid               */
+    CT__CHECKERS = 64, /* blocks that look at indices, each with a place for what it finds                  */
+
+    /* -- memory -- */
+    CT__LITERAL = 2048,            /* bytes that one kernel's arguments carry to the device             */
+    CT__UPLOADS = 16,              /* larger uploads on their way at once                               */
+    CT__UPLOAD_BYTES = 64 << 10,   /* of one of them                                                    */
+    CT__BLAS_WORKSPACE = 32 << 20, /* bytes of cuBLAS's workspace: what its documentation asks of Hopper */
+    CT__SOLVER_ALIGNMENT = 256,    /* of cuSOLVER's, in bytes: cudaMalloc's, which libraries may count on */
+
+    /* -- reductions -- */
+    CT__REDUCE_SIDE = 32, /* outputs that lie side by side, of one block; bits                           */
+    CT__REDUCE_FEW = 16,  /* inputs of an output that one thread takes alone, whatever the layout; bits  */
+    CT__REDUCE_SOME = 64, /* the same where outputs do not lie side by side; bits                        */
+    CT__REDUCE_RUN = 64,  /* inputs that each thread should have, where there are many; bits             */
+    CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
+    CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
+    CT__REDUCE_MANY = 32, /* pieces from which a block adds them up, not a thread; bits                  */
+    CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
+
+    /* -- sorting small integers -- */
+    CT__SORT_EACH = 4,    /* elements of a thread: a block sorts CT__BLOCK times as many                    */
+    CT__SORT_BITS = 11,   /* of a digit, at most: with its rank and its place an element has 32             */
+    CT__SORT_SCANNED = 8, /* digits that a block sums up, which are a sector of memory or two               */
+
+    /* -- squared distances -- */
+    CT__SQDIST_TILE = 64, /* points of x, and of y, of a block                                              */
+    CT__SQDIST_SIDE = 16, /* threads along a side of the tile                                               */
+    CT__SQDIST_DEEP = 16, /* columns in shared memory at a time                                             */
+
+    /* -- products -- */
+    CT__SYRK_DIAGONAL = 512, /* extent of a symmetric product's diagonal blocks, which are computed whole   */
+
+    /* -- gathered products and sums over groups of rows -- */
+    CT__GROUP_ROWS = 6, /* a block's result has 2^6 rows and as many columns                            */
+    CT__GROUP_THREADS = 128,
+    CT__GROUP_DOWN = 8,    /* of these along the rows: a warp has two of them                              */
+    CT__GROUP_DEPTH = 256, /* bytes of a row in shared memory at a time                                    */
+    CT__GROUP_LENGTH = 8,  /* a sum over 2^8 rows is one block's, or one thread's of scatter_add; bits     */
+
+    /* -- factors of matrices -- */
+    CT__TILE = 128,    /* extent of the largest triangle that one block holds in its registers; bits   */
+    CT__TILE_WIDE = 4, /* right-hand sides that a thread of it has                                     */
+    CT__TRIANGLE_LARGE = 1024, /* extent from which a triangle without a batch is solved by cuBLAS; bits    */
+    CT__TRIANGLE_BLOCK = 512, /* of the blocks on its diagonal that are inverted and squared first; bits    */
+    CT__LU_PANEL = 32,  /* columns that a block factors at once; bits                                   */
+    CT__LU_FEW = 512,   /* rows whose exchanges are made in so much shared memory, or in 32-bit numbers */
+    CT__LU_MANY = 8192, /* of shared memory; of more rows, in global memory                             */
+    CT__QR_PANEL = 32,  /* columns that a block reflects at once; bits                                  */
+
+    /* -- covariances -- */
+    CT__COV_LANES = 32,      /* rows of a task; bits                                                       */
+    CT__COV_WARPS = 4,       /* which share its columns; bits                                              */
+    CT__COV_CHUNK = 64,      /* columns whose points are in shared memory at once; bits                    */
+    CT__COV_ROOM = 40 << 10, /* bytes of shared memory: for five blocks a processor                        */
+    CT__COV_PROGRAM = 2048,  /* bytes of a program that goes with the arguments of the kernel              */
+    CT__COV_GRANULE = 16,    /* bytes to which places in shared memory are rounded                         */
+    CT__COV_TASKS = 1024,    /* that give every processor something to do; bits                            */
+    CT__COV_LEAST = 16,      /* columns of a task, at least; bits                                          */
+    CT__COV_MOST = 256,      /* and at most, unless x_bar would have too many pieces; bits                 */
+    CT__COV_BLOCKS = 8192,   /* more gain nothing; bits                                                    */
+    CT__COV_FEW = 8,         /* blocks, however little memory there is; bits                               */
+    CT__COV_RESIDENT = 4,    /* blocks a processor that contract: unbounded, registers are for three       */
+    CT__COV_GROUPS = 8,      /* in which the sums of a block's threads are added up first; bits            */
+    CT__COV_SPREAD = 64,     /* pieces of a row, by the columns of x: so much memory for x_bar; bits       */
+};
+
+#endif

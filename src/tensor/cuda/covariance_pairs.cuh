@@ -1,0 +1,185 @@
+/* A covariance kernel at a thread's pairs of points: distances, profiles and their slopes, and the values
+ * of its nodes. */
+#ifndef CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
+#define CT_TENSOR_CUDA_COVARIANCE_PAIRS_CUH
+
+#include "covariance.cuh"
+
+#include <float.h>
+
+/* sin²(πt) and sin(2πt), exact at whole t */
+template <typename T> static __device__ __forceinline__ void ct__sine_square(T t, T *square, T *slope)
+{
+    const T f = t - rint(t), s = sin((T)CT__PI * f), c = cos((T)CT__PI * f);
+    *square = s * s;
+    *slope = 2 * s * c;
+}
+
+template <typename T, bool SHARED>
+static __device__ __forceinline__ double ct__lengthscale(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
+                                                         int k)
+{
+    return n->lengthscale < 0 ? 1 : (double)v.theta[n->lengthscale + (n->ard ? k : 0)];
+}
+
+/* As ct__sine_square; an infinite t is whole. */
+static __device__ __forceinline__ void ct__sines(double t, double *square, double *slope)
+{
+    *square = *slope = 0;
+    if (!isinf(t)) ct__sine_square(t, square, slope);
+}
+
+/* The largest s of a node. */
+template <typename T, bool SHARED>
+static __device__ __forceinline__ double ct__far(const ct__thread<T, SHARED> &v, const ct_cov_node *n)
+{
+    const double far = CT__FAR(sizeof(T) == 8), most = sizeof(T) == 8 ? DBL_MAX : (double)FLT_MAX;
+    return n->tail == CT_HEAVY ? fmin(far, (double)v.theta[n->extra] * most) : far;
+}
+
+/* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the
+ * lengthscales first. */
+template <typename T, bool SHARED>
+static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_cov_node *n, int p)
+{
+    const bool wide = sizeof(T) == 8;
+    const int geometry = n->geometry;
+    double s = 0, square, slope;
+    for (int k = 0; k < n->n_dims; k++) {
+        const int d = v.dims[n->dims + k];
+        const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k);
+        if (geometry == CT_SINE) {
+            ct__sines((a - b) / (double)v.theta[n->extra], &square, &slope);
+            s += square / l / l;
+        } else {
+            s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
+        }
+    }
+    if (geometry == CT_DOT) return s;
+    const bool heavy = n->tail == CT_HEAVY && v.theta[n->extra] < CT__HEAVY(wide);
+    return s > CT__FAR(wide) && heavy ? (double)NAN : s > ct__far(v, n) ? ct__far(v, n) : s;
+}
+
+/* s of a thread's pairs; whether some of it had to be computed carefully. */
+template <typename T, bool SHARED>
+static __device__ __forceinline__ bool ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
+                                                     T *s)
+{
+    const int geometry = n->geometry, count = n->n_dims;
+    const int32_t *dims = v.dims + n->dims;
+    const T *weight = v.weight + n->dims, common = n->ard || !count ? (T)1 : weight[0];
+    const bool ard = n->ard;
+    CT__EACH_PAIR(p) s[p] = 0;
+    if (geometry == CT_SINE) {
+        const T period = v.theta[n->extra];
+        for (int k = 0; k < count; k++) CT__EACH_PAIR(p)
+            {
+                T square, unused;
+                ct__sine_square((v.x_at(dims[k]) - v.z_at(dims[k], p)) / period, &square, &unused);
+                s[p] += ard ? weight[k] * square : square;
+            }
+    } else if (geometry == CT_DOT) {
+        for (int k = 0; k < count; k++) {
+            const T a = v.x_at(dims[k]), w = ard ? weight[k] : (T)1;
+            CT__EACH_PAIR(p) s[p] += w * (a * v.z_at(dims[k], p));
+        }
+    } else {
+        CT__BY_FOUR
+        for (int k = 0; k < count; k++) {
+            const T a = v.x_at(dims[k]), w = ard ? weight[k] : (T)1;
+            CT__EACH_PAIR(p)
+            {
+                const T difference = a - v.z_at(dims[k], p);
+                s[p] += w * (difference * difference);
+            }
+        }
+    }
+    const T far = (T)ct__far(v, n);
+    bool wild = false;
+    CT__EACH_PAIR(p)
+    {
+        s[p] *= common;
+        if (!(fabs(s[p]) <= far)) s[p] = (T)ct__careful(v, n, p), wild = true;
+    }
+    return wild;
+}
+
+template <typename T> static __device__ __forceinline__ T ct__power(T x, int n)
+{
+    T y = 1;
+    for (; n > 0; n >>= 1, x *= x)
+        if (n & 1) y *= x;
+    return y;
+}
+
+/* A profile at a thread's pairs: s, k(s), ∂k/∂s and ∂k/∂a. */
+template <typename T> struct ct__leaf {
+    int node;
+    bool wild; /* s, or some of its parts, left the range of T */
+    T s[ct__pairs<T>::COUNT], value[ct__pairs<T>::COUNT], by_s[ct__pairs<T>::COUNT],
+        by_a[ct__pairs<T>::COUNT];
+};
+
+template <typename T, bool SHARED>
+static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> &v, int k, ct__leaf<T> &leaf)
+{
+    const ct_cov_node *n = &v.nodes[k];
+    leaf.node = k;
+    leaf.wild = ct__distances(v, n, leaf.s);
+    const T a = n->extra < 0 ? (T)1 : v.theta[n->extra];
+    const int degree = n->degree;
+    (void)degree;
+    switch (n->code) {
+#define EXP(x)     exp((T)(x))
+#define LOG1P(x)   log1p((T)(x))
+#define SIN2PI(t)  sin((T)(2 * CT__PI) * ((t)-rint((T)(t))))
+#define COS2PI(t)  cos((T)(2 * CT__PI) * ((t)-rint((T)(t))))
+#define POWI(x, i) ct__power((T)(x), i)
+#define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, slope, \
+                extra_slope)                                                                       \
+case CT_COV_##CODE:                                                                                \
+    CT__EACH_PAIR(p)                                                                               \
+    {                                                                                              \
+        const T s = leaf.s[p], r = sqrt(s), r1 = r, u = first, y = second;                         \
+        (void)r1, (void)u, (void)y;                                                                \
+        leaf.value[p] = y;                                                                         \
+        leaf.by_s[p] = slope;                                                                      \
+        leaf.by_a[p] = extra_slope;                                                                \
+    }                                                                                              \
+    break;
+        CT_PROFILES(PROFILE)
+#undef PROFILE
+#undef EXP
+#undef LOG1P
+#undef SIN2PI
+#undef COS2PI
+#undef POWI
+    default: CT__EACH_PAIR(p) leaf.value[p] = leaf.by_s[p] = leaf.by_a[p] = 0;
+    }
+}
+
+template <typename T, bool SHARED>
+static __device__ __forceinline__ T &ct__value(const ct__thread<T, SHARED> &v, int k, int p)
+{
+    return v.value[(k * ct__pairs<T>::COUNT + p) * CT__COV_THREADS];
+}
+
+/* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its
+ * right child, which in postfix order comes just before it. A profile's is the leaf's. */
+template <typename T, bool SHARED>
+static __device__ __forceinline__ void ct__up(const ct__thread<T, SHARED> &v, int k, bool last,
+                                              const ct__leaf<T> &leaf, T *top)
+{
+    const ct_cov_node *n = &v.nodes[k];
+    switch (n->code) {
+    case CT_COV_CONSTANT: CT__EACH_PAIR(p) top[p] = v.theta[n->extra]; break;
+    case CT_COV_WHITE: CT__EACH_PAIR(p) top[p] = v.same[p] ? v.theta[n->extra] : (T)0; break;
+    case CT_COV_SCALE: CT__EACH_PAIR(p) top[p] *= v.theta[n->extra]; break;
+    case CT_COV_SUM: CT__EACH_PAIR(p) top[p] += ct__value(v, n->left, p); break;
+    case CT_COV_PRODUCT: CT__EACH_PAIR(p) top[p] *= ct__value(v, n->left, p); break;
+    default: CT__EACH_PAIR(p) top[p] = leaf.value[p];
+    }
+    if (!last) CT__EACH_PAIR(p) ct__value(v, k, p) = top[p];
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* Loops over operands of one shape: which dimensions they have in the end, and in which order. */
+#ifndef CT_TENSOR_LOOP_H
+#define CT_TENSOR_LOOP_H
+
+#include "internal.h"
+
+enum { CT__OPERANDS = 4 };
+
+/* A dimension: its extent, and the operands' strides in elements; 0 of those that there are not. */
+typedef struct ct__axis {
+    int64_t dim, stride[CT__OPERANDS];
+} ct__axis;
+
+/* One more of *n, where falling strides of operand 0 put it; of equal ones the newest is the last. */
+static inline void ct__axis_insert(ct__axis *list, int64_t *n, ct__axis axis)
+{
+    int64_t at = (*n)++;
+    for (; at > 0 && list[at - 1].stride[0] < axis.stride[0]; at--) list[at] = list[at - 1];
+    list[at] = axis;
+}
+
+/* Neighbours that every operand walks through as if they were one dimension become one. */
+static inline void ct__axis_merge(ct__axis *list, int64_t *n)
+{
+    int64_t kept = 0;
+    for (int64_t d = 1; d < *n; d++) {
+        ct__axis next = list[d];
+        bool merge = true;
+        for (int k = 0; k < CT__OPERANDS; k++)
+            merge = merge && list[kept].stride[k] == next.stride[k] * next.dim;
+        if (merge)
+            next.dim *= list[kept].dim;
+        else
+            kept++;
+        list[kept] = next;
+    }
+    if (*n) *n = kept + 1;
+}
+
+/* The dimensions of n operands of t[0]'s shape, fewest and sorted by the strides of t[0]; their number. */
+static inline int64_t ct__axis_list(int n, const ct_view *const *t, ct__axis *list)
+{
+    int64_t ndim = 0;
+    for (int d = 0; d < t[0]->ndim; d++) {
+        ct__axis axis = { t[0]->dim[d], { 0 } };
+        for (int k = 0; k < n; k++) axis.stride[k] = t[k]->stride[d];
+        if (axis.dim != 1) ct__axis_insert(list, &ndim, axis);
+    }
+    ct__axis_merge(list, &ndim);
+    return ndim;
+}
+
+#endif
