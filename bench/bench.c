@@ -184,7 +184,7 @@ double bench_copy(const bench *b, int64_t bytes, int rounds)
     return best;
 }
 
-/* -- options --------------------------------------------------------------------------------------------------------- */
+/* -- options --------------------------------------------------------------------------------------------- */
 
 /* Takes words[at] and the word behind it out of the list; NULL where none is behind. */
 static const char *take(int *count, char **words, int at, int how_many)

@@ -1,7 +1,8 @@
-/* blockdiag_linear in f32 or bf16: x (128, M F), W (M, F, F) and a bias, forward, and forward with all gradients; per_gemm is
- * over one f32 product of as many flops (on a GPU one of the case's dtype), x_m (128 x F) with all of W (F x M F). On a GPU
- * who=copy is a copy that reads and writes as many bytes as W has in one pass over it, or in training in three; who=cotangent-graph is the step as a graph.
- * Arguments: names of cases, M4-F1024 or M4-F1024-bf16; without any, all in f32. */
+/* blockdiag_linear in f32 or bf16: x (128, M F), W (M, F, F) and a bias, forward, and forward with all
+ * gradients; per_gemm is over one f32 product of as many flops (on a GPU one of the case's dtype), x_m (128 x
+ * F) with all of W (F x M F). On a GPU who=copy is a copy that reads and writes as many bytes as W has in one
+ * pass over it, or in training in three; who=cotangent-graph is the step as a graph. Arguments: names of
+ * cases, M4-F1024 or M4-F1024-bf16; without any, all in f32. */
 #include "bench.h"
 
 #include <math.h>

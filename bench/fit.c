@@ -1,5 +1,6 @@
-/* One fit to convergence: `fit TABLE.csv [--device NAME]`, a table that is standardised already, the target last. A line for each
- * evaluation, "at SECONDS NLML": how long the fit has taken, and the likelihood there. fit.py has the peers do the same. */
+/* One fit to convergence: `fit TABLE.csv [--device NAME]`, a table that is standardised already, the target
+ * last. A line for each evaluation, "at SECONDS NLML": how long the fit has taken, and the likelihood there.
+ * fit.py has the peers do the same. */
 #include "bench.h"
 
 #include <cotangent/gp.h>

@@ -1,7 +1,8 @@
-/* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`; mixed: also with a factor in f32; --dtype
- * f32: all in that. One line for each size, kernel and pass, per_gemm against one n x n x n product timed right beside it;
- * bytes_per_8n2: the most held at once, of one n x n array; with --once resident_bytes, the most that the process has held.
- * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
+/* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`; mixed: also with a factor
+ * in f32; --dtype f32: all in that. One line for each size, kernel and pass, per_gemm against one n x n x n
+ * product timed right beside it; bytes_per_8n2: the most held at once, of one n x n array; with --once
+ * resident_bytes, the most that the process has held. Targets, with gradient: 0.60, 0.68, 0.90 of a product
+ * for n = 6000, 3000, 1000. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -56,7 +57,8 @@ static ct_tensor *as(ct_tensor *f64, ct_dtype dtype)
     return t;
 }
 
-/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: mll.py has the same numbers. */
+/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: mll.py has the same
+ * numbers. */
 static int make_data(ct_device *dev, int64_t n, int d, problem *p)
 {
     static const double prime[MOST_COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };

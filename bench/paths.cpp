@@ -1,6 +1,6 @@
-/* Factors of batches of matrices, by all members together (who=blocked) and by cuSOLVER one after the other (who=looped), then
- * the rows of src/tensor/cuda/paths.h that this GPU asks for: `paths [n...]`, --batch at most so many. It is linked with the CUDA
- * backend itself, whose two ways no public call tells apart. */
+/* Factors of batches of matrices, by all members together (who=blocked) and by cuSOLVER one after the other
+ * (who=looped), then the rows of src/tensor/cuda/paths.h that this GPU asks for: `paths [n...]`, --batch at
+ * most so many. It is linked with the CUDA backend itself, whose two ways no public call tells apart. */
 extern "C" {
 #include "bench.h"
 }

@@ -1,12 +1,13 @@
 """What the benchmarks' Python sides share: options, finding peers, timing, and the table for people.
 
-Options, anywhere among the arguments: those of bench.h, which go to our program as they are, and --peer-device, torch's where that
-is not --device. On a GPU both sides compute f32 in f32 (TF32 is off), a time ends when the GPU has done, and what is short is
-called many times in a row.
+Options, anywhere among the arguments: those of bench.h, which go to our program as they are, and
+--peer-device, torch's where that is not --device. On a GPU both sides compute f32 in f32 (TF32 is off), a
+time ends when the GPU has done, and what is short is called many times in a row.
 
-A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h), printed as soon as it is measured; of lines that differ in their
-figures alone the best counts, so that rounds of several contenders can be interleaved. No contender holds up the others: a step of
-more than LONG seconds is called once and never again, and one that shows no line for LIMIT seconds is ended and left out.
+A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h), printed as soon as it is measured; of lines
+that differ in their figures alone the best counts, so that rounds of several contenders can be interleaved.
+No contender holds up the others: a step of more than LONG seconds is called once and never again, and one
+that shows no line for LIMIT seconds is ended and left out.
 """
 import collections
 import contextlib
@@ -23,7 +24,8 @@ import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LONG, LIMIT = 10, 120
-FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2", "value")
+FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2",
+           "value")
 
 
 DTYPES = ("f64", "f32", "bf16")
@@ -31,8 +33,8 @@ OWN = ("peer-device", "seconds", "splits", "rows", "restarts")  # options of the
 
 
 class Options:
-    """device: None unless asked for; batch, n, d: None or a number; seconds: 0 unless asked for; peer: torch's device; words: the
-    other arguments."""
+    """device: None unless asked for; batch, n, d: None or a number; seconds: 0 unless asked for; peer:
+    torch's device; words: the other arguments."""
     def __init__(self, words):
         self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
         words = iter(words)
@@ -47,7 +49,8 @@ class Options:
                     sys.exit(f"{word} needs a value")
                 self.given += [word, value] if word[2:] not in OWN else []
             else:
-                sys.exit(f"there is no option {word}; there are: {' '.join('--' + name for name in values)} --once")
+                known = " ".join("--" + name for name in values)
+                sys.exit(f"there is no option {word}; there are: {known} --once")
         self.device, self.dtype = values["device"], values["dtype"]
         self.seconds = float(values["seconds"] or 0)
         self.n, self.d, self.batch = (int(values[k]) if values[k] else None for k in ("n", "d", "batch"))
@@ -117,7 +120,8 @@ def no_default_device():
 
 
 def fastest(run, rounds, calls=1):
-    """Seconds of a call: the least of several rounds of so many in a row. `run` makes no tensors without naming their device."""
+    """Seconds of a call: the least of several rounds of so many in a row. `run` makes no tensors without
+    naming their device."""
     times = []
     with no_default_device():
         for _ in range(rounds):
@@ -131,14 +135,17 @@ def fastest(run, rounds, calls=1):
 
 
 def best(run, rounds=30, seconds=math.inf):
-    """Seconds of the fastest call: of `rounds`, or as many as fit into so many seconds, one at least, after a first one, which counts
-    where it is LONG. On a GPU so many in a row as make a call long beside a wait, as in bench.c."""
+    """Seconds of the fastest call: of `rounds`, or as many as fit into so many seconds, one at least, after a
+    first one, which counts where it is LONG. On a GPU so many in a row as make a call long beside a wait, as
+    in bench.c."""
     first, calls = fastest(run, 1), 1
     if first > LONG:
         return first
     while options.gpu and calls < 100 and calls * first < 0.01:
         calls *= 2
-    return fastest(run, max(1, min(rounds, int(seconds / (first * calls)))) if seconds < math.inf else rounds, calls)
+    if seconds < math.inf:
+        rounds = max(1, min(rounds, int(seconds / (first * calls))))
+    return fastest(run, rounds, calls)
 
 
 @contextlib.contextmanager
@@ -155,11 +162,11 @@ def silent():
         os.close(null)
 
 
-# -- one contender after the other -------------------------------------------------------------------------------------
+# -- one contender after the other ---------------------------------------------------------------------------
 
 class Journal:
-    """done: the result of each call of ours() and of contend(), by its words and how often they came before; left_out: what
-    contend() returns from now on instead of calling."""
+    """done: the result of each call of ours() and of contend(), by its words and how often they came before;
+    left_out: what contend() returns from now on instead of calling."""
     def __init__(self):
         self.done, self.left_out, self.calls, self.pipe = {}, {}, collections.Counter(), None
 
@@ -173,9 +180,11 @@ class Journal:
             self.done[key] = value
 
     def listen(self, told):
-        """Keeps what another process tells until it ends or is late: (what was running, its lines, whether it is late)."""
+        """Keeps what another process tells until it ends or is late: (what was running, its lines, whether it
+        is late)."""
         running, lines = None, []
-        while any(told.poll(1 if running else None) for _ in range(LIMIT)):  # a machine that sleeps is not late
+        # A machine that sleeps is not late.
+        while any(told.poll(1 if running else None) for _ in range(LIMIT)):
             try:
                 kind, key, value = told.recv()
             except EOFError:
@@ -193,9 +202,9 @@ journal = Journal()
 
 
 def run(main):
-    """main() in a process of its own, to be ended where a contender takes too long. Another then runs main() again, in which
-    all that has been measured is at hand already. Nothing but Python's own library is loaded here: torch's threads and a
-    GPU's context would not live on behind a fork."""
+    """main() in a process of its own, to be ended where a contender takes too long. Another then runs main()
+    again, in which all that has been measured is at hand already. Nothing but Python's own library is loaded
+    here: torch's threads and a GPU's context would not live on behind a fork."""
     while True:
         told, journal.pipe = multiprocessing.Pipe(duplex=False)
         child = os.fork()
@@ -238,7 +247,8 @@ def show(line):
 
 
 def ours(name, *words):
-    """(lines, the other lines) of our program with these arguments and the options; the first of the latter describes the machine."""
+    """(lines, the other lines) of our program with these arguments and the options; the first of the latter
+    describes the machine."""
     key = journal.key((name, *words))
     if key not in journal.done:
         command, lines, others = [program(name), *words, *options.given], [], []
@@ -256,8 +266,8 @@ def ours(name, *words):
 
 
 def contend(who, what, measure):
-    """The lines that measure() yields. None where it raises for an answer that is wrong, or none, which is said. One that raised,
-    had a LONG step or was ended is not called again."""
+    """The lines that measure() yields. None where it raises for an answer that is wrong, or none, which is
+    said. One that raised, had a LONG step or was ended is not called again."""
     words = who, what
     if words in journal.left_out:
         return journal.left_out[words]
@@ -294,8 +304,8 @@ def contend_on_threads(torch, who, what, measure):
 
 
 def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, error, tolerance):
-    """Lines of every way to a batch of n x n matrices, per product of that size: forward(way) and training(way), whose error(way) is
-    below the tolerance before and after."""
+    """Lines of every way to a batch of n x n matrices, per product of that size: forward(way) and
+    training(way), whose error(way) is below the tolerance before and after."""
     def check(way):
         wrong = error(way)
         if not wrong < tolerance:
@@ -311,14 +321,15 @@ def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, e
             seconds.append(best(lambda: training(way), 2))
             check(way)
         for which, s in zip(("forward", "training"), seconds):
-            yield {"bench": name, "case": case, "who": who, "n": str(n), "dtype": dtype, "pass": which, "seconds": f"{s:.6g}",
+            yield {"bench": name, "case": case, "who": who, "n": str(n), "dtype": dtype, "pass": which,
+                   "seconds": f"{s:.6g}",
                    "per_gemm": f"{s / batch / gemm:.3f}"}
 
     return [line for who, way in ways.items()
             for line in contend_on_threads(torch, who, f"{case} {dtype}", lambda who: measure(who, way))]
 
 
-# -- the table -----------------------------------------------------------------------------------------------------------
+# -- the table -----------------------------------------------------------------------------------------------
 
 def merge(lines, value):
     """One line for each contender and case: the best."""

@@ -1,6 +1,7 @@
-/* Mean and variance of an exact GP at m new points: `predict [n...]`, m = 10,000. per_trsm: over one solution of the n x n
- * triangle with m right-hand sides by BLAS, timed right beside it; target 1.3. pass=training: with the gradient of both in
- * the points. extra_bytes: the most held beyond the model, the points and the results. */
+/* Mean and variance of an exact GP at m new points: `predict [n...]`, m = 10,000. per_trsm: over one solution
+ * of the n x n triangle with m right-hand sides by BLAS, timed right beside it; target 1.3. pass=training:
+ * with the gradient of both in the points. extra_bytes: the most held beyond the model, the points and the
+ * results. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -21,7 +22,7 @@ static const struct kernel_case {
     { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)" },
 };
 
-/* -- the unit -------------------------------------------------------------------------------------------------------- */
+/* -- the unit -------------------------------------------------------------------------------------------- */
 
 typedef struct solution {
     int n, m;
@@ -77,7 +78,7 @@ static double time_trsm(const bench *b, int64_t n, int rounds)
     return best;
 }
 
-/* -- prediction ------------------------------------------------------------------------------------------------------ */
+/* -- prediction ------------------------------------------------------------------------------------------ */
 
 typedef struct problem {
     ct_gp *gp;
@@ -101,8 +102,8 @@ static void predict_with_gradient(void *context)
     p->status = ct_backward(ct_sum(ct_add(mean, variance), CT_ALL, false));
 }
 
-/* Rows from `first` on of columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: predict.py has
- * the same numbers. */
+/* Rows from `first` on of columns frac((i + 1) √prime), and a smooth function of two of them with a ripple:
+ * predict.py has the same numbers. */
 static ct_tensor *columns(ct_device *dev, int64_t first, int64_t n, ct_tensor **y)
 {
     static const double prime[COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };

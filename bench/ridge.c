@@ -1,6 +1,6 @@
-/* ridge_solve: P = (BᵀB + λ DᵀD)⁻¹ Bᵀ for 64 samples, r = 60, n = 512; one D for all (shared) or one each (per-sample), all
- * three inputs with gradients in the training pass. per_gemm is seconds over 64 n×n×n products, one a sample.
- * Arguments: names of cases; --n, --batch: other sizes. */
+/* ridge_solve: P = (BᵀB + λ DᵀD)⁻¹ Bᵀ for 64 samples, r = 60, n = 512; one D for all (shared) or one each
+ * (per-sample), all three inputs with gradients in the training pass. per_gemm is seconds over 64 n×n×n
+ * products, one a sample. Arguments: names of cases; --n, --batch: other sizes. */
 #include "bench.h"
 
 #include <math.h>

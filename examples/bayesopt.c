@@ -1,6 +1,8 @@
 /* Bayesian optimisation: each next place is the one of largest expected improvement, climbed by its gradient
  * from many,
- *     EI(x) = (b - m) Φ(z) + s φ(z),  z = (b - m)/s,  b: the least so far, m and s² the posterior's at x  [Jones & al. 1998] */
+ *     EI(x) = (b - m) Φ(z) + s φ(z),  z = (b - m)/s                                    [Jones & al. 1998]
+ *
+ * where b is the least value so far, and m and s² are the posterior's mean and variance at x. */
 #include <cotangent/cotangent.h>
 #include <math.h>
 #include <stdio.h>

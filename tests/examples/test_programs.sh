@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they
-# are. In TAP.
+# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as
+# they are. In TAP.
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -57,7 +57,8 @@ rm examples/data/co2_weekly.csv
 "$programs/demo" >said.log 2>err
 that 'without its data it says so' test $? -ne 0 -a -s err
 
-for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows partial_inverse bayesopt; do
+for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows \
+    partial_inverse bayesopt; do
     that "$f.c is under 60 lines" test "$(wc -l <"$sources/examples/$f.c")" -lt 60
 done
 that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30

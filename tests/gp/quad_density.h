@@ -154,7 +154,8 @@ static inline void quad_invert(int n, quad (*C)[QUAD_ROWS], quad (*P)[QUAD_ROWS]
     }
 }
 
-/* nlml: ½ rᵀα + ½ log det C;  loo: ½ Σ (α_i²/P_ii - log P_ii), both + n/2 log 2π. With D = ∂C: ∂P = -P D P, ∂α = -P D α. */
+/* nlml: ½ rᵀα + ½ log det C;  loo: ½ Σ (α_i²/P_ii - log P_ii), both + n/2 log 2π.
+ * With D = ∂C: ∂P = -P D P, ∂α = -P D α. */
 static inline void quad_density_of(const ct_cov_program *p, bool loo, quad_density *q)
 {
     const quad log_2pi = QUAD(1.83787706640934548356065947281123527);

@@ -144,8 +144,8 @@ static void signs_of_determinants(void **state)
     ct_release(K);
 }
 
-/* -2 times a cycle. Of member 1 one row is twice another: the first pivot is zero or, of its transpose, the last. Member 3
- * may have an infinity or NaN. */
+/* -2 times a cycle. Of member 1 one row is twice another: the first pivot is zero or, of its transpose, the
+ * last. Member 3 may have an infinity or NaN. */
 static void a_singular_matrix_has_a_determinant(void **state)
 {
     fixture *f = *state;

@@ -33,8 +33,8 @@ static inline void check_close_at(double a, double b, double rel, double abs, co
     _fail(file, line);
 }
 
-/* cmocka_unit_test(f) or the like where the condition holds, else no test: in TAP, cmocka before 1.1.6 calls what
- * skip() leaves a failure. */
+/* cmocka_unit_test(f) or the like where the condition holds, else no test: in TAP, cmocka before 1.1.6 calls
+ * what skip() leaves a failure. */
 #define check_test_if(condition, ...) \
     ((condition) ? (struct CMUnitTest)__VA_ARGS__ : (struct CMUnitTest){ .name = NULL })
 
