@@ -1,5 +1,5 @@
-/* Bayesian optimisation: each next place is the one of largest expected improvement, climbed by its gradient
- * from many,
+/* Bayesian optimisation. Each next point maximises the expected improvement, by gradient ascent from many
+ * starts:
  *     EI(x) = (b - m) Φ(z) + s φ(z),  z = (b - m)/s                                    [Jones & al. 1998]
  *
  * where b is the least value so far, and m and s² are the posterior's mean and variance at x. */
@@ -16,7 +16,7 @@ static double branin(const double *u)
     return t * t + 10 * (1 - 1 / (8 * pi)) * cos(a) + 10;
 }
 
-/* One step up of each climber within the unit square; returns the one that stood highest. */
+/* Moves each climber one step up within the unit square; returns the climber that stood highest. */
 static int climb(ct_gp *gp, ct_tape *tape, ct_tensor *X, double best, double step)
 {
     int high = 0;

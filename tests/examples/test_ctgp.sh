@@ -85,7 +85,7 @@ score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'predict scores' "$score" "$ctgp" predict train.ctgp test.csv --out predicted.csv
 cp out score
 that 'predicts well' awk -F'[= ]' '{ exit !($4 < 0.2 && $10 > 0.6) }' score
-# Mean square of (y - mean) / std, left out: 1 to six digits.
+# The mean square of the leave-one-out residuals (y - mean) / std is 1 to six digits.
 squares() {
     paste -d, "$1" loo.csv | awk -F, -v OFS=, 'NR > 1 { z = ($3 - $4) / $5; sum += z * z }
         END { mean = sum / (NR - 1); exit !(mean > 0.99999 && mean < 1.00001) }'
@@ -103,8 +103,8 @@ ok 'fit of many rows' '^n=2001 ' "$ctgp" fit many.csv --target y --max-iter 8 --
 that 'some of them make the choice' grep -qx 'ctgp: the covariance is chosen on 1000 of the rows' err
 ok 'and all of them the model' '^n=40 rmse=0\.0[0-9]* ' "$ctgp" predict many.ctgp <(head -n 41 many.csv) \
     --out many.out
-# Of three rows that are one the draw takes one, whichever: the choice is the same for every seed, and it is
-# not where they differ.
+# Every row occurs three times. The sample of the choice takes one of each three, so the choice is the same
+# for every seed.
 awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 3000; i++) { if (i % 3 == 0) { a = rand() * 6;
         y = sin(a) + 0.1 * rand() }; printf "%.6f,%.6f\n", a, y } }' >thrice.csv
 chosen() {
@@ -212,7 +212,7 @@ that 'a row for each row of the model' test "$(wc -l <left.csv)" -eq 41
 ok 'loo --json' '^\{"n": 40, "rmse": ' "$ctgp" loo train.ctgp --json
 that 'is JSON' python3 -c 'import json; d = json.load(open("out"))
 assert d["n"] == 40 and 0 < d["coverage95"] <= 1'
-# rmse from the file and the training data is the one printed
+# The printed rmse is that of the file and the training data.
 ok 'loo again' "$score" "$ctgp" loo train.ctgp
 that 'the score is that of the file' python3 - <<'PYTHON'
 import csv, re
@@ -299,8 +299,8 @@ ok 'all is fixed' '^  end of the search +converged: every parameter is fixed$' "
 
 # -- advice --------------------------------------------------------------------------------------------------
 
-# sin(7a) + 3b² and a kernel of two parts, each of which sees one of the columns: neither may go. Column c is
-# noise.
+# sin(7a) + 3b² and a kernel of two parts, each of which uses one of the columns: neither column can be
+# dropped. Column c is noise.
 awk 'BEGIN { srand(3); print "a,b,c,y"; for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
     y = sin(7 * a) + 3 * b * b + 0.02 * (rand() + rand() - 1)
     printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, y } }' >parts.csv
@@ -311,8 +311,8 @@ ok 'a column of no part can go' '^  --drop c: leave-one-out loses [0-9.e-]+ nats
 that 'one that another part needs stays' \
     grep -qE '^  [ab] stays, although rbf.*: leave-one-out loses [0-9.e+]+ nats without it$' out
 that 'nothing else is to go' test "$(grep -c -- --drop out)" -eq 1
-# The borehole function, whose r and Tu matter next to nothing: what is to go may go, and what stays would be
-# missed.
+# The borehole function, in which r and Tu hardly matter: columns that the advice names can be dropped, and
+# the others cannot.
 borehole() {
     awk -v seed="$1" 'function u(lo, hi) { return lo + (hi - lo) * rand() }
     BEGIN { srand(seed); print "rw,r,Tu,Hu,Tl,Hl,L,Kw,flow"; for (i = 0; i < 100; i++) {
@@ -335,7 +335,7 @@ that 'it does not drop what flow depends on' \
     sh -c 'case ",$1," in *,rw,* | *,Hu,* | *,Hl,* | *,L,* | *,Kw,*) exit 1 ;; esac' sh "$drop"
 [ -z "$drop" ] || that 'what it drops is not missed' awk \
     "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
-# Whatever option a message names, some command has.
+# Every option that a message names belongs to some command.
 for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' |
     sort -u >has
 strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
@@ -497,7 +497,7 @@ bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict tr
 [ -e /dev/full ] && bad 'a full disk' 4 'standard output' \
     sh -c '"$1" predict train.ctgp unknown.csv >/dev/full' sh "$ctgp"
 
-# An output that is one of the inputs, under whatever name.
+# An output that is one of the inputs, under any name.
 apart() { bad "$1" 1 "$2 is the file of $3, which it would overwrite" "$ctgp" "${@:4}"; }
 cp train.csv data.csv
 cp train.ctgp model.ctgp
@@ -520,7 +520,7 @@ that 'and the model' cmp model.ctgp train.ctgp
 bad 'a device is no file that could be lost' 2 '/dev/null: the file is empty' "$ctgp" predict model.ctgp \
     /dev/null --out /dev/null
 
-# Of a dozen that append to one model at once each adds its row, through whatever name.
+# A dozen processes append to one model at once, under different names: each adds its row.
 ln -sf model.ctgp link.ctgp
 for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
     { echo 'a,b,y'; echo "0.$i,0.5,1"; } >row.$i.csv
@@ -573,8 +573,8 @@ sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in er
 PYTHON
 that 'Ctrl-C keeps the best model' test $? -eq 0
 
-# SIGTERM, too, and the model says that it is not finished; before the first iteration the old model stays; a
-# second signal ends all.
+# So does SIGTERM, and the model says that it is not finished. Before the first iteration the old model stays.
+# A second signal ends the program.
 waves 3000 >slower.csv
 cat >interrupt.py <<'PYTHON'
 import signal, subprocess, sys, time

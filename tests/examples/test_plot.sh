@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_plot.sh CTGP: what ctgp plot sends to gnuplot, and what it says where gnuplot fails. A program in
-# gnuplot's place keeps the script. In TAP.
+# test_plot.sh CTGP: the script that ctgp plot sends to gnuplot, which a program in gnuplot's place keeps, and
+# the messages where gnuplot fails. In TAP.
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -33,14 +33,14 @@ drawn() {
         --model "$1.ctgp" >log 2>err &&
         "$ctgp" plot "$1.ctgp" "$1.csv" --out "$1.svg" >log 2>err && test -s "$1.svg"
 }
-# values BLOCK COLUMN: how many different ones there are.
+# values BLOCK COLUMN: the number of different values.
 values() { block "$1" | awk -v c="$2" '!($c in seen) { seen[$c]; n++ } END { print n + 0 }'; }
 # All numbers of all blocks lie on the axes.
 on_axes() {
     { block curve; block data; } |
         awk '{ for (i = 1; i <= NF; i++) bad += !($i >= 0 && $i <= 1) } END { exit bad > 0 || NR < 1 }'
 }
-# wave BLOCK COLUMN: about half way up on average, and far from it otherwise.
+# wave BLOCK COLUMN: the column is about half way up on average, with a large variance.
 wave() {
     block "$1" | awk -v c="$2" '{ s += $c; q += $c * $c }
         END { m = s / NR; exit !(m > 0.3 && m < 0.7 && q / NR - m * m > 0.04) }'
@@ -77,8 +77,8 @@ that 'has a fine grid' test "$(block curve | wc -l)" -ge 3000
 that 'and no beat' sh -c "sed -n '/^.curve/,/^EOD/p' script | awk 'NF == 4 {
     if (++n % 150 == 0) { if (n > 150 && (top < 0.8 || top > 1)) bad = 1; top = 0 }
     if (\$2 > top) top = \$2 } END { exit bad || n < 3000 }'"
-# A lengthscale that would ask for ten million points: at most 20,000 and the data's, in 1600 columns, each
-# with its extremes.
+# A lengthscale that would need ten million points: there are at most 20,000 and those of the data, drawn in
+# 1600 columns with the extremes of each.
 that 'a very short lengthscale' drawn rough 'scale(1!) * matern12(lengthscale=1!)' \
     "$(rows 50 '1e6 * rand()' 'rand()')" none
 that 'is drawn in columns' test "$(block curve | wc -l)" -le 3200
@@ -92,14 +92,14 @@ curve, data = rows["$curve"], rows["$data"]
 assert sum(min(abs(y - r[1]) for r in curve if abs(r[0] - x) < 2e-3) < 1e-6 for x, y in data) >= 45
 PYTHON
 
-# A column's name ends no line of the script.
+# The name of a column cannot end a line of the script.
 printf '"x\n!touch pwned\n",y\n' >evil.csv
 awk 'BEGIN { for (i = 0; i < 20; i++) print i "," sin(i) }' >>evil.csv
 "$ctgp" fit evil.csv --target y --kernel rbf --model evil.ctgp --max-iter 5 >log 2>err
 that "a line's end in a column's name" "$ctgp" plot evil.ctgp evil.csv --out evil.svg
 that 'is no command of gnuplot' test ! -e pwned
 
-# gnuplot's own failures are one line of ours.
+# A failure of gnuplot gives one line of ctgp.
 fails() { # BODY PATTERN
     printf '#!/bin/sh\n%s\n' "$1" >bin/gnuplot
     local rc=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzes: tests/fuzz/fuzz.sh [SECONDS EACH [TARGET...]]; all fuzz_*.c by default. Needs clang with libFuzzer.
-# The corpus grows in build-fuzz/corpus/TARGET; an input that crashed is left beside it as TARGET-crash-*, and
-# the exit status is not 0. To see it again: build-fuzz/fuzz_TARGET build-fuzz/corpus/TARGET-crash-*
+# The corpus grows in build-fuzz/corpus/TARGET; an input that crashes is left beside it as TARGET-crash-*, and
+# the exit status is not 0. To run it again: build-fuzz/fuzz_TARGET build-fuzz/corpus/TARGET-crash-*
 set -eu
 cd "$(dirname "$0")/../.."
 source=$PWD/tests/fuzz

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-# They answer a question about what there is, or set a number in it.
+# These functions only read or set a number of an object.
 ALLOCATES_NOTHING = """
     ct_bytes_free ct_device_fail ct_device_status ct_dtype_size ct_gp_check ct_gp_set_param ct_last_status
     ct_message ct_device_stream ct_device_wait_stream ct_stream_wait_device
@@ -15,7 +15,7 @@ ALLOCATES_NOTHING = """
     ct_gp_device ct_gp_noise_variance ct_gp_at_bound ct_gp_get_options ct_gp_report ct_sample_fail
     ct_tensor_device
 """.split()
-# What a caller gets from memory: tensors, handles, models; and what tells of a failure.
+# Return types of functions that may allocate: tensors, handles, models, and those that report a failure.
 MAY = re.compile(r"^(ct_status|ct_var|double)$|^(?!const )\w+ \*$")
 # Called inside ops, which the op matrix visits.
 INSIDE_OPS = re.compile(r"ct_(prim|sample|arg|vjp)_|ct_(result|scratch|contiguous|borrow|call_device)")

@@ -34,7 +34,7 @@ that 'with the static library' ./static
 
 that 'the installed tool finds its library beside it' "${tool:-true}" --help
 
-# Nothing leaves the library but what the headers declare; in the static one everything has its prefix.
+# The library exports only what the headers declare; in the static library every name has the prefix.
 exports_only() {
     nm "$1" --defined-only "$2" |
         awk -v good="$3" 'NF == 3 && $2 != "A" && $3 !~ good { print "exported: " $3; bad = 1 }
