@@ -1,8 +1,6 @@
-/* Bayesian optimisation. Each next point maximises the expected improvement, by gradient ascent from many
- * starts:
+/* Bayesian optimisation. Each next point maximises the expected improvement by gradient ascent:
  *     EI(x) = (b - m) Φ(z) + s φ(z),  z = (b - m)/s                                    [Jones & al. 1998]
- *
- * where b is the least value so far, and m and s² are the posterior's mean and variance at x. */
+ * for the least value b so far and the posterior's mean m and variance s² at x. */
 #include <cotangent/cotangent.h>
 #include <math.h>
 #include <stdio.h>

@@ -25,8 +25,7 @@ typedef struct series {
     int64_t n;
 } series;
 
-/* The meaning of the parameters, in their order: the kernel's, noise, mean. Factor 0 marks a variance, which
- * is printed as its root. */
+/* The meaning of each parameter, in the model's order. Factor 0: a variance, printed as its root. */
 static const struct {
     const char *text, *unit;
     double factor;
