@@ -12,7 +12,7 @@ SMALL = 1 << 22  # weights
 
 
 def strategies(torch, M, F, dtype):
-    """name -> a function of x (B, M F), W (M, F, F), bias (M F), and of what its weight is made of outside
+    """name -> a function of x (B, M F), W (M, F, F) and bias (M F), and the weight that it prepares outside
     the step."""
     linear = torch.nn.functional.linear
     found = {
@@ -29,8 +29,8 @@ def strategies(torch, M, F, dtype):
     if 4 * (M * F) ** 2 <= DENSE:
         mask = torch.block_diag(*[torch.ones(F, F)] * M).to(dtype)
         found["torch-block_diag"] = lambda x, W, b: linear(x, torch.block_diag(*W.unbind(0)), b)
-        # The weight is dense and the mask keeps its gradient there: W is laid into it by block_diag once,
-        # outside.
+        # The weight is dense, and the mask keeps its gradient block-diagonal. block_diag makes it from W
+        # once, outside the step.
         found["torch-masked"] = lambda x, dense, b: linear(x, dense * mask, b)
     return found
 

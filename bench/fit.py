@@ -1,15 +1,15 @@
 """Fits to convergence: `./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]`.
 
-DIR holds NAME_train.csv, the target in column y; concrete, airfoil and elevators:8000 unless named, and of
-the contenders cotangent, gpytorch and sklearn all that are not left unnamed. Everyone maximises the same
-likelihood, scale * rbf(ard) + noise with mean zero, of the same standardised table in f64 from the same start
-(lengthscales sqrt(d), variance 1, noise 0.1) by L-BFGS, each in a process of its own on all threads, in turn.
-The bounds are the same but for GPyTorch's, which has lower ones alone.
+DIR holds NAME_train.csv with the target in column y. The default NAMEs are concrete, airfoil and
+elevators:8000; the default contenders are cotangent, gpytorch and sklearn. All maximise the same likelihood,
+scale * rbf(ard) + noise with mean zero, of the same standardised table in f64, by L-BFGS from the same start
+(lengthscales sqrt(d), variance 1, noise 0.1). Each runs in its own process on all threads, in turn. The
+bounds are the same, except that GPyTorch has lower bounds only.
 
-Everyone tells seconds and likelihood of each evaluation. Converged means the same for all: the first
-evaluation within 0.01 of the lowest nlml that any of them found (`seconds`); how long each went on until its
-own tolerance is `total`. Who begins at another likelihood is left out with a remark. After --seconds (of each
-fit; 0: none) a contender is stopped, and what it had reached counts: ended=limit. nlml is that of y as given.
+Each contender prints seconds and likelihood of each evaluation. `seconds` is the time of the first evaluation
+within 0.01 of the lowest nlml that any contender found, `total` the time until the contender's own tolerance
+is met. A contender that begins at another likelihood is left out with a remark. After --seconds (of each fit;
+0: no limit) a contender is stopped, and its best value counts: ended=limit. nlml is that of y as given.
 """
 import csv
 import math
@@ -96,9 +96,8 @@ print("ended its own tolerance")
 
 
 def table_of(source, rows, folder):
-    """The path of the first so many rows (0: all), standardised, the target last, without columns that are
-    constant in them; how many
-    rows; the target's standard deviation."""
+    """Writes the first rows (0: all), standardised, the target last, without constant columns; returns the
+    path, the number of rows and the target's standard deviation."""
     with open(source, newline="") as f:
         lines = list(csv.reader(f))
     head, lines = lines[0], [[float(x) for x in line] for line in (lines[1:rows + 1] if rows else lines[1:])]

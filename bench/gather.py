@@ -21,7 +21,7 @@ def index(torch, case, N, M):
 
 
 def by_rows(torch):
-    """Sorted by q once, then one product for each matrix in use: the loop that people write by hand."""
+    """Sorted by q once, then one product for each matrix in use: the usual hand-written loop."""
     def run(a, c, q):
         order = torch.argsort(q, stable=True)
         used, counts = torch.unique_consecutive(q[order], return_counts=True)

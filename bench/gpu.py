@@ -1,10 +1,10 @@
 """The GPU's targets, the most important first: `python3 bench/gpu.py [NAME...] --device cuda:0`, or all of it
 by `./run gpu`.
 
-Each is a benchmark of its own with a time limit: what fails or takes too long is said, and the next goes on.
-After each the report, Markdown, is written anew: a table of targets and measurements, and the lines that
-scripts read. NAMEs choose among mll inverse ridge gather blockdiag paths largest. --small: sizes for a
-simulated GPU, whose figures mean nothing; they fill no table.
+Each target is a benchmark of its own with a time limit. One that fails or takes too long is reported, and the
+next one runs. After each the report (Markdown) is written anew: a table of targets and measurements, and the
+lines that scripts read. NAMEs choose among mll inverse ridge gather blockdiag paths largest. --small has
+sizes for a simulated GPU, whose figures mean nothing and are not in the table.
 """
 import argparse
 import os
@@ -64,7 +64,7 @@ def run(name, words, limit, options):
 # -- the table -----------------------------------------------------------------------------------------------
 
 class Absent(Exception):
-    """A measurement that is not there."""
+    """A missing measurement."""
 
 
 def one(lines, bench, who, key="seconds", **wanted):
@@ -78,7 +78,7 @@ def one(lines, bench, who, key="seconds", **wanted):
 
 
 def times(lines, bench, who, **wanted):
-    """How many times as long as ours another takes."""
+    """The time of a peer divided by ours."""
     return one(lines, bench, who, **wanted) / one(lines, bench, "cotangent", **wanted)
 
 
@@ -87,7 +87,7 @@ def over_copy(lines, who="cotangent"):
 
 
 def best_torch(lines):
-    """Where torch is nearest: its best strategy's time over ours, of all shapes and both passes."""
+    """The time of torch's best strategy divided by ours, the least over all shapes and both passes."""
     ratios = []
     for case in SHAPES:
         for which in ("forward", "training"):

@@ -1,9 +1,9 @@
 """Inverses of a batch of 64 matrices of 512 beside torch's ways to them: `./run bench inverse [CASE...]
 [DTYPE...]`.
 
-CASE: spd, general, cols60; DTYPE: f64, f32; --n and --batch: other sizes. A peer's answer and gradient are
-checked before its time counts and after, member by member: torch's batched inv and solve on several threads
-have given garbage now and then. Such a peer is timed on one thread.
+CASE: spd, general, cols60; DTYPE: f64, f32; --n and --batch set other sizes. A peer's answer and gradient are
+checked before and after it is timed, member by member, as torch's batched inv and solve on several threads
+sometimes give wrong answers. Such a peer is timed on one thread.
 """
 import sys
 
@@ -47,8 +47,8 @@ def training(torch, way, A, bar):
 
 
 def error(torch, case, A, way, bar):
-    """The worst relative error of the answer and of the gradient over members, each against f64 of its own on
-    one thread."""
+    """The worst relative error of the answer and of the gradient over all members, against f64 on one
+    thread."""
     P, A_bar = training(torch, way, A, bar)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,12 +1,12 @@
 """The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n... case... pass...
 peer... mixed]`.
 
-Everyone evaluates the same covariance (case), data and parameters in f64 (or in --dtype f32), value alone
-(pass=forward) or value and gradient (pass=training); a peer whose value is another one is left out with a
-remark. mixed: ours also with a factor in f32. per_gemm is in terms of the product that our side timed. torch:
-autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and cholesky_inverse;
-gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns, here equal anyway,
-and no call for a gradient alone: training is one step of its optimiser.
+All contenders evaluate the same covariance (case), data and parameters in f64 (or in --dtype f32): the value
+alone (pass=forward), or value and gradient (pass=training). A peer with another value is left out with a
+remark. With mixed our factor is also computed in f32. The unit of per_gemm is the product that our program
+timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
+cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns,
+here equal anyway, and no call for a gradient alone: training is one step of its optimiser.
 """
 import sys
 
@@ -190,7 +190,7 @@ def contenders(case, n):
     """name -> what makes its run(training), for the peers that are installed."""
     np, found = peers.load("numpy"), {}
     torch, gpytorch = (peers.load(name) for name in ("torch", "gpytorch"))
-    # These are there in f64, and here on the CPU, alone.
+    # These peers run only in f64 and on the CPU.
     asked = peers.options.peer == "cpu" and not peers.options.dtype
     jax, sklearn, lightgp = (peers.load(name) if asked else None for name in ("jax", "sklearn", "lightgp"))
     if torch:
@@ -208,7 +208,7 @@ def contenders(case, n):
 
 
 def measure(case, n, who, make, passes, ours):
-    """The lines of a peer, ours being the first of our own."""
+    """The lines of a peer; `ours` is the first of our lines."""
     run, wanted, gemm = make(), float(ours["value"]), float(ours["seconds"]) / float(ours["per_gemm"])
     dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
     for which in passes:

@@ -1,10 +1,10 @@
 """Mean and variance of an exact GP at 10,000 new points beside its peers: `./run bench predict [n...]`.
 
-Everyone predicts f (no noise) with the same covariance (case), data and parameters in f64 from a factor that
-is there already; pass=training also asks for the gradient of the sum of both in the points. A peer whose
-value, the sum of both, is another one is left out with a remark. per_trsm is in terms of the triangular solve
-that our side timed. torch: by hand, Cholesky factor and solve_triangular in chunks of 2048; gpytorch: its
-Cholesky path in chunks of 512, diagonal alone asked for; sklearn: predict with return_std.
+All contenders predict f (no noise) with the same covariance (case), data and parameters in f64 from a factor
+computed before. pass=training adds the gradient of the sum of both in the points. A peer with another sum is
+left out with a remark. The unit of per_trsm is the triangular solve that our program timed. torch: by hand, a
+Cholesky factor and solve_triangular in chunks of 2048; gpytorch: its Cholesky path in chunks of 512, with the
+diagonal only; sklearn: predict with return_std.
 """
 import sys
 
@@ -121,7 +121,7 @@ def contenders(case, n):
 
 
 def measure(case, n, who, make, slopes, ours):
-    """The lines of a peer, ours being the first of our own."""
+    """The lines of a peer; `ours` is the first of our lines."""
     run, wanted, trsm = make(), float(ours["value"]), float(ours["seconds"]) / float(ours["per_trsm"])
     value = run(False)
     if not abs(value - wanted) <= 1e-6 * abs(wanted):

@@ -3,14 +3,14 @@ splits.
 
 DIR holds NAME_train.csv and NAME_test.csv, a header, the target in column y. ctgp runs with its defaults,
 which choose among one lengthscale for all columns, a Matern kernel with one for each, and that beside an RBF
-kernel; scikit-learn learns the largest of them, also by L-BFGS on standardised data, from three starts unless
-`--restarts` says otherwise; each in its own process, in turn. Lower RMSE, NLPD (mean negative log predictive
-density of the held-back targets) and nlml are better; coverage should be near 0.95.
+kernel; scikit-learn fits the largest of them, also by L-BFGS on standardised data, from three starts unless
+`--restarts` sets another number. Each runs in its own process, in turn. Lower RMSE, NLPD (mean negative log
+predictive density of the held-back targets) and nlml are better; coverage should be near 0.95.
 
-With --splits N the test files are left alone: a few rows of NAME_train.csv are learned (`--rows`, 100 of
-yacht, 150 of energy, 200 of others unless given) and up to 1000 of the others predicted, in N random splits;
-y in its standard deviations. The names branin, friedman and borehole stand for functions without noise on [0,
-1]^d, whose inputs and values are drawn instead.
+With --splits N the test files are not used. In N random splits a few rows of NAME_train.csv are learned
+(`--rows`; by default 100 of yacht, 150 of energy, 200 of others) and up to 1000 of the others predicted.
+Errors are in standard deviations of y. The names branin, friedman and borehole stand for functions without
+noise on [0, 1]^d, whose inputs are drawn at random.
 """
 import argparse
 import csv
