@@ -1,4 +1,4 @@
-/* The options, the clock, the best of several rounds, and what others are measured by. */
+/* The options, the clock, the best of several rounds, and the units that times are divided by. */
 #include "bench.h"
 
 #include <omp.h>
@@ -24,7 +24,7 @@ static void wait(const bench *b)
     if (b->queues) ct_tape_status(b->tape);
 }
 
-/* Seconds of one of `calls` in a row. */
+/* Seconds of one call, averaged over `calls` calls in a row. */
 static double timed(const bench *b, void (*run)(void *context), void *context, int calls)
 {
     double start = bench_now();
@@ -184,9 +184,9 @@ double bench_copy(const bench *b, int64_t bytes, int rounds)
     return best;
 }
 
-/* -- options --------------------------------------------------------------------------------------------------------- */
+/* -- options --------------------------------------------------------------------------------------------- */
 
-/* Takes words[at] and the word behind it out of the list; NULL where none is behind. */
+/* Removes words[at] and the word after it from the list and returns the latter; NULL where there is none. */
 static const char *take(int *count, char **words, int at, int how_many)
 {
     const char *value = at + 1 < *count ? words[at + 1] : NULL;

@@ -1,12 +1,13 @@
-/* What every benchmark shares: the device and other options, a clock, the best of several rounds, and the line that scripts
- * read:
+/* What every benchmark shares: the device and other options, a clock, the best of several rounds, and the
+ * line that scripts read:
  *
- *     bench=NAME case=TEXT who=cotangent|cotangent-graph|gemm|copy|PEER n=… dtype=f64 pass=forward|training seconds=… per_gemm=…
+ *     bench=NAME case=TEXT who=cotangent|cotangent-graph|gemm|copy|PEER n=… dtype=f64
+ *     pass=forward|training seconds=… per_gemm=…
  *     peak_bytes=… device=…
  *
- * training is forward and backward; per_gemm is seconds over those of one matrix product timed beside it on the same
- * device; peak_bytes the most held beyond inputs, outputs and gradients; device is there where one was asked for. What does
- * not apply is left out. */
+ * training is forward and backward. per_gemm is the time divided by that of one matrix product, timed beside
+ * it on the same device. peak_bytes is the most memory held beyond inputs, outputs and gradients. device is
+ * printed where --device was given. What does not apply is left out. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -30,29 +31,32 @@ typedef struct bench {
     bool once;
 } bench;
 
-/* Takes the options out of the arguments, prints the machine and opens the device. Nonzero where that is impossible, which
- * has been said then. */
+/* Removes the options from the arguments, prints the machine and opens the device. Returns nonzero, after a
+ * message, where that fails. */
 int bench_open(bench *b, int *argc, char **argv);
 void bench_close(bench *b);
-/* Whether the dtype is among those wanted. */
+/* Whether the dtype is one of those asked for. */
 bool bench_wants(const bench *b, ct_dtype dtype);
 
 /* Seconds of a monotonic clock. */
 double bench_now(void);
 
-/* The shortest of `rounds` calls of run(context) after one that is not timed; at least until `seconds` have passed. On a GPU a
- * call is as many in a row as make it long beside a wait, and the seconds are those of one. */
+/* Calls run(context) once untimed, then `rounds` times, and more until `seconds` have passed; returns the
+ * shortest time of a call. On a GPU one measurement is many calls in a row, so that it is long beside a wait,
+ * and the time is divided by their number. */
 double bench_best(const bench *b, void (*run)(void *context), void *context, int rounds, double seconds);
 
-/* The same of replays of a training step, which on a GPU are one graph: 0 where it cannot be one, and that is said. */
+/* The same for replays of a training step, which on a GPU are one graph. Returns 0, after a message, where
+ * the step cannot be captured. */
 double bench_replays(const bench *b, ct_step_fn step, void *context, int rounds, double seconds);
 
-/* One n x n x n product: the unit of per_gemm. */
+/* Seconds of one n x n x n product: the unit of per_gemm. */
 double bench_gemm(const bench *b, int64_t n, ct_dtype dtype, int rounds);
-/* A (m x k) times B (k x n): the same. Where B is the transpose of a matrix it is given as a view. */
+/* The same for A (m x k) times B (k x n). A transposed B is passed as a view. */
 double bench_product(const bench *b, ct_tensor *A, ct_tensor *B, int rounds, double seconds);
 
-/* Copying `bytes` / 2 of memory, so that `bytes` are read or written: what is bound by memory cannot take less. */
+/* Seconds of copying `bytes` / 2 of memory, which reads and writes `bytes` in all: the floor of an operation
+ * bound by memory. */
 double bench_copy(const bench *b, int64_t bytes, int rounds);
 
 #endif

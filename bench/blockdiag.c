@@ -1,7 +1,8 @@
-/* blockdiag_linear in f32 or bf16: x (128, M F), W (M, F, F) and a bias, forward, and forward with all gradients; per_gemm is
- * over one f32 product of as many flops (on a GPU one of the case's dtype), x_m (128 x F) with all of W (F x M F). On a GPU
- * who=copy is a copy that reads and writes as many bytes as W has in one pass over it, or in training in three; who=cotangent-graph is the step as a graph.
- * Arguments: names of cases, M4-F1024 or M4-F1024-bf16; without any, all in f32. */
+/* blockdiag_linear in f32 or bf16: x (128, M F), W (M, F, F) and a bias, forward, and forward with all
+ * gradients. The unit of per_gemm is one f32 product of as many flops, x_m (128 x F) with all of W (F x M F);
+ * on a GPU it has the case's dtype. On a GPU who=copy is a copy that reads and writes the bytes of W once, in
+ * training three times, and who=cotangent-graph is the step as a graph. Arguments: names of cases, M4-F1024
+ * or M4-F1024-bf16; without any, all in f32. */
 #include "bench.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ typedef struct work {
     int M, F;
     ct_tape *tape;
     ct_tensor *x, *W, *bias, *y_bar;
-    float *gemm[3]; /* of the product that all is compared with */
+    float *gemm[3]; /* of the product that is the unit */
 } work;
 
 static void forward(void *context)
@@ -57,7 +58,7 @@ static ct_tensor *drawn(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t
     return t;
 }
 
-/* The unit, on a GPU: of the same matrices in the case's dtype. */
+/* The unit on a GPU: the product of the same matrices in the case's dtype. */
 static double product_there(const bench *b, const work *w, int rounds)
 {
     ct_tensor *x = ct_tensor_slice(w->x, 1, 0, w->F, 1),

@@ -1,4 +1,5 @@
-"""A block-diagonal linear layer beside the strategies that torch offers: `./run bench blockdiag [M4-F1024 M4-F1024-bf16...]`."""
+"""A block-diagonal linear layer beside the strategies that torch offers: `./run bench blockdiag [M4-F1024
+M4-F1024-bf16...]`."""
 import sys
 
 import peers
@@ -11,19 +12,25 @@ SMALL = 1 << 22  # weights
 
 
 def strategies(torch, M, F, dtype):
-    """name -> a function of x (B, M F), W (M, F, F), bias (M F), and of what its weight is made of outside the step."""
+    """name -> a function of x (B, M F), W (M, F, F) and bias (M F), and the weight that it prepares outside
+    the step."""
     linear = torch.nn.functional.linear
     found = {
-        "torch-loop": lambda x, W, b: torch.cat([linear(x[:, m * F:(m + 1) * F], W[m], b[m * F:(m + 1) * F]) for m in range(M)], 1),
-        "torch-bmm": lambda x, W, b: (torch.bmm(x.view(-1, M, F).transpose(0, 1), W.transpose(1, 2)).transpose(0, 1)
+        "torch-loop": lambda x, W, b: torch.cat([linear(x[:, m * F:(m + 1) * F], W[m], b[m * F:(m + 1) * F])
+                                                 for m in range(M)], 1),
+        "torch-bmm": lambda x, W, b: (torch.bmm(x.view(-1, M, F).transpose(0, 1), W.transpose(1, 2))
+                                      .transpose(0, 1)
                                       .reshape(-1, M * F) + b),
-        "torch-einsum": lambda x, W, b: torch.einsum("bmf,mgf->bmg", x.view(-1, M, F), W).reshape(-1, M * F) + b,
-        "torch-conv1d": lambda x, W, b: torch.conv1d(x.unsqueeze(2), W.reshape(M * F, F, 1), b, groups=M).squeeze(2),
+        "torch-einsum": lambda x, W, b: (torch.einsum("bmf,mgf->bmg", x.view(-1, M, F), W)
+                                         .reshape(-1, M * F) + b),
+        "torch-conv1d": lambda x, W, b: torch.conv1d(x.unsqueeze(2), W.reshape(M * F, F, 1), b,
+                                                     groups=M).squeeze(2),
     }
     if 4 * (M * F) ** 2 <= DENSE:
         mask = torch.block_diag(*[torch.ones(F, F)] * M).to(dtype)
         found["torch-block_diag"] = lambda x, W, b: linear(x, torch.block_diag(*W.unbind(0)), b)
-        # The weight is dense and the mask keeps its gradient there: W is laid into it by block_diag once, outside.
+        # The weight is dense, and the mask keeps its gradient block-diagonal. block_diag makes it from W
+        # once, outside the step.
         found["torch-masked"] = lambda x, dense, b: linear(x, dense * mask, b)
     return found
 
@@ -45,7 +52,8 @@ def passes(torch, name, run, x, W, b, y_bar):
         cut = slice(m * F, (m + 1) * F)
         x64, W64, g64 = x[:, cut].double(), W[m].double(), y_bar[:, cut].double()
         W_bar = weight_bar[cut, cut] if name == "torch-masked" else weight_bar[m]
-        for value, wanted in ((y[:, cut], x64 @ W64.mT + b[cut].double()), (x_bar[:, cut], g64 @ W64), (W_bar, g64.mT @ x64),
+        for value, wanted in ((y[:, cut], x64 @ W64.mT + b[cut].double()), (x_bar[:, cut], g64 @ W64),
+                              (W_bar, g64.mT @ x64),
                               (b_bar[cut], g64.sum(0))):
             error = (value.double() - wanted).abs().max().item() / wanted.abs().max().item()
             if not error < (1e-4 if x.dtype == torch.float32 else 3e-2):
@@ -57,11 +65,13 @@ def peer_lines(torch, case):
     M, F = (int(part[1:]) for part in case.split("-")[:2])
     name_of_dtype, dtype = ("bf16", torch.bfloat16) if case.endswith("bf16") else ("f32", torch.float32)
     torch.manual_seed(1)
-    x, W, b, y_bar = (torch.randn(*shape).to(dtype) for shape in ((ROWS, M * F), (M, F, F), (M * F,), (ROWS, M * F)))
+    x, W, b, y_bar = (torch.randn(*shape).to(dtype)
+                      for shape in ((ROWS, M * F), (M, F, F), (M * F,), (ROWS, M * F)))
 
     def measure(name, run):
         for which, step in zip(("forward", "training"), passes(torch, name, run, x, W, b, y_bar)):
-            yield {"bench": "blockdiag", "case": case, "who": name, "n": str(ROWS), "dtype": name_of_dtype, "pass": which,
+            yield {"bench": "blockdiag", "case": case, "who": name, "n": str(ROWS), "dtype": name_of_dtype,
+                   "pass": which,
                    "seconds": f"{peers.best(step, seconds=0.5):.6g}"}
 
     return [line for name, run in strategies(torch, M, F, dtype).items()

@@ -1,5 +1,6 @@
-/* One fit to convergence: `fit TABLE.csv [--device NAME]`, a table that is standardised already, the target last. A line for each
- * evaluation, "at SECONDS NLML": how long the fit has taken, and the likelihood there. fit.py has the peers do the same. */
+/* One fit to convergence: `fit TABLE.csv [--device NAME]`. The table is standardised, and its last column is
+ * the target. Each evaluation prints "at SECONDS NLML": the time since the fit began, and the likelihood.
+ * fit.py has the peers do the same. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -16,7 +17,7 @@ static int tell(void *context, const ct_fit_progress *p)
     return 0;
 }
 
-/* The start and the bounds that everyone has. */
+/* The start and the bounds that all contenders share. */
 static ct_status set(ct_gp *gp, const char *name, double value, double lower, double upper)
 {
     ct_param p = *ct_gp_param(gp, ct_gp_find(gp, name));

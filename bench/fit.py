@@ -1,14 +1,15 @@
 """Fits to convergence: `./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]`.
 
-DIR holds NAME_train.csv, the target in column y; concrete, airfoil and elevators:8000 unless named, and of the contenders cotangent,
-gpytorch and sklearn all that are not left unnamed. Everyone maximises the same likelihood, scale * rbf(ard) + noise with mean zero, of
-the same standardised table in f64 from the same start (lengthscales sqrt(d), variance 1, noise 0.1) by L-BFGS, each in a process
-of its own on all threads, in turn. The bounds are the same but for GPyTorch's, which has lower ones alone.
+DIR holds NAME_train.csv with the target in column y. The default NAMEs are concrete, airfoil and
+elevators:8000; the default contenders are cotangent, gpytorch and sklearn. All maximise the same likelihood,
+scale * rbf(ard) + noise with mean zero, of the same standardised table in f64, by L-BFGS from the same start
+(lengthscales sqrt(d), variance 1, noise 0.1). Each runs in its own process on all threads, in turn. The
+bounds are the same, except that GPyTorch has lower bounds only.
 
-Everyone tells seconds and likelihood of each evaluation. Converged means the same for all: the first evaluation within 0.01 of the lowest
-nlml that any of them found (`seconds`); how long each went on until its own tolerance is `total`. Who begins at another likelihood is left out
-with a remark. After --seconds (of each fit; 0: none) a contender is stopped, and what it had reached counts: ended=limit.
-nlml is that of y as given.
+Each contender prints seconds and likelihood of each evaluation. `seconds` is the time of the first evaluation
+within 0.01 of the lowest nlml that any contender found, `total` the time until the contender's own tolerance
+is met. A contender that begins at another likelihood is left out with a remark. After --seconds (of each fit;
+0: no limit) a contender is stopped, and its best value counts: ended=limit. nlml is that of y as given.
 """
 import csv
 import math
@@ -57,26 +58,28 @@ print("ended its own tolerance")
 
 GPYTORCH = READ + """
 import gpytorch, torch
+above = gpytorch.constraints.GreaterThan
 X, y = torch.from_numpy(X.copy()), torch.from_numpy(y.copy())
 
 class Model(gpytorch.models.ExactGP):
     def __init__(self, likelihood):
         super().__init__(X, y, likelihood)
         self.mean_module = gpytorch.means.ZeroMean()
-        rbf = gpytorch.kernels.RBFKernel(ard_num_dims=d, lengthscale_constraint=gpytorch.constraints.GreaterThan(1e-4))
-        self.covar_module = gpytorch.kernels.ScaleKernel(rbf, outputscale_constraint=gpytorch.constraints.GreaterThan(1e-6))
+        rbf = gpytorch.kernels.RBFKernel(ard_num_dims=d, lengthscale_constraint=above(1e-4))
+        self.covar_module = gpytorch.kernels.ScaleKernel(rbf, outputscale_constraint=above(1e-6))
 
     def forward(self, x):
         return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
-likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=gpytorch.constraints.GreaterThan(1e-6)).double()
+likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=above(1e-6)).double()
 model = Model(likelihood).double()
 model.covar_module.outputscale = 1.0
 model.covar_module.base_kernel.lengthscale = d**0.5
 likelihood.noise = 0.1
 mll = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
 model.train(), likelihood.train()
-optimizer = torch.optim.LBFGS(model.parameters(), max_iter=200, tolerance_grad=1e-6, tolerance_change=1e-9, line_search_fn="strong_wolfe")
+optimizer = torch.optim.LBFGS(model.parameters(), max_iter=200, tolerance_grad=1e-6,
+                              tolerance_change=1e-9, line_search_fn="strong_wolfe")
 
 def closure():
     optimizer.zero_grad()
@@ -93,8 +96,8 @@ print("ended its own tolerance")
 
 
 def table_of(source, rows, folder):
-    """The path of the first so many rows (0: all), standardised, the target last, without columns that are constant in them; how many
-    rows; the target's standard deviation."""
+    """Writes the first rows (0: all), standardised, the target last, without constant columns; returns the
+    path, the number of rows and the target's standard deviation."""
     with open(source, newline="") as f:
         lines = list(csv.reader(f))
     head, lines = lines[0], [[float(x) for x in line] for line in (lines[1:rows + 1] if rows else lines[1:])]
@@ -106,12 +109,14 @@ def table_of(source, rows, folder):
             columns.append((name, [(x - mean) / spread for x in column]))
     path = f"{folder}/table.csv"
     with open(path, "w", newline="") as f:
-        csv.writer(f).writerows([[name for name, _ in columns], *([repr(x) for x in row] for row in zip(*(c for _, c in columns)))])
+        csv.writer(f).writerows([[name for name, _ in columns],
+                                 *([repr(x) for x in row] for row in zip(*(c for _, c in columns)))])
     return path, n, spread
 
 
 def follow(command, limit):
-    """[(seconds, nlml)] of its evaluations, and how it ended: its own word, "limit" or an error's last line."""
+    """[(seconds, nlml)] of its evaluations, and how it ended: its own word, "limit" or an error's last
+    line."""
     path, ended, deadline = [], "", None
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     ready = selectors.DefaultSelector()
@@ -154,10 +159,12 @@ def compare(name, n, d_log, found):
 def main():
     words = peers.options.words
     if not words:
-        sys.exit("usage: ./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]   (DIR/NAME_train.csv)")
+        sys.exit("usage: ./run bench fit DIR [NAME[:ROWS]...] [CONTENDER...] [--seconds S]   "
+                 "(DIR/NAME_train.csv)")
     names = [word for word in words[1:] if word not in WHO] or SETS
     contenders = [who for who in WHO if who in words[1:]] or WHO
-    scripts = {who: script for who, script in (("gpytorch", GPYTORCH), ("sklearn", SKLEARN)) if who in contenders and peers.load(who)}
+    scripts = {who: script for who, script in (("gpytorch", GPYTORCH), ("sklearn", SKLEARN))
+               if who in contenders and peers.load(who)}
     lines = []
     for name in names:
         name, _, rows = name.partition(":")
@@ -168,7 +175,8 @@ def main():
             for who in contenders:
                 if who != "cotangent" and who not in scripts:
                     continue
-                command = [peers.program("fit"), table] if who == "cotangent" else [sys.executable, "-c", scripts[who], table]
+                command = ([peers.program("fit"), table] if who == "cotangent"
+                           else [sys.executable, "-c", scripts[who], table])
                 path, ended = follow(command, peers.options.seconds)
                 if path:
                     found[who] = path, ended
@@ -180,7 +188,8 @@ def main():
             lines.append(line)
             print(" ".join(f"{k}={v}" for k, v in line.items() if v), flush=True)
     shown = ("case", "n", "who", "nlml", "evaluations", "seconds", "total", "ended")
-    print(f"\nscale * rbf(ard) + noise; seconds to {CLOSE} of the lowest nlml\n\n| {' | '.join(shown)} |\n|{'---|' * len(shown)}")
+    print(f"\nscale * rbf(ard) + noise; seconds to {CLOSE} of the lowest nlml\n\n"
+          f"| {' | '.join(shown)} |\n|{'---|' * len(shown)}")
     for line in lines:
         print("| " + " | ".join(line[key] for key in shown) + " |")
 

@@ -1,6 +1,8 @@
-/* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for kinds of q; per_gemm is over
- * one product of as many flops, all rows of A with one C. who=copy is a copy that reads and writes as many bytes as the
- * pass has to: the floor by memory; on a GPU who=cotangent-graph is the training step as a graph. Arguments: names of cases; --n: so many rows of A instead, and groups in proportion. */
+/* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for several kinds of
+ * q. The unit of per_gemm is one product of as many flops, all rows of A with one C. who=copy is a copy that
+ * reads and writes the bytes that the pass must: the floor set by memory. On a GPU who=cotangent-graph is the
+ * training step as a graph. Arguments: names of cases; --n sets the number of rows of A, and that of the
+ * groups in proportion. */
 #include "bench.h"
 
 #include <math.h>
@@ -69,14 +71,15 @@ static void product(void *context)
            &(float){ 0 }, ct_tensor_data(w->G), &k);
 }
 
-/* The next of a fixed stream of numbers in (0, 1). */
+/* The next number in (0, 1) of a fixed stream. */
 static double draw(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return ((double)(*state >> 11) + 0.5) * 0x1p-53;
 }
 
-/* zipf: P(m) ∝ 1/m; empty: only every 32nd row of C is used; MN: a permutation. bench/gather.py draws the same. */
+/* zipf: P(m) ∝ 1/m; empty: only every 32nd row of C is used; MN: a permutation. bench/gather.py draws the
+ * same. */
 static void draw_index(const kind *k, int64_t *q)
 {
     uint64_t state = 1;

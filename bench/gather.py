@@ -1,4 +1,5 @@
-"""Products with gathered matrices beside the strategies that torch offers: `./run bench gather [uniform zipf M1 MN ...]`."""
+"""Products with gathered matrices beside the strategies that torch offers: `./run bench gather [uniform zipf
+M1 MN ...]`."""
 import sys
 
 import peers
@@ -20,7 +21,7 @@ def index(torch, case, N, M):
 
 
 def by_rows(torch):
-    """Sorted by q once, then one product for each matrix in use: the loop that people write by hand."""
+    """Sorted by q once, then one product for each matrix in use: the usual hand-written loop."""
     def run(a, c, q):
         order = torch.argsort(q, stable=True)
         used, counts = torch.unique_consecutive(q[order], return_counts=True)
@@ -67,12 +68,15 @@ def peer_lines(torch, case):
 
     def measure(name, run):
         check(torch, run, a, c, q, g)
-        steps = {"forward": lambda: run(a, c, q), "training": lambda: torch.autograd.grad(run(a, c, q), (a, c), g)}
+        steps = {"forward": lambda: run(a, c, q),
+                 "training": lambda: torch.autograd.grad(run(a, c, q), (a, c), g)}
         for which, step in steps.items():
-            yield {"bench": "gather", "case": case, "who": name, "n": str(len(q)), "dtype": "f32", "pass": which,
+            yield {"bench": "gather", "case": case, "who": name, "n": str(len(q)), "dtype": "f32",
+                   "pass": which,
                    "seconds": f"{peers.best(step, seconds=0.5):.6g}"}
 
-    return [line for name, run in found.items() for line in peers.contend(name, case, lambda: measure(name, run)) or ()]
+    return [line for name, run in found.items()
+            for line in peers.contend(name, case, lambda: measure(name, run)) or ()]
 
 
 def main():

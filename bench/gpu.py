@@ -1,8 +1,10 @@
-"""The GPU's targets, the most important first: `python3 bench/gpu.py [NAME...] --device cuda:0`, or all of it by `./run gpu`.
+"""The GPU's targets, the most important first: `python3 bench/gpu.py [NAME...] --device cuda:0`, or all of it
+by `./run gpu`.
 
-Each is a benchmark of its own with a time limit: what fails or takes too long is said, and the next goes on. After each the
-report, Markdown, is written anew: a table of targets and measurements, and the lines that scripts read. NAMEs choose among mll
-inverse ridge gather blockdiag paths largest. --small: sizes for a simulated GPU, whose figures mean nothing; they fill no table.
+Each target is a benchmark of its own with a time limit. One that fails or takes too long is reported, and the
+next one runs. After each the report (Markdown) is written anew: a table of targets and measurements, and the
+lines that scripts read. NAMEs choose among mll inverse ridge gather blockdiag paths largest. --small has
+sizes for a simulated GPU, whose figures mean nothing and are not in the table.
 """
 import argparse
 import os
@@ -15,7 +17,8 @@ import time
 FOLDER = pathlib.Path(__file__).resolve().parent
 SHAPES = [f"M{M}-F{F}-bf16" for F in (1024, 4096) for M in (4, 8, 16)]
 
-ALONE = {"paths": "paths", "paths-simulated": "paths-simulated", "largest": "mll"}  # programs of ours without peers
+# Programs of ours without peers.
+ALONE = {"paths": "paths", "paths-simulated": "paths-simulated", "largest": "mll"}
 # name, arguments, the same for a simulated GPU, seconds that it may take
 TASKS = [
     ("mll", "16384 rbf training gpytorch --dtype f64", "64 rbf training gpytorch --dtype f64", 150),
@@ -34,7 +37,8 @@ TASKS = [
 
 
 def parse(text):
-    lines = (dict(f.split("=", 1) for f in line.split() if "=" in f) for line in text.splitlines() if line.startswith("bench="))
+    lines = (dict(f.split("=", 1) for f in line.split() if "=" in f)
+             for line in text.splitlines() if line.startswith("bench="))
     return list(lines)
 
 
@@ -42,11 +46,14 @@ def run(name, words, limit, options):
     """(lines, what went wrong or "", all output). The whole family of processes ends with its time."""
     command = [sys.executable, str(FOLDER / f"{name}.py"), *words, *options]
     if name in ALONE:
-        command = [str(FOLDER.parent / os.environ.get("CT_BUILD", "build") / "bench" / ALONE[name]), *words, *options[:2]]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        command = [str(FOLDER.parent / os.environ.get("CT_BUILD", "build") / "bench" / ALONE[name]), *words,
+                   *options[:2]]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
     try:
         out, errors = child.communicate(timeout=limit)
-        wrong = "" if child.returncode == 0 else (errors.strip().splitlines() or [f"status {child.returncode}"])[-1]
+        last = (errors.strip().splitlines() or [f"status {child.returncode}"])[-1]
+        wrong = "" if child.returncode == 0 else last
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         out, errors = child.communicate()
@@ -54,10 +61,10 @@ def run(name, words, limit, options):
     return parse(out), wrong, out
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------
+# -- the table -----------------------------------------------------------------------------------------------
 
 class Absent(Exception):
-    """A measurement that is not there."""
+    """A missing measurement."""
 
 
 def one(lines, bench, who, key="seconds", **wanted):
@@ -71,7 +78,7 @@ def one(lines, bench, who, key="seconds", **wanted):
 
 
 def times(lines, bench, who, **wanted):
-    """How many times as long as ours another takes."""
+    """The time of a peer divided by ours."""
     return one(lines, bench, who, **wanted) / one(lines, bench, "cotangent", **wanted)
 
 
@@ -80,11 +87,12 @@ def over_copy(lines, who="cotangent"):
 
 
 def best_torch(lines):
-    """Where torch is nearest: its best strategy's time over ours, of all shapes and both passes."""
+    """The time of torch's best strategy divided by ours, the least over all shapes and both passes."""
     ratios = []
     for case in SHAPES:
         for which in ("forward", "training"):
-            found = [float(line["seconds"]) for line in lines if line["bench"] == "blockdiag" and line["case"] == case
+            found = [float(line["seconds"]) for line in lines if line["bench"] == "blockdiag"
+                     and line["case"] == case
                      and line["pass"] == which and line["who"].startswith("torch")]
             if not found:
                 raise Absent(f"no torch {case} {which}")
@@ -97,27 +105,37 @@ AT_MOST, AT_LEAST = "≤", "≥"
 ROWS = [
     ("likelihood + gradient, f64, N = 16,384, d = 8, over a DGEMM of that size", AT_MOST, 0.75, "",
      lambda l: one(l, "mll", "cotangent", "per_gemm", n=16384, dtype="f64")),
-    ("the same beside GPyTorch (Cholesky)", AT_LEAST, 3, "times faster", lambda l: times(l, "mll", "gpytorch", n=16384, dtype="f64")),
-    ("its peak memory over 8N²", AT_MOST, 0.56, "", lambda l: one(l, "mll", "cotangent", "bytes_per_8n2", n=16384, dtype="f64")),
-    ("the same in f32, N = 4,096, beside GPyTorch", AT_LEAST, 2, "times faster", lambda l: times(l, "mll", "gpytorch", n=4096, dtype="f32")),
-    ("the same in f32, N = 1,024, beside GPyTorch", AT_LEAST, 5, "times faster", lambda l: times(l, "mll", "gpytorch", n=1024, dtype="f32")),
+    ("the same beside GPyTorch (Cholesky)", AT_LEAST, 3, "times faster",
+     lambda l: times(l, "mll", "gpytorch", n=16384, dtype="f64")),
+    ("its peak memory over 8N²", AT_MOST, 0.56, "",
+     lambda l: one(l, "mll", "cotangent", "bytes_per_8n2", n=16384, dtype="f64")),
+    ("the same in f32, N = 4,096, beside GPyTorch", AT_LEAST, 2, "times faster",
+     lambda l: times(l, "mll", "gpytorch", n=4096, dtype="f32")),
+    ("the same in f32, N = 1,024, beside GPyTorch", AT_LEAST, 5, "times faster",
+     lambda l: times(l, "mll", "gpytorch", n=1024, dtype="f32")),
     ("256 SPD inverses of 512², f32, forward + backward, beside `inv_ex`", AT_LEAST, 4, "times faster",
      lambda l: times(l, "inverse", "torch-inv_ex", case="spd", n=512)),
-    ("60 columns of 256 inverses of 512², f32, forward + backward, beside `inv_ex`", AT_LEAST, 10, "times faster",
+    ("60 columns of 256 inverses of 512², f32, forward + backward, beside `inv_ex`", AT_LEAST, 10,
+     "times faster",
      lambda l: times(l, "inverse", "torch-inv_ex", case="cols60", n=512)),
-    ("ridge_solve, r = 60, n = 512, batch 256, D shared, f32, forward + backward, beside torch's formula", AT_LEAST, 8,
+    ("ridge_solve, r = 60, n = 512, batch 256, D shared, f32, forward + backward, beside torch's formula",
+     AT_LEAST, 8,
      "times faster", lambda l: times(l, "ridge", "torch-inv", case="shared", n=512)),
     ("gather_matmul, N = 131,072, M = 2048, J = K = 64, f32, forward + backward", AT_MOST, 150, "µs",
      lambda l: 1e6 * one(l, "gather", "cotangent", case="uniform", n=131072)),
-    ("the same, the step as a graph", AT_MOST, 150, "µs", lambda l: 1e6 * one(l, "gather", "cotangent-graph", case="uniform", n=131072)),
-    ("the same beside `matmul(a, c[q])`", AT_LEAST, 20, "times faster", lambda l: times(l, "gather", "torch-matmul", case="uniform", n=131072)),
+    ("the same, the step as a graph", AT_MOST, 150, "µs",
+     lambda l: 1e6 * one(l, "gather", "cotangent-graph", case="uniform", n=131072)),
+    ("the same beside `matmul(a, c[q])`", AT_LEAST, 20, "times faster",
+     lambda l: times(l, "gather", "torch-matmul", case="uniform", n=131072)),
     ("its memory beyond results, where an N×J×K array has 2147 MB", AT_MOST, 200, "MB",
      lambda l: 1e-6 * one(l, "gather", "cotangent", "peak_bytes", case="uniform", n=131072)),
-    ("blockdiag_linear, bf16, B = 128, F = 1024 and 4096, M = 4, 8, 16, forward + backward, over a copy of three passes over "
-     "the weights: the worst", AT_MOST, 1.3, "", over_copy),
+    ("blockdiag_linear, bf16, B = 128, F = 1024 and 4096, M = 4, 8, 16, forward + backward, over a copy of "
+     "three passes over the weights: the worst", AT_MOST, 1.3, "", over_copy),
     ("the same, the step as a graph", AT_MOST, 1.3, "", lambda l: over_copy(l, "cotangent-graph")),
-    ("the same, and forward alone, beside the best of torch's strategies: the nearest", AT_LEAST, 1, "times faster", best_torch),
-    ("likelihood, f64, N = 180,000, once", AT_MOST, 240, "s", lambda l: one(l, "mll", "cotangent", n=180000, **{"pass": "forward"})),
+    ("the same, and forward alone, beside the best of torch's strategies: the nearest", AT_LEAST, 1,
+     "times faster", best_torch),
+    ("likelihood, f64, N = 180,000, once", AT_MOST, 240, "s",
+     lambda l: one(l, "mll", "cotangent", n=180000, **{"pass": "forward"})),
 ]
 
 
@@ -151,13 +169,16 @@ def report(args, lines, remarks, done):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bench/gpu.py", description="the GPU's targets and what is measured")
-    parser.add_argument("names", nargs="*", help="these alone: " + " ".join(dict.fromkeys(task[0] for task in TASKS if task[1] is not None)))
+    parser = argparse.ArgumentParser(prog="bench/gpu.py",
+                                     description="the GPU's targets and what is measured")
+    names = dict.fromkeys(task[0] for task in TASKS if task[1] is not None)
+    parser.add_argument("names", nargs="*", help="these alone: " + " ".join(names))
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--peer-device", help="torch's, where that is another")
     parser.add_argument("--small", action="store_true", help="sizes for a simulated GPU")
     parser.add_argument("--within", type=float, default=1e9, help="seconds for all of it")
-    parser.add_argument("--report", type=pathlib.Path, help="the file, written anew after each benchmark; else it is printed at the end")
+    parser.add_argument("--report", type=pathlib.Path,
+                        help="the file, written anew after each benchmark; else it is printed at the end")
     args = parser.parse_args()
     options = ["--device", args.device] + (["--peer-device", args.peer_device] if args.peer_device else [])
     lines, remarks, failed, end = [], [], 0, time.monotonic() + args.within
@@ -174,8 +195,10 @@ def main():
         lines += found
         failed += bool(wrong)
         remarks += [f"{name} {words}: {wrong}"] if wrong else []
-        remarks += [r for r in (line[2:] for line in out.splitlines() if line.startswith("# ")) if r not in remarks]
-        print(f"{name} {words}: {wrong or 'done'}, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        remarks += [r for r in (line[2:] for line in out.splitlines() if line.startswith("# "))
+                    if r not in remarks]
+        print(f"{name} {words}: {wrong or 'done'}, {time.monotonic() - start:.0f} s", file=sys.stderr,
+              flush=True)
         if args.report:
             args.report.write_text("\n".join(report(args, lines, remarks, False)) + "\n")
     text = "\n".join(report(args, lines, remarks, True)) + "\n"

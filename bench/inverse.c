@@ -47,7 +47,7 @@ static ct_tensor *matrices(ct_device *dev, ct_dtype dtype, int64_t batch, int64_
     return t;
 }
 
-/* *gemm: the fastest product of this run so far. */
+/* *gemm is the time of the fastest product of this run so far. */
 static double per_gemm(const bench *b, problem *p, int64_t n, ct_dtype dtype, int64_t batch, double seconds,
                        double *gemm, double *best)
 {

@@ -1,7 +1,9 @@
-"""Inverses of a batch of 64 matrices of 512 beside torch's ways to them: `./run bench inverse [CASE...] [DTYPE...]`.
+"""Inverses of a batch of 64 matrices of 512 beside torch's ways to them: `./run bench inverse [CASE...]
+[DTYPE...]`.
 
-CASE: spd, general, cols60; DTYPE: f64, f32; --n and --batch: other sizes. A peer's answer and gradient are checked before its time counts and after, member by
-member: torch's batched inv and solve on several threads have given garbage now and then. Such a peer is timed on one thread.
+CASE: spd, general, cols60; DTYPE: f64, f32; --n and --batch set other sizes. A peer's answer and gradient are
+checked before and after it is timed, member by member, as torch's batched inv and solve on several threads
+sometimes give wrong answers. Such a peer is timed on one thread.
 """
 import sys
 
@@ -45,7 +47,8 @@ def training(torch, way, A, bar):
 
 
 def error(torch, case, A, way, bar):
-    """The worst relative error of the answer and of the gradient over members, each against f64 of its own on one thread."""
+    """The worst relative error of the answer and of the gradient over all members, against f64 on one
+    thread."""
     P, A_bar = training(torch, way, A, bar)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -72,8 +75,10 @@ def error(torch, case, A, way, bar):
 def peer_lines(torch, case, dtype):
     A = matrices(torch, case, getattr(torch, "float64" if dtype == "f64" else "float32")).requires_grad_(True)
     bar = torch.randn(BATCH, N, COLUMNS if case == "cols60" else N, dtype=A.dtype)
-    return peers.checked_lines(torch, "inverse", case, dtype, N, BATCH, ways(torch, case, A.dtype), lambda way: way(A),
-                               lambda way: training(torch, way, A, bar), lambda way: error(torch, case, A, way, bar),
+    return peers.checked_lines(torch, "inverse", case, dtype, N, BATCH, ways(torch, case, A.dtype),
+                               lambda way: way(A),
+                               lambda way: training(torch, way, A, bar),
+                               lambda way: error(torch, case, A, way, bar),
                                TOLERANCE[dtype])
 
 

@@ -1,7 +1,8 @@
-/* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`; mixed: also with a factor in f32; --dtype
- * f32: all in that. One line for each size, kernel and pass, per_gemm against one n x n x n product timed right beside it;
- * bytes_per_8n2: the most held at once, of one n x n array; with --once resident_bytes, the most that the process has held.
- * Targets, with gradient: 0.60, 0.68, 0.90 of a product for n = 6000, 3000, 1000. */
+/* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`. With mixed the factor is
+ * also computed in f32; with --dtype f32 everything is. Each size, kernel and pass prints one line. The unit
+ * of per_gemm is one n x n x n product, timed right beside it. bytes_per_8n2 is the most memory held at once,
+ * in n x n arrays; with --once resident_bytes is the most that the process held. Targets with gradient: 0.60,
+ * 0.68 and 0.90 of a product for n = 6000, 3000 and 1000. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -56,7 +57,7 @@ static ct_tensor *as(ct_tensor *f64, ct_dtype dtype)
     return t;
 }
 
-/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: mll.py has the same numbers. */
+/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple; mll.py draws the same. */
 static int make_data(ct_device *dev, int64_t n, int d, problem *p)
 {
     static const double prime[MOST_COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
@@ -94,7 +95,7 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
     uint64_t peak = 0;
     if (!failed) {
         const uint64_t before = ct_memory(dev).bytes_now;
-        for (int i = 0; i < (b->once ? 1 : 2); i++) { /* in turn: others may be at work, too */
+        for (int i = 0; i < (b->once ? 1 : 2); i++) { /* in turn, as other programs may be running */
             double product = b->once ? 0 : bench_gemm(b, n, p.dtype, rounds);
             ct_memory_mark(dev);
             double ours = bench_best(b, run, &p, rounds, 0);
@@ -130,7 +131,7 @@ static int named(const char *name, int count, const char *const *words)
     return 0;
 }
 
-/* Whether the case and the pass are named among the arguments, or none is. */
+/* Whether the arguments name the case and the pass, or no case and pass at all. */
 static int wanted(size_t k, int training, int count, const char *const *words)
 {
     int some = 0, one = named("forward", count, words);

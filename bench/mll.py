@@ -1,10 +1,12 @@
-"""The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n... case... pass... peer... mixed]`.
+"""The likelihood of an exact GP and its gradient beside its peers: `./run bench mll [n... case... pass...
+peer... mixed]`.
 
-Everyone evaluates the same covariance (case), data and parameters in f64 (or in --dtype f32), value alone (pass=forward) or value and
-gradient (pass=training); a peer whose value is another one is left out with a remark. mixed: ours also with a factor in f32. per_gemm is in terms of the
-product that our side timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
-cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns, here equal
-anyway, and no call for a gradient alone: training is one step of its optimiser.
+All contenders evaluate the same covariance (case), data and parameters in f64 (or in --dtype f32): the value
+alone (pass=forward), or value and gradient (pass=training). A peer with another value is left out with a
+remark. With mixed our factor is also computed in f32. The unit of per_gemm is the product that our program
+timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
+cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns,
+here equal anyway, and no call for a gradient alone: training is one step of its optimiser.
 """
 import sys
 
@@ -23,7 +25,8 @@ def data(np, n):
 
 
 def covariance(lib, case, p, X):
-    """With lib = torch or jax.numpy; p: scale, lengthscales, then those of the second term, the third's scale."""
+    """With lib = torch or jax.numpy; p: scale, lengthscales, then those of the second term, the third's
+    scale."""
     def square(lengths):
         Z = X / lengths
         norms = (Z * Z).sum(1)
@@ -104,7 +107,8 @@ def gpytorch_run(gpytorch, torch, np, case, n):
             if case == "sum3":
                 linear = k.LinearKernel()
                 linear.variance = 0.2
-                self.covar_module = (self.covar_module + scaled(k.MaternKernel(1.5, ard_num_dims=D).to(dtype), 0.5, 1.5)
+                matern = k.MaternKernel(1.5, ard_num_dims=D).to(dtype)
+                self.covar_module = (self.covar_module + scaled(matern, 0.5, 1.5)
                                      + linear)
 
         def forward(self, x):
@@ -118,8 +122,8 @@ def gpytorch_run(gpytorch, torch, np, case, n):
     likelihood.train()
 
     def run(training):
-        with gpytorch.settings.max_cholesky_size(10**9), gpytorch.settings.fast_computations(False, False, False), \
-                torch.set_grad_enabled(training):
+        exact = gpytorch.settings.fast_computations(False, False, False)
+        with gpytorch.settings.max_cholesky_size(10**9), exact, torch.set_grad_enabled(training):
             model.zero_grad()
             v = -mll(model(X), y) * n
             if training:
@@ -186,9 +190,9 @@ def contenders(case, n):
     """name -> what makes its run(training), for the peers that are installed."""
     np, found = peers.load("numpy"), {}
     torch, gpytorch = (peers.load(name) for name in ("torch", "gpytorch"))
-    # These are there in f64, and here on the CPU, alone.
-    jax, sklearn, lightgp = (peers.load(name) if peers.options.peer == "cpu" and not peers.options.dtype else None
-                             for name in ("jax", "sklearn", "lightgp"))
+    # These peers run only in f64 and on the CPU.
+    asked = peers.options.peer == "cpu" and not peers.options.dtype
+    jax, sklearn, lightgp = (peers.load(name) if asked else None for name in ("jax", "sklearn", "lightgp"))
     if torch:
         found["torch"] = lambda: torch_autograd(torch, np, case, n, False)
         found["torch_function"] = lambda: torch_autograd(torch, np, case, n, True)
@@ -204,7 +208,7 @@ def contenders(case, n):
 
 
 def measure(case, n, who, make, passes, ours):
-    """The lines of a peer, ours being the first of our own."""
+    """The lines of a peer; `ours` is the first of our lines."""
     run, wanted, gemm = make(), float(ours["value"]), float(ours["seconds"]) / float(ours["per_gemm"])
     dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
     for which in passes:
@@ -213,7 +217,8 @@ def measure(case, n, who, make, passes, ours):
             raise ValueError(f"{value:.10g}, we have {wanted:.10g}")
     for which in passes:
         seconds = peers.best(lambda: run(which == "training"), seconds=1)
-        yield {"bench": "mll", "case": case, "who": who, "n": str(n), "d": str(D), "dtype": dtype, "pass": which,
+        yield {"bench": "mll", "case": case, "who": who, "n": str(n), "d": str(D), "dtype": dtype,
+               "pass": which,
                "seconds": f"{seconds:.6g}", "per_gemm": f"{seconds / gemm:.3f}"}
 
 
@@ -225,13 +230,15 @@ def main():
     chosen = [who for who in words if not who.isdigit() and who not in (*CASES, *passes, "mixed")]
     lines, said = [], []
     for n in sizes:
-        ours, said = peers.ours("mll", str(n), *(cases if cases != CASES else ()), *only, *(w for w in words if w == "mixed"))
+        ours, said = peers.ours("mll", str(n), *(cases if cases != CASES else ()), *only,
+                                *(w for w in words if w == "mixed"))
         lines += ours
         for case in cases:
             first = next(line for line in ours if line["case"] == case)
             for who, make in contenders(case, n).items():
                 if not chosen or who in chosen:
-                    lines += peers.contend(who, f"{case} n={n}", lambda: measure(case, n, who, make, only or passes, first)) or []
+                    lines += peers.contend(who, f"{case} n={n}",
+                                           lambda: measure(case, n, who, make, only or passes, first)) or []
     peers.table(lines, value="seconds", columns=("case", "n", "pass"), comment=said[0])
 
 

@@ -1,6 +1,7 @@
-/* Factors of batches of matrices, by all members together (who=blocked) and by cuSOLVER one after the other (who=looped), then
- * the rows of src/tensor/cuda/paths.h that this GPU asks for: `paths [n...]`, --batch at most so many. It is linked with the CUDA
- * backend itself, whose two ways no public call tells apart. */
+/* Factors of batches of matrices: all members together (who=blocked), and one after the other by cuSOLVER
+ * (who=looped). Then it prints the rows of src/tensor/cuda/paths.h for this GPU. `paths [n...]`; --batch is
+ * the largest batch. The program is linked with the CUDA backend, as no public call chooses between the two
+ * ways. */
 extern "C" {
 #include "bench.h"
 }
@@ -25,7 +26,7 @@ struct work {
     ct_status status;
 };
 
-/* Copying the matrices is part of it, for both. */
+/* Both times include copying the matrices. */
 static void run(void *context)
 {
     work *w = (work *)context;
@@ -54,7 +55,7 @@ static ct_tensor *matrices(ct_device *dev, ct_dtype dtype, int64_t members, int6
     return A;
 }
 
-/* The largest of the batches up to which cuSOLVER is the quicker one. */
+/* The largest batch for which cuSOLVER is faster. */
 static int32_t measure(const bench *b, ct__factors what, ct_dtype dtype, int64_t n, int *wrong)
 {
     int32_t members = CT__NEVER;

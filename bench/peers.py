@@ -1,12 +1,13 @@
 """What the benchmarks' Python sides share: options, finding peers, timing, and the table for people.
 
-Options, anywhere among the arguments: those of bench.h, which go to our program as they are, and --peer-device, torch's where that
-is not --device. On a GPU both sides compute f32 in f32 (TF32 is off), a time ends when the GPU has done, and what is short is
-called many times in a row.
+Options, anywhere among the arguments: those of bench.h, which are passed on to our program, and
+--peer-device, torch's device where it is not --device. On a GPU both sides compute f32 in f32 (TF32 is off),
+the clock stops when the GPU has finished, and short calls are made many times in a row.
 
-A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h), printed as soon as it is measured; of lines that differ in their
-figures alone the best counts, so that rounds of several contenders can be interleaved. No contender holds up the others: a step of
-more than LONG seconds is called once and never again, and one that shows no line for LIMIT seconds is ended and left out.
+A line is `bench=NAME case=TEXT who=... key=value ...` (bench.h), printed as soon as it is measured. Of lines
+that differ only in their figures the best counts, so rounds of several contenders can be interleaved. A step
+of more than LONG seconds is called only once, and a contender that prints no line for LIMIT seconds is ended
+and left out.
 """
 import collections
 import contextlib
@@ -23,7 +24,8 @@ import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LONG, LIMIT = 10, 120
-FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2", "value")
+FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_bytes", "bytes_per_8n2",
+           "value")
 
 
 DTYPES = ("f64", "f32", "bf16")
@@ -31,8 +33,8 @@ OWN = ("peer-device", "seconds", "splits", "rows", "restarts")  # options of the
 
 
 class Options:
-    """device: None unless asked for; batch, n, d: None or a number; seconds: 0 unless asked for; peer: torch's device; words: the
-    other arguments."""
+    """device: None unless asked for; batch, n, d: None or a number; seconds: 0 unless asked for; peer:
+    torch's device; words: the other arguments."""
     def __init__(self, words):
         self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
         words = iter(words)
@@ -47,7 +49,8 @@ class Options:
                     sys.exit(f"{word} needs a value")
                 self.given += [word, value] if word[2:] not in OWN else []
             else:
-                sys.exit(f"there is no option {word}; there are: {' '.join('--' + name for name in values)} --once")
+                known = " ".join("--" + name for name in values)
+                sys.exit(f"there is no option {word}; there are: {known} --once")
         self.device, self.dtype = values["device"], values["dtype"]
         self.seconds = float(values["seconds"] or 0)
         self.n, self.d, self.batch = (int(values[k]) if values[k] else None for k in ("n", "d", "batch"))
@@ -62,7 +65,7 @@ options = Options(sys.argv[1:])
 
 
 def chosen(allowed):
-    """The words among the arguments, which must all be of `allowed`."""
+    """The words among the arguments; all must be in `allowed`."""
     for word in options.words:
         if word not in allowed:
             sys.exit(f"there is no {word}; there are: {' '.join(allowed)}")
@@ -98,14 +101,14 @@ def parse(line):
 
 
 def wait():
-    """Until torch's GPU has done."""
+    """Waits until torch's GPU has finished."""
     if options.gpu:
         sys.modules["torch"].cuda.synchronize()
 
 
 @contextlib.contextmanager
 def no_default_device():
-    """torch as others have it: a default device costs every call a detour through Python."""
+    """Unsets torch's default device, which costs every call a detour through Python."""
     torch = sys.modules.get("torch") if options.device else None
     if torch:
         torch.set_default_device(None)
@@ -117,7 +120,8 @@ def no_default_device():
 
 
 def fastest(run, rounds, calls=1):
-    """Seconds of a call: the least of several rounds of so many in a row. `run` makes no tensors without naming their device."""
+    """Seconds of a call: the least of several rounds of `calls` calls in a row. `run` must name the device of
+    every tensor that it makes."""
     times = []
     with no_default_device():
         for _ in range(rounds):
@@ -131,19 +135,22 @@ def fastest(run, rounds, calls=1):
 
 
 def best(run, rounds=30, seconds=math.inf):
-    """Seconds of the fastest call: of `rounds`, or as many as fit into so many seconds, one at least, after a first one, which counts
-    where it is LONG. On a GPU so many in a row as make a call long beside a wait, as in bench.c."""
+    """Seconds of the fastest of `rounds` calls, or of as many as fit into `seconds`, at least one. A first
+    call is not counted unless it is LONG. On a GPU one measurement is many calls in a row, so that it is long
+    beside a wait, as in bench.c."""
     first, calls = fastest(run, 1), 1
     if first > LONG:
         return first
     while options.gpu and calls < 100 and calls * first < 0.01:
         calls *= 2
-    return fastest(run, max(1, min(rounds, int(seconds / (first * calls)))) if seconds < math.inf else rounds, calls)
+    if seconds < math.inf:
+        rounds = max(1, min(rounds, int(seconds / (first * calls))))
+    return fastest(run, rounds, calls)
 
 
 @contextlib.contextmanager
 def silent():
-    """Without what C code prints: where torch's pivots are wrong, its BLAS says so a thousand times."""
+    """Suppresses what C code prints: where torch's pivots are wrong, its BLAS prints thousands of lines."""
     sys.stdout.flush()
     kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
@@ -155,11 +162,11 @@ def silent():
         os.close(null)
 
 
-# -- one contender after the other -------------------------------------------------------------------------------------
+# -- one contender after the other ---------------------------------------------------------------------------
 
 class Journal:
-    """done: the result of each call of ours() and of contend(), by its words and how often they came before; left_out: what
-    contend() returns from now on instead of calling."""
+    """done: the result of each call of ours() and of contend(), by its words and how often they occurred
+    before. left_out: what contend() returns instead of calling again."""
     def __init__(self):
         self.done, self.left_out, self.calls, self.pipe = {}, {}, collections.Counter(), None
 
@@ -173,9 +180,11 @@ class Journal:
             self.done[key] = value
 
     def listen(self, told):
-        """Keeps what another process tells until it ends or is late: (what was running, its lines, whether it is late)."""
+        """Keeps the lines of another process until it ends or is late: (what was running, its lines, whether
+        it is late)."""
         running, lines = None, []
-        while any(told.poll(1 if running else None) for _ in range(LIMIT)):  # a machine that sleeps is not late
+        # A machine that sleeps is not late.
+        while any(told.poll(1 if running else None) for _ in range(LIMIT)):
             try:
                 kind, key, value = told.recv()
             except EOFError:
@@ -193,9 +202,9 @@ journal = Journal()
 
 
 def run(main):
-    """main() in a process of its own, to be ended where a contender takes too long. Another then runs main() again, in which
-    all that has been measured is at hand already. Nothing but Python's own library is loaded here: torch's threads and a
-    GPU's context would not live on behind a fork."""
+    """Runs main() in a process of its own, which is ended where a contender takes too long. Another process
+    then runs main() again with the measurements made so far. Only Python's own library is loaded here, as
+    torch's threads and a GPU's context do not survive a fork."""
     while True:
         told, journal.pipe = multiprocessing.Pipe(duplex=False)
         child = os.fork()
@@ -221,7 +230,7 @@ def product(case):
 
 
 def per_gemm(lines):
-    """Every line's per_gemm anew, over the fastest product of the run."""
+    """Recomputes every line's per_gemm with the fastest product of the run."""
     for line in lines:
         if product(line["case"]):
             line["per_gemm"] = f"{float(line['seconds']) / product(line['case']):.3f}"
@@ -238,7 +247,8 @@ def show(line):
 
 
 def ours(name, *words):
-    """(lines, the other lines) of our program with these arguments and the options; the first of the latter describes the machine."""
+    """(lines, the other lines) of our program with these arguments and the options; the first of the other
+    lines describes the machine."""
     key = journal.key((name, *words))
     if key not in journal.done:
         command, lines, others = [program(name), *words, *options.given], [], []
@@ -256,8 +266,8 @@ def ours(name, *words):
 
 
 def contend(who, what, measure):
-    """The lines that measure() yields. None where it raises for an answer that is wrong, or none, which is said. One that raised,
-    had a LONG step or was ended is not called again."""
+    """The lines that measure() yields; None, after a message, where it raises because an answer is wrong or
+    missing. A contender that raised, had a LONG step or was ended is not called again."""
     words = who, what
     if words in journal.left_out:
         return journal.left_out[words]
@@ -282,7 +292,8 @@ def contend(who, what, measure):
 
 
 def contend_on_threads(torch, who, what, measure):
-    """contend() of measure(name) on all of torch's threads, and where that raises on one, as WHO-1thread."""
+    """contend() of measure(name) on all of torch's threads; where that raises, on one thread, as
+    WHO-1thread."""
     threads = torch.get_num_threads()
     for used, name in ((threads, who), (1, f"{who}-1thread")):
         torch.set_num_threads(used)
@@ -294,8 +305,8 @@ def contend_on_threads(torch, who, what, measure):
 
 
 def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, error, tolerance):
-    """Lines of every way to a batch of n x n matrices, per product of that size: forward(way) and training(way), whose error(way) is
-    below the tolerance before and after."""
+    """Lines of every way to a batch of n x n matrices, per product of that size: forward(way) and
+    training(way), whose error(way) is below the tolerance before and after."""
     def check(way):
         wrong = error(way)
         if not wrong < tolerance:
@@ -311,14 +322,15 @@ def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, e
             seconds.append(best(lambda: training(way), 2))
             check(way)
         for which, s in zip(("forward", "training"), seconds):
-            yield {"bench": name, "case": case, "who": who, "n": str(n), "dtype": dtype, "pass": which, "seconds": f"{s:.6g}",
+            yield {"bench": name, "case": case, "who": who, "n": str(n), "dtype": dtype, "pass": which,
+                   "seconds": f"{s:.6g}",
                    "per_gemm": f"{s / batch / gemm:.3f}"}
 
     return [line for who, way in ways.items()
             for line in contend_on_threads(torch, who, f"{case} {dtype}", lambda who: measure(who, way))]
 
 
-# -- the table -----------------------------------------------------------------------------------------------------------
+# -- the table -----------------------------------------------------------------------------------------------
 
 def merge(lines, value):
     """One line for each contender and case: the best."""

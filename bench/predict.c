@@ -1,6 +1,7 @@
-/* Mean and variance of an exact GP at m new points: `predict [n...]`, m = 10,000. per_trsm: over one solution of the n x n
- * triangle with m right-hand sides by BLAS, timed right beside it; target 1.3. pass=training: with the gradient of both in
- * the points. extra_bytes: the most held beyond the model, the points and the results. */
+/* Mean and variance of an exact GP at m new points: `predict [n...]`, m = 10,000. The unit of per_trsm is one
+ * solve with the n x n triangle and m right-hand sides by BLAS, timed right beside it; the target is 1.3.
+ * pass=training adds the gradient of both in the points. extra_bytes is the most memory held beyond the
+ * model, the points and the results. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -21,7 +22,7 @@ static const struct kernel_case {
     { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)" },
 };
 
-/* -- the unit -------------------------------------------------------------------------------------------------------- */
+/* -- the unit -------------------------------------------------------------------------------------------- */
 
 typedef struct solution {
     int n, m;
@@ -34,7 +35,7 @@ static void solve(void *context)
     dtrsm_("L", "L", "N", "N", &s->n, &s->m, &(double){ 1 }, s->L, &s->n, s->B, &s->n);
 }
 
-/* Seconds of one; L is the identity and a little more, so that B stays what it is, about. */
+/* Seconds of one solve. L is close to the identity, so that B hardly changes from solve to solve. */
 static double blas_trsm(const bench *b, int64_t n, int rounds)
 {
     solution s = { (int)n, POINTS, malloc((size_t)(n * n) * sizeof(double)),
@@ -77,7 +78,7 @@ static double time_trsm(const bench *b, int64_t n, int rounds)
     return best;
 }
 
-/* -- prediction ------------------------------------------------------------------------------------------------------ */
+/* -- prediction ------------------------------------------------------------------------------------------ */
 
 typedef struct problem {
     ct_gp *gp;
@@ -101,8 +102,8 @@ static void predict_with_gradient(void *context)
     p->status = ct_backward(ct_sum(ct_add(mean, variance), CT_ALL, false));
 }
 
-/* Rows from `first` on of columns frac((i + 1) √prime), and a smooth function of two of them with a ripple: predict.py has
- * the same numbers. */
+/* Rows from `first` on of columns frac((i + 1) √prime), and a smooth function of two of them with a ripple;
+ * predict.py draws the same. */
 static ct_tensor *columns(ct_device *dev, int64_t first, int64_t n, ct_tensor **y)
 {
     static const double prime[COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
@@ -154,7 +155,7 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
     double trsm = 0, seconds = 0;
     if (p.gp && !(p.status = ct_gp_predict(p.gp, p.X, NULL, NULL))) {
         uint64_t before = ct_memory(dev).bytes_now, peak = 0;
-        for (int i = 0; i < 2; i++) { /* in turn: others may be at work, too */
+        for (int i = 0; i < 2; i++) { /* in turn, as other programs may be running */
             double unit = time_trsm(b, n, rounds);
             ct_memory_mark(dev);
             double ours = bench_best(b, training ? predict_with_gradient : predict, &p, rounds, 0);

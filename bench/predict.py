@@ -1,11 +1,10 @@
 """Mean and variance of an exact GP at 10,000 new points beside its peers: `./run bench predict [n...]`.
 
-Everyone predicts f (no noise) with the same covariance (case), data and parameters in f64 from a factor that is there already;
-pass=training also asks for the gradient of the sum of both in the points. A peer whose value, the sum of both, is another
-one is left out with a remark. per_trsm is in terms of the triangular solve that our side timed. torch: by hand, Cholesky
-factor and solve_triangular in chunks of 2048; gpytorch: its Cholesky path in chunks of
-512, diagonal alone asked for; sklearn: predict with
-return_std.
+All contenders predict f (no noise) with the same covariance (case), data and parameters in f64 from a factor
+computed before. pass=training adds the gradient of the sum of both in the points. A peer with another sum is
+left out with a remark. The unit of per_trsm is the triangular solve that our program timed. torch: by hand, a
+Cholesky factor and solve_triangular in chunks of 2048; gpytorch: its Cholesky path in chunks of 512, with the
+diagonal only; sklearn: predict with return_std.
 """
 import sys
 
@@ -79,8 +78,8 @@ def gpytorch_run(gpytorch, torch, np, case, n):
 
     def run(training):
         total = 0.0
-        with gpytorch.settings.max_cholesky_size(10**9), gpytorch.settings.fast_computations(False, False, False), \
-                torch.set_grad_enabled(training):
+        exact = gpytorch.settings.fast_computations(False, False, False)
+        with gpytorch.settings.max_cholesky_size(10**9), exact, torch.set_grad_enabled(training):
             for part in new.split(512):
                 points = part.clone().requires_grad_(training)
                 f = model(points)
@@ -122,15 +121,17 @@ def contenders(case, n):
 
 
 def measure(case, n, who, make, slopes, ours):
-    """The lines of a peer, ours being the first of our own."""
+    """The lines of a peer; `ours` is the first of our lines."""
     run, wanted, trsm = make(), float(ours["value"]), float(ours["seconds"]) / float(ours["per_trsm"])
     value = run(False)
     if not abs(value - wanted) <= 1e-6 * abs(wanted):
         raise ValueError(f"{value:.10g}, we have {wanted:.10g}")
     for training in (False, True) if slopes else (False,):
         seconds = peers.best(lambda: run(training), seconds=1)
-        yield {"bench": "predict", "case": case, "who": who, "n": str(n), "m": str(M), "d": str(D), "dtype": "f64",
-               "pass": "training" if training else "forward", "seconds": f"{seconds:.6g}", "per_trsm": f"{seconds / trsm:.3f}"}
+        yield {"bench": "predict", "case": case, "who": who, "n": str(n), "m": str(M), "d": str(D),
+               "dtype": "f64",
+               "pass": "training" if training else "forward", "seconds": f"{seconds:.6g}",
+               "per_trsm": f"{seconds / trsm:.3f}"}
 
 
 def main():
@@ -142,7 +143,8 @@ def main():
         for case in CASES:
             first = next(line for line in ours if line["case"] == case)
             for who, (make, slopes) in contenders(case, n).items():
-                lines += peers.contend(who, f"{case} n={n}", lambda: measure(case, n, who, make, slopes, first)) or []
+                lines += peers.contend(who, f"{case} n={n}",
+                                       lambda: measure(case, n, who, make, slopes, first)) or []
     peers.table(lines, value="seconds", columns=("case", "n", "pass"), comment=said[0])
 
 

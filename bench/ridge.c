@@ -1,6 +1,6 @@
-/* ridge_solve: P = (BᵀB + λ DᵀD)⁻¹ Bᵀ for 64 samples, r = 60, n = 512; one D for all (shared) or one each (per-sample), all
- * three inputs with gradients in the training pass. per_gemm is seconds over 64 n×n×n products, one a sample.
- * Arguments: names of cases; --n, --batch: other sizes. */
+/* ridge_solve: P = (BᵀB + λ DᵀD)⁻¹ Bᵀ for 64 samples, r = 60, n = 512, with one D for all (shared) or one
+ * each (per-sample). The training pass takes the gradients in all three inputs. The unit of per_gemm is 64
+ * n×n×n products, one a sample. Arguments: names of cases; --n and --batch set other sizes. */
 #include "bench.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64, N = 512, R = 60 }; /* R of 512 rows, in proportion of others */
+enum { BATCH = 64, N = 512, R = 60 }; /* r for n = 512; in proportion for another n */
 
 typedef struct work {
     ct_tape *tape;

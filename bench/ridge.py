@@ -1,7 +1,8 @@
 """The ridge solve P = (BᵀB + λ DᵀD)⁻¹ Bᵀ beside torch's inv, solve and Cholesky: `./run bench ridge`.
 
-64 samples, r = 60, n = 512 (or --batch, and --n with r in proportion); one D for all (shared) or one each (per-sample). A peer's first sample, and its gradients, are
-checked against one computed in f64 on one thread before its time counts.
+64 samples, r = 60, n = 512 (or --batch, and --n with r in proportion); one D for all (shared) or one each
+(per-sample). A peer's first sample, and its gradients, are checked against one computed in f64 on one thread
+before its time counts.
 """
 import sys
 
@@ -48,7 +49,8 @@ def error_of(torch, way, case, x, G):
     torch.set_num_threads(1)
     worst = 0
     for i in {0, min(1, BATCH - 1), BATCH // 2, BATCH - 1}:
-        B, D, l, g = (v.detach().double() for v in (x[0][i], x[1] if case == "shared" else x[1][i], x[2][i], G[i]))
+        D = x[1] if case == "shared" else x[1][i]
+        B, D, l, g = (v.detach().double() for v in (x[0][i], D, x[2][i], G[i]))
         B.requires_grad_()
         p = torch.linalg.solve(B.mT @ B + l * (D.mT @ D), B.mT)
         p.backward(g)
@@ -62,7 +64,8 @@ def error_of(torch, way, case, x, G):
 def peer_lines(torch, case, dtype):
     x, G = inputs(torch, case, torch.float64 if dtype == "f64" else torch.float32)
     return peers.checked_lines(torch, "ridge", case, dtype, N, BATCH, ways(torch), lambda way: way(*x),
-                               lambda way: training(way, x, G), lambda way: error_of(torch, way, case, x, G), TOLERANCE[dtype])
+                               lambda way: training(way, x, G), lambda way: error_of(torch, way, case, x, G),
+                               TOLERANCE[dtype])
 
 
 def main():

@@ -1,14 +1,16 @@
-"""ctgp beside scikit-learn on regression data: `./run bench uci DIR [NAME...]`, with `--splits N` on random splits.
+"""ctgp beside scikit-learn on regression data: `./run bench uci DIR [NAME...]`, with `--splits N` on random
+splits.
 
 DIR holds NAME_train.csv and NAME_test.csv, a header, the target in column y. ctgp runs with its defaults,
 which choose among one lengthscale for all columns, a Matern kernel with one for each, and that beside an RBF
-kernel; scikit-learn learns the largest of them, also by L-BFGS on standardised data, from three starts unless
-`--restarts` says otherwise; each in its own process, in turn. Lower RMSE, NLPD (mean negative log predictive
-density of the held-back targets) and nlml are better; coverage should be near 0.95.
+kernel; scikit-learn fits the largest of them, also by L-BFGS on standardised data, from three starts unless
+`--restarts` sets another number. Each runs in its own process, in turn. Lower RMSE, NLPD (mean negative log
+predictive density of the held-back targets) and nlml are better; coverage should be near 0.95.
 
-With --splits N the test files are left alone: a few rows of NAME_train.csv are learned (`--rows`, 100 of yacht, 150 of energy, 200
-of others unless given) and up to 1000 of the others predicted, in N random splits; y in its standard deviations. The names branin,
-friedman and borehole stand for functions without noise on [0, 1]^d, whose inputs and values are drawn instead.
+With --splits N the test files are not used. In N random splits a few rows of NAME_train.csv are learned
+(`--rows`; by default 100 of yacht, 150 of energy, 200 of others) and up to 1000 of the others predicted.
+Errors are in standard deviations of y. The names branin, friedman and borehole stand for functions without
+noise on [0, 1]^d, whose inputs are drawn at random.
 """
 import argparse
 import csv
@@ -29,16 +31,19 @@ KERNEL = "scale * matern32(ard) + scale * rbf(ard)"  # the larger one that ctgp 
 
 def ours(train, test, folder):
     """ctgp with its default settings."""
-    tool, model, out = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "examples/ctgp/ctgp"), f"{folder}/m", f"{folder}/p"
+    tool = str(peers.ROOT / os.environ.get("CT_BUILD", "build") / "examples/ctgp/ctgp")
+    model, out = f"{folder}/m", f"{folder}/p"
     start = time.perf_counter()
     fit = subprocess.run([tool, "fit", train, "--target", "y", "--model", model, "--json"], check=True,
                          capture_output=True, text=True).stdout
     seconds = time.perf_counter() - start
-    line = subprocess.run([tool, "predict", model, test, "--out", out], check=True, capture_output=True, text=True).stdout
+    line = subprocess.run([tool, "predict", model, test, "--out", out], check=True, capture_output=True,
+                          text=True).stdout
     fields = dict(f.split("=", 1) for f in line.split() if "=" in f)
     report = json.loads(fit.strip().splitlines()[-1])
     return {"rmse": fields["rmse"], "nlpd": fields["nlpd"], "coverage95": fields["coverage95"],
-            "nlml": f"{report['nlml']:.2f}", "iterations": str(report["iterations"]), "seconds": f"{seconds:.2f}"}
+            "nlml": f"{report['nlml']:.2f}", "iterations": str(report["iterations"]),
+            "seconds": f"{seconds:.2f}"}
 
 
 SKLEARN = """
@@ -59,20 +64,24 @@ std[std == 0] = 1
 d = X.shape[1]
 start = time.perf_counter()
 scale, length = (1e-5, 1e5), (1e-3, 1e4)
-k = (ConstantKernel(1.0, scale) * RBF(np.ones(d), length) + ConstantKernel(1.0, scale) * Matern(np.ones(d), length, nu=1.5)
+k = (ConstantKernel(1.0, scale) * RBF(np.ones(d), length)
+     + ConstantKernel(1.0, scale) * Matern(np.ones(d), length, nu=1.5)
      + WhiteKernel(0.1, (1e-8, 1e2)))
-gp = GaussianProcessRegressor(k, normalize_y=True, n_restarts_optimizer=int(sys.argv[3]), random_state=0).fit((X - mean) / std, y)
+gp = GaussianProcessRegressor(k, normalize_y=True, n_restarts_optimizer=int(sys.argv[3]), random_state=0)
+gp.fit((X - mean) / std, y)
 seconds = time.perf_counter() - start
 m, s = gp.predict((Xs - mean) / std, return_std=True)
 nlpd = np.mean(0.5 * np.log(2 * np.pi * s**2) + 0.5 * (ys - m) ** 2 / s**2)
 print(json.dumps({"rmse": float(np.sqrt(np.mean((ys - m) ** 2))), "nlpd": float(nlpd),
                   "coverage95": float(np.mean(np.abs(ys - m) <= 1.959963984540054 * s)),
-                  "nlml": float(-gp.log_marginal_likelihood_value_ + len(y) * np.log(y.std())), "seconds": seconds}))
+                  "nlml": float(-gp.log_marginal_likelihood_value_ + len(y) * np.log(y.std())),
+                  "seconds": seconds}))
 """
 
 
 def sklearn(train, test, restarts):
-    out = subprocess.run([sys.executable, "-c", SKLEARN, train, test, restarts], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run([sys.executable, "-c", SKLEARN, train, test, restarts], check=True,
+                         capture_output=True, text=True).stdout
     r = json.loads(out)
     return {"rmse": f"{r['rmse']:.4g}", "nlpd": f"{r['nlpd']:.4g}", "coverage95": f"{r['coverage95']:.4f}",
             "nlml": f"{r['nlml']:.2f}", "iterations": "", "seconds": f"{r['seconds']:.2f}"}
@@ -93,17 +102,20 @@ def single(data, names, restarts, have_peer):
             rows.append((name, who, r))
             print(f"bench=uci case={name} who={who} n={n} dtype=f64 pass=training " +
                   " ".join(f"{k}={v}" for k, v in r.items() if v), flush=True)
-    print(f"\nscikit-learn's kernel: {KERNEL} + noise\n\n| data | who | RMSE | NLPD | coverage | nlml | iterations | seconds |")
+    print(f"\nscikit-learn's kernel: {KERNEL} + noise\n\n"
+          "| data | who | RMSE | NLPD | coverage | nlml | iterations | seconds |")
     print("|---|---|---|---|---|---|---|---|")
     for name, who, r in rows:
-        print(f"| {name} | {who} | {r['rmse']} | {r['nlpd']} | {r['coverage95']} | {r['nlml']} | {r['iterations']} | {r['seconds']} |")
+        print(f"| {name} | {who} | {r['rmse']} | {r['nlpd']} | {r['coverage95']} | {r['nlml']} | "
+              f"{r['iterations']} | {r['seconds']} |")
 
 
-# -- random splits -----------------------------------------------------------------------------------------------------
+# -- random splits -------------------------------------------------------------------------------------------
 
 def branin(u):
     x, y = 15 * u[0] - 5, 15 * u[1]
-    return (y - 5.1 * x**2 / (4 * math.pi**2) + 5 * x / math.pi - 6)**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
+    parabola = y - 5.1 * x**2 / (4 * math.pi**2) + 5 * x / math.pi - 6
+    return parabola**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
 
 
 def friedman(u):
@@ -119,7 +131,8 @@ def borehole(u):
     return 2 * math.pi * tu * (hu - hl) / (ratio * (1 + 2 * length * tu / (ratio * rw**2 * kw) + tu / tl))
 
 
-FUNCTIONS = {"branin": (branin, 2, 60), "friedman": (friedman, 5, 150), "borehole": (borehole, 8, 100)}  # f, d, rows
+# Function, inputs, rows.
+FUNCTIONS = {"branin": (branin, 2, 60), "friedman": (friedman, 5, 150), "borehole": (borehole, 8, 100)}
 ROWS = {"yacht": 100, "energy": 150}
 
 
@@ -162,7 +175,8 @@ def many(data, names, restarts, have_peer, splits, rows_wanted):
                 train, test, unit = split(data, name, rows, k, folder)
                 for who in who_all:
                     r = ours(train, test, folder) if who == "cotangent" else sklearn(train, test, restarts)
-                    r = {"rmse": float(r["rmse"]) / unit, "nlpd": float(r["nlpd"]) - math.log(unit), "coverage95": float(r["coverage95"])}
+                    r = {"rmse": float(r["rmse"]) / unit, "nlpd": float(r["nlpd"]) - math.log(unit),
+                         "coverage95": float(r["coverage95"])}
                     found[who].append(r)
                     print(f"bench=uci case={name}.{k} who={who} n={rows} dtype=f64 pass=training " +
                           " ".join(f"{key}={value:.4g}" for key, value in r.items()), flush=True)
@@ -172,7 +186,8 @@ def many(data, names, restarts, have_peer, splits, rows_wanted):
 
 def table(lines):
     """lines: (name, rows, {who: [{rmse, nlpd, coverage95} of each split]})"""
-    print(f"\nscikit-learn's kernel: {KERNEL} + noise\n\n| data | rows | who | RMSE | NLPD | median NLPD | coverage | RMSE less than theirs by | NLPD less by |")
+    print(f"\nscikit-learn's kernel: {KERNEL} + noise\n\n| data | rows | who | RMSE | NLPD | median NLPD | "
+          "coverage | RMSE less than theirs by | NLPD less by |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, rows, found in lines:
         for who, results in found.items():
@@ -182,15 +197,19 @@ def table(lines):
                 pairs = list(zip(results, found["sklearn"]))
                 gain = [spread([100 * math.log(b["rmse"] / a["rmse"]) for a, b in pairs]) + " %",
                         spread([b["nlpd"] - a["nlpd"] for a, b in pairs])]
-            print(f"| {name} | {rows} | {who} | {spread(of['rmse'])} | {spread(of['nlpd'])} | {statistics.median(of['nlpd']):.3f} | "
+            print(f"| {name} | {rows} | {who} | {spread(of['rmse'])} | {spread(of['nlpd'])} | "
+                  f"{statistics.median(of['nlpd']):.3f} | "
                   f"{statistics.mean(of['coverage95']):.3f} | {gain[0]} | {gain[1]} |")
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./run bench uci", description="ctgp beside scikit-learn on regression data")
-    parser.add_argument("dir", type=pathlib.Path, help="holds NAME_train.csv and NAME_test.csv, the target in column y")
+    parser = argparse.ArgumentParser(prog="./run bench uci",
+                                     description="ctgp beside scikit-learn on regression data")
+    parser.add_argument("dir", type=pathlib.Path,
+                        help="holds NAME_train.csv and NAME_test.csv, the target in column y")
     parser.add_argument("names", nargs="*", help="all there are unless given")
-    parser.add_argument("--restarts", default="2", help="scikit-learn's random starts beside its first (default 2)")
+    parser.add_argument("--restarts", default="2",
+                        help="scikit-learn's random starts beside its first (default 2)")
     parser.add_argument("--splits", type=int, help="so many random splits of the training files instead")
     parser.add_argument("--rows", type=int, help="rows to learn from in each split")
     args = parser.parse_args()

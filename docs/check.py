@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the book: every op of src/ops/list.h has a page docs/ops/NAME.md (or a line in one that lists it), and every
-relative link of every page leads to a file and, where it names one, to a heading."""
+"""Checks the book: every op of src/ops/list.h has a page docs/ops/NAME.md (or a line in one that lists it),
+and every relative link of every page leads to a file and, where it names one, to a heading."""
 import pathlib
 import re
 import sys
@@ -23,7 +23,8 @@ def without_code(text):
 def anchors(path):
     """GitHub's names of a page's headings."""
     found = set()
-    for heading in re.findall(r"^#+\s+(.*?)\s*#*$", re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S), re.M):
+    for heading in re.findall(r"^#+\s+(.*?)\s*#*$",
+                              re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S), re.M):
         name = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).replace(" ", "-")
         found.add(name)
     return found
@@ -58,7 +59,8 @@ def undocumented():
 
 def main():
     checked = list(pages())
-    wrong = [f"{page.relative_to(ROOT)}: {what}" for page in checked for what in broken_links(page)] + list(undocumented())
+    wrong = [f"{page.relative_to(ROOT)}: {what}" for page in checked
+             for what in broken_links(page)] + list(undocumented())
     for line in wrong:
         print(line)
     print(f"{len(checked)} pages and {len(ops())} ops checked, {len(wrong)} faults")

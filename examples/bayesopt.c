@@ -1,6 +1,6 @@
-/* Bayesian optimisation: each next place is the one of largest expected improvement, climbed by its gradient
- * from many,
- *     EI(x) = (b - m) Φ(z) + s φ(z),  z = (b - m)/s,  b: the least so far, m and s² the posterior's at x  [Jones & al. 1998] */
+/* Bayesian optimisation. Each next point maximises the expected improvement by gradient ascent:
+ *     EI(x) = (b - m) Φ(z) + s φ(z),  z = (b - m)/s                                    [Jones & al. 1998]
+ * for the least value b so far and the posterior's mean m and variance s² at x. */
 #include <cotangent/cotangent.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static double branin(const double *u)
     return t * t + 10 * (1 - 1 / (8 * pi)) * cos(a) + 10;
 }
 
-/* One step up of each climber within the unit square; returns the one that stood highest. */
+/* Moves each climber one step up within the unit square; returns the climber that stood highest. */
 static int climb(ct_gp *gp, ct_tape *tape, ct_tensor *X, double best, double step)
 {
     int high = 0;

@@ -1,4 +1,5 @@
-/* A covariance chosen for the data: three guesses, the last of them begun where the second ends. */
+/* Chooses a covariance for the data among three candidates. The search of the third begins where that of the
+ * second ends. */
 #include <cotangent/cotangent.h>
 #include <math.h>
 #include <stdio.h>

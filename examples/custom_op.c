@@ -1,5 +1,5 @@
-/* An op of one's own, from its formula to the check of its gradient. The adjoint is written in ops, so it is
- * itself differentiable: ct_gradcheck_op tests the second order, too. */
+/* An op of your own, from its formula to the check of its gradient. The adjoint is written in ops and is
+ * therefore differentiable: ct_gradcheck_op tests the second order, too. */
 #include <cotangent/cotangent.h>
 #include <stdio.h>
 

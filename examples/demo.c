@@ -1,10 +1,11 @@
-/* Forty years of CO2 at Mauna Loa: learn the record up to the end of 1996, forecast five years, compare with
- * what came. The covariance has four parts, each with its own time scale [Rasmussen & Williams 2006, §5.4.3]:
+/* Forty years of CO2 at Mauna Loa: learns the record up to the end of 1996, forecasts five years and compares
+ * with the measurements. The covariance has four parts, each with its own time scale [Rasmussen & Williams
+ * 2006, §5.4.3]:
  *     k = trend · rbf(decades) + season · periodic(1 year) · rbf(its slow change)
  *       + swings · matern32(a year or so) + weather · matern32(days to weeks)
  * Forty years cannot tell how a trend bends over decades. Its lengthscale is held at 100 years, nearly a
- * parabola [Thoning, Tans & Komhyr 1989]; left free it falls to 40 years, and the forecast is too sure of
- * itself. Run it in the folder above examples/; it writes its tables and pictures to out/. */
+ * parabola [Thoning, Tans & Komhyr 1989]; left free it falls to 40 years, and the forecast's intervals are
+ * too narrow. Run it in the folder above examples/; it writes its tables and pictures to out/. */
 #include <cotangent/cotangent.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,8 +25,7 @@ typedef struct series {
     int64_t n;
 } series;
 
-/* What the parameters mean, in their order: the kernel's, noise, mean. Factor 0: a variance, told by its
- * root. */
+/* The meaning of each parameter, in the model's order. Factor 0: a variance, printed as its root. */
 static const struct {
     const char *text, *unit;
     double factor;
@@ -44,7 +44,7 @@ static const struct {
     { "level", "ppm", 1 },
 };
 
-/* The weeks with a measurement, before and after the split. */
+/* The weeks with a measurement, before or after the split. */
 static bool read_record(ct_device *device, series *before, series *after)
 {
     const char *const columns[] = { "year", "ppm" };

@@ -34,7 +34,8 @@ do for [kind in 'svg png'] {
     set yrange [308:378]
     set xtics 1960, 5
     set ytics 310, 10
-    set object 1 rectangle from 1997, graph 0 to 2002, graph 1 fillcolor rgb '#f7f2e9' fillstyle solid 1 noborder behind
+    set object 1 rectangle from 1997, graph 0 to 2002, graph 1 \
+        fillcolor rgb '#f7f2e9' fillstyle solid 1 noborder behind
     set label 1 'forecast' at 1999.5, graph 0.06 center textcolor rgb '#8a7650'
     set key top left Left reverse samplen 1.8 spacing 1.15
     plot model using 1:($1 >= 1997 ? $2-1.96*$3 : 1/0):($2+1.96*$3) with filledcurves lc rgb band notitle, \
@@ -54,7 +55,8 @@ do for [kind in 'svg png'] {
     set ytics 356, 4
     set label 1 at 1999.5, graph 0.05
     set key top left
-    plot model using 1:($2-1.96*$3):($2+1.96*$3) with filledcurves lc rgb band title '95 % interval of a week', \
+    plot model using 1:($2-1.96*$3):($2+1.96*$3) \
+            with filledcurves lc rgb band title '95 % interval of a week', \
          model using 1:2 with lines lw 1.6 lc rgb line title 'mean', \
          before using 1:2 with points pt 7 ps big lc rgb known notitle, \
          after using 1:2 with points pt 7 ps big lc rgb later notitle, \

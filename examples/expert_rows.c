@@ -1,5 +1,5 @@
-/* Every sample is mapped by the matrix of its kind: out_i = A_i C_{q_i}, fitted to targets by gradient
- * descent with loss(A, C) = mean (A_i C_{q_i} - T_i)². q stays the same, so its groups are made once.
+/* Every sample is multiplied by the matrix of its kind, out_i = A_i C_{q_i}, and C is fitted by gradient
+ * descent on loss(A, C) = mean (A_i C_{q_i} - T_i)². q stays the same, so its groups are made once.
  * docs/users/gathered-products.md */
 #include <cotangent/cotangent.h>
 #include <stdio.h>

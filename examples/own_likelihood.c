@@ -1,4 +1,4 @@
-/* A Gaussian process' marginal likelihood by hand, with an op of one's own in it that is checked first.
+/* The marginal likelihood of a Gaussian process by hand. It uses an op of its own, which is checked first.
  *     K = exp(-D/2) + σ² I,  D_ij = |x_i - x_j|² / l²,  K = L Lᵀ,  z = L⁻¹ y
  *     f(l, σ²) = ½ zᵀz + Σ_i log L_ii + n/2 log 2π                [Rasmussen & Williams 2006, eq. 2.30] */
 #include <cotangent/cotangent.h>

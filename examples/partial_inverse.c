@@ -1,5 +1,5 @@
-/* A loss on part of an inverse, for a batch of matrices, written twice. Each sample has r measuring rows B_i,
- * to be learnt; all share the smoothness rows D; x_i is recovered from measurements y_i.
+/* A loss on part of an inverse, for a batch of matrices, written twice. Each sample has r rows B_i that
+ * measure, which are learnt; all share the smoothness rows D. x_i is recovered from measurements y_i.
  *     exact     x̂_i = (first r columns of A_i⁻¹) y_i,  A_i = [B_i; n - r rows of D]
  *     ridge     x̂_i = P_i y_i,  P_i = (B_iᵀB_i + λ DᵀD)⁻¹ B_iᵀ, with λ learnt, too
  * Neither the n×n inverses nor their gradients are ever formed. */

@@ -1,4 +1,4 @@
-/* A Gaussian process trained, asked and saved. */
+/* Trains a Gaussian process, predicts with it and saves it. */
 #include <cotangent/cotangent.h>
 #include <stdio.h>
 

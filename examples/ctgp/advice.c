@@ -1,13 +1,13 @@
-/* What to do about a model's numbers. The options that are named here are those of fit. */
+/* Advice on a model's numbers. The options that it names are those of fit. */
 #include "ctgp.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One factorisation for each column is too much beyond so many rows. */
+/* With more rows than this, one factorisation for each column takes too long. */
 enum { MOST_ROWS = 5000 };
-/* Nats, of all rows together, that leave-one-out may lose without something that can go. */
+/* What can be dropped costs the sum of the leave-one-out densities at most this many nats. */
 #define NEGLIGIBLE 0.1
 
 typedef struct adviser {
@@ -34,7 +34,8 @@ static void advise(adviser *a, const char *format, ...)
 
 static bool is_length(const ct_param *p) { return strstr(p->name, "lengthscale") != NULL; }
 
-/* The parameter by which a part of the kernel has lost sight of a column, NULL: none has. */
+/* The lengthscale at its upper bound by which a part of the kernel ignores a column; NULL where there is
+ * none. */
 static const ct_param *unseen_by(const ct_gp *gp, int64_t column)
 {
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
@@ -52,7 +53,8 @@ static void print_drop(adviser *a, const int64_t *columns, int64_t count, double
     printf(": leave-one-out loses %.2g nats without %s\n", loss > 0 ? loss : 0, count == 1 ? "it" : "them");
 }
 
-/* Columns go one after another, each beside those that are gone: of two that say the same one stays. */
+/* Columns are dropped one after another, each judged without those already dropped, so that of two equivalent
+ * columns one stays. */
 static void advise_on_columns(adviser *a, int64_t *gone)
 {
     int64_t count = 0, d = ct_gp_dims(a->gp);
@@ -82,7 +84,7 @@ static void advise_on_columns(adviser *a, int64_t *gone)
     if (count) print_drop(a, gone, count, loss);
 }
 
-/* Where variance i is next to nothing. */
+/* Whether variance i is negligible. */
 static ct_status without_term(ct_gp *gp, int64_t i, double *sum)
 {
     ct_gp *copy = ct_gp_copy(gp);

@@ -1,8 +1,8 @@
-/* ctgp append: more rows for a model, its parameters as they are. */
+/* ctgp append: adds rows to a model and keeps its parameters. */
 #include "ctgp.h"
 
-/* In place it holds the model from before it is read: of several at once each adds to what the one before
- * has saved. */
+/* Adds the rows of `path` to the model and saves it. In place the caller takes the lock before loading the
+ * model, so that of several appends at once each adds to what the one before has saved. */
 static int append(ct_gp *gp, const char *path, const char *model)
 {
     frame data = { 0 };
@@ -50,7 +50,8 @@ int run_append(int argc, char **argv)
     ct_device *device = ct_device_open(device_name);
     ct_file_lock *lock = NULL;
     ct_gp *gp = NULL;
-    /* Whether the two are one file could change between two looks: what is written is held in any case. */
+    /* Takes the lock of the output in any case, since whether the two paths are one file can change between
+     * two calls of stat. */
     if (is_file(model) && !ct_device_status(device)) lock = ct_file_lock_take(device, model);
     if (!ct_last_status(device)) gp = ct_gp_load(device, paths[0]);
     result = gp ? append(gp, paths[1], model) : fail_device(device, NULL);

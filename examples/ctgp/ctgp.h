@@ -43,7 +43,7 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
 
-/* A regular file is there, through links. */
+/* Whether the path leads to a regular file, through links or not. */
 bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
 int keep_apart(const char *name, const char *out, const char *argument, const char *in);
@@ -54,15 +54,15 @@ void free_names(char **list);
 
 /* "ctgp: " and one line on stderr; returns `result`. */
 int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
-/* The same with the message and the code of the device's last failure, never CODE_OK; `what` (may be NULL)
- * goes before. */
+/* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
+ * printed before the message. */
 int fail_device(const ct_device *device, const char *what);
 
 /* -- source.c: what a table is read from -- */
 
 typedef struct source {
     const char *name; /* for messages: the path, or "standard input" */
-    const char *data; /* [size], of one of those below               */
+    const char *data; /* [size], held by one of the members below               */
     size_t size;
     ct_device *device;
     ct_bytes file;
@@ -91,9 +91,9 @@ typedef struct frame {
     int64_t *rows, n_rows; /* the rows that are chosen */
 } frame;
 
-/* Text is an error in the columns of those names, and missing in all others. */
+/* Text is an error in the columns of those names, and a missing value in all others. */
 int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n);
-/* The same of what is there, which stays the caller's and is not needed afterwards. */
+/* The same for a text in memory, which stays the caller's and is not needed afterwards. */
 int frame_parse(frame *f, const source *t, const char *const *only, int64_t n);
 void frame_close(frame *f);
 /* Index of the column, or -1 after a message that lists the columns. */
@@ -117,8 +117,8 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols);
 int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X, ct_tensor **y);
 
 typedef struct prediction {
-    frame data;         /* rows: those whose inputs are complete     */
-    double *mean, *std; /* one a chosen row; of a new observation     */
+    frame data;         /* rows whose inputs are complete     */
+    double *mean, *std; /* one a chosen row, of a new observation     */
     int64_t target;     /* column of the target, -1 where there is none */
 } prediction;
 
@@ -144,16 +144,16 @@ typedef struct effort {
     double seconds;
 } effort;
 
-/* Fits a model of `kernel`, which is taken over, or where it is NULL of a covariance that is chosen. Ctrl-C
- * or SIGTERM ends it with the best so far. GO_ON with *gp, or the code to exit with. */
+/* Fits a model of `kernel`, which it takes over, or chooses a covariance where `kernel` is NULL. Ctrl-C or
+ * SIGTERM ends the fit with the best model so far. Returns GO_ON with *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
           const ct_fit_options *how, ct_gp **gp, effort *e);
 
 /* -- advice.c -- */
 
-/* An option that raises a noise that is too low; NULL: it is what the data say. */
+/* The option that raises a noise that is too low; NULL where the data determine the noise. */
 const char *more_noise(const ct_gp *gp);
-/* Lines below "advice:", where there is any. */
+/* Prints the lines of advice under "advice:", where there are any. */
 void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- json.c -- */

@@ -115,7 +115,7 @@ static int read_settings(int argc, char **argv, settings *s)
     return result == GO_ON ? keep_apart("--model", s->model, "TRAIN.csv", s->path) : result;
 }
 
-/* Before hours of work: can the model be written in its folder at all? */
+/* Checks before hours of work that the model can be written to its folder. */
 static int check_writable(const char *path)
 {
     char folder[4096];
@@ -172,7 +172,7 @@ static int choose_columns(const settings *s, const frame *f, const char **names,
     return result;
 }
 
-/* Refuses a column whose values are all the same, or are to the model. */
+/* Refuses a column whose values are all the same, or all the same to the model. */
 static int check_values(const frame *f, int64_t col, bool target)
 {
     const char *name = ct_table_name(f->table, col);
@@ -203,7 +203,7 @@ static int check_values(const frame *f, int64_t col, bool target)
     return GO_ON;
 }
 
-/* Chooses the rows and refuses what no model can be made of. */
+/* Chooses the rows and refuses data that no model can be made of. */
 static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d)
 {
     for (int64_t j = 0; j <= d; j++) {
@@ -227,7 +227,7 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
 
 /* -- the result -- */
 
-/* Where rounding moves the gradient by more than a search can bear. */
+/* Whether rounding moves the gradient by more than a search tolerates. */
 static void print_rounding(ct_gp *gp)
 {
     const double most = 0.01; /* of the objective, where a parameter grows by a factor of e */

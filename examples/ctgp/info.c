@@ -1,4 +1,4 @@
-/* ctgp info: what a model is, and how far its numbers can be trusted. */
+/* ctgp info: describes a model and how far its numbers can be trusted. */
 #include "ctgp.h"
 
 static const char *noise_name(ct_gp_noise noise)

@@ -43,7 +43,7 @@ static void release(left_out *l)
     free(l->rows);
 }
 
-/* ½ log 2πs² + ½ z² is minus the log density: z, and with it y, from what there is. */
+/* ½ log 2πs² + ½ z² is minus the log density, which gives z, and with it y. */
 static void print_score(const left_out *l, bool optimised, bool json, FILE *to)
 {
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;

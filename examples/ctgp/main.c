@@ -41,7 +41,7 @@ static const entry *find(const char *name)
     return NULL;
 }
 
-/* Output that could not be written is a failure, too: a full disk, a closed pipe. */
+/* Output that cannot be written, to a full disk or a closed pipe, is a failure, too. */
 static int finish(int result)
 {
     bool bad = ferror(stdout);
@@ -51,7 +51,7 @@ static int finish(int result)
 
 int main(int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file beyond what the shell allows is an error like a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* a file larger than the shell allows is an error like a full disk */
     if (argc < 2) {
         print_usage(stderr);
         return CODE_USAGE;

@@ -115,8 +115,9 @@ static double spread(const prediction *p)
     return n > 0 ? sqrt(squares / n) : 0;
 }
 
-/* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s. A variance, the prior's
- * less what the data say, is known to a rounding error of the prior's, so s counts for no less. */
+/* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s. A variance is the
+ * prior's less the data's part, so it is only known to a rounding error of the prior's; s counts as at least
+ * that. */
 score prediction_score(const prediction *p)
 {
     score s = { 0 };

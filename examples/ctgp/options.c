@@ -30,7 +30,7 @@ static int code_of(ct_status status)
     }
 }
 
-/* What fails without a word of the device is memory that ctgp asked for itself. */
+/* A failure for which the device has no message is ctgp's own lack of memory. */
 int fail_device(const ct_device *device, const char *what)
 {
     ct_status status = ct_last_status(device);

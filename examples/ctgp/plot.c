@@ -69,7 +69,7 @@ static void widen(axis *a, double below, double above)
 
 static double share(const axis *a, double value) { return (value - a->lo) / (a->hi - a->lo); }
 
-/* In the fewest digits that are the number. */
+/* Prints the number in the fewest digits that read back as it. */
 static void print_number(char *text, size_t size, double value)
 {
     int digits = 1;
@@ -78,7 +78,7 @@ static void print_number(char *text, size_t size, double value)
     if (digits > 3) snprintf(text, size, "%.*g", digits > 15 ? digits : 15, value);
 }
 
-/* The roundest number on the axis or before it: the multiple of the largest power of ten. */
+/* The roundest number on the axis or before it: a multiple of the largest power of ten possible. */
 static double round_number(const axis *a)
 {
     double least = a->lo - (a->hi - a->lo);
@@ -90,8 +90,8 @@ static double round_number(const axis *a)
     return a->lo;
 }
 
-/* At most eight tics, at multiples of 1, 2 or 5 times a power of ten. Where their labels would need more than
- * six digits they count from a round number, which the axis's name says: "x - 1e+09". */
+/* At most eight tics, at multiples of 1, 2 or 5 times a power of ten. Where labels would need more than six
+ * digits they count from a round number, which the axis's name subtracts: "x - 1e+09". */
 static int write_axis(FILE *script, char which, const axis *a, const char *name, const char *suffix)
 {
     double length = a->hi - a->lo, power = pow(10, floor(log10(length / 7))), steps = length / 7 / power;
@@ -291,7 +291,7 @@ static int write_scatter(FILE *script, const ct_gp *gp, const prediction *p)
 
 /* -- gnuplot, without a shell between -- */
 
-/* What it says, but for its last line, which is its reason, is left out. */
+/* Of gnuplot's output only the last line, the reason, is shown. */
 static int wait_for_gnuplot(pid_t child, FILE *said)
 {
     char line[512], reason[512] = "it gives no reason";
@@ -332,7 +332,7 @@ static int run_gnuplot(const char *script)
     return fail(CODE_IO, "gnuplot: %s", strerror(error));
 }
 
-/* Draws into a file beside `out` and renames it, so that `out` is a whole picture or what it was. */
+/* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */
 static int draw(ct_gp *gp, const prediction *p, const char *out, bool png)
 {
     char script_path[4096], part[4096 + 16], title[256] = "";

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All of standard input, which a socket may be, too: that cannot be opened by a name. */
+/* Reads all of standard input, which may be a socket and so cannot be opened by a name. */
 static int read_input(source *t)
 {
     size_t room = 0, got;

@@ -10,7 +10,7 @@
 
 static volatile sig_atomic_t interrupted;
 
-/* Only the first of them: the next ends the program. */
+/* Catches the first signal only; the next ends the program. */
 static void on_interrupt(int number)
 {
     (void)number;
@@ -31,13 +31,13 @@ static void watch_signals(void)
 typedef struct watch {
     bool terminal, shown;
     const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
-    int64_t n, rows;            /* all rows; those of the choice whose candidates have been told */
+    int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
     bool compared;              /* their criteria, too */
     ct_fit_objective objective;
     int starts, *iteration; /* [models][starts] last shown, plus 1: the starts may take turns */
 } watch;
 
-/* What a terminal shows of the progress stays. */
+/* Ends the line of progress on a terminal, so that it stays visible. */
 static void end_line(watch *w)
 {
     if (w->terminal && w->shown) fputc('\n', stderr);

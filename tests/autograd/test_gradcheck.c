@@ -1,4 +1,4 @@
-/* The test of the test: gradcheck accepts right rules and catches wrong ones. */
+/* Gradcheck accepts right rules and catches wrong ones. */
 #include "check.h"
 
 #include <cotangent/gradcheck.h>
@@ -31,7 +31,7 @@ static void quad_right(ct_vjp *g)
     ct_in_bar(g, 1, ct_mul(q_bar, ct_matmul(ct_add(A, ct_t(A)), x)));
 }
 
-/* x̄ without its second term: right for no A but 0. */
+/* x̄ without its second term, which is right only for A = 0. */
 static void quad_drops_a_term(ct_vjp *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1), q_bar = ct_out_bar(g);
@@ -39,7 +39,7 @@ static void quad_drops_a_term(ct_vjp *g)
     ct_in_bar(g, 1, ct_mul(q_bar, ct_matmul(A, x)));
 }
 
-/* x̄ = 2 q̄ A x: right where A is symmetric, so only a general A tells. */
+/* x̄ = 2 q̄ A x, which is right for a symmetric A, so only a general A shows the fault. */
 static void quad_assumes_symmetry(ct_vjp *g)
 {
     ct_var A = ct_in(g, 0), x = ct_in(g, 1), q_bar = ct_out_bar(g);
@@ -230,7 +230,7 @@ static void test_wrong_rules(void **state)
     caught(&f, "d out1");
 }
 
-/* At symmetric inputs a forgotten transpose cannot be told at first order; the second derivative can. */
+/* At symmetric inputs the first derivative cannot show a forgotten transpose; the second can. */
 static void test_symmetric_looking_inputs(void **state)
 {
     (void)state;
@@ -266,7 +266,7 @@ static void test_names_the_worst_entry(void **state)
     ct_release(x);
 }
 
-/* Ill-placed points: next to a kink, at the edge of a domain, of very small and very large size. */
+/* Difficult points: next to a kink, at the edge of a domain, very small and very large. */
 static void test_hard_points(void **state)
 {
     (void)state;
@@ -294,7 +294,8 @@ static void test_symmetric_inputs(void **state)
     assert_ok(ct_gradcheck(ct_op_find("cholesky"), &A, 1, NULL, 0, 1, NULL, report, sizeof report),
               ct_message(device));
     assert_non_null(strstr(report, "symmetry of in0's cotangent"));
-    /* perturbed freely, the triangle that is not read has no derivative */
+    /* the triangle that is not read has derivative 0, so free perturbations disagree with a symmetric
+     * cotangent */
     assert_int_equal(ct_gradcheck(ct_op_find("cholesky"), &A, 1, NULL, 0, 0, NULL, report, sizeof report),
                      CT_ENUMERIC);
     ct_release(A);

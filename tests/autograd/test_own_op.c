@@ -1,4 +1,4 @@
-/* An op that is written wrongly: every mistake is an error with words, also in a release build. */
+/* Ops with mistakes in them: every mistake gives an error with a message, in release builds, too. */
 #include "check.h"
 
 #include <cotangent/op.h>

@@ -32,7 +32,7 @@ static int teardown(void **state)
 
 /* -- views ----------------------------------------------------------------------------------------------- */
 
-/* The elements of v, at most 12, are those of A at the places listed. */
+/* Checks that the elements of v, at most 12, are those of A at the listed places. */
 static void holds(ct_view v, ct_shape shape, const double *expected)
 {
     double got[12];
@@ -66,7 +66,8 @@ static void views_nest(void **state)
     assert_true(ct_view_is_contiguous(a) && !ct_view_is_contiguous(ct_view_transpose(a)));
 }
 
-/* A view that cannot be made is none, says why, and so does the call that is given it. */
+/* A view that cannot be made is the empty view, with a message; so is the failure of the call that is given
+ * it. */
 static void views_that_are_not_there(void **state)
 {
     (void)state;
@@ -223,7 +224,7 @@ static void a_scope_computes(void **state)
     ct_release(x);
 }
 
-/* A failed factorisation is the tape's, under the scope's name; the next scope computes nothing. */
+/* A failed factorisation is reported by the tape under the scope's name; the next scope computes nothing. */
 static void a_scope_fails(void **state)
 {
     (void)state;

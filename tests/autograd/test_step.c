@@ -1,5 +1,5 @@
-/* Steps that are replayed: the same bits as calling the function, on every device; what has no place in one;
- * what becomes of memory and of errors. */
+/* Replayed steps: the bits are those of calling the function, on every device; what a step must not do is
+ * refused; memory and errors. */
 #include "alloc.h"
 #include "check.h"
 
@@ -11,13 +11,13 @@
 
 enum { ROWS = 12, COLS = 5, STEPS = 6 };
 
-/* A linear model with weights w and a positive definite S: enough for products, sums, a factorisation and an
+/* A linear model with weights w and a positive definite S. It has products, sums, a factorisation and an
  * index. */
 typedef struct model {
     ct_tensor *x, *y, *w, *S, *rate, *rows;
     ct_var loss, w_bar;
     int calls;
-    int wrong; /* what the function does that it must not */
+    int wrong; /* what the function does although a step must not */
     ct_tensor *kept;
 } model;
 
@@ -111,7 +111,7 @@ static void read_w(const model *m, double *w)
     assert_ok(ct_read(m->w, w, COLS * sizeof *w), ct_message(ct_tensor_device(m->w)));
 }
 
-/* Data and rate of step i, in place. */
+/* Writes the data and the rate of step i in place. */
 static void change(model *m, int i)
 {
     double v[ROWS], rate = .05 / (1 + i);
@@ -222,7 +222,7 @@ static void refuses_by_name(void **state)
     ct_device_close(d);
 }
 
-/* A factorisation that fails, and an index that is none, at one replay and not at the next. */
+/* A factorisation fails, and an index is out of range, at one replay and not at the next. */
 static void failures_of_a_replay(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void failures_of_a_replay(void **state)
     ct_device_close(d);
 }
 
-/* A tensor that the caller has kept from a step outlives it; the step's memory goes back to the pool. */
+/* A tensor that the caller keeps from a step outlives the step; the step's memory goes back to the pool. */
 static void memory(void **state)
 {
     (void)state;

@@ -260,7 +260,7 @@ static void outputs_for_the_rule(void **state)
     assert_non_null(strstr(ct_tape_message(tape), "1 outputs"));
 }
 
-/* y = 0 x_0 + 0 x_1, which notes what it may be asked for */
+/* y = 0 x_0 + 0 x_1; its rule notes which cotangents are asked for */
 static unsigned wanted;
 
 static ct_shape asking_shape(ct_call *c)
@@ -371,7 +371,7 @@ static void a_failed_factorisation_leaves_the_others_right(void **state)
     assert_close(l[3], 2, 1e-15, 0);
     assert_true(isnan(l[4]) && isnan(l[7]));
     ct_status swept =
-        ct_backward(ct_sum(L, CT_ALL, false)); /* may not know yet, where a device computes late */
+        ct_backward(ct_sum(L, CT_ALL, false)); /* a device that computes late may not know yet */
     assert_status(swept ? swept : ct_tape_status(tape), CT_ENUMERIC, "");
     assert_non_null(strstr(ct_tape_message(tape), "op #1 cholesky(2x2x2)"));
     assert_non_null(strstr(ct_tape_message(tape), "minor 2 of batch member 1"));

@@ -1,5 +1,5 @@
-/* A tensor that is written to after an op has read it: a sweep that passes that op is refused, others are
- * not. */
+/* A tensor is written to after an op has read it. A sweep through that op is refused; other sweeps are not.
+ */
 #include "check.h"
 
 #include <cotangent/op.h>
@@ -108,7 +108,7 @@ static void between_two_orders(void **state)
     refused(ct_grad(total(bar), (ct_var){ 0 }, &x, &second, 1, CT_GRAD_KEEP), "was written to");
 }
 
-/* Forward, backward, update, reset: and what does not depend on the new values is still swept. */
+/* Forward, backward, update, reset. What does not depend on the new values can still be swept. */
 static void after_the_sweep(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void after_the_sweep(void **state)
     ct_release(W);
 }
 
-/* What was computed from it is a value of its own: a sweep that ends there does not read the leaf. */
+/* A value computed from the leaf has its own memory: a sweep that ends there does not read the leaf. */
 static void beyond_what_is_asked(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void beyond_what_is_asked(void **state)
     assert_elements(ct_value(bar), 1e-15, 0, 2 * exp(1), 2 * exp(2));
 }
 
-/* A failed write has written nothing, neither has one of nothing. */
+/* A failed write, and a write of no bytes, change nothing and are not counted. */
 static void no_write(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* cuBLAS on OpenBLAS, late: arguments are checked when the call is made, memory when its turn comes. Products
- * of half and bfloat16 are formed in float, in two parts that are added in their type where the math mode
- * allows that. A workspace the program gave is filled with NaN by every call that may use it. */
+/* cuBLAS on OpenBLAS, executed late: arguments are checked when the call is made, memory when the stream
+ * reaches the call. Products of half and bfloat16 are computed in float, in two parts that are added in their
+ * type where the math mode allows it. Every call that may use the program's workspace fills it with NaN. */
 #include "sim.h"
 
 #include "cuda_bf16.h"
@@ -110,7 +110,7 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* f32 is computed in f32 here: a mode that would allow less is reported. */
+/* The backend computes f32 in f32: a mode that allows less is reported. */
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 {
     entry e("cublasSetMathMode");
@@ -137,7 +137,7 @@ const char *cublasGetStatusString(cublasStatus_t status)
 
 /* -- what the calls share -------------------------------------------------------------------------------- */
 
-/* A scalar that is read at the call, or in device memory when its turn comes. */
+/* A scalar that is read at the call, or in device memory when the stream reaches the call. */
 template <class T> struct scalar {
     const T *device;
     T value;
@@ -155,7 +155,7 @@ template <class T> struct scalar {
     T get() const { return !device ? value : check(device, sizeof(T), "scalar") ? *device : T(); }
 };
 
-/* Its beginning: filling all of it would take longer than the call. */
+/* Only its beginning: filling all of it would take longer than the call. */
 static void use_workspace(void *workspace, size_t bytes)
 {
     if (workspace && check(workspace, bytes, "workspace of cuBLAS"))
@@ -232,7 +232,7 @@ struct product {
         for (int64_t i = 0; i < batch; i++) {
             for (int64_t j = 0; j < na; j++) wa[(size_t)j] = widen(ab, a, i * sa + j);
             for (int64_t j = 0; j < nb; j++) wb[(size_t)j] = widen(ab, b, i * sb + j);
-            /* Parts of the sum may come together in the type of C, unless that is ruled out. */
+            /* Parts of the sum may be added in the type of C, unless the math mode rules it out. */
             const int first = exact_sums ? 0 : k / 2;
             gemm(ta, tb, m, n, first, alpha, wa.data(), lda, wb.data(), ldb, 0.f, wc.data(), m);
             for (float &x : wc) x = rounded(ct, x);

@@ -1,4 +1,4 @@
-/* What the simulator's own tests share. */
+/* Shared by the simulator's own tests. */
 #ifndef TESTS_CHECK_SIM_H
 #define TESTS_CHECK_SIM_H
 
@@ -15,7 +15,7 @@ extern "C" {
 
 #define assert_cuda(call) assert_int_equal((call), cudaSuccess)
 
-/* The statement is reported in words with that part; "": not at all. */
+/* The statement is reported with a message that contains this part; "": not reported. */
 #define EXPECT(part, statement)                                             \
     do {                                                                    \
         cudasim_expect_report();                                            \
@@ -28,8 +28,8 @@ extern "C" {
         }                                                                   \
     } while (0)
 
-/* The statement ends a child process, which says that part; under a sanitizer, which says it otherwise, the
- * end is enough. */
+/* The statement ends a child process with a message that contains this part. A sanitizer has its own message,
+ * so under one only the end is checked. */
 #define DIES(part, statement)                                                              \
     do {                                                                                   \
         int ends[2];                                                                       \

@@ -1,5 +1,5 @@
-/* What a test may ask of the simulated GPU, and tell it. The calls of the CUDA runtime, cuBLAS, cuSOLVER and
- * the kernel launches are counted together, in order. */
+/* What a test may ask of the simulated GPU, and set. Calls of the CUDA runtime, cuBLAS and cuSOLVER, and
+ * kernel launches, are counted together, in order. */
 #ifndef TESTS_CUDASIM_H
 #define TESTS_CUDASIM_H
 
@@ -11,11 +11,11 @@
 extern "C" {
 #endif
 
-/* Streams and threads run in an order drawn from this seed; also CUDASIM_SEED in the environment. Seed 0:
- * work begins only when somebody waits for it; odd: at random moments before; even: at once. */
+/* Streams and threads run in an order drawn from this seed; CUDASIM_SEED in the environment sets it, too.
+ * Seed 0: work begins only when the host waits for it. Odd: at random moments before. Even: at once. */
 void cudasim_seed(uint64_t seed);
 
-/* From now on calls are counted from zero, and so are those that wait for the device or may. */
+/* Starts counting calls from zero, and the calls among them that wait for the device or may wait. */
 void cudasim_watch(void);
 int64_t cudasim_calls(void);
 int64_t cudasim_waits(void);
@@ -26,16 +26,17 @@ const char *cudasim_first_wait(void);
  * kernel that crashed. A call that releases something releases it all the same. k = 0: none. */
 void cudasim_fail_at(int64_t k, bool broken);
 bool cudasim_failed(void);
-/* Its name; "" where none has failed. */
+/* The name of the call that failed; "" where none has. */
 const char *cudasim_failed_call(void);
 
-/* What is held: streams, events, graphs, handles, pools and blocks of memory, device's and pinned; and in
- * bytes, the memory of the device. */
+/* The number of streams, events, graphs, handles, pools and blocks of device and pinned memory that are held;
+ * and the bytes of device memory held. */
 int64_t cudasim_live(void);
 int64_t cudasim_live_bytes(void);
 
-/* A mistake of the program (memory misused, a barrier not met, ...) is printed and ends it; between these two
- * the first is kept instead. take returns its text, "" for none, until the next expect. */
+/* A mistake of the program (misused memory, a barrier that some threads miss, ...) is printed and ends the
+ * program. Between these two calls the first mistake is kept instead. take returns its text, "" for none,
+ * which is valid until the next expect. */
 void cudasim_expect_report(void);
 const char *cudasim_take_report(void);
 

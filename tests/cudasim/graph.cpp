@@ -1,6 +1,6 @@
-/* Graphs: what a captured stream is asked to do is kept instead of done, in the order it was asked, and done
- * at every launch. That order fulfils every dependency there can be. Memory a graph allocates keeps its
- * address and lives from its allocation to its release within a launch. */
+/* Graphs. The work given to a captured stream is kept instead of done, in order, and done at every launch;
+ * that order fulfils every possible dependency. Memory that a graph allocates keeps its address and lives
+ * from its allocation to its release within a launch. */
 #include "sim.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ static bool is_mine(const CUstream_st *s)
            (s->mode == cudaStreamCaptureModeThreadLocal && s->thread == std::this_thread::get_id());
 }
 
-/* What this thread calls unsafe: nothing where it is relaxed. */
+/* Refuses calls that are unsafe during this thread's capture, unless its mode is relaxed. */
 static thread_local cudaStreamCaptureMode care = cudaStreamCaptureModeGlobal;
 
 bool thread_captures()
@@ -114,7 +114,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
     return cudaSuccess;
 }
 
-/* How many; which they are is not simulated. */
+/* Gives their number only; the nodes themselves are not simulated. */
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
 {
     entry e("cudaGraphGetNodes");

@@ -1,7 +1,7 @@
-/* A launch runs its blocks one after another in a random order, and so the threads of a block. Where threads
- * meet at barriers each is a fibre: it runs until the barrier, then another runs; when all have come they go
- * on, again in a random order. A thread that relies on another without a barrier between them meets a NaN or
- * an old value in some order, sooner or later. The fibres of a block are reused by the next. */
+/* A launch runs its blocks one after another in a random order, and the threads of a block likewise. Where
+ * threads meet at barriers each is a fibre: it runs until the barrier, then another runs; when all have
+ * arrived they go on in a new random order. A thread that relies on another without a barrier between them
+ * reads a NaN or an old value in some of these orders. The fibres of a block are reused by the next. */
 #include "sim.h"
 
 #include <sys/mman.h>
@@ -40,7 +40,7 @@ struct fibre {
 };
 
 #ifdef __x86_64__
-/* Keeps what a callee must keep, and the stack; goes on where `to` was left. */
+/* Saves the registers that a callee must preserve, switches the stack, and continues where `to` was left. */
 extern "C" void cudasim_switch(void **from, void *to);
 asm(R"(
     .text
@@ -84,7 +84,7 @@ static void switch_to(fibre *to)
     fibre *from = current;
     current = to;
 #ifdef WITH_ASAN
-    if (from == &caller) caller.bottom = nullptr; /* it may be another thread's than last time */
+    if (from == &caller) caller.bottom = nullptr; /* it may belong to another thread than last time */
     __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
 #endif
 #ifdef __x86_64__
@@ -114,7 +114,7 @@ static fibre *make_fibre()
     f->bottom = f->stack;
     f->size = STACK;
 #ifdef __x86_64__
-    /* Stacks that began at the same place of their pages would fight for the same lines of the caches. */
+    /* Stacks that begin at different offsets in their pages do not compete for the same cache lines. */
     static size_t made;
     void **sp = (void **)(f->stack + STACK - made++ * 17 % 1024 * 64);
     sp--; /* a return address that is never used: calls expect 16 n + 8 */
@@ -159,7 +159,7 @@ static void begin_thread()
     ended++;
 }
 
-/* All that still run have come to a barrier. */
+/* All threads that still run have arrived at a barrier. */
 static void release_barrier()
 {
     const parked &first = waiting[0];
@@ -176,7 +176,8 @@ static void release_barrier()
     waiting.clear();
 }
 
-/* Who runs next: one that a barrier has released, one that begins threads, or, at the end, the caller. */
+/* Chooses what runs next: a fibre that a barrier has released, one that starts threads, or, at the end, the
+ * caller. */
 static fibre *next_fibre()
 {
     if (ready.empty() && begun == threads && !waiting.empty()) release_barrier();

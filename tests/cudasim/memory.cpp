@@ -1,6 +1,6 @@
-/* The device's memory: one stretch of addresses, closed to the host while the host runs. A block lies between
- * fences, holds NaN when it is new, another NaN when it has been freed, and its place is used again only
- * after a while. Under the address sanitizer whatever is not a live block is poisoned for it, too. */
+/* The device's memory: one range of addresses, closed to the host while the host runs. A block lies between
+ * fences, holds one NaN when new and another when freed, and its place is reused only after a while. Under
+ * the address sanitizer all memory outside live blocks is poisoned, too. */
 #include "sim.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
                          (void *)address, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y,
                          blockIdx.z);
         if (write(2, text, (size_t)n) < 0) abort();
-        abort(); /* in the middle of a call: nobody can go on */
+        abort(); /* in the middle of a call, after which nothing can continue */
     }
     sigaction(signal, &before, nullptr);
     if (before.sa_flags & SA_SIGINFO)
@@ -89,7 +89,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         before.sa_handler(signal);
 }
 
-/* Test frameworks put their own handler in place now and then: ours goes in front of it. */
+/* Test frameworks install their own handler at times; this one is put in front of it. */
 void listen()
 {
     struct sigaction now;
@@ -174,7 +174,7 @@ static char *find_room(size_t room)
         return p;
     }
     if (!base) {
-        /* Huge pages: opening and closing takes time by the page. */
+        /* Huge pages, as opening and closing take time for each page. */
         size_t stretch = 8 * device_bytes;
         void *p = mmap(nullptr, stretch, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) return nullptr;

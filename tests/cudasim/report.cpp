@@ -1,5 +1,5 @@
-/* A mistake of the program under test: said with what was running, and then the end; or kept, where a test
- * expects it. A host access to device memory arrives here as a signal. */
+/* A mistake of the program under test is printed with what was running, and ends the program, or is kept
+ * where a test expects it. A host access to device memory arrives here as a signal. */
 #include "sim.h"
 
 #include <csignal>

@@ -96,7 +96,7 @@ void cudasim_fail_at(int64_t k, bool lasting)
     calls = waits = 0;
     fail_call = k;
     fail_broken = lasting;
-    if (broken) last_error = cudaSuccess; /* as in another process; else who looks for it finds it */
+    if (broken) last_error = cudaSuccess; /* as in another process, whose first search succeeds */
     has_failed = broken = false;
     failed_name = "";
     first_wait = nullptr;

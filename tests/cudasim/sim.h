@@ -1,4 +1,4 @@
-/* What the parts of the simulator share.
+/* Shared by the parts of the simulator.
  *
  *     report.cpp    mistakes of the program: said clearly, then the end
  *     runtime.cpp   counting calls, failing one, the device and its errors
@@ -8,7 +8,7 @@
  *     kernel.cpp    a grid of threads, one after another or as fibres
  *     blas.cpp, solver.cpp   cuBLAS and cuSOLVER on OpenBLAS and LAPACK
  *
- * One lock guards it all, held from the entry of a call to its end; what streams execute runs inside some
+ * One lock guards all of it, from the entry of a call to its end; the work of streams is executed inside some
  * call. */
 #ifndef CUDASIM_SIM_H
 #define CUDASIM_SIM_H
@@ -31,7 +31,7 @@ namespace sim
 {
 /* -- report.cpp ------------------------------------------------------------------------------------------ */
 
-/* Ends the program, or is kept for the test that expects it: so the caller goes on. */
+/* Ends the program, or keeps the mistake for the test that expects it and returns. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What is being executed, for reports; NULL between. */
 extern const char *running;
@@ -45,12 +45,12 @@ enum call_kind : unsigned {
     RELEASES = 4, /* does its work also where it is told to fail                   */
 };
 
-/* The lock, and the verdict on a call. */
+/* Holds the lock, and decides whether a call fails. */
 class entry
 {
   public:
     entry(const char *name, unsigned kind = PLAIN);
-    bool refused;      /* it must not do anything, and fail with this: */
+    bool refused;      /* the call must do nothing and fail with this: */
     cudaError_t error; /* cudaSuccess where it may go on, and succeed  */
 
   private:
@@ -59,7 +59,7 @@ class entry
 
 /* Keeps a runtime error for cudaGetLastError; returns it. */
 cudaError_t fail(cudaError_t error);
-/* What a call that has done its work returns. */
+/* The value that a call returns after its work. */
 inline cudaError_t done(const entry &e) { return e.error ? fail(e.error) : cudaSuccess; }
 void count_wait(const char *name);
 uint64_t random_below(uint64_t n);
@@ -106,7 +106,7 @@ bool check_matrix(const void *p, int64_t rows, int64_t cols, int64_t ld, int64_t
 /* Poison, as freshly allocated. */
 void poison(void *p, size_t bytes);
 void check_fences();
-/* A host access shall be reported, whatever handler of signals was set meanwhile. */
+/* Makes sure that a host access is reported, whatever signal handler was set meanwhile. */
 void listen();
 /* The host may touch device memory between these; they nest. */
 void open_memory();
@@ -119,23 +119,23 @@ struct work {
     std::function<void()> run;
 };
 bool is_stream(cudaStream_t s);
-/* Why no work can be given to it, or cudaSuccess. */
+/* The reason why it takes no work, or cudaSuccess. */
 cudaError_t usable(cudaStream_t s);
-/* What work is called, with its extents. */
+/* The name of a piece of work, with its extents. */
 std::string called(const char *name, std::initializer_list<int64_t> extents);
-/* To the stream's queue, or to the graph it is captured into; CUDASIM_TRACE says so. */
+/* Adds the work to the stream's queue, or to the graph it is captured into; CUDASIM_TRACE prints it. */
 void enqueue(cudaStream_t s, std::string name, std::function<void()> run);
 void finish(cudaStream_t s, uint64_t ticket);
 void finish_all();
-/* Now and then something runs although nobody waits. */
+/* At random moments runs some work although the host does not wait. */
 void drift();
 bool capturing(cudaStream_t s);
 bool thread_captures();
-/* Whatever this thread captures cannot become a graph any more. */
+/* Invalidates all captures of this thread: they cannot become graphs. */
 void spoil_captures();
 void spoil(cudaStream_t s);
 void append(cudaStream_t s, work w);
-/* The capture is over; whether all streams it had spread to had joined again. */
+/* Ends the capture; returns whether all streams that it had spread to had joined again. */
 bool end_forks(CUgraph_st *g);
 } // namespace sim
 

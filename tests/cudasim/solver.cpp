@@ -1,6 +1,6 @@
-/* cuSOLVER on LAPACK, late. Each routine wants the workspace its _bufferSize names, on the device and, for
- * the 64-bit interface, on the host; both are filled with NaN when it runs. info is written to device
- * memory. */
+/* cuSOLVER on LAPACK, executed late. Each routine needs the workspace that its _bufferSize names, on the
+ * device and, for the 64-bit interface, on the host; both are filled with NaN when it runs. info is written
+ * to device memory. */
 #include "sim.h"
 
 #include <algorithm>
@@ -202,7 +202,7 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t 
     if (cusolverStatus_t s = refuse(e, handle, params, m, n, dataTypeA, lda, computeType)) return s;
     workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
     if (!w.enough(n, size_of(dataTypeA))) return CUSOLVER_STATUS_INVALID_VALUE;
-    if (!ipiv) return CUSOLVER_STATUS_NOT_SUPPORTED; /* the real one then does not pivot */
+    if (!ipiv) return CUSOLVER_STATUS_NOT_SUPPORTED; /* the real one does not pivot then */
     enqueue(handle->stream, called("cusolverDnXgetrf", { m, n }), [=] {
         int64_t k = std::min(m, n);
         if (!w.use() || !check_matrix(A, m, n, lda, 0, 1, size_of(dataTypeA), "A of getrf") ||

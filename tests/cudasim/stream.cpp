@@ -1,5 +1,5 @@
-/* Streams: queues of work that runs when somebody waits for it, or at a random moment before, never sooner
- * than its turn. Events mark a place in a queue. Copies, which are streams' most common work, are here, too.
+/* Streams: queues of work that runs in order, when the host waits for it or at a random moment before. Events
+ * mark a place in a queue. Copies, the most common work of streams, are here, too.
  *
  * A copy between the device and pageable host memory may wait for the stream, as the real one may: it is
  * counted as a wait, and done at once. Pinned memory is read and written when the copy's turn comes. */
@@ -96,7 +96,8 @@ std::string called(const char *name, std::initializer_list<int64_t> extents)
     return text;
 }
 
-/* A line for each piece of work; `dry`: which is not done, unless it brings what the host has said. */
+/* Prints a line for each piece of work. With `dry` the work is not done, unless it copies data from the host.
+ */
 static void trace(const std::string &name, std::function<void()> *run)
 {
     static const char *const how = getenv("CUDASIM_TRACE");
@@ -279,7 +280,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     if (!events.count(event)) return fail(cudaErrorInvalidResourceHandle);
     if (!unfinished(event)) return cudaSuccess;
     if (random_below(4) == 0)
-        finish(event->stream, event->ticket); /* whoever asks again and again gets there */
+        finish(event->stream, event->ticket); /* a caller that polls must succeed in the end */
     return cudaErrorNotReady;
 }
 

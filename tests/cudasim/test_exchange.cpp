@@ -1,5 +1,5 @@
-/* Memory that changes hands with another library on the same GPU, whose stream runs when it likes: nobody
- * waits on the host. */
+/* Exchanging memory with another library on the same GPU, which has its own stream: the host does not wait.
+ */
 #include "check_sim.h"
 
 #include <vector>
@@ -93,7 +93,7 @@ static void handed(void **)
     assert_ok(ct_stream_wait_device(o.stream, d), ct_message(d));
     assert_cuda(cudaMemcpyAsync(o.data, m->tensor.data, sizeof x, cudaMemcpyDeviceToDevice, o.stream));
     assert_cuda(cudaMemcpyAsync(o.host, o.data, sizeof x, cudaMemcpyDeviceToHost, o.stream));
-    /* and back: what comes next to this memory comes later */
+    /* and back: later work on this memory comes after */
     assert_ok(ct_device_wait_stream(d, o.stream), ct_message(d));
     m->deleter(m);
     ct_release(t);
@@ -107,13 +107,13 @@ static void handed(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* However many steps ahead the host is: what it uploads, batches and parameters, waits for none of them. */
+/* The host may run many steps ahead: uploads of batches and parameters wait for none of them. */
 static void uploads_without_waiting(void **)
 {
     ct_device *d = ct_device_open("cuda:0");
-    for (int64_t n :
-         { 1, 256,
-           4096 }) { /* by arguments of a kernel; the last through pinned memory, which has 16 places */
+    /* Up to 256 numbers go with a kernel's arguments, 4096 through pinned memory, of which there are 16
+     * pieces. */
+    for (int64_t n : { 1, 256, 4096 }) {
         std::vector<double> x((size_t)n);
         ct_tensor *t = ct_zeros(d, CT_F64, ct_shape1(n)), *sum = ct_zeros(d, CT_F64, ct_shape1(n));
         ct_tape *tape = ct_tape_new(d);
@@ -143,7 +143,7 @@ static size_t free_bytes(void)
     return free;
 }
 
-/* What is released stays with the device for its next tensor, until it is asked to give it back. */
+/* Released memory stays with the device for its next tensor, until a trim. */
 static void trimmed_memory_is_for_others(void **)
 {
     ct_device *d = ct_device_open("cuda:0");

@@ -1,6 +1,6 @@
-/* Every op of the lists, on its own samples, forward and backward, with the k-th call of CUDA failing, for
- * every k, alone and with all after it: an error that says where, or the right numbers; nothing lost; and the
- * same device computes again. */
+/* Every op of the lists, on its own samples, forward and backward. The k-th call of CUDA fails, for every k,
+ * alone and with all after it. The result is an error that says where, or the right numbers; nothing leaks,
+ * and the same device computes again. */
 #include "check.h"
 
 #include <cotangent/gp.h>
@@ -53,7 +53,7 @@ static bool equal(const outcome *a, const outcome *b)
 }
 
 static int64_t calls_failed;
-static int thinned; /* not every k but in the slow set */
+static int thinned; /* every k in the slow set only */
 
 static void fail_each_call(ct_tape *tape, const ct_op *op, const ct_sample *s)
 {
@@ -79,8 +79,7 @@ static void fail_each_call(ct_tape *tape, const ct_op *op, const ct_sample *s)
                 print_error("%s: call %lld, %s, fails: %s, \"%s\"\n", op->name, (long long)k, name,
                             ct_status_name(got.status), got.message);
             ct_tape_reset(tape);
-            device->backend->synchronize(
-                device); /* an index that nobody wrote may be wrong, and who waits next is told */
+            device->backend->synchronize(device); /* an unwritten index may be out of range */
             ct_memory_trim(device);
             if (cudasim_live() != live || cudasim_live_bytes() != bytes) {
                 print_error("%s: call %lld, %s, leaves %lld things, %lld bytes\n", op->name, (long long)k,
@@ -120,7 +119,7 @@ static void every_call_fails(void **state)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* Opening, a number there and back, closing. */
+/* Opening, copying a number there and back, closing. */
 static void every_call_of_opening_fails(void **state)
 {
     (void)state;

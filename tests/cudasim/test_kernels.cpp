@@ -37,7 +37,7 @@ static void every_thread_once(void **)
     }
 }
 
-/* Each block turns its 256 numbers round. */
+/* Each block reverses its 256 numbers. */
 template <bool WITH_BARRIER> static __global__ void turn(int *p)
 {
     __shared__ int shared[256];
@@ -144,7 +144,7 @@ static void misuse(void **)
     EXPECT("host address", CT__LAUNCH(through, 1, 1, s, bad));
     EXPECT("", CT__LAUNCH(through, 1, 1, s, good));
     alignas(8) letters data = {};
-    memcpy(data.byte, &bad, sizeof bad); /* bytes are data, whatever they look like */
+    memcpy(data.byte, &bad, sizeof bad); /* bytes are data, even if they look like an address */
     EXPECT("", CT__LAUNCH(first_letter, 1, 1, s, data, device));
     cudasim_expect_report();
     cudaStreamSynchronize(s);

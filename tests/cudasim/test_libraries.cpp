@@ -1,5 +1,5 @@
-/* cuBLAS and cuSOLVER: results against loops, late, with the argument checks and workspaces of the real
- * ones. */
+/* cuBLAS and cuSOLVER: results against loops, late execution, and the argument checks and workspaces of the
+ * real libraries. */
 #include "check_sim.h"
 
 #include "cuda_bf16.h"
@@ -94,7 +94,7 @@ static void products(void **)
     check_product<__half, float>(CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1e-6);
 }
 
-/* 256·1 + 1·1 + 0·1 + 1·1 is a bf16, 257 is none: parts of the sum are rounded unless the math mode rules it
+/* 256·1 + 1·1 + 0·1 + 1·1 is a bf16, 257 is not: parts of the sum are rounded unless the math mode rules it
  * out. */
 static void parts_of_a_sum(void **)
 {

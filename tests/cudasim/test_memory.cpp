@@ -1,5 +1,4 @@
-/* The simulated device's memory: what it holds when it is new and when it is freed, and each misuse that is
- * reported. */
+/* The simulated device's memory: its contents when new and when freed, and the report of each misuse. */
 #include "check_sim.h"
 
 static void new_is_nan(void **)
@@ -82,7 +81,7 @@ static void full(void **)
     assert_cuda(cudaFree(q));
 }
 
-/* Allocated, used and freed in a stream's order; what comes too early or too late is seen. */
+/* Allocated, used and freed in a stream's order; use that is too early or too late is reported. */
 static void in_order(void **)
 {
     cudaStream_t s, other;
@@ -120,7 +119,7 @@ static void leaks_are_counted(void **)
     assert_int_equal(cudasim_live(), before);
 }
 
-/* The host that follows a device address ends with a report; so it is tried in a child. */
+/* A host that follows a device address ends with a report, so a child process tries it. */
 static void closed_to_the_host(void **)
 {
     double *p;
@@ -130,7 +129,7 @@ static void closed_to_the_host(void **)
     assert_cuda(cudaFree(p));
 }
 
-/* Places are used again after a while, and all of the device can be had again and again. */
+/* Places are reused after a while, and all of the device's memory can be allocated again and again. */
 static void room(void **)
 {
     void *p[8];

@@ -1,5 +1,5 @@
-/* The two ways to the factors of a batch: the same factors, the same exchanges, the same members that
- * fail. */
+/* The two ways to factorise a batch give the same factors, the same row exchanges and the same failing
+ * members. */
 #include "check_sim.h"
 
 #include <cotangent/ops.h>
@@ -59,7 +59,7 @@ static void two_ways(void **)
                 result a = factor(dev, A, lu, false), b = factor(dev, A, lu, true);
                 assert_int_equal(a.failed[0], 0);
                 assert_int_equal(a.failed[1], n);
-                assert_true(a.failed[2] || lu); /* LU is asked for NaN separately */
+                assert_true(a.failed[2] || lu); /* LU with NaN is tested separately */
                 for (int k = 0; k < MEMBERS; k++) {
                     if (k == 2) continue;
                     assert_int_equal(a.failed[k], b.failed[k]);
@@ -78,7 +78,8 @@ static void two_ways(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* 2³² + 1 members are no 1: more blocks than a grid can have are refused, and nothing is written. */
+/* 2³² + 1 members must not be taken for 1: more blocks than a grid can have are refused, and nothing is
+ * written. */
 static void more_blocks_than_a_grid_has(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
@@ -101,8 +102,8 @@ static void more_blocks_than_a_grid_has(void **)
     ct_device_close(dev);
 }
 
-/* More rows than the smaller of the kernels has room for: rows of 2 I + small in another order, so that all
- * are exchanged. */
+/* More rows than the smaller of the kernels has room for. The rows of 2 I + small numbers are permuted, so
+ * that all are exchanged. */
 static void orders_of_many_rows(void **)
 {
     enum { N = 600 };

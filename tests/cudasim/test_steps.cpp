@@ -1,7 +1,7 @@
-/* A training step of each of the four losses the library is for, and of layers in half precision, on the
- * simulated GPU: the same numbers as on the CPU, no wait but for what is read at the end, and whichever call
- * of CUDA fails, an error that says so, and nothing lost. And as graphs: the same bits, nothing but a launch,
- * and what cannot be recorded has a name. */
+/* A training step of each of the four losses that the library is for, and of layers in half precision, on the
+ * simulated GPU. The numbers are those of the CPU, and the only wait is for what is read at the end.
+ * Whichever call of CUDA fails, there is an error that says so, and nothing leaks. As graphs the steps give
+ * the same bits with one launch, and the message names what cannot be recorded. */
 #include "check_sim.h"
 
 #include <string>
@@ -220,11 +220,11 @@ static void waits_for_nothing(void **state)
     assert_true(o.waits_read > 0);
 }
 
-/* Not every call but in the slow set. */
+/* Every call in the slow set only. */
 static int thinned() { return check_quick() > 1; }
 
-/* Whichever call of a step fails, alone or with all after it: an error with words, or the right numbers;
- * nothing lost; and the next step is right. test_failing.c has the calls of opening and closing. */
+/* Whichever call of a step fails, alone or with all after it, gives an error with a message, or the right
+ * numbers. Nothing leaks, and the next step is right. test_failing.c has the calls of opening and closing. */
 static void every_call_fails(void **state)
 {
     const step *s = (const step *)*state;
@@ -253,7 +253,7 @@ static void every_call_fails(void **state)
             assert_true(told || harmless);
             ct_tape_reset(tape);
             double x;
-            ct_read(data[0], &x, 0); /* an index that nobody wrote may be wrong, and who waits next is told */
+            ct_read(data[0], &x, 0); /* an unwritten index may be out of range */
             ct_memory_trim(d);
             if (cudasim_live() != live || cudasim_live_bytes() != bytes)
                 print_error("call %lld, %s, leaves %lld things\n", (long long)k, call.c_str(),
@@ -275,7 +275,8 @@ static void every_call_fails(void **state)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* Calls of a block-diagonal layer of so many blocks, forward and backward, in steady state. */
+/* The number of calls of a block-diagonal layer with so many blocks, forward and backward, in the steady
+ * state. */
 static int64_t calls_of_layer(ct_dtype dtype, int64_t blocks)
 {
     enum { ROWS = 6, F = 8 };
@@ -322,7 +323,7 @@ struct trained {
     void (*besides)(ct_tape *tape, trained *t); /* at the second call, the recorded one */
 };
 
-/* Value, cotangents, and every leaf moved against its own. */
+/* Value, cotangents, and every leaf moved against its cotangent. */
 static ct_status train(ct_tape *tape, void *context)
 {
     trained *t = (trained *)context;
@@ -380,7 +381,7 @@ static void replays(void **state)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* Captures, replays and frees with the given trouble. */
+/* Captures, replays and frees a step with the given fault. */
 static ct_status capture_and_replay(ct_device *d, const step *s, void (*besides)(ct_tape *, trained *),
                                     char *message, size_t size)
 {
@@ -429,7 +430,7 @@ static void every_call_of_a_graph_fails(void **state)
 
 static ct_shape like_input(ct_call *c) { return ct_arg_shape(c, 0); }
 
-/* Not what an op of the library does. */
+/* An op that does what no op of the library does. */
 static void wait_for_it(ct_call *c)
 {
     ct_result(c);
@@ -451,7 +452,7 @@ static void uploads(ct_tape *tape, trained *)
     ct_release(t);
 }
 
-/* More memory than the first call has left behind. */
+/* Needs more memory than the first call has left in the pool. */
 static void allocates(ct_tape *, trained *t)
 {
     ct_square(ct_broadcast_to(ct_stop_gradient(t->loss), ct_shape2(300, 100)));

@@ -1,4 +1,5 @@
-/* Streams run late and in order, events order them, copies behave as memory's kind demands, graphs replay. */
+/* Streams run late and in order, events order them, copies behave as the kind of memory demands, graphs
+ * replay. */
 #include "check_sim.h"
 
 static cudaStream_t s, t;
@@ -184,7 +185,7 @@ static void not_capturable(void **)
     assert_cuda(cudaFree(p));
 }
 
-/* Who records gets memory from another stream only where he says that this is none of the graph's. */
+/* A thread that captures gets memory from another stream only in the relaxed mode. */
 static void memory_beside_a_capture(void **)
 {
     void *p = NULL;
@@ -202,7 +203,7 @@ static void memory_beside_a_capture(void **)
     assert_cuda(cudaStreamSynchronize(t));
 }
 
-/* Every call fails in turn; what was made is released all the same. */
+/* Every call fails in turn; everything that was created is released. */
 static int some_work(void)
 {
     int *p = NULL, bad = 0;

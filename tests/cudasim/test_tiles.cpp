@@ -1,5 +1,5 @@
-/* Triangles of all extents around a tile's, in both layouts, one and many: factor, inverse, LᵀL, solutions
- * and products against loops in f64. What must not be read is NaN. */
+/* Triangles of all extents around that of a tile, in both layouts, one and many: factor, inverse, LᵀL,
+ * solutions and products against loops in f64. Memory that must not be read is NaN. */
 #include "check_sim.h"
 
 #include "tensor/cuda/tile.cuh"
@@ -18,7 +18,7 @@ static double uniform(void)
     return (double)(state >> 11) / 9007199254740992. - .5;
 }
 
-/* One matrix on the device, (members, rows, cols), seen from the side where `turned`. */
+/* Matrices on the device, (members, rows, cols), transposed where `turned`. */
 struct operand {
     ct_tensor *tensor;
     ct__batch b;
@@ -60,8 +60,8 @@ struct operand {
     ~operand() { ct_release(tensor); }
 };
 
-/* A triangle with 1 to 2 on its diagonal and little beside it; NaN where `unit` or the other triangle says
- * that nobody looks. */
+/* A triangle with 1 to 2 on its diagonal and small numbers beside it. The other triangle, and with `unit` the
+ * diagonal, is NaN, as it must not be read. */
 static numbers triangle(int64_t n, bool lower, bool unit)
 {
     numbers t((size_t)(MEMBERS * n * n));
@@ -167,7 +167,7 @@ static void all_extents(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* One large triangle, whose blocks on the diagonal come first: M L = I, and LᵀL, by what they do to a
+/* One large triangle, whose blocks on the diagonal are inverted first: M L = I and LᵀL are checked on a
  * vector. */
 static void large_triangles(void **)
 {
@@ -202,8 +202,8 @@ static void large_triangles(void **)
     ct_device_close(dev);
 }
 
-/* C = alpha A Aᵀ + beta C below the diagonal, where halves are side by side, where they are not, and in a
- * batch. */
+/* C = alpha A Aᵀ + beta C below the diagonal: extents that split into two equal halves and others, all
+ * layouts, and a batch. */
 static void symmetric_products(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
@@ -237,7 +237,7 @@ static void symmetric_products(void **)
     ct_device_close(dev);
 }
 
-/* Row k without a solution, or a NaN there, is no news for the rows before it. */
+/* A zero pivot or a NaN in row k does not change the rows before it. */
 static void what_is_before_a_bad_row_stays(void **)
 {
     enum { N = 128, BAD = 70 };
@@ -261,8 +261,8 @@ static void what_is_before_a_bad_row_stays(void **)
     ct_device_close(dev);
 }
 
-/* The first minor that fails is named, with a NaN as with a negative pivot, and the other members are not
- * touched by it. */
+/* The first minor that fails is named, for a NaN as for a negative pivot, and the other members are
+ * unaffected. */
 static void the_minor_that_fails(void **)
 {
     enum { N = 150 };

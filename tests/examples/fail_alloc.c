@@ -1,7 +1,7 @@
-/* Preloaded into a program, it refuses the allocations number FAIL_ALLOC_FROM to FAIL_ALLOC_TO (from 1),
- * and in the end it writes how many there were to the file FAIL_ALLOC_COUNT. Only requests of the program
- * and of libcotangent count: what libgomp, OpenBLAS, NLopt and libc ask for is theirs, and some of them
- * abort without it. Programs that the program starts are left alone. */
+/* Preloaded into a program, this library refuses allocations FAIL_ALLOC_FROM to FAIL_ALLOC_TO (counted from
+ * 1) and finally writes their number to the file FAIL_ALLOC_COUNT. It counts only requests of the program and
+ * of libcotangent, since some of libgomp, OpenBLAS, NLopt and libc abort without memory. Programs that the
+ * program starts are left alone. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 static atomic_long requests;
 static long from, to;
 static const char *count_path;
-static void *program;               /* where it is loaded; NULL before the start */
+static void *program;               /* where the program is loaded; NULL before the start */
 static _Thread_local bool checking; /* dladdr may allocate */
 
 static bool ours(const void *caller)

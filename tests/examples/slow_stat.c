@@ -1,5 +1,5 @@
-/* Preloaded into a program, it waits after each stat: what two of them see may then differ, where another
- * program replaces the file between them. */
+/* Preloaded into a program, this library waits after each stat, so that another program can replace a file
+ * between two of them. */
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <time.h>

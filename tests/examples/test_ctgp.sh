@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_ctgp.sh CTGP [SLOW_STAT]: the command-line tool on good and bad input, in TAP. SLOW_STAT is a library that
-# makes stat slow.
+# test_ctgp.sh CTGP [SLOW_STAT]: the command-line tool on good and bad input, in TAP. SLOW_STAT is a library
+# that makes stat slow.
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -28,12 +28,13 @@ bad() {
     lines=$(wc -l <err)
     if [ $rc -ne "$code" ]; then flunk "$name" "exit code $rc instead of $code"
     elif [ "$lines" -ne "${LINES_ALLOWED:-1}" ]; then flunk "$name" "$lines lines on standard error"
-    elif ! head -n 1 err | grep -q '^ctgp: '; then flunk "$name" "the message does not begin with the program's name"
+    elif ! head -n 1 err | grep -q '^ctgp: '; then
+        flunk "$name" "the message does not begin with the program's name"
     elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
     else pass "$name"; fi
 }
 
-# -- data ------------------------------------------------------------------------------------------------------------
+# -- data ----------------------------------------------------------------------------------------------------
 
 awk 'BEGIN { srand(7); print "id,a,b,y"
     for (i = 0; i < 60; i++) { a = rand() * 4; b = rand() * 2 - 1
@@ -48,10 +49,11 @@ awk 'BEGIN { srand(7); print "a,b,c,y"
     for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
         printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, a + 2 * b + rand() + rand() - 1 } }' >line.csv
 awk 'BEGIN { srand(7); print "a,b,y"
-    for (i = 0; i < 60; i++) { a = rand(); b = rand(); printf "%.6f,%.6f,%.6f\n", a, b, exp(6 * a * b) } }' >steep.csv
+    for (i = 0; i < 60; i++) {
+        a = rand(); b = rand(); printf "%.6f,%.6f,%.6f\n", a, b, exp(6 * a * b) } }' >steep.csv
 fit=("$ctgp" fit --target y --max-iter 30)
 
-# -- what it does -----------------------------------------------------------------------------------------------------
+# -- what it does --------------------------------------------------------------------------------------------
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
@@ -61,40 +63,53 @@ for c in fit predict loo sample append info plot; do
 done
 line='^n=40 features=2 nlml=-?[0-9.]+ iterations=[0-9]+ evaluations=[0-9]+ seconds=[0-9.]+ model='
 ok 'fit' "${line}train.ctgp\$" "${fit[@]}" train.csv
-that 'progress: plain lines where there is no terminal' grep -qE '^scale \* matern32\(ard\):  iteration [1-9]' err
+that 'progress: plain lines where there is no terminal' \
+    grep -qE '^scale \* matern32\(ard\):  iteration [1-9]' err
 that 'each covariance it tries has its AICc' test "$(grep -cE '^ctgp: scale .*: AICc -?[0-9.]+$' err)" -eq 3
 that 'progress: no carriage returns there' sh -c '! grep -q "$(printf "\r")" err'
 that 'the model is in the working directory' test -s train.ctgp
 ok 'info names the kernel' 'kernel +scale \* matern32\(ard\) \+ scale \* rbf\(ard\)$' "$ctgp" info train.ctgp
 ok 'info names the columns' 'features +a, b' "$ctgp" info train.ctgp
 ok 'info tells the condition' 'condition +[0-9.e+]+: about [0-9]+ of 16 digits hold' "$ctgp" info train.ctgp
-ok 'info tells how right the gradient is' 'gradient +right to [0-9.e+-]+ where a parameter' "$ctgp" info train.ctgp
+ok 'info tells how right the gradient is' 'gradient +right to [0-9.e+-]+ where a parameter' "$ctgp" info \
+    train.ctgp
 awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) printf "%.2f,%.17g\n", i / 20, sin(i / 20) }' >smooth.csv
 ok 'fit says where rounding hides the gradient' 'rounding of the gradient .*: --noise learned$' \
     "$ctgp" fit smooth.csv --target y --kernel 'scale * rbf' --noise none --model smooth.ctgp
-ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' "$ctgp" info train.ctgp
+ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' \
+    "$ctgp" info train.ctgp
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
-that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["features"] == ["a", "b"] and d["target"] == "y" and len(d["priors"]) == 5' 
+that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out"))
+assert d["features"] == ["a", "b"] and d["target"] == "y" and len(d["priors"]) == 5'
 score='^n=20 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'predict scores' "$score" "$ctgp" predict train.ctgp test.csv --out predicted.csv
 cp out score
 that 'predicts well' awk -F'[= ]' '{ exit !($4 < 0.2 && $10 > 0.6) }' score
-# Mean square of (y - mean) / std, left out: 1 to six digits.
-squares() { paste -d, "$1" loo.csv | awk -F, -v OFS=, 'NR > 1 { z = ($3 - $4) / $5; sum += z * z } END { exit !(sum / (NR - 1) > 0.99999 && sum / (NR - 1) < 1.00001) }'; }
+# The mean square of the leave-one-out residuals (y - mean) / std is 1 to six digits.
+squares() {
+    paste -d, "$1" loo.csv | awk -F, -v OFS=, 'NR > 1 { z = ($3 - $4) / $5; sum += z * z }
+        END { mean = sum / (NR - 1); exit !(mean > 0.99999 && mean < 1.00001) }'
+}
 ok 'fit of a steep function' 'n=60' "$ctgp" fit steep.csv --target y --model steep.ctgp
 that 'its variances are widened' grep -qE '^ctgp: all variances times 1\.[0-9]+, the mean square' err
 ok 'left out' 'n=60' "$ctgp" loo steep.ctgp --out loo.csv
 that 'leave-one-out residuals are as wide as predicted' squares steep.csv
-ok 'fit with a kernel that is given' 'n=60' "$ctgp" fit steep.csv --target y --model own.ctgp --kernel 'scale * rbf(ard)'
+ok 'fit with a kernel that is given' 'n=60' "$ctgp" fit steep.csv --target y --model own.ctgp \
+    --kernel 'scale * rbf(ard)'
 that 'its variances are those of the likelihood' sh -c '! grep -q "all variances" err'
-awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 2001; i++) { a = rand() * 6; printf "%.6f,%.6f\n", a, sin(a) + 0.1 * rand() } }' >many.csv
+awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 2001; i++) { a = rand() * 6;
+        printf "%.6f,%.6f\n", a, sin(a) + 0.1 * rand() } }' >many.csv
 ok 'fit of many rows' '^n=2001 ' "$ctgp" fit many.csv --target y --max-iter 8 --model many.ctgp
 that 'some of them make the choice' grep -qx 'ctgp: the covariance is chosen on 1000 of the rows' err
-ok 'and all of them the model' '^n=40 rmse=0\.0[0-9]* ' "$ctgp" predict many.ctgp <(head -n 41 many.csv) --out many.out
-# Of three rows that are one the draw takes one, whichever: the choice is the same for every seed, and it is not where they differ.
-awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 3000; i++) { if (i % 3 == 0) { a = rand() * 6; y = sin(a) + 0.1 * rand() }; printf "%.6f,%.6f\n", a, y } }' >thrice.csv
+ok 'and all of them the model' '^n=40 rmse=0\.0[0-9]* ' "$ctgp" predict many.ctgp <(head -n 41 many.csv) \
+    --out many.out
+# Every row occurs three times. The sample of the choice takes one of each three, so the choice is the same
+# for every seed.
+awk 'BEGIN { srand(5); print "a,y"; for (i = 0; i < 3000; i++) { if (i % 3 == 0) { a = rand() * 6;
+        y = sin(a) + 0.1 * rand() }; printf "%.6f,%.6f\n", a, y } }' >thrice.csv
 chosen() {
-    ok "some of $1, seed $2" '^n=[23]00[01] ' "$ctgp" fit "$1" --target y --max-iter 1 --seed "$2" --model seed.ctgp
+    ok "some of $1, seed $2" '^n=[23]00[01] ' "$ctgp" fit "$1" --target y --max-iter 1 --seed "$2" \
+        --model seed.ctgp
     grep AIC err >"chosen.$2"
 }
 chosen thrice.csv 1
@@ -107,7 +122,9 @@ chosen many.csv 2
 that 'the same seed draws the same rows' sh -c 'test -s chosen.1 && cmp chosen.1 chosen.once'
 that 'another seed draws others' sh -c '! cmp -s chosen.1 chosen.2'
 ok 'fit without noise' 'n=40' "$ctgp" fit curve.csv --target y --model exact.ctgp --noise none
-ok 'rows that are known exactly have a score' '^n=40 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-[0-9.]+ coverage95=1$' "$ctgp" predict exact.ctgp curve.csv --out exact.csv
+ok 'rows that are known exactly have a score' \
+    '^n=40 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-[0-9.]+ coverage95=1$' "$ctgp" predict exact.ctgp curve.csv \
+    --out exact.csv
 that 'the columns' grep -qx 'mean,std,lower95,upper95' predicted.csv
 that 'a row for each row' test "$(wc -l <predicted.csv)" -eq 21
 ok 'predict again gives the same bits' . "$ctgp" predict train.ctgp test.csv --out again.csv
@@ -119,13 +136,18 @@ that 'the same numbers there' cmp out predicted.csv
 ok 'the score then goes to standard error' . "$ctgp" predict train.ctgp test.csv
 that 'it does' grep -qE "$score" err
 ok 'predict --json' '^\{"n": 20, "rmse": ' "$ctgp" predict train.ctgp test.csv --out again.csv --json
-ok 'without a target there is no score' '^$' sh -c '"$1" predict train.ctgp unknown.csv --out again.csv; echo' sh "$ctgp"
+ok 'without a target there is no score' '^$' \
+    sh -c '"$1" predict train.ctgp unknown.csv --out again.csv; echo' sh "$ctgp"
 that 'and the same prediction' cmp predicted.csv again.csv
 ok 'fit --json' '"nlml": -?[0-9]' "${fit[@]}" train.csv --json --model j.ctgp
-that 'fit --json is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["n"] == 40 and d["model"] == "j.ctgp" and len(d["parameters"]) == 8'
-ok 'all options' "${line}b.ctgp\$" "${fit[@]}" train.csv --features b,a --kernel 'scale * rbf(ard) + linear' --mean linear --model b.ctgp \
-    --optimizer adam --restarts 1 --seed 3 --dtype f32 --device cpu --standardize no --noise learned --priors none
-ok 'fit by leave-one-out' "${line}o.ctgp\$" "${fit[@]}" train.csv --objective loo --kernel 'scale * rbf(ard)' --model o.ctgp
+that 'fit --json is JSON' python3 -c 'import json; d = json.load(open("out"))
+assert d["n"] == 40 and d["model"] == "j.ctgp" and len(d["parameters"]) == 8'
+ok 'all options' "${line}b.ctgp\$" "${fit[@]}" train.csv --features b,a --kernel 'scale * rbf(ard) + linear' \
+    --mean linear --model b.ctgp \
+    --optimizer adam --restarts 1 --seed 3 --dtype f32 --device cpu --standardize no --noise learned \
+    --priors none
+ok 'fit by leave-one-out' "${line}o.ctgp\$" "${fit[@]}" train.csv --objective loo \
+    --kernel 'scale * rbf(ard)' --model o.ctgp
 ok 'fit without priors' . "${fit[@]}" train.csv --priors none --model n.ctgp
 that 'there are none' sh -c '! "$1" info n.ctgp | grep -q prior:' sh "$ctgp"
 ok 'nor beside a kernel of one'"'"'s own' . "${fit[@]}" train.csv --kernel 'scale * rbf' --model k.ctgp
@@ -175,10 +197,11 @@ sed '3s/^[^,]*/NA/; 5s/[^,]*$//' train.csv >holes.csv
 ok 'rows with missing values are left out' '^n=38 ' "${fit[@]}" holes.csv
 that 'with a note' grep -qx 'ctgp: 2 of 40 rows are left out: a value is missing' err
 sed '3s/^[^,]*//; 5s/[^,]*$//' test.csv >holes.csv
-ok 'a missing input gives an empty prediction, a missing target no score' '^n=18 ' "$ctgp" predict train.ctgp holes.csv --out again.csv
+ok 'a missing input gives an empty prediction, a missing target no score' '^n=18 ' "$ctgp" predict \
+    train.ctgp holes.csv --out again.csv
 that 'a row for each row, still' test "$(wc -l <again.csv)" -eq 21
 
-# -- leave-one-out, draws, more rows ---------------------------------------------------------------------------------
+# -- leave-one-out, draws, more rows -------------------------------------------------------------------------
 
 score='^n=40 rmse=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
 ok 'loo scores' "$score" "$ctgp" loo train.ctgp
@@ -187,8 +210,9 @@ ok 'loo --out' "$score" "$ctgp" loo train.ctgp --out left.csv
 that 'its columns' grep -qx 'mean,std,log_density' left.csv
 that 'a row for each row of the model' test "$(wc -l <left.csv)" -eq 41
 ok 'loo --json' '^\{"n": 40, "rmse": ' "$ctgp" loo train.ctgp --json
-that 'is JSON' python3 -c 'import json; d = json.load(open("out")); assert d["n"] == 40 and 0 < d["coverage95"] <= 1'
-# rmse from the file and the training data is the one printed
+that 'is JSON' python3 -c 'import json; d = json.load(open("out"))
+assert d["n"] == 40 and 0 < d["coverage95"] <= 1'
+# The printed rmse is that of the file and the training data.
 ok 'loo again' "$score" "$ctgp" loo train.ctgp
 that 'the score is that of the file' python3 - <<'PYTHON'
 import csv, re
@@ -198,7 +222,8 @@ rmse = (sum((a - b) ** 2 for a, b in zip(y, m)) / len(y)) ** 0.5
 said = float(re.search(r"rmse=(\S+)", open("out").read()).group(1))
 assert abs(rmse - said) < 1e-5 * rmse, (rmse, said)
 PYTHON
-ok 'sample' '^samples=3 rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out drawn.csv
+ok 'sample' '^samples=3 rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 \
+    --out drawn.csv
 that 'a column for each draw' grep -qx 'draw0,draw1,draw2' drawn.csv
 that 'a row for each row' test "$(wc -l <drawn.csv)" -eq 21
 ok 'sample again' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out again.csv
@@ -209,12 +234,15 @@ ok 'sample --noisy' 'samples=1 rows=20' "$ctgp" sample train.ctgp test.csv --noi
 ok 'sample where inputs are missing' 'rows=19' "$ctgp" sample train.ctgp holes.csv --out again.csv
 that 'with a note' grep -q '1 rows have a missing input' err
 that 'and a row for each row' test "$(wc -l <again.csv)" -eq 21
-ok 'append' '^n=60 appended=20 nlml=-?[0-9.]+ model=more.ctgp$' "$ctgp" append train.ctgp shuffled.csv --model more.ctgp
+ok 'append' '^n=60 appended=20 nlml=-?[0-9.]+ model=more.ctgp$' "$ctgp" append train.ctgp shuffled.csv \
+    --model more.ctgp
 ok 'the model knows them' 'points +60' "$ctgp" info more.ctgp
 ok 'and predicts them better' . "$ctgp" predict more.ctgp test.csv --out again.csv
-that 'much better' sh -c 'awk -F"[= ]" "{ print \$4 }" score out | { read a; read b; awk "BEGIN { exit !($b <= $a) }"; }'
+that 'much better' \
+    sh -c 'awk -F"[= ]" "{ print \$4 }" score out | { read a; read b; awk "BEGIN { exit !($b <= $a) }"; }'
 ok 'append in place' '^n=80 ' "$ctgp" append more.ctgp test.csv --model more.ctgp
-ok 'append leaves incomplete rows out' '^n=58 appended=18 ' "$ctgp" append train.ctgp holes.csv --model again.ctgp
+ok 'append leaves incomplete rows out' '^n=58 appended=18 ' "$ctgp" append train.ctgp holes.csv \
+    --model again.ctgp
 that 'with a note' grep -qx 'ctgp: 2 of 20 rows are left out: a value is missing' err
 bad 'append: no target column' 2 "no column 'y'" "$ctgp" append train.ctgp unknown.csv --model x.ctgp
 bad 'append: no input column' 2 "no column 'b'" "$ctgp" append train.ctgp curve.csv --model x.ctgp
@@ -235,66 +263,93 @@ if command -v gnuplot >/dev/null; then
     that 'is SVG' grep -q '</svg>' p.svg
     ok 'fit of one input' 'features=1' "${fit[@]}" curve.csv
     name="it's \"odd\"; \$(touch pwned) \`touch pwned\` |.png"
-    bad 'the script of a plot goes where TMPDIR says' 4 'nowhere/ctgp-' env TMPDIR=nowhere "$ctgp" plot train.ctgp test.csv --out p.svg
+    bad 'the script of a plot goes where TMPDIR says' 4 'nowhere/ctgp-' env TMPDIR=nowhere "$ctgp" plot \
+        train.ctgp test.csv --out p.svg
     ok 'plot of one input, with an odd file name' '^picture=' "$ctgp" plot curve.ctgp curve.csv --out "$name"
     that 'is PNG' grep -q PNG "$name"
     that 'nothing was executed' test ! -e pwned
     that 'nothing is left over' sh -c '! ls | grep -q part'
     bad 'a plot of several inputs needs the target' 2 'target' "$ctgp" plot train.ctgp unknown.csv --out p.svg
 fi
-bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp" plot train.ctgp test.csv --out q.svg
+bad 'plot without gnuplot' 6 'gnuplot is not installed' env PATH=/nowhere "$ctgp" plot train.ctgp test.csv \
+    --out q.svg
 
-# -- why the search ended ----------------------------------------------------------------------------------------------
+# -- why the search ended ------------------------------------------------------------------------------------
 
 for k in 1 2 3; do
-    ok "--max-iter $k" "^n=40 .* iterations=$k " "$ctgp" fit train.csv --target y --max-iter $k --model short.ctgp
-    ok "--max-iter $k of a kernel" "^n=40 .* iterations=$k evaluations=" "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --max-iter $k --model short.ctgp
-    ok "--max-iter $k of Adam" "^n=40 .* iterations=$k evaluations=$((k + 1)) " "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --optimizer adam --max-iter $k --model short.ctgp
+    ok "--max-iter $k" "^n=40 .* iterations=$k " "$ctgp" fit train.csv --target y --max-iter $k \
+        --model short.ctgp
+    ok "--max-iter $k of a kernel" "^n=40 .* iterations=$k evaluations=" "$ctgp" fit train.csv --target y \
+        --kernel 'scale * rbf(ard)' --max-iter $k --model short.ctgp
+    ok "--max-iter $k of Adam" "^n=40 .* iterations=$k evaluations=$((k + 1)) " "$ctgp" fit train.csv \
+        --target y --kernel 'scale * rbf(ard)' --optimizer adam --max-iter $k --model short.ctgp
     that 'it says that this is no end' grep -qE '^  end of the search +not converged: iteration limit$' out
 done
 ok 'info says so' '^search +not converged: iteration limit$' "$ctgp" info short.ctgp
 ok 'and its JSON' '"converged": false, "end": "iteration limit"' "$ctgp" info short.ctgp --json
 that 'which is JSON' python3 -c 'import json; json.load(open("out"))'
-ok 'fit --json says so, too' '"iterations": 1, .*"converged": false, "end": "iteration limit"' "$ctgp" fit train.csv --target y --max-iter 1 --model short.ctgp --json
+ok 'fit --json says so, too' '"iterations": 1, .*"converged": false, "end": "iteration limit"' "$ctgp" fit \
+    train.csv --target y --max-iter 1 --model short.ctgp --json
 that 'which is JSON as well' python3 -c 'import json; json.load(open("out"))'
-ok 'a search that converges' '^  end of the search +converged: ' "$ctgp" fit train.csv --target y --kernel 'scale * rbf(ard)' --model long.ctgp
+ok 'a search that converges' '^  end of the search +converged: ' "$ctgp" fit train.csv --target y \
+    --kernel 'scale * rbf(ard)' --model long.ctgp
 ok 'info says so of it' '^search +converged: ' "$ctgp" info long.ctgp
-ok 'all is fixed' '^  end of the search +converged: every parameter is fixed$' "$ctgp" fit train.csv --target y --mean zero --noise none --kernel 'scale(1!) * matern12(lengthscale=1!)' --model short.ctgp
+ok 'all is fixed' '^  end of the search +converged: every parameter is fixed$' "$ctgp" fit train.csv \
+    --target y --mean zero --noise none --kernel 'scale(1!) * matern12(lengthscale=1!)' --model short.ctgp
 
-# -- advice -----------------------------------------------------------------------------------------------------------
+# -- advice --------------------------------------------------------------------------------------------------
 
-# sin(7a) + 3b² and a kernel of two parts, each of which sees one of the columns: neither may go. Column c is noise.
+# sin(7a) + 3b² and a kernel of two parts, each of which uses one of the columns: neither column can be
+# dropped. Column c is noise.
 awk 'BEGIN { srand(3); print "a,b,c,y"; for (i = 0; i < 80; i++) { a = rand(); b = rand(); c = rand()
-    printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, sin(7 * a) + 3 * b * b + 0.02 * (rand() + rand() - 1) } }' >parts.csv
-ok 'fit of two parts' 'n=80' "$ctgp" fit parts.csv --target y --kernel 'scale * rbf(ard) + scale * rbf(ard)' --model parts.ctgp
-ok 'a column of no part can go' '^  --drop c: leave-one-out loses [0-9.e-]+ nats without it$' "$ctgp" info parts.ctgp
-that 'one that another part needs stays' grep -qE '^  [ab] stays, although rbf.*: leave-one-out loses [0-9.e+]+ nats without it$' out
+    y = sin(7 * a) + 3 * b * b + 0.02 * (rand() + rand() - 1)
+    printf "%.6f,%.6f,%.6f,%.6f\n", a, b, c, y } }' >parts.csv
+ok 'fit of two parts' 'n=80' "$ctgp" fit parts.csv --target y --kernel 'scale * rbf(ard) + scale * rbf(ard)' \
+    --model parts.ctgp
+ok 'a column of no part can go' '^  --drop c: leave-one-out loses [0-9.e-]+ nats without it$' "$ctgp" info \
+    parts.ctgp
+that 'one that another part needs stays' \
+    grep -qE '^  [ab] stays, although rbf.*: leave-one-out loses [0-9.e+]+ nats without it$' out
 that 'nothing else is to go' test "$(grep -c -- --drop out)" -eq 1
-# The borehole function, whose r and Tu matter next to nothing: what is to go may go, and what stays would be missed.
+# The borehole function, in which r and Tu hardly matter: columns that the advice names can be dropped, and
+# the others cannot.
 borehole() {
     awk -v seed="$1" 'function u(lo, hi) { return lo + (hi - lo) * rand() }
     BEGIN { srand(seed); print "rw,r,Tu,Hu,Tl,Hl,L,Kw,flow"; for (i = 0; i < 100; i++) {
-        rw = u(0.05, 0.15); r = u(100, 50000); Tu = u(63070, 115600); Hu = u(990, 1110); Tl = u(63.1, 116); Hl = u(700, 820); L = u(1120, 1680); Kw = u(9855, 12045)
-        log_r = log(r / rw); flow = 2 * 3.14159265358979 * Tu * (Hu - Hl) / (log_r * (1 + 2 * L * Tu / (log_r * rw * rw * Kw) + Tu / Tl))
+        rw = u(0.05, 0.15); r = u(100, 50000); Tu = u(63070, 115600); Hu = u(990, 1110)
+        Tl = u(63.1, 116); Hl = u(700, 820); L = u(1120, 1680); Kw = u(9855, 12045); log_r = log(r / rw)
+        flow = 2 * 3.14159265358979 * Tu * (Hu - Hl)
+        flow /= log_r * (1 + 2 * L * Tu / (log_r * rw * rw * Kw) + Tu / Tl)
         printf "%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.12g\n", rw, r, Tu, Hu, Tl, Hl, L, Kw, flow } }'
 }
 borehole 1 >wells.csv
 borehole 2 >more_wells.csv
-rmse() { "$ctgp" fit wells.csv --target flow --noise none --model wells.ctgp "$@" >log 2>err && "$ctgp" predict wells.ctgp more_wells.csv --out wells.out | sed 's/.*rmse=\([^ ]*\).*/\1/'; }
+rmse() {
+    "$ctgp" fit wells.csv --target flow --noise none --model wells.ctgp "$@" >log 2>err &&
+        "$ctgp" predict wells.ctgp more_wells.csv --out wells.out | sed 's/.*rmse=\([^ ]*\).*/\1/'
+}
 all=$(rmse)
 ok 'info of the borehole function' '^at bounds +[1-9]' "$ctgp" info wells.ctgp
 drop=$(sed -n 's/^  --drop \([^:]*\):.*/\1/p' out)
-that 'it does not drop what flow depends on' sh -c 'case ",$1," in *,rw,* | *,Hu,* | *,Hl,* | *,L,* | *,Kw,*) exit 1 ;; esac' sh "$drop"
-[ -z "$drop" ] || that 'what it drops is not missed' awk "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
-# Whatever option a message names, some command has.
-for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' | sort -u >has
+that 'it does not drop what flow depends on' \
+    sh -c 'case ",$1," in *,rw,* | *,Hu,* | *,Hl,* | *,L,* | *,Kw,*) exit 1 ;; esac' sh "$drop"
+[ -z "$drop" ] || that 'what it drops is not missed' awk \
+    "BEGIN { exit !($(rmse --drop "$drop") < 1.2 * $all) }"
+# Every option that a message names belongs to some command.
+for c in fit predict loo sample append info plot; do "$ctgp" help $c; done | grep -oE -- '--[a-z][a-z-]*' |
+    sort -u >has
 strings -n 7 "$ctgp" | grep -oE -- '(^|[ (])--[a-z][a-z-]*' | tr -d ' (' | sort -u >names
-that 'every option that a message names is there' test -z "$(comm -13 has <(grep -vxE -- '--(help|version)' names))"
-ok 'a parameter can begin beyond its bounds' '^  rq\.alpha +' "$ctgp" fit train.csv --target y --kernel 'scale(variance=1e9) * rq(alpha=1e6!)' --max-iter 2 --model short.ctgp
+that 'every option that a message names is there' test \
+    -z "$(comm -13 has <(grep -vxE -- '--(help|version)' names))"
+ok 'a parameter can begin beyond its bounds' '^  rq\.alpha +' "$ctgp" fit train.csv --target y \
+    --kernel 'scale(variance=1e9) * rq(alpha=1e6!)' --max-iter 2 --model short.ctgp
 
-# -- pipes and standard streams ---------------------------------------------------------------------------------------
+# -- pipes and standard streams ------------------------------------------------------------------------------
 
-read_by() { "$ctgp" fit "$1" --target y --kernel 'scale * rbf(ard)' --max-iter 5 --model piped.ctgp >out 2>err && "$ctgp" info piped.ctgp | grep -v optimizer >"piped.$2"; }
+read_by() {
+    "$ctgp" fit "$1" --target y --kernel 'scale * rbf(ard)' --max-iter 5 --model piped.ctgp >out 2>err &&
+        "$ctgp" info piped.ctgp | grep -v optimizer >"piped.$2"
+}
 read_by train.csv file
 cat train.csv | read_by /dev/stdin device
 cat train.csv | read_by - dash
@@ -307,18 +362,22 @@ for how in device dash process fifo redirected; do that "fit reads it by $how" c
 that 'fit reads a socket' python3 - "$ctgp" <<'PYTHON'
 import socket, subprocess, sys
 ours, theirs = socket.socketpair()
-p = subprocess.Popen([sys.argv[1], "fit", "-", "--target", "y", "--max-iter", "3", "--model", "piped.ctgp"], stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+p = subprocess.Popen([sys.argv[1], "fit", "-", "--target", "y", "--max-iter", "3", "--model", "piped.ctgp"],
+                     stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 theirs.close()
 ours.sendall(open("train.csv", "rb").read())
 ours.close()
 sys.exit(p.wait(60))
 PYTHON
-bad 'standard input names no model' 1 'standard input gives the model no name: --model FILE' "$ctgp" fit - --target y
+bad 'standard input names no model' 1 'standard input gives the model no name: --model FILE' "$ctgp" fit - \
+    --target y
 bad 'nor does a pipe' 1 '/dev/stdin gives the model no name: --model FILE' "$ctgp" fit /dev/stdin --target y
 bad 'standard input is empty' 2 'standard input: ' "$ctgp" fit - --target y --model piped.ctgp
 sed '7s/,.*//' train.csv >short.csv
-ok 'a bad row of standard input' '^ctgp: standard input:7' sh -c '"$1" fit - --target y --model piped.ctgp <short.csv 2>&1; true' sh "$ctgp"
-ok 'predict from standard input' '^mean,std,lower95,upper95$' sh -c '"$1" predict train.ctgp - <test.csv' sh "$ctgp"
+ok 'a bad row of standard input' '^ctgp: standard input:7' \
+    sh -c '"$1" fit - --target y --model piped.ctgp <short.csv 2>&1; true' sh "$ctgp"
+ok 'predict from standard input' '^mean,std,lower95,upper95$' sh -c '"$1" predict train.ctgp - <test.csv' \
+    sh "$ctgp"
 that 'the same numbers' cmp out predicted.csv
 ok 'predict --out -' '^mean,std,lower95,upper95$' "$ctgp" predict train.ctgp test.csv --out -
 that 'the table alone' cmp out predicted.csv
@@ -329,13 +388,16 @@ that 'and the score on standard error' grep -qE '^n=40 rmse=' err
 ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
 that 'nothing but the table' cmp out drawn.csv
 that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
-ok 'append from standard input' '^n=60 appended=20 ' sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
+ok 'append from standard input' '^n=60 appended=20 ' \
+    sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
 that 'no file of that name' test ! -e ./-
-ok 'predict --json without a target' '^\{"n": 0, "rmse": null, .*"rows": 20, "target": null\}$' "$ctgp" predict train.ctgp unknown.csv --out again.csv --json
+ok 'predict --json without a target' '^\{"n": 0, "rmse": null, .*"rows": 20, "target": null\}$' \
+    "$ctgp" predict train.ctgp unknown.csv --out again.csv --json
 that 'says so in JSON' python3 -c 'import json; assert json.load(open("out"))["target"] is None'
-ok 'and without --json' "^n=0 rows=20: there is no value of the target 'y' to score by$" "$ctgp" predict train.ctgp unknown.csv --out again.csv
+ok 'and without --json' "^n=0 rows=20: there is no value of the target 'y' to score by$" "$ctgp" predict \
+    train.ctgp unknown.csv --out again.csv
 
-# -- the command line, wrong ----------------------------------------------------------------------------------------
+# -- the command line, wrong ---------------------------------------------------------------------------------
 
 bad 'no such command' 1 "no command 'frob'" "$ctgp" frob
 bad 'no such option' 1 "'--frob' is no option of fit" "${fit[@]}" train.csv --frob
@@ -354,9 +416,10 @@ bad 'no such kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * rfb + lin
 bad 'an open bracket' 1 '^ *\^' "${fit[@]}" train.csv --kernel 'scale * (rbf'
 bad 'an empty kernel' 1 '^ *\^' "${fit[@]}" train.csv --kernel ''
 LINES_ALLOWED=1
-bad 'a kernel that looks at no column' 2 'column 7, the inputs have 2' "${fit[@]}" train.csv --kernel 'rbf(dims=7)'
+bad 'a kernel that looks at no column' 2 'column 7, the inputs have 2' "${fit[@]}" train.csv \
+    --kernel 'rbf(dims=7)'
 
-# -- data, wrong ------------------------------------------------------------------------------------------------------
+# -- data, wrong ---------------------------------------------------------------------------------------------
 
 bad 'absent file' 4 'nowhere.csv' "${fit[@]}" nowhere.csv
 : >empty.csv
@@ -387,10 +450,12 @@ for column in 1 2 3; do
     name=$(echo a,b,y | cut -d, -f$column)
     for by in e200 e300 e-200 e-310; do
         awk -F, -v OFS=, -v c=$column -v by=$by 'NR > 1 { $c = $c by } 1' train.csv >scaled.csv
-        bad "column $name of 1$by" 2 "scaled.csv: column '$name' goes from .*: multiply it by a power of ten" "${fit[@]}" scaled.csv
+        bad "column $name of 1$by" 2 \
+            "scaled.csv: column '$name' goes from .*: multiply it by a power of ten" "${fit[@]}" scaled.csv
     done
     awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = "100000000000000" int(9 * rand()) } 1' train.csv >offset.csv
-    bad "column $name is an offset" 2 "offset.csv: column '$name' goes from 1.*: subtract a constant" "${fit[@]}" offset.csv
+    bad "column $name is an offset" 2 "offset.csv: column '$name' goes from 1.*: subtract a constant" \
+        "${fit[@]}" offset.csv
     awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = $c "e140" } 1' train.csv >scaled.csv
     ok "column $name of 1e140" '^n=40 ' "${fit[@]}" scaled.csv
     awk -F, -v OFS=, -v c=$column 'NR > 1 { $c = "1e300" } 1' train.csv >flat.csv
@@ -410,7 +475,7 @@ bad 'predict: text' 2 'text.csv:7' "$ctgp" predict train.ctgp text.csv
 head -n 1 test.csv >header.csv
 bad 'predict: no rows' 2 'no rows' "$ctgp" predict train.ctgp header.csv
 
-# -- models, damaged; files that cannot be written -----------------------------------------------------------------------
+# -- models, damaged; files that cannot be written -----------------------------------------------------------
 
 bad 'no model' 4 'nowhere.ctgp' "$ctgp" info nowhere.ctgp
 bad 'a model that is none' 2 'train.csv' "$ctgp" info train.csv
@@ -427,10 +492,12 @@ for at in 0 9 100 $((bytes / 2)) $((bytes - 3)); do
 done
 bad 'a folder that is not there' 4 'nowhere' "${fit[@]}" train.csv --model nowhere/m.ctgp
 bad 'a folder as the model' 4 'directory' "${fit[@]}" train.csv --model dir.csv
-bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict train.ctgp test.csv --out nowhere/p.csv
-[ -e /dev/full ] && bad 'a full disk' 4 'standard output' sh -c '"$1" predict train.ctgp unknown.csv >/dev/full' sh "$ctgp"
+bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict train.ctgp test.csv \
+    --out nowhere/p.csv
+[ -e /dev/full ] && bad 'a full disk' 4 'standard output' \
+    sh -c '"$1" predict train.ctgp unknown.csv >/dev/full' sh "$ctgp"
 
-# An output that is one of the inputs, under whatever name.
+# An output that is one of the inputs, under any name.
 apart() { bad "$1" 1 "$2 is the file of $3, which it would overwrite" "$ctgp" "${@:4}"; }
 cp train.csv data.csv
 cp train.ctgp model.ctgp
@@ -450,9 +517,10 @@ apart 'fit over its data' '--model data.csv' TRAIN.csv fit data.csv --target y -
 apart 'fit of a table that is named like its model' '--model data.ctgp' TRAIN.csv fit data.ctgp --target y
 that 'the data are as they were' cmp data.csv train.csv
 that 'and the model' cmp model.ctgp train.ctgp
-bad 'a device is no file that could be lost' 2 '/dev/null: the file is empty' "$ctgp" predict model.ctgp /dev/null --out /dev/null
+bad 'a device is no file that could be lost' 2 '/dev/null: the file is empty' "$ctgp" predict model.ctgp \
+    /dev/null --out /dev/null
 
-# Of a dozen that append to one model at once each adds its row, through whatever name.
+# A dozen processes append to one model at once, under different names: each adds its row.
 ln -sf model.ctgp link.ctgp
 for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
     { echo 'a,b,y'; echo "0.$i,0.5,1"; } >row.$i.csv
@@ -489,10 +557,13 @@ ok 'what is killed leaves nothing for long' . "$ctgp" append kept.ctgp test.csv 
 that 'nothing is left' sh -c '! ls | grep "tmp-"'
 
 # Ctrl-C keeps the best model so far. (A background job of this shell ignores it unless told otherwise.)
-awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 900; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slow.csv
+waves() { awk -v n="$1" 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < n; i++) {
+    a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }'; }
+waves 900 >slow.csv
 python3 - "$ctgp" <<'PYTHON' >out 2>err
 import signal, subprocess, sys
-p = subprocess.Popen([sys.argv[1], "fit", "slow.csv", "--target", "y", "--restarts", "500"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+p = subprocess.Popen([sys.argv[1], "fit", "slow.csv", "--target", "y", "--restarts", "500"],
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 while "iteration 1 " not in p.stderr.readline(): pass
 p.send_signal(signal.SIGINT)
@@ -502,15 +573,20 @@ sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in er
 PYTHON
 that 'Ctrl-C keeps the best model' test $? -eq 0
 
-# SIGTERM, too, and the model says that it is not finished; before the first iteration the old model stays; a second signal ends all.
-awk 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < 3000; i++) { a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }' >slower.csv
+# So does SIGTERM, and the model says that it is not finished. Before the first iteration the old model stays.
+# A second signal ends the program.
+waves 3000 >slower.csv
 cat >interrupt.py <<'PYTHON'
 import signal, subprocess, sys, time
 ctgp, table, wait, signals, *options = sys.argv[1:]
-p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+p = subprocess.Popen([ctgp, "fit", table, "--target", "y", "--model", "cut.ctgp", *options],
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                      text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-while wait == "fit" and not int(next(l for l in open(f"/proc/{p.pid}/status") if l.startswith("SigCgt")).split()[1], 16) & 2: time.sleep(0.001)
-said = [] if wait == "fit" else [p.stderr.readline() for _ in range(int(wait))] # a line for each iteration, from 0
+def caught():
+    return int(next(l for l in open(f"/proc/{p.pid}/status") if l.startswith("SigCgt")).split()[1], 16)
+while wait == "fit" and not caught() & 2: time.sleep(0.001)
+# A line for each iteration, from 0.
+said = [] if wait == "fit" else [p.stderr.readline() for _ in range(int(wait))]
 for name in signals.split(","):
     p.send_signal(getattr(signal, name))
     time.sleep(0.05)
@@ -518,7 +594,8 @@ out, err = p.communicate(timeout=100)
 print(out, *said, err, p.returncode)
 sys.exit(p.returncode if p.returncode >= 0 else 128 - p.returncode)
 PYTHON
-ok 'SIGTERM keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv 3 SIGTERM --restarts 500 --kernel 'scale * rbf(ard)'
+ok 'SIGTERM keeps the best model' 'n=900' python3 interrupt.py "$ctgp" slow.csv 3 SIGTERM --restarts 500 \
+    --kernel 'scale * rbf(ard)'
 that 'and says that it was interrupted' grep -qE 'end of the search +not converged: interrupted$' out
 ok 'so does info' '^search +not converged: interrupted$' "$ctgp" info cut.ctgp
 cp cut.ctgp whole.ctgp

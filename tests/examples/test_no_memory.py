@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """test_no_memory.py CTGP FAIL_ALLOC.so [quick]: each allocation of ctgp fails, alone and with all after it.
 
-The command then says so in one line and exits with 5, or, where it can do without, answers as ever. What it
-writes is whole, or what was there before. With quick one fails alone, and there are fewer sets of options.
-In TAP."""
+The command then says so in one line and exits with 5, or, where it can do without the memory, gives its usual
+answer. The file that it writes is the whole new one or the old one. With quick allocations fail alone only,
+and there are fewer sets of options. In TAP."""
 import math
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should; README.md shows them as they
-# are. In TAP.
+# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should, and README.md quotes them
+# exactly. In TAP.
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -57,13 +57,14 @@ rm examples/data/co2_weekly.csv
 "$programs/demo" >said.log 2>err
 that 'without its data it says so' test $? -ne 0 -a -s err
 
-for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows partial_inverse bayesopt; do
+for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows \
+    partial_inverse bayesopt; do
     that "$f.c is under 60 lines" test "$(wc -l <"$sources/examples/$f.c")" -lt 60
 done
 that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30
 that 'demo.c is under 150 lines' test "$(wc -l <"$sources/examples/demo.c")" -lt 150
 
-# Every block of C in README.md stands in an example, line for line.
+# Every block of C in README.md is part of an example, line for line.
 cat >blocks.py <<'PYTHON'
 import pathlib, re, sys
 root = pathlib.Path(sys.argv[1])

@@ -1,4 +1,4 @@
-/* What a fuzz target decodes its bytes with; zeros after the last one. */
+/* Reads numbers from the bytes of a fuzz target; after the last byte come zeros. */
 #ifndef FUZZ_BYTES_H
 #define FUZZ_BYTES_H
 
@@ -24,7 +24,7 @@ static inline uint64_t word(bytes *b)
     return v;
 }
 
-/* What must hold: the fuzzer keeps the input where it does not. */
+/* Traps where the condition does not hold, so that the fuzzer keeps the input. */
 #define MUST(condition)                                                             \
     do {                                                                            \
         if (!(condition)) {                                                         \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzes: tests/fuzz/fuzz.sh [SECONDS EACH [TARGET...]]; all fuzz_*.c by default. Needs clang with libFuzzer.
-# The corpus grows in build-fuzz/corpus/TARGET; an input that crashed is left beside it as TARGET-crash-*, and the
-# exit status is not 0. To see it again: build-fuzz/fuzz_TARGET build-fuzz/corpus/TARGET-crash-*
+# The corpus grows in build-fuzz/corpus/TARGET; an input that crashes is left beside it as TARGET-crash-*, and
+# the exit status is not 0. To run it again: build-fuzz/fuzz_TARGET build-fuzz/corpus/TARGET-crash-*
 set -eu
 cd "$(dirname "$0")/../.."
 source=$PWD/tests/fuzz
@@ -17,7 +17,8 @@ if [ ! -f "$build/build.ninja" ]; then
 fi
 ninja -C "$build" >"$build/ninja.log" || { tail -n 20 "$build/ninja.log"; exit 1; }
 
-# Seeds are printf formats: seed TARGET NAME FORMAT; npy NAME HEADER DATA writes the magic and the length before.
+# Seeds are printf formats: seed TARGET NAME FORMAT; npy NAME HEADER DATA writes the magic and the length
+# before.
 seed()
 {
     mkdir -p "$build/corpus/$1"
@@ -35,18 +36,23 @@ npy f8 "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" '\0\0\0\0\0\0
 npy f4 "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 1), }" '\077\0\0\0\0\0\0\0'
 npy i2 "{'descr': '<i2', 'fortran_order': False, 'shape': (), }" '\001\002'
 npy b1 "{'shape': (1, 0, 3), 'descr': '|b1', 'fortran_order': False}" ''
-seed kernel all 'scale(4!) * rbf(ard, dims=0:2, lengthscale=0.5:2) + poly(degree=3, offset=.5) * rq(alpha=1e-3)'
-seed kernel rest '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
+seed kernel all \
+    'scale(4!) * rbf(ard, dims=0:2, lengthscale=0.5:2) + poly(degree=3, offset=.5) * rq(alpha=1e-3)'
+seed kernel rest \
+    '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
 # fit: sixteen bytes of options and scales before the text
 seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
-seed fit sum '\002\007\002\000\000\000\000\001\001\001\001\001\000\001\000\001scale * periodic * matern32 + white(0.1)'
-seed fit rest '\004\005\000\000\310\000\000\001\002\000\000\000\000\000\001\001(rq + cosine) * poly(degree=3) + matern12 * constant(2!)'
+seed fit sum \
+    '\002\007\002\000\000\000\000\001\001\001\001\001\000\001\000\001scale * periodic * matern32 + white(0.1)'
+seed fit rest '\004\005\000\000\310\000\000\001\002\000\000\000\000\000\001\001(rq + cosine)'\
+' * poly(degree=3) + matern12 * constant(2!)'
 
 for target; do
     [ -f "$source/fuzz_$target.c" ] || { echo "fuzz: no target $target in tests/fuzz" >&2; exit 2; }
     mkdir -p "$build/corpus/$target"
-    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Iinclude -Isrc \
-        "$source/fuzz_$target.c" -o "$build/fuzz_$target" -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
+    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+        -Iinclude -Isrc "$source/fuzz_$target.c" -o "$build/fuzz_$target" \
+        -L"$build/src" -Wl,-rpath,"$build/src" -lcotangent -lm
     log=$build/fuzz_$target.log
     case $target in fit | kernel) words=-dict=$source/kernel.dict ;; *) words= ;; esac
     if OMP_NUM_THREADS=1 "$build/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \

@@ -1,7 +1,7 @@
-/* libFuzzer: any bytes as a DLPack descriptor, of both ABIs. It points into a buffer that ends where the
- * last of its elements does, so that a read beyond is seen. What has no sense is refused with a line that
- * says why, and stays the caller's; what is taken has its elements, is exported and imported again, and is
- * given back once. */
+/* libFuzzer: any bytes as a DLPack descriptor, of both ABIs. It points into a buffer that ends with the last
+ * of its elements, so that a read beyond is seen. A descriptor that makes no sense is refused with a line
+ * that says why, and stays the caller's. One that is accepted has its elements, is exported and imported
+ * again, and is released once. */
 #include <cotangent/io.h>
 
 #include "bytes.h"
@@ -52,8 +52,8 @@ static void decode(bytes *b, ct__dl_tensor *t, descriptor *d)
     t->byte_offset = offset < 240 ? 8u * (offset % 5) : offset < 250 ? offset % 16 : word(b);
 }
 
-/* The bytes that the descriptor reaches, by arithmetic of 128 bits; -1: it has no sense, or they are more
- * than LONGEST. */
+/* The number of bytes that the descriptor reaches, in 128-bit arithmetic; -1 where it makes no sense or they
+ * are more than LONGEST. */
 static int64_t reach(const ct__dl_tensor *t)
 {
     bool known = t->lanes == 1 &&

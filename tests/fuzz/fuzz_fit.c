@@ -20,7 +20,7 @@ typedef struct problem {
     ct_tensor *X, *y, *noise;
 } problem;
 
-/* Mostly 1; else a power of ten of a size that data have. */
+/* Mostly 1, else a power of ten that occurs in data. */
 static double scale(bytes *b)
 {
     static const double scales[] = { 1e-9, 1e-6, 1e-3, 10, 1e3, 1e6, 1e9, 0 };
@@ -104,8 +104,7 @@ static void fit(const problem *p, ct_kernel *kernel, bytes *b)
     ct_gp_free(gp);
 }
 
-/* -- the mutator: another text half of the time
- * --------------------------------------------------------------------- */
+/* -- the mutator: another text half of the time ---------------------------------------------------------- */
 
 typedef struct writer {
     char text[512];
@@ -127,7 +126,7 @@ static void put(writer *w, const char *text)
     w->n += n;
 }
 
-/* One of a list of n, the first third of which is taken twice as often. */
+/* One of a list of n; the first third is chosen twice as often. */
 static void put_one(writer *w, const char *const *list, unsigned n)
 {
     put(w, list[draw_below(w, 3) ? draw_below(w, n) : draw_below(w, n / 3)]);

@@ -1,5 +1,5 @@
-/* libFuzzer: any text as a kernel. What parses prints, with and without values, as text that parses to the
- * same; what does not says why in three lines. */
+/* libFuzzer: any text as a kernel. A kernel that parses is printed, with and without values, as text that
+ * parses to the same kernel. One that does not gives a message of three lines. */
 #include <cotangent/kernel.h>
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* libFuzzer: any bytes as a model's file, whose checksum is made right. What loads is used by every
- * function that reads a model, and saves to a file that loads to the same predictions; a refusal says why,
- * in one line. The mutator begins with models that it makes, so that no file is needed. */
+/* libFuzzer: any bytes as a model's file, with the checksum corrected. A model that loads is given to every
+ * function that reads one, and is saved to a file that loads to the same predictions. A refusal says why in
+ * one line. The mutator makes its own models to begin with. */
 #define _GNU_SOURCE
 #include <cotangent/cotangent.h>
 
@@ -55,8 +55,7 @@ static size_t save(ct_gp *gp, uint8_t *data, size_t limit)
     return size;
 }
 
-/* -- the mutator
- * ------------------------------------------------------------------------------------------------- */
+/* -- the mutator ----------------------------------------------------------------------------------------- */
 
 static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
 {
@@ -97,10 +96,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigne
     return size;
 }
 
-/* -- the use of what loads
- * ----------------------------------------------------------------------------------------- */
+/* -- the use of what loads ------------------------------------------------------------------------------- */
 
-/* Mean and variance of three rows; whether there are any. A model may be written with scales that
+/* Predicts mean and variance of three rows; returns whether that worked, as a file may have scales that
  * overflow. */
 static bool predict(ct_gp *gp, double out[6])
 {
@@ -157,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (gp) {
         double out[6], again[6];
         use(gp);
-        if (size % 16 == 0 && predict(gp, out)) { /* saving waits for the file system: sometimes is enough */
+        if (size % 16 == 0 && predict(gp, out)) { /* saving waits for the file system */
             size_t bytes = save(gp, saved, sizeof saved);
             ct_gp *back = load(saved, bytes);
             MUST(back && predict(back, again) && !memcmp(out, again, sizeof out));

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     size_t bytes = (size_t)ct_tensor_count(t) * ct_dtype_size(ct_tensor_dtype(t));
     if (bytes > 8 * size || !ct_tensor_is_contiguous(t)) __builtin_trap();
-    if (size % 16 == 0) { /* saving waits for the file system: sometimes is enough */
+    if (size % 16 == 0) { /* saving waits for the file system, so not every input is saved */
         if (ct_npy_save(t, out)) __builtin_trap();
         ct_tensor *back = ct_npy_load(dev, out);
         if (!back || !ct_shape_equal(ct_tensor_shape(back), ct_tensor_shape(t))) __builtin_trap();

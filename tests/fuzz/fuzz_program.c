@@ -1,8 +1,8 @@
 /* libFuzzer: bytes as a program over the ops, on leaves of small shapes in several layouts, with its
- * gradient. An operand that an op would refuse is mostly made to fit first. The program is run twice and
- * captured as a step that is replayed on other data: the same data give the same bits. A recorded sweep
- * gives the same gradient, and its result is swept again. A refusal stays and says why; nothing is held at
- * the end. */
+ * gradient. An operand that an op would refuse is mostly made to fit first. The program runs twice, and once
+ * more as a captured step that is replayed on other data; the same data must give the same bits. A recorded
+ * sweep must give the same gradient, and its result is swept again. A refusal must stay and say why, and no
+ * memory may be held at the end. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ENTRIES = 128 };
 
-/* What one run gives: y and the leaves' cotangents, NaN where there is none. */
+/* The results of one run: y and the leaves' cotangents, NaN where there is none. */
 typedef struct outcome {
     ct_status status;
     double y, x_bar[LEAVES][ENTRIES];
@@ -46,8 +46,7 @@ static bool same(const outcome *a, const outcome *b)
 
 static void refusal_says_why(const char *message) { MUST(*message && !strchr(message, '\n')); }
 
-/* -- the runs
- * ---------------------------------------------------------------------------------------------------- */
+/* -- the runs -------------------------------------------------------------------------------------------- */
 
 static void run_plain(const input *in, ct_tape *tape, outcome *o)
 {
@@ -68,7 +67,7 @@ static void run_plain(const input *in, ct_tape *tape, outcome *o)
     ct_tape_reset(tape);
 }
 
-/* The derivative of y where all of leaf i moves, by differences; NaN where two steps do not agree on it. */
+/* The derivative of y in a direction of leaf i, by differences; NaN where two step sizes disagree. */
 static double by_differences(const input *in, ct_tape *tape, int i)
 {
     double slope[2];
@@ -103,7 +102,7 @@ static void judge(const input *in, ct_tape *tape, const double plain[LEAVES], co
     }
 }
 
-/* NaN where the sum may be what rounding leaves of terms that cancel. */
+/* NaN where the sum may be the rounding error of terms that cancel. */
 static double total(const double values[ENTRIES], int64_t n)
 {
     double sum = 0, size = 0;

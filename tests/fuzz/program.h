@@ -1,4 +1,4 @@
-/* The machine of fuzz_program.c: leaves and instructions from bytes. */
+/* The interpreter of fuzz_program.c: it makes leaves and instructions from bytes. */
 #ifndef FUZZ_PROGRAM_H
 #define FUZZ_PROGRAM_H
 
@@ -92,8 +92,7 @@ static void input_close(input *in)
     for (int i = 0; i < LEAVES; i++) ct_release(in->view[i]), ct_release(in->base[i]);
 }
 
-/* -- operands that fit
- * ------------------------------------------------------------------------------------------- */
+/* -- operands that fit ----------------------------------------------------------------------------------- */
 
 static int ndim(ct_var v) { return ct_var_shape(v).ndim; }
 static int64_t dim(ct_var v, int d)
@@ -111,7 +110,7 @@ static ct_var full(machine *m, ct_var v)
 {
     return ct_var_dtype(v) == m->in->dtype ? v : ct_cast(v, m->in->dtype);
 }
-/* A dimension of v, from either end; sometimes any. */
+/* A dimension of v, counted from either end; sometimes one out of range. */
 static int some_dim(machine *m, ct_var v)
 {
     int how = byte(&m->code), n = ndim(v);
@@ -139,7 +138,7 @@ static ct_var dominant(machine *m, ct_var v)
 {
     return ct_add_diag(square(v), one(m, byte(&m->code) % 8 ? 9 : 0));
 }
-/* b, or something of a, that broadcasts with a. */
+/* b where it broadcasts with a, else a value made from a. */
 static ct_var beside(machine *m, ct_var a, ct_var b)
 {
     if (ct_var_dtype(b) != ct_var_dtype(a)) b = ct_cast(b, ct_var_dtype(a));
@@ -164,8 +163,7 @@ static ct_var indices(machine *m, ct_shape shape, int64_t limit)
     return v;
 }
 
-/* -- instructions
- * ------------------------------------------------------------------------------------------------ */
+/* -- instructions ---------------------------------------------------------------------------------------- */
 
 static void push(machine *m, ct_var v)
 {
@@ -404,7 +402,7 @@ static ct_var instruction(machine *m)
     }
 }
 
-/* The sum of all values that there are at the end; poisoned after a refusal. */
+/* The sum of all values at the end; poisoned after a refusal. */
 static ct_var machine_run(machine *m, const input *in, ct_tape *tape)
 {
     *m = (machine){ .in = in, .tape = tape, .code = in->code, .n = LEAVES };

@@ -1,5 +1,5 @@
-/* For the tests that all run on one device: it is opened before the first of them, and empty after the
- * last. */
+/* One device for all tests of a program: it is opened before the first and must hold nothing after the last.
+ */
 #ifndef TESTS_GP_DEVICE_H
 #define TESTS_GP_DEVICE_H
 
@@ -7,7 +7,7 @@
 
 extern ct_device *device;
 
-int open_check_device(void **state); /* the one that check_device() names */
+int open_check_device(void **state); /* the device that check_device() names */
 int open_cpu(void **state);
 int close_device(void **state);
 

@@ -23,7 +23,7 @@ void assert_gp_at(ct_gp *gp, ct_device *device, const char *file, int line);
 
 #define assert_gp(gp, device) assert_gp_at((gp), (device), __FILE__, __LINE__)
 
-/* Refused: no model, this status, and a message that contains the text. */
+/* Checks that the model is refused with this status and a message that contains the text. */
 #define assert_refused(gp, device, status, text)                                                   \
     do {                                                                                           \
         assert_null(gp);                                                                           \
@@ -50,8 +50,8 @@ double *gp_host(const ct_tensor *t);
 /* A model of those points; options may be NULL. */
 ct_gp *gp_of(const gp_data *s, const char *kernel, const ct_gp_options *options);
 
-/* The value of -1.7 f, f being ct_gp_nlml or alike, at the kernel's parameters with `noises` noises of 0.02,
- * and its gradients in theta, X, r and noise, to be freed. */
+/* The value of -1.7 f, where f is ct_gp_nlml or a similar function, at the kernel's parameters with `noises`
+ * noises of 0.02; and its gradients in theta, X, r and noise, to be freed. */
 typedef ct_var gp_density(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise);
 double gp_density_at(gp_density *f, const ct_kernel *k, const gp_data *s, int64_t noises, double *bar[4]);
 

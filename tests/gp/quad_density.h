@@ -9,7 +9,7 @@
 
 #    include <cotangent/cov_program.h>
 
-/* A value, its derivative, and the size of the terms that this is the sum of. */
+/* A value, its derivative, and the size of the terms that the derivative is the sum of. */
 typedef struct dual {
     quad v, d, size;
 } dual;
@@ -42,7 +42,7 @@ static inline dual dual_log1p(dual a)
          y = x < QUAD(1e-12) ? x * (1 - x * (QUAD(0.5) - x * (1 / QUAD(3.0) - x / 4))) : quad_log(1 + x);
     return dual_apply(a, y, 1 / (1 + x));
 }
-/* More turns than this are taken for unknown, since rounding has the phase. */
+/* After more turns than this rounding determines the phase, so the value counts as unknown. */
 static double quad_turns = 1e5;
 
 static inline dual dual_turn(dual t, bool sine)
@@ -112,7 +112,7 @@ static inline dual quad_entry(const ct_cov_program *p, int at, const dual *theta
 
 enum { QUAD_ROWS = 4, QUAD_MOST = 40 };
 
-/* Of one density: inputs in the order theta, X, r, noise (one for all rows). */
+/* The gradient of one density, in the order theta, X, r, noise (one for all rows). */
 typedef struct quad_density {
     int n, d;
     const double *theta, *X, *r;
@@ -136,7 +136,7 @@ static inline dual quad_k(const ct_cov_program *p, const quad_density *q, int i,
     return quad_entry(p, p->n_nodes - 1, theta, x, z, i == j);
 }
 
-/* P = C⁻¹; the logarithm of the determinant, and the size of its terms. By Gauss and Jordan. */
+/* P = C⁻¹, the logarithm of the determinant, and the size of its terms, by Gauss-Jordan elimination. */
 static inline void quad_invert(int n, quad (*C)[QUAD_ROWS], quad (*P)[QUAD_ROWS], quad *log_det, quad *size)
 {
     *log_det = *size = 0;
@@ -154,7 +154,8 @@ static inline void quad_invert(int n, quad (*C)[QUAD_ROWS], quad (*P)[QUAD_ROWS]
     }
 }
 
-/* nlml: ½ rᵀα + ½ log det C;  loo: ½ Σ (α_i²/P_ii - log P_ii), both + n/2 log 2π. With D = ∂C: ∂P = -P D P, ∂α = -P D α. */
+/* nlml: ½ rᵀα + ½ log det C;  loo: ½ Σ (α_i²/P_ii - log P_ii), both + n/2 log 2π.
+ * With D = ∂C: ∂P = -P D P, ∂α = -P D α. */
 static inline void quad_density_of(const ct_cov_program *p, bool loo, quad_density *q)
 {
     const quad log_2pi = QUAD(1.83787706640934548356065947281123527);

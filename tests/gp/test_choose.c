@@ -1,5 +1,5 @@
-/* ct_gp_choose and ct_gp_widen: what is chosen on data of a known kind, what is told of the choice, what is
- * refused, and that every allocation may fail. */
+/* ct_gp_choose and ct_gp_widen: the choice on data of a known kind, the report of it, refusals, and failing
+ * allocations. */
 #include "gp_device.h"
 
 #include "alloc.h"
@@ -120,7 +120,7 @@ static void the_choice_is_the_lowest_aicc(void **state)
         int evaluations = 0, iterations = 0;
         assert_int_equal(choice.count, 4);
         assert_int_equal(choice.rows, 70);
-        assert_int_equal(choice.starts, 3 * 2 + 1); /* from the end of another there is one */
+        assert_int_equal(choice.starts, 3 * 2 + 1); /* from the end of another candidate there is one */
         assert_true(choice.seconds > 0 && choice.widened >= 1 && !choice.widening);
         for (int k = 0; k < choice.count; k++) {
             const ct_gp_tried *t = &choice.tried[k];
@@ -175,7 +175,7 @@ static void too_few_rows_for_the_parameters(void **state)
         assert_int_equal(isfinite(t->criterion), k == 0);
     }
     gp_data_free(&s);
-    s = made(3, 5, 0.2, plane); /* the smallest stays in any case */
+    s = made(3, 5, 0.2, plane); /* the smallest candidate always stays */
     ct_gp_free(chosen(&s, NULL, &choice));
     assert_true(choice.best == 0 && !choice.tried[0].status && isinf(choice.tried[0].criterion));
     gp_data_free(&s);
@@ -339,8 +339,8 @@ static void refusals(void **state)
     gp_data_free(&one);
 }
 
-/* Without noise `linear` is 0 at rows that are all the same: no candidate has a model, and neither has what
- * would begin there. One that has a model is enough. */
+/* Without noise `linear` is 0 at rows that are all the same, so that candidate has no model, and neither has
+ * one that begins where it ends. One candidate with a model is enough. */
 static void candidates_without_a_model(void **state)
 {
     (void)state;
@@ -409,7 +409,7 @@ static void widening_fits_the_residuals(void **state)
         assert_true(factor == 1); /* nothing is left to do */
         ct_gp_free(gp);
     }
-    ct_gp *gp = gp_of(&s, "scale * rbf", NULL); /* of wide intervals nothing is taken */
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL); /* intervals that are too wide are left alone */
     gp_set(gp, "noise.variance", 1e8, false);
     double factor;
     assert_ok(ct_gp_widen(gp, &factor), ct_message(device));
@@ -537,7 +537,7 @@ static void every_allocation_may_fail(void **state)
     run(all_rows);
 }
 
-/* Once the device has its pools, a choice leaves nothing behind but its model. */
+/* Once the device's pool is filled, a choice leaves nothing behind but its model. */
 static void nothing_leaks(void **state)
 {
     (void)state;

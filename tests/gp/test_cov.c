@@ -168,9 +168,9 @@ static void fused_is_composed(void **state)
     }
 }
 
-/* What a backend keeps for a block of pairs may be too large for the place that it has for it: many columns,
- * parameters or nodes, few columns of many; sizes at the edges of blocks; and every layout of the points and
- * the cotangent. */
+/* Cases in which a backend's data for a block of pairs may not fit its fast memory: many columns, parameters
+ * or nodes, few columns of many. Sizes at the edges of blocks, and every layout of the points and the
+ * cotangent. */
 static void large_programs(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void large_programs(void **state)
             for (int j = 0; j < n_in; j++) assert_same(cases[c].text, fused[j], composed[j], 1e-10);
             ct_var constant = ct_stop_gradient(X);
             K = ct_cov(k, theta, constant, symmetric ? constant : ct_stop_gradient(Z));
-            /* what a block may find left from another */
+            /* what a block may find left by another */
             ct_var nan = put(ct_full(dev, CT_F64, ct_shape2(64, d), NAN), CT_F64), left;
             left = ct_cov(k, theta, nan, nan);
             assert_ok(ct_grad(left, left, &theta, &left, 1, CT_GRAD_KEEP), ct_tape_message(tape));
@@ -251,7 +251,7 @@ static void wanted_inputs_alone(void **state)
     ct_kernel_free(k);
 }
 
-/* theta and Z made of X: the rule's own sweep must not go on into what they were made of. */
+/* theta and Z are computed from X: the rule's own sweep must stop at them and not go on to X. */
 static void inputs_of_one_another(void **state)
 {
     (void)state;
@@ -300,8 +300,8 @@ static void distances_are_exact(void **state)
     }
 }
 
-/* Where columns are many, distances come from products, but for near points: rows of X are random, the same a
- * little moved, the same again, and all that far from the origin. */
+/* With many columns distances come from products, except those of near points. Rows of X are random, the same
+ * a little moved, the same again, and all of these far from the origin. */
 static void many_columns(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void many_columns(void **state)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             const int64_t d = round % 3 == 2 ? 70 : round % 3 ? 37 : 32;
             const double offset = round < 3 ? 0 : 1e3;
-            /* the composition scales the points before it takes differences: it is what limits these */
+            /* the composition scales the points before it takes differences, and that limits its accuracy */
             const bool linear = strstr(texts[i], "linear"), kink = strstr(texts[i], "matern12");
             const double close = (offset > 0 ? 1e-12 : 1e-13) * (linear ? fmax(1, offset) : 1);
             const double slopes = kink ? 1e-4 : offset > 0 ? 1e-7 : 1e-9;
@@ -354,7 +354,7 @@ static void many_columns(void **state)
             ct_tape_reset(tape);
             ct_kernel_free(k);
         }
-    /* infinite, huge and NaN: as from differences */
+    /* infinite, huge and NaN distances are those of differences */
     double x[3 * 32] = { 0 };
     x[32] = INFINITY;
     x[64] = -1e200;
@@ -398,7 +398,7 @@ static void any_layout(void **state)
         ct_var in[3] = { theta, X, Z }, in_v[3] = { theta, Xv, Z }, bar[3], bar_v[3];
         ct_var K = ct_cov(k, theta, X, Z), Kv = ct_cov(k, theta, Xv, Z), G = random2(41, 37, 3, dtype);
         assert_same("values", Kv, K, 0);
-        /* a GPU's threads are numbered along the layout, and its sums with them */
+        /* a GPU numbers its threads along the layout, which orders its sums */
         const double close = check_at_once() ? 0 : d ? 1e-6 : 1e-13;
         ct_tensor *turned = ct_tensor_transpose(ct_value(G)), *straight = ct_tensor_clone(turned);
         assert_ok(ct_grad(K, ct_constant(tape, straight), in, bar, 3, CT_GRAD_KEEP), ct_tape_message(tape));

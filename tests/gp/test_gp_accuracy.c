@@ -1,4 +1,4 @@
-/* The likelihood and its gradient against quadruple precision, also where C is all but singular. */
+/* The likelihood and its gradient against quadruple precision, for well-conditioned and nearly singular C. */
 #include "gp_device.h"
 
 #include "quad_nlml.h"
@@ -71,7 +71,8 @@ static double evaluate(const problem *p, ct_dtype dtype, double *gradient, ct_st
     return value;
 }
 
-/* Of the value and of each hyperparameter's gradient; of those in r and X over their largest element. */
+/* Relative errors of the value and of each hyperparameter's gradient, and of those in r and X relative to
+ * their largest element. */
 static double worst_error(const problem *p, ct_dtype dtype)
 {
     int count = 2 + D + p->n + p->n * D;
@@ -122,7 +123,7 @@ static void tiny_noise(void **state)
     compare(1e-8, 1e-7);
 }
 
-/* A model at these parameters, nothing standardised, of dtype's rounding of the data. */
+/* A model with these parameters, without standardisation, of the data rounded to the dtype. */
 static ct_gp *hold(problem *p, ct_dtype dtype)
 {
     ct_tensor *X64 = assert_tensor(ct_from(device, CT_F64, ct_shape2(p->n, D), p->X), device);
@@ -150,7 +151,7 @@ static ct_gp *hold(problem *p, ct_dtype dtype)
     return gp;
 }
 
-/* The gradient in the logs of the parameters as far as the report promises. */
+/* The gradient in the logs of the parameters is right as far as the report promises. */
 static void slopes_keep_the_promise(const problem *p, ct_gp *gp, const ct_gp_numerics *q,
                                     const double *wanted)
 {
@@ -165,8 +166,8 @@ static void slopes_keep_the_promise(const problem *p, ct_gp *gp, const ct_gp_num
     assert_true(worst <= q->gradient_error + 1e-12);
 }
 
-/* The right likelihood, for the jitter that the model owns up to and as far as its report promises, or a
- * status. */
+/* The model gives an error status, or the right likelihood for the jitter that it reports, as far as its
+ * report promises. */
 static void right_or_refused(problem *p, ct_dtype dtype)
 {
     ct_gp *gp = hold(p, dtype);

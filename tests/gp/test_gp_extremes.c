@@ -1,7 +1,7 @@
 /* The likelihood, the leave-one-out density and the likelihood in mixed precision at extremes of every
- * parameter and of the data: CT_OK never comes with a value or gradient that is not finite or is wrong, and
- * what can be represented is not refused. Against quadruple precision, whose exponents know no such
- * extremes. */
+ * parameter and of the data. CT_OK never comes with a value or gradient that is not finite or is wrong, and
+ * results that can be represented are not refused. The reference is quadruple precision, whose exponents have
+ * room for all of it. */
 #include "gp_device.h"
 
 #include <float.h>
@@ -41,7 +41,7 @@ typedef struct point {
 
 static double rounded(const point *p, double x)
 {
-    volatile float narrow = (float)x; /* compilers may keep the digits of a subnormal number */
+    volatile float narrow = (float)x; /* compilers may compute subnormal numbers with more digits */
     return p->dtype == CT_F32 ? (double)narrow : x;
 }
 static double greatest(const point *p) { return p->dtype == CT_F32 ? FLT_MAX : DBL_MAX; }
@@ -58,7 +58,7 @@ static point ordinary(const ct_cov_program *program, ct_dtype dtype)
     return p;
 }
 
-/* As the dtype has it, with a noise that keeps the condition small. */
+/* A case in the dtype's range, with a noise that keeps the condition small. */
 static quad_density reference(point *p, bool loo)
 {
     for (int i = 0; i < p->program->n_params; i++) p->theta[i] = rounded(p, p->theta[i]);
@@ -114,7 +114,7 @@ static ct_status evaluate(const ct_kernel *k, const point *p, int objective, dou
     return status;
 }
 
-/* Whether a computation in the dtype has room for all that it needs. */
+/* Whether all intermediate numbers fit the dtype's range. */
 static bool representable(const point *p, const quad_density *q, int objective)
 {
     double most = objective == MIXED ? 1e30 : greatest(p) * 1e-9,
@@ -124,8 +124,8 @@ static bool representable(const point *p, const quad_density *q, int objective)
     return fits;
 }
 
-/* A gradient in a parameter or a coordinate u that is less than this times a rounding error changes the value
- * by less than its own when u changes by u. */
+/* A gradient in a parameter or a coordinate u that is smaller than this changes the value by less than the
+ * value's rounding error when u changes by u. */
 static quad unfelt(const point *p, const quad_density *q, int i)
 {
     int P = p->program->n_params;
@@ -133,7 +133,7 @@ static quad unfelt(const point *p, const quad_density *q, int i)
     return q->size / quad_abs(u);
 }
 
-/* A tail that is still heavy where distances end is refused. */
+/* A profile whose tail is still heavy at the largest distance is refused. */
 static bool heavy(const ct_kernel *k, const point *p)
 {
     for (int64_t i = 0; i < ct_kernel_params(k); i++)

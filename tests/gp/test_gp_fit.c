@@ -1,10 +1,10 @@
-/* The fit: it finds what generated the data, is deterministic, can be stopped, and survives what is
- * singular. */
+/* The fit finds the parameters that generated the data, is deterministic, can be stopped, and survives
+ * singular covariances. */
 #include "gp_device.h"
 
 #include "gp/model/model.h"
 
-/* A draw from the prior with known parameters is fitted back to near them, and never to a worse objective. */
+/* A fit to a draw from the prior with known parameters ends near them, and never at a worse objective. */
 static void recovers_known_parameters(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ enum { STARTS = 6 };
 typedef struct watch {
     int calls, stop_at;
     double lowest; /* of all starts */
-    bool wrong;    /* an assertion cannot leave a thread of the library's */
+    bool wrong;    /* an assertion cannot jump out of one of the library's threads */
 } watch;
 
 static int count(void *context, const ct_fit_progress *p)
@@ -135,8 +135,8 @@ static void the_callback_stops_it(void **state)
     assert_true(ct_gp_nlml_value(gp) < before);
     assert_close(ct_gp_nlml_value(gp), ct_gp_report(gp).objective, 1e-9, 1e-9);
     assert_true(ct_gp_nlml_value(gp) <=
-                w.lowest + 1e-9);      /* another start may have been at work on a lower one */
-    for (int k = 0; k < STARTS; k++) { /* five calls end no start by themselves, and most had not begun */
+                w.lowest + 1e-9);      /* another start may have found a lower one by then */
+    for (int k = 0; k < STARTS; k++) { /* after five calls no start has ended, and most have not begun */
         const ct_fit_start *start = &ct_gp_report(gp).start[k];
         assert_status(start->status, CT_ESTOPPED, "");
         assert_int_equal(start->end, start->evaluations ? CT_FIT_STOPPED : CT_FIT_UNBEGUN);
@@ -222,8 +222,9 @@ static void priors_pull(void **state)
     gp_data_free(&s);
 }
 
-/* Mean squared error, in noise variances, and mean coverage of the 95 % interval over tables of a slope in
- * one of six columns and as much noise: few rows, so that short lengthscales can explain all of it. */
+/* Mean squared error in noise variances, and mean coverage of the 95 % interval, over tables with a slope in
+ * one of six columns and as much noise. The rows are so few that short lengthscales can explain all of the
+ * noise. */
 static void score_on_noise(ct_gp_priors priors, double *error, double *coverage)
 {
     enum { n = 40, m = 100, d = 6, tables = 6 };
@@ -268,8 +269,7 @@ static void weak_priors_predict_better_from_few_noisy_rows(void **state)
     assert_true(coverage[0] > 0.85);
 }
 
-/* y = sin x on a line has no noise: the fit ends at the lowest that it may learn, which a prior lets be
- * lower. */
+/* y = sin x has no noise: the fit ends at the lower bound of the noise, which is lower with a prior. */
 static void a_prior_on_the_noise_lowers_its_bound(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Leave-one-out: against models that have not seen the row. */
+/* Leave-one-out against models trained without the row. */
 #include "gp_device.h"
 
 static ct_gp *with(const ct_tensor *X, const ct_tensor *y, const char *kernel, const ct_gp_options *options)
@@ -71,7 +71,7 @@ static void equals_leaving_rows_out(void **state)
         }
 }
 
-/* Standardised or not: the same units, the same numbers. */
+/* The numbers are the same with standardisation and without. */
 static void units_are_those_of_the_data(void **state)
 {
     (void)state;
@@ -100,7 +100,8 @@ static void units_are_those_of_the_data(void **state)
     gp_data_free(&s);
 }
 
-/* More rows than one panel: the diagonal of the inverse from several, within the memory of one. */
+/* More rows than one panel: the diagonal of the inverse comes from several panels, within the memory of one.
+ */
 static void several_panels(void **state)
 {
     (void)state;
@@ -155,7 +156,7 @@ static void what_does_not_fit_is_refused(void **state)
     gp_data_free(&s);
 }
 
-/* The same parameters in a kernel that never sees the columns. */
+/* The same parameters in a kernel that does not use the columns. */
 static void without_a_column_is_as_never_seen(void **state)
 {
     (void)state;

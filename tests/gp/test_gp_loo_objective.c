@@ -133,7 +133,8 @@ static void fits(void **state)
     gp_data_free(&s);
 }
 
-/* As many columns as rows, each with its share of y: a free level ends far away from the data. */
+/* As many columns as rows, each of which explains a part of y: a free constant mean ends far away from the
+ * data. */
 static void the_level_stays_with_the_data(void **state)
 {
     (void)state;
@@ -169,8 +170,8 @@ static void the_level_stays_with_the_data(void **state)
     free(x);
 }
 
-/* A fit stays within what it asks for, and asks for what it needs: a device that can hold a fit by the
- * likelihood alone refuses this one at once. */
+/* A fit stays within the memory that it asks for. A device with room only for a fit by the likelihood refuses
+ * this one at once. */
 static void memory_is_planned(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Starts and models side by side: the same bits whatever the threads, one callback at a time, each failure
- * its own. */
+/* Starts and models side by side: the same bits for any number of threads, one callback at a time, and each
+ * failure concerns its own model alone. */
 #include "gp_support.h"
 
 #include <pthread.h>
@@ -147,14 +147,14 @@ static void the_callback_is_called_one_at_a_time_and_stops_all(void **state)
     assert_int_equal(w.calls, 9);
     for (int m = 0; m < MODELS; m++) {
         assert_status(status[m], CT_ESTOPPED, "");
-        assert_true(isfinite(ct_gp_nlml_value(gp[m]))); /* the best so far, or what it was */
+        assert_true(isfinite(ct_gp_nlml_value(gp[m]))); /* the best so far, or the parameters from before */
     }
     free_models(gp);
     close_empty(device);
 }
 
-/* Whatever other threads have just found: what is kept when the callback stops is a point that it has
- * seen. */
+/* When the callback stops the fit, the point that is kept is one that the callback has seen, whatever other
+ * threads have found. */
 static void only_what_was_told_is_kept(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void each_failure_is_its_own(void **state)
     assert_status(ct_gp_fit_many(gp, MODELS, &(ct_fit_options){ .restarts = -1 }, status), CT_EINVAL, "");
     for (int m = 0; m < MODELS; m++) assert_status(status[m], CT_EINVAL, "");
 
-    /* no point of the third can be evaluated: its prior has no mass at the value it is held at */
+    /* no point of the third can be evaluated, as the prior is 0 at the value it is fixed at */
     int64_t i = ct_gp_find(gp[2], "noise.variance");
     ct_param p = *ct_gp_param(gp[2], i);
     p.value = p.lower = 1e-300;

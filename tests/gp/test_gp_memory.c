@@ -1,4 +1,5 @@
-/* Every allocation fails once, at every entry point: a status, no leak, and the model is as it was. */
+/* Every allocation fails once, at every entry point. The call returns a status, nothing leaks, and the model
+ * is unchanged. */
 #include "gp_support.h"
 
 #include "alloc.h"
@@ -113,7 +114,7 @@ static ct_status posterior(job *j)
     return s;
 }
 
-/* With a factor, and on failure with all rows as they were. */
+/* The model has a factor, and after a failure all rows are unchanged. */
 static ct_status append(job *j)
 {
     ct_status s = ct_gp_predict(j->gp, j->data.X, NULL, NULL);
@@ -174,8 +175,7 @@ static void run(ct_status (*call)(job *))
         if (s) {
             assert_status(s, CT_ENOMEM, ct_message(j.device));
             assert_true(ct_message(j.device)[0] != 0);
-            bool of_ops =
-                call == nlml_op || call == loo_op || call == mixed_op; /* the others say where in the model */
+            bool of_ops = call == nlml_op || call == loo_op || call == mixed_op; /* others name the place */
             assert_true(of_ops || !strstr(ct_message(j.device), "op #"));
             for (int64_t i = 0; i < ct_gp_params(j.gp); i++)
                 assert_true(before[i] == ct_gp_param(j.gp, i)->value);

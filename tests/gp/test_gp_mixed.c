@@ -1,4 +1,4 @@
-/* The likelihood from a factor in f32: within the error that it tells, or refused. */
+/* The likelihood from a factor in f32 is right within the error that it reports, or refused. */
 #include "gp_device.h"
 
 #include "gp/model/model.h"
@@ -46,8 +46,8 @@ static double distance(const double *a, const double *b, int64_t n)
     return sqrt(difference / fmax(size, 1e-300));
 }
 
-/* With ρ the deviation, errors of parameters in their own size are at most ½ρ√n and as much by the
- * inversion. */
+/* With ρ = |E|_F the error of the gradient in the log of a parameter is at most ½ρ√n, and the inversion may
+ * add as much. */
 static void assert_gradients(const answer *a, const answer *b, const ct_kernel *k, int64_t n, double noise)
 {
     double room = 2 * 1.7 * (a->report.deviation * sqrt((double)n) + 1e-6 * (double)n);
@@ -58,7 +58,7 @@ static void assert_gradients(const answer *a, const answer *b, const ct_kernel *
     assert_true(distance(a->bar[2], b->bar[2], n) < 1e-9);
 }
 
-/* Whether the value was given, and not refused. */
+/* Whether there was a value, and no refusal. */
 static bool compare(const char *kernel, int64_t n, int64_t d, double noise, bool each)
 {
     gp_data s = gp_data_new(device, CT_F64, n, d);
@@ -96,8 +96,8 @@ static void right_or_refused(void **state)
         bool cube = compare("scale(1.3) * rbf(ard, lengthscale=0.7)", 700, 3, noises[i], false);
         bool wide = compare("scale(1.3) * rbf(ard, lengthscale=0.7)", 701, 8, noises[i], true);
         taken += compare("scale(1.5) * matern52(ard) + scale(0.3) * linear", 400, 3, noises[i], i % 2);
-        /* The most correlated rows are the first to be refused, the third or the fourth by how f32 is
-         * rounded, */
+        /* The most correlated rows are refused first, from the third or the fourth case on, depending on
+         * f32's rounding, */
         if (i != 3 || check_at_once()) assert_int_equal(line, i < 4);
         assert_int_equal(cube, i < 3);
         assert_true(wide); /* and points far apart never are */
@@ -114,7 +114,7 @@ static void every_size(void **state)
             assert_true(compare("scale(1.5) * rbf(ard) * matern32 + white(0.1)", sizes[i], 3, 0.1, each));
 }
 
-/* Every row twice: without noise to speak of nothing holds, in any precision. */
+/* Every row occurs twice: with negligible noise the matrix is singular in any precision. */
 static void rows_alike(void **state)
 {
     (void)state;
@@ -151,8 +151,8 @@ static void same_bits_again(void **state)
     gp_data_free(&s);
 }
 
-/* Which inputs want a gradient changes neither value nor report, and gradients by rounding alone. A recorded
- * sweep gives the gradients of the likelihood in full precision. */
+/* The value and the report do not depend on which inputs want a gradient, and gradients differ by rounding
+ * alone. A recorded sweep gives the gradients of the likelihood in full precision. */
 static void whatever_is_wanted(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void whatever_is_wanted(void **state)
     gp_data_free(&s);
 }
 
-/* Of the likelihood in full precision and of the mixed one, from `from` on. */
+/* Bytes of the likelihood in full precision and of the mixed one, from `from` on. */
 static void peaks(int64_t n, int from, uint64_t peak[2])
 {
     gp_data s = gp_data_new(device, CT_F64, n, 2);
@@ -222,12 +222,12 @@ static void memory_is_half(void **state)
     uint64_t peak[2];
     peaks(1000, 1, peak);
     peaks(n, n < 3000, peak);
-    /* at 3000 what a GPU needs besides weighs as much */
+    /* at 3000 a GPU's other buffers are as large */
     if (n == 3000) assert_true((double)peak[1] < (check_at_once() ? 0.75 : 1) * (double)peak[0]);
     assert_true(ct__gp_mixed_bytes(40000, 8) < ct_gp_bytes_needed(40000, 8, CT_F64, true) * 0.6);
 }
 
-/* What the tape refuses, with this in the message. */
+/* Checks that the tape refuses the call, with this in the message. */
 static void refuses(const gp_data *s, ct_dtype dtype, int64_t rows, ct_status status, const char *text)
 {
     ct_tape *tape = ct_tape_new(device);
@@ -295,11 +295,11 @@ static void fits_as_in_full_precision(void **state)
         ct_fit_report r = ct_gp_report(mixed);
         assert_int_equal(r.precision, CT_PRECISION_MIXED);
         assert_true(r.objective_error > 0 && r.objective_error < 0.5 && r.jitter == 0);
-        /* three deviations, of an estimate: a value just beyond is chance, one at six is not */
+        /* three standard deviations of an estimate: a value just beyond happens, one at six does not */
         assert_close(ct_gp_nlml_value(mixed), r.objective, 0, 2 * r.objective_error);
         assert_close(ct_gp_nlml_value(mixed), ct_gp_nlml_value(full), 0, 2 * r.objective_error);
         for (int k = 0; k <= restarts; k++)
-            assert_true(ct_fit_converged(r.start[k].end)); /* noise in the value does not keep it going */
+            assert_true(ct_fit_converged(r.start[k].end)); /* despite noise in the value */
         assert_int_equal(ct_gp_report(full).precision, CT_PRECISION_FULL);
         assert_true(ct_gp_report(full).objective_error == 0);
         ct_gp_free(mixed);

@@ -86,7 +86,7 @@ static void f32_is_a_remedy_where_it_is_one(void **state)
     ct_device_close(small);
 }
 
-/* Squares of what they spread over must be numbers, too. */
+/* The squares of the columns' spreads must be finite, too. */
 static void columns_of_no_scale_are_refused(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void columns_of_no_scale_are_refused(void **state)
         }
 }
 
-/* Fit and prediction stay within what ct_gp_bytes_needed says, and that is little more than a triangle. */
+/* Fit and prediction stay within ct_gp_bytes_needed, which is little more than a triangle. */
 static void the_plan_is_kept(void **state)
 {
     (void)state;
@@ -339,8 +339,8 @@ static void assert_prior(const ct_gp *gp, const char *name, ct_prior_kind kind, 
     assert_close(p->prior.b, 2, 0, 0);
 }
 
-/* Lengthscales from √columns deviations down, noise from a hundredth of the variance of y down; and only
- * there. */
+/* The priors cost something below lengthscales of √columns deviations and below a noise of a hundredth of the
+ * variance of y, and nothing elsewhere. */
 static void weak_priors(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ static void weak_priors(void **state)
                            "mean.constant" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_prior(gp, none[i], CT_PRIOR_NONE, 0);
 
-    /* nothing is paid above, half a square below */
+    /* zero above the bound, half a square below */
     int64_t p = ct_gp_params(gp), at = ct_gp_find(gp, "noise.variance");
     double *u = malloc((size_t)p * sizeof *u), value;
     for (int64_t i = 0; i < p; i++) {
@@ -403,7 +403,7 @@ static void weak_priors_where_nothing_is_told(void **state)
     assert_prior(gp, "rbf.lengthscale", CT_PRIOR_NONE, 0);
     assert_prior(gp, "matern32.lengthscale", CT_PRIOR_NONE, 0);
     assert_prior(gp, "matern52.lengthscale", CT_PRIOR_GAMMA, 2);
-    assert_prior(gp, "noise.variance", CT_PRIOR_NONE, 0); /* on top of what is known it may well be nothing */
+    assert_prior(gp, "noise.variance", CT_PRIOR_NONE, 0); /* zero is plausible there */
     ct_gp_free(gp);
     gp = ct_gp_new(s.X, s.y, rbf(), NULL);
     for (int64_t i = 0; i < ct_gp_params(gp); i++)

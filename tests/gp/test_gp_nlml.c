@@ -27,8 +27,9 @@ static ct_var composed(const ct_kernel *k, ct_var theta, ct_var X, ct_var r, ct_
     return ct_shift(both, 0.5 * (double)n * 1.8378770664093454836);
 }
 
-/* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. A value
- * in f32 of n < 80 points may be n units of its rounding off, 5e-6, where products and sums are not fused. */
+/* Value and cotangents of theta, X, r and noise (one, or one a point) of -1.7 times the likelihood. Where
+ * products and sums are not fused, a value in f32 of n < 80 points may be wrong by n units of rounding, 5e-6.
+ */
 static void compare(const char *kernel, int64_t n, ct_dtype dtype, bool each, double tolerance)
 {
     gp_data wide = gp_data_new(device, CT_F64, n, 3), s = gp_data_new(device, dtype, n, 3);
@@ -105,7 +106,7 @@ static void memory_is_one_triangle(void **state)
         if (leaves) assert_ok(ct_backward(y), ct_tape_message(tape));
         assert_ok(ct_check(y), ct_tape_message(tape));
         uint64_t peak = ct_memory(device).bytes_peak - before;
-        /* a GPU's threads have sums of their own */
+        /* each thread of a GPU has sums of its own */
         assert_true((double)peak < 0.5 * 8 * (double)n * (double)n + (check_at_once() ? 2e6 : 5e6));
         assert_true(ct_memory(device).bytes_now - before < 400 * (uint64_t)n);
         ct_release(noise);
@@ -115,7 +116,7 @@ static void memory_is_one_triangle(void **state)
     gp_data_free(&s);
 }
 
-/* Twice from one tape, and through what stands before the inputs. */
+/* Two likelihoods on one tape, and gradients through the ops that compute the inputs. */
 static void sweeps_again(void **state)
 {
     (void)state;
@@ -161,8 +162,8 @@ static void indefinite_is_flagged(void **state)
     ct_release(zero);
 }
 
-/* Two points 1.5e-8 apart, or 5e-4 in f32: C is [1 1-ε; 1-ε 1], which a Cholesky factorisation passes, and
- * nothing but rounding. With the device's own sweep and without. */
+/* Two points 1.5e-8 apart, or 5e-4 in f32: C is [1 1-ε; 1-ε 1], whose Cholesky factorisation succeeds with a
+ * pivot of rounding size. With the device's own sweep and without. */
 static void singular_to_rounding_is_flagged(void **state)
 {
     (void)state;

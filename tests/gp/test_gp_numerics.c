@@ -101,7 +101,7 @@ static void rows_alike_are_named(void **state)
     }
 }
 
-/* What the kernel does not see cannot tell rows apart. */
+/* Rows that differ only in columns that the kernel does not use are alike. */
 static void alike_is_as_the_kernel_sees_it(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void refusals(void **state)
     assert_int_equal(q.pivot_row, 2);
     assert_close(q.smallest_pivot, 2 * q.jitter, 1e-3, 0);
     ct_gp_free(gp);
-    /* a kernel that is 0 at all rows, whose diagonal no jitter can be a share of */
+    /* a kernel that is 0 at all rows, whose zero diagonal makes every jitter zero */
     const double nothing[] = { 0, 0, 0 };
     gp = model(CT_F64, "linear", nothing, 3, 1, 0);
     assert_failed(ct_gp_inspect(gp, &q), device, CT_ENUMERIC, "is 0 at every row: learn a noise");

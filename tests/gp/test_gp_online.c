@@ -1,4 +1,4 @@
-/* Rows more, rows less, copies: the same as a model of those rows with the same parameters. */
+/* Appending and removing rows, and copies, give the model of those rows with the same parameters. */
 #include "gp_device.h"
 
 #include "gp/model/model.h"
@@ -32,7 +32,7 @@ static ct_tensor *part(const ct_tensor *t, int64_t first, int64_t end)
     return t ? assert_tensor(ct_tensor_slice(t, 0, first, end, 1), device) : NULL;
 }
 
-/* A model of rows first..end, whose parameters are fixed numbers. */
+/* A model of rows first..end with fixed parameters. */
 static ct_gp *model(const set *s, int64_t first, int64_t end, const char *kernel)
 {
     ct_tensor *X = part(s->data.X, first, end), *y = part(s->data.y, first, end),
@@ -130,7 +130,7 @@ static void one_by_one(void **state)
     set_free(&s);
 }
 
-/* As Bayesian optimisation does: what grows by a row at a time leaves no heap of blocks that are too
+/* A model that grows by a row at a time, as in Bayesian optimisation, does not pile up blocks that are too
  * small. */
 static void idle_memory_is_bounded(void **state)
 {
@@ -193,7 +193,7 @@ static void removed_is_refitted(void **state)
             }
 }
 
-/* More than are rotated at once, and so many that all is factorised anew; and down to one row. */
+/* More rows than are rotated at once, so many that all is factorised anew, and all rows but one. */
 static void many_are_removed(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void there_and_back(void **state)
     set_free(&s);
 }
 
-/* The transforms are those of the first rows, whatever comes later. */
+/* The transforms stay those of the first rows. */
 static void transforms_stay(void **state)
 {
     (void)state;
@@ -322,7 +322,7 @@ static void single_precision(void **state)
     set_free(&s);
 }
 
-/* A row that the others determine, without noise: the ladder takes over. */
+/* A row that the others determine, without noise: jitter is added by the ladder. */
 static void an_indefinite_row_needs_jitter(void **state)
 {
     (void)state;

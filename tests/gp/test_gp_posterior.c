@@ -1,5 +1,5 @@
-/* The posterior on a tape: its value, its rule against differences and against public ops, second order, what
- * is refused. */
+/* The posterior on a tape: its value, its rule against differences and against public ops, second order,
+ * refusals. */
 #include "gp_device.h"
 
 #include "gp/model/model.h"
@@ -53,7 +53,7 @@ static void equals_the_prediction(void **state)
         }
 }
 
-/* A scalar that mixes both, each point with a weight of its own. */
+/* A scalar of both, with a weight for each point. */
 static ct_var mixture(ct_gp *gp, ct_var Xs)
 {
     ct_var mean, variance;
@@ -153,7 +153,7 @@ static void second_order(void **state)
     }
 }
 
-/* In several panels, and with the panel's rows as odd as they come. */
+/* Several panels, the last of an odd number of rows. */
 static void panels_do_not_matter(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void what_does_not_fit_is_refused(void **state)
     gp_data_free(&s);
 }
 
-/* Far more points than one panel: neither pass holds more than it. */
+/* Far more points than one panel: neither pass holds more than one panel. */
 static void memory_is_bounded(void **state)
 {
     (void)state;

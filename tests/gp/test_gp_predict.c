@@ -1,4 +1,4 @@
-/* Prediction: chunks, layouts and dtypes, full covariance, joint draws, what is refused. */
+/* Prediction: chunks, layouts and dtypes, full covariance, joint draws, refusals. */
 #include "gp_device.h"
 
 static ct_gp *model(gp_data *s, ct_gp_mean mean)

@@ -1,4 +1,4 @@
-/* The model's file: the same bits back, and every damage seen. */
+/* The model's file: the same bits come back, and every damage is detected. */
 #define _XOPEN_SOURCE 700
 #include "gp_device.h"
 
@@ -128,7 +128,7 @@ static void sign(unsigned char *data, size_t size)
     for (int k = 0; k < 8; k++) data[size - 8 + (size_t)k] = (unsigned char)(crc >> 8 * k);
 }
 
-/* With a right checksum every byte may lie: no crash, no huge allocation, and no NaN with CT_OK. */
+/* Any byte may be wrong under a right checksum: no crash, no huge allocation, and no NaN with CT_OK. */
 static void forged_files_do_no_harm(void **state)
 {
     (void)state;
@@ -241,7 +241,8 @@ static void what_is_no_model_is_refused(void **state)
     assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "not a cotangent model");
 }
 
-/* A child that saves over and over is killed at some moment: a whole model is at the path. */
+/* A child that saves again and again is killed at some moment: the file at the path is always a whole model.
+ */
 static void a_kill_leaves_a_whole_file(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Hosts that limit OpenMP, use it themselves, fork, or share the machine: each gets an end, and the numbers
- * of an undisturbed run. A case that hangs is killed by its alarm. */
+/* Host programs that limit OpenMP, use it themselves, fork, or share the machine. Each must end with the
+ * numbers of an undisturbed run. A case that hangs is killed by its alarm. */
 #include "gp_support.h"
 
 #include <cotangent/ops.h>
@@ -31,7 +31,7 @@ static int gp_work(ct_device *dev, double *v)
     return 2;
 }
 
-/* What calls OpenBLAS or has regions of its own, in numbers; v: RESULTS of them. */
+/* Computes with everything that calls OpenBLAS or has parallel regions; v receives RESULTS numbers. */
 static void work(ct_device *dev, double *v)
 {
     int k = 0;
@@ -98,7 +98,8 @@ static void no_levels(double *v)
     work_of(4, v);
 }
 
-/* In a region of the host's: a device that was opened outside, in turns, then one for each thread. */
+/* In a parallel region of the host: threads take turns with a device opened outside, then each opens its own.
+ */
 static void in_a_region(double *v)
 {
     double own[4][RESULTS];
@@ -150,7 +151,7 @@ static void *multiply_often(void *context)
     return NULL;
 }
 
-/* Devices of different numbers of threads, at once. */
+/* Devices with different numbers of threads at the same time. */
 static void in_threads(double *v)
 {
     host_thread h[4];
@@ -163,7 +164,7 @@ static void in_threads(double *v)
     for (int i = 1; i < 4; i++) assert_same(h[i].v, v, "of another thread");
 }
 
-/* Forks before there is a thread: the child may have as many as it likes. */
+/* Forks before there is a second thread: the child may have any number. */
 static void forked_early(double *v)
 {
     int pipes[2];
@@ -190,7 +191,7 @@ static void without_room_for_threads(double *v)
     assert_true(file && fscanf(file, "%ld", &pages) == 1);
     fclose(file);
     const rlim_t used = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-    if (used >> 40) { /* a sanitizer's, which wants more */
+    if (used >> 40) { /* a sanitizer needs more */
         plain(v);
         return;
     }
@@ -231,7 +232,7 @@ static void set(const char *name, const char *value)
     if (value) setenv(name, value, 1);
 }
 
-/* A process of its own: OpenMP reads its settings when it starts. */
+/* Runs the case in a process of its own, as OpenMP reads its settings when it starts. */
 static void run_host(const struct host *h, double *v)
 {
     int pipes[2], status;
@@ -273,7 +274,7 @@ static void *work_in_a_thread(void *v)
     return NULL;
 }
 
-/* The device of before the fork, one of its own, one in a thread, and those of a child of the child. */
+/* The device from before the fork, a new one, one in a thread, and those of a grandchild. */
 static int child(ct_device *dev, const double *wanted, int generations)
 {
     double v[RESULTS];
@@ -313,7 +314,7 @@ static void a_fork_works_on_one_thread(void **state)
 
 /* -- a busy machine -------------------------------------------------------------------------------------- */
 
-/* Where its regions have one thread the device computes the same bits. */
+/* A device whose regions have one thread computes the same bits. */
 static void a_busy_machine_gives_the_same_bits(void **state)
 {
     (void)state;
@@ -327,7 +328,7 @@ static void a_busy_machine_gives_the_same_bits(void **state)
     ct_device_close(dev);
 }
 
-/* Time that passes without the processor's is that of other programs, until they are gone. */
+/* Elapsed time beyond processor time belongs to other programs, until they end. */
 static void a_busy_machine_is_noticed(void **state)
 {
     (void)state;
@@ -353,7 +354,7 @@ int main(int argc, char **argv)
         hosts[i].run(v);
         return write(3, v, sizeof v) != sizeof v;
     }
-    /* Not where a sanitizer does not know OpenMP's threads. */
+    /* Not under a sanitizer that does not know OpenMP's threads. */
     const bool teams = omp_get_thread_limit() > 1;
     const struct CMUnitTest tests[] = {
         check_test_if(teams, cmocka_unit_test(every_host_gets_an_end)),

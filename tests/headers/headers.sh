@@ -1,7 +1,6 @@
 #!/bin/sh
-# headers.sh INCLUDE-DIR LANGUAGE COMPILER...: compiles every public header alone, and looks for it in the
-# umbrella. In TAP.
-# shellcheck source=tests/support/tap.sh
+# headers.sh INCLUDE-DIR LANGUAGE COMPILER...: compiles every public header alone, and checks that cotangent.h
+# includes it. In TAP. shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 include=$1 language=$2
 shift 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The house's walls: tensor <- autograd <- ops <- gp <- examples; each folder includes only what stands before it.
+"""The layers: tensor <- autograd <- ops <- gp <- examples. Each folder includes only what stands before it.
 
 layers.py ROOT         checks the tree, one line per offence
 layers.py --self-test  checks that offences are seen
@@ -63,7 +63,8 @@ def folder_of(root, path):
 
 
 def offences(root):
-    for path in sorted([*root.glob("src/**/*.[ch]"), *root.glob("src/**/*.cu*"), *root.glob(PUBLIC + "/*.h")]):
+    for path in sorted([*root.glob("src/**/*.[ch]"), *root.glob("src/**/*.cu*"),
+                        *root.glob(PUBLIC + "/*.h")]):
         folder, where = folder_of(root, path), path.relative_to(root).as_posix()
         if folder not in MAY_INCLUDE:
             yield f"{where}: no layer is declared for {folder}"
@@ -75,7 +76,8 @@ def offences(root):
                 yield from check_include(root, path, folder, at, *include.groups())
             for pattern, what in FORBIDDEN.items():
                 found = pattern.search(line)
-                if not found or (found.group(1) in WRITES_FILES and not re.search(r"\b(stdout|stderr)\b", line)):
+                to_file = found and found.group(1) in WRITES_FILES
+                if not found or (to_file and not re.search(r"\b(stdout|stderr)\b", line)):
                     continue
                 yield f"{at}: {what}: {found.group().strip()}"
     yield from unlisted_ops(root)
@@ -134,7 +136,8 @@ def self_test():
         "src/tensor/e.c": ("void f(void) { abort(); }\n", "ends the process"),
         "src/tensor/f.c": ('void f(void) { fprintf(stderr, "x"); }\n', "prints"),
         "src/tensor/g.c": ("#ifdef HAVE_CUDA\n#endif\n", "preprocessor"),
-        "src/tensor/h.c": ('/* printf() */ void f(FILE *o) { fprintf(o, "exit()"); snprintf(b, 1, "x"); }\n', None),
+        "src/tensor/h.c": ('/* printf() */ void f(FILE *o) { fprintf(o, "exit()"); snprintf(b, 1, "x"); }\n',
+                           None),
         "src/ops/i.c": ("const ct_op ct_op_frob = { 0 };\n", "no line in src/ops/list.h"),
         "src/ops/j.c": ("const ct_op ct_op_known = { 0 };\n", None),
     }
@@ -146,14 +149,16 @@ def self_test():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
         seen = list(offences(root))
+        of = {n: [o for o in seen if o.startswith(n)] for n in cases}
         wrong = [n for n, (_, what) in cases.items()
-                 if (not any(o.startswith(n) and what in o for o in seen) if what else any(o.startswith(n) for o in seen))]
+                 if (not any(what in o for o in of[n]) if what else of[n])]
     report(len(cases), [f"{name}: expected {cases[name][1]}" for name in wrong])
 
 
 def report(checked, wrong):
     """In TAP: one line for each check."""
-    print(*(f"not ok - {name}" for name in wrong), *["ok"] * (checked - len(wrong)), f"1..{checked}", sep="\n")
+    print(*(f"not ok - {name}" for name in wrong), *["ok"] * (checked - len(wrong)), f"1..{checked}",
+          sep="\n")
 
 
 def main():

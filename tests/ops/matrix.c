@@ -44,7 +44,7 @@ bool matrix_check(const point *p, bool ok, const char *format, ...)
 static void (*visit_point)(point *p);
 static const axes *chosen;
 
-/* Under a sanitizer f32 is visited in small, and alone. */
+/* Under a sanitizer f32 has the small sizes, on its own. */
 static bool in_f32(int64_t size, int batch)
 {
     return chosen->f32 && (check_quick() < 2 || (size <= 3 && batch < 0));
@@ -221,7 +221,7 @@ void pass_run(pass *r, const point *p, ct_tensor *const *in, int n, uint64_t lea
     if (!use) n_use = n;
     for (int k = 0; k < n_use; k++) arg[k] = v[use ? use[k] : k];
     ct_var y = ct_apply_on(p->tape, p->op, arg, n_use, p->s.attr_size ? p->s.attr : NULL, p->s.attr_size);
-    if (!check_at_once()) ct_tape_status(p->tape); /* else a read would be told of a wrong index, once */
+    if (!check_at_once()) ct_tape_status(p->tape); /* else a later read would report the wrong index */
     ct_tensor *value = ct_value(y);
     if (value) {
         r->shape = ct_tensor_shape(value);

@@ -10,7 +10,7 @@
 #include "autograd/check/sample.h"
 #include "reference/reference.h"
 
-/* One point, with its inputs drawn. */
+/* One point of the matrix, with its inputs drawn. */
 typedef struct point {
     ct_device *device;
     ct_tape *tape;
@@ -41,7 +41,7 @@ typedef enum layout { CONTIGUOUS, TRANSPOSED, STRIDED, BROADCAST, MIXED, LAYOUTS
 extern const char *const layout_names[LAYOUTS];
 
 /* Input i of the point as a new view in that layout; a broadcast one repeats the values at index 0 of its
- * first dimension, the others have the same values. NULL where the layout makes no sense for it. */
+ * first dimension. NULL where the input cannot have the layout. */
 ct_tensor *matrix_layout(const point *p, int i, layout l);
 
 /* One forward and backward pass, read back to the host: y, and with it x_bar = ct_backward of Σ c y for a
@@ -70,9 +70,10 @@ double *matrix_read(const ct_tensor *t);
 /* The reference's answer for these inputs: an array of .n, malloc'ed. */
 ref_array matrix_reference(const point *p, ct_tensor *const *in);
 
-/* |a - b| <= tolerance (1 + max |b|) everywhere, NaN where NaN is; *at is the worst place. */
+/* Whether |a - b| <= tolerance (1 + max |b|) everywhere, with NaN only where b has it; *at is the worst
+ * place. */
 bool matrix_agree(const double *a, const double *b, int64_t n, double tolerance, int64_t *at);
-/* What rounding allows for results of this dtype. */
+/* The tolerance for rounding in results of this dtype. */
 double matrix_tolerance(ct_dtype dtype);
 
 #endif

@@ -1,7 +1,7 @@
-/* Dense linear algebra at condition numbers 1, 1e4 and 1e8, and of matrices as smooth kernels have them:
- * values by residual ratios in the manner of LAPACK's own tests, gradients against differences in quadruple
- * precision. docs/accuracy.md states what is bounded here; test_lstsq.c and test_ridge.c hold least squares
- * to the same. CT_SHOW=1 prints what is reached. */
+/* Dense linear algebra at condition numbers 1, 1e4 and 1e8, and of matrices like those of smooth kernels.
+ * Values are judged by residual ratios in the manner of LAPACK's own tests, gradients by differences in
+ * quadruple precision. docs/accuracy.md states the bounds; test_lstsq.c and test_ridge.c do the same for
+ * least squares. CT_SHOW=1 prints the ratios. */
 #include "check.h"
 #include "quad.h"
 
@@ -55,9 +55,9 @@ static void factorise(wide *A, int n)
         }
 }
 
-/* How a matrix comes to its condition: by singular values in equal ratios between random directions, or
- * because rows are nearly their neighbours, exp(-(i - j)²/800) with something added to its diagonal, in every
- * block on the diagonal too. */
+/* Where the condition of a matrix comes from: singular values in equal ratios between random directions, or
+ * rows nearly equal to their neighbours, exp(-(i - j)²/800) with a constant added to the diagonal, whose
+ * diagonal blocks are ill-conditioned, too. */
 typedef enum cause { RANDOM, SMOOTH } cause;
 
 static double condition_of(cause why, matrix kind, ct_dtype dtype, int round)
@@ -66,8 +66,8 @@ static double condition_of(cause why, matrix kind, ct_dtype dtype, int round)
     return why == RANDOM ? pow(10, 4 * round) : kind == LOWER ? sqrt(smooth) : smooth;
 }
 
-/* Of SPD the upper triangle is NaN: nobody may read it. The rows of a smooth GENERAL matrix are out of
- * order. */
+/* The upper triangle of SPD is NaN, as it must not be read. The rows of a smooth GENERAL matrix are permuted.
+ */
 static void make(matrix kind, int n, cause why, double condition, ct_dtype dtype, double *A)
 {
     uint64_t state = (uint64_t)n + 1;
@@ -168,8 +168,8 @@ static ct_var cholesky_logdet(const ct_var *in) { return ct_cholesky_logdet(in[0
 static ct_var tri_solve(const ct_var *in) { return ct_tri_solve(in[0], in[1], CT_LOWER); }
 static ct_var tri_solve_trans(const ct_var *in) { return ct_tri_solve(in[0], in[1], CT_TRANS); }
 
-/* What y is: an equation that it satisfies, with M = A, Aᵀ or L Lᵀ for a given L, E columns (rows) of the
- * identity; or a number. */
+/* What defines y: an equation, with M = A, Aᵀ or L Lᵀ for a given L and E columns (rows) of the identity; or
+ * a number. */
 typedef enum equation {
     M_Y_IS_I,  /* M Y = I             */
     M_Y_IS_E,  /* M Y = E             */
@@ -244,7 +244,7 @@ static double norm(const wide *A, int m, int n)
     return (double)largest;
 }
 
-/* M as the op has it, from what may be read of A. */
+/* M as the op sees it, from the part of A that it reads. */
 static void complete(const subject *s, const double *A, int n, wide *M)
 {
     wide *a = numbers((size_t)(n * n), sizeof *a);
@@ -260,7 +260,7 @@ static void complete(const subject *s, const double *A, int n, wide *M)
     free(a);
 }
 
-/* M X = B in place of B (n×m) by Gauss; M becomes what it becomes. Returns log |det M|. */
+/* Solves M X = B in place of B (n×m) by Gaussian elimination, which destroys M. Returns log |det M|. */
 static wide eliminate(wide *M, wide *B, int n, int m)
 {
     wide log_det = 0;
@@ -468,7 +468,7 @@ static quad objective(const subject *s, const quad *A, const quad *B, const doub
     return sum;
 }
 
-/* The largest error of x_bar at some places, over the largest element there. part 0: A, 1: B. */
+/* The largest error of x_bar at some places, divided by the largest element there. part 0: A, 1: B. */
 static double gradient_error(const subject *s, const double *A, const double *B, const double *y_bar,
                              int part, const double *x_bar, double condition)
 {

@@ -1,6 +1,6 @@
 /* gather_matmul, group_by and scatter_add against loops on the host, in sizes around a GPU's tiles, pieces
- * and digits: groups longer than a piece, empty ones, one for all, one each, more than rows; and the first of
- * several bad indices. */
+ * and digits. Groups are longer than a piece, empty, one for all rows, one for each row, or more than rows.
+ * Of several bad indices the first is reported. */
 #include "check.h"
 
 #include <cotangent/cotangent.h>
@@ -14,7 +14,7 @@ static double next(uint64_t *state)
 
 enum { ANY, SKEWED, FEW, EACH, KINDS };
 
-/* Skewed: most in one group; few: every fifth group alone; each: one group each, where M = N. */
+/* Skewed: most rows in one group. Few: every fifth group only. Each: a group for each row, where M = N. */
 static int64_t *draw(int64_t N, int64_t M, int kind)
 {
     int64_t *q = calloc((size_t)N + 1, sizeof *q);
@@ -198,7 +198,7 @@ static void test_scatter(void **state)
     ct_device_close(dev);
 }
 
-/* Of several bad indices the first is named, wherever the others are; of several ops the first that met
+/* Of several bad indices the first is named, wherever the others are; of several ops, the first that found
  * one. */
 static void test_first_bad(void **state)
 {
@@ -254,12 +254,12 @@ static ct_status look_up(ct_tape *tape, void *context)
     return CT_OK;
 }
 
-/* What a step recorded long ago meets now comes after what was met before. */
+/* A bad index found by replaying an old step comes after those found before the replay. */
 static void test_bad_before_replay(void **state)
 {
     (void)state;
     enum { N = 30000, M = 50 };
-    if (check_at_once()) return; /* nothing is met later than it is asked for */
+    if (check_at_once()) return; /* every bad index is found by the time the status is asked for */
     ct_device *dev = ct_device_open(check_device());
     int64_t *q = draw(N, M, ANY);
     lookup l = { ct_zeros(dev, CT_F32, ct_shape2(M, 1)), ct_from(dev, CT_I64, ct_shape1(N), q) };
@@ -281,8 +281,8 @@ static void test_bad_before_replay(void **state)
     ct_device_close(dev);
 }
 
-/* What group_by cannot have made is refused, and nothing is read or written out of bounds. */
-/* No groups for any row: there is nothing to add to, and nothing beside it is touched. */
+/* Groups that group_by cannot have made are refused, and nothing is read or written out of bounds. */
+/* No groups: there is nothing to add to, and no memory is touched. */
 static void test_no_groups(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Ops on bf16 and f16: who takes them and who refuses, values and gradients against f32 on the same numbers,
- * training in mixed precision, no memory. */
+/* Ops on bf16 and f16: which ops take them and which refuse, values and gradients against f32 on the same
+ * numbers, training in mixed precision, failing allocations. */
 #include "alloc.h"
 #include "check.h"
 
@@ -55,7 +55,7 @@ static double distance(const ct_tensor *a, const ct_tensor *b)
     return sqrt(off / all);
 }
 
-/* Each element of a is b's, rounded once to t; f32 itself may be off by 1e-5 of the largest. */
+/* Each element of a is that of b rounded once to t, where f32 itself may be off by 1e-5 of the largest. */
 static void assert_rounded(const ct_tensor *a, const ct_tensor *b, ct_dtype t, const char *what)
 {
     assert_non_null(a);
@@ -76,7 +76,8 @@ static void assert_rounded(const ct_tensor *a, const ct_tensor *b, ct_dtype t, c
     free(x), free(y);
 }
 
-/* From every dtype to every other, against the numbers one by one: the bits are the same on every device. */
+/* Converts from every dtype to every other and compares number by number: the bits are the same on every
+ * device. */
 static void conversions(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void conversions(void **state)
     ct_device_close(dev);
 }
 
-/* Every op of the list: its sample in half either computes, or is refused with the remedy. */
+/* Every op of the list either computes its sample in half, or refuses it and names the remedy. */
 static void taken_or_refused(void **state)
 {
     (void)state;
@@ -210,7 +211,7 @@ static const struct {
     layer *run;
     int n;
     ct_shape in[3];
-    bool exact; /* one product each way: gradients, too, are f32's rounded once */
+    bool exact; /* one product each way: gradients are f32's rounded once, too */
 } layers[] = {
     { "matmul", plain, 2, { { { 40, 70 }, 2 }, { { 70, 33 }, 2 } }, true },
     { "matmul, shared weight", plain, 2, { { { 3, 20, 9 }, 3 }, { { 9, 33 }, 2 } }, true },
@@ -256,7 +257,7 @@ static void values_and_gradients(void **state)
                         assert_rounded(p, q, t, layers[l].name);
                         continue;
                     }
-                    /* Three roundings, their errors multiplied by matrices: relative in the norm. */
+                    /* Three roundings, whose errors matrices multiply; so the comparison is by the norm. */
                     assert_true(distance(p, q) <= 3 * unit(t));
                 }
                 clear(x, layers[l].n);
@@ -350,7 +351,7 @@ static void cotangents_accumulate(void **state)
     ct_var y = ct_sum(ct_add(ct_scale(a, 257.0 / 256), ct_scale(a, 2)), CT_ALL, false);
     assert_ok(ct_backward(y), ct_tape_message(tape));
     assert_ok(ct_read(ct_cotangent(a), got, sizeof got), ct_message(dev));
-    assert_int_equal(got[0], 0x4040); /* 257/256 became 1, and 1 + 2 = 3 */
+    assert_int_equal(got[0], 0x4040); /* 257/256 is rounded to 1, and 1 + 2 = 3 */
     assert_int_equal(got[1], 0x4040);
     ct_release(t);
     ct_tape_free(tape);

@@ -1,5 +1,5 @@
-/* Results that no memory holds, and extents whose product overflows: refused with a message, before anything
- * is written. The inputs are broadcast views of one number. */
+/* Results that no memory holds, and extents whose product overflows, are refused with a message before
+ * anything is written. The inputs are broadcast views of one number. */
 #include "check.h"
 
 #include <cotangent/ops.h>

@@ -1,5 +1,5 @@
-/* Inverses and solves on the tape: failing members named, determinants of singular matrices, factors reused,
- * and that a part of an inverse costs a part of its memory. test_accuracy.c has their accuracy. */
+/* Inverses and solves on the tape: failing members are named, determinants of singular matrices, factors are
+ * reused, and part of an inverse needs part of its memory. test_accuracy.c tests their accuracy. */
 #include "check.h"
 
 #include <cotangent/gradcheck.h>
@@ -144,8 +144,8 @@ static void signs_of_determinants(void **state)
     ct_release(K);
 }
 
-/* -2 times a cycle. Of member 1 one row is twice another: the first pivot is zero or, of its transpose, the last. Member 3
- * may have an infinity or NaN. */
+/* -2 times a cyclic permutation. In member 1 one row is twice another, so that the first pivot is zero or,
+ * for its transpose, the last. Member 3 may have an infinity or NaN. */
 static void a_singular_matrix_has_a_determinant(void **state)
 {
     fixture *f = *state;
@@ -265,7 +265,7 @@ static void a_constant_factor_outlives_the_tape(void **state)
     ct_release(S);
 }
 
-/* Beyond A: its factors, its cotangent, and columns. */
+/* Memory beyond A: its factors, its cotangent, and columns. */
 static void columns_cost_no_inverse(void **state)
 {
     fixture *f = *state;

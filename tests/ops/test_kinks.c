@@ -1,5 +1,5 @@
-/* The derivatives that are a convention: at kinks and ties, as ops.h states them; the first and the second at
- * zero, of either sign, where a formula may lose one. The plain rule and the recorded one agree,
+/* The derivatives that are a convention: at kinks and ties, as ops.h states them. The first and second
+ * derivative at zero of either sign, where a formula may lose one. The plain rule and the recorded one agree
  * everywhere. */
 #include "check.h"
 
@@ -25,7 +25,7 @@ static int close_tape(void **state)
     return held != 0;
 }
 
-/* The gradient of the sum of y with respect to x is wanted[0..n), recorded or not. */
+/* Checks that the gradient of the sum of y with respect to x is wanted[0..n), recorded or not. */
 static void gradient_is(ct_var y, ct_var x, int64_t n, const double *wanted)
 {
     for (int record = 0; record < 2; record++) {
@@ -89,7 +89,7 @@ static void test_ties(void **state)
     ct_tape_reset(tape);
 }
 
-/* Equal points: distance 0, derivative 0; all-equal logits share. */
+/* Equal points have distance 0 and derivative 0; equal logits share the cotangent. */
 static void test_coincidences(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static uint64_t bytes_of(const ct_tensor *t)
     return (uint64_t)ct_tensor_count(t) * ct_dtype_size(ct_tensor_dtype(t));
 }
 
-/* groups = NULL: they are made from q. */
+/* The groups are made from q where `groups` is NULL. */
 static step run(ct_tape *tape, ct_tensor *A, ct_tensor *C, ct_tensor *q, ct_tensor *groups)
 {
     ct_device *dev = ct_tape_device(tape);
@@ -70,7 +70,7 @@ static void test_groups_kept(void **state)
     }
 }
 
-/* The composition that others use: gather C's matrices, then a batched product. */
+/* The usual composition: gather C's matrices, then a batched product. */
 static void test_against_gather(void **state)
 {
     (void)state;

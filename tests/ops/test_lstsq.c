@@ -1,4 +1,4 @@
-/* Least squares by QR where conditioning bites, against quadruple precision; dependent columns. */
+/* Least squares by QR on ill-conditioned matrices, against quadruple precision; dependent columns. */
 #include "check.h"
 #include "quad.h"
 
@@ -32,7 +32,7 @@ typedef struct problem {
     quad X[N * K], dX[N * K]; /* and its derivative along (dA, dB) */
 } problem;
 
-/* Columns that differ from the first by 1/condition; B near A's range where `near`. */
+/* Columns that differ from the first by 1/condition; B is near A's range where `near` is set. */
 static problem make(double condition, bool near)
 {
     problem p;
@@ -83,7 +83,7 @@ static double inner(const ct_tensor *t, const double *d)
     return sum;
 }
 
-/* QR loses κ(A) units of rounding where the residual is small, κ(A)² of it where it is not, as the problem
+/* QR loses κ(A) units of rounding where the residual is small, and κ(A)² where it is not, as the problem
  * itself does. */
 static void up_to_condition_1e8(void **unused)
 {

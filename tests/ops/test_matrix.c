@@ -12,8 +12,8 @@ static void release_all(ct_tensor **in, int n)
     for (int i = 0; i < n; i++) ct_release(in[i]);
 }
 
-/* The point's inputs in one layout; an input that has none such stays contiguous. False where all of them
- * do. */
+/* Puts the point's inputs into one layout; an input that cannot have it stays contiguous. False where all of
+ * them stay so. */
 static bool lay_out(const point *p, layout l, ct_tensor **in)
 {
     bool any = l == CONTIGUOUS;
@@ -130,8 +130,8 @@ static void check_f32(const point *p, const pass *narrow)
     release_all(in, n);
 }
 
-/* With input i the only leaf, its cotangent is the same, if in another order of summation, and the others
- * have none. */
+/* Where input i is the only leaf its cotangent is the same, up to the order of summation, and the others have
+ * none. */
 static void check_only_one(const point *p, const pass *all)
 {
     for (int i = 0; i < p->s.n_in; i++) {

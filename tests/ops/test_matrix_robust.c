@@ -1,5 +1,5 @@
-/* What must not go wrong, over the small matrix: bad shapes, dtypes and handles; NaN; poison where nothing
- * may be read; exhausted memory; allocations in the steady state; different bits in a second run. */
+/* Robustness, over the small matrix: bad shapes, dtypes and handles; NaN; NaN where nothing may be read;
+ * exhausted memory; no allocations in the steady state; the same bits in a second run. */
 #include "matrix.h"
 
 #include "alloc.h"
@@ -34,7 +34,7 @@ static bool tells(const point *p, const char *message, ct_tensor *const *in)
     return true;
 }
 
-/* The gradient of an accepted broadcast. */
+/* Checks the gradient of an accepted broadcast. */
 static void check_broadcast_gradient(const point *p, ct_tensor *const *in, const char *what, int i)
 {
     if (p->s.kinks) return;
@@ -151,7 +151,7 @@ static void check_bad_handles(const point *p)
     matrix_check(p, !ct_value(none), "without inputs: there is a value");
 }
 
-/* Without attributes, or with one input more or less. */
+/* Calls without attributes, or with one input more or less. */
 static void check_bad_calls(const point *p)
 {
     for (int kind = 0; kind < 3; kind++) {
@@ -306,7 +306,7 @@ static void check_same_bits(const point *p)
     pass_free(&b);
 }
 
-/* Forward and backward, without an allocation of the test's own. c: y's shape; may be NULL, then 1. */
+/* Forward and backward, without an allocation of the test's own. c has y's shape; NULL stands for ones. */
 static ct_status plain_step(ct_tape *tape, const ct_op *op, const ct_sample *s, ct_var *v, ct_var *y)
 {
     for (int i = 0; i < s->n_in; i++)
@@ -435,8 +435,8 @@ static void visit(point *p)
     check_poison(p);
     check_same_bits(p);
     check_steady_state(p);
-    /* Opening a simulated GPU for every allocation takes minutes: tests/cudasim/test_failing.c has its own
-     * way there. */
+    /* Opening a simulated GPU for every allocation takes minutes; tests/cudasim/test_failing.c lets calls
+     * fail there. */
     if (p->s.size == 3 && p->s.dtype == CT_F64 && check_at_once()) check_no_memory(p);
 }
 

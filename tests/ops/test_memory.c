@@ -1,4 +1,4 @@
-/* The k-th allocation fails, for every k, where the op matrix does not come: factors kept across tapes,
+/* The k-th allocation fails, for every k, in what the op matrix does not reach: factors kept across tapes,
  * solves with factors, products over kept groups. */
 #include "alloc.h"
 #include "check.h"

@@ -1,5 +1,5 @@
-/* Every public function of tape.h and ops.h, given NULL, a poisoned handle or a value out of range for each
- * of its arguments: a status, and one line that names the argument, whole. */
+/* Every public function of tape.h and ops.h is given NULL, a poisoned handle or a value out of range for each
+ * of its arguments. It returns a status and one whole line that names the argument. */
 #include "check.h"
 
 #include <cotangent/gradcheck.h>
@@ -19,8 +19,8 @@ static void begin(void)
     q = ct_constant(tape, whole);
 }
 
-/* One line, with an end, about what is wrong; it names the op that was called and the one that failed, no
- * more. */
+/* The message is one whole line about what is wrong; it names only the op that was called and the one that
+ * failed. */
 static void whole_message(const char *call, const char *message, const char *words)
 {
     const size_t n = strlen(message);

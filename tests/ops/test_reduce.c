@@ -1,5 +1,5 @@
-/* Sums, maxima and logsumexps of many numbers, which a GPU takes in pieces, over every axis and from every
- * layout, beside a loop on the host. */
+/* Sums, maxima and logsumexps of many numbers, which a GPU adds in pieces, over every axis and in every
+ * layout, against a loop on the host. */
 #include "check.h"
 
 #include <cotangent/ops.h>

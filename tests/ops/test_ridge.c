@@ -1,4 +1,4 @@
-/* The ridge solve where conditioning bites: both forms, value and gradients, against quadruple precision;
+/* The ridge solve on ill-conditioned problems: both forms, value and gradients, against quadruple precision;
  * which form is chosen; failing members. */
 #include "check.h"
 #include "quad.h"
@@ -174,7 +174,7 @@ static double error_of(const problem *p, const double *P)
     return sqrt(difference / norm);
 }
 
-/* The slope's error relative to the size of what it is a sum of. */
+/* The slope's error relative to the size of the terms that it is a sum of. */
 static double slope_error(const problem *p, double slope)
 {
     quad exact = 0;
@@ -190,8 +190,8 @@ static double slope_error(const problem *p, double slope)
 
 static const double sizes[] = { 0.01, 1, 100 };
 
-/* The push-through form loses κ(D) units of rounding, in value and gradient, however large a B is that looks
- * in no direction more than in another; what is chosen loses no more. */
+/* Where B measures all directions alike the push-through form loses κ(D) units of rounding in value and
+ * gradient, however large B is. The chosen form loses no more. */
 static void push_through_loses_the_condition_of_D(void **unused)
 {
     (void)unused;
@@ -205,8 +205,8 @@ static void push_through_loses_the_condition_of_D(void **unused)
                     for (int chosen = 0; chosen < 2; chosen++) {
                         answer a =
                             ask(&p, f32 ? CT_F32 : CT_F64, chosen ? CT_RIDGE_AUTO : CT_RIDGE_PUSH_THROUGH);
-                        /* Where there is no other form to choose, less than half of the digits is an
-                         * error. */
+                        /* Where there is no other form to choose, a result with less than half of its digits
+                         * is an error. */
                         if (chosen && !check_at_once() && condition > 1e8 && a.status == CT_ENUMERIC)
                             continue;
                         assert_int_equal(a.status, CT_OK);
@@ -235,8 +235,8 @@ static void the_forms_agree(void **unused)
     }
 }
 
-/* Condition up to 1e8 of G, where that of D is its root: rounding of G costs that of G, refinement gives most
- * back. */
+/* G has a condition of up to 1e8, D its root. Rounding G costs the condition of G, and refinement gives most
+ * of it back. */
 static void primal_is_refined(void **unused)
 {
     (void)unused;
@@ -252,7 +252,7 @@ static void primal_is_refined(void **unused)
         }
 }
 
-/* D nearly singular along a direction that B covers: G is fine and R⁻¹ is not. */
+/* D is nearly singular along a direction that B covers: G is well-conditioned and R is not. */
 static void a_bad_D_falls_back(void **unused)
 {
     (void)unused;
@@ -268,7 +268,7 @@ static void a_bad_D_falls_back(void **unused)
             assert_int_equal(a.form, CT_RIDGE_PRIMAL);
             assert_close(error_of(&p, a.P), 0, 0, 1e-11);
             assert_close(slope_error(&p, a.slope), 0, 0, 1e-11);
-        } else { /* another form is not looked for, which would be to wait */
+        } else { /* the other form is not tried, as the estimate would wait for the device */
             assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
             assert_status(a.status, CT_ENUMERIC, a.message);
             assert_non_null(strstr(
@@ -278,8 +278,9 @@ static void a_bad_D_falls_back(void **unused)
     }
 }
 
-/* D of second differences and two weak rows, as a smoothing penalty that pins down two directions: V = B R⁻¹
- * lies nearly in those two, so that S is much worse than D, while B covers them and G is fine. */
+/* D has second differences and two weak rows, like a smoothing penalty that pins down two directions. V = B
+ * R⁻¹ lies nearly in those two, so that S is much worse conditioned than D, while B covers them and G is
+ * well-conditioned. */
 static void a_penalty_that_B_completes(void **unused)
 {
     (void)unused;
@@ -295,8 +296,8 @@ static void a_penalty_that_B_completes(void **unused)
             solve(&p);
             answer a = ask(&p, dtype, CT_RIDGE_AUTO);
             const double limit = f32 ? 5e-4 : 1e-10;
-            /* Where this would be to wait another form is not looked for: f32 is computed in f64, and what
-             * still has too few digits is flagged. */
+            /* A device that computes late does not try the other form: f32 is computed in f64, and a result
+             * that still has too few digits is flagged. */
             if (!check_at_once()) assert_int_equal(a.form, CT_RIDGE_PUSH_THROUGH);
             if (check_at_once() || f32 || weak > 1e-2) assert_int_equal(a.status, CT_OK);
             if (!check_at_once() && weak < 1e-5) {
@@ -386,7 +387,7 @@ static void a_bad_lambda_fails_alone(void **unused)
     ct_device_close(device);
 }
 
-/* The batch may be lambda's or D's alone: a member that fails is named all the same. */
+/* Where only lambda or D has a batch, a member that fails is named as well. */
 static void a_member_is_named_whoever_brings_the_batch(void **unused)
 {
     (void)unused;

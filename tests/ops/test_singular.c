@@ -1,5 +1,5 @@
-/* Finite numbers for which the mathematics has no answer: the op says so, the member is NaN and the others
- * are right. What ops.h promises as IEEE's answer stays one: infinities and NaN of elementwise ops, and the
+/* Finite inputs for which there is no answer: the op says so, the member is NaN and the others are right.
+ * Where ops.h promises IEEE's answer it is no failure: infinities and NaN of elementwise ops, and the
  * logarithm of a zero determinant. */
 #include "check.h"
 
@@ -38,7 +38,7 @@ static ct_var zeros(int64_t rows, int64_t cols)
     return leaf(ct_zeros(device, CT_F64, ct_shape2(rows, cols)));
 }
 
-/* y's elements, and that its failure is told: after that the tape is reset. */
+/* Checks y's elements and that its failure is reported; then resets the tape. */
 #define FLAGGED(y, words, ...)                               \
     do {                                                     \
         assert_elements(ct_value(y), 1e-14, 0, __VA_ARGS__); \

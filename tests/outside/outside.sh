@@ -27,16 +27,18 @@ version=$(pkg-config --modversion cotangent)
 that 'with the shared library' env LD_LIBRARY_PATH="$libdir" ./shared
 
 # The static library's own dependencies lie outside the scratch folder.
-"$@" -x "$language" -DVERSION="\"$version\"" outside.in -x none -o static -I"$include" "$libdir/libcotangent.a" \
+"$@" -x "$language" -DVERSION="\"$version\"" outside.in -x none -o static -I"$include" \
+    "$libdir/libcotangent.a" \
     $(pkg-config --libs --static cotangent | sed 's/-lcotangent//')
 that 'with the static library' ./static
 
 that 'the installed tool finds its library beside it' "${tool:-true}" --help
 
-# Nothing leaves the library but what the headers declare; in the static one everything has its prefix.
+# The library exports only what the headers declare; in the static library every name has the prefix.
 exports_only() {
     nm "$1" --defined-only "$2" |
-        awk -v good="$3" 'NF == 3 && $2 != "A" && $3 !~ good { print "exported: " $3; bad = 1 } END { exit bad }'
+        awk -v good="$3" 'NF == 3 && $2 != "A" && $3 !~ good { print "exported: " $3; bad = 1 }
+            END { exit bad }'
 }
 that 'names in the shared library' exports_only -D "$libdir/libcotangent.so" '^ct_[^_]'
 that 'names in the static library' exports_only -g "$libdir/libcotangent.a" '^ct_'

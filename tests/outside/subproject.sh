@@ -20,10 +20,11 @@ cd "$scratch"
 absent() { ! grep -E -e "$1" build/build.ninja; }
 
 that 'setup' meson setup build --wrap-mode=forcefallback -Dcotangent:cuda=disabled
-# The whole library takes minutes: one object shows that the headers are found, the links that the library is.
+# Building the whole library takes minutes. One object shows that the headers are found, and the link commands
+# show that the library is.
 that 'the headers' ninja -C build outside.p/outside.c.o
 that 'the library' grep '^ LINK_ARGS.*subprojects/cotangent.*libcotangent' build/build.ninja
-# Warnings of a compiler that we do not know are no errors of the consumer's.
+# Warnings of an unknown compiler must not be errors for the project.
 that 'no -Werror' absent -Werror
 that 'neither tests nor examples' absent '^build subprojects/cotangent/(tests|examples|bench)/'
 

@@ -74,7 +74,7 @@ static void *keep(void *p, size_t bytes)
     return p;
 }
 
-/* Forgets p where it is known; its bytes, or 0. */
+/* Forgets p where it is known; returns its bytes, or 0. */
 static size_t drop(void *p)
 {
     size_t bytes = 0;

@@ -11,7 +11,7 @@
 void alloc_watch(void);
 void alloc_unwatch(void);
 
-/* Allocations asked for since alloc_watch; of those granted, the ones not yet freed, and their bytes. */
+/* Allocations asked for since alloc_watch; those granted and not yet freed; their bytes. */
 int64_t alloc_calls(void);
 int64_t alloc_live(void);
 int64_t alloc_live_bytes(void);
@@ -21,7 +21,7 @@ int64_t alloc_live_bytes(void);
 void alloc_fail_at(int64_t k);
 void alloc_fail_from(int64_t k);
 
-/* Whether an allocation has been refused since then: a loop over k ends at the first run without. */
+/* Whether an allocation was refused since then. A loop over k ends at the first run without a refusal. */
 bool alloc_refused(void);
 
 #endif

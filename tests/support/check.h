@@ -1,4 +1,4 @@
-/* What every test program includes first: cmocka, a comparison of doubles, tensors from literals. */
+/* Every test program includes this first: cmocka, a comparison of doubles, tensors from literals. */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 
@@ -33,12 +33,12 @@ static inline void check_close_at(double a, double b, double rel, double abs, co
     _fail(file, line);
 }
 
-/* cmocka_unit_test(f) or the like where the condition holds, else no test: in TAP, cmocka before 1.1.6 calls what
- * skip() leaves a failure. */
+/* cmocka_unit_test(f) or the like where the condition holds, else no test. skip() is not used, as cmocka
+ * before 1.1.6 reports a skipped test as a failure in TAP. */
 #define check_test_if(condition, ...) \
     ((condition) ? (struct CMUnitTest)__VA_ARGS__ : (struct CMUnitTest){ .name = NULL })
 
-/* An installed locale with a decimal comma, NULL where there is none. */
+/* The name of an installed locale with a decimal comma; NULL where there is none. */
 static inline const char *check_comma_locale(void)
 {
     static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "de_DE", "ps_AF.UTF-8" };
@@ -49,18 +49,17 @@ static inline const char *check_comma_locale(void)
     return found;
 }
 
-/* Where the tests run that can run anywhere: CT_TEST_DEVICE, or the CPU. */
+/* The device of the tests that can run on any: CT_TEST_DEVICE, or the CPU. */
 static inline const char *check_device(void)
 {
     const char *name = getenv("CT_TEST_DEVICE");
     return name && *name ? name : "cpu";
 }
 
-/* Whether that device computes at once: a GPU's errors are known, and its values judged, only where somebody
- * waits. */
+/* Whether that device computes at once. A GPU's errors and values are known only after a wait. */
 static inline bool check_at_once(void) { return strcmp(check_device(), "cpu") == 0; }
 
-/* How little to test, of CT_TEST_QUICK: 0 all, 1 fewer sizes of each op, 2 the fewest of everything. */
+/* How little to test, from CT_TEST_QUICK: 0 all, 1 fewer sizes of each op, 2 the fewest of everything. */
 static inline int check_quick(void)
 {
     const char *how = getenv("CT_TEST_QUICK");

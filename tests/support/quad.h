@@ -1,6 +1,6 @@
-/* Quadruple precision and what of libm the references need: for tests where double itself loses digits, or
- * overflows. It is long double on arm64 and a type of its own on x86. QUAD(1.5), a constant, is defined where
- * there is one. */
+/* Quadruple precision and the functions of libm that the references need, for tests where double loses digits
+ * or overflows. The type is long double on arm64 and one of its own on x86. QUAD(1.5), a constant, is defined
+ * where such a type exists. */
 #ifndef TESTS_QUAD_H
 #define TESTS_QUAD_H
 

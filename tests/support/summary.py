@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """summary.py BUILD-DIR...: the logs of failed tests, then "N passed, N failed" over all of them.
 
-A program that speaks TAP counts as many as it has checks, any other as one. Meson's verdict decides whether it has
-failed: not all checks passed or ran, none did, or it crashed or took too long.
+A program that speaks TAP counts as many as it has checks, any other as one. Meson's verdict decides whether
+it has failed: not all checks passed or ran, none did, or it crashed or took too long.
 """
 import json
 import pathlib

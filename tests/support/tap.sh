@@ -6,7 +6,7 @@ pass() {
     checks=$((checks + 1))
     echo "ok - $1"
 }
-# flunk NAME WHY: why, and how the files of output begin.
+# flunk NAME WHY: prints the reason and the beginning of the files of output.
 flunk() {
     checks=$((checks + 1))
     echo "not ok - $1"

@@ -1,4 +1,4 @@
-/* The counting allocator itself: what it refuses, what it counts, what it forgets. */
+/* The counting allocator itself: what it refuses, counts and forgets. */
 #include "alloc.h"
 #include "check.h"
 

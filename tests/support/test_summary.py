@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-# A program, and what it adds to passed and failed.
+# A program, and what it adds to "passed" and "failed".
 CASES = {
     "passes": ("echo 1..2; echo ok 1 - a; echo '# a remark'; echo ok 2 - b", 2, 0),
     "plans last": ("echo ok - a; echo ok - b; echo 1..2", 2, 0),

@@ -21,7 +21,7 @@ static inline double element(const ct_tensor *t, int64_t i)
     return (double)ct__from_half(t->view.dtype, ((uint16_t *)t->view.data)[offset]);
 }
 
-/* All elements in order, to be freed: for loops that read them again and again. */
+/* All elements in order, to be freed, for loops that read them many times. */
 static inline double *numbers(const ct_tensor *t)
 {
     const int64_t n = ct_tensor_count(t);
@@ -96,7 +96,7 @@ static inline ct_tensor *sample(ct_device *dev, ct_dtype dtype, ct_shape shape, 
     return t;
 }
 
-/* Nothing was written beside the elements of a SLICED view from blank(): floating tensors only. */
+/* Checks that nothing was written beside the elements of a SLICED view from blank(), for floating tensors. */
 static inline void assert_contained(const ct_tensor *t)
 {
     int64_t all = 1, inside = 0, found = 0;
@@ -111,8 +111,8 @@ static inline void assert_contained(const ct_tensor *t)
     assert_int_equal(found, inside);
 }
 
-/* Sums of a few hundred products; one rounding of the result, by half a unit of 2^-7 or 2^-10, where it is
- * stored so. */
+/* The tolerance for sums of a few hundred products: one rounding of the result, half a unit of 2^-7 or 2^-10
+ * in bf16 or f16. */
 static inline double tolerance(ct_dtype dtype)
 {
     static const double of[] = {

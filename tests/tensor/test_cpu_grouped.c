@@ -1,6 +1,6 @@
-/* Products over groups against naive loops: every instruction set that this CPU has, sizes around the tiles'
- * and panels', groups of all kinds, cut among threads anywhere. The file under test is compiled in: its
- * variants are static. */
+/* Products over groups against naive loops: every instruction set of this CPU, sizes around those of tiles
+ * and panels, groups of all kinds, divided among threads at any place. The file under test is included, as
+ * its variants are static. */
 #include "cpu_support.h"
 
 #include "../../src/tensor/cpu/grouped.c"
@@ -25,7 +25,7 @@ static double draw(uint64_t *state)
     return 3 * ((double)(*state >> 11) * 0x1p-53 - 0.5);
 }
 
-/* Inputs, groups, and what should come out. */
+/* Inputs, groups, and expected results. */
 typedef struct scene {
     ct_device *dev;
     const sizes *s;
@@ -141,7 +141,7 @@ static void test_instruction_sets(void **state)
 static const ct_dtype dtypes[] = { CT_F64, CT_F32, CT_BF16, CT_F16 };
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
-/* Any cut of the work into pieces gives every row and every sum once. */
+/* Any division of the work gives every row and every sum once. */
 static void test_pieces(void **state)
 {
     (void)state;
@@ -176,8 +176,8 @@ static void test_pieces(void **state)
     ct_device_close(dev);
 }
 
-/* The device's own functions, with threads: the right numbers, the same bits every time, each cotangent alone
- * too. */
+/* The device's own functions, with threads: right numbers, the same bits every time, also for each cotangent
+ * alone. */
 static void test_threads(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_group_by(void **state)
     ct_device_close(dev);
 }
 
-/* What group_by did not make is refused before anything is read or written out of bounds. */
+/* Groups that group_by did not make are refused before anything is read or written out of bounds. */
 static void test_bad_groups(void **state)
 {
     (void)state;
@@ -272,8 +272,8 @@ static ct_tensor blocks_of(const ct_tensor *memory)
     return blocks;
 }
 
-/* gemm's way for few rows: odd sizes, blocks of columns, B either way round, C = A B and C += A B, any number
- * of threads with the same bits. */
+/* gemm's path for few rows: odd sizes, blocks of columns, B transposed or not, C = A B and C += A B, the same
+ * bits for any number of threads. */
 static void test_few_rows(void **state)
 {
     (void)state;

@@ -46,8 +46,8 @@ static double next(uint64_t *seed)
     return (double)(*seed >> 11) * 0x1p-53 - 0.5;
 }
 
-/* H D H with Householder's H and a diagonal falling from 1 to 1/condition: symmetric, and with a second H' on
- * the right, rows out of order, general. */
+/* H D H, with a Householder reflection H and a diagonal D falling from 1 to 1/condition, is symmetric. With
+ * another reflection on the right and permuted rows it is general. */
 static void fill(ct_tensor *t, int64_t b, double condition, bool symmetric, uint64_t seed)
 {
     int64_t n = t->view.dim[t->view.ndim - 1];
@@ -185,7 +185,7 @@ static void lu_has_small_residuals(void **state)
     ct_device_close(dev);
 }
 
-/* Member 1 of 4 is spoiled; the others come out as without it. */
+/* Member 1 of 4 is singular; the others are as without it. */
 static void a_failing_member_is_nan_and_named(void **state)
 {
     (void)state;
@@ -268,8 +268,8 @@ static void the_adjoint_of_the_inverse(void **state)
     ct_device_close(dev);
 }
 
-/* The adjoint from L⁻¹ and from A⁻¹, against each other: relative to |P|²|G|, for any condition. A member
- * that fails has NaN for a root, and a cotangent of NaN. */
+/* The adjoint from L⁻¹ against that from A⁻¹, relative to |P|²|G|, for any condition. A member that fails has
+ * a root and a cotangent of NaN. */
 static void the_adjoint_from_the_root(void **state)
 {
     (void)state;
@@ -372,8 +372,8 @@ static void determinants_have_the_permutations_sign(void **state)
     ct_device_close(dev);
 }
 
-/* Two threads and one matrix: columns for each, or LAPACK. One thread: our own routines, deeper than one
- * block of them. */
+/* One matrix with two threads: each takes columns, or LAPACK does the work. With one thread: our own
+ * routines, on more than one block. */
 static void large_matrices_have_small_residuals(void **state)
 {
     (void)state;
@@ -405,7 +405,7 @@ static void large_matrices_have_small_residuals(void **state)
     }
 }
 
-/* LAPACK's LU with two threads, our own with one: some rows of L U, and the same determinant. */
+/* LAPACK's LU with two threads and our own with one: some rows of L U are compared, and the determinants. */
 static void a_large_lu(void **state)
 {
     (void)state;
@@ -446,9 +446,9 @@ static void a_large_lu(void **state)
     }
 }
 
-/* A P - I where neighbours are nearly alike, as points of a smooth kernel are: the diagonal's tiles have
- * condition numbers of 10⁹ themselves. A batch, and one matrix, on which all threads work where it is
- * large. */
+/* A P - I where neighbouring rows are nearly equal, as with a smooth kernel: the tiles on the diagonal have
+ * condition numbers of 10⁹ themselves. A batch, and one matrix, on which all threads work where it is large.
+ */
 static void inverses_of_smooth_matrices(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* Every instruction set that this machine has: vector code against long double, and the same results
- * whichever is chosen. */
+/* Every instruction set of this machine: vector code against long double, and the same results for each. */
 #include "check.h"
 
 #include "tensor/cpu/kernel/isa.h"

@@ -104,8 +104,8 @@ static void gemm_of_every_size_layout_and_batch(void **state)
     }
 }
 
-/* AᵀB of few rows each: by own products where rows of B and C lie side by side, shared out by members or by
- * rows of C, the same bits either way. */
+/* AᵀB of few rows each: our own products where rows of B and C are contiguous, divided among threads by
+ * members or by rows of C, with the same bits. */
 static void gemm_of_few_rows_transposed(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void potrf_of_every_size_layout_and_batch(void **state)
     ct_device_close(dev);
 }
 
-/* Each bad value in each place of the lower triangle. */
+/* Puts each bad value into each place of the lower triangle. */
 static void potrf_never_hides_a_bad_matrix(void **state)
 {
     (void)state;
@@ -401,7 +401,7 @@ static void triangles_solve_and_multiply_with_all_flags(void **state)
     ct_device_close(dev);
 }
 
-/* Sizes on both sides of tiles and strips, which a batch does by substitution of its own. */
+/* Sizes on both sides of those of tiles and strips, in which a batch is substituted. */
 static void many_right_hand_sides_of_a_batch(void **state)
 {
     (void)state;
@@ -433,7 +433,7 @@ static void many_right_hand_sides_of_a_batch(void **state)
     ct_device_close(dev);
 }
 
-/* A diagonal whose inverse is no number, and one that is zero: x = b / d. */
+/* A diagonal whose reciprocal overflows, and a zero one: x = b / d. */
 static void a_diagonal_without_an_inverse(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* potrf_lower, trtri, lauum on one triangle of either layout, beside memory that is not theirs; one
+/* potrf_lower, trtri and lauum on one triangle of either layout, whose surroundings must not change; one
  * right-hand side. */
 #include "check.h"
 
@@ -41,7 +41,7 @@ static square square_new(int64_t n, ct_dtype dtype, bool columns)
     return s;
 }
 
-/* The lower triangle equals the reference and all else is NaN still. */
+/* Checks that the lower triangle equals the reference and all else is still NaN. */
 static void square_check(square *s, double tolerance)
 {
     ct_tensor *wide = assert_tensor(ct_tensor_cast(s->all, CT_F64), device);

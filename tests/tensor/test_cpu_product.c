@@ -1,5 +1,5 @@
-/* Products of which triangles are zero or not wanted, against sums of three loops: extents around tiles,
- * panels and the depth worked on at once, layouts, signs, and results in place of an operand. */
+/* Products in which triangles are zero or not wanted, against three nested loops: extents around tiles,
+ * panels and the depth of a panel, layouts, signs, and results in place of an operand. */
 #include "cpu_support.h"
 
 #include "tensor/cpu/kernel/isa.h"
@@ -24,7 +24,7 @@ static double noise(uint64_t *seed)
     return (double)(float)((double)(*seed >> 11) * 0x1p-53 - 0.5);
 }
 
-/* Every type and instruction set has its turn. */
+/* Runs the case for every type and instruction set. */
 static const ct__kit *kit_of(unsigned turn)
 {
     return ct__kit_of((int)(turn / 32 % (ct__best_isa() + 1)), turn & 16 ? CT_F32 : CT_F64);
@@ -47,7 +47,7 @@ static bool right_is_zero(const shape *s, int64_t p, int64_t j)
     return (s->parts & CT__RIGHT_LOWER && p < j) || (s->parts & CT__RIGHT_UPPER && p > j);
 }
 
-/* What must not be read of B is NaN, and so is what lies between rows. */
+/* The part of B that must not be read is NaN, and so is the memory between rows. */
 static void check(const shape *s)
 {
     const int64_t m = s->m, n = s->n, k = s->k, lda = (s->ta ? m : k) + 5, ldb = (s->tb ? k : n) + 3,
@@ -128,7 +128,7 @@ static void products_are_sums(void **state)
                         t & 8 });
 }
 
-/* C in place of A where n, or of B where k, is a tile's. */
+/* C may take the place of A where n is that of a tile, or of B where k is. */
 static void results_may_take_an_operands_place(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ static void problem_free(problem *p)
     free(p->diagonal);
 }
 
-/* Where (i, j), j <= i, lies: the picture in docs/gp.md. */
+/* The place of (i, j), j <= i, as pictured in docs/gp.md. */
 static int64_t place(int64_t n, int64_t ld, int64_t i, int64_t j)
 {
     int64_t n1 = n - n / 2, odd = n % 2;
@@ -158,8 +158,8 @@ static void equals_naive_loops(void **state)
         }
 }
 
-/* Whoever does what: one thread, some, more than there are tiles in a row. Tasks of the last extent have 192
- * rows with one thread, 96 with more. */
+/* The result does not depend on the division of work: one thread, several, more than there are tiles in a
+ * row. Tasks of the last extent have 192 rows with one thread, 96 with more. */
 static void same_bits(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static double smooth(int64_t i, int64_t j)
     return 1.3 * exp(-0.5 * r * r) + (i == j ? 1e-8 : 0);
 }
 
-/* C - L Lᵀ, although tiles on the diagonal have condition numbers of 10⁹, as points side by side give them */
+/* C - L Lᵀ where tiles on the diagonal have condition numbers of 10⁹, as neighbouring points give them */
 static void as_accurate_as_a_column_at_a_time(void **state)
 {
     (void)state;

@@ -327,7 +327,7 @@ static void no_memory(void **state)
     ct_device_close(own);
 }
 
-/* Columns that nobody asked for may hold text. */
+/* Columns that are not asked for may hold text. */
 static void only_some(void **state)
 {
     (void)state;

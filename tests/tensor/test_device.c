@@ -1,4 +1,4 @@
-/* Devices and the pool: opening, limits, the account of memory, allocators of the application. */
+/* Devices and the pool: opening, limits, the counts of memory, allocators of the application. */
 #include "alloc.h"
 #include "check.h"
 
@@ -155,8 +155,8 @@ static void uses_the_applications_allocator(void **state)
 
 static void visit(void *context, int64_t k) { ((int *)context)[k]++; }
 
-/* Everything that tensors can be asked for, over again with the k-th allocation refused; the calls that
- * answer NULL or a status say CT_ENOMEM, nothing leaks. */
+/* Calls every function on tensors, each time with the k-th allocation refused, for every k. Calls that return
+ * NULL or a status report CT_ENOMEM, and nothing leaks. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void every_allocation_may_fail(void **state)
             made = !ct_read(t[8], back, sizeof back) && !ct_write(t[8], data, sizeof data) &&
                    !ct_copy(t[4], t[5]) && ct_tensor_item(t[15]) == 2;
         refused = alloc_refused();
-        if (!made) { /* a pool that cannot remember a block is no failure */
+        if (!made) { /* a pool that cannot keep a block frees it, which is no failure */
             assert_true(refused);
             assert_true(ct_last_status(dev) == CT_ENOMEM || ct_last_status(other) == CT_ENOMEM);
         }

@@ -1,4 +1,4 @@
-/* DLPack both ways: layout, lifetime, and everything another library might hand over that cannot be taken. */
+/* DLPack both ways: layout, lifetime, and the refusal of what the library cannot take from another. */
 #include "alloc.h"
 #include "files.h"
 
@@ -84,7 +84,7 @@ static void exports(void **state)
     assert_null(ct_to_dlpack_versioned(NULL));
 }
 
-/* Out and in again: one memory, whichever handle goes first. */
+/* Export and import share one memory, whichever handle is released first. */
 static void round_trip(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void round_trip(void **state)
     m->deleter(m);
 }
 
-/* What another library would hand over. */
+/* A tensor as another library would export it. */
 typedef struct foreign {
     ct__dl_managed m;
     ct__dl_versioned v;
@@ -177,7 +177,7 @@ static void imports(void **state)
     assert_elements(t, 0, 0, 0, 2, 4, 0, 2, 4);
     ct_release(t);
 
-    fill(&f); /* strides of extents that are 1 mean nothing */
+    fill(&f); /* the stride of an extent of 1 means nothing */
     f.shape[0] = 1;
     f.strides[0] = -77;
     t = assert_tensor(take(&f), dev);

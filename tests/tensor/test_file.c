@@ -1,4 +1,4 @@
-/* Whole files in; files out that are the old one or the new one. */
+/* Reads whole files; writes files so that the path always has the old one or the new one. */
 #include "alloc.h"
 #include "files.h"
 
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* The system calls of the library, which stand before libc's. */
+/* The library's system calls, replaced by these functions. */
 static int idle_writes;      /* so many take nothing      */
 static int interrupted_sync; /* so many are interrupted   */
 static bool without_locks;   /* as on some file systems   */
@@ -141,7 +141,7 @@ static void replaces(void **state)
     assert_content(path, "old");
     chmod(path, 0640);
 
-    ct__output out; /* while the new one is written, and after abort, the old one stands */
+    ct__output out; /* while the new file is written, and after an abort, the old one stays */
     assert_ok(ct__file_begin(&out, dev, path), ct_message(dev));
     for (int i = 0; i < 100000; i++) assert_ok(ct__file_write(&out, "0123456789", 10), ct_message(dev));
     assert_content(path, "old");
@@ -167,8 +167,8 @@ static void replaces(void **state)
     assert_true(S_ISLNK(info.st_mode));
 }
 
-/* A link to what is not there yet stays one, whether it is absolute, relative to its own folder, or one of
- * several. */
+/* A link whose target does not exist yet stays a link: absolute, relative to its own folder, or one of a
+ * chain. */
 static void dangling_links(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void to_a_pipe(void **state)
     assert_status(save(name, "hello"), CT_EIO, ct_message(dev));
     assert_says(CT_EIO, "nobody reads the pipe");
     close(ends[1]);
-    sigset_t blocked; /* the signals that came with it are gone, and the thread's mask is as it was */
+    sigset_t blocked; /* the signals raised by it are gone, and the thread's mask is unchanged */
     assert_int_equal(sigpending(&blocked), 0);
     assert_false(sigismember(&blocked, SIGPIPE));
     assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
@@ -322,7 +322,7 @@ static int temporaries(const char *name)
     return n;
 }
 
-/* Killed in the middle of saving, again and again: what is there is whole. */
+/* The process is killed while saving, many times: the file is always whole. */
 static void killed(void **state)
 {
     (void)state;
@@ -358,7 +358,8 @@ static void killed(void **state)
     assert_false(temporaries("killed"));
 }
 
-/* What a dead writer left goes; what a living one writes, and what only looks like it, stays. */
+/* The temporary file of a dead writer is removed; that of a living one, and files with similar names, stay.
+ */
 static void reclaims(void **state)
 {
     (void)state;
@@ -378,7 +379,7 @@ static void reclaims(void **state)
     assert_int_equal(temporaries("kept"), 1);
     unlink(files_path("kept.tmp-notes"));
 
-    without_locks = true; /* nothing is known there: nothing is taken for dead */
+    without_locks = true; /* there nothing is known about writers, so none counts as dead */
     files_write("kept.tmp-1-7fff0123abcd-0", "dead?", 5);
     ct_status written = save(path, "new");
     without_locks = false;
@@ -401,7 +402,7 @@ static ct_status lengthen(ct_device *device, const char *path)
     return ct_bytes_save(device, path, longer, strlen(longer));
 }
 
-/* Many that read, change and write the same file, each after the other. */
+/* Many processes read, change and write the same file, one after the other. */
 static void takes_turns(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* bf16 and f16: every number both ways, every tie, every instruction set to the same bits; then what computes
- * with them, against f64 with the one rounding that is allowed. The file under test is compiled in: its
- * variants are static. */
+/* bf16 and f16: every number both ways, every tie, the same bits from every instruction set. Then products
+ * and other computations against f64, with the one rounding that is allowed. The file under test is included,
+ * as its variants are static. */
 #include "cpu_support.h"
 
 #include "../../src/tensor/cpu/half.c"
@@ -41,7 +41,7 @@ static void every_number_goes_both_ways(void **state)
         }
 }
 
-/* Between neighbours: the middle goes to the even one, anything beside it to the nearer, from f32 and from
+/* Between neighbours the middle rounds to the even one and any other number to the nearer, from f32 and from
  * f64. */
 static void ties_go_to_even(void **state)
 {
@@ -202,7 +202,7 @@ static void rescale(ct_tensor *t, double scale)
         x[i] = i ? from_f64(CT_BF16, scale * (double)ct__from_bf16(x[i])) : 0;
 }
 
-/* The columns that the CPU's dot products do. */
+/* The columns that the CPU's dot products compute. */
 static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
 {
     const int64_t m = a->view.dim[0], k = a->view.dim[1], n = b->view.dim[1];
@@ -225,9 +225,9 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
     return done;
 }
 
-/* By the CPU's dot products of bf16, where it has them: in every layout, at the borders of their tiles, with
- * f32's bound on a sum (docs/half.md). Subnormals count, as operands and as results; zeros do not stand for
- * the least element. */
+/* The CPU's dot products of bf16, where it has them: in every layout, at the borders of their tiles, within
+ * f32's bound on a sum (docs/half.md). Subnormal operands and results are kept; zeros do not count as the
+ * smallest element. */
 static void products_of_bf16_sum_in_f32(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void products_of_bf16_sum_in_f32(void **state)
     ct_device_close(dev);
 }
 
-/* From a subnormal's panel on f32 takes over. */
+/* From the first panel with a subnormal on, f32 is used. */
 static void products_of_bf16_change_over(void **state)
 {
     (void)state;
@@ -273,7 +273,7 @@ static void products_of_bf16_change_over(void **state)
     ct_device_close(dev);
 }
 
-/* The tile of a product with a large weight is all that exists of it in f32. */
+/* Of a product with a large weight only tiles exist in f32. */
 static void no_whole_copy_in_f32(void **state)
 {
     (void)state;

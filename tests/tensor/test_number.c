@@ -1,4 +1,4 @@
-/* Decimal text to double and back: exact, strict, deaf to the locale. */
+/* Decimal text to double and back: exact, strict, independent of the locale. */
 #include "check.h"
 
 #include <cotangent/io.h>
@@ -89,7 +89,7 @@ static void long_ones(void **state)
     snprintf(text + N, 64, "1e1005");
     assert_int_equal(read(text, &d), CT_NUMBER);
     assert_true(d == 0);
-    /* halfway between 1 and the next double, and a trace above it */
+    /* halfway between 1 and the next double, and slightly above */
     memset(text, '0', N);
     const char *half = "1.00000000000000011102230246251565404236316680908203125";
     memcpy(text, half, strlen(half));

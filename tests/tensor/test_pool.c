@@ -1,4 +1,4 @@
-/* The storage pool: how much it keeps of what came back, and that it serves what is asked for again. */
+/* The storage pool: how much it keeps of released memory, and that it serves repeated requests. */
 #include "check.h"
 
 enum { LIVE = 4, SLACK = 16 << 20 };
@@ -11,7 +11,7 @@ static void release_all(ct_tensor **live)
     }
 }
 
-/* What is idle is at most twice the most that was held at once, and 16 MB. */
+/* Idle memory is at most twice the most that was held at once, and 16 MB. */
 static void assert_bounded(const ct_device *dev)
 {
     const ct_memory_info m = ct_memory(dev);
@@ -38,7 +38,7 @@ enum { STEPS = 3000 };
 static int64_t growing(int k) { return 1000 + 300 * (int64_t)k; }
 static int64_t shrinking(int k) { return growing(STEPS - 1 - k); }
 static int64_t squares(int k) { return 8 * (int64_t)(k / 8) * (k / 8); }
-/* Of all orders of magnitude up to some megabytes, the same at each run. */
+/* Sizes of all orders of magnitude up to some megabytes, the same at each run. */
 static int64_t scattered(int k)
 {
     uint32_t hash = ((uint32_t)k + 1) * 2654435761u;
@@ -56,7 +56,7 @@ static void idle_memory_is_bounded(void **state)
     }
 }
 
-/* All size classes, small ones among them, each as full as the first. */
+/* All size classes, including small ones, fill up as the first does. */
 static void every_class_counts(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void every_class_counts(void **state)
     ct_device_close(dev);
 }
 
-/* The bytes that a device has from the application. */
+/* The bytes that a device has obtained from the application's allocator. */
 static void *counted_alloc(void *context, size_t bytes, size_t alignment)
 {
     *(uint64_t *)context += bytes;
@@ -120,7 +120,7 @@ static void a_steady_loop_allocates_nothing(void **state)
     ct_device_close(dev);
 }
 
-/* A large piece of work, then small ones for long: their peak counts. */
+/* One large piece of work, then many small ones: the limit follows the small ones' peak. */
 static void a_peak_is_forgotten(void **state)
 {
     (void)state;

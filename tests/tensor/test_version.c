@@ -25,7 +25,7 @@ static void version(void **state)
 #endif
 }
 
-/* A build without CUDA says so; NULL takes what there is. */
+/* A build without CUDA says so; NULL opens the best device there is. */
 static void cuda_is_refused(void **state)
 {
     (void)state;

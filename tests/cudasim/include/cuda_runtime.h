@@ -1,6 +1,6 @@
 /* A simulated CUDA runtime, for compilers without CUDA: the names and signatures of the real header that the
- * CUDA backend uses, and the words of its kernels as C++17. docs/cudasim.md says what is simulated, and how
- * true. */
+ * CUDA backend uses, and the keywords of its kernels as C++17. docs/cudasim.md says what is simulated, and
+ * how faithfully. */
 #ifndef CUDASIM_CUDA_RUNTIME_H
 #define CUDASIM_CUDA_RUNTIME_H
 

@@ -1,5 +1,5 @@
-/* Kernels as C++: the words nvcc knows by itself, and launching. A kernel is a function; a launch runs it
- * once per thread of the grid, later, when its stream gets to it. */
+/* Kernels as C++: the keywords of nvcc, and launches. A kernel is a function. A launch runs it once for each
+ * thread of the grid, later, when its stream reaches the launch. */
 #ifndef CUDASIM_KERNEL_H
 #define CUDASIM_KERNEL_H
 
@@ -7,8 +7,8 @@
 #include <tuple>
 #include <type_traits>
 
-/* The thread sanitizer has nothing to see in kernels: they run one thread at a time, under one lock, in
- * memory that is closed to all others. */
+/* The thread sanitizer leaves kernels out: they run one thread at a time, under one lock, in memory that is
+ * closed to all other threads. */
 #ifdef __SANITIZE_THREAD__
 #    define CUDASIM_UNSEEN __attribute__((no_sanitize_thread))
 #else
@@ -32,7 +32,7 @@
 
 #define __syncthreads() cudasim::barrier(__FILE__, __LINE__)
 
-/* Loops are as the compiler likes them. */
+/* The compiler decides how to unroll loops. */
 #define CT__UNROLL
 #define CT__BY_FOUR
 
@@ -53,8 +53,8 @@ extern place here; /* of the thread that runs */
 
 void barrier(const char *file, int line);
 
-/* Reports a host address, which no kernel can follow: a pointer, or among the words of a struct that has no
- * gaps and could hold one. */
+/* Reports a host address, which no kernel can follow: a pointer, or a word of a struct without padding that
+ * could hold one. */
 void check_addresses(const char *kernel, int number, const void *bytes, size_t size);
 
 template <class P> void check_argument(const char *kernel, int number, const P &p)
@@ -64,8 +64,8 @@ template <class P> void check_argument(const char *kernel, int number, const P &
         check_addresses(kernel, number, &p, sizeof p);
 }
 
-/* `shares`: its threads meet at barriers, so each needs a stack of its own. The error is
- * cudaGetLastError's. */
+/* `shares`: its threads meet at barriers, so each needs a stack of its own. An error is returned by
+ * cudaGetLastError. */
 void enqueue_kernel(const char *name, bool shares, dim3 grid, dim3 block, cudaStream_t stream,
                     std::function<void()> thread);
 

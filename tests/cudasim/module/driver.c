@@ -1,4 +1,4 @@
-/* A driver with as many GPUs as the environment says, or that does not start. */
+/* A driver with as many GPUs as the environment says, or one that does not start. */
 #include <stdlib.h>
 
 int cuInit(unsigned flags);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# module.sh LIBRARY DRIVER MODULE STALE-MODULE PROBE STATIC-PROBE: what the library says, in a folder of its
+# module.sh LIBRARY DRIVER MODULE STALE-MODULE PROBE STATIC-PROBE: the library's messages, in a folder of its
 # own, where a driver, a GPU or the module is missing, does not fit, or is there. In TAP.
 set -u
 # shellcheck source=tests/support/tap.sh
@@ -47,7 +47,7 @@ says 'the module is loaded' "$probe" cuda:0
 says 'cuda:0: simulated GPU' "$probe"
 says 'there is 1 GPU, counted from 0' "$probe" cuda:7
 says 'no module is loaded' "$probe" cpu
-# A program with the library in it has the module beside itself, or where the loader looks.
+# A statically linked program finds the module beside itself, or where the loader looks.
 says 'cuda:0, CT_OK, sum 150' "$static" cuda:0
 mkdir "$lib/bin"
 cp "$static" "$lib/bin/static"

@@ -1,5 +1,5 @@
-/* probe [NAME]: opens that device (the best, without) and computes on it; says what it is, and what is loaded
- * for it. */
+/* probe [NAME]: opens that device, or the best without NAME, and computes on it. Prints its description and
+ * the libraries loaded for it. */
 #include <cotangent/cotangent.h>
 
 #include <stdio.h>

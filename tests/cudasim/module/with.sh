@@ -1,6 +1,6 @@
 #!/bin/sh
-# with.sh LIBRARY DRIVER MODULE COMMAND...: the command with the library in a folder of its own, beside a
-# driver and a module that need no GPU; where the library was built the real module may stand.
+# with.sh LIBRARY DRIVER MODULE COMMAND...: runs the command with the library in a folder of its own, beside a
+# driver and a module that need no GPU. The build folder may hold the real module.
 set -eu
 lib=$(mktemp -d)
 trap 'rm -rf "$lib"' EXIT

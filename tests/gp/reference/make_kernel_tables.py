@@ -3,12 +3,13 @@
 
 make_kernel_tables.py > kernel_tables.h        (needs numpy, scikit-learn; GPyTorch for the cosine kernel)
 
-Each row: a kernel's text with its values; K = k(X, X), C = k(X, Z), row-major; G[p] = Σ_ij W_ij ∂K_ij/∂log theta_p in the
-order of the text's parameters, NaN where scikit-learn has no such parameter. scikit-learn's own order and
-parameters are translated by `order`: pairs (its position, factor).
+Each row: a kernel's text with its values; K = k(X, X), C = k(X, Z), row-major; G[p] = Σ_ij W_ij ∂K_ij/∂log
+theta_p in the order of the text's parameters, NaN where scikit-learn has no such parameter. scikit-learn's
+own order and parameters are translated by `order`: pairs (its position, factor).
 """
 import numpy as np
 import sklearn
+from fold import fold
 from sklearn.gaussian_process import kernels as sk
 
 rng = np.random.default_rng(20)
@@ -26,7 +27,8 @@ class Columns:
 
     def __call__(self, x, z=None, eval_gradient=False):
         x = x[:, self.columns] / self.divide
-        return self.kernel(x, None if z is None else z[:, self.columns] / self.divide, eval_gradient=eval_gradient)
+        return self.kernel(x, None if z is None else z[:, self.columns] / self.divide,
+                           eval_gradient=eval_gradient)
 
 
 class Pair:
@@ -92,10 +94,13 @@ ROWS = [
     ("white(0.2)", sk.WhiteKernel(0.2), [(0, 1)]),
     ("scale(2.5) * rbf(ard, lengthscale=0.7:1.9) + white(0.1)",
      Pair(scale(2.5, rbf([0.7, 1.9])), sk.WhiteKernel(0.1), False), [(0, 1), (1, 1), (2, 1), (3, 1)]),
-    ("scale(1.5) * periodic(dims=0, lengthscale=0.9, period=1.4) * rbf(lengthscale=2) + scale(0.6) * rq(lengthscale=0.8, alpha=1.7)",
-     Pair(scale(1.5, Pair(Columns(sine(0.9, 1.4), [0]), rbf(2.0), True)), scale(0.6, rq(length_scale=0.8, alpha=1.7)), False),
+    ("scale(1.5) * periodic(dims=0, lengthscale=0.9, period=1.4) * rbf(lengthscale=2)"
+     " + scale(0.6) * rq(lengthscale=0.8, alpha=1.7)",
+     Pair(scale(1.5, Pair(Columns(sine(0.9, 1.4), [0]), rbf(2.0), True)),
+          scale(0.6, rq(length_scale=0.8, alpha=1.7)), False),
      [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (5, 1)]),
-    ("(matern32(lengthscale=1.3) + constant(0.3)) * (matern52(dims=1, lengthscale=0.5) + linear(lengthscale=1.6))",
+    ("(matern32(lengthscale=1.3) + constant(0.3))"
+     " * (matern52(dims=1, lengthscale=0.5) + linear(lengthscale=1.6))",
      Pair(Pair(matern(1.3, nu=1.5), sk.ConstantKernel(0.3), False),
           Pair(Columns(matern(0.5, nu=2.5), [1]), Columns(dot(0.0, "fixed"), divide=1.6), False), True),
      [(0, 1), (1, 1), (2, 1), None]),
@@ -108,9 +113,10 @@ def numbers(a):
 
 def main():
     print(f"/* Made by make_kernel_tables.py with scikit-learn {sklearn.__version__}. */")
-    print("#ifndef TESTS_KERNEL_TABLES_H\n#define TESTS_KERNEL_TABLES_H\n\n#include <math.h>\n\n/* clang-format off */")
+    print("#ifndef TESTS_KERNEL_TABLES_H\n#define TESTS_KERNEL_TABLES_H\n\n#include <math.h>\n\n"
+          "/* clang-format off */")
     for name, a in (("X", X), ("Z", Z), ("W", W)):
-        print(f"static const double table_{name}[] = {{ {numbers(a)} }};")
+        print(fold(f"static const double table_{name}[] = {{ {numbers(a)} }};"))
     print("\nstatic const struct kernel_row {\n    const char *text;\n    int n_params;\n"
           "    double K[25], C[15], G[8];\n} kernel_table[] = {")
     for text, kernel, order in ROWS:
@@ -119,7 +125,11 @@ def main():
             G = [dK]
         else:
             G = [np.nan if o is None else o[1] * (dK[:, :, o[0]] * W).sum() for o in order]
-        print(f'    {{ "{text}", {len(G)},\n      {{ {numbers(K)} }},\n      {{ {numbers(kernel(X, Z))} }},\n      {{ {numbers(G)} }} }},')
+        # A long text is one literal for each term.
+        literal = text.replace(" + ", ' "\n      "+ ') if len(text) > 90 else text
+        print(f'    {{ "{literal}", {len(G)},')
+        print(fold(f"      {{ {numbers(K)} }},\n      {{ {numbers(kernel(X, Z))} }},\n"
+                   f"      {{ {numbers(G)} }} }},"))
     print("};\n/* clang-format on */\n\n#endif")
 
 

@@ -141,9 +141,9 @@ static void gp_nlml(ref_call *c)
     free(w);
 }
 
-/* -Σ log N(y_i; mean and variance of the GP at x_i given all other points), each by a solve of its own: of the residuals,
- * with k_i the covariance of i with the others and K_i theirs, mean k_iᵀ K_i⁻¹ r, variance k_ii + noise_i -
- * k_iᵀ K_i⁻¹ k_i */
+/* -Σ log N(y_i; mean and variance of the GP at x_i given all other points), each by a solve of its own: of
+ * the residuals, with k_i the covariance of i with the others and K_i theirs, mean k_iᵀ K_i⁻¹ r, variance
+ * k_ii + noise_i - k_iᵀ K_i⁻¹ k_i */
 static void gp_loo_nlpd(ref_call *c)
 {
     int64_t n = c->in[2].n, m = n - 1;

@@ -56,7 +56,7 @@ static long double *identity(int64_t n)
     return I;
 }
 
-/* The lower triangle of a symmetric matrix counts, or all of a general one. */
+/* Reads the lower triangle of a symmetric matrix, or all of a general one. */
 static long double *whole(const long double *A, int64_t n, bool lower)
 {
     long double *a = copy(A, n * n);

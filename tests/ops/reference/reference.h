@@ -1,5 +1,5 @@
-/* What each op should give, by the plainest loops there are, in long double. A reference sees its inputs as
- * contiguous arrays (indices too), and has nothing in common with the library but the attributes' layout. */
+/* The value of each op by plain loops in long double. A reference sees its inputs as contiguous arrays
+ * (indices too) and shares nothing with the library but the layout of attributes. */
 #ifndef TESTS_REFERENCE_H
 #define TESTS_REFERENCE_H
 
@@ -29,7 +29,7 @@ typedef struct reference {
     ref_part (*reads)(const void *attr, int input); /* NULL: all of every input                     */
     uint64_t swallows_nan; /* bit i: an input i that is NaN all over need not make the output NaN */
     uint64_t full_rank;    /* bit i: with equal rows input i would be outside the op's domain         */
-    double f32_rounding;   /* by how much its samples amplify rounding in f32; 0: 1                   */
+    double f32_rounding;   /* by how much its samples amplify rounding in f32; 0 means 1                   */
 } reference;
 
 /* NULL where there is none: then the matrix fails. */
