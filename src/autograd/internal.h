@@ -123,8 +123,8 @@ static inline uint32_t ct__push(ct_tape *tape, const ct_op *op, ct_tensor *value
     };
     return tape->n++;
 }
-/* A node that is no op's, with its handle. Takes the value over; NULL fails the tape with the device's message
- * and `what`. */
+/* A node that is no op's, with its handle. Takes the value over; NULL fails the tape with the device's
+ * message and `what`. */
 ct_var ct__push_value(ct_tape *tape, ct_tensor *value, unsigned flags, const char *what);
 /* ct_tape_reset, whoever owns the tape. */
 void ct__tape_forget(ct_tape *tape);
@@ -168,7 +168,7 @@ typedef struct ct__text {
 ct__text ct__text_at(char *buffer, size_t size);
 void ct__put(ct__text *t, const char *format, ...) CT_PRINTF(2, 3);
 
-/* -- primitive/: by pointers, for ops on so few elements that the copy of a view counts ------------------- */
+/* -- primitive/: by pointers, for ops on so few elements that the copy of a view counts ------------------ */
 
 static inline const ct_view *ct__arg_view(const ct_call *c, int i) { return &c->arg[i]->view; }
 /* Output 0; NULL where the call has failed. */

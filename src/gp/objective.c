@@ -187,7 +187,7 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     return status;
 }
 
-/* -- at the present values --------------------------------------------------------------------------------- */
+/* -- at the present values ------------------------------------------------------------------------------- */
 
 /* All parameters in s coordinates, to be freed. */
 static double *present(const ct_gp *gp)

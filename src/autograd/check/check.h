@@ -52,7 +52,8 @@ typedef struct ct__check {
     struct ct__check_block *blocks;
 } ct__check;
 
-/* Evaluates the job's op at its inputs, the floating ones converted to `dtype`. Close it whatever came back. */
+/* Evaluates the job's op at its inputs, the floating ones converted to `dtype`. Close it whatever came
+ * back. */
 ct_status ct__check_open(ct__check *k, const ct__job *job, ct_dtype dtype);
 void ct__check_close(ct__check *k);
 

@@ -2,7 +2,7 @@
  * cotangent:
  *   first order   <x_bar, d> = d/dt <c, y(x + t d)>             x_bar = ct_grad of y with cotangent c
  *   Jacobian      the rows ct_grad(y, e_o) against the columns d/dt y(x + t e_j)
- *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar, recorded
+ *   second order  <h_x, d> + <h_c, e> = d/dt <v, x_bar(x + t d, c + t e)>   (h_x, h_c) = ct_grad of x_bar
  *   symmetry      <h_x(v), d> = <h_x(d), v>: a rule that is right at x alone is no gradient around it
  * Differences are central, extrapolated to step 0 (difference.c). */
 #include "compare.h"
@@ -42,7 +42,8 @@ static void normal(ct__check *k, uint64_t stream, double *out, int64_t n)
     ct_release(t);
 }
 
-/* A direction along one input (-1: along all), in units of each input's scale, symmetric where the input is. */
+/* A direction along one input (-1: along all), in units of each input's scale, symmetric where the input
+ * is. */
 static void direction(ct__check *k, int which, uint64_t stream, double *out)
 {
     normal(k, stream, out, k->N);

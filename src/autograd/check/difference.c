@@ -1,6 +1,6 @@
-/* Derivatives by central differences, extrapolated to step 0 [Ridders 1982, Adv. Eng. Software 4(2)]. Neville's
- * table in h²:  D_j = D_(j-1) + (D_(j-1) - D_(j-1) of twice the step) / (4^j - 1), each entry keeping the value
- * with the smallest estimated error. */
+/* Derivatives by central differences, extrapolated to step 0 [Ridders 1982, Adv. Eng. Software 4(2)].
+ * Neville's table in h²:  D_j = D_(j-1) + (D_(j-1) - D_(j-1) of twice the step) / (4^j - 1).
+ * Each entry keeps the value with the smallest estimated error. */
 #include <math.h>
 
 #include "check.h"

@@ -48,9 +48,9 @@ static ct_var sines(const ct_cov_program *program, const ct_cov_node *n, ct_var 
     return s;
 }
 
-/* The words of profiles.h in ops. POSITIVE's x divides by r1, which is 1 where s is 0, and r = r1 where s > 0 has
- * slope 0 there: no gradient is NaN. What the rule for r leaves out at s = 0 is multiplied by ∂s/∂x = 0, so
- * second derivatives are right, too. */
+/* The words of profiles.h in ops. POSITIVE's x divides by r1, which is 1 where s is 0, and r = r1 where s > 0
+ * has slope 0 there: no gradient is NaN. What the rule for r leaves out at s = 0 is multiplied by ∂s/∂x = 0,
+ * so second derivatives are right, too. */
 #define ADD(x, y)      ct_add(x, y)
 #define SUB(x, y)      ct_sub(x, y)
 #define MUL(x, y)      ct_mul(x, y)

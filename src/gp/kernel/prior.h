@@ -6,8 +6,8 @@
 
 #define CT__LOG_2PI 1.8378770664093454835606594728112
 
-/* p takes what a caller may set: value, bounds, fixed, prior, and whether its start is given, which a new value
- * is. */
+/* p takes what a caller may set: value, bounds, fixed, prior, and whether its start is given, which a new
+ * value is. */
 void ct__param_set(ct_param *p, const ct_param *from);
 bool ct__prior_valid(const ct_prior *prior, bool positive);
 /* log p(v); *slope = d log p / dv */

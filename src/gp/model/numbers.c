@@ -1,4 +1,5 @@
-/* Numbers on the host and in tensors: to and from doubles, checks of what a model is given, standardisation. */
+/* Numbers on the host and in tensors: to and from doubles, checks of what a model is given,
+ * standardisation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,7 +41,8 @@ static inline void ct__set(ct_dtype dtype, void *data, int64_t offset, double va
         ((float *)data)[offset] = (float)value;
 }
 
-/* Where batch member `member` of t begins, whose batch dimensions are those of `shape`, or broadcast to them. */
+/* Where batch member `member` of t begins, whose batch dimensions are those of `shape`, or broadcast to
+ * them. */
 static inline int64_t ct__member_offset(const ct_view *t, const ct_view *shape, int64_t member)
 {
     int64_t offset = 0;

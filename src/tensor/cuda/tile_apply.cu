@@ -36,7 +36,7 @@ static __device__ __attribute__((noinline)) void substitute(T *x, int step, cons
 
 /* A block has SIDE x WIDE columns of B. M comes through shared memory, SIDE columns at a time, the next on
  * their way meanwhile, and so do the SIDE rows of B that belong to them, x where they are solved for:
- *     solve:     x_k = b_k / m_kk,  b_i -= m_ik x_k      for the rows i after k: below it where M is lower, else above
+ *     solve:     x_k = b_k / m_kk,  b_i -= m_ik x_k      for the rows i after k (below it where M is lower)
  *     multiply:  b_i += m_ik b_k,   b_k = m_kk b_k       likewise, but from the last block to the first */
 template <typename T, int SIDE, int EACH, bool SOLVE, bool LOWER>
 static __global__ void __launch_bounds__(SIDE *SIDE)

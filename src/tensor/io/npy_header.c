@@ -201,7 +201,7 @@ ct_status ct__npy_read_header(header *h, ct__input *in)
     return s;
 }
 
-/* -- writing ---------------------------------------------------------------------------------------------- */
+/* -- writing --------------------------------------------------------------------------------------------- */
 
 size_t ct__npy_write_header(const ct_view *v, char *text, size_t size)
 {

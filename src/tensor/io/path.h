@@ -12,7 +12,8 @@ int ct__path_resolve(const char *path, char target[PATH_MAX]);
  * rest of it. */
 const char *ct__path_split(const char *path, char *folder);
 
-/* A descriptor, closed by exec; -1, with errno. A new file may be read and written by all that the umask lets. */
+/* A descriptor, closed by exec; -1, with errno. A new file may be read and written by all that the umask
+ * lets. */
 int ct__path_open(const char *path, int flags);
 
 /* CT_OK where the device works and there is a path. */

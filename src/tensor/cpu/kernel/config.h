@@ -1,7 +1,7 @@
-/* Every tile size and threshold of the CPU backend. A section names where its values were measured: a heading of
- * docs/notebook.md, or a benchmark in bench/, on the two-core Zen 4 of that page where nothing else is said. Values
- * that kept results the same whatever they are (most) may be tuned for another machine; those marked "bits" decide
- * the order of additions, and with it the last bits of results. */
+/* Every tile size and threshold of the CPU backend. A section names where its values were measured: a heading
+ * of docs/notebook.md, or a benchmark in bench/, on the two-core Zen 4 of that page where nothing else is
+ * said. Values that kept results the same whatever they are (most) may be tuned for another machine; those
+ * marked "bits" decide the order of additions, and with it the last bits of results. */
 #ifndef CT_TENSOR_CPU_CONFIG_H
 #define CT_TENSOR_CPU_CONFIG_H
 
