@@ -1,4 +1,5 @@
-/* Whole covariance matrices and their gradients from tiles, for each type and instruction set (each_isa.h). */
+/* Whole covariance matrices and their gradients from tiles, for each type and instruction set
+ * (each_isa.h). */
 #include "covariance_tile.h"
 
 #include "covariance_bar.h"
@@ -183,7 +184,8 @@ static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t row
     }
 }
 
-/* dst[i * CT__COV_PITCH + j] = M_ij + M_ji, given the lower triangle of M; (i0, j0) is the tile's first element */
+/* dst[i * CT__COV_PITCH + j] = M_ij + M_ji, given the lower triangle of M; (i0, j0) is the tile's first
+ * element */
 static void NAME(load_lower)(T *dst, const T *M, int64_t rs, int64_t cs, int64_t i0, int64_t i1, int64_t j0,
                              int64_t j1)
 {

@@ -1,7 +1,7 @@
 /* Tiles of covariance matrices, for each type and instruction set (each_isa.h).
  *
- * One row x_i against CT__COV_WIDTH columns z_j at a time: every array below is CT__COV_WIDTH numbers that stay in the first-level
- * cache, and every loop runs along j. */
+ * A tile is computed row by row: one x_i against CT__COV_WIDTH columns z_j. Every array below has that many
+ * numbers, which stay in the first-level cache, and every loop runs along j. */
 
 /* As wide as the numbers, so that comparisons of them can be counted in vectors. */
 #if F64
@@ -16,9 +16,9 @@ typedef struct NAME(plan) {
     int n_nodes;
     bool symmetric;
     const T *theta;
-    const T *
-        weight; /* 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where it is not
-                        to be used: then s is NaN, too */
+    /* 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where it is not
+     * to be used: then s is NaN, too */
+    const T *weight;
     const T *x; /* x_id = x[i * x_row + d * x_col] */
     int64_t x_row, x_col;
     const T *z; /* z_jd = z[d * z_row + j] */

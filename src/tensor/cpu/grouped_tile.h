@@ -86,8 +86,8 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
 
 static int NAME(vectors)(int64_t columns) { return columns <= L ? 1 : columns <= 2 * L ? 2 : ACROSS; }
 
-/* y_r = x_r B (+ y_r) for at most CT__GROUP_BLOCK rows r, B (depth × columns) with strides (rs, cs). panel: PANEL
- * numbers; *held says which B lies there, whole, from an earlier call. */
+/* y_r = x_r B (+ y_r) for at most CT__GROUP_BLOCK rows r, B (depth × columns) with strides (rs, cs). panel:
+ * PANEL numbers; *held says which B lies there, whole, from an earlier call. */
 TARGET static void NAME(multiply)(int64_t rows, const T *const *x, int64_t depth, const T *B, int64_t rs,
                                   int64_t cs, int64_t columns, T *const *y, bool add, T *panel,
                                   const T **held, const ahead *next)

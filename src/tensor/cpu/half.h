@@ -6,8 +6,8 @@
 #include "kernel/kit.h"
 #include "tensor/half.h"
 
-/* y = x for n elements side by side, in the vectors of an instruction set (kernel/isa.h); the bits are those of
- * tensor/half.h. */
+/* y = x for n elements side by side, in the vectors of an instruction set (kernel/isa.h); the bits are those
+ * of tensor/half.h. */
 void ct__widen(int isa, ct_dtype from, int64_t n, const uint16_t *x, float *y);
 void ct__narrow(int isa, ct_dtype to, int64_t n, const float *x, uint16_t *y);
 

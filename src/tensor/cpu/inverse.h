@@ -33,8 +33,8 @@ static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__
 void ct__substitute(const ct__kit *kit, bool lower, bool unit, int64_t n, const void *m, int64_t rs,
                     int64_t cs, void *x, int64_t ldx, int64_t cols, void *work);
 
-/* m = T⁻¹, n x n, for the triangle T of a with strides rs and cs, of which one is 1, and ones on its diagonal where
- * `unit`; in m's tiles on the diagonal the other triangle becomes zero. */
+/* m = T⁻¹, n x n, for the triangle T of a with strides rs and cs, of which one is 1, and ones on its diagonal
+ * where `unit`; in m's tiles on the diagonal the other triangle becomes zero. */
 void ct__invert_triangle(const ct__kit *kit, bool lower, bool unit, const void *a, int64_t rs, int64_t cs,
                          void *m, int64_t ld, int64_t n, void *work);
 
@@ -44,8 +44,8 @@ void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t 
 /* Both triangles of the job's symmetric output from the lower one of a: bitwise symmetric. */
 void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out);
 
-/* A[order] = L U with partial pivoting in place of a, n x n; columns holds ct__lu_columns(n) numbers. A zero pivot, or
- * what is not finite, is left for the caller to find. */
+/* A[order] = L U with partial pivoting in place of a, n x n; columns holds ct__lu_columns(n) numbers. A zero
+ * pivot, or what is not finite, is left for the caller to find. */
 void ct__lu(const ct__kit *kit, void *a, int64_t ld, int64_t n, int64_t *order, void *columns, void *work);
 int64_t ct__lu_columns(int64_t n);
 

@@ -52,8 +52,8 @@
         }                                                                                                  \
     }
 
-#define VALUE1(name, value, derivative, vjp)                          LOOP(value_##name, 2, x, y_, g_, value)
-#define BAR1(name, value, derivative, vjp)                            LOOP(bar_##name, 4, x, y, g, g * (derivative))
+#define VALUE1(name, value, derivative, vjp)                        LOOP(value_##name, 2, x, y_, g_, value)
+#define BAR1(name, value, derivative, vjp) LOOP(bar_##name, 4, x, y, g, g * (derivative))
 #define VALUE2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) LOOP(value_##name, 3, a, b, g_, value)
 #define BARS2(name, value, derivative_a, derivative_b, vjp_a, vjp_b)  \
     LOOP(bar_a_##name, 4, a, b, g, g * (derivative_a))                \
@@ -62,7 +62,8 @@
 #define VALUE_ENTRY1(name, value, derivative, vjp) NAME(value_##name),
 #define BAR_ENTRY1(name, value, derivative, vjp)   NAME(bar_##name),
 #define VALUE_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) NAME(value_##name),
-#define BAR_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b)   { NAME(bar_a_##name), NAME(bar_b_##name) },
+#define BAR_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
+    { NAME(bar_a_##name), NAME(bar_b_##name) },
 /* clang-format on */
 
 #define T       double

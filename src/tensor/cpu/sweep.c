@@ -3,15 +3,15 @@
  * swept so far, which holds an inverse, and L Lᵀ = A_kk:
  *
  *     A = [ S00         ]     W_i = A_ik L⁻ᵀ for all other i              S00 = A00⁻¹
- *         [ Ak0 Akk     ]     A_ij -= W_i W_jᵀ, but S_ij += W_i W_jᵀ      Ak0 = -A_k0 A00⁻¹ of the matrix at first
+ *         [ Ak0 Akk     ]     A_ij -= W_i W_jᵀ, but S_ij += W_i W_jᵀ      Ak0 = -A_k0 A00⁻¹ of the first matrix
  *         [ A20 A2k A22 ]     A_ik = -W_i L⁻¹ (swept: + W_i L⁻¹),  A_kk = L⁻ᵀL⁻¹,
  *
  * n³ operations, as Cholesky, trtri and lauum in sequence, but all nearly in one product of rank b on the
  * whole triangle, whatever the step, so threads always have enough to do. The next pivots are updated and
  * factorised first, while others update the rest. Without the inverse the rows swept are left out, W_i takes
  * A_ik's place, and the result is L.
- * [Bientinesi, Gunter & van de Geijn 2008, "Families of algorithms related to the inversion of a symmetric positive
- * definite matrix"]
+ * [Bientinesi, Gunter & van de Geijn 2008, "Families of algorithms related to the inversion of a symmetric
+ * positive definite matrix"]
  *
  * A panel is kept in slivers of as many rows as a register tile is wide, a sliver's numbers of one pivot side
  * by side: that is the form in which the product reads its both operands. */

@@ -1,5 +1,6 @@
-/* What everything in sweep.c is made of, for each type and instruction set (each_isa.h): VECTORS vectors by HIGH
- * numbers stay in registers. Rows of WIDTH numbers follow each other but where a leading dimension is given. */
+/* What everything in sweep.c is made of, for each type and instruction set (each_isa.h): VECTORS vectors by
+ * HIGH numbers stay in registers. Rows of WIDTH numbers follow each other but where a leading dimension is
+ * given. */
 #include "kernel/factor.h"
 #include "kernel/substitute.h"
 

@@ -44,8 +44,9 @@ int ct__team_most(void)
     return processors > CT__TEAM_LEAST / CT__TEAM_EACH ? CT__TEAM_EACH * processors : CT__TEAM_LEAST;
 }
 
-/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not be
- * made. Their stacks are mapped here, since the C library would keep its own for threads of just that size. */
+/* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not
+ * be made. Their stacks are mapped here, since the C library would keep its own for threads of just that
+ * size. */
 static void *make_threads(void *left)
 {
     int *n = left;

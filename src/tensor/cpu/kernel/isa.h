@@ -16,8 +16,8 @@
 
 typedef enum ct__isa { CT__ISA_BASE, CT__ISA_AVX2, CT__ISA_AVX512, CT__ISA_COUNT = CT__X86 ? 3 : 1 } ct__isa;
 
-/* The variants of a function that each_isa.h has made of a file: a table by ct__isa of those for one type, and
- * one by ct_dtype (f64, f32) and ct__isa. */
+/* The variants of a function that each_isa.h has made of a file: a table by ct__isa of those for one type,
+ * and one by ct_dtype (f64, f32) and ct__isa. */
 #if CT__X86
 #    define CT__EACH_ISA(function, type)                                                   \
         {                                                                                  \

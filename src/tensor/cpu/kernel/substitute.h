@@ -1,6 +1,6 @@
-/* Substitution with a lower triangle for each type and instruction set (each_isa.h), in blocks of HIGH rows and a
- * few vectors of columns held in registers. No inverse of a block is used, so X is as accurate as one column at a
- * time. */
+/* Substitution with a lower triangle for each type and instruction set (each_isa.h), in blocks of HIGH rows
+ * and a few vectors of columns held in registers. No inverse of a block is used, so X is as accurate as one
+ * column at a time. */
 
 /* HIGH rows of X (fewer at an end), which are next:  x_r = (b_r - Σ_k c_rk x_k - Σ_{q<r} c_rq x_q) / c_rr */
 typedef struct NAME(next_rows) {

@@ -1,5 +1,5 @@
-/* One type and one instruction set for each_isa.h: vectors, a register tile's product, packing and transposes,
- * and then VECTOR_CODE, which is made of them. */
+/* One type and one instruction set for each_isa.h: vectors, a register tile's product, packing and
+ * transposes, and then VECTOR_CODE, which is made of them. */
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 #define L       LANES
@@ -8,8 +8,9 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 #define LOAD(x) (*(const NAME(vec) *)(const void *)(x))
 #define VEC(x)  (*(NAME(vec) *)(void *)(x))
 
-/* sum += a b, as an instruction that works in place: where the sums leave their registers soon, gcc 12 else copies
- * every one to memory in each turn of a loop, and where they do not, it copies them for this instruction. */
+/* sum += a b, as an instruction that works in place: where the sums leave their registers soon, gcc 12 else
+ * copies every one to memory in each turn of a loop, and where they do not, it copies them for this
+ * instruction. */
 #if ISA == 0
 #    define ADD(sum, a, b) ((sum) += (a) * (b))
 #elif F64
@@ -19,7 +20,8 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 #endif
 
 /* sum_rv += Σ_p x_rp b_p for `rows` rows r and `vectors` vectors v, x_rp at x[r][p step] and b_p at b + p ld:
- * the product of a tile that is held in registers. The first three are constants where it is called; in_place: with ADD. */
+ * the product of a tile that is held in registers. The first three are constants where it is called;
+ * in_place: with ADD. */
 TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
                                         const T *const *x, int64_t step, const T *b, int64_t ld,
                                         NAME(vec) * sum)
@@ -43,8 +45,8 @@ TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const
     }
 }
 
-/* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds that
- * interleave row i with row i + LANES/2 */
+/* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds
+ * that interleave row i with row i + LANES/2 */
 TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld, const T sign)
 {
     const NAME(vec) zero = { 0 }, f = sign - zero;
@@ -62,7 +64,8 @@ TARGET CT__INLINE void NAME(turn)(const T *from, int64_t step, T *to, int64_t ld
     UNROLL for (int i = 0; i < L; i++) VEC(to + i * ld) = r[i];
 }
 
-/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the columns */
+/* to (depth × width) = from (depth × n), whose element (p, j) is from[p rs + j cs]; zeros behind the
+ * columns */
 TARGET static __attribute__((unused)) void NAME(pack)(const T *from, int64_t rs, int64_t cs, int64_t depth,
                                                       int64_t n, int64_t width, T *to)
 {

@@ -1,6 +1,6 @@
 /* X = M⁻¹ X for a triangle M and on one thread: substitution in tiles, and by halves of M nearly all of the
  * work in products. No inverse of a tile is used, so X is as accurate as one column at a time. */
-#include "inverse.h"
+#include "../inverse.h"
 
 #include <string.h>
 
@@ -80,8 +80,8 @@ void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t 
     }
 }
 
-/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps T M - I
- * small [Higham 2002, §14.2.2]. */
+/* Lower: M21 = -T22⁻¹ (T21 M11), upper: M12 = -T11⁻¹ (T12 M22). To solve, where the inverse is at hand, keeps
+ * T M - I small [Higham 2002, §14.2.2]. */
 void ct__invert_triangle(const ct__kit *kit, bool lower, bool unit, const void *a, int64_t rs, int64_t cs,
                          void *m, int64_t ld, int64_t n, void *work)
 {
