@@ -1,7 +1,7 @@
 /* Tiles of covariance matrices, for each type and instruction set (each_isa.h).
  *
- * One row x_i against CT__COV_WIDTH columns z_j at a time: every array below is CT__COV_WIDTH numbers that
- * stay in the first-level cache, and every loop runs along j. */
+ * A tile is computed row by row: one x_i against CT__COV_WIDTH columns z_j. Every array below has that many
+ * numbers, which stay in the first-level cache, and every loop runs along j. */
 
 /* As wide as the numbers, so that comparisons of them can be counted in vectors. */
 #if F64

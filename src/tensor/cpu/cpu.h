@@ -41,6 +41,12 @@ static inline void ct__set(ct_dtype dtype, void *data, int64_t offset, double va
         ((float *)data)[offset] = (float)value;
 }
 
+/* c[at] = alpha sum + beta c[at] */
+static inline void ct__store(ct_dtype dtype, double alpha, double sum, double beta, void *c, int64_t at)
+{
+    ct__set(dtype, c, at, beta == 0 ? alpha * sum : alpha * sum + beta * ct__get(dtype, c, at));
+}
+
 /* Where batch member `member` of t begins, whose batch dimensions are those of `shape`, or broadcast to
  * them. */
 static inline int64_t ct__member_offset(const ct_view *t, const ct_view *shape, int64_t member)

@@ -1,4 +1,4 @@
-/* gemm and syrk. A row-major matrix is to BLAS the transpose of a column-major one, so C = A B is asked for
+/* gemm. A row-major matrix is to BLAS the transpose of a column-major one, so C = A B is asked for
  * as Cᵀ = Bᵀ Aᵀ where C is row-major. */
 #include "batch.h"
 #include "blas.h"
@@ -7,12 +7,6 @@
 #include "kernel/kit.h"
 
 enum { A, B, C };
-
-/* The new value of an element of C of which A B has `sum`. */
-static inline void put(ct_dtype t, double alpha, double sum, double beta, void *c, int64_t at)
-{
-    ct__set(t, c, at, beta == 0 ? alpha * sum : alpha * sum + beta * ct__get(t, c, at));
-}
 
 /* C = alpha A B + beta C by three loops, in f64. t is a constant where it is called. */
 static inline void loops(const ct_dtype t, double alpha, const ct__matrix *a, const void *x,
@@ -25,7 +19,7 @@ static inline void loops(const ct_dtype t, double alpha, const ct__matrix *a, co
             double sum = 0;
             for (int64_t l = 0; l < depth; l++, at_x += step_x, at_y += step_y)
                 sum += ct__get(t, x, at_x) * ct__get(t, y, at_y);
-            put(t, alpha, sum, beta, z, i * c->rs + j * c->cs);
+            ct__store(t, alpha, sum, beta, z, i * c->rs + j * c->cs);
         }
 }
 
@@ -51,7 +45,8 @@ static int64_t scale_member(const ct__job *job, void *const *data)
     const ct__matrix *c = &job->m[C];
     const int64_t rs = c->packed ? c->cols : c->rs, cs = c->packed ? 1 : c->cs;
     for (int64_t i = 0; i < c->rows; i++)
-        for (int64_t j = 0; j < c->cols; j++) put(job->dtype, 0, 0, job->beta, data[C], i * rs + j * cs);
+        for (int64_t j = 0; j < c->cols; j++)
+            ct__store(job->dtype, 0, 0, job->beta, data[C], i * rs + j * cs);
     return 0;
 }
 
@@ -234,7 +229,7 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
     const bool half = ct__is_half(c->dtype);
     if (c->dtype == CT_F64 && c->ndim == 2 &&
         c->dim[0] * c->dim[1] * a->dim[1] == 1) { /* a chain of scalars */
-        put(CT_F64, alpha, *(const double *)a->data * *(const double *)b->data, beta, c->data, 0);
+        ct__store(CT_F64, alpha, *(const double *)a->data * *(const double *)b->data, beta, c->data, 0);
         return CT_OK;
     }
     if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * ct__max(a->dim[1], 1) <= CT__TINY) {
@@ -273,49 +268,5 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
         x->packed = n == 1 ? !steps(x->rows, x->rs) : !steps(x->cols, x->cs);
         y->packed = n == 1 ? !steps(y->rows, y->rs) : !steps(y->cols, y->cs);
     }
-    return ct__job_run(&job);
-}
-
-static int64_t syrk_member(const ct__job *job, void *const *data)
-{
-    const ct__matrix *a = &job->m[0], *c = &job->m[1];
-    blas_syrk(job->dtype, c->columns ? 'L' : 'U', a->columns ? 'N' : 'T', (int)a->rows, (int)a->cols,
-              job->alpha, data[0], a->ld, job->beta, data[1], c->ld);
-    return 0;
-}
-
-static int64_t loop_syrk_member(const ct__job *job, void *const *data)
-{
-    const ct__matrix *a = &job->m[0], *c = &job->m[1];
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = 0; j <= i; j++) {
-            double sum = 0;
-            for (int64_t l = 0; l < a->cols; l++)
-                sum += ct__get(job->dtype, data[0], i * a->rs + l * a->cs) *
-                       ct__get(job->dtype, data[0], j * a->rs + l * a->cs);
-            put(job->dtype, job->alpha, sum, job->beta, data[1], i * c->rs + j * c->cs);
-        }
-    return 0;
-}
-
-ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
-{
-    const ct_view *t[] = { a, c };
-    ct__job job;
-    ct__job_init(&job, dev, 2, t);
-    job.alpha = alpha;
-    job.beta = beta;
-    job.reads_output = beta != 0;
-    job.lower_output = true;
-    int64_t n = job.m[0].rows, k = job.m[0].cols;
-    if (!job.members || !n) return CT_OK;
-    job.work = (double)n * (double)n * (double)k;
-    if (n <= CT__SMALL && k <= CT__SMALL) {
-        job.member = loop_syrk_member;
-        return ct__job_run(&job);
-    }
-    ct_status status = ct__job_forms(&job, "syrk");
-    if (status) return status;
-    job.member = syrk_member;
     return ct__job_run(&job);
 }

@@ -11,8 +11,8 @@
 
 /* -- A = Rᵀ R -------------------------------------------------------------------------------------------- */
 
-/* The upper triangle of a becomes R:  R12 = R11⁻ᵀ A12,  A22 - R12ᵀ R12 = R22ᵀ R22. Returns
- * the failing minor, or 0. */
+/* The upper triangle of a becomes R:  R12 = R11⁻ᵀ A12,  A22 - R12ᵀ R12 = R22ᵀ R22.
+ * Returns the failing minor, or 0. */
 static int64_t factor(const ct__kit *kit, void *a, int64_t ld, int64_t n, void *work)
 {
     const ct_dtype t = kit->dtype;

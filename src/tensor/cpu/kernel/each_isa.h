@@ -2,7 +2,7 @@
  * every instruction set of isa.h, with these defined:
  *
  *     T, F64, FN(f)   the type, whether it is double, and the name of the C library's f for it
- *     NAME(n)         n, the type's name and the instruction set's: CT__EACH(n) is the table of all
+ *     NAME(n)         n followed by the type's name and the instruction set's; CT__EACH(n): the table of all
  *     ISA             the instruction set's number: 0 any machine's 16 bytes, 1 AVX2 and FMA, 2 AVX-512
  *     TARGET          the attribute of functions that use it; CT__INLINE ones need none
  *     FUSED           whether it has fused multiply-adds

@@ -1,9 +1,9 @@
 /* The diagonal tiles of factorisations, in registers and first-level cache, for each type and instruction set
  * (each_isa.h). */
 
-/* The upper triangle of a (n x n, n <= P) becomes R of A = RᵀR, the rest zero, row by row:
- * r_k = (a_k - Σ_{j<k} r_jk r_j) / r_kk. Returns 0, or the minor that is not positive (from 1). P is a
- * constant where it is called, and counts whole vectors. */
+/* The upper triangle of a (n x n, n <= P) becomes R of A = RᵀR, the rest zero, row by row: r_k = (a_k -
+ * Σ_{j<k} r_jk r_j) / r_kk. Returns 0, or the minor that is not positive (from 1). P is a constant where it
+ * is called, and counts whole vectors. */
 TARGET CT__INLINE int64_t NAME(upper_factor)(T *a, int64_t lda, int64_t n, const int P)
 {
     const NAME(vec) zero = { 0 };

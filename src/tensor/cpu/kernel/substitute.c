@@ -1,6 +1,6 @@
 /* X = M⁻¹ X for a triangle M and on one thread: substitution in tiles, and by halves of M nearly all of the
  * work in products. No inverse of a tile is used, so X is as accurate as one column at a time. */
-#include "inverse.h"
+#include "../inverse.h"
 
 #include <string.h>
 

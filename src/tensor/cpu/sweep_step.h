@@ -1,0 +1,248 @@
+/* One step of the sweep of sweep.c for each type and instruction set (each_isa.h). */
+#include "sweep_kernel.h"
+
+typedef struct NAME(sweep) {
+    layout A;
+    int64_t block; /* pivots at once, whole slivers            */
+    int64_t grain; /* rows and columns of a task of the update */
+    bool inverse;
+    T tolerance;            /* of pivots, over the diagonal                                            */
+    T *data, *z, *diagonal; /* z, diagonal: contiguous; the latter that of A until it is that of L     */
+    T *W;                   /* [sliver][pivot][row of the sliver]: the panel of one step               */
+    T *F, *Ft;              /* the pivot block's factor by slivers, and likewise its transpose         */
+    T *reciprocal;          /* 1 / l_kk of the pivot block: finite, l_kk being a square root           */
+    T *y;                   /* L⁻¹z of the pivot block                                                 */
+    T *spare;               /* a sliver of W for each part                                             */
+    queue *queues;          /* of each part: its slivers of the panel, its tiles of the update         */
+    int parts, team;
+} NAME(sweep);
+
+/* -- slivers and the matrix ------------------------------------------------------------------------------ */
+
+/* P[k][i] = A_ik, or back, for rows [i0, i1) and pivots [k0, k1), all in one triangle; P begins at (i0,
+ * k0). */
+static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
+                       bool along_i, bool store, T sign)
+{
+    const int64_t ld = s->A.ld, rows = i1 - i0, cols = k1 - k0;
+    if (!rows || !cols) return;
+    T *a = s->data + (along_i ? row_offset(&s->A, k0) + i0 : row_offset(&s->A, i0) + k0);
+    if (!along_i && store)
+        NAME(transpose_signed)(cols, rows, P, WIDTH, a, ld, sign);
+    else if (!along_i)
+        NAME(transpose_signed)(rows, cols, a, ld, P, WIDTH, sign);
+    else if (rows == WIDTH && store)
+        NAME(copy)(cols, P, WIDTH, a, ld, sign);
+    else if (rows == WIDTH)
+        NAME(copy)(cols, a, ld, P, WIDTH, sign);
+    for (int64_t k = 0; k < cols && along_i && rows < WIDTH; k++)
+        for (int64_t i = 0; i < rows; i++) {
+            T *p = P + k * WIDTH + i, *e = a + k * ld + i;
+            if (store)
+                *e = sign * *p;
+            else
+                *p = sign * *e;
+        }
+}
+
+/* The same for a whole sliver from row i0 that does not meet the pivots [k0, k0 + w). */
+static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k0, int64_t w, bool store,
+                              T sign)
+{
+    const int64_t n1 = s->A.n1, k1 = ct__min(k0 + w, s->A.n);
+    const int64_t i1 = ct__min(i0 + WIDTH, s->A.n);
+    if (!store && (i1 - i0 < WIDTH || k1 - k0 < w)) memset(P, 0, (size_t)(w * WIDTH) * sizeof(T));
+    if (i0 >= k1) {
+        int64_t cut = within(n1, k0, k1);
+        NAME(move)(s, P, i0, i1, k0, cut, true, store, sign);
+        NAME(move)(s, P + (cut - k0) * WIDTH, i0, i1, cut, k1, false, store, sign);
+    } else {
+        int64_t cut = within(n1, i0, i1);
+        NAME(move)(s, P, i0, cut, k0, k1, false, store, sign);
+        NAME(move)(s, P + cut - i0, cut, i1, k0, k1, true, store, sign);
+    }
+}
+
+/* -- triangular solves on a sliver ----------------------------------------------------------------------- */
+
+/* The first w pivots' rows of P become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) / l_kk */
+TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
+{
+    for (int64_t k = 0; k < w; k += HIGH) {
+        const T *l = s->F + k / WIDTH * WIDTH * s->block + k % WIDTH;
+        const NAME(next_rows) next = { .rows = HIGH,
+                                       .depth = k,
+                                       .c = l,
+                                       .rs = 1,
+                                       .cs = WIDTH,
+                                       .done = P,
+                                       .ld = WIDTH,
+                                       .own = k * WIDTH,
+                                       .own_cs = WIDTH,
+                                       .inverse = s->reciprocal + k,
+                                       .step = 1,
+                                       .b = P + k * WIDTH,
+                                       .x = P + k * WIDTH,
+                                       .ldx = WIDTH };
+        NAME(substitute_rows)(VECTORS, &next);
+    }
+}
+
+/* X = W L⁻¹:  x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, k < w, from the last row of a block up */
+TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
+{
+    for (int64_t end = w, k; (k = end - HIGH) >= 0; end = k) {
+        const T *l = s->Ft + k / WIDTH * WIDTH * s->block + k % WIDTH + HIGH - 1;
+        const NAME(next_rows) next = { .rows = HIGH,
+                                       .depth = w - end,
+                                       .c = l + end * WIDTH,
+                                       .rs = -1,
+                                       .cs = WIDTH,
+                                       .done = X + end * WIDTH,
+                                       .ld = WIDTH,
+                                       .own = -WIDTH,
+                                       .own_cs = -WIDTH,
+                                       .inverse = s->reciprocal + end - 1,
+                                       .step = -1,
+                                       .b = W + (end - 1) * WIDTH,
+                                       .x = X + (end - 1) * WIDTH,
+                                       .ldx = -WIDTH };
+        NAME(substitute_rows)(VECTORS, &next);
+    }
+}
+
+/* -- pivots ---------------------------------------------------------------------------------------------- */
+
+/* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t,
+ * already. */
+TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
+{
+    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
+    T *tile = P + t * WIDTH * WIDTH;
+    for (int64_t i = 0; i < WIDTH; i++)
+        for (int64_t k = 0; k <= i; k++) {
+            T a = i < rows ? s->data[element(&s->A, i0 + i, i0 + k)] : (T)(i == k);
+            tile[i * WIDTH + k] = tile[k * WIDTH + i] = a;
+        }
+    for (int64_t g = 0; g < WIDTH && t; g += HIGH)
+        NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
+    int64_t failed = NAME(upper_factor)(tile, WIDTH, WIDTH, WIDTH);
+    if (failed) return i0 + failed;
+    for (int64_t i = 0; i < rows; i++) {
+        T *d = &s->diagonal[i0 + i], l = tile[i * (WIDTH + 1)];
+        if (s->tolerance > 0 && !(l * l > s->tolerance * *d)) return i0 + i + 1;
+        *d = l;
+    }
+    return 0;
+}
+
+/* y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) */
+static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0)
+{
+    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
+    T r[WIDTH] = { 0 }, *y = s->y + t * WIDTH;
+    for (int64_t i = 0; i < rows; i++) r[i] = -s->z[i0 + i];
+    for (int64_t k = 0; k < (t + 1) * WIDTH; k++) {
+        const int64_t own = k - t * WIDTH;
+        if (own >= 0) y[own] = -r[own] * s->reciprocal[k];
+        for (int64_t i = 0; i < WIDTH; i++) r[i] += P[k * WIDTH + i] * s->y[k];
+    }
+}
+
+/* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their
+ * places. */
+static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
+{
+    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), n = s->A.n;
+    for (int64_t t = 0; t < w / WIDTH; t++) {
+        const int64_t i0 = k0 + t * WIDTH, rows = ct__min(WIDTH, n - i0), before = t * WIDTH;
+        T *P = s->F + before * s->block, *tile = P + before * WIDTH;
+        NAME(move_sliver)(s, P, i0, k0, before, false, 1);
+        NAME(solve)(s, P, before);
+        int64_t failed = NAME(factor_tile)(s, P, t, i0);
+        if (failed) return failed;
+        if (!s->inverse) {
+            NAME(move_sliver)(s, P, i0, k0, before, true, 1);
+            for (int64_t i = 0; i < rows; i++)
+                for (int64_t k = 0; k <= i; k++)
+                    s->data[element(&s->A, i0 + i, i0 + k)] = tile[k * WIDTH + i];
+        }
+        for (int64_t i = 0; i < WIDTH; i++) s->reciprocal[before + i] = 1 / tile[i * (WIDTH + 1)];
+        for (int64_t u = 0; u <= t && s->inverse; u++) NAME(transpose_signed)
+        (WIDTH, WIDTH, P + u * WIDTH * WIDTH, WIDTH, s->Ft + (u * s->block + before) * WIDTH, WIDTH, 1);
+        NAME(solve_z)(s, P, t, i0);
+        if (!s->inverse) memcpy(s->z + i0, s->y + before, (size_t)rows * sizeof(T));
+    }
+    return 0;
+}
+
+/* -- one step -------------------------------------------------------------------------------------------- */
+
+/* Sliver number `sliver` of the panel: W for the update, what takes its place in A, and its share of z. */
+static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
+{
+    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), i0 = sliver * WIDTH;
+    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
+    const bool pivot = i0 >= k0 && i0 < k0 + w, above = i0 < k0;
+    const T sign = above || pivot ? 1 : -1;
+    if (!s->inverse && (above || pivot)) return;
+    T *W = s->W + sliver * s->block * WIDTH, dot[WIDTH] = { 0 };
+    if (pivot) {
+        memset(W, 0, (size_t)(w * WIDTH) * sizeof(T));
+        for (int64_t i = 0; i < WIDTH; i++) W[(i0 - k0 + i) * WIDTH + i] = 1;
+    } else {
+        NAME(move_sliver)(s, W, i0, k0, w, false, 1);
+    }
+    NAME(solve)(s, W, w);
+    NAME(combine)(w, W, s->y, dot, sign);
+    for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + dot[i];
+    if (!s->inverse) {
+        NAME(move_sliver)(s, W, i0, k0, w, true, 1);
+        return;
+    }
+    NAME(solve_back)(s, W, X, w);
+    if (!pivot)
+        NAME(move_sliver)(s, X, i0, k0, w, true, sign);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t k = k0; k <= i0 + i; k++)
+                s->data[element(&s->A, i0 + i, k)] = X[(k - k0) * WIDTH + i];
+}
+
+/* Rows p of the rectangle, `HIGH` of them, and the sliver from q0: what lies in the triangle. */
+static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int64_t w, const T *a,
+                              const T *b, T sign)
+{
+    T tile[WIDTH * WIDTH];
+    NAME(multiply)(w, a, b, WIDTH, tile, WIDTH, sign, false);
+    for (int64_t r = 0; r < HIGH && p0 + r < s->A.n; r++) {
+        const int64_t p = p0 + r, from = p < s->A.n1 ? p : s->A.n1, to = p < s->A.n1 ? s->A.n : p + 1;
+        T *c = s->data + row_offset(&s->A, p);
+        for (int64_t j = q0 > from ? q0 : from; j < to && j < q0 + WIDTH; j++)
+            c[j] += tile[r * WIDTH + j - q0];
+    }
+}
+
+/* A_pq -= W_p W_qᵀ for rows p of the rectangle in stretch P and columns q in stretch Q; += between rows
+ * swept. */
+static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
+{
+    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH);
+    const int64_t n = s->A.n, n1 = s->A.n1, grain = s->grain;
+    const T sign = P * grain < k0 && Q * grain < k0 ? 1 : -1;
+    int64_t p0 = P * grain, p1 = ct__min(p0 + grain, n), q1 = ct__min((Q + 1) * grain, n);
+    if (P < Q) p1 = ct__min(p1, n1);
+    if (P > Q && p0 < n1) p0 = n1 / HIGH * HIGH;
+    for (int64_t q0 = Q * grain; q0 < q1; q0 += WIDTH) {
+        const T *a = s->W + q0 / WIDTH * s->block * WIDTH;
+        for (int64_t p = p0; p < p1; p += HIGH) {
+            const int64_t last = p + HIGH - 1;
+            const T *b = s->W + p / WIDTH * s->block * WIDTH + p % WIDTH;
+            if (last < n1 ? q0 >= last && q0 + WIDTH <= n
+                          : p >= n1 && last < n && q0 >= n1 && q0 + WIDTH <= p + 1)
+                NAME(multiply)(w, a, b, WIDTH, s->data + row_offset(&s->A, p) + q0, s->A.ld, sign, true);
+            else if (p < n1 ? q0 + WIDTH > p : q0 + WIDTH > n1 && q0 <= last)
+                NAME(update_edge)(s, p, q0, w, a, b, sign);
+        }
+    }
+}
