@@ -42,7 +42,7 @@ static inline void ct__set(ct_dtype dtype, void *data, int64_t offset, double va
 }
 
 /* c[at] = alpha sum + beta c[at] */
-static inline void ct__store(ct_dtype dtype, double alpha, double sum, double beta, void *c, int64_t at)
+static inline void ct__blend(ct_dtype dtype, double alpha, double sum, double beta, void *c, int64_t at)
 {
     ct__set(dtype, c, at, beta == 0 ? alpha * sum : alpha * sum + beta * ct__get(dtype, c, at));
 }

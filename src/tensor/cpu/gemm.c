@@ -19,7 +19,7 @@ static inline void loops(const ct_dtype t, double alpha, const ct__matrix *a, co
             double sum = 0;
             for (int64_t l = 0; l < depth; l++, at_x += step_x, at_y += step_y)
                 sum += ct__get(t, x, at_x) * ct__get(t, y, at_y);
-            ct__store(t, alpha, sum, beta, z, i * c->rs + j * c->cs);
+            ct__blend(t, alpha, sum, beta, z, i * c->rs + j * c->cs);
         }
 }
 
@@ -46,7 +46,7 @@ static int64_t scale_member(const ct__job *job, void *const *data)
     const int64_t rs = c->packed ? c->cols : c->rs, cs = c->packed ? 1 : c->cs;
     for (int64_t i = 0; i < c->rows; i++)
         for (int64_t j = 0; j < c->cols; j++)
-            ct__store(job->dtype, 0, 0, job->beta, data[C], i * rs + j * cs);
+            ct__blend(job->dtype, 0, 0, job->beta, data[C], i * rs + j * cs);
     return 0;
 }
 
@@ -229,7 +229,7 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
     const bool half = ct__is_half(c->dtype);
     if (c->dtype == CT_F64 && c->ndim == 2 &&
         c->dim[0] * c->dim[1] * a->dim[1] == 1) { /* a chain of scalars */
-        ct__store(CT_F64, alpha, *(const double *)a->data * *(const double *)b->data, beta, c->data, 0);
+        ct__blend(CT_F64, alpha, *(const double *)a->data * *(const double *)b->data, beta, c->data, 0);
         return CT_OK;
     }
     if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * ct__max(a->dim[1], 1) <= CT__TINY) {

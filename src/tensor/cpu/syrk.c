@@ -19,7 +19,7 @@ static int64_t loop_syrk_member(const ct__job *job, void *const *data)
             for (int64_t l = 0; l < a->cols; l++)
                 sum += ct__get(job->dtype, data[0], i * a->rs + l * a->cs) *
                        ct__get(job->dtype, data[0], j * a->rs + l * a->cs);
-            ct__store(job->dtype, job->alpha, sum, job->beta, data[1], i * c->rs + j * c->cs);
+            ct__blend(job->dtype, job->alpha, sum, job->beta, data[1], i * c->rs + j * c->cs);
         }
     return 0;
 }
