@@ -13,9 +13,7 @@ import sys
 import tempfile
 
 # Known circles. The test fails where one of them is gone, so that it is removed here.
-KNOWN = [
-    {"src/tensor/cpu/grouped.c", "src/tensor/cpu/grouped_half.c"},
-]
+KNOWN = []
 
 
 def layer_of(name):

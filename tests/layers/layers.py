@@ -113,11 +113,11 @@ def check_include(root, path, folder, at, bracket, name):
 def unlisted_ops(root):
     ops, listing = root / "src/ops", root / "src/ops/list.h"
     if not listing.exists():
-        if list(ops.glob("*.c")):
+        if list(ops.rglob("*.c")):
             yield "src/ops/list.h is missing"
         return
     listed = set(re.findall(r"^\s+M\((\w+)\)", code_of(listing.read_text()), flags=re.M))
-    for path in sorted(ops.glob("*.c")):
+    for path in sorted(ops.rglob("*.c")):
         for name in re.findall(r"^const ct_op ct_op_(\w+)\b(?!##)", path.read_text(), flags=re.M):
             if name not in listed:
                 yield f"{path.relative_to(root)}: the op {name} has no line in src/ops/list.h"

@@ -113,7 +113,7 @@ static void test_instruction_sets(void **state)
             char name[32];
             snprintf(name, sizeof name, "instruction set %d, %s", isa, ct_dtype_name(dtype));
             build(&c, dev, dtype, s);
-            char *panel = ct__host_alloc(dev, SCRATCH_BYTES);
+            char *panel = ct__host_alloc(dev, CT__GROUP_SCRATCH);
             assert_non_null(panel);
             ct__grouped q = { s->N,
                               s->M,
@@ -132,7 +132,7 @@ static void test_instruction_sets(void **state)
             assert_wanted(c.out, c.wanted[0], name);
             assert_wanted(c.A_bar, c.wanted[1], name);
             assert_wanted(c.C_bar, c.wanted[2], name);
-            ct__host_free(dev, panel, SCRATCH_BYTES);
+            ct__host_free(dev, panel, CT__GROUP_SCRATCH);
             clear(&c);
         }
     ct_device_close(dev);

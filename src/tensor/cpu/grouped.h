@@ -26,6 +26,14 @@ static inline int64_t ct__group_rows(const ct__grouped *q, int64_t m)
 typedef void ct__run_rows(const ct__grouped *q, int64_t m, int64_t start, int64_t stop, void *D,
                           void *scratch);
 
+enum {
+    CT__GROUP_PANEL = CT__GROUP_DEPTH * 4 * 64,                    /* bytes */
+    CT__GROUP_SCRATCH = CT__GROUP_PANEL + CT__GROUP_ROWS * 4 * 64, /* of a kernel for f64 or f32 */
+};
+
+/* grouped_rows.c: the kernel for f64 or f32 and an instruction set. */
+ct__run_rows *ct__grouped_rows(int isa, ct_dtype dtype);
+
 /* The kernel for a dtype and an instruction set, and the bytes of scratch that it needs. */
 ct__run_rows *ct__grouped_kernel(int isa, ct_dtype dtype);
 size_t ct__grouped_scratch(const ct__grouped *q);

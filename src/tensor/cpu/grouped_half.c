@@ -59,7 +59,7 @@ static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t 
     s.offset = r->offset, s.order = r->order;
     s.A = q->A ? r->a : NULL, s.C = q->C ? r->C : NULL, s.G = q->G ? r->g : NULL,
     s.out = q->out ? r->y : NULL;
-    ct__run_rows *run = ct__grouped_kernel(q->isa, CT_F32);
+    ct__run_rows *run = ct__grouped_rows(q->isa, CT_F32);
     const int64_t first = q->G ? at * q->K : at; /* of the part, in a matrix */
     void *panel = (char *)r + ct__grouped_half_scratch(q);
     if (q->C)
