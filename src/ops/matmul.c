@@ -45,8 +45,8 @@ static ct_var tall(ct_var x)
     return shape.ndim > 2 ? ct_reshape(x, tall_shape(shape)) : x;
 }
 
-/* v, or in *room its transpose. Only the dimensions that exist are written: a copy of the whole struct shows in
- * the time of a small product. */
+/* v, or in *room its transpose. Only the dimensions that exist are written: a copy of the whole struct shows
+ * in the time of a small product. */
 static const ct_view *turned(const ct_view *v, bool turn, ct_view *room)
 {
     if (!turn) return v;
