@@ -17,6 +17,7 @@ int64_t *ct__failure_note(ct_device *dev, ct_failure *failure)
         return NULL;
     }
     failure->note_bytes = bytes;
+    failure->note_pool = ct__pool_now(dev);
     return failure->note = note;
 }
 
@@ -37,12 +38,14 @@ ct_status ct__failure_clear(ct_device *dev, ct_failure *failure)
 {
     ct_view view = view_of(failure->note);
     const bool used = failure->note && failure->call;
-    *failure = (ct_failure){ .note = failure->note, .note_bytes = failure->note_bytes };
+    *failure = (ct_failure){ .note = failure->note,
+                             .note_bytes = failure->note_bytes,
+                             .note_pool = failure->note_pool };
     return used ? dev->backend->fill(dev, 0, &view) : CT_OK;
 }
 
 void ct__failure_free(ct_device *dev, ct_failure *failure)
 {
-    if (failure->note) ct__pool_put(dev, failure->note, failure->note_bytes);
+    if (failure->note) ct__pool_return(dev, failure->note_pool, failure->note, failure->note_bytes);
     failure->note = NULL;
 }

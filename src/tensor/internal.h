@@ -230,7 +230,8 @@ struct ct_failure {
     /* Three numbers in device memory, 0: no failure. NULL before the first asynchronous factorisation. */
     int64_t *note;
     size_t note_bytes;
-    int64_t call; /* number of the op under way, which the device notes as the position */
+    ct__pool *note_pool; /* that it came from: a step has its own */
+    int64_t call;        /* number of the op under way, which the device notes as the position */
     bool suspected;
     bool set;
     int64_t position; /* of the op on the tape                                          */
