@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* -- for shape and forward
- * -------------------------------------------------------------------------------- */
+/* -- for shape and forward ------------------------------------------------------------------------------- */
 
 int ct_args(const ct_call *c) { return c->n_in; }
 int ct_outs(const ct_call *c) { return c->n_out; }
@@ -131,10 +130,8 @@ ct_view ct_contiguous(ct_call *c, ct_view v)
 
 double ct_call_item(ct_call *c, ct_view v)
 {
-    if (!ct__usable(c, &v)) return NAN;
-    const double item = ct__item(&v);
-    if (ct__count(&v) != 1 || c->tape->device->in_step == CT__STEP_REFUSED)
-        ct__call_status(c, c->tape->device->last_status);
+    double item = NAN;
+    if (ct__usable(c, &v)) ct__call_status(c, ct__item(&v, &item));
     return item;
 }
 

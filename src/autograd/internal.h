@@ -144,8 +144,7 @@ static inline void *ct__arena(ct_tape *tape, size_t bytes)
 /* Makes the device's last failure the tape's error. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
 
-/* -- rule.c: fused rules, for sweeps that are not recorded
- * -------------------------------------------------- */
+/* -- rule.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
 
 /* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
 const ct_view *ct__in_value(const ct_vjp *g, int i);

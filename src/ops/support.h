@@ -9,8 +9,7 @@
 #include "list.h"
 #include "tensor/internal.h"
 
-/* -- refusals: each returns whether its condition holds; if not, the call is refused
- * ---------------------- */
+/* -- refusals: each returns whether its condition holds; if not, the call is refused --------------------- */
 
 /* Inputs first, first + 1, ... are f64 or f32. */
 bool ct__need_floating(ct_call *c, int first);

@@ -154,13 +154,13 @@ const char *ct_device_description(const ct_device *dev)
 
 const char *ct_device_name(const ct_device *dev) { return dev ? dev->name : "none"; }
 
-/* -- several devices at once
- * ------------------------------------------------------------------------------ */
+/* -- several devices at once ----------------------------------------------------------------------------- */
 
 bool ct_device_computes_late(const ct_device *dev)
 {
     return dev && dev->backend && !dev->backend->host_memory;
 }
+
 int ct_device_threads(const ct_device *dev)
 {
     return dev && !dev->status && dev->backend->spread && dev->threads > 1 ? dev->threads : 1;

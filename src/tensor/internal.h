@@ -214,8 +214,8 @@ bool ct__complete_shape(ct_shape *shape, int64_t count);
 bool ct__broadcast(ct_view *v, const ct_shape *shape);
 /* ct_copy between views of tensors. */
 ct_status ct__copy(const ct_view *src, const ct_view *dst);
-/* ct_tensor_item of a view. */
-double ct__item(const ct_view *v);
+/* ct_tensor_item of a view; *item is untouched on failure. */
+ct_status ct__item(const ct_view *v, double *item);
 /* A new tensor of that view, with a reference to its storage; NULL if v is no view or memory is exhausted. */
 ct_tensor *ct__share(ct_view v);
 /* Whether t is the only reference to the only tensor of its storage, so that its memory may be reused. */

@@ -54,16 +54,20 @@ ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *d
     return t;
 }
 
-double ct_tensor_item(const ct_tensor *t) { return t ? ct__item(&t->view) : NAN; }
+double ct_tensor_item(const ct_tensor *t)
+{
+    double item = NAN;
+    if (t) ct__item(&t->view, &item);
+    return item;
+}
 
-double ct__item(const ct_view *v)
+ct_status ct__item(const ct_view *v, double *item)
 {
     ct_device *dev = v->storage->device;
     if (ct__count(v) != 1) {
         char text[96];
-        ct__fail(dev, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
-                 ct__shape_text(ct__shape(v), text, sizeof text));
-        return NAN;
+        return ct__fail(dev, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
+                        ct__shape_text(ct__shape(v), text, sizeof text));
     }
     union {
         double f64;
@@ -71,14 +75,16 @@ double ct__item(const ct_view *v)
         int64_t i64;
         uint16_t half;
     } u;
-    if (!ct__may_wait(dev, "ct_tensor_item")) return NAN;
-    if (dev->backend->download(dev, &u, v->data, ct__size(v->dtype))) return NAN;
+    if (!ct__may_wait(dev, "ct_tensor_item")) return dev->last_status;
+    const ct_status s = dev->backend->download(dev, &u, v->data, ct__size(v->dtype));
+    if (s) return s;
     switch (v->dtype) {
-    case CT_F64: return u.f64;
-    case CT_F32: return (double)u.f32;
-    case CT_I64: return (double)u.i64;
-    default: return (double)ct__from_half(v->dtype, u.half);
+    case CT_F64: *item = u.f64; break;
+    case CT_F32: *item = (double)u.f32; break;
+    case CT_I64: *item = (double)u.i64; break;
+    default: *item = (double)ct__from_half(v->dtype, u.half);
     }
+    return CT_OK;
 }
 
 ct_status ct__copy(const ct_view *src, const ct_view *dst)
