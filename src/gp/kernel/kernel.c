@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static ct_status no_memory(ct_kernel *k)
+{
+    return ct__kernel_refuse(k, CT_ENOMEM, "kernel: memory is exhausted");
+}
+
 /* -- copies ---------------------------------------------------------------------------------------------- */
 
 /* A copy of a block; NULL also for nothing. */
@@ -14,50 +19,40 @@ static void *duplicate(const void *data, size_t bytes)
     return copy;
 }
 
-static kernel_node *node_copy(const kernel_node *n)
-{
-    kernel_node *copy = duplicate(n, sizeof *n);
-    if (!copy) return NULL;
-    copy->left = n->left ? node_copy(n->left) : NULL;
-    copy->right = n->right ? node_copy(n->right) : NULL;
-    copy->dims = duplicate(n->dims, (size_t)n->n_dims * sizeof *n->dims);
-    copy->param = duplicate(n->param, (size_t)n->n_param * sizeof *n->param);
-    if ((n->left && !copy->left) || (n->right && !copy->right) || (n->dims && !copy->dims) ||
-        (n->param && !copy->param)) {
-        ct__kernel_node_free(copy);
-        return NULL;
-    }
-    return copy;
-}
-
 ct_kernel *ct_kernel_copy(const ct_kernel *k)
 {
-    if (!k) return NULL;
-    ct_kernel *copy = calloc(1, sizeof *copy);
+    ct_kernel *copy = duplicate(k, sizeof *k);
     if (!copy) return NULL;
-    copy->status = k->status;
-    memcpy(copy->message, k->message, sizeof copy->message);
-    if (k->status) return copy;
-    copy->root = node_copy(k->root);
-    copy->program = k->program ? duplicate(k->program, (size_t)k->program->bytes) : NULL;
-    if (!copy->root || (k->program && !copy->program))
-        return ct__kernel_poison(copy, CT_ENOMEM, "kernel copy: memory is exhausted");
-    return copy;
+    copy->program = duplicate(k->program, k->program ? (size_t)k->program->bytes : 0);
+    copy->node = duplicate(k->node, (size_t)k->nodes * sizeof *k->node);
+    bool fine = !k->program == !copy->program && !k->node == !copy->node;
+    for (int i = 0; copy->node && i < k->nodes; i++) {
+        kernel_node *n = &copy->node[i];
+        n->dims = duplicate(n->dims, (size_t)n->n_dims * sizeof *n->dims);
+        n->param = duplicate(n->param, (size_t)n->n_param * sizeof *n->param);
+        fine = fine && !n->dims == !n->n_dims && !n->param == !n->n_param;
+    }
+    return fine ? copy : ct__kernel_changed(copy, no_memory(copy));
 }
 
 /* -- profiles -------------------------------------------------------------------------------------------- */
 
-static ct_kernel *leaf(ct_cov_code code) { return ct__kernel_new(ct__kernel_node(code)); }
+static ct_kernel *leaf(ct_cov_code code)
+{
+    ct_kernel *k = calloc(1, sizeof *k);
+    if (!k) return NULL;
+    return ct__kernel_changed(k, ct__kernel_insert(k, 0, code) ? CT_OK : no_memory(k));
+}
 
 static ct_kernel *leaf_of_degree(ct_cov_code code, int degree)
 {
     ct_kernel *k = leaf(code);
     if (!k || k->status) return k;
-    if (degree < 1 || degree > CT__KERNEL_MAX_DEGREE)
-        return ct__kernel_poison(k, CT_EINVAL, "%s: degree %d, must be 1 to %d", ct__kernel_kinds[code].text,
-                                 degree, CT__KERNEL_MAX_DEGREE);
-    k->root->degree = degree;
-    return k;
+    k->node->degree = degree;
+    if (degree >= 1 && degree <= CT__KERNEL_MAX_DEGREE) return k;
+    return ct__kernel_changed(k,
+                              ct__kernel_refuse(k, CT_EINVAL, "%s: degree %d, must be 1 to %d",
+                                                ct__kernel_kinds[code].text, degree, CT__KERNEL_MAX_DEGREE));
 }
 
 #define PLAIN(CODE, name, ...) \
@@ -74,95 +69,66 @@ ct_kernel *ct_kernel_white(void) { return leaf(CT_COV_WHITE); }
 
 /* -- combinations ---------------------------------------------------------------------------------------- */
 
-/* code(a, b), into a's object; frees b's. b may be absent where `unary`. */
-static ct_kernel *combine(ct_cov_code code, ct_kernel *a, ct_kernel *b, bool unary)
+/* Puts `code` before a's nodes and moves b's behind them. b is NULL for an operator of one operand. */
+static ct_status join(ct_cov_code code, ct_kernel *a, ct_kernel *b)
 {
-    if (!a || (!unary && !b)) {
+    const int more = b ? b->nodes : 0;
+    if (a == b)
+        return ct__kernel_refuse(a, CT_EINVAL,
+                                 "kernel %s: both sides are the same object; pass a ct_kernel_copy of it",
+                                 ct__kernel_kinds[code].text);
+    if (a->nodes + more >= CT__KERNEL_MAX_NODES)
+        return ct__kernel_refuse(a, CT_EINVAL, "kernel: more than %d terms and factors",
+                                 CT__KERNEL_MAX_NODES);
+    kernel_node *behind = ct__kernel_room(a, a->nodes, more);
+    if (behind && b) memcpy(behind, b->node, (size_t)more * sizeof *behind);
+    if (behind && b) b->nodes = 0;
+    return behind && ct__kernel_insert(a, 0, code) ? CT_OK : no_memory(a);
+}
+
+/* code(a, b), into a's object; frees b's. */
+static ct_kernel *combine(ct_cov_code code, ct_kernel *a, ct_kernel *b)
+{
+    if (!a || (!b && ct__kernel_kinds[code].operands > 1)) {
         ct_kernel_free(a);
         ct_kernel_free(b);
         return NULL;
     }
-    if (a == b) {
-        return ct__kernel_poison(a, CT_EINVAL,
-                                 "kernel %s: both sides are the same object; pass a ct_kernel_copy of it",
-                                 ct__kernel_kinds[code].text);
-    }
-    if (a->status || (b && b->status)) {
-        ct_kernel *bad = a->status ? a : b;
-        ct_kernel_free(bad == a ? b : a);
-        return bad;
-    }
-    int nodes = 1 + ct__kernel_nodes(a->root) + (b ? ct__kernel_nodes(b->root) : 0);
-    kernel_node *n = nodes <= CT__KERNEL_MAX_NODES ? ct__kernel_node(code) : NULL;
-    if (!n) {
-        ct_kernel_free(b);
-        if (nodes > CT__KERNEL_MAX_NODES)
-            return ct__kernel_poison(a, CT_EINVAL, "kernel: more than %d terms and factors",
-                                     CT__KERNEL_MAX_NODES);
-        return ct__kernel_poison(a, CT_ENOMEM, "kernel: memory is exhausted");
-    }
-    if (unary) {
-        n->right = a->root;
-    } else {
-        n->left = a->root;
-        n->right = b->root;
-        b->root = NULL;
-        ct_kernel_free(b);
-    }
-    a->root = n;
-    ct__kernel_changed(a);
-    return a;
+    if (b && b->status && !a->status) return combine(code, b, a); /* an error stays */
+    ct_status status = a->status ? a->status : join(code, a, b);
+    if (a != b) ct_kernel_free(b);
+    return ct__kernel_changed(a, status);
 }
 
-ct_kernel *ct_kernel_sum(ct_kernel *a, ct_kernel *b) { return combine(CT_COV_SUM, a, b, false); }
-ct_kernel *ct_kernel_product(ct_kernel *a, ct_kernel *b) { return combine(CT_COV_PRODUCT, a, b, false); }
-ct_kernel *ct_kernel_scale(ct_kernel *k) { return combine(CT_COV_SCALE, k, NULL, true); }
-
-static void set_ard(kernel_node *n)
-{
-    if (!n) return;
-    set_ard(n->left);
-    set_ard(n->right);
-    if (n->n_length) n->ard = true;
-}
+ct_kernel *ct_kernel_sum(ct_kernel *a, ct_kernel *b) { return combine(CT_COV_SUM, a, b); }
+ct_kernel *ct_kernel_product(ct_kernel *a, ct_kernel *b) { return combine(CT_COV_PRODUCT, a, b); }
+ct_kernel *ct_kernel_scale(ct_kernel *k) { return combine(CT_COV_SCALE, k, NULL); }
 
 ct_kernel *ct_kernel_ard(ct_kernel *k)
 {
-    if (!k || k->status) return k;
-    set_ard(k->root);
-    ct__kernel_changed(k);
-    return k;
+    if (!k) return NULL;
+    for (int i = 0; i < k->nodes; i++) k->node[i].ard = k->node[i].n_length > 0;
+    return ct__kernel_changed(k, k->status);
 }
 
-static bool set_dims(kernel_node *n, const int *dims, int count)
+static ct_status set_dims(ct_kernel *k, const int *dims, int n)
 {
-    if (!n) return true;
-    if (ct__kernel_looks(n)) {
-        int *copy = duplicate(dims, (size_t)count * sizeof *dims);
-        if (!copy) return false;
-        free(n->dims);
-        n->dims = copy;
-        n->n_dims = count;
+    if (!dims || n < 1 || n > CT__KERNEL_MAX_ACTIVE)
+        return ct__kernel_refuse(k, CT_EINVAL, "active dimensions: %d of them, must be 1 to %d", dims ? n : 0,
+                                 CT__KERNEL_MAX_ACTIVE);
+    for (int i = 0; i < n; i++) {
+        if (dims[i] < 0 || dims[i] >= CT__KERNEL_MAX_DIMS)
+            return ct__kernel_refuse(k, CT_EINVAL, "active dimensions: no column %d", dims[i]);
+        for (int j = 0; j < i; j++)
+            if (dims[j] == dims[i])
+                return ct__kernel_refuse(k, CT_EINVAL, "active dimensions: column %d twice", dims[i]);
     }
-    return set_dims(n->left, dims, count) && set_dims(n->right, dims, count);
+    for (int i = 0; i < k->nodes; i++)
+        if (ct__kernel_looks(&k->node[i]) && !ct__kernel_dims(&k->node[i], dims, n)) return no_memory(k);
+    return CT_OK;
 }
 
 ct_kernel *ct_kernel_active(ct_kernel *k, const int *dims, int n)
 {
-    if (!k || k->status) return k;
-    if (!dims || n < 1 || n > CT__KERNEL_MAX_ACTIVE)
-        return ct__kernel_poison(k, CT_EINVAL, "active dimensions: %d of them, must be 1 to %d", dims ? n : 0,
-                                 CT__KERNEL_MAX_ACTIVE);
-    for (int i = 0; i < n; i++) {
-        if (dims[i] < 0 || dims[i] >= CT__KERNEL_MAX_DIMS)
-            return ct__kernel_poison(k, CT_EINVAL, "active dimensions: no column %d", dims[i]);
-        for (int j = 0; j < i; j++) {
-            if (dims[j] == dims[i])
-                return ct__kernel_poison(k, CT_EINVAL, "active dimensions: column %d twice", dims[i]);
-        }
-    }
-    if (!set_dims(k->root, dims, n))
-        return ct__kernel_poison(k, CT_ENOMEM, "active dimensions: memory is exhausted");
-    ct__kernel_changed(k);
-    return k;
+    return !k || k->status ? k : ct__kernel_changed(k, set_dims(k, dims, n));
 }

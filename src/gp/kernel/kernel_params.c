@@ -2,54 +2,36 @@
 #include "kernel_tree.h"
 #include "prior.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
-typedef struct finder {
-    int64_t index; /* of the parameter wanted, counted down; -1: none */
-    const char *name;
-    int64_t count;
-    ct_param *found;
-} finder;
-
-static void find_param(kernel_node *n, void *context)
-{
-    finder *f = context;
-    for (int i = 0; i < n->n_param; i++, f->count++) {
-        bool match = f->name ? !strcmp(n->param[i].name, f->name) : f->count == f->index;
-        if (!match || f->found) continue;
-        f->found = &n->param[i];
-        f->index = f->count;
-    }
-}
-
 static ct_param *param_at(const ct_kernel *k, int64_t i)
 {
-    finder f = { .index = i };
-    if (k) ct__kernel_walk(k->root, find_param, &f);
-    return f.found;
+    for (int j = 0; k && i >= 0 && j < k->nodes; j++) {
+        if (i < k->node[j].n_param) return &k->node[j].param[i];
+        i -= k->node[j].n_param;
+    }
+    return NULL;
 }
 
 int64_t ct_kernel_params(const ct_kernel *k)
 {
-    finder f = { .index = -1 };
-    if (k) ct__kernel_walk(k->root, find_param, &f);
-    return f.count;
+    int64_t count = 0;
+    for (int j = 0; k && j < k->nodes; j++) count += k->node[j].n_param;
+    return count;
 }
 
 const ct_param *ct_kernel_param(const ct_kernel *k, int64_t i) { return param_at(k, i); }
 
 int64_t ct_kernel_find(const ct_kernel *k, const char *name)
 {
-    finder f = { .index = -1, .name = name };
-    if (k && name) ct__kernel_walk(k->root, find_param, &f);
-    return f.found ? f.index : -1;
+    const int64_t count = name ? ct_kernel_params(k) : 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!strcmp(param_at(k, i)->name, name)) return i;
+    return -1;
 }
-
-static bool positive(double x) { return x > 0 && isfinite(x); }
 
 ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
 {
@@ -58,7 +40,7 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
     if (!p || !param)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel parameter %lld: there are %lld", (long long)i,
                                  (long long)ct_kernel_params(k));
-    if (!positive(param->value))
+    if (!ct__positive(param->value))
         return ct__kernel_refuse(k, CT_EINVAL, "%s = %g: a parameter is positive and finite", p->name,
                                  param->value);
     if (!(param->lower >= 0) || !(param->lower <= param->value) || !(param->value <= param->upper))
@@ -74,34 +56,28 @@ ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param)
 
 /* -- binding --------------------------------------------------------------------------------------------- */
 
-typedef struct binder {
-    ct_kernel *kernel;
-    int input_dims;
-    ct_status status;
-    int64_t nodes, dims;
-} binder;
+/* The number of columns that n looks at. */
+static int active(const kernel_node *n, int input_dims)
+{
+    return !ct__kernel_looks(n) ? 0 : n->dims ? n->n_dims : input_dims;
+}
 
 /* Checks the active columns; gives an ARD profile its lengthscales. */
-static void bind_node(kernel_node *n, void *context)
+static ct_status bind_node(ct_kernel *k, kernel_node *n, int input_dims)
 {
-    binder *b = context;
-    b->nodes++;
-    if (b->status || !ct__kernel_looks(n)) return;
-    int active = n->dims ? n->n_dims : b->input_dims;
-    b->dims += active;
-    for (int i = 0; i < n->n_dims; i++) {
-        if (n->dims[i] >= b->input_dims) {
-            b->status = ct__kernel_refuse(b->kernel, CT_EINVAL, "%s looks at column %d, the inputs have %d",
-                                          ct__kernel_kinds[n->code].text, n->dims[i], b->input_dims);
-            return;
-        }
-    }
-    if (!n->ard || n->n_length == active) return;
+    const char *name = ct__kernel_kinds[n->code].text;
+    const int columns = active(n, input_dims);
+    for (int i = 0; i < n->n_dims; i++)
+        if (n->dims[i] >= input_dims)
+            return ct__kernel_refuse(k, CT_EINVAL, "%s looks at column %d, the inputs have %d", name,
+                                     n->dims[i], input_dims);
+    if (!n->ard || n->n_length == columns) return CT_OK;
     if (n->n_length != 1)
-        b->status = ct__kernel_refuse(b->kernel, CT_EINVAL, "%s has %d lengthscales for %d columns",
-                                      ct__kernel_kinds[n->code].text, n->n_length, active);
-    else if (!ct__kernel_lengthscales(n, active))
-        b->status = ct__kernel_refuse(b->kernel, CT_ENOMEM, "%d lengthscales: memory is exhausted", active);
+        return ct__kernel_refuse(k, CT_EINVAL, "%s has %d lengthscales for %d columns", name, n->n_length,
+                                 columns);
+    return ct__kernel_lengthscales(n, columns)
+               ? CT_OK
+               : ct__kernel_refuse(k, CT_ENOMEM, "%d lengthscales: memory is exhausted", columns);
 }
 
 /* -- units ----------------------------------------------------------------------------------------------- */
@@ -109,69 +85,65 @@ static void bind_node(kernel_node *n, void *context)
 /* Whether every term of n has a variance of its own. */
 static bool has_variance(const kernel_node *n)
 {
-    if (n->code == CT_COV_SUM) return has_variance(n->left) && has_variance(n->right);
-    if (n->code == CT_COV_PRODUCT) return has_variance(n->left) || has_variance(n->right);
-    return n->code == CT_COV_SCALE || n->code == CT_COV_CONSTANT || n->code == CT_COV_WHITE;
+    if (ct__kernel_kinds[n->code].operands < 2) return ct__kernel_kinds[n->code].unit == CT_UNIT_VARIANCE;
+    const bool left = has_variance(n + 1), right = has_variance(ct__kernel_right(n));
+    return n->code == CT_COV_SUM ? left && right : left || right;
 }
 
 /* `taken`: another factor has the product's variance already. */
-static void set_units(kernel_node *n, int input_dims, bool taken)
+static void set_units(const kernel_node *n, int input_dims, bool taken)
 {
-    if (!n) return;
-    if (n->code == CT_COV_SUM || n->code == CT_COV_PRODUCT) {
-        bool product = n->code == CT_COV_PRODUCT, left = has_variance(n->left);
-        set_units(n->left, input_dims, taken || (product && !left));
-        set_units(n->right, input_dims, taken || (product && left));
-        return;
-    }
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
-    const int active = n->dims ? n->n_dims : input_dims;
+    const int columns = active(n, input_dims);
     for (int i = 0; i < n->n_param; i++) {
         ct_param *p = &n->param[i];
         const bool length = i < n->n_length;
         p->unit = !length ? kind->unit : kind->geometry == CT_SINE ? CT_UNIT_NONE : CT_UNIT_INPUT;
         if (taken && p->unit == CT_UNIT_VARIANCE) p->unit = CT_UNIT_NONE;
         p->column = -1;
-        if (p->unit == CT_UNIT_INPUT && (active == 1 || (length && n->ard))) {
-            int k = active == 1 ? 0 : i;
+        if (p->unit == CT_UNIT_INPUT && (columns == 1 || (length && n->ard))) {
+            int k = columns == 1 ? 0 : i;
             p->column = n->dims ? n->dims[k] : k;
         }
     }
-    if (n->code == CT_COV_SCALE) set_units(n->right, input_dims, true);
+    const bool product = n->code == CT_COV_PRODUCT, left = product && has_variance(n + 1);
+    if (kind->operands > 1) set_units(n + 1, input_dims, taken || (product && !left));
+    if (kind->operands) set_units(ct__kernel_right(n), input_dims, taken || left || n->code == CT_COV_SCALE);
 }
 
 /* -- the program ----------------------------------------------------------------------------------------- */
 
 typedef struct emitter {
+    const kernel_node *next;
     ct_cov_program *program;
     ct_cov_node *nodes;
     int32_t *dims;
-    int32_t n_nodes, n_dims, n_params;
+    int32_t n_nodes, n_dims;
 } emitter;
 
-/* Appends the tree at n; returns its position. */
-static int32_t emit(emitter *e, const kernel_node *n)
+/* Appends the tree at `next`; returns its position. */
+static int32_t emit(emitter *e)
 {
+    const kernel_node *n = e->next++;
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
+    const int32_t first = e->program->n_params, extra = kind->extra ? first + n->n_length : -1;
+    /* a distance without lengthscales is measured in units of the other parameter */
+    const bool in_extra = ct__kernel_looks(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales;
     ct_cov_node out = { .code = (int32_t)n->code,
                         .geometry = (int32_t)kind->geometry,
                         .tail = kind->tail,
-                        .left = -1,
-                        .right = -1,
-                        .lengthscale = n->n_length ? e->n_params : -1,
+                        .dims = ct__kernel_looks(n) ? e->n_dims : 0,
+                        .n_dims = active(n, e->program->input_dims),
+                        .lengthscale = n->n_length ? first
+                                       : in_extra  ? extra
+                                                   : -1,
                         .ard = n->ard,
-                        .extra = n->n_param > n->n_length ? e->n_params + n->n_length : -1,
+                        .extra = in_extra ? -1 : extra,
                         .degree = n->degree };
-    if (ct__kernel_looks(n) && kind->geometry == CT_DISTANCE && !kind->lengthscales)
-        out.lengthscale = out.extra, out.extra = -1;
-    e->n_params += n->n_param;
-    if (n->left) out.left = emit(e, n->left);
-    if (n->right) out.right = emit(e, n->right);
-    if (ct__kernel_looks(n)) {
-        out.dims = e->n_dims;
-        out.n_dims = n->dims ? n->n_dims : e->program->input_dims;
-        for (int32_t i = 0; i < out.n_dims; i++) e->dims[e->n_dims++] = n->dims ? n->dims[i] : i;
-    }
+    e->program->n_params += n->n_param;
+    for (int32_t i = 0; i < out.n_dims; i++) e->dims[e->n_dims++] = n->dims ? n->dims[i] : i;
+    out.left = kind->operands > 1 ? emit(e) : -1;
+    out.right = kind->operands ? emit(e) : -1;
     e->nodes[e->n_nodes] = out;
     return e->n_nodes++;
 }
@@ -186,25 +158,27 @@ ct_status ct_kernel_bind(ct_kernel *k, int64_t input_dims)
     if (input_dims < 1 || input_dims > CT__KERNEL_MAX_DIMS)
         return ct__kernel_refuse(k, CT_EINVAL, "kernel: %lld input columns, must be 1 to %d",
                                  (long long)input_dims, CT__KERNEL_MAX_DIMS);
-    binder b = { .kernel = k, .input_dims = (int)input_dims };
-    ct__kernel_walk(k->root, bind_node, &b);
-    ct__kernel_changed(k);
-    if (b.status) return b.status;
-    set_units(k->root, (int)input_dims, false);
+    const int columns = (int)input_dims;
+    ct_status status = CT_OK;
+    size_t dims = 0;
+    for (int i = 0; i < k->nodes && !status; i++) {
+        dims += (size_t)active(&k->node[i], columns);
+        status = bind_node(k, &k->node[i], columns);
+    }
+    ct__kernel_changed(k, CT_OK);
+    if (status) return status;
+    set_units(k->node, columns, false);
 
-    size_t bytes =
-        sizeof(ct_cov_program) + (size_t)b.nodes * sizeof(ct_cov_node) + (size_t)b.dims * sizeof(int32_t);
+    size_t nodes = (size_t)k->nodes;
+    size_t bytes = sizeof(ct_cov_program) + nodes * sizeof(ct_cov_node) + dims * sizeof(int32_t);
     ct_cov_program *p = calloc(1, bytes);
     if (!p) return ct__kernel_refuse(k, CT_ENOMEM, "kernel: %zu bytes, memory is exhausted", bytes);
-    p->bytes = (int64_t)bytes;
-    p->input_dims = (int32_t)input_dims;
-    p->n_nodes = (int32_t)b.nodes;
-    p->n_dims = (int32_t)b.dims;
-    emitter e = { .program = p,
-                  .nodes = (ct_cov_node *)(void *)(p + 1),
-                  .dims = (int32_t *)(void *)((ct_cov_node *)(void *)(p + 1) + b.nodes) };
-    emit(&e, k->root);
-    p->n_params = e.n_params;
+    *p = (ct_cov_program){
+        .bytes = (int64_t)bytes, .input_dims = columns, .n_nodes = k->nodes, .n_dims = (int32_t)dims
+    };
+    emitter e = { .next = k->node, .program = p, .nodes = (ct_cov_node *)(void *)(p + 1) };
+    e.dims = (int32_t *)(void *)(e.nodes + nodes);
+    emit(&e);
     k->program = p;
     return CT_OK;
 }

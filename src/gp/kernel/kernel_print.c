@@ -4,7 +4,6 @@
 #include <cotangent/io.h>
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct printer {
     char *buffer;
@@ -12,60 +11,41 @@ typedef struct printer {
     bool values;
 } printer;
 
-static void put(printer *p, const char *text)
+static CT_PRINTF(2, 3) void put(printer *p, const char *format, ...)
 {
-    size_t n = strlen(text);
-    if (p->length < p->size) {
-        size_t room = p->size - p->length - 1;
-        size_t take = n < room ? n : room;
-        memcpy(p->buffer + p->length, text, take);
-        p->buffer[p->length + take] = 0;
-    }
-    p->length += n;
-}
-
-static void put_value(printer *p, const ct_param *param)
-{
-    char number[CT_NUMBER_TEXT];
-    ct_number_write(param->value, 0, number);
-    put(p, number);
-    if (param->fixed) put(p, "!");
+    size_t room = p->length < p->size ? p->size - p->length : 0;
+    va_list args;
+    va_start(args, format);
+    p->length += (size_t)vsnprintf(room ? p->buffer + p->length : NULL, room, format, args);
+    va_end(args);
 }
 
 static void put_term(printer *p, const kernel_node *n)
 {
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
     const char *separator = "(";
-    char number[32];
-    put(p, kind->text);
+    put(p, "%s", kind->text);
     if (n->ard) {
-        put(p, separator);
-        put(p, "ard");
+        put(p, "(ard");
         separator = ", ";
     }
     for (int i = 0; i < n->n_dims; i++) {
-        snprintf(number, sizeof number, "%d", n->dims[i]);
-        put(p, i ? ":" : separator);
-        if (!i) put(p, "dims=");
-        put(p, number);
+        put(p, "%s%s%d", i ? ":" : separator, i ? "" : "dims=", n->dims[i]);
         separator = ", ";
     }
     if (kind->degree) {
-        snprintf(number, sizeof number, "degree=%d", n->degree);
-        put(p, separator);
-        put(p, number);
+        put(p, "%sdegree=%d", separator, n->degree);
         separator = ", ";
     }
     for (int i = 0; p->values && i < n->n_param; i++) {
-        bool length = i < n->n_length;
-        put(p, length && i ? ":" : separator);
-        if (!length && ct__kernel_looks(n)) {
-            put(p, kind->extra);
-            put(p, "=");
-        } else if (length && !i) {
-            put(p, "lengthscale=");
-        }
-        put_value(p, &n->param[i]);
+        const bool length = i < n->n_length, named = length ? !i : ct__kernel_looks(n);
+        char number[CT_NUMBER_TEXT];
+        ct_number_write(n->param[i].value, 0, number);
+        put(p, "%s%s%s%s%s", length && i ? ":" : separator,
+            !named   ? ""
+            : length ? "lengthscale"
+                     : kind->extra,
+            named ? "=" : "", number, n->param[i].fixed ? "!" : "");
         separator = ", ";
     }
     if (*separator == ',') put(p, ")");
@@ -73,25 +53,18 @@ static void put_term(printer *p, const kernel_node *n)
 
 static void put_tree(printer *p, const kernel_node *n, bool parentheses)
 {
+    const bool product = n->code == CT_COV_PRODUCT;
+    const int operands = ct__kernel_kinds[n->code].operands;
     if (parentheses) put(p, "(");
-    const kernel_node *a = n->left, *b = n->right;
-    switch (n->code) {
-    case CT_COV_SUM:
-        put_tree(p, a, false);
-        put(p, " + ");
-        put_tree(p, b, b->code == CT_COV_SUM);
-        break;
-    case CT_COV_PRODUCT:
-        put_tree(p, a, a->code == CT_COV_SUM || a->code == CT_COV_SCALE);
-        put(p, " * ");
-        put_tree(p, b, b->code == CT_COV_SUM || b->code == CT_COV_SCALE || b->code == CT_COV_PRODUCT);
-        break;
-    case CT_COV_SCALE:
+    if (operands < 2)
         put_term(p, n);
-        put(p, " * ");
-        put_tree(p, b, b->code == CT_COV_SUM);
-        break;
-    default: put_term(p, n);
+    else
+        put_tree(p, n + 1, product && (n[1].code == CT_COV_SUM || n[1].code == CT_COV_SCALE));
+    if (operands) {
+        const kernel_node *b = ct__kernel_right(n);
+        bool inner = b->code == CT_COV_SUM || (product && ct__kernel_kinds[b->code].operands);
+        put(p, n->code == CT_COV_SUM ? " + " : " * ");
+        put_tree(p, b, inner);
     }
     if (parentheses) put(p, ")");
 }
@@ -100,6 +73,6 @@ size_t ct_kernel_print(const ct_kernel *k, bool values, char *buffer, size_t siz
 {
     printer p = { .buffer = buffer, .size = buffer ? size : 0, .values = values };
     if (p.size) buffer[0] = 0;
-    if (k && k->root) put_tree(&p, k->root, false);
+    if (k && k->nodes) put_tree(&p, k->node, false);
     return p.length;
 }

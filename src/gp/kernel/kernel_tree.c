@@ -4,20 +4,21 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* clang-format off */
 #define PLAIN(CODE, name, text, lengthscales, extra, unit, geometry, tail, ...) \
-    [CT_COV_##CODE] = { text, lengthscales, extra, unit, geometry, tail, 0 },
+    [CT_COV_##CODE] = { text, lengthscales, extra, unit, geometry, tail, 0, 0 },
 #define OF_DEGREE(CODE, name, text, lengthscales, extra, unit, geometry, tail, ...) \
-    [CT_COV_##CODE] = { text, lengthscales, extra, unit, geometry, tail, 2 },
+    [CT_COV_##CODE] = { text, lengthscales, extra, unit, geometry, tail, 2, 0 },
 const kernel_kind ct__kernel_kinds[CT_COV_CODES] = {
     CT_PLAIN_PROFILES(PLAIN)
     CT_PROFILES_OF_DEGREE(OF_DEGREE)
     [CT_COV_CONSTANT] = { .text = "constant", .extra = "variance", .unit = CT_UNIT_VARIANCE },
     [CT_COV_WHITE] = { .text = "white", .extra = "variance", .unit = CT_UNIT_VARIANCE },
-    [CT_COV_SCALE] = { .text = "scale", .extra = "variance", .unit = CT_UNIT_VARIANCE },
-    [CT_COV_SUM] = { .text = "+" },
-    [CT_COV_PRODUCT] = { .text = "*" },
+    [CT_COV_SCALE] = { .text = "scale", .extra = "variance", .unit = CT_UNIT_VARIANCE, .operands = 1 },
+    [CT_COV_SUM] = { .text = "+", .operands = 2 },
+    [CT_COV_PRODUCT] = { .text = "*", .operands = 2 },
 };
 #undef PLAIN
 #undef OF_DEGREE
@@ -25,45 +26,32 @@ const kernel_kind ct__kernel_kinds[CT_COV_CODES] = {
 
 /* -- nodes ----------------------------------------------------------------------------------------------- */
 
-kernel_node *ct__kernel_node(ct_cov_code code)
+kernel_node *ct__kernel_room(ct_kernel *k, int at, int count)
+{
+    kernel_node *node = realloc(k->node, (size_t)(k->nodes + count) * sizeof *node);
+    if (!node) return NULL;
+    memmove(node + at + count, node + at, (size_t)(k->nodes - at) * sizeof *node);
+    k->node = node;
+    k->nodes += count;
+    return node + at;
+}
+
+kernel_node *ct__kernel_insert(ct_kernel *k, int at, ct_cov_code code)
 {
     const kernel_kind *kind = &ct__kernel_kinds[code];
-    kernel_node *n = calloc(1, sizeof *n);
-    if (!n) return NULL;
-    n->code = code;
-    n->degree = kind->degree;
-    n->n_length = kind->lengthscales ? 1 : 0;
-    n->n_param = n->n_length + (kind->extra ? 1 : 0);
-    if (!n->n_param) return n;
-    n->param = calloc((size_t)n->n_param, sizeof *n->param);
-    if (!n->param) {
-        free(n);
+    const int n_length = kind->lengthscales, n_param = n_length + (kind->extra != NULL);
+    ct_param *param = calloc((size_t)n_param + 1, sizeof *param);
+    kernel_node *n = param ? ct__kernel_room(k, at, 1) : NULL;
+    if (!n) {
+        free(param);
         return NULL;
     }
-    for (int i = 0; i < n->n_param; i++) {
-        n->param[i].value = 1;
-        n->param[i].upper = INFINITY;
-        n->param[i].column = -1;
-    }
+    *n = (kernel_node){
+        .code = code, .degree = kind->degree, .n_param = n_param, .n_length = n_length, .param = param
+    };
+    for (int i = 0; i < n_param; i++) param[i] = (ct_param){ .value = 1, .upper = INFINITY, .column = -1 };
     return n;
 }
-
-void ct__kernel_node_free(kernel_node *n)
-{
-    if (!n) return;
-    ct__kernel_node_free(n->left);
-    ct__kernel_node_free(n->right);
-    free(n->dims);
-    free(n->param);
-    free(n);
-}
-
-int ct__kernel_nodes(const kernel_node *n)
-{
-    return n ? 1 + ct__kernel_nodes(n->left) + ct__kernel_nodes(n->right) : 0;
-}
-
-bool ct__kernel_looks(const kernel_node *n) { return n->code < CT_COV_PROFILES; }
 
 bool ct__kernel_lengthscales(kernel_node *n, int count)
 {
@@ -79,98 +67,79 @@ bool ct__kernel_lengthscales(kernel_node *n, int count)
     return true;
 }
 
-void ct__kernel_walk(kernel_node *n, void (*visit)(kernel_node *n, void *context), void *context)
+bool ct__kernel_dims(kernel_node *n, const int *dims, int count)
 {
-    if (!n) return;
-    visit(n, context);
-    ct__kernel_walk(n->left, visit, context);
-    ct__kernel_walk(n->right, visit, context);
+    int *copy = malloc((size_t)count * sizeof *copy);
+    if (!copy) return false;
+    memcpy(copy, dims, (size_t)count * sizeof *copy);
+    free(n->dims);
+    n->dims = copy;
+    n->n_dims = count;
+    return true;
+}
+
+const kernel_node *ct__kernel_right(const kernel_node *n)
+{
+    int operands = ct__kernel_kinds[n->code].operands; /* from the node after n on */
+    for (n++; operands > 1; n++) operands += ct__kernel_kinds[n->code].operands - 1;
+    return n;
 }
 
 /* -- names ----------------------------------------------------------------------------------------------- */
 
-static void name_node(kernel_node *n, void *context)
+/* n is the kernel's node number `number` of its code. */
+static void name_parameters(kernel_node *n, int number)
 {
-    int *seen = context;
     const kernel_kind *kind = &ct__kernel_kinds[n->code];
-    int number = ++seen[n->code];
     char prefix[32];
-    if (number == 1)
-        snprintf(prefix, sizeof prefix, "%s", kind->text);
-    else
-        snprintf(prefix, sizeof prefix, "%s#%d", kind->text, number);
+    snprintf(prefix, sizeof prefix, number > 1 ? "%s#%d" : "%s", kind->text, number);
     for (int i = 0; i < n->n_param; i++) {
         ct_param *p = &n->param[i];
-        if (i >= n->n_length)
-            snprintf(p->name, sizeof p->name, "%s.%s", prefix, kind->extra);
-        else if (n->ard)
-            snprintf(p->name, sizeof p->name, "%s.lengthscale[%d]", prefix,
-                     n->dims && i < n->n_dims ? n->dims[i] : i);
+        if (n->ard && i < n->n_length)
+            snprintf(p->name, sizeof p->name, "%s.lengthscale[%d]", prefix, i < n->n_dims ? n->dims[i] : i);
         else
-            snprintf(p->name, sizeof p->name, "%s.lengthscale", prefix);
+            snprintf(p->name, sizeof p->name, "%s.%s", prefix, i < n->n_length ? "lengthscale" : kind->extra);
     }
 }
 
-void ct__kernel_changed(ct_kernel *k)
-{
-    int seen[CT_COV_CODES] = { 0 };
-    free(k->program);
-    k->program = NULL;
-    ct__kernel_walk(k->root, name_node, seen);
-}
-
 /* -- objects --------------------------------------------------------------------------------------------- */
-
-static CT_PRINTF(2, 0) void set_message(ct_kernel *k, const char *format, va_list args)
-{
-    vsnprintf(k->message, sizeof k->message, format, args);
-}
-
-static void drop(ct_kernel *k)
-{
-    ct__kernel_node_free(k->root);
-    free(k->program);
-    k->root = NULL;
-    k->program = NULL;
-}
-
-ct_kernel *ct__kernel_poison(ct_kernel *k, ct_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_message(k, format, args);
-    va_end(args);
-    k->status = status;
-    drop(k);
-    return k;
-}
 
 ct_status ct__kernel_refuse(ct_kernel *k, ct_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    set_message(k, format, args);
+    vsnprintf(k->message, sizeof k->message, format, args);
     va_end(args);
     return status;
 }
 
-ct_kernel *ct__kernel_new(kernel_node *root)
+static void drop_nodes(ct_kernel *k)
 {
-    ct_kernel *k = calloc(1, sizeof *k);
-    if (!k) {
-        ct__kernel_node_free(root);
-        return NULL;
+    for (int i = 0; k->node && i < k->nodes; i++) {
+        free(k->node[i].dims);
+        free(k->node[i].param);
     }
-    k->root = root;
-    if (!root) return ct__kernel_poison(k, CT_ENOMEM, "kernel: memory is exhausted");
-    ct__kernel_changed(k);
+    free(k->node);
+    k->node = NULL;
+    k->nodes = 0;
+}
+
+ct_kernel *ct__kernel_changed(ct_kernel *k, ct_status status)
+{
+    int seen[CT_COV_CODES] = { 0 };
+    free(k->program);
+    k->program = NULL;
+    k->status = status;
+    if (status) drop_nodes(k);
+    for (int i = 0; i < k->nodes; i++) name_parameters(&k->node[i], ++seen[k->node[i].code]);
     return k;
 }
 
 void ct_kernel_free(ct_kernel *k)
 {
     if (!k) return;
-    drop(k);
+    drop_nodes(k);
+    free(k->program);
     free(k);
 }
 

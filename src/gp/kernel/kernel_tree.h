@@ -21,49 +21,47 @@ typedef struct kernel_kind {
     ct_cov_geometry geometry;
     int tail;
     int degree; /* the initial degree; 0: it has none */
+    int operands;
 } kernel_kind;
 
 extern const kernel_kind ct__kernel_kinds[CT_COV_CODES];
 
 typedef struct kernel_node {
     ct_cov_code code;
-    struct kernel_node *left, *right; /* owned; scale has only `right` */
     int degree;
     bool ard;
-    int *dims; /* owned; active columns in the user's order; NULL: all */
-    int n_dims;
-    ct_param *param; /* owned; the lengthscales, then the extra parameter */
+    int n_dims, *dims; /* owned; active columns in the user's order; NULL: all */
     int n_param, n_length;
+    ct_param *param; /* owned; the lengthscales, then the extra parameter */
 } kernel_node;
 
 struct ct_kernel {
     ct_status status;
     char message[512];
-    kernel_node *root;       /* NULL if status is not CT_OK */
-    ct_cov_program *program; /* NULL before bind            */
+    /* The tree, in the order of the text and of the parameters: an operator before its operands, the left one
+     * first. No nodes if status is not CT_OK. */
+    kernel_node *node;
+    int nodes;
+    ct_cov_program *program; /* NULL before bind */
 };
 
-/* A node without children, with parameters at their defaults; NULL: no memory. */
-kernel_node *ct__kernel_node(ct_cov_code code);
-void ct__kernel_node_free(kernel_node *n);
-/* The number of nodes in the tree. */
-int ct__kernel_nodes(const kernel_node *n);
+/* Makes room for `count` nodes before node `at`, which the caller then sets. NULL: no memory. */
+kernel_node *ct__kernel_room(ct_kernel *k, int at, int count);
+/* Inserts a node before node `at`, with parameters at their defaults. NULL: no memory. */
+kernel_node *ct__kernel_insert(ct_kernel *k, int at, ct_cov_code code);
 /* Gives n `count` lengthscales; new ones are copies of the first. False: no memory. */
 bool ct__kernel_lengthscales(kernel_node *n, int count);
+/* Gives n a copy of these active columns. False: no memory. */
+bool ct__kernel_dims(kernel_node *n, const int *dims, int count);
 /* Whether n uses the columns of the inputs. */
-bool ct__kernel_looks(const kernel_node *n);
+static inline bool ct__kernel_looks(const kernel_node *n) { return n->code < CT_COV_PROFILES; }
+/* The last operand of an operator. */
+const kernel_node *ct__kernel_right(const kernel_node *n);
 
-/* Visits n and all nodes below it in the order of parameters and of the text: a node before its children,
- * left before right. */
-void ct__kernel_walk(kernel_node *n, void (*visit)(kernel_node *n, void *context), void *context);
-
-/* A kernel of this tree, which is taken over. root = NULL: a kernel with the error CT_ENOMEM. */
-ct_kernel *ct__kernel_new(kernel_node *root);
-/* Frees k's tree and keeps the error; returns k. */
-ct_kernel *ct__kernel_poison(ct_kernel *k, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 /* Sets only the message; returns status. */
 ct_status ct__kernel_refuse(ct_kernel *k, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
-/* Called after a change of the tree: frees the program and names the parameters anew. */
-void ct__kernel_changed(ct_kernel *k);
+/* Called after a change of the tree: frees the program and names the parameters anew. If there is an error,
+ * of ct__kernel_refuse, k keeps it and has no tree any more. Returns k. */
+ct_kernel *ct__kernel_changed(ct_kernel *k, ct_status status);
 
 #endif

@@ -1,6 +1,4 @@
 /* What is set of a parameter; log densities of priors, with their slopes. */
-#include <math.h>
-
 #include "prior.h"
 
 #define PI 3.14159265358979323846264338327950
@@ -16,17 +14,15 @@ void ct__param_set(ct_param *p, const ct_param *from)
     p->start_given = from->start_given || moved;
 }
 
-static bool size(double x) { return x > 0 && isfinite(x); }
-
 bool ct__prior_valid(const ct_prior *p, bool positive)
 {
     switch (p->kind) {
     case CT_PRIOR_NONE: return true;
-    case CT_PRIOR_NORMAL: return isfinite(p->a) && size(p->b);
-    case CT_PRIOR_LOG_NORMAL: return positive && isfinite(p->a) && size(p->b);
+    case CT_PRIOR_NORMAL: return isfinite(p->a) && ct__positive(p->b);
+    case CT_PRIOR_LOG_NORMAL: return positive && isfinite(p->a) && ct__positive(p->b);
     case CT_PRIOR_GAMMA:
-    case CT_PRIOR_SOFT_LOWER: return positive && size(p->a) && size(p->b);
-    case CT_PRIOR_HALF_CAUCHY: return positive && size(p->a);
+    case CT_PRIOR_SOFT_LOWER: return positive && ct__positive(p->a) && ct__positive(p->b);
+    case CT_PRIOR_HALF_CAUCHY: return positive && ct__positive(p->a);
     }
     return false;
 }

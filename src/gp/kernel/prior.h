@@ -4,7 +4,12 @@
 
 #include <cotangent/kernel.h>
 
+#include <math.h>
+
 #define CT__LOG_2PI 1.8378770664093454835606594728112
+
+/* Positive and finite, as every parameter is. */
+static inline bool ct__positive(double x) { return x > 0 && isfinite(x); }
 
 /* p takes what a caller may set: value, bounds, fixed, prior, and whether its start is given, which a new
  * value is. */

@@ -3,9 +3,10 @@
 #include <cotangent/io.h>
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "prior.h"
 
 /* -- tokens ---------------------------------------------------------------------------------------------- */
 
@@ -72,47 +73,38 @@ int ct__scan_integer(ct__scan *p, int limit, const char *what)
     return p->status ? 0 : (int)value;
 }
 
+static const char *behind_digits(const char *text) { return text + strspn(text, "0123456789"); }
+
 /* Reads digits [. digits] [e [+-] digits]; returns the first place after it, `text` where there is none. Of a
  * number of more than 200 characters the value is NaN. */
 static const char *decimal(const char *text, double *value)
 {
-    const char *s = text;
-    bool digits = is_digit(*s);
-    while (is_digit(*s)) s++;
-    if (*s == '.') s++;
-    digits |= is_digit(*s);
-    while (is_digit(*s)) s++;
-    if (!digits) return text;
-    if (*s == 'e' || *s == 'E') {
-        const char *e = s + 1;
-        if (*e == '+' || *e == '-') e++;
-        if (is_digit(*e)) {
-            while (is_digit(*e)) e++;
-            s = e;
-        }
+    const char *point = behind_digits(text), *end = *point == '.' ? behind_digits(point + 1) : point;
+    if (end == text + (*text == '.')) return text;
+    if (*end == 'e' || *end == 'E') {
+        const char *power = end + (end[1] == '+' || end[1] == '-' ? 2 : 1);
+        if (is_digit(*power)) end = behind_digits(power);
     }
     *value = NAN;
-    if (s - text <= 200) ct_number_read(text, (size_t)(s - text), value);
-    return s;
+    if (end - text <= 200) ct_number_read(text, (size_t)(end - text), value);
+    return end;
 }
 
-double ct__scan_number(ct__scan *p, bool *fixed)
+void ct__scan_value(ct__scan *p, ct_param *param)
 {
-    ct__scan_space(p);
-    double value = 1;
-    const char *end = decimal(p->at, &value);
-    if (end == p->at)
-        ct__scan_fail(p, CT_EFORMAT, p->at, "expected a positive number");
-    else if (!(value > 0) || !isfinite(value))
-        ct__scan_fail(p, CT_EFORMAT, p->at, "a parameter is positive and finite");
-    p->at = end;
-    *fixed = ct__scan_accept(p, '!');
-    return value;
+    const char *start = ct__scan_space(p);
+    p->at = decimal(start, &param->value);
+    if (p->at == start)
+        ct__scan_fail(p, CT_EFORMAT, start, "expected a positive number");
+    else if (!ct__positive(param->value))
+        ct__scan_fail(p, CT_EFORMAT, start, "a parameter is positive and finite");
+    param->fixed = ct__scan_accept(p, '!');
+    param->start_given = true;
 }
 
 /* -- the message ----------------------------------------------------------------------------------------- */
 
-void ct__scan_describe(const ct__scan *p, ct_kernel *k)
+ct_status ct__scan_describe(const ct__scan *p)
 {
     enum { BEFORE = 60, AFTER = 30 };
     size_t place = (size_t)(p->place - p->text);
@@ -124,6 +116,6 @@ void ct__scan_describe(const ct__scan *p, ct_kernel *k)
     for (; *s && s < p->place + AFTER; s++)
         excerpt[n++] = *s > ' ' && *s < 127 ? *s : strchr(" \t\n\r", *s) ? ' ' : '?';
     excerpt[n] = 0;
-    ct__kernel_poison(k, p->status, "kernel: %s\n  %s%s\n  %*s^", p->what, excerpt, *s ? "..." : "",
-                      (int)caret, "");
+    return ct__kernel_refuse(p->kernel, p->status, "kernel: %s\n  %s%s\n  %*s^", p->what, excerpt,
+                             *s ? "..." : "", (int)caret, "");
 }

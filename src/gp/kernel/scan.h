@@ -5,8 +5,9 @@
 #include "kernel_tree.h"
 
 typedef struct ct__scan {
+    ct_kernel *kernel; /* what has been read */
     const char *text, *at;
-    int depth, nodes;
+    int depth;
     ct_status status; /* the first error, at `place` */
     const char *place;
     char what[256];
@@ -23,10 +24,12 @@ void ct__scan_expect(ct__scan *p, char c);
 /* A name, in lower case, into word[32]; "" where there is none. A longer one matches nothing. Returns where
  * it begins. */
 const char *ct__scan_name(ct__scan *p, char word[32]);
-/* A whole number of at most `limit`; a positive finite number, and whether "!" follows. */
+/* A whole number of at most `limit`. */
 int ct__scan_integer(ct__scan *p, int limit, const char *what);
-double ct__scan_number(ct__scan *p, bool *fixed);
-/* The kernel's message: what is wrong, an excerpt of the text on one line, a caret under the place. */
-void ct__scan_describe(const ct__scan *p, ct_kernel *k);
+/* A positive finite number, which param starts at, and whether "!" follows: it is then fixed. */
+void ct__scan_value(ct__scan *p, ct_param *param);
+/* The kernel's message: what is wrong, an excerpt of the text on one line, a caret under the place. Returns
+ * the status. */
+ct_status ct__scan_describe(const ct__scan *p);
 
 #endif
