@@ -152,7 +152,7 @@ static void fused_is_composed(void **state)
             ct_var in[3] = { theta, X, Z }, fused[3], composed[3], recorded[3];
             int n_in = symmetric ? 2 : 3;
             ct_var K = ct_cov(k, theta, X, Z);
-            ct_var C = ct__cov_compose(p, theta, X, symmetric ? (ct_var){ NULL, 0, 0 } : Z);
+            ct_var C = ct__cov_compose(p, theta, X, symmetric ? (ct_var){ NULL, 0, 0 } : Z, false);
             assert_same(text, K, C, 1e-13);
             ct_var bar = random2(n, m, 3, CT_F64);
             assert_ok(ct_grad(K, bar, in, fused, n_in, CT_GRAD_KEEP), ct_tape_message(tape));
@@ -206,7 +206,7 @@ static void large_programs(void **state)
             ct_var in[3] = { theta, X, Z }, fused[3], composed[3], alone;
             const int n_in = symmetric ? 2 : 3;
             ct_var K = ct_cov(k, theta, X, Z);
-            ct_var C = ct__cov_compose(p, theta, X, symmetric ? (ct_var){ NULL, 0, 0 } : Z);
+            ct_var C = ct__cov_compose(p, theta, X, symmetric ? (ct_var){ NULL, 0, 0 } : Z, false);
             assert_same(cases[c].text, K, C, 1e-12);
             assert_ok(ct_grad(K, bar, in, fused, n_in, CT_GRAD_KEEP), ct_tape_message(tape));
             assert_ok(ct_grad(C, bar, in, composed, n_in, CT_GRAD_KEEP), ct_tape_message(tape));
@@ -333,12 +333,13 @@ static void many_columns(void **state)
             ct_var theta = put(ct_full(dev, CT_F64, ct_shape1(p->n_params), 5), CT_F64);
             ct_var X = leaf2(N, d, x, CT_F64), Z = random2(300, d, 2, CT_F64), bar = random2(N, N, 3, CT_F64);
             ct_var in[] = { theta, X }, fused[2], composed[2];
-            ct_var K = ct_cov(k, theta, X, X), C = ct__cov_compose(p, theta, X, (ct_var){ NULL, 0, 0 });
+            ct_var K = ct_cov(k, theta, X, X),
+                   C = ct__cov_compose(p, theta, X, (ct_var){ NULL, 0, 0 }, false);
             assert_same(texts[i], K, C, close);
             assert_ok(ct_grad(K, bar, in, fused, 2, CT_GRAD_KEEP), ct_tape_message(tape));
             assert_ok(ct_grad(C, bar, in, composed, 2, CT_GRAD_KEEP), ct_tape_message(tape));
             for (int j = 0; j < 2 && !linear; j++) assert_same(texts[i], fused[j], composed[j], slopes);
-            assert_same(texts[i], ct_cov(k, theta, X, Z), ct__cov_compose(p, theta, X, Z), 10 * close);
+            assert_same(texts[i], ct_cov(k, theta, X, Z), ct__cov_compose(p, theta, X, Z, false), 10 * close);
             ct_var narrow = ct_cast(X, CT_F32), narrow_theta = ct_cast(theta, CT_F32);
             if (offset == 0)
                 assert_same(texts[i], ct_cast(ct_cov(k, narrow_theta, narrow, narrow), CT_F64), C, 2e-5);

@@ -28,10 +28,19 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse);
  * No view for X_bar: not wanted. */
 void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_view X_bar);
 
-/* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
- * succeeded. */
-double ct__gp_rounding(ct_dtype dtype);
-/* Flags such a pivot, and then makes alpha (n, 1) NaN. Overwrites C_diagonal (n). */
-void ct__judge_pivots(ct_call *c, ct_view C_diagonal, ct_view L_diagonal, ct_view alpha);
+/* C̄ = weight (M - u uᵀ) against the derivatives of k(X, X), as ct__system_contract, for an M that comes block
+ * by block of its lower or its upper triangle. */
+typedef struct ct__slopes {
+    const ct_cov_program *program;
+    ct_view theta, X, u; /* (P), (n, d), (n); no view for u: it is zero */
+    double weight;
+    ct_view theta_bar, X_bar; /* (P), (n, d); no view for X_bar: not wanted */
+} ct__slopes;
+
+/* theta_bar = 0, X_bar = 0 */
+void ct__slopes_clear(ct_call *c, const ct__slopes *s);
+/* Adds the block M[row.., col..]. Beside the diagonal it stands for two; on it, row == col, its lower triangle
+ * is read. */
+void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int64_t col);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "gp/kernel/cov.h"
+#include "gp/kernel/prior.h"
 
 /* -- what has to be finite ------------------------------------------------------------------------------- */
 
@@ -50,33 +50,47 @@ void ct__density_fail(ct_call *c)
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
-static void check_inputs(ct_call *c, const ct_cov_program *program)
+ct_shape ct__density_shape(ct_call *c, bool slopes)
 {
-    int64_t n = ct_arg_dim(c, CT__POINTS, 0), m = ct_arg_dim(c, CT__NOISE, -1);
-    for (int i = 0; i < CT__DENSITY_INPUTS; i++)
-        ct_require(c, ct_arg(c, i).dtype != CT_I64, CT_EDTYPE, "inputs must be f64 or f32");
-    ct_require(c, ct_arg_ndim(c, CT__THETA) == 1 && ct_arg_dim(c, CT__THETA, 0) == program->n_params,
-               CT_ESHAPE, "theta must be a vector of the kernel's %d parameters", (int)program->n_params);
-    ct_require(c, ct_arg_ndim(c, CT__POINTS) == 2 && ct_arg_dim(c, CT__POINTS, 1) == program->input_dims,
-               CT_ESHAPE, "the points must be a matrix of %d columns, as the kernel is bound to",
-               (int)program->input_dims);
+    if (!ct__cov_accepts(c, 1)) return ct_shape0();
+    const int64_t n = ct_arg_dim(c, CT__POINTS, 0), m = ct_arg_dim(c, CT__NOISE, -1);
     ct_require(c, ct_shape_count(ct_arg_shape(c, CT__RESIDUAL)) == n, CT_ESHAPE,
                "the residual must have %lld elements", (long long)n);
     ct_require(c, ct_arg_ndim(c, CT__NOISE) <= 1 && (m == 1 || m == n), CT_ESHAPE,
                "the noise must have 1 or %lld elements", (long long)n);
-}
-
-ct_shape ct__density_shape(ct_call *c, const ct_cov_program *program, bool slopes)
-{
-    if (!ct_require(c, program != NULL, CT_EINVAL, "needs a kernel's program as its attribute"))
-        return ct_shape0();
-    check_inputs(c, program);
     for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c); i++) {
         bool kept = i == CT__RESIDUAL || (i == CT__POINTS ? ct_call_wants(c, i) : slopes);
-        ct_shape shape = i == CT__NOISE ? ct_shape1(ct_arg_dim(c, CT__POINTS, 0)) : ct_arg_shape(c, i);
+        ct_shape shape = i == CT__NOISE ? ct_shape1(n) : ct_arg_shape(c, i);
         ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, kept ? shape : ct_shape1(0));
     }
     return ct_shape0();
+}
+
+ct_view ct__density_X_bar(ct_call *c)
+{
+    return ct_call_wants(c, CT__POINTS) ? ct_result_at(c, ct__bar(CT__POINTS)) : ct_no_view();
+}
+
+void ct__density_value(ct_call *c, ct_view terms, ct_view logs, ct_view v)
+{
+    const double constant = 0.5 * CT__LOG_2PI * (double)ct_view_count(terms);
+    v = ct_view_reshape(v, ct_shape1(1));
+    ct_prim_reduce(c, CT_REDUCE_SUM, terms, v);
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, v, v);
+    if (ct_is_view(logs)) {
+        ct_view sum = ct_scratch(c, v.dtype, ct_shape1(1));
+        ct_prim_reduce(c, CT_REDUCE_SUM, logs, sum);
+        ct_prim_map2(c, CT_MAP_add, v, sum, v);
+    }
+    ct_prim_map1(c, CT_MAP_shift, (double[]){ constant, 0 }, v, v);
+}
+
+void ct__density_sample(ct_sample *s)
+{
+    const int64_t n = ct_sample_size(s);
+    ct__cov_sample(s, false);
+    ct_sample_normal(s, CT__RESIDUAL, ct_shape1(n));
+    ct_sample_uniform(s, CT__NOISE, ct_shape1(n % 2 ? n : 1), 0.3, 1);
 }
 
 /* -- the rule -------------------------------------------------------------------------------------------- */
@@ -86,25 +100,24 @@ static const char *const gradient_in[] = { "element %lld of the gradient in thet
                                            "element %lld of the gradient in the residual",
                                            "element %lld of the gradient in the noise" };
 
-/* Of inputs of its own, so that the inner sweep ends there. */
-static void recorded(ct_vjp *g, const ct_cov_program *program, ct_var (*value)(ct_var L, ct_var r))
+ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in)
 {
-    ct_var at[CT__DENSITY_INPUTS], bar[CT__DENSITY_INPUTS];
-    for (int i = 0; i < CT__DENSITY_INPUTS; i++) at[i] = ct_scale(ct_in(g, i), 1);
-    ct_var K = ct_apply(&ct_op_cov, at, 2, program, (size_t)program->bytes);
-    ct_var r = ct_reshape(at[CT__RESIDUAL], ct_shape2(ct_var_shape(at[CT__POINTS]).dim[0], 1));
-    ct_var v = value(ct_cholesky(ct_add_diag(K, at[CT__NOISE])), r);
-    if (ct_grad(v, ct_out_bar(g), at, bar, CT__DENSITY_INPUTS, CT_GRAD_RECORD)) return;
-    for (int i = 0; i < CT__DENSITY_INPUTS; i++) ct_in_bar(g, i, ct__finite(bar[i], gradient_in[i]));
+    ct_var K = ct_apply(&ct_op_cov, in, 2, program, (size_t)program->bytes);
+    return ct_cholesky(ct_add_diag(K, in[CT__NOISE]));
 }
 
-void ct__density_vjp(ct_vjp *g, const ct_cov_program *program, ct_var (*value)(ct_var L, ct_var r))
+ct_var ct__density_column(const ct_var *in)
 {
-    if (ct_recording(g)) {
-        recorded(g, program, value);
-        return;
-    }
-    ct_var v_bar = ct_out_bar(g);
+    return ct_reshape(in[CT__RESIDUAL], ct_shape2(ct_var_shape(in[CT__POINTS]).dim[0], 1));
+}
+
+void ct__density_vjp(ct_vjp *g, ct__composition *compose)
+{
+    ct_var bar[CT__DENSITY_INPUTS + 1];
+    const bool recording = ct_recording(g);
+    if (recording && !ct__recorded_bars(g, compose, bar)) return;
     for (int i = 0; i < CT__DENSITY_INPUTS; i++)
-        ct_in_bar(g, i, ct__finite(ct_mul(v_bar, ct_out_at(g, ct__bar(i))), gradient_in[i]));
+        ct_in_bar(
+            g, i,
+            ct__finite(recording ? bar[i] : ct_mul(ct_out_bar(g), ct_out_at(g, ct__bar(i))), gradient_in[i]));
 }

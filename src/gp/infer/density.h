@@ -3,8 +3,7 @@
 #ifndef CT_GP_DENSITY_H
 #define CT_GP_DENSITY_H
 
-#include <cotangent/covariance.h>
-#include <cotangent/op.h>
+#include "gp/kernel/cov.h"
 
 /* Inputs: theta (P), X (n, d), r of n elements, noise (n) or (1). Output 0 is the value v, a scalar. Output
  * ct__bar(i), which only the rule reads, is the derivative of v in input i, for the noise (n). */
@@ -13,14 +12,23 @@ static inline int ct__bar(int i) { return 1 + i; }
 
 /* The shape rule. In a recorded call X's derivatives have no elements if they are not wanted; without
  * `slopes`, theta's and the noise's have none. */
-ct_shape ct__density_shape(ct_call *c, const ct_cov_program *program, bool slopes);
+ct_shape ct__density_shape(ct_call *c, bool slopes);
+/* Where the forward pass puts X's derivatives: no view if they are not wanted. */
+ct_view ct__density_X_bar(ct_call *c);
+/* v = ½ Σ terms + Σ logs + n/2 log 2π, of one element; terms (n), logs (n) or no view. */
+void ct__density_value(ct_call *c, ct_view terms, ct_view logs, ct_view v);
 /* Makes all outputs NaN, for a failure that is known. */
 void ct__density_fail(ct_call *c);
 /* Flags the value if it is not finite. */
 void ct__density_flag(ct_call *c);
 /* The rule: multiplies the derivatives by v̄; the gradient must be finite. A recorded sweep differentiates
- * `value` instead, the same density in differentiable ops, from L Lᵀ = C and r (n, 1). */
-void ct__density_vjp(ct_vjp *g, const ct_cov_program *program, ct_var (*value)(ct_var L, ct_var r));
+ * `compose` instead. */
+void ct__density_vjp(ct_vjp *g, ct__composition *compose);
+/* For a composition: L of L Lᵀ = C, and r as a column. */
+ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in);
+ct_var ct__density_column(const ct_var *in);
+/* Samples for the op. */
+void ct__density_sample(ct_sample *s);
 
 /* x unchanged. If one of its elements, or of its cotangent's, is not finite, the tape fails. The message is
  * `what`, a static format of the element's number. */
@@ -34,7 +42,7 @@ void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_v
 bool ct__nlml_wants_inverse(const ct_call *c);
 /* noise_bar (n), which holds diag C⁻¹, becomes ½ diag (C⁻¹ - ααᵀ); alpha (n), room (n). */
 void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_bar);
-/* The value in differentiable ops, for ct__density_vjp. */
-ct_var ct__nlml_composed(ct_var L, ct_var r);
+/* The value in differentiable ops. */
+ct_var ct__nlml_composed(const ct_cov_program *program, const ct_var *in);
 
 #endif

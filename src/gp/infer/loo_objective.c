@@ -10,7 +10,7 @@
  * multiplies by v̄. [Rasmussen & Williams 2006, eqs 5.10-5.13; Sundararajan & Keerthi 2001] */
 #include "density.h"
 #include "gp/factor/factor.h"
-#include "gp/kernel/cov.h"
+#include "gp/kernel/prior.h"
 #include "gp/model/model.h"
 
 /* -- the gradient for v̄ = 1 ----------------------------------------------------------------------------- */
@@ -24,25 +24,9 @@ typedef struct work {
     ct_view d;                    /* (n), the diagonal of D                              */
     ct_view panel, block, square; /* rows of P D; a block of C̄; a square of P            */
     ct_view pair, turned;         /* [g α], and [α g]ᵀ                                   */
-    ct_view theta_bar, noise_bar, X_bar;
+    ct_view noise_bar;
+    ct__slopes slopes;
 } work;
-
-/* C̄[i.., j..] against the derivatives of k: beside the diagonal it stands for two, on it Z is X, whose
- * `white` counts there. */
-static void contract(const work *w, ct_view block, int64_t i, int64_t j)
-{
-    const ct_cov_program *k = w->s->program;
-    const ct_view none = ct_no_view(), theta = w->s->theta;
-    bool square = i == j;
-    int64_t i_end = i + ct_view_dim(block, 0), j_end = j + ct_view_dim(block, 1);
-    ct_view x = ct__rows(w->s->X, i, i_end), z = square ? none : ct__rows(w->s->X, j, j_end);
-    ct_view x_bar = ct__rows(w->X_bar, i, i_end), z_bar = ct__rows(w->X_bar, j, j_end);
-    ct_cov_bar bar = { .M = block, .alpha = square ? 1 : 2 };
-    ct_cov_bar turned = { .M = ct_view_transpose(block), .alpha = 2 };
-    ct_prim_covariance_bar_add(w->c, k, theta, x, z, &bar, w->theta_bar, x_bar);
-    if (ct_is_view(w->X_bar) && !square)
-        ct_prim_covariance_bar_add(w->c, k, theta, z, x, &turned, none, z_bar);
-}
 
 /* The end of at most `columns` columns from j that stay on one side of n1 and before `limit`. */
 static int64_t end_of(const work *w, int64_t j, int64_t columns, int64_t limit)
@@ -77,10 +61,10 @@ static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64
     ct_prim_gemm(c, -0.5, ct__rows(w->pair, first, end), ct__cols(w->turned, j, to), 0, block);
     ct__packed_product(c, ct__rows(w->panel, first - i, end - i), &w->s->C, j, w->square, block);
     if (on) {
-        contract(w, square, j, j);
+        ct__slopes_add(c, &w->slopes, square, j, j);
         ct_prim_copy(c, ct_view_diagonal(square), ct__rows(w->noise_bar, j, to));
     }
-    if (first + on < end) contract(w, ct__rows(block, on, end - first), first + on, j);
+    ct__slopes_add(c, &w->slopes, ct__rows(block, on, end - first), first + on, j);
 }
 
 /* Rows i..end of P D. */
@@ -109,11 +93,14 @@ static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
     w.square = ct_scratch(c, dtype, ct_shape2(few, few));
     w.pair = ct_scratch(c, dtype, ct_shape2(n, 2));
     w.turned = ct_scratch(c, dtype, ct_shape2(2, n));
-    w.theta_bar = ct_result_at(c, ct__bar(CT__THETA));
     w.noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    if (ct_call_wants(c, CT__POINTS)) w.X_bar = ct_result_at(c, ct__bar(CT__POINTS));
-    ct_prim_fill(c, w.theta_bar, 0);
-    if (ct_is_view(w.X_bar)) ct_prim_fill(c, w.X_bar, 0);
+    w.slopes = (ct__slopes){ .program = s->program,
+                             .theta = s->theta,
+                             .X = s->X,
+                             .weight = 1,
+                             .theta_bar = ct_result_at(c, ct__bar(CT__THETA)),
+                             .X_bar = ct__density_X_bar(c) };
+    ct__slopes_clear(c, &w.slopes);
     multiply(&w, e, ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), ct_shape2(n, 1)));
     for (int64_t i = 0, end; i < n; i = end) {
         end = i + most < n ? i + most : n;
@@ -139,35 +126,29 @@ uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype)
 /* v, of one element, from α, e and q; each (n) is scratch. */
 static void take_value(ct_call *c, ct_view alpha, ct_view e, ct_view q, ct_view each, ct_view v)
 {
-    const double half[2] = { 0.5, 0 }, constant[2] = { 0.5 * CT__LOG_2PI * (double)ct_view_dim(q, 0), 0 };
     ct_view logs = ct_scratch(c, q.dtype, ct_view_shape(q));
-    v = ct_view_reshape(v, ct_shape1(1));
     ct_prim_map2(c, CT_MAP_mul, alpha, e, each);
     ct_prim_map1(c, CT_MAP_log, NULL, q, logs);
     ct_prim_map2(c, CT_MAP_sub, each, logs, each);
-    ct_prim_reduce(c, CT_REDUCE_SUM, each, v);
-    ct_prim_map1(c, CT_MAP_scale, half, v, v);
-    ct_prim_map1(c, CT_MAP_shift, constant, v, v);
+    ct__density_value(c, each, ct_no_view(), v);
 }
 
 /* d = ½ (1/q + e²); each (n) is scratch. */
 static void take_weights(ct_call *c, ct_view e, ct_view q, ct_view each, ct_view d)
 {
-    const double half[2] = { 0.5, 0 };
     ct_prim_map1(c, CT_MAP_reciprocal, NULL, q, d);
     ct_prim_map1(c, CT_MAP_square, NULL, e, each);
     ct_prim_map2(c, CT_MAP_add, d, each, d);
-    ct_prim_map1(c, CT_MAP_scale, half, d, d);
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, d, d);
 }
 
 /* In differentiable ops. */
-static ct_var composed(ct_var L, ct_var r)
+static ct_var composed(const ct_cov_program *program, const ct_var *in)
 {
-    ct_tape *tape = L.tape;
-    int64_t n = ct_var_shape(r).dim[0];
-    ct_tensor *ones = ct_full(ct_tape_device(tape), ct_var_dtype(r), ct_shape1(n), 1);
-    ct_var identity = ct_diag_embed(ct_constant(tape, ones));
-    ct_release(ones);
+    ct_var r = ct__density_column(in), L = ct__density_factor(program, in);
+    const int64_t n = ct_var_shape(r).dim[0];
+    ct_var one = ct_scalar(r.tape, ct_var_dtype(r), 1);
+    ct_var identity = ct_diag_embed(ct_broadcast_to(one, ct_shape1(n)));
     ct_var alpha = ct_squeeze(ct_cholesky_solve(L, r), 1), q = ct_diag(ct_cholesky_solve(L, identity));
     ct_var terms = ct_sub(ct_mul(alpha, ct_div(alpha, q)), ct_log(q));
     return ct_shift(ct_scale(ct_sum(terms, CT_ALL, false), 0.5), 0.5 * CT__LOG_2PI * (double)n);
@@ -175,7 +156,7 @@ static ct_var composed(ct_var L, ct_var r)
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
-static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_attr(c), ct_call_recorded(c)); }
+static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_call_recorded(c)); }
 
 static void forward(ct_call *c)
 {
@@ -201,22 +182,14 @@ static void forward(ct_call *c)
     slopes(c, &s, ct_view_unsqueeze(e, 1), s.diagonal);
 }
 
-static void vjp(ct_vjp *g) { ct__density_vjp(g, ct_vjp_attr(g), composed); }
-
-static void sample(ct_sample *s)
-{
-    ct__cov_sample(s, false);
-    int64_t n = ct_sample_size(s);
-    ct_sample_uniform(s, 2, ct_shape1(n), 0.5, 2);
-    ct_sample_uniform(s, 3, ct_shape1(n % 2 ? n : 1), 0.3, 1);
-}
+static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
 
 const ct_op ct__op_gp_loo_nlpd = { .name = "gp_loo_nlpd",
                                    .n_in = CT__DENSITY_INPUTS,
                                    .shape = shape,
                                    .forward = forward,
                                    .vjp = vjp,
-                                   .sample = sample };
+                                   .sample = ct__density_sample };
 
 ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise)
 {

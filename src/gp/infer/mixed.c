@@ -22,7 +22,7 @@
 
 #include "density.h"
 #include "gp/factor/packed.h"
-#include "gp/kernel/cov.h"
+#include "gp/kernel/prior.h"
 #include "gp/model/model.h"
 
 /* Inputs and outputs are those of density.h, then the signs V (n, PROBES), and the report as last output. */
@@ -192,7 +192,7 @@ static bool evaluate(problem *p)
 
 static ct_shape shape(ct_call *c)
 {
-    ct_shape value = ct__density_shape(c, ct_attr(c), ct__nlml_wants_inverse(c));
+    ct_shape value = ct__density_shape(c, ct__nlml_wants_inverse(c));
     ct_rule_out(c, ct_outs(c), CT_F64, ct_shape1(4));
     return value;
 }
@@ -206,8 +206,7 @@ static void slopes(const problem *p)
     scale(p, ct_view_squeeze(p->alpha, 1), p->size, alpha);
     if (!ct__nlml_wants_inverse(c)) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    ct_view X_bar = ct_call_wants(c, CT__POINTS) ? ct_result_at(c, ct__bar(CT__POINTS)) : ct_no_view();
-    ct__mixed_slopes(&p->mixed, alpha, noise_bar, ct_result_at(c, ct__bar(CT__THETA)), X_bar);
+    ct__mixed_slopes(&p->mixed, alpha, noise_bar, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
     ct__nlml_noise_bar(c, alpha, terms_like(p, alpha), noise_bar);
 }
 
@@ -230,7 +229,7 @@ static void forward(ct_call *c)
     for (int i = 0; i < 4; i++) ct_prim_fill(c, ct__rows(out, i, i + 1), report[i]);
 }
 
-static void vjp(ct_vjp *g) { ct__density_vjp(g, ct_vjp_attr(g), ct__nlml_composed); }
+static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 static const ct_op mixed_op = {
     .name = "gp_nlml_mixed", .n_in = INPUTS, .shape = shape, .forward = forward, .vjp = vjp

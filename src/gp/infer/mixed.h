@@ -6,6 +6,8 @@
 
 #include <cotangent/covariance.h>
 
+#include "gp/factor/packed.h"
+
 typedef enum ct__mixed_solve { CT__SOLVE_FACTOR, CT__SOLVE_FACTOR_TRANS, CT__SOLVE_BOTH } ct__mixed_solve;
 
 typedef struct ct__mixed {
@@ -14,6 +16,7 @@ typedef struct ct__mixed {
     int64_t n;
     ct_view theta, X, noise; /* (P), (n, d), (n)                                         */
     ct_view triangle;        /* f32, packed (packed.h): undefined, then L, then (L Lᵀ)⁻¹ */
+    ct__packed L;            /* its blocks                                               */
     ct_view room;            /* a strip of rows of an (n, n) matrix                      */
     ct_view narrow;          /* f32 (m, n): right-hand sides                             */
 } ct__mixed;

@@ -7,29 +7,23 @@
  * multiplies by v̄. */
 #include "density.h"
 #include "gp/factor/factor.h"
-#include "gp/kernel/cov.h"
+#include "gp/kernel/prior.h"
 #include "gp/model/model.h"
 
 /* -- the value ------------------------------------------------------------------------------------------- */
 
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v)
 {
-    const int64_t n = ct_view_count(alpha);
-    const ct_shape shape = ct_view_shape(r);
-    const double half[2] = { 0.5, 0 }, constant[2] = { 0.5 * CT__LOG_2PI * (double)n, 0 };
-    ct_view each = ct_scratch(c, alpha.dtype, ct_shape1(n)), logs = ct_scratch(c, alpha.dtype, ct_shape1(1));
-    v = ct_view_reshape(v, ct_shape1(1));
-    ct_prim_map2(c, CT_MAP_mul, r, ct_view_reshape(alpha, shape), ct_view_reshape(each, shape));
-    ct_prim_reduce(c, CT_REDUCE_SUM, each, v);
-    ct_prim_map1(c, CT_MAP_log, NULL, diagonal, each);
-    ct_prim_reduce(c, CT_REDUCE_SUM, each, logs);
-    ct_prim_map1(c, CT_MAP_scale, half, v, v);
-    ct_prim_map2(c, CT_MAP_add, v, logs, v);
-    ct_prim_map1(c, CT_MAP_shift, constant, v, v);
+    const ct_shape shape = ct_view_shape(r), n = ct_shape1(ct_view_count(alpha));
+    ct_view terms = ct_scratch(c, alpha.dtype, n), logs = ct_scratch(c, alpha.dtype, n);
+    ct_prim_map2(c, CT_MAP_mul, r, ct_view_reshape(alpha, shape), ct_view_reshape(terms, shape));
+    ct_prim_map1(c, CT_MAP_log, NULL, diagonal, logs);
+    ct__density_value(c, terms, logs, v);
 }
 
-ct_var ct__nlml_composed(ct_var L, ct_var r)
+ct_var ct__nlml_composed(const ct_cov_program *program, const ct_var *in)
 {
+    ct_var r = ct__density_column(in), L = ct__density_factor(program, in);
     ct_var both = ct_add(ct_sum(ct_mul(r, ct_cholesky_solve(L, r)), CT_ALL, false), ct_cholesky_logdet(L));
     return ct_shift(ct_scale(both, 0.5), 0.5 * CT__LOG_2PI * (double)ct_var_shape(r).dim[0]);
 }
@@ -41,14 +35,13 @@ bool ct__nlml_wants_inverse(const ct_call *c)
     return ct_call_wants(c, CT__THETA) || ct_call_wants(c, CT__POINTS) || ct_call_wants(c, CT__NOISE);
 }
 
-static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_attr(c), ct__nlml_wants_inverse(c)); }
+static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct__nlml_wants_inverse(c)); }
 
 void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_bar)
 {
-    const double half[2] = { 0.5, 0 };
     ct_prim_map1(c, CT_MAP_square, NULL, alpha, room);
     ct_prim_map2(c, CT_MAP_sub, noise_bar, room, noise_bar);
-    ct_prim_map1(c, CT_MAP_scale, half, noise_bar, noise_bar);
+    ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, noise_bar, noise_bar);
 }
 
 static void forward(ct_call *c)
@@ -69,26 +62,17 @@ static void forward(ct_call *c)
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
     ct__packed_diagonal(c, &s.C, noise_bar);
     ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
-    ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)),
-                        ct_call_wants(c, CT__POINTS) ? ct_result_at(c, ct__bar(CT__POINTS)) : ct_no_view());
+    ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
 }
 
-static void vjp(ct_vjp *g) { ct__density_vjp(g, ct_vjp_attr(g), ct__nlml_composed); }
-
-static void sample(ct_sample *s)
-{
-    ct__cov_sample(s, false);
-    int64_t n = ct_sample_size(s);
-    ct_sample_normal(s, 2, ct_shape1(n));
-    ct_sample_uniform(s, 3, ct_shape1(n % 2 ? n : 1), 0.1, 1);
-}
+static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 const ct_op ct__op_gp_nlml = { .name = "gp_nlml",
                                .n_in = CT__DENSITY_INPUTS,
                                .shape = shape,
                                .forward = forward,
                                .vjp = vjp,
-                               .sample = sample };
+                               .sample = ct__density_sample };
 
 ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise)
 {

@@ -1,0 +1,126 @@
+/* What the ops of a kernel's program share: their calls, what they accept, the rule of a recorded sweep, their
+ * samples. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cov.h"
+#include "kernel_tree.h"
+
+/* -- calls ----------------------------------------------------------------------------------------------- */
+
+/* The program of a kernel that can be used; else NULL, and the tape has failed. */
+static const ct_cov_program *usable(const ct_kernel *k, ct_tape *tape, const char *who)
+{
+    const ct_cov_program *p = ct_kernel_program(k);
+    if (!p && ct_kernel_status(k))
+        ct_tape_fail(tape, ct_kernel_status(k), "%s: %s", who, ct_kernel_message(k));
+    else if (!p)
+        ct_tape_fail(tape, CT_EINVAL,
+                     "%s: the kernel does not know its inputs' columns: ct_kernel_bind it first", who);
+    return p;
+}
+
+/* What stands for a result once the tape has failed. */
+static ct_var poisoned(ct_tape *tape) { return (ct_var){ tape, UINT32_MAX, 0 }; }
+
+ct_var ct__cov_apply(const ct_op *op, const ct_kernel *k, const ct_var *in, int n)
+{
+    const ct_cov_program *p = in[0].tape ? usable(k, in[0].tape, op->name) : NULL;
+    return p ? ct_apply(op, in, n, p, (size_t)p->bytes) : poisoned(in[0].tape);
+}
+
+ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)
+{
+    const ct_cov_program *p = tape ? usable(k, tape, "kernel_theta") : NULL;
+    if (!p) return poisoned(tape);
+    ct_device *device = ct_tape_device(tape);
+    double *values = malloc((size_t)p->n_params * sizeof *values + 1);
+    for (int32_t i = 0; values && i < p->n_params; i++) values[i] = ct_kernel_param(k, i)->value;
+    ct_tensor *wide = values ? ct_from(device, CT_F64, ct_shape1(p->n_params), values) : NULL;
+    ct_tensor *theta = wide ? ct_tensor_cast(wide, dtype) : NULL;
+    if (!values)
+        ct_tape_fail(tape, CT_ENOMEM, "kernel_theta: no memory for %d parameters", (int)p->n_params);
+    else if (!theta)
+        ct_tape_fail(tape, ct_last_status(device), "kernel_theta: %s", ct_message(device));
+    ct_var leaf = ct_leaf(tape, theta);
+    ct_release(theta);
+    ct_release(wide);
+    free(values);
+    return leaf;
+}
+
+/* -- inside an op ---------------------------------------------------------------------------------------- */
+
+bool ct__cov_accepts(ct_call *c, int sets)
+{
+    const ct_cov_program *p = ct_attr(c);
+    if (!ct_require(c, p && p->n_nodes <= CT__KERNEL_MAX_NODES, CT_EINVAL,
+                    "needs a kernel's program as its attribute"))
+        return false;
+    ct_require(c, ct_arg_ndim(c, 0) == 1 && ct_arg_dim(c, 0, 0) == p->n_params, CT_ESHAPE,
+               "theta must be a vector of the kernel's %d parameters", (int)p->n_params);
+    for (int i = 0; i < ct_args(c); i++)
+        ct_require(c, ct_arg(c, i).dtype != CT_I64, CT_EDTYPE, "inputs must be f64 or f32");
+    for (int i = 1; i <= sets; i++)
+        ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
+                   "the points must be a matrix of %d columns, as the kernel is bound to",
+                   (int)p->input_dims);
+    return ct_call_fine(c);
+}
+
+bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar)
+{
+    enum { MOST = 8 };
+    ct_var in[MOST] = { { NULL, 0, 0 } }, at[MOST], at_bar[MOST];
+    int input[MOST], n = 0;
+    for (int i = 0; i < ct_vjp_args(g); i++) {
+        in[i] = ct_scale(ct_in(g, i), 1);
+        if (ct_wants(g, i)) input[n++] = i;
+    }
+    for (int k = 0; k < n; k++) at[k] = in[input[k]];
+    if (ct_grad(compose(ct_vjp_attr(g), in), ct_out_bar(g), at, at_bar, n, CT_GRAD_RECORD)) return false;
+    for (int k = 0; k < n; k++) bar[input[k]] = at_bar[k];
+    return true;
+}
+
+/* -- samples --------------------------------------------------------------------------------------------- */
+
+static const char *const sampled[] = {
+    "rbf(ard)",
+    "linear(ard) + constant",
+    "poly(degree=3)",
+    "scale * rbf(ard) + scale * periodic * matern52 + white",
+    "(scale * rq + linear) * (constant + cosine(dims=1)) * rbf",
+};
+
+/* Every profile alone, in one of these ways: without lengthscales of one column, since a cosine of several
+ * columns is indefinite; then the above. */
+static ct_kernel *sampled_kernel(int i)
+{
+    static const char *const ways[] = { "", "(ard)", "(dims=2:0)", "(ard, dims=0:2)" };
+    if (i >= CT_COV_PROFILES) return ct_kernel_parse(sampled[i - CT_COV_PROFILES]);
+    const kernel_kind *kind = &ct__kernel_kinds[i];
+    char text[64];
+    snprintf(text, sizeof text, "%s%s", kind->text, kind->lengthscales ? ways[i % 4] : "(dims=2)");
+    return ct_kernel_parse(text);
+}
+
+void ct__cov_sample(ct_sample *s, bool pairs)
+{
+    enum { KERNELS = CT_COV_PROFILES + sizeof sampled / sizeof *sampled, COLUMNS = 3 };
+    int variant = ct_sample_variant(s, pairs ? 2 * KERNELS : KERNELS);
+    int64_t n = ct_sample_size(s);
+    ct_kernel *k = sampled_kernel(variant % KERNELS);
+    ct_status bound = ct_kernel_bind(k, COLUMNS);
+    if (bound == CT_OK) {
+        const ct_cov_program *p = ct_kernel_program(k);
+        ct_sample_attr(s, p, (size_t)p->bytes);
+        ct_sample_unbatched(s);
+        ct_sample_uniform(s, 0, ct_shape1(p->n_params), 0.5, 2);
+        ct_sample_uniform(s, 1, ct_shape2(n, COLUMNS), -0.8, 0.8);
+        if (variant >= KERNELS) ct_sample_uniform(s, 2, ct_shape2(n + 1, COLUMNS), -0.8, 0.8);
+    } else {
+        ct_sample_fail(s, bound, ct_kernel_message(k));
+    }
+    ct_kernel_free(k);
+}
