@@ -15,12 +15,16 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
     const int64_t n = ct_view_dim(in[1], 0);
     const ct_dtype dtype = in[1].dtype;
     square = square && n <= SQUARE;
-    ct__system s = { .program = program, .theta = in[0], .X = in[1], .noise = in[3], .alpha = alpha };
-    s.matrix = ct_scratch(c, dtype, square ? ct_shape2(n, n) : ct__packed_shape(n));
-    s.C = square ? ct__packed_of_square(s.matrix, n) : ct__packed_of(s.matrix, n);
-    s.diagonal = ct_scratch(c, dtype, ct_shape1(n));
+    ct_view matrix = ct_scratch(c, dtype, square ? ct_shape2(n, n) : ct__packed_shape(n));
     ct_prim_copy(c, in[2], ct_view_reshape(alpha, ct_view_shape(in[2])));
-    return s;
+    return (ct__system){ .program = program,
+                         .theta = in[0],
+                         .X = in[1],
+                         .noise = in[3],
+                         .matrix = matrix,
+                         .C = square ? ct__packed_of_square(matrix, n) : ct__packed_of(matrix, n),
+                         .alpha = alpha,
+                         .diagonal = ct_scratch(c, dtype, ct_shape1(n)) };
 }
 
 static void build(ct_call *c, const ct__system *s)
@@ -74,9 +78,11 @@ void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int
     const bool beside = row != col;
     if (row == row_end || col == col_end) return;
     ct_view x = ct__rows(s->X, row, row_end), z = beside ? ct__rows(s->X, col, col_end) : ct_no_view();
-    ct_cov_bar bar = { .M = M, .alpha = beside ? 2 * s->weight : s->weight, .lower = !beside };
-    bar.u = ct__rows(s->u, row, row_end);
-    bar.v = ct__rows(s->u, col, col_end);
+    ct_cov_bar bar = { .M = M,
+                       .u = ct__rows(s->u, row, row_end),
+                       .v = ct__rows(s->u, col, col_end),
+                       .alpha = beside ? 2 * s->weight : s->weight,
+                       .lower = !beside };
     ct_prim_covariance_bar_add(c, s->program, s->theta, x, z, &bar, s->theta_bar,
                                ct__rows(s->X_bar, row, row_end));
     if (!beside || !ct_is_view(s->X_bar)) return;

@@ -28,8 +28,8 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse);
  * No view for X_bar: not wanted. */
 void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_view X_bar);
 
-/* C̄ = weight (M - u uᵀ) against the derivatives of k(X, X), as ct__system_contract, for an M that comes block
- * by block of its lower or its upper triangle. */
+/* The contraction of ct__system_contract for C̄ = weight (M - u uᵀ), where the symmetric M comes block by
+ * block: those on its diagonal, and those on one side of it. */
 typedef struct ct__slopes {
     const ct_cov_program *program;
     ct_view theta, X, u; /* (P), (n, d), (n); no view for u: it is zero */
@@ -39,8 +39,8 @@ typedef struct ct__slopes {
 
 /* theta_bar = 0, X_bar = 0 */
 void ct__slopes_clear(ct_call *c, const ct__slopes *s);
-/* Adds the block M[row.., col..]. Beside the diagonal it stands for two; on it, row == col, its lower triangle
- * is read. */
+/* Adds the block M[row.., col..]. Beside the diagonal it stands for two. On it row == col, and only the lower
+ * triangle is read. */
 void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int64_t col);
 
 #endif

@@ -11,22 +11,24 @@ ct_shape ct__packed_shape(int64_t n)
 
 ct__packed ct__packed_of(ct_view rectangle, int64_t n)
 {
-    ct__packed p = { .n1 = n - n / 2, .n2 = n / 2 };
-    int64_t odd = n % 2, even = n ? 1 - odd : 0;
-    p.A11 = ct_view_transpose(ct_view_block(rectangle, 0, p.n1, even, even + p.n1));
-    p.A22 = ct_view_block(rectangle, odd, odd + p.n2, 0, p.n2);
-    p.A21t = ct_view_block(rectangle, 0, p.n1, even + p.n1, even + n);
-    p.A21 = ct_view_transpose(p.A21t);
-    return p;
+    const int64_t n1 = n - n / 2, odd = n % 2, even = n ? 1 - odd : 0;
+    ct_view A21t = ct_view_block(rectangle, 0, n1, even + n1, even + n);
+    return (ct__packed){ .n1 = n1,
+                         .n2 = n / 2,
+                         .A11 = ct_view_transpose(ct_view_block(rectangle, 0, n1, even, even + n1)),
+                         .A22 = ct_view_block(rectangle, odd, odd + n / 2, 0, n / 2),
+                         .A21 = ct_view_transpose(A21t),
+                         .A21t = A21t };
 }
 
 ct__packed ct__packed_of_square(ct_view square, int64_t n)
 {
-    ct__packed p = { .n1 = n, .A11 = square };
-    p.A22 = ct_view_block(square, 0, 0, 0, 0);
-    p.A21t = ct_view_block(square, 0, n, 0, 0);
-    p.A21 = ct_view_transpose(p.A21t);
-    return p;
+    ct_view A21t = ct_view_block(square, 0, n, 0, 0);
+    return (ct__packed){ .n1 = n,
+                         .A11 = square,
+                         .A22 = ct_view_block(square, 0, 0, 0, 0),
+                         .A21 = ct_view_transpose(A21t),
+                         .A21t = A21t };
 }
 
 void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2])
@@ -77,29 +79,20 @@ static int64_t until_cut(const ct__packed *from, int64_t at, const ct__packed *t
 void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t rows, int64_t col, int64_t cols,
                      const ct__packed *to, int64_t to_row, int64_t to_col)
 {
-    if (!rows || !cols) return;
-    bool triangle = row == col;
-    int64_t high = until_cut(from, row, to, to_row, rows);
-    int64_t wide = triangle ? high : until_cut(from, col, to, to_col, cols);
-    if (high < rows) {
-        ct__packed_copy(c, from, row, high, col, triangle ? high : cols, to, to_row, to_col);
-        if (triangle) ct__packed_copy(c, from, row + high, rows - high, col, high, to, to_row + high, to_col);
-        int64_t right = triangle ? high : 0;
-        ct__packed_copy(c, from, row + high, rows - high, col + right, cols - right, to, to_row + high,
-                        to_col + right);
-        return;
+    const bool triangle = row == col;
+    for (int64_t i = 0, i_end; i < rows; i = i_end) {
+        i_end = i + until_cut(from, row + i, to, to_row + i, rows - i);
+        const int64_t width = triangle ? i_end : cols;
+        for (int64_t j = 0, j_end; j < width; j = j_end) {
+            j_end = j + until_cut(from, col + j, to, to_col + j, width - j);
+            ct_view source = ct__packed_block(from, row + i, row + i_end, col + j, col + j_end);
+            ct_view target = ct__packed_block(to, to_row + i, to_row + i_end, to_col + j, to_col + j_end);
+            if (triangle && i == j)
+                ct__copy_lower(c, source, target);
+            else
+                ct_prim_copy(c, source, target);
+        }
     }
-    if (wide < cols) {
-        ct__packed_copy(c, from, row, rows, col, wide, to, to_row, to_col);
-        ct__packed_copy(c, from, row, rows, col + wide, cols - wide, to, to_row, to_col + wide);
-        return;
-    }
-    ct_view source = ct__packed_block(from, row, row + rows, col, col + cols);
-    ct_view target = ct__packed_block(to, to_row, to_row + rows, to_col, to_col + cols);
-    if (triangle)
-        ct__copy_lower(c, source, target);
-    else
-        ct_prim_copy(c, source, target);
 }
 
 /* -- the diagonal ---------------------------------------------------------------------------------------- */

@@ -144,12 +144,14 @@ void ct__packed_remove(ct_call *c, const ct__packed *L, const int64_t *row, int6
     removal g = { .n = L->n1 + L->n2, .count = count, .row = row };
     int64_t m = g.n - count, most = (count < FEW ? count : FEW) + BLOCK;
     ct_dtype dtype = L->A11.dtype;
-    work w = { .c = c, .L = to, .m = m };
-    w.K = ct_scratch(c, dtype, ct_shape2(most, m));
-    w.next = ct_scratch(c, dtype, ct_shape2(most, m));
-    w.Q = ct_scratch(c, dtype, ct_shape2(most, most));
-    w.wide = ct_scratch(c, CT_F64, ct_shape2(most, BLOCK));
-    w.wide_Q = ct_scratch(c, CT_F64, ct_shape2(most, most));
+    work w = { .c = c,
+               .L = to,
+               .m = m,
+               .K = ct_scratch(c, dtype, ct_shape2(most, m)),
+               .next = ct_scratch(c, dtype, ct_shape2(most, m)),
+               .Q = ct_scratch(c, dtype, ct_shape2(most, most)),
+               .wide = ct_scratch(c, CT_F64, ct_shape2(most, BLOCK)),
+               .wide_Q = ct_scratch(c, CT_F64, ct_shape2(most, most)) };
     copy_staying(c, &g, L, to);
     for (int64_t t = 0; t < count && ct_call_fine(c); t += w.k) {
         w.k = count - t < FEW ? count - t : FEW;

@@ -20,10 +20,9 @@ enum { FEW = 256 }; /* columns of C̄ at once; half as many where they meet the 
 typedef struct work {
     ct_call *c;
     const ct__system *s;          /* its C holds P                                       */
-    int64_t n, most, few;         /* rows of a panel of C̄, columns of a strip of it      */
-    ct_view d;                    /* (n), the diagonal of D                              */
+    ct_view e, g, d;              /* (n, 1), (n, 1), and (n), the diagonal of D          */
     ct_view panel, block, square; /* rows of P D; a block of C̄; a square of P            */
-    ct_view pair, turned;         /* [g α], and [α g]ᵀ                                   */
+    ct_view triple;               /* [g α g]                                             */
     ct_view noise_bar;
     ct__slopes slopes;
 } work;
@@ -36,29 +35,14 @@ static int64_t end_of(const work *w, int64_t j, int64_t columns, int64_t limit)
     return j + columns < limit ? j + columns : limit;
 }
 
-/* g = P e, and with it [g α] and [α g]ᵀ; all (n, 1). */
-static void multiply(const work *w, ct_view e, ct_view g)
-{
-    ct_call *c = w->c;
-    ct_view line = ct_view_transpose(g), alpha = w->s->alpha;
-    ct_prim_fill(c, g, 0);
-    for (int64_t j = 0, to; j < w->n; j = to) {
-        to = end_of(w, j, w->few, w->n);
-        ct__packed_product(c, ct_view_transpose(e), &w->s->C, j, w->square, ct__cols(line, j, to));
-    }
-    ct_prim_copy(c, g, ct__cols(w->pair, 0, 1));
-    ct_prim_copy(c, alpha, ct__cols(w->pair, 1, 2));
-    ct_prim_copy(c, ct_view_transpose(alpha), ct__rows(w->turned, 0, 1));
-    ct_prim_copy(c, line, ct__rows(w->turned, 1, 2));
-}
-
 /* Of C̄[i..end, j..to] what is not above the diagonal, given rows i..end of P D. */
 static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64_t to)
 {
     ct_call *c = w->c;
     int64_t first = j > i ? j : i, on = j >= i ? to - j : 0; /* rows on the diagonal */
     ct_view block = ct_view_block(w->block, 0, end - first, 0, to - j), square = ct__rows(block, 0, on);
-    ct_prim_gemm(c, -0.5, ct__rows(w->pair, first, end), ct__cols(w->turned, j, to), 0, block);
+    ct_view left = ct_view_block(w->triple, first, end, 0, 2), right = ct_view_block(w->triple, j, to, 1, 3);
+    ct_prim_gemm(c, -0.5, left, ct_view_transpose(right), 0, block);
     ct__packed_product(c, ct__rows(w->panel, first - i, end - i), &w->s->C, j, w->square, block);
     if (on) {
         ct__slopes_add(c, &w->slopes, square, j, j);
@@ -67,11 +51,14 @@ static void block_column(const work *w, int64_t i, int64_t end, int64_t j, int64
     ct__slopes_add(c, &w->slopes, ct__rows(block, on, end - first), first + on, j);
 }
 
-/* Rows i..end of P D. */
+/* Rows i..end of P D, and of g. */
 static void fill_panel(const work *w, int64_t i, int64_t end)
 {
-    ct_view rows = ct__rows(w->panel, 0, end - i);
+    ct_view rows = ct__rows(w->panel, 0, end - i), g = ct__rows(w->g, i, end);
     ct__packed_rows(w->c, &w->s->C, i, rows);
+    ct_prim_gemm(w->c, 1, rows, w->e, 0, g);
+    ct_prim_copy(w->c, g, ct_view_block(w->triple, i, end, 0, 1));
+    ct_prim_copy(w->c, g, ct_view_block(w->triple, i, end, 2, 3));
     ct_prim_map2(w->c, CT_MAP_mul, rows, w->d, rows);
 }
 
@@ -87,21 +74,24 @@ static void slopes(ct_call *c, const ct__system *s, ct_view e, ct_view d)
 {
     ct_dtype dtype = d.dtype;
     int64_t n = ct_view_dim(d, 0), most = panel_rows(n, dtype), few = most < FEW ? most : FEW;
-    work w = { .c = c, .s = s, .n = n, .most = most, .few = few, .d = d };
-    w.panel = ct_scratch(c, dtype, ct_shape2(most, n));
-    w.block = ct_scratch(c, dtype, ct_shape2(most, few));
-    w.square = ct_scratch(c, dtype, ct_shape2(few, few));
-    w.pair = ct_scratch(c, dtype, ct_shape2(n, 2));
-    w.turned = ct_scratch(c, dtype, ct_shape2(2, n));
-    w.noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    w.slopes = (ct__slopes){ .program = s->program,
-                             .theta = s->theta,
-                             .X = s->X,
-                             .weight = 1,
-                             .theta_bar = ct_result_at(c, ct__bar(CT__THETA)),
-                             .X_bar = ct__density_X_bar(c) };
+    const work w = { .c = c,
+                     .s = s,
+                     .e = e,
+                     .d = d,
+                     .g = ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), ct_shape2(n, 1)),
+                     .panel = ct_scratch(c, dtype, ct_shape2(most, n)),
+                     .block = ct_scratch(c, dtype, ct_shape2(most, few)),
+                     .square = ct_scratch(c, dtype, ct_shape2(few, few)),
+                     .triple = ct_scratch(c, dtype, ct_shape2(n, 3)),
+                     .noise_bar = ct_result_at(c, ct__bar(CT__NOISE)),
+                     .slopes = { .program = s->program,
+                                 .theta = s->theta,
+                                 .X = s->X,
+                                 .weight = 1,
+                                 .theta_bar = ct_result_at(c, ct__bar(CT__THETA)),
+                                 .X_bar = ct__density_X_bar(c) } };
     ct__slopes_clear(c, &w.slopes);
-    multiply(&w, e, ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), ct_shape2(n, 1)));
+    ct_prim_copy(c, s->alpha, ct__cols(w.triple, 1, 2));
     for (int64_t i = 0, end; i < n; i = end) {
         end = i + most < n ? i + most : n;
         fill_panel(&w, i, end);

@@ -5,22 +5,22 @@
 #include <cotangent/covariance.h>
 #include <cotangent/kernel.h>
 
-/* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes` the profiles of
- * a distance are differentiated by their own formulas, which are right at s = 0 to any order, else through the
- * ops of their values. */
+/* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes` profiles of a
+ * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else through the
+ * ops that their values consist of. */
 ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, bool slopes);
 
 /* A call of `op`, whose attribute is a kernel's program: of one that can be used, else a poisoned handle. */
 ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
 
-/* Refuses the call unless its attribute is a program, input 0 is its theta, inputs 1 to `sets` are points of its
- * columns, and all are f64 or f32. */
+/* Refuses the call unless its attribute is a program, input 0 fits its theta, inputs 1 to `sets` are points
+ * of as many columns as it is bound to, and all inputs are f64 or f32. */
 bool ct__cov_accepts(ct_call *c, int sets);
 
 /* The value of an op whose attribute is a program, in differentiable ops. A missing input has no tape. */
 typedef ct_var ct__composition(const ct_cov_program *program, const ct_var *in);
-/* The cotangents of the wanted inputs, differentiable, for the rule of such an op in a recorded sweep: `compose`
- * is given copies of the inputs, at which an inner sweep ends. False: the sweep has failed. */
+/* For such an op's rule in a recorded sweep: bar[i] becomes the cotangent of each wanted input i. `compose` is
+ * given copies of the inputs, where the sweep through it ends. False: the sweep has failed. */
 bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar);
 
 /* Draws theta, X and, with `pairs` in half of the variants, Z for a set of kernels over three columns. */

@@ -1,4 +1,4 @@
-/* What the ops of a kernel's program share: their calls, what they accept, the rule of a recorded sweep, their
+/* What the ops of a kernel's program share: calls, checks of their inputs, the rule of a recorded sweep, and
  * samples. */
 #include <stdio.h>
 #include <stdlib.h>

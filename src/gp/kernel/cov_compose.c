@@ -1,5 +1,5 @@
-/* Covariance matrices and their diagonals as compositions of public ops: slower than the fused primitives, and
- * differentiable to any order.
+/* Covariance matrices and their diagonals as compositions of public ops: slower than the fused primitives,
+ * and differentiable to any order.
  *
  * cov_diag: k(x_i, x_i)                            theta (P), X (n, d) -> (n)
  * Profiles of a distance or of sines are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
