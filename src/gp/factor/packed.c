@@ -1,5 +1,11 @@
 #include "packed.h"
 
+int64_t ct__rows_within(int64_t bytes, int64_t n, ct_dtype dtype, int64_t least, int64_t most)
+{
+    const int64_t rows = bytes / (int64_t)ct_dtype_size(dtype) / (n > 0 ? n : 1);
+    return rows < least ? least : rows > most ? most : rows;
+}
+
 /* -- the rectangle --------------------------------------------------------------------------------------- */
 
 ct_shape ct__packed_shape(int64_t n)

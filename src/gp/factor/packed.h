@@ -10,6 +10,7 @@
 #ifndef CT_GP_PACKED_H
 #define CT_GP_PACKED_H
 
+#include <cotangent/cov_program.h>
 #include <cotangent/op.h>
 
 /* Rows first..end of a matrix, or elements of a vector; columns first..end. */
@@ -21,6 +22,9 @@ static inline ct_view ct__cols(ct_view v, int64_t first, int64_t end)
 {
     return ct_view_slice(v, 1, first, end, 1);
 }
+
+/* The number of rows of n elements that `bytes` hold: at least `least`, at most `most`. */
+int64_t ct__rows_within(int64_t bytes, int64_t n, ct_dtype dtype, int64_t least, int64_t most);
 
 /* Of the rectangle: (rows, leading dimension). */
 ct_shape ct__packed_shape(int64_t n);
@@ -93,8 +97,7 @@ void ct__row_squares(ct_call *c, ct_view V, ct_view out);
 /* From L (n, n) packed and the kernel at X = [X1; X2] (n + k, d), sets `to` (n + k, n + k), packed, to
  *     [ L    ]   B = k(X2, X1) L⁻ᵀ,   S Sᵀ = k(X2, X2) + diag(noise) - B Bᵀ;   noise (k)
  *     [ B  S ] */
-struct ct_cov_program;
-void ct__packed_append(ct_call *c, const struct ct_cov_program *program, ct_view theta, ct_view X,
+void ct__packed_append(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X,
                        ct_view noise, const ct__packed *L, const ct__packed *to);
 /* Sets `to` to the factor of L Lᵀ without the `count` rows and columns row[0] < row[1] < .... Waits for the
  * device. */

@@ -38,13 +38,11 @@ static void copy_staying(ct_call *c, const removal *g, const ct__packed *L, cons
 /* Column row[t] of L into row `line` of W; zeros stay above it. */
 static void copy_gone(ct_call *c, const removal *g, const ct__packed *L, int64_t t, ct_view W, int64_t line)
 {
-    int64_t col = g->row[t];
-    for (int64_t s = t + 1; s <= g->count; s++)
-        for (int64_t row = begin_of(g, s), end = end_of(g, s), to; row < end; row = to) {
-            to = row < L->n1 && L->n1 < end ? L->n1 : end;
-            ct_prim_copy(c, ct_view_transpose(ct__packed_block(L, row, to, col, col + 1)),
-                         ct_view_block(W, line, line + 1, row - s, to - s));
-        }
+    const ct__packed to = { .n1 = ct_view_dim(W, 1), .A11 = ct_view_transpose(ct__rows(W, line, line + 1)) };
+    for (int64_t s = t + 1; s <= g->count; s++) {
+        int64_t row = begin_of(g, s);
+        ct__packed_copy(c, L, row, end_of(g, s) - row, g->row[t], 1, &to, row - s, 0);
+    }
 }
 
 /* -- rotations ------------------------------------------------------------------------------------------- */

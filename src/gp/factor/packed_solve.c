@@ -7,9 +7,7 @@ enum { PANEL_BYTES = 32 << 20, LEAST = 16, WIDE = 512 };
 
 int64_t ct__packed_panel(int64_t n, ct_dtype dtype)
 {
-    int64_t rows = n > 0 ? PANEL_BYTES / (int64_t)ct_dtype_size(dtype) / n : LEAST;
-    int64_t most = n > 2 * WIDE ? n / 2 : WIDE;
-    return rows < LEAST ? LEAST : rows > most ? most : rows;
+    return ct__rows_within(PANEL_BYTES, n, dtype, LEAST, n > 2 * WIDE ? n / 2 : WIDE);
 }
 
 void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_view B)

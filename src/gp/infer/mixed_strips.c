@@ -13,8 +13,7 @@ enum { ROOM_BYTES = 8 << 20, LEAST_ROWS = 32, MOST_ROWS = 512 };
 
 static int64_t height_of(int64_t n)
 {
-    int64_t rows = n > 0 ? ROOM_BYTES / (int64_t)sizeof(double) / n / LEAST_ROWS * LEAST_ROWS : LEAST_ROWS;
-    return rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
+    return ct__rows_within(ROOM_BYTES, n, CT_F64, LEAST_ROWS, MOST_ROWS) / LEAST_ROWS * LEAST_ROWS;
 }
 
 uint64_t ct__mixed_room(int64_t n) { return (uint64_t)height_of(n) * (uint64_t)n * sizeof(double); }

@@ -60,8 +60,7 @@ static ct_view part(ct_call *c, const panel *p, int k)
 
 static int64_t tile_rows(int64_t n, ct_dtype dtype)
 {
-    int64_t rows = n > 0 ? TILE_BYTES / (int64_t)ct_dtype_size(dtype) / n : 32;
-    return rows < 32 ? 32 : rows;
+    return ct__rows_within(TILE_BYTES, n, dtype, 32, INT64_MAX);
 }
 
 /* k and a = k α, tile by tile */

@@ -17,10 +17,10 @@ ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *i
  * of as many columns as it is bound to, and all inputs are f64 or f32. */
 bool ct__cov_accepts(ct_call *c, int sets);
 
-/* The value of an op whose attribute is a program, in differentiable ops. A missing input has no tape. */
+/* The value of an op whose attribute is a program, in differentiable ops. An input left out has no tape. */
 typedef ct_var ct__composition(const ct_cov_program *program, const ct_var *in);
-/* For such an op's rule in a recorded sweep: bar[i] becomes the cotangent of each wanted input i. `compose` is
- * given copies of the inputs, where the sweep through it ends. False: the sweep has failed. */
+/* For the rule of such an op in a recorded sweep: bar[i] becomes the cotangent of each wanted input i.
+ * `compose` gets copies of the inputs, where the sweep through it ends. False: the sweep has failed. */
 bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar);
 
 /* Draws theta, X and, with `pairs` in half of the variants, Z for a set of kernels over three columns. */

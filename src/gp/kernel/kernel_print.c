@@ -38,14 +38,12 @@ static void put_term(printer *p, const kernel_node *n)
         separator = ", ";
     }
     for (int i = 0; p->values && i < n->n_param; i++) {
-        const bool length = i < n->n_length, named = length ? !i : ct__kernel_looks(n);
+        const bool length = i < n->n_length;
         char number[CT_NUMBER_TEXT];
         ct_number_write(n->param[i].value, 0, number);
-        put(p, "%s%s%s%s%s", length && i ? ":" : separator,
-            !named   ? ""
-            : length ? "lengthscale"
-                     : kind->extra,
-            named ? "=" : "", number, n->param[i].fixed ? "!" : "");
+        put(p, "%s", length && i ? ":" : separator);
+        if (length ? !i : ct__kernel_looks(n)) put(p, "%s=", length ? "lengthscale" : kind->extra);
+        put(p, "%s%s", number, n->param[i].fixed ? "!" : "");
         separator = ", ";
     }
     if (*separator == ',') put(p, ")");
