@@ -97,8 +97,8 @@ void ct__row_squares(ct_call *c, ct_view V, ct_view out);
 /* From L (n, n) packed and the kernel at X = [X1; X2] (n + k, d), sets `to` (n + k, n + k), packed, to
  *     [ L    ]   B = k(X2, X1) L⁻ᵀ,   S Sᵀ = k(X2, X2) + diag(noise) - B Bᵀ;   noise (k)
  *     [ B  S ] */
-void ct__packed_append(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X,
-                       ct_view noise, const ct__packed *L, const ct__packed *to);
+void ct__packed_append(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view noise,
+                       const ct__packed *L, const ct__packed *to);
 /* Sets `to` to the factor of L Lᵀ without the `count` rows and columns row[0] < row[1] < .... Waits for the
  * device. */
 void ct__packed_remove(ct_call *c, const ct__packed *L, const int64_t *row, int64_t count,

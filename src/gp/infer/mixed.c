@@ -108,7 +108,7 @@ static void add_scaled(const problem *p, double a, ct_view x, ct_view y)
 static void solve(const problem *p, ct__mixed_solve kind, ct_view V, ct_view out)
 {
     double size = sqrt(dot(p, V, V));
-    bool plain = !(size > 0) || isinf(size);
+    bool plain = !ct__positive(size);
     scale(p, V, plain ? 1 : 1 / size, out);
     if (plain) return;
     ct__mixed_solve_in_place(&p->mixed, kind, out);
@@ -123,7 +123,7 @@ static void measure(problem *p)
     ct_view given = ct_view_reshape(ct_arg(p->c, CT__RESIDUAL), ct_shape2(p->mixed.n, 1)), size = p->number;
     ct_prim_map1(p->c, CT_MAP_abs, NULL, given, p->r);
     p->size = reduce(p, CT_REDUCE_MAX, p->r);
-    if (!(p->size > 0 && isfinite(p->size))) p->size = 1;
+    if (!ct__positive(p->size)) p->size = 1;
     ct_prim_fill(p->c, size, p->size);
     ct_prim_map2(p->c, CT_MAP_div, given, size, p->r);
 }
@@ -212,10 +212,12 @@ static void slopes(const problem *p)
 
 static void forward(ct_call *c)
 {
-    problem p = { .c = c, .V = ct_arg(c, SIGNS), .report = unknown };
-    p.mixed = ct__mixed_of(c, ct_attr(c), ct_arg(c, CT__THETA), ct_arg(c, CT__POINTS), ct_arg(c, CT__NOISE),
-                           PROBES);
-    p.number = ct_scratch(c, CT_F64, ct_shape0());
+    problem p = { .c = c,
+                  .mixed = ct__mixed_of(c, ct_attr(c), ct_arg(c, CT__THETA), ct_arg(c, CT__POINTS),
+                                        ct_arg(c, CT__NOISE), PROBES),
+                  .V = ct_arg(c, SIGNS),
+                  .number = ct_scratch(c, CT_F64, ct_shape0()),
+                  .report = unknown };
     if (evaluate(&p)) {
         double fit = p.quadratic * p.size * p.size / 2;
         ct_prim_fill(c, ct_result(c), fit + p.logs + p.shift / 2 + 0.5 * CT__LOG_2PI * (double)p.mixed.n);

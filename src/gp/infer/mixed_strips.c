@@ -54,14 +54,13 @@ static bool next_block(const ct__mixed *m, block *b)
     if (row >= n || !ct_call_fine(m->c)) return false;
     const bool upper = row < n1;
     const int64_t end = upper ? n1 : n, rows = row + height < end ? height : end - row;
-    const int64_t col = !beside ? row
-                        : upper ? row + rows
-                                : n1,
-                  cols = !beside ? rows
-                         : upper ? n - col
-                                 : row - n1;
-    const int64_t at = upper ? row : row - n1 + odd,
-                  left = col + (upper ? 1 - odd : -n1); /* in the rectangle */
+    int64_t col = row, cols = rows;
+    if (beside) {
+        col = upper ? row + rows : n1;
+        cols = upper ? n - col : row - n1;
+    }
+    /* its place in the rectangle */
+    const int64_t at = upper ? row : row - n1 + odd, left = col + (upper ? 1 - odd : -n1);
     ct_view part = ct_view_block(m->triangle, at, at + rows, left, left + cols);
     *b = (block){ row, rows, col, cols, upper, beside, part };
     return true;
