@@ -106,6 +106,7 @@ void ct__scan_value(ct__scan *p, ct_param *param)
 
 ct_status ct__scan_describe(const ct__scan *p)
 {
+    if (p->status == CT_ENOMEM) return ct__kernel_refuse(p->kernel, p->status, "kernel: %s", p->what);
     enum { BEFORE = 60, AFTER = 30 };
     size_t place = (size_t)(p->place - p->text);
     size_t from = place > BEFORE ? place - BEFORE : 0, n = 0;
