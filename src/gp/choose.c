@@ -104,7 +104,7 @@ static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tenso
         *t = (ct_gp_tried){ .kernel = t->kernel,
                             .from = t->from,
                             .status = CT_ESTOPPED,
-                            .end = CT_FIT_UNBEGUN,
+                            .end = CT_FIT_NOT_STARTED,
                             .parameters = free_params(c->gp[k]),
                             .objective = INFINITY,
                             .criterion = INFINITY };
@@ -218,12 +218,18 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
 /* search, on some rows. */
 static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
 {
-    ct_gp_options model = c->model;
+    const ct_tensor *all[] = { c->X, c->y, c->model.noise_variances };
     ct_tensor *some[3] = { NULL };
-    ct_status s = ct__gp_draw_rows((const ct_tensor *const[]){ c->X, c->y, model.noise_variances }, rows,
-                                   c->how.fit.seed, some);
+    int64_t n = ct_tensor_dim(c->X, 0),
+            *row = ct__gp_draw_rows(ct_tensor_device(c->X), n, rows, c->how.fit.seed);
+    bool taken = row;
+    for (int k = 0; k < 3 && taken; k++)
+        taken = !all[k] || (some[k] = ct__gp_take_rows(all[k], n, row, rows));
+    free(row);
+    ct_gp_options model = c->model;
     model.noise_variances = some[2];
-    if (!s) s = search(c, some[0], some[1], &model, winner);
+    ct_status s =
+        taken ? search(c, some[0], some[1], &model, winner) : ct_last_status(ct_tensor_device(c->X));
     for (int k = 0; k < 3; k++) ct_release(some[k]);
     return s;
 }

@@ -36,15 +36,6 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
     return check_numbers(gp, X, what);
 }
 
-double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
-{
-    double *x = ct__gp_check_inputs(gp, Xs, "Xs") ? NULL : ct__gp_doubles(Xs);
-    *m = Xs ? ct_tensor_dim(Xs, 0) : 0;
-    if (!x || !ct__gp_check_finite(gp->device, x, *m, gp->d, "Xs")) return x;
-    free(x);
-    return NULL;
-}
-
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out)
 {
     bool narrow = ct_tensor_dtype(out) == CT_F32;
@@ -64,4 +55,12 @@ ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out)
 {
     ct_tensor *t = ct_value(v);
     return t ? ct__gp_read(t, out) : ct__gp_tape_failed(gp, what);
+}
+
+ct_status ct__gp_close_with(ct_gp *gp, ct_call *c, ct_view x, const char *what, double *out)
+{
+    ct_tensor *t = ct_tensor_of(c, x);
+    if (!ct_scope_close(c)) return ct__gp_unload(t, out);
+    ct_release(t);
+    return ct__gp_tape_failed(gp, what);
 }

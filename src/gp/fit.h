@@ -20,6 +20,7 @@ typedef struct ct__fit {
     const ct_fit_options *options;
     ct__gate *gate;
     int index;                     /* the model's index in its list */
+    bool beside;                   /* its starts run side by side */
     double tolerance, flat, begun; /* flat: a change of the objective that is negligible */
     int max_iterations, n_free;
     int64_t *free_index;   /* [n_free] */
@@ -29,7 +30,7 @@ typedef struct ct__fit {
     ct_fit_report report;
     double *winner; /* the best point of all starts */
     ct_status status;
-    int failed_start; /* the first start with an error, and its message */
+    int failed_start; /* the first start with an error, and its message; -1: none */
     char message[512];
 } ct__fit;
 

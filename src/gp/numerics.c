@@ -35,17 +35,10 @@ typedef struct inspection {
 
 static ct_status read_diagonal(inspection *q)
 {
-    ct_gp *gp = q->gp;
-    double noise = gp->factor.jitter;
-    if (gp->noise_at >= 0) noise += gp->param[gp->noise_at].value / ct__gp_unit(gp, gp->noise_at);
-    ct_tape_reset(gp->tape);
-    ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, gp->X));
-    if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
-    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal);
-    for (int64_t i = 0; i < gp->n; i++) {
-        q->diagonal[i] += noise;
-        q->sum[i] = q->diagonal[i];
-    }
+    ct_tape_reset(q->gp->tape);
+    ct__graph g = ct__gp_present(q->gp, q->gp->factor.jitter);
+    ct_status s = ct__gp_fetch(q->gp, ct__graph_diagonal(q->gp, &g), "the covariance", q->diagonal);
+    memcpy(q->sum, q->diagonal, (size_t)q->gp->n * sizeof *q->sum);
     return s;
 }
 
@@ -95,15 +88,6 @@ static double largest(const double *x, int64_t n, int64_t *at)
 
 /* -- from the factor ------------------------------------------------------------------------------------- */
 
-/* v = x (n), on the host, as the scope closes. */
-static ct_status close_with(inspection *q, ct_call *c, ct_view x, double *v)
-{
-    ct_tensor *t = ct_tensor_of(c, x);
-    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(q->gp, "the factor") : ct__gp_read(t, v);
-    ct_release(t);
-    return s;
-}
-
 /* v = C⁻¹v; *norm = |C⁻¹v|₁ */
 static ct_status solve(inspection *q, double *v, double *norm)
 {
@@ -116,7 +100,7 @@ static ct_status solve(inspection *q, double *v, double *norm)
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
     ct__packed_solve(c, &L, 0, B);
     ct__packed_solve_trans(c, &L, B);
-    ct_status s = close_with(q, c, B, v);
+    ct_status s = ct__gp_close_with(gp, c, B, "the factor", v);
     ct_release(t);
     *norm = 0;
     for (int64_t i = 0; i < gp->n && !s; i++) *norm += fabs(v[i]);
@@ -177,7 +161,7 @@ static ct_status read_pivots(inspection *q)
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
     ct_view diagonal = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
     ct__packed_diagonal(c, &L, diagonal);
-    ct_status s = close_with(q, c, diagonal, q->v);
+    ct_status s = ct__gp_close_with(gp, c, diagonal, "the factor", q->v);
     q->report->smallest_pivot = INFINITY;
     for (int64_t i = 0; i < gp->n && !s; i++) {
         double pivot = q->v[i] * q->v[i] / q->diagonal[i];
@@ -230,14 +214,13 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     rows = rows > n ? n : rows;
     s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), false, "ct_gp_inspect",
                        "free what else the device holds");
-    double *work = s ? NULL : ct__gp_alloc(gp->device, (5 + rows) * n, sizeof *work);
-    if (!work) return ct_last_status(gp->device);
     inspection q = { .gp = gp, .report = numerics, .rows = (int64_t)rows };
-    double **part[] = { &q.diagonal, &q.root, &q.sum, &q.v, &q.sign, &q.chunk };
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = work + i * n;
-    s = inspect(&q);
+    if (!s) s = ct__gp_arrays(gp->device, n, (double **[]){ &q.diagonal, &q.root, &q.sum, &q.v, &q.sign }, 5);
+    if (!s && !(q.chunk = ct__gp_alloc(gp->device, rows * n, sizeof *q.chunk))) s = CT_ENOMEM;
+    if (!s) s = inspect(&q);
     ct_tape_reset(gp->tape);
-    free(work);
+    free(q.diagonal);
+    free(q.chunk);
     if (s) *numerics = (ct_gp_numerics){ 0 };
     return s;
 }

@@ -54,8 +54,12 @@ ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 void ct__gp_drop_factor(ct_gp *gp);
+/* Releases the model's data and its factor. */
+void ct__gp_drop_rows(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
+/* n zeros for each of `count` arrays, in one block: freed with the first. */
+ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], int count);
 
 /* -- model.c --------------------------------------------------------------------------------------------- */
 
@@ -80,21 +84,22 @@ ct_status ct__gp_read(const ct_tensor *t, double *out);
 double *ct__gp_doubles(const ct_tensor *t);
 /* A tensor of these numbers; NULL with the reason on the device, and for NULL. */
 ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x);
-/* Standard normal numbers. */
-ct_status ct__gp_normal(ct_device *device, uint64_t seed, uint64_t stream, int64_t count, double *out);
+/* The same, and t is released; CT_ENOMEM for NULL. */
+ct_status ct__gp_unload(ct_tensor *t, double *out);
 /* CT_EINVAL naming the first row and column that is not finite. */
 ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
                               const char *what);
-/* Of noise_variances: finite and not negative. */
-ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n);
-/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
- * below 0 stays out of the message. */
-ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what, int64_t column);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
-/* A tensor (rows, cols), or (rows), of (x - shift) / scale by column. */
-ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x,
-                               const double *shift, const double *scale);
+/* x becomes (x - shift) / scale by column; a tensor (rows, cols), or (rows), of that. */
+ct_tensor *ct__gp_standardised(const ct_gp *gp, double *x, ct_shape shape, const double *shift,
+                               const double *scale);
+/* The same of a tensor in the units of the data, whose numbers must be finite and, in a vector, not negative:
+ * `given` is the only one. NULL with the reason, which says `what`, on the device. */
+ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const double *shift,
+                        const double *scale, const char *what);
+/* given_mean from `given`. */
+ct_status ct__gp_average_given(ct_gp *gp);
 
 /* -- transform.c ----------------------------------------------------------------------------------------- */
 
@@ -127,6 +132,7 @@ typedef struct ct__goal {
     ct_fit_objective objective;
     ct_precision precision;
     uint64_t draw; /* the number of the random signs in mixed precision */
+    bool factor;   /* the factor, kept in the model, with the likelihood in full precision */
 } ct__goal;
 
 /* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; its gradient (NULL: not wanted) in
@@ -136,6 +142,19 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
                           double *jitter);
 /* Computes L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
+/* The model on its tape, in s coordinates. */
+typedef struct ct__graph {
+    ct_var theta, noise, mean;    /* leaves or constants; mean: c, then the slopes, as one vector */
+    ct_var X, variance, residual; /* (n, d); of noise and jitter, (n) or (1); y - m(X), (n, 1) */
+} ct__graph;
+
+/* At the present values, of constants. */
+ct__graph ct__gp_present(const ct_gp *gp, double jitter);
+/* The diagonal of the covariance matrix, with noise and jitter: (n). */
+ct_var ct__graph_diagonal(const ct_gp *gp, const ct__graph *g);
+/* t as a leaf or a constant of a tape on its device; t is released. NULL: the device's failure becomes the
+ * tape's. */
+ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
@@ -161,13 +180,12 @@ ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bo
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
 /* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
-/* Xs, new inputs in the units of the data, as doubles, and their number *m. Freed with free; NULL with the
- * reason on the device. */
-double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
+/* Closes a scope on gp's tape and reads x, likewise. */
+ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char *what, double *out);
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 
@@ -180,9 +198,12 @@ ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from);
 
 /* -- draw.c ---------------------------------------------------------------------------------------------- */
 
-/* Draws the same `rows` < n rows from each table of n rows (NULL: none), as (rows, columns): `seed` draws one
- * row from each of `rows` equal stretches. The caller releases drawn[0..3), also on failure. */
-ct_status ct__gp_draw_rows(const ct_tensor *const table[3], int64_t rows, uint64_t seed, ct_tensor *drawn[3]);
+/* `rows` <= n different rows out of n, rising: `seed` draws one from each of equal stretches. Freed with
+ * free; NULL with the reason on the device. */
+int64_t *ct__gp_draw_rows(ct_device *device, int64_t n, int64_t rows, uint64_t seed);
+/* row[0] < row[1] < ... of a table of n rows: (rows), or (rows, columns). NULL with the reason on the
+ * device. */
+ct_tensor *ct__gp_take_rows(const ct_tensor *t, int64_t n, const int64_t *row, int64_t rows);
 
 /* -- loo.c ----------------------------------------------------------------------------------------------- */
 
@@ -190,15 +211,6 @@ ct_status ct__gp_draw_rows(const ct_tensor *const table[3], int64_t rows, uint64
 ct_status ct__gp_loo_square(ct_gp *gp, double *square);
 
 /* -- optimisers ------------------------------------------------------------------------------------------ */
-
-typedef enum ct__search_end {
-    CT__SEARCH_CONVERGED, /* steps are flat          */
-    CT__SEARCH_STALLED,   /* no lower point is found */
-    CT__SEARCH_STOPPED,   /* evaluate asked to stop  */
-    CT__SEARCH_LIMIT,     /* max_evaluations         */
-    CT__SEARCH_NO_MEMORY,
-    CT__SEARCH_ABSENT, /* not in this build */
-} ct__search_end;
 
 typedef struct ct__search {
     int n;
@@ -214,8 +226,10 @@ typedef struct ct__search {
     void *context;
 } ct__search;
 
+/* CT_FIT_FLAT, CT_FIT_STALLED, CT_FIT_EVALUATIONS; CT_FIT_STOPPED: evaluate asked to stop; CT_FIT_FAILED: out
+ * of memory. */
 extern const bool ct__has_lbfgs;
-ct__search_end ct__search_lbfgs(ct__search *s);
-ct__search_end ct__search_adam(ct__search *s);
+ct_fit_end ct__search_lbfgs(ct__search *s);
+ct_fit_end ct__search_adam(ct__search *s);
 
 #endif

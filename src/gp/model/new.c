@@ -1,5 +1,6 @@
 /* A model from data: what is refused, standardisation, starts and priors. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model.h"
@@ -47,6 +48,19 @@ static bool acceptable(ct_device *device, const ct_tensor *X, const ct_tensor *y
                            ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
+/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
+ * below 0 stays out of the message. */
+static ct_status check_scale(ct_device *device, double deviation, const char *what, int64_t column)
+{
+    char at[48] = "";
+    if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
+    if (column >= 0) snprintf(at, sizeof at, ", column %lld", (long long)column);
+    return ct_device_fail(device, CT_EINVAL,
+                          "%s%s: its standard deviation of %.3g has no square within 1e-300 to "
+                          "1e300: multiply it by a power of ten",
+                          what, at, deviation);
+}
+
 /* A table of `cols` columns as the model has it, and what its columns' numbers were. NULL with the reason on
  * the device. */
 static ct_tensor *take(ct_gp *gp, const ct_tensor *t, const char *what, int64_t cols, bool standardize,
@@ -56,12 +70,11 @@ static ct_tensor *take(ct_gp *gp, const ct_tensor *t, const char *what, int64_t 
     ct_status s = x ? ct__gp_check_finite(gp->device, x, gp->n, cols, what) : CT_ENOMEM;
     for (int64_t j = 0; j < cols && !s; j++) {
         ct__gp_column_moments(x + j, gp->n, cols, &shift[j], &spread[j]);
-        s = ct__gp_check_scale(gp->device, spread[j], what, spread == gp->spread ? j : -1);
+        s = check_scale(gp->device, spread[j], what, spread == gp->spread ? j : -1);
         scale[j] = standardize ? spread[j] : 1;
         if (!standardize) shift[j] = 0;
     }
-    ct_tensor *taken =
-        s ? NULL : ct__gp_standardised(gp->device, gp->dtype, ct_shape2(gp->n, cols), x, shift, scale);
+    ct_tensor *taken = s ? NULL : ct__gp_standardised(gp, x, ct_shape2(gp->n, cols), shift, scale);
     free(x);
     return taken;
 }
@@ -79,14 +92,9 @@ static ct_status take_data(ct_gp *gp, const ct_tensor *X, const ct_tensor *y)
 static ct_status take_noise(ct_gp *gp, const ct_tensor *variances)
 {
     if (!variances) return CT_OK;
-    double *x = ct__gp_doubles(variances), zero = 0, scale = gp->y_scale * gp->y_scale, sum = 0;
-    if (!x) return CT_ENOMEM;
-    ct_status s = ct__gp_check_variances(gp->device, x, gp->n);
-    for (int64_t i = 0; i < gp->n; i++) sum += x[i] / scale;
-    if (!s) gp->given = ct__gp_standardised(gp->device, gp->dtype, ct_shape1(gp->n), x, &zero, &scale);
-    free(x);
-    gp->given_mean = sum / (double)gp->n;
-    return s ? s : gp->given ? CT_OK : CT_ENOMEM;
+    const double zero = 0, unit = gp->y_scale * gp->y_scale;
+    gp->given = ct__gp_table(gp, variances, ct_shape1(gp->n), &zero, &unit, "noise_variances");
+    return gp->given ? ct__gp_average_given(gp) : ct_last_status(gp->device);
 }
 
 /* Starts and priors from the data wherever the kernel brings none. */
@@ -97,8 +105,6 @@ static ct_status first_values(ct_gp *gp)
     for (int64_t i = 0; i < gp->n_params; i++) {
         const ct_param *p = &gp->param[i];
         v[i] = p->start_given ? p->value : ct__gp_start_value(gp, i);
-        if (p->lower > -INFINITY) v[i] = fmax(v[i], p->lower);
-        v[i] = fmin(v[i], p->upper);
         gp->param[i].prior = ct__gp_first_prior(gp, i);
     }
     ct_status s = ct__gp_set_values(gp, v);

@@ -1,7 +1,6 @@
 /* Numbers on the host and in tensors: to and from doubles, checks of what a model is given,
  * standardisation. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "model.h"
@@ -35,9 +34,8 @@ ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, cons
     return t;
 }
 
-ct_status ct__gp_normal(ct_device *device, uint64_t seed, uint64_t stream, int64_t count, double *out)
+ct_status ct__gp_unload(ct_tensor *t, double *out)
 {
-    ct_tensor *t = ct_rand_normal(device, CT_F64, ct_shape1(count), seed, stream);
     ct_status s = t ? ct__gp_read(t, out) : CT_ENOMEM;
     ct_release(t);
     return s;
@@ -55,28 +53,6 @@ ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, 
                     device, CT_EINVAL, "%s: row %lld, column %lld is %s: leave such rows out or fill them in",
                     what, (long long)i, (long long)j, isnan(x[i * cols + j]) ? "NaN" : "infinite");
     return CT_OK;
-}
-
-ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n)
-{
-    ct_status s = ct__gp_check_finite(device, x, n, 1, "noise_variances");
-    for (int64_t i = 0; i < n && !s; i++)
-        if (x[i] < 0)
-            s = ct_device_fail(device, CT_EINVAL,
-                               "noise_variances: row %lld is %g, a variance is not negative", (long long)i,
-                               x[i]);
-    return s;
-}
-
-ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what, int64_t column)
-{
-    char at[48] = "";
-    if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
-    if (column >= 0) snprintf(at, sizeof at, ", column %lld", (long long)column);
-    return ct_device_fail(device, CT_EINVAL,
-                          "%s%s: its standard deviation of %.3g has no square within 1e-300 to "
-                          "1e300: multiply it by a power of ten",
-                          what, at, deviation);
 }
 
 /* -- standardisation ------------------------------------------------------------------------------------- */
@@ -98,13 +74,37 @@ void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *m
     *deviation = relative > 1e-14 ? relative * unit : 1;
 }
 
-ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x,
-                               const double *shift, const double *scale)
+ct_tensor *ct__gp_standardised(const ct_gp *gp, double *x, ct_shape shape, const double *shift,
+                               const double *scale)
 {
-    int64_t count = ct_shape_count(shape), cols = shape.ndim > 1 ? shape.dim[1] : 1;
-    double *s = ct__gp_alloc(device, (uint64_t)count, sizeof *s);
-    for (int64_t i = 0; i < count && s; i++) s[i] = (x[i] - shift[i % cols]) / scale[i % cols];
-    ct_tensor *result = ct__gp_tensor(device, dtype, shape, s);
-    free(s);
-    return result;
+    int64_t cols = shape.ndim > 1 ? shape.dim[1] : 1;
+    for (int64_t i = 0; i < shape.dim[0] * cols; i++) x[i] = (x[i] - shift[i % cols]) / scale[i % cols];
+    return ct__gp_tensor(gp->device, gp->dtype, shape, x);
+}
+
+ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const double *shift,
+                        const double *scale, const char *what)
+{
+    double *x = ct__gp_doubles(t);
+    ct_status s =
+        x ? ct__gp_check_finite(gp->device, x, shape.dim[0], shape.ndim > 1 ? shape.dim[1] : 1, what)
+          : CT_ENOMEM;
+    for (int64_t i = 0; i < shape.dim[0] && shape.ndim == 1 && !s; i++)
+        if (x[i] < 0)
+            s = ct_device_fail(gp->device, CT_EINVAL, "%s: row %lld is %g, a variance is not negative", what,
+                               (long long)i, x[i]);
+    ct_tensor *table = s ? NULL : ct__gp_standardised(gp, x, shape, shift, scale);
+    free(x);
+    return table;
+}
+
+ct_status ct__gp_average_given(ct_gp *gp)
+{
+    if (!gp->given) return CT_OK;
+    double *v = ct__gp_doubles(gp->given), sum = 0;
+    if (!v) return CT_ENOMEM;
+    for (int64_t i = 0; i < gp->n; i++) sum += v[i];
+    gp->given_mean = sum / (double)gp->n;
+    free(v);
+    return CT_OK;
 }
