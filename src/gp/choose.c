@@ -140,22 +140,16 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
     options.progress = pass_on;
     options.context = c;
     options.restarts = restarts;
-    ct_gp_fit_many(gp, count, &options, status);
+    ct_status told = ct_gp_fit_many(gp, count, &options, status), first = CT_OK;
     for (int i = 0; i < count; i++) {
-        const ct_fit_report *r = &gp[i]->report;
-        c->choice->starts += r->starts;
-        c->choice->iterations += r->iterations;
-        c->choice->evaluations += r->evaluations;
+        c->choice->starts += gp[i]->report.starts;
+        c->choice->iterations += gp[i]->report.iterations;
+        c->choice->evaluations += gp[i]->report.evaluations;
+        if (!first && status[i] != CT_ENUMERIC && status[i] != CT_ESTOPPED) first = status[i];
     }
-    for (int i = 0; i < count; i++) {
-        ct_status s = status[i];
-        if (!s || s == CT_ENUMERIC || s == CT_ESTOPPED) continue;
-        if (ct_last_status(gp[i]->device) != s) /* the message is another model's */
-            ct_device_fail(gp[i]->device, s, "ct_gp_choose: %s: model %d of %d", ct_status_name(s), i + 1,
-                           count);
-        return s;
-    }
-    return CT_OK;
+    if (first && first != told) /* the message is another model's */
+        ct_device_fail(gp[0]->device, first, "ct_gp_choose: a candidate failed: %s", ct_status_name(first));
+    return first;
 }
 
 /* Those whose turn it is, side by side. */

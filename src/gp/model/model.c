@@ -14,19 +14,13 @@ static char *copy_text(ct_device *device, const char *text)
     return copy;
 }
 
-/* -- building -------------------------------------------------------------------------------------------- */
-
-static bool default_names(ct_gp *gp)
+static void free_names(char **name, int64_t d)
 {
-    gp->name = ct__gp_alloc(gp->device, (uint64_t)gp->d + 1, sizeof *gp->name);
-    for (int64_t j = 0; gp->name && j <= gp->d; j++) {
-        char text[32];
-        snprintf(text, sizeof text, "x%lld", (long long)j);
-        gp->name[j] = copy_text(gp->device, j < gp->d ? text : "y");
-        if (!gp->name[j]) return false;
-    }
-    return gp->name != NULL;
+    for (int64_t j = 0; name && j <= d; j++) free(name[j]);
+    free(name);
 }
+
+/* -- building -------------------------------------------------------------------------------------------- */
 
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options)
@@ -50,7 +44,7 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .mean_at = -1 };
     gp->options.noise_variances = NULL;
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
-    if (!gp->tape || !gp->shift || !default_names(gp)) {
+    if (!gp->tape || !gp->shift || ct_gp_set_names(gp, NULL, NULL)) {
         ct_gp_free(gp);
         return NULL;
     }
@@ -62,12 +56,8 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
 void ct_gp_free(ct_gp *gp)
 {
     if (!gp) return;
-    ct__gp_drop_factor(gp);
-    ct_release(gp->X);
-    ct_release(gp->y);
-    ct_release(gp->given);
-    for (int64_t j = 0; gp->name && j <= gp->d; j++) free(gp->name[j]);
-    free(gp->name);
+    ct__gp_drop_rows(gp);
+    free_names(gp->name, gp->d);
     free(gp->shift);
     free(gp->param);
     free(gp->starts);
@@ -118,20 +108,24 @@ ct_fit_report ct_gp_report(const ct_gp *gp) { return gp ? gp->report : (ct_fit_r
 ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const char *output)
 {
     if (!gp) return CT_EINVAL;
-    char **name = ct__gp_alloc(gp->device, (uint64_t)gp->d + 1, sizeof *name);
+    char **name = ct__gp_alloc(gp->device, (uint64_t)gp->d + 1, sizeof *name), **unused = name;
     if (!name) return CT_ENOMEM;
     ct_status s = CT_OK;
     for (int64_t j = 0; j <= gp->d && !s; j++) {
-        const char *text = j < gp->d ? (inputs ? inputs[j] : gp->name[j]) : (output ? output : gp->name[j]);
+        char first[32] = "y";
+        if (j < gp->d) snprintf(first, sizeof first, "x%lld", (long long)j);
+        const char *present = gp->name ? gp->name[j] : first;
+        const char *text = j < gp->d ? (inputs ? inputs[j] : present) : (output ? output : present);
         if (!text)
             s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_set_names: name %lld is NULL", (long long)j);
         else if (!(name[j] = copy_text(gp->device, text)))
             s = CT_ENOMEM;
     }
-    char **unused = s ? name : gp->name;
-    if (!s) gp->name = name;
-    for (int64_t j = 0; j <= gp->d; j++) free(unused[j]);
-    free(unused);
+    if (!s) {
+        unused = gp->name;
+        gp->name = name;
+    }
+    free_names(unused, gp->d);
     return s;
 }
 

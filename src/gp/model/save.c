@@ -35,8 +35,8 @@ static void header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp
     ct__stream_bytes(s, first, sizeof first);
     s->version = ct__stream_small(s, s->version, VERSION);
     *dtype = (ct_dtype)ct__stream_small(s, (int)*dtype, CT_F32);
-    ct__stream_whole(s, n);
-    ct__stream_whole(s, d);
+    ct__stream_numbers(s, n, 1, 8);
+    ct__stream_numbers(s, d, 1, 8);
     o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_LINEAR);
     o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_NONE);
     o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
@@ -54,7 +54,7 @@ static void middle(ct__stream *s, ct_gp *gp, char **kernel)
 static void parameters(ct__stream *s, ct_gp *gp)
 {
     int64_t count = gp->n_params;
-    ct__stream_whole(s, &count);
+    ct__stream_numbers(s, &count, 1, 8);
     if (count != gp->n_params) s->bad = true;
     for (int64_t i = 0; i < gp->n_params && !s->bad; i++) {
         ct_param *p = &gp->param[i];
@@ -73,7 +73,12 @@ static void results(ct__stream *s, ct_gp *gp)
     r->optimizer = (ct_optimizer)ct__stream_small(s, (int)r->optimizer, CT_OPTIMIZER_ADAM);
     ct__stream_reals(s, (double *[]){ &r->objective, &r->gradient_norm, &r->jitter, &r->seconds }, 4);
     int *count[] = { &r->jittered, &r->failed, &r->iterations, &r->evaluations, &r->best, &r->starts };
-    for (size_t i = 0; i < sizeof count / sizeof *count; i++) *count[i] = ct__stream_count(s, *count[i]);
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        int64_t v = *count[i];
+        ct__stream_numbers(s, &v, 1, 8);
+        if (v < 0 || v > INT32_MAX) s->bad = true;
+        *count[i] = s->bad ? 0 : (int)v;
+    }
     r->precision = (ct_precision)ct__stream_small(s, (int)r->precision, CT_PRECISION_MIXED);
     ct__stream_reals(s, (double *[]){ &r->objective_error }, 1);
     if (s->version == OLDEST) return;
@@ -84,8 +89,9 @@ static void results(ct__stream *s, ct_gp *gp)
 static void body(ct__stream *s, ct_gp *gp)
 {
     bool given = gp->options.noise == CT_NOISE_GIVEN || gp->options.noise == CT_NOISE_GIVEN_PLUS;
+    unsigned char zero[8] = { 0 };
     results(s, gp);
-    ct__stream_align(s);
+    ct__stream_bytes(s, zero, (8 - s->at % 8) % 8); /* so that what follows lies aligned in memory */
     ct__stream_tensor(s, &gp->X, gp->dtype, ct_shape2(gp->n, gp->d));
     ct__stream_tensor(s, &gp->y, gp->dtype, ct_shape2(gp->n, 1));
     if (given) ct__stream_tensor(s, &gp->given, gp->dtype, ct_shape1(gp->n));
