@@ -28,8 +28,8 @@ typedef struct choosing {
     ct_gp_options model;
     ct_gp_choose_options how;
     ct_gp_choice *choice;
-    int from[CT_GP_CANDIDATES];  /* the candidate to begin from; -1: none */
-    int round[CT_GP_CANDIDATES]; /* 0; one more than that of the candidate to begin from */
+    /* The candidate to begin from, or -1; 0, or one more than the round of that candidate. */
+    int from[CT_GP_CANDIDATES], round[CT_GP_CANDIDATES];
     ct_gp *gp[CT_GP_CANDIDATES]; /* owned */
     int list[CT_GP_CANDIDATES];  /* what the models of the present fit are in the choice's list */
     bool stopped;                /* the callback wants to stop */
@@ -236,18 +236,14 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     ct_gp *some = NULL, *all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[0].kernel), &c->model);
     if (!all) return ct_last_status(device); /* what all rows need, and whether they are good */
     ct_gp_free(all);
-    all = NULL;
-    ct_status s = search_some(c, rows, &some);
-    if (some)
-        all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[c->choice->best].kernel), &c->model);
+    ct_status s = search_some(c, rows, &some), status = CT_OK;
+    const char *kernel = some ? c->choice->tried[c->choice->best].kernel : NULL;
+    all = some ? ct_gp_new(c->X, c->y, ct_kernel_parse(kernel), &c->model) : NULL;
     if (some) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
     ct_gp_free(some);
-    if (all && !s) {
-        ct_status status;
-        c->list[0] = c->choice->count;
-        s = fit(c, &all, 1, 0, &status);
-        if (!s) s = status;
-    }
+    c->list[0] = c->choice->count;
+    if (!s) s = fit(c, &all, 1, 0, &status);
+    if (!s) s = status;
     if (all && (!s || s == CT_ESTOPPED) && isfinite(all->report.objective))
         *gp = all;
     else

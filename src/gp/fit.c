@@ -227,42 +227,35 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
     return CT_OK;
 }
 
-/* The first failure, with its own message on its device, whatever has failed after it. */
-static ct_status fit_all(ct__fit *fits, int64_t count, ct_status *status)
-{
-    ct_status first = CT_OK;
-    ct_device *device = NULL;
-    char message[512];
-    run_all(fits, count);
-    for (int64_t i = 0; i < count; i++) {
-        ct_status s = conclude(&fits[i]);
-        if (status) status[i] = s;
-        if (!s || first) continue;
-        first = s;
-        device = fits[i].gp->device;
-        snprintf(message, sizeof message, "%s", ct_message(device));
-    }
-    return first ? ct_device_fail(device, first, "%s", message) : CT_OK;
-}
-
 ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                          ct_status *status)
 {
-    static const ct_fit_options defaults = { 0 };
-    if (!options) options = &defaults;
-    ct_status s = check(models, count, options);
-    ct__fit *fits = s || !count ? NULL : ct__gp_alloc(models[0]->device, (uint64_t)count, sizeof *fits);
+    options = options ? options : &(ct_fit_options){ 0 };
+    ct_status s = check(models, count, options), first = CT_OK;
+    ct_device *device = s || !count ? NULL : models[0]->device;
+    ct__fit *fits = device ? ct__gp_alloc(device, (uint64_t)count, sizeof *fits) : NULL;
     ct__gate gate = { .stopped = false };
-    if (!s && count && (!fits || pthread_mutex_init(&gate.lock, NULL)))
-        s = ct_device_fail(models[0]->device, CT_ENOMEM, "ct_gp_fit: out of memory");
+    if (device && (!fits || pthread_mutex_init(&gate.lock, NULL)))
+        s = ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory");
     for (int64_t i = 0; i < count && s && status; i++) status[i] = s;
-    for (int64_t i = 0; i < count && !s; i++) prepare(&fits[i], models[i], (int)i, options, &gate);
-    if (!s && count) {
-        s = fit_all(fits, count, status);
-        pthread_mutex_destroy(&gate.lock);
+    if (s || !count) {
+        free(fits);
+        return s;
     }
+    for (int64_t i = 0; i < count; i++) prepare(&fits[i], models[i], (int)i, options, &gate);
+    run_all(fits, count);
+    char message[512]; /* of the first failure, whatever fails after it */
+    for (int64_t i = 0; i < count; i++) {
+        s = conclude(&fits[i]);
+        if (status) status[i] = s;
+        if (!s || first) continue;
+        first = s;
+        device = models[i]->device;
+        snprintf(message, sizeof message, "%s", ct_message(device));
+    }
+    pthread_mutex_destroy(&gate.lock);
     free(fits);
-    return s;
+    return first ? ct_device_fail(device, first, "%s", message) : CT_OK;
 }
 
 ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)

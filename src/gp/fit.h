@@ -23,10 +23,9 @@ typedef struct ct__fit {
     bool beside;                   /* its starts run side by side */
     double tolerance, flat, begun; /* flat: a change of the objective that is negligible */
     int max_iterations, n_free;
-    int64_t *free_index;   /* [n_free] */
-    double *before;        /* the values before the fit */
-    double *first;         /* the first start's initial point */
-    double *lower, *upper; /* [n_free] */
+    int64_t *free_index;    /* [n_free] */
+    double *before, *first; /* the values before the fit; the first start's initial point */
+    double *lower, *upper;  /* [n_free] */
     ct_fit_report report;
     double *winner; /* the best point of all starts */
     ct_status status;

@@ -60,8 +60,7 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     return s;
 }
 
-/* Σ_i of the log densities or, without, of the squares of the standardised residuals. */
-static ct_status add_up(ct_gp *gp, bool densities, double *sum)
+ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum)
 {
     double *part[3];
     ct_status s = parts_of(gp, part);
@@ -76,13 +75,6 @@ static ct_status add_up(ct_gp *gp, bool densities, double *sum)
                                       "the data to a scale near 1"
                                     : "some leave-one-out residuals are not finite: look for a y far from "
                                       "all others");
-}
-
-ct_status ct__gp_loo_square(ct_gp *gp, double *square)
-{
-    ct_status s = add_up(gp, false, square);
-    *square /= (double)gp->n;
-    return s;
 }
 
 /* -- without some columns -------------------------------------------------------------------------------- */
@@ -118,7 +110,7 @@ ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, do
         ct_release(without->X);
         without->X = held(gp, columns, count);
     }
-    ct_status s = without->X ? add_up(without, true, log_density) : ct_last_status(gp->device);
+    ct_status s = without->X ? ct__gp_loo_sum(without, true, log_density) : ct_last_status(gp->device);
     ct_gp_free(without);
     if (s) *log_density = NAN;
     return s;

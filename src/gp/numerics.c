@@ -22,12 +22,9 @@ enum { MOST_STEPS = 5 };
 typedef struct inspection {
     ct_gp *gp;
     ct_gp_numerics *report;
-    double *diagonal; /* [n] of C                                    */
-    double *root;     /* [n] √k(x_i, x_i) without white              */
-    double *sum;      /* [n] Σ_j |C_ij|                              */
-    double *v, *sign; /* [n] */
-    double *chunk;    /* [rows][n] */
-    double logs;      /* Σ log L_ii */
+    double *diagonal, *root, *sum; /* [n]: of C; √k(x_i, x_i) without white; Σ_j |C_ij| */
+    double *v, *sign, *chunk;      /* [n]; [n]; [rows][n]                               */
+    double logs;                   /* Σ log L_ii                                        */
     int64_t rows;
 } inspection;
 
@@ -109,14 +106,14 @@ static ct_status solve(inspection *q, double *v, double *norm)
 
 /* -- the inverse's norm ---------------------------------------------------------------------------------- */
 
-/* sign = ±1 by the signs of v; whether that changed anything. */
+/* v and sign = ±1 by the signs of v; whether that changed a sign. */
 static bool take_signs(inspection *q)
 {
     bool changed = false;
     for (int64_t i = 0; i < q->gp->n; i++) {
         double sign = q->v[i] < 0 ? -1 : 1;
         changed |= sign != q->sign[i];
-        q->sign[i] = sign;
+        q->v[i] = q->sign[i] = sign;
     }
     return changed;
 }
@@ -127,12 +124,11 @@ static bool take_signs(inspection *q)
 static ct_status inverse_norm(inspection *q, double *estimate)
 {
     int64_t n = q->gp->n, at = -1, next;
-    double norm, last = 0;
-    for (int64_t i = 0; i < n; i++) q->v[i] = 1 / (double)n, q->sign[i] = 0;
+    double norm;
+    for (int64_t i = 0; i < n; i++) q->v[i] = 1 / (double)n;
     ct_status s = solve(q, q->v, estimate);
     for (int step = 0; step < MOST_STEPS && n > 1 && !s; step++) {
         if (!take_signs(q)) break;
-        memcpy(q->v, q->sign, (size_t)n * sizeof *q->v);
         s = solve(q, q->v, &norm);
         double top = largest(q->v, n, &next);
         if (s || (at >= 0 && top <= fabs(q->v[at]))) break;
@@ -140,9 +136,8 @@ static ct_status inverse_norm(inspection *q, double *estimate)
         memset(q->v, 0, (size_t)n * sizeof *q->v);
         q->v[at] = 1;
         s = solve(q, q->v, &norm);
-        last = *estimate;
-        *estimate = fmax(last, norm);
-        if (norm <= last) break;
+        if (!(norm > *estimate)) break;
+        *estimate = norm;
     }
     if (s || n == 1) return s;
     for (int64_t i = 0; i < n; i++) q->v[i] = (i % 2 ? -1 : 1) * (1 + (double)i / (double)(n - 1));

@@ -1,6 +1,7 @@
 /* The objective of the fit and the factorisation, both under the jitter ladder. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gp/factor/factor.h"
 #include "gp/infer/density.h"
@@ -8,7 +9,7 @@
 
 /* Jitter relative to the mean diagonal of k(X, X). */
 static const double ladder[] = { 0, 1e-10, 1e-8, 1e-6, 1e-4 };
-static const int rungs = (int)(sizeof ladder / sizeof *ladder);
+enum { RUNGS = sizeof ladder / sizeof *ladder };
 
 /* -- the model on the tape ------------------------------------------------------------------------------- */
 
@@ -21,11 +22,9 @@ ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf)
     return v;
 }
 
-/* s[first..first+n), of NULL if there was no memory for it. */
-static ct_var vector(const ct_gp *gp, ct_tape *tape, const double *s, int64_t first, int64_t n, bool leaf)
+static ct_var vector(const ct_gp *gp, ct_tape *tape, const double *s, int64_t n, bool leaf)
 {
-    ct_shape shape = ct_shape1(n);
-    return ct__gp_input(tape, ct__gp_tensor(gp->device, gp->dtype, shape, s ? s + first : NULL), leaf);
+    return ct__gp_input(tape, ct__gp_tensor(gp->device, gp->dtype, ct_shape1(n), s), leaf);
 }
 
 static ct_var mean_of(const ct_gp *gp, ct_var mean, ct_var X)
@@ -40,51 +39,28 @@ static ct_var mean_of(const ct_gp *gp, ct_var mean, ct_var X)
 static ct__graph build(const ct_gp *gp, const double *s, double jitter, bool leaves)
 {
     ct__graph g = { .X = ct_constant(gp->tape, gp->X), .residual = ct_constant(gp->tape, gp->y) };
-    g.theta = vector(gp, gp->tape, s, 0, gp->n_kernel, leaves);
-    g.variance = vector(gp, gp->tape, &jitter, 0, 1, false);
+    g.theta = vector(gp, gp->tape, s, gp->n_kernel, leaves);
+    g.variance = vector(gp, gp->tape, &jitter, 1, false);
     if (gp->given) g.variance = ct_add(ct_constant(gp->tape, gp->given), g.variance);
     if (gp->noise_at >= 0) {
-        g.noise = vector(gp, gp->tape, s, gp->noise_at, 1, leaves);
+        g.noise = vector(gp, gp->tape, s + gp->noise_at, 1, leaves);
         g.variance = ct_add(g.variance, g.noise);
     }
     if (gp->mean_at >= 0) {
-        g.mean = vector(gp, gp->tape, s, gp->mean_at, gp->n_params - gp->mean_at, leaves);
+        g.mean = vector(gp, gp->tape, s + gp->mean_at, gp->n_params - gp->mean_at, leaves);
         g.residual = ct_sub(g.residual, mean_of(gp, g.mean, g.X));
     }
     return g;
 }
 
-/* All parameters in s coordinates, to be freed. */
-static double *present(const ct_gp *gp)
-{
-    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
-    for (int64_t i = 0; s && i < gp->n_params; i++)
-        s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
-    return s;
-}
+ct__graph ct__gp_present(const ct_gp *gp, double jitter) { return build(gp, gp->s, jitter, false); }
 
-ct__graph ct__gp_present(const ct_gp *gp, double jitter)
-{
-    double *s = present(gp);
-    ct__graph g = build(gp, s, jitter, false);
-    free(s);
-    return g;
-}
-
-static ct_var present_vector(const ct_gp *gp, ct_tape *tape, int64_t first, int64_t n)
-{
-    double *s = present(gp);
-    ct_var v = vector(gp, tape, s, first, n, false);
-    free(s);
-    return v;
-}
-
-ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape) { return present_vector(gp, tape, 0, gp->n_kernel); }
+ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape) { return vector(gp, tape, gp->s, gp->n_kernel, false); }
 
 ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X)
 {
     if (gp->mean_at < 0) return ct_scalar(tape, gp->dtype, 0);
-    return mean_of(gp, present_vector(gp, tape, gp->mean_at, gp->n_params - gp->mean_at), X);
+    return mean_of(gp, vector(gp, tape, gp->s + gp->mean_at, gp->n_params - gp->mean_at, false), X);
 }
 
 ct_var ct__graph_diagonal(const ct_gp *gp, const ct__graph *g)
@@ -111,9 +87,8 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
 /* The likelihood, and L and alpha for the model. */
 static double factorise(ct_gp *gp, const ct__graph *g)
 {
-    const ct_var var[] = { g->theta, g->X, g->residual, g->variance };
-    ct_view in[4];
-    for (int i = 0; i < 4; i++) in[i] = ct_view_of(ct_value(var[i]));
+    const ct_view in[] = { ct_view_of(ct_value(g->theta)), ct_view_of(ct_value(g->X)),
+                           ct_view_of(ct_value(g->residual)), ct_view_of(ct_value(g->variance)) };
     ct_call *c = ct_scope_open(gp->tape, "factorisation");
     ct_view alpha = ct_scratch(c, gp->dtype, ct_shape2(gp->n, 1));
     ct_view nlml = ct_scratch(c, gp->dtype, ct_shape0());
@@ -127,10 +102,9 @@ static double factorise(ct_gp *gp, const ct__graph *g)
     return value;
 }
 
-static ct_status read_bar(ct_var v, double *out, int64_t n)
+static ct_status read_bar(ct_var v, double *out)
 {
     ct_tensor *bar = ct_cotangent(v);
-    for (int64_t i = 0; i < n; i++) out[i] = 0;
     return bar ? ct__gp_read(bar, out) : CT_OK;
 }
 
@@ -152,10 +126,10 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
     if (status || !gradient) return status;
     status = ct_backward(v);
-    if (!status) status = read_bar(g.theta, gradient, gp->n_kernel);
-    if (!status && gp->noise_at >= 0) status = read_bar(g.noise, gradient + gp->noise_at, 1);
-    if (!status && gp->mean_at >= 0)
-        status = read_bar(g.mean, gradient + gp->mean_at, gp->n_params - gp->mean_at);
+    memset(gradient, 0, (size_t)gp->n_params * sizeof *gradient);
+    if (!status) status = read_bar(g.theta, gradient);
+    if (!status && gp->noise_at >= 0) status = read_bar(g.noise, gradient + gp->noise_at);
+    if (!status && gp->mean_at >= 0) status = read_bar(g.mean, gradient + gp->mean_at);
     for (int64_t i = 0; i < gp->n_params && !status; i++)
         if (!isfinite(gradient[i])) status = CT_ENUMERIC;
     return status;
@@ -168,7 +142,7 @@ static ct_status climb(ct_gp *gp, ct__goal goal, const double *s, double *value,
 {
     double diagonal = 0;
     bool mixed = goal.precision == CT_PRECISION_MIXED;
-    for (int i = 0; i < (mixed ? 1 : rungs); i++) {
+    for (int i = 0; i < (mixed ? 1 : RUNGS); i++) {
         ct_status status = i == 1 ? mean_diagonal(gp, s, &diagonal) : CT_OK;
         if (status) return status;
         *jitter = ladder[i] * diagonal;
@@ -191,10 +165,8 @@ ct_status ct__gp_factorise(ct_gp *gp)
     ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false),
                                       gp->dtype == CT_F64, "a factorisation", "use fewer rows");
     if (status) return status;
-    double nlml, jitter, *s = present(gp);
-    if (!s) return CT_ENOMEM;
-    status = climb(gp, (ct__goal){ .factor = true }, s, &nlml, NULL, &jitter);
-    free(s);
+    double nlml, jitter;
+    status = climb(gp, (ct__goal){ .factor = true }, gp->s, &nlml, NULL, &jitter);
     ct_tape_reset(gp->tape);
     if (status) return status;
     gp->factor.jitter = jitter;

@@ -99,12 +99,12 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
 /* -- append ---------------------------------------------------------------------------------------------- */
 
 /* `old` with the rows of t, in the units of the data, below it. NULL with the reason on the device. */
-static ct_tensor *extended(ct_gp *gp, ct_tensor *old, const ct_tensor *t, const double *shift,
-                           const double *scale, const char *what)
+static ct_tensor *extended(ct_gp *gp, ct_tensor *old, const ct_tensor *t, double *shift, double *scale,
+                           const char *what)
 {
     ct_shape shape = ct_tensor_shape(old);
     shape.dim[0] = ct_tensor_dim(t, 0);
-    ct_tensor *fresh = ct__gp_table(gp, t, shape, shift, scale, what), *all = NULL;
+    ct_tensor *fresh = ct__gp_table(gp, t, shape, what, shift, scale, NULL, false), *all = NULL;
     ct_tape_reset(gp->tape);
     if (fresh) {
         ct_var both[] = { ct_constant(gp->tape, old), ct_constant(gp->tape, fresh) };
@@ -133,7 +133,7 @@ ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const 
     if (!gp) return CT_EINVAL;
     ct_status s = check_new(gp, X, y, noise_variances);
     if (s || !ct_tensor_dim(X, 0)) return s;
-    const double zero = 0, unit = gp->y_scale * gp->y_scale;
+    double zero = 0, unit = gp->y_scale * gp->y_scale;
     ct_gp fresh = *gp;
     fresh.n += ct_tensor_dim(X, 0);
     s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false), false,

@@ -138,12 +138,12 @@ static posterior joint(const request *r)
 
 static ct_status predict_each(const request *r)
 {
-    double unit = r->gp->y_scale * r->gp->y_scale;
     posterior p = at_points(r, r->more != NULL);
     ct_status s = r->mean ? fetch(r->gp, p.mean, r->mean, r->m) : CT_OK;
     if (s || !r->more) return s;
     s = fetch(r->gp, ct_sub(ct_cov_diag(r->gp->kernel, p.theta, p.Xs), p.taken), r->more, r->m);
-    for (int64_t i = 0; i < r->m; i++) r->more[i] = fmax(unit * r->more[i], 0) + r->noise;
+    for (int64_t i = 0; i < r->m; i++)
+        r->more[i] = fmax(r->gp->y_scale * r->gp->y_scale * r->more[i], 0) + r->noise;
     return s;
 }
 
@@ -220,7 +220,7 @@ static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_ten
     if (s) return s;
     r.m = ct_tensor_dim(Xs, 0);
     r.noise = r.noisy ? noise_at_new_points(gp) : 0;
-    r.points = ct__gp_table(gp, Xs, ct_shape2(r.m, gp->d), gp->shift, gp->scale, "Xs");
+    r.points = ct__gp_table(gp, Xs, ct_shape2(r.m, gp->d), "Xs", gp->shift, gp->scale, NULL, false);
     s = r.points ? ct__gp_check_out(gp, mean, r.m, "mean") : ct_last_status(gp->device);
     if (!s) s = r.kind == EACH ? ct__gp_check_out(gp, more, r.m, "variance") : check_joint(&r, more);
     r.rows = r.kind == EACH || s ? 1 : ct_tensor_dim(more, 0);

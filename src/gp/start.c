@@ -17,11 +17,9 @@ typedef struct start {
     int index, jittered, failed;
     bool stopped; /* the caller wants to stop: this start, or another, has asked */
     int idle;     /* evaluations in a row that changed the objective by no more than rounding */
-    double gradient_norm, error; /* of the best point */
-    double *z, *gradient;        /* the point under evaluation */
-    double *v;                   /* its values                  */
-    double *best;
-    double *x; /* [n_free] */
+    double gradient_norm, error;     /* of the best point */
+    double *z, *v, *gradient, *best; /* the point under evaluation and its values; the best point */
+    double *x;                       /* [n_free], of the search */
 } start;
 
 double ct__now(void)
@@ -151,11 +149,11 @@ static void best_point(void *context, double *x)
 static ct_status place(start *t)
 {
     const ct__fit *f = t->fit;
-    ct_device *device = t->gp->device;
-    const ct_shape shape = ct_shape1(f->n_free);
     ct_status s = CT_OK;
     if (t->index > 0 && f->n_free > 0)
-        s = ct__gp_unload(ct_rand_normal(device, CT_F64, shape, f->options->seed, (uint64_t)t->index), t->x);
+        s = ct__gp_unload(
+            ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index),
+            t->x);
     memcpy(t->z, f->first, (size_t)t->gp->n_params * sizeof *t->z);
     for (int i = 0; i < f->n_free && !s; i++) {
         int64_t p = f->free_index[i];

@@ -78,7 +78,8 @@ ct_status ct_gp_widen(ct_gp *gp, double *factor)
     else
         find_powers(gp, root, power);
     if (gp->noise_at >= 0) power[gp->noise_at] = 1;
-    if (!s) s = ct__gp_loo_square(gp, &c);
+    if (!s) s = ct__gp_loo_sum(gp, false, &c);
+    c /= (double)gp->n;
     if (!s && c > 1.01) /* less would not be seen */
         s = multiply(gp, c, power, power + gp->n_params);
     else

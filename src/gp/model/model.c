@@ -60,6 +60,7 @@ void ct_gp_free(ct_gp *gp)
     free_names(gp->name, gp->d);
     free(gp->shift);
     free(gp->param);
+    free(gp->s);
     free(gp->starts);
     ct_kernel_free(gp->kernel);
     ct_tape_free(gp->tape);
@@ -76,21 +77,18 @@ ct_status ct__gp_list_params(ct_gp *gp)
     gp->noise_at = noise ? gp->n_kernel : -1;
     gp->mean_at = means ? gp->n_kernel + noise : -1;
     gp->param = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->param);
-    if (!gp->param) return CT_ENOMEM;
+    gp->s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->s);
+    if (!gp->param || !gp->s) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n_kernel; i++) gp->param[i] = *ct_kernel_param(gp->kernel, i);
+    const ct_param of_noise = {
+        .name = "noise.variance", .unit = CT_UNIT_VARIANCE, .upper = INFINITY, .column = -1
+    };
+    const ct_param of_mean = { .name = "mean.constant", .lower = -INFINITY, .upper = INFINITY, .column = -1 };
     for (int64_t i = gp->n_kernel; i < gp->n_params; i++) {
         ct_param *p = &gp->param[i];
-        *p = (ct_param){ .upper = INFINITY, .column = -1 };
-        if (i == gp->noise_at) {
-            p->unit = CT_UNIT_VARIANCE;
-            snprintf(p->name, sizeof p->name, "noise.variance");
-        } else if (i == gp->mean_at) {
-            p->lower = -INFINITY;
-            snprintf(p->name, sizeof p->name, "mean.constant");
-        } else {
-            p->lower = -INFINITY;
+        *p = i == gp->noise_at ? of_noise : of_mean;
+        if (i != gp->noise_at && i > gp->mean_at)
             snprintf(p->name, sizeof p->name, "mean.slope[%lld]", (long long)(i - gp->mean_at - 1));
-        }
     }
     return CT_OK;
 }

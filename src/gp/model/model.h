@@ -14,10 +14,8 @@
 
 typedef struct ct__gp_factor {
     bool ready;
-    ct_tensor *L;     /* packed (packed.h): L Lᵀ = k(X, X) + noise + jitter */
-    ct_tensor *alpha; /* (n, 1) */
-    double jitter;    /* in s coordinates */
-    double nlml;      /* of y as given */
+    ct_tensor *L, *alpha; /* L Lᵀ = k(X, X) + noise + jitter, packed (packed.h); (n, 1)  */
+    double jitter, nlml;  /* in s coordinates; of y as given                             */
 } ct__gp_factor;
 
 struct ct_gp {
@@ -27,15 +25,13 @@ struct ct_gp {
     ct_gp_options options;
     int64_t n, d;
     ct_dtype dtype;
-    ct_tensor *X;     /* (n, d), standardised */
-    ct_tensor *y;     /* (n, 1), standardised */
-    ct_tensor *given; /* (n), noise variances, standardised; or NULL */
+    ct_tensor *X, *y, *given; /* standardised: (n, d); (n, 1); (n), noise variances, or NULL */
     double given_mean;
-    double *shift, *scale,
-        /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
-        *spread;
+    /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
+    double *shift, *scale, *spread;
     double y_shift, y_scale, y_spread;
     ct_param *param; /* [n_params] */
+    double *s;       /* [n_params], their values in s coordinates */
     int64_t n_params, n_kernel;
     int64_t noise_at, mean_at; /* -1: no such parameter */
     char **name;               /* [d + 1]: the input columns, then the output */
@@ -86,18 +82,14 @@ double *ct__gp_doubles(const ct_tensor *t);
 ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x);
 /* The same, and t is released; CT_ENOMEM for NULL. */
 ct_status ct__gp_unload(ct_tensor *t, double *out);
-/* CT_EINVAL naming the first row and column that is not finite. */
-ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
-                              const char *what);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
-/* x becomes (x - shift) / scale by column; a tensor (rows, cols), or (rows), of that. */
-ct_tensor *ct__gp_standardised(const ct_gp *gp, double *x, ct_shape shape, const double *shift,
-                               const double *scale);
-/* The same of a tensor in the units of the data, whose numbers must be finite and, in a vector, not negative:
- * `given` is the only one. NULL with the reason, which says `what`, on the device. */
-ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const double *shift,
-                        const double *scale, const char *what);
+/* (t - shift) / scale by column, as (rows, cols) or (rows). With `spread`, shift and scale become those of a
+ * model: `spread` the columns' standard deviations, and with `standardize` `scale` likewise and `shift` their
+ * means, else 1 and 0. t is in the units of the data and its numbers must be finite, those of a vector (given
+ * noise is the only one) not negative. NULL with the reason, which says `what`, on the device. */
+ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
+                        double *scale, double *spread, bool standardize);
 /* given_mean from `given`. */
 ct_status ct__gp_average_given(ct_gp *gp);
 
@@ -109,11 +101,9 @@ double ct__gp_origin(const ct_gp *gp, int64_t i);
 bool ct__gp_positive(const ct_gp *gp, int64_t i);
 double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
 double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
-/* The initial prior of parameter i: its own, or that of options.priors. */
-ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i);
-/* For parameter i: a start value v from the data; bounds in z; the standard deviation in z of a restart's
- * draw. */
-double ct__gp_start_value(const ct_gp *gp, int64_t i);
+/* Starts and priors from the data wherever the kernel brings none. */
+ct_status ct__gp_first_values(ct_gp *gp);
+/* For parameter i: bounds in z; the standard deviation in z of a restart's draw. */
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
@@ -189,6 +179,8 @@ ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char 
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 
+/* Parameter i, whose value is new, to the kernel and to s. */
+ct_status ct__gp_pass_on(ct_gp *gp, int64_t i);
 /* Puts values v into the model; the factor is no longer valid. */
 ct_status ct__gp_set_values(ct_gp *gp, const double *v);
 ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
@@ -207,18 +199,17 @@ ct_tensor *ct__gp_take_rows(const ct_tensor *t, int64_t n, const int64_t *row, i
 
 /* -- loo.c ----------------------------------------------------------------------------------------------- */
 
-/* The mean over i of (y_i - mean_i)² / variance_i, with y_i predicted as in ct_gp_loo. */
-ct_status ct__gp_loo_square(ct_gp *gp, double *square);
+/* Σ_i log p(y_i | the others) or, without `densities`, Σ_i (y_i - mean_i)² / variance_i, predicted as in
+ * ct_gp_loo. */
+ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum);
 
 /* -- optimisers ------------------------------------------------------------------------------------------ */
 
 typedef struct ct__search {
-    int n;
+    int n, max_evaluations;
     double *x; /* in: the start, inside the bounds; out: the last point tried */
     const double *lower, *upper;
-    int max_evaluations;
-    double flat; /* stop when a step changes the objective by less */
-    double learning_rate;
+    double flat, learning_rate; /* stop when a step changes the objective by less; of Adam */
     /* Sets *f (finite) and g[n], and keeps the best point. A nonzero value stops the search. */
     int (*evaluate)(void *context, const double *x, double *f, double *g);
     /* Copies the best point so far into x. */

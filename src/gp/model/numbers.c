@@ -1,6 +1,7 @@
 /* Numbers on the host and in tensors: to and from doubles, checks of what a model is given,
  * standardisation. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model.h"
@@ -9,12 +10,8 @@
 
 ct_status ct__gp_read(const ct_tensor *t, double *out)
 {
-    size_t bytes = (size_t)ct_tensor_count(t) * sizeof *out;
-    if (ct_tensor_dtype(t) == CT_F64) return ct_read(t, out, bytes);
-    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
-    ct_status s = f64 ? ct_read(f64, out, bytes) : CT_ENOMEM;
-    ct_release(f64);
-    return s;
+    if (ct_tensor_dtype(t) != CT_F64) return ct__gp_unload(ct_tensor_cast(t, CT_F64), out);
+    return ct_read(t, out, (size_t)ct_tensor_count(t) * sizeof *out);
 }
 
 double *ct__gp_doubles(const ct_tensor *t)
@@ -43,7 +40,7 @@ ct_status ct__gp_unload(ct_tensor *t, double *out)
 
 /* -- checks ---------------------------------------------------------------------------------------------- */
 
-ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
+static ct_status check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
                               const char *what)
 {
     for (int64_t i = 0; i < rows; i++)
@@ -53,6 +50,19 @@ ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, 
                     device, CT_EINVAL, "%s: row %lld, column %lld is %s: leave such rows out or fill them in",
                     what, (long long)i, (long long)j, isnan(x[i * cols + j]) ? "NaN" : "infinite");
     return CT_OK;
+}
+
+/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
+ * below 0 stays out of the message. */
+static ct_status check_spread(ct_device *device, double deviation, const char *what, int64_t column)
+{
+    char at[48] = "";
+    if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
+    if (column >= 0) snprintf(at, sizeof at, ", column %lld", (long long)column);
+    return ct_device_fail(device, CT_EINVAL,
+                          "%s%s: its standard deviation of %.3g has no square within 1e-300 to "
+                          "1e300: multiply it by a power of ten",
+                          what, at, deviation);
 }
 
 /* -- standardisation ------------------------------------------------------------------------------------- */
@@ -74,26 +84,24 @@ void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *m
     *deviation = relative > 1e-14 ? relative * unit : 1;
 }
 
-ct_tensor *ct__gp_standardised(const ct_gp *gp, double *x, ct_shape shape, const double *shift,
-                               const double *scale)
+ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
+                        double *scale, double *spread, bool standardize)
 {
-    int64_t cols = shape.ndim > 1 ? shape.dim[1] : 1;
-    for (int64_t i = 0; i < shape.dim[0] * cols; i++) x[i] = (x[i] - shift[i % cols]) / scale[i % cols];
-    return ct__gp_tensor(gp->device, gp->dtype, shape, x);
-}
-
-ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const double *shift,
-                        const double *scale, const char *what)
-{
+    int64_t rows = shape.dim[0], cols = shape.ndim > 1 ? shape.dim[1] : 1;
     double *x = ct__gp_doubles(t);
-    ct_status s =
-        x ? ct__gp_check_finite(gp->device, x, shape.dim[0], shape.ndim > 1 ? shape.dim[1] : 1, what)
-          : CT_ENOMEM;
-    for (int64_t i = 0; i < shape.dim[0] && shape.ndim == 1 && !s; i++)
+    ct_status s = x ? check_finite(gp->device, x, rows, cols, what) : CT_ENOMEM;
+    for (int64_t i = 0; i < rows && shape.ndim == 1 && !s; i++)
         if (x[i] < 0)
             s = ct_device_fail(gp->device, CT_EINVAL, "%s: row %lld is %g, a variance is not negative", what,
                                (long long)i, x[i]);
-    ct_tensor *table = s ? NULL : ct__gp_standardised(gp, x, shape, shift, scale);
+    for (int64_t j = 0; j < cols && spread && !s; j++) {
+        ct__gp_column_moments(x + j, rows, cols, &shift[j], &spread[j]);
+        s = check_spread(gp->device, spread[j], what, spread == gp->spread ? j : -1);
+        scale[j] = standardize ? spread[j] : 1;
+        if (!standardize) shift[j] = 0;
+    }
+    for (int64_t i = 0; i < rows * cols && !s; i++) x[i] = (x[i] - shift[i % cols]) / scale[i % cols];
+    ct_tensor *table = s ? NULL : ct__gp_tensor(gp->device, gp->dtype, shape, x);
     free(x);
     return table;
 }

@@ -39,11 +39,6 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size)
     }
 }
 
-void ct__stream_reals(ct__stream *s, double *const *v, int count)
-{
-    for (int i = 0; i < count; i++) ct__stream_numbers(s, v[i], 1, 8);
-}
-
 int ct__stream_small(ct__stream *s, int value, int limit)
 {
     uint32_t v = (uint32_t)value;

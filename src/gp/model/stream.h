@@ -20,7 +20,6 @@ void ct__stream_lacks_memory(ct__stream *s);
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes);
 /* `count` numbers of 4 or 8 bytes. */
 void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
-void ct__stream_reals(ct__stream *s, double *const *v, int count);
 /* An int, an enum or a bool as u32 in [0, limit]. */
 int ct__stream_small(ct__stream *s, int value, int limit);
 /* A length and bytes. *value is replaced by a new string when reading. */
