@@ -28,7 +28,7 @@ typedef struct choosing {
     ct_gp_options model;
     ct_gp_choose_options how;
     ct_gp_choice *choice;
-    /* The candidate to begin from, or -1; 0, or one more than the round of that candidate. */
+    /* Of each candidate: the one to begin from, or -1; 0, or one more than the round of that one. */
     int from[CT_GP_CANDIDATES], round[CT_GP_CANDIDATES];
     ct_gp *gp[CT_GP_CANDIDATES]; /* owned */
     int list[CT_GP_CANDIDATES];  /* what the models of the present fit are in the choice's list */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "gp/factor/packed.h"
 #include "gp/model/model.h"
 
 static ct_status check_numbers(ct_gp *gp, const ct_tensor *t, const char *what)
@@ -18,8 +19,7 @@ ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const cha
 {
     if (!out) return CT_OK;
     int ndim = ct_tensor_ndim(out);
-    bool fits = (ndim == 1 || (ndim == 2 && ct_tensor_dim(out, 1) == 1)) && ct_tensor_dim(out, 0) == m;
-    if (!fits)
+    if (ct_tensor_dim(out, 0) != m || !(ndim == 1 || (ndim == 2 && ct_tensor_dim(out, 1) == 1)))
         return ct_device_fail(gp->device, CT_ESHAPE,
                               "%s: %lld elements in %d dimensions, must be (%lld) or (%lld, 1)", what,
                               (long long)ct_tensor_count(out), ndim, (long long)m, (long long)m);
@@ -63,4 +63,15 @@ ct_status ct__gp_close_with(ct_gp *gp, ct_call *c, ct_view x, const char *what, 
     if (!ct_scope_close(c)) return ct__gp_unload(t, out);
     ct_release(t);
     return ct__gp_tape_failed(gp, what);
+}
+
+ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__packed *L, ct_view line),
+                            const char *what, double *out)
+{
+    ct_tape_reset(gp->tape);
+    ct_call *c = ct_scope_open(gp->tape, what);
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct_view line = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
+    line_of(c, &L, line);
+    return ct__gp_close_with(gp, c, line, what, out);
 }

@@ -41,18 +41,16 @@ static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
 static ct_status allocate(ct__fit *f)
 {
     ct_gp *gp = f->gp;
-    double **const array[] = { &f->before, &f->first, &f->lower, &f->upper, &f->winner };
-    ct_status s = ct__gp_arrays(gp->device, (uint64_t)gp->n_params, array, 5);
+    ct_status s = ct__gp_arrays(gp->device, (uint64_t)gp->n_params,
+                                (double **[]){ &f->before, &f->first, &f->lower, &f->upper, &f->winner }, 5);
     f->free_index = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *f->free_index);
-    ct_fit_start *starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *starts);
-    if (s || !f->free_index || !starts) {
-        free(starts);
-        return CT_ENOMEM;
-    }
-    for (int k = 0; k < f->report.starts; k++)
-        starts[k] = (ct_fit_start){ CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
     free(gp->starts);
-    f->report.start = gp->starts = starts;
+    gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
+    gp->report.start = gp->starts;
+    f->report.start = gp->starts;
+    if (s || !f->free_index || !gp->starts) return CT_ENOMEM;
+    for (int k = 0; k < f->report.starts; k++)
+        gp->starts[k] = (ct_fit_start){ CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
     for (int64_t i = 0; i < gp->n_params && !s; i++) {
         f->before[i] = gp->param[i].value;
         f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
@@ -116,9 +114,9 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
  * fresh signs. Where that is refused, the search's value stays. */
 static ct_status value_winner(ct__fit *f)
 {
-    const ct__goal goal = { .objective = f->options->objective, .precision = CT_PRECISION_MIXED, .draw = 1 };
     double objective, jitter;
-    ct_status s = ct__gp_evaluate(f->gp, goal, f->winner, &objective, NULL, &jitter);
+    ct_status s = ct__gp_evaluate(f->gp, (ct__goal){ .precision = CT_PRECISION_MIXED, .draw = 1 }, f->winner,
+                                  &objective, NULL, &jitter);
     if (s) return s == CT_ENUMERIC ? CT_OK : s;
     f->report.objective = objective;
     f->report.objective_error = f->gp->mixed.error;

@@ -15,12 +15,7 @@ static ct_status parts_of(ct_gp *gp, double *part[3])
     ct_status s = ct__gp_factorise(gp);
     if (!s) s = ct__gp_arrays(gp->device, (uint64_t)gp->n, (double **[]){ &part[0], &part[1], &part[2] }, 3);
     if (s) return s;
-    ct_tape_reset(gp->tape);
-    ct_call *c = ct_scope_open(gp->tape, "ct_gp_loo");
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct_view line = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
-    ct__packed_inverse_diagonal(c, &L, line);
-    s = ct__gp_close_with(gp, c, line, "the leave-one-out prediction", part[2]);
+    s = ct__gp_fetch_line(gp, ct__packed_inverse_diagonal, "the leave-one-out prediction", part[2]);
     if (!s) s = ct__gp_read(gp->y, part[0]);
     if (!s) s = ct__gp_read(gp->factor.alpha, part[1]);
     for (int64_t i = 0; i < gp->n && !s; i++)

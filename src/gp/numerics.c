@@ -150,15 +150,9 @@ static ct_status inverse_norm(inspection *q, double *estimate)
 
 static ct_status read_pivots(inspection *q)
 {
-    ct_gp *gp = q->gp;
-    ct_tape_reset(gp->tape);
-    ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct_view diagonal = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
-    ct__packed_diagonal(c, &L, diagonal);
-    ct_status s = ct__gp_close_with(gp, c, diagonal, "the factor", q->v);
+    ct_status s = ct__gp_fetch_line(q->gp, ct__packed_diagonal, "the factor", q->v);
     q->report->smallest_pivot = INFINITY;
-    for (int64_t i = 0; i < gp->n && !s; i++) {
+    for (int64_t i = 0; i < q->gp->n && !s; i++) {
         double pivot = q->v[i] * q->v[i] / q->diagonal[i];
         q->logs += log(q->v[i]);
         if (pivot >= q->report->smallest_pivot) continue;

@@ -73,10 +73,9 @@ ct_var ct__graph_diagonal(const ct_gp *gp, const ct__graph *g)
 static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
 {
     ct_tape_reset(gp->tape);
-    ct__graph g = build(gp, s, 0, false);
-    *result = ct_item(ct_mean(ct_cov_diag(gp->kernel, g.theta, g.X), CT_ALL, false));
-    ct_status status = ct_tape_status(gp->tape);
-    if (status) return ct__gp_tape_failed(gp, "the kernel");
+    ct_var theta = vector(gp, gp->tape, s, gp->n_kernel, false), X = ct_constant(gp->tape, gp->X);
+    *result = ct_item(ct_mean(ct_cov_diag(gp->kernel, theta, X), CT_ALL, false));
+    if (ct_tape_status(gp->tape)) return ct__gp_tape_failed(gp, "the kernel");
     ct_tape_reset(gp->tape);
     if (*result == 0)
         return ct_device_fail(gp->device, CT_ENUMERIC,
@@ -208,7 +207,6 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     if (!z) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n_params; i++)
         z[i] = ct__gp_positive(gp, i) ? u[i] - log(ct__gp_unit(gp, i)) : ct__gp_z_of(gp, i, u[i]);
-    *value = NAN;
     ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL),
                                       gp->dtype == CT_F64, "the likelihood", "use fewer rows");
     if (!status) status = ct__gp_evaluate(gp, (ct__goal){ 0 }, z, value, gradient, &jitter);

@@ -59,7 +59,9 @@ static ct_status usable(ct_gp *gp, ct_var Xs)
     ct_tape *tape = Xs.tape;
     ct_shape shape = ct_var_shape(Xs);
     if (ct_tape_status(tape)) return ct_tape_status(tape);
-    if (ct_tape_device(tape) != gp->device)
+    if (!gp)
+        ct_tape_fail(tape, CT_EINVAL, "ct_gp_posterior: the model is NULL");
+    else if (ct_tape_device(tape) != gp->device)
         ct_tape_fail(tape, CT_EDEVICE, "ct_gp_posterior: Xs lives on another device than the model");
     else if (shape.ndim != 2 || shape.dim[1] != gp->d)
         ct_tape_fail(
@@ -79,9 +81,7 @@ void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *var
     ct_var poisoned = { Xs.tape, UINT32_MAX, 0 };
     if (mean) *mean = poisoned;
     if (variance) *variance = poisoned;
-    if (!Xs.tape) return;
-    if (!gp) ct_tape_fail(Xs.tape, CT_EINVAL, "ct_gp_posterior: the model is NULL");
-    if (!gp || usable(gp, Xs)) return;
+    if (!Xs.tape || usable(gp, Xs)) return;
     ct_var standardised = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
     posterior p = at(gp, standardised, variance != NULL);
     if (mean)
@@ -109,6 +109,11 @@ typedef struct request {
     double noise;        /* of a new observation, in units of y²; 0: left out */
     double *mean, *more; /* NULL: not wanted. more (rows, m): variances, the covariance or draws */
 } request;
+
+static void to_units_of_y(const ct_gp *gp, double *y, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) y[i] = gp->y_shift + gp->y_scale * y[i];
+}
 
 static posterior at_points(const request *r, bool variance)
 {
@@ -185,7 +190,7 @@ static ct_status draw(const request *r)
     }
     if (s) return ct__gp_tape_failed(gp, "the covariance of the points");
     s = fetch(gp, samples, r->more, r->rows * r->m);
-    for (int64_t i = 0; i < r->rows * r->m; i++) r->more[i] = gp->y_shift + gp->y_scale * r->more[i];
+    to_units_of_y(gp, r->more, r->rows * r->m);
     return s;
 }
 
@@ -231,7 +236,7 @@ static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_ten
     if (more && room) r.more = room + r.m;
     if (!s) s = of_kind[r.kind](&r);
     ct_tape_reset(gp->tape);
-    for (int64_t i = 0; i < r.m && mean && !s; i++) room[i] = gp->y_shift + gp->y_scale * room[i];
+    if (!s && mean) to_units_of_y(gp, room, r.m);
     if (!s && mean) s = ct__gp_deliver(gp, r.mean, mean);
     if (!s && more) s = ct__gp_deliver(gp, r.more, more);
     ct_release(r.points);

@@ -228,10 +228,11 @@ static void conclude(const start *t)
 void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
 {
     double begun = ct__now();
-    start t = { .fit = f, .gp = gp, .index = index };
-    t.report = (ct_fit_start){ .objective = INFINITY, .end = CT_FIT_FAILED };
-    double **const array[] = { &t.z, &t.gradient, &t.v, &t.best, &t.x };
-    t.report.status = ct__gp_arrays(gp->device, (uint64_t)gp->n_params, array, 5);
+    start t = {
+        .fit = f, .gp = gp, .index = index, .report = { .objective = INFINITY, .end = CT_FIT_FAILED }
+    };
+    t.report.status = ct__gp_arrays(gp->device, (uint64_t)gp->n_params,
+                                    (double **[]){ &t.z, &t.v, &t.gradient, &t.best, &t.x }, 5);
     if (!t.report.status) t.report.status = place(&t);
     if (!t.report.status) search(&t);
     t.report.seconds = ct__now() - begun;

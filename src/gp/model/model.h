@@ -12,6 +12,8 @@
 
 #include "gp/kernel/prior.h"
 
+struct ct__packed;
+
 typedef struct ct__gp_factor {
     bool ready;
     ct_tensor *L, *alpha; /* L Lᵀ = k(X, X) + noise + jitter, packed (packed.h); (n, 1)  */
@@ -30,11 +32,10 @@ struct ct_gp {
     /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
     double *shift, *scale, *spread;
     double y_shift, y_scale, y_spread;
-    ct_param *param; /* [n_params] */
-    double *s;       /* [n_params], their values in s coordinates */
-    int64_t n_params, n_kernel;
-    int64_t noise_at, mean_at; /* -1: no such parameter */
-    char **name;               /* [d + 1]: the input columns, then the output */
+    ct_param *param;                               /* [n_params] */
+    double *s;                                     /* [n_params], their values in s coordinates */
+    int64_t n_params, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
+    char **name;                                   /* [d + 1]: the input columns, then the output */
     ct__gp_factor factor;
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
@@ -176,6 +177,10 @@ ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
 /* Closes a scope on gp's tape and reads x, likewise. */
 ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char *what, double *out);
+/* What `line_of` makes of the factor that is there, n numbers, likewise. */
+ct_status ct__gp_fetch_line(ct_gp *gp,
+                            void (*line_of)(struct ct_call *c, const struct ct__packed *L, ct_view line),
+                            const char *what, double *out);
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 

@@ -40,23 +40,19 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
-static ct_status take_data(ct_gp *gp, const ct_tensor *X, const ct_tensor *y)
+static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *variances)
 {
     ct_gp_standardize how = gp->options.standardize;
     bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
     bool outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
-    ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1);
+    ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1), of_noise = ct_shape1(gp->n);
     gp->X = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, gp->spread, inputs);
     if (gp->X) gp->y = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread, outputs);
-    return gp->y ? CT_OK : ct_last_status(gp->device);
-}
-
-static ct_status take_noise(ct_gp *gp, const ct_tensor *variances)
-{
-    if (!variances) return CT_OK;
     double zero = 0, unit = gp->y_scale * gp->y_scale;
-    gp->given = ct__gp_table(gp, variances, ct_shape1(gp->n), "noise_variances", &zero, &unit, NULL, false);
-    return gp->given ? ct__gp_average_given(gp) : ct_last_status(gp->device);
+    if (gp->y && variances)
+        gp->given = ct__gp_table(gp, variances, of_noise, "noise_variances", &zero, &unit, NULL, false);
+    bool taken = gp->y && !gp->given == !variances;
+    return taken ? ct__gp_average_given(gp) : ct_last_status(gp->device);
 }
 
 ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options)
@@ -73,8 +69,7 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
     if (!gp) return NULL;
     ct_status s = ct_kernel_bind(kernel, gp->d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
-    if (!s) s = take_data(gp, X, y);
-    if (!s) s = take_noise(gp, options->noise_variances);
+    if (!s) s = take(gp, X, y, options->noise_variances);
     if (!s) s = ct__gp_list_params(gp);
     if (!s) s = ct__gp_first_values(gp);
     if (!s) return gp;

@@ -56,12 +56,11 @@ ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
     ct_status s = ct__gp_check_param(gp, i, param);
     if (s) return s;
     ct_param *p = &gp->param[i], before = *p;
-    bool moved = p->value != param->value;
     ct__param_set(p, param);
     s = ct__gp_pass_on(gp, i);
     if (s)
         *p = before;
-    else if (moved)
+    else if (p->value != before.value)
         ct__gp_drop_factor(gp);
     return s;
 }

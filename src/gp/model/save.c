@@ -121,22 +121,16 @@ static void write_all(ct__stream *s, ct_gp *gp, char *kernel)
     ct__stream_numbers(s, &crc, 1, 8);
 }
 
-static char *kernel_text(ct_gp *gp)
-{
-    size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
-    char *kernel = ct__gp_alloc(gp->device, length, 1);
-    if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
-    return kernel;
-}
-
 ct_status ct_gp_save(ct_gp *gp, const char *path)
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
     ct_status status = ct__gp_factorise(gp);
     if (status) return status;
-    char *kernel = kernel_text(gp);
+    size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
+    char *kernel = ct__gp_alloc(gp->device, length, 1);
     if (!kernel) return CT_ENOMEM;
+    ct_kernel_print(gp->kernel, false, kernel, length);
     ct__stream s = { .device = gp->device, .version = VERSION };
     write_all(&s, gp, kernel);
     if (s.bad)
@@ -225,8 +219,8 @@ static ct_gp *read_model(ct_device *device, const char *path, ct__stream *s)
     read_body(s, gp);
     if (!s->bad) return gp;
     ct_gp_free(gp);
-    if (!s->no_memory) return bad_file(device, path, "the model's contents make no sense");
-    ct_device_fail(device, CT_ENOMEM, "%.200s: no memory for the model", path);
+    ct_device_fail(device, s->no_memory ? CT_ENOMEM : CT_EFORMAT, "%.200s: %s", path,
+                   s->no_memory ? "no memory for the model" : "the model's contents make no sense");
     return NULL;
 }
 
@@ -244,11 +238,9 @@ ct_gp *ct_gp_load(ct_device *device, const char *path)
 {
     ct_bytes file;
     if (ct_device_status(device)) return NULL;
-    if (!path) {
-        ct_device_fail(device, CT_EINVAL, "ct_gp_load: the path is NULL");
+    if (path ? ct_bytes_load(device, path, &file)
+             : ct_device_fail(device, CT_EINVAL, "ct_gp_load: the path is NULL"))
         return NULL;
-    }
-    if (ct_bytes_load(device, path, &file)) return NULL;
     ct__stream s = { .device = device, .data = file.data, .size = file.size, .reading = true };
     ct_gp *gp = file.size < sizeof magic + 12 || memcmp(file.data, magic, sizeof magic) != 0
                     ? bad_file(device, path, "not a cotangent model")
