@@ -111,7 +111,7 @@ ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const char *outp
     ct_status s = CT_OK;
     for (int64_t j = 0; j <= gp->d && !s; j++) {
         char first[32] = "y";
-        if (j < gp->d) snprintf(first, sizeof first, "x%lld", (long long)j);
+        if (!gp->name && j < gp->d) snprintf(first, sizeof first, "x%lld", (long long)j);
         const char *present = gp->name ? gp->name[j] : first;
         const char *text = j < gp->d ? (inputs ? inputs[j] : present) : (output ? output : present);
         if (!text)
