@@ -71,7 +71,8 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
     if (!s) s = take(gp, X, y, options->noise_variances);
     if (!s) s = ct__gp_list_params(gp);
-    if (!s) s = ct__gp_first_values(gp);
+    if (!s) ct__gp_first_values(gp);
+    for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);
     if (!s) return gp;
     ct_gp_free(gp);
     return NULL;

@@ -103,18 +103,13 @@ static ct_prior first_prior(const ct_gp *gp, int64_t i)
     return p->prior;
 }
 
-ct_status ct__gp_first_values(ct_gp *gp)
+void ct__gp_first_values(ct_gp *gp)
 {
-    double *v = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *v);
-    if (!v) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n_params; i++) {
-        const ct_param *p = &gp->param[i];
-        v[i] = p->start_given ? p->value : start_value(gp, i);
-        gp->param[i].prior = first_prior(gp, i);
+        ct_param *p = &gp->param[i];
+        p->value = fmin(fmax(p->start_given ? p->value : start_value(gp, i), p->lower), p->upper);
+        p->prior = first_prior(gp, i);
     }
-    ct_status s = ct__gp_set_values(gp, v);
-    free(v);
-    return s;
 }
 
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
