@@ -48,9 +48,10 @@ static ct_status allocate(ct__fit *f)
     gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
     gp->report.start = gp->starts;
     f->report.start = gp->starts;
+    for (int k = 0; k < f->report.starts && gp->starts; k++)
+        gp->starts[k] =
+            (ct_fit_start){ .status = CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
     if (s || !f->free_index || !gp->starts) return CT_ENOMEM;
-    for (int k = 0; k < f->report.starts; k++)
-        gp->starts[k] = (ct_fit_start){ CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
     for (int64_t i = 0; i < gp->n_params && !s; i++) {
         f->before[i] = gp->param[i].value;
         f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
@@ -81,16 +82,14 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
     int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
-    double tolerance = narrow ? 1e-4 : mixed ? 1e-5 : 1e-6;
+    double tolerance = narrow ? 1e-4 : mixed ? 1e-5 : 1e-6, flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
     *f = (ct__fit){
         .gp = gp,
         .options = options,
         .gate = gate,
         .index = index,
         .tolerance = options->tolerance > 0 ? options->tolerance : tolerance,
-        .flat = narrow  ? 1e-3
-                : mixed ? 1e-4
-                        : 1e-6,
+        .flat = flat,
         .begun = ct__now(),
         .max_iterations = options->max_iterations ? options->max_iterations : iterations,
         .report = { .optimizer = optimizer,
@@ -144,7 +143,7 @@ static ct_status keep_winner(ct__fit *f)
 static ct_status conclude(ct__fit *f)
 {
     ct_status s = keep_winner(f);
-    for (int k = 0; f->report.start && k < f->report.starts; k++)
+    for (int k = 0; f->report.start && !f->status && k < f->report.starts; k++)
         if (f->report.start[k].status == CT_ESTOPPED) f->report.end = CT_FIT_STOPPED;
     f->report.seconds = ct__now() - f->begun;
     if (f->report.start) f->gp->report = f->report;

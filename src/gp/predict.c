@@ -216,7 +216,7 @@ static ct_status check_joint(const request *r, const ct_tensor *out)
                           "the joint distribution of the points", "take fewer points at a time");
 }
 
-/* Everything that has the same course: checks, factor, memory, units of y, and the caller's tensors. */
+/* What all predictions share: checks, factor, memory, the units of y, the caller's tensors. */
 static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
 {
     static ct_status (*const of_kind[])(const request *) = { predict_each, predict_jointly, draw };

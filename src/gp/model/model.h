@@ -55,7 +55,7 @@ void ct__gp_drop_factor(ct_gp *gp);
 void ct__gp_drop_rows(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
-/* n zeros for each of `count` arrays, in one block: freed with the first. */
+/* Allocates `count` arrays of n zeros in one block, which is freed with the first array. */
 ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], int count);
 
 /* -- model.c --------------------------------------------------------------------------------------------- */
@@ -81,17 +81,18 @@ ct_status ct__gp_read(const ct_tensor *t, double *out);
 double *ct__gp_doubles(const ct_tensor *t);
 /* A tensor of these numbers; NULL with the reason on the device, and for NULL. */
 ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x);
-/* The same, and t is released; CT_ENOMEM for NULL. */
+/* ct__gp_read, and releases t. CT_ENOMEM if t is NULL. */
 ct_status ct__gp_unload(ct_tensor *t, double *out);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
-/* (t - shift) / scale by column, as (rows, cols) or (rows). With `spread`, shift and scale become those of a
- * model: `spread` the columns' standard deviations, and with `standardize` `scale` likewise and `shift` their
- * means, else 1 and 0. t is in the units of the data and its numbers must be finite, those of a vector (given
- * noise is the only one) not negative. NULL with the reason, which says `what`, on the device. */
+/* A table t in the units of the data as a model has it: (t - shift) / scale by column, of shape (rows, cols)
+ * or (rows). With `spread`, t is the data themselves: first, spread is set to the standard deviations of its
+ * columns, and shift and scale to their means and standard deviations, or without `standardize` to 0 and 1.
+ * The numbers must be finite. Those of a vector, which is always given noise, must not be negative. NULL with
+ * the reason on the device; the message begins with `what`. */
 ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
                         double *scale, double *spread, bool standardize);
-/* given_mean from `given`. */
+/* Sets given_mean to the average of `given`, if there is one. */
 ct_status ct__gp_average_given(ct_gp *gp);
 
 /* -- transform.c ----------------------------------------------------------------------------------------- */
@@ -123,7 +124,7 @@ typedef struct ct__goal {
     ct_fit_objective objective;
     ct_precision precision;
     uint64_t draw; /* the number of the random signs in mixed precision */
-    bool factor;   /* the factor, kept in the model, with the likelihood in full precision */
+    bool factor;   /* the likelihood in full precision; its factor is kept in the model */
 } ct__goal;
 
 /* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; its gradient (NULL: not wanted) in
@@ -139,12 +140,11 @@ typedef struct ct__graph {
     ct_var X, variance, residual; /* (n, d); of noise and jitter, (n) or (1); y - m(X), (n, 1) */
 } ct__graph;
 
-/* At the present values, of constants. */
+/* The graph at the present values, made of constants. */
 ct__graph ct__gp_present(const ct_gp *gp, double jitter);
 /* The diagonal of the covariance matrix, with noise and jitter: (n). */
 ct_var ct__graph_diagonal(const ct_gp *gp, const ct__graph *g);
-/* t as a leaf or a constant of a tape on its device; t is released. NULL: the device's failure becomes the
- * tape's. */
+/* Makes t a leaf or a constant of the tape, and releases t. NULL: the tape fails as its device has. */
 ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
@@ -175,16 +175,16 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
-/* Closes a scope on gp's tape and reads x, likewise. */
+/* Closes the scope c on gp's tape and reads x of it as doubles. */
 ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char *what, double *out);
-/* What `line_of` makes of the factor that is there, n numbers, likewise. */
+/* Reads the n numbers that `line_of` computes from the factor. The model must have one. */
 ct_status ct__gp_fetch_line(ct_gp *gp,
                             void (*line_of)(struct ct_call *c, const struct ct__packed *L, ct_view line),
                             const char *what, double *out);
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 
-/* Parameter i, whose value is new, to the kernel and to s. */
+/* Copies the value of parameter i, which is new, to the kernel and to s. */
 ct_status ct__gp_pass_on(ct_gp *gp, int64_t i);
 /* Puts values v into the model; the factor is no longer valid. */
 ct_status ct__gp_set_values(ct_gp *gp, const double *v);
