@@ -104,7 +104,7 @@ static void print_text(ct_gp *gp, double nlml, const ct_gp_numerics *q)
            r.iterations, r.evaluations, r.seconds);
     if (r.optimizer)
         printf("search       %s%s\n",
-               r.end == CT_FIT_UNTOLD    ? "end "
+               r.end == CT_FIT_UNKNOWN   ? "end "
                : ct_fit_converged(r.end) ? "converged: "
                                          : "not converged: ",
                ct_fit_end_text(r.end));
@@ -164,7 +164,7 @@ static void print_json(ct_gp *gp, double nlml, const ct_gp_numerics *q)
            optimizer_name(r.optimizer));
     printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\", \"seconds\": ",
            r.iterations, r.evaluations,
-           r.end == CT_FIT_UNTOLD    ? "null"
+           r.end == CT_FIT_UNKNOWN   ? "null"
            : ct_fit_converged(r.end) ? "true"
                                      : "false",
            ct_fit_end_text(r.end));

@@ -236,7 +236,8 @@ typedef struct ct_fit_options {
 CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 
 /* Fits independent models, for example one for each output of a table. status[i] (may be NULL) is what
- * ct_gp_fit would return for models[i]. All models are tried, and the first failure is returned. On the CPU
+ * ct_gp_fit would return for models[i]. All models are tried, and the first failure is returned, with its
+ * message. On the CPU
  * all starts of all models of up to 1000 rows run side by side, one on each thread; so do the starts of one
  * model in ct_gp_fit. Each start then computes on one thread and on memory of its own, so that the result is
  * the same to the bit for any number of threads. The models' devices must not be used meanwhile. With an
@@ -247,7 +248,7 @@ CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fi
 /* Why a search ended. GRADIENT, FLAT and FIXED are convergence. FLAT: steps change the objective by less than
  * 1e-6; in mixed precision by less than 1e-4 or a third of the error; in f32 by less than 1e-3. */
 typedef enum ct_fit_end {
-    CT_FIT_UNTOLD = 0,  /* no fit, or a file that does not tell               */
+    CT_FIT_UNKNOWN = 0, /* no fit yet, or a file that does not say            */
     CT_FIT_GRADIENT,    /* the gradient is below the tolerance                */
     CT_FIT_FLAT,        /* steps no longer change the objective               */
     CT_FIT_FIXED,       /* no parameter is free                               */
@@ -255,7 +256,7 @@ typedef enum ct_fit_end {
     CT_FIT_EVALUATIONS, /* L-BFGS made 2 max_iterations + 20 evaluations      */
     CT_FIT_STALLED,     /* no lower point is found, and the gradient is large */
     CT_FIT_STOPPED,     /* the callback asked to stop                         */
-    CT_FIT_UNBEGUN,     /* the fit ended before this start began              */
+    CT_FIT_NOT_STARTED, /* the fit ended before this start began              */
     CT_FIT_FAILED,      /* an error, or no factor at the first point          */
 } ct_fit_end;
 
@@ -264,7 +265,8 @@ CT_API bool ct_fit_converged(ct_fit_end end);
 CT_API const char *ct_fit_end_text(ct_fit_end end);
 
 typedef struct ct_fit_start {
-    /* CT_OK; CT_ESTOPPED, also before the start began; CT_ENUMERIC: no point has a factor */
+    /* CT_OK; CT_ESTOPPED, also before the start began; CT_ENUMERIC: no point has a factor; or the error that
+     * ended the fit */
     ct_status status;
     ct_fit_end end;
     double objective; /* the lowest; +inf if there is none */

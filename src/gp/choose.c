@@ -28,8 +28,8 @@ typedef struct choosing {
     ct_gp_options model;
     ct_gp_choose_options how;
     ct_gp_choice *choice;
-    int from[CT_GP_CANDIDATES];  /* the candidate to begin from; -1: none */
-    int round[CT_GP_CANDIDATES]; /* 0; one more than that of the candidate to begin from */
+    /* Of each candidate: the one to begin from, or -1; 0, or one more than the round of that one. */
+    int from[CT_GP_CANDIDATES], round[CT_GP_CANDIDATES];
     ct_gp *gp[CT_GP_CANDIDATES]; /* owned */
     int list[CT_GP_CANDIDATES];  /* what the models of the present fit are in the choice's list */
     bool stopped;                /* the callback wants to stop */
@@ -104,7 +104,7 @@ static ct_status open_candidates(choosing *c, const ct_tensor *X, const ct_tenso
         *t = (ct_gp_tried){ .kernel = t->kernel,
                             .from = t->from,
                             .status = CT_ESTOPPED,
-                            .end = CT_FIT_UNBEGUN,
+                            .end = CT_FIT_NOT_STARTED,
                             .parameters = free_params(c->gp[k]),
                             .objective = INFINITY,
                             .criterion = INFINITY };
@@ -140,22 +140,16 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
     options.progress = pass_on;
     options.context = c;
     options.restarts = restarts;
-    ct_gp_fit_many(gp, count, &options, status);
+    ct_status told = ct_gp_fit_many(gp, count, &options, status), first = CT_OK;
     for (int i = 0; i < count; i++) {
-        const ct_fit_report *r = &gp[i]->report;
-        c->choice->starts += r->starts;
-        c->choice->iterations += r->iterations;
-        c->choice->evaluations += r->evaluations;
+        c->choice->starts += gp[i]->report.starts;
+        c->choice->iterations += gp[i]->report.iterations;
+        c->choice->evaluations += gp[i]->report.evaluations;
+        if (!first && status[i] != CT_ENUMERIC && status[i] != CT_ESTOPPED) first = status[i];
     }
-    for (int i = 0; i < count; i++) {
-        ct_status s = status[i];
-        if (!s || s == CT_ENUMERIC || s == CT_ESTOPPED) continue;
-        if (ct_last_status(gp[i]->device) != s) /* the message is another model's */
-            ct_device_fail(gp[i]->device, s, "ct_gp_choose: %s: model %d of %d", ct_status_name(s), i + 1,
-                           count);
-        return s;
-    }
-    return CT_OK;
+    if (first && first != told) /* the message is another model's */
+        ct_device_fail(gp[0]->device, first, "ct_gp_choose: a candidate failed: %s", ct_status_name(first));
+    return first;
 }
 
 /* Those whose turn it is, side by side. */
@@ -218,12 +212,18 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
 /* search, on some rows. */
 static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
 {
-    ct_gp_options model = c->model;
+    const ct_tensor *all[] = { c->X, c->y, c->model.noise_variances };
     ct_tensor *some[3] = { NULL };
-    ct_status s = ct__gp_draw_rows((const ct_tensor *const[]){ c->X, c->y, model.noise_variances }, rows,
-                                   c->how.fit.seed, some);
+    int64_t n = ct_tensor_dim(c->X, 0),
+            *row = ct__gp_draw_rows(ct_tensor_device(c->X), n, rows, c->how.fit.seed);
+    bool taken = row;
+    for (int k = 0; k < 3 && taken; k++)
+        taken = !all[k] || (some[k] = ct__gp_take_rows(all[k], n, row, rows));
+    free(row);
+    ct_gp_options model = c->model;
     model.noise_variances = some[2];
-    if (!s) s = search(c, some[0], some[1], &model, winner);
+    ct_status s =
+        taken ? search(c, some[0], some[1], &model, winner) : ct_last_status(ct_tensor_device(c->X));
     for (int k = 0; k < 3; k++) ct_release(some[k]);
     return s;
 }
@@ -236,18 +236,14 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     ct_gp *some = NULL, *all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[0].kernel), &c->model);
     if (!all) return ct_last_status(device); /* what all rows need, and whether they are good */
     ct_gp_free(all);
-    all = NULL;
-    ct_status s = search_some(c, rows, &some);
-    if (some)
-        all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[c->choice->best].kernel), &c->model);
+    ct_status s = search_some(c, rows, &some), status = CT_OK;
+    const char *kernel = some ? c->choice->tried[c->choice->best].kernel : NULL;
+    all = some ? ct_gp_new(c->X, c->y, ct_kernel_parse(kernel), &c->model) : NULL;
     if (some) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
     ct_gp_free(some);
-    if (all && !s) {
-        ct_status status;
-        c->list[0] = c->choice->count;
-        s = fit(c, &all, 1, 0, &status);
-        if (!s) s = status;
-    }
+    c->list[0] = c->choice->count;
+    if (!s) s = fit(c, &all, 1, 0, &status);
+    if (!s) s = status;
     if (all && (!s || s == CT_ESTOPPED) && isfinite(all->report.objective))
         *gp = all;
     else

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "gp/factor/packed.h"
 #include "gp/model/model.h"
 
 static ct_status check_numbers(ct_gp *gp, const ct_tensor *t, const char *what)
@@ -18,8 +19,7 @@ ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const cha
 {
     if (!out) return CT_OK;
     int ndim = ct_tensor_ndim(out);
-    bool fits = (ndim == 1 || (ndim == 2 && ct_tensor_dim(out, 1) == 1)) && ct_tensor_dim(out, 0) == m;
-    if (!fits)
+    if (ct_tensor_dim(out, 0) != m || !(ndim == 1 || (ndim == 2 && ct_tensor_dim(out, 1) == 1)))
         return ct_device_fail(gp->device, CT_ESHAPE,
                               "%s: %lld elements in %d dimensions, must be (%lld) or (%lld, 1)", what,
                               (long long)ct_tensor_count(out), ndim, (long long)m, (long long)m);
@@ -34,15 +34,6 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
                               "%s: %lld columns in %d dimensions, must be (rows, %lld) as in training", what,
                               (long long)ct_tensor_dim(X, 1), ct_tensor_ndim(X), (long long)gp->d);
     return check_numbers(gp, X, what);
-}
-
-double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m)
-{
-    double *x = ct__gp_check_inputs(gp, Xs, "Xs") ? NULL : ct__gp_doubles(Xs);
-    *m = Xs ? ct_tensor_dim(Xs, 0) : 0;
-    if (!x || !ct__gp_check_finite(gp->device, x, *m, gp->d, "Xs")) return x;
-    free(x);
-    return NULL;
 }
 
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out)
@@ -64,4 +55,23 @@ ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out)
 {
     ct_tensor *t = ct_value(v);
     return t ? ct__gp_read(t, out) : ct__gp_tape_failed(gp, what);
+}
+
+ct_status ct__gp_close_with(ct_gp *gp, ct_call *c, ct_view x, const char *what, double *out)
+{
+    ct_tensor *t = ct_tensor_of(c, x);
+    if (!ct_scope_close(c)) return ct__gp_unload(t, out);
+    ct_release(t);
+    return ct__gp_tape_failed(gp, what);
+}
+
+ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__packed *L, ct_view line),
+                            const char *what, double *out)
+{
+    ct_tape_reset(gp->tape);
+    ct_call *c = ct_scope_open(gp->tape, what);
+    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct_view line = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
+    line_of(c, &L, line);
+    return ct__gp_close_with(gp, c, line, what, out);
 }

@@ -1,5 +1,6 @@
 /* Fits of one model and of many: their starts, side by side where the data are small, and their results. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,24 +11,14 @@ enum { SMALL = 1000 };
 
 /* -- one model ------------------------------------------------------------------------------------------- */
 
-static ct_status check(ct_gp *gp, const ct_fit_options *o)
+static ct_status check_model(const ct_gp *gp, const ct_fit_options *o)
 {
-    ct_device *device = gp->device;
-    if ((unsigned)o->optimizer > CT_OPTIMIZER_ADAM || (unsigned)o->objective > CT_OBJECTIVE_LOO ||
-        (unsigned)o->precision > CT_PRECISION_MIXED || o->restarts < 0 || o->restarts > 100000 ||
-        o->max_iterations < 0 || !(o->tolerance >= 0) || !(o->learning_rate >= 0) ||
-        !isfinite(o->learning_rate))
-        return ct_device_fail(device, CT_EINVAL,
-                              "ct_gp_fit: an option is negative, not a number, or unknown");
-    if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__has_lbfgs)
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_gp_fit: this build has no L-BFGS (it needs NLopt): use CT_OPTIMIZER_ADAM");
     if (o->precision == CT_PRECISION_MIXED &&
         (gp->dtype != CT_F64 || o->objective != CT_OBJECTIVE_LIKELIHOOD))
-        return ct_device_fail(device, CT_EUNSUPPORTED,
+        return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                               "ct_gp_fit: mixed precision is for the likelihood of models in f64");
     if (gp->n < 2)
-        return ct_device_fail(device, CT_EINVAL,
+        return ct_device_fail(gp->device, CT_EINVAL,
                               "ct_gp_fit: one row cannot tell the parameters: give at least 2");
     return CT_OK;
 }
@@ -47,33 +38,32 @@ static ct_status hold_level(ct__fit *f, int64_t i, double *lower, double *upper)
     return CT_OK;
 }
 
-/* All working memory is one block of doubles and one of indices. */
 static ct_status allocate(ct__fit *f)
 {
     ct_gp *gp = f->gp;
-    uint64_t p = (uint64_t)gp->n_params;
+    ct_status s = ct__gp_arrays(gp->device, (uint64_t)gp->n_params,
+                                (double **[]){ &f->before, &f->first, &f->lower, &f->upper, &f->winner }, 5);
+    f->free_index = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *f->free_index);
     free(gp->starts);
-    f->before = ct__gp_alloc(gp->device, 5 * p, sizeof *f->before);
-    f->free_index = ct__gp_alloc(gp->device, p, sizeof *f->free_index);
-    f->report.start = gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
-    if (!f->before || !f->free_index || !gp->starts) return CT_ENOMEM;
-    for (int k = 0; k < f->report.starts; k++) gp->starts[k] = (ct_fit_start){ .objective = INFINITY };
-    double **part[] = { &f->first, &f->lower, &f->upper, &f->winner };
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = f->before + (i + 1) * p;
-    for (int64_t i = 0; i < gp->n_params; i++) {
+    gp->starts = ct__gp_alloc(gp->device, (uint64_t)f->report.starts, sizeof *gp->starts);
+    gp->report.start = gp->starts;
+    f->report.start = gp->starts;
+    for (int k = 0; k < f->report.starts && gp->starts; k++)
+        gp->starts[k] =
+            (ct_fit_start){ .status = CT_ESTOPPED, .end = CT_FIT_NOT_STARTED, .objective = INFINITY };
+    if (s || !f->free_index || !gp->starts) return CT_ENOMEM;
+    for (int64_t i = 0; i < gp->n_params && !s; i++) {
         f->before[i] = gp->param[i].value;
         f->first[i] = ct__gp_z_of(gp, i, f->before[i]);
         if (gp->param[i].fixed) continue;
         double *lower = &f->lower[f->n_free], *upper = &f->upper[f->n_free];
         ct__gp_bounds(gp, i, lower, upper);
-        bool held = i == gp->mean_at && gp->options.mean == CT_MEAN_CONSTANT &&
-                    f->options->objective == CT_OBJECTIVE_LOO;
-        ct_status s = held ? hold_level(f, i, lower, upper) : CT_OK;
-        if (s) return s;
+        if (i == gp->mean_at && gp->options.mean == CT_MEAN_CONSTANT &&
+            f->options->objective == CT_OBJECTIVE_LOO)
+            s = hold_level(f, i, lower, upper);
         f->free_index[f->n_free++] = i;
     }
-    memcpy(f->winner, f->first, (size_t)p * sizeof *f->winner);
-    return CT_OK;
+    return s;
 }
 
 /* The most that the objective of a fit holds at once, with d columns of data or, where they are there
@@ -85,21 +75,13 @@ static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int
     return ct_gp_bytes_needed(gp->n, d, gp->dtype, true);
 }
 
-/* Into *f, an empty one; release with conclude. */
-static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *options, ct__gate *gate)
+/* Into *f; release with conclude. A failure is the fit's. */
+static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *options, ct__gate *gate)
 {
-    f->gp = gp;
-    ct_status s = check(gp, options);
-    if (s) return s;
-    ct__gp_drop_factor(gp);
-    bool mixed = options->precision == CT_PRECISION_MIXED;
-    s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), gp->dtype == CT_F64 && !mixed, "ct_gp_fit",
-                       "use fewer rows");
-    if (s) return s;
+    bool mixed = options->precision == CT_PRECISION_MIXED, narrow = gp->dtype == CT_F32;
     ct_optimizer optimizer = options->optimizer;
     if (optimizer == CT_OPTIMIZER_DEFAULT) optimizer = ct__has_lbfgs ? CT_OPTIMIZER_LBFGS : CT_OPTIMIZER_ADAM;
     int iterations = optimizer == CT_OPTIMIZER_ADAM ? 1000 : 200;
-    bool narrow = gp->dtype == CT_F32;
     double tolerance = narrow ? 1e-4 : mixed ? 1e-5 : 1e-6, flat = narrow ? 1e-3 : mixed ? 1e-4 : 1e-6;
     *f = (ct__fit){
         .gp = gp,
@@ -117,16 +99,23 @@ static ct_status prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options 
                     .precision = options->precision },
         .failed_start = -1,
     };
-    return allocate(f);
+    ct_status s = check_model(gp, options);
+    if (!s) {
+        ct__gp_drop_factor(gp);
+        s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), !narrow && !mixed, "ct_gp_fit",
+                           "use fewer rows");
+    }
+    if (!s) s = allocate(f);
+    if (s) ct__fit_fail(f, 0, s, ct_message(gp->device));
 }
 
 /* The search keeps the smallest of many noisy values, which is biased low. The winner is evaluated again with
  * fresh signs. Where that is refused, the search's value stays. */
 static ct_status value_winner(ct__fit *f)
 {
-    const ct__goal goal = { .objective = f->options->objective, .precision = CT_PRECISION_MIXED, .draw = 1 };
     double objective, jitter;
-    ct_status s = ct__gp_evaluate(f->gp, goal, f->winner, &objective, NULL, &jitter);
+    ct_status s = ct__gp_evaluate(f->gp, (ct__goal){ .precision = CT_PRECISION_MIXED, .draw = 1 }, f->winner,
+                                  &objective, NULL, &jitter);
     if (s) return s == CT_ENUMERIC ? CT_OK : s;
     f->report.objective = objective;
     f->report.objective_error = f->gp->mixed.error;
@@ -137,47 +126,27 @@ static ct_status value_winner(ct__fit *f)
 static ct_status keep_winner(ct__fit *f)
 {
     ct_gp *gp = f->gp;
-    bool stopped = f->gate->stopped;
-    if (f->status) return ct_device_fail(gp->device, f->status, "%s", f->message);
-    if (isinf(f->report.objective))
-        return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller")
-                       : ct_device_fail(gp->device, CT_ENUMERIC, "%s", f->message);
+    bool stopped = f->gate->stopped, found = isfinite(f->report.objective);
+    if (f->status || (!found && !stopped))
+        return ct_device_fail(gp->device, f->status ? f->status : CT_ENUMERIC, "%s", f->message);
     double *v = f->first; /* the starts are over */
     for (int64_t i = 0; i < gp->n_params; i++)
         v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
-    ct_status s = ct__gp_set_values(gp, v);
-    if (!s) s = f->options->precision == CT_PRECISION_FULL ? ct__gp_factorise(gp) : value_winner(f);
+    ct_status s = found ? ct__gp_set_values(gp, v) : CT_OK;
+    if (found && !s) s = f->options->precision == CT_PRECISION_FULL ? ct__gp_factorise(gp) : value_winner(f);
     f->report.jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
-    if (s) {
-        ct__gp_set_values(gp, f->before);
-        return s;
-    }
-    return stopped ? ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller") : CT_OK;
+    if (s) ct__gp_set_values(gp, f->before);
+    if (s || !stopped) return s;
+    return ct_device_fail(gp->device, CT_ESTOPPED, "ct_gp_fit: stopped by the caller");
 }
 
-/* Starts that the end of the whole fit came before. */
-static void mark_the_unbegun(ct__fit *f, ct_status s)
+static ct_status conclude(ct__fit *f)
 {
-    if (!s) s = f->status ? f->status : CT_ESTOPPED;
-    for (int k = 0; f->gp->starts && k < f->report.starts; k++) {
-        ct_fit_start *start = &f->gp->starts[k];
-        if (start->end) continue;
-        start->status = s;
-        start->end = CT_FIT_UNBEGUN;
-    }
-}
-
-static ct_status conclude(ct__fit *f, ct_status s)
-{
-    if (f->gate) mark_the_unbegun(f, s);
-    if (!s) s = keep_winner(f);
-    if (f->gate) {
-        for (int k = 0; f->gp->starts && k < f->report.starts; k++)
-            if (f->gp->starts[k].status == CT_ESTOPPED) f->report.end = CT_FIT_STOPPED;
-        f->report.seconds = ct__now() - f->begun;
-        f->report.start = f->gp->starts;
-        f->gp->report = f->report;
-    }
+    ct_status s = keep_winner(f);
+    for (int k = 0; f->report.start && !f->status && k < f->report.starts; k++)
+        if (f->report.start[k].status == CT_ESTOPPED) f->report.end = CT_FIT_STOPPED;
+    f->report.seconds = ct__now() - f->begun;
+    if (f->report.start) f->gp->report = f->report;
     free(f->before);
     free(f->free_index);
     return s;
@@ -185,67 +154,55 @@ static ct_status conclude(ct__fit *f, ct_status s)
 
 /* -- many ------------------------------------------------------------------------------------------------ */
 
-typedef struct task {
-    ct__fit *fit;
-    int start;
-} task;
-
 /* One start on one thread, on a twin of the model: what it computes does not depend on how many run at a
  * time. */
 static void run_beside(void *context, int64_t k)
 {
-    const task *t = (const task *)context + k;
-    ct__fit *f = t->fit;
+    ct__fit *f = context;
+    int starts = f->report.starts, start = (int)(k % starts);
+    f += k / starts;
+    if (!f->beside) return;
     pthread_mutex_lock(&f->gate->lock);
     bool skip = f->gate->stopped || f->status;
     ct_device *device = skip ? NULL : ct_device_open_beside(f->gp->device);
     ct_gp *twin = skip ? NULL : ct__gp_twin(f->gp, device);
-    if (!skip && !twin) ct__fit_fail(f, t->start, ct_last_status(device), ct_message(device));
+    if (!skip && !twin) ct__fit_fail(f, start, ct_last_status(device), ct_message(device));
     pthread_mutex_unlock(&f->gate->lock);
-    if (twin) ct__fit_run_start(f, twin, t->start);
+    if (twin) ct__fit_run_start(f, twin, start);
     ct_gp_free(twin);
     ct_device_close(device);
 }
 
-static bool beside(const ct__fit *f, int64_t models)
-{
-    return f->gp->n <= SMALL && (f->report.starts > 1 || models > 1) &&
-           !strcmp(ct_device_name(f->gp->device), "cpu");
-}
-
 /* The starts of all small models side by side, then each of the others with all threads. */
-static ct_status run_all(ct__fit *fits, const ct_status *status, int64_t count)
+static void run_all(ct__fit *fits, int64_t count)
 {
+    const int starts = fits[0].report.starts;
     ct_device *device = NULL;
-    int64_t tasks = 0, room = 0;
+    int64_t tasks = 0;
     uint64_t bytes = 0;
-    for (int64_t i = 0; i < count; i++)
-        if (!status[i]) device = fits[i].gp->device, room += fits[i].report.starts;
-    task *list = device ? ct__gp_alloc(device, (uint64_t)room, sizeof *list) : NULL;
-    if (device && !list) return CT_ENOMEM;
     for (int64_t i = 0; i < count; i++) {
-        if (status[i] || !beside(&fits[i], count)) continue;
-        for (int k = 0; k < fits[i].report.starts; k++) list[tasks++] = (task){ &fits[i], k };
-        uint64_t needed = bytes_needed(fits[i].gp, fits[i].options, fits[i].gp->d);
-        if (needed > bytes) bytes = needed;
+        ct__fit *f = &fits[i];
+        f->beside = !f->status && f->gp->n <= SMALL && (starts > 1 || count > 1) &&
+                    !strcmp(ct_device_name(f->gp->device), "cpu");
+        if (!f->beside) continue;
+        uint64_t needed = bytes_needed(f->gp, f->options, f->gp->d);
+        bytes = needed > bytes ? needed : bytes;
+        device = f->gp->device;
+        tasks += starts;
     }
     int64_t threads = ct_device_threads(device);
-    ct_status s =
-        tasks ? ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads), false,
-                               "ct_gp_fit: its starts side by side", "open the device with fewer threads")
-              : CT_OK;
-    if (!s && tasks) ct_device_spread(device, tasks, run_beside, list);
-    free(list);
-    for (int64_t i = 0; i < count && !s; i++) {
-        if (status[i] || beside(&fits[i], count)) continue;
-        for (int k = 0; k < fits[i].report.starts && !fits[i].status && !fits[i].gate->stopped; k++)
+    ct_status s = ct__gp_reserve(device, bytes * (uint64_t)(tasks < threads ? tasks : threads), false,
+                                 "ct_gp_fit: its starts side by side", "open the device with fewer threads");
+    for (int64_t i = 0; i < count && s; i++) ct__fit_fail(&fits[i], 0, s, ct_message(device));
+    if (tasks && !s) ct_device_spread(device, count * starts, run_beside, fits);
+    for (int64_t i = 0; i < count; i++)
+        for (int k = 0; k < starts && !fits[i].beside && !fits[i].status && !fits[i].gate->stopped; k++)
             ct__fit_run_start(&fits[i], fits[i].gp, k);
-    }
-    return s;
 }
 
-static ct_status check_list(ct_gp *const *models, int64_t count)
+static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options *o)
 {
+    if (count < 0 || (count > 0 && !models)) return CT_EINVAL;
     for (int64_t i = 0; i < count; i++) {
         if (!models[i]) return CT_EINVAL;
         for (int64_t j = 0; j < i; j++)
@@ -254,44 +211,48 @@ static ct_status check_list(ct_gp *const *models, int64_t count)
                                       "ct_gp_fit_many: models %lld and %lld are the same", (long long)j,
                                       (long long)i);
     }
+    ct_device *device = count ? models[0]->device : NULL;
+    if ((unsigned)o->optimizer > CT_OPTIMIZER_ADAM || (unsigned)o->objective > CT_OBJECTIVE_LOO ||
+        (unsigned)o->precision > CT_PRECISION_MIXED || o->restarts < 0 || o->restarts > 100000 ||
+        o->max_iterations < 0 || !(o->tolerance >= 0) || !(o->learning_rate >= 0) ||
+        !isfinite(o->learning_rate))
+        return ct_device_fail(device, CT_EINVAL,
+                              "ct_gp_fit: an option is negative, not a number, or unknown");
+    if (o->optimizer == CT_OPTIMIZER_LBFGS && !ct__has_lbfgs)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_gp_fit: this build has no L-BFGS (it needs NLopt): use CT_OPTIMIZER_ADAM");
     return CT_OK;
-}
-
-/* None of the fits is begun. */
-static ct_status refuse_all(ct_status *status, int64_t count, ct_status s)
-{
-    for (int64_t i = 0; status && i < count; i++) status[i] = s;
-    return s;
 }
 
 ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                          ct_status *status)
 {
-    static const ct_fit_options defaults = { 0 };
-    if (!options) options = &defaults;
-    if (count < 0 || (count > 0 && !models)) return refuse_all(status, count, CT_EINVAL);
-    ct_status s = check_list(models, count), *each = NULL;
-    if (s || count == 0) return refuse_all(status, count, s);
-    ct_device *device = models[0]->device;
-    ct__fit *fits = ct__gp_alloc(device, (uint64_t)count, sizeof *fits);
+    options = options ? options : &(ct_fit_options){ 0 };
+    ct_status s = check(models, count, options), first = CT_OK;
+    ct_device *device = s || !count ? NULL : models[0]->device;
+    ct__fit *fits = device ? ct__gp_alloc(device, (uint64_t)count, sizeof *fits) : NULL;
     ct__gate gate = { .stopped = false };
-    if (fits) each = ct__gp_alloc(device, (uint64_t)count, sizeof *each);
-    if (!each || pthread_mutex_init(&gate.lock, NULL)) {
+    if (device && (!fits || pthread_mutex_init(&gate.lock, NULL)))
+        s = ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory");
+    for (int64_t i = 0; i < count && s && status; i++) status[i] = s;
+    if (s || !count) {
         free(fits);
-        free(each);
-        return refuse_all(status, count, ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory"));
+        return s;
     }
-    for (int64_t i = 0; i < count; i++) each[i] = prepare(&fits[i], models[i], (int)i, options, &gate);
-    ct_status all = run_all(fits, each, count);
+    for (int64_t i = 0; i < count; i++) prepare(&fits[i], models[i], (int)i, options, &gate);
+    run_all(fits, count);
+    char message[512]; /* of the first failure, whatever fails after it */
     for (int64_t i = 0; i < count; i++) {
-        each[i] = conclude(&fits[i], each[i] ? each[i] : all);
-        if (!s) s = each[i];
-        if (status) status[i] = each[i];
+        s = conclude(&fits[i]);
+        if (status) status[i] = s;
+        if (!s || first) continue;
+        first = s;
+        device = models[i]->device;
+        snprintf(message, sizeof message, "%s", ct_message(device));
     }
     pthread_mutex_destroy(&gate.lock);
     free(fits);
-    free(each);
-    return s;
+    return first ? ct_device_fail(device, first, "%s", message) : CT_OK;
 }
 
 ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)

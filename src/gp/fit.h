@@ -19,17 +19,16 @@ typedef struct ct__fit {
     ct_gp *gp;
     const ct_fit_options *options;
     ct__gate *gate;
-    int index;                     /* the model's index in its list */
-    double tolerance, flat, begun; /* flat: a change of the objective that is negligible */
-    int max_iterations, n_free;
-    int64_t *free_index;   /* [n_free] */
-    double *before;        /* the values before the fit */
-    double *first;         /* the first start's initial point */
-    double *lower, *upper; /* [n_free] */
+    bool beside;                       /* its starts run side by side */
+    double tolerance, flat, begun;     /* flat: a change of the objective that is negligible */
+    int index, max_iterations, n_free; /* index: of the model in its list */
+    int64_t *free_index;               /* [n_free] */
+    double *before, *first;            /* the values before the fit; the first start's initial point */
+    double *lower, *upper;             /* [n_free] */
     ct_fit_report report;
     double *winner; /* the best point of all starts */
     ct_status status;
-    int failed_start; /* the first start with an error, and its message */
+    int failed_start; /* the first start with an error, and its message; -1: none */
     char message[512];
 } ct__fit;
 

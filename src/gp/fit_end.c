@@ -5,17 +5,17 @@ bool ct_fit_converged(ct_fit_end end) { return end >= CT_FIT_GRADIENT && end <= 
 
 const char *ct_fit_end_text(ct_fit_end end)
 {
-    switch (end) {
-    case CT_FIT_GRADIENT: return "gradient below the tolerance";
-    case CT_FIT_FLAT: return "steps no longer change the objective";
-    case CT_FIT_FIXED: return "every parameter is fixed";
-    case CT_FIT_ITERATIONS: return "iteration limit";
-    case CT_FIT_EVALUATIONS: return "evaluation limit";
-    case CT_FIT_STALLED: return "stalled: the line search finds no lower point";
-    case CT_FIT_STOPPED: return "interrupted";
-    case CT_FIT_UNBEGUN: return "not begun";
-    case CT_FIT_FAILED: return "failed";
-    case CT_FIT_UNTOLD: break;
-    }
-    return "unknown";
+    static const char *const text[] = {
+        [CT_FIT_UNKNOWN] = "unknown",
+        [CT_FIT_GRADIENT] = "gradient below the tolerance",
+        [CT_FIT_FLAT] = "steps no longer change the objective",
+        [CT_FIT_FIXED] = "every parameter is fixed",
+        [CT_FIT_ITERATIONS] = "iteration limit",
+        [CT_FIT_EVALUATIONS] = "evaluation limit",
+        [CT_FIT_STALLED] = "stalled: the line search finds no lower point",
+        [CT_FIT_STOPPED] = "interrupted",
+        [CT_FIT_NOT_STARTED] = "not started",
+        [CT_FIT_FAILED] = "failed",
+    };
+    return text[(unsigned)end <= CT_FIT_FAILED ? end : CT_FIT_UNKNOWN];
 }

@@ -8,19 +8,16 @@
 #include "gp/factor/packed.h"
 #include "gp/model/model.h"
 
-/* y, α and q of a model with a factor, n numbers each in part[0..3). */
-static ct_status read_parts(ct_gp *gp, double *const part[3])
+/* y, α and q, n numbers each, as part[0..3), freed as part[0]. */
+static ct_status parts_of(ct_gp *gp, double *part[3])
 {
-    ct_tape_reset(gp->tape);
-    ct_call *c = ct_scope_open(gp->tape, "ct_gp_loo");
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct_view line = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
-    ct__packed_inverse_diagonal(c, &L, line);
-    ct_tensor *diagonal = ct_tensor_of(c, line);
-    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(gp, "the leave-one-out prediction") : CT_OK;
-    ct_tensor *source[] = { gp->y, gp->factor.alpha, diagonal };
-    for (int k = 0; k < 3 && !s; k++) s = ct__gp_read(source[k], part[k]);
-    ct_release(diagonal);
+    part[0] = NULL;
+    ct_status s = ct__gp_factorise(gp);
+    if (!s) s = ct__gp_arrays(gp->device, (uint64_t)gp->n, (double **[]){ &part[0], &part[1], &part[2] }, 3);
+    if (s) return s;
+    s = ct__gp_fetch_line(gp, ct__packed_inverse_diagonal, "the leave-one-out prediction", part[2]);
+    if (!s) s = ct__gp_read(gp->y, part[0]);
+    if (!s) s = ct__gp_read(gp->factor.alpha, part[1]);
     for (int64_t i = 0; i < gp->n && !s; i++)
         if (!(part[2][i] > 0 && isfinite(part[2][i])))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
@@ -28,18 +25,6 @@ static ct_status read_parts(ct_gp *gp, double *const part[3])
                                "raise the noise",
                                (long long)i);
     return s;
-}
-
-/* The same of any model, in memory to be freed; NULL with the reason on the device. */
-static double *parts_of(ct_gp *gp, double *part[3])
-{
-    ct_status s = ct__gp_factorise(gp);
-    part[0] = s ? NULL : ct__gp_alloc(gp->device, 3 * (uint64_t)gp->n, sizeof **part);
-    if (!part[0]) return NULL;
-    for (int k = 1; k < 3; k++) part[k] = part[k - 1] + gp->n;
-    if (!read_parts(gp, part)) return part[0];
-    free(part[0]);
-    return NULL;
 }
 
 /* y, α and q become mean, variance and log density in the units of the data. */
@@ -62,26 +47,29 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     ct_status s = gp ? CT_OK : CT_EINVAL;
     for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
     if (s) return s;
-    if (!parts_of(gp, part)) return ct_last_status(gp->device);
-    predict(gp, part);
+    s = parts_of(gp, part);
+    if (!s) predict(gp, part);
     for (int k = 0; k < 3 && !s; k++)
         if (out[k]) s = ct__gp_deliver(gp, part[k], out[k]);
     free(part[0]);
     return s;
 }
 
-ct_status ct__gp_loo_square(ct_gp *gp, double *square)
+ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum)
 {
-    double *part[3], sum = 0;
-    if (!parts_of(gp, part)) return ct_last_status(gp->device);
-    for (int64_t i = 0; i < gp->n; i++) sum += part[1][i] / part[2][i] * part[1][i];
+    double *part[3];
+    ct_status s = parts_of(gp, part);
+    if (!s && densities) predict(gp, part);
+    *sum = 0;
+    for (int64_t i = 0; i < gp->n && !s; i++)
+        *sum += densities ? part[2][i] : part[1][i] / part[2][i] * part[1][i];
     free(part[0]);
-    *square = sum / (double)gp->n;
-    return isfinite(sum)
-               ? CT_OK
-               : ct_device_fail(gp->device, CT_ENUMERIC,
-                                "some leave-one-out residuals are not finite: look for a y far from "
-                                "all others");
+    if (s || isfinite(*sum)) return s;
+    return ct_device_fail(gp->device, CT_ENUMERIC,
+                          densities ? "ct_gp_loo_without: the sum of the log densities is not finite: bring "
+                                      "the data to a scale near 1"
+                                    : "some leave-one-out residuals are not finite: look for a y far from "
+                                      "all others");
 }
 
 /* -- without some columns -------------------------------------------------------------------------------- */
@@ -100,26 +88,12 @@ static ct_tensor *held(ct_gp *gp, const int64_t *columns, int64_t count)
     return X;
 }
 
-static ct_status sum_of_densities(ct_gp *gp, double *sum)
-{
-    double *part[3];
-    if (!parts_of(gp, part)) return ct_last_status(gp->device);
-    predict(gp, part);
-    for (int64_t i = 0; i < gp->n; i++) *sum += part[2][i];
-    free(part[0]);
-    return isfinite(*sum)
-               ? CT_OK
-               : ct_device_fail(gp->device, CT_ENUMERIC,
-                                "ct_gp_loo_without: the sum of the log densities is not finite: bring "
-                                "the data to a scale near 1");
-}
-
 ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density)
 {
     if (!gp) return CT_EINVAL;
     if (!log_density || count < 0 || (count && !columns))
         return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_loo_without: an argument is NULL or negative");
-    *log_density = 0;
+    *log_density = NAN;
     for (int64_t k = 0; k < count; k++)
         if (columns[k] < 0 || columns[k] >= gp->d)
             return ct_device_fail(gp->device, CT_EINDEX, "ct_gp_loo_without: column %lld of %lld",
@@ -131,7 +105,7 @@ ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, do
         ct_release(without->X);
         without->X = held(gp, columns, count);
     }
-    ct_status s = without->X ? sum_of_densities(without, log_density) : ct_last_status(gp->device);
+    ct_status s = without->X ? ct__gp_loo_sum(without, true, log_density) : ct_last_status(gp->device);
     ct_gp_free(without);
     if (s) *log_density = NAN;
     return s;

@@ -22,12 +22,9 @@ enum { MOST_STEPS = 5 };
 typedef struct inspection {
     ct_gp *gp;
     ct_gp_numerics *report;
-    double *diagonal; /* [n] of C                                    */
-    double *root;     /* [n] √k(x_i, x_i) without white              */
-    double *sum;      /* [n] Σ_j |C_ij|                              */
-    double *v, *sign; /* [n] */
-    double *chunk;    /* [rows][n] */
-    double logs;      /* Σ log L_ii */
+    double *diagonal, *root, *sum; /* [n]: of C; √k(x_i, x_i) without white; Σ_j |C_ij| */
+    double *v, *sign, *chunk;      /* [n]; [n]; [rows][n]                               */
+    double logs;                   /* Σ log L_ii                                        */
     int64_t rows;
 } inspection;
 
@@ -35,17 +32,10 @@ typedef struct inspection {
 
 static ct_status read_diagonal(inspection *q)
 {
-    ct_gp *gp = q->gp;
-    double noise = gp->factor.jitter;
-    if (gp->noise_at >= 0) noise += gp->param[gp->noise_at].value / ct__gp_unit(gp, gp->noise_at);
-    ct_tape_reset(gp->tape);
-    ct_var K = ct_cov_diag(gp->kernel, ct__gp_theta(gp, gp->tape), ct_constant(gp->tape, gp->X));
-    if (gp->given) K = ct_add(K, ct_constant(gp->tape, gp->given));
-    ct_status s = ct__gp_fetch(gp, K, "the covariance", q->diagonal);
-    for (int64_t i = 0; i < gp->n; i++) {
-        q->diagonal[i] += noise;
-        q->sum[i] = q->diagonal[i];
-    }
+    ct_tape_reset(q->gp->tape);
+    ct__graph g = ct__gp_present(q->gp, q->gp->factor.jitter);
+    ct_status s = ct__gp_fetch(q->gp, ct__graph_diagonal(q->gp, &g), "the covariance", q->diagonal);
+    memcpy(q->sum, q->diagonal, (size_t)q->gp->n * sizeof *q->sum);
     return s;
 }
 
@@ -95,15 +85,6 @@ static double largest(const double *x, int64_t n, int64_t *at)
 
 /* -- from the factor ------------------------------------------------------------------------------------- */
 
-/* v = x (n), on the host, as the scope closes. */
-static ct_status close_with(inspection *q, ct_call *c, ct_view x, double *v)
-{
-    ct_tensor *t = ct_tensor_of(c, x);
-    ct_status s = ct_scope_close(c) ? ct__gp_tape_failed(q->gp, "the factor") : ct__gp_read(t, v);
-    ct_release(t);
-    return s;
-}
-
 /* v = C⁻¹v; *norm = |C⁻¹v|₁ */
 static ct_status solve(inspection *q, double *v, double *norm)
 {
@@ -116,7 +97,7 @@ static ct_status solve(inspection *q, double *v, double *norm)
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
     ct__packed_solve(c, &L, 0, B);
     ct__packed_solve_trans(c, &L, B);
-    ct_status s = close_with(q, c, B, v);
+    ct_status s = ct__gp_close_with(gp, c, B, "the factor", v);
     ct_release(t);
     *norm = 0;
     for (int64_t i = 0; i < gp->n && !s; i++) *norm += fabs(v[i]);
@@ -125,14 +106,14 @@ static ct_status solve(inspection *q, double *v, double *norm)
 
 /* -- the inverse's norm ---------------------------------------------------------------------------------- */
 
-/* sign = ±1 by the signs of v; whether that changed anything. */
+/* v and sign = ±1 by the signs of v; whether that changed a sign. */
 static bool take_signs(inspection *q)
 {
     bool changed = false;
     for (int64_t i = 0; i < q->gp->n; i++) {
         double sign = q->v[i] < 0 ? -1 : 1;
         changed |= sign != q->sign[i];
-        q->sign[i] = sign;
+        q->v[i] = q->sign[i] = sign;
     }
     return changed;
 }
@@ -143,12 +124,11 @@ static bool take_signs(inspection *q)
 static ct_status inverse_norm(inspection *q, double *estimate)
 {
     int64_t n = q->gp->n, at = -1, next;
-    double norm, last = 0;
-    for (int64_t i = 0; i < n; i++) q->v[i] = 1 / (double)n, q->sign[i] = 0;
+    double norm;
+    for (int64_t i = 0; i < n; i++) q->v[i] = 1 / (double)n;
     ct_status s = solve(q, q->v, estimate);
     for (int step = 0; step < MOST_STEPS && n > 1 && !s; step++) {
         if (!take_signs(q)) break;
-        memcpy(q->v, q->sign, (size_t)n * sizeof *q->v);
         s = solve(q, q->v, &norm);
         double top = largest(q->v, n, &next);
         if (s || (at >= 0 && top <= fabs(q->v[at]))) break;
@@ -156,9 +136,8 @@ static ct_status inverse_norm(inspection *q, double *estimate)
         memset(q->v, 0, (size_t)n * sizeof *q->v);
         q->v[at] = 1;
         s = solve(q, q->v, &norm);
-        last = *estimate;
-        *estimate = fmax(last, norm);
-        if (norm <= last) break;
+        if (!(norm > *estimate)) break;
+        *estimate = norm;
     }
     if (s || n == 1) return s;
     for (int64_t i = 0; i < n; i++) q->v[i] = (i % 2 ? -1 : 1) * (1 + (double)i / (double)(n - 1));
@@ -171,15 +150,9 @@ static ct_status inverse_norm(inspection *q, double *estimate)
 
 static ct_status read_pivots(inspection *q)
 {
-    ct_gp *gp = q->gp;
-    ct_tape_reset(gp->tape);
-    ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct_view diagonal = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
-    ct__packed_diagonal(c, &L, diagonal);
-    ct_status s = close_with(q, c, diagonal, q->v);
+    ct_status s = ct__gp_fetch_line(q->gp, ct__packed_diagonal, "the factor", q->v);
     q->report->smallest_pivot = INFINITY;
-    for (int64_t i = 0; i < gp->n && !s; i++) {
+    for (int64_t i = 0; i < q->gp->n && !s; i++) {
         double pivot = q->v[i] * q->v[i] / q->diagonal[i];
         q->logs += log(q->v[i]);
         if (pivot >= q->report->smallest_pivot) continue;
@@ -230,14 +203,13 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     rows = rows > n ? n : rows;
     s = ct__gp_reserve(gp->device, 2 * rows * n * sizeof(double), false, "ct_gp_inspect",
                        "free what else the device holds");
-    double *work = s ? NULL : ct__gp_alloc(gp->device, (5 + rows) * n, sizeof *work);
-    if (!work) return ct_last_status(gp->device);
     inspection q = { .gp = gp, .report = numerics, .rows = (int64_t)rows };
-    double **part[] = { &q.diagonal, &q.root, &q.sum, &q.v, &q.sign, &q.chunk };
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = work + i * n;
-    s = inspect(&q);
+    if (!s) s = ct__gp_arrays(gp->device, n, (double **[]){ &q.diagonal, &q.root, &q.sum, &q.v, &q.sign }, 5);
+    if (!s && !(q.chunk = ct__gp_alloc(gp->device, rows * n, sizeof *q.chunk))) s = CT_ENOMEM;
+    if (!s) s = inspect(&q);
     ct_tape_reset(gp->tape);
-    free(work);
+    free(q.diagonal);
+    free(q.chunk);
     if (s) *numerics = (ct_gp_numerics){ 0 };
     return s;
 }

@@ -1,6 +1,7 @@
 /* The objective of the fit and the factorisation, both under the jitter ladder. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gp/factor/factor.h"
 #include "gp/infer/density.h"
@@ -8,24 +9,23 @@
 
 /* Jitter relative to the mean diagonal of k(X, X). */
 static const double ladder[] = { 0, 1e-10, 1e-8, 1e-6, 1e-4 };
-static const int rungs = (int)(sizeof ladder / sizeof *ladder);
+enum { RUNGS = sizeof ladder / sizeof *ladder };
 
 /* -- the model on the tape ------------------------------------------------------------------------------- */
 
-/* s[first..first+n) as a new vector; leaf or constant. */
-static ct_var vector(const ct_gp *gp, ct_tape *tape, const double *s, int64_t n, bool leaf)
+ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf)
 {
-    ct_tensor *t = ct__gp_tensor(gp->device, gp->dtype, ct_shape1(n), s);
-    if (!t) ct_tape_fail(tape, ct_last_status(gp->device), "%s", ct_message(gp->device));
+    ct_device *device = ct_tape_device(tape);
+    if (!t) ct_tape_fail(tape, ct_last_status(device), "%s", ct_message(device));
     ct_var v = leaf ? ct_leaf(tape, t) : ct_constant(tape, t);
     ct_release(t);
     return v;
 }
 
-typedef struct graph {
-    ct_var theta, noise, mean; /* leaves; mean: c, then the slopes, as one vector */
-    ct_var X, variance, residual;
-} graph;
+static ct_var vector(const ct_gp *gp, ct_tape *tape, const double *s, int64_t n, bool leaf)
+{
+    return ct__gp_input(tape, ct__gp_tensor(gp->device, gp->dtype, ct_shape1(n), s), leaf);
+}
 
 static ct_var mean_of(const ct_gp *gp, ct_var mean, ct_var X)
 {
@@ -36,9 +36,9 @@ static ct_var mean_of(const ct_gp *gp, ct_var mean, ct_var X)
 }
 
 /* From s, with `jitter` on the diagonal. */
-static graph build(ct_gp *gp, const double *s, double jitter, bool leaves)
+static ct__graph build(const ct_gp *gp, const double *s, double jitter, bool leaves)
 {
-    graph g = { .X = ct_constant(gp->tape, gp->X), .residual = ct_constant(gp->tape, gp->y) };
+    ct__graph g = { .X = ct_constant(gp->tape, gp->X), .residual = ct_constant(gp->tape, gp->y) };
     g.theta = vector(gp, gp->tape, s, gp->n_kernel, leaves);
     g.variance = vector(gp, gp->tape, &jitter, 1, false);
     if (gp->given) g.variance = ct_add(ct_constant(gp->tape, gp->given), g.variance);
@@ -53,13 +53,29 @@ static graph build(ct_gp *gp, const double *s, double jitter, bool leaves)
     return g;
 }
 
+ct__graph ct__gp_present(const ct_gp *gp, double jitter) { return build(gp, gp->s, jitter, false); }
+
+ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape) { return vector(gp, tape, gp->s, gp->n_kernel, false); }
+
+ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X)
+{
+    if (gp->mean_at < 0) return ct_scalar(tape, gp->dtype, 0);
+    return mean_of(gp, vector(gp, tape, gp->s + gp->mean_at, gp->n_params - gp->mean_at, false), X);
+}
+
+ct_var ct__graph_diagonal(const ct_gp *gp, const ct__graph *g)
+{
+    return ct_add(ct_cov_diag(gp->kernel, g->theta, g->X), g->variance);
+}
+
+/* -- the jitter ladder ----------------------------------------------------------------------------------- */
+
 static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
 {
     ct_tape_reset(gp->tape);
-    graph g = build(gp, s, 0, false);
-    *result = ct_item(ct_mean(ct_cov_diag(gp->kernel, g.theta, g.X), CT_ALL, false));
-    ct_status status = ct_tape_status(gp->tape);
-    if (status) return ct__gp_tape_failed(gp, "the kernel");
+    ct_var theta = vector(gp, gp->tape, s, gp->n_kernel, false), X = ct_constant(gp->tape, gp->X);
+    *result = ct_item(ct_mean(ct_cov_diag(gp->kernel, theta, X), CT_ALL, false));
+    if (ct_tape_status(gp->tape)) return ct__gp_tape_failed(gp, "the kernel");
     ct_tape_reset(gp->tape);
     if (*result == 0)
         return ct_device_fail(gp->device, CT_ENUMERIC,
@@ -67,12 +83,27 @@ static ct_status mean_diagonal(ct_gp *gp, const double *s, double *result)
     return isfinite(*result) ? CT_OK : ct__gp_tape_failed(gp, "the diagonal of the covariance matrix");
 }
 
-/* -- objective ------------------------------------------------------------------------------------------- */
+/* The likelihood, and L and alpha for the model. */
+static double factorise(ct_gp *gp, const ct__graph *g)
+{
+    const ct_view in[] = { ct_view_of(ct_value(g->theta)), ct_view_of(ct_value(g->X)),
+                           ct_view_of(ct_value(g->residual)), ct_view_of(ct_value(g->variance)) };
+    ct_call *c = ct_scope_open(gp->tape, "factorisation");
+    ct_view alpha = ct_scratch(c, gp->dtype, ct_shape2(gp->n, 1));
+    ct_view nlml = ct_scratch(c, gp->dtype, ct_shape0());
+    ct__system system = ct__system_of(c, ct_kernel_program(gp->kernel), in, alpha, false);
+    ct_prim_fill(c, nlml, NAN);
+    if (ct__system_solve(c, &system, false)) ct__nlml_value(c, in[2], alpha, system.diagonal, nlml);
+    double value = ct_call_item(c, nlml);
+    gp->factor = (ct__gp_factor){ .L = ct_tensor_of(c, system.matrix), .alpha = ct_tensor_of(c, alpha) };
+    ct_scope_close(c);
+    if (ct_tape_status(gp->tape) || !isfinite(value)) ct__gp_drop_factor(gp);
+    return value;
+}
 
-static ct_status read_bar(ct_var v, double *out, int64_t n)
+static ct_status read_bar(ct_var v, double *out)
 {
     ct_tensor *bar = ct_cotangent(v);
-    for (int64_t i = 0; i < n; i++) out[i] = 0;
     return bar ? ct__gp_read(bar, out) : CT_OK;
 }
 
@@ -82,51 +113,42 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
                          double *gradient)
 {
     ct_tape_reset(gp->tape);
-    graph g = build(gp, s, jitter, gradient != NULL);
+    ct__graph g = build(gp, s, jitter, gradient != NULL);
     bool loo = goal.objective == CT_OBJECTIVE_LOO, mixed = goal.precision == CT_PRECISION_MIXED;
     ct_var v =
-        mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
-        : loo ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
-              : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
-    *value = ct_item(v);
+        goal.factor ? (ct_var){ 0 }
+        : mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
+        : loo   ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
+                : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
+    *value = goal.factor ? factorise(gp, &g) : ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
     if (status || !gradient) return status;
     status = ct_backward(v);
-    if (!status) status = read_bar(g.theta, gradient, gp->n_kernel);
-    if (!status && gp->noise_at >= 0) status = read_bar(g.noise, gradient + gp->noise_at, 1);
-    if (!status && gp->mean_at >= 0)
-        status = read_bar(g.mean, gradient + gp->mean_at, gp->n_params - gp->mean_at);
+    memset(gradient, 0, (size_t)gp->n_params * sizeof *gradient);
+    if (!status) status = read_bar(g.theta, gradient);
+    if (!status && gp->noise_at >= 0) status = read_bar(g.noise, gradient + gp->noise_at);
+    if (!status && gp->mean_at >= 0) status = read_bar(g.mean, gradient + gp->mean_at);
     for (int64_t i = 0; i < gp->n_params && !status; i++)
         if (!isfinite(gradient[i])) status = CT_ENUMERIC;
     return status;
 }
 
-/* Mixed precision says itself what to do; a jitter would hide it. */
-static ct_status refused(ct_gp *gp)
-{
-    ct_status status = ct_tape_status(gp->tape);
-    ct_device_fail(gp->device, status, "%.480s", ct_tape_reason(gp->tape));
-    ct_tape_reset(gp->tape);
-    return status;
-}
-
-/* Climbs the ladder until `try` is not CT_ENUMERIC. */
-typedef ct_status (*rung_fn)(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
-                             double *gradient);
-
-static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double *s, double *value,
-                       double *gradient, double *jitter)
+/* Climbs the ladder until `attempt` is not CT_ENUMERIC. Mixed precision says itself what to do; a jitter
+ * would hide it. */
+static ct_status climb(ct_gp *gp, ct__goal goal, const double *s, double *value, double *gradient,
+                       double *jitter)
 {
     double diagonal = 0;
     bool mixed = goal.precision == CT_PRECISION_MIXED;
-    for (int i = 0; i < (mixed ? 1 : rungs); i++) {
+    for (int i = 0; i < (mixed ? 1 : RUNGS); i++) {
         ct_status status = i == 1 ? mean_diagonal(gp, s, &diagonal) : CT_OK;
         if (status) return status;
         *jitter = ladder[i] * diagonal;
-        status = try_rung(gp, goal, s, *jitter, value, gradient);
+        status = attempt(gp, goal, s, *jitter, value, gradient);
         if (!status) return CT_OK;
-        if (mixed && ct_tape_status(gp->tape)) return refused(gp);
+        if (mixed && ct_tape_status(gp->tape))
+            return ct_device_fail(gp->device, ct_tape_status(gp->tape), "%.480s", ct_tape_reason(gp->tape));
         if (status != CT_ENUMERIC)
             return ct_tape_status(gp->tape) ? ct__gp_tape_failed(gp, "the likelihood") : status;
     }
@@ -136,19 +158,31 @@ static ct_status climb(ct_gp *gp, rung_fn try_rung, ct__goal goal, const double 
                                   : "the likelihood");
 }
 
-static double *s_of_z(const ct_gp *gp, const double *z)
+ct_status ct__gp_factorise(ct_gp *gp)
 {
-    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
-    for (int64_t i = 0; s && i < gp->n_params; i++) s[i] = ct__gp_positive(gp, i) ? exp(z[i]) : z[i];
-    return s;
+    if (gp->factor.ready) return CT_OK;
+    ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false),
+                                      gp->dtype == CT_F64, "a factorisation", "use fewer rows");
+    if (status) return status;
+    double nlml, jitter;
+    status = climb(gp, (ct__goal){ .factor = true }, gp->s, &nlml, NULL, &jitter);
+    ct_tape_reset(gp->tape);
+    if (status) return status;
+    gp->factor.jitter = jitter;
+    gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
+    gp->factor.ready = true;
+    return CT_OK;
 }
+
+/* -- the objective --------------------------------------------------------------------------------------- */
 
 ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
                           double *jitter)
 {
-    double *s = s_of_z(gp, z);
+    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
     if (!s) return CT_ENOMEM;
-    ct_status status = climb(gp, attempt, goal, s, value, gradient, jitter);
+    for (int64_t i = 0; i < gp->n_params; i++) s[i] = ct__gp_positive(gp, i) ? exp(z[i]) : z[i];
+    ct_status status = climb(gp, goal, s, value, gradient, jitter);
     ct_tape_reset(gp->tape);
     for (int64_t i = 0; i < gp->n_params && !status; i++) {
         double slope, unit = ct__gp_unit(gp, i), v = ct__gp_origin(gp, i) + s[i] * unit;
@@ -171,12 +205,8 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     if (!u || !value) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_objective: an argument is NULL");
     double *z = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *z), jitter;
     if (!z) return CT_ENOMEM;
-    for (int64_t i = 0; i < gp->n_params; i++) {
-        bool positive = ct__gp_positive(gp, i);
-        double unit = ct__gp_unit(gp, i);
-        z[i] = positive ? u[i] - log(unit) : (u[i] - ct__gp_origin(gp, i)) / unit;
-    }
-    *value = NAN;
+    for (int64_t i = 0; i < gp->n_params; i++)
+        z[i] = ct__gp_positive(gp, i) ? u[i] - log(ct__gp_unit(gp, i)) : ct__gp_z_of(gp, i, u[i]);
     ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL),
                                       gp->dtype == CT_F64, "the likelihood", "use fewer rows");
     if (!status) status = ct__gp_evaluate(gp, (ct__goal){ 0 }, z, value, gradient, &jitter);
@@ -185,79 +215,4 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     free(z);
     if (status) *value = NAN;
     return status;
-}
-
-/* -- at the present values ------------------------------------------------------------------------------- */
-
-/* All parameters in s coordinates, to be freed. */
-static double *present(const ct_gp *gp)
-{
-    double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
-    for (int64_t i = 0; s && i < gp->n_params; i++)
-        s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
-    return s;
-}
-
-static ct_var present_vector(const ct_gp *gp, ct_tape *tape, int64_t first, int64_t n)
-{
-    double *s = present(gp);
-    ct_var v = vector(gp, tape, s ? s + first : NULL, n, false);
-    free(s);
-    return v;
-}
-
-/* -- the factor ------------------------------------------------------------------------------------------ */
-
-static ct_status factor_rung(ct_gp *gp, ct__goal goal, const double *s, double jitter, double *value,
-                             double *gradient)
-{
-    (void)goal, (void)gradient;
-    ct_tape_reset(gp->tape);
-    graph g = build(gp, s, jitter, false);
-    const ct_var var[] = { g.theta, g.X, g.residual, g.variance };
-    ct_view in[4];
-    for (int i = 0; i < 4; i++) in[i] = ct_view_of(ct_value(var[i]));
-    ct_call *c = ct_scope_open(gp->tape, "factorisation");
-    ct_view alpha = ct_scratch(c, gp->dtype, ct_shape2(gp->n, 1));
-    ct_view nlml = ct_scratch(c, gp->dtype, ct_shape0());
-    ct__system system = ct__system_of(c, ct_kernel_program(gp->kernel), in, alpha, false);
-    ct_prim_fill(c, nlml, NAN);
-    if (ct__system_solve(c, &system, false)) ct__nlml_value(c, in[2], alpha, system.diagonal, nlml);
-    *value = ct_call_item(c, nlml);
-    ct__gp_factor factor = { .L = ct_tensor_of(c, system.matrix), .alpha = ct_tensor_of(c, alpha) };
-    ct_scope_close(c);
-    ct_status status = ct_tape_status(gp->tape);
-    if (!status && isfinite(*value)) {
-        gp->factor.L = factor.L;
-        gp->factor.alpha = factor.alpha;
-        return CT_OK;
-    }
-    ct_release(factor.L);
-    ct_release(factor.alpha);
-    return status ? status : CT_ENUMERIC;
-}
-
-ct_status ct__gp_factorise(ct_gp *gp)
-{
-    if (gp->factor.ready) return CT_OK;
-    ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false),
-                                      gp->dtype == CT_F64, "a factorisation", "use fewer rows");
-    if (status) return status;
-    double nlml, *s = present(gp);
-    if (!s) return CT_ENOMEM;
-    status = climb(gp, factor_rung, (ct__goal){ 0 }, s, &nlml, NULL, &gp->factor.jitter);
-    free(s);
-    ct_tape_reset(gp->tape);
-    if (status) return status;
-    gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
-    gp->factor.ready = true;
-    return CT_OK;
-}
-
-ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape) { return present_vector(gp, tape, 0, gp->n_kernel); }
-
-ct_var ct__gp_mean_at(const ct_gp *gp, ct_tape *tape, ct_var X)
-{
-    if (gp->mean_at < 0) return ct_scalar(tape, gp->dtype, 0);
-    return mean_of(gp, present_vector(gp, tape, gp->mean_at, gp->n_params - gp->mean_at), X);
 }

@@ -9,26 +9,26 @@
 
 enum { PATIENCE = 50 };
 
-ct__search_end ct__search_adam(ct__search *s)
+ct_fit_end ct__search_adam(ct__search *s)
 {
     const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
     size_t n = (size_t)s->n;
     double *g = calloc(3 * n + 1, sizeof *g);
-    if (!g) return CT__SEARCH_NO_MEMORY;
+    if (!g) return CT_FIT_FAILED;
     double *m = g + n, *v = m + n;
     double lowest = INFINITY;
     int waited = 0;
-    ct__search_end end = CT__SEARCH_LIMIT;
+    ct_fit_end end = CT_FIT_EVALUATIONS;
     for (int t = 1; t <= s->max_evaluations; t++) {
         double f;
         if (s->evaluate(s->context, s->x, &f, g)) {
-            end = CT__SEARCH_STOPPED;
+            end = CT_FIT_STOPPED;
             break;
         }
         waited = f < lowest - s->flat ? 0 : waited + 1;
         lowest = fmin(lowest, f);
         if (waited > PATIENCE) {
-            end = CT__SEARCH_CONVERGED;
+            end = CT_FIT_FLAT;
             break;
         }
         double progress = (double)(t - 1) / s->max_evaluations;

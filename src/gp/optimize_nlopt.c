@@ -41,7 +41,7 @@ static nlopt_result run(nlopt_algorithm algorithm, relay *r)
     return result;
 }
 
-ct__search_end ct__search_lbfgs(ct__search *s)
+ct_fit_end ct__search_lbfgs(ct__search *s)
 {
     relay r = { .search = s };
     nlopt_result result = run(NLOPT_LD_LBFGS, &r);
@@ -49,8 +49,8 @@ ct__search_end ct__search_lbfgs(ct__search *s)
         s->best(s->context, s->x);
         result = run(NLOPT_LD_SLSQP, &r);
     }
-    if (r.stopped) return CT__SEARCH_STOPPED;
-    if (result == NLOPT_OUT_OF_MEMORY) return CT__SEARCH_NO_MEMORY;
-    if (result == NLOPT_MAXEVAL_REACHED) return CT__SEARCH_LIMIT;
-    return result < 0 ? CT__SEARCH_STALLED : CT__SEARCH_CONVERGED;
+    if (r.stopped) return CT_FIT_STOPPED;
+    if (result == NLOPT_OUT_OF_MEMORY) return CT_FIT_FAILED;
+    if (result == NLOPT_MAXEVAL_REACHED) return CT_FIT_EVALUATIONS;
+    return result < 0 ? CT_FIT_STALLED : CT_FIT_FLAT;
 }

@@ -3,8 +3,8 @@
 
 const bool ct__has_lbfgs = false;
 
-ct__search_end ct__search_lbfgs(ct__search *s)
+ct_fit_end ct__search_lbfgs(ct__search *s)
 {
     (void)s;
-    return CT__SEARCH_ABSENT;
+    return CT_FIT_FAILED;
 }

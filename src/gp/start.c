@@ -1,5 +1,6 @@
 /* One search from one point: the objective as the optimiser sees it. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,12 +17,9 @@ typedef struct start {
     int index, jittered, failed;
     bool stopped; /* the caller wants to stop: this start, or another, has asked */
     int idle;     /* evaluations in a row that changed the objective by no more than rounding */
-    double gradient_norm, error; /* of the best point */
-    ct_status status;            /* of what ends the whole fit */
-    double *z, *gradient;        /* the point under evaluation */
-    double *v;                   /* its values                  */
-    double *best;
-    double *x, *draws; /* [n_free] */
+    double gradient_norm, error;     /* of the best point */
+    double *z, *v, *gradient, *best; /* the point under evaluation and its values; the best point */
+    double *x;                       /* [n_free], of the search */
 } start;
 
 double ct__now(void)
@@ -72,9 +70,11 @@ static bool tell(start *t, double value, double norm, double jitter)
     return told;
 }
 
-static int stop(start *t, ct_fit_end end)
+/* Ends the search. An error, and a wish to stop, end the whole fit; without a point there is no model. */
+static int stop(start *t, ct_fit_end end, ct_status status)
 {
     t->report.end = end;
+    t->report.status = status;
     return 1;
 }
 
@@ -83,11 +83,8 @@ static int outside(start *t, const double *x, double *value, double *g)
 {
     const ct__fit *f = t->fit;
     t->failed++;
-    if (isinf(t->report.objective)) {
-        t->report.status = CT_ENUMERIC;
-        tell(t, INFINITY, NAN, 0);
-        return stop(t, CT_FIT_FAILED);
-    }
+    tell(t, INFINITY, NAN, 0);
+    if (isinf(t->report.objective)) return stop(t, CT_FIT_FAILED, CT_ENUMERIC);
     *value = t->report.objective / (double)t->gp->n + 1;
     for (int i = 0; i < f->n_free; i++) {
         double away = x[i] - t->best[f->free_index[i]];
@@ -109,13 +106,9 @@ static int evaluate(void *context, const double *x, double *value, double *g)
     if (t->report.evaluations++ && adam) t->report.iterations++;
     const ct__goal goal = { .objective = f->options->objective, .precision = f->options->precision };
     ct_status s = ct__gp_evaluate(gp, goal, t->z, &objective, t->gradient, &jitter);
-    if (s && s != CT_ENUMERIC) {
-        t->status = s;
-        return stop(t, CT_FIT_FAILED);
-    }
+    if (s && s != CT_ENUMERIC) return stop(t, CT_FIT_FAILED, s);
     if (s) {
         if (outside(t, x, value, g)) return 1;
-        tell(t, INFINITY, NAN, 0);
     } else {
         t->jittered += jitter > 0;
         *value = objective / points;
@@ -138,13 +131,10 @@ static int evaluate(void *context, const double *x, double *value, double *g)
             memcpy(t->best, t->z, (size_t)gp->n_params * sizeof *t->best);
         }
     }
-    if (t->stopped) {
-        t->status = t->report.status = CT_ESTOPPED;
-        return stop(t, CT_FIT_STOPPED);
-    }
-    if (!s && norm / points <= f->tolerance) return stop(t, CT_FIT_GRADIENT);
-    if (t->idle >= IDLE) return stop(t, CT_FIT_FLAT);
-    return t->report.iterations >= f->max_iterations ? stop(t, CT_FIT_ITERATIONS) : 0;
+    if (t->stopped) return stop(t, CT_FIT_STOPPED, CT_ESTOPPED);
+    if (!s && norm / points <= f->tolerance) return stop(t, CT_FIT_GRADIENT, CT_OK);
+    if (t->idle >= IDLE) return stop(t, CT_FIT_FLAT, CT_OK);
+    return t->report.iterations >= f->max_iterations ? stop(t, CT_FIT_ITERATIONS, CT_OK) : 0;
 }
 
 static void best_point(void *context, double *x)
@@ -159,18 +149,18 @@ static void best_point(void *context, double *x)
 static ct_status place(start *t)
 {
     const ct__fit *f = t->fit;
-    if (t->index > 0 && f->n_free > 0) {
-        ct_status s = ct__gp_normal(t->gp->device, f->options->seed, (uint64_t)t->index, f->n_free, t->draws);
-        if (s) return s;
-    }
+    ct_status s = CT_OK;
+    if (t->index > 0 && f->n_free > 0)
+        s = ct__gp_unload(
+            ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index),
+            t->x);
     memcpy(t->z, f->first, (size_t)t->gp->n_params * sizeof *t->z);
-    memcpy(t->best, f->first, (size_t)t->gp->n_params * sizeof *t->best);
-    for (int i = 0; i < f->n_free; i++) {
+    for (int i = 0; i < f->n_free && !s; i++) {
         int64_t p = f->free_index[i];
-        double x = f->first[p] + t->draws[i] * ct__gp_draw_width(t->gp, p);
+        double x = f->first[p] + t->x[i] * ct__gp_draw_width(t->gp, p);
         t->x[i] = fmin(fmax(x, f->lower[i]), f->upper[i]);
     }
-    return CT_OK;
+    return s;
 }
 
 static void search(start *t)
@@ -187,71 +177,64 @@ static void search(start *t)
                           .evaluate = evaluate,
                           .best = best_point,
                           .context = t };
-    ct__search_end end = CT__SEARCH_STOPPED;
     if (f->n_free == 0) {
         double value;
-        if (!evaluate(t, t->x, &value, NULL) || ct_fit_converged(t->report.end)) stop(t, CT_FIT_FIXED);
-    } else {
-        end = adam ? ct__search_adam(&search) : ct__search_lbfgs(&search);
+        if (!evaluate(t, t->x, &value, NULL) || ct_fit_converged(t->report.end)) stop(t, CT_FIT_FIXED, CT_OK);
+        return;
     }
-    if (end == CT__SEARCH_NO_MEMORY)
-        t->status = ct_device_fail(t->gp->device, CT_ENOMEM, "the optimiser has no memory");
-    if (end == CT__SEARCH_CONVERGED) t->report.end = CT_FIT_FLAT;
-    if (end == CT__SEARCH_STALLED) t->report.end = CT_FIT_STALLED;
-    if (end == CT__SEARCH_LIMIT) t->report.end = CT_FIT_EVALUATIONS;
+    ct_fit_end end = adam ? ct__search_adam(&search) : ct__search_lbfgs(&search);
+    if (end == CT_FIT_FAILED)
+        stop(t, end, ct_device_fail(t->gp->device, CT_ENOMEM, "the optimiser has no memory"));
+    else if (end != CT_FIT_STOPPED) /* by `evaluate`, which has said why */
+        stop(t, end, CT_OK);
 }
 
 void ct__fit_fail(ct__fit *f, int index, ct_status status, const char *message)
 {
     bool kept = f->failed_start >= 0, same = !f->status == !status;
     if (kept && (same ? f->failed_start <= index : !status)) return;
-    size_t i = 0;
-    for (; message[i] && i + 1 < sizeof f->message; i++) f->message[i] = message[i];
-    f->message[i] = 0;
+    snprintf(f->message, sizeof f->message, "%s", message);
     f->failed_start = index;
     f->status = status;
 }
 
 /* Into the fit, in whatever order the starts end: of two as good ones, or two errors, the first counts. */
-static void conclude(start *t)
+static void conclude(const start *t)
 {
     ct__fit *f = t->fit;
     ct_fit_report *r = &f->report;
+    const ct_fit_start *own = &t->report;
     pthread_mutex_lock(&f->gate->lock);
-    r->iterations += t->report.iterations;
-    r->evaluations += t->report.evaluations;
+    r->iterations += own->iterations;
+    r->evaluations += own->evaluations;
     r->jittered += t->jittered;
     r->failed += t->failed;
-    if (!r->end) r->end = t->report.end;
-    if (t->report.objective < r->objective || (t->report.objective == r->objective && t->index < r->best)) {
-        r->objective = t->report.objective;
+    if (!r->end) r->end = own->end;
+    if (own->objective < r->objective || (own->objective == r->objective && t->index < r->best)) {
+        r->objective = own->objective;
         r->gradient_norm = t->gradient_norm;
         r->objective_error = t->error;
         r->best = t->index;
-        r->end = t->report.end;
+        r->end = own->end;
         memcpy(f->winner, t->best, (size_t)t->gp->n_params * sizeof *f->winner);
     }
-    if (t->report.status == CT_ENUMERIC || (t->status && t->status != CT_ESTOPPED))
-        ct__fit_fail(f, t->index, t->status, ct_message(t->gp->device));
-    f->gp->starts[t->index] = t->report;
+    if (own->status && own->status != CT_ESTOPPED)
+        ct__fit_fail(f, t->index, own->status == CT_ENUMERIC ? CT_OK : own->status,
+                     ct_message(t->gp->device));
+    f->gp->starts[t->index] = *own;
     pthread_mutex_unlock(&f->gate->lock);
 }
 
 void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
 {
-    size_t p = (size_t)gp->n_params;
     double begun = ct__now();
-    start t = { .fit = f, .gp = gp, .index = index };
-    t.report = (ct_fit_start){ .objective = INFINITY, .end = CT_FIT_FAILED };
-    t.z = ct__gp_alloc(gp->device, 6 * p, sizeof *t.z);
-    if (t.z) {
-        double **part[] = { &t.gradient, &t.v, &t.best, &t.x, &t.draws };
-        for (size_t i = 0; i < sizeof part / sizeof *part; i++) *part[i] = t.z + (i + 1) * p;
-        t.status = place(&t);
-        if (!t.status) search(&t);
-    } else {
-        t.status = CT_ENOMEM;
-    }
+    start t = {
+        .fit = f, .gp = gp, .index = index, .report = { .objective = INFINITY, .end = CT_FIT_FAILED }
+    };
+    t.report.status = ct__gp_arrays(gp->device, (uint64_t)gp->n_params,
+                                    (double **[]){ &t.z, &t.v, &t.gradient, &t.best, &t.x }, 5);
+    if (!t.report.status) t.report.status = place(&t);
+    if (!t.report.status) search(&t);
     t.report.seconds = ct__now() - begun;
     conclude(&t);
     free(t.z);

@@ -22,38 +22,31 @@ static bool has_factor(const ct_gp *gp, const ct_cov_node *node, int32_t *first,
     return true;
 }
 
-/* v_p c^power[p] in place of every parameter v_p multiplies k by c. False where no powers do that. able and
- * wanted [n_nodes], given as false: the nodes that can be multiplied, and those that are to be. */
-static bool find_powers(const ct_gp *gp, bool *able, bool *wanted, double *power)
+/* Whether parameters can multiply node i of the kernel. */
+static bool able(const ct_gp *gp, int32_t i)
 {
-    const ct_cov_program *program = ct_kernel_program(gp->kernel);
-    const ct_cov_node *nodes = ct_cov_nodes(program);
-    int32_t first, count, last = program->n_nodes - 1;
-    for (int32_t i = 0; i <= last; i++) {
-        const ct_cov_node *n = &nodes[i];
-        if (n->code == CT_COV_SUM)
-            able[i] = able[n->left] && able[n->right];
-        else if (n->code == CT_COV_PRODUCT)
-            able[i] = able[n->left] || able[n->right];
-        else
-            able[i] = has_factor(gp, n, &first, &count) || (n->code == CT_COV_SCALE && able[n->right]);
+    const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
+    int32_t first, count;
+    if (n->code == CT_COV_SUM) return able(gp, n->left) && able(gp, n->right);
+    if (n->code == CT_COV_PRODUCT) return able(gp, n->left) || able(gp, n->right);
+    return has_factor(gp, n, &first, &count) || (n->code == CT_COV_SCALE && able(gp, n->right));
+}
+
+/* v_p c^power[p] in place of every parameter v_p multiplies node i, which is able, by c. */
+static void find_powers(const ct_gp *gp, int32_t i, double *power)
+{
+    const ct_cov_node *n = &ct_cov_nodes(ct_kernel_program(gp->kernel))[i];
+    int32_t first, count;
+    if (n->code == CT_COV_SUM) {
+        find_powers(gp, n->left, power);
+        find_powers(gp, n->right, power);
+    } else if (n->code == CT_COV_PRODUCT) {
+        find_powers(gp, able(gp, n->left) ? n->left : n->right, power);
+    } else if (has_factor(gp, n, &first, &count)) {
+        for (int32_t p = first; p < first + count; p++) power[p] = n->code == CT_COV_LINEAR ? -0.5 : 1;
+    } else {
+        find_powers(gp, n->right, power);
     }
-    wanted[last] = able[last];
-    for (int32_t i = last; i >= 0; i--) {
-        const ct_cov_node *n = &nodes[i];
-        if (!wanted[i]) continue;
-        if (n->code == CT_COV_SUM)
-            wanted[n->left] = wanted[n->right] = true;
-        else if (n->code == CT_COV_PRODUCT)
-            wanted[able[n->left] ? n->left : n->right] = true;
-        else if (has_factor(gp, n, &first, &count))
-            for (int32_t p = first; p < first + count; p++) power[p] = n->code == CT_COV_LINEAR ? -0.5 : 1;
-        else
-            wanted[n->right] = true;
-    }
-    if (gp->noise_at >= 0) power[gp->noise_at] = 1;
-    bool noise_free = !gp->given && (gp->noise_at < 0 || !gp->param[gp->noise_at].fixed);
-    return able[last] && noise_free;
 }
 
 /* v: room for n_params numbers. */
@@ -73,22 +66,25 @@ ct_status ct_gp_widen(ct_gp *gp, double *factor)
     double c = 1;
     if (factor) *factor = NAN;
     if (!gp) return CT_EINVAL;
-    size_t nodes = (size_t)ct_kernel_program(gp->kernel)->n_nodes;
+    const int32_t root = ct_kernel_program(gp->kernel)->n_nodes - 1;
     double *power = ct__gp_alloc(gp->device, 2 * (uint64_t)gp->n_params, sizeof *power);
-    bool *able = ct__gp_alloc(gp->device, 2 * nodes, sizeof *able);
-    ct_status s = power && able ? CT_OK : CT_ENOMEM;
-    if (!s && !find_powers(gp, able, able + nodes, power))
+    if (!power) return CT_ENOMEM;
+    ct_status s = CT_OK;
+    if (gp->given || (gp->noise_at >= 0 && gp->param[gp->noise_at].fixed) || !able(gp, root))
         s = ct_device_fail(
             gp->device, CT_EUNSUPPORTED,
             "ct_gp_widen: the parameters cannot multiply the whole covariance: give each term a "
             "`scale`, and learn the noise");
-    if (!s) s = ct__gp_loo_square(gp, &c);
+    else
+        find_powers(gp, root, power);
+    if (gp->noise_at >= 0) power[gp->noise_at] = 1;
+    if (!s) s = ct__gp_loo_sum(gp, false, &c);
+    c /= (double)gp->n;
     if (!s && c > 1.01) /* less would not be seen */
         s = multiply(gp, c, power, power + gp->n_params);
     else
         c = 1;
     if (!s && factor) *factor = c;
     free(power);
-    free(able);
     return s;
 }

@@ -3,6 +3,7 @@
 #include "gp_device.h"
 
 #include "alloc.h"
+#include "gp/model/model.h"
 
 static const ct_gp_options weak = { .priors = CT_PRIORS_WEAK };
 
@@ -265,6 +266,20 @@ static void some_rows_choose_for_all(void **state)
     ct_gp_free(gp);
     ct_release(X);
     gp_data_free(&s);
+}
+
+/* One row from each of equal stretches: none twice, also where their number does not divide the table's. */
+static void no_row_is_drawn_twice(void **state)
+{
+    (void)state;
+    for (int64_t n = 2; n < 40; n++)
+        for (int64_t rows = 1; rows < n; rows++) {
+            int64_t *row = ct__gp_draw_rows(device, n, rows, 7);
+            assert_non_null(row);
+            for (int64_t i = 0; i < rows; i++)
+                assert_true(i * n / rows <= row[i] && row[i] < (i + 1) * n / rows);
+            free(row);
+        }
 }
 
 /* Whenever the callback asks to stop there is a model, and the callback is not called again. */
@@ -566,6 +581,7 @@ int main(void)
         cmocka_unit_test(too_few_rows_for_the_parameters),
         cmocka_unit_test(a_search_begins_where_another_ended),
         cmocka_unit_test(some_rows_choose_for_all),
+        cmocka_unit_test(no_row_is_drawn_twice),
         cmocka_unit_test(a_choice_can_be_stopped),
         cmocka_unit_test(refusals),
         cmocka_unit_test(candidates_without_a_model),

@@ -139,7 +139,7 @@ static void the_callback_stops_it(void **state)
     for (int k = 0; k < STARTS; k++) { /* after five calls no start has ended, and most have not begun */
         const ct_fit_start *start = &ct_gp_report(gp).start[k];
         assert_status(start->status, CT_ESTOPPED, "");
-        assert_int_equal(start->end, start->evaluations ? CT_FIT_STOPPED : CT_FIT_UNBEGUN);
+        assert_int_equal(start->end, start->evaluations ? CT_FIT_STOPPED : CT_FIT_NOT_STARTED);
     }
     ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(40));
     assert_ok(ct_gp_predict(gp, s.X, m, NULL), ct_message(device));
@@ -197,13 +197,13 @@ static void a_limit_of_iterations_is_kept_and_told(void **state)
             ct_gp_free(gp);
         }
     ct_gp *gp = gp_of(&s, "scale * rbf(ard)", NULL);
-    assert_int_equal(ct_gp_report(gp).end, CT_FIT_UNTOLD);
+    assert_int_equal(ct_gp_report(gp).end, CT_FIT_UNKNOWN);
     assert_ok(ct_gp_fit(gp, NULL), ct_message(device));
     assert_true(ct_fit_converged(ct_gp_report(gp).end));
     ct_gp_free(gp);
     gp_data_free(&s);
-    for (int end = CT_FIT_UNTOLD; end <= CT_FIT_FAILED; end++)
-        assert_int_equal(!strcmp(ct_fit_end_text((ct_fit_end)end), "unknown"), end == CT_FIT_UNTOLD);
+    for (int end = CT_FIT_UNKNOWN; end <= CT_FIT_FAILED; end++)
+        assert_int_equal(!strcmp(ct_fit_end_text((ct_fit_end)end), "unknown"), end == CT_FIT_UNKNOWN);
 }
 
 static void priors_pull(void **state)

@@ -209,6 +209,32 @@ static void each_failure_is_its_own(void **state)
     close_empty(device);
 }
 
+/* The message is that of the failure that is returned, whatever fails after it. */
+static void the_first_failure_has_its_message(void **state)
+{
+    (void)state;
+    ct_device *device = open_with(2);
+    ct_gp *gp[MODELS];
+    ct_status status[MODELS];
+    many_models(device, gp);
+    gp_data one = gp_data_new(device, CT_F64, 1, 2);
+    ct_gp *lone = gp_of(&one, "scale * rbf(ard)", NULL);
+    int64_t i = ct_gp_find(gp[2], "noise.variance");
+    ct_param p = *ct_gp_param(gp[2], i);
+    p.value = p.lower = 1e-300;
+    p.prior = (ct_prior){ CT_PRIOR_GAMMA, 1e307, 1 };
+    p.fixed = true;
+    assert_ok(ct_gp_set_param(gp[2], i, &p), ct_message(device));
+    assert_failed(ct_gp_fit_many((ct_gp *[]){ gp[0], lone, gp[2] }, 3, NULL, status), device, CT_EINVAL,
+                  "one row");
+    assert_failed(ct_gp_fit_many((ct_gp *[]){ gp[0], gp[2], lone }, 3, NULL, status), device, CT_ENUMERIC,
+                  "a prior excludes this point");
+    ct_gp_free(lone);
+    gp_data_free(&one);
+    free_models(gp);
+    close_empty(device);
+}
+
 typedef struct owner {
     pthread_t thread;
     int64_t calls, strangers;
@@ -291,6 +317,7 @@ int main(void)
         cmocka_unit_test(the_callback_is_called_one_at_a_time_and_stops_all),
         cmocka_unit_test(only_what_was_told_is_kept),
         cmocka_unit_test(each_failure_is_its_own),
+        cmocka_unit_test(the_first_failure_has_its_message),
         cmocka_unit_test(an_allocator_is_called_from_its_thread),
         cmocka_unit_test(memory_that_does_not_suffice_is_refused),
         cmocka_unit_test(no_memory),

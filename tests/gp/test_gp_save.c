@@ -218,7 +218,7 @@ static void a_file_of_version_2_is_read(void **state)
     ct_gp *back = ct_gp_load(device, path);
     assert_gp(back, device);
     assert_same_predictions(gp, back, s.X);
-    assert_int_equal(ct_gp_report(back).end, CT_FIT_UNTOLD);
+    assert_int_equal(ct_gp_report(back).end, CT_FIT_UNKNOWN);
     assert_int_equal(ct_gp_report(back).evaluations, ct_gp_report(gp).evaluations);
     b[8] = 1;
     sign(b, size);

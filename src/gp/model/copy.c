@@ -14,7 +14,7 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
 {
     if (ct_device_status(device)) return NULL;
     ct_kernel *kernel = ct_kernel_copy(gp->kernel);
-    if (ct_kernel_bind(kernel, gp->d)) {
+    if (ct_kernel_status(kernel)) {
         ct_device_fail(device, CT_ENOMEM, "out of memory: a copy of the kernel");
         ct_kernel_free(kernel);
         return NULL;
@@ -34,6 +34,7 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
         return NULL;
     }
     memcpy(twin->param, gp->param, (size_t)gp->n_params * sizeof *gp->param);
+    memcpy(twin->s, gp->s, (size_t)gp->n_params * sizeof *gp->s);
     return twin;
 }
 

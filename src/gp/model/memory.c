@@ -11,6 +11,13 @@ void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size)
     return p;
 }
 
+ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], int count)
+{
+    double *all = ct__gp_alloc(device, n * (uint64_t)count, sizeof *all);
+    for (int k = 0; k < count && all; k++) *array[k] = all + (uint64_t)k * n;
+    return all ? CT_OK : CT_ENOMEM;
+}
+
 uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
 {
     if (n < 0 || d < 0 || n > INT32_MAX || d > INT32_MAX) return UINT64_MAX;
@@ -61,4 +68,12 @@ void ct__gp_drop_factor(ct_gp *gp)
     ct_release(gp->factor.L);
     ct_release(gp->factor.alpha);
     gp->factor = (ct__gp_factor){ 0 };
+}
+
+void ct__gp_drop_rows(ct_gp *gp)
+{
+    ct__gp_drop_factor(gp);
+    ct_release(gp->X);
+    ct_release(gp->y);
+    ct_release(gp->given);
 }

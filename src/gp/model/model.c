@@ -14,19 +14,13 @@ static char *copy_text(ct_device *device, const char *text)
     return copy;
 }
 
-/* -- building -------------------------------------------------------------------------------------------- */
-
-static bool default_names(ct_gp *gp)
+static void free_names(char **name, int64_t d)
 {
-    gp->name = ct__gp_alloc(gp->device, (uint64_t)gp->d + 1, sizeof *gp->name);
-    for (int64_t j = 0; gp->name && j <= gp->d; j++) {
-        char text[32];
-        snprintf(text, sizeof text, "x%lld", (long long)j);
-        gp->name[j] = copy_text(gp->device, j < gp->d ? text : "y");
-        if (!gp->name[j]) return false;
-    }
-    return gp->name != NULL;
+    for (int64_t j = 0; name && j <= d; j++) free(name[j]);
+    free(name);
 }
+
+/* -- building -------------------------------------------------------------------------------------------- */
 
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options)
@@ -50,7 +44,7 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .mean_at = -1 };
     gp->options.noise_variances = NULL;
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
-    if (!gp->tape || !gp->shift || !default_names(gp)) {
+    if (!gp->tape || !gp->shift || ct_gp_set_names(gp, NULL, NULL)) {
         ct_gp_free(gp);
         return NULL;
     }
@@ -62,14 +56,11 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
 void ct_gp_free(ct_gp *gp)
 {
     if (!gp) return;
-    ct__gp_drop_factor(gp);
-    ct_release(gp->X);
-    ct_release(gp->y);
-    ct_release(gp->given);
-    for (int64_t j = 0; gp->name && j <= gp->d; j++) free(gp->name[j]);
-    free(gp->name);
+    ct__gp_drop_rows(gp);
+    free_names(gp->name, gp->d);
     free(gp->shift);
     free(gp->param);
+    free(gp->s);
     free(gp->starts);
     ct_kernel_free(gp->kernel);
     ct_tape_free(gp->tape);
@@ -86,21 +77,18 @@ ct_status ct__gp_list_params(ct_gp *gp)
     gp->noise_at = noise ? gp->n_kernel : -1;
     gp->mean_at = means ? gp->n_kernel + noise : -1;
     gp->param = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->param);
-    if (!gp->param) return CT_ENOMEM;
+    gp->s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->s);
+    if (!gp->param || !gp->s) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n_kernel; i++) gp->param[i] = *ct_kernel_param(gp->kernel, i);
+    const ct_param of_noise = {
+        .name = "noise.variance", .unit = CT_UNIT_VARIANCE, .upper = INFINITY, .column = -1
+    };
+    const ct_param of_mean = { .name = "mean.constant", .lower = -INFINITY, .upper = INFINITY, .column = -1 };
     for (int64_t i = gp->n_kernel; i < gp->n_params; i++) {
         ct_param *p = &gp->param[i];
-        *p = (ct_param){ .upper = INFINITY, .column = -1 };
-        if (i == gp->noise_at) {
-            p->unit = CT_UNIT_VARIANCE;
-            snprintf(p->name, sizeof p->name, "noise.variance");
-        } else if (i == gp->mean_at) {
-            p->lower = -INFINITY;
-            snprintf(p->name, sizeof p->name, "mean.constant");
-        } else {
-            p->lower = -INFINITY;
+        *p = i == gp->noise_at ? of_noise : of_mean;
+        if (i != gp->noise_at && i > gp->mean_at)
             snprintf(p->name, sizeof p->name, "mean.slope[%lld]", (long long)(i - gp->mean_at - 1));
-        }
     }
     return CT_OK;
 }
@@ -118,20 +106,24 @@ ct_fit_report ct_gp_report(const ct_gp *gp) { return gp ? gp->report : (ct_fit_r
 ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const char *output)
 {
     if (!gp) return CT_EINVAL;
-    char **name = ct__gp_alloc(gp->device, (uint64_t)gp->d + 1, sizeof *name);
+    char **name = ct__gp_alloc(gp->device, (uint64_t)gp->d + 1, sizeof *name), **unused = name;
     if (!name) return CT_ENOMEM;
     ct_status s = CT_OK;
     for (int64_t j = 0; j <= gp->d && !s; j++) {
-        const char *text = j < gp->d ? (inputs ? inputs[j] : gp->name[j]) : (output ? output : gp->name[j]);
+        char first[32] = "y";
+        if (!gp->name && j < gp->d) snprintf(first, sizeof first, "x%lld", (long long)j);
+        const char *present = gp->name ? gp->name[j] : first;
+        const char *text = j < gp->d ? (inputs ? inputs[j] : present) : (output ? output : present);
         if (!text)
             s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_set_names: name %lld is NULL", (long long)j);
         else if (!(name[j] = copy_text(gp->device, text)))
             s = CT_ENOMEM;
     }
-    char **unused = s ? name : gp->name;
-    if (!s) gp->name = name;
-    for (int64_t j = 0; j <= gp->d; j++) free(unused[j]);
-    free(unused);
+    if (!s) {
+        unused = gp->name;
+        gp->name = name;
+    }
+    free_names(unused, gp->d);
     return s;
 }
 

@@ -12,12 +12,12 @@
 
 #include "gp/kernel/prior.h"
 
+struct ct__packed;
+
 typedef struct ct__gp_factor {
     bool ready;
-    ct_tensor *L;     /* packed (packed.h): L Lᵀ = k(X, X) + noise + jitter */
-    ct_tensor *alpha; /* (n, 1) */
-    double jitter;    /* in s coordinates */
-    double nlml;      /* of y as given */
+    ct_tensor *L, *alpha; /* L Lᵀ = k(X, X) + noise + jitter, packed (packed.h); (n, 1)  */
+    double jitter, nlml;  /* in s coordinates; of y as given                             */
 } ct__gp_factor;
 
 struct ct_gp {
@@ -27,18 +27,15 @@ struct ct_gp {
     ct_gp_options options;
     int64_t n, d;
     ct_dtype dtype;
-    ct_tensor *X;     /* (n, d), standardised */
-    ct_tensor *y;     /* (n, 1), standardised */
-    ct_tensor *given; /* (n), noise variances, standardised; or NULL */
+    ct_tensor *X, *y, *given; /* standardised: (n, d); (n, 1); (n), noise variances, or NULL */
     double given_mean;
-    double *shift, *scale,
-        /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
-        *spread;
+    /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
+    double *shift, *scale, *spread;
     double y_shift, y_scale, y_spread;
-    ct_param *param; /* [n_params] */
-    int64_t n_params, n_kernel;
-    int64_t noise_at, mean_at; /* -1: no such parameter */
-    char **name;               /* [d + 1]: the input columns, then the output */
+    ct_param *param;                               /* [n_params] */
+    double *s;                                     /* [n_params], their values in s coordinates */
+    int64_t n_params, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
+    char **name;                                   /* [d + 1]: the input columns, then the output */
     ct__gp_factor factor;
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
@@ -54,8 +51,12 @@ ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 void ct__gp_drop_factor(ct_gp *gp);
+/* Releases the model's data and its factor. */
+void ct__gp_drop_rows(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size);
+/* Allocates `count` arrays of n zeros in one block, which is freed with the first array. */
+ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], int count);
 
 /* -- model.c --------------------------------------------------------------------------------------------- */
 
@@ -80,21 +81,19 @@ ct_status ct__gp_read(const ct_tensor *t, double *out);
 double *ct__gp_doubles(const ct_tensor *t);
 /* A tensor of these numbers; NULL with the reason on the device, and for NULL. */
 ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x);
-/* Standard normal numbers. */
-ct_status ct__gp_normal(ct_device *device, uint64_t seed, uint64_t stream, int64_t count, double *out);
-/* CT_EINVAL naming the first row and column that is not finite. */
-ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
-                              const char *what);
-/* Of noise_variances: finite and not negative. */
-ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n);
-/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
- * below 0 stays out of the message. */
-ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what, int64_t column);
+/* ct__gp_read, and releases t. CT_ENOMEM if t is NULL. */
+ct_status ct__gp_unload(ct_tensor *t, double *out);
 /* Mean and standard deviation (1 where it is 0) of a column x[0], x[stride], ... */
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
-/* A tensor (rows, cols), or (rows), of (x - shift) / scale by column. */
-ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x,
-                               const double *shift, const double *scale);
+/* A table t in the units of the data as a model has it: (t - shift) / scale by column, of shape (rows, cols)
+ * or (rows). With `spread`, t is the data themselves: first, spread is set to the standard deviations of its
+ * columns, and shift and scale to their means and standard deviations, or without `standardize` to 0 and 1.
+ * The numbers must be finite. Those of a vector, which is always given noise, must not be negative. NULL with
+ * the reason on the device; the message begins with `what`. */
+ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
+                        double *scale, double *spread, bool standardize);
+/* Sets given_mean to the average of `given`, if there is one. */
+ct_status ct__gp_average_given(ct_gp *gp);
 
 /* -- transform.c ----------------------------------------------------------------------------------------- */
 
@@ -104,11 +103,9 @@ double ct__gp_origin(const ct_gp *gp, int64_t i);
 bool ct__gp_positive(const ct_gp *gp, int64_t i);
 double ct__gp_z_of(const ct_gp *gp, int64_t i, double v);
 double ct__gp_v_of(const ct_gp *gp, int64_t i, double z);
-/* The initial prior of parameter i: its own, or that of options.priors. */
-ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i);
-/* For parameter i: a start value v from the data; bounds in z; the standard deviation in z of a restart's
- * draw. */
-double ct__gp_start_value(const ct_gp *gp, int64_t i);
+/* Starts and priors from the data wherever the kernel brings none. */
+void ct__gp_first_values(ct_gp *gp);
+/* For parameter i: bounds in z; the standard deviation in z of a restart's draw. */
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper);
 double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 
@@ -127,6 +124,7 @@ typedef struct ct__goal {
     ct_fit_objective objective;
     ct_precision precision;
     uint64_t draw; /* the number of the random signs in mixed precision */
+    bool factor;   /* the likelihood in full precision; its factor is kept in the model */
 } ct__goal;
 
 /* nlml (or the leave-one-out density) - Σ log prior of y as given, at z; its gradient (NULL: not wanted) in
@@ -136,6 +134,18 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
                           double *jitter);
 /* Computes L and alpha at the present values. */
 ct_status ct__gp_factorise(ct_gp *gp);
+/* The model on its tape, in s coordinates. */
+typedef struct ct__graph {
+    ct_var theta, noise, mean;    /* leaves or constants; mean: c, then the slopes, as one vector */
+    ct_var X, variance, residual; /* (n, d); of noise and jitter, (n) or (1); y - m(X), (n, 1) */
+} ct__graph;
+
+/* The graph at the present values, made of constants. */
+ct__graph ct__gp_present(const ct_gp *gp, double jitter);
+/* The diagonal of the covariance matrix, with noise and jitter: (n). */
+ct_var ct__graph_diagonal(const ct_gp *gp, const ct__graph *g);
+/* Makes t a leaf or a constant of the tape, and releases t. NULL: the tape fails as its device has. */
+ct_var ct__gp_input(ct_tape *tape, ct_tensor *t, bool leaf);
 /* The kernel's parameters as a constant on a tape. */
 ct_var ct__gp_theta(const ct_gp *gp, ct_tape *tape);
 /* The mean function at standardised inputs (m, d): (m, 1), or a scalar constant. */
@@ -161,16 +171,21 @@ ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bo
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
 /* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
-/* Xs, new inputs in the units of the data, as doubles, and their number *m. Freed with free; NULL with the
- * reason on the device. */
-double *ct__gp_read_inputs(ct_gp *gp, const ct_tensor *Xs, int64_t *m);
 /* Host numbers into out, whatever its dtype, shape and strides. */
 ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
+/* Closes the scope c on gp's tape and reads x of it as doubles. */
+ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char *what, double *out);
+/* Reads the n numbers that `line_of` computes from the factor. The model must have one. */
+ct_status ct__gp_fetch_line(ct_gp *gp,
+                            void (*line_of)(struct ct_call *c, const struct ct__packed *L, ct_view line),
+                            const char *what, double *out);
 
 /* -- params.c -------------------------------------------------------------------------------------------- */
 
+/* Copies the value of parameter i, which is new, to the kernel and to s. */
+ct_status ct__gp_pass_on(ct_gp *gp, int64_t i);
 /* Puts values v into the model; the factor is no longer valid. */
 ct_status ct__gp_set_values(ct_gp *gp, const double *v);
 ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *param);
@@ -180,33 +195,26 @@ ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from);
 
 /* -- draw.c ---------------------------------------------------------------------------------------------- */
 
-/* Draws the same `rows` < n rows from each table of n rows (NULL: none), as (rows, columns): `seed` draws one
- * row from each of `rows` equal stretches. The caller releases drawn[0..3), also on failure. */
-ct_status ct__gp_draw_rows(const ct_tensor *const table[3], int64_t rows, uint64_t seed, ct_tensor *drawn[3]);
+/* `rows` <= n different rows out of n, rising: `seed` draws one from each of equal stretches. Freed with
+ * free; NULL with the reason on the device. */
+int64_t *ct__gp_draw_rows(ct_device *device, int64_t n, int64_t rows, uint64_t seed);
+/* row[0] < row[1] < ... of a table of n rows: (rows), or (rows, columns). NULL with the reason on the
+ * device. */
+ct_tensor *ct__gp_take_rows(const ct_tensor *t, int64_t n, const int64_t *row, int64_t rows);
 
 /* -- loo.c ----------------------------------------------------------------------------------------------- */
 
-/* The mean over i of (y_i - mean_i)² / variance_i, with y_i predicted as in ct_gp_loo. */
-ct_status ct__gp_loo_square(ct_gp *gp, double *square);
+/* Σ_i log p(y_i | the others) or, without `densities`, Σ_i (y_i - mean_i)² / variance_i, predicted as in
+ * ct_gp_loo. */
+ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum);
 
 /* -- optimisers ------------------------------------------------------------------------------------------ */
 
-typedef enum ct__search_end {
-    CT__SEARCH_CONVERGED, /* steps are flat          */
-    CT__SEARCH_STALLED,   /* no lower point is found */
-    CT__SEARCH_STOPPED,   /* evaluate asked to stop  */
-    CT__SEARCH_LIMIT,     /* max_evaluations         */
-    CT__SEARCH_NO_MEMORY,
-    CT__SEARCH_ABSENT, /* not in this build */
-} ct__search_end;
-
 typedef struct ct__search {
-    int n;
+    int n, max_evaluations;
     double *x; /* in: the start, inside the bounds; out: the last point tried */
     const double *lower, *upper;
-    int max_evaluations;
-    double flat; /* stop when a step changes the objective by less */
-    double learning_rate;
+    double flat, learning_rate; /* stop when a step changes the objective by less; of Adam */
     /* Sets *f (finite) and g[n], and keeps the best point. A nonzero value stops the search. */
     int (*evaluate)(void *context, const double *x, double *f, double *g);
     /* Copies the best point so far into x. */
@@ -214,8 +222,10 @@ typedef struct ct__search {
     void *context;
 } ct__search;
 
+/* CT_FIT_FLAT, CT_FIT_STALLED, CT_FIT_EVALUATIONS; CT_FIT_STOPPED: evaluate asked to stop; CT_FIT_FAILED: out
+ * of memory. */
 extern const bool ct__has_lbfgs;
-ct__search_end ct__search_lbfgs(ct__search *s);
-ct__search_end ct__search_adam(ct__search *s);
+ct_fit_end ct__search_lbfgs(ct__search *s);
+ct_fit_end ct__search_adam(ct__search *s);
 
 #endif

@@ -10,12 +10,8 @@
 
 ct_status ct__gp_read(const ct_tensor *t, double *out)
 {
-    size_t bytes = (size_t)ct_tensor_count(t) * sizeof *out;
-    if (ct_tensor_dtype(t) == CT_F64) return ct_read(t, out, bytes);
-    ct_tensor *f64 = ct_tensor_cast(t, CT_F64);
-    ct_status s = f64 ? ct_read(f64, out, bytes) : CT_ENOMEM;
-    ct_release(f64);
-    return s;
+    if (ct_tensor_dtype(t) != CT_F64) return ct__gp_unload(ct_tensor_cast(t, CT_F64), out);
+    return ct_read(t, out, (size_t)ct_tensor_count(t) * sizeof *out);
 }
 
 double *ct__gp_doubles(const ct_tensor *t)
@@ -35,9 +31,8 @@ ct_tensor *ct__gp_tensor(ct_device *device, ct_dtype dtype, ct_shape shape, cons
     return t;
 }
 
-ct_status ct__gp_normal(ct_device *device, uint64_t seed, uint64_t stream, int64_t count, double *out)
+ct_status ct__gp_unload(ct_tensor *t, double *out)
 {
-    ct_tensor *t = ct_rand_normal(device, CT_F64, ct_shape1(count), seed, stream);
     ct_status s = t ? ct__gp_read(t, out) : CT_ENOMEM;
     ct_release(t);
     return s;
@@ -45,7 +40,7 @@ ct_status ct__gp_normal(ct_device *device, uint64_t seed, uint64_t stream, int64
 
 /* -- checks ---------------------------------------------------------------------------------------------- */
 
-ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
+static ct_status check_finite(ct_device *device, const double *x, int64_t rows, int64_t cols,
                               const char *what)
 {
     for (int64_t i = 0; i < rows; i++)
@@ -57,18 +52,9 @@ ct_status ct__gp_check_finite(ct_device *device, const double *x, int64_t rows, 
     return CT_OK;
 }
 
-ct_status ct__gp_check_variances(ct_device *device, const double *x, int64_t n)
-{
-    ct_status s = ct__gp_check_finite(device, x, n, 1, "noise_variances");
-    for (int64_t i = 0; i < n && !s; i++)
-        if (x[i] < 0)
-            s = ct_device_fail(device, CT_EINVAL,
-                               "noise_variances: row %lld is %g, a variance is not negative", (long long)i,
-                               x[i]);
-    return s;
-}
-
-ct_status ct__gp_check_scale(ct_device *device, double deviation, const char *what, int64_t column)
+/* CT_EINVAL where a standard deviation is too large or too small for the variances that go with it. A column
+ * below 0 stays out of the message. */
+static ct_status check_spread(ct_device *device, double deviation, const char *what, int64_t column)
 {
     char at[48] = "";
     if (deviation >= 1e-150 && deviation <= 1e150) return CT_OK;
@@ -98,13 +84,35 @@ void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *m
     *deviation = relative > 1e-14 ? relative * unit : 1;
 }
 
-ct_tensor *ct__gp_standardised(ct_device *device, ct_dtype dtype, ct_shape shape, const double *x,
-                               const double *shift, const double *scale)
+ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
+                        double *scale, double *spread, bool standardize)
 {
-    int64_t count = ct_shape_count(shape), cols = shape.ndim > 1 ? shape.dim[1] : 1;
-    double *s = ct__gp_alloc(device, (uint64_t)count, sizeof *s);
-    for (int64_t i = 0; i < count && s; i++) s[i] = (x[i] - shift[i % cols]) / scale[i % cols];
-    ct_tensor *result = ct__gp_tensor(device, dtype, shape, s);
-    free(s);
-    return result;
+    int64_t rows = shape.dim[0], cols = shape.ndim > 1 ? shape.dim[1] : 1;
+    double *x = ct__gp_doubles(t);
+    ct_status s = x ? check_finite(gp->device, x, rows, cols, what) : CT_ENOMEM;
+    for (int64_t i = 0; i < rows && shape.ndim == 1 && !s; i++)
+        if (x[i] < 0)
+            s = ct_device_fail(gp->device, CT_EINVAL, "%s: row %lld is %g, a variance is not negative", what,
+                               (long long)i, x[i]);
+    for (int64_t j = 0; j < cols && spread && !s; j++) {
+        ct__gp_column_moments(x + j, rows, cols, &shift[j], &spread[j]);
+        s = check_spread(gp->device, spread[j], what, spread == gp->spread ? j : -1);
+        scale[j] = standardize ? spread[j] : 1;
+        if (!standardize) shift[j] = 0;
+    }
+    for (int64_t i = 0; i < rows * cols && !s; i++) x[i] = (x[i] - shift[i % cols]) / scale[i % cols];
+    ct_tensor *table = s ? NULL : ct__gp_tensor(gp->device, gp->dtype, shape, x);
+    free(x);
+    return table;
+}
+
+ct_status ct__gp_average_given(ct_gp *gp)
+{
+    if (!gp->given) return CT_OK;
+    double *v = ct__gp_doubles(gp->given), sum = 0;
+    if (!v) return CT_ENOMEM;
+    for (int64_t i = 0; i < gp->n; i++) sum += v[i];
+    gp->given_mean = sum / (double)gp->n;
+    free(v);
+    return CT_OK;
 }

@@ -39,11 +39,12 @@ ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *p)
     return CT_OK;
 }
 
-/* Parameter i of the kernel as the model has it. */
-static ct_status pass_on(ct_gp *gp, int64_t i)
+ct_status ct__gp_pass_on(ct_gp *gp, int64_t i)
 {
     ct_status s = i < gp->n_kernel ? ct_kernel_set(gp->kernel, i, &gp->param[i]) : CT_OK;
-    return s ? ct_device_fail(gp->device, s, "%s", ct_kernel_message(gp->kernel)) : CT_OK;
+    if (s) return ct_device_fail(gp->device, s, "%s", ct_kernel_message(gp->kernel));
+    gp->s[i] = (gp->param[i].value - ct__gp_origin(gp, i)) / ct__gp_unit(gp, i);
+    return CT_OK;
 }
 
 ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
@@ -55,12 +56,11 @@ ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param)
     ct_status s = ct__gp_check_param(gp, i, param);
     if (s) return s;
     ct_param *p = &gp->param[i], before = *p;
-    bool moved = p->value != param->value;
     ct__param_set(p, param);
-    s = pass_on(gp, i);
+    s = ct__gp_pass_on(gp, i);
     if (s)
         *p = before;
-    else if (moved)
+    else if (p->value != before.value)
         ct__gp_drop_factor(gp);
     return s;
 }
@@ -71,7 +71,7 @@ ct_status ct__gp_set_values(ct_gp *gp, const double *v)
     for (int64_t i = 0; i < gp->n_params; i++) {
         ct_param *p = &gp->param[i];
         p->value = fmin(fmax(v[i], p->lower), p->upper); /* rounding may have left a bound */
-        ct_status s = pass_on(gp, i);
+        ct_status s = ct__gp_pass_on(gp, i);
         if (s) return s;
     }
     return CT_OK;
@@ -88,7 +88,6 @@ static ct_status move(ct_gp *gp, int64_t i, double value)
 
 ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from)
 {
-    const double share = 10;
     double first = 0;
     for (int64_t i = from->n_kernel; i-- > 0;)
         if (from->param[i].unit == CT_UNIT_VARIANCE) first = from->param[i].value;
@@ -98,7 +97,7 @@ ct_status ct__gp_begin_from(ct_gp *gp, const ct_gp *from)
         if (k >= 0)
             s = move(gp, i, from->param[k].value);
         else if (first > 0 && i < gp->n_kernel && gp->param[i].unit == CT_UNIT_VARIANCE)
-            s = move(gp, i, first / share);
+            s = move(gp, i, first / 10);
     }
     return s;
 }

@@ -28,24 +28,33 @@ enum { OLDEST = 2, VERSION = 3 };
 
 /* -- one layout for both directions ---------------------------------------------------------------------- */
 
-static void header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp_options *o)
+static void begin(ct__stream *s)
 {
     char first[sizeof magic];
     memcpy(first, magic, sizeof magic);
     ct__stream_bytes(s, first, sizeof first);
-    s->version = ct__stream_small(s, s->version, VERSION);
+    s->version = ct__stream_small(s, s->version, INT32_MAX);
+}
+
+static void header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp_options *o)
+{
     *dtype = (ct_dtype)ct__stream_small(s, (int)*dtype, CT_F32);
-    ct__stream_whole(s, n);
-    ct__stream_whole(s, d);
+    ct__stream_numbers(s, n, 1, 8);
+    ct__stream_numbers(s, d, 1, 8);
     o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_LINEAR);
     o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_NONE);
     o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
 }
 
+static void reals(ct__stream *s, double *const *v, int count)
+{
+    for (int i = 0; i < count; i++) ct__stream_numbers(s, v[i], 1, 8);
+}
+
 /* Everything between extents and data. Kernel text and parameters are there when it returns. */
 static void middle(ct__stream *s, ct_gp *gp, char **kernel)
 {
-    ct__stream_reals(s, (double *[]){ &gp->y_shift, &gp->y_scale, &gp->y_spread, &gp->given_mean }, 4);
+    reals(s, (double *[]){ &gp->y_shift, &gp->y_scale, &gp->y_spread, &gp->given_mean }, 4);
     ct__stream_numbers(s, gp->shift, 3 * (size_t)gp->d, 8);
     for (int64_t j = 0; j <= gp->d && !s->bad; j++) ct__stream_text(s, &gp->name[j]);
     ct__stream_text(s, kernel);
@@ -54,28 +63,33 @@ static void middle(ct__stream *s, ct_gp *gp, char **kernel)
 static void parameters(ct__stream *s, ct_gp *gp)
 {
     int64_t count = gp->n_params;
-    ct__stream_whole(s, &count);
+    ct__stream_numbers(s, &count, 1, 8);
     if (count != gp->n_params) s->bad = true;
     for (int64_t i = 0; i < gp->n_params && !s->bad; i++) {
         ct_param *p = &gp->param[i];
-        ct__stream_reals(s, (double *[]){ &p->value, &p->lower, &p->upper }, 3);
+        reals(s, (double *[]){ &p->value, &p->lower, &p->upper }, 3);
         p->fixed = ct__stream_small(s, p->fixed, 1);
         p->start_given = ct__stream_small(s, p->start_given, 1);
         p->prior.kind = (ct_prior_kind)ct__stream_small(s, (int)p->prior.kind, CT_PRIOR_SOFT_LOWER);
-        ct__stream_reals(s, (double *[]){ &p->prior.a, &p->prior.b }, 2);
+        reals(s, (double *[]){ &p->prior.a, &p->prior.b }, 2);
     }
 }
 
 static void results(ct__stream *s, ct_gp *gp)
 {
     ct_fit_report *r = &gp->report;
-    ct__stream_reals(s, (double *[]){ &gp->factor.jitter, &gp->factor.nlml }, 2);
+    reals(s, (double *[]){ &gp->factor.jitter, &gp->factor.nlml }, 2);
     r->optimizer = (ct_optimizer)ct__stream_small(s, (int)r->optimizer, CT_OPTIMIZER_ADAM);
-    ct__stream_reals(s, (double *[]){ &r->objective, &r->gradient_norm, &r->jitter, &r->seconds }, 4);
+    reals(s, (double *[]){ &r->objective, &r->gradient_norm, &r->jitter, &r->seconds }, 4);
     int *count[] = { &r->jittered, &r->failed, &r->iterations, &r->evaluations, &r->best, &r->starts };
-    for (size_t i = 0; i < sizeof count / sizeof *count; i++) *count[i] = ct__stream_count(s, *count[i]);
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        int64_t v = *count[i];
+        ct__stream_numbers(s, &v, 1, 8);
+        if (v < 0 || v > INT32_MAX) s->bad = true;
+        *count[i] = s->bad ? 0 : (int)v;
+    }
     r->precision = (ct_precision)ct__stream_small(s, (int)r->precision, CT_PRECISION_MIXED);
-    ct__stream_reals(s, (double *[]){ &r->objective_error }, 1);
+    reals(s, (double *[]){ &r->objective_error }, 1);
     if (s->version == OLDEST) return;
     r->end = (ct_fit_end)ct__stream_small(s, (int)r->end, CT_FIT_FAILED);
     r->objective_of = (ct_fit_objective)ct__stream_small(s, (int)r->objective_of, CT_OBJECTIVE_LOO);
@@ -84,8 +98,9 @@ static void results(ct__stream *s, ct_gp *gp)
 static void body(ct__stream *s, ct_gp *gp)
 {
     bool given = gp->options.noise == CT_NOISE_GIVEN || gp->options.noise == CT_NOISE_GIVEN_PLUS;
+    unsigned char zero[8] = { 0 };
     results(s, gp);
-    ct__stream_align(s);
+    ct__stream_bytes(s, zero, (8 - s->at % 8) % 8); /* so that what follows lies aligned in memory */
     ct__stream_tensor(s, &gp->X, gp->dtype, ct_shape2(gp->n, gp->d));
     ct__stream_tensor(s, &gp->y, gp->dtype, ct_shape2(gp->n, 1));
     if (given) ct__stream_tensor(s, &gp->given, gp->dtype, ct_shape1(gp->n));
@@ -97,6 +112,7 @@ static void body(ct__stream *s, ct_gp *gp)
 
 static void write_all(ct__stream *s, ct_gp *gp, char *kernel)
 {
+    begin(s);
     header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);
     middle(s, gp, &kernel);
     parameters(s, gp);
@@ -105,22 +121,16 @@ static void write_all(ct__stream *s, ct_gp *gp, char *kernel)
     ct__stream_numbers(s, &crc, 1, 8);
 }
 
-static char *kernel_text(ct_gp *gp)
-{
-    size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
-    char *kernel = ct__gp_alloc(gp->device, length, 1);
-    if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
-    return kernel;
-}
-
 ct_status ct_gp_save(ct_gp *gp, const char *path)
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
     ct_status status = ct__gp_factorise(gp);
     if (status) return status;
-    char *kernel = kernel_text(gp);
+    size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
+    char *kernel = ct__gp_alloc(gp->device, length, 1);
     if (!kernel) return CT_ENOMEM;
+    ct_kernel_print(gp->kernel, false, kernel, length);
     ct__stream s = { .device = gp->device, .version = VERSION };
     write_all(&s, gp, kernel);
     if (s.bad)
@@ -160,11 +170,8 @@ static void restore_kernel(ct__stream *s, ct_gp *gp, const char *kernel)
         return;
     }
     parameters(s, gp);
-    for (int64_t i = 0; i < gp->n_params && !s->bad; i++) {
-        const ct_param *p = &gp->param[i];
-        if (ct__gp_check_param(gp, i, p) || (i < gp->n_kernel && ct_kernel_set(gp->kernel, i, p)))
-            s->bad = true;
-    }
+    for (int64_t i = 0; i < gp->n_params && !s->bad; i++)
+        s->bad = ct__gp_check_param(gp, i, &gp->param[i]) || ct__gp_pass_on(gp, i);
 }
 
 static void read_body(ct__stream *s, ct_gp *gp)
@@ -195,6 +202,12 @@ static ct_gp *read_model(ct_device *device, const char *path, ct__stream *s)
     ct_dtype dtype = CT_F64;
     int64_t n = 0, d = 0;
     ct_gp_options options = { 0 };
+    begin(s);
+    if (s->version < OLDEST || s->version > VERSION) {
+        ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %d, this library reads %d to %d", path,
+                       s->version, OLDEST, VERSION);
+        return NULL;
+    }
     header(s, &dtype, &n, &d, &options);
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > s->size / 4 || (uint64_t)d > s->size / 24)
         return bad_file(device, path, "the model's header makes no sense");
@@ -206,41 +219,34 @@ static ct_gp *read_model(ct_device *device, const char *path, ct__stream *s)
     read_body(s, gp);
     if (!s->bad) return gp;
     ct_gp_free(gp);
-    if (!s->no_memory) return bad_file(device, path, "the model's contents make no sense");
-    ct_device_fail(device, CT_ENOMEM, "%.200s: no memory for the model", path);
+    ct_device_fail(device, s->no_memory ? CT_ENOMEM : CT_EFORMAT, "%.200s: %s", path,
+                   s->no_memory ? "no memory for the model" : "the model's contents make no sense");
     return NULL;
+}
+
+/* A checksum at the end, which is right. */
+static bool undamaged(ct__stream *s)
+{
+    uint64_t crc = 0;
+    s->size -= sizeof crc;
+    ct__stream at_end = { .data = s->data, .at = s->size, .size = s->size + sizeof crc, .reading = true };
+    ct__stream_numbers(&at_end, &crc, 1, sizeof crc);
+    return crc == ct__crc64(s->data, s->size);
 }
 
 ct_gp *ct_gp_load(ct_device *device, const char *path)
 {
-    if (ct_device_status(device)) return NULL;
-    if (!path) {
-        ct_device_fail(device, CT_EINVAL, "ct_gp_load: the path is NULL");
-        return NULL;
-    }
     ct_bytes file;
-    if (ct_bytes_load(device, path, &file)) return NULL;
+    if (ct_device_status(device)) return NULL;
+    if (path ? ct_bytes_load(device, path, &file)
+             : ct_device_fail(device, CT_EINVAL, "ct_gp_load: the path is NULL"))
+        return NULL;
     ct__stream s = { .device = device, .data = file.data, .size = file.size, .reading = true };
-    ct_gp *gp = NULL;
-    uint64_t crc = 0;
-    if (file.size < sizeof magic + 12 || memcmp(file.data, magic, sizeof magic) != 0) {
-        bad_file(device, path, "not a cotangent model");
-    } else {
-        uint32_t version = 0;
-        s.at = sizeof magic;
-        ct__stream_numbers(&s, &version, 1, 4);
-        s.at = file.size - 8;
-        ct__stream_numbers(&s, &crc, 1, 8);
-        s.at = 0;
-        s.size = file.size - 8;
-        if (crc != ct__crc64(file.data, s.size))
-            bad_file(device, path, "the model is damaged or cut short: its checksum is wrong");
-        else if (version < OLDEST || version > VERSION)
-            ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %u, this library reads %d to %d",
-                           path, (unsigned)version, OLDEST, VERSION);
-        else
-            gp = read_model(device, path, &s);
-    }
+    ct_gp *gp = file.size < sizeof magic + 12 || memcmp(file.data, magic, sizeof magic) != 0
+                    ? bad_file(device, path, "not a cotangent model")
+                : undamaged(&s)
+                    ? read_model(device, path, &s)
+                    : bad_file(device, path, "the model is damaged or cut short: its checksum is wrong");
     ct_bytes_free(device, &file);
     return gp;
 }

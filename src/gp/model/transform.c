@@ -74,7 +74,7 @@ static int64_t columns_beside(const ct_gp *gp, int64_t i)
     return count;
 }
 
-double ct__gp_start_value(const ct_gp *gp, int64_t i)
+static double start_value(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
     if (i == gp->mean_at) return gp->y_shift;
@@ -91,7 +91,7 @@ double ct__gp_start_value(const ct_gp *gp, int64_t i)
 /* Short lengthscales and a vanishing noise let a model pass through any data; long lengthscales cost nothing,
  * as columns may not matter. Half of a log-normal, in the spirit of priors that penalise complexity [Fuglstad
  * et al. 2019], with lengthscales that grow with √d [Hvarfner et al. 2024]. */
-ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i)
+static ct_prior first_prior(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
     bool told = p->prior.kind || p->start_given || p->fixed || p->lower > 0 || isfinite(p->upper);
@@ -103,6 +103,15 @@ ct_prior ct__gp_first_prior(const ct_gp *gp, int64_t i)
     return p->prior;
 }
 
+void ct__gp_first_values(ct_gp *gp)
+{
+    for (int64_t i = 0; i < gp->n_params; i++) {
+        ct_param *p = &gp->param[i];
+        p->value = fmin(fmax(p->start_given ? p->value : start_value(gp, i), p->lower), p->upper);
+        p->prior = first_prior(gp, i);
+    }
+}
+
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 {
     const ct_param *p = &gp->param[i];
@@ -111,16 +120,12 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
         *upper = ct__gp_z_of(gp, i, p->upper);
         return;
     }
-    double least = 1e-4, most = 1e4;
-    if (i == gp->noise_at) {
-        least = gp->dtype == CT_F32 ? 1e-5
-                : p->prior.kind     ? 1e-8
-                                    : 1e-6; /* a prior keeps it from running there */
-        most = 1e2;
-    } else if (p->unit == CT_UNIT_VARIANCE) {
-        least = 1e-6;
-        most = 1e6;
-    }
+    bool noise = i == gp->noise_at, variance = p->unit == CT_UNIT_VARIANCE;
+    double least = !noise                ? (variance ? 1e-6 : 1e-4)
+                   : gp->dtype == CT_F32 ? 1e-5
+                   : p->prior.kind       ? 1e-8 /* a prior keeps it from running there */
+                                         : 1e-6;
+    double most = noise ? 1e2 : variance ? 1e6 : 1e4;
     *lower = ct__gp_z_of(gp, i, p->lower > 0 ? p->lower : least * typical(gp, i));
     *upper = ct__gp_z_of(gp, i, isfinite(p->upper) ? p->upper : most * typical(gp, i));
     double z = ct__gp_z_of(gp, i, p->value); /* a given start outside the model's own box widens it */
@@ -130,7 +135,5 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 
 double ct__gp_draw_width(const ct_gp *gp, int64_t i)
 {
-    if (!ct__gp_positive(gp, i)) return 0.3;
-    if (gp->param[i].start_given) return 0.5;
-    return i == gp->noise_at ? 1.5 : 1;
+    return !ct__gp_positive(gp, i) ? 0.3 : gp->param[i].start_given ? 0.5 : i == gp->noise_at ? 1.5 : 1;
 }
