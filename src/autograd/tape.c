@@ -102,7 +102,7 @@ void ct_tape_free(ct_tape *tape)
     ct__host_free(device, tape->node, tape->capacity * sizeof *tape->node);
     ct__host_free(device, tape->slot, tape->slot_capacity * sizeof *tape->slot);
     ct__host_free(device, tape, sizeof *tape);
-    ct__device_release(device);
+    ct_device_close(device);
 }
 
 ct_device *ct_tape_device(const ct_tape *tape) { return tape ? tape->device : NULL; }

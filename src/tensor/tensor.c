@@ -53,6 +53,13 @@ void ct_release(ct_tensor *t)
     release_storage(storage);
 }
 
+ct_tensor *ct__tensor_if(ct_status s, ct_tensor *t)
+{
+    if (!s) return t;
+    ct_release(t);
+    return NULL;
+}
+
 ct_tensor *ct__share(ct_view v)
 {
     ct_tensor *t = v.storage ? ct__struct_get(v.storage->device, sizeof *t) : NULL;
@@ -92,12 +99,19 @@ static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_sha
     return CT_OK;
 }
 
-/* A storage for memory of the caller. */
-static ct_storage *wrapping_storage(ct_device *dev, void *data)
+/* A tensor of all of a new storage, to which `storage` is copied. */
+static inline ct_tensor *new_with(const ct_storage *storage, ct_dtype dtype, int ndim, const int64_t *dim)
 {
+    ct_device *dev = storage->device;
     ct_storage *s = ct__struct_get(dev, sizeof *s);
-    if (s) *s = (ct_storage){ .device = ct__device_retain(dev), .data = data, .refs = 1 };
-    return s;
+    ct_tensor *t = s ? ct__struct_get(dev, sizeof *t) : NULL;
+    if (t) {
+        dev->refs++;
+        *s = *storage;
+        return set_up(t, s, dtype, ndim, dim);
+    }
+    if (s) ct__struct_put(dev, s, sizeof *s);
+    return NULL;
 }
 
 /* A tensor in a block of the pool. */
@@ -105,16 +119,12 @@ static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int
 {
     void *data = ct__pool_get(dev, &bytes);
     if (!data) return NULL;
-    ct_storage *s = wrapping_storage(dev, data);
-    ct_tensor *t = s ? ct__struct_get(dev, sizeof *t) : NULL;
-    if (t) {
-        s->bytes = bytes;
-        s->pool = ct__pool_now(dev);
-        return set_up(t, s, dtype, ndim, dim);
-    }
-    if (s) release_storage(s);
-    ct__pool_put(dev, data, bytes);
-    return NULL;
+    const ct_storage s = {
+        .device = dev, .data = data, .bytes = bytes, .refs = 1, .pool = ct__pool_now(dev)
+    };
+    ct_tensor *t = new_with(&s, dtype, ndim, dim);
+    if (!t) ct__pool_put(dev, data, bytes);
+    return t;
 }
 
 /* A tensor with its own uninitialised memory; `bytes` must fit dtype and extents. */
@@ -154,11 +164,7 @@ ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_
 ct_tensor *ct_full(ct_device *dev, ct_dtype dtype, ct_shape shape, double value)
 {
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    if (t && dev->backend->fill(dev, value, &t->view)) {
-        ct_release(t);
-        return NULL;
-    }
-    return t;
+    return t ? ct__tensor_if(dev->backend->fill(dev, value, &t->view), t) : NULL;
 }
 
 ct_tensor *ct_zeros(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_full(dev, dtype, shape, 0); }
@@ -184,17 +190,9 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
                      (long long)strides[i], i);
             return NULL;
         }
-    ct_storage *s = wrapping_storage(dev, data);
-    if (!s) return NULL;
-    ct_tensor *t = ct__struct_get(dev, sizeof *t);
-    if (!t) {
-        release_storage(s);
-        return NULL;
-    }
-    set_up(t, s, dtype, shape.ndim, shape.dim);
-    s->release = release;
-    s->context = context;
-    for (int i = 0; strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
+    const ct_storage s = { .device = dev, .data = data, .refs = 1, .release = release, .context = context };
+    ct_tensor *t = new_with(&s, dtype, shape.ndim, shape.dim);
+    for (int i = 0; t && strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
     return t;
 }
 
@@ -222,11 +220,7 @@ static ct_tensor *random_tensor(ct_device *dev, ct_dtype dtype, ct_shape shape, 
         return NULL;
     }
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    if (t && dev->backend->random(dev, normal, seed, stream, &t->view)) {
-        ct_release(t);
-        return NULL;
-    }
-    return t;
+    return t ? ct__tensor_if(dev->backend->random(dev, normal, seed, stream, &t->view), t) : NULL;
 }
 
 ct_tensor *ct_rand_uniform(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t seed, uint64_t stream)

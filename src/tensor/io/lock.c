@@ -55,16 +55,11 @@ static int lock_descriptor(int descriptor, int operation)
 static int acquire(const char *path, int *descriptor, struct stat *seen)
 {
     for (;;) {
-        int fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), error = 0;
+        const int fd = ct__path_open(path, O_RDWR | O_NONBLOCK | O_NOCTTY);
         struct stat now;
-        if (fd < 0 && errno == EINTR) continue;
         if (fd < 0) return errno;
-        if (fstat(fd, seen))
-            error = errno;
-        else if (!S_ISREG(seen->st_mode))
-            error = EINVAL;
-        if (!error) error = lock_descriptor(fd, LOCK_EX);
-        if (!error && fstat(fd, seen)) error = errno;
+        int error = lock_descriptor(fd, LOCK_EX);
+        if (!error) error = fstat(fd, seen) ? errno : S_ISREG(seen->st_mode) ? 0 : EINVAL;
         *descriptor = fd;
         if (!error && !stat(path, &now) && same_file(&now, seen)) return 0;
         close(fd);
@@ -110,7 +105,7 @@ void ct_file_lock_give(ct_file_lock *lock)
     *at = lock->next;
     close(lock->descriptor);
     ct__host_free(device, lock, lock->bytes);
-    ct__device_release(device);
+    ct_device_close(device);
 }
 
 ct_file_lock *ct__lock_of(const ct_device *device, const char *target)

@@ -13,7 +13,7 @@ void ct_table_free(ct_table *t)
     ct__host_free(device, t->lines, (size_t)t->capacity * sizeof(int64_t));
     ct__host_free(device, t->names, t->names_bytes);
     ct__host_free(device, t, sizeof *t);
-    ct__device_release(device);
+    ct_device_close(device);
 }
 
 int64_t ct_table_rows(const ct_table *t) { return t ? t->rows : 0; }
