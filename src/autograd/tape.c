@@ -96,7 +96,7 @@ void ct_tape_free(ct_tape *tape)
     if (!tape) return;
     ct__tape_forget(tape);
     ct_device *device = tape->device;
-    ct__failure_free(device, &tape->failure);
+    ct_release(tape->failure.note);
     ct__host_free(device, tape->suspect, tape->suspect_capacity * sizeof *tape->suspect);
     free_arena(tape);
     ct__host_free(device, tape->node, tape->capacity * sizeof *tape->node);

@@ -224,11 +224,9 @@ bool ct__sole_owner(const ct_tensor *t);
  * position + 1, member and detail, and sets `suspected`, with what and why, to say that the op under way may
  * have failed. ct__failure_settle waits and reads the note. */
 struct ct_failure {
-    /* Three numbers in device memory, 0: no failure. NULL before the first asynchronous factorisation. */
-    int64_t *note;
-    size_t note_bytes;
-    ct__pool *note_pool; /* that it came from: a step has its own */
-    int64_t call;        /* number of the op under way, which the device notes as the position */
+    /* Three numbers, 0: no failure. NULL before the first asynchronous factorisation. */
+    ct_tensor *note;
+    int64_t call; /* number of the op under way, which the device notes as the position */
     bool suspected, set;
     /* Of the op on the tape; of the batch member, row-major; for example the failing minor, from 1. */
     int64_t position, member, detail;
@@ -242,6 +240,5 @@ int64_t *ct__failure_note(ct_device *device, ct_failure *failure);
 ct_status ct__failure_settle(ct_device *device, ct_failure *failure);
 /* Clears the failure; the note's memory stays for the next. */
 ct_status ct__failure_clear(ct_device *device, ct_failure *failure);
-void ct__failure_free(ct_device *device, ct_failure *failure);
 
 #endif
