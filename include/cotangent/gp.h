@@ -287,8 +287,7 @@ typedef struct ct_fit_report {
     double objective_error;
     int iterations, evaluations; /* of all starts */
     double seconds;
-    int best; /* the best start */
-    int starts;
+    int best, starts;          /* the index of the best start; the number of starts */
     const ct_fit_start *start; /* [starts], owned by the model until the next fit; NULL after ct_gp_load */
 } ct_fit_report;
 

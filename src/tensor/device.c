@@ -123,15 +123,6 @@ void ct_device_close(ct_device *dev)
     if (dev && dev != &no_memory_device && !--dev->refs) ct__device_destroy(dev);
 }
 
-void ct__device_destroy(ct_device *dev)
-{
-    if (dev->backend) {
-        ct__pool_close(dev);
-        dev->backend->close(dev);
-    }
-    dev->allocator.release(dev->allocator.context, dev, sizeof *dev);
-}
-
 ct_status ct_device_status(const ct_device *dev) { return dev ? dev->status : CT_EINVAL; }
 
 const char *ct_device_description(const ct_device *dev)

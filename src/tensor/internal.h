@@ -67,8 +67,6 @@ ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...)
 /* Puts "; " and the text at the end of the description, and the text into the log. */
 void ct__remark(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
 ct_device *ct__device_retain(ct_device *device);
-/* Called when no reference is left. */
-void ct__device_destroy(ct_device *device);
 
 /* -- device.c: steps ------------------------------------------------------------------------------------- */
 
@@ -91,7 +89,7 @@ static inline ct__pool *ct__pool_now(const ct_device *device)
 {
     return device->step_pool ? device->step_pool : device->pool;
 }
-/* Makes and frees the pool of a step. Tensors in it stay valid. */
+/* The device's pool, if it has none yet, else that of a step, which can be freed: tensors in it stay valid. */
 ct__pool *ct__pool_new(ct_device *device);
 void ct__pool_free(ct_device *device, ct__pool *pool);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
@@ -128,7 +126,8 @@ static inline void ct__struct_put(ct_device *device, void *pointer, size_t bytes
     device->structs[list] = pointer;
 }
 
-void ct__pool_close(ct_device *device);
+/* Gives back all memory of a device to which no reference is left, and its own. */
+void ct__device_destroy(ct_device *device);
 
 /* -- tensor.c -------------------------------------------------------------------------------------------- */
 

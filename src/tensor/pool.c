@@ -274,16 +274,19 @@ void ct__pool_free(ct_device *dev, ct__pool *pool)
     if (!pool->out) free_pool(dev, pool);
 }
 
-void ct__pool_close(ct_device *dev)
+void ct__device_destroy(ct_device *dev)
 {
-    shrink(dev, 0);
-    while (dev->pool->slabs) {
-        void **s = dev->pool->slabs;
-        dev->pool->slabs = *s;
-        ct__host_free(dev, s, SLAB_BYTES);
+    if (dev->backend) {
+        shrink(dev, 0);
+        while (dev->pool->slabs) {
+            void **s = dev->pool->slabs;
+            dev->pool->slabs = *s;
+            ct__host_free(dev, s, SLAB_BYTES);
+        }
+        free_pool(dev, dev->pool);
+        dev->backend->close(dev);
     }
-    free_pool(dev, dev->pool);
-    dev->pool = NULL;
+    dev->allocator.release(dev->allocator.context, dev, sizeof *dev);
 }
 
 ct_memory_info ct_memory(const ct_device *dev) { return dev ? dev->memory : (ct_memory_info){ 0 }; }

@@ -78,24 +78,19 @@ bool ct__sole_owner(const ct_tensor *t)
 
 /* -- creation -------------------------------------------------------------------------------------------- */
 
-static ct_status no_such_shape(ct_device *dev, const ct_shape *shape)
-{
-    char text[96];
-    return ct__fail(dev, CT_ESHAPE,
-                    "a tensor cannot have the shape %s: extents must be 0 or more and their "
-                    "product must fit 63 bits",
-                    ct__shape_text(*shape, text, sizeof text));
-}
-
 /* The bytes that a shape takes in a dtype. A failure is kept on the device. */
 static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *shape, size_t *bytes)
 {
+    char text[96];
     if (!dev) return CT_EINVAL;
     if (dev->status) return dev->status;
     if ((unsigned)dtype > CT_F16) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
     int64_t count = ct__shape_count(shape);
     if (count < 0 || __builtin_mul_overflow((size_t)count, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
-        return no_such_shape(dev, shape);
+        return ct__fail(dev, CT_ESHAPE,
+                        "a tensor cannot have the shape %s: extents must be 0 or more and their product must "
+                        "fit 63 bits",
+                        ct__shape_text(*shape, text, sizeof text));
     return CT_OK;
 }
 

@@ -136,11 +136,10 @@ static ct_status read_dict(header *h)
 /* Magic, version and the length of the dict. */
 static ct_status read_lead(header *h, size_t *length)
 {
-    ct__input *in = h->in;
     unsigned char lead[12] = { 0 };
     size_t got;
-    if (in->size < 0) return ct__fail(h->in->device, CT_EIO, "%s: not a regular file", h->in->label);
-    ct_status s = ct__input_read(in, lead, 10, &got);
+    if (h->in->size < 0) return ct__fail(h->in->device, CT_EIO, "%s: not a regular file", h->in->label);
+    ct_status s = ct__input_read(h->in, lead, 10, &got);
     if (s) return s;
     if (got < 10 || memcmp(lead, magic, MAGIC))
         return ct__fail(h->in->device, CT_EFORMAT, got ? "%s: not a .npy file" : "%s: the file is empty",
@@ -149,11 +148,11 @@ static ct_status read_lead(header *h, size_t *length)
         return ct__fail(h->in->device, CT_EFORMAT, "%s: .npy version %d.%d: only 1 to 3 are known",
                         h->in->label, lead[6], lead[7]);
     h->start = lead[6] > 1 ? 12 : 10;
-    s = ct__input_read(in, lead + 10, (size_t)h->start - 10, &got);
+    s = ct__input_read(h->in, lead + 10, (size_t)h->start - 10, &got);
     *length = lead[8] | (size_t)lead[9] << 8 | (size_t)lead[10] << 16 | (size_t)lead[11] << 24;
-    if (!s && (*length > LONGEST_DICT || h->start + (int64_t)*length > in->size))
+    if (!s && (*length > LONGEST_DICT || h->start + (int64_t)*length > h->in->size))
         s = ct__fail(h->in->device, CT_EFORMAT, "%s: a header of %zu bytes in a file of %lld", h->in->label,
-                     *length, (long long)in->size);
+                     *length, (long long)h->in->size);
     return s;
 }
 
@@ -161,15 +160,16 @@ static ct_status read_lead(header *h, size_t *length)
 static ct_status check_rest(const header *h, int64_t rest)
 {
     char shape[96];
-    ct__shape_text(h->shape, shape, sizeof shape);
     const int64_t count = ct_shape_count(h->shape);
     if (count < 0 || count > rest / h->width)
         return ct__fail(h->in->device, CT_EFORMAT,
                         "%s: truncated: %s elements of %d bytes do not fit into the %lld that follow",
-                        h->in->label, shape, h->width, (long long)rest);
+                        h->in->label, ct__shape_text(h->shape, shape, sizeof shape), h->width,
+                        (long long)rest);
     if (count * h->width != rest)
         return ct__fail(h->in->device, CT_EFORMAT, "%s: %lld bytes follow the %s elements of %d bytes",
-                        h->in->label, (long long)(rest - count * h->width), shape, h->width);
+                        h->in->label, (long long)(rest - count * h->width),
+                        ct__shape_text(h->shape, shape, sizeof shape), h->width);
     return CT_OK;
 }
 
