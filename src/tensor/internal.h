@@ -89,8 +89,9 @@ static inline ct__pool *ct__pool_now(const ct_device *device)
 {
     return device->step_pool ? device->step_pool : device->pool;
 }
-/* The device's pool, if it has none yet, else that of a step, which can be freed: tensors in it stay valid. */
+/* Makes the device's pool, if it has none yet, else that of a step. */
 ct__pool *ct__pool_new(ct_device *device);
+/* Frees the pool of a step; tensors in it stay valid. */
 void ct__pool_free(ct_device *device, ct__pool *pool);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
 void *ct__host_alloc(ct_device *device, size_t bytes);
@@ -229,7 +230,7 @@ struct ct_failure {
     bool suspected, set;
     /* Of the op on the tape; of the batch member, row-major; for example the failing minor, from 1. */
     int64_t position, member, detail;
-    /* The format of the detail; what is wrong with it and the remedy, NULL: it is not positive. Both static. */
+    /* Static texts: the detail's format; what is wrong with it and the remedy, NULL: it is not positive. */
     const char *what, *why;
 };
 

@@ -17,9 +17,9 @@ static int check_dim(const ct_view *v, int dim, int ndim)
     return -1;
 }
 
-/* Whether the elements of v, which is not contiguous, can be walked in row-major order with `shape`'s extents;
- * sets the strides. From the last dimension on, each run of v's dimensions that is dense in itself must hold
- * as many elements as some of the new dimensions; `step` is its last stride. */
+/* Whether the elements of v, which is not contiguous, can be walked in row-major order with `shape`'s
+ * extents; sets the strides. From the last dimension on, each run of v's dimensions that is dense in itself
+ * must hold as many elements as some of the new dimensions; `step` is its last stride. */
 static bool reshape_strides(const ct_view *v, const ct_shape *shape, int64_t *stride)
 {
     int to = shape->ndim - 1;
