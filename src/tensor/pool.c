@@ -159,15 +159,6 @@ static void shrink(ct_device *dev, uint64_t bytes)
 /* A GPU with memory pools frees the blocks in stream order, so this does not wait. */
 static void shrink_to_bound(ct_device *dev) { shrink(dev, 2 * dev->pool->lately + IDLE_SLACK); }
 
-/* Updates the recent peak: what is held now or, if that is more, the peak before, reduced a little at each
- * request. */
-static void remember_peak(ct_device *dev)
-{
-    ct__pool *pool = dev->pool;
-    pool->lately -= pool->lately / PEAK_LIFE;
-    if (pool->lately < dev->memory.bytes_now) pool->lately = dev->memory.bytes_now;
-}
-
 void ct_memory_trim(ct_device *dev)
 {
     if (!dev || !dev->pool) return;
@@ -220,7 +211,10 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
         ct__struct_put(dev, found, sizeof *found);
     }
     if (!found || !pool->own) ct__account(dev, *bytes);
-    remember_peak(dev);
+    /* What is held now or, if that is more, the peak before, which fades with each request. */
+    uint64_t *lately = &dev->pool->lately;
+    *lately -= *lately / PEAK_LIFE;
+    if (*lately < m->bytes_now) *lately = m->bytes_now;
     return data;
 }
 

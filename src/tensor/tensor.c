@@ -94,15 +94,14 @@ static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_sha
     return CT_OK;
 }
 
-/* A tensor of all of a new storage, to which `storage` is copied. */
-static inline ct_tensor *new_with(const ct_storage *storage, ct_dtype dtype, int ndim, const int64_t *dim)
+/* A tensor of all of a new storage for `data`. */
+static ct_tensor *new_with(ct_device *dev, void *data, ct_dtype dtype, int ndim, const int64_t *dim)
 {
-    ct_device *dev = storage->device;
     ct_storage *s = ct__struct_get(dev, sizeof *s);
     ct_tensor *t = s ? ct__struct_get(dev, sizeof *t) : NULL;
     if (t) {
         dev->refs++;
-        *s = *storage;
+        *s = (ct_storage){ .device = dev, .data = data, .refs = 1 };
         return set_up(t, s, dtype, ndim, dim);
     }
     if (s) ct__struct_put(dev, s, sizeof *s);
@@ -113,12 +112,13 @@ static inline ct_tensor *new_with(const ct_storage *storage, ct_dtype dtype, int
 static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int64_t *dim, size_t bytes)
 {
     void *data = ct__pool_get(dev, &bytes);
-    if (!data) return NULL;
-    const ct_storage s = {
-        .device = dev, .data = data, .bytes = bytes, .refs = 1, .pool = ct__pool_now(dev)
-    };
-    ct_tensor *t = new_with(&s, dtype, ndim, dim);
-    if (!t) ct__pool_put(dev, data, bytes);
+    ct_tensor *t = data ? new_with(dev, data, dtype, ndim, dim) : NULL;
+    if (t) {
+        t->view.storage->bytes = bytes;
+        t->view.storage->pool = ct__pool_now(dev);
+    } else {
+        ct__pool_put(dev, data, bytes);
+    }
     return t;
 }
 
@@ -185,9 +185,11 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
                      (long long)strides[i], i);
             return NULL;
         }
-    const ct_storage s = { .device = dev, .data = data, .refs = 1, .release = release, .context = context };
-    ct_tensor *t = new_with(&s, dtype, shape.ndim, shape.dim);
-    for (int i = 0; t && strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
+    ct_tensor *t = new_with(dev, data, dtype, shape.ndim, shape.dim);
+    if (!t) return NULL;
+    t->view.storage->release = release;
+    t->view.storage->context = context;
+    for (int i = 0; strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
     return t;
 }
 
