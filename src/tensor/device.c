@@ -64,8 +64,7 @@ static ct_status open_backend(ct_device *dev, const char *name, const ct_device_
 {
     int ordinal;
     const ct_backend *backend = find_backend(dev, name, &ordinal);
-    if (!backend) return dev->last_status;
-    ct_status s = backend->open(dev, ordinal);
+    ct_status s = backend ? backend->open(dev, ordinal) : dev->last_status;
     if (s) return s;
     dev->backend = backend;
     dev->memory_there = dev->memory.limit;
@@ -156,8 +155,7 @@ void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, 
 ct_device *ct_device_open_beside(const ct_device *dev)
 {
     if (!dev || dev->status) return ct_device_open_with("beside a NULL or unusable device", NULL);
-    const ct_device_options options = { .allocator = &dev->allocator,
-                                        .memory_limit = dev->memory.limit,
-                                        .threads = 1 };
-    return ct_device_open_with(dev->name, &options);
+    return ct_device_open_with(dev->name, &(ct_device_options){ .allocator = &dev->allocator,
+                                                                .memory_limit = dev->memory.limit,
+                                                                .threads = 1 });
 }

@@ -72,6 +72,6 @@ ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *
     for (int64_t j = 0; names && j < cols; j++)
         if (!names[j])
             return ct__fail(device, CT_EINVAL, "CSV: the name of column %lld is NULL", (long long)j);
-    const ct__format csv = { write_header, write_elements, names };
-    return ct__file_save(t, ct__is_half(t->view.dtype) ? CT_F32 : t->view.dtype, path, &csv);
+    return ct__file_save(t, ct__is_half(t->view.dtype) ? CT_F32 : t->view.dtype, path,
+                         &(ct__format){ write_header, write_elements, names });
 }

@@ -103,12 +103,11 @@ static ct_status write_header(ct__output *out, const ct_tensor *t, const void *c
 
 ct_status ct_npy_save(const ct_tensor *t, const char *path)
 {
-    static const ct__format npy = { .head = write_header };
     if (!t) return CT_EINVAL;
     ct_device *device = ct_tensor_device(t);
     if (!ct__may_wait(device, "ct_npy_save")) return device->last_status;
     if (t->view.dtype == CT_BF16)
         return ct__fail(device, CT_EDTYPE,
                         "NumPy has no bf16: save a copy in f32, which is exact: ct_tensor_cast");
-    return ct__file_save(t, t->view.dtype, path, &npy);
+    return ct__file_save(t, t->view.dtype, path, &(ct__format){ .head = write_header });
 }
