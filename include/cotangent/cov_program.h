@@ -38,11 +38,9 @@ typedef struct ct_cov_node {
 
 /* Followed in memory by n_nodes nodes and n_dims column numbers. */
 typedef struct ct_cov_program {
-    int64_t bytes; /* of the complete program, for copying */
-    int32_t input_dims;
-    int32_t n_params; /* length of theta */
-    int32_t n_nodes;
-    int32_t n_dims;
+    int64_t bytes;                /* of the complete program, for copying */
+    int32_t input_dims, n_params; /* n_params: the length of theta */
+    int32_t n_nodes, n_dims;
 } ct_cov_program;
 
 static inline const ct_cov_node *ct_cov_nodes(const ct_cov_program *p)

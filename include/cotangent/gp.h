@@ -281,16 +281,15 @@ typedef struct ct_fit_report {
     ct_fit_objective objective_of; /* if leave-one-out, new rows do worse than ct_gp_loo says */
     double gradient_norm;
     double jitter; /* at that point, in units of y² */
-    int jittered;  /* evaluations that needed a jitter */
-    int failed;    /* evaluations that no jitter, or mixed precision, could factorise */
+    /* Evaluations that needed a jitter; those that no jitter, or mixed precision, could factorise. */
+    int jittered, failed;
     ct_precision precision;
     /* Estimated error of `objective`; 0 in full precision. The smallest of many noisy values is biased
      * low, so in mixed precision `objective` and its error are evaluated once more at the end. */
     double objective_error;
     int iterations, evaluations; /* of all starts */
     double seconds;
-    int best; /* the best start */
-    int starts;
+    int best, starts;          /* the index of the best start; the number of starts */
     const ct_fit_start *start; /* [starts], owned by the model until the next fit; NULL after ct_gp_load */
 } ct_fit_report;
 

@@ -18,7 +18,6 @@
 CT_BEGIN_DECLS
 
 typedef struct ct_kernel ct_kernel;
-struct ct_op;
 
 /* -- profiles -------------------------------------------------------------------------------------------- */
 /* One constructor for each row of profiles.h, which has the formulas: ct_kernel_rbf(), ct_kernel_matern12(),

@@ -135,5 +135,5 @@ void ct_step_free(ct_step *step)
     ct_tape_free(step->tape);
     ct__pool_free(dev, step->pool);
     ct__host_free(dev, step, sizeof *step);
-    ct__device_release(dev);
+    ct_device_close(dev);
 }

@@ -96,13 +96,13 @@ void ct_tape_free(ct_tape *tape)
     if (!tape) return;
     ct__tape_forget(tape);
     ct_device *device = tape->device;
-    ct__failure_free(device, &tape->failure);
+    ct_release(tape->failure.note);
     ct__host_free(device, tape->suspect, tape->suspect_capacity * sizeof *tape->suspect);
     free_arena(tape);
     ct__host_free(device, tape->node, tape->capacity * sizeof *tape->node);
     ct__host_free(device, tape->slot, tape->slot_capacity * sizeof *tape->slot);
     ct__host_free(device, tape, sizeof *tape);
-    ct__device_release(device);
+    ct_device_close(device);
 }
 
 ct_device *ct_tape_device(const ct_tape *tape) { return tape ? tape->device : NULL; }

@@ -46,7 +46,7 @@ void ct_factor_free(ct_factor *f)
     ct_release(f->order);
     ct_release(f->factor);
     ct__host_free(device, f, sizeof *f);
-    ct__device_release(device);
+    ct_device_close(device);
 }
 
 ct_var ct_factor_solve(const ct_factor *f, ct_var B)

@@ -13,12 +13,10 @@
 #ifndef CT_TENSOR_BACKEND_H
 #define CT_TENSOR_BACKEND_H
 
+#include <cotangent/cov_program.h>
 #include <cotangent/maps.h>
-#include <cotangent/view.h>
 
 typedef struct ct_failure ct_failure;
-typedef struct ct_cov_program ct_cov_program;
-typedef struct ct_cov_bar ct_cov_bar;
 
 typedef struct ct_backend {
     const char *name;

@@ -64,36 +64,29 @@ static ct_status open_backend(ct_device *dev, const char *name, const ct_device_
 {
     int ordinal;
     const ct_backend *backend = find_backend(dev, name, &ordinal);
-    if (!backend) return dev->last_status;
-    ct_status s = backend->open(dev, ordinal);
+    ct_status s = backend ? backend->open(dev, ordinal) : dev->last_status;
     if (s) return s;
     dev->backend = backend;
     dev->memory_there = dev->memory.limit;
     if (options->memory_limit) dev->memory.limit = options->memory_limit;
-    s = ct__pool_open(dev);
-    if (s) {
-        backend->close(dev);
-        dev->backend = NULL;
-    }
-    return s;
+    dev->pool = ct__pool_new(dev);
+    if (dev->pool) return CT_OK;
+    backend->close(dev);
+    dev->backend = NULL;
+    return CT_ENOMEM;
 }
 
 /* Opens the GPU if one works, else the CPU, whose description then says why. */
 static ct_status open_best(ct_device *dev, const ct_device_options *options)
 {
     if (!open_backend(dev, "cuda:0", options)) return CT_OK;
-    char why[sizeof dev->message];
-    snprintf(why, sizeof why, "%s", dev->message);
     dev->threads = options->threads;
     dev->memory.limit = 0;
     ct_status s = open_backend(dev, "cpu", options);
     if (s) return s;
-    dev->last_status = CT_OK;
+    ct__remark(dev, "not a GPU: %s", dev->message);
     dev->message[0] = '\0';
-    size_t used = strlen(dev->description);
-    snprintf(dev->description + used, sizeof dev->description - used, "; not a GPU: %s", why);
-    ct__log(dev, "using the CPU: %s", why);
-    return CT_OK;
+    return dev->last_status = CT_OK;
 }
 
 ct_device *ct_device_open_with(const char *name, const ct_device_options *options)
@@ -101,17 +94,14 @@ ct_device *ct_device_open_with(const char *name, const ct_device_options *option
     static const ct_device_options none = { 0 };
     if (!options) options = &none;
     ct_allocator allocator = options->allocator ? *options->allocator : default_allocator;
-    size_t bytes = (sizeof(ct_device) + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT;
-    ct_device *dev = allocator.alloc(allocator.context, bytes, CT__ALIGNMENT);
+    ct_device *dev = allocator.alloc(allocator.context, sizeof *dev, CT__ALIGNMENT);
     if (!dev) return (ct_device *)(uintptr_t)&no_memory_device;
-    memset(dev, 0, bytes);
-    dev->refs = 1;
-    dev->services = &services;
-    dev->allocator = allocator;
-    dev->log = options->log;
-    dev->log_context = options->log_context;
-    dev->threads = options->threads;
-
+    *dev = (ct_device){ .refs = 1,
+                        .services = &services,
+                        .allocator = allocator,
+                        .log = options->log,
+                        .log_context = options->log_context,
+                        .threads = options->threads };
     if (options->threads < 0)
         dev->status = ct__fail(dev, CT_EINVAL, "threads must be 0 or more, not %d", options->threads);
     else
@@ -127,22 +117,10 @@ ct_device *ct__device_retain(ct_device *dev)
     return dev;
 }
 
-void ct__device_release(ct_device *dev)
+void ct_device_close(ct_device *dev)
 {
     if (dev && dev != &no_memory_device && !--dev->refs) ct__device_destroy(dev);
 }
-
-void ct__device_destroy(ct_device *dev)
-{
-    if (dev->backend) {
-        ct__pool_close(dev);
-        dev->backend->close(dev);
-    }
-    dev->allocator.release(dev->allocator.context, dev,
-                           (sizeof(ct_device) + CT__ALIGNMENT - 1) / CT__ALIGNMENT * CT__ALIGNMENT);
-}
-
-void ct_device_close(ct_device *dev) { ct__device_release(dev); }
 
 ct_status ct_device_status(const ct_device *dev) { return dev ? dev->status : CT_EINVAL; }
 
@@ -177,8 +155,7 @@ void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, 
 ct_device *ct_device_open_beside(const ct_device *dev)
 {
     if (!dev || dev->status) return ct_device_open_with("beside a NULL or unusable device", NULL);
-    const ct_device_options options = { .allocator = &dev->allocator,
-                                        .memory_limit = dev->memory.limit,
-                                        .threads = 1 };
-    return ct_device_open_with(dev->name, &options);
+    return ct_device_open_with(dev->name, &(ct_device_options){ .allocator = &dev->allocator,
+                                                                .memory_limit = dev->memory.limit,
+                                                                .threads = 1 });
 }

@@ -14,15 +14,14 @@
 
 /* A block of device memory; views share it by counting references. */
 typedef struct ct_storage {
-    alignas(64) ct_device *device;
-    void *data;
-    size_t bytes; /* as the pool gave it; 0 for wrapped memory and in a ct__small */
+    alignas(CT__ALIGNMENT) ct_device *device;
+    void *data, *context; /* context: of release */
+    size_t bytes;         /* as the pool gave it; 0 for wrapped memory and in a ct__small */
     int64_t refs;
     void (*release)(void *context, void *data); /* of wrapped memory; may be NULL */
-    void *context;
-    struct ct__pool *pool; /* the pool that the data came from */
-    bool small;            /* the first member of a ct__small */
-    uint32_t version;      /* counts the calls of ct_write and ct_copy that wrote to it */
+    struct ct__pool *pool;                      /* the pool that the data came from */
+    bool small;                                 /* the first member of a ct__small */
+    uint32_t version; /* counts the calls of ct_write and ct_copy that wrote to it */
 } ct_storage;
 
 struct ct_tensor {
@@ -40,27 +39,22 @@ typedef struct ct__small {
 typedef struct ct__pool ct__pool; /* pool.c */
 
 struct ct_device {
-    const ct_backend *backend;
+    alignas(CT__ALIGNMENT) const ct_backend *backend;
     void *backend_state;
     const ct_services *services;
-    int64_t refs;     /* the user's handle, tapes, and live storages */
-    ct_status status; /* of opening the device */
-    ct_status last_status;
-    char message[512];
-    char name[16];
-    char description[512];
+    int64_t refs;                  /* the user's handle, tapes, and live storages */
+    ct_status status, last_status; /* of opening the device; of the last failed call */
+    char message[512], description[512], name[16];
     ct_allocator allocator;
     ct_log_fn log;
     void *log_context;
-    int threads;
-    int isa; /* of the CPU backend: a ct__isa */
+    int threads, isa; /* isa: of the CPU backend, a ct__isa */
     struct ct__pace {
         double wall, cpu, alone_until; /* seconds: cpu/team.h */
     } pace;
     ct_memory_info memory;
-    uint64_t memory_there; /* physical memory of the machine or the GPU */
-    ct__pool *pool;
-    ct__pool *step_pool;        /* used instead while a step runs that becomes a graph */
+    uint64_t memory_there;      /* physical memory of the machine or the GPU */
+    ct__pool *pool, *step_pool; /* step_pool: used instead while a step runs that becomes a graph */
     int in_step;                /* a ct__in_step; if refused, message has the reason */
     struct ct_file_lock *locks; /* the locks held, linked by lock.c */
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
@@ -70,11 +64,9 @@ struct ct_device {
 
 /* Keeps status and message together on the device; returns status. device may be NULL. Allocates nothing. */
 ct_status ct__fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
-void ct__log(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
+/* Puts "; " and the text at the end of the description, and the text into the log. */
+void ct__remark(ct_device *device, const char *format, ...) CT_PRINTF(2, 3);
 ct_device *ct__device_retain(ct_device *device);
-void ct__device_release(ct_device *device);
-/* Called when no reference is left. */
-void ct__device_destroy(ct_device *device);
 
 /* -- device.c: steps ------------------------------------------------------------------------------------- */
 
@@ -97,8 +89,9 @@ static inline ct__pool *ct__pool_now(const ct_device *device)
 {
     return device->step_pool ? device->step_pool : device->pool;
 }
-/* Makes and frees the pool of a step. Tensors in it stay valid. */
+/* Makes the device's pool, if it has none yet, else that of a step. */
 ct__pool *ct__pool_new(ct_device *device);
+/* Frees the pool of a step; tensors in it stay valid. */
 void ct__pool_free(ct_device *device, ct__pool *pool);
 /* Host memory for the library's own structs, from the device's allocator, not pooled. */
 void *ct__host_alloc(ct_device *device, size_t bytes);
@@ -134,8 +127,8 @@ static inline void ct__struct_put(ct_device *device, void *pointer, size_t bytes
     device->structs[list] = pointer;
 }
 
-ct_status ct__pool_open(ct_device *device);
-void ct__pool_close(ct_device *device);
+/* Gives back all memory of a device to which no reference is left, and its own. */
+void ct__device_destroy(ct_device *device);
 
 /* -- tensor.c -------------------------------------------------------------------------------------------- */
 
@@ -212,8 +205,12 @@ bool ct__is_contiguous(const ct_view *v);
 bool ct__complete_shape(ct_shape *shape, int64_t count);
 /* Broadcasts v to `shape`. False, with v unchanged, if it does not fit. */
 bool ct__broadcast(ct_view *v, const ct_shape *shape);
+/* t after CT_OK; otherwise NULL, and t is released. */
+ct_tensor *ct__tensor_if(ct_status s, ct_tensor *t);
 /* ct_copy between views of tensors. */
 ct_status ct__copy(const ct_view *src, const ct_view *dst);
+/* The number that an element in host memory holds. */
+double ct__number(ct_dtype dtype, const void *element);
 /* ct_tensor_item of a view; *item is untouched on failure. */
 ct_status ct__item(const ct_view *v, double *item);
 /* A new tensor of that view, with a reference to its storage; NULL if v is no view or memory is exhausted. */
@@ -227,18 +224,14 @@ bool ct__sole_owner(const ct_tensor *t);
  * position + 1, member and detail, and sets `suspected`, with what and why, to say that the op under way may
  * have failed. ct__failure_settle waits and reads the note. */
 struct ct_failure {
-    /* Three numbers in device memory, 0: no failure. NULL before the first asynchronous factorisation. */
-    int64_t *note;
-    size_t note_bytes;
-    ct__pool *note_pool; /* that it came from: a step has its own */
-    int64_t call;        /* number of the op under way, which the device notes as the position */
-    bool suspected;
-    bool set;
-    int64_t position; /* of the op on the tape                                          */
-    int64_t member;   /* batch member, row-major                                        */
-    int64_t detail;   /* for example the failing minor, from 1                          */
-    const char *what; /* format of the detail, a static string                          */
-    const char *why;  /* what is wrong with it and the remedy; NULL: it is not positive */
+    /* Three numbers, 0: no failure. NULL before the first asynchronous factorisation. */
+    ct_tensor *note;
+    int64_t call; /* number of the op under way, which the device notes as the position */
+    bool suspected, set;
+    /* Of the op on the tape; of the batch member, row-major; for example the failing minor, from 1. */
+    int64_t position, member, detail;
+    /* Static texts: the detail's format; what is wrong with it and the remedy, NULL: it is not positive. */
+    const char *what, *why;
 };
 
 /* The note's three numbers in device memory, allocated at the first request; NULL with a message. */
@@ -247,6 +240,5 @@ int64_t *ct__failure_note(ct_device *device, ct_failure *failure);
 ct_status ct__failure_settle(ct_device *device, ct_failure *failure);
 /* Clears the failure; the note's memory stays for the next. */
 ct_status ct__failure_clear(ct_device *device, ct_failure *failure);
-void ct__failure_free(ct_device *device, ct_failure *failure);
 
 #endif

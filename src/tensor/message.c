@@ -32,15 +32,15 @@ ct_status ct_device_fail(ct_device *dev, ct_status status, const char *format, .
     return status;
 }
 
-void ct__log(ct_device *dev, const char *format, ...)
+void ct__remark(ct_device *dev, const char *format, ...)
 {
-    if (!dev->log) return;
-    char line[512];
+    char *end = dev->description + strlen(dev->description), line[sizeof dev->description];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    dev->log(dev->log_context, line);
+    snprintf(end, sizeof dev->description - (size_t)(end - dev->description), "; %s", line);
+    if (dev->log) dev->log(dev->log_context, line);
 }
 
 bool ct__may_wait(ct_device *dev, const char *what)

@@ -31,15 +31,11 @@ typedef struct free_block {
     size_t bytes;
 } free_block;
 
-typedef struct slab {
-    struct slab *next;
-} slab;
-
 struct ct__pool {
     free_block *of_class[CLASSES];
     free_block ages; /* closes the ring: its `newer` is the oldest block */
     uint64_t lately; /* for the device's pool: the recent peak of bytes held */
-    slab *slabs;     /* for the device's pool: those of all structs */
+    void **slabs;    /* for the device's pool: those of all structs; the first word of each links the next */
     bool own;        /* it is a step's pool */
     bool closed;     /* the step was freed: blocks that come back go to the device's pool */
     int64_t out;     /* for a step's pool: the number of blocks in use */
@@ -51,12 +47,9 @@ static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to *
 
 void *ct__host_alloc(ct_device *dev, size_t bytes)
 {
-    if (bytes > SIZE_MAX / 2) {
-        ct__fail(dev, CT_ENOMEM, "out of memory: %zu bytes of host memory were asked for", bytes);
-        return NULL;
-    }
-    size_t rounded = round_up(bytes ? bytes : 1, CT__ALIGNMENT);
-    void *p = dev->allocator.alloc(dev->allocator.context, rounded, CT__ALIGNMENT);
+    const size_t rounded = round_up(bytes ? bytes : 1, CT__ALIGNMENT);
+    const bool sane = bytes <= SIZE_MAX / 2;
+    void *p = sane ? dev->allocator.alloc(dev->allocator.context, rounded, CT__ALIGNMENT) : NULL;
     if (!p) ct__fail(dev, CT_ENOMEM, "out of memory: %zu bytes of host memory were asked for", bytes);
     return p;
 }
@@ -79,9 +72,9 @@ void *ct__host_grow(ct_device *dev, void *block, size_t *capacity, size_t used, 
 /* A slab becomes free blocks of that list's size, the first of which is returned. */
 void *ct__struct_refill(ct_device *dev, size_t list)
 {
-    slab *s = ct__host_alloc(dev, SLAB_BYTES);
+    void **s = ct__host_alloc(dev, SLAB_BYTES);
     if (!s) return NULL;
-    s->next = dev->pool->slabs;
+    *s = dev->pool->slabs;
     dev->pool->slabs = s;
     size_t each = (list + 1) * 64;
     char *first = (char *)s + 64;
@@ -166,15 +159,6 @@ static void shrink(ct_device *dev, uint64_t bytes)
 /* A GPU with memory pools frees the blocks in stream order, so this does not wait. */
 static void shrink_to_bound(ct_device *dev) { shrink(dev, 2 * dev->pool->lately + IDLE_SLACK); }
 
-/* Updates the recent peak: what is held now or, if that is more, the peak before, reduced a little at each
- * request. */
-static void remember_peak(ct_device *dev)
-{
-    ct__pool *pool = dev->pool;
-    pool->lately -= pool->lately / PEAK_LIFE;
-    if (pool->lately < dev->memory.bytes_now) pool->lately = dev->memory.bytes_now;
-}
-
 void ct_memory_trim(ct_device *dev)
 {
     if (!dev || !dev->pool) return;
@@ -227,32 +211,32 @@ void *ct__pool_get(ct_device *dev, size_t *bytes)
         ct__struct_put(dev, found, sizeof *found);
     }
     if (!found || !pool->own) ct__account(dev, *bytes);
-    remember_peak(dev);
+    /* What is held now or, if that is more, the peak before, which fades with each request. */
+    uint64_t *lately = &dev->pool->lately;
+    *lately -= *lately / PEAK_LIFE;
+    if (*lately < m->bytes_now) *lately = m->bytes_now;
     return data;
-}
-
-/* Puts a block into the device's pool, or returns it to the system if there is no memory to record it. */
-static void put_block(ct_device *dev, ct__pool *pool, void *data, size_t bytes)
-{
-    free_block *b = ct__struct_get(dev, sizeof *b);
-    if (!b || !pool->own) dev->memory.bytes_now -= bytes;
-    if (!b) {
-        dev->backend->release(dev, data, bytes);
-        return;
-    }
-    b->data = data, b->bytes = bytes;
-    push(pool, b);
-    if (pool->own) return;
-    dev->memory.bytes_pooled += bytes;
-    shrink_to_bound(dev);
 }
 
 static void free_pool(ct_device *dev, ct__pool *pool) { ct__host_free(dev, pool, sizeof *pool); }
 
+/* If there is no memory to record the block, it is returned to the system. */
 void ct__pool_return(ct_device *dev, ct__pool *pool, void *data, size_t bytes)
 {
     if (!data) return;
-    put_block(dev, pool->closed ? dev->pool : pool, data, bytes);
+    ct__pool *to = pool->closed ? dev->pool : pool;
+    free_block *b = ct__struct_get(dev, sizeof *b);
+    if (!b || !to->own) dev->memory.bytes_now -= bytes;
+    if (b) {
+        b->data = data, b->bytes = bytes;
+        push(to, b);
+    } else {
+        dev->backend->release(dev, data, bytes);
+    }
+    if (b && !to->own) {
+        dev->memory.bytes_pooled += bytes;
+        shrink_to_bound(dev);
+    }
     if (pool->own && !--pool->out && pool->closed) free_pool(dev, pool);
 }
 
@@ -264,10 +248,9 @@ void ct__pool_put(ct_device *dev, void *data, size_t bytes)
 ct__pool *ct__pool_new(ct_device *dev)
 {
     ct__pool *pool = ct__host_alloc(dev, sizeof *pool);
-    if (!pool) return NULL;
-    memset(pool, 0, sizeof *pool);
-    pool->ages.older = pool->ages.newer = &pool->ages;
-    pool->own = dev->pool != NULL;
+    if (pool)
+        *pool =
+            (ct__pool){ .ages = { .older = &pool->ages, .newer = &pool->ages }, .own = dev->pool != NULL };
     return pool;
 }
 
@@ -285,22 +268,19 @@ void ct__pool_free(ct_device *dev, ct__pool *pool)
     if (!pool->out) free_pool(dev, pool);
 }
 
-ct_status ct__pool_open(ct_device *dev)
+void ct__device_destroy(ct_device *dev)
 {
-    dev->pool = ct__pool_new(dev);
-    return dev->pool ? CT_OK : CT_ENOMEM;
-}
-
-void ct__pool_close(ct_device *dev)
-{
-    shrink(dev, 0);
-    while (dev->pool->slabs) {
-        slab *s = dev->pool->slabs;
-        dev->pool->slabs = s->next;
-        ct__host_free(dev, s, SLAB_BYTES);
+    if (dev->backend) {
+        shrink(dev, 0);
+        while (dev->pool->slabs) {
+            void **s = dev->pool->slabs;
+            dev->pool->slabs = *s;
+            ct__host_free(dev, s, SLAB_BYTES);
+        }
+        free_pool(dev, dev->pool);
+        dev->backend->close(dev);
     }
-    free_pool(dev, dev->pool);
-    dev->pool = NULL;
+    dev->allocator.release(dev->allocator.context, dev, sizeof *dev);
 }
 
 ct_memory_info ct_memory(const ct_device *dev) { return dev ? dev->memory : (ct_memory_info){ 0 }; }

@@ -19,44 +19,18 @@ const char *ct_dtype_name(ct_dtype dtype)
 
 ct_shape ct_shape_of(int ndim, const int64_t *dim)
 {
-    ct_shape s = { { 0 }, 0 };
-    s.ndim = ndim < 0 || ndim > CT_MAX_DIMS || (ndim && !dim) ? -1 : ndim;
+    ct_shape s = { .ndim = ndim < 0 || ndim > CT_MAX_DIMS || (ndim && !dim) ? -1 : ndim };
     for (int i = 0; i < s.ndim; i++) s.dim[i] = dim[i];
     return s;
 }
 
-ct_shape ct_shape0(void)
-{
-    ct_shape s = { { 0 }, 0 };
-    s.ndim = 0;
-    return s;
-}
-
-ct_shape ct_shape1(int64_t n)
-{
-    ct_shape s = { { 0 }, 0 };
-    s.ndim = 1;
-    s.dim[0] = n;
-    return s;
-}
-
-ct_shape ct_shape2(int64_t rows, int64_t cols)
-{
-    ct_shape s = { { 0 }, 0 };
-    s.ndim = 2;
-    s.dim[0] = rows;
-    s.dim[1] = cols;
-    return s;
-}
+ct_shape ct_shape0(void) { return (ct_shape){ .ndim = 0 }; }
+ct_shape ct_shape1(int64_t n) { return (ct_shape){ { n }, 1 }; }
+ct_shape ct_shape2(int64_t rows, int64_t cols) { return (ct_shape){ { rows, cols }, 2 }; }
 
 ct_shape ct_shape3(int64_t batch, int64_t rows, int64_t cols)
 {
-    ct_shape s = { { 0 }, 0 };
-    s.ndim = 3;
-    s.dim[0] = batch;
-    s.dim[1] = rows;
-    s.dim[2] = cols;
-    return s;
+    return (ct_shape){ { batch, rows, cols }, 3 };
 }
 
 bool ct_shape_equal(ct_shape a, ct_shape b)
@@ -83,11 +57,9 @@ ct_shape ct_shape_broadcast(ct_shape a, ct_shape b)
 
 const char *ct__shape_text(ct_shape s, char *buffer, size_t size)
 {
-    size_t at = 0;
-    if (size) buffer[0] = '\0';
-    if (s.ndim == 0) snprintf(buffer, size, "scalar");
     if (s.ndim > CT_MAX_DIMS) s.ndim = -1;
-    if (s.ndim < 0) snprintf(buffer, size, "no shape");
+    snprintf(buffer, size, "%s", s.ndim < 0 ? "no shape" : s.ndim ? "" : "scalar");
+    size_t at = 0;
     for (int i = 0; i < s.ndim && at < size; i++)
         at += (size_t)snprintf(buffer + at, size - at, i ? "x%lld" : "%lld", (long long)s.dim[i]);
     return buffer;

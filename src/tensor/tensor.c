@@ -53,6 +53,13 @@ void ct_release(ct_tensor *t)
     release_storage(storage);
 }
 
+ct_tensor *ct__tensor_if(ct_status s, ct_tensor *t)
+{
+    if (!s) return t;
+    ct_release(t);
+    return NULL;
+}
+
 ct_tensor *ct__share(ct_view v)
 {
     ct_tensor *t = v.storage ? ct__struct_get(v.storage->device, sizeof *t) : NULL;
@@ -71,50 +78,48 @@ bool ct__sole_owner(const ct_tensor *t)
 
 /* -- creation -------------------------------------------------------------------------------------------- */
 
-static ct_status no_such_shape(ct_device *dev, const ct_shape *shape)
-{
-    char text[96];
-    return ct__fail(dev, CT_ESHAPE,
-                    "a tensor cannot have the shape %s: extents must be 0 or more and their "
-                    "product must fit 63 bits",
-                    ct__shape_text(*shape, text, sizeof text));
-}
-
 /* The bytes that a shape takes in a dtype. A failure is kept on the device. */
 static inline ct_status shape_bytes(ct_device *dev, ct_dtype dtype, const ct_shape *shape, size_t *bytes)
 {
+    char text[96];
     if (!dev) return CT_EINVAL;
     if (dev->status) return dev->status;
     if ((unsigned)dtype > CT_F16) return ct__fail(dev, CT_EDTYPE, "there is no dtype %d", (int)dtype);
     int64_t count = ct__shape_count(shape);
     if (count < 0 || __builtin_mul_overflow((size_t)count, ct__size(dtype), bytes) || *bytes > INT64_MAX / 2)
-        return no_such_shape(dev, shape);
+        return ct__fail(dev, CT_ESHAPE,
+                        "a tensor cannot have the shape %s: extents must be 0 or more and their product must "
+                        "fit 63 bits",
+                        ct__shape_text(*shape, text, sizeof text));
     return CT_OK;
 }
 
-/* A storage for memory of the caller. */
-static ct_storage *wrapping_storage(ct_device *dev, void *data)
+/* A tensor of all of a new storage for `data`. */
+static ct_tensor *new_with(ct_device *dev, void *data, ct_dtype dtype, int ndim, const int64_t *dim)
 {
     ct_storage *s = ct__struct_get(dev, sizeof *s);
-    if (s) *s = (ct_storage){ .device = ct__device_retain(dev), .data = data, .refs = 1 };
-    return s;
+    ct_tensor *t = s ? ct__struct_get(dev, sizeof *t) : NULL;
+    if (t) {
+        dev->refs++;
+        *s = (ct_storage){ .device = dev, .data = data, .refs = 1 };
+        return set_up(t, s, dtype, ndim, dim);
+    }
+    if (s) ct__struct_put(dev, s, sizeof *s);
+    return NULL;
 }
 
 /* A tensor in a block of the pool. */
 static ct_tensor *new_pooled(ct_device *dev, ct_dtype dtype, int ndim, const int64_t *dim, size_t bytes)
 {
     void *data = ct__pool_get(dev, &bytes);
-    if (!data) return NULL;
-    ct_storage *s = wrapping_storage(dev, data);
-    ct_tensor *t = s ? ct__struct_get(dev, sizeof *t) : NULL;
+    ct_tensor *t = data ? new_with(dev, data, dtype, ndim, dim) : NULL;
     if (t) {
-        s->bytes = bytes;
-        s->pool = ct__pool_now(dev);
-        return set_up(t, s, dtype, ndim, dim);
+        t->view.storage->bytes = bytes;
+        t->view.storage->pool = ct__pool_now(dev);
+    } else {
+        ct__pool_put(dev, data, bytes);
     }
-    if (s) release_storage(s);
-    ct__pool_put(dev, data, bytes);
-    return NULL;
+    return t;
 }
 
 /* A tensor with its own uninitialised memory; `bytes` must fit dtype and extents. */
@@ -154,11 +159,7 @@ ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_
 ct_tensor *ct_full(ct_device *dev, ct_dtype dtype, ct_shape shape, double value)
 {
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    if (t && dev->backend->fill(dev, value, &t->view)) {
-        ct_release(t);
-        return NULL;
-    }
-    return t;
+    return t ? ct__tensor_if(dev->backend->fill(dev, value, &t->view), t) : NULL;
 }
 
 ct_tensor *ct_zeros(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_full(dev, dtype, shape, 0); }
@@ -184,16 +185,10 @@ ct_tensor *ct__wrap(ct_device *dev, ct_dtype dtype, ct_shape shape, const int64_
                      (long long)strides[i], i);
             return NULL;
         }
-    ct_storage *s = wrapping_storage(dev, data);
-    if (!s) return NULL;
-    ct_tensor *t = ct__struct_get(dev, sizeof *t);
-    if (!t) {
-        release_storage(s);
-        return NULL;
-    }
-    set_up(t, s, dtype, shape.ndim, shape.dim);
-    s->release = release;
-    s->context = context;
+    ct_tensor *t = new_with(dev, data, dtype, shape.ndim, shape.dim);
+    if (!t) return NULL;
+    t->view.storage->release = release;
+    t->view.storage->context = context;
     for (int i = 0; strides && i < shape.ndim; i++) t->view.stride[i] = strides[i];
     return t;
 }
@@ -222,11 +217,7 @@ static ct_tensor *random_tensor(ct_device *dev, ct_dtype dtype, ct_shape shape, 
         return NULL;
     }
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    if (t && dev->backend->random(dev, normal, seed, stream, &t->view)) {
-        ct_release(t);
-        return NULL;
-    }
-    return t;
+    return t ? ct__tensor_if(dev->backend->random(dev, normal, seed, stream, &t->view), t) : NULL;
 }
 
 ct_tensor *ct_rand_uniform(ct_device *dev, ct_dtype dtype, ct_shape shape, uint64_t seed, uint64_t stream)

@@ -15,16 +15,20 @@ static ct_status check_bytes(const ct_tensor *t, const void *data, size_t bytes)
     return CT_OK;
 }
 
+/* t itself where it is contiguous, else a copy; a new reference. */
+static ct_tensor *dense_of(const ct_tensor *t)
+{
+    return ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
+}
+
 ct_status ct_read(const ct_tensor *t, void *data, size_t bytes)
 {
     ct_status s = check_bytes(t, data, bytes);
     if (s || !bytes) return s;
     ct_device *dev = t->view.storage->device;
     if (!ct__may_wait(dev, "ct_read")) return dev->last_status;
-    if (ct_tensor_is_contiguous(t)) return dev->backend->download(dev, data, t->view.data, bytes);
-    ct_tensor *dense = ct_tensor_clone(t);
-    if (!dense) return CT_ENOMEM;
-    s = dev->backend->download(dev, data, dense->view.data, bytes);
+    ct_tensor *dense = dense_of(t);
+    s = dense ? dev->backend->download(dev, data, dense->view.data, bytes) : dev->last_status;
     ct_release(dense);
     return s;
 }
@@ -36,7 +40,7 @@ ct_status ct_write(ct_tensor *t, const void *data, size_t bytes)
     ct_device *dev = t->view.storage->device;
     t->view.storage->version++;
     if (ct_tensor_is_contiguous(t)) return dev->backend->upload(dev, t->view.data, data, bytes);
-    ct_tensor *dense = ct_empty(dev, t->view.dtype, ct_tensor_shape(t));
+    ct_tensor *dense = ct__empty_like(&t->view);
     if (!dense) return CT_ENOMEM;
     s = dev->backend->upload(dev, dense->view.data, data, bytes);
     if (!s) s = ct_copy(dense, t);
@@ -47,11 +51,7 @@ ct_status ct_write(ct_tensor *t, const void *data, size_t bytes)
 ct_tensor *ct_from(ct_device *dev, ct_dtype dtype, ct_shape shape, const void *data)
 {
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    if (t && ct_write(t, data, (size_t)ct_tensor_count(t) * ct__size(dtype))) {
-        ct_release(t);
-        return NULL;
-    }
-    return t;
+    return t ? ct__tensor_if(ct_write(t, data, (size_t)ct_tensor_count(t) * ct__size(dtype)), t) : NULL;
 }
 
 double ct_tensor_item(const ct_tensor *t)
@@ -61,30 +61,34 @@ double ct_tensor_item(const ct_tensor *t)
     return item;
 }
 
-ct_status ct__item(const ct_view *v, double *item)
+double ct__number(ct_dtype dtype, const void *element)
 {
-    ct_device *dev = v->storage->device;
-    if (ct__count(v) != 1) {
-        char text[96];
-        return ct__fail(dev, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
-                        ct__shape_text(ct__shape(v), text, sizeof text));
-    }
     union {
         double f64;
         float f32;
         int64_t i64;
         uint16_t half;
     } u;
-    if (!ct__may_wait(dev, "ct_tensor_item")) return dev->last_status;
-    const ct_status s = dev->backend->download(dev, &u, v->data, ct__size(v->dtype));
-    if (s) return s;
-    switch (v->dtype) {
-    case CT_F64: *item = u.f64; break;
-    case CT_F32: *item = (double)u.f32; break;
-    case CT_I64: *item = (double)u.i64; break;
-    default: *item = (double)ct__from_half(v->dtype, u.half);
+    memcpy(&u, element, ct__size(dtype));
+    switch (dtype) {
+    case CT_F64: return u.f64;
+    case CT_F32: return (double)u.f32;
+    case CT_I64: return (double)u.i64;
+    default: return (double)ct__from_half(dtype, u.half);
     }
-    return CT_OK;
+}
+
+ct_status ct__item(const ct_view *v, double *item)
+{
+    ct_device *dev = v->storage->device;
+    char text[96], element[sizeof(double)];
+    if (ct__count(v) != 1)
+        return ct__fail(dev, CT_ESHAPE, "an item needs a tensor of one element, this one is %s",
+                        ct__shape_text(ct__shape(v), text, sizeof text));
+    if (!ct__may_wait(dev, "ct_tensor_item")) return dev->last_status;
+    ct_status s = dev->backend->download(dev, element, v->data, ct__size(v->dtype));
+    if (!s) *item = ct__number(v->dtype, element);
+    return s;
 }
 
 ct_status ct__copy(const ct_view *src, const ct_view *dst)
@@ -119,11 +123,7 @@ ct_tensor *ct_tensor_cast(const ct_tensor *t, ct_dtype dtype)
     if (!t) return NULL;
     ct_device *dev = t->view.storage->device;
     ct_tensor *out = ct_empty(dev, dtype, ct_tensor_shape(t));
-    if (out && dev->backend->copy(dev, &t->view, &out->view)) {
-        ct_release(out);
-        return NULL;
-    }
-    return out;
+    return out ? ct__tensor_if(dev->backend->copy(dev, &t->view, &out->view), out) : NULL;
 }
 
 ct_tensor *ct_tensor_clone(const ct_tensor *t) { return t ? ct_tensor_cast(t, t->view.dtype) : NULL; }
@@ -131,23 +131,17 @@ ct_tensor *ct_tensor_clone(const ct_tensor *t) { return t ? ct_tensor_cast(t, t-
 ct_tensor *ct_tensor_to(const ct_tensor *t, ct_device *to)
 {
     if (!t || !to) return NULL;
-    if (t->view.storage->device == to) return ct_tensor_clone(t);
     ct_device *from = t->view.storage->device;
+    if (from == to) return ct_tensor_clone(t);
     if (!ct__may_wait(from, "ct_tensor_to")) return NULL;
-    ct_tensor *dense = ct_tensor_is_contiguous(t) ? ct_retain((ct_tensor *)(uintptr_t)t) : ct_tensor_clone(t);
-    ct_tensor *out = dense ? ct_empty(to, t->view.dtype, ct_tensor_shape(t)) : NULL;
-    size_t bytes = (size_t)ct_tensor_count(t) * ct_dtype_size(t->view.dtype);
-    ct_status s = out ? CT_OK : CT_ENOMEM;
-    if (out && bytes) {
-        if (from->backend->host_memory)
-            s = to->backend->upload(to, out->view.data, dense->view.data, bytes);
-        else if (to->backend->host_memory)
-            s = from->backend->download(from, out->view.data, dense->view.data, bytes);
-        else
-            s = ct__fail(to, CT_EUNSUPPORTED, "copy from %s to %s by way of the CPU", from->name, to->name);
-    }
+    ct_tensor *dense = dense_of(t), *out = dense ? ct_empty(to, t->view.dtype, ct_tensor_shape(t)) : NULL;
+    const size_t bytes = (size_t)ct_tensor_count(t) * ct__size(t->view.dtype);
+    ct_status s = CT_OK;
+    if (out && bytes)
+        s = from->backend->host_memory ? to->backend->upload(to, out->view.data, dense->view.data, bytes)
+            : to->backend->host_memory
+                ? from->backend->download(from, out->view.data, dense->view.data, bytes)
+                : ct__fail(to, CT_EUNSUPPORTED, "copy from %s to %s by way of the CPU", from->name, to->name);
     ct_release(dense);
-    if (!s) return out;
-    ct_release(out);
-    return NULL;
+    return ct__tensor_if(s, out);
 }

@@ -7,20 +7,11 @@ const char *ct_version(void) { return DOTTED(CT_VERSION_MAJOR, CT_VERSION_MINOR,
 
 const char *ct_status_name(ct_status status)
 {
-    switch (status) {
-    case CT_OK: return "CT_OK";
-    case CT_EINVAL: return "CT_EINVAL";
-    case CT_ESHAPE: return "CT_ESHAPE";
-    case CT_EDTYPE: return "CT_EDTYPE";
-    case CT_EDEVICE: return "CT_EDEVICE";
-    case CT_EINDEX: return "CT_EINDEX";
-    case CT_ENOMEM: return "CT_ENOMEM";
-    case CT_ENUMERIC: return "CT_ENUMERIC";
-    case CT_ESTALE: return "CT_ESTALE";
-    case CT_EIO: return "CT_EIO";
-    case CT_EFORMAT: return "CT_EFORMAT";
-    case CT_EUNSUPPORTED: return "CT_EUNSUPPORTED";
-    case CT_ESTOPPED: return "CT_ESTOPPED";
-    }
-    return "unknown status";
+#define NAME(s) [s] = #s
+    static const char *const name[] = { NAME(CT_OK),      NAME(CT_EINVAL),   NAME(CT_ESHAPE),
+                                        NAME(CT_EDTYPE),  NAME(CT_EDEVICE),  NAME(CT_EINDEX),
+                                        NAME(CT_ENOMEM),  NAME(CT_ENUMERIC), NAME(CT_ESTALE),
+                                        NAME(CT_EIO),     NAME(CT_EFORMAT),  NAME(CT_EUNSUPPORTED),
+                                        NAME(CT_ESTOPPED) };
+    return (unsigned)status < sizeof name / sizeof *name ? name[status] : "unknown status";
 }

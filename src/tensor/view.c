@@ -4,12 +4,7 @@
 /* -- making ---------------------------------------------------------------------------------------------- */
 
 /* The result for a view that could not be made; the device's message says why. */
-static ct_view unmade(void)
-{
-    ct_view v = ct_no_view();
-    v.ndim = -1;
-    return v;
-}
+static ct_view unmade(void) { return (ct_view){ .ndim = -1 }; }
 
 #define REFUSE(v, status, ...) (ct__fail((v).storage->device, status, __VA_ARGS__), unmade())
 
@@ -22,39 +17,23 @@ static int check_dim(const ct_view *v, int dim, int ndim)
     return -1;
 }
 
-/* Whether the elements can be walked in row-major order with `shape`'s extents; sets the strides. Greedy:
- * runs of old dimensions that are contiguous in memory are matched with runs of new dimensions of the same
- * product. */
+/* Whether the elements of v, which is not contiguous, can be walked in row-major order with `shape`'s
+ * extents; sets the strides. From the last dimension on, each run of v's dimensions that is dense in itself
+ * must hold as many elements as some of the new dimensions; `step` is its last stride. */
 static bool reshape_strides(const ct_view *v, const ct_shape *shape, int64_t *stride)
 {
-    int64_t dim[CT_MAX_DIMS], old[CT_MAX_DIMS];
-    int n = 0;
-    for (int i = 0; i < v->ndim; i++)
-        if (v->dim[i] != 1) {
-            dim[n] = v->dim[i];
-            old[n++] = v->stride[i];
+    int to = shape->ndim - 1;
+    int64_t step = v->stride[v->ndim - 1], held = 1, made = 1;
+    for (int i = v->ndim - 1; i >= 0; i--) {
+        held *= v->dim[i];
+        if (i > 0 && (v->dim[i - 1] == 1 || v->stride[i - 1] == held * step)) continue;
+        for (; to >= 0 && (made < held || shape->dim[to] == 1); to--) {
+            stride[to] = made * step;
+            made *= shape->dim[to];
         }
-    int a = 0, b = 0;
-    while (a < n || b < shape->ndim) {
-        int a1 = a, b1 = b;
-        int64_t pa = a < n ? dim[a1++] : 1, pb = b < shape->ndim ? shape->dim[b1++] : 1;
-        while (pa != pb) {
-            if (pa < pb) {
-                if (a1 == n) return false;
-                pa *= dim[a1++];
-            } else {
-                if (b1 == shape->ndim) return false;
-                pb *= shape->dim[b1++];
-            }
-        }
-        for (int i = a; i + 1 < a1; i++)
-            if (old[i] != old[i + 1] * dim[i + 1]) return false;
-        int64_t s = a1 > a ? old[a1 - 1] : 1;
-        for (int i = b1 - 1; i >= b; i--) {
-            stride[i] = s;
-            s *= shape->dim[i];
-        }
-        a = a1, b = b1;
+        if (made != held) return false;
+        if (i > 0) step = v->stride[i - 1];
+        held = made = 1;
     }
     return true;
 }
@@ -102,17 +81,16 @@ ct_view ct_view_permute(ct_view v, const int *order)
 {
     if (!v.storage) return v;
     unsigned seen = 0;
-    for (int i = 0; order && i < v.ndim; i++)
-        if (order[i] >= 0 && order[i] < v.ndim) seen |= 1u << order[i];
-    if ((!order && v.ndim) || seen != (1u << v.ndim) - 1)
-        return REFUSE(v, CT_EINVAL, "%s must name each of the %d dimensions once",
-                      order ? "order" : "order is NULL, it", v.ndim);
     ct_view out = v;
-    for (int i = 0; i < v.ndim; i++) {
-        out.dim[i] = v.dim[order[i]];
-        out.stride[i] = v.stride[order[i]];
-    }
-    return out;
+    for (int i = 0; order && i < v.ndim; i++)
+        if (order[i] >= 0 && order[i] < v.ndim) {
+            seen |= 1u << order[i];
+            out.dim[i] = v.dim[order[i]];
+            out.stride[i] = v.stride[order[i]];
+        }
+    if (seen == (1u << v.ndim) - 1) return out;
+    return REFUSE(v, CT_EINVAL, "%s must name each of the %d dimensions once",
+                  order ? "order" : "order is NULL, it", v.ndim);
 }
 
 ct_view ct_view_transpose(ct_view v)

@@ -1,6 +1,6 @@
 /* Every op of the lists, on its own samples, forward and backward. The k-th call of CUDA fails, for every k,
  * alone and with all after it. The result is an error that says where, or the right numbers; nothing leaks,
- * and the same device computes again. */
+ * and the same device computes again. A number that a call asks for and that does not come fails the call. */
 #include "check.h"
 
 #include <cotangent/gp.h>
@@ -145,14 +145,66 @@ static void every_call_of_opening_fails(void **state)
         }
 }
 
+static double item; /* as the call saw it */
+
+static ct_shape item_shape(ct_call *c)
+{
+    (void)c;
+    return ct_shape0();
+}
+
+static void item_forward(ct_call *c)
+{
+    item = ct_call_item(c, ct_arg(c, 0));
+    ct_prim_fill(c, ct_result(c), item);
+}
+
+static const ct_op op_item = { .name = "reads", .n_in = 1, .shape = item_shape, .forward = item_forward };
+
+/* Reads a scalar within a call while the k-th call of CUDA fails. */
+static void a_download_fails(void **state)
+{
+    (void)state;
+    ct_device *device = ct_device_open("cuda:0");
+    ct_tape *tape = ct_tape_new(device);
+    int downloads = 0;
+    bool failed = true;
+    for (int64_t k = 1; failed; k++) {
+        ct_tape_reset(tape);
+        ct_var x = ct_scalar(tape, CT_F64, 3);
+        assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+        item = 0;
+        cudasim_fail_at(k, false);
+        ct_var y = ct_apply(&op_item, &x, 1, NULL, 0);
+        failed = cudasim_failed();
+        cudasim_fail_at(0, false);
+        if (!failed || !isnan(item)) {
+            assert_true(item == 3);
+            continue;
+        }
+        assert_status(ct_tape_status(tape), CT_EDEVICE, ct_tape_message(tape));
+        assert_non_null(strstr(ct_tape_message(tape), " reads(scalar): cuda:0: "));
+        assert_null(ct_value(y));
+        downloads += strstr(ct_tape_message(tape), "cuda:0: downloading: ") != NULL;
+    }
+    assert_true(downloads > 0);
+    ct_tape_reset(tape);
+    ct_var x = ct_scalar(tape, CT_F64, 3);
+    assert_true(ct_item(ct_apply(&op_item, &x, 1, NULL, 0)) == 3);
+    ct_tape_free(tape);
+    ct_device_close(device);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 int main(void)
 {
     int n_ops = 0, n_gp = 0, n = 0;
     const ct_op *const *ops = ct_op_list(&n_ops), *const *gp_ops = ct_gp_op_list(&n_gp);
     const char *only = getenv("CT_TEST_OP");
     thinned = check_quick() > 1;
-    struct CMUnitTest tests[256] = { cmocka_unit_test(every_call_of_opening_fails) };
-    n = 1;
+    struct CMUnitTest tests[256] = { cmocka_unit_test(every_call_of_opening_fails),
+                                     cmocka_unit_test(a_download_fails) };
+    n = 2;
     for (int i = 0; i < n_ops + n_gp && n < 256; i++) {
         const ct_op *op = i < n_ops ? ops[i] : gp_ops[i - n_ops];
         if (!only || strcmp(only, op->name) == 0)

@@ -129,7 +129,7 @@ static ct_status save(const char *path, const char *text)
     ct__output out;
     ct_status s = ct__file_begin(&out, dev, path);
     if (!s) s = ct__file_write(&out, text, strlen(text));
-    return s ? s : ct__file_commit(&out);
+    return s ? s : ct__file_end(&out, CT_OK);
 }
 
 static void replaces(void **state)
@@ -145,10 +145,10 @@ static void replaces(void **state)
     assert_ok(ct__file_begin(&out, dev, path), ct_message(dev));
     for (int i = 0; i < 100000; i++) assert_ok(ct__file_write(&out, "0123456789", 10), ct_message(dev));
     assert_content(path, "old");
-    ct__file_abort(&out);
-    ct__file_abort(&out);
+    ct__file_end(&out, CT_ESTOPPED);
+    ct__file_end(&out, CT_ESTOPPED);
     assert_true(ct__file_write(&out, "x", 1) != CT_OK);
-    assert_true(ct__file_commit(&out) != CT_OK);
+    assert_true(ct__file_end(&out, CT_OK) != CT_OK);
     assert_content(path, "old");
     assert_int_equal(files_count(), before + 1);
 
@@ -224,7 +224,7 @@ static void large_blocks(void **state)
         assert_ok(ct__file_write(&out, block, sizes[i]), ct_message(dev));
         n += sizes[i];
     }
-    assert_ok(ct__file_commit(&out), ct_message(dev));
+    assert_ok(ct__file_end(&out, CT_OK), ct_message(dev));
     char *got = files_read(path, &bytes), *at = got;
     assert_int_equal(bytes, n);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; at += sizes[i++])
@@ -251,8 +251,7 @@ static void refuses_to_write(void **state)
     assert_int_equal(files_count(), before + 2);
     ct__output untouched = { 0 };
     assert_status(ct__file_write(&untouched, "x", 1), CT_EINVAL, "");
-    ct__file_abort(&untouched);
-    ct__file_abort(NULL);
+    ct__file_end(&untouched, CT_ESTOPPED);
     assert_true(fcntl(0, F_GETFD) != -1 || files_count() > 0);
 }
 
@@ -274,7 +273,7 @@ static void full_disk(void **state)
     static char block[300000];
     ct__output out;
     ct_status begun = ct__file_begin(&out, dev, path), written = ct__file_write(&out, block, sizeof block),
-              again = ct__file_write(&out, block, 1), committed = ct__file_commit(&out);
+              again = ct__file_write(&out, block, 1), committed = ct__file_end(&out, CT_OK);
     setrlimit(RLIMIT_FSIZE, &keep);
     assert_ok(begun, ct_message(dev));
     assert_status(written, CT_EIO, ct_message(dev));
@@ -338,7 +337,7 @@ static void killed(void **state)
                 if (ct__file_begin(&out, dev, path)) _exit(1);
                 for (int j = 0; j < 4; j++)
                     if (ct__file_write(&out, block, sizeof block)) _exit(1);
-                if (ct__file_commit(&out)) _exit(1);
+                if (ct__file_end(&out, CT_OK)) _exit(1);
             }
         }
         usleep((useconds_t)(1000 * i));
@@ -372,9 +371,9 @@ static void reclaims(void **state)
     assert_int_equal(temporaries("kept"), 3);
     assert_ok(ct__file_begin(&other, dev, path), ct_message(dev));
     assert_int_equal(temporaries("kept"), 3); /* one, other, notes */
-    assert_ok(ct__file_commit(&one), ct_message(dev));
+    assert_ok(ct__file_end(&one, CT_OK), ct_message(dev));
     assert_content(path, "one");
-    assert_ok(ct__file_commit(&other), ct_message(dev));
+    assert_ok(ct__file_end(&other, CT_OK), ct_message(dev));
     assert_content(path, "");
     assert_int_equal(temporaries("kept"), 1);
     unlink(files_path("kept.tmp-notes"));

@@ -97,24 +97,18 @@ static void remark_on_core(ct_device *dev, const cpu_info *cpu, const char *core
     else if (cpu->avx2 && !is_one_of(core, avx512) && !is_one_of(core, avx2))
         has = "AVX2";
     if (!has) return;
-    size_t used = strlen(dev->description);
-    snprintf(dev->description + used, sizeof dev->description - used,
-             "; slow: OpenBLAS runs its %s kernels although this CPU has %s, probably because "
-             "OPENBLAS_CORETYPE is "
-             "set: unset it",
-             core, has);
-    ct__log(dev, "%s", dev->description + used + 2);
+    ct__remark(dev,
+               "slow: OpenBLAS runs its %s kernels although this CPU has %s, probably because "
+               "OPENBLAS_CORETYPE is set: unset it",
+               core, has);
 }
 
 static void remark_on_threads(ct_device *dev)
 {
     if (openblas_get_parallel() != 1) return;
-    size_t used = strlen(dev->description);
-    snprintf(
-        dev->description + used, sizeof dev->description - used,
-        "; slow: this OpenBLAS is a pthread build, whose threads compete with OpenMP's: install the OpenMP "
-        "build (libopenblas-openmp-dev)");
-    ct__log(dev, "%s", dev->description + used + 2);
+    ct__remark(dev,
+               "slow: this OpenBLAS is a pthread build, whose threads compete with OpenMP's: install the "
+               "OpenMP build (libopenblas-openmp-dev)");
 }
 
 static ct_status open_cpu(ct_device *dev, int ordinal)

@@ -20,7 +20,7 @@
         return true;                                                                                   \
     }
 FINITE(f64, double, uint64_t, ct__bits, 52, 0x7ff)
-FINITE(f32, float, uint32_t, ct__bitsf, 23, 0xff)
+FINITE(f32, float, uint32_t, ct__bits32, 23, 0xff)
 
 static bool all_finite(ct_dtype t, int64_t n, const void *a, int64_t ld)
 {

@@ -6,8 +6,7 @@
 
 typedef struct ct__csv {
     ct_device *device;
-    const char *label;
-    const char *at, *end;
+    const char *label, *at, *end;
     char delimiter;
     const char *const *only; /* see ct_csv_options */
     int64_t n_only;

@@ -1,5 +1,6 @@
 /* Fields are slices of the text; nothing is allocated for one unless it holds doubled quotes. */
 #include "csv.h"
+#include "path.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -132,25 +133,15 @@ static ct_number read_number(const reader *r, const field *f, double *value)
 
 /* -- errors ---------------------------------------------------------------------------------------------- */
 
-#define SHOWN 40
-/* A field as it can stand in a message: control characters as ?, the rest of a long one as "...". */
-static const char *show(const char *text, size_t size, char buffer[SHOWN])
-{
-    size_t n = size < SHOWN ? size : SHOWN - 4;
-    for (size_t i = 0; i < n; i++) buffer[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
-    strcpy(buffer + n, n < size ? "..." : "");
-    return buffer;
-}
-
 static ct_status bad_number(reader *r, const ct_table *t, int64_t col, const field *f, ct_number k)
 {
-    char text[SHOWN], name[SHOWN], hint[40] = "";
+    char text[CT__SHOWN], name[CT__SHOWN], hint[40] = "";
     const char other = memchr(f->text, ';', f->size) ? ';' : memchr(f->text, '\t', f->size) ? '\t' : 0;
     if (other && t->cols == 1)
         snprintf(hint, sizeof hint, ": is the delimiter %s?", other == ';' ? "a semicolon" : "a tab");
     return ct__fail(r->device, CT_EFORMAT, "%s:%lld: column %lld (\"%s\"): \"%s\" is %s%s", r->label,
-                    (long long)f->line, (long long)col + 1, show(t->names[col], strlen(t->names[col]), name),
-                    show(f->text, f->size, text),
+                    (long long)f->line, (long long)col + 1,
+                    ct__show(t->names[col], strlen(t->names[col]), name), ct__show(f->text, f->size, text),
                     k == CT_NUMBER_NONE ? "not a number" : "too large for a double", hint);
 }
 

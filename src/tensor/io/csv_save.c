@@ -37,19 +37,10 @@ static ct_status write_header(ct__output *out, const ct_tensor *t, const void *n
 
 static size_t format(char text[CT_NUMBER_TEXT], ct_dtype dtype, const char *element)
 {
-    if (dtype == CT_I64) {
-        int64_t i;
-        memcpy(&i, element, sizeof i);
-        return (size_t)snprintf(text, CT_NUMBER_TEXT, "%lld", (long long)i);
-    }
-    if (dtype == CT_F32) {
-        float f;
-        memcpy(&f, element, sizeof f);
-        return ct_number_write(f, 9, text);
-    }
-    double d;
-    memcpy(&d, element, sizeof d);
-    return ct_number_write(d, 17, text);
+    int64_t i;
+    if (dtype != CT_I64) return ct_number_write(ct__number(dtype, element), dtype == CT_F32 ? 9 : 17, text);
+    memcpy(&i, element, sizeof i);
+    return (size_t)snprintf(text, CT_NUMBER_TEXT, "%lld", (long long)i);
 }
 
 static ct_status write_elements(ct__output *out, const ct_tensor *t, const char *data, int64_t at, int64_t n)
@@ -81,6 +72,6 @@ ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const char *
     for (int64_t j = 0; names && j < cols; j++)
         if (!names[j])
             return ct__fail(device, CT_EINVAL, "CSV: the name of column %lld is NULL", (long long)j);
-    const ct__format csv = { write_header, write_elements, names };
-    return ct__file_save(t, ct__is_half(t->view.dtype) ? CT_F32 : t->view.dtype, path, &csv);
+    return ct__file_save(t, ct__is_half(t->view.dtype) ? CT_F32 : t->view.dtype, path,
+                         &(ct__format){ write_header, write_elements, names });
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dtypes both sides have, and the device types of the backends. A new backend is a line here. */
+/* The dtypes that both sides have. */
 static const struct {
     uint8_t code, bits;
 } dtypes[] = {
@@ -15,95 +15,63 @@ static const struct {
     [CT_BF16] = { CT__DL_BFLOAT, 16 }, [CT_F16] = { CT__DL_FLOAT, 16 },
 };
 
-static const struct {
-    const char *backend;
-    int32_t type;
-} devices[] = { { "cpu", CT__DL_CPU }, { "cuda", CT__DL_CUDA } };
-
 /* The device as DLPack names it; type 0 where it has no name for it. "cuda:1" has the id 1. */
 static void device_place(const ct_device *device, int32_t *type, int32_t *id)
 {
-    *type = 0;
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        if (!strcmp(device->backend->name, devices[i].backend)) *type = devices[i].type;
-    const char *colon = strchr(device->name, ':');
+    const char *backend = device->backend->name, *colon = strchr(device->name, ':');
+    *type = !strcmp(backend, "cpu") ? CT__DL_CPU : !strcmp(backend, "cuda") ? CT__DL_CUDA : 0;
     *id = colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
 }
 
 /* -- export ---------------------------------------------------------------------------------------------- */
 
-/* What the other side holds: `managed` or `versioned` points into it, and its context back to it. */
-typedef struct export
+/* The other side holds a struct whose context is our tensor, with a reference. */
+static void take_back(ct_tensor *t, void *managed, size_t bytes)
 {
-    union {
-        ct__dl_managed managed;
-        ct__dl_versioned versioned;
-    } as;
-    ct_tensor *tensor;
-    ct_device *device; /* a reference, so that the allocator outlives this */
-    int64_t shape[CT_MAX_DIMS], stride[CT_MAX_DIMS];
-}
-export;
-
-static void export_free(export *e)
-{
-    ct_device *device = e->device;
-    ct_release(e->tensor);
-    ct__host_free(device, e, sizeof *e);
-    ct__device_release(device);
+    ct__host_free(ct_tensor_device(t), managed, bytes);
+    ct_release(t);
 }
 
-static void managed_deleter(ct__dl_managed *self) { export_free(self->context); }
-static void versioned_deleter(ct__dl_versioned *self) { export_free(self->context); }
+static void managed_deleter(ct__dl_managed *self) { take_back(self->context, self, sizeof *self); }
+static void versioned_deleter(ct__dl_versioned *self) { take_back(self->context, self, sizeof *self); }
 
-static export *export_new(ct_tensor *t, ct__dl_tensor *out)
+/* Room for the struct of that many bytes, and t as its tensor. */
+static void *hand_out(ct_tensor *t, size_t bytes, ct__dl_tensor *out)
 {
     if (!t) return NULL;
     ct_device *device = ct_tensor_device(t);
-    int32_t type, id;
-    device_place(device, &type, &id);
-    if (!type) {
-        ct__fail(device, CT_EDEVICE, "DLPack has no name for the device %s", device->name);
-        return NULL;
-    }
-    export *e = ct__host_alloc(device, sizeof *e);
-    if (!e) return NULL;
-    e->tensor = ct_retain(t);
-    e->device = ct__device_retain(device);
-    memcpy(e->shape, t->view.dim, sizeof e->shape);
-    memcpy(e->stride, t->view.stride, sizeof e->stride);
     *out = (ct__dl_tensor){ .data = ct_tensor_count(t) ? t->view.data : NULL,
-                            .device_type = type,
-                            .device_id = id,
                             .ndim = t->view.ndim,
                             .code = dtypes[t->view.dtype].code,
                             .bits = dtypes[t->view.dtype].bits,
                             .lanes = 1,
-                            .shape = e->shape,
-                            .strides = e->stride };
-    return e;
+                            .shape = t->view.dim,
+                            .strides = t->view.stride };
+    device_place(device, &out->device_type, &out->device_id);
+    if (out->device_type) return ct__host_alloc(device, bytes);
+    ct__fail(device, CT_EDEVICE, "DLPack has no name for the device %s", device->name);
+    return NULL;
 }
 
 struct DLManagedTensor *ct_to_dlpack(ct_tensor *t)
 {
     ct__dl_tensor tensor;
-    export *e = export_new(t, &tensor);
-    if (!e) return NULL;
-    e->as.managed = (ct__dl_managed){ .tensor = tensor, .context = e, .deleter = managed_deleter };
-    return (struct DLManagedTensor *)&e->as.managed;
+    ct__dl_managed *m = hand_out(t, sizeof *m, &tensor);
+    if (m) *m = (ct__dl_managed){ .tensor = tensor, .context = ct_retain(t), .deleter = managed_deleter };
+    return (struct DLManagedTensor *)m;
 }
 
 struct DLManagedTensorVersioned *ct_to_dlpack_versioned(ct_tensor *t)
 {
     ct__dl_tensor tensor;
-    export *e = export_new(t, &tensor);
-    if (!e) return NULL;
-    e->as.versioned = (ct__dl_versioned){ .major = CT__DL_MAJOR,
-                                          .minor = CT__DL_MINOR,
-                                          .context = e,
-                                          .deleter = versioned_deleter,
-                                          .tensor = tensor };
-    return (struct DLManagedTensorVersioned *)&e->as.versioned;
+    ct__dl_versioned *m = hand_out(t, sizeof *m, &tensor);
+    if (m)
+        *m = (ct__dl_versioned){ .major = CT__DL_MAJOR,
+                                 .minor = CT__DL_MINOR,
+                                 .context = ct_retain(t),
+                                 .deleter = versioned_deleter,
+                                 .tensor = tensor };
+    return (struct DLManagedTensorVersioned *)m;
 }
 
 /* -- streams --------------------------------------------------------------------------------------------- */

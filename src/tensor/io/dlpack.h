@@ -15,12 +15,10 @@ enum { CT__DL_MAJOR = 1, CT__DL_MINOR = 1 }; /* the version written; any 1.x is 
 
 typedef struct ct__dl_tensor {
     void *data;
-    int32_t device_type, device_id;
-    int32_t ndim;
+    int32_t device_type, device_id, ndim;
     uint8_t code, bits;
     uint16_t lanes;
-    int64_t *shape;
-    int64_t *strides; /* in elements; NULL: row-major without gaps */
+    int64_t *shape, *strides; /* strides: in elements; NULL: row-major without gaps */
     uint64_t byte_offset;
 } ct__dl_tensor;
 

@@ -14,6 +14,7 @@ enum { CT__MOST_AT_ONCE = 1 << 30 };
 typedef struct ct__input {
     ct_device *device;
     const char *path; /* the caller's; must outlive this */
+    char label[CT__LABEL];
     int descriptor;
     int64_t size; /* -1: not a regular file, so not known */
 } ct__input;
@@ -30,11 +31,11 @@ ct_status ct__file_read(ct_device *device, const char *path, uint64_t limit, ct_
 
 /* -- writing --------------------------------------------------------------------------------------------- */
 
-/* begin, write*, then commit or abort. The bytes go to a temporary file beside `path`, which commit syncs
- * to the disk and renames: the file at `path` is the old one or the new one, never a part. A symbolic link
- * stays one: what it leads to is replaced, or made. What dead writers left beside `path` is removed. What
- * cannot be replaced (a pipe, a terminal) and everything in /dev is written to directly. Errors stick:
- * after a failed write further ones do nothing, and commit aborts and returns it. */
+/* begin, write*, then end, which commits or aborts. The bytes go to a temporary file beside `path`; to commit
+ * is to sync it to the disk and rename it, so that the file at `path` is the old one or the new one, never a
+ * part. A symbolic link stays one: what it leads to is replaced, or made. What dead writers left beside
+ * `path` is removed. What cannot be replaced (a pipe, a terminal) and everything in /dev is written to
+ * directly. Errors stick: after a failed write further ones do nothing, and the end is to abort. */
 typedef struct ct__output {
     ct_device *device;
     ct_status status;
@@ -46,18 +47,16 @@ typedef struct ct__output {
     uint64_t written;
 } ct__output;
 
-/* Where it fails there is nothing left to abort; calling abort is harmless. */
+/* Where it fails there is nothing to end; calling ct__file_end is harmless. */
 ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path);
 ct_status ct__file_write(ct__output *out, const void *data, size_t bytes);
-ct_status ct__file_commit(ct__output *out);
-void ct__file_abort(ct__output *out);
-/* Commits after CT_OK, else aborts and returns s. */
+/* Commits after CT_OK, else aborts. Returns the file's first failure, else s. */
 ct_status ct__file_end(ct__output *out, ct_status s);
 
 /* -- tensors --------------------------------------------------------------------------------------------- */
 
 /* What ct__file_save writes in front of the elements, and for n of them in host memory, the first of which
- * is element `at`. */
+ * is element `at`. elements = NULL: their bytes. */
 typedef struct ct__format {
     ct_status (*head)(ct__output *out, const ct_tensor *t, const void *context);
     ct_status (*elements)(ct__output *out, const ct_tensor *t, const char *data, int64_t at, int64_t n);

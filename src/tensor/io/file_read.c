@@ -17,20 +17,15 @@ ct_status ct__input_open(ct__input *in, ct_device *device, const char *path)
     *in = (ct__input){ .device = device, .path = path, .descriptor = -1, .size = -1 };
     ct_status s = ct__path_usable(device, path);
     if (s) return s;
+    ct__label(path, in->label);
     in->descriptor = ct__path_open(path, O_RDONLY);
     struct stat info;
-    if (in->descriptor < 0) return ct__path_refused(device, path, "", errno);
-    int error = 0;
-    if (fstat(in->descriptor, &info))
-        error = errno;
-    else if (S_ISDIR(info.st_mode))
-        error = EISDIR;
-    if (error) {
-        ct__input_close(in);
-        return ct__path_refused(device, path, "", error);
-    }
-    if (S_ISREG(info.st_mode)) in->size = (int64_t)info.st_size;
-    return CT_OK;
+    const int error = in->descriptor < 0 || fstat(in->descriptor, &info) ? errno
+                      : S_ISDIR(info.st_mode)                            ? EISDIR
+                                                                         : 0;
+    if (!error && S_ISREG(info.st_mode)) in->size = (int64_t)info.st_size;
+    if (error) ct__input_close(in);
+    return error ? ct__path_refused(device, path, "", error) : CT_OK;
 }
 
 ct_status ct__input_read(ct__input *in, void *data, size_t bytes, size_t *got)
@@ -51,17 +46,15 @@ ct_status ct__input_read(ct__input *in, void *data, size_t bytes, size_t *got)
 void ct__input_close(ct__input *in)
 {
     if (in->descriptor >= 0) close(in->descriptor);
-    in->descriptor = -1;
 }
 
 /* One byte is kept for the NUL; the size a regular file reports is a hint (it is 0 for those of /proc). */
 static ct_status read_all(ct__input *in, uint64_t limit, ct_bytes *b)
 {
-    char label[CT__LABEL];
     const bool known = in->size > 0 && (uint64_t)in->size < SIZE_MAX - 2;
     if (known && (uint64_t)in->size > limit)
-        return ct__fail(in->device, CT_ENOMEM, "%s: %lld bytes are more than the limit of %llu",
-                        ct__label(in->path, label), (long long)in->size, (unsigned long long)limit);
+        return ct__fail(in->device, CT_ENOMEM, "%s: %lld bytes are more than the limit of %llu", in->label,
+                        (long long)in->size, (unsigned long long)limit);
     size_t wanted = known ? (size_t)in->size + 2 : FIRST_READ, room, got;
     char *data;
     do {
@@ -73,12 +66,11 @@ static ct_status read_all(ct__input *in, uint64_t limit, ct_bytes *b)
         if (s) return s;
         b->size += got;
         if (b->size > limit)
-            return ct__fail(in->device, CT_ENOMEM, "%s: more than the limit of %llu bytes",
-                            ct__label(in->path, label), (unsigned long long)limit);
+            return ct__fail(in->device, CT_ENOMEM, "%s: more than the limit of %llu bytes", in->label,
+                            (unsigned long long)limit);
         wanted = wanted > SIZE_MAX / 4 ? SIZE_MAX : 2 * wanted;
     } while (got == room);
-    if (b->size == 0)
-        return ct__fail(in->device, CT_EFORMAT, "%s: the file is empty", ct__label(in->path, label));
+    if (b->size == 0) return ct__fail(in->device, CT_EFORMAT, "%s: the file is empty", in->label);
     data[b->size] = 0;
     return CT_OK;
 }

@@ -13,7 +13,9 @@ static ct_status save(ct__output *out, const ct_tensor *t, const ct__format *for
         const int64_t n = count - at < ELEMENTS ? count - at : ELEMENTS;
         const char *from = (const char *)t->view.data + (size_t)at * size;
         s = device->backend->download(device, chunk, from, (size_t)n * size);
-        if (!s) s = format->elements(out, t, chunk, at, n);
+        if (!s)
+            s = format->elements ? format->elements(out, t, chunk, at, n)
+                                 : ct__file_write(out, chunk, (size_t)n * size);
     }
     ct__host_free(device, chunk, ELEMENTS * size);
     return s;

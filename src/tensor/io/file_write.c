@@ -34,22 +34,21 @@ static ct_status give_up(ct__output *out, ct_status status)
     return out->status = status;
 }
 
-/* What is at `path` now: sets *mode of a file that will be replaced, and whether to write to it directly.
+/* What is at `path` now: whether to write to it directly, and *mode of a file that will be replaced, else -1.
  * Returns errno. */
-static int inspect(const char *path, mode_t *mode, bool *direct, bool *replaces)
+static int inspect(const char *path, int *mode, bool *direct)
 {
     struct stat info;
-    *replaces = *direct = false;
+    *mode = -1;
     if (stat(path, &info)) return errno == ENOENT ? 0 : errno;
     if (S_ISDIR(info.st_mode)) return EISDIR;
     if (access(path, W_OK)) return errno;
     *direct = !S_ISREG(info.st_mode) || !strncmp(path, "/dev/", 5);
-    *replaces = !*direct;
-    *mode = info.st_mode & 07777;
+    if (!*direct) *mode = info.st_mode & 07777;
     return 0;
 }
 
-/* A new file beside the target, locked. Returns errno. */
+/* A new file beside the target, locked: its descriptor; -1 with errno. */
 static int open_temporary(ct__output *out)
 {
     char *name = out->temporary;
@@ -58,14 +57,12 @@ static int open_temporary(ct__output *out)
     for (int i = 0; i < TRIES; i++) {
         snprintf(name, sizeof out->temporary, CT__TEMPORARY, out->target, (long)getpid(),
                  (unsigned long long)(uintptr_t)out, i);
-        out->descriptor = ct__path_open(name, O_WRONLY | O_CREAT | O_EXCL);
-        if (out->descriptor < 0 && errno != EEXIST) return errno;
-        if (out->descriptor < 0) continue;
-        if (ct__temporary_claim(out->descriptor)) return 0;
-        close(out->descriptor);
-        out->descriptor = -1;
+        const int descriptor = ct__path_open(name, O_WRONLY | O_CREAT | O_EXCL);
+        if (descriptor < 0 ? errno != EEXIST : ct__temporary_claim(descriptor)) return descriptor;
+        if (descriptor >= 0) close(descriptor);
     }
-    return EEXIST;
+    errno = EEXIST;
+    return -1;
 }
 
 ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path)
@@ -73,21 +70,17 @@ ct_status ct__file_begin(ct__output *out, ct_device *device, const char *path)
     *out = (ct__output){ .device = device, .descriptor = -1 };
     if ((out->status = ct__path_usable(device, path))) return out->status;
 
-    mode_t mode = 0;
-    bool replaces;
-    int error = inspect(path, &mode, &out->direct, &replaces);
+    int mode, error = inspect(path, &mode, &out->direct);
     if (!error && !out->direct) error = ct__path_resolve(path, out->target);
     if (error) return out->status = ct__path_refused(device, path, "", error);
     if (out->direct) snprintf(out->target, sizeof out->target, "%s", path);
     out->buffer = ct__host_alloc(device, BUFFER);
     if (!out->buffer) return out->status = ct__path_no_memory(device, path, BUFFER);
 
-    if (out->direct)
-        error = (out->descriptor = ct__path_open(path, O_WRONLY | O_APPEND)) < 0 ? errno : 0;
-    else
-        error = open_temporary(out);
-    if (error) return give_up(out, ct__path_refused(device, path, "cannot write here: ", error));
-    if (replaces && fchmod(out->descriptor, mode))
+    out->descriptor = out->direct ? ct__path_open(path, O_WRONLY | O_APPEND) : open_temporary(out);
+    if (out->descriptor < 0)
+        return give_up(out, ct__path_refused(device, path, "cannot write here: ", errno));
+    if (mode >= 0 && fchmod(out->descriptor, (mode_t)mode))
         return give_up(out, ct__path_refused(device, path, "cannot keep the mode: ", errno));
     return CT_OK;
 }
@@ -200,29 +193,16 @@ static ct_status replace(ct__output *out)
     return CT_OK;
 }
 
-ct_status ct__file_commit(ct__output *out)
-{
-    if (usable(out) || flush(out)) return out->status;
-    if (!out->direct) return replace(out);
-    int error = close(out->descriptor) && errno != EINTR ? errno : 0;
-    out->descriptor = -1;
-    if (error) return give_up(out, ct__path_refused(out->device, out->target, "writing failed: ", error));
-    discard(out);
-    return CT_OK;
-}
-
-void ct__file_abort(ct__output *out)
-{
-    if (!out) return;
-    discard(out);
-    if (!out->status) out->status = CT_ESTOPPED;
-}
-
 ct_status ct__file_end(ct__output *out, ct_status s)
 {
-    if (!s) return ct__file_commit(out);
-    ct__file_abort(out);
-    return s;
+    if (s) return give_up(out, out->status ? out->status : s);
+    if (usable(out) || flush(out)) return out->status;
+    if (!out->direct) return replace(out);
+    const int error = close(out->descriptor) && errno != EINTR ? errno : 0;
+    out->descriptor = -1;
+    discard(out);
+    if (error) out->status = ct__path_refused(out->device, out->target, "writing failed: ", error);
+    return out->status;
 }
 
 ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes)

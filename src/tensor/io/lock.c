@@ -50,23 +50,18 @@ static int lock_descriptor(int descriptor, int operation)
 
 /* -- one writer after the other ------------------------------------------------------------------------- */
 
-/* What is at `path` once it is this program's turn, which may be another file than when it began to wait.
- * Opened for writing, which NFS wants for a lock. errno. */
-static int acquire(const char *path, int *descriptor, struct stat *seen)
+/* Locks what is at the target once it is this program's turn, which may be another file than when it began to
+ * wait. Opened for writing, which NFS wants for a lock. errno. */
+static int acquire(ct_file_lock *lock)
 {
     for (;;) {
-        int fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), error = 0;
+        const int fd = ct__path_open(lock->target, O_RDWR | O_NONBLOCK | O_NOCTTY);
         struct stat now;
-        if (fd < 0 && errno == EINTR) continue;
         if (fd < 0) return errno;
-        if (fstat(fd, seen))
-            error = errno;
-        else if (!S_ISREG(seen->st_mode))
-            error = EINVAL;
-        if (!error) error = lock_descriptor(fd, LOCK_EX);
-        if (!error && fstat(fd, seen)) error = errno;
-        *descriptor = fd;
-        if (!error && !stat(path, &now) && same_file(&now, seen)) return 0;
+        int error = lock_descriptor(fd, LOCK_EX);
+        if (!error) error = fstat(fd, &lock->seen) ? errno : S_ISREG(lock->seen.st_mode) ? 0 : EINVAL;
+        lock->descriptor = fd;
+        if (!error && !stat(lock->target, &now) && same_file(&now, &lock->seen)) return 0;
         close(fd);
         if (error) return error;
     }
@@ -75,30 +70,23 @@ static int acquire(const char *path, int *descriptor, struct stat *seen)
 ct_file_lock *ct_file_lock_take(ct_device *device, const char *path)
 {
     char target[PATH_MAX], label[CT__LABEL];
-    if (ct__path_usable(device, path)) return NULL;
-    if (!realpath(path, target)) {
-        ct__path_refused(device, path, "", errno);
-        return NULL;
-    }
-    if (ct__lock_of(device, target)) {
-        ct__fail(device, CT_EINVAL, "%s: this device holds this file already", ct__label(path, label));
-        return NULL;
-    }
-    size_t bytes = sizeof(ct_file_lock) + strlen(target) + 1;
-    ct_file_lock *lock = ct__host_alloc(device, bytes);
+    ct_status s = ct__path_usable(device, path);
+    if (!s && !realpath(path, target)) s = ct__path_refused(device, path, "", errno);
+    if (!s && ct__lock_of(device, target))
+        s = ct__fail(device, CT_EINVAL, "%s: this device holds this file already", ct__label(path, label));
+    const size_t length = s ? 0 : strlen(target) + 1, bytes = sizeof(ct_file_lock) + length;
+    ct_file_lock *lock = s ? NULL : ct__host_alloc(device, bytes);
     if (!lock) return NULL;
-    int error = acquire(target, &lock->descriptor, &lock->seen);
+    *lock = (ct_file_lock){ .device = device, .next = device->locks, .bytes = bytes };
+    memcpy(lock->target, target, length);
+    const int error = acquire(lock);
     if (error) {
         ct__host_free(device, lock, bytes);
         ct__path_refused(device, path, "it cannot be locked: ", error);
         return NULL;
     }
-    lock->device = ct__device_retain(device);
-    lock->bytes = bytes;
-    memcpy(lock->target, target, strlen(target) + 1);
-    lock->next = device->locks;
-    device->locks = lock;
-    return lock;
+    ct__device_retain(device);
+    return device->locks = lock;
 }
 
 void ct_file_lock_give(ct_file_lock *lock)
@@ -110,7 +98,7 @@ void ct_file_lock_give(ct_file_lock *lock)
     *at = lock->next;
     close(lock->descriptor);
     ct__host_free(device, lock, lock->bytes);
-    ct__device_release(device);
+    ct_device_close(device);
 }
 
 ct_file_lock *ct__lock_of(const ct_device *device, const char *target)

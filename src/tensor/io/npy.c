@@ -38,60 +38,56 @@ static void convert(const ct__npy_header *h, const unsigned char *raw, char *to,
 }
 
 /* The rest of the file into the contiguous tensor t, through `scratch`: room for CHUNK elements twice. */
-static ct_status read_elements(ct__input *in, const ct__npy_header *h, const ct_tensor *t, char *scratch)
+static ct_status read_elements(const ct__npy_header *h, const ct_tensor *t, char *scratch)
 {
-    const size_t size = ct__size(h->dtype), width = (size_t)h->width;
+    ct_device *device = h->in->device;
+    const size_t size = ct__size(h->dtype), width = (size_t)h->width, count = (size_t)ct_tensor_count(t);
     unsigned char *raw = (unsigned char *)scratch + CHUNK * size;
-    char *to = t->view.data;
-    for (int64_t left = ct_tensor_count(t); left > 0; left -= CHUNK) {
-        const size_t n = left < CHUNK ? (size_t)left : CHUNK;
-        size_t got;
-        ct_status s = ct__input_read(in, raw, n * width, &got);
+    for (size_t at = 0, n, got; at < count; at += n) {
+        n = count - at < CHUNK ? count - at : CHUNK;
+        ct_status s = ct__input_read(h->in, raw, n * width, &got);
         if (!s && got < n * width)
-            s = ct__fail(in->device, CT_EIO, "%s: the file became shorter while it was read", h->label);
+            s = ct__fail(device, CT_EIO, "%s: the file became shorter while it was read", h->in->label);
         if (s) return s;
         convert(h, raw, scratch, n);
-        s = in->device->backend->upload(in->device, to, scratch, n * size);
+        s = device->backend->upload(device, (char *)t->view.data + at * size, scratch, n * size);
         if (s) return s;
-        to += n * size;
     }
     return CT_OK;
 }
 
-/* A row-major copy of t, whose dimensions are in reverse order. */
-static ct_tensor *from_fortran(const ct_tensor *t)
+/* t, whose dimensions are in reverse order, as a row-major copy; t is released. */
+static ct_tensor *from_fortran(ct_tensor *t)
 {
     int order[CT_MAX_DIMS];
     for (int i = 0; i < t->view.ndim; i++) order[i] = t->view.ndim - 1 - i;
-    ct_tensor *view = ct_tensor_permute(t, order);
-    ct_tensor *copy = view ? ct_tensor_clone(view) : NULL;
+    ct_tensor *view = ct_tensor_permute(t, order), *copy = ct_tensor_clone(view);
     ct_release(view);
+    ct_release(t);
     return copy;
 }
 
-static ct_tensor *load_elements(ct__input *in, const ct__npy_header *h)
+static ct_tensor *load_elements(const ct__npy_header *h)
 {
-    bool reversed = h->fortran && h->shape.ndim > 1;
+    const bool reversed = h->fortran && h->shape.ndim > 1;
+    ct_device *device = h->in->device;
     ct_shape shape = h->shape;
     for (int i = 0; reversed && i < shape.ndim; i++) shape.dim[i] = h->shape.dim[shape.ndim - 1 - i];
-    ct_tensor *t = ct_empty(in->device, h->dtype, shape);
+    ct_tensor *t = ct_empty(device, h->dtype, shape);
     if (!t) return NULL;
     const size_t bytes = 2 * CHUNK * sizeof(int64_t);
-    char *scratch = ct__host_alloc(in->device, bytes);
-    ct_status s = scratch ? read_elements(in, h, t, scratch) : CT_ENOMEM;
-    ct__host_free(in->device, scratch, bytes);
-    ct_tensor *result = s ? NULL : reversed ? from_fortran(t) : ct_retain(t);
-    ct_release(t);
-    return result;
+    char *scratch = ct__host_alloc(device, bytes);
+    t = ct__tensor_if(scratch ? read_elements(h, t, scratch) : CT_ENOMEM, t);
+    ct__host_free(device, scratch, bytes);
+    return t && reversed ? from_fortran(t) : t;
 }
 
 ct_tensor *ct_npy_load(ct_device *device, const char *path)
 {
     ct__input in;
-    char label[CT__LABEL];
     if (ct__input_open(&in, device, path)) return NULL;
-    ct__npy_header h = { .device = device, .label = ct__label(path, label) };
-    ct_tensor *t = ct__npy_read_header(&h, &in) ? NULL : load_elements(&in, &h);
+    ct__npy_header h = { .in = &in };
+    ct_tensor *t = ct__npy_read_header(&h) ? NULL : load_elements(&h);
     ct__input_close(&in);
     return t;
 }
@@ -105,20 +101,13 @@ static ct_status write_header(ct__output *out, const ct_tensor *t, const void *c
     return ct__file_write(out, text, ct__npy_write_header(&t->view, text, sizeof text));
 }
 
-static ct_status write_elements(ct__output *out, const ct_tensor *t, const char *data, int64_t at, int64_t n)
-{
-    (void)at;
-    return ct__file_write(out, data, (size_t)n * ct__size(t->view.dtype));
-}
-
 ct_status ct_npy_save(const ct_tensor *t, const char *path)
 {
-    static const ct__format npy = { write_header, write_elements, NULL };
     if (!t) return CT_EINVAL;
     ct_device *device = ct_tensor_device(t);
     if (!ct__may_wait(device, "ct_npy_save")) return device->last_status;
     if (t->view.dtype == CT_BF16)
         return ct__fail(device, CT_EDTYPE,
                         "NumPy has no bf16: save a copy in f32, which is exact: ct_tensor_cast");
-    return ct__file_save(t, t->view.dtype, path, &npy);
+    return ct__file_save(t, t->view.dtype, path, &(ct__format){ .head = write_header });
 }

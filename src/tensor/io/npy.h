@@ -8,15 +8,13 @@
 #include "file.h"
 
 typedef struct ct__npy_header {
-    ct_device *device;
-    const char *label;           /* of the file, in messages; must outlive this */
-    const char *text, *at, *end; /* of the dict, while it is read               */
-    int64_t start;               /* of the dict in the file                     */
-    char kind;                   /* of an element: f, i, u, b as in descr       */
-    int width;                   /* its bytes in the file                       */
-    bool big_endian;
+    ct__input *in;
+    const char *text, *at, *end; /* of the dict, while it is read         */
+    int64_t start;               /* of the dict in the file               */
+    char kind;                   /* of an element: f, i, u, b as in descr */
+    int width;                   /* its bytes in the file                 */
+    bool big_endian, fortran;
     ct_dtype dtype; /* of the tensor */
-    bool fortran;
     ct_shape shape;
 } ct__npy_header;
 
@@ -26,8 +24,8 @@ static inline bool ct__little_endian(void)
     return *(const unsigned char *)&one == 1;
 }
 
-/* Reads the header, all but device and label: the elements that it says come next, and nothing after them. */
-ct_status ct__npy_read_header(ct__npy_header *h, ct__input *in);
+/* Reads the header of h->in: the elements that it says come next, and nothing after them. */
+ct_status ct__npy_read_header(ct__npy_header *h);
 /* The header for v's elements in row-major order and this machine's byte order. Returns its size. */
 size_t ct__npy_write_header(const ct_view *v, char *text, size_t size);
 

@@ -11,10 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef O_CLOEXEC
-#    define O_CLOEXEC 0
-#endif
-
 enum { LINKS = 40 }; /* as many as Linux follows */
 
 ct_status ct__path_usable(ct_device *device, const char *path)
@@ -63,15 +59,22 @@ const char *ct__path_split(const char *path, char *folder)
 
 /* -- messages -- */
 
+static char shown(char c) { return (unsigned char)c < ' ' || c == 127 ? '?' : c; }
+
 const char *ct__label(const char *path, char buffer[CT__LABEL])
 {
-    size_t length = path ? strlen(path) : 0;
-    if (length < CT__LABEL)
-        snprintf(buffer, CT__LABEL, "%s", path ? path : "(no path)");
-    else
-        snprintf(buffer, CT__LABEL, "...%s", path + length - (CT__LABEL - 4));
-    for (char *c = buffer; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    const size_t length = strlen(path);
+    const bool whole = length < CT__LABEL;
+    snprintf(buffer, CT__LABEL, "%s%s", whole ? "" : "...", whole ? path : path + length - (CT__LABEL - 4));
+    for (char *c = buffer; *c; c++) *c = shown(*c);
+    return buffer;
+}
+
+const char *ct__show(const char *text, size_t size, char buffer[CT__SHOWN])
+{
+    const size_t n = size < CT__SHOWN ? size : CT__SHOWN - 4;
+    for (size_t i = 0; i < n; i++) buffer[i] = shown(text[i]);
+    strcpy(buffer + n, n < size ? "..." : "");
     return buffer;
 }
 

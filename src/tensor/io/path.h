@@ -22,6 +22,10 @@ ct_status ct__path_usable(ct_device *device, const char *path);
 #define CT__LABEL 96
 /* A path of any length as text for a message: all of it, or "..." and its end. Returns buffer. */
 const char *ct__label(const char *path, char buffer[CT__LABEL]);
+#define CT__SHOWN 40
+/* A part of a file as text for a message: control characters as ?, the rest of a long one as "...". Returns
+ * buffer. */
+const char *ct__show(const char *text, size_t size, char buffer[CT__SHOWN]);
 /* An errno in words. strerror is not safe with threads and speaks the user's language. */
 const char *ct__reason(int error);
 /* "path: no memory for N bytes"; CT_ENOMEM. */

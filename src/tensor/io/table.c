@@ -13,7 +13,7 @@ void ct_table_free(ct_table *t)
     ct__host_free(device, t->lines, (size_t)t->capacity * sizeof(int64_t));
     ct__host_free(device, t->names, t->names_bytes);
     ct__host_free(device, t, sizeof *t);
-    ct__device_release(device);
+    ct_device_close(device);
 }
 
 int64_t ct_table_rows(const ct_table *t) { return t ? t->rows : 0; }
@@ -47,11 +47,10 @@ ct_tensor *ct_table_tensor(const ct_table *t, ct_dtype dtype, const int64_t *col
     if (!t) return NULL;
     ct_device *device = t->device;
     if (!cols) n = t->cols;
-    ct_status s = CT_OK;
-    if (dtype != CT_F64 && dtype != CT_F32)
-        s = ct__fail(device, CT_EDTYPE, "table: only f64 and f32 tensors can be made");
-    else if (n < 0)
-        s = ct__fail(device, CT_EINVAL, "table: %lld columns", (long long)n);
+    ct_status s = dtype != CT_F64 && dtype != CT_F32
+                      ? ct__fail(device, CT_EDTYPE, "table: only f64 and f32 tensors can be made")
+                  : n < 0 ? ct__fail(device, CT_EINVAL, "table: %lld columns", (long long)n)
+                          : CT_OK;
     for (int64_t j = 0; cols && j < n && !s; j++)
         if (cols[j] < 0 || cols[j] >= t->cols)
             s = ct__fail(device, CT_EINDEX, "table: column %lld of %lld", (long long)cols[j],

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tensor/half.h"
+
 #if defined(__GNUC__)
 #    define CT__INLINE static inline __attribute__((always_inline, unused))
 #else
@@ -36,20 +38,6 @@ CT__INLINE uint64_t ct__bits(double x)
 CT__INLINE double ct__from_bits(uint64_t b)
 {
     double x;
-    memcpy(&x, &b, sizeof x);
-    return x;
-}
-
-CT__INLINE uint32_t ct__bitsf(float x)
-{
-    uint32_t b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
-
-CT__INLINE float ct__from_bitsf(uint32_t b)
-{
-    float x;
     memcpy(&x, &b, sizeof x);
     return x;
 }
@@ -94,8 +82,8 @@ CT__INLINE float ct__expf(float x, bool fused)
     p = ct__madf(p, r, 0x1.555556p-3f, fused);
     p = ct__madf(p, r, 0.5f, fused);
     float y = 1 + (high + ct__madf(p, r * r, -low, fused));
-    uint32_t whole = ct__bitsf(shifted), half = ct__bitsf(ct__madf(n, 0.5f, CT__ROUNDF, fused));
-    return y * ct__from_bitsf((half + 127) << 23) * ct__from_bitsf((whole - half + 127) << 23);
+    uint32_t whole = ct__bits32(shifted), half = ct__bits32(ct__madf(n, 0.5f, CT__ROUNDF, fused));
+    return y * ct__of_bits32((half + 127) << 23) * ct__of_bits32((whole - half + 127) << 23);
 }
 
 /* log(1 + x) for x >= 0. With u = 1 + x = 2^k (1 + f), 1 + f in [√½, √2), and the rounding error c of u:
@@ -122,9 +110,9 @@ CT__INLINE double ct__log1p(double x, bool fused)
 CT__INLINE float ct__log1pf(float x, bool fused)
 {
     float u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x);
-    uint32_t shifted = ct__bitsf(u) + (0x3f800000 - 0x3f3504f3);
-    float k = ct__from_bitsf((shifted >> 23) | 0x4b000000) - (0x1p23f + 127);
-    float f = ct__from_bitsf((shifted & 0x007fffff) + 0x3f3504f3) - 1;
+    uint32_t shifted = ct__bits32(u) + (0x3f800000 - 0x3f3504f3);
+    float k = ct__of_bits32((shifted >> 23) | 0x4b000000) - (0x1p23f + 127);
+    float f = ct__of_bits32((shifted & 0x007fffff) + 0x3f3504f3) - 1;
     float t = f / (2 + f), z = t * t, h = 0.5f * f * f;
     float p = 0x1.2eeb8p-2f;
     p = ct__madf(p, z, 0x1.997c12p-2f, fused);
