@@ -16,13 +16,11 @@ typedef struct ct__span {
     ct_dtype dtype[CT__OPERANDS];
 } ct__span;
 
-static inline ct__span ct__make_span(int n, const ct_view *const *t)
+template <int N> static ct__span ct__make_span(const ct_view *const (&t)[N])
 {
-    ct__span s;
-    memset(&s, 0, sizeof s);
-    s.count = ct__count(t[0]);
-    s.ndim = ct__axis_list(n, t, s.axis);
-    for (int k = 0; k < n; k++) s.data[k] = t[k]->data, s.dtype[k] = t[k]->dtype;
+    ct__span s = { 0, ct__count(t[0]), {}, {}, {} };
+    s.ndim = ct__axis_list(N, t, s.axis);
+    for (int k = 0; k < N; k++) s.data[k] = t[k]->data, s.dtype[k] = t[k]->dtype;
     return s;
 }
 

@@ -1,8 +1,8 @@
 /* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of a few columns are a
  * block's work, one for each member; what is right of them, or a matrix that Q is to be multiplied with,
  * follows by products. */
+#include "batch.cuh"
 #include "block.cuh"
-#include "tile.cuh"
 
 #include <math.h>
 
@@ -130,7 +130,7 @@ static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, c
     if (!s) s = ct__gemm(dev, &b, 1, Vt, V, 0, S);
     if (!s) s = CT__BATCH_EACH(dev, "qr", b, diagonal_kernel, b.members * w, tau, S);
     if (!s) s = ct__gemm(dev, &b, 1, Vt, C, 0, Y);
-    if (!s) s = ct__tile_solve(dev, &b, trans, false, 1, trans ? ct__turned(S) : S, Y);
+    if (!s) s = ct__solve(dev, &b, trans, false, 1, trans ? ct__turned(S) : S, Y);
     return s ? s : ct__gemm(dev, &b, -1, V, Y, 1, C);
 }
 
@@ -156,7 +156,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
     s = CT__BATCH_EACH(dev, "qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
-    if (!s) s = ct__poison(dev, &b, failed, false, &b.m[0]);
+    if (!s) s = ct__poison(dev, &b, failed, false, b.m[0]);
     return s ? s
              : ct__note_failure(
                    dev, &b, failed, 0, "column %lld",
@@ -217,8 +217,8 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     if (!n) return ct__cuda_fill(dev, 1, out);
     ct__scratch work(dev, ct__entries(&b, b.m[0]) * ct__bytes_of(&b));
     if (!work.data) return CT_ENOMEM;
-    const ct__matrix inverse = ct__dense(&b, work, n, n), turned = ct__turned(b.m[0]);
-    ct_status s = ct__copy_lower(dev, &b, &turned, &inverse);
+    const ct__matrix inverse = ct__dense(&b, work, n, n);
+    ct_status s = ct__copy_lower(dev, &b, ct__turned(b.m[0]), inverse);
     if (!s) s = ct__invert_lower(dev, &b, inverse);
     return s ? s
              : CT__BATCH_BLOCKS(dev, "tri_rcond", b, rcond_kernel, b.members, ct__threads(n, THREADS), b.m[0],

@@ -5,6 +5,7 @@
 #include "sort.cuh"
 
 #include "check.cuh"
+#include "pieces.cuh"
 
 enum {
     THREADS = CT__BLOCK,
@@ -162,15 +163,7 @@ static __global__ void offsets_kernel(pass p, int64_t *offsets)
 {
     CT__EACH(m, p.groups + 1)
     {
-        int64_t low = 0, high = p.n;
-        while (low < high) {
-            const int64_t middle = (low + high) / 2;
-            if (key_of(p, p.to[middle]) < m)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        offsets[m] = low;
+        offsets[m] = ct__first_not(0, p.n, [&](int64_t i) { return key_of(p, p.to[i]) < m; });
     }
 }
 

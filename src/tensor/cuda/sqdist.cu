@@ -35,10 +35,7 @@ static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct
                       i0 = rest / across * TILE, j0 = rest % across * TILE;
         const T *px = (const T *)x.data + ct__member_at(b, x, member),
                 *py = (const T *)y.data + ct__member_at(b, y, member);
-        T sum[EACH][EACH];
-        CT__UNROLL
-        for (int i = 0; i < EACH; i++) CT__UNROLL
-        for (int j = 0; j < EACH; j++) sum[i][j] = 0;
+        T sum[EACH][EACH] = {};
         for (int64_t from = 0; from < x.cols; from += DEEP) {
             __syncthreads();
             stage(px, x, i0, from, p);

@@ -98,16 +98,10 @@ static ct_status apply(ct_device *dev, const ct__batch *b, bool unit, double alp
                         alpha);
 }
 
-ct_status ct__tile_solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+ct_status ct__tile_apply(ct_device *dev, const ct__batch *b, bool solve, bool lower, bool unit, double alpha,
                          const ct__matrix &M, const ct__matrix &B)
 {
-    return lower ? apply<true, true>(dev, b, unit, alpha, M, B)
-                 : apply<true, false>(dev, b, unit, alpha, M, B);
-}
-
-ct_status ct__tile_multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
-                            const ct__matrix &M, const ct__matrix &B)
-{
-    return lower ? apply<false, true>(dev, b, unit, alpha, M, B)
-                 : apply<false, false>(dev, b, unit, alpha, M, B);
+    return (solve ? lower ? apply<true, true> : apply<true, false>
+            : lower ? apply<false, true>
+                    : apply<false, false>)(dev, b, unit, alpha, M, B);
 }
