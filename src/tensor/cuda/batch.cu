@@ -4,10 +4,7 @@
 
 #include <math.h>
 
-ct__batch ct__one(ct_dtype dtype)
-{
-    return ct__batch{ dtype, 0, 1, {} };
-}
+ct__batch ct__one(ct_dtype dtype) { return ct__batch{ dtype, 0, 1, {} }; }
 
 ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m)
 {

@@ -148,10 +148,9 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
 ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                        const ct__matrix &M, const ct__matrix &B);
 /* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or
- * by cuSOLVER one after the other, or the quicker of these; L⁻¹; LᵀL. */
+ * by cuSOLVER one after the other; L⁻¹; LᵀL. */
 ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
-ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 

@@ -20,8 +20,7 @@ static inline ct__check ct__new_check(ct__cuda *cuda, const char *what)
 /* As many blocks as n indices keep busy. */
 static inline unsigned ct__checkers(int64_t n, int threads)
 {
-    const int64_t blocks = ct__divide_up(n, threads);
-    return blocks < CT__CHECKERS ? (unsigned)blocks : (unsigned)CT__CHECKERS;
+    return (unsigned)ct__smaller(ct__divide_up(n, threads), CT__CHECKERS);
 }
 
 /* Whether nothing is to be said: here, or in an earlier check anywhere, something was found before. */
@@ -55,9 +54,8 @@ template <int THREADS>
 static __device__ void ct__check_piece(const ct__check &c, unsigned block, const int64_t *index, int64_t n,
                                        int64_t step, int64_t extent)
 {
-    ct__check_places<THREADS>(c, block, index, n, step, extent, false, [=](int64_t i) {
-        return index[i * step] < 0 || index[i * step] >= extent;
-    });
+    ct__check_places<THREADS>(c, block, index, n, step, extent, false,
+                              [=](int64_t i) { return index[i * step] < 0 || index[i * step] >= extent; });
 }
 
 #endif

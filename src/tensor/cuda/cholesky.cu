@@ -23,14 +23,6 @@ ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__mat
     return s ? s : factor(dev, b, A, 0, failed);
 }
 
-/* cuSOLVER does not say that its work may be part of a graph: in a step it is ours, recorded or not. */
-ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
-{
-    return !dev->in_step && ct__one_by_one(CT__POTRF, b->dtype, A.rows, b->members)
-               ? ct__cholesky_looped(dev, b, A, failed)
-               : ct__cholesky_blocked(dev, b, A, failed);
-}
-
 /* -- primitives ------------------------------------------------------------------------------------------ */
 
 /* LOWER: the other triangle may be a matrix of its own, of which cuSOLVER does not promise to leave it
@@ -46,12 +38,14 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
     const bool lower = wanted == LOWER;
+    /* cuSOLVER does not say that its work may be part of a graph: in a step it is ours, recorded or not. */
+    const bool looped = !lower && !dev->in_step && ct__one_by_one(CT__POTRF, b.dtype, b.m[0].rows, b.members);
     ct__formed f(dev, &b, b.m[1], a == out ? ct__formed::LOWER : ct__formed::NOTHING,
                  lower ? ct__formed::LOWER : ct__formed::ALL);
     ct_status s = f.status;
     ct_view whole = ct__as_view(&b, f.m);
     if (!s && a != out) s = ct__copy_lower(dev, &b, b.m[0], f.m);
-    if (!s) s = (lower ? ct__cholesky_blocked : ct__cholesky)(dev, &b, f.m, failed);
+    if (!s) s = (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, f.m, failed);
     if (!s && wanted == FACTOR) s = ct__cuda_triangle(dev, &whole, false, 0, &whole);
     if (!s && wanted == INVERSE) s = ct__invert_lower(dev, &b, f.m);
     if (!s && wanted == INVERSE) s = ct__square_lower(dev, &b, f.m);

@@ -81,9 +81,11 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
         return ct__cuda_status(dev, "copy",
                                cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
                                                cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
-    return bytes == 8   ? CT__RUN_EACH(dev, "copy", move_kernel<uint64_t>, s.count, s)
-           : bytes == 4 ? CT__RUN_EACH(dev, "copy", move_kernel<uint32_t>, s.count, s)
-                        : CT__RUN_EACH(dev, "copy", move_kernel<uint16_t>, s.count, s);
+    return CT__RUN_EACH(dev, "copy",
+                        (bytes == 8   ? move_kernel<uint64_t>
+                         : bytes == 4 ? move_kernel<uint32_t>
+                                      : move_kernel<uint16_t>),
+                        s.count, s);
 }
 
 /* -- where ----------------------------------------------------------------------------------------------- */

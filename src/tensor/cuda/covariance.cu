@@ -49,11 +49,9 @@ static ct_status covariance(ct_device *dev, const ct_cov_program *program, const
     if (s) return s;
     T *K = (T *)out->data;
     const int64_t rs = out->stride[by_row], cs = out->stride[!by_row];
-    const char *const what = "covariance";
-    return p.small ? CT__RUN_BLOCKS(dev, what, (covariance_kernel<T, true>), p.blocks, CT__COV_THREADS, p, K,
-                                    rs, cs)
-                   : CT__RUN_BLOCKS(dev, what, (covariance_kernel<T, false>), p.blocks, CT__COV_THREADS, p, K,
-                                    rs, cs);
+    return CT__RUN_BLOCKS(dev, "covariance",
+                          (p.small ? covariance_kernel<T, true> : covariance_kernel<T, false>), p.blocks,
+                          CT__COV_THREADS, p, K, rs, cs);
 }
 
 ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,

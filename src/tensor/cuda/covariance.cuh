@@ -14,11 +14,11 @@
 
 #include "tensor/covariance.h"
 
-enum { CT__COV_THREADS = CT__COV_LANES * CT__COV_WARPS };
-
 /* Coordinate d of point i of a tile in shared memory is at [d * pitch + i]. */
-struct ct__tile {
-    enum { X_PITCH = CT__COV_LANES + 1, Z_PITCH = CT__COV_CHUNK + 1 };
+enum {
+    CT__COV_THREADS = CT__COV_LANES * CT__COV_WARPS,
+    CT__X_PITCH = CT__COV_LANES + 1,
+    CT__Z_PITCH = CT__COV_CHUNK + 1,
 };
 
 /* pairs that a thread has at once */
@@ -63,8 +63,8 @@ template <typename T> struct ct__plan {
     int64_t symmetric, part, columns, row_tiles, pieces, tasks, blocks; /* columns: of each of the pieces */
     int64_t small; /* program and points are in shared memory */
     ct__place program_at, values_at, sums_at, x_sums_at, x_at, z_at;
-    int64_t shared, global; /* bytes of a block so far */
-    char *room;             /* global memory of the blocks */
+    int64_t shared, global;       /* bytes of a block so far */
+    char *room;                   /* global memory of the blocks */
     int64_t begin[CT__PARTS + 1]; /* of what is in global memory, and where it ends, in bytes */
 };
 
@@ -84,13 +84,10 @@ template <typename T, bool SHARED> struct ct__thread {
     int last;         /* the last pair's distance in columns: less than PAIRS - 1 at the edge of a matrix */
     bool same[PAIRS]; /* a point with itself, in the symmetric matrix */
 
-    __device__ __forceinline__ T x_at(int d) const
-    {
-        return SHARED ? x[d * ct__tile::X_PITCH] : x[d * x_col];
-    }
+    __device__ __forceinline__ T x_at(int d) const { return SHARED ? x[d * CT__X_PITCH] : x[d * x_col]; }
     __device__ __forceinline__ T z_at(int d, int p) const
     {
-        if (SHARED) return z[d * ct__tile::Z_PITCH + p];
+        if (SHARED) return z[d * CT__Z_PITCH + p];
         return z[d * z_col + (p < last ? p : last) * z_row];
     }
 };
@@ -186,8 +183,8 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
             const int width = end - j < CT__COV_CHUNK ? end - j : (int)CT__COV_CHUNK;
             if (SHARED) {
                 __syncthreads();
-                if (j == j0) ct__stage(p.x, i0, rows, rows, d, x_tile, ct__tile::X_PITCH);
-                ct__stage(p.z, j, width, (width + PAIRS - 1) / PAIRS * PAIRS, d, z_tile, ct__tile::Z_PITCH);
+                if (j == j0) ct__stage(p.x, i0, rows, rows, d, x_tile, CT__X_PITCH);
+                ct__stage(p.z, j, width, (width + PAIRS - 1) / PAIRS * PAIRS, d, z_tile, CT__Z_PITCH);
                 __syncthreads();
             }
             for (int at = warp * PAIRS; at < width; at += STEP) {

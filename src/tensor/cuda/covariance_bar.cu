@@ -174,7 +174,8 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (s) return s;
     if (P) q.parts = numbers;
     if (d) q.x_parts = numbers + parts;
-    const ct_view *M = &K_bar->M, *u = q.turned ? &K_bar->v : &K_bar->u, *v = q.turned ? &K_bar->u : &K_bar->v;
+    const ct_view *M = &K_bar->M, *u = q.turned ? &K_bar->v : &K_bar->u,
+                  *v = q.turned ? &K_bar->u : &K_bar->v;
     q.M = (const T *)M->data, q.rs = M->stride[q.turned], q.cs = M->stride[!q.turned];
     if (u->storage)
         q.u = (const T *)u->data, q.us = u->stride[0], q.v = (const T *)v->data, q.vs = v->stride[0];
@@ -184,12 +185,12 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], p->pieces };
     const double share = !z && part == CT__ALL ? 0.5 : 1;
     const unsigned finishers = ct__threads(p->blocks, CT__BLOCK);
-    const char *const what = "covariance_bar";
-    s = p->small ? CT__RUN_BLOCKS(dev, what, (contract_kernel<T, true>), p->blocks, CT__COV_THREADS, q)
-                 : CT__RUN_BLOCKS(dev, what, (contract_kernel<T, false>), p->blocks, CT__COV_THREADS, q);
+    s = CT__RUN_BLOCKS(dev, "covariance_bar",
+                       (p->small ? contract_kernel<T, true> : contract_kernel<T, false>), p->blocks,
+                       CT__COV_THREADS, q);
     return s ? s
-             : CT__RUN_BLOCKS(dev, what, finish_kernel<T>, P + ct__divide_up(p->n * d, finishers), finishers,
-                              to_theta, to_x, share, add);
+             : CT__RUN_BLOCKS(dev, "covariance_bar", finish_kernel<T>, P + ct__divide_up(p->n * d, finishers),
+                              finishers, to_theta, to_x, share, add);
 }
 
 ct_status ct__cuda_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_view *theta,

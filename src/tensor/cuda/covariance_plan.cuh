@@ -30,11 +30,8 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     p->tasks = p->row_tiles * p->pieces;
     const int64_t panel = (p->n + 384) * (96 + 2 * p->d) * 8 - p->pieces * columns * p->n * number,
                   each = p->global + params * number;
-    int64_t blocks = each ? panel / each : (int64_t)CT__COV_BLOCKS;
-    blocks = blocks < CT__COV_FEW      ? (int64_t)CT__COV_FEW
-             : blocks > CT__COV_BLOCKS ? (int64_t)CT__COV_BLOCKS
-                                       : blocks;
-    p->blocks = blocks < p->tasks ? blocks : p->tasks ? p->tasks : 1;
+    const int64_t blocks = each ? ct__smaller(panel / each, CT__COV_BLOCKS) : (int64_t)CT__COV_BLOCKS;
+    p->blocks = ct__smaller(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
 }
 
 /* Points that are read from global memory lie there by columns, neighbours side by side; but few of many
@@ -68,8 +65,8 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
     p->values_at = ct__plan_take(p, size * (p->n_nodes - 1) * CT__COV_THREADS * ct__pairs<T>::COUNT);
     p->sums_at = ct__plan_take(p, params * sum);
     p->x_sums_at = ct__plan_take(p, columns * sum);
-    p->x_at = ct__plan_take(p, ct__tile::X_PITCH * p->d * size);
-    p->z_at = ct__plan_take(p, ct__tile::Z_PITCH * p->d * size);
+    p->x_at = ct__plan_take(p, CT__X_PITCH * p->d * size);
+    p->z_at = ct__plan_take(p, CT__Z_PITCH * p->d * size);
     p->small = p->bytes && !p->x_at.global && !p->z_at.global;
     ct__plan_tasks(p, params, columns);
     const int64_t bytes[CT__PARTS] = {
@@ -100,11 +97,10 @@ template <typename T> static __global__ void ct__prepare_kernel(ct__plan<T> p, T
 /* A program that is too large for the arguments of a kernel. */
 template <typename T>
 static void ct__write_program(cudaStream_t stream, const ct_cov_program *program, ct__plan<T> *p, char *to,
-                          T *numbers)
+                              T *numbers)
 {
     for (int64_t at = 0; at < program->bytes; at += CT__COV_PROGRAM) {
-        const int64_t rest = program->bytes - at,
-                      bytes = rest < CT__COV_PROGRAM ? rest : (int64_t)CT__COV_PROGRAM;
+        const int64_t bytes = ct__smaller(program->bytes - at, CT__COV_PROGRAM);
         ct__words piece = {};
         memcpy(&piece, (const char *)program + at, (size_t)bytes);
         CT__LAUNCH(ct__write_kernel, 1, CT__BLOCK, stream, piece, (int32_t *)(to + at), (int)(bytes / 4));
@@ -143,7 +139,7 @@ static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct
         s = ct__plan_move(dev, p->m, p->d, (T *)(room + p->begin[CT__Z]), &p->z);
     if (!s && !p->small)
         ct__write_program(ct__cuda_of(dev)->stream, program, p, room + p->begin[CT__PROGRAM],
-                      (T *)(room + p->begin[CT__NUMBERS]));
+                          (T *)(room + p->begin[CT__NUMBERS]));
     /* else what follows would follow addresses nobody wrote */
     return s ? s : ct__cuda_launched(dev, "covariance");
 }

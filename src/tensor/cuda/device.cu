@@ -84,8 +84,7 @@ static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
     ct_status s = ct__cuda_status(
         dev, "opening", cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->ordinal));
     if (s || !supported) return s;
-    cudaMemPoolProps props;
-    memset(&props, 0, sizeof props);
+    cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = cuda->ordinal;

@@ -34,25 +34,27 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     ct__cuda *cuda = ct__cuda_of(dev);
     const float alpha32 = (float)alpha, beta32 = (float)beta;
     const bool f64 = b->dtype == CT_F64;
-    const cudaDataType type = f64                    ? CUDA_R_64F
+    const cudaDataType type = f64                   ? CUDA_R_64F
                               : b->dtype == CT_BF16 ? CUDA_R_16BF
                               : b->dtype == CT_F16  ? CUDA_R_16F
                                                     : CUDA_R_32F;
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     int last = b->ndim - 1;
     int64_t together = b->ndim ? b->dim[last] : 1;
-    for (int64_t i = 0; i < b->members; i += together) {
-        cublasStatus_t s = cublasGemmStridedBatchedEx_64(
-            cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T, c.rows,
-            c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
-            a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
-            b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
-            x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
-            c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0,
-            together, compute, CUBLAS_GEMM_DEFAULT);
-        if (s != CUBLAS_STATUS_SUCCESS) return ct__cublas_status(dev, "gemm", s);
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < b->members && !s; i += together) {
+        s = ct__cublas_status(
+            dev, "gemm",
+            cublasGemmStridedBatchedEx_64(
+                cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
+                c.rows, c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
+                a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
+                b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
+                x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
+                c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0,
+                together, compute, CUBLAS_GEMM_DEFAULT));
     }
-    return CT_OK;
+    return s;
 }
 
 /* Members that share B, and whose A and C have one row each, or continue from one member's rows to the next's,
@@ -76,9 +78,8 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
 {
     ct__matrices<3> batch({ a, b, c });
     ct__matrix *m = batch.m;
-    if (batch.ndim == 1 &&
-        (stack(batch.members, m[B], &m[A], &m[C], &ct__matrix::rows, &ct__matrix::rs) ||
-         stack(batch.members, m[A], &m[B], &m[C], &ct__matrix::cols, &ct__matrix::cs)))
+    if (batch.ndim == 1 && (stack(batch.members, m[B], &m[A], &m[C], &ct__matrix::rows, &ct__matrix::rs) ||
+                            stack(batch.members, m[A], &m[B], &m[C], &ct__matrix::cols, &ct__matrix::cs)))
         static_cast<ct__batch &>(batch) = ct__one(batch.dtype);
     ct__formed fa(dev, &batch, m[A], ct__formed::ALL, ct__formed::NOTHING),
         fb(dev, &batch, m[B], ct__formed::ALL, ct__formed::NOTHING),

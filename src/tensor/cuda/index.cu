@@ -133,9 +133,8 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
 ct_status ct__cuda_group_by(ct_device *dev, const ct_view *index, ct_view *groups)
 {
     const int64_t n = index->dim[0], m = groups->dim[0] - 1 - n;
-    int64_t *offsets = (int64_t *)groups->data;
-    return ct__cuda_sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m, offsets,
-                         offsets + m + 1);
+    return ct__cuda_sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m,
+                         (int64_t *)groups->data, (int64_t *)groups->data + m + 1);
 }
 
 /* -- rows in pivot order --------------------------------------------------------------------------------- */

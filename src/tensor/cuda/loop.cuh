@@ -24,25 +24,15 @@ template <int N> static ct__span ct__make_span(const ct_view *const (&t)[N])
     return s;
 }
 
-/* [k]: where element i of operand k lies, in elements. */
+/* [k]: where element i of operand k lies, in elements, for anything with ndim axes. */
 template <int N> struct ct__located {
     int64_t at[N];
-    __device__ __forceinline__ ct__located(const ct__span &s, int64_t i)
+    template <typename Axes> __device__ __forceinline__ ct__located(const Axes &s, int64_t i) : at{}
     {
-        for (int k = 0; k < N; k++) at[k] = 0;
         for (int d = (int)s.ndim - 1; d >= 0; d--) {
-            const ct__axis &axis = s.axis[d];
-            int64_t index = i;
-            if (d && i >> 32) {
-                int64_t rest = i / axis.dim;
-                index = i - rest * axis.dim;
-                i = rest;
-            } else if (d) { /* a division of 32 bits is several times cheaper */
-                uint32_t low = (uint32_t)i, rest = axis.dim >> 32 ? 0 : low / (uint32_t)axis.dim;
-                index = low - rest * (uint32_t)axis.dim;
-                i = rest;
-            }
-            for (int k = 0; k < N; k++) at[k] += index * axis.stride[k];
+            const int64_t rest = d ? ct__quotient(i, s.axis[d].dim) : 0, index = i - rest * s.axis[d].dim;
+            for (int k = 0; k < N; k++) at[k] += index * s.axis[d].stride[k];
+            i = rest;
         }
     }
     __device__ __forceinline__ int64_t operator[](int k) const { return at[k]; }

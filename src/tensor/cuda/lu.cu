@@ -116,7 +116,7 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
     const int64_t n = m.rows;
     ct_status s = ct__zero(dev, "lu", failed, b->members);
     for (int64_t at = 0; at < n && !s; at += PANEL) {
-        const int64_t width = n - at < PANEL ? n - at : (int64_t)PANEL, rest = n - at - width;
+        const int64_t width = ct__smaller(n - at, PANEL), rest = n - at - width;
         /* Who has not written the pivots has left anything there, and they are addresses below. */
         s = CT__BATCH_BLOCKS(dev, "lu", *b, panel_kernel, b->members, ct__threads(n - at, CT__BLOCK), m, at,
                              (int)width, pivot, failed);
@@ -148,8 +148,8 @@ struct factors {
     ct_status status;
     factors(ct_device *device, const ct__batch *batch, const ct__matrix &A)
         : dev(device), b(batch), integers(dev, b->members * (1 + 2 * A.rows) * (int64_t)sizeof(int64_t)),
-          work(dev, ct__entries(b, A) * ct__bytes_of(b)),
-          m(ct__turned(ct__dense(b, work, A.rows, A.rows))), status(CT_ENOMEM)
+          work(dev, ct__entries(b, A) * ct__bytes_of(b)), m(ct__turned(ct__dense(b, work, A.rows, A.rows))),
+          status(CT_ENOMEM)
     {
         if (!integers.data || !work.data) return;
         failed = integers;
@@ -163,11 +163,9 @@ struct factors {
     }
     ct_status put_in_order(int64_t *to) const
     {
-        const int64_t n = m.rows;
-        return n <= CT__LU_FEW ? CT__RUN_BLOCKS(dev, "lu", order_kernel<CT__LU_FEW>, b->members, CT__WARP, n,
-                                                pivot, failed, to)
-                               : CT__RUN_BLOCKS(dev, "lu", order_kernel<CT__LU_MANY>, b->members, CT__WARP, n,
-                                                pivot, failed, to);
+        return CT__RUN_BLOCKS(dev, "lu",
+                              (m.rows <= CT__LU_FEW ? order_kernel<CT__LU_FEW> : order_kernel<CT__LU_MANY>),
+                              b->members, CT__WARP, m.rows, pivot, failed, to);
     }
     ct_status note(ct_failure *failure) const
     {

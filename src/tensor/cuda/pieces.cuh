@@ -70,12 +70,6 @@ static inline __device__ ct__piece ct__piece_at(const ct__groups &g, int shift, 
     return p;
 }
 
-/* Quotient of numbers >= 0: a division of 32 bits is several times cheaper. */
-static __device__ __forceinline__ int64_t ct__quotient(int64_t a, int64_t b)
-{
-    return (a | b) >> 32 ? a / b : (int64_t)((uint32_t)a / (uint32_t)b);
-}
-
 /* Row r of group m in all rows; -1: there is none. */
 static inline __device__ int64_t ct__row_at(const ct__groups &g, int64_t m, int64_t r)
 {

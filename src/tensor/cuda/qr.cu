@@ -142,7 +142,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     ct__formed f(dev, &b, b.m[0], ct__formed::ALL, ct__formed::ALL);
     ct_status s = f.status;
     for (int64_t j = 0; j < count && !s; j += PANEL) {
-        const int64_t w = count - j < PANEL ? count - j : (int64_t)PANEL;
+        const int64_t w = ct__smaller(count - j, PANEL);
         const ct__matrix panel = ct__block(&b, f.m, j, j, rows - j, w),
                          taus = ct__block(&b, b.m[1], 0, j, 1, w);
         s = CT__BATCH_BLOCKS(dev, "qr", b, panel_kernel, b.members, ct__threads(2 * panel.rows, THREADS),
@@ -175,8 +175,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
     ct_status s = f.status;
     const int64_t panels = ct__divide_up(count, PANEL);
     for (int64_t i = 0; i < panels && !s; i++) {
-        const int64_t j = (trans ? i : panels - 1 - i) * PANEL,
-                      w = count - j < PANEL ? count - j : (int64_t)PANEL;
+        const int64_t j = (trans ? i : panels - 1 - i) * PANEL, w = ct__smaller(count - j, PANEL);
         s = reflect_panel(dev, b, trans, ct__block(&b, b.m[0], j, j, rows - j, w),
                           ct__block(&b, b.m[1], 0, j, 1, w), ct__block(&b, f.m, j, 0, rows - j, f.m.cols));
     }
@@ -185,7 +184,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
 
 /* -- 1 / (|R| |R⁻¹|) ------------------------------------------------------------------------------------- */
 
-/* The largest sum of |r_ij| over a row i; R upper triangular. In all threads of the block. */
+/* The largest sum of |r_ij| over a row i, or NaN; R upper triangular. In all threads of the block. */
 template <typename T> static __device__ double row_norm(const T *r, int64_t n, int64_t rs, int64_t cs)
 {
     double largest = 0;
@@ -194,7 +193,9 @@ template <typename T> static __device__ double row_norm(const T *r, int64_t n, i
         for (int64_t j = i; j < n; j++) sum += fabs((double)r[i * rs + j * cs]);
         if (sum > largest || sum != sum) largest = sum;
     }
-    return ct__over_block<THREADS>(largest, ct__largest());
+    return ct__over_block<THREADS>(largest, [](double &a, double b) {
+        if (b > a || b != b) a = b;
+    });
 }
 
 /* inverse: of Rᵀ */

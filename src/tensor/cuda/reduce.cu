@@ -2,7 +2,7 @@
  * from the shape alone: no atomics. */
 #include "block.cuh"
 #include "half.cuh"
-#include "tensor/loop.h"
+#include "loop.cuh"
 
 #include <math.h>
 
@@ -14,7 +14,7 @@ enum {
 };
 
 typedef struct axes {
-    int64_t n;
+    int64_t ndim;
     ct__axis axis[CT_MAX_DIMS]; /* strides of x, and of the output */
 } axes;
 enum { X, OUT };
@@ -33,17 +33,6 @@ typedef struct reduction {
     void *out;
     seen *kept; /* [piece][output] */
 } reduction;
-
-static __device__ __forceinline__ int64_t offset_of(const axes &a, int operand, int64_t i)
-{
-    int64_t at = 0;
-    for (int d = (int)a.n - 1; d > 0; d--) {
-        int64_t rest = i / a.axis[d].dim;
-        at += (i - rest * a.axis[d].dim) * a.axis[d].stride[operand];
-        i = rest;
-    }
-    return a.n ? at + i * a.axis[0].stride[operand] : 0;
-}
 
 /* x[k] = the element at[k] */
 template <typename S>
@@ -78,7 +67,7 @@ static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, 
         double x[AHEAD];
         CT__UNROLL
         for (int k = 0; k < AHEAD; k++) /* the last again, where there is no other: not counted */
-            at[k] = base + offset_of(r.over, X, i + k * step < to ? i + k * step : i);
+            at[k] = base + ct__located<2>(r.over, i + k * step < to ? i + k * step : i)[X];
 #define LOAD(S) load<S>(r, at, x)
         CT__PER_DTYPE(r.dtype, LOAD);
         CT__UNROLL
@@ -106,7 +95,7 @@ static __device__ __forceinline__ seen combine_block(int f, const seen &mine)
 static __device__ void put(const reduction &r, int64_t output, const seen &all)
 {
     const double y = r.f == CT_REDUCE_LOGSUMEXP && isfinite(all.m) ? all.m + log(all.s) : all.m;
-    const int64_t at = offset_of(r.keep, OUT, output);
+    const int64_t at = ct__located<2>(r.keep, output)[OUT];
 #define PUT(S) (void)(((S *)r.out)[at] = (S)y)
     CT__PER_DTYPE(r.dtype, PUT);
 }
@@ -123,7 +112,7 @@ static __device__ void keep(const reduction &r, int64_t piece, int64_t output, c
 /* A thread per output: where there is little to sum. */
 static __global__ void single_kernel(reduction r)
 {
-    CT__EACH(output, r.outputs) put(r, output, gather(r, offset_of(r.keep, X, output), 0, r.inputs, 1));
+    CT__EACH(output, r.outputs) put(r, output, gather(r, ct__located<2>(r.keep, output)[X], 0, r.inputs, 1));
 }
 
 /* A block per piece of SIDE outputs, LANES threads for each: where neighbouring outputs are neighbours in
@@ -136,7 +125,7 @@ static __global__ void columns_kernel(reduction r)
                   output = blockIdx.x % sides * SIDE + x, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     seen all = nothing(r.f);
-    if (output < r.outputs) all = gather(r, offset_of(r.keep, X, output), from + lane, to, LANES);
+    if (output < r.outputs) all = gather(r, ct__located<2>(r.keep, output)[X], from + lane, to, LANES);
     room[lane][x] = all;
     __syncthreads();
     if (lane || output >= r.outputs) return;
@@ -149,8 +138,8 @@ static __global__ void rows_kernel(reduction r)
 {
     const int64_t output = blockIdx.x % r.outputs, piece = blockIdx.x / r.outputs, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
-    const seen all = combine_block(
-        r.f, gather(r, offset_of(r.keep, X, output), from + threadIdx.x, to, blockDim.x));
+    const seen all =
+        combine_block(r.f, gather(r, ct__located<2>(r.keep, output)[X], from + threadIdx.x, to, blockDim.x));
     if (!threadIdx.x) keep(r, piece, output, all);
 }
 
@@ -176,19 +165,20 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
         const bool over = out->dim[d] == 1;
         axes *a = over ? &r.over : &r.keep;
         r.inputs *= over ? x->dim[d] : 1;
-        ct__axis_insert(a->axis, &a->n, ct__axis{ x->dim[d], { x->stride[d], over ? 0 : out->stride[d] } });
+        ct__axis_insert(a->axis, &a->ndim,
+                        ct__axis{ x->dim[d], { x->stride[d], over ? 0 : out->stride[d] } });
     }
-    ct__axis_merge(r.keep.axis, &r.keep.n);
-    ct__axis_merge(r.over.axis, &r.over.n);
-    const int64_t step_out = r.keep.n ? r.keep.axis[r.keep.n - 1].stride[X] : INT64_MAX,
-                  step_in = r.over.n ? r.over.axis[r.over.n - 1].stride[X] : 0;
-    const bool columns = step_out < step_in && r.keep.axis[r.keep.n - 1].dim >= SIDE,
+    ct__axis_merge(r.keep.axis, &r.keep.ndim);
+    ct__axis_merge(r.over.axis, &r.over.ndim);
+    const int64_t step_out = r.keep.ndim ? r.keep.axis[r.keep.ndim - 1].stride[X] : INT64_MAX,
+                  step_in = r.over.ndim ? r.over.axis[r.over.ndim - 1].stride[X] : 0;
+    const bool columns = step_out < step_in && r.keep.axis[r.keep.ndim - 1].dim >= SIDE,
                single = r.inputs <= CT__REDUCE_FEW || (!columns && r.inputs <= CT__REDUCE_SOME);
     const int64_t sharing = columns ? (int64_t)LANES : (int64_t)THREADS, /* an output */
         wanted = ct__divide_up(CT__REDUCE_GRID, r.outputs * sharing);
-    int64_t pieces = ct__divide_up(r.inputs, CT__REDUCE_RUN * sharing);
-    pieces = pieces > wanted ? wanted : pieces;
-    pieces = pieces > CT__REDUCE_PIECES ? (int64_t)CT__REDUCE_PIECES : pieces < 1 ? 1 : pieces;
+    int64_t pieces = ct__smaller(ct__divide_up(r.inputs, CT__REDUCE_RUN * sharing),
+                                 ct__smaller(wanted, CT__REDUCE_PIECES));
+    if (pieces < 1) pieces = 1;
     r.piece = ct__divide_up(r.inputs, pieces);
     r.pieces = (int)pieces;
     ct__scratch kept(dev, pieces > 1 ? pieces * r.outputs * (int64_t)sizeof(seen) : 0);

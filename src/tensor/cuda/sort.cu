@@ -68,10 +68,10 @@ static __global__ void tile_kernel(pass p)
     for (int d = t; d < p.digits; d += THREADS) count[d] = 0;
     for (int e = 0; e < EACH; e++) {
         const int i = t + e * THREADS;
-        uint32_t digit = DIGITS; /* behind all that there are */
-        if (i < size)
-            digit = (uint32_t)(key_of(p, p.from ? p.from[from + i] : from + i) >> p.shift & (p.digits - 1));
-        word[i] = digit << PLACE | (uint32_t)i;
+        const int64_t digit =
+            i < size ? key_of(p, p.from ? p.from[from + i] : from + i) >> p.shift & (p.digits - 1)
+                     : (int64_t)DIGITS; /* behind all that there are */
+        word[i] = (uint32_t)(digit << PLACE) | (uint32_t)i;
     }
     __syncthreads();
     for (int level = 0; 1 << level < size; level++) merge(word, level);

@@ -65,7 +65,7 @@ ct_status ct__cuda_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct
     const ct__matrix *m = b.m;
     const bool by_row = m[2].cs <= m[2].rs; /* else their transposes: neighbours are written by neighbours */
     const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__turned(m[2]);
-    const int64_t tiles = b.members * ct__divide_up(to.rows, TILE) * ct__divide_up(to.cols, TILE),
-                  grid = tiles < CT__GRID ? tiles : (int64_t)CT__GRID;
-    return CT__BATCH_BLOCKS(dev, "sqdist", b, sqdist_kernel, grid, THREADS, first, second, to);
+    const int64_t tiles = b.members * ct__divide_up(to.rows, TILE) * ct__divide_up(to.cols, TILE);
+    return CT__BATCH_BLOCKS(dev, "sqdist", b, sqdist_kernel, ct__smaller(tiles, CT__GRID), THREADS, first,
+                            second, to);
 }

@@ -11,10 +11,9 @@ enum { BLOCK = CT__TRIANGLE_BLOCK };
 static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                              const ct__matrix &M, const ct__matrix &B)
 {
-    const bool trans = M.columns != B.columns;
     const cublasSideMode_t side = B.columns ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
     const cublasFillMode_t fill = lower == M.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
-    const cublasOperation_t op = trans ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t op = M.columns != B.columns ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasDiagType_t diag = unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
     const int64_t rows = B.columns ? B.rows : B.cols, cols = B.columns ? B.cols : B.rows,
                   ldm = M.columns ? M.cs : M.rs, ldb = B.columns ? B.cs : B.rs;
@@ -72,8 +71,8 @@ static ct_status run(ct_device *dev, bool solve, unsigned flags, double alpha, c
         fx(dev, &b, b.m[1], ct__formed::ALL, ct__formed::ALL);
     if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
-    ct_status s = apply(dev, &b, solve, upper == turn, flags & CT_UNIT, alpha,
-                        turn ? ct__turned(ft.m) : ft.m, right ? ct__turned(fx.m) : fx.m);
+    ct_status s = apply(dev, &b, solve, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
+                        right ? ct__turned(fx.m) : fx.m);
     return s ? s : fx.finish();
 }
 
@@ -99,8 +98,7 @@ static ct_status by_halves(ct_device *dev, const ct__batch *b, bool invert, cons
                            const ct__matrix *done)
 {
     const int64_t n = L.rows;
-    if (done && n == BLOCK)
-        return ct__copy_lower(dev, b, ct__block(b, *done, row, 0, BLOCK, BLOCK), L);
+    if (done && n == BLOCK) return ct__copy_lower(dev, b, ct__block(b, *done, row, 0, BLOCK, BLOCK), L);
     if (n <= CT__TILE) return (invert ? ct__tile_invert : ct__tile_square)(dev, b, L);
     if (n < BLOCK) done = NULL;
     const int64_t h = done ? ct__divide_up(n / 2, BLOCK) * BLOCK : ct__half(n), r = n - h;
@@ -173,8 +171,7 @@ static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out
 ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
 {
     const ct__matrices<2> b({ x, out });
-    const int64_t count = ct__entries(&b, b.m[1]);
-    return ct__bytes_of(&b) == 8
-               ? CT__RUN_EACH(dev, "triangle", triangle_kernel<uint64_t>, count, b, b.m[0], b.m[1], upper, k)
-               : CT__RUN_EACH(dev, "triangle", triangle_kernel<uint32_t>, count, b, b.m[0], b.m[1], upper, k);
+    return CT__RUN_EACH(dev, "triangle",
+                        (ct__bytes_of(&b) == 8 ? triangle_kernel<uint64_t> : triangle_kernel<uint32_t>),
+                        ct__entries(&b, b.m[1]), b, b.m[0], b.m[1], upper, k);
 }
