@@ -25,11 +25,11 @@ ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__mat
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
 
-/* LOWER: the other triangle may be a matrix of its own, of which cuSOLVER does not promise to leave it
- * alone. */
+/* LOWER: L alone is written, as the other triangle may be a matrix of its own. cuSOLVER does not promise to
+ * leave it alone. */
 enum result { FACTOR, LOWER, INVERSE };
 
-/* out becomes L, or A⁻¹ = L⁻ᵀL⁻¹; it may be a. */
+/* out, which may be a, becomes L, or A⁻¹ = L⁻ᵀL⁻¹. */
 static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct_view *a, ct_view *out,
                           ct_failure *failure)
 {

@@ -41,8 +41,8 @@ template <typename T> static bool ct__plan_moves(const ct__plan<T> *p, const ct_
     return !p->small && (points.col > INT32_MAX || (points.row != 1 && 2 * (int64_t)p->n_dims >= p->d));
 }
 
-/* Of that part of the matrix of x and z; z NULL: the symmetric one of x. A thread has room for sums over so
- * many parameters and columns of x. */
+/* Plans that part of the matrix of x and z; z NULL: the symmetric matrix of x. A thread gets room for sums
+ * of so many parameters and of so many columns of x. */
 template <typename T>
 static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, const ct_view *x,
                           const ct_view *z, int64_t part, int64_t params, int64_t columns, ct__plan<T> *p)

@@ -77,7 +77,7 @@ static __global__ void exchange_kernel(ct__batch b, ct__matrix m, int64_t at, in
     }
 }
 
-/* flags[member] = n where an element is not finite, whoever finds it, and nothing has been noted before. */
+/* flags[member] = n where an element is not finite and nothing has been noted before, whoever finds it. */
 template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix m, int64_t *flags)
 {
     CT__EACH_ENTRY(at, b, m)
@@ -131,14 +131,14 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
     return s;
 }
 
-/* As wild_kernel says. */
+/* Of m in the order of memory: by wild_kernel. */
 static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *flags)
 {
     return CT__BATCH_EACH(dev, "lu", *b, wild_kernel, ct__entries(b, m), m, flags);
 }
 
-/* A copy of A, column-major, that has become L and U; pivots, and room for the order that rows have in the
- * end; failures. What is not finite counts as the last pivot's, wherever it is. */
+/* L and U in the place of a copy of A, column-major; the exchanges of rows, room for the order that they come
+ * to, and failures. What is not finite counts as the last pivot's failure, wherever it is. */
 struct factors {
     ct_device *dev;
     const ct__batch *b;
@@ -157,7 +157,7 @@ struct factors {
         order = pivot + b->members * m.rows;
         const bool looped = !dev->in_step && ct__one_by_one(CT__GETRF, b->dtype, m.rows, b->members);
         status = ct__copy_matrices(dev, b, A, m);
-        if (!status) /* in a step as in cholesky.cu */
+        if (!status) /* in a step never by cuSOLVER, as in cholesky.cu */
             status = (looped ? ct__lu_looped : ct__lu_blocked)(dev, b, m, pivot, failed);
         if (!status) status = find_wild(dev, b, ct__turned(m), failed);
     }

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* One block. failed[member]: the first pivot, from 1, that cuSOLVER's verdict, where `info` has one, or the
- * diagonal says is not finite, not positive or, for exchanges of rows, zero. cuSOLVER's exchanges, counted
- * from 1, become ours. */
+/* One block. failed[member] is what cuSOLVER says, where `info` is given, or the first element of the
+ * diagonal, from 1, that is not finite and positive, which it may not have seen. With exchanges of rows their
+ * signs do not count, and the exchanges, which cuSOLVER counts from 1, become ours. */
 template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info,
                                       int64_t *pivot, int64_t *failed)
