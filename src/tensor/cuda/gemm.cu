@@ -57,8 +57,8 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     return s;
 }
 
-/* Members that share B, and whose A and C have one row each, or continue from one member's rows to the next's,
- * are one product of more rows; likewise with the parts exchanged, and columns. False for others. */
+/* Members with a shared B are one product of more rows where A and C have one row each, or continue from one
+ * member's rows to the next's. Likewise with the parts exchanged, and columns. False for others. */
 static bool stack(int64_t members, const ct__matrix &shared, ct__matrix *x, ct__matrix *c,
                   int64_t ct__matrix::*extent, int64_t ct__matrix::*stride)
 {
