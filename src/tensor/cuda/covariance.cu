@@ -47,11 +47,9 @@ static ct_status covariance(ct_device *dev, const ct_cov_program *program, const
     if (!room.data) return CT_ENOMEM;
     ct_status s = ct__plan_fill(dev, program, &p, room.data);
     if (s) return s;
-    T *K = (T *)out->data;
-    const int64_t rs = out->stride[by_row], cs = out->stride[!by_row];
     return CT__RUN_BLOCKS(dev, "covariance",
                           (p.small ? covariance_kernel<T, true> : covariance_kernel<T, false>), p.blocks,
-                          CT__COV_THREADS, p, K, rs, cs);
+                          CT__COV_THREADS, p, (T *)out->data, out->stride[by_row], out->stride[!by_row]);
 }
 
 ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,

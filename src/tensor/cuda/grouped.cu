@@ -212,12 +212,12 @@ static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void
     if (!kept.data) return CT_ENOMEM;
     const whole wide = { rows_at<S>(A, J, 16 / sizeof(S)), rows_at<S>(G, K, 16 / sizeof(S)),
                          rows_at<S>(C_bar, K, tiles<S>::VECTOR) };
-    const char *const what = "gather_matmul";
-    ct_status s = CT__RUN_BLOCKS(w->dev, what, sum_kernel<S>, grid, THREADS, w->g, w->check, w->checkers,
-                                 shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);
+    ct_status s =
+        CT__RUN_BLOCKS(w->dev, "gather_matmul", sum_kernel<S>, grid, THREADS, w->g, w->check, w->checkers,
+                       shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);
     if (s || !long_ones || !count) return s;
-    return CT__RUN_BLOCKS(w->dev, what, add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, w->g, shift, count,
-                          kept, (S *)C_bar);
+    return CT__RUN_BLOCKS(w->dev, "gather_matmul", add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, w->g,
+                          shift, count, kept, (S *)C_bar);
 }
 
 ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,

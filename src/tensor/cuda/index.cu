@@ -101,15 +101,15 @@ template <typename T> static __global__ void add_kernel(rows r, scattered s, con
 
 template <typename T> static ct_status scatter(ct_device *dev, const rows &r, const scattered &s)
 {
-    const char *const what = "scatter_add";
-    ct_status failed = CT__RUN_EACH(dev, what, scatter_kernel<T>, s.g.M * r.first.count, r, s);
+    ct_status failed = CT__RUN_EACH(dev, "scatter_add", scatter_kernel<T>, s.g.M * r.first.count, r, s);
     if (failed || s.g.N <= (int64_t)1 << LENGTH) return failed;
     const int64_t kept = ct__kept(s.g, LENGTH) * r.first.count;
     ct__scratch room(dev, kept * (int64_t)sizeof(T));
     if (!room.data) return CT_ENOMEM;
-    failed = CT__RUN_EACH(dev, what, pieces_kernel<T>, kept, r, s, room);
+    failed = CT__RUN_EACH(dev, "scatter_add", pieces_kernel<T>, kept, r, s, room);
     return failed ? failed
-                  : CT__RUN_BLOCKS(dev, what, add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, r, s, room);
+                  : CT__RUN_BLOCKS(dev, "scatter_add", add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, r,
+                                   s, room);
 }
 
 ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
