@@ -4,24 +4,16 @@
 
 #include <math.h>
 
-ct__batch ct__one(ct_dtype dtype)
-{
-    ct__batch b;
-    memset(&b, 0, sizeof b);
-    b.dtype = dtype;
-    b.members = 1;
-    return b;
-}
+ct__batch ct__one(ct_dtype dtype) { return ct__batch{ dtype, 0, 1, {} }; }
 
 ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m)
 {
     ct__batch b = ct__one(t[0]->dtype);
     for (int k = 0; k < n; k++) {
-        int d = t[k]->ndim;
-        memset(&m[k], 0, sizeof m[k]);
-        m[k].data = (char *)t[k]->data;
-        m[k].rows = t[k]->dim[d - 2], m[k].cols = t[k]->dim[d - 1];
-        m[k].rs = t[k]->stride[d - 2], m[k].cs = t[k]->stride[d - 1];
+        const int i = t[k]->ndim - 2, j = i + 1;
+        m[k] = ct__matrix{
+            (char *)t[k]->data, t[k]->dim[i], t[k]->dim[j], t[k]->stride[i], t[k]->stride[j], 0, {}
+        };
     }
     for (int d = 0; d < t[0]->ndim - 2; d++) {
         int64_t extent = t[0]->dim[d];
@@ -38,29 +30,21 @@ ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m)
     return b;
 }
 
-ct_view ct__as_view(const ct__batch *b, const ct__matrix *m)
+ct_view ct__as_view(const ct__batch *b, const ct__matrix &m)
 {
-    ct_view t;
-    memset(&t, 0, sizeof t);
-    t.data = m->data;
-    t.dtype = b->dtype;
-    t.ndim = b->ndim + 2;
-    for (int d = 0; d < b->ndim; d++) t.dim[d] = b->dim[d], t.stride[d] = m->step[d];
-    t.dim[b->ndim] = m->rows, t.stride[b->ndim] = m->rs;
-    t.dim[b->ndim + 1] = m->cols, t.stride[b->ndim + 1] = m->cs;
+    ct_view t = { NULL, m.data, b->dtype, b->ndim + 2, {}, {} };
+    for (int d = 0; d < b->ndim; d++) t.dim[d] = b->dim[d], t.stride[d] = m.step[d];
+    t.dim[b->ndim] = m.rows, t.stride[b->ndim] = m.rs;
+    t.dim[b->ndim + 1] = m.cols, t.stride[b->ndim + 1] = m.cs;
     return t;
 }
 
 ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols)
 {
-    ct__matrix m;
-    memset(&m, 0, sizeof m);
-    m.data = (char *)data;
-    m.rows = rows, m.cols = cols;
-    m.rs = cols > 1 ? cols : 1, m.cs = 1;
+    ct__matrix m = { (char *)data, rows, cols, cols > 1 ? cols : 1, 1, 0, {} };
     int64_t step = rows * cols;
     for (int d = b->ndim - 1; d >= 0; d--) {
-        m.step[d] = step;
+        m.step[d] = b->dim[d] > 1 ? step : 0;
         step *= b->dim[d];
     }
     return m;
@@ -79,57 +63,50 @@ static bool take_form(ct__matrix *m)
     return true;
 }
 
+ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to)
+{
+    const ct_view x = ct__as_view(b, from);
+    ct_view out = ct__as_view(b, to);
+    return ct__cuda_copy(dev, &x, &out);
+}
+
+static ct_status copy_part(ct_device *dev, const ct__batch *b, ct__formed::part which, const ct__matrix &from,
+                           const ct__matrix &to)
+{
+    return which == ct__formed::LOWER ? ct__copy_lower(dev, b, from, to)
+           : which == ct__formed::ALL ? ct__copy_matrices(dev, b, from, to)
+                                      : CT_OK;
+}
+
 ct__formed::ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &matrix, part in, part out)
     : dev(device), batch(b), given(matrix), m(matrix), bytes(0), data(NULL), status(CT_OK), back(NOTHING)
 {
     if (take_form(&m)) return;
     back = out;
-    m = ct__dense(b, NULL, given.rows, given.cols);
-    int64_t step = m.rows * m.cols;
-    for (int d = b->ndim - 1; d >= 0; d--) { /* what is shared is copied once */
-        const bool shared = given.step[d] == 0 && out == NOTHING;
-        m.step[d] = shared ? 0 : step;
-        if (!shared) step *= b->dim[d];
+    ct__batch own = *b; /* what is shared is copied once */
+    own.members = 1;
+    for (int d = 0; d < b->ndim; d++) {
+        if (given.step[d] == 0 && out == NOTHING) own.dim[d] = 1;
+        own.members *= own.dim[d];
     }
-    bytes = (size_t)(step * ct__bytes_of(b));
+    m = ct__dense(&own, NULL, given.rows, given.cols);
+    bytes = (size_t)(ct__entries(&own, m) * ct__bytes_of(b));
     data = ct__pool_get(dev, &bytes);
-    if (!data) {
-        bytes = 0;
-        status = CT_ENOMEM;
-        return;
-    }
     m.data = (char *)data;
-    if (in == LOWER) status = ct__copy_lower(dev, b, &given, &m);
-    if (in != ALL) return;
-    ct_view from = ct__as_view(b, &given), to = ct__as_view(b, &m);
-    for (int d = 0; d < b->ndim; d++)
-        if (m.step[d] == 0) from.dim[d] = to.dim[d] = 1;
-    status = ct__cuda_copy(dev, &from, &to);
+    status = data ? copy_part(dev, &own, in, given, m) : CT_ENOMEM;
 }
 
-ct_status ct__formed::finish()
-{
-    if (status || back == NOTHING) return status;
-    if (back == LOWER) return ct__copy_lower(dev, batch, &m, &given);
-    ct_view from = ct__as_view(batch, &m), to = ct__as_view(batch, &given);
-    return ct__cuda_copy(dev, &from, &to);
-}
+ct_status ct__formed::finish() { return status ? status : copy_part(dev, batch, back, m, given); }
 
 /* -- triangles ------------------------------------------------------------------------------------------- */
 
-template <typename T> static __global__ void copy_lower_kernel(ct__batch b, ct__matrix from, ct__matrix to)
+/* The lower triangle, or what is above it. */
+template <typename T>
+static __global__ void copy_triangle_kernel(ct__batch b, ct__matrix from, ct__matrix to, bool lower)
 {
     CT__EACH_ENTRY(at, b, to)
     {
-        if (at.j <= at.i) ct__at_entry<T>(b, to, at) = ct__at_entry<T>(b, from, at);
-    }
-}
-
-template <typename T> static __global__ void mirror_lower_kernel(ct__batch b, ct__matrix m)
-{
-    CT__EACH_ENTRY(at, b, m)
-    {
-        if (at.j > at.i) ct__at_entry<T>(b, m, at) = ct__at_entry<T>(b, ct__turned(m), at);
+        if ((at.j <= at.i) == lower) ct__at_entry<T>(b, to, at) = ct__at_entry<T>(b, from, at);
     }
 }
 
@@ -142,20 +119,21 @@ static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *f
     }
 }
 
-ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to)
+ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to)
 {
-    return CT__BATCH_EACH(dev, "copy_lower_kernel", *b, copy_lower_kernel, ct__entries(b, *to), *from, *to);
+    return CT__BATCH_EACH(dev, "copy_lower", *b, copy_triangle_kernel, ct__entries(b, to), from, to, true);
 }
 
-ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix *m)
+ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix &m)
 {
-    return CT__BATCH_EACH(dev, "mirror_lower_kernel", *b, mirror_lower_kernel, ct__entries(b, *m), *m);
+    return CT__BATCH_EACH(dev, "mirror_lower", *b, copy_triangle_kernel, ct__entries(b, m), ct__turned(m), m,
+                          false);
 }
 
 ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
-                     const ct__matrix *m)
+                     const ct__matrix &m)
 {
-    return CT__BATCH_EACH(dev, "poison_kernel", *b, poison_kernel, ct__entries(b, *m), *m, failed, lower);
+    return CT__BATCH_EACH(dev, "poison", *b, poison_kernel, ct__entries(b, m), m, failed, lower);
 }
 
 /* -- failures -------------------------------------------------------------------------------------------- */

@@ -62,7 +62,7 @@ static inline __device__ __host__ ct__matrix ct__turned(ct__matrix m)
 }
 
 /* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
-ct_view ct__as_view(const ct__batch *b, const ct__matrix *m);
+ct_view ct__as_view(const ct__batch *b, const ct__matrix &m);
 
 /* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies
  * them first. */
@@ -121,42 +121,20 @@ struct ct__formed {
     ct__formed &operator=(const ct__formed &) = delete;
 };
 
-/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict, on the
- * device. */
-struct ct__solver_room {
-    ct__scratch memory;
-    int *info;
-    void *data, *host;
-    ct_status status;
-    ct__solver_room(ct_device *dev, size_t device_bytes, size_t host_bytes)
-        : memory(dev, (int64_t)device_bytes + CT__SOLVER_ALIGNMENT), info((int *)memory.data),
-          data((char *)memory.data + CT__SOLVER_ALIGNMENT),
-          host(memory.data && host_bytes ? ct__cuda_host_workspace(dev, host_bytes) : NULL),
-          status(memory.data && (host || !host_bytes) ? CT_OK
-                 : dev->last_status                   ? dev->last_status
-                                                      : CT_ENOMEM)
-    {
-    }
-};
-
 /* A contiguous row-major matrix per member in memory that holds them. */
 ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
 
-/* to = from on and below the diagonal; all of to = NaN, or that part, where failed[member] is set; the rest
- * of the lower triangle's mirror image. */
-ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix *from, const ct__matrix *to);
-ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix *m);
+/* to = from; to = from on and below the diagonal; the rest of the lower triangle's mirror image; all of m =
+ * NaN, or that triangle, where failed[member] is set. */
+ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);
+ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);
+ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix &m);
 ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
-                     const ct__matrix *m);
+                     const ct__matrix &m);
 /* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may
  * be NULL. */
 ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
                            const char *what, const char *why, ct_failure *failure);
-
-/* The same in the words of a factorization. */
-ct_status ct__cholesky_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
-                               ct_failure *failure);
-ct_status ct__lu_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, ct_failure *failure);
 
 /* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks
  * of one another's storage allow. */
@@ -170,10 +148,9 @@ ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, d
 ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                        const ct__matrix &M, const ct__matrix &B);
 /* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or
- * by cuSOLVER one after the other, or the quicker of these; L⁻¹; LᵀL. */
+ * by cuSOLVER one after the other; L⁻¹; LᵀL. */
 ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
-ct_status ct__cholesky(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 
@@ -183,9 +160,5 @@ ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m
                          int64_t *failed);
 ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed);
-/* The quicker way, and the order that rows have in the end. What is not finite counts as the last pivot's
- * failure, wherever it is. */
-ct_status ct__lu_in_order(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *order,
-                          int64_t *failed);
 
 #endif

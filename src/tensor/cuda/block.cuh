@@ -13,12 +13,6 @@ struct ct__least {
         if (b < a) a = b;
     }
 };
-struct ct__largest { /* NaN is larger than all */
-    template <typename V> __device__ void operator()(V &a, const V &b) const
-    {
-        if (b > a || b != b) a = b;
-    }
-};
 
 /* All of them as one, in every thread of a block of up to MOST; add(a, b) adds b to a. A warp adds what lies
  * a warp apart, then each thread adds up what the warp has, in the same order everywhere: the same bits every

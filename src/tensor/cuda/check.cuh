@@ -20,8 +20,7 @@ static inline ct__check ct__new_check(ct__cuda *cuda, const char *what)
 /* As many blocks as n indices keep busy. */
 static inline unsigned ct__checkers(int64_t n, int threads)
 {
-    const int64_t blocks = ct__divide_up(n, threads);
-    return blocks < CT__CHECKERS ? (unsigned)blocks : (unsigned)CT__CHECKERS;
+    return (unsigned)ct__smaller(ct__divide_up(n, threads), CT__CHECKERS);
 }
 
 /* Whether nothing is to be said: here, or in an earlier check anywhere, something was found before. */
@@ -33,31 +32,30 @@ static inline __device__ bool ct__silent(const ct__check &c, unsigned block)
     return false;
 }
 
-/* The block's threads bring the first bad place that each found in x, or `end`. `orders`: what is inside [0,
- * extent) is there twice. */
-template <int THREADS>
-static __device__ void ct__note(const ct__check &c, unsigned block, int64_t mine, int64_t end,
-                                const int64_t *x, int64_t step, int64_t extent, bool orders = false)
+/* Block number `block` of those that look at n places of x, `step` apart, each at its share: the first one
+ * that is bad(i) is noted. `orders`: what is inside [0, extent) is there twice.
+ * There is no way out of the loop, so the loads need not wait for one another. */
+template <int THREADS, typename Bad>
+static __device__ void ct__check_places(const ct__check &c, unsigned block, const int64_t *x, int64_t n,
+                                        int64_t step, int64_t extent, bool orders, Bad bad)
 {
+    int64_t mine = n;
+    for (int64_t i = (int64_t)block * THREADS + threadIdx.x; i < n; i += CT__CHECKERS * THREADS)
+        if (bad(i) && i < mine) mine = i;
     const int64_t first = ct__over_block<THREADS>(mine, ct__least());
-    if (threadIdx.x || first == end || ct__silent(c, block)) return;
+    if (threadIdx.x || first == n || ct__silent(c, block)) return;
     const int64_t value = x[first * step];
     const bool twice = orders && 0 <= value && value < extent;
     c.bad[block] = ct__bad{ c.order, c.what, first, value, twice ? -extent : extent };
 }
 
-/* Block number `block` of those that check n indices, `step` apart. */
+/* The same for indices, which are to lie in [0, extent). */
 template <int THREADS>
 static __device__ void ct__check_piece(const ct__check &c, unsigned block, const int64_t *index, int64_t n,
                                        int64_t step, int64_t extent)
 {
-    int64_t mine = n;
-    /* No way out of the loop: so the loads need not wait for one another. */
-    for (int64_t i = (int64_t)block * THREADS + threadIdx.x; i < n; i += CT__CHECKERS * THREADS) {
-        const int64_t k = index[i * step];
-        if ((k < 0 || k >= extent) && i < mine) mine = i;
-    }
-    ct__note<THREADS>(c, block, mine, n, index, step, extent);
+    ct__check_places<THREADS>(c, block, index, n, step, extent, false,
+                              [=](int64_t i) { return index[i * step] < 0 || index[i * step] >= extent; });
 }
 
 #endif

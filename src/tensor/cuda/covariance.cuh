@@ -14,11 +14,11 @@
 
 #include "tensor/covariance.h"
 
-enum { CT__COV_THREADS = CT__COV_LANES * CT__COV_WARPS };
-
 /* Coordinate d of point i of a tile in shared memory is at [d * pitch + i]. */
-struct ct__tile {
-    enum { X_PITCH = CT__COV_LANES + 1, Z_PITCH = CT__COV_CHUNK + 1 };
+enum {
+    CT__COV_THREADS = CT__COV_LANES * CT__COV_WARPS,
+    CT__X_PITCH = CT__COV_LANES + 1,
+    CT__Z_PITCH = CT__COV_CHUNK + 1,
 };
 
 /* pairs that a thread has at once */
@@ -34,9 +34,18 @@ struct ct__place {
     int64_t at, global;
 };
 
+/* What there may be in global memory: the program and its numbers, points by columns, memory of blocks. */
+enum { CT__PROGRAM, CT__NUMBERS, CT__X, CT__Z, CT__OF_BLOCKS, CT__PARTS };
+
 typedef struct ct__words {
     int32_t word[CT__COV_PROGRAM / 4];
 } ct__words;
+
+/* Coordinate d of point i is at [i * row + d * col]. */
+template <typename T> struct ct__points {
+    const T *at;
+    int64_t row, col;
+};
 
 /* The arguments of a kernel. Numbers are as wide as what follows: no padding, whose bytes would be
  * anything. */
@@ -49,13 +58,14 @@ template <typename T> struct ct__plan {
     const T *theta_from;
     int64_t theta_step;
     int32_t bytes, n_nodes, n_params, n_dims;
-    const T *x, *z; /* NULL: nothing */
-    int64_t n, m, d, x_row, x_col, z_row, z_col;
-    int64_t symmetric, part, columns, row_tiles, tasks;
+    ct__points<T> x, z; /* n and m of them, with d columns */
+    int64_t n, m, d;
+    int64_t symmetric, part, columns, row_tiles, pieces, tasks, blocks; /* columns: of each of the pieces */
     int64_t small; /* program and points are in shared memory */
-    ct__place program_at, values_at, x_at, z_at;
-    int64_t shared, global; /* bytes of a block so far */
-    char *room;             /* global memory of the blocks */
+    ct__place program_at, values_at, sums_at, x_sums_at, x_at, z_at;
+    int64_t shared, global;       /* bytes of a block so far */
+    char *room;                   /* global memory of the blocks */
+    int64_t begin[CT__PARTS + 1]; /* of what is in global memory, and where it ends, in bytes */
 };
 
 /* What a thread sees: the program, and its pairs (x, z[p]). SHARED: program and points are in shared
@@ -74,40 +84,15 @@ template <typename T, bool SHARED> struct ct__thread {
     int last;         /* the last pair's distance in columns: less than PAIRS - 1 at the edge of a matrix */
     bool same[PAIRS]; /* a point with itself, in the symmetric matrix */
 
-    __device__ __forceinline__ T x_at(int d) const
-    {
-        return SHARED ? x[d * ct__tile::X_PITCH] : x[d * x_col];
-    }
+    __device__ __forceinline__ T x_at(int d) const { return SHARED ? x[d * CT__X_PITCH] : x[d * x_col]; }
     __device__ __forceinline__ T z_at(int d, int p) const
     {
-        if (SHARED) return z[d * ct__tile::Z_PITCH + p];
+        if (SHARED) return z[d * CT__Z_PITCH + p];
         return z[d * z_col + (p < last ? p : last) * z_row];
     }
 };
 
 #define CT__EACH_PAIR(p) CT__UNROLL for (int p = 0; p < ct__pairs<T>::COUNT; p++)
-
-/* -- making a plan, on the host --------------------------------------------------------------------------
- * Begin, take what else a block needs, points, tasks; then the memory, and fill. */
-
-/* Z NULL: the symmetric matrix of x. */
-template <typename T>
-void ct__plan_begin(const ct_cov_program *program, const ct_view *theta, const ct_view *x, const ct_view *z,
-                    ct__plan<T> *plan);
-template <typename T> ct__place ct__plan_take(ct__plan<T> *plan, int64_t bytes);
-template <typename T> void ct__plan_points(ct__plan<T> *plan);
-/* The tasks, of at most `most` pieces of columns. */
-template <typename T> void ct__plan_tasks(ct__plan<T> *plan, int64_t most);
-/* How many blocks there is memory for: it is to fit where a factorisation had its panel, which
- * ct_gp_bytes_needed counts. `bytes` more for each, `common` for all. */
-template <typename T> unsigned ct__plan_blocks(const ct__plan<T> *plan, int64_t bytes, int64_t common);
-/* Bytes of global memory, for all blocks. */
-template <typename T>
-int64_t ct__plan_bytes(const ct__plan<T> *plan, const ct_cov_program *program, unsigned blocks);
-/* Queues what the kernels are to find in `room`. */
-template <typename T>
-ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<T> *plan, unsigned blocks,
-                        void *room);
 
 /* -- a block --------------------------------------------------------------------------------------------- */
 
@@ -162,12 +147,13 @@ static __device__ __forceinline__ void ct__open(const ct__plan<T> &p, char *shar
 
 /* to[k][i] = column k of point first + i, for i < count; the last of these beyond, up to `whole` */
 template <typename T>
-static __device__ __forceinline__ void ct__stage(const T *from, int64_t row, int64_t col, int64_t first,
-                                                 int count, int whole, int d, T *to, int pitch)
+static __device__ __forceinline__ void ct__stage(const ct__points<T> &from, int64_t first, int count,
+                                                 int whole, int d, T *to, int pitch)
 {
     for (int e = (int)threadIdx.x; e < whole * d; e += CT__COV_THREADS) {
-        const int i = row < col ? e % whole : e / d, k = row < col ? e / whole : e % d;
-        to[k * pitch + i] = from[(first + (i < count ? i : count - 1)) * row + k * col];
+        const bool by_column = from.row < from.col;
+        const int i = by_column ? e % whole : e / d, k = by_column ? e / whole : e % d;
+        to[k * pitch + i] = from.at[(first + (i < count ? i : count - 1)) * from.row + k * from.col];
     }
 }
 
@@ -183,7 +169,7 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
               n = (int)p.n, m = (int)p.m, columns = (int)p.columns;
     T *x_tile = SHARED ? (T *)(shared + p.x_at.at) : NULL,
       *z_tile = SHARED ? (T *)(shared + p.z_at.at) : NULL;
-    v.x_col = p.x_col, v.z_col = p.z_col, v.z_row = p.z_row;
+    v.x_col = p.x.col, v.z_col = p.z.col, v.z_row = p.z.row;
     for (int64_t task = blockIdx.x; task < p.tasks; task += gridDim.x) {
         const int piece = (int)(task / p.row_tiles), i0 = (int)(task % p.row_tiles) * CT__COV_LANES;
         const int rows = n - i0 < CT__COV_LANES ? n - i0 : (int)CT__COV_LANES,
@@ -191,20 +177,19 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, char *shar
         int j0 = piece * columns, end = m - j0 < columns ? m : j0 + columns;
         if (p.part == CT__LOWER && end > i0 + CT__COV_LANES) end = i0 + CT__COV_LANES;
         if (p.part == CT__UPPER && j0 < i0) j0 = i0;
-        v.x = SHARED ? x_tile + row : p.x + (i0 + row) * p.x_row;
+        v.x = SHARED ? x_tile + row : p.x.at + (i0 + row) * p.x.row;
         visit.begin(i0 + row);
         for (int j = j0; j < end; j += CT__COV_CHUNK) {
             const int width = end - j < CT__COV_CHUNK ? end - j : (int)CT__COV_CHUNK;
             if (SHARED) {
                 __syncthreads();
-                if (j == j0) ct__stage(p.x, p.x_row, p.x_col, i0, rows, rows, d, x_tile, ct__tile::X_PITCH);
-                ct__stage(p.z, p.z_row, p.z_col, j, width, (width + PAIRS - 1) / PAIRS * PAIRS, d, z_tile,
-                          ct__tile::Z_PITCH);
+                if (j == j0) ct__stage(p.x, i0, rows, rows, d, x_tile, CT__X_PITCH);
+                ct__stage(p.z, j, width, (width + PAIRS - 1) / PAIRS * PAIRS, d, z_tile, CT__Z_PITCH);
                 __syncthreads();
             }
             for (int at = warp * PAIRS; at < width; at += STEP) {
                 const int i = i0 + row, first = j + at;
-                v.z = SHARED ? z_tile + at : p.z + (int64_t)first * p.z_row;
+                v.z = SHARED ? z_tile + at : p.z.at + (int64_t)first * p.z.row;
                 v.last = width - 1 - at;
                 bool live[PAIRS], any = false;
                 CT__EACH_PAIR(q)

@@ -2,6 +2,7 @@
  * pairs give to sums of its own, [parameter][thread] and [column][thread] of its block; these are added up in
  * an order that the shape alone decides, within blocks and then over them. */
 #include "block.cuh"
+#include "covariance_plan.cuh"
 #include "covariance_slopes.cuh"
 
 enum { GROUPS = CT__COV_GROUPS };
@@ -14,7 +15,6 @@ template <typename T> struct contraction {
     const T *M, *u, *v;
     int64_t rs, cs, us, vs;
     double alpha;
-    ct__place sums_at, x_sums_at;
     double *parts, *x_parts; /* [parameter][block], [piece][column][row]; NULL: not wanted */
 };
 
@@ -101,8 +101,8 @@ static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_RESIDENT) cont
     const int t = (int)threadIdx.x, n_params = q.plan.n_params;
     ct__thread<T, SHARED> v;
     ct__open(q.plan, (char *)shared, v);
-    double *sums = q.parts ? ct__find<double>(q.plan, q.sums_at, (char *)shared) : NULL,
-           *x_sums = q.x_parts ? ct__find<double>(q.plan, q.x_sums_at, (char *)shared) : NULL;
+    double *sums = q.parts ? ct__find<double>(q.plan, q.plan.sums_at, (char *)shared) : NULL,
+           *x_sums = q.x_parts ? ct__find<double>(q.plan, q.plan.x_sums_at, (char *)shared) : NULL;
     for (int k = 0; sums && k < n_params; k++) sums[k * CT__COV_THREADS + t] = 0;
     contractor<T> c = { q, sums ? sums + t : NULL, x_sums ? x_sums + t : NULL, 0, 0 };
     ct__walk(q.plan, (char *)shared, v, c);
@@ -164,41 +164,33 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     ct__plan<T> *p = &q.plan;
     q.turned = !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* of no x_bar: neighbours of M to neighbours */
     const bool swap = q.turned && z;
-    ct__plan_begin(program, theta, swap ? z : x, swap ? x : z, p);
-    p->part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER;
-    if (P) q.sums_at = ct__plan_take(p, P * CT__COV_THREADS * (int64_t)sizeof(double));
-    if (d) q.x_sums_at = ct__plan_take(p, d * CT__COV_THREADS * (int64_t)sizeof(double));
-    ct__plan_points(p);
-    ct__plan_tasks(p, d ? (CT__COV_SPREAD + d) / d : INT64_MAX);
-    const int64_t pieces = p->row_tiles ? p->tasks / p->row_tiles : 0, x_parts = pieces * d * p->n;
-    const int64_t number = sizeof(double);
-    const unsigned blocks = ct__plan_blocks(p, P * number, x_parts * number);
-    const int64_t parts = P * blocks;
-    ct__scratch room(dev, (parts + x_parts) * number + ct__plan_bytes(p, program, blocks));
+    const int64_t part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER, number = sizeof(double);
+    ct__plan_make(program, theta, swap ? z : x, swap ? x : z, part, P, d, p);
+    const int64_t parts = P * p->blocks, x_parts = p->pieces * d * p->n;
+    ct__scratch room(dev, (parts + x_parts) * number + p->begin[CT__PARTS]);
     if (!room.data) return CT_ENOMEM;
     double *numbers = room;
-    ct_status s = ct__plan_fill(dev, program, p, blocks, numbers + parts + x_parts);
+    ct_status s = ct__plan_fill(dev, program, p, numbers + parts + x_parts);
     if (s) return s;
     if (P) q.parts = numbers;
     if (d) q.x_parts = numbers + parts;
-    q.M = (const T *)K_bar->M.data;
-    q.rs = K_bar->M.stride[q.turned], q.cs = K_bar->M.stride[!q.turned];
-    const ct_view *u = q.turned ? &K_bar->v : &K_bar->u, *v = q.turned ? &K_bar->u : &K_bar->v;
+    const ct_view *M = &K_bar->M, *u = q.turned ? &K_bar->v : &K_bar->u,
+                  *v = q.turned ? &K_bar->u : &K_bar->v;
+    q.M = (const T *)M->data, q.rs = M->stride[q.turned], q.cs = M->stride[!q.turned];
     if (u->storage)
         q.u = (const T *)u->data, q.us = u->stride[0], q.v = (const T *)v->data, q.vs = v->stride[0];
-    q.alpha = K_bar->alpha;
-    q.lower = K_bar->lower;
+    q.alpha = K_bar->alpha, q.lower = K_bar->lower;
     result<T> to_theta = {}, to_x = {};
-    if (P) to_theta = { q.parts, (T *)theta_bar->data, P, 1, theta_bar->stride[0], 0, (int64_t)blocks };
-    if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], pieces };
-    const double share = !z && p->part == CT__ALL ? 0.5 : 1;
-    const unsigned finishers = ct__threads(blocks, CT__BLOCK);
-    const char *const what = "covariance_bar";
-    s = p->small ? CT__RUN_BLOCKS(dev, what, (contract_kernel<T, true>), blocks, CT__COV_THREADS, q)
-                 : CT__RUN_BLOCKS(dev, what, (contract_kernel<T, false>), blocks, CT__COV_THREADS, q);
+    if (P) to_theta = { q.parts, (T *)theta_bar->data, P, 1, theta_bar->stride[0], 0, p->blocks };
+    if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], p->pieces };
+    const double share = !z && part == CT__ALL ? 0.5 : 1;
+    const unsigned finishers = ct__threads(p->blocks, CT__BLOCK);
+    s = CT__RUN_BLOCKS(dev, "covariance_bar",
+                       (p->small ? contract_kernel<T, true> : contract_kernel<T, false>), p->blocks,
+                       CT__COV_THREADS, q);
     return s ? s
-             : CT__RUN_BLOCKS(dev, what, finish_kernel<T>, P + ct__divide_up(p->n * d, finishers), finishers,
-                              to_theta, to_x, share, add);
+             : CT__RUN_BLOCKS(dev, "covariance_bar", finish_kernel<T>, P + ct__divide_up(p->n * d, finishers),
+                              finishers, to_theta, to_x, share, add);
 }
 
 ct_status ct__cuda_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_view *theta,

@@ -127,8 +127,7 @@ static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> 
     leaf.node = k;
     leaf.wild = ct__distances(v, n, leaf.s);
     const T a = n->extra < 0 ? (T)1 : v.theta[n->extra];
-    const int degree = n->degree;
-    (void)degree;
+    [[maybe_unused]] const int degree = n->degree;
     switch (n->code) {
 #define EXP(x)     exp((T)(x))
 #define LOG1P(x)   log1p((T)(x))
@@ -140,8 +139,7 @@ static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> 
 case CT_COV_##CODE:                                                                                \
     CT__EACH_PAIR(p)                                                                               \
     {                                                                                              \
-        const T s = leaf.s[p], r = sqrt(s), r1 = r, u = first, y = second;                         \
-        (void)r1, (void)u, (void)y;                                                                \
+        [[maybe_unused]] const T s = leaf.s[p], r = sqrt(s), r1 = r, u = first, y = second;        \
         leaf.value[p] = y;                                                                         \
         leaf.by_s[p] = slope;                                                                      \
         leaf.by_a[p] = extra_slope;                                                                \

@@ -84,7 +84,8 @@ typedef struct ct__host_room {
 /* The inside of a device. */
 typedef struct ct__cuda {
     int ordinal, processors;
-    cudaStream_t stream;
+    /* aside gives and takes memory while `stream` is recorded, which cannot; NULL before */
+    cudaStream_t stream, aside;
     cudaMemPool_t pool; /* NULL where the runtime has none */
     cublasHandle_t blas;
     cusolverDnHandle_t solver;
@@ -94,11 +95,9 @@ typedef struct ct__cuda {
     cudaEvent_t staged[CT__UPLOADS];
     int next_upload;
     ct__host_room *host_workspace;
-    cudaStream_t aside; /* gives and takes memory while `stream` is recorded, which cannot; NULL before */
-    bool recording;
     ct__bad *bad; /* CT__CHECKERS of them in device memory: what was found since they were last read */
     int64_t checks;
-    bool checked; /* since then an index has been */
+    bool recording, checked; /* checked: since then an index has been */
 } ct__cuda;
 
 /* The device's state, with its GPU current for this thread. */
@@ -145,11 +144,17 @@ struct ct__scratch {
 };
 
 static inline int64_t ct__divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t ct__smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Quotient of numbers >= 0: a division of 32 bits is several times cheaper. */
+static __device__ __forceinline__ int64_t ct__quotient(int64_t a, int64_t b)
+{
+    return (a | b) >> 32 ? a / b : (int64_t)((uint32_t)a / (uint32_t)b);
+}
 
 static inline unsigned ct__grid(int64_t count)
 {
-    int64_t blocks = ct__divide_up(count, CT__BLOCK);
-    return blocks < CT__GRID ? (unsigned)blocks : (unsigned)CT__GRID;
+    return (unsigned)ct__smaller(ct__divide_up(count, CT__BLOCK), CT__GRID);
 }
 
 /* Threads for n things: a power of two of them, whole warps, `most` at most. */

@@ -16,16 +16,18 @@ ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
 
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error)
 {
-    if (error == CUBLAS_STATUS_SUCCESS) return CT_OK;
-    return ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuBLAS: %s",
-                    dev->name, what, cublasGetStatusString(error));
+    return error == CUBLAS_STATUS_SUCCESS
+               ? CT_OK
+               : ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
+                          "%s: %s: cuBLAS: %s", dev->name, what, cublasGetStatusString(error));
 }
 
 ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error)
 {
-    if (error == CUSOLVER_STATUS_SUCCESS) return CT_OK;
-    return ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
-                    "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
+    return error == CUSOLVER_STATUS_SUCCESS
+               ? CT_OK
+               : ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
+                          "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
 }
 
 ct_status ct__cuda_launched(ct_device *dev, const char *what)
@@ -82,8 +84,7 @@ static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
     ct_status s = ct__cuda_status(
         dev, "opening", cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->ordinal));
     if (s || !supported) return s;
-    cudaMemPoolProps props;
-    memset(&props, 0, sizeof props);
+    cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = cuda->ordinal;
@@ -167,14 +168,10 @@ static __global__ void place_kernel(const int64_t *order, int64_t n, int64_t ste
 static __global__ void orders_kernel(ct__check check, const int64_t *order, int64_t n, int64_t step,
                                      int64_t extent, const int64_t *place)
 {
-    int64_t mine = n;
-    CT__EACH(i, n)
-    {
+    ct__check_places<CT__BLOCK>(check, blockIdx.x, order, n, step, extent, true, [=](int64_t i) {
         const int64_t k = order[i * step];
-        const bool inside = 0 <= k && k < extent;
-        if ((!inside || place[i / extent * extent + k] != i) && i < mine) mine = i;
-    }
-    ct__note<CT__BLOCK>(check, blockIdx.x, mine, n, order, step, extent, true);
+        return k < 0 || k >= extent || place[i / extent * extent + k] != i;
+    });
 }
 
 /* Whether the module has code for this GPU, and the GPU runs it. */

@@ -33,14 +33,12 @@ void *ct__cuda_allocate(ct_device *dev, size_t bytes)
     return NULL;
 }
 
-void ct__cuda_release(ct_device *dev, void *data, size_t bytes)
+void ct__cuda_release(ct_device *dev, void *data, size_t)
 {
-    (void)bytes;
     ct__cuda *cuda = ct__cuda_of(dev);
     const unrecorded now(cuda);
-    cudaError_t error =
-        cuda->pool ? cudaFreeAsync(data, cuda->recording ? cuda->aside : cuda->stream) : cudaFree(data);
-    if (error != cudaSuccess) cudaGetLastError();
+    cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
+    if ((cuda->pool ? cudaFreeAsync(data, stream) : cudaFree(data)) != cudaSuccess) cudaGetLastError();
 }
 
 /* What the streams have not come to yet is not free yet. */

@@ -23,16 +23,6 @@ static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct
     return beta == 1 ? CT_OK : CT__PER_DTYPE(b->dtype, SCALE);
 }
 
-static cudaDataType type_of(ct_dtype dtype)
-{
-    switch (dtype) {
-    case CT_F64: return CUDA_R_64F;
-    case CT_BF16: return CUDA_R_16BF;
-    case CT_F16: return CUDA_R_16F;
-    default: return CUDA_R_32F;
-    }
-}
-
 /* The last dimension of the batch is one call's, the others are walked over. */
 ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A_,
                    const ct__matrix &B_, double beta, const ct__matrix &C_)
@@ -44,49 +34,43 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
     ct__cuda *cuda = ct__cuda_of(dev);
     const float alpha32 = (float)alpha, beta32 = (float)beta;
     const bool f64 = b->dtype == CT_F64;
-    const cudaDataType type = type_of(b->dtype);
+    const cudaDataType type = f64                   ? CUDA_R_64F
+                              : b->dtype == CT_BF16 ? CUDA_R_16BF
+                              : b->dtype == CT_F16  ? CUDA_R_16F
+                                                    : CUDA_R_32F;
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     int last = b->ndim - 1;
     int64_t together = b->ndim ? b->dim[last] : 1;
-    for (int64_t i = 0; i < b->members; i += together) {
-        cublasStatus_t s = cublasGemmStridedBatchedEx_64(
-            cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T, c.rows,
-            c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
-            a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
-            b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
-            x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
-            c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0,
-            together, compute, CUBLAS_GEMM_DEFAULT);
-        if (s != CUBLAS_STATUS_SUCCESS) return ct__cublas_status(dev, "gemm", s);
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < b->members && !s; i += together) {
+        s = ct__cublas_status(
+            dev, "gemm",
+            cublasGemmStridedBatchedEx_64(
+                cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
+                c.rows, c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
+                a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
+                b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
+                x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
+                c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0,
+                together, compute, CUBLAS_GEMM_DEFAULT));
     }
-    return CT_OK;
+    return s;
 }
 
-/* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product
- * of more rows; likewise with the parts exchanged, and columns. */
-static void collapse(ct__batch *b, ct__matrix *m)
+/* Members with a shared B are one product of more rows where A and C have one row each, or continue from one
+ * member's rows to the next's. Likewise with the parts exchanged, and columns. False for others. */
+static bool stack(int64_t members, const ct__matrix &shared, ct__matrix *x, ct__matrix *c,
+                  int64_t ct__matrix::*extent, int64_t ct__matrix::*stride)
 {
-    if (b->ndim != 1) return;
-    const int64_t members = b->members;
-    if (m[B].step[0] == 0 && m[A].step[0] == m[A].rows * m[A].rs && m[C].step[0] == m[C].rows * m[C].rs) {
-        m[A].rows *= members;
-        m[C].rows *= members;
-    } else if (m[A].step[0] == 0 && m[B].step[0] == m[B].cols * m[B].cs &&
-               m[C].step[0] == m[C].cols * m[C].cs) {
-        m[B].cols *= members;
-        m[C].cols *= members;
-    } else if (m[B].step[0] == 0 && m[A].rows == 1 && m[A].step[0] > 0) {
-        m[A].rs = m[A].step[0];
-        m[C].rs = m[C].step[0];
-        m[A].rows = m[C].rows = members;
-    } else if (m[A].step[0] == 0 && m[B].cols == 1 && m[B].step[0] > 0) {
-        m[B].cs = m[B].step[0];
-        m[C].cs = m[C].step[0];
-        m[B].cols = m[C].cols = members;
-    } else {
-        return;
+    if (shared.step[0] != 0) return false;
+    if (x->*extent == 1 && x->step[0] > 0) {
+        x->*stride = x->step[0];
+        c->*stride = c->step[0];
     }
-    *b = ct__one(b->dtype);
+    if (x->step[0] != x->*extent * x->*stride || c->step[0] != c->*extent * c->*stride) return false;
+    x->*extent *= members;
+    c->*extent *= members;
+    return true;
 }
 
 ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
@@ -94,9 +78,9 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
 {
     ct__matrices<3> batch({ a, b, c });
     ct__matrix *m = batch.m;
-    collapse(&batch, m);
-    if (!batch.members || !m[C].rows || !m[C].cols) return CT_OK;
-    if (!m[A].cols || alpha == 0) return scale(dev, &batch, beta, m[C]);
+    if (batch.ndim == 1 && (stack(batch.members, m[B], &m[A], &m[C], &ct__matrix::rows, &ct__matrix::rs) ||
+                            stack(batch.members, m[A], &m[B], &m[C], &ct__matrix::cols, &ct__matrix::cs)))
+        static_cast<ct__batch &>(batch) = ct__one(batch.dtype);
     ct__formed fa(dev, &batch, m[A], ct__formed::ALL, ct__formed::NOTHING),
         fb(dev, &batch, m[B], ct__formed::ALL, ct__formed::NOTHING),
         fc(dev, &batch, m[C], beta == 0 ? ct__formed::NOTHING : ct__formed::ALL, ct__formed::ALL);
@@ -163,7 +147,6 @@ ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__m
 ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
 {
     const ct__matrices<2> b({ a, c });
-    if (!b.members || !b.m[1].rows) return CT_OK;
     ct__formed fa(dev, &b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
         fc(dev, &b, b.m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
     ct_status s = fa.status ? fa.status : fc.status;

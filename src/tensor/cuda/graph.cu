@@ -9,16 +9,6 @@ struct graph {
 
 /* -- recording ------------------------------------------------------------------------------------------- */
 
-/* `aside` continues where `stream` is now. */
-static ct_status part_ways(ct_device *dev, ct__cuda *cuda)
-{
-    ct_status s = CT_OK;
-    if (!cuda->aside)
-        s = ct__cuda_status(dev, "making a stream",
-                            cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
-    return s ? s : ct__cuda_join(dev, cuda->aside, false);
-}
-
 ct_status ct__cuda_capture_begin(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
@@ -27,7 +17,10 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
                         "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
                         dev->name);
     ct_status s = ct__cuda_load_put(dev);
-    if (!s) s = part_ways(dev, cuda);
+    if (!s && !cuda->aside)
+        s = ct__cuda_status(dev, "making a stream",
+                            cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
+    if (!s) s = ct__cuda_join(dev, cuda->aside, false); /* it continues where `stream` is now */
     if (!s)
         s = ct__cuda_status(dev, "recording",
                             cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));

@@ -11,16 +11,12 @@ enum { LENGTH = CT__GROUP_LENGTH };
 /* What group_by cannot have made is noted. */
 static __device__ void check_groups(const ct__groups &g, const ct__check &check)
 {
-    const int64_t end = g.M + 1 + g.N;
-    int64_t mine = end;
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += CT__CHECKERS * THREADS) {
-        const int64_t x = g.offset[i];
-        const bool offset = i <= g.M, bad = offset ? x < (i ? g.offset[i - 1] : 0) || x > g.N ||
-                                                         (i == 0 && x) || (i == g.M && x != g.N)
-                                                   : x < 0 || x >= g.N;
-        if (bad && i < mine) mine = i;
-    }
-    ct__note<THREADS>(check, blockIdx.x, mine, end, g.offset, 1, g.N);
+    const int64_t *offset = g.offset, M = g.M, N = g.N;
+    ct__check_places<THREADS>(check, blockIdx.x, offset, M + 1 + N, 1, N, false, [=](int64_t i) {
+        const int64_t x = offset[i];
+        return i > M ? x < 0 || x >= N
+                     : x < (i ? offset[i - 1] : 0) || x > N || (i == 0 && x) || (i == M && x != N);
+    });
 }
 
 /* -- kernels --------------------------------------------------------------------------------------------- */
@@ -57,9 +53,7 @@ static __global__ void __launch_bounds__(THREADS,
     if (!p.rows) return;
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
     if (t < TILE) row[t] = t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
-    T sum[EACH][WIDTH];
-    for (int i = 0; i < EACH; i++)
-        for (int c = 0; c < WIDTH; c++) sum[i][c] = 0;
+    T sum[EACH][WIDTH] = {};
     const int64_t c_row = p.m * (TURNED ? W : D);
     int64_t d0 = 0;
     do { /* once where D is 0, too: the rows are there then */
@@ -91,9 +85,9 @@ static __global__ void __launch_bounds__(THREADS,
                 if (row_of(i) >= 0 && w0 + x + ACROSS * c < W)
                     out[row_of(i) * W + w0 + x + ACROSS * c] = (S)sum[i][c];
     } else if (wide.out) {
-        store<S, true>(out, W, w0, sum, row_of);
+        store<true>(out, W, w0, sum, row_of);
     } else {
-        store<S, false>(out, W, w0, sum, row_of);
+        store<false>(out, W, w0, sum, row_of);
     }
 }
 
@@ -116,9 +110,7 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
     const ct__piece p = ct__piece_at(g, shift, block / across / down);
     if (p.number && !p.rows) return; /* the first piece of an empty group is zero */
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
-    T sum[EACH][WIDTH];
-    for (int i = 0; i < EACH; i++)
-        for (int c = 0; c < WIDTH; c++) sum[i][c] = 0;
+    T sum[EACH][WIDTH] = {};
     int64_t next = t < DEPTH && t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
     for (int64_t r0 = 0; r0 < p.rows; r0 += DEPTH) {
         const int64_t rest = p.rows - r0, after = r0 + DEPTH + t;
@@ -147,13 +139,13 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
         return j0 + spread<VECTOR>(y, DOWN, i) < J ? at + spread<VECTOR>(y, DOWN, i) : -1;
     };
     if (part && wide.out)
-        store<T, true>(kept, K, k0, sum, row_of);
+        store<true>(kept, K, k0, sum, row_of);
     else if (part)
-        store<T, false>(kept, K, k0, sum, row_of);
+        store<false>(kept, K, k0, sum, row_of);
     else if (wide.out)
-        store<S, true>(C_bar, K, k0, sum, row_of);
+        store<true>(C_bar, K, k0, sum, row_of);
     else
-        store<S, false>(C_bar, K, k0, sum, row_of);
+        store<false>(C_bar, K, k0, sum, row_of);
 }
 
 /* The sums of groups of more than one piece. */
@@ -220,12 +212,12 @@ static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void
     if (!kept.data) return CT_ENOMEM;
     const whole wide = { rows_at<S>(A, J, 16 / sizeof(S)), rows_at<S>(G, K, 16 / sizeof(S)),
                          rows_at<S>(C_bar, K, tiles<S>::VECTOR) };
-    const char *const what = "gather_matmul";
-    ct_status s = CT__RUN_BLOCKS(w->dev, what, sum_kernel<S>, grid, THREADS, w->g, w->check, w->checkers,
-                                 shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);
+    ct_status s =
+        CT__RUN_BLOCKS(w->dev, "gather_matmul", sum_kernel<S>, grid, THREADS, w->g, w->check, w->checkers,
+                       shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);
     if (s || !long_ones || !count) return s;
-    return CT__RUN_BLOCKS(w->dev, what, add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, w->g, shift, count,
-                          kept, (S *)C_bar);
+    return CT__RUN_BLOCKS(w->dev, "gather_matmul", add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, w->g,
+                          shift, count, kept, (S *)C_bar);
 }
 
 ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,

@@ -52,9 +52,7 @@ static __device__ __forceinline__ void stage(typename tiles<S>::T *to, const S *
     };
     const int t = (int)threadIdx.x, c = t % (COLUMNS / VECTOR) * VECTOR, y = t / (COLUMNS / VECTOR);
     const int64_t left = width - c0 - c; /* columns from this thread's first on */
-    pack<S, VECTOR> held[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++)
-        for (int v = 0; v < VECTOR; v++) held[i].x[v] = (S)0.f;
+    pack<S, VECTOR> held[ROUNDS] = {};
     if (whole) {
         for (int i = 0; i < ROUNDS; i++) {
             const int64_t r = row(y + i * STEP);
@@ -83,7 +81,7 @@ template <int VECTOR> static __device__ __forceinline__ int spread(int thread, i
 }
 
 /* Row i of a thread's sums into columns from c0 on of row(i), or nowhere for -1. */
-template <typename S, bool WHOLE, typename T, typename Row>
+template <bool WHOLE, typename S, typename T, typename Row>
 static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, const T (*sum)[WIDTH], Row row)
 {
     enum { VECTOR = 16 / sizeof(T) };

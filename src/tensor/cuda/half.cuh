@@ -25,6 +25,9 @@ typedef ct__half_of<CT_F16> ct__f16;
      : (dtype) == CT_F16  ? of(ct__f16)  \
                           : of(float))
 
+/* The same of those that may be integers. */
+#define CT__PER_ANY(dtype, of) ((dtype) == CT_I64 ? of(int64_t) : CT__PER_DTYPE(dtype, of))
+
 /* What is computed in, for numbers of the type S. */
 template <typename S> struct ct__arithmetic {
     typedef float type;

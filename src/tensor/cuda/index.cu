@@ -16,8 +16,7 @@ static rows make_rows(const ct_view *x, const ct_view *out)
 {
     ct_view of_out = *out, of_x = *x;
     of_out.dim[0] = of_x.dim[0] = 1;
-    const ct_view *t[] = { &of_out, &of_x };
-    return rows{ ct__make_span(2, t), x->stride[0], out->stride[0] };
+    return rows{ ct__make_span({ &of_out, &of_x }), x->stride[0], out->stride[0] };
 }
 
 static __global__ void gather_kernel(rows r, int bytes, const int64_t *index, int64_t k, int64_t step,
@@ -35,8 +34,8 @@ static __global__ void gather_kernel(rows r, int bytes, const int64_t *index, in
 ct_status ct__cuda_gather(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
+    const rows r = make_rows(x, out);
     ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
-    rows r = make_rows(x, out);
     return s ? s
              : CT__RUN_EACH(dev, "gather", gather_kernel, k * r.first.count, r, (int)ct__size(x->dtype), q, k,
                             step, x->dim[0]);
@@ -102,15 +101,15 @@ template <typename T> static __global__ void add_kernel(rows r, scattered s, con
 
 template <typename T> static ct_status scatter(ct_device *dev, const rows &r, const scattered &s)
 {
-    const char *const what = "scatter_add";
-    ct_status failed = CT__RUN_EACH(dev, what, scatter_kernel<T>, s.g.M * r.first.count, r, s);
+    ct_status failed = CT__RUN_EACH(dev, "scatter_add", scatter_kernel<T>, s.g.M * r.first.count, r, s);
     if (failed || s.g.N <= (int64_t)1 << LENGTH) return failed;
     const int64_t kept = ct__kept(s.g, LENGTH) * r.first.count;
     ct__scratch room(dev, kept * (int64_t)sizeof(T));
     if (!room.data) return CT_ENOMEM;
-    failed = CT__RUN_EACH(dev, what, pieces_kernel<T>, kept, r, s, room);
+    failed = CT__RUN_EACH(dev, "scatter_add", pieces_kernel<T>, kept, r, s, room);
     return failed ? failed
-                  : CT__RUN_BLOCKS(dev, what, add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, r, s, room);
+                  : CT__RUN_BLOCKS(dev, "scatter_add", add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, r,
+                                   s, room);
 }
 
 ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
@@ -134,9 +133,8 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
 ct_status ct__cuda_group_by(ct_device *dev, const ct_view *index, ct_view *groups)
 {
     const int64_t n = index->dim[0], m = groups->dim[0] - 1 - n;
-    int64_t *offsets = (int64_t *)groups->data;
-    return ct__cuda_sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m, offsets,
-                         offsets + m + 1);
+    return ct__cuda_sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m,
+                         (int64_t *)groups->data, (int64_t *)groups->data + m + 1);
 }
 
 /* -- rows in pivot order --------------------------------------------------------------------------------- */
@@ -163,10 +161,10 @@ ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view 
     if (!count) return CT_OK;
     const int64_t *p = (const int64_t *)order->data;
     const bool shared = b.ndim == 1 && m[1].step[0] == 0, dense = b.ndim == 1 && m[1].step[0] == n * m[1].rs;
+    const int64_t together = dense ? b.members : 1, times = dense || shared ? 1 : b.members;
     ct_status s = CT_OK;
-    if (dense) s = ct__cuda_check_orders(dev, "pivot order", p, b.members, m[1].rs, n);
-    for (int64_t i = 0; i < (dense ? 0 : shared ? 1 : b.members) && !s; i++)
-        s = ct__cuda_check_orders(dev, "pivot order", p + ct__member_at(b, m[1], i), 1, m[1].rs, n);
+    for (int64_t i = 0; i < times && !s; i++)
+        s = ct__cuda_check_orders(dev, "pivot order", p + ct__member_at(b, m[1], i), together, m[1].rs, n);
     return s ? s
              : CT__RUN_EACH(dev, "permute_rows", permute_kernel, count, b, m[0], m[1], m[2],
                             (int)ct__size(x->dtype), back);

@@ -31,14 +31,12 @@ static bool find_gpu(ct_device *dev, int ordinal)
 {
     enum { NO_DEVICE = 100 };
     void *driver = dlopen("libcuda.so.1", HOW);
-    if (!driver) {
+    int count = 0, error = driver ? count_gpus(driver, &count) : NO_DEVICE;
+    if (driver) dlclose(driver);
+    if (!driver)
         ct__fail(dev, CT_EDEVICE,
                  "cuda:%d: there is no NVIDIA driver (libcuda.so.1): install one, or open \"cpu\"", ordinal);
-        return false;
-    }
-    int count = 0, error = count_gpus(driver, &count);
-    dlclose(driver);
-    if (error && error != NO_DEVICE)
+    else if (error && error != NO_DEVICE)
         ct__fail(
             dev, CT_EDEVICE,
             "cuda:%d: the NVIDIA driver does not start (error %d): mend its installation, or open \"cpu\"",
@@ -62,29 +60,22 @@ static void own_folder(char *folder, size_t size)
     if (!dladdr(&here, &info) || !info.dli_fname) return;
     const char *slash = strrchr(info.dli_fname, '/');
     size_t length = slash ? (size_t)(slash - info.dli_fname) + 1 : 0;
-    if (length >= size) return;
-    memcpy(folder, info.dli_fname, length);
-    folder[length] = '\0';
+    if (length < size) snprintf(folder, size, "%.*s", (int)length, info.dli_fname);
 }
 
 /* The first module there is, and in `path` where; NULL with a message. */
 static void *load(ct_device *dev, int ordinal, char *path, size_t size)
 {
+    enum { OWN, INSTALLED, ANYWHERE, PLACES };
     char own[4096];
-    const char *const folder[] = { own, CT_LIBDIR "/" };
+    const char *const folder[PLACES] = { own, CT_LIBDIR "/", "" }, *missing = NULL;
     own_folder(own, sizeof own);
-    const char *missing = NULL;
-    void *module = NULL;
-    for (int i = 0; i < 2 && !missing; i++) {
-        if (!folder[i][0]) continue;
+    for (int i = OWN; i < PLACES && !missing; i++) {
         int length = snprintf(path, size, "%s%s", folder[i], CT__MODULE_FILE);
-        if (length < 0 || (size_t)length >= size || access(path, R_OK)) continue;
-        if ((module = dlopen(path, HOW))) return module;
-        missing = dlerror();
-    }
-    if (!missing) {
-        snprintf(path, size, "%s", CT__MODULE_FILE);
-        if ((module = dlopen(path, HOW))) return module;
+        bool there = folder[i][0] && length >= 0 && (size_t)length < size && !access(path, R_OK);
+        if (!there && i != ANYWHERE) continue;
+        void *module = dlopen(path, HOW);
+        if (module) return module;
         missing = dlerror();
     }
     /* dlerror names the file that was not found: the module itself, or a library of CUDA that it needs. */

@@ -16,22 +16,19 @@ typedef struct ct__span {
     ct_dtype dtype[CT__OPERANDS];
 } ct__span;
 
-static inline ct__span ct__make_span(int n, const ct_view *const *t)
+template <int N> static ct__span ct__make_span(const ct_view *const (&t)[N])
 {
-    ct__span s;
-    memset(&s, 0, sizeof s);
-    s.count = ct__count(t[0]);
-    s.ndim = ct__axis_list(n, t, s.axis);
-    for (int k = 0; k < n; k++) s.data[k] = t[k]->data, s.dtype[k] = t[k]->dtype;
+    ct__span s = { 0, ct__count(t[0]), {}, {}, {} };
+    s.ndim = ct__axis_list(N, t, s.axis);
+    for (int k = 0; k < N; k++) s.data[k] = t[k]->data, s.dtype[k] = t[k]->dtype;
     return s;
 }
 
-/* [k]: where element i of operand k lies, in elements. */
+/* [k]: where element i of operand k lies, in elements, for anything with ndim axes. */
 template <int N> struct ct__located {
     int64_t at[N];
-    __device__ __forceinline__ ct__located(const ct__span &s, int64_t i)
+    template <typename Axes> __device__ __forceinline__ ct__located(const Axes &s, int64_t i) : at{}
     {
-        for (int k = 0; k < N; k++) at[k] = 0;
         for (int d = (int)s.ndim - 1; d >= 0; d--) {
             const ct__axis &axis = s.axis[d];
             int64_t index = i;

@@ -9,60 +9,113 @@
 #define CT__LGAMMA lgamma
 #include "tensor/special.h"
 
-static __device__ __attribute__((noinline)) double ct__lgamma(double x) { return lgamma(x); }
-static __device__ __attribute__((noinline)) float ct__lgammaf(float x) { return lgammaf(x); }
-static __device__ double ct__polygamma(int k, double x) { return polygamma(k, x); }
-static __device__ float ct__polygammaf(int k, float x) { return (float)polygamma(k, (double)x); }
-
-#define T        double
+/* The functions of <math.h> and these take doubles and floats. */
 #define FN(name) name
-#define NAME(n)  n##_f64
-#include "map_kernels.cuh"
-#undef T
-#undef FN
-#undef NAME
+template <typename T> static __device__ __attribute__((noinline)) T ct__lgamma(T x) { return lgamma(x); }
+template <typename T> static __device__ T ct__polygamma(int k, T x) { return (T)polygamma(k, (double)x); }
 
-#define T        float
-#define FN(name) name##f
-#define NAME(n)  n##_f32
-#include "map_kernels.cuh"
-#undef T
-#undef FN
-#undef NAME
+/* -- the tables ------------------------------------------------------------------------------------------ */
 
-#define LAUNCH(name, kernel, ...) CT__RUN_EACH(dev, #name, kernel, s.count, s, __VA_ARGS__)
-#define RUN(name, ...)                                                         \
-    (out->dtype == CT_F64    ? LAUNCH(name, name##_f64<double>, __VA_ARGS__)   \
-     : out->dtype == CT_BF16 ? LAUNCH(name, name##_f32<ct__bf16>, __VA_ARGS__) \
-     : out->dtype == CT_F16  ? LAUNCH(name, name##_f32<ct__f16>, __VA_ARGS__)  \
-                             : LAUNCH(name, name##_f32<float>, __VA_ARGS__))
+/* Which function of a table, and its parameters; side: the gradient is b's. */
+struct choice {
+    int64_t f, side;
+    double p[2];
+};
+
+template <typename T> static __device__ __forceinline__ T value1(int64_t f, const double *p, T x)
+{
+    switch (f) {
+#define VALUE(name, value, derivative, vjp) \
+    case CT_MAP_##name: return (T)(value);
+        CT_MAPS1(VALUE)
+#undef VALUE
+    }
+    return 0;
+}
+
+/* g f'(x) for y = f(x) */
+template <typename T> static __device__ __forceinline__ T bar1(int64_t f, const double *p, T x, T y, T g)
+{
+    switch (f) {
+#define SLOPE(name, value, derivative, vjp) \
+    case CT_MAP_##name: return g * (T)(derivative);
+        CT_MAPS1(SLOPE)
+#undef SLOPE
+    }
+    return 0;
+}
+
+template <typename T> static __device__ __forceinline__ T value2(int64_t f, T a, T b)
+{
+    switch (f) {
+#define VALUE(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
+    case CT_MAP_##name: return (T)(value);
+        CT_MAPS2(VALUE)
+#undef VALUE
+    }
+    return 0;
+}
+
+/* g ∂f/∂a or g ∂f/∂b */
+template <typename T> static __device__ __forceinline__ T bar2(int64_t f, bool side, T a, T b, T g)
+{
+    switch (f) {
+#define SLOPE(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
+    case CT_MAP_##name: return g * (side ? (T)(derivative_b) : (T)(derivative_a));
+        CT_MAPS2(SLOPE)
+#undef SLOPE
+    }
+    return 0;
+}
+
+/* -- the kernel ------------------------------------------------------------------------------------------ */
+
+enum table { VALUE1, BAR1, VALUE2, BAR2 };
+
+/* A kernel serves a whole table: the choice is the same for all threads, and what it costs vanishes beside
+ * the memory. N: operands, the output being number 0; S: what they are stored as. */
+template <typename S, table TABLE, int N> static __global__ void map_kernel(ct__span s, choice c)
+{
+    typedef typename ct__arithmetic<S>::type T;
+    CT__EACH(i, s.count)
+    {
+        const ct__located<N> at(s, i);
+        T v[4] = {};
+        CT__UNROLL
+        for (int k = 1; k < N; k++) v[k] = (T)((const S *)s.data[k])[at[k]];
+        ((S *)s.data[0])[at[0]] = (S)(TABLE == VALUE1   ? value1(c.f, c.p, v[1])
+                                      : TABLE == BAR1   ? bar1(c.f, c.p, v[1], v[2], v[3])
+                                      : TABLE == VALUE2 ? value2(c.f, v[1], v[2])
+                                                        : bar2(c.f, c.side, v[1], v[2], v[3]));
+    }
+}
+
+template <table TABLE, int N>
+static ct_status run(ct_device *dev, const char *what, const choice &c, const ct_view *const (&t)[N])
+{
+    const ct__span s = ct__make_span(t);
+#define MAP(S) CT__RUN_EACH(dev, what, (map_kernel<S, TABLE, N>), s.count, s, c)
+    return CT__PER_DTYPE(s.dtype[0], MAP);
+}
 
 ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
-    const ct_view *t[] = { out, x };
-    ct__span s = ct__make_span(2, t);
-    return RUN(value1, (int)f, p[0], p[1]);
+    return run<VALUE1>(dev, "map1", { f, 0, { p[0], p[1] } }, { out, x });
 }
 
 ct_status ct__cuda_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
                             const ct_view *g, ct_view *out)
 {
-    const ct_view *t[] = { out, x, y, g };
-    ct__span s = ct__make_span(4, t);
-    return RUN(bar1, (int)f, p[0], p[1]);
+    return run<BAR1>(dev, "map1_bar", { f, 0, { p[0], p[1] } }, { out, x, y, g });
 }
 
 ct_status ct__cuda_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
-    const ct_view *t[] = { out, a, b };
-    ct__span s = ct__make_span(3, t);
-    return RUN(value2, (int)f);
+    return run<VALUE2>(dev, "map2", { f, 0, {} }, { out, a, b });
 }
 
 ct_status ct__cuda_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
                             const ct_view *g, ct_view *out)
 {
-    const ct_view *t[] = { out, a, b, g };
-    ct__span s = ct__make_span(4, t);
-    return RUN(bar2, (int)f, side);
+    return run<BAR2>(dev, "map2_bar", { f, side, {} }, { out, a, b, g });
 }

@@ -23,6 +23,20 @@ typedef struct ct__piece {
 /* Pieces at most. */
 static inline int64_t ct__pieces(const ct__groups &g, int shift) { return g.M + (g.N * g.I >> shift); }
 
+/* The first i of [from, to) for which holds(i) is false, or `to`; it is true for all before that. */
+template <typename Holds>
+static __device__ __forceinline__ int64_t ct__first_not(int64_t from, int64_t to, Holds holds)
+{
+    while (from < to) {
+        const int64_t middle = (from + to) / 2;
+        if (holds(middle))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 /* Rows before group m. */
 static inline __device__ int64_t ct__begin(const ct__groups &g, int64_t m)
 {
@@ -39,15 +53,7 @@ static inline __device__ int64_t ct__rows_of(const ct__groups &g, int64_t m)
 /* The last m with ct__begin(g, m) >> shift <= at, or 0. */
 static inline __device__ int64_t ct__group_at(const ct__groups &g, int shift, int64_t at)
 {
-    int64_t low = 0, high = g.M;
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2;
-        if (ct__begin(g, middle) >> shift <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return ct__first_not(1, g.M, [&](int64_t m) { return ct__begin(g, m) >> shift <= at; }) - 1;
 }
 
 static inline __device__ ct__piece ct__piece_at(const ct__groups &g, int shift, int64_t number)
@@ -62,12 +68,6 @@ static inline __device__ ct__piece ct__piece_at(const ct__groups &g, int shift, 
     if (p.number >= 0 && p.first < p.all)
         p.rows = (p.all - p.first) >> shift ? (int64_t)1 << shift : p.all - p.first;
     return p;
-}
-
-/* Quotient of numbers >= 0: a division of 32 bits is several times cheaper. */
-static __device__ __forceinline__ int64_t ct__quotient(int64_t a, int64_t b)
-{
-    return (a | b) >> 32 ? a / b : (int64_t)((uint32_t)a / (uint32_t)b);
 }
 
 /* Row r of group m in all rows; -1: there is none. */

@@ -1,8 +1,8 @@
 /* QR by Householder's reflectors, and how well a triangle is conditioned. Panels of a few columns are a
  * block's work, one for each member; what is right of them, or a matrix that Q is to be multiplied with,
  * follows by products. */
+#include "batch.cuh"
 #include "block.cuh"
-#include "tile.cuh"
 
 #include <math.h>
 
@@ -130,7 +130,7 @@ static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, c
     if (!s) s = ct__gemm(dev, &b, 1, Vt, V, 0, S);
     if (!s) s = CT__BATCH_EACH(dev, "qr", b, diagonal_kernel, b.members * w, tau, S);
     if (!s) s = ct__gemm(dev, &b, 1, Vt, C, 0, Y);
-    if (!s) s = ct__tile_solve(dev, &b, trans, false, 1, trans ? ct__turned(S) : S, Y);
+    if (!s) s = ct__solve(dev, &b, trans, false, 1, trans ? ct__turned(S) : S, Y);
     return s ? s : ct__gemm(dev, &b, -1, V, Y, 1, C);
 }
 
@@ -142,7 +142,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     ct__formed f(dev, &b, b.m[0], ct__formed::ALL, ct__formed::ALL);
     ct_status s = f.status;
     for (int64_t j = 0; j < count && !s; j += PANEL) {
-        const int64_t w = count - j < PANEL ? count - j : (int64_t)PANEL;
+        const int64_t w = ct__smaller(count - j, PANEL);
         const ct__matrix panel = ct__block(&b, f.m, j, j, rows - j, w),
                          taus = ct__block(&b, b.m[1], 0, j, 1, w);
         s = CT__BATCH_BLOCKS(dev, "qr", b, panel_kernel, b.members, ct__threads(2 * panel.rows, THREADS),
@@ -156,7 +156,7 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
     s = CT__BATCH_EACH(dev, "qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
-    if (!s) s = ct__poison(dev, &b, failed, false, &b.m[0]);
+    if (!s) s = ct__poison(dev, &b, failed, false, b.m[0]);
     return s ? s
              : ct__note_failure(
                    dev, &b, failed, 0, "column %lld",
@@ -175,8 +175,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
     ct_status s = f.status;
     const int64_t panels = ct__divide_up(count, PANEL);
     for (int64_t i = 0; i < panels && !s; i++) {
-        const int64_t j = (trans ? i : panels - 1 - i) * PANEL,
-                      w = count - j < PANEL ? count - j : (int64_t)PANEL;
+        const int64_t j = (trans ? i : panels - 1 - i) * PANEL, w = ct__smaller(count - j, PANEL);
         s = reflect_panel(dev, b, trans, ct__block(&b, b.m[0], j, j, rows - j, w),
                           ct__block(&b, b.m[1], 0, j, 1, w), ct__block(&b, f.m, j, 0, rows - j, f.m.cols));
     }
@@ -185,7 +184,7 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
 
 /* -- 1 / (|R| |R⁻¹|) ------------------------------------------------------------------------------------- */
 
-/* The largest sum of |r_ij| over a row i; R upper triangular. In all threads of the block. */
+/* The largest sum of |r_ij| over a row i, or NaN; R upper triangular. In all threads of the block. */
 template <typename T> static __device__ double row_norm(const T *r, int64_t n, int64_t rs, int64_t cs)
 {
     double largest = 0;
@@ -194,7 +193,9 @@ template <typename T> static __device__ double row_norm(const T *r, int64_t n, i
         for (int64_t j = i; j < n; j++) sum += fabs((double)r[i * rs + j * cs]);
         if (sum > largest || sum != sum) largest = sum;
     }
-    return ct__over_block<THREADS>(largest, ct__largest());
+    return ct__over_block<THREADS>(largest, [](double &a, double b) {
+        if (b > a || b != b) a = b;
+    });
 }
 
 /* inverse: of Rᵀ */
@@ -217,8 +218,8 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     if (!n) return ct__cuda_fill(dev, 1, out);
     ct__scratch work(dev, ct__entries(&b, b.m[0]) * ct__bytes_of(&b));
     if (!work.data) return CT_ENOMEM;
-    const ct__matrix inverse = ct__dense(&b, work, n, n), turned = ct__turned(b.m[0]);
-    ct_status s = ct__copy_lower(dev, &b, &turned, &inverse);
+    const ct__matrix inverse = ct__dense(&b, work, n, n);
+    ct_status s = ct__copy_lower(dev, &b, ct__turned(b.m[0]), inverse);
     if (!s) s = ct__invert_lower(dev, &b, inverse);
     return s ? s
              : CT__BATCH_BLOCKS(dev, "tri_rcond", b, rcond_kernel, b.members, ct__threads(n, THREADS), b.m[0],

@@ -1,9 +1,8 @@
 /* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64; the order of operations follows
- * from the shape alone: no atomics. A pair (m, s) stands for what has been seen: m = Σ x, or m = max x and s
- * = Σ exp(x - m). */
+ * from the shape alone: no atomics. */
 #include "block.cuh"
 #include "half.cuh"
-#include "tensor/loop.h"
+#include "loop.cuh"
 
 #include <math.h>
 
@@ -15,10 +14,15 @@ enum {
 };
 
 typedef struct axes {
-    int64_t n;
+    int64_t ndim;
     ct__axis axis[CT_MAX_DIMS]; /* strides of x, and of the output */
 } axes;
 enum { X, OUT };
+
+/* What has been seen: m = Σ x, or m = max x and s = Σ exp(x - m). */
+struct seen {
+    double m, s;
+};
 
 typedef struct reduction {
     axes keep, over;                /* the last has x's shortest step */
@@ -27,19 +31,8 @@ typedef struct reduction {
     int64_t dtype;
     const void *x;
     void *out;
-    double *m, *s; /* [piece][output] */
+    seen *kept; /* [piece][output] */
 } reduction;
-
-static __device__ __forceinline__ int64_t offset_of(const axes &a, int operand, int64_t i)
-{
-    int64_t at = 0;
-    for (int d = (int)a.n - 1; d > 0; d--) {
-        int64_t rest = i / a.axis[d].dim;
-        at += (i - rest * a.axis[d].dim) * a.axis[d].stride[operand];
-        i = rest;
-    }
-    return a.n ? at + i * a.axis[0].stride[operand] : 0;
-}
 
 /* x[k] = the element at[k] */
 template <typename S>
@@ -49,77 +42,77 @@ static __device__ __forceinline__ void load(const reduction &r, const int64_t *a
     for (int k = 0; k < AHEAD; k++) x[k] = (double)(typename ct__arithmetic<S>::type)((const S *)r.x)[at[k]];
 }
 
-static __device__ double start(int f) { return f == CT_REDUCE_SUM ? 0 : -(double)INFINITY; }
+static __device__ seen nothing(int f) { return seen{ f == CT_REDUCE_SUM ? 0 : -(double)INFINITY, 0 }; }
 
-/* (m, s) and (m2, s2) together; NaN wins, and an infinite maximum is the answer itself. */
-static __device__ void combine(int f, double &m, double &s, double m2, double s2)
+/* a and b together; NaN wins, and an infinite maximum is the answer itself. */
+static __device__ void combine(int f, seen &a, const seen &b)
 {
     if (f == CT_REDUCE_SUM) {
-        m += m2;
+        a.m += b.m;
         return;
     }
-    const double top = m2 > m || m2 != m2 ? m2 : m;
+    const double top = b.m > a.m || b.m != b.m ? b.m : a.m;
     if (f == CT_REDUCE_LOGSUMEXP && isfinite(top))
-        s = (s > 0 ? s * exp(m - top) : 0) + (s2 > 0 ? s2 * exp(m2 - top) : 0);
-    m = top;
+        a.s = (a.s > 0 ? a.s * exp(a.m - top) : 0) + (b.s > 0 ? b.s * exp(b.m - top) : 0);
+    a.m = top;
 }
 
 /* Inputs from, from + step, ... of an output whose first element is at `base`, in this order. */
-static __device__ __forceinline__ void gather(const reduction &r, int64_t base, int64_t from, int64_t to,
-                                              int64_t step, double &m, double &s)
+static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, int64_t from, int64_t to,
+                                              int64_t step)
 {
+    seen all = nothing(r.f);
     for (int64_t i = from; i < to; i += AHEAD * step) {
         int64_t at[AHEAD];
         double x[AHEAD];
         CT__UNROLL
         for (int k = 0; k < AHEAD; k++) /* the last again, where there is no other: not counted */
-            at[k] = base + offset_of(r.over, X, i + k * step < to ? i + k * step : i);
+            at[k] = base + ct__located<2>(r.over, i + k * step < to ? i + k * step : i)[X];
 #define LOAD(S) load<S>(r, at, x)
         CT__PER_DTYPE(r.dtype, LOAD);
         CT__UNROLL
         for (int k = 0; k < AHEAD; k++)
-            if (i + k * step < to) combine(r.f, m, s, x[k], 1);
+            if (i + k * step < to) combine(r.f, all, seen{ x[k], 1 });
     }
+    return all;
 }
 
-struct seen {
-    double m, s;
-};
+/* Pieces from, from + step, ... of an output. */
+static __device__ __forceinline__ seen gather_pieces(const reduction &r, int64_t output, int from, int step)
+{
+    seen all = nothing(r.f);
+    for (int piece = from; piece < r.pieces; piece += step)
+        combine(r.f, all, r.kept[piece * r.outputs + output]);
+    return all;
+}
 
 /* What the threads of a block have, together, in all of them. */
-static __device__ __forceinline__ void combine_block(int f, double &m, double &s)
+static __device__ __forceinline__ seen combine_block(int f, const seen &mine)
 {
-    const seen all = ct__over_block<THREADS>(seen{ m, s },
-                                             [f](seen &a, const seen &b) { combine(f, a.m, a.s, b.m, b.s); });
-    m = all.m, s = all.s;
+    return ct__over_block<THREADS>(mine, [f](seen &a, const seen &b) { combine(f, a, b); });
 }
 
-static __device__ void put(const reduction &r, int64_t output, double m, double s)
+static __device__ void put(const reduction &r, int64_t output, const seen &all)
 {
-    if (r.f == CT_REDUCE_LOGSUMEXP && isfinite(m)) m += log(s);
-    int64_t at = offset_of(r.keep, OUT, output);
-#define PUT(S) (void)(((S *)r.out)[at] = (S)m)
+    const double y = r.f == CT_REDUCE_LOGSUMEXP && isfinite(all.m) ? all.m + log(all.s) : all.m;
+    const int64_t at = ct__located<2>(r.keep, output)[OUT];
+#define PUT(S) (void)(((S *)r.out)[at] = (S)y)
     CT__PER_DTYPE(r.dtype, PUT);
 }
 
 /* What a piece of an output comes to, or the output itself, where that is one piece. */
-static __device__ void keep(const reduction &r, int64_t piece, int64_t output, double m, double s)
+static __device__ void keep(const reduction &r, int64_t piece, int64_t output, const seen &all)
 {
     if (r.pieces == 1)
-        put(r, output, m, s);
+        put(r, output, all);
     else
-        r.m[piece * r.outputs + output] = m, r.s[piece * r.outputs + output] = s;
+        r.kept[piece * r.outputs + output] = all;
 }
 
 /* A thread per output: where there is little to sum. */
 static __global__ void single_kernel(reduction r)
 {
-    CT__EACH(output, r.outputs)
-    {
-        double m = start(r.f), s = 0;
-        gather(r, offset_of(r.keep, X, output), 0, r.inputs, 1, m, s);
-        put(r, output, m, s);
-    }
+    CT__EACH(output, r.outputs) put(r, output, gather(r, ct__located<2>(r.keep, output)[X], 0, r.inputs, 1));
 }
 
 /* A block per piece of SIDE outputs, LANES threads for each: where neighbouring outputs are neighbours in
@@ -131,85 +124,66 @@ static __global__ void columns_kernel(reduction r)
     const int64_t sides = (r.outputs + SIDE - 1) / SIDE, piece = blockIdx.x / sides,
                   output = blockIdx.x % sides * SIDE + x, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
-    double m = start(r.f), s = 0;
-    if (output < r.outputs) gather(r, offset_of(r.keep, X, output), from + lane, to, LANES, m, s);
-    room[lane][x] = seen{ m, s };
+    seen all = nothing(r.f);
+    if (output < r.outputs) all = gather(r, ct__located<2>(r.keep, output)[X], from + lane, to, LANES);
+    room[lane][x] = all;
     __syncthreads();
     if (lane || output >= r.outputs) return;
-    for (int k = 1; k < LANES; k++) combine(r.f, m, s, room[k][x].m, room[k][x].s);
-    keep(r, piece, output, m, s);
+    for (int k = 1; k < LANES; k++) combine(r.f, all, room[k][x]);
+    keep(r, piece, output, all);
 }
 
 /* A block per output and piece. */
 static __global__ void rows_kernel(reduction r)
 {
-    const int t = (int)threadIdx.x;
-    const int64_t output = blockIdx.x % r.outputs, piece = blockIdx.x / r.outputs, from = piece * r.piece;
-    const int64_t to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
-    double m = start(r.f), s = 0;
-    gather(r, offset_of(r.keep, X, output), from + t, to, blockDim.x, m, s);
-    combine_block(r.f, m, s);
-    if (!t) keep(r, piece, output, m, s);
+    const int64_t output = blockIdx.x % r.outputs, piece = blockIdx.x / r.outputs, from = piece * r.piece,
+                  to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
+    const seen all =
+        combine_block(r.f, gather(r, ct__located<2>(r.keep, output)[X], from + threadIdx.x, to, blockDim.x));
+    if (!threadIdx.x) keep(r, piece, output, all);
 }
 
 /* A block per output. */
 static __global__ void finish_block_kernel(reduction r)
 {
-    const int64_t output = blockIdx.x;
-    double m = start(r.f), s = 0;
-    for (int piece = (int)threadIdx.x; piece < r.pieces; piece += THREADS)
-        combine(r.f, m, s, r.m[piece * r.outputs + output], r.s[piece * r.outputs + output]);
-    combine_block(r.f, m, s);
-    if (!threadIdx.x) put(r, output, m, s);
+    const seen all = combine_block(r.f, gather_pieces(r, blockIdx.x, (int)threadIdx.x, THREADS));
+    if (!threadIdx.x) put(r, blockIdx.x, all);
 }
 
 /* A thread per output. */
 static __global__ void finish_kernel(reduction r)
 {
-    CT__EACH(output, r.outputs)
-    {
-        double m = start(r.f), s = 0;
-        for (int piece = 0; piece < r.pieces; piece++)
-            combine(r.f, m, s, r.m[piece * r.outputs + output], r.s[piece * r.outputs + output]);
-        put(r, output, m, s);
-    }
+    CT__EACH(output, r.outputs) put(r, output, gather_pieces(r, output, 0, 1));
 }
 
 ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_view *out)
 {
-    reduction r;
-    memset(&r, 0, sizeof r);
-    r.outputs = ct__count(out);
-    r.inputs = 1;
+    reduction r = { {}, {}, ct__count(out), 1, 0, 1, f, x->dtype, x->data, out->data, NULL };
     if (!r.outputs) return CT_OK;
     for (int d = 0; d < x->ndim; d++) {
         if (x->dim[d] == 1) continue;
         const bool over = out->dim[d] == 1;
         axes *a = over ? &r.over : &r.keep;
         r.inputs *= over ? x->dim[d] : 1;
-        ct__axis_insert(a->axis, &a->n, ct__axis{ x->dim[d], { x->stride[d], over ? 0 : out->stride[d] } });
+        ct__axis_insert(a->axis, &a->ndim,
+                        ct__axis{ x->dim[d], { x->stride[d], over ? 0 : out->stride[d] } });
     }
-    ct__axis_merge(r.keep.axis, &r.keep.n);
-    ct__axis_merge(r.over.axis, &r.over.n);
-    r.f = f;
-    r.dtype = x->dtype;
-    r.x = x->data;
-    r.out = out->data;
-    const int64_t step_out = r.keep.n ? r.keep.axis[r.keep.n - 1].stride[X] : INT64_MAX,
-                  step_in = r.over.n ? r.over.axis[r.over.n - 1].stride[X] : 0;
-    const bool columns = step_out < step_in && r.keep.axis[r.keep.n - 1].dim >= SIDE,
+    ct__axis_merge(r.keep.axis, &r.keep.ndim);
+    ct__axis_merge(r.over.axis, &r.over.ndim);
+    const int64_t step_out = r.keep.ndim ? r.keep.axis[r.keep.ndim - 1].stride[X] : INT64_MAX,
+                  step_in = r.over.ndim ? r.over.axis[r.over.ndim - 1].stride[X] : 0;
+    const bool columns = step_out < step_in && r.keep.axis[r.keep.ndim - 1].dim >= SIDE,
                single = r.inputs <= CT__REDUCE_FEW || (!columns && r.inputs <= CT__REDUCE_SOME);
     const int64_t sharing = columns ? (int64_t)LANES : (int64_t)THREADS, /* an output */
         wanted = ct__divide_up(CT__REDUCE_GRID, r.outputs * sharing);
-    int64_t pieces = ct__divide_up(r.inputs, CT__REDUCE_RUN * sharing);
-    pieces = pieces > wanted ? wanted : pieces;
-    pieces = pieces > CT__REDUCE_PIECES ? (int64_t)CT__REDUCE_PIECES : pieces < 1 ? 1 : pieces;
+    int64_t pieces = ct__smaller(ct__divide_up(r.inputs, CT__REDUCE_RUN * sharing),
+                                 ct__smaller(wanted, CT__REDUCE_PIECES));
+    if (pieces < 1) pieces = 1;
     r.piece = ct__divide_up(r.inputs, pieces);
     r.pieces = (int)pieces;
-    ct__scratch partial(dev, pieces > 1 ? 2 * pieces * r.outputs * (int64_t)sizeof(double) : 0);
-    if (!partial.data) return CT_ENOMEM;
-    r.m = partial;
-    r.s = r.m + pieces * r.outputs;
+    ct__scratch kept(dev, pieces > 1 ? pieces * r.outputs * (int64_t)sizeof(seen) : 0);
+    if (!kept.data) return CT_ENOMEM;
+    r.kept = kept;
     const char *const what = "reduce";
     ct_status status = single    ? CT__RUN_EACH(dev, what, single_kernel, r.outputs, r)
                        : columns ? CT__RUN_BLOCKS(dev, what, columns_kernel,

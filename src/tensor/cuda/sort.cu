@@ -5,6 +5,7 @@
 #include "sort.cuh"
 
 #include "check.cuh"
+#include "pieces.cuh"
 
 enum {
     THREADS = CT__BLOCK,
@@ -67,10 +68,10 @@ static __global__ void tile_kernel(pass p)
     for (int d = t; d < p.digits; d += THREADS) count[d] = 0;
     for (int e = 0; e < EACH; e++) {
         const int i = t + e * THREADS;
-        uint32_t digit = DIGITS; /* behind all that there are */
-        if (i < size)
-            digit = (uint32_t)(key_of(p, p.from ? p.from[from + i] : from + i) >> p.shift & (p.digits - 1));
-        word[i] = digit << PLACE | (uint32_t)i;
+        const int64_t digit =
+            i < size ? key_of(p, p.from ? p.from[from + i] : from + i) >> p.shift & (p.digits - 1)
+                     : (int64_t)DIGITS; /* behind all that there are */
+        word[i] = (uint32_t)(digit << PLACE) | (uint32_t)i;
     }
     __syncthreads();
     for (int level = 0; 1 << level < size; level++) merge(word, level);
@@ -162,15 +163,7 @@ static __global__ void offsets_kernel(pass p, int64_t *offsets)
 {
     CT__EACH(m, p.groups + 1)
     {
-        int64_t low = 0, high = p.n;
-        while (low < high) {
-            const int64_t middle = (low + high) / 2;
-            if (key_of(p, p.to[middle]) < m)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        offsets[m] = low;
+        offsets[m] = ct__first_not(0, p.n, [&](int64_t i) { return key_of(p, p.to[i]) < m; });
     }
 }
 

@@ -35,10 +35,7 @@ static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct
                       i0 = rest / across * TILE, j0 = rest % across * TILE;
         const T *px = (const T *)x.data + ct__member_at(b, x, member),
                 *py = (const T *)y.data + ct__member_at(b, y, member);
-        T sum[EACH][EACH];
-        CT__UNROLL
-        for (int i = 0; i < EACH; i++) CT__UNROLL
-        for (int j = 0; j < EACH; j++) sum[i][j] = 0;
+        T sum[EACH][EACH] = {};
         for (int64_t from = 0; from < x.cols; from += DEEP) {
             __syncthreads();
             stage(px, x, i0, from, p);
@@ -68,7 +65,7 @@ ct_status ct__cuda_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct
     const ct__matrix *m = b.m;
     const bool by_row = m[2].cs <= m[2].rs; /* else their transposes: neighbours are written by neighbours */
     const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__turned(m[2]);
-    const int64_t tiles = b.members * ct__divide_up(to.rows, TILE) * ct__divide_up(to.cols, TILE),
-                  grid = tiles < CT__GRID ? tiles : (int64_t)CT__GRID;
-    return CT__BATCH_BLOCKS(dev, "sqdist", b, sqdist_kernel, grid, THREADS, first, second, to);
+    const int64_t tiles = b.members * ct__divide_up(to.rows, TILE) * ct__divide_up(to.cols, TILE);
+    return CT__BATCH_BLOCKS(dev, "sqdist", b, sqdist_kernel, ct__smaller(tiles, CT__GRID), THREADS, first,
+                            second, to);
 }

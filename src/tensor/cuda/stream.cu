@@ -22,9 +22,7 @@ static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
 
 ct_status ct__cuda_load_put(ct_device *dev)
 {
-    literal nothing;
-    memset(&nothing, 0, sizeof nothing);
-    return CT__RUN_EACH(dev, "recording", put_kernel, 1, nothing, 0, (unsigned char *)NULL);
+    return CT__RUN_EACH(dev, "recording", put_kernel, 1, literal{}, 0, (unsigned char *)NULL);
 }
 
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
@@ -33,8 +31,7 @@ ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
                         dev->name, bytes);
-    literal from;
-    memset(&from, 0, sizeof from);
+    literal from = {};
     ct_status s = CT_OK;
     for (size_t at = 0; at < bytes && !s; at += CT__LITERAL) {
         size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;

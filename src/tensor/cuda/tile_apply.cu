@@ -93,21 +93,15 @@ static ct_status apply(ct_device *dev, const ct__batch *b, bool unit, double alp
                        const ct__matrix &B)
 {
 #define APPLY(T, SIDE, EACH) apply_kernel<T, SIDE, EACH, SOLVE, LOWER>
-    const int64_t strips = ct__divide_up(B.cols, ct__tile_side(M.rows) * WIDE);
-    return CT__TILE_RUN(dev, SOLVE ? "trsm" : "trmm", *b, M.rows, b->members * strips, APPLY, M, B, unit,
+    return CT__TILE_RUN(dev, SOLVE ? "trsm" : "trmm", *b, M.rows,
+                        b->members * ct__divide_up(B.cols, ct__tile_side(M.rows) * WIDE), APPLY, M, B, unit,
                         alpha);
 }
 
-ct_status ct__tile_solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+ct_status ct__tile_apply(ct_device *dev, const ct__batch *b, bool solve, bool lower, bool unit, double alpha,
                          const ct__matrix &M, const ct__matrix &B)
 {
-    return lower ? apply<true, true>(dev, b, unit, alpha, M, B)
-                 : apply<true, false>(dev, b, unit, alpha, M, B);
-}
-
-ct_status ct__tile_multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
-                            const ct__matrix &M, const ct__matrix &B)
-{
-    return lower ? apply<false, true>(dev, b, unit, alpha, M, B)
-                 : apply<false, false>(dev, b, unit, alpha, M, B);
+    return (solve   ? lower ? apply<true, true> : apply<true, false>
+              : lower ? apply<false, true>
+                    : apply<false, false>)(dev, b, unit, alpha, M, B);
 }

@@ -11,10 +11,9 @@ enum { BLOCK = CT__TRIANGLE_BLOCK };
 static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                              const ct__matrix &M, const ct__matrix &B)
 {
-    const bool trans = M.columns != B.columns;
     const cublasSideMode_t side = B.columns ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
     const cublasFillMode_t fill = lower == M.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
-    const cublasOperation_t op = trans ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t op = M.columns != B.columns ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasDiagType_t diag = unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
     const int64_t rows = B.columns ? B.rows : B.cols, cols = B.columns ? B.cols : B.rows,
                   ldm = M.columns ? M.cs : M.rs, ldb = B.columns ? B.cs : B.rs;
@@ -27,54 +26,44 @@ static ct_status solve_large(ct_device *dev, const ct__batch *b, bool lower, boo
     return ct__cublas_status(dev, "tri_solve", s);
 }
 
-/* M and B cut in two, in the order in which their halves are worked on, and what of M is beside its diagonal:
- * of the early half's columns and the late one's rows, or the other way round. */
-struct parts {
-    ct__matrix M_early, M_late, off, early, late;
-    parts(const ct__batch *b, bool lower, bool downwards, const ct__matrix &M, const ct__matrix &B)
-    {
-        const int64_t n = M.rows, h = ct__half(n), r = n - h;
-        const ct__matrix M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
-                         top = ct__block(b, B, 0, 0, h, B.cols), bottom = ct__block(b, B, h, 0, r, B.cols);
-        M_early = downwards ? M11 : M22, M_late = downwards ? M22 : M11;
-        early = downwards ? top : bottom, late = downwards ? bottom : top;
-        off = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r);
-    }
-};
+/* B = alpha M⁻¹ B or alpha M B, by halves. Where M is lower:
+ *     solve:     X1 = alpha M11⁻¹ B1,  then  X2 = M22⁻¹ (alpha B2 - M21 X1)
+ *     multiply:  B2 = alpha M22 B2 + alpha M21 B1,  then  B1 = alpha M11 B1
+ * and likewise from the other end where it is upper. */
+static ct_status apply(ct_device *dev, const ct__batch *b, bool solve, bool lower, bool unit, double alpha,
+                       const ct__matrix &M, const ct__matrix &B)
+{
+    const int64_t n = M.rows, h = ct__half(n), r = n - h;
+    if (!n || !B.cols || !b->members) return CT_OK;
+    if (n <= CT__TILE) return ct__tile_apply(dev, b, solve, lower, unit, alpha, M, B);
+    if (solve && n >= CT__TRIANGLE_LARGE && b->members == 1)
+        return solve_large(dev, b, lower, unit, alpha, M, B);
+    const bool down = solve == lower;
+    const ct__matrix M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
+                     beside = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r),
+                     B1 = ct__block(b, B, 0, 0, h, B.cols), B2 = ct__block(b, B, h, 0, r, B.cols),
+                     &early = down ? B1 : B2, &late = down ? B2 : B1;
+    ct_status s = apply(dev, b, solve, lower, unit, alpha, down ? M11 : M22, early);
+    if (!s)
+        s = solve ? ct__gemm(dev, b, -1, beside, early, alpha, late)
+                  : ct__gemm(dev, b, alpha, beside, late, 1, early);
+    return s ? s : apply(dev, b, solve, lower, unit, solve ? 1 : alpha, down ? M22 : M11, late);
+}
 
-/* M11 X1 = alpha B1,  M22 X2 = alpha B2 - M21 X1, or from below where M is upper */
 ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                     const ct__matrix &M, const ct__matrix &B)
 {
-    const int64_t n = M.rows;
-    if (!n || !B.cols || !b->members) return CT_OK;
-    if (n <= CT__TILE) return ct__tile_solve(dev, b, lower, unit, alpha, M, B);
-    if (n >= CT__TRIANGLE_LARGE && b->members == 1) return solve_large(dev, b, lower, unit, alpha, M, B);
-    const parts p(b, lower, lower, M, B);
-    ct_status s = ct__solve(dev, b, lower, unit, alpha, p.M_early, p.early);
-    if (!s) s = ct__gemm(dev, b, -1, p.off, p.early, alpha, p.late);
-    return s ? s : ct__solve(dev, b, lower, unit, 1, p.M_late, p.late);
+    return apply(dev, b, true, lower, unit, alpha, M, B);
 }
 
-/* Where M is lower: B2 = M22 B2 + M21 B1 first, then B1 = M11 B1 */
 ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                        const ct__matrix &M, const ct__matrix &B)
 {
-    const int64_t n = M.rows;
-    if (!n || !B.cols || !b->members) return CT_OK;
-    if (n <= CT__TILE) return ct__tile_multiply(dev, b, lower, unit, alpha, M, B);
-    const parts p(b, lower, !lower, M, B);
-    ct_status s = ct__multiply(dev, b, lower, unit, alpha, p.M_early, p.early);
-    if (!s) s = ct__gemm(dev, b, alpha, p.off, p.late, 1, p.early);
-    return s ? s : ct__multiply(dev, b, lower, unit, alpha, p.M_late, p.late);
+    return apply(dev, b, false, lower, unit, alpha, M, B);
 }
 
-typedef ct_status side_by_side(ct_device *, const ct__batch *, bool, bool, double, const ct__matrix &,
-                               const ct__matrix &);
-
 /* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
-static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *x,
-                     side_by_side *work)
+static ct_status run(ct_device *dev, bool solve, unsigned flags, double alpha, const ct_view *t, ct_view *x)
 {
     const ct__matrices<2> b({ t, x });
     if (!ct__entries(&b, b.m[1])) return CT_OK;
@@ -82,111 +71,89 @@ static ct_status run(ct_device *dev, unsigned flags, double alpha, const ct_view
         fx(dev, &b, b.m[1], ct__formed::ALL, ct__formed::ALL);
     if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
-    ct_status s = work(dev, &b, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
-                       right ? ct__turned(fx.m) : fx.m);
+    ct_status s = apply(dev, &b, solve, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
+                        right ? ct__turned(fx.m) : fx.m);
     return s ? s : fx.finish();
 }
 
 ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run(dev, flags, alpha, t, b, ct__solve);
+    return run(dev, true, flags, alpha, t, b);
 }
 
 ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run(dev, flags, alpha, t, b, ct__multiply);
+    return run(dev, false, flags, alpha, t, b);
 }
 
 /* -- L⁻¹ and LᵀL in place -------------------------------------------------------------------------------- */
 
-/* What is done to a triangle, whose blocks of BLOCK rows on the diagonal may be done already, aside: `done`
- * has the first. */
-typedef ct_status by_halves(ct_device *, const ct__batch *, const ct__matrix &, const ct__matrix *done);
+/* By halves, of which the one that the other needs as it was is the last:
+ *     [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that
+ *     M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md)
+ *     LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22]
+ * L begins at `row` of a triangle whose blocks of BLOCK rows on the diagonal may be done already, in `done`,
+ * one below the other; else that is NULL. */
+static ct_status by_halves(ct_device *dev, const ct__batch *b, bool invert, const ct__matrix &L, int64_t row,
+                           const ct__matrix *done)
+{
+    const int64_t n = L.rows;
+    if (done && n == BLOCK) return ct__copy_lower(dev, b, ct__block(b, *done, row, 0, BLOCK, BLOCK), L);
+    if (n <= CT__TILE) return (invert ? ct__tile_invert : ct__tile_square)(dev, b, L);
+    if (n < BLOCK) done = NULL;
+    const int64_t h = done ? ct__divide_up(n / 2, BLOCK) * BLOCK : ct__half(n), r = n - h;
+    const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
+                     L22 = ct__block(b, L, h, h, r, r);
+    ct_status s = by_halves(dev, b, invert, invert ? L22 : L11, invert ? row + h : row, done);
+    if (!s)
+        s = invert ? ct__multiply(dev, b, true, false, -1, L22, L21)
+                   : ct__syrk(dev, b, 1, ct__turned(L21), 1, L11);
+    if (!s)
+        s = invert ? ct__solve(dev, b, false, false, 1, ct__turned(L11), ct__turned(L21))
+                   : ct__multiply(dev, b, false, false, 1, ct__turned(L22), L21);
+    return s ? s : by_halves(dev, b, invert, invert ? L11 : L22, invert ? row : row + h, done);
+}
 
 /* The blocks on the diagonal of one large triangle have nothing to do with one another: side by side they
  * take the time of one. Each is put in its place when its turn comes, since what is beside it needs the
  * triangle that it was. */
-static ct_status blocks_first(ct_device *dev, const ct__batch *b, const ct__matrix &L, by_halves *work)
+static ct_status blocks_first(ct_device *dev, const ct__batch *b, bool invert, const ct__matrix &L)
 {
     const int64_t blocks = L.rows / BLOCK;
-    if (b->members > 1 || blocks < 2) return work(dev, b, L, NULL);
-    ct__batch all = ct__one(b->dtype);
-    all.ndim = 1;
-    all.members = all.dim[0] = blocks;
+    if (!L.rows || !b->members) return CT_OK;
+    if (b->members > 1 || blocks < 2) return by_halves(dev, b, invert, L, 0, NULL);
+    const ct__batch all = { b->dtype, 1, blocks, { blocks } };
     ct__scratch room(dev, blocks * BLOCK * BLOCK * ct__bytes_of(b));
     if (!room.data) return CT_ENOMEM;
     const ct__matrix done = ct__dense(&all, room, BLOCK, BLOCK);
     ct__matrix given = ct__block(b, L, 0, 0, BLOCK, BLOCK);
     given.step[0] = BLOCK * (L.rs + L.cs);
-    ct_status s = ct__copy_lower(dev, &all, &given, &done);
-    if (!s) s = work(dev, &all, done, NULL);
-    return s ? s : work(dev, b, L, &done);
-}
-
-/* Both halves of L, where it is cut, and what is done of the second. */
-struct halves {
-    int64_t h;
-    ct__matrix L11, L21, L22, done;
-    halves(const ct__batch *b, const ct__matrix &L, const ct__matrix *first)
-        : h(first ? ct__divide_up(L.rows / 2, BLOCK) * BLOCK : ct__half(L.rows)),
-          L11(ct__block(b, L, 0, 0, h, h)), L21(ct__block(b, L, h, 0, L.rows - h, h)),
-          L22(ct__block(b, L, h, h, L.rows - h, L.rows - h)), done(first ? *first : L)
-    {
-        done.data += h * BLOCK * ct__bytes_of(b);
-    }
-};
-
-/* [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that
- * M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
-static ct_status invert(ct_device *dev, const ct__batch *b, const ct__matrix &L, const ct__matrix *done)
-{
-    const int64_t n = L.rows;
-    if (done && n == BLOCK) return ct__copy_lower(dev, b, done, &L);
-    if (n <= CT__TILE) return ct__tile_invert(dev, b, L);
-    if (n < BLOCK) done = NULL;
-    const halves of(b, L, done);
-    ct_status s = invert(dev, b, of.L22, done ? &of.done : NULL);
-    if (!s) s = ct__multiply(dev, b, true, false, -1, of.L22, of.L21);
-    if (!s) s = ct__solve(dev, b, false, false, 1, ct__turned(of.L11), ct__turned(of.L21));
-    return s ? s : invert(dev, b, of.L11, done);
-}
-
-/* LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22] */
-static ct_status square(ct_device *dev, const ct__batch *b, const ct__matrix &L, const ct__matrix *done)
-{
-    const int64_t n = L.rows;
-    if (done && n == BLOCK) return ct__copy_lower(dev, b, done, &L);
-    if (n <= CT__TILE) return ct__tile_square(dev, b, L);
-    if (n < BLOCK) done = NULL;
-    const halves of(b, L, done);
-    ct_status s = square(dev, b, of.L11, done);
-    if (!s) s = ct__syrk(dev, b, 1, ct__turned(of.L21), 1, of.L11);
-    if (!s) s = ct__multiply(dev, b, false, false, 1, ct__turned(of.L22), of.L21);
-    return s ? s : square(dev, b, of.L22, done ? &of.done : NULL);
+    ct_status s = ct__copy_lower(dev, &all, given, done);
+    if (!s) s = by_halves(dev, &all, invert, done, 0, NULL);
+    return s ? s : by_halves(dev, b, invert, L, 0, &done);
 }
 
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-    return L.rows && b->members ? blocks_first(dev, b, L, invert) : CT_OK;
+    return blocks_first(dev, b, true, L);
 }
 
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-    return L.rows && b->members ? blocks_first(dev, b, L, square) : CT_OK;
+    return blocks_first(dev, b, false, L);
 }
 
-static ct_status in_place(ct_device *dev, ct_view *a,
-                          ct_status (*work)(ct_device *, const ct__batch *, const ct__matrix &))
+static ct_status in_place(ct_device *dev, bool invert, ct_view *a)
 {
     const ct__matrices<1> b({ a });
     if (!b.members || !b.m[0].rows) return CT_OK;
     ct__formed f(dev, &b, b.m[0], ct__formed::LOWER, ct__formed::LOWER);
-    ct_status s = f.status ? f.status : work(dev, &b, f.m);
+    ct_status s = f.status ? f.status : blocks_first(dev, &b, invert, f.m);
     return s ? s : f.finish();
 }
 
-ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, a, ct__invert_lower); }
-ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, a, ct__square_lower); }
+ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, true, a); }
+ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, false, a); }
 
 /* -- triangle -------------------------------------------------------------------------------------------- */
 
@@ -204,8 +171,7 @@ static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out
 ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
 {
     const ct__matrices<2> b({ x, out });
-    const int64_t count = ct__entries(&b, b.m[1]);
-    return ct__bytes_of(&b) == 8
-               ? CT__RUN_EACH(dev, "triangle", triangle_kernel<uint64_t>, count, b, b.m[0], b.m[1], upper, k)
-               : CT__RUN_EACH(dev, "triangle", triangle_kernel<uint32_t>, count, b, b.m[0], b.m[1], upper, k);
+    return CT__RUN_EACH(dev, "triangle",
+                        (ct__bytes_of(&b) == 8 ? triangle_kernel<uint64_t> : triangle_kernel<uint32_t>),
+                        ct__entries(&b, b.m[1]), b, b.m[0], b.m[1], upper, k);
 }
