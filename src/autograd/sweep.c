@@ -151,7 +151,7 @@ static void seed(ct__sweep *s, ct_var y, ct_var y_bar)
         ct_tensor *one = ct_full(tape->device, value->view.dtype, ct_tensor_shape(value), 1);
         y_bar = ct__push_value(tape, one, 0, "the seed of a sweep");
     }
-    if (!tape->status) ct__accumulate(s, y.index, y_bar);
+    if (!tape->status) ct__arrive(s, y.index, y_bar);
     if (!s->record) ct__truncate(tape, n, mark);
 }
 

@@ -9,6 +9,8 @@
 
 enum { PLAIN = 1 }; /* W_m instead of W_mᵀ */
 
+extern const ct_op ct_op_blockdiag_linear;
+
 static ct_var product(ct_var x, ct_var W, unsigned flags)
 {
     return ct_apply(&ct_op_blockdiag_linear, (ct_var[]){ x, W }, 2, flags ? &flags : NULL, sizeof flags);

@@ -35,6 +35,8 @@ static bool same_inner(ct_call *c, int64_t a, int64_t b)
                       (long long)b);
 }
 
+static ct_view dense(ct_call *c, int i) { return ct_contiguous(c, ct_arg(c, i)); }
+
 /* grouped_matmul: out_i = A_i C_{q_i} */
 static ct_shape shape(ct_call *c)
 {
@@ -44,10 +46,7 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_view A = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
-            groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_view out = ct_result(c);
-    ct_prim_grouped_gemm(c, A, C, groups, out);
+    ct_prim_grouped_gemm(c, dense(c, 0), dense(c, 1), dense(c, 2), ct_result(c));
 }
 
 /* grouped_times_t:  out_i = G_i C_{q_i}ᵀ     G: (N, I, K)  C: (M, J, K) -> (N, I, J)
@@ -64,10 +63,8 @@ static ct_shape times_t_shape(ct_call *c)
 
 static void times_t_forward(ct_call *c)
 {
-    ct_view G = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
-            groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_view out = ct_result(c);
-    ct_prim_grouped_gemm_bar(c, ct_no_view(), C, G, groups, out, ct_no_view());
+    ct_prim_grouped_gemm_bar(c, ct_no_view(), dense(c, 1), dense(c, 0), dense(c, 2), ct_result(c),
+                             ct_no_view());
 }
 
 static void times_t_vjp(ct_vjp *g)
@@ -96,10 +93,8 @@ static ct_shape sums_shape(ct_call *c)
 
 static void sums_forward(ct_call *c)
 {
-    ct_view A = ct_contiguous(c, ct_arg(c, 0)), G = ct_contiguous(c, ct_arg(c, 1)),
-            groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_view out = ct_result(c);
-    ct_prim_grouped_gemm_bar(c, A, ct_no_view(), G, groups, ct_no_view(), out);
+    ct_prim_grouped_gemm_bar(c, dense(c, 0), ct_no_view(), dense(c, 1), dense(c, 2), ct_no_view(),
+                             ct_result(c));
 }
 
 static void sums_vjp(ct_vjp *g)
@@ -131,10 +126,8 @@ static ct_shape bars_shape(ct_call *c)
 
 static void bars_forward(ct_call *c)
 {
-    ct_view A = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
-            G = ct_contiguous(c, ct_arg(c, 2)), groups = ct_contiguous(c, ct_arg(c, 3));
-    ct_view A_bar = ct_result(c), C_bar = ct_result_at(c, 1);
-    ct_prim_grouped_gemm_bar(c, A, C, G, groups, A_bar, C_bar);
+    ct_prim_grouped_gemm_bar(c, dense(c, 0), dense(c, 1), dense(c, 2), dense(c, 3), ct_result(c),
+                             ct_result_at(c, 1));
 }
 
 static const ct_op bars_op = {
@@ -160,15 +153,15 @@ static const ct_op grouped_op = {
 
 ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups) { return times(A, C, groups); }
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)n_in, (void)attr;
-    ct_shape A = ct_var_shape(in[0]), C = ct_var_shape(in[1]), q = ct_var_shape(in[2]);
-    if (ct_var_dtype(in[2]) != CT_I64)
-        ct_tape_fail(tape, CT_EDTYPE, "the index must be i64, it is %s", ct_dtype_name(ct_var_dtype(in[2])));
-    else if (A.ndim != 3 || C.ndim != 3 || q.ndim != 1 || A.dim[0] != q.dim[0])
-        ct_tape_fail(tape, CT_ESHAPE, "wanted A (N, I, J), C (M, J, K) and an index (N)");
-    return times(in[0], in[1], ct_group_by(in[2], C.dim[0]));
+    ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), q = ct_arg(c, 2);
+    if (!ct_require(c, q.dtype == CT_I64, CT_EDTYPE, "the index must be i64, it is %s",
+                    ct_dtype_name(q.dtype)) ||
+        !ct_require(c, A.ndim == 3 && C.ndim == 3 && q.ndim == 1 && A.dim[0] == q.dim[0], CT_ESHAPE,
+                    "wanted A (N, I, J), C (M, J, K) and an index (N)"))
+        return ct_none();
+    return times(ct_arg_var(c, 0), ct_arg_var(c, 1), ct_group_by(ct_arg_var(c, 2), C.dim[0]));
 }
 
 static void sample(ct_sample *s)

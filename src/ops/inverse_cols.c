@@ -33,11 +33,10 @@ ct_var ct__unit_columns(ct_var A, ct_var index)
     return ct_apply(&unit_columns, (ct_var[]){ A, index }, 2, NULL, 0);
 }
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)tape, (void)n_in, (void)attr;
-    ct_var E = ct__unit_columns(in[0], in[1]), order, LU = ct_lu(in[0], &order);
-    return ct_lu_solve(in[0], LU, order, E, 0);
+    ct_var A = ct_arg_var(c, 0), E = ct__unit_columns(A, ct_arg_var(c, 1)), order, LU = ct_lu(A, &order);
+    return ct_lu_solve(A, LU, order, E, 0);
 }
 
 static void sample(ct_sample *s)

@@ -3,11 +3,10 @@
  * Rows of A⁻¹ are columns of A⁻ᵀ: Pᵀ = A⁻ᵀ E, as in inverse_cols.c. */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)tape, (void)n_in, (void)attr;
-    ct_var E = ct__unit_columns(in[0], in[1]), order, LU = ct_lu(in[0], &order);
-    return ct_t(ct_lu_solve(in[0], LU, order, E, CT_TRANS));
+    ct_var A = ct_arg_var(c, 0), E = ct__unit_columns(A, ct_arg_var(c, 1)), order, LU = ct_lu(A, &order);
+    return ct_t(ct_lu_solve(A, LU, order, E, CT_TRANS));
 }
 
 static void sample(ct_sample *s)

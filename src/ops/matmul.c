@@ -9,6 +9,8 @@
 
 enum { TRANS_A = 1, TRANS_B = 2 };
 
+extern const ct_op ct_op_matmul;
+
 static ct_var product(ct_var a, ct_var b, unsigned flags)
 {
     return ct_apply(&ct_op_matmul, (ct_var[]){ a, b }, 2, flags ? &flags : NULL, sizeof flags);

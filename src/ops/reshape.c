@@ -9,7 +9,6 @@ static ct_shape shape(ct_call *c)
     ct_view x = ct_arg(c, 0);
     if (!asked) return ct_arg_shape(c, 0);
     ct_shape y = *asked;
-    ct_set_dtype(c, x.dtype);
     if (ct__complete_shape(&y, ct_view_count(x))) return y;
     char text[96];
     ct_require(c, false, CT_ESHAPE,

@@ -6,26 +6,10 @@ typedef struct attr {
     int64_t dim, start, stop, step;
 } attr;
 
-static ct_shape shape(ct_call *c)
-{
-    const attr *a = ct__need_attr(c);
-    ct_shape x = ct_arg_shape(c, 0);
-    int dim = a ? ct__need_dim(c, (int)a->dim, x.ndim) : -1;
-    if (dim < 0) return x;
-    ct_set_dtype(c, ct_arg(c, 0).dtype);
-    if (ct_require(c, 0 <= a->start && a->start <= a->stop && a->stop <= x.dim[dim] && a->step >= 1,
-                   CT_EINDEX,
-                   "%lld:%lld:%lld does not fit extent %lld of dimension %d: 0 <= start <= stop <= extent, "
-                   "step >= 1",
-                   (long long)a->start, (long long)a->stop, (long long)a->step, (long long)x.dim[dim], dim))
-        x.dim[dim] = a->stop > a->start ? (a->stop - a->start - 1) / a->step + 1 : 0;
-    return x;
-}
-
 static void forward(ct_call *c)
 {
-    const attr *a = ct_attr(c);
-    ct_set_result(c, 0, ct_view_slice(ct_arg(c, 0), (int)a->dim, a->start, a->stop, a->step));
+    const attr *a = ct__need_attr(c);
+    if (a) ct_set_result(c, 0, ct_view_slice(ct_arg(c, 0), (int)a->dim, a->start, a->stop, a->step));
 }
 
 static void vjp(ct_vjp *g)
@@ -44,9 +28,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape2(n, 3));
 }
 
-const ct_op ct_op_slice = {
-    .name = "slice", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
-};
+const ct_op ct_op_slice = { .name = "slice",
+                            .n_in = 1,
+                            .shape = ct__shape_of_view,
+                            .forward = forward,
+                            .vjp = vjp,
+                            .sample = sample,
+                            .half = true };
 
 ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step)
 {

@@ -23,7 +23,7 @@ static void forward(ct_call *c)
 static void vjp(ct_vjp *g)
 {
     if (!ct_has_out_bar(g, 0)) return;
-    ct_var y_bar = ct_unsqueeze(ct_unsqueeze(ct_out_bar(g), -1), -1);
+    ct_var y_bar = ct__one_by_one(ct_out_bar(g));
     ct_in_bar(g, 0, ct_mul(y_bar, ct_t(ct_inverse(ct_in(g, 0)))));
 }
 

@@ -2,11 +2,10 @@
  * adjoint:  B̄ = A⁻ᵀ X̄,  Ā = -B̄ Xᵀ, with the same factors: see lu_solve.c */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)tape, (void)n_in, (void)attr;
-    ct_var order, LU = ct_lu(in[0], &order);
-    return ct_lu_solve(in[0], LU, order, in[1], 0);
+    ct_var A = ct_arg_var(c, 0), order, LU = ct_lu(A, &order);
+    return ct_lu_solve(A, LU, order, ct_arg_var(c, 1), 0);
 }
 
 static void sample(ct_sample *s)

@@ -58,28 +58,13 @@ ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols)
     return shape;
 }
 
-bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const char *b_name, ct_var b)
+bool ct__need_same_shape(ct_call *c, int i, int j)
 {
-    char a_text[96], b_text[96];
-    ct_shape a_shape = ct_var_shape(a), b_shape = ct_var_shape(b);
-    if (ct_shape_equal(a_shape, b_shape)) return true;
-    ct_tape_fail(a.tape, CT_ESHAPE,
-                 "op #%lld %s: %s is %s and %s is %s, they must have one shape: ct_reshape one of them",
-                 (long long)ct_tape_length(a.tape), op, a_name,
-                 ct__shape_text(a_shape, a_text, sizeof a_text), b_name,
-                 ct__shape_text(b_shape, b_text, sizeof b_text));
-    return false;
+    return ct_require(c, ct__same_shape(ct__arg_view(c, i), ct__arg_view(c, j)), CT_ESHAPE,
+                      "inputs %d and %d must have one shape: ct_reshape one of them", i, j);
 }
 
-bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A)
-{
-    char text[96];
-    ct_shape shape = ct_var_shape(A);
-    if (shape.ndim >= 2 && shape.dim[shape.ndim - 1] == shape.dim[shape.ndim - 2]) return true;
-    ct_tape_fail(tape, CT_ESHAPE, "op #%lld %s(%s): wanted a square matrix or a batch of them",
-                 (long long)ct_tape_length(tape), op, ct__shape_text(shape, text, sizeof text));
-    return false;
-}
+ct_shape ct__shape_of_view(ct_call *c) { return ct_arg_shape(c, 0); }
 
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
 {
@@ -87,6 +72,14 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
     batch_of.dim[batch_of.ndim - 1] = cols;
     return batch_of;
 }
+
+ct_view ct__with_ones(ct_view v, int ones)
+{
+    for (; ones > 0; ones--) v = ct_view_unsqueeze(v, -1);
+    return v;
+}
+
+ct_var ct__one_by_one(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }
 
 void ct__add_transpose(ct_call *c, ct_view A)
 {

@@ -6,7 +6,6 @@
 #include <cotangent/op.h>
 
 #include "autograd/internal.h"
-#include "list.h"
 #include "tensor/internal.h"
 
 /* -- refusals: each returns whether its condition holds; if not, the call is refused --------------------- */
@@ -26,16 +25,18 @@ int ct__need_dim(ct_call *c, int dim, int ndim);
  * cols. */
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
 
-/* For the operands of compositions: a's shape is b's; else the tape fails. */
-bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const char *b_name, ct_var b);
-
-/* A is a square matrix or a batch of them; else the tape fails. */
-bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A);
+/* Inputs i and j have one shape. */
+bool ct__need_same_shape(ct_call *c, int i, int j);
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
 /* The shape `batch_of` with its last two extents replaced by rows and cols. */
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
+/* The shape rule of an op whose result is a view of its input: forward makes the view, whose shape replaces
+ * this one, and refuses what does not fit, with the view's own message. */
+ct_shape ct__shape_of_view(ct_call *c);
+/* v (...) as (..., 1) or (..., 1, 1) */
+ct_view ct__with_ones(ct_view v, int ones);
 /* v, or with `turn` its transpose. */
 static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v) : v; }
 
@@ -53,11 +54,26 @@ ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
 #define CT__NO_FACTOR \
     "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
 
+/* x (...) as (..., 1, 1) */
+ct_var ct__one_by_one(ct_var x);
+
 /* E (n, r), the columns `index` of the identity of A's extent and dtype. Not differentiable. */
 ct_var ct__unit_columns(ct_var A, ct_var index);
 
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
 ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
+
+/* -- give.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
+
+/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
+const ct_view *ct__in_value(const ct_vjp *g, int i);
+/* The cotangent of output 0. */
+const ct_view *ct__out_bar(const ct_vjp *g);
+/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
+ * product X Y of two matrices, which is added to what has arrived by the product itself. */
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
+void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
 /* -- reductions over one dimension or all of them: sum, mean, max, logsumexp ----------------------------- */
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool refuse_shapes(ct_call *c)
+bool ct__cov_inputs_fit(ct_call *c)
 {
     const ct_cov_program *p = ct_attr(c);
     if (!ct_require(c, ct_args(c) == 2 || ct_args(c) == 3, CT_EINVAL, "takes theta, X and perhaps Z") ||
@@ -73,7 +73,7 @@ static void give(ct_vjp *g, ct_var K_bar, int x, int z, wanted w)
 
 static ct_shape shape(ct_call *c)
 {
-    if (!refuse_shapes(c)) return ct_shape0();
+    if (!ct__cov_inputs_fit(c)) return ct_shape0();
     return ct_shape2(ct_arg_dim(c, 1, 0), ct_arg_dim(c, ct_args(c) - 1, 0));
 }
 

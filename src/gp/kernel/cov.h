@@ -25,6 +25,8 @@ ct_var ct__cov_extra(ct_var theta, int32_t at);
 /* Node n, which is no profile and not white, of its own nodes' values. */
 ct_var ct__cov_combine(const ct_cov_node *n, ct_var theta, const ct_var *value);
 
+/* Whether the attribute is a kernel's program which theta and the points fit; if not, the call is refused. */
+bool ct__cov_inputs_fit(ct_call *c);
 /* The program of a kernel that can be used; else NULL, and the tape has failed. */
 const ct_cov_program *ct__cov_usable(const ct_kernel *k, ct_tape *tape, const char *who);
 /* A call of `op`, whose attribute is a kernel's program: of one that can be used, else a poisoned handle. */

@@ -10,23 +10,11 @@ static ct_var profile(const ct_cov_program *program, const ct_cov_node *n, ct_va
     return ct__cov_profile(n, theta, s, false).y;
 }
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    const ct_cov_program *program = attr;
-    ct_var theta = in[0], X = in[1], value[CT__KERNEL_MAX_NODES], poisoned = { tape, UINT32_MAX, 0 };
-    (void)n_in;
-    if (!program || program->n_nodes > CT__KERNEL_MAX_NODES) {
-        ct_tape_fail(tape, CT_EINVAL, "cov_diag: needs a kernel's program as its attribute");
-        return poisoned;
-    }
-    ct_shape t = ct_var_shape(theta), x = ct_var_shape(X);
-    if (t.ndim != 1 || t.dim[0] != program->n_params || x.ndim != 2 || x.dim[1] != program->input_dims) {
-        ct_tape_fail(
-            tape, CT_ESHAPE,
-            "cov_diag: theta must be a vector of the kernel's %d parameters, X a matrix of %d columns",
-            (int)program->n_params, (int)program->input_dims);
-        return poisoned;
-    }
+    const ct_cov_program *program = ct_attr(c);
+    ct_var theta = ct_arg_var(c, 0), X = ct_arg_var(c, 1), value[CT__KERNEL_MAX_NODES];
+    if (!ct__cov_inputs_fit(c)) return theta;
     const ct_cov_node *nodes = ct_cov_nodes(program);
     for (int k = 0; k < program->n_nodes; k++) {
         const ct_cov_node *n = &nodes[k];
@@ -37,7 +25,7 @@ static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *att
         else
             value[k] = ct__cov_combine(n, theta, value);
     }
-    return ct_broadcast_to(value[program->n_nodes - 1], ct_shape1(x.dim[0]));
+    return ct_broadcast_to(value[program->n_nodes - 1], ct_shape1(ct_arg_dim(c, 1, 0)));
 }
 
 static void sample(ct_sample *s) { ct__cov_sample(s, false); }
