@@ -39,6 +39,7 @@ typedef struct ct_op {
     /* Whether inputs may be bf16 or f16; otherwise such a call is refused. Of the primitives, copy, fill, the
      * maps, sums and products take them. */
     bool half;
+    uint64_t integers; /* bit i: input i may be i64; otherwise such a call is refused */
 } ct_op;
 
 /* Computes op on in[0..n) and records it if a gradient is wanted. `attr` (may be NULL) is plain data, which

@@ -9,29 +9,35 @@
 static bool take_inputs(ct_call *c)
 {
     ct_tape *tape = c->tape;
-    c->dtype[0] = c->n_in ? CT_I64 : CT_F64;
+    ct_dtype shared = c->n_in ? CT_I64 : CT_F64;
     c->wanted = 0;
     for (int i = 0; i < c->n_in; i++) {
-        if (c->in[i].tape != tape)
+        const ct_var v = c->in[i];
+        const ct_node *node = v.tape == tape ? ct__node(v) : NULL;
+        if (!node) {
             ct_tape_fail(tape, CT_EINVAL, "op #%u %s: input %d is %s", tape->n, c->op->name, i,
-                         c->in[i].tape ? "on another tape" : "a poisoned handle");
-        const ct_node *node = ct__node(c->in[i]);
-        if (!node || tape->status) return false;
+                         v.tape ? "on another tape" : "a poisoned handle");
+            return false;
+        }
         c->arg[i] = node->value;
         if (node->flags & NODE_NEEDS_GRAD) c->wanted |= (uint64_t)1 << i;
         const ct_dtype dtype = node->value->view.dtype;
-        if (dtype == CT_I64) continue;
-        if (ct__is_half(dtype) && !c->op->half)
+        if (dtype == CT_I64 && c->op->integers >> i & 1) continue;
+        if (dtype == CT_I64)
+            ct_tape_fail(tape, CT_EDTYPE, "op #%u %s: input %d is i64, wanted f64 or f32: ct_cast it",
+                         tape->n, c->op->name, i);
+        else if (ct__is_half(dtype) && !c->op->half)
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s, which products, elementwise ops, sums and shapes take: "
                          "convert with ct_cast(x, CT_F32)",
                          tape->n, c->op->name, i, ct_dtype_name(dtype));
-        else if (c->dtype[0] != CT_I64 && dtype != c->dtype[0])
+        else if (shared != CT_I64 && dtype != shared)
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,
-                         c->op->name, i, ct_dtype_name(dtype), ct_dtype_name(c->dtype[0]));
-        c->dtype[0] = dtype;
+                         c->op->name, i, ct_dtype_name(dtype), ct_dtype_name(shared));
+        shared = dtype;
     }
+    c->dtype[0] = shared;
     return !tape->status;
 }
 

@@ -32,8 +32,7 @@ static ct_view blocks(ct_view t, int64_t m, int64_t n)
 static ct_shape shape(ct_call *c)
 {
     if (!ct_require(c, c->n_in == 2 || c->n_in == 3, CT_EINVAL,
-                    "wanted x, W and optionally a bias, got %d inputs", c->n_in) ||
-        !ct__need_floating(c, 0))
+                    "wanted x, W and optionally a bias, got %d inputs", c->n_in))
         return ct_shape0();
     ct_view x = ct_arg(c, 0), W = ct_arg(c, 1);
     if (!ct_require(c, x.ndim == 2 && W.ndim == 3, CT_ESHAPE,

@@ -27,7 +27,8 @@ const ct_op ct_op_broadcast_to = { .name = "broadcast_to",
                                    .forward = forward,
                                    .vjp = vjp,
                                    .sample = sample,
-                                   .half = true };
+                                   .half = true,
+                                   .integers = 1 };
 
 ct_var ct_broadcast_to(ct_var x, ct_shape shape)
 {

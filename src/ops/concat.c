@@ -64,7 +64,8 @@ const ct_op ct_op_concat = { .name = "concat",
                              .forward = forward,
                              .vjp = vjp,
                              .sample = sample,
-                             .half = true };
+                             .half = true,
+                             .integers = UINT64_MAX };
 
 ct_var ct_concat(const ct_var *x, int n, int dim)
 {

@@ -17,8 +17,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, shapes[ct_sample_variant(s, 3)]);
 }
 
-const ct_op ct_op_diag = {
-    .name = "diag", .n_in = 1, .shape = ct__shape_of_view, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_diag = { .name = "diag",
+                           .n_in = 1,
+                           .shape = ct__shape_of_view,
+                           .forward = forward,
+                           .vjp = vjp,
+                           .sample = sample,
+                           .integers = 1 };
 
 ct_var ct_diag(ct_var A) { return ct_apply(&ct_op_diag, &A, 1, NULL, 0); }

@@ -19,8 +19,6 @@ static ct_var times(ct_var A, ct_var C, ct_var groups)
 static bool fits(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), groups = ct_arg(c, 2);
-    if (A.dtype == CT_I64 || C.dtype == CT_I64)
-        return ct_require(c, false, CT_EDTYPE, "A and C must be floating, not i64: ct_cast them");
     return ct_require(c, groups.dtype == CT_I64, CT_EDTYPE, "the groups must be i64: see ct_group_by") &&
            ct_require(c, A.ndim == 3 && C.ndim == 3 && groups.ndim == 1, CT_ESHAPE,
                       "wanted A (N, I, J), C (M, J, K) and groups (M + 1 + N)") &&
@@ -79,7 +77,8 @@ static const ct_op times_t_op = { .name = "grouped_times_t",
                                   .shape = times_t_shape,
                                   .forward = times_t_forward,
                                   .vjp = times_t_vjp,
-                                  .half = true };
+                                  .half = true,
+                                  .integers = 1 << 2 };
 
 static ct_var times_t(ct_var G, ct_var C, ct_var groups)
 {
@@ -109,7 +108,8 @@ static const ct_op sums_op = { .name = "grouped_sum",
                                .shape = sums_shape,
                                .forward = sums_forward,
                                .vjp = sums_vjp,
-                               .half = true };
+                               .half = true,
+                               .integers = 1 << 2 };
 
 static ct_var sums(ct_var A, ct_var G, ct_var groups)
 {
@@ -130,9 +130,12 @@ static void bars_forward(ct_call *c)
                              ct_result_at(c, 1));
 }
 
-static const ct_op bars_op = {
-    .name = "grouped_bars", .n_in = 4, .shape = bars_shape, .forward = bars_forward, .half = true
-};
+static const ct_op bars_op = { .name = "grouped_bars",
+                               .n_in = 4,
+                               .shape = bars_shape,
+                               .forward = bars_forward,
+                               .half = true,
+                               .integers = 1 << 3 };
 
 static void vjp(ct_vjp *g)
 {
@@ -147,9 +150,13 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 1, sums(A, out_bar, groups));
 }
 
-static const ct_op grouped_op = {
-    .name = "grouped_matmul", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp, .half = true
-};
+static const ct_op grouped_op = { .name = "grouped_matmul",
+                                  .n_in = 3,
+                                  .shape = shape,
+                                  .forward = forward,
+                                  .vjp = vjp,
+                                  .half = true,
+                                  .integers = 1 << 2 };
 
 ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups) { return times(A, C, groups); }
 
@@ -187,7 +194,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_gather_matmul = {
-    .name = "gather_matmul", .n_in = 3, .compose = compose, .sample = sample, .half = true
+    .name = "gather_matmul", .n_in = 3, .compose = compose, .sample = sample, .half = true, .integers = 1 << 2
 };
 
 ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q)

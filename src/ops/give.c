@@ -32,7 +32,7 @@ void ct_give_in_bar(ct_vjp *g, int i, ct_var bar)
 
 const ct_view *ct__in_value(const ct_vjp *g, int i)
 {
-    const ct_node *node = ct__node(ct_in(g, i));
+    const ct_node *node = ct__node(ct__handle(g->tape, g->tape->node[g->index].in[i]));
     return node ? &node->value->view : NULL;
 }
 

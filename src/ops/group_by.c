@@ -28,7 +28,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_group_by = {
-    .name = "group_by", .n_in = 1, .shape = shape, .forward = forward, .sample = sample
+    .name = "group_by", .n_in = 1, .shape = shape, .forward = forward, .sample = sample, .integers = 1
 };
 
 ct_var ct_group_by(ct_var q, int64_t M) { return ct_apply(&ct_op_group_by, &q, 1, &M, sizeof M); }

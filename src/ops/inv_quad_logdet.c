@@ -8,7 +8,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    if (!ct__need_matrices(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
     int64_t n = ct_arg_dim(c, 0, -1), rows = ct_arg_dim(c, 1, -2), cols = ct_arg_dim(c, 1, -1);
     ct_require(c, rows == n && cols == 1, CT_ESHAPE, "y must be one column of %lld, it is %lldx%lld",
                (long long)n, (long long)rows, (long long)cols);

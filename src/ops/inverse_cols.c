@@ -6,8 +6,7 @@
 
 static ct_shape unit_shape(ct_call *c)
 {
-    ct_view A = ct_arg(c, 0), index = ct_arg(c, 1);
-    if (A.dtype == CT_I64) ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
+    ct_view index = ct_arg(c, 1);
     ct_require(c, index.dtype == CT_I64 && index.ndim == 1, CT_EDTYPE, "the index must be a vector of i64");
     if (!ct__need_square(c, 0)) return ct_shape0();
     return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0));
@@ -25,7 +24,7 @@ static void unit_forward(ct_call *c)
 }
 
 static const ct_op unit_columns = {
-    .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward
+    .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward, .integers = 1 << 1
 };
 
 ct_var ct__unit_columns(ct_var A, ct_var index)
@@ -47,7 +46,9 @@ static void sample(ct_sample *s)
     ct_sample_index(s, 1, ct_shape1(n > 0 ? 2 : 0), n);
 }
 
-const ct_op ct_op_inverse_cols = { .name = "inverse_cols", .n_in = 2, .compose = compose, .sample = sample };
+const ct_op ct_op_inverse_cols = {
+    .name = "inverse_cols", .n_in = 2, .compose = compose, .sample = sample, .integers = 1 << 1
+};
 
 ct_var ct_inverse_cols(ct_var A, ct_var index)
 {

@@ -17,7 +17,9 @@ static void sample(ct_sample *s)
     ct_sample_index(s, 1, ct_shape1(n > 0 ? 2 : 0), n);
 }
 
-const ct_op ct_op_inverse_rows = { .name = "inverse_rows", .n_in = 2, .compose = compose, .sample = sample };
+const ct_op ct_op_inverse_rows = {
+    .name = "inverse_rows", .n_in = 2, .compose = compose, .sample = sample, .integers = 1 << 1
+};
 
 ct_var ct_inverse_rows(ct_var A, ct_var index)
 {

@@ -11,7 +11,7 @@
 /* R is kept for the rule. In a recorded sweep, which differentiates through AᵀA, the rule makes another. */
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
+    if (!ct__need_matrices(c, 0)) return ct_shape0();
     const int64_t m = ct_arg_dim(c, 0, -2), n = ct_arg_dim(c, 0, -1);
     ct_require(c, m == ct_arg_dim(c, 1, -2), CT_ESHAPE, "A and B must have the same number of rows");
     ct_require(c, m >= n, CT_ESHAPE,

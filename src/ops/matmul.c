@@ -20,7 +20,7 @@ static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)at
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
+    if (!ct__need_matrices(c, 0)) return ct_shape0();
     unsigned flags = flags_of(ct_attr(c));
     const ct_view *A = ct__arg_view(c, 0), *B = ct__arg_view(c, 1);
     const int64_t *a = A->dim + A->ndim - 2, *b = B->dim + B->ndim - 2;

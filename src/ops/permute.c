@@ -34,7 +34,8 @@ const ct_op ct_op_permute = { .name = "permute",
                               .forward = forward,
                               .vjp = vjp,
                               .sample = sample,
-                              .half = true };
+                              .half = true,
+                              .integers = 1 };
 
 ct_var ct_permute(ct_var x, const int *order)
 {

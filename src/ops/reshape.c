@@ -47,6 +47,7 @@ const ct_op ct_op_reshape = { .name = "reshape",
                               .forward = forward,
                               .vjp = vjp,
                               .sample = sample,
-                              .half = true };
+                              .half = true,
+                              .integers = 1 };
 
 ct_var ct_reshape(ct_var x, ct_shape shape) { return ct_apply(&ct_op_reshape, &x, 1, &shape, sizeof shape); }

@@ -34,7 +34,8 @@ const ct_op ct_op_slice = { .name = "slice",
                             .forward = forward,
                             .vjp = vjp,
                             .sample = sample,
-                            .half = true };
+                            .half = true,
+                            .integers = 1 };
 
 ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step)
 {

@@ -7,7 +7,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    if (!ct__need_square(c, 0)) return ct_shape0();
     ct_shape shape = ct_arg_shape(c, 0);
     shape.ndim -= 2;
     ct_more_out(c, 1, ct_arg(c, 0).dtype, shape);

@@ -44,7 +44,7 @@ static void one_hot_forward(ct_call *c)
 }
 
 static const ct_op one_hot = {
-    .name = "one_hot", .n_in = 1, .shape = one_hot_shape, .forward = one_hot_forward
+    .name = "one_hot", .n_in = 1, .shape = one_hot_shape, .forward = one_hot_forward, .integers = 1
 };
 
 static ct_var compose(ct_call *c)
@@ -72,7 +72,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_softmax_cross_entropy = {
-    .name = "softmax_cross_entropy", .n_in = 2, .compose = compose, .sample = sample
+    .name = "softmax_cross_entropy", .n_in = 2, .compose = compose, .sample = sample, .integers = 1 << 1
 };
 
 ct_var ct_softmax_cross_entropy(ct_var logits, ct_var label)

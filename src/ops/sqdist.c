@@ -9,7 +9,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
+    if (!ct__need_matrices(c, 0)) return ct_shape0();
     long long d = ct_arg_dim(c, 0, -1), e = ct_arg_dim(c, 1, -1);
     ct_require(c, d == e, CT_ESHAPE, "the points have %lld and %lld coordinates: one point a row in both", d,
                e);

@@ -24,6 +24,7 @@ const ct_op ct_op_squeeze = { .name = "squeeze",
                               .forward = forward,
                               .vjp = vjp,
                               .sample = sample,
-                              .half = true };
+                              .half = true,
+                              .integers = 1 };
 
 ct_var ct_squeeze(ct_var x, int dim) { return ct_apply(&ct_op_squeeze, &x, 1, &dim, sizeof dim); }

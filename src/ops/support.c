@@ -1,14 +1,6 @@
 /* Helpers of the op files: see support.h. */
 #include "support.h"
 
-bool ct__need_floating(ct_call *c, int first)
-{
-    for (int i = first; i < c->n_in; i++)
-        if (ct__arg_view(c, i)->dtype == CT_I64)
-            return ct_require(c, false, CT_EDTYPE, "input %d is i64, wanted f64 or f32: ct_cast it", i);
-    return true;
-}
-
 bool ct__need_matrices(ct_call *c, int first)
 {
     for (int i = first; i < c->n_in; i++)
@@ -106,7 +98,7 @@ ct_shape ct__axis_shape(ct_call *c, bool of_nothing)
 {
     ct_shape shape = ct_arg_shape(c, 0);
     const ct__axis *axis = ct__need_attr(c);
-    if (!axis || !ct__need_floating(c, 0)) return shape;
+    if (!axis) return shape;
     bool empty = false;
     if (axis->dim == CT_ALL) {
         for (int i = 0; i < shape.ndim; i++) empty |= shape.dim[i] == 0, shape.dim[i] = 1;

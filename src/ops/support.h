@@ -10,8 +10,6 @@
 
 /* -- refusals: each returns whether its condition holds; if not, the call is refused --------------------- */
 
-/* Inputs first, first + 1, ... are f64 or f32. */
-bool ct__need_floating(ct_call *c, int first);
 /* Inputs first, first + 1, ... have at least two dimensions. */
 bool ct__need_matrices(ct_call *c, int first);
 /* Input i has at least two dimensions, and the last two are equal. */

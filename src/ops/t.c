@@ -14,6 +14,7 @@ const ct_op ct_op_t = { .name = "t",
                         .forward = forward,
                         .vjp = vjp,
                         .sample = sample,
-                        .half = true };
+                        .half = true,
+                        .integers = 1 };
 
 ct_var ct_t(ct_var x) { return ct_apply(&ct_op_t, &x, 1, NULL, 0); }

@@ -12,8 +12,7 @@
 static ct_shape shape(ct_call *c)
 {
     const unsigned *flags = ct__need_attr(c);
-    if (!flags || !ct__need_floating(c, 0) || !ct__need_matrices(c, 0) || !ct__need_square(c, 0))
-        return ct_shape0();
+    if (!flags || !ct__need_matrices(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
     bool right = *flags & CT_RIGHT;
     int64_t n = ct_arg_dim(c, 0, -1), rows = ct_arg_dim(c, 1, -2), cols = ct_arg_dim(c, 1, -1);
     ct_require(c, *flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL, "unknown flags %#x",

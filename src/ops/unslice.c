@@ -10,7 +10,7 @@ static ct_shape shape(ct_call *c)
 {
     const attr *a = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
-    int dim = a && ct__need_floating(c, 0) ? ct__need_dim(c, (int)a->dim, x.ndim) : -1;
+    int dim = a ? ct__need_dim(c, (int)a->dim, x.ndim) : -1;
     if (dim < 0) return x;
     bool fits =
         a->start >= 0 && a->step >= 1 && a->start <= a->extent &&

@@ -23,6 +23,7 @@ const ct_op ct_op_unsqueeze = { .name = "unsqueeze",
                                 .forward = forward,
                                 .vjp = vjp,
                                 .sample = sample,
-                                .half = true };
+                                .half = true,
+                                .integers = 1 };
 
 ct_var ct_unsqueeze(ct_var x, int dim) { return ct_apply(&ct_op_unsqueeze, &x, 1, &dim, sizeof dim); }

@@ -53,8 +53,6 @@ void ct__density_fail(ct_call *c)
 static void check_inputs(ct_call *c, const ct_cov_program *program)
 {
     int64_t n = ct_arg_dim(c, CT__POINTS, 0), m = ct_arg_dim(c, CT__NOISE, -1);
-    for (int i = 0; i < CT__DENSITY_INPUTS; i++)
-        ct_require(c, ct_arg(c, i).dtype != CT_I64, CT_EDTYPE, "inputs must be f64 or f32");
     ct_require(c, ct_arg_ndim(c, CT__THETA) == 1 && ct_arg_dim(c, CT__THETA, 0) == program->n_params,
                CT_ESHAPE, "theta must be a vector of the kernel's %d parameters", (int)program->n_params);
     ct_require(c, ct_arg_ndim(c, CT__POINTS) == 2 && ct_arg_dim(c, CT__POINTS, 1) == program->input_dims,

@@ -21,14 +21,11 @@ bool ct__cov_inputs_fit(ct_call *c)
     if (!ct_require(c, ct_arg_ndim(c, 0) == 1 && ct_arg_dim(c, 0, 0) == p->n_params, CT_ESHAPE,
                     "theta must be a vector of the kernel's %d parameters", (int)p->n_params))
         return false;
-    for (int i = 0; i < ct_args(c); i++) {
-        if (!ct_require(c, ct_arg(c, i).dtype != CT_I64, CT_EDTYPE, "inputs must be f64 or f32"))
+    for (int i = 1; i < ct_args(c); i++)
+        if (!ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
+                        "the points must be a matrix of %d columns, as the kernel is bound to",
+                        (int)p->input_dims))
             return false;
-        if (i > 0 && !ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
-                                 "the points must be a matrix of %d columns, as the kernel is bound to",
-                                 (int)p->input_dims))
-            return false;
-    }
     return true;
 }
 

@@ -127,7 +127,6 @@ static void factor(ct_call *c, ct__ridge s, ct_ridge_form form)
 static ct_shape shape(ct_call *c)
 {
     const ct__ridge s = ct__ridge_of(c);
-    ct__need_floating(c, 0);
     ct_require(c, s.B.ndim >= 2 && s.D.ndim >= 2, CT_ESHAPE,
                "B and D must be matrices or batches of them: ct_unsqueeze a vector");
     ct_require(c, s.n == ct_view_dim(s.D, -1), CT_ESHAPE, "B and D must have the same number of columns");
