@@ -200,8 +200,8 @@ static void deliver(ct__sweep *s)
     }
 }
 
-/* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k] for n inputs and m outputs; of a sweep without targets the cotangents
- * of the leaves. */
+/* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k] for n inputs and m outputs. A sweep without targets delivers the
+ * cotangents of the leaves. */
 static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
                        ct_var *x_bar, int n)
 {

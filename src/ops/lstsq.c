@@ -64,16 +64,13 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 0, ct_sub(ct_matmul(residual, ct_t(Z)), ct_matmul(B_bar, ct_t(X))));
 }
 
-/* A and B in batches; one A for a batch of B; one B for a batch of A. */
-static void sample(ct_sample *s)
+static void draw(ct_sample *s, int i)
 {
-    int64_t n = ct_sample_size(s), m = 2 * n + 1;
-    int v = ct_sample_variant(s, 3);
-    if (v == 1) ct_sample_normal(s, 1, ct_shape2(m, 2)), ct_sample_unbatched(s);
-    ct_sample_normal(s, 0, ct_shape2(m, n));
-    if (v == 2) ct_sample_unbatched(s);
-    if (v != 1) ct_sample_normal(s, 1, ct_shape2(m, 2));
+    int64_t n = ct_sample_size(s);
+    ct_sample_normal(s, i, ct_shape2(2 * n + 1, i == 0 ? n : 2));
 }
+
+static void sample(ct_sample *s) { ct__sample_pair(s, ct_sample_variant(s, 3), draw); }
 
 const ct_op ct_op_lstsq = {
     .name = "lstsq", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample

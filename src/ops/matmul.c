@@ -114,20 +114,13 @@ static void vjp(ct_vjp *g)
         give(g, 1, A, C_bar, ta ? 0 : TRANS_A);
 }
 
-static void sample(ct_sample *s)
+static void draw(ct_sample *s, int i)
 {
     int64_t n = ct_sample_size(s);
-    int v = ct_sample_variant(s, 3); /* batches on both sides, on the right, on the left */
-    if (v == 1) {
-        ct_sample_normal(s, 1, ct_shape2(n + 1, n));
-        ct_sample_unbatched(s);
-        ct_sample_normal(s, 0, ct_shape2(2, n + 1));
-        return;
-    }
-    ct_sample_normal(s, 0, ct_shape2(2, n + 1));
-    if (v == 2) ct_sample_unbatched(s);
-    ct_sample_normal(s, 1, ct_shape2(n + 1, n));
+    ct_sample_normal(s, i, i == 0 ? ct_shape2(2, n + 1) : ct_shape2(n + 1, n));
 }
+
+static void sample(ct_sample *s) { ct__sample_pair(s, ct_sample_variant(s, 3), draw); }
 
 const ct_op ct_op_matmul = { .name = "matmul",
                              .n_in = 2,

@@ -88,64 +88,10 @@ void ct__add_transpose(ct_call *c, ct_view A)
     }
 }
 
-ct_var ct__apply_axis(const ct_op *op, ct_var x, int dim, bool keep)
+void ct__sample_pair(ct_sample *s, int variant, void (*draw)(ct_sample *s, int i))
 {
-    ct__axis axis = { .dim = dim, .keep = keep };
-    return ct_apply(op, &x, 1, &axis, sizeof axis);
-}
-
-ct_shape ct__axis_shape(ct_call *c, bool of_nothing)
-{
-    ct_shape shape = ct_arg_shape(c, 0);
-    const ct__axis *axis = ct__need_attr(c);
-    if (!axis) return shape;
-    bool empty = false;
-    if (axis->dim == CT_ALL) {
-        for (int i = 0; i < shape.ndim; i++) empty |= shape.dim[i] == 0, shape.dim[i] = 1;
-        if (!axis->keep) shape.ndim = 0;
-    } else {
-        int dim = ct__need_dim(c, axis->dim, shape.ndim);
-        if (dim < 0) return shape;
-        empty = shape.dim[dim] == 0;
-        shape.dim[dim] = 1;
-        if (!axis->keep) {
-            shape.ndim--;
-            for (int i = dim; i < shape.ndim; i++) shape.dim[i] = shape.dim[i + 1];
-        }
-    }
-    if (empty && !of_nothing)
-        ct_require(c, false, CT_EINVAL, "nothing to reduce: the input is empty there; it has no value");
-    return shape;
-}
-
-void ct__axis_forward(ct_call *c, ct_reduction f)
-{
-    const ct__axis *axis = ct_attr(c);
-    ct_shape kept = ct_arg_shape(c, 0);
-    for (int i = 0; i < kept.ndim; i++)
-        if (axis->dim == CT_ALL || i == axis->dim || i == axis->dim + kept.ndim) kept.dim[i] = 1;
-    ct_prim_reduce(c, f, ct_arg(c, 0), ct_view_reshape(ct_result(c), kept));
-}
-
-ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x)
-{
-    if (axis->keep || axis->dim == CT_ALL) return y;
-    return ct_unsqueeze(y, axis->dim < 0 ? axis->dim + ct_var_shape(x).ndim : axis->dim);
-}
-
-bool ct__axis_sample(ct_sample *s, int64_t at_least)
-{
-    static const ct__axis axes[] = { { -1, 0 },     { -1, 1 },     { -2, 0 }, { -2, 1 },    { 0, 0 },
-                                     { CT_ALL, 0 }, { CT_ALL, 1 }, { -1, 0 }, { CT_ALL, 0 } };
-    enum { AXES = sizeof axes / sizeof *axes, TIES = AXES - 2 };
-    const int v = ct_sample_variant(s, AXES);
-    const ct__axis *axis = &axes[v];
-    int64_t n = ct_sample_size(s) > at_least ? ct_sample_size(s) : at_least;
-    ct_sample_attr(s, axis, sizeof *axis);
-    if (axis->dim >= 0 || axis->dim == CT_ALL) ct_sample_unbatched(s);
-    if (v < TIES)
-        ct_sample_uniform(s, 0, ct_shape2(n, 3), -2, 2);
-    else
-        ct_sample_among(s, 0, ct_shape2(n, 3), (const double[]){ 0, -0.0, 1, -1 }, 4);
-    return v >= TIES;
+    const int first = variant == 1;
+    draw(s, first);
+    if (variant) ct_sample_unbatched(s);
+    draw(s, 1 - first);
 }

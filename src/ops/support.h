@@ -1,5 +1,4 @@
-/* Helpers of the op files beyond cotangent/op.h: refusals, shapes, parts of forward functions and rules,
- * reductions. */
+/* Helpers of the op files beyond cotangent/op.h: refusals, shapes, parts of forward functions and rules. */
 #ifndef CT_OPS_SUPPORT_H
 #define CT_OPS_SUPPORT_H
 
@@ -55,11 +54,11 @@ ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
 /* x (...) as (..., 1, 1) */
 ct_var ct__one_by_one(ct_var x);
 
-/* E (n, r), the columns `index` of the identity of A's extent and dtype. Not differentiable. */
-ct_var ct__unit_columns(ct_var A, ct_var index);
-
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
 ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
+
+/* Draws inputs 0 and 1, both in batches, or with variant 1 input 1 alone, with 2 input 0 alone. */
+void ct__sample_pair(ct_sample *s, int variant, void (*draw)(ct_sample *s, int i));
 
 /* -- give.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
 
@@ -72,22 +71,5 @@ const ct_view *ct__out_bar(const ct_vjp *g);
 void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
 void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
 void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
-
-/* -- reductions over one dimension or all of them: sum, mean, max, logsumexp ----------------------------- */
-
-typedef struct ct__axis {
-    int dim; /* CT_ALL, or negative from the end */
-    int keep;
-} ct__axis;
-
-ct_var ct__apply_axis(const ct_op *op, ct_var x, int dim, bool keep);
-/* The shape rule. An extent that is reduced may be 0 only if `of_nothing`. */
-ct_shape ct__axis_shape(ct_call *c, bool of_nothing);
-void ct__axis_forward(ct_call *c, ct_reduction f);
-/* y or its cotangent, reshaped to broadcast against x again. */
-ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
-/* Draws a matrix of at least `at_least` rows, for all axes, without ties and with ties. Returns whether there
- * are ties. */
-bool ct__axis_sample(ct_sample *s, int64_t at_least);
 
 #endif

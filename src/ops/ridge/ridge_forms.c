@@ -11,14 +11,19 @@
 
 ct__ridge ct__ridge_of(const ct_call *c)
 {
-    ct__ridge s = { .B = ct_arg(c, 0), .D = ct_arg(c, 1), .lambda = ct_arg(c, 2) };
-    const ct_shape of_D = ct_shape_of(s.D.ndim - 2, s.D.dim);
-    s.r = ct_view_dim(s.B, -2), s.n = ct_view_dim(s.B, -1), s.m = ct_view_dim(s.D, -2);
-    s.batch = ct_shape_broadcast(ct_shape_of(s.B.ndim - 2, s.B.dim), of_D);
-    if (s.batch.ndim >= 0) s.batch = ct_shape_broadcast(s.batch, ct_view_shape(s.lambda));
-    s.shared = ct_shape_count(of_D) == 1;
-    s.dtype = s.B.dtype;
-    return s;
+    ct_view B = ct_arg(c, 0), D = ct_arg(c, 1), lambda = ct_arg(c, 2);
+    const ct_shape of_D = ct_shape_of(D.ndim - 2, D.dim);
+    ct_shape batch = ct_shape_broadcast(ct_shape_of(B.ndim - 2, B.dim), of_D);
+    if (batch.ndim >= 0) batch = ct_shape_broadcast(batch, ct_view_shape(lambda));
+    return (ct__ridge){ .r = ct_view_dim(B, -2),
+                        .n = ct_view_dim(B, -1),
+                        .m = ct_view_dim(D, -2),
+                        .batch = batch,
+                        .shared = ct_shape_count(of_D) == 1,
+                        .dtype = B.dtype,
+                        .B = B,
+                        .D = D,
+                        .lambda = lambda };
 }
 
 ct_shape ct__ridge_shape(const ct__ridge *s, int64_t rows, int64_t cols)

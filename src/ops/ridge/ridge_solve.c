@@ -148,7 +148,9 @@ static void forward(ct_call *c)
     const ct_ridge_form asked = *(const ct_ridge_form *)ct_attr(c);
     ct__ridge s = ct__ridge_of(c);
     factor(c, s, asked);
-    s.L = ct_result_at(c, L_OUT), s.R = ct_result_at(c, R_OUT), s.V = ct_result_at(c, V_OUT);
+    s.L = ct_result_at(c, L_OUT);
+    s.R = ct_result_at(c, R_OUT);
+    s.V = ct_result_at(c, V_OUT);
     ct_view Pt = ct_scratch(c, s.dtype, ct__ridge_shape(&s, s.r, s.n));
     const bool push = asked == CT_RIDGE_PUSH_THROUGH || (asked == CT_RIDGE_AUTO && ct_view_dim(s.R, -1) > 0);
     if (push)
@@ -181,7 +183,9 @@ static void bar(ct_call *c)
     ct__ridge s = ct__ridge_of(c);
     ct_view out[3], Pt = ct_contiguous(c, ct_view_transpose(ct_arg(c, 6))),
                     Pt_bar = ct_view_transpose(ct_arg(c, 7));
-    s.L = ct_arg(c, 3), s.R = ct_arg(c, 4), s.V = ct_arg(c, 5);
+    s.L = ct_arg(c, 3);
+    s.R = ct_arg(c, 4);
+    s.V = ct_arg(c, 5);
     for (int k = 0; k < 3; k++) out[k] = attr->wants[k] ? ct_result_at(c, k) : ct_no_view();
     if (attr->form == CT_RIDGE_PRIMAL)
         ct__ridge_primal_bar(c, &s, Pt, Pt_bar, out[0], out[1], out[2]);
