@@ -24,19 +24,22 @@ typedef struct ct_sample ct_sample; /* a recipe for inputs, at a given size and 
 typedef struct ct_op {
     const char *name;
     int n_in; /* number of inputs; -1: any number up to CT_MAX_INPUTS */
-    /* The shape of output 0. Its dtype is that of the floating inputs, which must agree, unless ct_set_dtype
-     * says otherwise. ct_more_out declares further outputs; ct_require refuses inputs. */
+    /* The shape of output 0. Its dtype is that of the floating inputs, which must agree, or i64 if all inputs
+     * are, unless ct_set_dtype says otherwise. ct_more_out declares further outputs; ct_require refuses
+     * inputs. */
     ct_shape (*shape)(ct_call *c);
     void (*forward)(ct_call *c);
     /* Sets the inputs' cotangents with ct_in_bar. NULL: no gradient flows (the outputs are constants). */
     void (*vjp)(ct_vjp *g);
     /* Draws the inputs with ct_sample_* below. NULL: automatic checks leave the op out. */
     void (*sample)(ct_sample *s);
-    /* Instead of shape, forward and vjp: the op as a composition of others. */
-    ct_var (*compose)(ct_tape *tape, const ct_var *in, int n_in, const void *attr);
+    /* Instead of shape, forward and vjp: the op as a composition of others, applied to ct_arg_var(c, i). It
+     * refuses inputs as shape does; what it then returns is ignored. */
+    ct_var (*compose)(ct_call *c);
     /* Whether inputs may be bf16 or f16; otherwise such a call is refused. Of the primitives, copy, fill, the
      * maps, sums and products take them. */
     bool half;
+    uint64_t integers; /* bit i: input i may be i64; otherwise such a call is refused */
 } ct_op;
 
 /* Computes op on in[0..n) and records it if a gradient is wanted. `attr` (may be NULL) is plain data, which
@@ -47,13 +50,15 @@ CT_API ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int 
 /* Output k of a call, given output 0 as ct_apply returned it. */
 CT_API ct_var ct_output(ct_var first, int k);
 
-/* -- inside shape and forward ---------------------------------------------------------------------------- */
+/* -- inside shape, forward and compose ------------------------------------------------------------------- */
 
 CT_API int ct_args(const ct_call *c);
 /* The number of outputs declared so far, including those of ct_rule_out. */
 CT_API int ct_outs(const ct_call *c);
 /* Input i. If there is no such input: no view, and the call is refused. */
 CT_API ct_view ct_arg(const ct_call *c, int i);
+/* The same as a handle, for compose; poisoned if there is no such input. */
+CT_API ct_var ct_arg_var(const ct_call *c, int i);
 CT_API const void *ct_attr(const ct_call *c);
 CT_API ct_device *ct_call_device(const ct_call *c);
 /* Whether vjp may be called for this call. If not, forward need not keep what vjp alone would read. */

@@ -9,7 +9,8 @@
 
 CT_BEGIN_DECLS
 
-/* Every op of the library, in the order of src/ops/list.h. Sets *n to their number. */
+/* Every op of the library: the elementwise ones of maps.h, then the others by name. Sets *n to their
+ * number. */
 CT_API const struct ct_op *const *ct_op_list(int *n);
 /* The op of that name; NULL if there is none. */
 CT_API const struct ct_op *ct_op_find(const char *name);

@@ -4,47 +4,46 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Takes the inputs' tensors, the dtype that the floating ones share, and which of them a gradient flows
- * into. */
-static bool take_inputs(ct_call *c, const ct_var *in)
+/* Takes the inputs' tensors, the dtype that the floating ones share (i64 if there are none), and which of
+ * them a gradient flows into. */
+static bool take_inputs(ct_call *c)
 {
-    bool floating = false;
     ct_tape *tape = c->tape;
-    c->dtype[0] = CT_F64;
+    ct_dtype shared = c->n_in ? CT_I64 : CT_F64;
     c->wanted = 0;
     for (int i = 0; i < c->n_in; i++) {
-        if (in[i].tape != tape) {
+        const ct_var v = c->in[i];
+        const ct_node *node = v.tape == tape ? ct__node(v) : NULL;
+        if (!node) {
             ct_tape_fail(tape, CT_EINVAL, "op #%u %s: input %d is %s", tape->n, c->op->name, i,
-                         in[i].tape ? "on another tape" : "a poisoned handle");
+                         v.tape ? "on another tape" : "a poisoned handle");
             return false;
         }
-        const ct_node *node = ct__node(in[i]);
-        if (!node) return false;
-        const ct_tensor *t = c->arg[i] = node->value;
+        c->arg[i] = node->value;
         if (node->flags & NODE_NEEDS_GRAD) c->wanted |= (uint64_t)1 << i;
-        if (t->view.dtype == CT_I64) continue;
-        if (ct__is_half(t->view.dtype) && !c->op->half) {
+        const ct_dtype dtype = node->value->view.dtype;
+        if (dtype == CT_I64 && c->op->integers >> i & 1) continue;
+        if (dtype == CT_I64)
+            ct_tape_fail(tape, CT_EDTYPE, "op #%u %s: input %d is i64, wanted f64 or f32: ct_cast it",
+                         tape->n, c->op->name, i);
+        else if (ct__is_half(dtype) && !c->op->half)
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s, which products, elementwise ops, sums and shapes take: "
                          "convert with ct_cast(x, CT_F32)",
-                         tape->n, c->op->name, i, ct_dtype_name(t->view.dtype));
-            return false;
-        }
-        if (floating && t->view.dtype != c->dtype[0]) {
+                         tape->n, c->op->name, i, ct_dtype_name(dtype));
+        else if (shared != CT_I64 && dtype != shared)
             ct_tape_fail(tape, CT_EDTYPE,
                          "op #%u %s: input %d is %s where the others are %s: convert with ct_cast", tape->n,
-                         c->op->name, i, ct_dtype_name(t->view.dtype), ct_dtype_name(c->dtype[0]));
-            return false;
-        }
-        c->dtype[0] = t->view.dtype;
-        floating = true;
+                         c->op->name, i, ct_dtype_name(dtype), ct_dtype_name(shared));
+        shared = dtype;
     }
-    return true;
+    c->dtype[0] = shared;
+    return !tape->status;
 }
 
 /* Appends the outputs of a call that has computed. In a sweep that is not recorded they live for one rule
  * only, so their inputs are not noted. */
-static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
+static ct_var record(ct_call *c, size_t attr_size)
 {
     ct_tape *tape = c->tape;
     uint32_t *index = NULL;
@@ -53,7 +52,7 @@ static ct_var record(ct_call *c, const ct_var *in, size_t attr_size)
     if (noted && c->n_in) ok = (index = ct__arena(tape, (size_t)c->n_in * sizeof *index)) != NULL;
     if (noted && attr_size && ok) ok = (attr = ct__arena(tape, attr_size)) != NULL;
     if (attr) memcpy(attr, c->attr, attr_size);
-    for (int i = 0; index && i < c->n_in; i++) index[i] = in[i].index;
+    for (int i = 0; index && i < c->n_in; i++) index[i] = c->in[i].index;
     uint32_t first = tape->n;
     for (int k = 0; k < c->n_out; k++) {
         bool flows = c->recorded && c->dtype[k] != CT_I64;
@@ -98,14 +97,15 @@ static void name_composition(ct_call *c, uint32_t position, char *message, size_
     message[length + rest] = 0;
 }
 
-static ct_var compose(ct_call *c, const ct_var *in)
+static ct_var compose(ct_call *c)
 {
     ct_tape *tape = c->tape;
     const uint32_t position = tape->n, suspects = tape->n_suspects;
-    const bool failed_before = tape->failure.set;
-    ct_var y = c->op->compose(tape, in, c->n_in, c->attr);
+    c->n_out = 0;
+    ct_var y = c->op->compose(c);
+    ct__release_scratch(c);
     if (y.tape != tape) ct_tape_fail(tape, CT_EINVAL, "its composition returned no value of this tape");
-    if (tape->status || (tape->failure.set && !failed_before))
+    if (!c->status && (tape->status || (tape->failure.set && !c->failed_before)))
         name_composition(c, position, tape->message, sizeof tape->message);
     for (uint32_t i = suspects; i < tape->n_suspects; i++)
         name_composition(c, position, tape->suspect[i].where, sizeof tape->suspect[i].where);
@@ -135,12 +135,12 @@ static bool may_call(ct_tape *tape, const ct_op *op, const ct_var *in, int n)
 ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, const void *attr,
                    size_t attr_size)
 {
-    if (!tape || tape->status) return ct__poisoned(tape);
-    if (!may_call(tape, op, in, n)) return ct__poisoned(tape);
+    if (!tape || tape->status || !may_call(tape, op, in, n)) return ct__poisoned(tape);
     ct_call c;
     c.tape = tape;
     c.op = op;
     c.scope = NULL;
+    c.in = in;
     c.attr = attr;
     c.n_in = n;
     c.n_out = c.results = 1;
@@ -148,9 +148,9 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     c.status = CT_OK;
     c.out[0] = NULL;
     c.failed_before = tape->failure.set;
-    if (!take_inputs(&c, in)) return ct__poisoned(tape);
+    if (!take_inputs(&c)) return ct__poisoned(tape);
     c.recorded = c.wanted && op->vjp && !tape->no_grad;
-    if (op->compose) return compose(&c, in);
+    if (op->compose) return compose(&c);
     const ct_shape shape = op->shape(&c);
     c.shape = &shape;
     if (!c.status) op->forward(&c);
@@ -165,7 +165,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
         return ct__poisoned(tape);
     }
     if (tape->failure.set && !c.failed_before) ct__note_failure(&c);
-    return record(&c, in, attr ? attr_size : 0);
+    return record(&c, attr ? attr_size : 0);
 }
 
 ct_var ct_apply(const ct_op *op, const ct_var *in, int n, const void *attr, size_t attr_size)

@@ -19,6 +19,7 @@ static const ct_tensor *input(const ct_call *c, int i)
 }
 
 ct_view ct_arg(const ct_call *c, int i) { return ct_view_of(input(c, i)); }
+ct_var ct_arg_var(const ct_call *c, int i) { return input(c, i) ? c->in[i] : ct__poisoned(c->tape); }
 const void *ct_attr(const ct_call *c) { return c->attr; }
 ct_device *ct_call_device(const ct_call *c) { return c->tape ? c->tape->device : NULL; }
 bool ct_call_recorded(const ct_call *c) { return c->recorded; }

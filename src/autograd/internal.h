@@ -56,6 +56,7 @@ struct ct_call {
     ct_tape *tape;
     const ct_op *op;   /* NULL in a scope */
     const char *scope; /* the scope's name; NULL in an op */
+    const ct_var *in;
     const void *attr;
     int n_in, n_out, n_scratch;
     int results;     /* outputs without those of ct_rule_out */
@@ -143,18 +144,6 @@ static inline void *ct__arena(ct_tape *tape, size_t bytes)
 }
 /* Makes the device's last failure the tape's error. */
 void ct__tape_fail_device(ct_tape *tape, const char *what);
-
-/* -- rule.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
-
-/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
-const ct_view *ct__in_value(const ct_vjp *g, int i);
-/* The cotangent of output 0. */
-const ct_view *ct__out_bar(const ct_vjp *g);
-/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
- * product X Y of two matrices, which is added to what has arrived by the product itself. */
-void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
-void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
-void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
 /* -- print.c --------------------------------------------------------------------------------------------- */
 

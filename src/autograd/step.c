@@ -35,23 +35,17 @@ static ct_status outcome(ct_step *step, ct_status status)
     return status;
 }
 
-/* Calls the function on a tape that has been reset. */
+/* Calls the function on a tape that has been reset, with the memory of its graph. */
 static ct_status call(ct_step *step)
 {
     ct_device *dev = step->device;
     dev->in_step = CT__IN_STEP;
+    dev->step_pool = step->pool;
     ct__tape_forget(step->tape);
     ct_status s = step->tape->status ? step->tape->status : step->function(step->tape, step->context);
     s = outcome(step, s);
+    dev->step_pool = NULL;
     dev->in_step = CT__NO_STEP;
-    return s;
-}
-
-static ct_status call_with_pool(ct_step *step)
-{
-    step->device->step_pool = step->pool;
-    ct_status s = call(step);
-    step->device->step_pool = NULL;
     return s;
 }
 
@@ -74,7 +68,7 @@ ct_step *ct_step_capture(ct_device *dev, ct_step_fn function, void *context)
         return NULL;
     }
     step->tape->of_step = true;
-    if (!call_with_pool(step)) return step;
+    if (!call(step)) return step;
     ct_step_free(step);
     return NULL;
 }
@@ -86,7 +80,7 @@ static ct_status record(ct_step *step)
     size_t nodes = 0;
     ct_status s = dev->backend->capture_begin(dev);
     if (s) return s;
-    s = call_with_pool(step);
+    s = call(step);
     char why[sizeof dev->message];
     snprintf(why, sizeof why, "%s", dev->message);
     step->graph = dev->backend->capture_end(dev, &nodes);

@@ -151,7 +151,7 @@ static void seed(ct__sweep *s, ct_var y, ct_var y_bar)
         ct_tensor *one = ct_full(tape->device, value->view.dtype, ct_tensor_shape(value), 1);
         y_bar = ct__push_value(tape, one, 0, "the seed of a sweep");
     }
-    if (!tape->status) ct__accumulate(s, y.index, y_bar);
+    if (!tape->status) ct__arrive(s, y.index, y_bar);
     if (!s->record) ct__truncate(tape, n, mark);
 }
 
@@ -200,53 +200,55 @@ static void deliver(ct__sweep *s)
     }
 }
 
-ct_status ct_backward(ct_var y)
+/* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k] for n inputs and m outputs. A sweep without targets delivers the
+ * cotangents of the leaves. */
+static ct_status sweep(ct__sweep *s, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
+                       ct_var *x_bar, int n)
 {
-    ct_tape *tape = y.tape;
-    if (!tape) return CT_EINVAL;
-    if (!check_seed(y, ct_none())) return tape->status;
-    if (!(tape->node[y.index].flags & NODE_NEEDS_GRAD)) {
-        ct_tape_fail(tape, CT_EINVAL, "nothing to differentiate: #%u does not depend on a leaf (ct_leaf)",
-                     y.index);
-        return tape->status;
-    }
-    ct__sweep s = { .tape = tape, .lo = 0, .hi = y.index };
-    if (!open_slots(&s)) return tape->status;
-    seed(&s, y, ct_none());
-    if (!tape->status) walk(&s);
-    if (!tape->status) deliver(&s);
-    close_slots(&s);
-    return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
-}
-
-/* x_bar[i] = Σ_k (dy[k]/dx[i])ᵀ y_bar[k] for n inputs and m outputs */
-static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
-                           ct_var *x_bar, int n, ct_grad_flags flags)
-{
-    ct__sweep s = { .tape = tape, .lo = UINT32_MAX, .hi = 0, .targeted = true };
-    s.record = flags & CT_GRAD_RECORD;
-    s.keep = flags & (CT_GRAD_KEEP | CT_GRAD_RECORD);
+    ct_tape *tape = s->tape;
     for (int k = 0; k < m; k++) {
         if (!check_seed(y[k], y_bar[k])) return tape->status;
-        if (y[k].index < s.lo) s.lo = y[k].index;
-        if (y[k].index > s.hi) s.hi = y[k].index;
+        if (y[k].index < s->lo) s->lo = y[k].index;
+        if (y[k].index > s->hi) s->hi = y[k].index;
     }
+    if (!s->targeted && !(tape->node[s->hi].flags & NODE_NEEDS_GRAD))
+        ct_tape_fail(tape, CT_EINVAL, "nothing to differentiate: #%u does not depend on a leaf (ct_leaf)",
+                     s->hi);
     for (int i = 0; i < n; i++) {
         if (x[i].tape != tape)
             ct_tape_fail(tape, CT_EINVAL, "ct_grad: x[%d] is poisoned or on another tape", i);
         if (!ct__node(x[i])) return tape->status;
-        if (x[i].index < s.lo) s.lo = x[i].index;
+        if (x[i].index < s->lo) s->lo = x[i].index;
     }
-    if (!open_slots(&s)) return tape->status;
+    if (tape->status || !open_slots(s)) return tape->status;
     for (int i = 0; i < n; i++)
-        if (x[i].index <= s.hi) ct__slot_of(&s, x[i].index)->target = true;
-    mark_wanted(&s);
-    for (int k = 0; k < m && !tape->status; k++) seed(&s, y[k], y_bar[k]);
-    if (!tape->status) walk(&s);
-    for (int i = 0; i < n && !tape->status; i++) x_bar[i] = ct__bar_of(&s, x[i].index);
+        if (x[i].index <= s->hi) ct__slot_of(s, x[i].index)->target = true;
+    if (s->targeted) mark_wanted(s);
+    for (int k = 0; k < m && !tape->status; k++) seed(s, y[k], y_bar[k]);
+    if (!tape->status) walk(s);
+    if (!s->targeted) deliver(s);
+    for (int i = 0; i < n && !tape->status; i++) x_bar[i] = ct__bar_of(s, x[i].index);
     for (int i = 0; i < n && tape->status; i++) x_bar[i] = ct__poisoned(tape);
-    close_slots(&s);
+    close_slots(s);
     return tape->status ? tape->status : tape->failure.set ? CT_ENUMERIC : CT_OK;
+}
+
+ct_status ct_backward(ct_var y)
+{
+    const ct_var one = ct_none();
+    ct__sweep s = { .tape = y.tape };
+    return y.tape ? sweep(&s, &y, &one, 1, NULL, NULL, 0) : CT_EINVAL;
+}
+
+static ct_status pull_back(ct_tape *tape, const ct_var *y, const ct_var *y_bar, int m, const ct_var *x,
+                           ct_var *x_bar, int n, ct_grad_flags flags)
+{
+    ct__sweep s = { .tape = tape,
+                    .lo = UINT32_MAX,
+                    .record = flags & CT_GRAD_RECORD,
+                    .keep = flags & (CT_GRAD_KEEP | CT_GRAD_RECORD),
+                    .targeted = true };
+    return sweep(&s, y, y_bar, m, x, x_bar, n);
 }
 
 ct_status ct_grad(ct_var y, ct_var y_bar, const ct_var *x, ct_var *x_bar, int n, ct_grad_flags flags)

@@ -1,4 +1,5 @@
-/* A reverse sweep, shared by the walk (sweep.c) and the rules that it calls (rule.c). */
+/* A reverse sweep, shared by the walk (sweep.c), the rules that it calls (rule.c), and what they give
+ * (ops/give.c). */
 #ifndef CT_AUTOGRAD_SWEEP_H
 #define CT_AUTOGRAD_SWEEP_H
 
@@ -31,10 +32,33 @@ static inline bool ct__has_bar(const ct__sweep *s, uint32_t index)
     return s->record ? slot->var != 0 : slot->bar != NULL;
 }
 
-/* *sum += bar: in place where nobody else holds its memory. An error is the tape's. */
+/* Whether a cotangent may be added to in place: nobody else holds its memory. */
+static inline bool ct__can_grow(const ct_tensor *sum)
+{
+    return ct__sole_owner(sum) && ct__is_contiguous(&sum->view);
+}
+
+/* *sum += bar, in place where that may be. An error is the tape's. */
 void ct__add_bar(ct_tape *tape, ct_tensor **sum, const ct_tensor *bar);
-/* The cotangent of node `index` += bar. */
-void ct__accumulate(ct__sweep *s, uint32_t index, ct_var bar);
+/* The cotangent of node `index` += bar, which is taken over. The first one that arrives is adopted. */
+static inline void ct__accumulate(ct__sweep *s, uint32_t index, ct_tensor *bar)
+{
+    ct_slot *slot = ct__slot_of(s, index);
+    if (slot->bar) {
+        ct__add_bar(s->tape, &slot->bar, bar);
+        ct_release(bar);
+    } else {
+        slot->bar = bar;
+    }
+}
+/* The cotangent of node `index` becomes bar, in a recorded sweep; else it grows by bar. */
+static inline void ct__arrive(ct__sweep *s, uint32_t index, ct_var bar)
+{
+    if (s->record)
+        ct__slot_of(s, index)->var = bar.index + 1;
+    else
+        ct__accumulate(s, index, ct_retain(s->tape->node[bar.index].value));
+}
 /* The cotangent that has arrived at node `index` as a handle: zeros where none has. */
 ct_var ct__bar_of(ct__sweep *s, uint32_t index);
 

@@ -5,7 +5,7 @@
 static ct_shape shape(ct_call *c)
 {
     ct_shape A = ct_arg_shape(c, 0), d = ct_arg_shape(c, 1);
-    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0) || ct_shape_count(d) == 1) return A;
+    if (!ct__need_square(c, 0) || ct_shape_count(d) == 1) return A;
     ct_shape fits = ct_shape_broadcast(ct_shape_of(A.ndim - 1, A.dim), d);
     int64_t n = A.dim[A.ndim - 1];
     if (!ct_require(c, fits.ndim > 0 && fits.ndim < CT_MAX_DIMS && fits.dim[fits.ndim - 1] == n, CT_ESHAPE,

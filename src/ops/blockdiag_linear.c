@@ -9,6 +9,8 @@
 
 enum { PLAIN = 1 }; /* W_m instead of W_mᵀ */
 
+extern const ct_op ct_op_blockdiag_linear;
+
 static ct_var product(ct_var x, ct_var W, unsigned flags)
 {
     return ct_apply(&ct_op_blockdiag_linear, (ct_var[]){ x, W }, 2, flags ? &flags : NULL, sizeof flags);
@@ -30,8 +32,7 @@ static ct_view blocks(ct_view t, int64_t m, int64_t n)
 static ct_shape shape(ct_call *c)
 {
     if (!ct_require(c, c->n_in == 2 || c->n_in == 3, CT_EINVAL,
-                    "wanted x, W and optionally a bias, got %d inputs", c->n_in) ||
-        !ct__need_floating(c, 0))
+                    "wanted x, W and optionally a bias, got %d inputs", c->n_in))
         return ct_shape0();
     ct_view x = ct_arg(c, 0), W = ct_arg(c, 1);
     if (!ct_require(c, x.ndim == 2 && W.ndim == 3, CT_ESHAPE,

@@ -3,23 +3,10 @@
  *                                                                             [y is linear in x] */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    const ct_shape *target = ct__need_attr(c);
-    ct_shape x = ct_arg_shape(c, 0);
-    ct_set_dtype(c, ct_arg(c, 0).dtype);
-    if (!target || ct_shape_equal(ct_shape_broadcast(x, *target), *target)) return target ? *target : x;
-    char text[96];
-    ct_require(c, false, CT_ESHAPE,
-               "does not broadcast to %s: from the right, extents must be equal, or 1 in the input",
-               ct__shape_text(*target, text, sizeof text));
-    return x;
-}
-
 static void forward(ct_call *c)
 {
-    const ct_shape *target = ct_attr(c);
-    ct_set_result(c, 0, ct_view_broadcast(ct_arg(c, 0), *target));
+    const ct_shape *target = ct__need_attr(c);
+    if (target) ct_set_result(c, 0, ct_view_broadcast(ct_arg(c, 0), *target));
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_sum_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }
@@ -36,11 +23,12 @@ static void sample(ct_sample *s)
 
 const ct_op ct_op_broadcast_to = { .name = "broadcast_to",
                                    .n_in = 1,
-                                   .shape = shape,
+                                   .shape = ct__shape_of_view,
                                    .forward = forward,
                                    .vjp = vjp,
                                    .sample = sample,
-                                   .half = true };
+                                   .half = true,
+                                   .integers = 1 };
 
 ct_var ct_broadcast_to(ct_var x, ct_shape shape)
 {

@@ -31,8 +31,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, ct_shape2(ct_sample_size(s), 3));
 }
 
-const ct_op ct_op_cast = {
-    .name = "cast", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
-};
+const ct_op ct_op_cast = { .name = "cast",
+                           .n_in = 1,
+                           .shape = shape,
+                           .forward = forward,
+                           .vjp = vjp,
+                           .sample = sample,
+                           .half = true,
+                           .integers = 1 };
 
 ct_var ct_cast(ct_var x, ct_dtype dtype) { return ct_apply(&ct_op_cast, &x, 1, &dtype, sizeof dtype); }

@@ -7,7 +7,6 @@
 
 static ct_shape shape(ct_call *c)
 {
-    ct__need_floating(c, 0);
     ct__need_square(c, 0);
     return ct_arg_shape(c, 0);
 }

@@ -2,11 +2,10 @@
  * adjoint:          L̄_ii = 2 ȳ / L_ii, zero elsewhere                         [det L = Π_i L_ii] */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)n_in, (void)attr;
-    if (!ct__need_square_var(tape, "cholesky_logdet", in[0])) return ct_none();
-    ct_var d = ct_diag(in[0]), y = ct_scale(ct_sum(ct_log(d), -1, false), 2);
+    if (!ct__need_square(c, 0)) return ct_none();
+    ct_var d = ct_diag(ct_arg_var(c, 0)), y = ct_scale(ct_sum(ct_log(d), -1, false), 2);
     return ct__where_positive(y, ct_unsqueeze(d, -1), CT__NO_FACTOR);
 }
 

@@ -2,10 +2,10 @@
  * adjoint:         from the composition of two triangular solves, see tri_solve.c */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)tape, (void)n_in, (void)attr;
-    return ct_tri_solve(in[0], ct_tri_solve(in[0], in[1], CT_LOWER), CT_LOWER | CT_TRANS);
+    ct_var L = ct_arg_var(c, 0);
+    return ct_tri_solve(L, ct_tri_solve(L, ct_arg_var(c, 1), CT_LOWER), CT_LOWER | CT_TRANS);
 }
 
 static void sample(ct_sample *s)

@@ -7,9 +7,8 @@ static ct_shape shape(ct_call *c)
     const int *dim_asked = ct__need_attr(c);
     if (!dim_asked || !ct_require(c, ct_args(c) > 0, CT_EINVAL, "nothing to concatenate")) return ct_shape0();
     ct_shape y = ct_arg_shape(c, 0);
-    ct_dtype dtype = ct_arg(c, 0).dtype;
+    const ct_dtype dtype = ct_arg(c, 0).dtype;
     int dim = ct__need_dim(c, *dim_asked, y.ndim);
-    ct_set_dtype(c, dtype);
     for (int i = 1; dim >= 0 && i < ct_args(c); i++) {
         ct_shape x = ct_arg_shape(c, i);
         ct_require(c, ct_arg(c, i).dtype == dtype, CT_EDTYPE, "input %d is %s, input 0 is %s: ct_cast one", i,
@@ -65,7 +64,8 @@ const ct_op ct_op_concat = { .name = "concat",
                              .forward = forward,
                              .vjp = vjp,
                              .sample = sample,
-                             .half = true };
+                             .half = true,
+                             .integers = UINT64_MAX };
 
 ct_var ct_concat(const ct_var *x, int n, int dim)
 {

@@ -2,17 +2,6 @@
  * adjoint:  Ā = zeros (..., m, n) with d̄ on the diagonal                  [a selection's transpose] */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    if (!ct__need_matrices(c, 0)) return ct_shape0();
-    ct_shape A = ct_arg_shape(c, 0);
-    int64_t m = A.dim[A.ndim - 2], n = A.dim[A.ndim - 1];
-    ct_set_dtype(c, ct_arg(c, 0).dtype);
-    A.ndim--;
-    A.dim[A.ndim - 1] = m < n ? m : n;
-    return A;
-}
-
 static void forward(ct_call *c) { ct_set_result(c, 0, ct_view_diagonal(ct_arg(c, 0))); }
 
 static void vjp(ct_vjp *g)
@@ -28,8 +17,12 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 0, shapes[ct_sample_variant(s, 3)]);
 }
 
-const ct_op ct_op_diag = {
-    .name = "diag", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_diag = { .name = "diag",
+                           .n_in = 1,
+                           .shape = ct__shape_of_view,
+                           .forward = forward,
+                           .vjp = vjp,
+                           .sample = sample,
+                           .integers = 1 };
 
 ct_var ct_diag(ct_var A) { return ct_apply(&ct_op_diag, &A, 1, NULL, 0); }

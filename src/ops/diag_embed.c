@@ -10,8 +10,8 @@ static ct_shape shape(ct_call *c)
 {
     const attr *a = ct_attr(c);
     ct_shape d = ct_arg_shape(c, 0);
-    if (!ct__need_floating(c, 0) || !ct_require(c, d.ndim >= 1 && d.ndim < CT_MAX_DIMS, CT_ESHAPE,
-                                                "wanted 1 to %d dimensions", CT_MAX_DIMS - 1))
+    if (!ct_require(c, d.ndim >= 1 && d.ndim < CT_MAX_DIMS, CT_ESHAPE, "wanted 1 to %d dimensions",
+                    CT_MAX_DIMS - 1))
         return d;
     int64_t n = d.dim[d.ndim - 1];
     ct_require(c, !a || (a->rows < a->cols ? a->rows : a->cols) == n, CT_ESHAPE,

@@ -43,7 +43,6 @@ static const struct domain {
 static ct_shape unary_shape(ct_call *c, ct_map1 f)
 {
     const double *p = ct_attr(c);
-    ct__need_floating(c, 0);
     if (f == CT_MAP_clamp && !(p && p[0] <= p[1]))
         ct_require(c, false, CT_EINVAL, "lo <= hi must hold, got lo = %g, hi = %g", p ? p[0] : 0,
                    p ? p[1] : 0);
@@ -141,8 +140,7 @@ ct_var ct_clamp(ct_var x, double lo, double hi) { return with(&ct_op_clamp, x, l
 
 static ct_shape binary_shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || ct__same_shape(ct__arg_view(c, 0), ct__arg_view(c, 1)))
-        return ct_arg_shape(c, 0);
+    if (ct__same_shape(ct__arg_view(c, 0), ct__arg_view(c, 1))) return ct_arg_shape(c, 0);
     ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 0), ct_arg_shape(c, 1));
     ct_require(c, y.ndim >= 0, CT_ESHAPE,
                "the shapes do not broadcast: from the right, extents must be equal or 1");

@@ -5,8 +5,6 @@
 static ct_shape shape(ct_call *c)
 {
     ct_shape x = ct_arg_shape(c, 0);
-    if (ct_arg(c, 0).dtype == CT_I64)
-        ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
     if (!ct_require(c, x.ndim >= 1, CT_ESHAPE, "a scalar has no rows") ||
         !ct_require(c, ct_arg(c, 1).dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
                     "the index must be a vector of i64"))
@@ -30,9 +28,13 @@ static void sample(ct_sample *s)
     ct_sample_index(s, 1, ct_shape1(n > 0 ? n + 2 : 0), n);
 }
 
-const ct_op ct_op_gather = {
-    .name = "gather", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_gather = { .name = "gather",
+                             .n_in = 2,
+                             .shape = shape,
+                             .forward = forward,
+                             .vjp = vjp,
+                             .sample = sample,
+                             .integers = 1 << 1 };
 
 ct_var ct_gather(ct_var x, ct_var index)
 {

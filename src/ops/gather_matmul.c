@@ -19,8 +19,6 @@ static ct_var times(ct_var A, ct_var C, ct_var groups)
 static bool fits(ct_call *c)
 {
     ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), groups = ct_arg(c, 2);
-    if (A.dtype == CT_I64 || C.dtype == CT_I64)
-        return ct_require(c, false, CT_EDTYPE, "A and C must be floating, not i64: ct_cast them");
     return ct_require(c, groups.dtype == CT_I64, CT_EDTYPE, "the groups must be i64: see ct_group_by") &&
            ct_require(c, A.ndim == 3 && C.ndim == 3 && groups.ndim == 1, CT_ESHAPE,
                       "wanted A (N, I, J), C (M, J, K) and groups (M + 1 + N)") &&
@@ -35,6 +33,8 @@ static bool same_inner(ct_call *c, int64_t a, int64_t b)
                       (long long)b);
 }
 
+static ct_view dense(ct_call *c, int i) { return ct_contiguous(c, ct_arg(c, i)); }
+
 /* grouped_matmul: out_i = A_i C_{q_i} */
 static ct_shape shape(ct_call *c)
 {
@@ -44,10 +44,7 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c)
 {
-    ct_view A = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
-            groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_view out = ct_result(c);
-    ct_prim_grouped_gemm(c, A, C, groups, out);
+    ct_prim_grouped_gemm(c, dense(c, 0), dense(c, 1), dense(c, 2), ct_result(c));
 }
 
 /* grouped_times_t:  out_i = G_i C_{q_i}ᵀ     G: (N, I, K)  C: (M, J, K) -> (N, I, J)
@@ -64,10 +61,8 @@ static ct_shape times_t_shape(ct_call *c)
 
 static void times_t_forward(ct_call *c)
 {
-    ct_view G = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
-            groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_view out = ct_result(c);
-    ct_prim_grouped_gemm_bar(c, ct_no_view(), C, G, groups, out, ct_no_view());
+    ct_prim_grouped_gemm_bar(c, ct_no_view(), dense(c, 1), dense(c, 0), dense(c, 2), ct_result(c),
+                             ct_no_view());
 }
 
 static void times_t_vjp(ct_vjp *g)
@@ -82,7 +77,8 @@ static const ct_op times_t_op = { .name = "grouped_times_t",
                                   .shape = times_t_shape,
                                   .forward = times_t_forward,
                                   .vjp = times_t_vjp,
-                                  .half = true };
+                                  .half = true,
+                                  .integers = 1 << 2 };
 
 static ct_var times_t(ct_var G, ct_var C, ct_var groups)
 {
@@ -96,10 +92,8 @@ static ct_shape sums_shape(ct_call *c)
 
 static void sums_forward(ct_call *c)
 {
-    ct_view A = ct_contiguous(c, ct_arg(c, 0)), G = ct_contiguous(c, ct_arg(c, 1)),
-            groups = ct_contiguous(c, ct_arg(c, 2));
-    ct_view out = ct_result(c);
-    ct_prim_grouped_gemm_bar(c, A, ct_no_view(), G, groups, ct_no_view(), out);
+    ct_prim_grouped_gemm_bar(c, dense(c, 0), ct_no_view(), dense(c, 1), dense(c, 2), ct_no_view(),
+                             ct_result(c));
 }
 
 static void sums_vjp(ct_vjp *g)
@@ -114,7 +108,8 @@ static const ct_op sums_op = { .name = "grouped_sum",
                                .shape = sums_shape,
                                .forward = sums_forward,
                                .vjp = sums_vjp,
-                               .half = true };
+                               .half = true,
+                               .integers = 1 << 2 };
 
 static ct_var sums(ct_var A, ct_var G, ct_var groups)
 {
@@ -131,15 +126,16 @@ static ct_shape bars_shape(ct_call *c)
 
 static void bars_forward(ct_call *c)
 {
-    ct_view A = ct_contiguous(c, ct_arg(c, 0)), C = ct_contiguous(c, ct_arg(c, 1)),
-            G = ct_contiguous(c, ct_arg(c, 2)), groups = ct_contiguous(c, ct_arg(c, 3));
-    ct_view A_bar = ct_result(c), C_bar = ct_result_at(c, 1);
-    ct_prim_grouped_gemm_bar(c, A, C, G, groups, A_bar, C_bar);
+    ct_prim_grouped_gemm_bar(c, dense(c, 0), dense(c, 1), dense(c, 2), dense(c, 3), ct_result(c),
+                             ct_result_at(c, 1));
 }
 
-static const ct_op bars_op = {
-    .name = "grouped_bars", .n_in = 4, .shape = bars_shape, .forward = bars_forward, .half = true
-};
+static const ct_op bars_op = { .name = "grouped_bars",
+                               .n_in = 4,
+                               .shape = bars_shape,
+                               .forward = bars_forward,
+                               .half = true,
+                               .integers = 1 << 3 };
 
 static void vjp(ct_vjp *g)
 {
@@ -154,21 +150,25 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 1, sums(A, out_bar, groups));
 }
 
-static const ct_op grouped_op = {
-    .name = "grouped_matmul", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp, .half = true
-};
+static const ct_op grouped_op = { .name = "grouped_matmul",
+                                  .n_in = 3,
+                                  .shape = shape,
+                                  .forward = forward,
+                                  .vjp = vjp,
+                                  .half = true,
+                                  .integers = 1 << 2 };
 
 ct_var ct_grouped_matmul(ct_var A, ct_var C, ct_var groups) { return times(A, C, groups); }
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)n_in, (void)attr;
-    ct_shape A = ct_var_shape(in[0]), C = ct_var_shape(in[1]), q = ct_var_shape(in[2]);
-    if (ct_var_dtype(in[2]) != CT_I64)
-        ct_tape_fail(tape, CT_EDTYPE, "the index must be i64, it is %s", ct_dtype_name(ct_var_dtype(in[2])));
-    else if (A.ndim != 3 || C.ndim != 3 || q.ndim != 1 || A.dim[0] != q.dim[0])
-        ct_tape_fail(tape, CT_ESHAPE, "wanted A (N, I, J), C (M, J, K) and an index (N)");
-    return times(in[0], in[1], ct_group_by(in[2], C.dim[0]));
+    ct_view A = ct_arg(c, 0), C = ct_arg(c, 1), q = ct_arg(c, 2);
+    if (!ct_require(c, q.dtype == CT_I64, CT_EDTYPE, "the index must be i64, it is %s",
+                    ct_dtype_name(q.dtype)) ||
+        !ct_require(c, A.ndim == 3 && C.ndim == 3 && q.ndim == 1 && A.dim[0] == q.dim[0], CT_ESHAPE,
+                    "wanted A (N, I, J), C (M, J, K) and an index (N)"))
+        return ct_none();
+    return times(ct_arg_var(c, 0), ct_arg_var(c, 1), ct_group_by(ct_arg_var(c, 2), C.dim[0]));
 }
 
 static void sample(ct_sample *s)
@@ -194,7 +194,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_gather_matmul = {
-    .name = "gather_matmul", .n_in = 3, .compose = compose, .sample = sample, .half = true
+    .name = "gather_matmul", .n_in = 3, .compose = compose, .sample = sample, .half = true, .integers = 1 << 2
 };
 
 ct_var ct_gather_matmul(ct_var A, ct_var C, ct_var q)

@@ -6,13 +6,11 @@
 
 #define LOG_2PI 1.8378770664093454836
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    ct_var mean = in[0], variance = in[1], target = in[2];
-    (void)tape, (void)n_in, (void)attr;
-    if (!ct__need_same_shape("gaussian_nll", "mean", mean, "target", target)) return ct_none();
-    if (ct_shape_count(ct_var_shape(variance)) != 1 &&
-        !ct__need_same_shape("gaussian_nll", "variance", variance, "target", target))
+    ct_var mean = ct_arg_var(c, 0), variance = ct_arg_var(c, 1), target = ct_arg_var(c, 2);
+    if (!ct__need_same_shape(c, 0, 2) ||
+        (ct__count(ct__arg_view(c, 1)) != 1 && !ct__need_same_shape(c, 1, 2)))
         return ct_none();
     ct_var chi2 = ct_mean(ct_div(ct_square(ct_sub(target, mean)), variance), CT_ALL, false);
     ct_var y = ct_scale(ct_shift(ct_add(ct_mean(ct_log(variance), CT_ALL, false), chi2), LOG_2PI), 0.5);

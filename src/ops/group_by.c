@@ -9,7 +9,6 @@ static ct_shape shape(ct_call *c)
 {
     const int64_t *M = ct__need_attr(c);
     int64_t N = ct_arg_dim(c, 0, 0);
-    ct_set_dtype(c, CT_I64);
     if (!M) return ct_shape0();
     ct_require(c, ct_arg(c, 0).dtype == CT_I64, CT_EDTYPE, "the index must be i64");
     ct_require(c, ct_arg_ndim(c, 0) == 1, CT_ESHAPE, "the index must be a vector");
@@ -29,7 +28,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_group_by = {
-    .name = "group_by", .n_in = 1, .shape = shape, .forward = forward, .sample = sample
+    .name = "group_by", .n_in = 1, .shape = shape, .forward = forward, .sample = sample, .integers = 1
 };
 
 ct_var ct_group_by(ct_var q, int64_t M) { return ct_apply(&ct_op_group_by, &q, 1, &M, sizeof M); }

@@ -5,17 +5,13 @@
  * h would have no second derivative at 0. */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    const double *delta = attr;
-    (void)n_in;
-    if (!ct__need_same_shape("huber", "prediction", in[0], "target", in[1])) return ct_none();
-    if (!delta || !(*delta > 0)) {
-        ct_tape_fail(tape, CT_EINVAL, "op #%lld huber: delta must be positive, got %g",
-                     (long long)ct_tape_length(tape), delta ? *delta : 0);
+    const double *delta = ct__need_attr(c);
+    if (!delta || !ct__need_same_shape(c, 0, 1) ||
+        !ct_require(c, *delta > 0, CT_EINVAL, "delta must be positive, got %g", *delta))
         return ct_none();
-    }
-    ct_var r = ct_sub(in[0], in[1]), q = ct_clamp(r, -*delta, *delta);
+    ct_var r = ct_sub(ct_arg_var(c, 0), ct_arg_var(c, 1)), q = ct_clamp(r, -*delta, *delta);
     return ct_mean(ct_mul(q, ct_sub(r, ct_scale(q, 0.5))), CT_ALL, false);
 }
 

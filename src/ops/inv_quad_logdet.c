@@ -8,7 +8,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    if (!ct__need_matrices(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
     int64_t n = ct_arg_dim(c, 0, -1), rows = ct_arg_dim(c, 1, -2), cols = ct_arg_dim(c, 1, -1);
     ct_require(c, rows == n && cols == 1, CT_ESHAPE, "y must be one column of %lld, it is %lldx%lld",
                (long long)n, (long long)rows, (long long)cols);
@@ -17,12 +17,6 @@ static ct_shape shape(ct_call *c)
     ct_more_out(c, 1, ct_arg(c, 0).dtype, batch);
     ct_more_out(c, 2, ct_arg(c, 0).dtype, column);
     return batch;
-}
-
-/* Sums v over its last two dimensions, (..., n, 1) -> (...). */
-static void sum_column(ct_call *c, ct_view v, ct_view out)
-{
-    ct_prim_reduce(c, CT_REDUCE_SUM, v, ct_view_unsqueeze(ct_view_unsqueeze(out, -1), -1));
 }
 
 static void forward(ct_call *c)
@@ -40,14 +34,12 @@ static void forward(ct_call *c)
     ct_prim_trsm(c, CT_LOWER, 1, L, v); /* v = L⁻¹ y */
     ct_prim_copy(c, v, alpha);
     ct_prim_map2(c, CT_MAP_mul, v, v, v);
-    sum_column(c, v, q);                               /* q = |v|²  */
-    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L, alpha); /* α = L⁻ᵀ v */
+    ct_prim_reduce(c, CT_REDUCE_SUM, v, ct__with_ones(q, 2)); /* q = |v|² */
+    ct_prim_trsm(c, CT_LOWER | CT_TRANS, 1, L, alpha);        /* α = L⁻ᵀ v */
     ct_prim_map1(c, CT_MAP_log, NULL, ct_view_diagonal(L), ct_view_squeeze(logs, -1));
-    sum_column(c, logs, half);
+    ct_prim_reduce(c, CT_REDUCE_SUM, logs, ct__with_ones(half, 2));
     ct_prim_map2(c, CT_MAP_mul, half, two, l); /* l = 2 Σ log L_ii, repeated for each y that shares K */
 }
-
-static ct_var to_matrix(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }
 
 static void vjp(ct_vjp *g)
 {
@@ -56,11 +48,11 @@ static void vjp(ct_vjp *g)
     if (ct_recording(g) || has_alpha || (has_l && ct_wants(g, 0))) inverse = ct_inverse_spd(K);
     if (ct_recording(g)) alpha = ct_matmul(inverse, y);
     if (has_q) {
-        ct_var q_alpha = ct_mul(to_matrix(ct_out_bar(g)), alpha);
+        ct_var q_alpha = ct_mul(ct__one_by_one(ct_out_bar(g)), alpha);
         ct_in_bar(g, 1, ct_scale(q_alpha, 2));
         ct_in_bar(g, 0, ct_matmul(ct_neg(q_alpha), ct_t(alpha)));
     }
-    if (has_l) ct_in_bar(g, 0, ct_mul(to_matrix(ct_out_bar_at(g, 1)), inverse));
+    if (has_l) ct_in_bar(g, 0, ct_mul(ct__one_by_one(ct_out_bar_at(g, 1)), inverse));
     if (!has_alpha) return;
     ct_var w = ct_matmul(inverse, ct_out_bar_at(g, 2));
     ct_in_bar(g, 1, w);

@@ -1,13 +1,14 @@
 /* inverse_cols:  P = A⁻¹ E, columns idx of A⁻¹            A: (..., n, n)  idx: (r) i64 -> P: (..., n, r)
  * adjoint:       Z = A⁻ᵀ P̄,  Ā = -Z Pᵀ                        [the adjoint of a solve, lu_solve.c]
+ * inverse_rows:  P = Eᵀ A⁻¹, rows idx of A⁻¹, which are columns of A⁻ᵀ: Pᵀ = A⁻ᵀ E -> P: (..., r, n)
+ * adjoint:       Z = A⁻¹ P̄ᵀ,  Ā = -Pᵀ Zᵀ
  * E holds columns idx of the identity. Forward and backward solve for r right-hand sides with one LU and
  * never form the n×n inverse. */
 #include "support.h"
 
 static ct_shape unit_shape(ct_call *c)
 {
-    ct_view A = ct_arg(c, 0), index = ct_arg(c, 1);
-    if (A.dtype == CT_I64) ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
+    ct_view index = ct_arg(c, 1);
     ct_require(c, index.dtype == CT_I64 && index.ndim == 1, CT_EDTYPE, "the index must be a vector of i64");
     if (!ct__need_square(c, 0)) return ct_shape0();
     return ct_shape2(ct_arg_dim(c, 0, -1), ct_arg_dim(c, 1, 0));
@@ -25,20 +26,19 @@ static void unit_forward(ct_call *c)
 }
 
 static const ct_op unit_columns = {
-    .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward
+    .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward, .integers = 1 << 1
 };
 
-ct_var ct__unit_columns(ct_var A, ct_var index)
+/* A⁻¹ E, or A⁻ᵀ E with CT_TRANS */
+static ct_var columns(ct_call *c, unsigned flags)
 {
-    return ct_apply(&unit_columns, (ct_var[]){ A, index }, 2, NULL, 0);
+    ct_var A = ct_arg_var(c, 0), order, LU = ct_lu(A, &order);
+    ct_var E = ct_apply(&unit_columns, (ct_var[]){ A, ct_arg_var(c, 1) }, 2, NULL, 0);
+    return ct_lu_solve(A, LU, order, E, flags);
 }
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
-{
-    (void)tape, (void)n_in, (void)attr;
-    ct_var E = ct__unit_columns(in[0], in[1]), order, LU = ct_lu(in[0], &order);
-    return ct_lu_solve(in[0], LU, order, E, 0);
-}
+static ct_var cols(ct_call *c) { return columns(c, 0); }
+static ct_var rows(ct_call *c) { return ct_t(columns(c, CT_TRANS)); }
 
 static void sample(ct_sample *s)
 {
@@ -48,9 +48,19 @@ static void sample(ct_sample *s)
     ct_sample_index(s, 1, ct_shape1(n > 0 ? 2 : 0), n);
 }
 
-const ct_op ct_op_inverse_cols = { .name = "inverse_cols", .n_in = 2, .compose = compose, .sample = sample };
+const ct_op ct_op_inverse_cols = {
+    .name = "inverse_cols", .n_in = 2, .compose = cols, .sample = sample, .integers = 1 << 1
+};
+const ct_op ct_op_inverse_rows = {
+    .name = "inverse_rows", .n_in = 2, .compose = rows, .sample = sample, .integers = 1 << 1
+};
 
 ct_var ct_inverse_cols(ct_var A, ct_var index)
 {
     return ct_apply(&ct_op_inverse_cols, (ct_var[]){ A, index }, 2, NULL, 0);
+}
+
+ct_var ct_inverse_rows(ct_var A, ct_var index)
+{
+    return ct_apply(&ct_op_inverse_rows, (ct_var[]){ A, index }, 2, NULL, 0);
 }

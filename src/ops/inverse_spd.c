@@ -8,7 +8,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    if (!ct__need_square(c, 0)) return ct_shape0();
     ct_shape shape = ct_arg_shape(c, 0);
     const int64_t n = ct_arg_dim(c, 0, -1), members = n ? ct_shape_count(shape) / (n * n) : 0;
     if (ct_call_recorded(c) && ct_prim_keeps_root(c, members, n))

@@ -1,11 +1,19 @@
-/* The list of ops as a table. */
-#include "list.h"
+/* The list of ops: those of maps.h, then those that a file of this folder defines. The build collects the
+ * latter in ops.inc, a row OP(name, ) each. */
+#include <cotangent/op.h>
 
 #include <string.h>
 
-#define ADDRESS(name) &ct_op_##name,
-static const ct_op *const ops[] = { CT_OPS(ADDRESS) };
-#undef ADDRESS
+#define OP(name, ...) extern const ct_op ct_op_##name;
+CT_MAPS1(OP)
+CT_MAPS2(OP)
+#include "ops/ops.inc"
+#undef OP
+
+#define OP(name, ...) &ct_op_##name,
+static const ct_op *const ops[] = { CT_MAPS1(OP) CT_MAPS2(OP)
+#include "ops/ops.inc"
+};
 
 const ct_op *const *ct_op_list(int *n)
 {

@@ -3,11 +3,10 @@
  * adjoint:  Ā = ȳ A⁻ᵀ, that of slogdet.c */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)tape, (void)n_in, (void)attr;
-    ct_var sign, y = ct_slogdet(in[0], &sign);
-    ct_var not_negative = ct_unsqueeze(ct_unsqueeze(ct_shift(sign, 1), -1), -1); /* sign + 1: 0, 1 or 2 */
+    ct_var sign, y = ct_slogdet(ct_arg_var(c, 0), &sign);
+    ct_var not_negative = ct__one_by_one(ct_shift(sign, 1)); /* sign + 1: 0, 1 or 2 */
     return ct__where_positive(
         y, not_negative, "the determinant", /* the place is always 1 */
         "is negative or NaN and has no logarithm: ct_slogdet gives log |det A| and the sign");

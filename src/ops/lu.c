@@ -5,7 +5,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    if (!ct__need_square(c, 0)) return ct_shape0();
     ct_shape shape = ct_arg_shape(c, 0), order = shape;
     order.ndim--;
     ct_more_out(c, 1, CT_I64, order);

@@ -14,9 +14,6 @@ static ct_shape shape(ct_call *c)
     if (!flags ||
         !ct_require(c, order.dtype == CT_I64, CT_EDTYPE, "the order must be i64, as ct_lu gives it"))
         return ct_shape0();
-    for (int i = 0; i < 4; i++)
-        if (i != 2 && ct_arg(c, i).dtype == CT_I64)
-            ct_require(c, false, CT_EDTYPE, "input %d is i64, wanted f64 or f32: ct_cast it", i);
     if (!ct__need_square(c, 0) || !ct__need_square(c, 1) ||
         !ct_require(c, ct_arg_ndim(c, 3) >= 2, CT_ESHAPE, "B must be a matrix: ct_unsqueeze a vector first"))
         return ct_shape0();
@@ -59,7 +56,7 @@ static void vjp(ct_vjp *g)
 }
 
 static const ct_op lu_solve = {
-    .name = "lu_solve", .n_in = 4, .shape = shape, .forward = forward, .vjp = vjp
+    .name = "lu_solve", .n_in = 4, .shape = shape, .forward = forward, .vjp = vjp, .integers = 1 << 2
 };
 
 ct_var ct_lu_solve(ct_var A, ct_var LU, ct_var order, ct_var B, unsigned flags)

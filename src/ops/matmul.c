@@ -9,6 +9,8 @@
 
 enum { TRANS_A = 1, TRANS_B = 2 };
 
+extern const ct_op ct_op_matmul;
+
 static ct_var product(ct_var a, ct_var b, unsigned flags)
 {
     return ct_apply(&ct_op_matmul, (ct_var[]){ a, b }, 2, flags ? &flags : NULL, sizeof flags);
@@ -18,7 +20,7 @@ static unsigned flags_of(const void *attr) { return attr ? *(const unsigned *)at
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
+    if (!ct__need_matrices(c, 0)) return ct_shape0();
     unsigned flags = flags_of(ct_attr(c));
     const ct_view *A = ct__arg_view(c, 0), *B = ct__arg_view(c, 1);
     const int64_t *a = A->dim + A->ndim - 2, *b = B->dim + B->ndim - 2;
@@ -112,20 +114,13 @@ static void vjp(ct_vjp *g)
         give(g, 1, A, C_bar, ta ? 0 : TRANS_A);
 }
 
-static void sample(ct_sample *s)
+static void draw(ct_sample *s, int i)
 {
     int64_t n = ct_sample_size(s);
-    int v = ct_sample_variant(s, 3); /* batches on both sides, on the right, on the left */
-    if (v == 1) {
-        ct_sample_normal(s, 1, ct_shape2(n + 1, n));
-        ct_sample_unbatched(s);
-        ct_sample_normal(s, 0, ct_shape2(2, n + 1));
-        return;
-    }
-    ct_sample_normal(s, 0, ct_shape2(2, n + 1));
-    if (v == 2) ct_sample_unbatched(s);
-    ct_sample_normal(s, 1, ct_shape2(n + 1, n));
+    ct_sample_normal(s, i, i == 0 ? ct_shape2(2, n + 1) : ct_shape2(n + 1, n));
 }
+
+static void sample(ct_sample *s) { ct__sample_pair(s, ct_sample_variant(s, 3), draw); }
 
 const ct_op ct_op_matmul = { .name = "matmul",
                              .n_in = 2,

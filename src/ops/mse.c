@@ -2,11 +2,10 @@
  * adjoint:  r̄_i = 2 ȳ r_i / N, from the composition */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)tape, (void)n_in, (void)attr;
-    if (!ct__need_same_shape("mse", "prediction", in[0], "target", in[1])) return ct_none();
-    return ct_mean(ct_square(ct_sub(in[0], in[1])), CT_ALL, false);
+    if (!ct__need_same_shape(c, 0, 1)) return ct_none();
+    return ct_mean(ct_square(ct_sub(ct_arg_var(c, 0), ct_arg_var(c, 1))), CT_ALL, false);
 }
 
 static void sample(ct_sample *s)

@@ -6,23 +6,19 @@
 
 #define LOG_2PI 1.8378770664093454836
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+/* Whether input i is a column, or a batch of them, of L's extent. */
+static bool is_column(ct_call *c, int i, int64_t n)
 {
-    ct_var y = in[0], mean = in[1], L = in[2];
-    ct_shape a = ct_var_shape(y), b = ct_var_shape(mean), l = ct_var_shape(L);
-    (void)n_in, (void)attr;
-    if (!ct__need_square_var(tape, "mvn_logpdf", L)) return ct_none();
-    int64_t n = l.dim[l.ndim - 1];
-    if (a.ndim < 2 || b.ndim < 2 || a.dim[a.ndim - 1] != 1 || b.dim[b.ndim - 1] != 1 ||
-        a.dim[a.ndim - 2] != n || b.dim[b.ndim - 2] != n) {
-        char a_text[96], b_text[96];
-        ct_tape_fail(tape, CT_ESHAPE,
-                     "op #%lld mvn_logpdf: y is %s and the mean is %s, wanted columns (..., %lld, 1): "
-                     "ct_unsqueeze a vector",
-                     (long long)ct_tape_length(tape), ct__shape_text(a, a_text, sizeof a_text),
-                     ct__shape_text(b, b_text, sizeof b_text), (long long)n);
-        return ct_none();
-    }
+    return ct_require(c, ct_arg_ndim(c, i) >= 2 && ct_arg_dim(c, i, -1) == 1 && ct_arg_dim(c, i, -2) == n,
+                      CT_ESHAPE, "input %d must be a column (..., %lld, 1): ct_unsqueeze a vector", i,
+                      (long long)n);
+}
+
+static ct_var compose(ct_call *c)
+{
+    ct_var y = ct_arg_var(c, 0), mean = ct_arg_var(c, 1), L = ct_arg_var(c, 2);
+    const int64_t n = ct_arg_dim(c, 2, -1);
+    if (!ct__need_square(c, 2) || !is_column(c, 0, n) || !is_column(c, 1, n)) return ct_none();
     ct_var z = ct_squeeze(ct_tri_solve(L, ct_sub(y, mean), CT_LOWER), -1);
     ct_var d = ct_diag(L), log_root = ct_sum(ct_log(d), -1, false); /* Σ log L_ii */
     ct_var chi2 = ct_sum(ct_square(z), -1, false);

@@ -6,27 +6,10 @@ typedef struct attr {
     int order[CT_MAX_DIMS];
 } attr;
 
-static ct_shape shape(ct_call *c)
-{
-    const attr *a = ct__need_attr(c);
-    ct_shape x = ct_arg_shape(c, 0), y = x;
-    if (!a) return x;
-    unsigned seen = 0;
-    for (int i = 0; i < x.ndim; i++)
-        if (a->order[i] >= 0 && a->order[i] < x.ndim) {
-            seen |= 1u << a->order[i];
-            y.dim[i] = x.dim[a->order[i]];
-        }
-    ct_set_dtype(c, ct_arg(c, 0).dtype);
-    ct_require(c, seen == (1u << x.ndim) - 1, CT_EINVAL,
-               "the order must name each of the dimensions 0 to %d once", x.ndim - 1);
-    return y;
-}
-
 static void forward(ct_call *c)
 {
-    const attr *a = ct_attr(c);
-    ct_set_result(c, 0, ct_view_permute(ct_arg(c, 0), a->order));
+    const attr *a = ct__need_attr(c);
+    if (a) ct_set_result(c, 0, ct_view_permute(ct_arg(c, 0), a->order));
 }
 
 static void vjp(ct_vjp *g)
@@ -47,11 +30,12 @@ static void sample(ct_sample *s)
 
 const ct_op ct_op_permute = { .name = "permute",
                               .n_in = 1,
-                              .shape = shape,
+                              .shape = ct__shape_of_view,
                               .forward = forward,
                               .vjp = vjp,
                               .sample = sample,
-                              .half = true };
+                              .half = true,
+                              .integers = 1 };
 
 ct_var ct_permute(ct_var x, const int *order)
 {

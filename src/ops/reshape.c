@@ -9,7 +9,6 @@ static ct_shape shape(ct_call *c)
     ct_view x = ct_arg(c, 0);
     if (!asked) return ct_arg_shape(c, 0);
     ct_shape y = *asked;
-    ct_set_dtype(c, x.dtype);
     if (ct__complete_shape(&y, ct_view_count(x))) return y;
     char text[96];
     ct_require(c, false, CT_ESHAPE,
@@ -48,6 +47,7 @@ const ct_op ct_op_reshape = { .name = "reshape",
                               .forward = forward,
                               .vjp = vjp,
                               .sample = sample,
-                              .half = true };
+                              .half = true,
+                              .integers = 1 };
 
 ct_var ct_reshape(ct_var x, ct_shape shape) { return ct_apply(&ct_op_reshape, &x, 1, &shape, sizeof shape); }

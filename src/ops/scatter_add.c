@@ -7,8 +7,6 @@ static ct_shape shape(ct_call *c)
     const int64_t *n = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
     if (!n) return x;
-    if (ct_arg(c, 0).dtype == CT_I64)
-        ct_require(c, false, CT_EDTYPE, "input 0 is i64, wanted f64 or f32: ct_cast it");
     ct_require(c, ct_arg(c, 1).dtype == CT_I64 && ct_arg_ndim(c, 1) == 1, CT_EDTYPE,
                "the index must be a vector of i64");
     ct_require(c, *n >= 0, CT_EINVAL, "the number of rows must be 0 or more, got %lld", (long long)*n);
@@ -36,9 +34,13 @@ static void sample(ct_sample *s)
     ct_sample_index(s, 1, ct_shape1(n), rows);
 }
 
-const ct_op ct_op_scatter_add = {
-    .name = "scatter_add", .n_in = 2, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_scatter_add = { .name = "scatter_add",
+                                  .n_in = 2,
+                                  .shape = shape,
+                                  .forward = forward,
+                                  .vjp = vjp,
+                                  .sample = sample,
+                                  .integers = 1 << 1 };
 
 ct_var ct_scatter_add(ct_var x, ct_var index, int64_t n)
 {

@@ -1,55 +1,107 @@
 /* slice:    y = elements start, start + step, ... < stop of x along a dimension: a view
- * adjoint:  x̄ = unslice(ȳ): zeros elsewhere                            [a selection's transpose] */
+ * adjoint:  x̄ = unslice(ȳ): zeros elsewhere                            [a selection's transpose]
+ * unslice:  y = zeros of `extent` along a dimension, with x at start, start + step, ...
+ * adjoint:  x̄ = slice(ȳ) */
 #include "support.h"
 
 typedef struct attr {
-    int64_t dim, start, stop, step;
+    int64_t dim, start, step, end; /* stop of slice, extent of unslice */
 } attr;
 
-static ct_shape shape(ct_call *c)
+/* The extent of the dimension that an input of shape x has there. */
+static int64_t extent_of(const attr *a, ct_shape x) { return x.dim[a->dim < 0 ? a->dim + x.ndim : a->dim]; }
+
+/* -- slice ----------------------------------------------------------------------------------------------- */
+
+static void slice(ct_call *c)
+{
+    const attr *a = ct__need_attr(c);
+    if (a) ct_set_result(c, 0, ct_view_slice(ct_arg(c, 0), (int)a->dim, a->start, a->end, a->step));
+}
+
+static void slice_vjp(ct_vjp *g)
+{
+    const attr *a = ct_vjp_attr(g);
+    const int64_t extent = extent_of(a, ct_var_shape(ct_in(g, 0)));
+    ct_in_bar(g, 0, ct_unslice(ct_out_bar(g), (int)a->dim, extent, a->start, a->step));
+}
+
+static void slice_sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s);
+    attr variants[] = { { -2, n / 3, 1, n }, { -2, 0, 2, n }, { -1, 1, 1, 3 }, { -2, n, 1, n } };
+    ct_sample_attr(s, &variants[ct_sample_variant(s, 4)], sizeof(attr));
+    ct_sample_normal(s, 0, ct_shape2(n, 3));
+}
+
+const ct_op ct_op_slice = { .name = "slice",
+                            .n_in = 1,
+                            .shape = ct__shape_of_view,
+                            .forward = slice,
+                            .vjp = slice_vjp,
+                            .sample = slice_sample,
+                            .half = true,
+                            .integers = 1 };
+
+ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step)
+{
+    return ct_apply(&ct_op_slice, &x, 1, &(attr){ dim, start, step, stop }, sizeof(attr));
+}
+
+/* -- unslice --------------------------------------------------------------------------------------------- */
+
+static ct_shape unslice_shape(ct_call *c)
 {
     const attr *a = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
     int dim = a ? ct__need_dim(c, (int)a->dim, x.ndim) : -1;
     if (dim < 0) return x;
-    ct_set_dtype(c, ct_arg(c, 0).dtype);
-    if (ct_require(c, 0 <= a->start && a->start <= a->stop && a->stop <= x.dim[dim] && a->step >= 1,
-                   CT_EINDEX,
-                   "%lld:%lld:%lld does not fit extent %lld of dimension %d: 0 <= start <= stop <= extent, "
-                   "step >= 1",
-                   (long long)a->start, (long long)a->stop, (long long)a->step, (long long)x.dim[dim], dim))
-        x.dim[dim] = a->stop > a->start ? (a->stop - a->start - 1) / a->step + 1 : 0;
+    bool fits =
+        a->start >= 0 && a->step >= 1 && a->start <= a->end &&
+        (x.dim[dim] == 0 || (a->start < a->end && x.dim[dim] - 1 <= (a->end - 1 - a->start) / a->step));
+    ct_require(c, fits, CT_EINDEX,
+               "%lld elements from %lld in steps of %lld do not fit extent %lld: start >= 0, step >= 1, the "
+               "last inside",
+               (long long)x.dim[dim], (long long)a->start, (long long)a->step, (long long)a->end);
+    x.dim[dim] = a->end;
     return x;
 }
 
-static void forward(ct_call *c)
+/* Behind the last of n elements. */
+static int64_t stop_of(const attr *a, int64_t n) { return n ? a->start + (n - 1) * a->step + 1 : a->start; }
+
+static void unslice(ct_call *c)
 {
     const attr *a = ct_attr(c);
-    ct_set_result(c, 0, ct_view_slice(ct_arg(c, 0), (int)a->dim, a->start, a->stop, a->step));
+    const int64_t stop = stop_of(a, extent_of(a, ct_arg_shape(c, 0)));
+    ct_prim_fill(c, ct_result(c), 0);
+    ct_prim_copy(c, ct_arg(c, 0), ct_view_slice(ct_result(c), (int)a->dim, a->start, stop, a->step));
 }
 
-static void vjp(ct_vjp *g)
+static void unslice_vjp(ct_vjp *g)
 {
     const attr *a = ct_vjp_attr(g);
-    ct_shape x = ct_var_shape(ct_in(g, 0));
-    int64_t extent = x.dim[a->dim < 0 ? a->dim + x.ndim : a->dim];
-    ct_in_bar(g, 0, ct_unslice(ct_out_bar(g), (int)a->dim, extent, a->start, a->step));
+    const int64_t stop = stop_of(a, extent_of(a, ct_var_shape(ct_in(g, 0))));
+    ct_in_bar(g, 0, ct_slice(ct_out_bar(g), (int)a->dim, a->start, stop, a->step));
 }
 
-static void sample(ct_sample *s)
+static void unslice_sample(ct_sample *s)
 {
     int64_t n = ct_sample_size(s);
-    attr variants[] = { { -2, n / 3, n, 1 }, { -2, 0, n, 2 }, { -1, 1, 3, 1 }, { -2, n, n, 1 } };
-    ct_sample_attr(s, &variants[ct_sample_variant(s, 4)], sizeof(attr));
+    attr variants[] = { { -2, 1, 1, n + 2 }, { -2, 0, 2, 2 * n + 1 }, { -1, 0, 1, 3 } };
+    ct_sample_attr(s, &variants[ct_sample_variant(s, 3)], sizeof(attr));
     ct_sample_normal(s, 0, ct_shape2(n, 3));
 }
 
-const ct_op ct_op_slice = {
-    .name = "slice", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
-};
+const ct_op ct_op_unslice = { .name = "unslice",
+                              .n_in = 1,
+                              .shape = unslice_shape,
+                              .forward = unslice,
+                              .vjp = unslice_vjp,
+                              .sample = unslice_sample,
+                              .half = true };
 
-ct_var ct_slice(ct_var x, int dim, int64_t start, int64_t stop, int64_t step)
+ct_var ct_unslice(ct_var x, int dim, int64_t extent, int64_t start, int64_t step)
 {
-    attr a = { dim, start, stop, step };
-    return ct_apply(&ct_op_slice, &x, 1, &a, sizeof a);
+    return ct_apply(&ct_op_unslice, &x, 1, &(attr){ dim, start, step, extent }, sizeof(attr));
 }

@@ -7,7 +7,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
+    if (!ct__need_square(c, 0)) return ct_shape0();
     ct_shape shape = ct_arg_shape(c, 0);
     shape.ndim -= 2;
     ct_more_out(c, 1, ct_arg(c, 0).dtype, shape);
@@ -23,7 +23,7 @@ static void forward(ct_call *c)
 static void vjp(ct_vjp *g)
 {
     if (!ct_has_out_bar(g, 0)) return;
-    ct_var y_bar = ct_unsqueeze(ct_unsqueeze(ct_out_bar(g), -1), -1);
+    ct_var y_bar = ct__one_by_one(ct_out_bar(g));
     ct_in_bar(g, 0, ct_mul(y_bar, ct_t(ct_inverse(ct_in(g, 0)))));
 }
 

@@ -44,27 +44,21 @@ static void one_hot_forward(ct_call *c)
 }
 
 static const ct_op one_hot = {
-    .name = "one_hot", .n_in = 1, .shape = one_hot_shape, .forward = one_hot_forward
+    .name = "one_hot", .n_in = 1, .shape = one_hot_shape, .forward = one_hot_forward, .integers = 1
 };
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    ct_var logits = in[0], label = in[1];
-    ct_shape z = ct_var_shape(logits), q = ct_var_shape(label), rows = z;
-    char z_text[96], q_text[96];
-    (void)n_in, (void)attr;
-    rows.ndim--;
-    if (ct_var_dtype(label) != CT_I64 || z.ndim < 1 || !ct_shape_equal(rows, q)) {
-        ct_tape_fail(tape, ct_var_dtype(label) != CT_I64 ? CT_EDTYPE : CT_ESHAPE,
-                     "op #%lld softmax_cross_entropy(%s, %s): wanted logits (..., classes) and one i64 label "
-                     "(...) a row",
-                     (long long)ct_tape_length(tape), ct__shape_text(z, z_text, sizeof z_text),
-                     ct__shape_text(q, q_text, sizeof q_text));
+    ct_var logits = ct_arg_var(c, 0), label = ct_arg_var(c, 1);
+    const int dims = ct_arg_ndim(c, 0) - 1;
+    if (!ct_require(c, ct_arg(c, 1).dtype == CT_I64, CT_EDTYPE, "the labels must be i64") ||
+        !ct_require(
+            c, dims >= 0 && ct_shape_equal(ct_shape_of(dims, ct__arg_view(c, 0)->dim), ct_arg_shape(c, 1)),
+            CT_ESHAPE, "wanted logits (..., classes) and one label (...) a row"))
         return ct_none();
-    }
-    one_hot_attr a = { z.dim[z.ndim - 1], ct_var_dtype(logits) };
+    one_hot_attr a = { ct_arg_dim(c, 0, -1), ct_var_dtype(logits) };
     ct_var hot = ct_apply(&one_hot, &label, 1, &a, sizeof a);
-    ct_var picked = ct_sum(ct_where(hot, logits, ct_scalar(tape, a.dtype, 0)), -1, false);
+    ct_var picked = ct_sum(ct_where(hot, logits, ct_scalar(logits.tape, a.dtype, 0)), -1, false);
     return ct_mean(ct_sub(ct_logsumexp(logits, -1, false), picked), CT_ALL, false);
 }
 
@@ -78,7 +72,7 @@ static void sample(ct_sample *s)
 }
 
 const ct_op ct_op_softmax_cross_entropy = {
-    .name = "softmax_cross_entropy", .n_in = 2, .compose = compose, .sample = sample
+    .name = "softmax_cross_entropy", .n_in = 2, .compose = compose, .sample = sample, .integers = 1 << 1
 };
 
 ct_var ct_softmax_cross_entropy(ct_var logits, ct_var label)

@@ -2,27 +2,21 @@
  * adjoint:  B̄ = A⁻ᵀ X̄,  Ā = -B̄ Xᵀ, with the same factors: see lu_solve.c */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)tape, (void)n_in, (void)attr;
-    ct_var order, LU = ct_lu(in[0], &order);
-    return ct_lu_solve(in[0], LU, order, in[1], 0);
+    ct_var A = ct_arg_var(c, 0), order, LU = ct_lu(A, &order);
+    return ct_lu_solve(A, LU, order, ct_arg_var(c, 1), 0);
 }
 
-static void sample(ct_sample *s)
+static void draw(ct_sample *s, int i)
 {
-    int64_t n = ct_sample_size(s);
-    int v = ct_sample_variant(s, 3); /* batches on both sides, on the right, on the left */
-    if (v == 1) {
-        ct_sample_normal(s, 1, ct_shape2(n, 2));
-        ct_sample_unbatched(s);
-        ct_sample_invertible(s, 0, n);
-        return;
-    }
-    ct_sample_invertible(s, 0, n);
-    if (v == 2) ct_sample_unbatched(s);
-    ct_sample_normal(s, 1, ct_shape2(n, 2));
+    if (i == 0)
+        ct_sample_invertible(s, 0, ct_sample_size(s));
+    else
+        ct_sample_normal(s, 1, ct_shape2(ct_sample_size(s), 2));
 }
+
+static void sample(ct_sample *s) { ct__sample_pair(s, ct_sample_variant(s, 3), draw); }
 
 const ct_op ct_op_solve = { .name = "solve", .n_in = 2, .compose = compose, .sample = sample };
 

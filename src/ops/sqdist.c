@@ -9,7 +9,7 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 0) || !ct__need_matrices(c, 0)) return ct_shape0();
+    if (!ct__need_matrices(c, 0)) return ct_shape0();
     long long d = ct_arg_dim(c, 0, -1), e = ct_arg_dim(c, 1, -1);
     ct_require(c, d == e, CT_ESHAPE, "the points have %lld and %lld coordinates: one point a row in both", d,
                e);
@@ -31,18 +31,17 @@ static void vjp(ct_vjp *g)
     ct_in_bar(g, 1, ct_sub(ct_mul(ct_sum(D_bar, -1, true), y), ct_matmul(D_bar, x)));
 }
 
+static void draw(ct_sample *s, int i) { ct_sample_normal(s, i, ct_shape2(ct_sample_size(s) + i, 3)); }
+
+static void draw_coinciding(ct_sample *s, int i)
+{
+    ct_sample_among(s, i, ct_shape2(ct_sample_size(s) + i, 3), (const double[]){ 0, 1 }, 2);
+}
+
 static void sample(ct_sample *s)
 {
-    int64_t n = ct_sample_size(s);
-    int v = ct_sample_variant(s, 3);
-    if (v == 2) { /* coinciding points */
-        ct_sample_among(s, 0, ct_shape2(n, 3), (const double[]){ 0, 1 }, 2);
-        ct_sample_among(s, 1, ct_shape2(n + 1, 3), (const double[]){ 0, 1 }, 2);
-        return;
-    }
-    ct_sample_normal(s, 0, ct_shape2(n, 3));
-    if (v == 1) ct_sample_unbatched(s); /* one set of points against a batch */
-    ct_sample_normal(s, 1, ct_shape2(n + 1, 3));
+    const int v = ct_sample_variant(s, 3); /* of 1, one set of points against a batch */
+    ct__sample_pair(s, v == 1 ? 2 : 0, v == 2 ? draw_coinciding : draw);
 }
 
 const ct_op ct_op_sqdist = {

@@ -6,8 +6,7 @@ static ct_shape shape(ct_call *c)
 {
     const ct_shape *target = ct__need_attr(c);
     ct_shape x = ct_arg_shape(c, 0);
-    if (!target || !ct__need_floating(c, 0) || ct_shape_equal(ct_shape_broadcast(*target, x), x))
-        return target ? *target : x;
+    if (!target || ct_shape_equal(ct_shape_broadcast(*target, x), x)) return target ? *target : x;
     char text[96];
     ct_require(c, false, CT_ESHAPE,
                "%s does not broadcast to the input's shape, so the input cannot be summed to it",

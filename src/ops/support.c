@@ -1,14 +1,6 @@
 /* Helpers of the op files: see support.h. */
 #include "support.h"
 
-bool ct__need_floating(ct_call *c, int first)
-{
-    for (int i = first; i < c->n_in; i++)
-        if (ct__arg_view(c, i)->dtype == CT_I64)
-            return ct_require(c, false, CT_EDTYPE, "input %d is i64, wanted f64 or f32: ct_cast it", i);
-    return true;
-}
-
 bool ct__need_matrices(ct_call *c, int first)
 {
     for (int i = first; i < c->n_in; i++)
@@ -58,28 +50,13 @@ ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols)
     return shape;
 }
 
-bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const char *b_name, ct_var b)
+bool ct__need_same_shape(ct_call *c, int i, int j)
 {
-    char a_text[96], b_text[96];
-    ct_shape a_shape = ct_var_shape(a), b_shape = ct_var_shape(b);
-    if (ct_shape_equal(a_shape, b_shape)) return true;
-    ct_tape_fail(a.tape, CT_ESHAPE,
-                 "op #%lld %s: %s is %s and %s is %s, they must have one shape: ct_reshape one of them",
-                 (long long)ct_tape_length(a.tape), op, a_name,
-                 ct__shape_text(a_shape, a_text, sizeof a_text), b_name,
-                 ct__shape_text(b_shape, b_text, sizeof b_text));
-    return false;
+    return ct_require(c, ct__same_shape(ct__arg_view(c, i), ct__arg_view(c, j)), CT_ESHAPE,
+                      "inputs %d and %d must have one shape: ct_reshape one of them", i, j);
 }
 
-bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A)
-{
-    char text[96];
-    ct_shape shape = ct_var_shape(A);
-    if (shape.ndim >= 2 && shape.dim[shape.ndim - 1] == shape.dim[shape.ndim - 2]) return true;
-    ct_tape_fail(tape, CT_ESHAPE, "op #%lld %s(%s): wanted a square matrix or a batch of them",
-                 (long long)ct_tape_length(tape), op, ct__shape_text(shape, text, sizeof text));
-    return false;
-}
+ct_shape ct__shape_of_view(ct_call *c) { return ct_arg_shape(c, 0); }
 
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
 {
@@ -87,6 +64,14 @@ ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols)
     batch_of.dim[batch_of.ndim - 1] = cols;
     return batch_of;
 }
+
+ct_view ct__with_ones(ct_view v, int ones)
+{
+    for (; ones > 0; ones--) v = ct_view_unsqueeze(v, -1);
+    return v;
+}
+
+ct_var ct__one_by_one(ct_var x) { return ct_unsqueeze(ct_unsqueeze(x, -1), -1); }
 
 void ct__add_transpose(ct_call *c, ct_view A)
 {
@@ -103,64 +88,10 @@ void ct__add_transpose(ct_call *c, ct_view A)
     }
 }
 
-ct_var ct__apply_axis(const ct_op *op, ct_var x, int dim, bool keep)
+void ct__sample_pair(ct_sample *s, int variant, void (*draw)(ct_sample *s, int i))
 {
-    ct__axis axis = { .dim = dim, .keep = keep };
-    return ct_apply(op, &x, 1, &axis, sizeof axis);
-}
-
-ct_shape ct__axis_shape(ct_call *c, bool of_nothing)
-{
-    ct_shape shape = ct_arg_shape(c, 0);
-    const ct__axis *axis = ct__need_attr(c);
-    if (!axis || !ct__need_floating(c, 0)) return shape;
-    bool empty = false;
-    if (axis->dim == CT_ALL) {
-        for (int i = 0; i < shape.ndim; i++) empty |= shape.dim[i] == 0, shape.dim[i] = 1;
-        if (!axis->keep) shape.ndim = 0;
-    } else {
-        int dim = ct__need_dim(c, axis->dim, shape.ndim);
-        if (dim < 0) return shape;
-        empty = shape.dim[dim] == 0;
-        shape.dim[dim] = 1;
-        if (!axis->keep) {
-            shape.ndim--;
-            for (int i = dim; i < shape.ndim; i++) shape.dim[i] = shape.dim[i + 1];
-        }
-    }
-    if (empty && !of_nothing)
-        ct_require(c, false, CT_EINVAL, "nothing to reduce: the input is empty there; it has no value");
-    return shape;
-}
-
-void ct__axis_forward(ct_call *c, ct_reduction f)
-{
-    const ct__axis *axis = ct_attr(c);
-    ct_shape kept = ct_arg_shape(c, 0);
-    for (int i = 0; i < kept.ndim; i++)
-        if (axis->dim == CT_ALL || i == axis->dim || i == axis->dim + kept.ndim) kept.dim[i] = 1;
-    ct_prim_reduce(c, f, ct_arg(c, 0), ct_view_reshape(ct_result(c), kept));
-}
-
-ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x)
-{
-    if (axis->keep || axis->dim == CT_ALL) return y;
-    return ct_unsqueeze(y, axis->dim < 0 ? axis->dim + ct_var_shape(x).ndim : axis->dim);
-}
-
-bool ct__axis_sample(ct_sample *s, int64_t at_least)
-{
-    static const ct__axis axes[] = { { -1, 0 },     { -1, 1 },     { -2, 0 }, { -2, 1 },    { 0, 0 },
-                                     { CT_ALL, 0 }, { CT_ALL, 1 }, { -1, 0 }, { CT_ALL, 0 } };
-    enum { AXES = sizeof axes / sizeof *axes, TIES = AXES - 2 };
-    const int v = ct_sample_variant(s, AXES);
-    const ct__axis *axis = &axes[v];
-    int64_t n = ct_sample_size(s) > at_least ? ct_sample_size(s) : at_least;
-    ct_sample_attr(s, axis, sizeof *axis);
-    if (axis->dim >= 0 || axis->dim == CT_ALL) ct_sample_unbatched(s);
-    if (v < TIES)
-        ct_sample_uniform(s, 0, ct_shape2(n, 3), -2, 2);
-    else
-        ct_sample_among(s, 0, ct_shape2(n, 3), (const double[]){ 0, -0.0, 1, -1 }, 4);
-    return v >= TIES;
+    const int first = variant == 1;
+    draw(s, first);
+    if (variant) ct_sample_unbatched(s);
+    draw(s, 1 - first);
 }

@@ -1,18 +1,14 @@
-/* Helpers of the op files beyond cotangent/op.h: refusals, shapes, parts of forward functions and rules,
- * reductions. */
+/* Helpers of the op files beyond cotangent/op.h: refusals, shapes, parts of forward functions and rules. */
 #ifndef CT_OPS_SUPPORT_H
 #define CT_OPS_SUPPORT_H
 
 #include <cotangent/op.h>
 
 #include "autograd/internal.h"
-#include "list.h"
 #include "tensor/internal.h"
 
 /* -- refusals: each returns whether its condition holds; if not, the call is refused --------------------- */
 
-/* Inputs first, first + 1, ... are f64 or f32. */
-bool ct__need_floating(ct_call *c, int first);
 /* Inputs first, first + 1, ... have at least two dimensions. */
 bool ct__need_matrices(ct_call *c, int first);
 /* Input i has at least two dimensions, and the last two are equal. */
@@ -26,16 +22,18 @@ int ct__need_dim(ct_call *c, int dim, int ndim);
  * cols. */
 ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
 
-/* For the operands of compositions: a's shape is b's; else the tape fails. */
-bool ct__need_same_shape(const char *op, const char *a_name, ct_var a, const char *b_name, ct_var b);
-
-/* A is a square matrix or a batch of them; else the tape fails. */
-bool ct__need_square_var(ct_tape *tape, const char *op, ct_var A);
+/* Inputs i and j have one shape. */
+bool ct__need_same_shape(ct_call *c, int i, int j);
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
 /* The shape `batch_of` with its last two extents replaced by rows and cols. */
 ct_shape ct__matrix_shape(ct_shape batch_of, int64_t rows, int64_t cols);
+/* The shape rule of an op whose result is a view of its input: forward makes the view, whose shape replaces
+ * this one, and refuses what does not fit, with the view's own message. */
+ct_shape ct__shape_of_view(ct_call *c);
+/* v (...) as (..., 1) or (..., 1, 1) */
+ct_view ct__with_ones(ct_view v, int ones);
 /* v, or with `turn` its transpose. */
 static inline ct_view ct__turned(ct_view v, bool turn) { return turn ? ct_view_transpose(v) : v; }
 
@@ -53,27 +51,25 @@ ct_var ct__where_positive(ct_var y, ct_var x, const char *what, const char *why)
 #define CT__NO_FACTOR \
     "diagonal element %lld", "is not positive: L is not a Cholesky factor, ct_cholesky makes one"
 
-/* E (n, r), the columns `index` of the identity of A's extent and dtype. Not differentiable. */
-ct_var ct__unit_columns(ct_var A, ct_var index);
+/* x (...) as (..., 1, 1) */
+ct_var ct__one_by_one(ct_var x);
 
 /* diag_embed into (..., rows, cols): the adjoint of ct_diag. */
 ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
 
-/* -- reductions over one dimension or all of them: sum, mean, max, logsumexp ----------------------------- */
+/* Draws inputs 0 and 1, both in batches, or with variant 1 input 1 alone, with 2 input 0 alone. */
+void ct__sample_pair(ct_sample *s, int variant, void (*draw)(ct_sample *s, int i));
 
-typedef struct ct__axis {
-    int dim; /* CT_ALL, or negative from the end */
-    int keep;
-} ct__axis;
+/* -- give.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
 
-ct_var ct__apply_axis(const ct_op *op, ct_var x, int dim, bool keep);
-/* The shape rule. An extent that is reduced may be 0 only if `of_nothing`. */
-ct_shape ct__axis_shape(ct_call *c, bool of_nothing);
-void ct__axis_forward(ct_call *c, ct_reduction f);
-/* y or its cotangent, reshaped to broadcast against x again. */
-ct_var ct__axis_restore(ct_var y, const ct__axis *axis, ct_var x);
-/* Draws a matrix of at least `at_least` rows, for all axes, without ties and with ties. Returns whether there
- * are ties. */
-bool ct__axis_sample(ct_sample *s, int64_t at_least);
+/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
+const ct_view *ct__in_value(const ct_vjp *g, int i);
+/* The cotangent of output 0. */
+const ct_view *ct__out_bar(const ct_vjp *g);
+/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
+ * product X Y of two matrices, which is added to what has arrived by the product itself. */
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
+void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
 
 #endif

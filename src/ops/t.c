@@ -2,21 +2,19 @@
  * adjoint:  X̄ = Ȳᵀ                                                         [⟨Ȳ, dXᵀ⟩ = ⟨Ȳᵀ, dX⟩] */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    if (!ct__need_matrices(c, 0)) return ct_shape0();
-    ct_set_dtype(c, ct_arg(c, 0).dtype);
-    return ct__matrix_shape(ct_arg_shape(c, 0), ct_arg_dim(c, 0, -1), ct_arg_dim(c, 0, -2));
-}
-
 static void forward(ct_call *c) { ct_set_result(c, 0, ct_view_transpose(ct_arg(c, 0))); }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_t(ct_out_bar(g))); }
 
 static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape2(ct_sample_size(s), 3)); }
 
-const ct_op ct_op_t = {
-    .name = "t", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample, .half = true
-};
+const ct_op ct_op_t = { .name = "t",
+                        .n_in = 1,
+                        .shape = ct__shape_of_view,
+                        .forward = forward,
+                        .vjp = vjp,
+                        .sample = sample,
+                        .half = true,
+                        .integers = 1 };
 
 ct_var ct_t(ct_var x) { return ct_apply(&ct_op_t, &x, 1, NULL, 0); }

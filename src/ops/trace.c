@@ -2,18 +2,13 @@
  * adjoint:  Ā = ȳ I                                                             [dy = Σ_i dA_ii] */
 #include "support.h"
 
-static ct_var compose(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose(ct_call *c)
 {
-    (void)n_in, (void)attr;
-    if (!ct__need_square_var(tape, "trace", in[0])) return ct_none();
-    return ct_sum(ct_diag(in[0]), -1, false);
+    if (!ct__need_square(c, 0)) return ct_none();
+    return ct_sum(ct_diag(ct_arg_var(c, 0)), -1, false);
 }
 
-static void sample(ct_sample *s)
-{
-    int64_t n = ct_sample_size(s);
-    ct_sample_normal(s, 0, ct_shape2(n, n));
-}
+static void sample(ct_sample *s) { ct_sample_normal(s, 0, ct_shape2(ct_sample_size(s), ct_sample_size(s))); }
 
 const ct_op ct_op_trace = { .name = "trace", .n_in = 1, .compose = compose, .sample = sample };
 

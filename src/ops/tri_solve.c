@@ -12,8 +12,7 @@
 static ct_shape shape(ct_call *c)
 {
     const unsigned *flags = ct__need_attr(c);
-    if (!flags || !ct__need_floating(c, 0) || !ct__need_matrices(c, 0) || !ct__need_square(c, 0))
-        return ct_shape0();
+    if (!flags || !ct__need_matrices(c, 0) || !ct__need_square(c, 0)) return ct_shape0();
     bool right = *flags & CT_RIGHT;
     int64_t n = ct_arg_dim(c, 0, -1), rows = ct_arg_dim(c, 1, -2), cols = ct_arg_dim(c, 1, -1);
     ct_require(c, *flags <= (CT_UPPER | CT_TRANS | CT_UNIT | CT_RIGHT), CT_EINVAL, "unknown flags %#x",
@@ -51,26 +50,26 @@ static void vjp(ct_vjp *g)
 
 /* Both triangles and sides, with and without transpose and unit diagonal; one T for a batch, and one B for a
  * batch. */
-static void sample(ct_sample *s)
+static unsigned flags_of(int variant) { return variant < 16 ? (unsigned)variant : CT_LOWER; }
+
+static void draw(ct_sample *s, int i)
 {
-    int64_t n = ct_sample_size(s);
-    int v = ct_sample_variant(s, 18);
-    unsigned flags = v < 16 ? (unsigned)v : CT_LOWER;
-    bool upper = flags & CT_UPPER, right = flags & CT_RIGHT;
-    ct_shape B = right ? ct_shape2(2, n) : ct_shape2(n, 2);
-    ct_sample_attr(s, &flags, sizeof flags);
-    if (v == 16) {
-        ct_sample_normal(s, 1, B);
-        ct_sample_unbatched(s);
-        ct_sample_lower(s, 0, n);
-        return;
-    }
-    if (upper)
+    const int64_t n = ct_sample_size(s);
+    const unsigned flags = flags_of(ct_sample_variant(s, 18));
+    if (i == 1)
+        ct_sample_normal(s, 1, flags & CT_RIGHT ? ct_shape2(2, n) : ct_shape2(n, 2));
+    else if (flags & CT_UPPER)
         ct_sample_upper(s, 0, n);
     else
         ct_sample_lower(s, 0, n);
-    if (v == 17) ct_sample_unbatched(s);
-    ct_sample_normal(s, 1, B);
+}
+
+static void sample(ct_sample *s)
+{
+    const int v = ct_sample_variant(s, 18);
+    const unsigned flags = flags_of(v);
+    ct_sample_attr(s, &flags, sizeof flags);
+    ct__sample_pair(s, v < 16 ? 0 : v - 15, draw);
 }
 
 const ct_op ct_op_tri_solve = {

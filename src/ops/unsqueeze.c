@@ -2,32 +2,13 @@
  * adjoint:    x̄ = squeeze(ȳ)                                         [a permutation's transpose] */
 #include "support.h"
 
-static ct_shape shape(ct_call *c)
-{
-    const int *asked = ct__need_attr(c);
-    ct_shape y = ct_arg_shape(c, 0);
-    if (!asked ||
-        !ct_require(c, y.ndim < CT_MAX_DIMS, CT_ESHAPE, "a tensor has at most %d dimensions", CT_MAX_DIMS))
-        return y;
-    int dim = ct__need_dim(c, *asked, y.ndim + 1);
-    if (dim < 0) return y;
-    ct_set_dtype(c, ct_arg(c, 0).dtype);
-    for (int i = y.ndim++; i > dim; i--) y.dim[i] = y.dim[i - 1];
-    y.dim[dim] = 1;
-    return y;
-}
-
 static void forward(ct_call *c)
 {
-    const int *asked = ct_attr(c);
-    ct_set_result(c, 0, ct_view_unsqueeze(ct_arg(c, 0), *asked));
+    const int *dim = ct__need_attr(c);
+    if (dim) ct_set_result(c, 0, ct_view_unsqueeze(ct_arg(c, 0), *dim));
 }
 
-static void vjp(ct_vjp *g)
-{
-    const int *asked = ct_vjp_attr(g);
-    ct_in_bar(g, 0, ct_squeeze(ct_out_bar(g), *asked));
-}
+static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_squeeze(ct_out_bar(g), *(const int *)ct_vjp_attr(g))); }
 
 static void sample(ct_sample *s)
 {
@@ -38,10 +19,11 @@ static void sample(ct_sample *s)
 
 const ct_op ct_op_unsqueeze = { .name = "unsqueeze",
                                 .n_in = 1,
-                                .shape = shape,
+                                .shape = ct__shape_of_view,
                                 .forward = forward,
                                 .vjp = vjp,
                                 .sample = sample,
-                                .half = true };
+                                .half = true,
+                                .integers = 1 };
 
 ct_var ct_unsqueeze(ct_var x, int dim) { return ct_apply(&ct_op_unsqueeze, &x, 1, &dim, sizeof dim); }

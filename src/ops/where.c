@@ -6,7 +6,6 @@
 
 static ct_shape shape(ct_call *c)
 {
-    if (!ct__need_floating(c, 1)) return ct_shape0();
     ct_shape y = ct_shape_broadcast(ct_arg_shape(c, 1), ct_arg_shape(c, 2));
     if (y.ndim >= 0) y = ct_shape_broadcast(y, ct_arg_shape(c, 0));
     ct_require(c, y.ndim >= 0, CT_ESHAPE,
@@ -33,9 +32,13 @@ static void sample(ct_sample *s)
     ct_sample_normal(s, 2, broadcast ? ct_shape2(1, 3) : ct_shape2(n, 3));
 }
 
-const ct_op ct_op_where = {
-    .name = "where", .n_in = 3, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
-};
+const ct_op ct_op_where = { .name = "where",
+                            .n_in = 3,
+                            .shape = shape,
+                            .forward = forward,
+                            .vjp = vjp,
+                            .sample = sample,
+                            .integers = 1 };
 
 ct_var ct_where(ct_var cond, ct_var a, ct_var b)
 {

@@ -48,7 +48,7 @@ bool ct__may_wait(ct_device *dev, const char *what)
     if (!dev->in_step) return true;
     if (dev->in_step == CT__IN_STEP)
         ct__fail(dev, CT_EUNSUPPORTED,
-                 "%s waits for the device, which a step that is replayed cannot: read after ct_step_replay",
+                 "%s waits for the device, which is not possible inside a step: read after ct_step_replay",
                  what);
     dev->in_step = CT__STEP_REFUSED;
     return false;

@@ -97,7 +97,9 @@ ct_view ct_view_transpose(ct_view v)
 {
     if (!v.storage) return v;
     int row = v.ndim - 2, col = v.ndim - 1;
-    if (row < 0) return REFUSE(v, CT_ESHAPE, "a transpose needs two dimensions, the tensor has %d", v.ndim);
+    if (row < 0)
+        return REFUSE(v, CT_ESHAPE, "a transpose needs two dimensions, the tensor has %d: unsqueeze it",
+                      v.ndim);
     int64_t dim = v.dim[row], stride = v.stride[row];
     v.dim[row] = v.dim[col], v.dim[col] = dim;
     v.stride[row] = v.stride[col], v.stride[col] = stride;
@@ -108,7 +110,9 @@ ct_view ct_view_diagonal(ct_view v)
 {
     if (!v.storage) return v;
     int row = v.ndim - 2, col = v.ndim - 1;
-    if (row < 0) return REFUSE(v, CT_ESHAPE, "a diagonal needs two dimensions, the tensor has %d", v.ndim);
+    if (row < 0)
+        return REFUSE(v, CT_ESHAPE, "a diagonal needs two dimensions, the tensor has %d: unsqueeze it",
+                      v.ndim);
     if (v.dim[col] < v.dim[row]) v.dim[row] = v.dim[col];
     v.stride[row] += v.stride[col];
     v.ndim--;
@@ -191,7 +195,7 @@ ct_view ct_view_broadcast(ct_view v, ct_shape shape)
     if (!v.storage) return v;
     char from[96], to[96];
     if (ct__shape_count(&shape) >= 0 && ct__broadcast(&v, &shape)) return v;
-    return REFUSE(v, CT_ESHAPE, "%s does not broadcast to %s",
+    return REFUSE(v, CT_ESHAPE, "%s does not broadcast to %s: from the right, extents must be equal or 1",
                   ct__shape_text(ct__shape(&v), from, sizeof from), ct__shape_text(shape, to, sizeof to));
 }
 

@@ -170,7 +170,7 @@ static void refuses_by_name(void **state)
         ct_status status;
         const char *says;
     } cases[] = {
-        { READS, CT_EUNSUPPORTED, "ct_read waits for the device, which a step that is replayed cannot" },
+        { READS, CT_EUNSUPPORTED, "ct_read waits for the device, which is not possible inside a step" },
         { ITEM, CT_EUNSUPPORTED, "ct_item waits for the device" },
         { ASKS, CT_EUNSUPPORTED, "ct_tape_status waits" },
         { MOVES, CT_EUNSUPPORTED, "ct_npy_save waits" },

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Every public function that may allocate is called by a test that lets allocations fail: one whose source
-uses alloc_fail_at or alloc_fail_from, or, for the ops of src/ops/list.h, the op matrix. In TAP.
+uses alloc_fail_at or alloc_fail_from, or, for the ops, the op matrix. In TAP.
 
 memory.py ROOT"""
 import pathlib
 import re
 import sys
+
+from ops import op_names
 
 # These functions only read or set a number of an object.
 ALLOCATES_NOTHING = """
@@ -34,8 +36,7 @@ def public(root):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    ops = (root / "src/ops/list.h").read_text()
-    visited = {"ct_" + op for op in re.findall(r"^\s+M\((\w+)\)", ops, flags=re.M)}
+    visited = {"ct_" + op for op in op_names(root)}
     for path in root.glob("tests/*/test_*.c"):
         text = without_comments(path.read_text())
         if re.search(r"alloc_fail_(at|from)\(", text):

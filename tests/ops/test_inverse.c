@@ -199,11 +199,10 @@ static void a_singular_matrix_has_a_determinant(void **state)
 
 /* -- reuse ----------------------------------------------------------------------------------------------- */
 
-static ct_var solve_twice(ct_tape *tape, const ct_var *in, int n, const void *attr)
+static ct_var solve_twice(ct_call *c)
 {
-    (void)tape, (void)n, (void)attr;
-    ct_var order, LU = ct_lu(in[0], &order);
-    return ct_lu_solve(in[0], LU, order, ct_lu_solve(in[0], LU, order, in[1], CT_TRANS), 0);
+    ct_var A = ct_arg_var(c, 0), order, LU = ct_lu(A, &order);
+    return ct_lu_solve(A, LU, order, ct_lu_solve(A, LU, order, ct_arg_var(c, 1), CT_TRANS), 0);
 }
 
 static void sample(ct_sample *s)

@@ -223,8 +223,8 @@ static void values(void **state)
     (void)state;
     const int order[2] = { 1, 1 }, far[2] = { 0, 1 << 30 };
     TAPE(ct_permute(A, NULL), "ct_permute: order is NULL");
-    TAPE(ct_permute(A, order), "each of the dimensions");
-    TAPE(ct_permute(A, far), "each of the dimensions");
+    TAPE(ct_permute(A, order), "each of the 2 dimensions");
+    TAPE(ct_permute(A, far), "each of the 2 dimensions");
     TAPE(ct_concat(&A, 1, 9), "no dimension 9"), ONE(ct_concat(&A, 0, 0));
     TAPE(ct_sum(A, 9, false), "no dimension 9"), TAPE(ct_mean(A, -3, false), "no dimension -3");
     TAPE(ct_max(A, 2, true), "no dimension 2"), TAPE(ct_logsumexp(A, INT32_MAX, true), "no dimension");
@@ -241,11 +241,11 @@ static void values(void **state)
         TAPE(ct_lu_solve(A, A, q, A, 999), "flags");
     TAPE(ct_scatter_add(A, q, -1), "scatter_add"), TAPE(ct_group_by(q, -1), "group_by");
     ct_tensor *none = ct_zeros(device, CT_F64, ct_shape2(0, 3));
-    TAPE(ct_mean(ct_leaf(tape, none), CT_ALL, false), "op #3 mean(0x3): nothing to average");
+    TAPE(ct_mean(ct_leaf(tape, none), CT_ALL, false), "op #3 mean(0x3): nothing to reduce");
     ct_var empty = ct_leaf(tape, none);
     TAPE(ct_huber(empty, empty, 1), "op #3 huber(0x3, 0x3): op #");
     empty = ct_leaf(tape, none);
-    TAPE(ct_gaussian_nll(empty, empty, empty), "mean(0x3): nothing to average");
+    TAPE(ct_gaussian_nll(empty, empty, empty), "mean(0x3): nothing to reduce");
     ct_release(none);
     TAPE(ct_factor_solve(NULL, A), "ct_factor_solve: the factor is NULL");
     const ct_shape shapes[] = { extents(-1, 1), extents(99, 1), extents(2, -1), extents(INT32_MAX, 4),

@@ -122,20 +122,28 @@ static bool gradient_objective(ct__check *k, double t, double *value, void *cont
 
 /* -- first order ----------------------------------------------------------------------------------------- */
 
+/* <bar, along>, the rule's derivative along n numbers, against the slope of a curve. `size` is that of the
+ * curve's values. */
+static bool check_slope(ct__check *k, ct__report *r, double tolerance, const char *what, ct__curve *curve,
+                        ct__point *p, const double *bar, const double *along, int64_t n, double size)
+{
+    ct__ladder steps = ct__ladder_new(k, 1);
+    if (k->status || !ct__differentiate(k, curve, p, 1, &steps, 1e-3 * tolerance)) return false;
+    check_one(k, r, tolerance, what, dot(bar, along, n), *steps.slope, dot_abs(bar, along, n), size);
+    return true;
+}
+
 static bool check_directions(ct__check *k, ct__report *r, double tolerance, ct__point *p)
 {
     double *d = ct__check_numbers(k, k->N), size = dot_abs(p->c, k->y, k->M);
-    ct__ladder steps = ct__ladder_new(k, 1);
-    if (k->status) return false;
+    if (!d) return false;
     p->along = d;
     for (int i = 0; i <= k->n; i++) { /* each alone, then all */
         if (i < k->n ? k->count[i] == 0 : k->n_leaves < 2) continue;
         direction(k, i < k->n ? i : -1, (uint64_t)i, d);
-        if (!ct__differentiate(k, objective, p, 1, &steps, 1e-3 * tolerance)) return false;
         char what[64] = "direction of all inputs";
         if (i < k->n) snprintf(what, sizeof what, "direction of in%d", i);
-        check_one(k, r, tolerance, what, dot(p->x_bar, d, k->N), *steps.slope, dot_abs(p->x_bar, d, k->N),
-                  size);
+        if (!check_slope(k, r, tolerance, what, objective, p, p->x_bar, d, k->N, size)) return false;
     }
     return true;
 }
@@ -220,7 +228,6 @@ static bool check_second_order(ct__check *k, ct__report *r, double tolerance, ct
     double *d = ct__check_numbers(k, N), *e = ct__check_numbers(k, M);
     double *other_x = ct__check_numbers(k, N), *other_c = ct__check_numbers(k, M); /* along d in place of v */
     const double *no_d = ct__check_numbers(k, N), *no_e = ct__check_numbers(k, M);
-    ct__ladder steps = ct__ladder_new(k, 1);
     if (k->status) return false;
     direction(k, -1, 101, d);
     normal(k, 102, e, M);
@@ -230,14 +237,12 @@ static bool check_second_order(ct__check *k, ct__report *r, double tolerance, ct
 
     p->along = d;
     p->cotangent_along = no_e;
-    if (!ct__differentiate(k, gradient_objective, p, 1, &steps, 1e-3 * tolerance)) return false;
-    check_one(k, r, tolerance, "second order, inputs", dot(p->h_x, d, N), *steps.slope, dot_abs(p->h_x, d, N),
-              size);
+    if (!check_slope(k, r, tolerance, "second order, inputs", gradient_objective, p, p->h_x, d, N, size))
+        return false;
     p->along = no_d;
     p->cotangent_along = e;
-    if (!ct__differentiate(k, gradient_objective, p, 1, &steps, 1e-3 * tolerance)) return false;
-    check_one(k, r, tolerance, "second order, cotangent", dot(p->h_c, e, M), *steps.slope,
-              dot_abs(p->h_c, e, M), size);
+    if (!check_slope(k, r, tolerance, "second order, cotangent", gradient_objective, p, p->h_c, e, M, size))
+        return false;
     check_one(k, r, tolerance, "second order, symmetry", dot(p->h_x, d, N), dot(other_x, p->v, N),
               fmax(dot_abs(p->h_x, d, N), dot_abs(other_x, p->v, N)), size);
     return true;

@@ -2,6 +2,7 @@
  * dtype (rounded) and on every device. */
 #include "sample.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "tensor/internal.h"
@@ -17,20 +18,18 @@ void ct_sample_fail(ct_sample *s, ct_status status, const char *why)
     fail(s, status ? status : CT_EINVAL);
 }
 
-/* Takes over t, the f64 draw of input i (i64 for indices). */
+/* Takes over t, the f64 draw of input i. */
 static void give(ct_sample *s, int i, ct__sample_kind kind, ct_tensor *t)
 {
-    if (t && kind != CT__SAMPLE_INDEX && s->dtype != CT_F64) {
-        ct_tensor *rounded = ct_tensor_cast(t, s->dtype);
-        ct_release(t);
-        t = rounded;
-    }
-    if (!t) {
+    const ct_dtype dtype = kind == CT__SAMPLE_INDEX ? CT_I64 : s->dtype;
+    ct_tensor *drawn = t && dtype != CT_F64 ? ct_tensor_cast(t, dtype) : ct_retain(t);
+    ct_release(t);
+    if (!drawn) {
         fail(s, ct_last_status(s->device));
         return;
     }
     ct_release(s->in[i]);
-    s->in[i] = t;
+    s->in[i] = drawn;
     s->kind[i] = kind;
     if (kind == CT__SAMPLE_SPD) s->symmetric |= (uint64_t)1 << i;
     if (i >= s->n_in) s->n_in = i + 1;
@@ -61,101 +60,77 @@ static bool begin(ct_sample *s, int i, ct_shape *shape)
     return true;
 }
 
-/* The numbers of an f64 tensor, and what they become: f64, or i64. */
-typedef void edit(const double *x, void *out, const double *p, ct_shape shape);
+/* Element `at` of what the numbers x become; n is their last extent. */
+typedef double edit(const double *x, int64_t at, int64_t n, const double *p);
 
 /* t, which is taken over, edited on the host. */
-static ct_tensor *edited(ct_sample *s, ct_tensor *t, ct_dtype dtype, edit *e, const double *p)
+static ct_tensor *edited(ct_sample *s, ct_tensor *t, edit *e, const double *p)
 {
-    ct_device *device = s->device;
     const ct_shape shape = ct_tensor_shape(t);
-    const size_t bytes = (size_t)ct_tensor_count(t) * sizeof(double);
-    double *x = t ? ct__host_alloc(device, 2 * bytes) : NULL;
+    const int64_t count = ct_tensor_count(t), n = ct_tensor_dim(t, -1);
+    const size_t bytes = (size_t)count * sizeof(double);
+    double *x = t ? ct__host_alloc(s->device, 2 * bytes) : NULL;
     ct_tensor *result = NULL;
     if (x && ct_read(t, x, bytes) == CT_OK) {
-        double *out = x + ct_tensor_count(t);
-        e(x, out, p, shape);
-        result = ct_from(device, dtype, shape, out);
+        for (int64_t at = 0; at < count; at++) x[count + at] = e(x, at, n, p);
+        result = ct_from(s->device, CT_F64, shape, x + count);
     }
-    ct__host_free(device, x, 2 * bytes);
+    ct__host_free(s->device, x, 2 * bytes);
     ct_release(t);
     return result;
 }
 
 /* p: the number of values, and they */
-static void to_values(const double *x, void *out, const double *p, ct_shape shape)
+static double to_values(const double *x, int64_t at, int64_t n, const double *p)
 {
-    double *y = out;
-    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) y[i] = p[1 + (int)(x[i] * p[0])];
+    (void)n;
+    return p[1 + (int)(x[at] * p[0])];
 }
 
 /* One number in twelve becomes a zero, of its sign. */
-static void to_some_zeros(const double *x, void *out, const double *p, ct_shape shape)
+static double to_some_zeros(const double *x, int64_t at, int64_t n, const double *p)
 {
-    (void)p;
-    double *y = out;
-    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++)
-        y[i] = x[i] > -0.1 && x[i] < 0.1 ? 0 * x[i] : x[i];
+    (void)n, (void)p;
+    return x[at] > -0.1 && x[at] < 0.1 ? 0 * x[at] : x[at];
 }
 
-static void to_interval(const double *x, void *out, const double *p, ct_shape shape)
+static double to_interval(const double *x, int64_t at, int64_t n, const double *p)
 {
-    double *y = out;
-    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) y[i] = p[0] + (p[1] - p[0]) * x[i];
+    (void)n;
+    return p[0] + (p[1] - p[0]) * x[at];
 }
 
-static void to_integers(const double *x, void *out, const double *p, ct_shape shape)
+static double to_integers(const double *x, int64_t at, int64_t n, const double *p)
 {
-    int64_t *y = out, below = (int64_t)p[0];
-    for (int64_t i = 0, n = ct_shape_count(shape); i < n; i++) {
-        int64_t k = (int64_t)(x[i] * p[0]);
-        y[i] = k < below ? k : below - 1;
-    }
+    (void)n;
+    return fmin(floor(x[at] * p[0]), p[0] - 1);
 }
 
 /* A = R Rᵀ / n + I */
-static void to_spd(const double *x, void *out, const double *p, ct_shape shape)
+static double to_spd(const double *x, int64_t at, int64_t n, const double *p)
 {
     (void)p;
-    int64_t n = shape.dim[shape.ndim - 1];
-    if (ct_shape_count(shape) == 0) return;
-    for (int64_t b = 0, batches = ct_shape_count(shape) / (n * n); b < batches; b++) {
-        const double *R = x + b * n * n;
-        double *A = (double *)out + b * n * n;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j <= i; j++) {
-                double sum = 0;
-                for (int64_t k = 0; k < n; k++) sum += R[i * n + k] * R[j * n + k];
-                A[i * n + j] = A[j * n + i] = sum / (double)n + (i == j);
-            }
-    }
+    int64_t row = at / n % n, col = at % n;
+    const double *R = x + at - row * n - col;
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += R[row * n + k] * R[col * n + k];
+    return sum / (double)n + (row == col);
 }
 
 /* Diagonal 1 + |r|, off it r / (n + 1), zero in the other triangle: p[0] is 1 for upper. */
-static void to_triangle(const double *x, void *out, const double *p, ct_shape shape)
+static double to_triangle(const double *x, int64_t at, int64_t n, const double *p)
 {
-    bool upper = p[0] != 0;
-    int64_t n = shape.dim[shape.ndim - 1];
-    double *T = out;
-    for (int64_t at = 0, count = ct_shape_count(shape); at < count; at++) {
-        int64_t row = at / n % n, col = at % n;
-        if (row == col)
-            T[at] = 1 + (x[at] < 0 ? -x[at] : x[at]);
-        else
-            T[at] = (col < row) != upper ? x[at] / (double)(n + 1) : 0;
-    }
+    int64_t row = at / n % n, col = at % n;
+    if (row == col) return 1 + fabs(x[at]);
+    return (col < row) != (p[0] != 0) ? x[at] / (double)(n + 1) : 0;
 }
 
 /* r / (n + 1), and 2 + |r| at a permutation's places: a cycle of the first three rows, so that det > 0. */
-static void to_invertible(const double *x, void *out, const double *p, ct_shape shape)
+static double to_invertible(const double *x, int64_t at, int64_t n, const double *p)
 {
     (void)p;
-    int64_t n = shape.dim[shape.ndim - 1];
-    double *A = out;
-    for (int64_t at = 0, count = ct_shape_count(shape); at < count; at++) {
-        int64_t row = at / n % n, col = at % n, place = n >= 3 && row < 3 ? (row + 1) % 3 : row;
-        A[at] = col == place ? 2 + (x[at] < 0 ? -x[at] : x[at]) : x[at] / (double)(n + 1);
-    }
+    int64_t row = at / n % n, col = at % n, place = n >= 3 && row < 3 ? (row + 1) % 3 : row;
+    return col == place ? 2 + fabs(x[at]) : x[at] / (double)(n + 1);
 }
 
 /* Draws input i: numbers that are uniform on [0, 1) or standard normal, edited. */
@@ -165,7 +140,7 @@ static void draw(ct_sample *s, int i, ct_shape shape, ct__sample_kind kind, bool
     if (!begin(s, i, &shape)) return;
     ct_tensor *t =
         (uniform ? ct_rand_uniform : ct_rand_normal)(s->device, CT_F64, shape, s->seed, (uint64_t)i);
-    give(s, i, kind, edited(s, t, kind == CT__SAMPLE_INDEX ? CT_I64 : CT_F64, e, p));
+    give(s, i, kind, edited(s, t, e, p));
 }
 
 int64_t ct_sample_size(const ct_sample *s) { return s->size; }

@@ -59,8 +59,6 @@ bool ct__cov_accepts(ct_call *c, int sets)
         return false;
     ct_require(c, ct_arg_ndim(c, 0) == 1 && ct_arg_dim(c, 0, 0) == p->n_params, CT_ESHAPE,
                "theta must be a vector of the kernel's %d parameters", (int)p->n_params);
-    for (int i = 0; i < ct_args(c); i++)
-        ct_require(c, ct_arg(c, i).dtype != CT_I64, CT_EDTYPE, "inputs must be f64 or f32");
     for (int i = 1; i <= sets; i++)
         ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
                    "the points must be a matrix of %d columns, as the kernel is bound to",

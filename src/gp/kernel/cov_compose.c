@@ -166,21 +166,14 @@ ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct
 
 /* -- the diagonal ---------------------------------------------------------------------------------------- */
 
-static ct_var compose_diagonal(ct_tape *tape, const ct_var *in, int n_in, const void *attr)
+static ct_var compose_diagonal(ct_call *c)
 {
-    const ct_cov_program *p = attr;
-    const ct_shape theta = ct_var_shape(in[0]), X = ct_var_shape(in[1]);
-    (void)n_in;
-    if (!p || p->n_nodes > CT__KERNEL_MAX_NODES)
-        ct_tape_fail(tape, CT_EINVAL, "cov_diag: needs a kernel's program as its attribute");
-    else if (theta.ndim != 1 || theta.dim[0] != p->n_params || X.ndim != 2 || X.dim[1] != p->input_dims)
-        ct_tape_fail(
-            tape, CT_ESHAPE,
-            "cov_diag: theta must be a vector of the kernel's %d parameters, X a matrix of %d columns",
-            (int)p->n_params, (int)p->input_dims);
-    if (ct_tape_status(tape)) return (ct_var){ tape, UINT32_MAX, 0 };
-    return composed(&(request){ .program = p, .theta = in[0], .X = in[1], .diagonal = true },
-                    ct_shape1(X.dim[0]));
+    if (!ct__cov_accepts(c, 1)) return ct_arg_var(c, 0);
+    return composed(&(request){ .program = ct_attr(c),
+                                .theta = ct_arg_var(c, 0),
+                                .X = ct_arg_var(c, 1),
+                                .diagonal = true },
+                    ct_shape1(ct_arg_dim(c, 1, 0)));
 }
 
 static void sample(ct_sample *s) { ct__cov_sample(s, false); }

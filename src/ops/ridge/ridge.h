@@ -11,46 +11,44 @@ ct_var ct__ridge_solve_as(ct_var B, ct_var D, ct_var lambda, ct_ridge_form form)
 /* The values of 1/κ(S) and 1/κ(D) at which the push-through form in f64 keeps half of its digits. */
 #define CT__RIDGE_LEAST 0x1p-30
 
-/* The extents, and the broadcast batch dimensions of all inputs. */
-typedef struct ct__ridge {
-    int64_t r, n, m;
-    ct_shape batch;
-    bool shared; /* one D for all */
-    ct_dtype dtype;
-} ct__ridge;
-
-/* The extents of B (..., r, n), D (..., m, n) and λ (...), which must fit. */
-ct__ridge ct__ridge_of(ct_view B, ct_view D, ct_view lambda);
-
-/* The inputs, and what a solve keeps for its backward pass, with C = B/√λ where λ > 0, else NaN:
+/* The extents and inputs of a call, and what it keeps for its rule, with C = B/√λ where λ > 0, else NaN:
  *     primal         L Lᵀ = CᵀC + DᵀD, n×n for each member; R and V are unused
  *     push-through   R of D = Q R, n×n once; V = B R⁻¹ (..., r, n) for B's own batch;
  *                    L Lᵀ = λ I + V Vᵀ, r×r for each member */
-typedef struct ct__ridge_call {
-    ct_view B, D, lambda; /* as given */
+typedef struct ct__ridge {
+    int64_t r, n, m;
+    ct_shape batch; /* the broadcast batch dimensions of all inputs */
+    bool shared;    /* one D for all */
+    ct_dtype dtype;
+    ct_view B, D, lambda;
     ct_view L, R, V;
-} ct__ridge_call;
+} ct__ridge;
 
-void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view L);
+/* Of the inputs B (..., r, n), D (..., m, n) and λ (...) of a call; batch is no shape if they do not fit. */
+ct__ridge ct__ridge_of(const ct_call *c);
+/* The shape of a batch of matrices. */
+ct_shape ct__ridge_shape(const ct__ridge *s, int64_t rows, int64_t cols);
+
+void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L);
 /* R of D = Q R. A device that computes asynchronously flags a D with dependent columns: dependent to working
  * precision or, with `strict`, to CT__RIDGE_LEAST. */
-void ct__ridge_triangle(ct_call *c, const ct__ridge *s, ct_view D, bool strict, ct_view R);
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R);
 /* The smallest estimated reciprocal condition in a batch of upper triangles. Waits for the device. */
 double ct__ridge_rcond(ct_call *c, ct_view T);
 /* Flags the members of a batch of lower triangles whose estimated reciprocal condition is not above `least`,
  * and makes their first element NaN. Does not wait for the device. */
 void ct__ridge_flag(ct_call *c, ct_view L, double least);
-void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view V, ct_view L);
+void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, ct_view V, ct_view L);
 
 /* Pᵀ (batch, r, n), contiguous. */
-void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt);
-void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt);
+void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, ct_view Pt);
+void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, ct_view Pt);
 
 /* The cotangents from Pᵀ and P̄ᵀ, each of which may be no view: B̄ (batch, r, n), D̄ (m, n) if D is shared,
  * else (batch, m, n), λ̄ (batch). */
-void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Pt_bar,
-                          ct_view B_bar, ct_view D_bar, ct_view lambda_bar);
-void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Pt_bar,
-                        ct_view B_bar, ct_view D_bar, ct_view lambda_bar);
+void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt_bar, ct_view B_bar,
+                          ct_view D_bar, ct_view lambda_bar);
+void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt_bar, ct_view B_bar,
+                        ct_view D_bar, ct_view lambda_bar);
 
 #endif

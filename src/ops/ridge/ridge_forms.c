@@ -9,31 +9,28 @@
 #include <float.h>
 #include <math.h>
 
-ct__ridge ct__ridge_of(ct_view B, ct_view D, ct_view lambda)
+ct__ridge ct__ridge_of(const ct_call *c)
 {
-    ct__ridge s = {
-        .r = ct_view_dim(B, -2), .n = ct_view_dim(B, -1), .m = ct_view_dim(D, -2), .dtype = B.dtype
-    };
-    ct_shape d = ct_shape_of(D.ndim - 2, D.dim);
-    s.batch = ct_shape_broadcast(ct_shape_of(B.ndim - 2, B.dim), d);
-    if (s.batch.ndim >= 0) s.batch = ct_shape_broadcast(s.batch, ct_view_shape(lambda));
-    s.shared = ct_shape_count(d) == 1;
-    return s;
+    ct_view B = ct_arg(c, 0), D = ct_arg(c, 1), lambda = ct_arg(c, 2);
+    const ct_shape of_D = ct_shape_of(D.ndim - 2, D.dim);
+    ct_shape batch = ct_shape_broadcast(ct_shape_of(B.ndim - 2, B.dim), of_D);
+    if (batch.ndim >= 0) batch = ct_shape_broadcast(batch, ct_view_shape(lambda));
+    return (ct__ridge){ .r = ct_view_dim(B, -2),
+                        .n = ct_view_dim(B, -1),
+                        .m = ct_view_dim(D, -2),
+                        .batch = batch,
+                        .shared = ct_shape_count(of_D) == 1,
+                        .dtype = B.dtype,
+                        .B = B,
+                        .D = D,
+                        .lambda = lambda };
 }
 
-static ct_shape matrices(const ct__ridge *s, int64_t rows, int64_t cols)
+ct_shape ct__ridge_shape(const ct__ridge *s, int64_t rows, int64_t cols)
 {
     ct_shape shape = s->batch;
-    shape.dim[shape.ndim++] = rows;
-    shape.dim[shape.ndim++] = cols;
-    return shape;
-}
-
-/* v (...) as (..., 1) or (..., 1, 1) */
-static ct_view with_ones(ct_view v, int ones)
-{
-    for (; ones > 0; ones--) v = ct_view_unsqueeze(v, -1);
-    return v;
+    shape.ndim += 2;
+    return ct__matrix_shape(shape, rows, cols);
 }
 
 /* A contiguous batch as one matrix with all its rows. */
@@ -65,34 +62,34 @@ static void solve_left(ct_call *c, ct_view L, ct_view X)
 }
 
 /* D̄ = -D (T + Tᵀ), T = Σ λ Z Pᵀ over the batch */
-static void shared_D_bar(ct_call *c, const ct__ridge *s, ct_view D, ct_view Z, ct_view Pt, ct_view D_bar)
+static void shared_D_bar(ct_call *c, const ct__ridge *s, ct_view Z, ct_view Pt, ct_view D_bar)
 {
     ct_view T = ct_scratch(c, s->dtype, ct_shape2(s->n, s->n));
     ct_prim_gemm(c, 1, ct_view_transpose(tall(Z)), tall(Pt), 0, T);
     ct__add_transpose(c, T);
-    ct_prim_gemm(c, -1, the_one(D), T, 0, the_one(D_bar));
+    ct_prim_gemm(c, -1, the_one(s->D), T, 0, the_one(D_bar));
 }
 
 /* -- primal ---------------------------------------------------------------------------------------------- */
 
 /* out = B/√λ, NaN or infinite where λ is not positive */
-static void scaled_B(ct_call *c, const ct__ridge_call *a, ct_view out)
+static void scaled_B(ct_call *c, const ct__ridge *s, ct_view out)
 {
-    ct_view root = ct_scratch(c, out.dtype, ct_view_shape(a->lambda));
-    ct_prim_map1(c, CT_MAP_sqrt, NULL, a->lambda, root);
-    ct_prim_map2(c, CT_MAP_div, a->B, with_ones(root, 2), out);
+    ct_view root = ct_scratch(c, out.dtype, ct_view_shape(s->lambda));
+    ct_prim_map1(c, CT_MAP_sqrt, NULL, s->lambda, root);
+    ct_prim_map2(c, CT_MAP_div, s->B, ct__with_ones(root, 2), out);
 }
 
-void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view L)
+void ct__ridge_primal_factor(ct_call *c, const ct__ridge *s, ct_view L)
 {
-    ct_view C = ct_scratch(c, s->dtype, matrices(s, s->r, s->n));
-    scaled_B(c, a, C);
+    ct_view C = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->n));
+    scaled_B(c, s, C);
     if (s->shared) {
         ct_view K = ct_scratch(c, s->dtype, ct_shape2(s->n, s->n));
-        ct_prim_syrk(c, 1, ct_view_transpose(the_one(a->D)), 0, K);
+        ct_prim_syrk(c, 1, ct_view_transpose(the_one(s->D)), 0, K);
         ct_prim_triangle(c, K, false, 0, L);
     } else {
-        ct_prim_syrk(c, 1, ct_view_transpose(a->D), 0, L);
+        ct_prim_syrk(c, 1, ct_view_transpose(s->D), 0, L);
     }
     ct_prim_syrk(c, 1, ct_view_transpose(C), 1, L);
     ct_prim_potrf(c, L);
@@ -122,94 +119,92 @@ static bool ill_conditioned(ct_call *c, const ct__ridge *s, ct_view L)
  *     A - (Y Bᵀ) B/λ - (Y Dᵀ) D, or (I - Y Bᵀ) B/λ - (Y Dᵀ) D.
  * Its rounding errors are multiplied by the condition of [C; D], while those of L Lᵀ = CᵀC + DᵀD are
  * multiplied by its square. */
-static void refine(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view A, ct_view Y)
+static void refine(ct_call *c, const ct__ridge *s, ct_view A, ct_view Y)
 {
-    if (s->r >= s->n || !ill_conditioned(c, s, a->L)) return;
+    if (s->r >= s->n || !ill_conditioned(c, s, s->L)) return;
     const bool given = ct_is_view(A);
-    ct_view E = ct_scratch(c, s->dtype, matrices(s, s->r, s->r));
-    ct_view F = ct_scratch(c, s->dtype, matrices(s, s->r, s->m));
-    ct_view X = ct_scratch(c, s->dtype, matrices(s, s->r, s->n));
+    ct_view E = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->r));
+    ct_view F = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->m));
+    ct_view X = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->n));
     ct_prim_fill(c, E, 0);
     if (given)
         ct_prim_copy(c, A, X);
     else
         ct_prim_fill(c, ct_view_diagonal(E), 1);
-    ct_prim_gemm(c, -1, Y, ct_view_transpose(a->B), 1, E);
-    ct_prim_map2(c, CT_MAP_div, E, with_ones(a->lambda, 2), E);
-    ct_prim_gemm(c, 1, Y, ct_view_transpose(a->D), 0, F);
-    ct_prim_gemm(c, 1, E, a->B, given ? 1 : 0, X);
-    ct_prim_gemm(c, -1, F, a->D, 1, X);
-    solve_right(c, 1, a->L, X);
+    ct_prim_gemm(c, -1, Y, ct_view_transpose(s->B), 1, E);
+    ct_prim_map2(c, CT_MAP_div, E, ct__with_ones(s->lambda, 2), E);
+    ct_prim_gemm(c, 1, Y, ct_view_transpose(s->D), 0, F);
+    ct_prim_gemm(c, 1, E, s->B, given ? 1 : 0, X);
+    ct_prim_gemm(c, -1, F, s->D, 1, X);
+    solve_right(c, 1, s->L, X);
     ct_prim_map2(c, CT_MAP_add, Y, X, Y);
 }
 
-void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt)
+void ct__ridge_primal_solve(ct_call *c, const ct__ridge *s, ct_view Pt)
 {
-    ct_prim_map2(c, CT_MAP_div, a->B, with_ones(a->lambda, 2), Pt);
-    solve_right(c, 1, a->L, Pt);
-    refine(c, s, a, ct_no_view(), Pt);
+    ct_prim_map2(c, CT_MAP_div, s->B, ct__with_ones(s->lambda, 2), Pt);
+    solve_right(c, 1, s->L, Pt);
+    refine(c, s, ct_no_view(), Pt);
 }
 
 /* B̄ = (1/λ) [λZᵀ - (BP) λZᵀ - (B λZ) Pᵀ], by r×r products; or, if r >= n, λZᵀ - B N with N = λ (P Zᵀ + Z
  * Pᵀ). */
-static void primal_B_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Z,
-                         ct_view N, ct_view B_bar)
+static void primal_B_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Z, ct_view N, ct_view B_bar)
 {
     ct_prim_copy(c, Z, B_bar);
     if (ct_is_view(N)) {
-        ct_prim_gemm(c, -1, a->B, N, 1, B_bar);
+        ct_prim_gemm(c, -1, s->B, N, 1, B_bar);
     } else {
-        ct_view BP = ct_scratch(c, s->dtype, matrices(s, s->r, s->r));
-        ct_prim_gemm(c, 1, a->B, ct_view_transpose(Pt), 0, BP);
+        ct_view BP = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->r));
+        ct_prim_gemm(c, 1, s->B, ct_view_transpose(Pt), 0, BP);
         ct_prim_gemm(c, -1, BP, Z, 1, B_bar);
-        ct_prim_gemm(c, 1, a->B, ct_view_transpose(Z), 0, BP);
+        ct_prim_gemm(c, 1, s->B, ct_view_transpose(Z), 0, BP);
         ct_prim_gemm(c, -1, BP, Pt, 1, B_bar);
     }
-    ct_prim_map2(c, CT_MAP_div, B_bar, with_ones(a->lambda, 2), B_bar);
+    ct_prim_map2(c, CT_MAP_div, B_bar, ct__with_ones(s->lambda, 2), B_bar);
 }
 
 /* λ̄ = -⟨DZ, DP⟩ = -⟨ZD, PD⟩/λ, given (λZ)ᵀDᵀ and PᵀDᵀ. Overwrites ZD. */
-static void primal_lambda_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view PD, ct_view ZD,
-                              ct_view lambda_bar)
+static void primal_lambda_bar(ct_call *c, const ct__ridge *s, ct_view PD, ct_view ZD, ct_view lambda_bar)
 {
     ct_view sum = ct_scratch(c, s->dtype, s->batch);
     ct_prim_map2(c, CT_MAP_mul, ZD, PD, ZD);
-    ct_prim_reduce(c, CT_REDUCE_SUM, ZD, with_ones(sum, 2));
-    ct_prim_map2(c, CT_MAP_div, sum, a->lambda, sum);
+    ct_prim_reduce(c, CT_REDUCE_SUM, ZD, ct__with_ones(sum, 2));
+    ct_prim_map2(c, CT_MAP_div, sum, s->lambda, sum);
     ct_prim_map1(c, CT_MAP_neg, NULL, sum, lambda_bar);
 }
 
-void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Pt_bar,
-                          ct_view B_bar, ct_view D_bar, ct_view lambda_bar)
+void ct__ridge_primal_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt_bar, ct_view B_bar,
+                          ct_view D_bar, ct_view lambda_bar)
 {
     const bool wide = s->r < s->n, to_B = ct_is_view(B_bar), to_D = ct_is_view(D_bar),
                to_lambda = ct_is_view(lambda_bar);
-    ct_view Z = ct_scratch(c, s->dtype, matrices(s, s->r, s->n)), Dt = ct_view_transpose(a->D);
+    ct_view Z = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->n)), Dt = ct_view_transpose(s->D);
     ct_view N = ct_no_view(), PD = N, ZD = N;
     ct_prim_copy(c, Pt_bar, Z);
-    solve_right(c, 1, a->L, Z); /* Z = (λ G⁻¹ P̄)ᵀ */
-    refine(c, s, a, Pt_bar, Z);
+    solve_right(c, 1, s->L, Z); /* Z = (λ G⁻¹ P̄)ᵀ */
+    refine(c, s, Pt_bar, Z);
     if (!wide && (to_B || (to_D && !s->shared))) {
-        N = ct_scratch(c, s->dtype, matrices(s, s->n, s->n));
+        N = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->n, s->n));
         ct_prim_gemm(c, 1, ct_view_transpose(Pt), Z, 0, N);
         ct__add_transpose(c, N); /* λ (P Zᵀ + Z Pᵀ) */
     }
     if (to_lambda || (to_D && !s->shared && wide)) {
-        PD = ct_scratch(c, s->dtype, matrices(s, s->r, s->m));
-        ZD = ct_scratch(c, s->dtype, matrices(s, s->r, s->m));
+        PD = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->m));
+        ZD = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->m));
         ct_prim_gemm(c, 1, Pt, Dt, 0, PD);
         ct_prim_gemm(c, 1, Z, Dt, 0, ZD);
     }
-    if (to_B) primal_B_bar(c, s, a, Pt, Z, N, B_bar);
+    if (to_B) primal_B_bar(c, s, Pt, Z, N, B_bar);
     if (to_D && s->shared) {
-        shared_D_bar(c, s, a->D, Z, Pt, D_bar);
+        shared_D_bar(c, s, Z, Pt, D_bar);
     } else if (to_D && !wide) {
-        ct_prim_gemm(c, -1, a->D, N, 0, D_bar);
+        ct_prim_gemm(c, -1, s->D, N, 0, D_bar);
     } else if (to_D) { /* D̄ = -(DP) (λZ)ᵀ - (D λZ) Pᵀ */
         ct_prim_gemm(c, -1, ct_view_transpose(PD), Z, 0, D_bar);
         ct_prim_gemm(c, -1, ct_view_transpose(ZD), Pt, 1, D_bar);
     }
-    if (to_lambda) primal_lambda_bar(c, s, a, PD, ZD, lambda_bar);
+    if (to_lambda) primal_lambda_bar(c, s, PD, ZD, lambda_bar);
 }
 
 /* -- push-through ---------------------------------------------------------------------------------------- */
@@ -236,7 +231,7 @@ void ct__ridge_flag(ct_call *c, ct_view L, double least)
                  ct_view_block(L, 0, 1, 0, 1));
 }
 
-void ct__ridge_triangle(ct_call *c, const ct__ridge *s, ct_view D, bool strict, ct_view R)
+void ct__ridge_triangle(ct_call *c, const ct__ridge *s, bool strict, ct_view R)
 {
     ct_view A = ct_scratch(c, s->dtype, ct_shape2(s->m, s->n));
     ct_view tau = ct_scratch(c, s->dtype, ct_shape2(1, s->n));
@@ -244,55 +239,54 @@ void ct__ridge_triangle(ct_call *c, const ct__ridge *s, ct_view D, bool strict, 
     const bool late = ct_device_computes_late(ct_call_device(c));
     const double eps = s->dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON, rounding = (double)s->m * eps,
                  least = strict ? fmax(rounding, CT__RIDGE_LEAST) : rounding;
-    ct_prim_copy(c, the_one(D), A);
+    ct_prim_copy(c, the_one(s->D), A);
     ct_prim_qr(c, late ? least : -1, A, tau);
     ct_prim_triangle(c, ct_view_block(A, 0, s->n, 0, s->n), true, 0, R);
 }
 
-void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view V, ct_view L)
+void ct__ridge_push_factor(ct_call *c, const ct__ridge *s, ct_view V, ct_view L)
 {
-    ct_view positive = ct_scratch(c, s->dtype, ct_view_shape(a->lambda));
+    ct_view positive = ct_scratch(c, s->dtype, ct_view_shape(s->lambda));
     ct_view zero = ct_scratch(c, s->dtype, ct_shape0()), diagonal = ct_view_diagonal(L);
-    ct_prim_copy(c, a->B, V);
-    ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, a->R, tall(V)); /* V = B R⁻¹ */
+    ct_prim_copy(c, s->B, V);
+    ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, s->R, tall(V)); /* V = B R⁻¹ */
     ct_prim_syrk(c, 1, V, 0, L);
     ct_prim_fill(c, zero, 0);
-    ct_prim_map2(c, CT_MAP_less, zero, a->lambda, positive);
+    ct_prim_map2(c, CT_MAP_less, zero, s->lambda, positive);
     /* λ/1, or λ/0 where λ <= 0, which is not finite */
-    ct_prim_map2(c, CT_MAP_div, a->lambda, positive, positive);
-    ct_prim_map2(c, CT_MAP_add, diagonal, with_ones(positive, 1), diagonal);
+    ct_prim_map2(c, CT_MAP_div, s->lambda, positive, positive);
+    ct_prim_map2(c, CT_MAP_add, diagonal, ct__with_ones(positive, 1), diagonal);
     ct_prim_potrf(c, L);
 }
 
-void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt)
+void ct__ridge_push_solve(ct_call *c, const ct__ridge *s, ct_view Pt)
 {
-    (void)s;
-    ct_prim_copy(c, a->V, Pt);
-    solve_left(c, a->L, Pt);
-    ct_prim_trsm(c, CT_UPPER | CT_TRANS | CT_RIGHT, 1, a->R, tall(Pt));
+    ct_prim_copy(c, s->V, Pt);
+    solve_left(c, s->L, Pt);
+    ct_prim_trsm(c, CT_UPPER | CT_TRANS | CT_RIGHT, 1, s->R, tall(Pt));
 }
 
-void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, const ct__ridge_call *a, ct_view Pt, ct_view Pt_bar,
-                        ct_view B_bar, ct_view D_bar, ct_view lambda_bar)
+void ct__ridge_push_bar(ct_call *c, const ct__ridge *s, ct_view Pt, ct_view Pt_bar, ct_view B_bar,
+                        ct_view D_bar, ct_view lambda_bar)
 {
-    ct_view X = ct_scratch(c, s->dtype, matrices(s, s->r, s->n));
-    ct_view F = ct_scratch(c, s->dtype, matrices(s, s->r, s->r));
+    ct_view X = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->n));
+    ct_view F = ct_scratch(c, s->dtype, ct__ridge_shape(s, s->r, s->r));
     ct_prim_copy(c, Pt_bar, X);
-    ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, a->R, tall(X)); /* X = P̄ᵀ R⁻¹ */
-    ct_prim_gemm(c, 1, X, ct_view_transpose(a->V), 0, F);
-    solve_right(c, 1, a->L, F); /* F = X Vᵀ S⁻¹ = (B Z)ᵀ */
+    ct_prim_trsm(c, CT_UPPER | CT_RIGHT, 1, s->R, tall(X)); /* X = P̄ᵀ R⁻¹ */
+    ct_prim_gemm(c, 1, X, ct_view_transpose(s->V), 0, F);
+    solve_right(c, 1, s->L, F); /* F = X Vᵀ S⁻¹ = (B Z)ᵀ */
     if (ct_is_view(B_bar) || ct_is_view(D_bar)) {
-        ct_prim_gemm(c, -1, F, a->V, 1, X);
-        ct_prim_trsm(c, CT_UPPER | CT_TRANS | CT_RIGHT, 1, a->R, tall(X)); /* X = (λZ)ᵀ */
+        ct_prim_gemm(c, -1, F, s->V, 1, X);
+        ct_prim_trsm(c, CT_UPPER | CT_TRANS | CT_RIGHT, 1, s->R, tall(X)); /* X = (λZ)ᵀ */
     }
-    if (ct_is_view(D_bar)) shared_D_bar(c, s, a->D, X, Pt, D_bar);
+    if (ct_is_view(D_bar)) shared_D_bar(c, s, X, Pt, D_bar);
     if (ct_is_view(B_bar)) { /* B̄ = S⁻¹ (λZ)ᵀ - (BZ) Pᵀ, for I - BP = λ S⁻¹ */
         ct_prim_copy(c, X, B_bar);
-        solve_left(c, a->L, B_bar);
+        solve_left(c, s->L, B_bar);
         ct_prim_gemm(c, -1, ct_view_transpose(F), Pt, 1, B_bar);
     }
     if (ct_is_view(lambda_bar)) { /* λ̄ = -⟨RZ, RP⟩ = -tr(F S⁻¹) */
-        solve_right(c, -1, a->L, F);
-        ct_prim_reduce(c, CT_REDUCE_SUM, ct_view_diagonal(F), with_ones(lambda_bar, 1));
+        solve_right(c, -1, s->L, F);
+        ct_prim_reduce(c, CT_REDUCE_SUM, ct_view_diagonal(F), ct__with_ones(lambda_bar, 1));
     }
 }

@@ -61,7 +61,7 @@ static void permute_(ref_call *c)
 }
 
 typedef struct slice_attr {
-    int64_t dim, start, stop, step;
+    int64_t dim, start, step, end; /* stop of slice, extent of unslice */
 } slice_attr;
 
 static bool from_slice(const ref_call *c, int64_t *at)
@@ -78,17 +78,13 @@ static void slice_(ref_call *c)
     ct_shape shape = c->in[0].shape;
     int64_t dim = a->dim < 0 ? a->dim + shape.ndim : a->dim;
     shape.dim[dim] = 0;
-    for (int64_t i = a->start; i < a->stop; i += a->step) shape.dim[dim]++;
+    for (int64_t i = a->start; i < a->end; i += a->step) shape.dim[dim]++;
     pick(c, shape, from_slice);
 }
 
-typedef struct unslice_attr {
-    int64_t dim, extent, start, step;
-} unslice_attr;
-
 static bool from_unslice(const ref_call *c, int64_t *at)
 {
-    const unslice_attr *a = c->attr;
+    const slice_attr *a = c->attr;
     int64_t dim = a->dim < 0 ? a->dim + c->in[0].shape.ndim : a->dim, offset = at[dim] - a->start;
     at[dim] = offset / a->step;
     return offset >= 0 && offset % a->step == 0 && at[dim] < c->in[0].shape.dim[dim];
@@ -96,9 +92,9 @@ static bool from_unslice(const ref_call *c, int64_t *at)
 
 static void unslice_(ref_call *c)
 {
-    const unslice_attr *a = c->attr;
+    const slice_attr *a = c->attr;
     ct_shape shape = c->in[0].shape;
-    shape.dim[a->dim < 0 ? a->dim + shape.ndim : a->dim] = a->extent;
+    shape.dim[a->dim < 0 ? a->dim + shape.ndim : a->dim] = a->end;
     pick(c, shape, from_unslice);
 }
 
