@@ -138,7 +138,7 @@ double ct_call_item(ct_call *c, ct_view v)
 
 void ct__release_scratch(ct_call *c)
 {
-    for (int i = 0; i < c->n_scratch; i++) ct_release(c->scratch[i]);
+    while (c->n_scratch > 0) ct_release(c->scratch[--c->n_scratch]);
 }
 
 /* -- primitives without an op ---------------------------------------------------------------------------- */

@@ -169,7 +169,7 @@ void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, doub
 
 /* Output k, allocated at the first request; NULL if the call has failed. Owned by the call. */
 ct_tensor *ct__result(ct_call *c, int k);
-/* Releases the call's scratch when the call is over. */
+/* Releases the call's scratch: when the call is over, or no view of it is used any more. */
 void ct__release_scratch(ct_call *c);
 
 /* -- failure.c ------------------------------------------------------------------------------------------- */

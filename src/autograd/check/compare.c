@@ -234,7 +234,6 @@ static bool check_second_order(ct__check *k, ct__report *r, double tolerance, ct
     if (!ct__check_second(k, k->x, p->c, p->v, p->h_x, p->h_c)) return false;
     if (!ct__check_second(k, k->x, p->c, d, other_x, other_c)) return false;
     const double size = dot_abs(p->v, p->x_bar, N);
-
     p->along = d;
     p->cotangent_along = no_e;
     if (!check_slope(k, r, tolerance, "second order, inputs", gradient_objective, p, p->h_x, d, N, size))

@@ -148,6 +148,7 @@ static void forward(ct_call *c)
     const ct_ridge_form asked = *(const ct_ridge_form *)ct_attr(c);
     ct__ridge s = ct__ridge_of(c);
     factor(c, s, asked);
+    ct__release_scratch(c);
     s.L = ct_result_at(c, L_OUT);
     s.R = ct_result_at(c, R_OUT);
     s.V = ct_result_at(c, V_OUT);
