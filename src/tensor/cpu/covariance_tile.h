@@ -10,28 +10,31 @@ typedef int64_t NAME(count);
 typedef int32_t NAME(count);
 #endif
 
-typedef struct NAME(plan) {
-    const ct_cov_node *nodes;
-    const int32_t *dims;
-    int n_nodes;
-    bool symmetric;
-    const T *theta;
-    /* 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where it is not
-     * to be used: then s is NaN, too */
-    const T *weight;
-    const T *x; /* x_id = x[i * x_row + d * x_col] */
-    int64_t x_row, x_col;
-    const T *z; /* z_jd = z[d * z_row + j] */
-    int64_t z_row;
-    const T *const *norm; /* of each node: Σ w z_j² where distances come from products, else NULL */
-} NAME(plan);
-
 /* What one thread works in: five arrays per node, in whole cache lines. */
 typedef struct NAME(node_space) {
     T value[CT__COV_WIDTH], slope[CT__COV_WIDTH], extra_slope[CT__COV_WIDTH], s[CT__COV_WIDTH],
         bar[CT__COV_WIDTH];
-    alignas(64) bool wild; /* s, or some of its parts, left the range of T */
+    alignas(64) const T *y_bar; /* the cotangent of value */
+    bool wild;                  /* s, or some of its parts, left the range of T */
 } NAME(node_space);
+
+typedef struct NAME(plan) {
+    problem *q;
+    const ct_cov_node *nodes;
+    const int32_t *dims;
+    int n_nodes;
+    bool symmetric;
+    const T *x; /* x_id = x[i * x_row + d * x_col], z_jd = z[d * z_row + j] */
+    int64_t x_row, x_col, z_row;
+    /* weight: 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where
+     * it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms` where distances come
+     * from products, else NULL. */
+    T *theta, *weight, *z, *norms, **norm;
+    /* Of each thread: a tile, space for the nodes, and x_bar of a tile's rows; of each block, theta_bar. */
+    T *tile;
+    NAME(node_space) * space;
+    double *theta_bar, *x_bar;
+} NAME(plan);
 
 /* -- s --------------------------------------------------------------------------------------------------- */
 
@@ -43,17 +46,12 @@ CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, co
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
         const T a = x[d * p->x_col], *b = z + d * p->z_row;
-        T w = n->ard ? p->weight[n->dims + k] : 1;
-        if (n->ard) {
-            for (int64_t j = 0; j < m; j++) {
-                T difference = a - b[j];
-                s[j] = FN(ct__mad)(difference * difference, w, s[j], FUSED);
-            }
-        } else {
-            for (int64_t j = 0; j < m; j++) {
-                T difference = a - b[j];
-                s[j] = FN(ct__mad)(difference, difference, s[j], FUSED);
-            }
+        const T w = n->ard ? p->weight[n->dims + k] : 1;
+        const bool ard = n->ard;
+        for (int64_t j = 0; j < m; j++) {
+            const T difference = a - b[j];
+            s[j] = ard ? FN(ct__mad)(difference * difference, w, s[j], FUSED)
+                       : FN(ct__mad)(difference, difference, s[j], FUSED);
         }
     }
 }
@@ -79,14 +77,7 @@ CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, cons
         }
         for (int64_t j = 0; j < m; j++) {
             T sum = s[j];
-            sum = FN(ct__mad)(a[0], b[0][j], sum, FUSED);
-            sum = FN(ct__mad)(a[1], b[1][j], sum, FUSED);
-            sum = FN(ct__mad)(a[2], b[2][j], sum, FUSED);
-            sum = FN(ct__mad)(a[3], b[3][j], sum, FUSED);
-            sum = FN(ct__mad)(a[4], b[4][j], sum, FUSED);
-            sum = FN(ct__mad)(a[5], b[5][j], sum, FUSED);
-            sum = FN(ct__mad)(a[6], b[6][j], sum, FUSED);
-            sum = FN(ct__mad)(a[7], b[7][j], sum, FUSED);
+            UNROLL for (int i = 0; i < STEP; i++) sum = FN(ct__mad)(a[i], b[i][j], sum, FUSED);
             s[j] = sum;
         }
     }
@@ -96,15 +87,11 @@ CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, cons
         s[j] = square >= both / 4 && both <= (T)CT__FAR(F64) ? square : -1;
         near += s[j] < 0;
     }
-    if (near > m / 4) {
+    if (near > m / 4)
         NAME(differences)(p, n, x, z, m, s);
-        return;
-    }
-    for (int64_t j = 0; j < m && near; j++) {
-        if (s[j] >= 0) continue;
-        NAME(differences)(p, n, x, z + j, 1, s + j);
-        near--;
-    }
+    else
+        for (int64_t j = 0; j < m && near; j++)
+            if (s[j] < 0) NAME(differences)(p, n, x, z + j, 1, s + j);
 }
 
 static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int32_t k)
@@ -266,10 +253,8 @@ CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, int64_t
             for (int64_t j = 0; j < m; j++) y[j] = v * b[j];
         } else {
             const T *a = w[n->left].value, *b = w[n->right].value;
-            if (n->code == CT_COV_SUM)
-                for (int64_t j = 0; j < m; j++) y[j] = a[j] + b[j];
-            else
-                for (int64_t j = 0; j < m; j++) y[j] = a[j] * b[j];
+            const bool sum = n->code == CT_COV_SUM;
+            for (int64_t j = 0; j < m; j++) y[j] = sum ? a[j] + b[j] : a[j] * b[j];
         }
     }
 }

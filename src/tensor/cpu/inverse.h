@@ -21,12 +21,12 @@ static inline bool ct__inverse_alone(const ct_device *dev, int64_t members, int6
     return 2 * members <= dev->threads && n > limit;
 }
 
-/* How square matrices are worked on: a member's operations in n³, the matrices with a row pitch of ct__pitch(n)
- * that it takes as scratch behind a product's, the extent above which a few go to all threads, and the work
- * by one thread and by all; alone: NULL where it is always one. */
+/* How square matrices are worked on. */
 typedef struct ct__routine {
-    double cubes;
-    int64_t matrices, limit;
+    double cubes;     /* a member's operations, in n³                                                */
+    int64_t matrices; /* of scratch behind a product's, with ct__pitch(n) between their rows         */
+    int64_t limit;    /* of ct__inverse_alone                                                        */
+    /* a member by one thread, and by all where it is alone; the latter NULL: always by one */
     int64_t (*member)(const ct__job *, void *const *), (*alone)(const ct__job *, void *const *);
 } ct__routine;
 

@@ -22,18 +22,23 @@ static void multiply(const ct__job *job, char ta, char tb, int64_t n, int alpha,
                   (int)ldc);
 }
 
-/* -Pᵀ G Pᵀ: H = Pᵀ G, then -H Pᵀ, or its transpose -P Hᵀ where the result lies by columns */
+/* -Pᵀ G Pᵀ: H = Pᵀ G, of which BLAS makes the transpose, then -H Pᵀ, or its transpose -P Hᵀ where the result
+ * lies by columns */
 static int64_t general_bar_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *p = &job->m[0], *g = &job->m[1], *o = &job->m[2];
     const int64_t n = p->rows, ld = ct__pitch(n);
-    const char p_t = p->columns ? 'N' : 'T', p_n = p->columns ? 'T' : 'N';
+    const char p_t = p->columns ? 'N' : 'T', p_n = p->columns ? 'T' : 'N', g_t = g->columns ? 'N' : 'T',
+               g_n = g->columns ? 'T' : 'N', h_n = job->serial ? 'N' : 'T', h_t = job->serial ? 'T' : 'N';
     void *work = data[3], *h = (char *)work + ct__product_work(job->dtype, n);
-    multiply(job, p_t, g->columns ? 'T' : 'N', n, 1, data[0], p->ld, data[1], g->ld, h, ld, work);
-    if (o->columns)
-        multiply(job, p_n, 'T', n, -1, data[0], p->ld, h, ld, data[2], o->ld, work);
+    if (job->serial)
+        multiply(job, p_t, g_n, n, 1, data[0], p->ld, data[1], g->ld, h, ld, work);
     else
-        multiply(job, 'N', p_t, n, -1, h, ld, data[0], p->ld, data[2], o->ld, work);
+        multiply(job, g_t, p_n, n, 1, data[1], g->ld, data[0], p->ld, h, ld, work);
+    if (o->columns)
+        multiply(job, p_n, h_t, n, -1, data[0], p->ld, h, ld, data[2], o->ld, work);
+    else
+        multiply(job, h_n, p_t, n, -1, h, ld, data[0], p->ld, data[2], o->ld, work);
     return 0;
 }
 

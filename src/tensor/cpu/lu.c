@@ -63,8 +63,8 @@ static void load(const ct__job *job, const void *from, bool transposed, void *a,
         ct__copy_matrix(job->dev, job->dtype, n, n, from, rs, cs, a, ld, 1);
 }
 
-/* L and U of the member, or of its transpose, in a: where LAPACK works on one large matrix, of what it sees as
- * column-major. Returns what fault does; columns holds ct__lu_columns(n) numbers. */
+/* L and U of the member, or of its transpose, in a: where LAPACK works on one large matrix, of what it sees
+ * as column-major. Returns what fault does; columns holds ct__lu_columns(n) numbers. */
 static int64_t factor(const ct__job *job, const void *from, bool transposed, void *a, int64_t *order,
                       void *columns, void *work)
 {

@@ -69,8 +69,8 @@ static ct__matrix left_side(const ct__job *job)
                                  : *b;
 }
 
-/* In place, B = alpha M B row by row, or M X = alpha B by substitution: the former takes first the rows that the
- * latter takes last. */
+/* In place, B = alpha M B row by row, or M X = alpha B by substitution: the former takes first the rows that
+ * the latter takes last. */
 static int64_t small_member(const ct__job *job, void *const *data)
 {
     double m[CT__SMALL * CT__SMALL], x[CT__SMALL * CT__SMALL];
@@ -107,11 +107,10 @@ static int64_t blas_member(const ct__job *job, void *const *data)
     const ct__number alpha = ct__number_of(job->dtype, job->alpha);
     if (solve && job->alpha == 1 && (right ? b->rows : b->cols) == 1 && apart >= 1 && apart <= INT32_MAX)
         CT__ROUTINE(job->dtype, trsv)
-        (uplo, trans != right ? "T" : "N", diag, &n, data[0], &t->ld, data[1], &step);
-    else
-        (solve ? CT__ROUTINE(job->dtype, trsm) : CT__ROUTINE(job->dtype, trmm))(
-            right == b->columns ? "R" : "L", uplo, trans == b->columns ? "T" : "N", diag, &rows, &cols,
-            &alpha, data[0], &t->ld, data[1], &b->ld);
+    (uplo, trans != right ? "T" : "N", diag, &n, data[0], &t->ld, data[1], &step);
+    else(solve ? CT__ROUTINE(job->dtype, trsm) : CT__ROUTINE(job->dtype, trmm))(
+        right == b->columns ? "R" : "L", uplo, trans == b->columns ? "T" : "N", diag, &rows, &cols, &alpha,
+        data[0], &t->ld, data[1], &b->ld);
     return 0;
 }
 
