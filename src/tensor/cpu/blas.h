@@ -1,5 +1,5 @@
-/* The BLAS and LAPACK routines in use, by their Fortran symbols with 32-bit integers. Everything is column-major
- * here. */
+/* The BLAS and LAPACK routines in use, by their Fortran symbols with 32-bit integers. Everything is
+ * column-major here. */
 #ifndef CT_TENSOR_CPU_BLAS_H
 #define CT_TENSOR_CPU_BLAS_H
 

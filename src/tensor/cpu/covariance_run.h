@@ -83,7 +83,8 @@ static NAME(plan) NAME(prepare)(problem *q, char *block)
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
-/* The part of a tile on one side of the diagonal, which is included; without `lower`, its mirror image, too. */
+/* The part of a tile on one side of the diagonal, which is included; its mirror image, too, where the matrix
+ * is wanted whole. */
 static void NAME(symmetric_tile)(const NAME(plan) * p, NAME(node_space) * w, T *tile, int64_t i0, int64_t i1,
                                  int64_t j0, int64_t j1)
 {
