@@ -78,9 +78,9 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
                       .threads = alone ? 1 : ct__team(dev, dev->threads) };
 }
 
-static size_t room_of(const ct_device *dev, problem *q)
+static size_t room_of(const ct_device *dev, const problem *q)
 {
-    static size_t (*const rooms[][CT__ISA_COUNT])(problem *) = CT__EACH(room_of);
+    static size_t (*const rooms[][CT__ISA_COUNT])(const problem *) = CT__EACH(room_of);
     return rooms[q->theta->dtype][dev->isa](q);
 }
 

@@ -7,17 +7,16 @@
 /* -- plans ----------------------------------------------------------------------------------------------- */
 
 /* Cuts the plan's arrays out of a block, where that is not NULL; returns their size. */
-static size_t NAME(cut)(NAME(plan) * p, char *block)
+static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
 {
-    const problem *q = p->q;
-    const size_t threads = (size_t)q->threads, nodes = (size_t)p->n_nodes,
-                 params = (size_t)q->program->n_params, d = (size_t)q->d;
+    const size_t threads = (size_t)q->threads, nodes = (size_t)q->program->n_nodes,
+                 params = (size_t)q->program->n_params, d = (size_t)q->d, row = (size_t)q->z_row * sizeof(T);
     size_t used = 0, norms = 0;
-    for (size_t k = 0; k < nodes; k++) norms += by_products(&p->nodes[k], sizeof(T));
+    for (size_t k = 0; k < nodes; k++) norms += by_products(&ct_cov_nodes(q->program)[k], sizeof(T));
     p->weight = ct__take(block, &used, (size_t)q->program->n_dims * sizeof(T));
     p->theta = ct__take(block, &used, params * sizeof(T));
-    p->z = ct__take(block, &used, d * (size_t)q->z_row * sizeof(T));
-    p->norms = ct__take(block, &used, norms * (size_t)q->z_row * sizeof(T));
+    p->z = ct__take(block, &used, d * row);
+    p->norms = ct__take(block, &used, norms * row);
     p->norm = ct__take(block, &used, nodes * sizeof(T *));
     p->tile = ct__take(block, &used, threads * CT__COV_ROWS * CT__COV_PITCH * sizeof(T));
     p->space = ct__take(block, &used, threads * nodes * sizeof(NAME(node_space)));
@@ -26,23 +25,10 @@ static size_t NAME(cut)(NAME(plan) * p, char *block)
     return used;
 }
 
-static NAME(plan) NAME(plan_of)(problem *q)
+static size_t NAME(room_of)(const problem *q)
 {
-    return (NAME(plan)){ .q = q,
-                         .nodes = ct_cov_nodes(q->program),
-                         .dims = ct_cov_dims(q->program),
-                         .n_nodes = q->program->n_nodes,
-                         .symmetric = q->symmetric,
-                         .x = q->x->data,
-                         .x_row = q->x->stride[0],
-                         .x_col = q->x->stride[1],
-                         .z_row = q->z_row };
-}
-
-static size_t NAME(room_of)(problem *q)
-{
-    NAME(plan) p = NAME(plan_of)(q);
-    return NAME(cut)(&p, NULL);
+    NAME(plan) p;
+    return NAME(cut)(q, NULL, &p);
 }
 
 /* norm_j = Σ w z_j², less the common weight as the distances */
@@ -57,14 +43,23 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
 
 static NAME(plan) NAME(prepare)(problem *q, char *block)
 {
-    NAME(plan) p = NAME(plan_of)(q);
-    NAME(cut)(&p, block);
+    NAME(plan)
+    p = { .q = q,
+          .nodes = ct_cov_nodes(q->program),
+          .dims = ct_cov_dims(q->program),
+          .n_nodes = q->program->n_nodes,
+          .symmetric = q->symmetric,
+          .x = q->x->data,
+          .x_row = q->x->stride[0],
+          .x_col = q->x->stride[1],
+          .z_row = q->z_row };
+    NAME(cut)(q, block, &p);
     const T *theta = q->theta->data, *z = q->z->data;
     for (int32_t i = 0; i < q->program->n_params; i++) p.theta[i] = theta[i * q->theta->stride[0]];
     for (int64_t d = 0; d < q->d; d++) {
         T *row = p.z + d * q->z_row;
-        for (int64_t j = 0; j < q->z_row; j++)
-            row[j] = z[ct__min(j, q->m - 1) * q->z->stride[0] + d * q->z->stride[1]];
+        for (int64_t j = 0; j < q->m; j++) row[j] = z[j * q->z->stride[0] + d * q->z->stride[1]];
+        for (int64_t j = q->m; j < q->z_row; j++) row[j] = row[q->m - 1];
     }
     T *norm = p.norms;
     for (int32_t k = 0; k < p.n_nodes; k++) {
@@ -88,22 +83,22 @@ static NAME(plan) NAME(prepare)(problem *q, char *block)
 static void NAME(symmetric_tile)(const NAME(plan) * p, NAME(node_space) * w, T *tile, int64_t i0, int64_t i1,
                                  int64_t j0, int64_t j1)
 {
-    const problem *q = p->q;
-    T *K = q->K;
-    if (q->lower && (q->upper ? j0 + 1 >= i1 : j1 <= i0 + 1)) {
-        NAME(tile)(p, w, i0, i1, j0, j1 - j0, K + i0 * q->ld + j0, q->ld);
+    const bool mirrored = !p->q->lower, upper = p->q->upper;
+    const int64_t ld = p->q->ld;
+    T *K = p->q->K;
+    if (!mirrored && (upper ? j0 + 1 >= i1 : j1 <= i0 + 1)) {
+        NAME(tile)(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
         return;
     }
     for (int64_t i = i0; i < i1; i++) {
-        const int64_t from = q->upper ? ct__max(i, j0) : j0, to = q->upper ? j1 : ct__min(i + 1, j1);
+        const int64_t from = upper ? ct__max(i, j0) : j0, to = upper ? j1 : ct__min(i + 1, j1);
         if (to <= from) continue;
         T *row = tile + (i - i0) * CT__COV_PITCH;
         NAME(tile)(p, w, i, i + 1, from, whole(to - from), row, CT__COV_PITCH);
-        memcpy(K + i * q->ld + from, row, (size_t)(to - from) * sizeof(T));
+        memcpy(K + i * ld + from, row, (size_t)(to - from) * sizeof(T));
     }
-    for (int64_t j = j0; j < ct__min(j1, i1) && !q->lower; j++)
-        for (int64_t i = ct__max(i0, j); i < i1; i++)
-            K[j * q->ld + i] = tile[(i - i0) * CT__COV_PITCH + j - j0];
+    for (int64_t j = j0; mirrored && j < ct__min(j1, i1); j++)
+        for (int64_t i = ct__max(i0, j); i < i1; i++) K[j * ld + i] = tile[(i - i0) * CT__COV_PITCH + j - j0];
 }
 
 /* What one thread does of the whole: tiles, as they come. */

@@ -46,13 +46,11 @@ CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, co
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
         const T a = x[d * p->x_col], *b = z + d * p->z_row;
-        const T w = n->ard ? p->weight[n->dims + k] : 1;
-        const bool ard = n->ard;
-        for (int64_t j = 0; j < m; j++) {
-            const T difference = a - b[j];
-            s[j] = ard ? FN(ct__mad)(difference * difference, w, s[j], FUSED)
-                       : FN(ct__mad)(difference, difference, s[j], FUSED);
-        }
+        const T w = p->weight[n->dims + k];
+        if (n->ard)
+            for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)((a - b[j]) * (a - b[j]), w, s[j], FUSED);
+        else
+            for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)(a - b[j], a - b[j], s[j], FUSED);
     }
 }
 

@@ -69,22 +69,40 @@ static ct__matrix left_side(const ct__job *job)
                                  : *b;
 }
 
-/* In place, B = alpha M B row by row, or M X = alpha B by substitution: the former takes first the rows that
- * the latter takes last. */
-static int64_t small_member(const ct__job *job, void *const *data)
+/* M X = alpha B by substitution */
+static int64_t small_trsm_member(const ct__job *job, void *const *data)
 {
     double m[CT__SMALL * CT__SMALL], x[CT__SMALL * CT__SMALL];
-    const bool solve = job->flags & SOLVE, lower = load_triangle(job, data[0], m);
-    const double sign = solve ? -1 : 1;
-    const ct__matrix b = left_side(job);
+    bool lower = load_triangle(job, data[0], m);
+    ct__matrix b = left_side(job);
     ct__load(job->dtype, data[1], &b, x);
     for (int64_t step = 0; step < b.rows; step++) {
-        const int64_t i = lower == solve ? step : b.rows - 1 - step;
+        int64_t i = lower ? step : b.rows - 1 - step;
         for (int64_t j = 0; j < b.cols; j++) {
-            double sum = solve ? job->alpha * x[i * b.cols + j] : 0;
-            for (int64_t k = lower ? 0 : i + solve; k < (lower ? i + !solve : b.rows); k++)
-                sum += sign * m[i * b.rows + k] * x[k * b.cols + j];
-            x[i * b.cols + j] = solve ? sum / m[i * b.rows + i] : job->alpha * sum;
+            double sum = job->alpha * x[i * b.cols + j];
+            for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : b.rows); k++)
+                sum -= m[i * b.rows + k] * x[k * b.cols + j];
+            x[i * b.cols + j] = sum / m[i * b.rows + i];
+        }
+    }
+    ct__store(job->dtype, x, &b, data[1]);
+    return 0;
+}
+
+/* B = alpha M B in place: from the last row up where M is lower */
+static int64_t small_trmm_member(const ct__job *job, void *const *data)
+{
+    double m[CT__SMALL * CT__SMALL], x[CT__SMALL * CT__SMALL];
+    bool lower = load_triangle(job, data[0], m);
+    ct__matrix b = left_side(job);
+    ct__load(job->dtype, data[1], &b, x);
+    for (int64_t step = 0; step < b.rows; step++) {
+        int64_t i = lower ? b.rows - 1 - step : step;
+        for (int64_t j = 0; j < b.cols; j++) {
+            double sum = 0;
+            for (int64_t k = lower ? 0 : i; k < (lower ? i + 1 : b.rows); k++)
+                sum += m[i * b.rows + k] * x[k * b.cols + j];
+            x[i * b.cols + j] = job->alpha * sum;
         }
     }
     ct__store(job->dtype, x, &b, data[1]);
@@ -157,10 +175,11 @@ static void prefer_substitution(ct__job *job)
 static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags, double alpha,
                                 const ct_view *t, ct_view *b)
 {
-    ct__job job = { .flags = flags, .alpha = alpha, .reads_output = true, .member = small_member };
+    ct__job job = { .flags = flags, .alpha = alpha, .reads_output = true };
     if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ t, b })) return CT_OK;
     const int64_t rows = job.m[1].rows, cols = job.m[1].cols;
     job.work = (double)rows * (double)cols * (double)job.m[0].rows;
+    job.member = flags & SOLVE ? small_trsm_member : small_trmm_member;
     if (rows > CT__SMALL || cols > CT__SMALL) {
         if (ct__job_forms(&job, name)) return CT_EUNSUPPORTED;
         prefer_columns(&job.m[1], flags & CT_RIGHT);
