@@ -46,11 +46,18 @@ CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, co
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
         const T a = x[d * p->x_col], *b = z + d * p->z_row;
-        const T w = p->weight[n->dims + k];
-        if (n->ard)
-            for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)((a - b[j]) * (a - b[j]), w, s[j], FUSED);
-        else
-            for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)(a - b[j], a - b[j], s[j], FUSED);
+        const T w = n->ard ? p->weight[n->dims + k] : 1;
+        if (n->ard) {
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j];
+                s[j] = FN(ct__mad)(difference * difference, w, s[j], FUSED);
+            }
+        } else {
+            for (int64_t j = 0; j < m; j++) {
+                T difference = a - b[j];
+                s[j] = FN(ct__mad)(difference, difference, s[j], FUSED);
+            }
+        }
     }
 }
 
@@ -75,7 +82,14 @@ CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, cons
         }
         for (int64_t j = 0; j < m; j++) {
             T sum = s[j];
-            UNROLL for (int i = 0; i < STEP; i++) sum = FN(ct__mad)(a[i], b[i][j], sum, FUSED);
+            sum = FN(ct__mad)(a[0], b[0][j], sum, FUSED);
+            sum = FN(ct__mad)(a[1], b[1][j], sum, FUSED);
+            sum = FN(ct__mad)(a[2], b[2][j], sum, FUSED);
+            sum = FN(ct__mad)(a[3], b[3][j], sum, FUSED);
+            sum = FN(ct__mad)(a[4], b[4][j], sum, FUSED);
+            sum = FN(ct__mad)(a[5], b[5][j], sum, FUSED);
+            sum = FN(ct__mad)(a[6], b[6][j], sum, FUSED);
+            sum = FN(ct__mad)(a[7], b[7][j], sum, FUSED);
             s[j] = sum;
         }
     }
@@ -251,8 +265,10 @@ CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, int64_t
             for (int64_t j = 0; j < m; j++) y[j] = v * b[j];
         } else {
             const T *a = w[n->left].value, *b = w[n->right].value;
-            const bool sum = n->code == CT_COV_SUM;
-            for (int64_t j = 0; j < m; j++) y[j] = sum ? a[j] + b[j] : a[j] * b[j];
+            if (n->code == CT_COV_SUM)
+                for (int64_t j = 0; j < m; j++) y[j] = a[j] + b[j];
+            else
+                for (int64_t j = 0; j < m; j++) y[j] = a[j] * b[j];
         }
     }
 }

@@ -201,42 +201,39 @@ ct_status ct__cpu_trmm(ct_device *dev, unsigned flags, double alpha, const ct_vi
 
 /* -- triangle -------------------------------------------------------------------------------------------- */
 
-/* out_i = x_i, numbers of 8 or 4 bytes, and steps in bytes. x may be out. */
-static void copy_row(int64_t size, int64_t n, const char *x, int64_t x_step, char *out, int64_t out_step)
+static void copy_row(ct_dtype dtype, int64_t n, const void *x, int64_t x_step, void *out, int64_t out_step)
 {
     if (x == out && x_step == out_step) return;
-    if (x_step == size && out_step == size) {
-        memcpy(out, x, (size_t)(n * size));
-        return;
-    }
-    for (int64_t i = 0; i < n; i++)
-        if (size == 8)
-            memcpy(out + i * out_step, x + i * x_step, 8);
-        else
-            memcpy(out + i * out_step, x + i * x_step, 4);
+    if (dtype == CT_F64)
+        for (int64_t i = 0; i < n; i++) ((double *)out)[i * out_step] = ((const double *)x)[i * x_step];
+    else if (dtype == CT_F32)
+        for (int64_t i = 0; i < n; i++) ((float *)out)[i * out_step] = ((const float *)x)[i * x_step];
+    else
+        for (int64_t i = 0; i < n; i++) ((int64_t *)out)[i * out_step] = ((const int64_t *)x)[i * x_step];
 }
 
-static void zero_row(int64_t size, int64_t n, char *out, int64_t step)
+static void zero_row(ct_dtype dtype, int64_t n, void *out, int64_t step)
 {
-    if (step == size)
-        memset(out, 0, (size_t)(n * size));
+    size_t size = ct_dtype_size(dtype);
+    if (n > 0 && step == 1)
+        memset(out, 0, (size_t)n * size);
     else
-        for (int64_t i = 0; i < n; i++) memset(out + i * step, 0, (size_t)size);
+        for (int64_t i = 0; i < n; i++) memset(ct__at(out, dtype, i * step), 0, size);
 }
 
 static int64_t triangle_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *x = &job->m[0], *out = &job->m[1];
-    const bool upper = job->flags & CT_UPPER;
-    const int64_t k = (int64_t)job->alpha, cols = out->cols, size = (int64_t)ct_dtype_size(job->dtype);
+    bool upper = job->flags & CT_UPPER;
+    int64_t k = (int64_t)job->alpha, cols = out->cols;
     for (int64_t i = 0; i < out->rows; i++) {
-        const int64_t edge = ct__min(ct__max(i + k + !upper, 0), cols), /* first column of the other part */
-            from = upper ? edge : 0, to = upper ? cols : edge, step = out->cs * size;
-        char *row = (char *)data[1] + i * out->rs * size;
-        const char *given = (const char *)data[0] + (i * x->rs + from * x->cs) * size;
-        copy_row(size, to - from, given, x->cs * size, row + from * step, step);
-        zero_row(size, from, row, step);
-        zero_row(size, cols - to, row + to * step, step);
+        const int64_t edge = ct__min(ct__max(i + k + !upper, 0), cols); /* first column of the other part */
+        const int64_t from = upper ? edge : 0, to = upper ? cols : edge;
+        void *row = ct__at(data[1], job->dtype, i * out->rs);
+        copy_row(job->dtype, to - from, ct__at(data[0], job->dtype, i * x->rs + from * x->cs), x->cs,
+                 ct__at(row, job->dtype, from * out->cs), out->cs);
+        zero_row(job->dtype, from, row, out->cs);
+        zero_row(job->dtype, cols - to, ct__at(row, job->dtype, to * out->cs), out->cs);
     }
     return 0;
 }
