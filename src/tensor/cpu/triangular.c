@@ -221,14 +221,17 @@ static void zero_row(ct_dtype dtype, int64_t n, void *out, int64_t step)
         for (int64_t i = 0; i < n; i++) memset(ct__at(out, dtype, i * step), 0, size);
 }
 
+static int64_t clamp(int64_t x, int64_t high) { return x < 0 ? 0 : x > high ? high : x; }
+
 static int64_t triangle_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *x = &job->m[0], *out = &job->m[1];
     bool upper = job->flags & CT_UPPER;
     int64_t k = (int64_t)job->alpha, cols = out->cols;
     for (int64_t i = 0; i < out->rows; i++) {
-        const int64_t edge = ct__min(ct__max(i + k + !upper, 0), cols); /* first column of the other part */
-        const int64_t from = upper ? edge : 0, to = upper ? cols : edge;
+        int64_t edge =
+            upper ? clamp(i + k, cols) : clamp(i + k + 1, cols); /* first column of the other part */
+        int64_t from = upper ? edge : 0, to = upper ? cols : edge;
         void *row = ct__at(data[1], job->dtype, i * out->rs);
         copy_row(job->dtype, to - from, ct__at(data[0], job->dtype, i * x->rs + from * x->cs), x->cs,
                  ct__at(row, job->dtype, from * out->cs), out->cs);
