@@ -172,6 +172,18 @@ ct_tensor *ct__result(ct_call *c, int k);
 /* Releases the call's scratch: when the call is over, or no view of it is used any more. */
 void ct__release_scratch(ct_call *c);
 
+/* -- rule.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
+
+/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
+const ct_view *ct__in_value(const ct_vjp *g, int i);
+/* The cotangent of output 0. */
+const ct_view *ct__out_bar(const ct_vjp *g);
+/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
+ * product X Y of two matrices, which is added to what has arrived by the product itself. */
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
+void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
+
 /* -- failure.c ------------------------------------------------------------------------------------------- */
 
 /* Writes "matmul(30x1, 30x1)", or a scope's name. */

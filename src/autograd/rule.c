@@ -1,4 +1,5 @@
-/* What a rule may ask, and the cotangents of a sweep. What a rule gives is in ops/give.c. */
+/* What a rule may ask, the cotangents of a sweep, and the fused rules, which give their cotangents as tensors.
+ * ops/give.c takes those of the other rules. */
 #include "sweep.h"
 
 /* -- cotangents ------------------------------------------------------------------------------------------ */
@@ -74,4 +75,89 @@ ct_var ct_out_bar_at(ct_vjp *g, int k)
     if (!has_output(g, k)) return ct__poisoned(g->tape);
     if (!g->out_bar[k].tape) g->out_bar[k] = ct__bar_of(g->s, g->index + (uint32_t)k);
     return g->out_bar[k];
+}
+
+/* -- fused rules ----------------------------------------------------------------------------------------- */
+
+const ct_view *ct__in_value(const ct_vjp *g, int i)
+{
+    const ct_node *node = ct__node(ct__handle(g->tape, g->tape->node[g->index].in[i]));
+    return node ? &node->value->view : NULL;
+}
+
+const ct_view *ct__out_bar(const ct_vjp *g) { return &ct__slot_of(g->s, g->index)->bar->view; }
+
+/* The sum of what broadcasting repeats: bar, which is taken over, as a tensor of x's shape. */
+static ct_tensor *summed(ct_tape *tape, ct_tensor *bar, const ct_view *x)
+{
+    ct_tensor *sum = ct__empty_like(x);
+    ct_call *c = ct_scope_open(tape, "a cotangent");
+    if (sum) ct_prim_reduce(c, CT_REDUCE_SUM, bar->view, sum->view);
+    ct_release(bar);
+    return ct__tensor_if(ct_scope_close(c), sum);
+}
+
+/* The cotangent of input i += bar, which is taken over. NULL, or a status of its computation, fails the sweep
+ * with the device's message. */
+static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
+{
+    const ct_view *x = ct__in_value(g, i);
+    if (bar && !status && !ct__same_shape(&bar->view, x)) bar = summed(g->tape, bar, x);
+    if (!bar || status) {
+        ct_release(bar);
+        ct__tape_fail_device(g->tape, "a cotangent");
+    } else {
+        ct__accumulate(g->s, g->tape->node[g->index].in[i], bar);
+    }
+}
+
+void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2])
+{
+    ct_device *dev = g->tape->device;
+    const ct_view *x = ct__in_value(g, 0);
+    const ct_tensor *y = ct_value(ct_out(g));
+    if (!x || !y || !ct_wants(g, 0)) return;
+    ct_tensor *bar = ct__empty_like(&y->view);
+    give(g, 0, bar,
+         bar ? dev->backend->map1_bar(dev, f, p, x, &y->view, ct__out_bar(g), &bar->view) : CT_ENOMEM);
+}
+
+/* ā = ȳ ∂f/∂a (side 0), b̄ = ȳ ∂f/∂b (side 1); of a sum it is ȳ itself. */
+void ct__give_map2_bars(ct_vjp *g, ct_map2 f)
+{
+    ct_device *dev = g->tape->device;
+    const ct_view *in[2] = { ct__in_value(g, 0), ct__in_value(g, 1) }, *y_bar = ct__out_bar(g);
+    ct_view spread[2];
+    if (!in[0] || !in[1]) return;
+    for (int k = 0; k < 2; k++) {
+        if (ct__same_shape(in[k], y_bar)) continue;
+        const ct_shape shape = ct__shape(y_bar);
+        spread[k] = *in[k];
+        ct__broadcast(&spread[k], &shape);
+        in[k] = &spread[k];
+    }
+    for (int side = 0; side < 2; side++) {
+        if (!ct_wants(g, side)) continue;
+        if (f == CT_MAP_add || (f == CT_MAP_sub && side == 0)) {
+            give(g, side, ct_retain(ct__slot_of(g->s, g->index)->bar), CT_OK);
+            continue;
+        }
+        ct_tensor *bar = ct__empty_like(y_bar);
+        give(g, side, bar,
+             bar ? dev->backend->map2_bar(dev, f, side, in[0], in[1], y_bar, &bar->view) : CT_ENOMEM);
+    }
+}
+
+void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y)
+{
+    if (!ct_wants(g, i)) return;
+    ct_device *dev = g->tape->device;
+    ct_tensor *sum = ct__slot_of(g->s, g->tape->node[g->index].in[i])->bar;
+    if (sum && ct__can_grow(sum)) {
+        if (dev->backend->gemm(dev, 1, X, Y, 1, &sum->view)) give(g, i, NULL, CT_OK);
+        return;
+    }
+    const ct_shape shape = { .dim = { X->dim[0], Y->dim[1] }, .ndim = 2 };
+    ct_tensor *bar = ct__empty(dev, X->dtype, &shape);
+    give(g, i, bar, bar ? dev->backend->gemm(dev, 1, X, Y, 0, &bar->view) : CT_ENOMEM);
 }

@@ -17,15 +17,10 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     ct_view x = ct_arg(c, 0);
-    const ct_shape *target = ct_attr(c);
-    ct_shape kept = ct_view_shape(x);
-    if (ct_shape_equal(kept, *target)) {
+    if (ct_shape_equal(ct_view_shape(x), *(const ct_shape *)ct_attr(c)))
         ct_set_result(c, 0, x);
-        return;
-    }
-    for (int i = 0, missing = x.ndim - target->ndim; i < x.ndim; i++)
-        kept.dim[i] = i < missing ? 1 : target->dim[i - missing];
-    ct_prim_reduce(c, CT_REDUCE_SUM, x, ct_view_reshape(ct_result(c), kept));
+    else
+        ct_prim_reduce(c, CT_REDUCE_SUM, x, ct_result(c));
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, ct_broadcast_to(ct_out_bar(g), ct_var_shape(ct_in(g, 0)))); }

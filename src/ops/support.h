@@ -60,16 +60,4 @@ ct_var ct__diag_embed(ct_var d, int64_t rows, int64_t cols);
 /* Draws inputs 0 and 1, both in batches, or with variant 1 input 1 alone, with 2 input 0 alone. */
 void ct__sample_pair(ct_sample *s, int variant, void (*draw)(ct_sample *s, int i));
 
-/* -- give.c: fused rules, for sweeps that are not recorded ----------------------------------------------- */
-
-/* The value of input i; NULL, with the tape's error set, where a sweep has freed it. */
-const ct_view *ct__in_value(const ct_vjp *g, int i);
-/* The cotangent of output 0. */
-const ct_view *ct__out_bar(const ct_vjp *g);
-/* x̄ = ȳ f'(x) of the op y = f(x); ā = ȳ ∂f/∂a and b̄ = ȳ ∂f/∂b of y = f(a, b); input i's cotangent is the
- * product X Y of two matrices, which is added to what has arrived by the product itself. */
-void ct__give_map1_bar(ct_vjp *g, ct_map1 f, const double p[2]);
-void ct__give_map2_bars(ct_vjp *g, ct_map2 f);
-void ct__give_product(ct_vjp *g, int i, const ct_view *X, const ct_view *Y);
-
 #endif

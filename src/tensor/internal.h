@@ -210,7 +210,7 @@ ct_tensor *ct__tensor_if(ct_status s, ct_tensor *t);
 /* ct_copy between views of tensors. */
 ct_status ct__copy(const ct_view *src, const ct_view *dst);
 /* The number that an element in host memory holds. */
-double ct__number(ct_dtype dtype, const void *element);
+double ct__as_number(ct_dtype dtype, const void *element);
 /* ct_tensor_item of a view; *item is untouched on failure. */
 ct_status ct__item(const ct_view *v, double *item);
 /* A new tensor of that view, with a reference to its storage; NULL if v is no view or memory is exhausted. */

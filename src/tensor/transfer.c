@@ -61,7 +61,7 @@ double ct_tensor_item(const ct_tensor *t)
     return item;
 }
 
-double ct__number(ct_dtype dtype, const void *element)
+double ct__as_number(ct_dtype dtype, const void *element)
 {
     union {
         double f64;
@@ -87,7 +87,7 @@ ct_status ct__item(const ct_view *v, double *item)
                         ct__shape_text(ct__shape(v), text, sizeof text));
     if (!ct__may_wait(dev, "ct_tensor_item")) return dev->last_status;
     ct_status s = dev->backend->download(dev, element, v->data, ct__size(v->dtype));
-    if (!s) *item = ct__number(v->dtype, element);
+    if (!s) *item = ct__as_number(v->dtype, element);
     return s;
 }
 

@@ -1,4 +1,5 @@
-/* gemm, syrk, potrf, trsm, trmm, triangle against naive loops, over layouts, batches, flags and empties. */
+/* gemm, syrk, potrf, trsm, trmm, triangle against naive loops, over layouts, batches, flags and
+ * empties; qr. */
 #include "cpu_support.h"
 
 #include <cotangent/op.h>
@@ -485,6 +486,26 @@ static void triangle_keeps_one_side_of_a_diagonal(void **state)
     ct_device_close(dev);
 }
 
+/* The last column is the first one, once more. */
+static void qr_of_a_dependent_column_is_nan_in_every_layout(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open("cpu");
+    for (int layout = 0; layout < OUT_LAYOUTS; layout++)
+        for (int dtype = CT_F64; dtype <= CT_F32; dtype++) {
+            ct_tensor *a = sample(dev, (ct_dtype)dtype, ct_shape2(6, 3), layout, 5);
+            ct_tensor *tau = ct_zeros(dev, (ct_dtype)dtype, ct_shape2(1, 3));
+            for (int64_t i = 0; i < 6; i++) set_entry(a, 0, i, 2, entry(a, 0, i, 0));
+            ct_failure failure = { .set = false };
+            assert_ok(cpu->qr(dev, 1e-4, &a->view, &tau->view, &failure), ct_message(dev));
+            assert_true(failure.set && failure.detail == 3);
+            for (int64_t i = 0; i < 18; i++) assert_true(isnan(element(a, i)));
+            ct_release(a);
+            ct_release(tau);
+        }
+    ct_device_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +520,7 @@ int main(void)
         cmocka_unit_test(many_right_hand_sides_of_a_batch),
         cmocka_unit_test(a_diagonal_without_an_inverse),
         cmocka_unit_test(triangle_keeps_one_side_of_a_diagonal),
+        cmocka_unit_test(qr_of_a_dependent_column_is_nan_in_every_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

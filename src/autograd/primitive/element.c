@@ -111,11 +111,7 @@ void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out)
 {
     if (!ct__one_floating(c, &x, &out)) return;
-    if (ct__count(&out) == 1 && out.ndim < x.ndim) { /* reduced over all of x */
-        static const int64_t ones[CT_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-        out.ndim = x.ndim;
-        ct__lay_out(&out, ones);
-    }
+    while (out.ndim < x.ndim) out = ct_view_unsqueeze(out, 0);
     bool fits = x.ndim == out.ndim;
     for (int i = 0; i < out.ndim && fits; i++) fits = out.dim[i] == x.dim[i] || out.dim[i] == 1;
     if (!ct_require(c, fits, CT_ESHAPE, "a reduction keeps an extent, or makes it 1")) return;

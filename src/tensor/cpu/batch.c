@@ -6,9 +6,8 @@
 #include <omp.h>
 #include <string.h>
 
-void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
+bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
 {
-    memset(job, 0, sizeof *job);
     job->dev = dev;
     job->dtype = t[0]->dtype;
     job->kit = ct__kit_of(dev->isa, job->dtype);
@@ -35,6 +34,7 @@ void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
             job->dim[job->ndim++] = extent;
         for (int k = 0; k < n; k++) job->m[k].stride[job->ndim - 1] = t[k]->stride[d];
     }
+    return job->members && job->m[n - 1].rows && job->m[n - 1].cols;
 }
 
 /* Row-major with a leading dimension, or column-major, or packed. The stride of an extent of 1 is free. */
@@ -183,8 +183,11 @@ void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *da
         for (int64_t j = 0; j < m->cols; j++) ct__set(dtype, data, i * m->rs + j * m->cs, *from++);
 }
 
-void ct__fill_nan(const ct__matrix *m, ct_dtype dtype, void *data)
+void ct__fill_nan(const ct__job *job, int k, void *const *data)
 {
+    const ct__matrix *m = &job->m[k];
+    const int64_t rs = m->packed ? m->cols : m->rs, cs = m->packed ? 1 : m->cs;
     for (int64_t i = 0; i < m->rows; i++)
-        for (int64_t j = 0; j < m->cols; j++) ct__set(dtype, data, i * m->rs + j * m->cs, NAN);
+        for (int64_t j = 0; j < (job->lower_output ? ct__min(i + 1, m->cols) : m->cols); j++)
+            ct__set(job->dtype, data[k], i * rs + j * cs, NAN);
 }

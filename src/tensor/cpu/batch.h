@@ -46,8 +46,9 @@ struct ct__job {
     int64_t (*member)(const ct__job *job, void *const *data);
 };
 
-/* Fills dtype, matrices and batch from the tensors. */
-void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t);
+/* Fills dtype, matrices and batch from the tensors; what else there is the caller has set, or left 0. Whether
+ * there is anything to compute: the output has elements. */
+bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t);
 /* Chooses the form in which BLAS takes every matrix. CT_EUNSUPPORTED where an extent passes 32 bits. */
 ct_status ct__job_forms(ct__job *job, const char *name);
 ct_status ct__job_run(ct__job *job);
@@ -56,7 +57,7 @@ ct_status ct__job_run(ct__job *job);
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to);
 void ct__store(ct_dtype dtype, const double *from, const ct__matrix *m, void *data);
 
-/* Every element of one member's matrix becomes NaN. */
-void ct__fill_nan(const ct__matrix *m, ct_dtype dtype, void *data);
+/* Every element of a member's matrix k becomes NaN, or with lower_output those of its lower triangle. */
+void ct__fill_nan(const ct__job *job, int k, void *const *data);
 
 #endif

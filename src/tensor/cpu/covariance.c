@@ -25,11 +25,36 @@ typedef struct problem {
     int64_t n, m, d, z_row, blocks;
     bool symmetric, lower; /* lower: that triangle alone */
     int threads;
+    atomic_llong next; /* task, of tiles or blocks of rows: threads take them as they come */
+    /* Of a matrix, whose row i begins at K + i * ld: */
+    void *K;
+    int64_t ld;
+    bool upper; /* K is transposed: the lower triangle is its upper one */
+    /* Of gradients, either of which may be NULL: */
+    const ct_cov_bar *K_bar;
+    ct_view *theta_bar, *x_bar;
+    bool add;
 } problem;
 
 static int64_t whole(int64_t columns)
 {
     return (columns + CT__COV_GROUP - 1) / CT__COV_GROUP * CT__COV_GROUP;
+}
+
+/* run(plan, part) for every part, by a thread each */
+static void each_part(int parts, void (*run)(const void *plan, int part), const void *plan)
+{
+    if (parts == 1) {
+        run(plan, 0);
+        return;
+    }
+    ct__meeting end = CT__MEETING;
+#pragma omp parallel num_threads(parts)
+    {
+#pragma omp for schedule(static) nowait
+        for (int part = 0; part < parts; part++) run(plan, part);
+        ct__meet(&end);
+    }
 }
 
 #define VECTOR_CODE "tensor/cpu/covariance_run.h"
@@ -38,44 +63,48 @@ static int64_t whole(int64_t columns)
 static problem describe(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *x,
                         const ct_view *z)
 {
-    problem q = { .program = program, .theta = theta, .x = x, .z = z ? z : x, .symmetric = !z };
-    q.n = x->dim[0];
-    q.m = q.z->dim[0];
-    q.d = x->dim[1];
-    q.z_row = whole(q.m) + CT__COV_GROUP;
-    q.blocks = (q.n + CT__COV_ROWS - 1) / CT__COV_ROWS;
-    q.threads =
-        q.n * q.m * program->n_nodes < CT__COV_ALONE || q.n <= CT__COV_ROWS ? 1 : ct__team(dev, dev->threads);
-    return q;
+    const int64_t n = x->dim[0], m = (z ? z : x)->dim[0];
+    const bool alone = n * m * program->n_nodes < CT__COV_ALONE || n <= CT__COV_ROWS;
+    return (problem){ .program = program,
+                      .theta = theta,
+                      .x = x,
+                      .z = z ? z : x,
+                      .n = n,
+                      .m = m,
+                      .d = x->dim[1],
+                      .z_row = whole(m) + CT__COV_GROUP,
+                      .blocks = (n + CT__COV_ROWS - 1) / CT__COV_ROWS,
+                      .symmetric = !z,
+                      .threads = alone ? 1 : ct__team(dev, dev->threads) };
 }
 
-static size_t room_of(const ct_device *dev, const problem *q, bool bars)
+static size_t room_of(const ct_device *dev, const problem *q)
 {
-    static size_t (*const rooms[][CT__ISA_COUNT])(const problem *, bool) = CT__EACH(room_of);
-    return rooms[q->theta->dtype][dev->isa](q, bars);
+    static size_t (*const rooms[][CT__ISA_COUNT])(const problem *) = CT__EACH(room_of);
+    return rooms[q->theta->dtype][dev->isa](q);
 }
 
 ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
                              const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
-    static void (*const forward[][CT__ISA_COUNT])(const problem *, char *, void *, int64_t, bool) =
-        CT__EACH(forward);
+    static void (*const forward[][CT__ISA_COUNT])(problem *, char *) = CT__EACH(forward);
     problem q = describe(dev, program, theta, x, z);
     if (!q.n || !q.m) return CT_OK;
     const ct_dtype t = out->dtype;
-    bool upper = lower && out->stride[1] != 1 && out->stride[0] == 1, direct = upper || out->stride[1] == 1;
     q.lower = lower;
-    const size_t work = room_of(dev, &q, false);
+    q.upper = lower && out->stride[1] != 1 && out->stride[0] == 1;
+    const bool direct = q.upper || out->stride[1] == 1;
+    const size_t work = room_of(dev, &q);
     size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(t));
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
-    void *K = direct ? out->data : block + work;
-    int64_t ld = upper ? out->stride[1] : direct ? out->stride[0] : q.m;
-    forward[t][dev->isa](&q, block, K, ld, upper);
+    q.K = direct ? out->data : block + work;
+    q.ld = q.upper ? out->stride[1] : direct ? out->stride[0] : q.m;
+    forward[t][dev->isa](&q, block);
     if (!direct && !lower)
-        ct__copy_matrix(dev, t, q.n, q.m, K, ld, 1, out->data, out->stride[0], out->stride[1]);
+        ct__copy_matrix(dev, t, q.n, q.m, q.K, q.ld, 1, out->data, out->stride[0], out->stride[1]);
     for (int64_t i = 0; !direct && lower && i < q.n; i++)
-        ct__copy_matrix(dev, t, 1, i + 1, ct__at(K, t, i * ld), ld, 1,
+        ct__copy_matrix(dev, t, 1, i + 1, ct__at(q.K, t, i * q.ld), q.ld, 1,
                         ct__at(out->data, t, i * out->stride[0]), out->stride[0], out->stride[1]);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
@@ -85,14 +114,17 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
                                  const ct_view *x, const ct_view *z, const ct_cov_bar *K_bar, bool add,
                                  ct_view *theta_bar, ct_view *x_bar)
 {
-    static void (*const backward[][CT__ISA_COUNT])(const problem *, char *, const ct_cov_bar *, bool,
-                                                   ct_view *, ct_view *) = CT__EACH(backward);
+    static void (*const backward[][CT__ISA_COUNT])(problem *, char *) = CT__EACH(backward);
     problem q = describe(dev, program, theta, x, z);
     q.lower = K_bar->lower;
-    size_t bytes = room_of(dev, &q, true);
+    q.K_bar = K_bar;
+    q.theta_bar = theta_bar;
+    q.x_bar = x_bar;
+    q.add = add;
+    size_t bytes = room_of(dev, &q);
     char *block = ct__pool_get(dev, &bytes);
     if (!block) return CT_ENOMEM;
-    backward[theta->dtype][dev->isa](&q, block, K_bar, add, theta_bar, x_bar);
+    backward[theta->dtype][dev->isa](&q, block);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
 }

@@ -8,43 +8,36 @@ CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
     return sum;
 }
 
-/* The sums over column k of leaf_bar whatever the range of their parts, one pair after the other. */
-static void NAME(careful_column)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
-                                 const T *z, int64_t m, const T *g, double *by_x, double *by_l, double *by_p)
-{
-    const int geometry = n->geometry;
-    const int64_t d = p->dims[n->dims + k];
-    const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k), far = sqrt(CT__FAR(F64));
-    *by_x = *by_l = *by_p = 0;
-    for (int64_t j = 0; j < m; j++) {
-        const double b = z[d * p->z_row + j], g_j = g[j];
-        double square, slope, t = (a - b) / l;
-        if (g_j == 0) continue; /* k is flat there */
-        if (geometry == CT_SINE) {
-            const double period = p->theta[n->extra], turns = (a - b) / period;
-            NAME(sines)(turns, &square, &slope);
-            slope = slope == 0 ? 0 : g_j * (slope / l / l) * CT__PI / period;
-            *by_x += slope;
-            *by_l -= 2 * g_j * (square / l / l) / l;
-            *by_p -= slope == 0 ? 0 : slope * turns;
-        } else if (geometry == CT_DOT) {
-            *by_x += g_j * (b / l) / l;
-            *by_l -= 2 * g_j * (a / l) * (b / l) / l;
-        } else {
-            t = t > far ? far : t < -far ? -far : t;
-            *by_x += 2 * g_j * t / l;
-            *by_l -= 2 * g_j * t * t / l;
-        }
-    }
-}
-
+/* What leaf_bar does, whatever the range of the parts of its sums: one pair after the other. */
 static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                               const T *g, double *theta_bar, double *x_bar)
 {
-    double by_x, by_l, by_p;
+    const double far = sqrt(CT__FAR(F64));
     for (int32_t k = 0; k < n->n_dims; k++) {
-        NAME(careful_column)(p, n, k, x, z, m, g, &by_x, &by_l, &by_p);
-        if (x_bar) x_bar[p->dims[n->dims + k]] += by_x;
+        const int64_t d = p->dims[n->dims + k];
+        const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k);
+        double by_x = 0, by_l = 0, by_p = 0;
+        for (int64_t j = 0; j < m; j++) {
+            const double b = z[d * p->z_row + j], g_j = g[j];
+            if (g_j == 0) continue; /* k is flat there */
+            if (n->geometry == CT_SINE) {
+                const double period = p->theta[n->extra], turns = (a - b) / period;
+                double square, slope;
+                NAME(sines)(turns, &square, &slope);
+                slope = slope == 0 ? 0 : g_j * (slope / l / l) * CT__PI / period;
+                by_x += slope;
+                by_l -= 2 * g_j * (square / l / l) / l;
+                by_p -= slope == 0 ? 0 : slope * turns;
+            } else if (n->geometry == CT_DOT) {
+                by_x += g_j * (b / l) / l;
+                by_l -= 2 * g_j * (a / l) * (b / l) / l;
+            } else {
+                const double c = (a - b) / l, t = c > far ? far : c < -far ? -far : c;
+                by_x += 2 * g_j * t / l;
+                by_l -= 2 * g_j * t * t / l;
+            }
+        }
+        if (x_bar) x_bar[d] += by_x;
         if (theta_bar && n->lengthscale >= 0) theta_bar[n->lengthscale + (n->ard ? k : 0)] += by_l;
         if (theta_bar && n->geometry == CT_SINE) theta_bar[n->extra] += by_p;
     }
@@ -113,15 +106,15 @@ CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const
 /* Contracts K̄[i, j0 .. j0 + m) with the derivatives of that piece of row i: adds to theta_bar[P] and
  * x_bar[d], each of which may be NULL. */
 TARGET static void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
-                                 const T *K_bar, double *theta_bar, double *x_bar, const T **bar)
+                                 const T *K_bar, double *theta_bar, double *x_bar)
 {
     const T *x = p->x + i * p->x_row, *z = p->z + j0;
     int root = p->n_nodes - 1;
     NAME(values)(p, w, i, j0, m, w[root].value, true);
-    bar[root] = K_bar;
+    w[root].y_bar = K_bar;
     for (int k = root; k >= 0; k--) {
         const ct_cov_node *n = &p->nodes[k];
-        const T *y_bar = bar[k];
+        const T *y_bar = w[k].y_bar;
         switch (n->code) {
         case CT_COV_CONSTANT: {
             T sum = 0;
@@ -138,17 +131,17 @@ TARGET static void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int
             T *restrict b = w[n->right].bar;
             const T v = p->theta[n->extra];
             for (int64_t j = 0; j < m; j++) b[j] = v * y_bar[j];
-            bar[n->right] = b;
+            w[n->right].y_bar = b;
             break;
         }
-        case CT_COV_SUM: bar[n->left] = bar[n->right] = y_bar; break;
+        case CT_COV_SUM: w[n->left].y_bar = w[n->right].y_bar = y_bar; break;
         case CT_COV_PRODUCT: {
             T *restrict a = w[n->left].bar, *restrict b = w[n->right].bar;
             const T *av = w[n->left].value, *bv = w[n->right].value;
             for (int64_t j = 0; j < m; j++) a[j] = y_bar[j] * bv[j];
             for (int64_t j = 0; j < m; j++) b[j] = y_bar[j] * av[j];
-            bar[n->left] = a;
-            bar[n->right] = b;
+            w[n->left].y_bar = a;
+            w[n->right].y_bar = b;
             break;
         }
         default: NAME(leaf_bar)(p, n, x, z, m, &w[k], y_bar, theta_bar, x_bar);

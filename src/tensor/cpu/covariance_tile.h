@@ -10,28 +10,31 @@ typedef int64_t NAME(count);
 typedef int32_t NAME(count);
 #endif
 
-typedef struct NAME(plan) {
-    const ct_cov_node *nodes;
-    const int32_t *dims;
-    int n_nodes;
-    bool symmetric;
-    const T *theta;
-    /* 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where it is not
-     * to be used: then s is NaN, too */
-    const T *weight;
-    const T *x; /* x_id = x[i * x_row + d * x_col] */
-    int64_t x_row, x_col;
-    const T *z; /* z_jd = z[d * z_row + j] */
-    int64_t z_row;
-    const T *const *norm; /* of each node: Σ w z_j² where distances come from products, else NULL */
-} NAME(plan);
-
 /* What one thread works in: five arrays per node, in whole cache lines. */
 typedef struct NAME(node_space) {
     T value[CT__COV_WIDTH], slope[CT__COV_WIDTH], extra_slope[CT__COV_WIDTH], s[CT__COV_WIDTH],
         bar[CT__COV_WIDTH];
-    alignas(64) bool wild; /* s, or some of its parts, left the range of T */
+    alignas(64) const T *y_bar; /* the cotangent of value */
+    bool wild;                  /* s, or some of its parts, left the range of T */
 } NAME(node_space);
+
+typedef struct NAME(plan) {
+    problem *q;
+    const ct_cov_node *nodes;
+    const int32_t *dims;
+    int n_nodes;
+    bool symmetric;
+    const T *x; /* x_id = x[i * x_row + d * x_col], z_jd = z[d * z_row + j] */
+    int64_t x_row, x_col, z_row;
+    /* weight: 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where
+     * it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms` where distances come
+     * from products, else NULL. */
+    T *theta, *weight, *z, *norms, **norm;
+    /* Of each thread: a tile, space for the nodes, and x_bar of a tile's rows; of each block, theta_bar. */
+    T *tile;
+    NAME(node_space) * space;
+    double *theta_bar, *x_bar;
+} NAME(plan);
 
 /* -- s --------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +46,7 @@ CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, co
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
         const T a = x[d * p->x_col], *b = z + d * p->z_row;
-        T w = n->ard ? p->weight[n->dims + k] : 1;
+        const T w = n->ard ? p->weight[n->dims + k] : 1;
         if (n->ard) {
             for (int64_t j = 0; j < m; j++) {
                 T difference = a - b[j];
@@ -96,15 +99,11 @@ CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, cons
         s[j] = square >= both / 4 && both <= (T)CT__FAR(F64) ? square : -1;
         near += s[j] < 0;
     }
-    if (near > m / 4) {
+    if (near > m / 4)
         NAME(differences)(p, n, x, z, m, s);
-        return;
-    }
-    for (int64_t j = 0; j < m && near; j++) {
-        if (s[j] >= 0) continue;
-        NAME(differences)(p, n, x, z + j, 1, s + j);
-        near--;
-    }
+    else
+        for (int64_t j = 0; j < m && near; j++)
+            if (s[j] < 0) NAME(differences)(p, n, x, z + j, 1, s + j);
 }
 
 static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int32_t k)

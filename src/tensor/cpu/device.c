@@ -9,41 +9,26 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct cpu_info {
-    char model[128];
-    bool avx2, avx512;
-} cpu_info;
+enum { MODEL = 128 };
 
-/* Linux's account of the first CPU. Absent files leave "CPU" and no flags. */
-static void read_cpu(cpu_info *info)
+/* What Linux calls the first CPU; "CPU" where it does not say. */
+static void read_model(char model[MODEL])
 {
-    *info = (cpu_info){ .model = "CPU" };
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (!file) return;
     char line[8192];
-    while (fgets(line, sizeof line, file)) {
-        char *value = strchr(line, ':');
-        if (!value) break;
-        value += value[1] == ' ' ? 2 : 1;
-        value[strcspn(value, "\n")] = 0;
-        if (!strncmp(line, "model name", 10)) {
-            snprintf(info->model, sizeof info->model, "%s", value);
-        } else if (!strncmp(line, "flags", 5)) {
-            info->avx2 = strstr(value, " avx2 ") != NULL;
-            info->avx512 = strstr(value, " avx512f ") && strstr(value, " avx512bw ");
-        }
-    }
-    fclose(file);
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(model, MODEL, "CPU");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "model name : %127[^\n]", model) == 1) break;
+    if (file) fclose(file);
 }
 
+/* The number in a file; the largest where there is none, but for example "max". */
 static uint64_t read_limit(const char *path)
 {
-    uint64_t limit = UINT64_MAX;
+    unsigned long long limit;
     FILE *file = fopen(path, "r");
-    if (!file) return limit;
-    unsigned long long value;
-    if (fscanf(file, "%llu", &value) == 1) limit = value; /* else "max" */
-    fclose(file);
+    if (!file || fscanf(file, "%llu", &limit) != 1) limit = UINT64_MAX;
+    if (file) fclose(file);
     return limit;
 }
 
@@ -53,54 +38,50 @@ static uint64_t cgroup_limit(void)
     char line[1024], path[1200];
     uint64_t limit = UINT64_MAX;
     FILE *file = fopen("/proc/self/cgroup", "r");
-    if (!file) return limit;
-    while (fgets(line, sizeof line, file)) {
+    while (file && fgets(line, sizeof line, file)) {
         if (strncmp(line, "0::/", 4)) continue;
         char *group = line + 3;
-        group[strcspn(group, "\n")] = 0;
-        for (;;) {
+        for (char *end = group + strcspn(group, "\n"); end; end = strrchr(group, '/')) {
+            *end = 0;
             snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
-            uint64_t here = read_limit(path);
+            const uint64_t here = read_limit(path);
             if (here < limit) limit = here;
-            char *slash = strrchr(group, '/');
-            if (!slash) break;
-            *slash = 0;
         }
     }
-    fclose(file);
+    if (file) fclose(file);
     return limit;
 }
 
 static uint64_t physical_memory(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t physical = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
-             limit = cgroup_limit();
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const uint64_t physical = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX,
+                   limit = cgroup_limit();
     return limit < physical ? limit : physical;
 }
 
-static bool is_one_of(const char *name, const char *const *list)
-{
-    for (; *list; list++)
-        if (!strcasecmp(name, *list)) return true;
-    return false;
-}
-
 /* OpenBLAS's kernels by the instructions they use. */
-static void remark_on_core(ct_device *dev, const cpu_info *cpu, const char *core)
+static void remark_on_core(ct_device *dev, const char *core)
 {
-    static const char *const avx512[] = { "SkylakeX", "Cooperlake", "SapphireRapids", NULL };
-    static const char *const avx2[] = { "Haswell", "Zen", "Excavator", NULL };
-    const char *has = NULL;
-    if (cpu->avx512 && !is_one_of(core, avx512))
-        has = "AVX-512";
-    else if (cpu->avx2 && !is_one_of(core, avx512) && !is_one_of(core, avx2))
-        has = "AVX2";
-    if (!has) return;
+    static const struct {
+        const char *name;
+        int isa;
+    } cores[] = {
+        { "SkylakeX", CT__ISA_AVX512 },
+        { "Cooperlake", CT__ISA_AVX512 },
+        { "SapphireRapids", CT__ISA_AVX512 },
+        { "Haswell", CT__ISA_AVX2 },
+        { "Zen", CT__ISA_AVX2 },
+        { "Excavator", CT__ISA_AVX2 },
+    };
+    int used_isa = CT__ISA_BASE;
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (!strcasecmp(core, cores[i].name)) used_isa = cores[i].isa;
+    if (used_isa >= dev->isa) return;
     ct__remark(dev,
                "slow: OpenBLAS runs its %s kernels although this CPU has %s, probably because "
                "OPENBLAS_CORETYPE is set: unset it",
-               core, has);
+               core, dev->isa == CT__ISA_AVX512 ? "AVX-512" : "AVX2");
 }
 
 static void remark_on_threads(ct_device *dev)
@@ -116,8 +97,8 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     static const char *const kinds[] = { "serial", "pthreads", "OpenMP" };
     if (ordinal > 0)
         return ct__fail(dev, CT_EDEVICE, "cpu:%d: there is one CPU device; open \"cpu\"", ordinal);
-    cpu_info cpu;
-    read_cpu(&cpu);
+    char model[MODEL];
+    read_model(model);
     snprintf(dev->name, sizeof dev->name, "cpu");
     const int most = ct__team_most(), asked = dev->threads;
     if (asked > most)
@@ -133,10 +114,10 @@ static ct_status open_cpu(ct_device *dev, int ordinal)
     sscanf(config, "OpenBLAS %31s", version);
     int parallel = openblas_get_parallel();
     snprintf(dev->description, sizeof dev->description,
-             "cpu: %s, %d thread%s, OpenBLAS %s (%s, %s), %.1f GiB", cpu.model, dev->threads,
+             "cpu: %s, %d thread%s, OpenBLAS %s (%s, %s), %.1f GiB", model, dev->threads,
              dev->threads == 1 ? "" : "s", version, parallel >= 0 && parallel <= 2 ? kinds[parallel] : "?",
              core, (double)memory / (1 << 30));
-    remark_on_core(dev, &cpu, core);
+    remark_on_core(dev, core);
     remark_on_threads(dev);
     return CT_OK;
 }

@@ -14,7 +14,7 @@ static int64_t flag_member(const ct__job *job, void *const *data)
     const ct__matrix *x = &job->m[0];
     for (int64_t i = 0; i < x->rows; i++) {
         if (within((ct_domain)job->flags, ct__get(job->dtype, data[0], i * x->rs))) continue;
-        if (job->n > 1) ct__fill_nan(&job->m[1], job->dtype, data[1]);
+        if (job->n > 1) ct__fill_nan(job, 1, data);
         return i + 1;
     }
     return 0;
@@ -23,13 +23,10 @@ static int64_t flag_member(const ct__job *job, void *const *data)
 ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
                        ct_view *out, ct_failure *failure)
 {
-    const ct_view *t[] = { x, out };
-    ct__job job;
-    ct__job_init(&job, dev, out ? 2 : 1, t);
-    job.flags = (unsigned)domain;
-    job.failure = failure;
+    ct__job job = {
+        .flags = (unsigned)domain, .failure = failure, .member = flag_member, .what = what, .why = why
+    };
+    ct__job_init(&job, dev, out ? 2 : 1, (const ct_view *[]){ x, out });
     job.work = (double)job.m[0].rows;
-    job.member = flag_member;
-    job.what = what, job.why = why;
     return ct__job_run(&job);
 }

@@ -238,14 +238,10 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
         return CT_OK;
     }
     const ct_view *t[] = { a, b, c };
-    ct__job job;
-    ct__job_init(&job, dev, 3, t);
-    job.alpha = alpha;
-    job.beta = beta;
-    job.reads_output = beta != 0;
+    ct__job job = { .alpha = alpha, .beta = beta, .reads_output = beta != 0 };
+    if (!ct__job_init(&job, dev, 3, t)) return CT_OK;
     collapse(&job);
     int64_t m = job.m[C].rows, n = job.m[C].cols, k = job.m[A].cols;
-    if (!job.members || !m || !n) return CT_OK;
     job.work = 2.0 * (double)m * (double)n * (double)k;
     if (half) return ct__half_gemm(&job);
     if (k == 0 || alpha == 0) {

@@ -29,24 +29,13 @@ static int64_t factor(const ct__kit *kit, void *a, int64_t ld, int64_t n, void *
 
 /* -- A⁻¹ = N Nᵀ ------------------------------------------------------------------------------------------ */
 
-/* a_ij = a_ji above the diagonal */
-#define MIRROR(name, T)                                                          \
-    static void mirror_##name(int64_t n, T *a, int64_t lda)                      \
-    {                                                                            \
-        for (int64_t i = 0; i < n; i++)                                          \
-            for (int64_t j = i + 1; j < n; j++) a[i * lda + j] = a[j * lda + i]; \
-    }
-MIRROR(f64, double)
-MIRROR(f32, float)
-
 /* Rows [i, i + rows) of a symmetric matrix up to the diagonal, and their mirror image: bitwise symmetric. */
 static void put_rows(const ct__job *job, void *panel, int64_t ld, int64_t i, int64_t rows, void *out)
 {
     const ct__matrix *o = &job->m[job->n - 1];
-    if (job->dtype == CT_F64) /* gemm need not round a product and its mirror image alike */
-        mirror_f64(rows, ct__ij(panel, job->dtype, ld, 0, i), ld);
-    else
-        mirror_f32(rows, ct__ij(panel, job->dtype, ld, 0, i), ld);
+    for (int64_t r = 0; r < rows; r++) /* gemm need not round a product and its mirror image alike */
+        for (int64_t j = r + 1; j < rows; j++)
+            ct__set(job->dtype, panel, r * ld + i + j, ct__get(job->dtype, panel, j * ld + i + r));
     void *across = ct__at(out, job->dtype, i * o->rs), *down = ct__at(out, job->dtype, i * o->cs);
     if (o->cs == 1) {
         for (int64_t r = 0; r < rows; r++)
@@ -83,7 +72,7 @@ void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out)
 {
     const int64_t n = job->m[job->n - 1].rows;
     for (int64_t i = 0; i < n; i += CT__TILE)
-        put_rows(job, ct__ij(a, job->dtype, ld, i, 0), ld, i, n - i < CT__TILE ? n - i : CT__TILE, out);
+        put_rows(job, ct__ij(a, job->dtype, ld, i, 0), ld, i, ct__min(n - i, CT__TILE), out);
 }
 
 /* Rows of a lower triangle, one after the other. */
@@ -104,8 +93,7 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     load_upper(job, data[0], a, ld);
     const int64_t failed = factor(kit, a, ld, n, work);
     if (failed) {
-        if (root) ct__fill_nan(&job->m[1], t, root);
-        ct__fill_nan(&job->m[job->n - 1], t, out);
+        for (int k = 1; k < job->n; k++) ct__fill_nan(job, k, data);
         return failed;
     }
     ct__invert_triangle(kit, false, false, a, ld, 1, m, ld, n, work);
@@ -121,58 +109,56 @@ static int64_t potri_member(const ct__job *job, void *const *data)
 
 /* -- one large matrix, by all threads -------------------------------------------------------------------- */
 
-typedef struct large {
-    const ct__kit *kit;
-    int64_t n, ld;
-    void *a, *m; /* L, then the lower triangle of A⁻¹; N */
-} large;
-
-/* Columns [j, end) of N = L⁻ᵀ, those of the identity solved for, down to row `end` */
-static void root_columns(const large *f, int64_t j, int64_t end, void *work)
-{
-    void *x = ct__ij(f->m, f->kit->dtype, f->ld, 0, j);
-    ct__set_identity(f->kit->dtype, end, end - j, x, f->ld);
-    ct__substitute(f->kit, false, false, end, f->a, 1, f->ld, x, f->ld, end - j, work);
-}
-
-/* Rows [i, end) of A⁻¹ = N Nᵀ up to the diagonal; N is zero before column i there. */
-static void inverse_rows(const large *f, int64_t i, int64_t end, void *work)
-{
-    const ct_dtype t = f->kit->dtype;
-    ct__multiply(f->kit, 0, 'N', 'T', end - i, end, f->n - i, 1, ct__ij(f->m, t, f->ld, i, i), f->ld,
-                 ct__ij(f->m, t, f->ld, 0, i), f->ld, 0, ct__ij(f->a, t, f->ld, i, 0), f->ld, work);
-}
-
 static int64_t large_potri_member(const ct__job *job, void *const *data)
 {
-    const int64_t n = job->m[0].rows, ld = ct__pitch(n);
+    enum { STEP = CT__INVERSE_COLUMNS };
+    const int64_t n = job->m[0].rows, ld = ct__pitch(n), blocks = (n + STEP - 1) / STEP;
     const ct_dtype t = job->dtype;
     const size_t work_bytes = ct__product_work(t, n);
-    const large f = { job->kit, n, ld, data[2], ct__ij(data[2], t, ld, n, 0) };
-    char *work = ct__ij(f.m, t, ld, n, 0);
-    ct__copy_matrix(job->dev, t, n, n, data[0], job->m[0].rs, job->m[0].cs, f.a, ld, 1);
+    void *a = data[2], *m = ct__ij(a, t, ld, n, 0); /* L, then the lower triangle of A⁻¹; N */
+    char *work = ct__ij(m, t, ld, n, 0);
+    ct__copy_matrix(job->dev, t, n, n, data[0], job->m[0].rs, job->m[0].cs, a, ld, 1);
     const ct__stopwatch begin = ct__pace_begin(ct__team(job->dev, job->dev->threads));
-    const int64_t failed = ct__sweep_factor(job->dev, t, n, f.a, ld, work);
+    const int64_t failed = ct__sweep_factor(job->dev, t, n, a, ld, work);
     ct__pace_end(job->dev, &begin);
     if (failed) {
-        ct__fill_nan(&job->m[1], t, data[1]);
+        ct__fill_nan(job, 1, data);
         return failed;
     }
 #pragma omp parallel num_threads(ct__team(job->dev, job->dev->threads))
     {
         void *own = work + (size_t)omp_get_thread_num() * work_bytes;
 #pragma omp for schedule(dynamic)
-        for (int64_t k = (n - 1) / CT__INVERSE_COLUMNS; k >= 0; k--) /* the largest first */
-            root_columns(&f, k * CT__INVERSE_COLUMNS, ct__min(n, (k + 1) * CT__INVERSE_COLUMNS), own);
+        for (int64_t k = 0; k < blocks; k++) { /* columns of N = L⁻ᵀ, down to row `end`: the largest first */
+            const int64_t i = (blocks - 1 - k) * STEP, end = ct__min(n, i + STEP);
+            void *x = ct__ij(m, t, ld, 0, i);
+            ct__set_identity(t, end, end - i, x, ld);
+            ct__substitute(job->kit, false, false, end, a, 1, ld, x, ld, end - i, own);
+        }
 #pragma omp for schedule(dynamic)
-        for (int64_t k = (n - 1) / CT__INVERSE_COLUMNS; k >= 0; k--) {
-            const int64_t end = ct__min(n, (k + 1) * CT__INVERSE_COLUMNS);
-            inverse_rows(&f, k * CT__INVERSE_COLUMNS, end, own);
-            for (int64_t i = k * CT__INVERSE_COLUMNS; i < end; i += CT__TILE)
-                put_rows(job, ct__ij(f.a, t, ld, i, 0), ld, i, ct__min(CT__TILE, end - i), data[1]);
+        for (int64_t k = 0; k < blocks;
+             k++) { /* rows of N Nᵀ up to the diagonal: N is zero before column i */
+            const int64_t first = (blocks - 1 - k) * STEP, end = ct__min(n, first + STEP);
+            ct__multiply(job->kit, 0, 'N', 'T', end - first, end, n - first, 1,
+                         ct__ij(m, t, ld, first, first), ld, ct__ij(m, t, ld, 0, first), ld, 0,
+                         ct__ij(a, t, ld, first, 0), ld, own);
+            for (int64_t i = first; i < end; i += CT__TILE)
+                put_rows(job, ct__ij(a, t, ld, i, 0), ld, i, ct__min(CT__TILE, end - i), data[1]);
         }
     }
     return 0;
+}
+
+/* -- runs ------------------------------------------------------------------------------------------------ */
+
+ct_status ct__routine_run(ct__job *job, const ct__routine *routine, int64_t n, size_t more_bytes)
+{
+    job->work = routine->cubes * (double)n * (double)n * (double)n;
+    job->scratch = ct__product_work(job->dtype, n) +
+                   (size_t)(routine->matrices * n * ct__pitch(n)) * ct_dtype_size(job->dtype) + more_bytes;
+    job->serial = !routine->alone || !ct__inverse_alone(job->dev, job->members, n, routine->limit);
+    job->member = job->serial ? routine->member : routine->alone;
+    return ct__job_run(job);
 }
 
 bool ct__cpu_keeps_root(const ct_device *dev, int64_t members, int64_t n)
@@ -183,23 +169,16 @@ bool ct__cpu_keeps_root(const ct_device *dev, int64_t members, int64_t n)
 /* root may be NULL */
 static ct_status invert(ct_device *dev, const ct_view *a, ct_view *root, ct_view *out, ct_failure *failure)
 {
-    const ct_view *t[3] = { a, root, out };
-    if (!root) t[1] = out;
-    ct__job job;
-    ct__job_init(&job, dev, root ? 3 : 2, t);
-    int64_t n = job.m[0].rows, ld = ct__pitch(n);
-    if (!job.members || !n) return CT_OK;
-    job.failure = failure;
-    job.work = (double)n * (double)n * (double)n;
-    job.serial = root || !ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE);
-    job.member = job.serial ? potri_member : large_potri_member;
-    size_t work = ct__product_work(job.dtype, n);
-    if (!job.serial)
-        work =
-            (size_t)ct__max((int64_t)work * dev->threads, (int64_t)ct__sweep_memory(dev, job.dtype, n, ld));
-    job.scratch = (size_t)(2 * n * ld) * ct_dtype_size(job.dtype) + work;
-    job.what = "leading minor %lld";
-    return ct__job_run(&job);
+    ct__job job = { .failure = failure, .what = "leading minor %lld" };
+    if (!ct__job_init(&job, dev, root ? 3 : 2, (const ct_view *[]){ a, root ? root : out, out }))
+        return CT_OK;
+    const int64_t n = job.m[0].rows;
+    const ct__routine routine = { 1, 2, CT__SPD_ALONE, potri_member, root ? NULL : large_potri_member };
+    size_t more = 0; /* of large_potri_member: the other threads' products, or the factorisation */
+    if (!root && ct__inverse_alone(dev, job.members, n, CT__SPD_ALONE))
+        more = (size_t)ct__max((int64_t)ct__product_work(job.dtype, n) * (dev->threads - 1),
+                               (int64_t)ct__sweep_memory(dev, job.dtype, n, ct__pitch(n)));
+    return ct__routine_run(&job, &routine, n, more);
 }
 
 ct_status ct__cpu_potri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)

@@ -21,6 +21,18 @@ static inline bool ct__inverse_alone(const ct_device *dev, int64_t members, int6
     return 2 * members <= dev->threads && n > limit;
 }
 
+/* How square matrices are worked on. */
+typedef struct ct__routine {
+    double cubes;     /* a member's operations, in n³                                                */
+    int64_t matrices; /* of scratch behind a product's, with ct__pitch(n) between their rows         */
+    int64_t limit;    /* of ct__inverse_alone                                                        */
+    /* a member by one thread, and by all where it is alone; the latter NULL: always by one */
+    int64_t (*member)(const ct__job *, void *const *), (*alone)(const ct__job *, void *const *);
+} ct__routine;
+
+/* Runs it on members n x n, each with so many more bytes of scratch. */
+ct_status ct__routine_run(ct__job *job, const ct__routine *routine, int64_t n, size_t more_bytes);
+
 /* A leading dimension for n columns: rows start on cache lines, and not where they would meet in the
  * cache. */
 static inline int64_t ct__pitch(int64_t n) { return n <= 32 ? (n + 7) / 8 * 8 : (n + 15) / 16 * 16 + 16; }

@@ -40,37 +40,19 @@ static int64_t fault(ct_dtype t, int64_t n, const void *a, int64_t ld)
 
 /* One large matrix: LAPACK with all threads. The column-major a becomes L and U; order[i] is the row that
  * came to stand at i. */
-static void lapack_lu(ct_dtype t, int64_t n, void *a, int64_t ld, int *pivots, int64_t *order)
+static void lapack_lu(ct_dtype t, int n, void *a, int ld, int *pivots, int64_t *order)
 {
-    blas_getrf(t, (int)n, a, (int)ld, pivots);
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t other = pivots[i] - 1, row = order[i];
+    int info;
+    CT__ROUTINE(t, getrf)(&n, &n, a, &ld, pivots, &info);
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = 0; i < n; i++) {
+        const int64_t other = pivots[i] - 1, row = order[i];
         order[i] = order[other];
         order[other] = row;
     }
 }
 
-static ct_status run(ct__job *job, ct_failure *failure)
-{
-    job->failure = failure;
-    job->what = "pivot %lld";
-    job->why = "is zero or not finite: the matrix is singular, or has NaN or infinities";
-    return ct__job_run(job);
-}
-
-static ct_status check_extent(ct_device *dev, const char *name, int64_t n)
-{
-    return n <= INT32_MAX ? CT_OK
-                          : ct__fail(dev, CT_EUNSUPPORTED,
-                                     "%s: a matrix of %" PRId64 "x%" PRId64
-                                     " is beyond BLAS's 32-bit extents; split it into blocks",
-                                     name, n, n);
-}
-
-/* -- A[order] = L U -------------------------------------------------------------------------------------- */
-
-/* y = x or xᵀ, both n x n, into a row-major y or out of a row-major x */
+/* y = x or xᵀ, both n x n, into a row-major y */
 static void load(const ct__job *job, const void *from, bool transposed, void *a, int64_t ld)
 {
     const ct__matrix *x = &job->m[0];
@@ -81,23 +63,50 @@ static void load(const ct__job *job, const void *from, bool transposed, void *a,
         ct__copy_matrix(job->dev, job->dtype, n, n, from, rs, cs, a, ld, 1);
 }
 
+/* L and U of the member, or of its transpose, in a: where LAPACK works on one large matrix, of what it sees
+ * as column-major. Returns what fault does; columns holds ct__lu_columns(n) numbers. */
+static int64_t factor(const ct__job *job, const void *from, bool transposed, void *a, int64_t *order,
+                      void *columns, void *work)
+{
+    const int64_t n = job->m[0].rows, ld = ct__pitch(n);
+    load(job, from, transposed, a, ld);
+    if (job->serial)
+        ct__lu(job->kit, a, ld, n, order, columns, work);
+    else
+        lapack_lu(job->dtype, (int)n, a, (int)ld, columns, order);
+    return fault(job->dtype, n, a, ld);
+}
+
+/* index: NULL, or where the orders go */
+static ct_status run(ct_device *dev, const ct__routine *routine, int count, const ct_view *const *t,
+                     int64_t *index, ct_failure *failure)
+{
+    ct__job job = { .index = index,
+                    .failure = failure,
+                    .what = "pivot %lld",
+                    .why = "is zero or not finite: the matrix is singular, or has NaN or infinities" };
+    if (!ct__job_init(&job, dev, count, t)) return CT_OK;
+    const int64_t n = job.m[0].rows;
+    if (ct__pitch(n) > INT32_MAX)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "lu: a matrix of %" PRId64 "x%" PRId64
+                        " is beyond BLAS's 32-bit extents; split it into blocks",
+                        n, n);
+    return ct__routine_run(&job, routine, n, (size_t)(ct__lu_columns(n) + n) * sizeof(int64_t));
+}
+
+/* -- A[order] = L U -------------------------------------------------------------------------------------- */
+
 static int64_t getrf_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
-    const int64_t n = o->rows, ld = ct__pitch(n);
-    void *work = data[2], *a = (char *)work + ct__product_work(t, n), *columns = ct__ij(a, t, ld, n, 0);
-    if (job->serial) {
-        load(job, data[0], false, a, ld);
-        ct__lu(job->kit, a, ld, n, data[3], columns, work);
-    } else {
-        load(job, data[0], true, a, ld);
-        lapack_lu(t, n, a, ld, columns, data[3]);
-    }
-    const int64_t failed = fault(t, n, a, ld), rs = job->serial ? o->rs : o->cs,
+    const int64_t n = o->rows, ld = ct__pitch(n), rs = job->serial ? o->rs : o->cs,
                   cs = job->serial ? o->cs : o->rs;
+    void *work = data[2], *a = (char *)work + ct__product_work(t, n);
+    const int64_t failed = factor(job, data[0], !job->serial, a, data[3], ct__ij(a, t, ld, n, 0), work);
     if (failed)
-        ct__fill_nan(&job->m[1], t, data[1]);
+        ct__fill_nan(job, 1, data);
     else if (rs == 1)
         job->kit->transpose(n, n, a, ld, data[1], cs);
     else
@@ -107,19 +116,8 @@ static int64_t getrf_member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view *order, ct_failure *failure)
 {
-    const ct_view *t[] = { a, lu };
-    ct__job job;
-    ct__job_init(&job, dev, 2, t);
-    int64_t n = job.m[0].rows;
-    ct_status status = check_extent(dev, "lu", n);
-    if (status || !job.members || !n) return status;
-    job.index = order->data;
-    job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
-    job.scratch = ct__product_work(job.dtype, n) +
-                  (size_t)(n * ct__pitch(n) + ct__lu_columns(n)) * ct_dtype_size(job.dtype);
-    job.serial = !ct__inverse_alone(dev, job.members, n, CT__LU_ALONE);
-    job.member = getrf_member;
-    return run(&job, failure);
+    static const ct__routine routine = { 2.0 / 3, 1, CT__LU_ALONE, getrf_member, getrf_member };
+    return run(dev, &routine, 2, (const ct_view *[]){ a, lu }, order->data, failure);
 }
 
 /* -- A⁻¹ ------------------------------------------------------------------------------------------------- */
@@ -142,11 +140,9 @@ static int64_t getri_member(const ct__job *job, void *const *data)
     void *work = data[2], *a = (char *)work + ct__product_work(t, n), *v = ct__ij(a, t, ld, n, 0),
          *m = ct__ij(v, t, ld, n, 0), *columns = ct__ij(m, t, ld, n, 0);
     int64_t *order = ct__at(columns, CT_F64, ct__lu_columns(n));
-    load(job, data[0], true, a, ld);
-    ct__lu(job->kit, a, ld, n, order, columns, work);
-    const int64_t failed = fault(t, n, a, ld);
+    const int64_t failed = factor(job, data[0], true, a, order, columns, work);
     if (failed) {
-        ct__fill_nan(&job->m[1], t, data[1]);
+        ct__fill_nan(job, 1, data);
         return failed;
     }
     ct__invert_triangle(job->kit, true, false, a, 1, ld, m, ld, n, work);
@@ -163,18 +159,16 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *o = &job->m[1];
     const ct_dtype t = job->dtype;
-    const int64_t n = o->rows, ld = ct__pitch(n);
+    const int n = (int)o->rows, ld = (int)ct__pitch(n),
+              count = ld < INT32_MAX / CT__LAPACK_PANEL ? CT__LAPACK_PANEL * ld : n;
     void *a = data[2], *work = ct__ij(a, t, ld, n, 0);
     int64_t *order = ct__ij(work, t, ld, CT__LAPACK_PANEL, 0);
-    int *pivots = (int *)(order + n);
-    load(job, data[0], false, a, ld);
-    lapack_lu(t, n, a, ld, pivots, order);
-    int64_t failed = fault(t, n, a, ld);
-    if (!failed)
-        failed = blas_getri(t, (int)n, a, (int)ld, pivots, work,
-                            (int)(CT__LAPACK_PANEL * ld < INT32_MAX ? CT__LAPACK_PANEL * ld : n));
+    int *pivots = (int *)(order + n), info = 0;
+    int64_t failed = factor(job, data[0], false, a, order, pivots, NULL);
+    if (!failed) CT__ROUTINE(t, getri)(&n, a, &ld, pivots, work, &count, &info);
+    if (!failed) failed = info;
     if (failed)
-        ct__fill_nan(&job->m[1], t, data[1]);
+        ct__fill_nan(job, 1, data);
     else
         for (int64_t i = 0; i < n; i++) put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, i * o->rs));
     return failed;
@@ -182,18 +176,8 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
-    const ct_view *t[] = { a, out };
-    ct__job job;
-    ct__job_init(&job, dev, 2, t);
-    int64_t n = job.m[0].rows, ld = ct__pitch(n);
-    ct_status status = check_extent(dev, "inverse", ld);
-    if (status || !job.members || !n) return status;
-    job.work = 2 * (double)n * (double)n * (double)n;
-    job.scratch = ct__product_work(job.dtype, n) + (size_t)(3 * n * ld) * ct_dtype_size(job.dtype) +
-                  (size_t)(ct__lu_columns(n) + 2 * n) * sizeof(int64_t);
-    job.serial = !ct__inverse_alone(dev, job.members, n, CT__GENERAL_ALONE);
-    job.member = job.serial ? getri_member : lapack_getri_member;
-    return run(&job, failure);
+    static const ct__routine routine = { 2, 3, CT__GENERAL_ALONE, getri_member, lapack_getri_member };
+    return run(dev, &routine, 2, (const ct_view *[]){ a, out }, NULL, failure);
 }
 
 /* -- det A ----------------------------------------------------------------------------------------------- */
@@ -221,13 +205,7 @@ static int64_t det_member(const ct__job *job, void *const *data)
     const ct_dtype t = job->dtype;
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     void *work = data[3], *a = (char *)work + ct__product_work(t, n);
-    int64_t *order = ct__ij(a, t, ld, n, 0), *columns = order + n;
-    load(job, data[0], false, a, ld);
-    if (job->serial)
-        ct__lu(job->kit, a, ld, n, order, columns, work);
-    else
-        lapack_lu(t, n, a, ld, (int *)columns, order);
-    int64_t failed = fault(t, n, a, ld);
+    int64_t *order = ct__ij(a, t, ld, n, 0), failed = factor(job, data[0], false, a, order, order + n, work);
     double log_abs = 0, sign = parity(order, n);
     for (int64_t i = 0; i < n && !failed; i++) {
         const double u = ct__get(t, a, i * (ld + 1));
@@ -244,30 +222,20 @@ static int64_t det_member(const ct__job *job, void *const *data)
     return failed;
 }
 
+/* A matrix of one element for each number of x */
+static ct_view as_matrices(ct_view x)
+{
+    for (int d = 0; d < 2; d++) x.dim[x.ndim + d] = x.stride[x.ndim + d] = 1;
+    x.ndim += 2;
+    return x;
+}
+
 ct_status ct__cpu_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct_view *sign,
                          ct_failure *failure)
 {
-    ct_view as_matrix[] = { *sign, *log_abs }; /* of one element */
-    for (int k = 0; k < 2; k++)
-        for (int d = 0; d < 2; d++) {
-            ct_view *x = &as_matrix[k];
-            x->dim[x->ndim] = x->stride[x->ndim] = 1;
-            x->ndim++;
-        }
-    const ct_view *t[] = { a, &as_matrix[0], &as_matrix[1] };
-    ct__job job;
-    ct__job_init(&job, dev, 3, t);
-    const int64_t n = job.m[0].rows;
-    ct_status status = check_extent(dev, "slogdet", n);
-    if (status || !job.members) return status;
-    if (!n) {
-        status = ct__cpu_fill(dev, 0, log_abs);
-        return status ? status : ct__cpu_fill(dev, 1, sign);
-    }
-    job.work = 2.0 / 3 * (double)n * (double)n * (double)n;
-    job.scratch = ct__product_work(job.dtype, n) + (size_t)(n * ct__pitch(n)) * ct_dtype_size(job.dtype) +
-                  (size_t)(n + ct__lu_columns(n)) * sizeof(int64_t);
-    job.serial = !ct__inverse_alone(dev, job.members, n, CT__LU_ALONE);
-    job.member = det_member;
-    return run(&job, failure);
+    static const ct__routine routine = { 2.0 / 3, 1, CT__LU_ALONE, det_member, det_member };
+    const ct_view s = as_matrices(*sign), l = as_matrices(*log_abs);
+    if (a->dim[a->ndim - 1]) return run(dev, &routine, 3, (const ct_view *[]){ a, &s, &l }, NULL, failure);
+    const ct_status status = ct__cpu_fill(dev, 0, log_abs);
+    return status ? status : ct__cpu_fill(dev, 1, sign);
 }

@@ -34,8 +34,6 @@ static layout layout_of(int64_t n, const ct_view *A)
     return (layout){ n, n - n / 2, A->stride[0], 1 - n % 2, n % 2 };
 }
 
-static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
-
 static int64_t row_offset(const layout *A, int64_t p)
 {
     return p < A->n1 ? p * A->ld + A->column : (A->row + p - A->n1) * A->ld - A->n1;
@@ -103,39 +101,35 @@ static int64_t choose_block(int64_t n, int64_t width, int parts, int64_t *grain)
 #define VECTOR_CODE "tensor/cpu/sweep_run.h"
 #include "kernel/each_isa.h"
 
-static problem problem_of(const ct_device *dev, const layout *A)
+static problem problem_of(const ct_device *dev, layout A, bool inverse, double tolerance, void *data, void *z,
+                          void *diagonal)
 {
-    const int parts = A->n <= CT__SWEEP_ALONE ? 1 : dev->threads;
-    return (problem){ .A = *A, .parts = parts, .team = ct__team(dev, parts) };
+    const int parts = A.n <= CT__SWEEP_ALONE ? 1 : dev->threads;
+    return (problem){ A, inverse, tolerance, data, z, diagonal, parts, ct__team(dev, parts) };
 }
 
-static size_t memory_of(const ct_device *dev, const layout *A, ct_dtype dtype)
+static size_t memory_of(const ct_device *dev, ct_dtype dtype, const problem *t)
 {
     static size_t (*const memories[][CT__ISA_COUNT])(const problem *) = CT__EACH(memory);
-    const problem t = problem_of(dev, A);
-    return memories[dtype][dev->isa](&t);
+    return memories[dtype][dev->isa](t);
 }
 
-static int64_t sweep(const ct_device *dev, const layout *A, ct_dtype dtype, bool inverse, double tolerance,
-                     void *data, void *z, void *diagonal, char *memory)
+static int64_t run(const ct_device *dev, ct_dtype dtype, const problem *t, char *memory)
 {
     static int64_t (*const runs[][CT__ISA_COUNT])(const problem *, char *) = CT__EACH(run);
-    problem t = problem_of(dev, A);
-    t.inverse = inverse, t.tolerance = tolerance, t.data = data, t.z = z, t.diagonal = diagonal;
-    return runs[dtype][dev->isa](&t, memory);
+    return runs[dtype][dev->isa](t, memory);
 }
 
 ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_view *A,
                                ct_view *z, ct_view *diagonal, ct_failure *failure)
 {
     if (!n) return CT_OK;
-    const layout packed = layout_of(n, A);
-    size_t bytes = memory_of(dev, &packed, A->dtype);
+    const problem t = problem_of(dev, layout_of(n, A), inverse, tolerance, A->data, z->data, diagonal->data);
+    size_t bytes = memory_of(dev, A->dtype, &t);
     char *memory = ct__pool_get(dev, &bytes);
     if (!memory) return CT_ENOMEM;
-    const ct__stopwatch begin = ct__pace_begin(n <= CT__SWEEP_ALONE ? 1 : ct__team(dev, dev->threads));
-    int64_t failed =
-        sweep(dev, &packed, A->dtype, inverse, tolerance, A->data, z->data, diagonal->data, memory);
+    const ct__stopwatch begin = ct__pace_begin(t.team);
+    const int64_t failed = run(dev, A->dtype, &t, memory);
     ct__pace_end(dev, &begin);
     ct__pool_put(dev, memory, bytes);
     if (failed && failure && !failure->set) {
@@ -151,15 +145,15 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
 
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld)
 {
-    const layout square = { .n = n, .ld = ld };
-    return memory_of(dev, &square, dtype) + 2 * (size_t)(n + CT__ALIGNMENT) * ct_dtype_size(dtype);
+    const problem t = problem_of(dev, (layout){ .n = n, .ld = ld }, false, 0, NULL, NULL, NULL);
+    return memory_of(dev, dtype, &t) + 2 * (size_t)(n + CT__ALIGNMENT) * ct_dtype_size(dtype);
 }
 
 int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory)
 {
-    const layout square = { .n = n, .ld = ld };
-    void *z = (char *)memory + memory_of(dev, &square, dtype),
-         *diagonal = ct__at(z, dtype, n + CT__ALIGNMENT);
-    memset(z, 0, (size_t)n * ct_dtype_size(dtype));
-    return sweep(dev, &square, dtype, false, 0, a, z, diagonal, memory);
+    problem t = problem_of(dev, (layout){ .n = n, .ld = ld }, false, 0, a, NULL, NULL);
+    t.z = (char *)memory + memory_of(dev, dtype, &t);
+    t.diagonal = ct__at(t.z, dtype, n + CT__ALIGNMENT);
+    memset(t.z, 0, (size_t)n * ct_dtype_size(dtype));
+    return run(dev, dtype, &t, memory);
 }

@@ -31,13 +31,9 @@ TARGET static void NAME(multiply)(int64_t depth, const T *a, const T *b, int64_t
 /* c_l += sign Σ_k b_k a_kl */
 TARGET static void NAME(combine)(int64_t depth, const T *a, const T *b, T *c, T sign)
 {
-    NAME(vec) sum[VECTORS];
+    NAME(vec) sum[VECTORS] = { 0 };
     const NAME(vec) zero = { 0 }, f = sign - zero;
-    for (int v = 0; v < VECTORS; v++) sum[v] = zero;
-    for (int64_t k = 0; k < depth; k++, a += WIDTH) {
-        const NAME(vec) s = b[k] - zero;
-        for (int v = 0; v < VECTORS; v++) sum[v] = MAD(s, LOAD(a + v * L), sum[v]);
-    }
+    NAME(accumulate)(1, VECTORS, true, depth, &b, 1, a, WIDTH, sum);
     for (int v = 0; v < VECTORS; v++) VEC(c + v * L) = MAD(f, sum[v], LOAD(c + v * L));
 }
 

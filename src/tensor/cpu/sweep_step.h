@@ -24,25 +24,18 @@ typedef struct NAME(sweep) {
 static void NAME(move)(const NAME(sweep) * s, T *P, int64_t i0, int64_t i1, int64_t k0, int64_t k1,
                        bool along_i, bool store, T sign)
 {
-    const int64_t ld = s->A.ld, rows = i1 - i0, cols = k1 - k0;
+    const int64_t rows = i1 - i0, cols = k1 - k0;
     if (!rows || !cols) return;
-    T *a = s->data + (along_i ? row_offset(&s->A, k0) + i0 : row_offset(&s->A, i0) + k0);
-    if (!along_i && store)
-        NAME(transpose_signed)(cols, rows, P, WIDTH, a, ld, sign);
-    else if (!along_i)
-        NAME(transpose_signed)(rows, cols, a, ld, P, WIDTH, sign);
-    else if (rows == WIDTH && store)
-        NAME(copy)(cols, P, WIDTH, a, ld, sign);
+    T *a = s->data + (along_i ? row_offset(&s->A, k0) + i0 : row_offset(&s->A, i0) + k0), *to = store ? a : P;
+    const T *from = store ? P : a;
+    const int64_t from_ld = store ? WIDTH : s->A.ld, to_ld = store ? s->A.ld : WIDTH;
+    if (!along_i)
+        NAME(transpose_signed)(store ? cols : rows, store ? rows : cols, from, from_ld, to, to_ld, sign);
     else if (rows == WIDTH)
-        NAME(copy)(cols, a, ld, P, WIDTH, sign);
-    for (int64_t k = 0; k < cols && along_i && rows < WIDTH; k++)
-        for (int64_t i = 0; i < rows; i++) {
-            T *p = P + k * WIDTH + i, *e = a + k * ld + i;
-            if (store)
-                *e = sign * *p;
-            else
-                *p = sign * *e;
-        }
+        NAME(copy)(cols, from, from_ld, to, to_ld, sign);
+    else
+        for (int64_t k = 0; k < cols; k++)
+            for (int64_t i = 0; i < rows; i++) to[k * to_ld + i] = sign * from[k * from_ld + i];
 }
 
 /* The same for a whole sliver from row i0 that does not meet the pivots [k0, k0 + w). */
@@ -53,11 +46,11 @@ static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k
     const int64_t i1 = ct__min(i0 + WIDTH, s->A.n);
     if (!store && (i1 - i0 < WIDTH || k1 - k0 < w)) memset(P, 0, (size_t)(w * WIDTH) * sizeof(T));
     if (i0 >= k1) {
-        int64_t cut = within(n1, k0, k1);
+        int64_t cut = ct__max(k0, ct__min(n1, k1));
         NAME(move)(s, P, i0, i1, k0, cut, true, store, sign);
         NAME(move)(s, P + (cut - k0) * WIDTH, i0, i1, cut, k1, false, store, sign);
     } else {
-        int64_t cut = within(n1, i0, i1);
+        int64_t cut = ct__max(i0, ct__min(n1, i1));
         NAME(move)(s, P, i0, cut, k0, k1, false, store, sign);
         NAME(move)(s, P + cut - i0, cut, i1, k0, k1, true, store, sign);
     }

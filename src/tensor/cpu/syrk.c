@@ -26,22 +26,15 @@ static int64_t loop_syrk_member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
 {
-    const ct_view *t[] = { a, c };
-    ct__job job;
-    ct__job_init(&job, dev, 2, t);
-    job.alpha = alpha;
-    job.beta = beta;
-    job.reads_output = beta != 0;
-    job.lower_output = true;
+    ct__job job = {
+        .alpha = alpha, .beta = beta, .reads_output = beta != 0, .lower_output = true, .member = syrk_member
+    };
+    if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ a, c })) return CT_OK;
     int64_t n = job.m[0].rows, k = job.m[0].cols;
-    if (!job.members || !n) return CT_OK;
     job.work = (double)n * (double)n * (double)k;
-    if (n <= CT__SMALL && k <= CT__SMALL) {
+    if (n <= CT__SMALL && k <= CT__SMALL)
         job.member = loop_syrk_member;
-        return ct__job_run(&job);
-    }
-    ct_status status = ct__job_forms(&job, "syrk");
-    if (status) return status;
-    job.member = syrk_member;
+    else if (ct__job_forms(&job, "syrk"))
+        return CT_EUNSUPPORTED;
     return ct__job_run(&job);
 }

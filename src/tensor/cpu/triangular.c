@@ -12,36 +12,38 @@
 static int64_t trtri_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *m = &job->m[0];
-    blas_trtri(job->dtype, m->columns ? 'L' : 'U', (int)m->rows, data[0], m->ld);
+    const int n = (int)m->rows;
+    int info; /* the diagonal has no zeros */
+    CT__ROUTINE(job->dtype, trtri)(m->columns ? "L" : "U", "N", &n, data[0], &m->ld, &info);
     return 0;
 }
 
 static int64_t lauum_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *m = &job->m[0];
-    blas_lauum(job->dtype, m->columns ? 'L' : 'U', (int)m->rows, data[0], m->ld);
+    const int n = (int)m->rows;
+    int info;
+    CT__ROUTINE(job->dtype, lauum)(m->columns ? "L" : "U", &n, data[0], &m->ld, &info);
     return 0;
 }
 
 static ct_status run_lower(ct_device *dev, const char *name, ct_view *a,
                            int64_t (*member)(const ct__job *, void *const *))
 {
-    const ct_view *t[] = { a };
-    ct__job job;
-    ct__job_init(&job, dev, 1, t);
-    job.reads_output = job.lower_output = true;
-    double n = (double)job.m[0].rows;
-    if (!job.members || !job.m[0].rows) return CT_OK;
+    ct__job job = { .reads_output = true, .lower_output = true, .member = member };
+    if (!ct__job_init(&job, dev, 1, (const ct_view *[]){ a })) return CT_OK;
+    const double n = (double)job.m[0].rows;
     job.work = n * n * n / 3;
-    job.member = member;
-    ct_status status = ct__job_forms(&job, name);
-    return status ? status : ct__job_run(&job);
+    return ct__job_forms(&job, name) ? CT_EUNSUPPORTED : ct__job_run(&job);
 }
 
 ct_status ct__cpu_trtri(ct_device *dev, ct_view *a) { return run_lower(dev, "trtri", a, trtri_member); }
 ct_status ct__cpu_lauum(ct_device *dev, ct_view *a) { return run_lower(dev, "lauum", a, lauum_member); }
 
 /* -- products and solutions with a triangle -------------------------------------------------------------- */
+
+/* Among a job's flags: the solution is wanted, not the product. */
+enum { SOLVE = 1 << 16 };
 
 /* op(T) as a small matrix M to the left of B, both transposed for CT_RIGHT. Fills the unread part with zeros
  * and the diagonal with ones where it is unit; returns whether M is lower. */
@@ -62,12 +64,9 @@ static bool load_triangle(const ct__job *job, const void *data, double *m)
 
 static ct__matrix left_side(const ct__job *job)
 {
-    ct__matrix b = job->m[1];
-    if (job->flags & CT_RIGHT)
-        b = (ct__matrix){
-            .rows = job->m[1].cols, .cols = job->m[1].rows, .rs = job->m[1].cs, .cs = job->m[1].rs
-        };
-    return b;
+    const ct__matrix *b = &job->m[1];
+    return job->flags & CT_RIGHT ? (ct__matrix){ .rows = b->cols, .cols = b->rows, .rs = b->cs, .cs = b->rs }
+                                 : *b;
 }
 
 /* M X = alpha B by substitution */
@@ -110,46 +109,26 @@ static int64_t small_trmm_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-typedef void blas_triangular(ct_dtype t, char side, char uplo, char trans, char diag, int m, int n,
-                             double alpha, const void *a, int lda, void *b, int ldb);
-
 /* A row-major T is the transpose of what BLAS sees: the triangle changes and op with it. A row-major B is,
- * too: the side changes, and op again. */
-static inline int64_t triangular(const ct__job *job, void *const *data, blas_triangular *routine)
+ * too: the side changes, and op again. To solve for one right-hand side is trsv: a row xᵀ T⁻¹ is the column
+ * T⁻ᵀ x. */
+static int64_t blas_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *t = &job->m[0], *b = &job->m[1];
-    bool right = job->flags & CT_RIGHT, upper = job->flags & CT_UPPER, trans = job->flags & CT_TRANS;
-    right ^= !b->columns;
-    upper ^= !t->columns;
-    trans ^= !t->columns;
-    trans ^= !b->columns;
-    routine(job->dtype, right ? 'R' : 'L', upper ? 'U' : 'L', trans ? 'T' : 'N',
-            job->flags & CT_UNIT ? 'U' : 'N', (int)(b->columns ? b->rows : b->cols),
-            (int)(b->columns ? b->cols : b->rows), job->alpha, data[0], t->ld, data[1], b->ld);
-    return 0;
-}
-
-/* One right-hand side: a row xᵀ T⁻¹ is the column T⁻ᵀ x. */
-static void solve_vector(const ct__job *job, void *const *data)
-{
-    const ct__matrix *t = &job->m[0], *b = &job->m[1];
-    bool right = job->flags & CT_RIGHT, upper = job->flags & CT_UPPER, trans = job->flags & CT_TRANS;
-    upper ^= !t->columns;
-    trans ^= !t->columns;
-    trans ^= right;
-    int64_t step = b->packed ? 1 : right ? b->cs : b->rs;
-    blas_trsv(job->dtype, upper ? 'U' : 'L', trans ? 'T' : 'N', job->flags & CT_UNIT ? 'U' : 'N',
-              (int)t->rows, data[0], t->ld, data[1], (int)step);
-}
-
-static int64_t trsm_member(const ct__job *job, void *const *data)
-{
-    const ct__matrix *b = &job->m[1];
-    bool right = job->flags & CT_RIGHT;
-    int64_t step = right ? b->cs : b->rs;
-    bool vector = (right ? b->rows : b->cols) == 1 && (b->packed || (step >= 1 && step <= INT32_MAX));
-    if (!vector || job->alpha != 1) return triangular(job, data, blas_trsm);
-    solve_vector(job, data);
+    const bool solve = job->flags & SOLVE, right = job->flags & CT_RIGHT;
+    const bool upper = !!(job->flags & CT_UPPER) == t->columns,
+               trans = !!(job->flags & CT_TRANS) == t->columns;
+    const char *uplo = upper ? "U" : "L", *diag = job->flags & CT_UNIT ? "U" : "N";
+    const int64_t apart = b->packed ? 1 : right ? b->cs : b->rs;
+    const int n = (int)t->rows, step = (int)apart, rows = (int)(b->columns ? b->rows : b->cols),
+              cols = (int)(b->columns ? b->cols : b->rows);
+    const ct__number alpha = ct__number_of(job->dtype, job->alpha);
+    if (solve && job->alpha == 1 && (right ? b->rows : b->cols) == 1 && apart >= 1 && apart <= INT32_MAX)
+        CT__ROUTINE(job->dtype, trsv)
+    (uplo, trans != right ? "T" : "N", diag, &n, data[0], &t->ld, data[1], &step);
+    else(solve ? CT__ROUTINE(job->dtype, trsm) : CT__ROUTINE(job->dtype, trmm))(
+        right == b->columns ? "R" : "L", uplo, trans == b->columns ? "T" : "N", diag, &rows, &cols, &alpha,
+        data[0], &t->ld, data[1], &b->ld);
     return 0;
 }
 
@@ -159,24 +138,17 @@ static bool is_copied(const ct__job *job) { return job->m[1].columns != !!(job->
 static int64_t substitute_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *t = &job->m[0], *b = &job->m[1];
-    const bool right = job->flags & CT_RIGHT, trans = !(job->flags & CT_TRANS) == right;
-    const int64_t n = t->rows, cols = right ? b->rows : b->cols, row = t->columns ? 1 : t->ld,
-                  column = t->columns ? t->ld : 1;
-    const bool lower = !(job->flags & CT_UPPER) != trans, copied = is_copied(job);
-    void *work = data[2], *x = data[1];
-    int64_t ldx = b->ld;
-    if (copied) {
-        x = (char *)work + ct__product_work(job->dtype, n > cols ? n : cols);
-        ldx = ct__pitch(cols);
-        job->kit->transpose(cols, n, data[1], b->ld, x, ldx);
-    }
-    ct__substitute(job->kit, lower, job->flags & CT_UNIT, n, data[0], trans ? column : row,
-                   trans ? row : column, x, ldx, cols, work);
+    const bool right = job->flags & CT_RIGHT, trans = !(job->flags & CT_TRANS) == right,
+               lower = !(job->flags & CT_UPPER) != trans, copied = is_copied(job);
+    const int64_t n = t->rows, cols = right ? b->rows : b->cols, ldx = copied ? ct__pitch(cols) : b->ld;
+    void *work = data[2],
+         *x = copied ? (char *)work + ct__product_work(job->dtype, ct__max(n, cols)) : data[1];
+    if (copied) job->kit->transpose(cols, n, data[1], b->ld, x, ldx);
+    ct__substitute(job->kit, lower, job->flags & CT_UNIT, n, data[0], trans == t->columns ? t->ld : 1,
+                   trans == t->columns ? 1 : t->ld, x, ldx, cols, work);
     if (copied) job->kit->transpose(n, cols, x, ldx, data[1], b->ld);
     return 0;
 }
-
-static int64_t trmm_member(const ct__job *job, void *const *data) { return triangular(job, data, blas_trmm); }
 
 /* One right-hand side lies in memory as a column and as a row: BLAS is faster on the column. */
 static void prefer_columns(ct__matrix *b, bool right)
@@ -191,49 +163,40 @@ static void prefer_substitution(ct__job *job)
 {
     const ct__matrix *b = &job->m[1];
     const int64_t n = job->m[0].rows, cols = job->flags & CT_RIGHT ? b->rows : b->cols;
-    if (job->alpha != 1 || cols < CT__SUBSTITUTE_COLUMNS || job->members < 2 ||
+    if (!(job->flags & SOLVE) || job->alpha != 1 || cols < CT__SUBSTITUTE_COLUMNS || job->members < 2 ||
         job->work > CT__SUBSTITUTE_WORK)
         return;
     job->member = substitute_member;
     job->serial = true;
-    job->scratch = ct__product_work(job->dtype, n > cols ? n : cols);
+    job->scratch = ct__product_work(job->dtype, ct__max(n, cols));
     if (is_copied(job)) job->scratch += (size_t)(n * ct__pitch(cols)) * ct_dtype_size(job->dtype);
 }
 
 static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags, double alpha,
-                                const ct_view *t, ct_view *b,
-                                int64_t (*small)(const ct__job *, void *const *),
-                                int64_t (*large)(const ct__job *, void *const *))
+                                const ct_view *t, ct_view *b)
 {
-    const ct_view *tensors[] = { t, b };
-    ct__job job;
-    ct__job_init(&job, dev, 2, tensors);
-    job.flags = flags;
-    job.alpha = alpha;
-    job.reads_output = true;
-    int64_t rows = job.m[1].rows, cols = job.m[1].cols;
-    if (!job.members || !rows || !cols) return CT_OK;
+    ct__job job = { .flags = flags, .alpha = alpha, .reads_output = true };
+    if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ t, b })) return CT_OK;
+    const int64_t rows = job.m[1].rows, cols = job.m[1].cols;
     job.work = (double)rows * (double)cols * (double)job.m[0].rows;
-    if (rows <= CT__SMALL && cols <= CT__SMALL) {
-        job.member = small;
-        return ct__job_run(&job);
+    job.member = flags & SOLVE ? small_trsm_member : small_trmm_member;
+    if (rows > CT__SMALL || cols > CT__SMALL) {
+        if (ct__job_forms(&job, name)) return CT_EUNSUPPORTED;
+        prefer_columns(&job.m[1], flags & CT_RIGHT);
+        job.member = blas_member;
+        prefer_substitution(&job);
     }
-    ct_status status = ct__job_forms(&job, name);
-    if (status) return status;
-    prefer_columns(&job.m[1], flags & CT_RIGHT);
-    job.member = large;
-    if (large == trsm_member) prefer_substitution(&job);
     return ct__job_run(&job);
 }
 
 ct_status ct__cpu_trsm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run_triangular(dev, "tri_solve", flags, alpha, t, b, small_trsm_member, trsm_member);
+    return run_triangular(dev, "tri_solve", flags | SOLVE, alpha, t, b);
 }
 
 ct_status ct__cpu_trmm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run_triangular(dev, "tri_matmul", flags, alpha, t, b, small_trmm_member, trmm_member);
+    return run_triangular(dev, "tri_matmul", flags, alpha, t, b);
 }
 
 /* -- triangle -------------------------------------------------------------------------------------------- */
@@ -280,14 +243,10 @@ static int64_t triangle_member(const ct__job *job, void *const *data)
 
 ct_status ct__cpu_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
 {
-    const ct_view *t[] = { x, out };
-    ct__job job;
-    ct__job_init(&job, dev, 2, t);
-    int64_t rows = job.m[1].rows, cols = job.m[1].cols;
-    if (!job.members || !rows || !cols) return CT_OK;
-    job.flags = upper ? CT_UPPER : CT_LOWER;
-    job.alpha = (double)(k > cols ? cols : k < -rows ? -rows : k);
+    ct__job job = { .flags = upper ? CT_UPPER : CT_LOWER, .member = triangle_member };
+    if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ x, out })) return CT_OK;
+    const int64_t rows = job.m[1].rows, cols = job.m[1].cols;
+    job.alpha = (double)ct__min(ct__max(k, -rows), cols);
     job.work = (double)rows * (double)cols;
-    job.member = triangle_member;
     return ct__job_run(&job);
 }

@@ -38,7 +38,8 @@ static ct_status write_header(ct__output *out, const ct_tensor *t, const void *n
 static size_t format(char text[CT_NUMBER_TEXT], ct_dtype dtype, const char *element)
 {
     int64_t i;
-    if (dtype != CT_I64) return ct_number_write(ct__number(dtype, element), dtype == CT_F32 ? 9 : 17, text);
+    if (dtype != CT_I64)
+        return ct_number_write(ct__as_number(dtype, element), dtype == CT_F32 ? 9 : 17, text);
     memcpy(&i, element, sizeof i);
     return (size_t)snprintf(text, CT_NUMBER_TEXT, "%lld", (long long)i);
 }
