@@ -21,7 +21,7 @@ static inline ct__span ct__make_span(int n, const ct_view *const *t)
     ct__span s;
     memset(&s, 0, sizeof s);
     s.count = ct__count(t[0]);
-    s.ndim = ct__axis_list(n, t, s.axis);
+    s.ndim = ct__axis_list(n, t, 0, t[0]->ndim, true, s.axis);
     for (int k = 0; k < n; k++) s.data[k] = t[k]->data, s.dtype[k] = t[k]->dtype;
     return s;
 }
