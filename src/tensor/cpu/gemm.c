@@ -88,11 +88,11 @@ static void collapse(ct__job *job)
     ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
     const int64_t members = job->axis[0].dim, *step = job->axis[0].stride;
     if (job->ndim != 1 || members * a->rows > INT32_MAX || members * b->cols > INT32_MAX) return;
-    if (a->rows == 1) {
+    if (a->rows == 1 && step[A] > 0) {
         a->rs = step[A];
         c->rs = step[C];
     }
-    if (b->cols == 1) {
+    if (b->cols == 1 && step[B] > 0) {
         b->cs = step[B];
         c->cs = step[C];
     }
@@ -198,8 +198,12 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
     if (!job.members || !m || !n) return CT_OK;
     job.work = 2.0 * (double)m * (double)n * (double)k;
     if (half) return ct__half_gemm(&job);
-    if (alpha == 0) job.m[A].cols = 0;
-    if (k == 0 || alpha == 0 || (m <= CT__SMALL && n <= CT__SMALL && k <= CT__SMALL)) {
+    const bool empty = k == 0 || alpha == 0;
+    if (empty) {
+        job.alpha = 0;
+        job.m[A].cols = 0;
+    }
+    if (empty || (m <= CT__SMALL && n <= CT__SMALL && k <= CT__SMALL)) {
         job.member = loop_gemm_member;
         if (job.members > 1) return ct__job_run(&job);
         job.member(&job, (void *[]){ a->data, b->data, c->data });
