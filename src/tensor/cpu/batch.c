@@ -11,7 +11,7 @@ void ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
     *job = (ct__job){ .dev = dev, .dtype = t[0]->dtype, .n = n, .members = 1 };
     job->kit = ct__kit_of(dev->isa, job->dtype);
     for (int k = 0; k < n; k++) {
-        job->m[k] = ct__matrix_of(t[k]);
+        job->m[k] = ct__matrix_of(t[k], t[k]->ndim - 2);
         job->data[k] = t[k]->data;
     }
     job->ndim = ct__axis_list(n, t, 0, t[0]->ndim - 2, false, job->axis);

@@ -15,11 +15,11 @@ typedef struct ct__matrix {
     int ld;
 } ct__matrix;
 
-/* The last two dimensions of a tensor. */
-static inline ct__matrix ct__matrix_of(const ct_view *t)
+/* Dimensions d and d + 1 of a tensor. */
+static inline ct__matrix ct__matrix_of(const ct_view *t, int d)
 {
-    const int64_t *dim = t->dim + t->ndim - 2, *stride = t->stride + t->ndim - 2;
-    return (ct__matrix){ .rows = dim[0], .cols = dim[1], .rs = stride[0], .cs = stride[1] };
+    return (
+        ct__matrix){ .rows = t->dim[d], .cols = t->dim[d + 1], .rs = t->stride[d], .cs = t->stride[d + 1] };
 }
 
 typedef struct ct__job ct__job;

@@ -183,7 +183,7 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
         return CT_OK;
     }
     if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * ct__max(a->dim[1], 1) <= CT__TINY) {
-        const ct__matrix x = ct__matrix_of(a), y = ct__matrix_of(b), z = ct__matrix_of(c);
+        const ct__matrix x = ct__matrix_of(a, 0), y = ct__matrix_of(b, 0), z = ct__matrix_of(c, 0);
         loop_gemm(c->dtype, alpha, &x, a->data, &y, b->data, beta, &z, c->data);
         return CT_OK;
     }

@@ -7,7 +7,7 @@ typedef struct plan {
     int operands;
     int64_t tile; /* extents up to which the kernel takes the last two dimensions */
     int64_t ndim; /* >= 2 */
-    ct__axis axis[CT_MAX_DIMS];
+    ct__axis *axis;
     int64_t size[CT__OPERANDS]; /* bytes of an element */
 } plan;
 
@@ -80,8 +80,11 @@ static void run_parallel(const plan *p, int threads, void *const *data)
     for (int part = 0; part < threads; part++) {
         const int64_t from = ct__part(n, threads, part);
         void *at[CT__OPERANDS];
+        ct__axis axis[CT_MAX_DIMS];
+        memcpy(axis, p->axis, sizeof axis);
+        axis[split].dim = ct__part(n, threads, part + 1) - from;
         plan mine = *p;
-        mine.axis[split].dim = ct__part(n, threads, part + 1) - from;
+        mine.axis = axis;
         advance(p, &p->axis[split], from, data, at);
         run(&mine, 0, at);
     }
@@ -90,27 +93,32 @@ static void run_parallel(const plan *p, int threads, void *const *data)
 void ct__loop(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
               int64_t grain)
 {
-    static const int64_t zero[CT__OPERANDS] = { 0 };
+    static const int64_t zero[CT__OPERANDS] = { 0 }, one[CT__OPERANDS] = { 1, 1, 1, 1 };
     const int64_t count = ct__count(t[0]);
     if (!count) return;
     void *data[CT__OPERANDS];
+    for (int k = 0; k < n; k++) data[k] = t[k]->data;
+    if (count == 1) {
+        kernel(1, 1, data, zero, one, context);
+        return;
+    }
     int64_t step[CT__OPERANDS];
-    bool flat = count == 1 || count < 2 * grain || dev->threads < 2;
-    for (int k = 0; k < n; k++) {
-        data[k] = t[k]->data;
-        step[k] = count == 1 ? 1 : step_of(t[k]);
-        flat = flat && step[k] >= 0;
+    bool flat = count < 2 * grain || dev->threads < 2;
+    for (int k = 0; k < n && flat; k++) {
+        step[k] = step_of(t[k]);
+        flat = step[k] >= 0;
     }
     if (flat) {
         kernel(1, count, data, zero, step, context);
         return;
     }
-    plan p = { .kernel = kernel, .context = context, .operands = n, .tile = INT64_MAX };
+    ct__axis axis[CT_MAX_DIMS];
+    plan p = { .kernel = kernel, .context = context, .operands = n, .tile = INT64_MAX, .axis = axis };
     for (int k = 0; k < n; k++) p.size[k] = (int64_t)ct__size(t[k]->dtype);
-    p.ndim = ct__axis_list(n, t, 0, t[0]->ndim, true, p.axis);
+    p.ndim = ct__axis_list(n, t, 0, t[0]->ndim, true, axis);
     for (; p.ndim < 2; p.ndim++) {
-        p.axis[1] = p.axis[0];
-        p.axis[0] = (ct__axis){ 1, { 0 } };
+        axis[1] = axis[0];
+        axis[0] = (ct__axis){ 1, { 0 } };
     }
     choose_tiles(&p);
     const int threads = ct__team(dev, (int)ct__min(count / grain, dev->threads));
