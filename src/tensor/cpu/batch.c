@@ -94,7 +94,7 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
     if (detail && job->failure) note_failure(job, member, job->first + detail);
 }
 
-/* Members that are much work are taken one at a time by whoever is free, others in one piece for each thread. */
+/* Members of much work are taken one at a time by whoever is free, others in one piece for each thread. */
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
 {
     const int64_t n = job->members, turn = job->work > CT__TURN_WORK ? 1 : (n + threads - 1) / threads;

@@ -38,8 +38,8 @@ ct__run_rows *ct__grouped_rows(int isa, ct_dtype dtype);
 ct__run_rows *ct__grouped_kernel(int isa, ct_dtype dtype);
 size_t ct__grouped_scratch(const ct__grouped *q);
 
-/* C = A B, or + C, for all members by the same kernels: alpha is 1, and beta 0 or 1; rows of A and C lie side by
- * side, B has a unit stride in either direction. f64 or f32. */
+/* C = A B, or + C, for all members by the same kernels: alpha is 1, and beta 0 or 1; rows of A and C lie side
+ * by side, B has a unit stride in either direction. f64 or f32. */
 ct_status ct__strips_run(const ct__job *job);
 
 /* grouped_half.c: the same for bf16 and f16. */

@@ -15,8 +15,8 @@
 #    define CT__INLINE static inline
 #endif
 
-/* Of f64 and f32 alike: a b + c; the bits of x, and back; c_0 x^(n-1) + ... + c_(n-1) by Horner's rule, where n
- * is a constant. */
+/* Of f64 and f32 alike: a b + c; the bits of x, and back; c_0 x^(n-1) + ... + c_(n-1) by Horner's rule, where
+ * n is a constant. */
 #define CT__BASICS(T, U, f)                                                                     \
     CT__INLINE T ct__mad##f(T a, T b, T c, bool fused)                                          \
     {                                                                                           \
@@ -140,8 +140,8 @@ CT__INLINE void ct__sincospif(float t, float *sine, float *cosine, bool fused)
     *cosine = t > 0.25f ? sq : cq;
 }
 
-/* Of f64 and f32 alike: t less the nearest integer, where a t of `whole` turns or more is taken for an integer
- * and infinite and NaN give NaN; cos 2πt; sin 2πt; sin²πt and sin 2πt at once. */
+/* Of f64 and f32 alike: t less the nearest integer, where a t of `whole` turns or more is taken for an
+ * integer, and infinite and NaN give NaN; cos 2πt; sin 2πt; sin²πt and sin 2πt at once. */
 #define CT__PERIODIC(T, f, whole)                                               \
     CT__INLINE T ct__turn##f(T t)                                               \
     {                                                                           \
