@@ -91,7 +91,7 @@ static void share_rows(ct_device *dev, const ct_view *x, const ct_view *index, c
     const int64_t n = out->dim[0];
     rows r;
     r.ndim = ct__axis_list(2, (const ct_view *const[]){ out, x }, 1, out->ndim, true, r.axis);
-    if (!r.ndim) r.axis[r.ndim++].dim = 1;
+    if (!r.ndim) r.axis[r.ndim++] = (ct__axis){ 1, { 0 } };
     int64_t count = 1;
     for (int64_t d = 0; d < r.ndim; d++) count *= r.axis[d].dim;
     if (!count) return;
