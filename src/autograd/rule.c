@@ -1,5 +1,5 @@
-/* What a rule may ask, the cotangents of a sweep, and the fused rules, which give their cotangents as tensors.
- * ops/give.c takes those of the other rules. */
+/* What a rule may ask, the cotangents of a sweep, and the fused rules, which give their cotangents as
+ * tensors. ops/give.c takes those of the other rules. */
 #include "sweep.h"
 
 /* -- cotangents ------------------------------------------------------------------------------------------ */

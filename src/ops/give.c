@@ -1,5 +1,5 @@
-/* What a rule gives: the cotangents of its op's inputs. In a recorded sweep they are added by ct_add; those of
- * broadcast inputs are summed by ct_sum_to. */
+/* What a rule gives: the cotangents of its op's inputs. In a recorded sweep they are added by ct_add; those
+ * of broadcast inputs are summed by ct_sum_to. */
 #include "support.h"
 
 #include "autograd/sweep.h"

@@ -37,17 +37,34 @@ static inline void ct__axis_merge(ct__axis *list, int64_t *n)
     if (*n) *n = kept + 1;
 }
 
-/* The dimensions of n operands of t[0]'s shape, fewest and sorted by the strides of t[0]; their number. */
-static inline int64_t ct__axis_list(int n, const ct_view *const *t, ct__axis *list)
+/* Dimensions [first, last) of n operands, of t[0]'s extents, merged; `sorted`: by the strides of t[0]. Their
+ * number. */
+static inline int64_t ct__axis_list(int n, const ct_view *const *t, int first, int last, bool sorted,
+                                    ct__axis *list)
 {
     int64_t ndim = 0;
-    for (int d = 0; d < t[0]->ndim; d++) {
+    for (int d = first; d < last; d++) {
         ct__axis axis = { t[0]->dim[d], { 0 } };
         for (int k = 0; k < n; k++) axis.stride[k] = t[k]->stride[d];
-        if (axis.dim != 1) ct__axis_insert(list, &ndim, axis);
+        if (axis.dim == 1) continue;
+        if (sorted)
+            ct__axis_insert(list, &ndim, axis);
+        else
+            list[ndim++] = axis;
     }
     ct__axis_merge(list, &ndim);
     return ndim;
+}
+
+/* Where operand k's element i lies, in row-major order of n dimensions. */
+static inline int64_t ct__axis_offset(const ct__axis *list, int64_t n, int k, int64_t i)
+{
+    int64_t offset = 0;
+    while (n-- > 0) {
+        offset += i % list[n].dim * list[n].stride[k];
+        i /= list[n].dim;
+    }
+    return offset;
 }
 
 #endif

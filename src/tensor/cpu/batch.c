@@ -10,30 +10,15 @@ bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t)
 {
     job->dev = dev;
     job->dtype = t[0]->dtype;
-    job->kit = ct__kit_of(dev->isa, job->dtype);
     job->n = n;
     job->members = 1;
+    job->kit = ct__kit_of(dev->isa, job->dtype);
     for (int k = 0; k < n; k++) {
-        int d = t[k]->ndim;
-        job->m[k].rows = t[k]->dim[d - 2];
-        job->m[k].cols = t[k]->dim[d - 1];
-        job->m[k].rs = t[k]->stride[d - 2];
-        job->m[k].cs = t[k]->stride[d - 1];
+        job->m[k] = ct__matrix_of(t[k], t[k]->ndim - 2);
         job->data[k] = t[k]->data;
     }
-    for (int d = 0; d < t[0]->ndim - 2; d++) {
-        int64_t extent = t[0]->dim[d];
-        if (extent == 1) continue;
-        job->members *= extent;
-        bool merge = job->ndim > 0;
-        for (int k = 0; k < n && merge; k++)
-            merge = job->m[k].stride[job->ndim - 1] == t[k]->stride[d] * extent;
-        if (merge)
-            job->dim[job->ndim - 1] *= extent;
-        else
-            job->dim[job->ndim++] = extent;
-        for (int k = 0; k < n; k++) job->m[k].stride[job->ndim - 1] = t[k]->stride[d];
-    }
+    job->ndim = ct__axis_list(n, t, 0, t[0]->ndim - 2, false, job->axis);
+    for (int64_t d = 0; d < job->ndim; d++) job->members *= job->axis[d].dim;
     return job->members && job->m[n - 1].rows && job->m[n - 1].cols;
 }
 
@@ -96,13 +81,8 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
     data[job->n + 1] = job->index ? job->index + member * job->m[0].rows : NULL;
     if (job->scratch) scratch += job->scratch;
     for (int k = 0; k < job->n; k++) {
-        int64_t offset = 0, rest = member;
-        for (int d = job->ndim; d-- > 0;) {
-            offset += rest % job->dim[d] * job->m[k].stride[d];
-            rest /= job->dim[d];
-        }
         const ct__matrix *m = &job->m[k];
-        given[k] = data[k] = ct__at(job->data[k], job->dtype, offset);
+        given[k] = data[k] = ct__member(job, k, member);
         if (!m->packed) continue;
         data[k] = scratch;
         scratch = ct__at(scratch, job->dtype, m->rows * m->cols);
@@ -118,19 +98,13 @@ static void run_member(const ct__job *job, int64_t member, char *scratch)
     if (detail && job->failure) note_failure(job, member, job->first + detail);
 }
 
+/* Members of much work are taken one at a time by whoever is free, others in one piece for each thread. */
 static void run_batch(const ct__job *job, int threads, char *scratch, size_t member_bytes)
 {
-    const int64_t n = job->members;
-    if (job->work > CT__TURN_WORK) {
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-        for (int64_t i = 0; i < n; i++)
-            run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
-        return;
-    }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int part = 0; part < threads; part++)
-        for (int64_t i = ct__part(n, threads, part); i < ct__part(n, threads, part + 1); i++)
-            run_member(job, i, scratch ? scratch + (size_t)part * member_bytes : NULL);
+    const int64_t n = job->members, turn = job->work > CT__TURN_WORK ? 1 : (n + threads - 1) / threads;
+#pragma omp parallel for schedule(dynamic, turn) num_threads(threads)
+    for (int64_t i = 0; i < n; i++)
+        run_member(job, i, scratch ? scratch + (size_t)omp_get_thread_num() * member_bytes : NULL);
 }
 
 ct_status ct__job_run(ct__job *job)

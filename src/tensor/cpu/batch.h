@@ -13,8 +13,14 @@ typedef struct ct__matrix {
     bool packed;                /* a row-major copy is made for each member                        */
     bool columns;               /* BLAS sees it column-major as it is; else as its transpose       */
     int ld;
-    int64_t stride[CT_MAX_DIMS]; /* over the batch dimensions */
 } ct__matrix;
+
+/* Dimensions d and d + 1 of a tensor. */
+static inline ct__matrix ct__matrix_of(const ct_view *t, int d)
+{
+    return (
+        ct__matrix){ .rows = t->dim[d], .cols = t->dim[d + 1], .rs = t->stride[d], .cs = t->stride[d + 1] };
+}
 
 typedef struct ct__job ct__job;
 struct ct__kit;
@@ -26,9 +32,8 @@ struct ct__job {
     int n;                     /* matrices; the last is the output                             */
     ct__matrix m[CT__MATRICES];
     const char *data[CT__MATRICES];
-    int ndim; /* of the batch */
-    int64_t dim[CT_MAX_DIMS];
-    int64_t members;
+    int64_t ndim, members; /* of the batch */
+    ct__axis axis[CT_MAX_DIMS];
     double work;       /* floating-point operations of a member */
     bool reads_output; /* a packed output is filled first       */
     bool lower_output; /* and only its lower triangle returned  */
@@ -45,6 +50,12 @@ struct ct__job {
      * 1). */
     int64_t (*member)(const ct__job *job, void *const *data);
 };
+
+/* Where a member's matrix k begins. */
+static inline void *ct__member(const ct__job *job, int k, int64_t member)
+{
+    return ct__at(job->data[k], job->dtype, ct__axis_offset(job->axis, job->ndim, k, member));
+}
 
 /* Fills dtype, matrices and batch from the tensors; what else there is the caller has set, or left 0. Whether
  * there is anything to compute: the output has elements. */

@@ -63,7 +63,10 @@ static inline int64_t integer(double x)
             O *restrict out = (O *)data[0] + j * s1[0];                                                      \
             const I *restrict x = (const I *)data[1] + j * s1[1];                                            \
             const int64_t so = s0[0], sx = s0[1];                                                            \
-            if (so == 1 && sx == 1)                                                                          \
+            const O first = convert(x[0]);                                                                   \
+            if (so == 1 && sx == 0)                                                                          \
+                for (int64_t i = 0; i < n0; i++) out[i] = first;                                             \
+            else if (so == 1 && sx == 1)                                                                     \
                 for (int64_t i = 0; i < n0; i++) out[i] = convert(x[i]);                                     \
             else                                                                                             \
                 for (int64_t i = 0; i < n0; i++) out[i * so] = convert(x[i * sx]);                           \
@@ -98,22 +101,6 @@ static void copy_half(int64_t n1, int64_t n0, void *const *data, const int64_t *
     }
 }
 
-#define FILL(name, O)                                                                                        \
-    static void fill_##name(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, const int64_t *s0, \
-                            const void *context)                                                             \
-    {                                                                                                        \
-        const O value = *(const O *)context;                                                                 \
-        for (int64_t j = 0; j < n1; j++) {                                                                   \
-            O *out = (O *)data[0] + j * s1[0];                                                               \
-            if (s0[0] == 1)                                                                                  \
-                for (int64_t i = 0; i < n0; i++) out[i] = value;                                             \
-            else                                                                                             \
-                for (int64_t i = 0; i < n0; i++) out[i * s0[0]] = value;                                     \
-        }                                                                                                    \
-    }
-CT_DTYPES(FILL)
-FILL(half, uint16_t)
-
 /* out = cond ? a : b over out, cond, a, b */
 #define WHERE(name, O, C)                                                                  \
     static void where_##name(int64_t n1, int64_t n0, void *const *data, const int64_t *s1, \
@@ -136,21 +123,6 @@ CT_DTYPES(WHERE_OF)
 #define WHERE_ROW(name, O) { where_##name##_f64, where_##name##_f32, where_##name##_i64 },
 static const ct__kernel wheres[3][3] = { CT_DTYPES(WHERE_ROW) };
 
-ct_status ct__cpu_fill(ct_device *dev, double value, ct_view *out)
-{
-    const ct_view *t[] = { out };
-    const float narrow = (float)value;
-    const int64_t whole = integer(value);
-    const uint16_t half = ct__to_half(out->dtype, ct__odd_f32(value));
-    switch (out->dtype) {
-    case CT_F64: ct__loop(dev, 1, t, fill_f64, &value, CT__GRAIN); break;
-    case CT_F32: ct__loop(dev, 1, t, fill_f32, &narrow, CT__GRAIN); break;
-    case CT_I64: ct__loop(dev, 1, t, fill_i64, &whole, CT__GRAIN); break;
-    default: ct__loop(dev, 1, t, fill_half, &half, CT__GRAIN);
-    }
-    return CT_OK;
-}
-
 ct_status ct__cpu_copy(ct_device *dev, const ct_view *x, ct_view *out)
 {
     const ct_view *t[] = { out, x };
@@ -159,6 +131,15 @@ ct_status ct__cpu_copy(ct_device *dev, const ct_view *x, ct_view *out)
         ct__is_half(out->dtype) != ct__is_half(x->dtype) && (out->dtype == CT_F32 || x->dtype == CT_F32);
     ct__loop(dev, 2, t, half ? copy_half : copies[out->dtype * DTYPES + x->dtype], &c, CT__GRAIN);
     return CT_OK;
+}
+
+ct_status ct__cpu_fill(ct_device *dev, double value, ct_view *out)
+{
+    ct_view one = *out;
+    one.dtype = CT_F64;
+    one.data = &value;
+    memset(one.stride, 0, sizeof one.stride);
+    return ct__cpu_copy(dev, &one, out);
 }
 
 ct_status ct__cpu_where(ct_device *dev, const ct_view *cond, const ct_view *a, const ct_view *b, ct_view *out)

@@ -39,87 +39,69 @@ static int64_t loop_gemm_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* C = beta C */
-static int64_t scale_member(const ct__job *job, void *const *data)
-{
-    const ct__matrix *c = &job->m[C];
-    const int64_t rs = c->packed ? c->cols : c->rs, cs = c->packed ? 1 : c->cs;
-    for (int64_t i = 0; i < c->rows; i++)
-        for (int64_t j = 0; j < c->cols; j++)
-            ct__blend(job->dtype, 0, 0, job->beta, data[C], i * rs + j * cs);
-    return 0;
-}
-
 static int64_t gemm_member(const ct__job *job, void *const *data)
 {
-    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    int m = (int)c->rows, n = (int)c->cols, k = (int)a->cols;
-    if (c->columns)
-        blas_gemm(job->dtype, a->columns ? 'N' : 'T', b->columns ? 'N' : 'T', m, n, k, job->alpha, data[A],
-                  a->ld, data[B], b->ld, job->beta, data[C], c->ld);
-    else
-        blas_gemm(job->dtype, b->columns ? 'T' : 'N', a->columns ? 'T' : 'N', n, m, k, job->alpha, data[B],
-                  b->ld, data[A], a->ld, job->beta, data[C], c->ld);
+    const ct__matrix *c = &job->m[C];
+    const int left = c->columns ? A : B, right = c->columns ? B : A;
+    const ct__matrix *l = &job->m[left], *r = &job->m[right];
+    const int64_t rows = c->columns ? c->rows : c->cols, cols = c->columns ? c->cols : c->rows;
+    blas_gemm(job->dtype, l->columns == c->columns ? 'N' : 'T', r->columns == c->columns ? 'N' : 'T',
+              (int)rows, (int)cols, (int)job->m[A].cols, job->alpha, data[left], l->ld, data[right], r->ld,
+              job->beta, data[C], c->ld);
     return 0;
 }
 
-/* y = alpha op(M) x + beta y, M of rows x cols, or its transpose */
-static void gemv(const ct__job *job, const ct__matrix *m, bool transposed, const void *data, const void *x,
-                 int64_t incx, void *y, int64_t incy)
+/* From one number of a row or column to the next. */
+static int64_t vector_step(const ct__matrix *m)
 {
-    bool n = m->columns != transposed;
-    int rows = (int)(m->columns ? m->rows : m->cols), cols = (int)(m->columns ? m->cols : m->rows);
-    blas_gemv(job->dtype, n ? 'N' : 'T', rows, cols, job->alpha, data, m->ld, x, (int)incx, job->beta, y,
-              (int)incy);
+    return m->packed || m->rows * m->cols <= 1 ? 1 : m->cols == 1 ? m->rs : m->cs;
 }
 
-/* The step of a row or column vector, packed or not. */
-static int64_t vector_step(const ct__matrix *m, int64_t extent, int64_t stride)
-{
-    return m->packed || extent <= 1 ? 1 : stride;
-}
-
+/* A column y = alpha A x + beta y, or a row yᵀ = alpha Bᵀ xᵀ + beta yᵀ */
 static int64_t gemv_member(const ct__job *job, void *const *data)
 {
-    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    if (job->beta == 0) scale_member(job, data);
-    if (c->cols == 1)
-        gemv(job, a, false, data[A], data[B], vector_step(b, b->rows, b->rs), data[C],
-             vector_step(c, c->rows, c->rs));
-    else
-        gemv(job, b, true, data[B], data[A], vector_step(a, a->cols, a->cs), data[C],
-             vector_step(c, c->cols, c->cs));
+    const ct__matrix *y = &job->m[C];
+    const bool row = y->cols > 1;
+    const int matrix = row ? B : A, vector = row ? A : B;
+    const ct__matrix *m = &job->m[matrix];
+    const int64_t lines = m->columns ? m->rows : m->cols, depth = m->columns ? m->cols : m->rows;
+    const int64_t x_step = vector_step(&job->m[vector]), y_step = vector_step(y);
+    for (int64_t i = 0; i < y->rows * y->cols && job->beta == 0; i++)
+        ct__set(job->dtype, data[C], i * y_step, 0);
+    blas_gemv(job->dtype, m->columns != row ? 'N' : 'T', (int)lines, (int)depth, job->alpha, data[matrix],
+              m->ld, data[vector], (int)x_step, job->beta, data[C], (int)y_step);
     return 0;
 }
 
-/* Whether a vector needs no packing for gemv: any positive step will do. */
-static bool steps(int64_t extent, int64_t stride)
+/* Any positive step will do for a vector of gemv. */
+static void choose_vector_form(ct__matrix *m)
 {
-    return extent <= 1 || (stride >= 1 && stride <= INT32_MAX);
+    m->packed = false;
+    const int64_t step = vector_step(m);
+    m->packed = step < 1 || step > INT32_MAX;
 }
 
 /* A batch whose B is shared, and whose A and C continue from one member's rows to the next's, is one product
- * of more rows; likewise with the parts exchanged, and columns. */
+ * of more rows; likewise with A shared, and columns. The stride of an extent of 1 is free. */
 static void collapse(ct__job *job)
 {
     ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    if (job->ndim != 1) return;
-    int64_t members = job->dim[0];
-    if (members * a->rows > INT32_MAX || members * b->cols > INT32_MAX) return;
-    if (b->stride[0] == 0 && a->stride[0] == a->rows * a->rs && c->stride[0] == c->rows * c->rs) {
+    const int64_t members = job->axis[0].dim, *step = job->axis[0].stride;
+    if (job->ndim != 1 || members * a->rows > INT32_MAX || members * b->cols > INT32_MAX) return;
+    if (a->rows == 1 && step[A] > 0) {
+        a->rs = step[A];
+        c->rs = step[C];
+    }
+    if (b->cols == 1 && step[B] > 0) {
+        b->cs = step[B];
+        c->cs = step[C];
+    }
+    if (step[B] == 0 && step[A] == a->rows * a->rs && step[C] == c->rows * c->rs) {
         a->rows *= members;
         c->rows *= members;
-    } else if (a->stride[0] == 0 && b->stride[0] == b->cols * b->cs && c->stride[0] == c->cols * c->cs) {
+    } else if (step[A] == 0 && step[B] == b->cols * b->cs && step[C] == c->cols * c->cs) {
         b->cols *= members;
         c->cols *= members;
-    } else if (b->stride[0] == 0 && a->rows == 1 && a->stride[0] > 0) {
-        a->rs = a->stride[0];
-        c->rs = c->stride[0];
-        a->rows = c->rows = members;
-    } else if (a->stride[0] == 0 && b->cols == 1 && b->stride[0] > 0) {
-        b->cs = b->stride[0];
-        c->cs = c->stride[0];
-        b->cols = c->cols = members;
     } else {
         return;
     }
@@ -131,33 +113,10 @@ static void collapse(ct__job *job)
 static bool few_rows(const ct__job *job)
 {
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    return job->ndim <= 1 && c->rows >= CT__FEW_LEAST && c->rows <= CT__FEW && c->cols >= 2 * CT__FEW_LEAST &&
+    return c->rows >= CT__FEW_LEAST && c->rows <= CT__FEW && c->cols >= 2 * CT__FEW_LEAST &&
            a->cols >= 2 * CT__FEW_LEAST && a->cols <= CT__FEW_DEEP && a->cs == 1 && c->cs == 1 &&
            (b->cs == 1 || b->rs == 1) && job->alpha == 1 && (job->beta == 0 || job->beta == 1) &&
            job->work * (double)job->members > CT__FEW_WORK;
-}
-
-static ct_status run_few_rows(const ct__job *job)
-{
-    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
-    const ct__strips g = { .dev = job->dev,
-                           .dtype = job->dtype,
-                           .members = job->members,
-                           .rows = c->rows,
-                           .depth = a->cols,
-                           .columns = c->cols,
-                           .A = job->data[A],
-                           .B = job->data[B],
-                           .C = (void *)(uintptr_t)job->data[C],
-                           .a_step = job->ndim ? a->stride[0] : 0,
-                           .b_step = job->ndim ? b->stride[0] : 0,
-                           .c_step = job->ndim ? c->stride[0] : 0,
-                           .a_rs = a->rs,
-                           .b_rs = b->rs,
-                           .b_cs = b->cs,
-                           .c_rs = c->rs,
-                           .add = job->beta != 0 };
-    return ct__strips_run(&g);
 }
 
 /* AᵀB, both of few rows, as in the gradient of a layer's weight: BLAS packs more than it multiplies. */
@@ -174,17 +133,14 @@ static bool few_columns(const ct__job *job)
  * that is not even. */
 static bool share_rows(ct__job *job)
 {
-    ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    ct__matrix *a = &job->m[A], *c = &job->m[C];
     int64_t parts = 1;
     while (job->members * parts % job->dev->threads) parts++;
     if (c->rows % parts || job->ndim == CT_MAX_DIMS) return false;
     if (parts == 1) return true;
     job->work /= (double)parts;
     a->rows /= parts, c->rows /= parts;
-    a->stride[job->ndim] = a->rows * a->rs;
-    b->stride[job->ndim] = 0;
-    c->stride[job->ndim] = c->rows * c->rs;
-    job->dim[job->ndim++] = parts;
+    job->axis[job->ndim++] = (ct__axis){ parts, { a->rows * a->rs, 0, c->rows * c->rs } };
     job->members *= parts;
     return true;
 }
@@ -211,16 +167,10 @@ static int64_t product_member(const ct__job *job, void *const *data)
 
 static ct_status run_few_columns(ct__job *job)
 {
-    const int64_t columns = job->m[C].cols, depth = job->m[A].cols;
     job->serial = true;
-    job->scratch = ct__product_work(job->dtype, columns > depth ? columns : depth);
+    job->scratch = ct__product_work(job->dtype, ct__max(job->m[C].cols, job->m[A].cols));
     job->member = product_member;
     return ct__job_run(job);
-}
-
-static ct__matrix matrix_of(const ct_view *x)
-{
-    return (ct__matrix){ .rows = x->dim[0], .cols = x->dim[1], .rs = x->stride[0], .cs = x->stride[1] };
 }
 
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
@@ -233,7 +183,7 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
         return CT_OK;
     }
     if (!half && c->ndim == 2 && c->dim[0] * c->dim[1] * ct__max(a->dim[1], 1) <= CT__TINY) {
-        const ct__matrix x = matrix_of(a), y = matrix_of(b), z = matrix_of(c);
+        const ct__matrix x = ct__matrix_of(a, 0), y = ct__matrix_of(b, 0), z = ct__matrix_of(c, 0);
         loop_gemm(c->dtype, alpha, &x, a->data, &y, b->data, beta, &z, c->data);
         return CT_OK;
     }
@@ -244,25 +194,26 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
     int64_t m = job.m[C].rows, n = job.m[C].cols, k = job.m[A].cols;
     job.work = 2.0 * (double)m * (double)n * (double)k;
     if (half) return ct__half_gemm(&job);
-    if (k == 0 || alpha == 0) {
-        job.member = scale_member;
-        return ct__job_run(&job);
+    const bool empty = k == 0 || alpha == 0;
+    if (empty) {
+        job.alpha = 0;
+        job.m[A].cols = 0;
     }
-    if (m <= CT__SMALL && n <= CT__SMALL && k <= CT__SMALL) {
-        if (job.members == 1) return loop_gemm_member(&job, (void *[]){ a->data, b->data, c->data }), CT_OK;
+    if (empty || (m <= CT__SMALL && n <= CT__SMALL && k <= CT__SMALL)) {
         job.member = loop_gemm_member;
-        return ct__job_run(&job);
+        if (job.members > 1) return ct__job_run(&job);
+        job.member(&job, (void *[]){ a->data, b->data, c->data });
+        return CT_OK;
     }
-    if (few_rows(&job)) return run_few_rows(&job);
+    if (few_rows(&job)) return ct__strips_run(&job);
     if (few_columns(&job) && share_rows(&job)) return run_few_columns(&job);
     ct_status status = ct__job_forms(&job, "gemm");
     if (status) return status;
     job.member = gemm_member;
     if (n == 1 || m == 1) {
         job.member = gemv_member;
-        ct__matrix *x = n == 1 ? &job.m[B] : &job.m[A], *y = &job.m[C];
-        x->packed = n == 1 ? !steps(x->rows, x->rs) : !steps(x->cols, x->cs);
-        y->packed = n == 1 ? !steps(y->rows, y->rs) : !steps(y->cols, y->cs);
+        choose_vector_form(&job.m[n == 1 ? B : A]);
+        choose_vector_form(&job.m[C]);
     }
     return ct__job_run(&job);
 }

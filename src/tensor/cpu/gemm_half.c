@@ -44,27 +44,17 @@ static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, in
     return 'N';
 }
 
-static const uint16_t *member_of(const ct__job *job, int k, int64_t member)
-{
-    int64_t offset = 0;
-    for (int d = job->ndim; d-- > 0;) {
-        offset += member % job->dim[d] * job->m[k].stride[d];
-        member /= job->dim[d];
-    }
-    return (const uint16_t *)(const void *)job->data[k] + offset;
-}
-
 /* One tile of one member's C. */
 static void multiply(const ct__job *job, const cutting *t, int64_t piece, float *scratch)
 {
     const int64_t member = piece / (t->down * t->across), at = piece % (t->down * t->across);
     const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2];
-    const uint16_t *A = member_of(job, 0, member), *B = member_of(job, 1, member);
+    const uint16_t *A = ct__member(job, 0, member), *B = ct__member(job, 1, member);
     const int64_t row = at / t->across * t->rows, col = at % t->across * t->cols;
     const int64_t rows = c->rows - row < t->rows ? c->rows - row : t->rows;
     const int64_t cols = c->cols - col < t->cols ? c->cols - col : t->cols;
     float *sum = scratch, *a_tile = sum + t->rows * t->cols, *b_tile = a_tile + t->rows * t->depth;
-    uint16_t *C = (uint16_t *)(uintptr_t)member_of(job, 2, member) + row * c->rs + col * c->cs;
+    uint16_t *C = (uint16_t *)ct__member(job, 2, member) + row * c->rs + col * c->cs;
 
     const bool given = job->beta != 0;
     if (given) ct__widen_tile(job->dev->isa, job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);

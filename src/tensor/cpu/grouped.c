@@ -160,15 +160,8 @@ ct_status ct__cpu_group_by(ct_device *dev, const ct_view *index, ct_view *groups
                             m, M);
         offset[m]++;
     }
-    int64_t before = 0;
-    for (int64_t m = 0; m <= M; m++) {
-        int64_t n = offset[m];
-        offset[m] = before;
-        before += n;
-    }
-    for (int64_t i = 0; i < N; i++) order[offset[q[i * step]]++] = i;
-    for (int64_t m = M; m > 0; m--) offset[m] = offset[m - 1];
-    offset[0] = 0;
+    for (int64_t m = 1; m <= M; m++) offset[m] += offset[m - 1]; /* the ends, which move to the beginnings */
+    for (int64_t i = N; i-- > 0;) order[--offset[q[i * step]]] = i;
     return CT_OK;
 }
 
@@ -179,12 +172,8 @@ static ct_status take_groups(ct_device *dev, const ct_view *groups, ct__grouped 
     q->order = q->offset + q->M + 1;
     bool ok = q->offset[0] == 0 && q->offset[q->M] == q->N;
     for (int64_t m = 0; m < q->M; m++) ok &= q->offset[m] <= q->offset[m + 1];
-    uint64_t largest = 0;
-    for (int64_t i = 0; i < q->N; i++) {
-        uint64_t at = (uint64_t)q->order[i];
-        largest = at > largest ? at : largest;
-    }
-    if (ok && (!q->N || largest < (uint64_t)q->N)) return CT_OK;
+    for (int64_t i = 0; i < q->N; i++) ok &= (uint64_t)q->order[i] < (uint64_t)q->N;
+    if (ok) return CT_OK;
     return ct__fail(dev, CT_EINDEX,
                     "the groups are not those of %" PRId64 " rows into %" PRId64 ": make them by ct_group_by",
                     q->N, q->M);
@@ -193,8 +182,15 @@ static ct_status take_groups(ct_device *dev, const ct_view *groups, ct__grouped 
 ct_status ct__cpu_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,
                                ct_view *out)
 {
-    ct__grouped q = { .N = A->dim[0], .M = C->dim[0], .I = A->dim[1], .J = C->dim[1], .K = C->dim[2] };
-    q.A = A->data, q.C = C->data, q.out = out->data, q.dtype = C->dtype;
+    ct__grouped q = { .N = A->dim[0],
+                      .M = C->dim[0],
+                      .I = A->dim[1],
+                      .J = C->dim[1],
+                      .K = C->dim[2],
+                      .A = A->data,
+                      .C = C->data,
+                      .out = out->data,
+                      .dtype = C->dtype };
     ct_status status = take_groups(dev, groups, &q);
     if (status || !q.I || !q.K) return status;
     return run_all(dev, &q);
@@ -204,11 +200,17 @@ ct_status ct__cpu_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_vi
                                    const ct_view *groups, ct_view *A_bar, ct_view *C_bar)
 {
     const ct_view *matrices = C ? C : C_bar;
-    ct__grouped q = {
-        .N = G->dim[0], .M = matrices->dim[0], .I = G->dim[1], .J = matrices->dim[1], .K = G->dim[2]
-    };
-    q.A = A ? A->data : NULL, q.C = C ? C->data : NULL, q.G = G->data, q.dtype = G->dtype;
-    q.out = A_bar ? A_bar->data : NULL, q.D = C_bar ? C_bar->data : NULL;
+    ct__grouped q = { .N = G->dim[0],
+                      .M = matrices->dim[0],
+                      .I = G->dim[1],
+                      .J = matrices->dim[1],
+                      .K = G->dim[2],
+                      .A = A ? A->data : NULL,
+                      .C = C ? C->data : NULL,
+                      .G = G->data,
+                      .out = A_bar ? A_bar->data : NULL,
+                      .D = C_bar ? C_bar->data : NULL,
+                      .dtype = G->dtype };
     ct_status status = take_groups(dev, groups, &q);
     return status ? status : run_all(dev, &q);
 }

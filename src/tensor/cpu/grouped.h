@@ -2,7 +2,7 @@
 #ifndef CT_TENSOR_CPU_GROUPED_H
 #define CT_TENSOR_CPU_GROUPED_H
 
-#include "cpu.h"
+#include "batch.h"
 
 /* Forward: out_i = A_i C_m. Backward, where G is given: out_i = G_i C_mᵀ (NULL: not wanted) and D_m = Σ A_iᵀ
  * G_i. */
@@ -38,19 +38,9 @@ ct__run_rows *ct__grouped_rows(int isa, ct_dtype dtype);
 ct__run_rows *ct__grouped_kernel(int isa, ct_dtype dtype);
 size_t ct__grouped_scratch(const ct__grouped *q);
 
-/* C = A B (+ C) for members of a batch, `step` apart, by the same kernels: rows of A and C lie side by side,
- * B has a unit stride in either direction. f64 or f32. */
-typedef struct ct__strips {
-    ct_device *dev;
-    ct_dtype dtype;
-    int64_t members, rows, depth, columns;
-    const void *A, *B;
-    void *C;
-    int64_t a_step, b_step, c_step, a_rs, b_rs, b_cs, c_rs;
-    bool add;
-} ct__strips;
-
-ct_status ct__strips_run(const ct__strips *g);
+/* C = A B, or + C, for all members by the same kernels: alpha is 1, and beta 0 or 1; rows of A and C lie side
+ * by side, B has a unit stride in either direction. f64 or f32. */
+ct_status ct__strips_run(const ct__job *job);
 
 /* grouped_half.c: the same for bf16 and f16. */
 ct__run_rows ct__grouped_half;

@@ -53,12 +53,18 @@ static void run_part(const ct__grouped *q, const cutting *t, int64_t m, int64_t 
                      int64_t at, uint16_t *D, float *D_wide, room *r)
 {
     const int64_t outer = ct__min(t->step, t->outer - at), *order = q->order + q->offset[m];
-    ct__grouped s = {
-        .M = 1, .I = 1, .J = q->G ? outer : q->J, .K = q->G ? q->K : outer, .dtype = CT_F32, .isa = q->isa
-    };
-    s.offset = r->offset, s.order = r->order;
-    s.A = q->A ? r->a : NULL, s.C = q->C ? r->C : NULL, s.G = q->G ? r->g : NULL,
-    s.out = q->out ? r->y : NULL;
+    ct__grouped s = { .M = 1,
+                      .I = 1,
+                      .J = q->G ? outer : q->J,
+                      .K = q->G ? q->K : outer,
+                      .offset = r->offset,
+                      .order = r->order,
+                      .A = q->A ? r->a : NULL,
+                      .C = q->C ? r->C : NULL,
+                      .G = q->G ? r->g : NULL,
+                      .out = q->out ? r->y : NULL,
+                      .dtype = CT_F32,
+                      .isa = q->isa };
     ct__run_rows *run = ct__grouped_rows(q->isa, CT_F32);
     const int64_t first = q->G ? at * q->K : at; /* of the part, in a matrix */
     void *panel = (char *)r + ct__grouped_half_scratch(q);

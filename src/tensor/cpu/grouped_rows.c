@@ -57,28 +57,26 @@ ct__run_rows *ct__grouped_rows(int isa, ct_dtype dtype)
 
 /* -- plain products of few rows -------------------------------------------------------------------------- */
 
-ct_status ct__strips_run(const ct__strips *g)
+ct_status ct__strips_run(const ct__job *job)
 {
-    static void (*const run[][CT__ISA_COUNT])(const ct__strips *, const void *, const void *, void *, int64_t,
+    static void (*const run[][CT__ISA_COUNT])(const ct__job *, const void *, const void *, void *, int64_t,
                                               int64_t, void *) = CT__EACH(run_strip);
-    const ct_device *dev = g->dev;
-    int64_t strips = 1, most = (g->columns + CT__GROUP_STRIP - 1) / CT__GROUP_STRIP;
-    if (g->members % dev->threads) strips = most < dev->threads ? most : dev->threads;
-    const int64_t columns = (most + strips - 1) / strips * CT__GROUP_STRIP, work = g->members * strips;
-    const int threads = work < dev->threads ? (int)work : dev->threads;
+    ct_device *dev = job->dev;
+    const int64_t all = job->m[2].cols, most = (all + CT__GROUP_STRIP - 1) / CT__GROUP_STRIP;
+    const int64_t strips = job->members % dev->threads ? ct__min(most, dev->threads) : 1;
+    const int64_t columns = (most + strips - 1) / strips * CT__GROUP_STRIP, work = job->members * strips;
+    const int threads = (int)ct__min(work, dev->threads);
     size_t bytes = (size_t)threads * CT__GROUP_SCRATCH;
-    char *scratch = ct__pool_get(g->dev, &bytes);
+    char *scratch = ct__pool_get(dev, &bytes);
     if (!scratch) return CT_ENOMEM;
 #pragma omp parallel for schedule(static) num_threads(ct__team(dev, threads))
     for (int64_t i = 0; i < work; i++) {
-        const int64_t member = i / strips, from = i % strips * columns,
-                      n = g->columns - from < columns ? g->columns - from : columns;
+        const int64_t member = i / strips, from = i % strips * columns, n = ct__min(all - from, columns);
         if (n > 0)
-            run[g->dtype][dev->isa](g, ct__at(g->A, g->dtype, member * g->a_step),
-                                    ct__at(g->B, g->dtype, member * g->b_step),
-                                    ct__at(g->C, g->dtype, member * g->c_step), from, n,
-                                    scratch + (size_t)omp_get_thread_num() * CT__GROUP_SCRATCH);
+            run[job->dtype][dev->isa](job, ct__member(job, 0, member), ct__member(job, 1, member),
+                                      ct__member(job, 2, member), from, n,
+                                      scratch + (size_t)omp_get_thread_num() * CT__GROUP_SCRATCH);
     }
-    ct__pool_put(g->dev, scratch, bytes);
+    ct__pool_put(dev, scratch, bytes);
     return CT_OK;
 }

@@ -45,10 +45,8 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
                                       int64_t depth, const T *const *g, int64_t g_at, T *d, int64_t ld,
                                       bool add, bool stream)
 {
-    NAME(vec) sum[CT__GROUP_TILE][ACROSS];
+    NAME(vec) sum[CT__GROUP_TILE][ACROSS] = { 0 };
     const NAME(vec) zero = { 0 };
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++) sum[r][v] = zero;
     for (int64_t p = 0; p < depth; p++) {
         NAME(vec) row[ACROSS];
         const T *a_p = a[p] + a_at, *g_p = g[p] + g_at;
@@ -185,20 +183,21 @@ TARGET static void NAME(run_rows)(const ct__grouped *q, int64_t m, int64_t start
 }
 
 /* C = A B (+ C) for columns [from, from + columns) of B and C. */
-TARGET static void NAME(run_strip)(const ct__strips *g, const void *A, const void *B_, void *C, int64_t from,
+TARGET static void NAME(run_strip)(const ct__job *job, const void *A, const void *B_, void *C, int64_t from,
                                    int64_t columns, void *panel)
 {
     static const ct__grouped far = { .J = CT__GROUP_FETCHED };
     const ahead nothing = { .q = &far };
-    const T *x[CT__GROUP_BLOCK], *B = (const T *)B_ + from * g->b_cs, *held = NULL;
+    const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2];
+    const T *x[CT__GROUP_BLOCK], *B = (const T *)B_ + from * b->cs, *held = NULL;
     T *y[CT__GROUP_BLOCK];
-    for (int64_t at = 0; at < g->rows; at += CT__GROUP_BLOCK) {
-        int64_t rows = g->rows - at < CT__GROUP_BLOCK ? g->rows - at : CT__GROUP_BLOCK;
+    for (int64_t at = 0; at < c->rows; at += CT__GROUP_BLOCK) {
+        const int64_t rows = ct__min(c->rows - at, CT__GROUP_BLOCK);
         for (int64_t r = 0; r < rows; r++) {
-            x[r] = (const T *)A + (at + r) * g->a_rs;
-            y[r] = (T *)C + (at + r) * g->c_rs + from;
+            x[r] = (const T *)A + (at + r) * a->rs;
+            y[r] = (T *)C + (at + r) * c->rs + from;
         }
-        NAME(multiply)(rows, x, g->depth, B, g->b_rs, g->b_cs, columns, y, g->add, panel, &held, &nothing);
+        NAME(multiply)(rows, x, a->cols, B, b->rs, b->cs, columns, y, job->beta != 0, panel, &held, &nothing);
     }
 }
 

@@ -4,52 +4,32 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Rows of two tensors of the same trailing shape: dimensions after the first, coalesced. */
+/* Rows of two tensors of the same trailing shape: dimensions after the first, strides of `to` and `from`. */
 typedef struct rows {
-    int ndim; /* >= 1 */
-    int64_t dim[CT_MAX_DIMS], from[CT_MAX_DIMS], to[CT_MAX_DIMS];
-    int64_t count;
+    int64_t ndim; /* >= 1 */
+    ct__axis axis[CT_MAX_DIMS];
 } rows;
 
-static rows make_rows(const ct_view *from, const ct_view *to)
-{
-    rows r = { .count = 1 };
-    for (int d = 1; d < to->ndim; d++) {
-        int64_t n = to->dim[d];
-        r.count *= n;
-        if (n == 1) continue;
-        int last = r.ndim - 1;
-        if (r.ndim && r.from[last] == from->stride[d] * n && r.to[last] == to->stride[d] * n)
-            r.dim[last] *= n;
-        else
-            r.dim[++last] = n, r.ndim++;
-        r.from[last] = from->stride[d];
-        r.to[last] = to->stride[d];
-    }
-    if (!r.ndim) r.dim[r.ndim++] = 1;
-    return r;
-}
-
-#define ROW_LOOPS(T)                                                                        \
-    static void copy_##T(const rows *r, int d, const T *from, T *to)                        \
-    {                                                                                       \
-        int64_t n = r->dim[d], sf = r->from[d], st = r->to[d];                              \
-        if (d < r->ndim - 1)                                                                \
-            for (int64_t i = 0; i < n; i++) copy_##T(r, d + 1, from + i * sf, to + i * st); \
-        else if (sf == 1 && st == 1)                                                        \
-            memcpy(to, from, (size_t)n * sizeof(T));                                        \
-        else                                                                                \
-            for (int64_t i = 0; i < n; i++) to[i * st] = from[i * sf];                      \
-    }                                                                                       \
-    static void add_##T(const rows *r, int d, const T *restrict from, T *restrict to)       \
-    {                                                                                       \
-        int64_t n = r->dim[d], sf = r->from[d], st = r->to[d];                              \
-        if (d < r->ndim - 1)                                                                \
-            for (int64_t i = 0; i < n; i++) add_##T(r, d + 1, from + i * sf, to + i * st);  \
-        else if (sf == 1 && st == 1)                                                        \
-            for (int64_t i = 0; i < n; i++) to[i] += from[i];                               \
-        else                                                                                \
-            for (int64_t i = 0; i < n; i++) to[i * st] += from[i * sf];                     \
+#define ROW_LOOPS(T)                                                                            \
+    static void copy_##T(const rows *r, int d, const T *from, T *to)                            \
+    {                                                                                           \
+        const int64_t n = r->axis[d].dim, sf = r->axis[d].stride[1], st = r->axis[d].stride[0]; \
+        if (d < r->ndim - 1)                                                                    \
+            for (int64_t i = 0; i < n; i++) copy_##T(r, d + 1, from + i * sf, to + i * st);     \
+        else if (sf == 1 && st == 1)                                                            \
+            memcpy(to, from, (size_t)n * sizeof(T));                                            \
+        else                                                                                    \
+            for (int64_t i = 0; i < n; i++) to[i * st] = from[i * sf];                          \
+    }                                                                                           \
+    static void add_##T(const rows *r, int d, const T *restrict from, T *restrict to)           \
+    {                                                                                           \
+        const int64_t n = r->axis[d].dim, sf = r->axis[d].stride[1], st = r->axis[d].stride[0]; \
+        if (d < r->ndim - 1)                                                                    \
+            for (int64_t i = 0; i < n; i++) add_##T(r, d + 1, from + i * sf, to + i * st);      \
+        else if (sf == 1 && st == 1)                                                            \
+            for (int64_t i = 0; i < n; i++) to[i] += from[i];                                   \
+        else                                                                                    \
+            for (int64_t i = 0; i < n; i++) to[i * st] += from[i * sf];                         \
     }
 ROW_LOOPS(double)
 ROW_LOOPS(float)
@@ -104,36 +84,37 @@ static void add_rows(const rows *r, const ct_view *x, const ct_view *index, cons
 }
 
 /* Each thread owns a range of out's rows. */
-static void
-share_rows(ct_device *dev, const rows *r, const ct_view *x, const ct_view *index, const ct_view *out,
-           void (*work)(const rows *, const ct_view *, const ct_view *, const ct_view *, int64_t, int64_t))
+static void share_rows(ct_device *dev, const ct_view *x, const ct_view *index, const ct_view *out,
+                       void (*work)(const rows *, const ct_view *, const ct_view *, const ct_view *, int64_t,
+                                    int64_t))
 {
-    int64_t n = out->dim[0];
-    if (!r->count) return;
-    if (dev->threads < 2 || index->dim[0] <= CT__GRAIN / r->count) {
-        work(r, x, index, out, 0, n);
+    const int64_t n = out->dim[0];
+    rows r;
+    r.ndim = ct__axis_list(2, (const ct_view *const[]){ out, x }, 1, out->ndim, true, r.axis);
+    if (!r.ndim) r.axis[r.ndim++] = (ct__axis){ 1, { 0 } };
+    int64_t count = 1;
+    for (int64_t d = 0; d < r.ndim; d++) count *= r.axis[d].dim;
+    if (!count) return;
+    if (dev->threads < 2 || index->dim[0] <= CT__GRAIN / count) {
+        work(&r, x, index, out, 0, n);
         return;
     }
     const int parts = dev->threads;
 #pragma omp parallel for schedule(static) num_threads(ct__team(dev, parts))
     for (int part = 0; part < parts; part++)
-        work(r, x, index, out, ct__part(n, parts, part), ct__part(n, parts, part + 1));
+        work(&r, x, index, out, ct__part(n, parts, part), ct__part(n, parts, part + 1));
 }
 
 ct_status ct__cpu_gather(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
     ct_status status = check(dev, "gather", index, x->dim[0]);
-    if (status) return status;
-    rows r = make_rows(x, out);
-    share_rows(dev, &r, x, index, out, gather_rows);
-    return CT_OK;
+    if (!status) share_rows(dev, x, index, out, gather_rows);
+    return status;
 }
 
 ct_status ct__cpu_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
     ct_status status = check(dev, "scatter_add", index, out->dim[0]);
-    if (status) return status;
-    rows r = make_rows(x, out);
-    share_rows(dev, &r, x, index, out, add_rows);
-    return CT_OK;
+    if (!status) share_rows(dev, x, index, out, add_rows);
+    return status;
 }

@@ -38,11 +38,7 @@ int ct__team_limit(int wanted)
     return (int)ct__min(wanted, omp_get_thread_limit());
 }
 
-int ct__team_most(void)
-{
-    const int processors = omp_get_num_procs();
-    return processors > CT__TEAM_LEAST / CT__TEAM_EACH ? CT__TEAM_EACH * processors : CT__TEAM_LEAST;
-}
+int ct__team_most(void) { return (int)ct__max(CT__TEAM_EACH * (int64_t)omp_get_num_procs(), CT__TEAM_LEAST); }
 
 /* Makes a thread, which makes the next, and so on: all are there at once. Counts down to those that could not
  * be made. Their stacks are mapped here, since the C library would keep its own for threads of just that

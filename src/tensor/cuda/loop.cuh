@@ -19,7 +19,7 @@ typedef struct ct__span {
 template <int N> static ct__span ct__make_span(const ct_view *const (&t)[N])
 {
     ct__span s = { 0, ct__count(t[0]), {}, {}, {} };
-    s.ndim = ct__axis_list(N, t, s.axis);
+    s.ndim = ct__axis_list(N, t, 0, t[0]->ndim, true, s.axis);
     for (int k = 0; k < N; k++) s.data[k] = t[k]->data, s.dtype[k] = t[k]->dtype;
     return s;
 }

@@ -17,16 +17,21 @@
 #    define CT__INLINE static inline
 #endif
 
-/* a b + c */
-CT__INLINE double ct__mad(double a, double b, double c, bool fused)
-{
-    return fused ? __builtin_fma(a, b, c) : a * b + c;
-}
-
-CT__INLINE float ct__madf(float a, float b, float c, bool fused)
-{
-    return fused ? __builtin_fmaf(a, b, c) : a * b + c;
-}
+/* Of f64 and f32 alike: a b + c; c_0 x^(n-1) + ... + c_(n-1) by Horner's rule, where
+ * n is a constant. */
+#define CT__BASICS(T, f)                                                                     \
+    CT__INLINE T ct__mad##f(T a, T b, T c, bool fused)                                          \
+    {                                                                                           \
+        return fused ? __builtin_fma##f(a, b, c) : a * b + c;                                   \
+    }                                                                                           \
+    CT__INLINE T ct__horner##f(const int n, const T *c, T x, bool fused)                        \
+    {                                                                                           \
+        T p = c[0];                                                                             \
+        _Pragma("GCC unroll 16") for (int i = 1; i < n; i++) p = ct__mad##f(p, x, c[i], fused); \
+        return p;                                                                               \
+    }
+CT__BASICS(double, )
+CT__BASICS(float, f)
 
 CT__INLINE uint64_t ct__bits(double x)
 {
@@ -50,38 +55,34 @@ CT__INLINE double ct__from_bits(uint64_t b)
  * is applied in two steps, the second of which rounds where the result is subnormal, and overflows. */
 CT__INLINE double ct__exp(double x, bool fused)
 {
+    static const double p[] = { 0x1.1f6717774d5e0p-29,
+                                0x1.af390ba7e6f47p-26,
+                                0x1.27e4e1dcf773bp-22,
+                                0x1.71de0d85293b8p-19,
+                                0x1.a01a01a48116fp-16,
+                                0x1.a01a01a7cebcdp-13,
+                                0x1.6c16c16c167dap-10,
+                                0x1.11111111109a6p-7,
+                                0x1.5555555555555p-5,
+                                0x1.5555555555556p-3,
+                                0.5 };
     double c = x < -746 ? -746 : x > 710 ? 710 : x;
     double shifted = ct__mad(c, 0x1.71547652b82fep+0, CT__ROUND, fused), n = shifted - CT__ROUND;
     double high = ct__mad(n, -0x1.62e42fee00000p-1, c, fused), low = n * 0x1.a39ef35793c76p-33,
            r = high - low;
-    double p = 0x1.1f6717774d5e0p-29;
-    p = ct__mad(p, r, 0x1.af390ba7e6f47p-26, fused);
-    p = ct__mad(p, r, 0x1.27e4e1dcf773bp-22, fused);
-    p = ct__mad(p, r, 0x1.71de0d85293b8p-19, fused);
-    p = ct__mad(p, r, 0x1.a01a01a48116fp-16, fused);
-    p = ct__mad(p, r, 0x1.a01a01a7cebcdp-13, fused);
-    p = ct__mad(p, r, 0x1.6c16c16c167dap-10, fused);
-    p = ct__mad(p, r, 0x1.11111111109a6p-7, fused);
-    p = ct__mad(p, r, 0x1.5555555555555p-5, fused);
-    p = ct__mad(p, r, 0x1.5555555555556p-3, fused);
-    p = ct__mad(p, r, 0.5, fused);
-    double y = 1 + (high + ct__mad(p, r * r, -low, fused));
+    double y = 1 + (high + ct__mad(ct__horner(11, p, r, fused), r * r, -low, fused));
     uint64_t whole = ct__bits(shifted), half = ct__bits(ct__mad(n, 0.5, CT__ROUND, fused));
     return y * ct__from_bits((half + 1023) << 52) * ct__from_bits((whole - half + 1023) << 52);
 }
 
 CT__INLINE float ct__expf(float x, bool fused)
 {
+    static const float p[] = { 0x1.a0f8d4p-13f, 0x1.6d117cp-10f, 0x1.1110f6p-7f,
+                               0x1.555518p-5f,  0x1.555556p-3f,  0.5f };
     float c = x < -104 ? -104 : x > 89 ? 89 : x;
     float shifted = ct__madf(c, 0x1.715476p+0f, CT__ROUNDF, fused), n = shifted - CT__ROUNDF;
     float high = ct__madf(n, -0x1.62e4p-1f, c, fused), low = n * 0x1.7f7d1cp-20f, r = high - low;
-    float p = 0x1.a0f8d4p-13f;
-    p = ct__madf(p, r, 0x1.6d117cp-10f, fused);
-    p = ct__madf(p, r, 0x1.1110f6p-7f, fused);
-    p = ct__madf(p, r, 0x1.555518p-5f, fused);
-    p = ct__madf(p, r, 0x1.555556p-3f, fused);
-    p = ct__madf(p, r, 0.5f, fused);
-    float y = 1 + (high + ct__madf(p, r * r, -low, fused));
+    float y = 1 + (high + ct__madf(ct__hornerf(6, p, r, fused), r * r, -low, fused));
     uint32_t whole = ct__bits32(shifted), half = ct__bits32(ct__madf(n, 0.5f, CT__ROUNDF, fused));
     return y * ct__of_bits32((half + 127) << 23) * ct__of_bits32((whole - half + 127) << 23);
 }
@@ -90,134 +91,86 @@ CT__INLINE float ct__expf(float x, bool fused)
  * k log 2 + c/u + log(1 + f), log(1 + f) = f - f²/2 + t (f²/2 + R(t²)), t = f / (2 + f). */
 CT__INLINE double ct__log1p(double x, bool fused)
 {
+    static const double R[] = { 0x1.2b6688a387e03p-3, 0x1.39fd392179a95p-3, 0x1.7462bd8f7796ep-3,
+                                0x1.c71c62c639fdep-3, 0x1.2492492e09d4dp-2, 0x1.9999999995204p-2,
+                                0x1.5555555555558p-1 };
     double u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x);
     uint64_t shifted = ct__bits(u) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
     double k = ct__from_bits((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
     double f = ct__from_bits((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1;
     double t = f / (2 + f), z = t * t, h = 0.5 * f * f;
-    double p = 0x1.2b6688a387e03p-3;
-    p = ct__mad(p, z, 0x1.39fd392179a95p-3, fused);
-    p = ct__mad(p, z, 0x1.7462bd8f7796ep-3, fused);
-    p = ct__mad(p, z, 0x1.c71c62c639fdep-3, fused);
-    p = ct__mad(p, z, 0x1.2492492e09d4dp-2, fused);
-    p = ct__mad(p, z, 0x1.9999999995204p-2, fused);
-    p = ct__mad(p, z, 0x1.5555555555558p-1, fused);
     double low = ct__mad(k, 0x1.a39ef35793c76p-33, c / u, fused);
-    double y = k * 0x1.62e42fee00000p-1 + (f - (h - (t * (h + z * p) + low)));
+    double y = k * 0x1.62e42fee00000p-1 + (f - (h - (t * (h + z * ct__horner(7, R, z, fused)) + low)));
     return u <= 0x1.fffffffffffffp1023 ? y : u;
 }
 
 CT__INLINE float ct__log1pf(float x, bool fused)
 {
+    static const float R[] = { 0x1.2eeb8p-2f, 0x1.997c12p-2f, 0x1.55555cp-1f };
     float u = 1 + x, c = x < 1 ? x - (u - 1) : 1 - (u - x);
     uint32_t shifted = ct__bits32(u) + (0x3f800000 - 0x3f3504f3);
     float k = ct__of_bits32((shifted >> 23) | 0x4b000000) - (0x1p23f + 127);
     float f = ct__of_bits32((shifted & 0x007fffff) + 0x3f3504f3) - 1;
     float t = f / (2 + f), z = t * t, h = 0.5f * f * f;
-    float p = 0x1.2eeb8p-2f;
-    p = ct__madf(p, z, 0x1.997c12p-2f, fused);
-    p = ct__madf(p, z, 0x1.55555cp-1f, fused);
     float low = ct__madf(k, 0x1.7f7d1cp-20f, c / u, fused);
-    float y = k * 0x1.62e4p-1f + (f - (h - (t * (h + z * p) + low)));
+    float y = k * 0x1.62e4p-1f + (f - (h - (t * (h + z * ct__hornerf(3, R, z, fused)) + low)));
     return u <= 0x1.fffffep127f ? y : u;
 }
 
-/* sin πt and cos πt for 0 <= t <= ½ */
+/* sin πt and cos πt for 0 <= t <= ½, by t and the polynomials s and c of t² for t <= ¼ */
 CT__INLINE void ct__sincospi(double t, double *sine, double *cosine, bool fused)
 {
+    static const double s[] = { -0x1.6cc4ba0e17542p-16, 0x1.e8f034b297b67p-12, -0x1.e3074d23fe4ddp-8,
+                                0x1.50783486f9d12p-4,   -0x1.32d2cce62b86cp-1, 0x1.466bc6775aae1p+1,
+                                -0x1.4abbce625be53p+2,  0x1.1a62633145c07p-53 };
+    static const double c[] = { 0x1.1e73c6f085f29p-18, -0x1.b6de89a234c47p-14, 0x1.f9d38705ffcacp-10,
+                                -0x1.a6d1f2a085420p-6, 0x1.e1f506891ae86p-3,   -0x1.55d3c7e3cbff7p+0,
+                                0x1.03c1f081b5ac4p+2,  -0x1.3bd3cc9be45dep+2,  1 };
     double q = t > 0.25 ? 0.5 - t : t, z = q * q;
-    double s = -0x1.6cc4ba0e17542p-16, c = 0x1.1e73c6f085f29p-18;
-    s = ct__mad(s, z, 0x1.e8f034b297b67p-12, fused);
-    s = ct__mad(s, z, -0x1.e3074d23fe4ddp-8, fused);
-    s = ct__mad(s, z, 0x1.50783486f9d12p-4, fused);
-    s = ct__mad(s, z, -0x1.32d2cce62b86cp-1, fused);
-    s = ct__mad(s, z, 0x1.466bc6775aae1p+1, fused);
-    s = ct__mad(s, z, -0x1.4abbce625be53p+2, fused);
-    s = ct__mad(q, 0x1.921fb54442d18p+1, q * ct__mad(s, z, 0x1.1a62633145c07p-53, fused), fused);
-    c = ct__mad(c, z, -0x1.b6de89a234c47p-14, fused);
-    c = ct__mad(c, z, 0x1.f9d38705ffcacp-10, fused);
-    c = ct__mad(c, z, -0x1.a6d1f2a085420p-6, fused);
-    c = ct__mad(c, z, 0x1.e1f506891ae86p-3, fused);
-    c = ct__mad(c, z, -0x1.55d3c7e3cbff7p+0, fused);
-    c = ct__mad(c, z, 0x1.03c1f081b5ac4p+2, fused);
-    c = ct__mad(c, z, -0x1.3bd3cc9be45dep+2, fused);
-    c = ct__mad(c, z, 1, fused);
-    *sine = t > 0.25 ? c : s;
-    *cosine = t > 0.25 ? s : c;
+    double sq = ct__mad(q, 0x1.921fb54442d18p+1, q * ct__horner(8, s, z, fused), fused);
+    double cq = ct__horner(9, c, z, fused);
+    *sine = t > 0.25 ? cq : sq;
+    *cosine = t > 0.25 ? sq : cq;
 }
 
 CT__INLINE void ct__sincospif(float t, float *sine, float *cosine, bool fused)
 {
+    static const float s[] = { -0x1.2ee6bcp-1f, 0x1.4665e6p+1f, -0x1.4abbccp+2f, -0x1.777a5cp-24f };
+    static const float c[] = { 0x1.db62e6p-3f, -0x1.55cb94p+0f, 0x1.03c1eap+2f, -0x1.3bd3ccp+2f, 1 };
     float q = t > 0.25f ? 0.5f - t : t, z = q * q;
-    float s = -0x1.2ee6bcp-1f, c = 0x1.db62e6p-3f;
-    s = ct__madf(s, z, 0x1.4665e6p+1f, fused);
-    s = ct__madf(s, z, -0x1.4abbccp+2f, fused);
-    s = ct__madf(q, 0x1.921fb6p+1f, q * ct__madf(s, z, -0x1.777a5cp-24f, fused), fused);
-    c = ct__madf(c, z, -0x1.55cb94p+0f, fused);
-    c = ct__madf(c, z, 0x1.03c1eap+2f, fused);
-    c = ct__madf(c, z, -0x1.3bd3ccp+2f, fused);
-    c = ct__madf(c, z, 1, fused);
-    *sine = t > 0.25f ? c : s;
-    *cosine = t > 0.25f ? s : c;
+    float sq = ct__madf(q, 0x1.921fb6p+1f, q * ct__hornerf(4, s, z, fused), fused);
+    float cq = ct__hornerf(5, c, z, fused);
+    *sine = t > 0.25f ? cq : sq;
+    *cosine = t > 0.25f ? sq : cq;
 }
 
-/* t less the nearest integer; t beyond 2^51 (2^22) turns is taken for an integer. Infinite and NaN give
- * NaN. */
-CT__INLINE double ct__turn(double t)
-{
-    double n = t < 0x1p51 && t > -0x1p51 ? (t + CT__ROUND) - CT__ROUND : t;
-    return t - n;
-}
-
-CT__INLINE float ct__turnf(float t)
-{
-    float n = t < 0x1p22f && t > -0x1p22f ? (t + CT__ROUNDF) - CT__ROUNDF : t;
-    return t - n;
-}
-
-/* sin 2πt, cos 2πt; and sin²πt and sin 2πt at once */
-CT__INLINE double ct__cos2pi(double t, bool fused)
-{
-    double f = ct__turn(t), g = f < 0 ? -2 * f : 2 * f, s, c;
-    ct__sincospi(g > 0.5 ? 1 - g : g, &s, &c, fused);
-    return g > 0.5 ? -c : c;
-}
-
-CT__INLINE double ct__sin2pi(double t, bool fused)
-{
-    double f = ct__turn(t), g = f < 0 ? -2 * f : 2 * f, s, c;
-    ct__sincospi(g > 0.5 ? 1 - g : g, &s, &c, fused);
-    return f < 0 ? -s : s;
-}
-
-CT__INLINE float ct__cos2pif(float t, bool fused)
-{
-    float f = ct__turnf(t), g = f < 0 ? -2 * f : 2 * f, s, c;
-    ct__sincospif(g > 0.5f ? 1 - g : g, &s, &c, fused);
-    return g > 0.5f ? -c : c;
-}
-
-CT__INLINE float ct__sin2pif(float t, bool fused)
-{
-    float f = ct__turnf(t), g = f < 0 ? -2 * f : 2 * f, s, c;
-    ct__sincospif(g > 0.5f ? 1 - g : g, &s, &c, fused);
-    return f < 0 ? -s : s;
-}
-
-CT__INLINE void ct__sine_square(double t, double *square, double *slope, bool fused)
-{
-    double f = ct__turn(t), g = f < 0 ? -f : f, s, c;
-    ct__sincospi(g, &s, &c, fused);
-    *square = s * s;
-    *slope = f < 0 ? -2 * s * c : 2 * s * c;
-}
-
-CT__INLINE void ct__sine_squaref(float t, float *square, float *slope, bool fused)
-{
-    float f = ct__turnf(t), g = f < 0 ? -f : f, s, c;
-    ct__sincospif(g, &s, &c, fused);
-    *square = s * s;
-    *slope = f < 0 ? -2 * s * c : 2 * s * c;
-}
+/* Of f64 and f32 alike: t less the nearest integer, where a t of `whole` turns or more is taken for an
+ * integer, and infinite and NaN give NaN; cos 2πt; sin 2πt; sin²πt and sin 2πt at once. */
+#define CT__PERIODIC(T, f, whole)                                               \
+    CT__INLINE T ct__turn##f(T t)                                               \
+    {                                                                           \
+        return t - (t < whole && t > -whole ? (t + 3 * whole) - 3 * whole : t); \
+    }                                                                           \
+    CT__INLINE T ct__cos2pi##f(T t, bool fused)                                 \
+    {                                                                           \
+        T r = ct__turn##f(t), g = r < 0 ? -2 * r : 2 * r, s, c;                 \
+        ct__sincospi##f(g > (T)0.5 ? 1 - g : g, &s, &c, fused);                 \
+        return g > (T)0.5 ? -c : c;                                             \
+    }                                                                           \
+    CT__INLINE T ct__sin2pi##f(T t, bool fused)                                 \
+    {                                                                           \
+        T r = ct__turn##f(t), g = r < 0 ? -2 * r : 2 * r, s, c;                 \
+        ct__sincospi##f(g > (T)0.5 ? 1 - g : g, &s, &c, fused);                 \
+        return r < 0 ? -s : s;                                                  \
+    }                                                                           \
+    CT__INLINE void ct__sine_square##f(T t, T *square, T *slope, bool fused)    \
+    {                                                                           \
+        T r = ct__turn##f(t), s, c;                                             \
+        ct__sincospi##f(r < 0 ? -r : r, &s, &c, fused);                         \
+        *square = s * s;                                                        \
+        *slope = r < 0 ? -2 * s * c : 2 * s * c;                                \
+    }
+CT__PERIODIC(double, , 0x1p51)
+CT__PERIODIC(float, f, 0x1p22f)
 
 #endif
