@@ -151,8 +151,9 @@ static int run_kind(const bench *b, const kind *k)
     for (int pass = 0; pass < 2; pass++) {
         printf("bench=gather case=%s who=copy n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f%s\n", k->name,
                k->N, pass ? "training" : "forward", copies[pass], copies[pass] / gemm, b->where);
-        uint64_t out = (uint64_t)k->N * (uint64_t)k->I * K, A_bar = (uint64_t)both * (uint64_t)k->N * (uint64_t)k->I * J,
-                 C_bar = (uint64_t)k->M * J * K, results = (pass ? out + A_bar + C_bar : out) * sizeof(float);
+        uint64_t out = (uint64_t)k->N * (uint64_t)k->I * K,
+                 A_bar = (uint64_t)both * (uint64_t)k->N * (uint64_t)k->I * J, C_bar = (uint64_t)k->M * J * K,
+                 results = (pass ? out + A_bar + C_bar : out) * sizeof(float);
         ct_tape_reset(w.tape);
         ct_memory_mark(dev);
         uint64_t before = ct_memory(dev).bytes_now;
