@@ -1,8 +1,8 @@
 /* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for several kinds of
- * q; in uniform-C with C's gradient alone. The unit of per_gemm is one product of as many flops, all rows of A with one C. who=copy is a copy that
- * reads and writes the bytes that the pass must: the floor set by memory. On a GPU who=cotangent-graph is the
- * training step as a graph. Arguments: names of cases; --n sets the number of rows of A, and that of the
- * groups in proportion. */
+ * q; in uniform-C with C's gradient alone. The unit of per_gemm is one product of as many flops, all rows of
+ * A with one C. who=copy is a copy that reads and writes the bytes that the pass must: the floor set by
+ * memory. On a GPU who=cotangent-graph is the training step as a graph. Arguments: names of cases; --n sets
+ * the number of rows of A, and that of the groups in proportion. */
 #include "bench.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 """Products with gathered matrices beside the strategies that torch offers: `./run bench gather [uniform zipf
 M1 MN ...]`.
 
-torch-rows and torch-grouped_mm sort by q first and put the results back. torch-matmul copies C[q], the chunked
-ones a part of it at a time. In uniform-C the gradient of C alone is wanted.
+torch-rows and torch-grouped_mm sort by q first and put the results back. torch-matmul copies C[q], the
+chunked ones a part of it at a time. In uniform-C the gradient of C alone is wanted.
 """
 import sys
 
@@ -117,8 +117,8 @@ def peer_lines(torch, mx, case):
     a, c, q, g = inputs(torch, case)
     ways = {"torch-rows": by_rows(torch), "torch-grouped_mm": grouped(torch)}
     if 8 * len(q) * J * K <= GATHERED:
-        ways |= {"torch-matmul": lambda a, c, q: torch.matmul(a, c[q]), "torch-chunks8192": chunked(torch, 8192),
-                 "torch-chunks256": chunked(torch, 256)}
+        ways |= {"torch-matmul": lambda a, c, q: torch.matmul(a, c[q]),
+                 "torch-chunks8192": chunked(torch, 8192), "torch-chunks256": chunked(torch, 256)}
     found = {who: lambda run=run: torch_steps(torch, run, a, c, q, g) for who, run in ways.items()}
     if mx:
         found["mlx-gather_mm"] = lambda: mlx_steps(mx, torch, a, c, q, g)
