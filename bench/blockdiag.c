@@ -1,8 +1,9 @@
 /* blockdiag_linear in f32 or bf16: x (128, M F), W (M, F, F) and a bias, forward, and forward with all
  * gradients. The unit of per_gemm is one f32 product of as many flops, x_m (128 x F) with all of W (F x M F);
  * on a GPU it has the case's dtype. On a GPU who=copy is a copy that reads and writes the bytes of W once, in
- * training three times, and who=cotangent-graph is the step as a graph. Arguments: names of cases, M4-F1024
- * or M4-F1024-bf16; without any, all in f32. */
+ * training three times, and who=cotangent-graph is the step as a graph. peak_bytes is the most memory held
+ * beyond x, W and the bias: the result, and in training the gradients, too. Arguments: names of cases,
+ * M4-F1024, M4-F1024-bf16 or M4-F1024-f16, of any M and F; without any, twenty in f32. */
 #include "bench.h"
 
 #include <math.h>
@@ -84,16 +85,25 @@ static int run_case(const bench *b, const char *name, int M, int F, ct_dtype dty
         unit[2] = ct_zeros(dev, CT_F32, rows);
         for (int i = 0; i < 3; i++) w.gemm[i] = ct_tensor_data(unit[i]);
     }
+    uint64_t peak[2];
+    void (*const passes[2])(void *) = { forward, training };
+    for (int pass = 0; pass < 2; pass++) {
+        ct_tape_reset(w.tape);
+        const uint64_t held = ct_memory(dev).bytes_now;
+        ct_memory_mark(dev);
+        passes[pass](&w);
+        peak[pass] = ct_memory(dev).bytes_peak - held;
+    }
     double gemm = 1e300, seconds[2] = { 1e300, 1e300 }, copies[2] = { 1e300, 1e300 };
     const int64_t bytes = (int64_t)M * F * F * (int64_t)ct_dtype_size(dtype);
     int rounds = (double)M * F * F > 5e7 ? 1 : 3;
     for (int round = 0; round < 3; round++) { /* interleaved */
         gemm =
             fmin(gemm, b->queues ? product_there(b, &w, rounds) : bench_best(b, product, &w, rounds, 0.02));
-        seconds[0] = fmin(seconds[0], bench_best(b, forward, &w, rounds, 0.02));
-        seconds[1] = fmin(seconds[1], bench_best(b, training, &w, rounds, 0.04));
-        for (int pass = 0; pass < 2 && b->queues; pass++)
-            copies[pass] = fmin(copies[pass], bench_copy(b, bytes * (pass ? 3 : 1), rounds));
+        for (int pass = 0; pass < 2; pass++) {
+            seconds[pass] = fmin(seconds[pass], bench_best(b, passes[pass], &w, rounds, pass ? 0.04 : 0.02));
+            if (b->queues) copies[pass] = fmin(copies[pass], bench_copy(b, bytes * (pass ? 3 : 1), rounds));
+        }
     }
     printf("bench=blockdiag case=%s who=gemm n=%d dtype=%s pass=forward seconds=%.6g per_gemm=1%s\n", name,
            ROWS, ct_dtype_name(dtype), gemm, b->where);
@@ -102,9 +112,10 @@ static int run_case(const bench *b, const char *name, int M, int F, ct_dtype dty
             printf("bench=blockdiag case=%s who=copy n=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f%s\n",
                    name, ROWS, ct_dtype_name(dtype), pass ? "training" : "forward", copies[pass],
                    copies[pass] / gemm, b->where);
-        printf("bench=blockdiag case=%s who=cotangent n=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f%s\n",
+        printf("bench=blockdiag case=%s who=cotangent n=%d dtype=%s pass=%s seconds=%.6g per_gemm=%.3f "
+               "peak_bytes=%llu%s\n",
                name, ROWS, ct_dtype_name(dtype), pass ? "training" : "forward", seconds[pass],
-               seconds[pass] / gemm, b->where);
+               seconds[pass] / gemm, (unsigned long long)peak[pass], b->where);
     }
     double graph = b->queues ? bench_replays(b, step, &w, rounds, 0.04) : 0;
     if (graph > 0)
@@ -121,20 +132,33 @@ static int run_case(const bench *b, const char *name, int M, int F, ct_dtype dty
     return status != CT_OK;
 }
 
+/* M4-F1024-bf16; without a dtype, f32 */
+static int run_named(const bench *b, const char *name)
+{
+    int M, F, length = 0;
+    const bool parsed = sscanf(name, "M%d-F%d%n", &M, &F, &length) == 2 && M > 0 && F > 0;
+    for (ct_dtype dtype = CT_F32; parsed && dtype <= CT_F16; dtype++) {
+        char suffix[16];
+        snprintf(suffix, sizeof suffix, "-%s", ct_dtype_name(dtype));
+        if (dtype != CT_I64 && !strcmp(name + length, dtype == CT_F32 ? "" : suffix))
+            return run_case(b, name, M, F, dtype);
+    }
+    fprintf(stderr, "blockdiag: %s is no case; one is M4-F1024-bf16\n", name);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     bench b;
     if (bench_open(&b, &argc, argv)) return 1;
     int failed = 0;
-    for (int F = 64; F <= 4096; F *= 4)
-        for (int M = 1; M <= 16; M *= 2)
-            for (int half = 0; half < 2; half++) {
-                char name[32];
-                snprintf(name, sizeof name, half ? "M%d-F%d-bf16" : "M%d-F%d", M, F);
-                bool chosen = argc < 2 && !half;
-                for (int k = 1; k < argc; k++) chosen |= !strcmp(argv[k], name);
-                if (chosen) failed |= run_case(&b, name, M, F, half ? CT_BF16 : CT_F32);
-            }
+    for (int k = 1; k < argc; k++) failed |= run_named(&b, argv[k]);
+    for (int F = 64; F <= 4096 && argc < 2; F *= 4)
+        for (int M = 1; M <= 16; M *= 2) {
+            char name[32];
+            snprintf(name, sizeof name, "M%d-F%d", M, F);
+            failed |= run_case(&b, name, M, F, CT_F32);
+        }
     bench_close(&b);
     return failed;
 }

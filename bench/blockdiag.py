@@ -1,14 +1,44 @@
 """A block-diagonal linear layer beside the strategies that torch offers: `./run bench blockdiag [M4-F1024
-M4-F1024-bf16...]`."""
+M4-F1024-bf16 M4-F1024-f16...]`, of any M and F.
+
+peak_bytes: the most memory held beyond x, W and the bias, for torch by its profiler. torch-bsr has a gradient
+by hand, as torch has none through a sparse weight on a CPU.
+"""
+import re
 import sys
 
 import peers
 
 ROWS = 128
-F32 = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)]
-CASES = F32 + ["M8-F256-bf16", "M8-F1024-bf16", "M4-F4096-bf16"]
+CASE = r"M(\d+)-F(\d+)(|-bf16|-f16)"
+CASES = [f"M{M}-F{F}" for F in (64, 256, 1024, 4096) for M in (1, 2, 4, 8, 16)]
+CASES += [f"M{M}-F{F}-{half}" for M, F in ((8, 256), (8, 1024), (4, 4096)) for half in ("bf16", "f16")]
 DENSE = 1 << (35 if peers.options.gpu else 28)  # bytes of a dense weight that are worth trying
 SMALL = 1 << 22  # weights
+DTYPES = {"": ("f32", "float32", 1e-4), "-bf16": ("bf16", "bfloat16", 3e-2), "-f16": ("f16", "float16", 4e-3)}
+
+
+def sparse_blocks(torch):
+    """The layer by a sparse weight of M dense blocks (BSR)."""
+    def weight(W):
+        M, F = W.shape[0], W.shape[2]
+        blocks = torch.arange(M + 1, dtype=torch.int32)
+        return torch.sparse_bsr_tensor(blocks, blocks[:-1], W, (M * F, M * F), check_invariants=False)
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x, W, b):
+            context.save_for_backward(x, W)
+            return torch.nn.functional.linear(x, weight(W), b)
+
+        @staticmethod
+        def backward(context, y_bar):
+            x, W = context.saved_tensors
+            blocks = (y_bar.shape[0], W.shape[0], W.shape[2])
+            W_bar = torch.bmm(y_bar.view(blocks).permute(1, 2, 0), x.view(blocks).transpose(0, 1))
+            return torch.nn.functional.linear(y_bar, weight(W.mT.contiguous())), W_bar, y_bar.sum(0)
+
+    return Layer.apply
 
 
 def strategies(torch, M, F, dtype):
@@ -25,6 +55,9 @@ def strategies(torch, M, F, dtype):
                                          .reshape(-1, M * F) + b),
         "torch-conv1d": lambda x, W, b: torch.conv1d(x.unsqueeze(2), W.reshape(M * F, F, 1), b,
                                                      groups=M).squeeze(2),
+        "torch-vmap": lambda x, W, b: (torch.vmap(linear, in_dims=(1, 0, 0), out_dims=1)
+                                       (x.view(-1, M, F), W, b.view(M, F)).reshape(-1, M * F)),
+        "torch-bsr": sparse_blocks(torch),
     }
     if 4 * (M * F) ** 2 <= DENSE:
         mask = torch.block_diag(*[torch.ones(F, F)] * M).to(dtype)
@@ -35,7 +68,7 @@ def strategies(torch, M, F, dtype):
     return found
 
 
-def passes(torch, name, run, x, W, b, y_bar):
+def passes(torch, name, run, x, W, b, y_bar, tolerance):
     """(forward, training), both checked against float64: every block, or the last one of many weights."""
     weight = torch.block_diag(*W.detach().unbind(0)) if name == "torch-masked" else W.detach()
     inputs = [t.detach().clone().requires_grad_(True) for t in (x, weight, b)]
@@ -56,23 +89,37 @@ def passes(torch, name, run, x, W, b, y_bar):
                               (W_bar, g64.mT @ x64),
                               (b_bar[cut], g64.sum(0))):
             error = (value.double() - wanted).abs().max().item() / wanted.abs().max().item()
-            if not error < (1e-4 if x.dtype == torch.float32 else 3e-2):
+            if not error < tolerance:
                 raise ValueError(f"relative error {error:.1e}")
     return forward, training
 
 
+def peak_bytes(torch, step):
+    """The most that a call holds at a time of what it allocates on the CPU."""
+    with peers.silent(), torch.profiler.profile(profile_memory=True) as profile:
+        step()
+    held = most = 0
+    events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        held += event.nbytes()
+        most = max(most, held)
+    return most
+
+
 def peer_lines(torch, case):
-    M, F = (int(part[1:]) for part in case.split("-")[:2])
-    name_of_dtype, dtype = ("bf16", torch.bfloat16) if case.endswith("bf16") else ("f32", torch.float32)
+    M, F, suffix = re.fullmatch(CASE, case).groups()
+    M, F, (name_of_dtype, dtype, tolerance) = int(M), int(F), DTYPES[suffix]
+    dtype = getattr(torch, dtype)
     torch.manual_seed(1)
     x, W, b, y_bar = (torch.randn(*shape).to(dtype)
                       for shape in ((ROWS, M * F), (M, F, F), (M * F,), (ROWS, M * F)))
 
     def measure(name, run):
-        for which, step in zip(("forward", "training"), passes(torch, name, run, x, W, b, y_bar)):
+        for which, step in zip(("forward", "training"), passes(torch, name, run, x, W, b, y_bar, tolerance)):
+            peak = {} if peers.options.gpu else {"peak_bytes": str(peak_bytes(torch, step))}
             yield {"bench": "blockdiag", "case": case, "who": name, "n": str(ROWS), "dtype": name_of_dtype,
                    "pass": which,
-                   "seconds": f"{peers.best(step, seconds=0.5):.6g}"}
+                   "seconds": f"{peers.best(step, seconds=0.5):.6g}", **peak}
 
     return [line for name, run in strategies(torch, M, F, dtype).items()
             for line in peers.contend(name, case, lambda: measure(name, run)) or ()]
@@ -82,7 +129,9 @@ def main():
     torch = peers.load("torch")
     lines = []
     said = []
-    for case in peers.chosen(F32 + [f"{case}-bf16" for case in F32]) or CASES:
+    for case in peers.options.words or CASES:
+        if not re.fullmatch(CASE, case):
+            sys.exit(f"{case} is no case; one is M4-F1024-bf16")
         for _ in range(2):  # interleaved; the best of each counts
             found, said = peers.ours("blockdiag", case)
             lines += found

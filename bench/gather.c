@@ -1,8 +1,8 @@
 /* gather_matmul: out_i = A_i C_{q_i} in f32, forward, and forward with both gradients, for several kinds of
- * q. The unit of per_gemm is one product of as many flops, all rows of A with one C. who=copy is a copy that
- * reads and writes the bytes that the pass must: the floor set by memory. On a GPU who=cotangent-graph is the
- * training step as a graph. Arguments: names of cases; --n sets the number of rows of A, and that of the
- * groups in proportion. */
+ * q; in uniform-C with C's gradient alone. The unit of per_gemm is one product of as many flops, all rows of
+ * A with one C. who=copy is a copy that reads and writes the bytes that the pass must: the floor set by
+ * memory. On a GPU who=cotangent-graph is the training step as a graph. Arguments: names of cases; --n sets
+ * the number of rows of A, and that of the groups in proportion. */
 #include "bench.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const kind kinds[] = {
     { "uniform", 131072, 2048, 1 }, { "uniform-I8", 16384, 2048, 8 }, { "zipf", 131072, 2048, 1 },
     { "zipf-I8", 16384, 2048, 8 },  { "M1", 131072, 1, 1 },           { "M1-I8", 16384, 1, 8 },
     { "MN", 8192, 8192, 1 },        { "MN-I8", 8192, 8192, 8 },       { "empty", 131072, 2048, 1 },
-    { "reused", 131072, 2048, 1 },
+    { "reused", 131072, 2048, 1 },  { "uniform-C", 131072, 2048, 1 },
 };
 
 enum { J = 64, K = 64 };
@@ -33,9 +33,12 @@ typedef struct work {
     ct_tensor *A, *C, *q, *G, *groups;
 } work;
 
+/* Whether only C wants a gradient. */
+static bool C_alone(const work *w) { return !strcmp(w->kind->name, "uniform-C"); }
+
 static ct_var gathered(const work *w, ct_tape *tape, ct_var in[2])
 {
-    in[0] = ct_leaf(tape, w->A), in[1] = ct_leaf(tape, w->C);
+    in[0] = C_alone(w) ? ct_constant(tape, w->A) : ct_leaf(tape, w->A), in[1] = ct_leaf(tape, w->C);
     return w->groups ? ct_grouped_matmul(in[0], in[1], ct_constant(tape, w->groups))
                      : ct_gather_matmul(in[0], in[1], ct_constant(tape, w->q));
 }
@@ -52,7 +55,8 @@ static ct_status step(ct_tape *tape, void *context)
 {
     const work *w = context;
     ct_var in[2], bar[2], out = gathered(w, tape, in);
-    return ct_grad(out, ct_constant(tape, w->G), in, bar, 2, CT_GRAD_FREE);
+    const int first = C_alone(w);
+    return ct_grad(out, ct_constant(tape, w->G), in + first, bar, 2 - first, CT_GRAD_FREE);
 }
 
 static void training(void *context)
@@ -129,11 +133,12 @@ static int run_kind(const bench *b, const kind *k)
     w.G = ct_rand_normal(dev, CT_F32, ct_shape3(k->N, k->I, K), 1, 2);
     if (!strcmp(k->name, "reused"))
         w.groups = ct_retain(ct_value(ct_group_by(ct_constant(w.tape, w.q), k->M)));
-    /* A, C, out; then A, C, the cotangent of out, and those of A and C */
-    const int64_t rows = (int64_t)k->N * k->I * (int64_t)sizeof(float),
+    /* A, C, out; then A, the cotangent of out, that of C, and if A's is wanted C and A's */
+    const int64_t rows = (int64_t)k->N * k->I * (int64_t)sizeof(float), both = !C_alone(&w),
                   all_C = (int64_t)k->M * J * K * (int64_t)sizeof(float),
-                  bytes[2] = { rows * (J + K) + all_C,
-                               rows * (J + K) + all_C + rows * (2 * J + K) + 2 * all_C };
+                  forward_bytes = rows * (J + K) + all_C,
+                  bytes[2] = { forward_bytes,
+                               forward_bytes + rows * (J + K + both * J) + (1 + both) * all_C };
     double gemm = 1e300, seconds[2] = { 1e300, 1e300 }, copies[2] = { 1e300, 1e300 };
     for (int round = 0; round < 3; round++) { /* interleaved */
         double g = b->queues ? product_there(b, &w) : bench_best(b, product, &w, 5, 0.1),
@@ -146,8 +151,9 @@ static int run_kind(const bench *b, const kind *k)
     for (int pass = 0; pass < 2; pass++) {
         printf("bench=gather case=%s who=copy n=%d dtype=f32 pass=%s seconds=%.6g per_gemm=%.3f%s\n", k->name,
                k->N, pass ? "training" : "forward", copies[pass], copies[pass] / gemm, b->where);
-        uint64_t out = (uint64_t)k->N * (uint64_t)k->I * K, A_bar = (uint64_t)k->N * (uint64_t)k->I * J,
-                 C_bar = (uint64_t)k->M * J * K, results = (pass ? out + A_bar + C_bar : out) * sizeof(float);
+        uint64_t out = (uint64_t)k->N * (uint64_t)k->I * K,
+                 A_bar = (uint64_t)both * (uint64_t)k->N * (uint64_t)k->I * J, C_bar = (uint64_t)k->M * J * K,
+                 results = (pass ? out + A_bar + C_bar : out) * sizeof(float);
         ct_tape_reset(w.tape);
         ct_memory_mark(dev);
         uint64_t before = ct_memory(dev).bytes_now;

@@ -6,7 +6,8 @@ alone (pass=forward), or value and gradient (pass=training). A peer with another
 remark. With mixed our factor is also computed in f32. The unit of per_gemm is the product that our program
 timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
 cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns,
-here equal anyway, and no call for a gradient alone: training is one step of its optimiser.
+here equal anyway, and no call for a gradient alone: training is one step of its optimiser. gpflash: its C++,
+called from Python, with the mean zero; it has no sums of kernels.
 """
 import sys
 
@@ -186,13 +187,25 @@ def lightgp_run(lightgp, np, case, n):
     return run
 
 
+def gpflash_run(gpflash, np, case, n):
+    X, y = data(np, n)
+    points, model, p = gpflash.TrainingData(), gpflash.ModelOptions(), gpflash.HpVal()
+    points.X_ndim_ntrain_mat, points.f_train_vec = np.asfortranarray(X.T), y
+    points.sig2_f_val = -1.0  # one of the parameters
+    model.kernel_id = gpflash.KernelId.Matern52 if case == "matern52" else gpflash.KernelId.SqExp
+    model.has_mean_model_constant = False
+    p.hp_gamma_vec, p.hp_sig2_k, p.hp_sig2_f_val = np.full(D, 1 / 0.7), 1.3, NOISE
+    return lambda training: -gpflash.eval_mll(points, p, model, training).mll
+
+
 def contenders(case, n):
     """name -> what makes its run(training), for the peers that are installed."""
     np, found = peers.load("numpy"), {}
     torch, gpytorch = (peers.load(name) for name in ("torch", "gpytorch"))
     # These peers run only in f64 and on the CPU.
     asked = peers.options.peer == "cpu" and not peers.options.dtype
-    jax, sklearn, lightgp = (peers.load(name) if asked else None for name in ("jax", "sklearn", "lightgp"))
+    jax, sklearn, lightgp, gpflash = (peers.load(name) if asked else None
+                                      for name in ("jax", "sklearn", "lightgp", "gpflash"))
     if torch:
         found["torch"] = lambda: torch_autograd(torch, np, case, n, False)
         found["torch_function"] = lambda: torch_autograd(torch, np, case, n, True)
@@ -204,6 +217,8 @@ def contenders(case, n):
         found["sklearn"] = lambda: sklearn_run(sklearn, np, case, n)
     if lightgp and case != "sum3":
         found["lightgp"] = lambda: lightgp_run(lightgp, np, case, n)
+    if gpflash and case != "sum3":
+        found["gpflash"] = lambda: gpflash_run(gpflash, np, case, n)
     return found
 
 

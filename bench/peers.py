@@ -28,7 +28,6 @@ FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_
            "value")
 
 
-DTYPES = ("f64", "f32", "bf16")
 OWN = ("peer-device", "seconds", "splits", "rows", "restarts")  # options of these sides alone
 
 
@@ -152,13 +151,16 @@ def best(run, rounds=30, seconds=math.inf):
 def silent():
     """Suppresses what C code prints: where torch's pivots are wrong, its BLAS prints thousands of lines."""
     sys.stdout.flush()
-    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    sys.stderr.flush()
+    kept, null = (os.dup(1), os.dup(2)), os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
+    os.dup2(null, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        for stream, copy in enumerate(kept, 1):
+            os.dup2(copy, stream)
+            os.close(copy)
         os.close(null)
 
 
