@@ -102,8 +102,8 @@ static ct_tensor *summed(ct_tape *tape, ct_tensor *bar, const ct_view *x)
 static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
 {
     const ct_view *x = ct__in_value(g, i);
-    if (bar && !status && !ct__same_shape(&bar->view, x)) bar = summed(g->tape, bar, x);
-    if (!bar || status) {
+    if (x && bar && !status && !ct__same_shape(&bar->view, x)) bar = summed(g->tape, bar, x);
+    if (!x || !bar || status) {
         ct_release(bar);
         ct__tape_fail_device(g->tape, "a cotangent");
     } else {

@@ -169,11 +169,10 @@ ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct
 static ct_var compose_diagonal(ct_call *c)
 {
     if (!ct__cov_accepts(c, 1)) return ct_arg_var(c, 0);
-    return composed(&(request){ .program = ct_attr(c),
-                                .theta = ct_arg_var(c, 0),
-                                .X = ct_arg_var(c, 1),
-                                .diagonal = true },
-                    ct_shape1(ct_arg_dim(c, 1, 0)));
+    return composed(
+        &(request){
+            .program = ct_attr(c), .theta = ct_arg_var(c, 0), .X = ct_arg_var(c, 1), .diagonal = true },
+        ct_shape1(ct_arg_dim(c, 1, 0)));
 }
 
 static void sample(ct_sample *s) { ct__cov_sample(s, false); }

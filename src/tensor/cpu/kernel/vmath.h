@@ -19,7 +19,7 @@
 
 /* Of f64 and f32 alike: a b + c; c_0 x^(n-1) + ... + c_(n-1) by Horner's rule, where
  * n is a constant. */
-#define CT__BASICS(T, f)                                                                     \
+#define CT__BASICS(T, f)                                                                        \
     CT__INLINE T ct__mad##f(T a, T b, T c, bool fused)                                          \
     {                                                                                           \
         return fused ? __builtin_fma##f(a, b, c) : a * b + c;                                   \
