@@ -54,7 +54,8 @@ void ct_rule_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
 
 static bool is_declared(ct_call *c, int k)
 {
-    return ct_require(c, k >= 0 && k < c->n_out, CT_EINVAL, "output %d was not declared: ct_more_out", k);
+    return (unsigned)k < (unsigned)c->n_out ||
+           ct_require(c, false, CT_EINVAL, "output %d was not declared: ct_more_out", k);
 }
 
 ct_tensor *ct__result(ct_call *c, int k)

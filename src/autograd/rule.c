@@ -101,13 +101,15 @@ static ct_tensor *summed(ct_tape *tape, ct_tensor *bar, const ct_view *x)
  * with the device's message. */
 static void give(ct_vjp *g, int i, ct_tensor *bar, ct_status status)
 {
-    const ct_view *x = ct__in_value(g, i);
-    if (x && bar && !status && !ct__same_shape(&bar->view, x)) bar = summed(g->tape, bar, x);
-    if (!x || !bar || status) {
-        ct_release(bar);
-        ct__tape_fail_device(g->tape, "a cotangent");
+    ct_tape *tape = g->tape;
+    const uint32_t in = tape->node[g->index].in[i];
+    const ct_tensor *x = tape->node[in].value;
+    if (bar && !status && !ct__same_shape(&bar->view, &x->view)) bar = summed(tape, bar, &x->view);
+    if (bar && !status) {
+        ct__accumulate(g->s, in, bar);
     } else {
-        ct__accumulate(g->s, g->tape->node[g->index].in[i], bar);
+        ct_release(bar);
+        ct__tape_fail_device(tape, "a cotangent");
     }
 }
 
