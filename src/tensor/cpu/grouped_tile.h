@@ -45,8 +45,10 @@ TARGET CT__INLINE void NAME(sum_tile)(int rows, int vectors, int64_t n, const T 
                                       int64_t depth, const T *const *g, int64_t g_at, T *d, int64_t ld,
                                       bool add, bool stream)
 {
-    NAME(vec) sum[CT__GROUP_TILE][ACROSS] = { 0 };
+    NAME(vec) sum[CT__GROUP_TILE][ACROSS]; /* cleared as far as it is used: then it is in registers */
     const NAME(vec) zero = { 0 };
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sum[r][v] = zero;
     for (int64_t p = 0; p < depth; p++) {
         NAME(vec) row[ACROSS];
         const T *a_p = a[p] + a_at, *g_p = g[p] + g_at;
