@@ -193,7 +193,7 @@ CT_API void ct_prim_fill(ct_call *c, ct_view dst, double value);
 CT_API void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct_view out);
 /* out = f(a, b); out may be a or b */
 CT_API void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out);
-/* out_i = a_i where cond_i is not 0, else b_i; cond of any dtype */
+/* out_i = a_i where cond_i is not 0, else b_i; cond f64, f32 or i64 */
 CT_API void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out);
 /* out has x's dimensions, with extent 1 where reduced; the leading ones that are 1 may be missing. Sums of
  * f32 are accumulated in f64. NaN in gives NaN out. An empty sum is 0; an empty max or logsumexp is

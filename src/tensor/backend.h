@@ -60,7 +60,7 @@ typedef struct ct_backend {
     /* out = g ∂f/∂a (side 0) or g ∂f/∂b (side 1); out may be g */
     ct_status (*map2_bar)(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
                           const ct_view *g, ct_view *out);
-    /* cond of any dtype */
+    /* a, b and out have one dtype, cond any of f64, f32 and i64 */
     ct_status (*where)(ct_device *dev, const ct_view *cond, const ct_view *a, const ct_view *b, ct_view *out);
     /* element i (row-major) of out: uniform in (0,1) or standard normal, from Philox(seed, stream, i) */
     ct_status (*random)(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_view *out);

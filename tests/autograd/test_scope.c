@@ -141,6 +141,7 @@ static void refuse(ct_call *c, int which)
     case 18: ct_prim_flag(c, CT_FINITE, ct_view_transpose(a), "x", "is not", none); break;
     case 19: ct_prim_copy(c, a, ct_view_broadcast(ct_view_block(out, 0, 1, 0, 4), ct_shape2(3, 4))); break;
     case 20: (void)ct_call_item(c, a); break;
+    case 21: ct_prim_where(c, ct_scratch(c, CT_BF16, ct_shape2(3, 4)), a, a, out); break;
     }
 }
 
@@ -169,6 +170,7 @@ static void every_mistake_has_words(void **state)
         "needs a contiguous x",
         "is broadcast: it cannot be written",
         "an item needs a tensor of one element",
+        "a primitive's condition is bf16",
     };
     for (int i = 0; i < (int)(sizeof says / sizeof *says); i++) {
         ct_call *c = ct_scope_open(tape, "mistake");

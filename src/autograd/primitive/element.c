@@ -103,8 +103,10 @@ void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out) { ct
 
 void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out)
 {
-    if (ct__one_dtype(c, &a, &out) && ct__one_dtype(c, &b, &out) && ct__spread(c, &cond, &out) &&
-        ct__spread(c, &a, &out) && ct__spread(c, &b, &out))
+    if (ct__one_dtype(c, &a, &out) && ct__one_dtype(c, &b, &out) &&
+        ct_require(c, cond.dtype <= CT_I64, CT_EDTYPE,
+                   "a primitive's condition is %s, it takes f64, f32 or i64", ct_dtype_name(cond.dtype)) &&
+        ct__spread(c, &cond, &out) && ct__spread(c, &a, &out) && ct__spread(c, &b, &out))
         CT__DO(c, where, &cond, &a, &b, &out);
 }
 

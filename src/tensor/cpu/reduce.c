@@ -29,27 +29,26 @@ static inline double combine(pass f, double a, double b)
 }
 
 /* n <= CT__REDUCE_WIDTH elements as doubles: where they lie, or in buffer. For EXPSUM e^(x_i - shift_i), the
- * shifts `pitch` apart. */
-static inline const double *load(const reduction *r, pass f, const void *x, int64_t n, int64_t step,
-                                 const double *shift, int64_t pitch, double *buffer)
+ * shifts `pitch` apart. Inlined, its loops run out of registers. */
+static __attribute__((noinline)) const double *load(const reduction *r, pass f, const void *x, int64_t n,
+                                                    int64_t step, const double *shift, int64_t pitch,
+                                                    double *buffer)
 {
     const double *v = buffer;
     if (r->x->dtype == CT_F64 && step == 1) {
         v = x;
     } else if (r->x->dtype == CT_F64) {
         for (int64_t i = 0; i < n; i++) buffer[i] = ((const double *)x)[i * step];
-    } else {
-        float wide[CT__REDUCE_WIDTH];
+    } else if (r->x->dtype == CT_F32) {
         const float *u = x;
-        if (r->x->dtype != CT_F32) {
-            ct__widen_tile(r->isa, r->x->dtype, 1, n, x, 0, step, wide, 0);
-            u = wide;
-            step = 1;
-        }
         if (step == 1)
             for (int64_t i = 0; i < n; i++) buffer[i] = (double)u[i];
         else
             for (int64_t i = 0; i < n; i++) buffer[i] = (double)u[i * step];
+    } else {
+        float wide[CT__REDUCE_WIDTH];
+        ct__widen_tile(r->isa, r->x->dtype, 1, n, x, 0, step, wide, 0);
+        for (int64_t i = 0; i < n; i++) buffer[i] = (double)wide[i];
     }
     if (f != EXPSUM) return v;
     for (int64_t i = 0; i < n; i++) buffer[i] = v[i] - shift[i * pitch];
