@@ -237,11 +237,10 @@ CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 
 /* Fits independent models, for example one for each output of a table. status[i] (may be NULL) is what
  * ct_gp_fit would return for models[i]. All models are tried, and the first failure is returned, with its
- * message. On the CPU
- * all starts of all models of up to 1000 rows run side by side, one on each thread; so do the starts of one
- * model in ct_gp_fit. Each start then computes on one thread and on memory of its own, so that the result is
- * the same to the bit for any number of threads. The models' devices must not be used meanwhile. With an
- * allocator of the application the starts follow one another in the caller's thread. */
+ * message. On the CPU all starts of all models of up to 1000 rows run side by side, one on each thread; so do
+ * the starts of one model in ct_gp_fit. Each start then computes on one thread and on memory of its own, so
+ * that the result is the same to the bit for any number of threads. The models' devices must not be used
+ * meanwhile. With an allocator of the application the starts follow one another in the caller's thread. */
 CT_API ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
                                 ct_status *status);
 

@@ -89,7 +89,7 @@ void ct__density_sample(ct_sample *s)
 {
     const int64_t n = ct_sample_size(s);
     ct__cov_sample(s, false);
-    ct_sample_normal(s, CT__RESIDUAL, ct_shape1(n));
+    ct_sample_uniform(s, CT__RESIDUAL, ct_shape1(n), 0.5, 2);
     ct_sample_uniform(s, CT__NOISE, ct_shape1(n % 2 ? n : 1), 0.3, 1);
 }
 

@@ -136,8 +136,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
             ct__substitute(job->kit, false, false, end, a, 1, ld, x, ld, end - i, own);
         }
 #pragma omp for schedule(dynamic)
-        for (int64_t k = 0; k < blocks;
-             k++) { /* rows of N Nᵀ up to the diagonal: N is zero before column i */
+        for (int64_t k = 0; k < blocks; k++) { /* rows of N Nᵀ; N is zero before column `first` there */
             const int64_t first = (blocks - 1 - k) * STEP, end = ct__min(n, first + STEP);
             ct__multiply(job->kit, 0, 'N', 'T', end - first, end, n - first, 1,
                          ct__ij(m, t, ld, first, first), ld, ct__ij(m, t, ld, 0, first), ld, 0,

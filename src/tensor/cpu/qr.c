@@ -115,8 +115,8 @@ static int64_t rcond_member(const ct__job *job, void *const *data)
     ct__set(job->dtype, data[1], 0, 0);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(ct__get(job->dtype, data[0], i * (r->ld + 1)))) return 0;
-    CT__ROUTINE(job->dtype, trcon)
-    ("1", r->columns ? "U" : "L", "N", &n, data[0], &r->ld, data[1], data[2], more, &info);
+    const char *uplo = r->columns ? "U" : "L";
+    CT__ROUTINE(job->dtype, trcon)("1", uplo, "N", &n, data[0], &r->ld, data[1], data[2], more, &info);
     return 0;
 }
 

@@ -92,8 +92,8 @@ static void reduce_leaf(const reduction *r, pass f, int64_t n, const void *x, in
     for (int64_t j = 0; j < width && !r->columns; j++)
         for (int64_t i = 0; i < n; i += CT__REDUCE_WIDTH) {
             const int64_t length = ct__min(n - i, CT__REDUCE_WIDTH);
-            const double *v =
-                load(r, f, ct__at(x, r->x->dtype, j * next + i * step), length, step, shift + j, 0, buffer);
+            const double *v = load(r, f, ct__at(x, r->x->dtype, j * next + i * step), length, step,
+                                   shift ? shift + j : NULL, 0, buffer);
             result[j] =
                 combine(f, result[j], f == MAX ? combine_run(MAX, v, length) : combine_run(SUM, v, length));
         }

@@ -123,10 +123,12 @@ static int64_t blas_member(const ct__job *job, void *const *data)
     const int n = (int)t->rows, step = (int)apart, rows = (int)(b->columns ? b->rows : b->cols),
               cols = (int)(b->columns ? b->cols : b->rows);
     const ct__number alpha = ct__number_of(job->dtype, job->alpha);
-    if (solve && job->alpha == 1 && (right ? b->rows : b->cols) == 1 && apart >= 1 && apart <= INT32_MAX)
-        CT__ROUTINE(job->dtype, trsv)
-    (uplo, trans != right ? "T" : "N", diag, &n, data[0], &t->ld, data[1], &step);
-    else(solve ? CT__ROUTINE(job->dtype, trsm) : CT__ROUTINE(job->dtype, trmm))(
+    if (solve && job->alpha == 1 && (right ? b->rows : b->cols) == 1 && apart >= 1 && apart <= INT32_MAX) {
+        const char *op = trans != right ? "T" : "N";
+        CT__ROUTINE(job->dtype, trsv)(uplo, op, diag, &n, data[0], &t->ld, data[1], &step);
+        return 0;
+    }
+    (solve ? CT__ROUTINE(job->dtype, trsm) : CT__ROUTINE(job->dtype, trmm))(
         right == b->columns ? "R" : "L", uplo, trans == b->columns ? "T" : "N", diag, &rows, &cols, &alpha,
         data[0], &t->ld, data[1], &b->ld);
     return 0;

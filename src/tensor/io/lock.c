@@ -58,8 +58,9 @@ static int acquire(ct_file_lock *lock)
         const int fd = ct__path_open(lock->target, O_RDWR | O_NONBLOCK | O_NOCTTY);
         struct stat now;
         if (fd < 0) return errno;
-        int error = lock_descriptor(fd, LOCK_EX);
-        if (!error) error = fstat(fd, &lock->seen) ? errno : S_ISREG(lock->seen.st_mode) ? 0 : EINVAL;
+        int error = fstat(fd, &lock->seen) ? errno : S_ISREG(lock->seen.st_mode) ? 0 : EINVAL;
+        if (!error) error = lock_descriptor(fd, LOCK_EX);
+        if (!error && fstat(fd, &lock->seen)) error = errno;
         lock->descriptor = fd;
         if (!error && !stat(lock->target, &now) && same_file(&now, &lock->seen)) return 0;
         close(fd);
