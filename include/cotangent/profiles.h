@@ -16,8 +16,8 @@
  *     value         y = k(s, a); may use u
  *     ds, da        ∂k/∂s and ∂k/∂a; may use u and y. Finite at s = 0. For CT_SINE, ∂k/∂a is at fixed s.
  *
- * The CPU and CUDA read the formulas u, value, ds and da as arithmetic, and the tape reads them as ops. They
- * consist of:
+ * The CPU and CUDA read the formulas u, value, ds and da as arithmetic, and the tape reads as ops u and
+ * value, and for CT_DISTANCE ds and da. They consist of:
  *     s, a, u, y                 as above
  *     r                          √s, for CT_DISTANCE only
  *     degree                     of the polynomial, an int

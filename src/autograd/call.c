@@ -35,7 +35,8 @@ void ct_set_dtype(ct_call *c, ct_dtype dtype) { c->dtype[0] = dtype; }
 
 void ct_more_out(ct_call *c, int k, ct_dtype dtype, ct_shape shape)
 {
-    if (!ct_require(c, k == c->n_out && k < CT_MAX_OUTPUTS, CT_EINVAL,
+    if (!ct_require(c, !c->op || !c->op->compose, CT_EINVAL, "a composition declares no outputs") ||
+        !ct_require(c, k == c->n_out && k < CT_MAX_OUTPUTS, CT_EINVAL,
                     "outputs are declared in order, at most %d", CT_MAX_OUTPUTS))
         return;
     c->dtype[k] = dtype;

@@ -155,6 +155,7 @@ static ct_status place(start *t)
             ct_rand_normal(t->gp->device, CT_F64, ct_shape1(f->n_free), f->options->seed, (uint64_t)t->index),
             t->x);
     memcpy(t->z, f->first, (size_t)t->gp->n_params * sizeof *t->z);
+    memcpy(t->best, f->first, (size_t)t->gp->n_params * sizeof *t->best);
     for (int i = 0; i < f->n_free && !s; i++) {
         int64_t p = f->free_index[i];
         double x = f->first[p] + t->x[i] * ct__gp_draw_width(t->gp, p);

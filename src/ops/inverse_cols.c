@@ -32,8 +32,8 @@ static const ct_op unit_columns = {
 /* A⁻¹ E, or A⁻ᵀ E with CT_TRANS */
 static ct_var columns(ct_call *c, unsigned flags)
 {
-    ct_var A = ct_arg_var(c, 0), order, LU = ct_lu(A, &order);
-    ct_var E = ct_apply(&unit_columns, (ct_var[]){ A, ct_arg_var(c, 1) }, 2, NULL, 0);
+    ct_var A = ct_arg_var(c, 0), E = ct_apply(&unit_columns, (ct_var[]){ A, ct_arg_var(c, 1) }, 2, NULL, 0);
+    ct_var order, LU = ct_lu(A, &order);
     return ct_lu_solve(A, LU, order, E, flags);
 }
 

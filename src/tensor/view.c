@@ -13,7 +13,10 @@ static int check_dim(const ct_view *v, int dim, int ndim)
 {
     int d = dim < 0 ? dim + ndim : dim;
     if (d >= 0 && d < ndim) return d;
-    ct__fail(v->storage->device, CT_EINVAL, "there is no dimension %d: the tensor has %d", dim, v->ndim);
+    ct__fail(v->storage->device, CT_EINVAL,
+             ndim ? "there is no dimension %d: use 0 to %d, or %d to -1"
+                  : "there is no dimension %d in a scalar",
+             dim, ndim - 1, -ndim);
     return -1;
 }
 
