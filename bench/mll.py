@@ -193,7 +193,7 @@ def gpflash_run(gpflash, np, case, n):
     points.X_ndim_ntrain_mat, points.f_train_vec = np.asfortranarray(X.T), y
     points.sig2_f_val = -1.0  # one of the parameters
     model.kernel_id = gpflash.KernelId.Matern52 if case == "matern52" else gpflash.KernelId.SqExp
-    model.has_mean_model_constant = False
+    model.has_mean_model_constant, model.cond_max = False, 1e13  # its nugget is least then
     p.hp_gamma_vec, p.hp_sig2_k, p.hp_sig2_f_val = np.full(D, 1 / 0.7), 1.3, NOISE
     return lambda training: -gpflash.eval_mll(points, p, model, training).mll
 
