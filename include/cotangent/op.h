@@ -179,124 +179,32 @@ CT_API ct_call *ct_scope_open(ct_tape *tape, const char *name);
 CT_API ct_status ct_scope_close(ct_call *c);
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
-/* What a device can compute, on views of any strides. Elementwise primitives broadcast to the output. Matrix
- * primitives run over the leading dimensions, which broadcast to the output's. All views have one dtype, f64
- * or f32, unless stated; copy, fill, the maps, sums and products also take bf16 and f16. A primitive that
- * fails, or is given no view or a wrong dtype, fails the call. In a failed call it does nothing. An output
- * shares no memory with an input unless stated. On a GPU no primitive waits. */
+/* What every device can compute: primitives.inc has the rows, each with its contract, and says how to read
+ * them. */
+#define CT_PRIMITIVE(name, ...) CT_API void ct_prim_##name(ct_call *c, __VA_ARGS__);
+#define CT_FLAGGING             CT_PRIMITIVE
+#define CT_IN                   ct_view
+#define CT_OUT                  ct_view
+#include <cotangent/primitives.inc>
 
-/* dst = src, converted from any dtype to any */
-CT_API void ct_prim_copy(ct_call *c, ct_view src, ct_view dst);
-/* dst = value */
-CT_API void ct_prim_fill(ct_call *c, ct_view dst, double value);
-/* out = f(x), with the parameters p of maps.h (NULL: 0, 0); out may be x */
-CT_API void ct_prim_map1(ct_call *c, ct_map1 f, const double p[2], ct_view x, ct_view out);
-/* out = f(a, b); out may be a or b */
-CT_API void ct_prim_map2(ct_call *c, ct_map2 f, ct_view a, ct_view b, ct_view out);
-/* out_i = a_i where cond_i is not 0, else b_i; cond f64, f32 or i64 */
-CT_API void ct_prim_where(ct_call *c, ct_view cond, ct_view a, ct_view b, ct_view out);
-/* out has x's dimensions, with extent 1 where reduced; the leading ones that are 1 may be missing. Sums of
- * f32 are accumulated in f64. NaN in gives NaN out. An empty sum is 0; an empty max or logsumexp is
- * -inf. */
-CT_API void ct_prim_reduce(ct_call *c, ct_reduction f, ct_view x, ct_view out);
+/* Compositions of primitives on the blocks of C = [C11 ·; C21 C22], symmetric, of n = n1 + n2 rows. They use
+ * the lower triangles alone of C11 (n1, n1) and C22 (n2, n2); n2 may be 0. */
 
-/* gather: out (k, ...) = the rows of x (n, ...) that index, i64 (k), names. scatter_add: row index[i] of out
- * (n, ...) += row i of x (k, ...), in order of i. An index outside [0, n) is CT_EINDEX; the message names its
- * position and value. */
-CT_API void ct_prim_gather(ct_call *c, ct_view x, ct_view index, ct_view out);
-CT_API void ct_prim_scatter_add(ct_call *c, ct_view x, ct_view index, ct_view out);
-/* index i64 (N) in [0, M) -> groups i64 (M + 1 + N), contiguous: the groups' offsets, then the positions,
- * stably sorted by index. An index outside [0, M) is CT_EINDEX. */
-CT_API void ct_prim_group_by(ct_call *c, ct_view index, ct_view groups);
-/* out_i = A_i C_m for each i of group m, with `groups` of N positions in M groups from ct_prim_group_by. A
- * (N, I, J), C (M, J, K), out (N, I, K), all contiguous. Invalid groups are CT_EINDEX. */
-CT_API void ct_prim_grouped_gemm(ct_call *c, ct_view A, ct_view C, ct_view groups, ct_view out);
-/* A_bar_i = G_i C_mᵀ (N, I, J) and C_bar_m = Σ_i A_iᵀ G_i (M, J, K). Either output may be no view; then C, or
- * A, may be no view, too. */
-CT_API void ct_prim_grouped_gemm_bar(ct_call *c, ct_view A, ct_view C, ct_view G, ct_view groups,
-                                     ct_view A_bar, ct_view C_bar);
-/* out (..., n, m) = |x_i - y_j|², x (..., n, d), y (..., m, d) */
-CT_API void ct_prim_sqdist(ct_call *c, ct_view x, ct_view y, ct_view out);
-
-/* C = alpha A B + beta C;  A: ...,m,k  B: ...,k,n  C: ...,m,n */
-CT_API void ct_prim_gemm(ct_call *c, double alpha, ct_view A, ct_view B, double beta, ct_view C);
-/* lower triangle of C = alpha A Aᵀ + beta C;  A: ...,n,k  C: ...,n,n. The strict upper triangle is
- * untouched. */
-CT_API void ct_prim_syrk(ct_call *c, double alpha, ct_view A, double beta, ct_view C);
-/* B = alpha op(T)⁻¹ B, or alpha B op(T)⁻¹ with CT_RIGHT;  T: ...,n,n  B: ...,n,m (...,m,n) */
-CT_API void ct_prim_trsm(ct_call *c, unsigned flags, double alpha, ct_view T, ct_view B);
-/* B = alpha op(T) B, or alpha B op(T) with CT_RIGHT */
-CT_API void ct_prim_trmm(ct_call *c, unsigned flags, double alpha, ct_view T, ct_view B);
-/* dst = the part of src with col - row <= k (lower) or >= k (upper), zero elsewhere; src may be dst */
-CT_API void ct_prim_triangle(ct_call *c, ct_view src, bool upper, int64_t k, ct_view dst);
-
-/* A = L Lᵀ in place in the lower triangle; the strict upper triangle becomes zero. A member that is not
- * positive definite becomes NaN and is flagged. */
-CT_API void ct_prim_potrf(ct_call *c, ct_view A);
-/* The next three work on triangles in place. They read and write only the lower triangle of a square matrix,
- * so that two triangles can share a rectangle. For an upper triangle pass the transposed view. */
-/* A = L Lᵀ. Failures as for ct_prim_potrf, with the failing minor counted from row `first` of a larger
- * matrix. */
-CT_API void ct_prim_potrf_lower(ct_call *c, int64_t first, ct_view A);
-/* L is replaced by its inverse. The diagonal must have no zeros. */
-CT_API void ct_prim_trtri(ct_call *c, ct_view L);
-/* L is replaced by the lower triangle of LᵀL. After trtri of a Cholesky factor this is the inverse of the
- * matrix. */
-CT_API void ct_prim_lauum(ct_call *c, ct_view L);
-/* Factorises a symmetric positive definite C (n, n) and solves with it for z (n, 1), in one pass. C becomes L
- * and z becomes L⁻¹z; with `inverse`, C becomes C⁻¹ and z becomes C⁻¹z. diagonal (n) gets the diagonal of L.
- * Failures as for ct_prim_potrf; a pivot with L_ii² <= tolerance C_ii is one, too (0: no such test). After a
- * failure C and z are undefined. C may be (n, n), of which only the lower triangle is used, or packed into a
- * rectangle of n1 = n - n/2 rows. The packed C holds the blocks A11 (n1 × n1), A21 and A22 of [A11 ·; A21
- * A22]. Row j of the rectangle starts with elements 0..j of row j of A22 (n even), or 0..j-1 of row j - 1 of
- * A22 (n odd). Then follow column j of A11 from the diagonal on, and column j of A21. Further columns are not
- * touched. Returns false, and does nothing, if the device has no such routine; then use the other primitives
- * on views of the blocks. */
-CT_API bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance, ct_view C, ct_view z,
-                                 ct_view diagonal);
-/* A_inv = A⁻¹ for a symmetric positive definite A, of which the lower triangle is read. A_inv is symmetric to
- * the bit. Failures as for ct_prim_potrf. */
-CT_API void ct_prim_potri(ct_call *c, ct_view A, ct_view A_inv);
-/* A[order] = L U with partial pivoting: row i of L U is row order[i] of A. LU holds both the unit lower L and
- * the upper U; columns that are contiguous are fastest. order: i64 (..., n), contiguous. If a pivot is zero
- * or an element is not finite, the member becomes NaN with order 0, 1, ..., and is flagged. */
-CT_API void ct_prim_getrf(ct_call *c, ct_view A, ct_view LU, ct_view order);
-/* log |det A| and the sign of det A, by LU; -inf and 0 if a pivot is zero. If an element is not finite or the
- * factors overflow, the member gives NaN and is flagged. */
-CT_API void ct_prim_lu_det(ct_call *c, ct_view A, ct_view log_abs, ct_view sign);
-/* A_inv = A⁻¹ by LU. Failures as for ct_prim_getrf. */
-CT_API void ct_prim_getri(ct_call *c, ct_view A, ct_view A_inv);
-/* A_bar = -A_invᵀ G A_invᵀ, the adjoint of the inverse. With `symmetric` (A_inv is symmetric), (G + Gᵀ)/2
- * replaces G and A_bar is symmetric to the bit. */
-CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, ct_view A_inv, ct_view G, ct_view A_bar);
-/* ct_prim_potri and the symmetric ct_prim_inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which
- * saves the adjoint a third of its work. root (..., 1, n (n + 1) / 2), contiguous and with the batch of A_inv
- * and A_bar, holds the rows of M's triangle one after the other. ct_prim_keeps_root: whether the device has
- * the two, and `members` matrices of extent n are worth it. */
-CT_API bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n);
-CT_API void ct_prim_potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
-CT_API void ct_prim_inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
-/* Row i of dst is row order[i] of src; with `back`, row order[i] of dst is row i of src. src (..., n, m),
- * order i64 (..., n). An order that is not a permutation is CT_EINDEX. */
-CT_API void ct_prim_permute_rows(ct_call *c, ct_view src, ct_view order, bool back, ct_view dst);
-
-/* A = Q R in place for A (..., m, n). R is in the upper triangle; the reflectors of Q are below it and in tau
- * (..., 1, min(m, n)), contiguous. With rank_tolerance >= 0 a member with some |R_jj| <= rank_tolerance max_i
- * |R_ii| becomes NaN and is flagged with j, counted from 1. */
-CT_API void ct_prim_qr(ct_call *c, double rank_tolerance, ct_view A, ct_view tau);
-/* C = Q C or, with `trans`, Qᵀ C, given A and tau of ct_prim_qr; C (..., m, k) */
-CT_API void ct_prim_qr_mul(ct_call *c, bool trans, ct_view A, ct_view tau, ct_view C);
-/* out (..., 1, 1) = 1 / (|R| |R⁻¹|), estimated in the 1-norm or the infinity norm, for the upper triangle R
- * (..., n, n); 0 if R is singular or not finite. */
-CT_API void ct_prim_tri_rcond(ct_call *c, ct_view R, ct_view out);
-
-/* Flags the members of x (..., n, 1) that have an element outside `domain`, or NaN, and makes those members
- * of out (..., r, c) NaN. The failure tells the place of the first such element in its member, counted from
- * 1. The tape goes on. With no view for out, x counts as one member; it may have any shape and must be
- * contiguous. `what`, with one %lld for the place, and `why`, which ends with the remedy, form the message
- * and must outlive the tape: "variance %lld", "is not positive: take its exponential". */
-CT_API void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, const char *why,
-                         ct_view out);
+/* Factorises a positive definite C in place and solves with it for z (n, 1). C becomes L and z becomes L⁻¹z;
+ * with `inverse`, C becomes C⁻¹ and z becomes C⁻¹z. diagonal (n) gets the diagonal of L. Failures as for
+ * ct_prim_potrf; a pivot with L_ii² <= tolerance C_ii is one, too (0: no such test). After a failure C and z
+ * are undefined. On a CPU this is one pass where C is C11, row-major, or where the blocks fill n1 = n - n/2
+ * rows in rectangular full packed format. Row j then begins with row j of C22 (row j - 1 for odd n) up to the
+ * diagonal. Column j of C11 from the diagonal on follows, then column j of C21. [Gustavson et al. 2010,
+ * "Rectangular full packed format for Cholesky's algorithm"] */
+CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C11, ct_view C21,
+                                 ct_view C22, ct_view z, ct_view diagonal);
+/* L is replaced by C⁻¹ = (L Lᵀ)⁻¹, for L from ct_prim_sweep_blocks without `inverse`. */
+CT_API void ct_prim_invert_blocks(ct_call *c, ct_view L11, ct_view L21, ct_view L22);
+/* Flags the first pivot with L_ii² <= tolerance C_ii, given the diagonals (n) of C and L, and then makes out
+ * (r, c) NaN: C is singular to that tolerance although its factorisation succeeded. Overwrites C_diagonal. */
+CT_API void ct_prim_flag_pivots(ct_call *c, double tolerance, ct_view C_diagonal, ct_view L_diagonal,
+                                ct_view out);
 
 CT_END_DECLS
 #endif

@@ -165,6 +165,14 @@ void ct__map1(ct_call *c, ct_map1 f, const double p[2], const ct_view *x, ct_vie
 void ct__map2(ct_call *c, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out);
 void ct__gemm(ct_call *c, double alpha, const ct_view *A, const ct_view *B, double beta, ct_view *C);
 
+/* -- primitive/inverse.c: what only some devices have ---------------------------------------------------- */
+
+/* potri and the symmetric inverse_bar with a root kept between them (backend.h). ct__keeps_root: whether the
+ * device has them, and they are worth it for `members` matrices of extent n. */
+bool ct__keeps_root(const ct_call *c, int64_t members, int64_t n);
+void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
+void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);
+
 /* -- call.c ---------------------------------------------------------------------------------------------- */
 
 /* Output k, allocated at the first request; NULL if the call has failed. Owned by the call. */

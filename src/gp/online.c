@@ -53,7 +53,7 @@ static ct_status complete(ct_gp *gp)
     ct__packed_solve(c, &L, 0, line);
     ct__packed_solve_trans(c, &L, line);
     ct__packed_diagonal(c, &L, L_diagonal);
-    ct__judge_pivots(c, C_diagonal, L_diagonal, alpha);
+    ct_prim_flag_pivots(c, ct__gp_rounding(gp->dtype), C_diagonal, L_diagonal, alpha);
     ct__nlml_value(c, y, alpha, L_diagonal, nlml);
     gp->factor.nlml = ct_call_item(c, nlml) + (double)gp->n * log(gp->y_scale);
     gp->factor.alpha = ct_tensor_of(c, alpha);

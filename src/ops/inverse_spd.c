@@ -11,7 +11,7 @@ static ct_shape shape(ct_call *c)
     if (!ct__need_square(c, 0)) return ct_shape0();
     ct_shape shape = ct_arg_shape(c, 0);
     const int64_t n = ct_arg_dim(c, 0, -1), members = n ? ct_shape_count(shape) / (n * n) : 0;
-    if (ct_call_recorded(c) && ct_prim_keeps_root(c, members, n))
+    if (ct_call_recorded(c) && ct__keeps_root(c, members, n))
         ct_rule_out(c, 1, ct_arg(c, 0).dtype, ct__matrix_shape(shape, 1, n * (n + 1) / 2));
     return shape;
 }
@@ -19,7 +19,7 @@ static ct_shape shape(ct_call *c)
 static void forward(ct_call *c)
 {
     if (ct_outs(c) == 2)
-        ct_prim_potri_root(c, ct_arg(c, 0), ct_result_at(c, 1), ct_result(c));
+        ct__potri_root(c, ct_arg(c, 0), ct_result_at(c, 1), ct_result(c));
     else
         ct_prim_potri(c, ct_arg(c, 0), ct_result(c));
 }
@@ -39,7 +39,7 @@ static const ct_op inverse_spd_bar = {
 
 static void root_bar_forward(ct_call *c)
 {
-    ct_prim_inverse_root_bar(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
+    ct__inverse_root_bar(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
 }
 
 /* The same from M instead of P. */

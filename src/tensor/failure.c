@@ -24,5 +24,5 @@ ct_status ct__failure_clear(ct_device *dev, ct_failure *failure)
 {
     const bool used = failure->note && failure->call;
     *failure = (ct_failure){ .note = failure->note };
-    return used ? dev->backend->fill(dev, 0, &failure->note->view) : CT_OK;
+    return used ? dev->backend->fill(dev, &failure->note->view, 0) : CT_OK;
 }

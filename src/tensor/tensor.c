@@ -159,7 +159,7 @@ ct_tensor *ct_empty(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_
 ct_tensor *ct_full(ct_device *dev, ct_dtype dtype, ct_shape shape, double value)
 {
     ct_tensor *t = ct_empty(dev, dtype, shape);
-    return t ? ct__tensor_if(dev->backend->fill(dev, value, &t->view), t) : NULL;
+    return t ? ct__tensor_if(dev->backend->fill(dev, &t->view, value), t) : NULL;
 }
 
 ct_tensor *ct_zeros(ct_device *dev, ct_dtype dtype, ct_shape shape) { return ct_full(dev, dtype, shape, 0); }

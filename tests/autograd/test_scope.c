@@ -255,7 +255,8 @@ static void a_scope_fails(void **state)
     assert_false(ct_call_fine(c));
     assert_null(ct_call_device(c));
     ct_prim_fill(c, ct_view_of(x), 1);
-    assert_true(ct_prim_packed_sweep(c, 0, false, 0, ct_view_of(B), ct_view_of(x), ct_view_of(x)));
+    ct_prim_sweep_blocks(c, false, 0, ct_view_of(B), ct_view_of(B), ct_view_of(B), ct_view_of(x),
+                         ct_view_of(x));
     assert_int_equal(ct_scope_close(c), CT_EINVAL);
     assert_true(ct_tensor_item(x) == 7);
     ct_release(B), ct_release(x);

@@ -62,7 +62,7 @@ static void conversion_to_integers_saturates(void **state)
     ct_tensor *x = ct_from(dev, CT_F64, ct_shape1(8), values), *y = ct_empty(dev, CT_I64, ct_shape1(8));
     assert_ok(cpu->copy(dev, &x->view, &y->view), ct_message(dev));
     for (int i = 0; i < 8; i++) assert_true(((int64_t *)y->view.data)[i] == saturated(values[i]));
-    assert_ok(cpu->fill(dev, NAN, &y->view), ct_message(dev));
+    assert_ok(cpu->fill(dev, &y->view, NAN), ct_message(dev));
     assert_int_equal(((int64_t *)y->view.data)[3], 0);
     ct_release(x);
     ct_release(y);
@@ -77,7 +77,7 @@ static void fill_reaches_every_layout(void **state)
         for (int layout = 0; layout < OUT_LAYOUTS; layout++)
             for (int dtype = 0; dtype < 5; dtype++) {
                 ct_tensor *x = blank(dev, (ct_dtype)dtype, shapes[s], layout);
-                assert_ok(cpu->fill(dev, -3, &x->view), ct_message(dev));
+                assert_ok(cpu->fill(dev, &x->view, -3), ct_message(dev));
                 for (int64_t i = 0; i < ct_tensor_count(x); i++) assert_true(element(x, i) == -3);
                 if (layout == SLICED && dtype != CT_I64) assert_contained(x);
                 ct_release(x);

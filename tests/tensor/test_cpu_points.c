@@ -113,7 +113,7 @@ static void rows_are_gathered_and_added_back(void **state)
                         }
                         ct_tensor *sum =
                             blank(dev, (ct_dtype)dtype, rows_of(s, 7), (layout + 1) % OUT_LAYOUTS);
-                        assert_ok(cpu->fill(dev, 1, &sum->view), "");
+                        assert_ok(cpu->fill(dev, &sum->view, 1), "");
                         assert_ok(cpu->scatter_add(dev, &y->view, &index->view, &sum->view), ct_message(dev));
                         double wanted[7] = { 1, 1, 1, 1, 1, 1, 1 };
                         for (int64_t i = 0; i < k && width; i++) {

@@ -1,4 +1,4 @@
-/* The primitives of op.h on elements, rows and groups, and the checks that all of them share. */
+/* The primitives on elements, rows and groups, and the checks that all of them share. */
 #include "primitive.h"
 
 /* -- checks ---------------------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ void ct_prim_copy(ct_call *c, ct_view src, ct_view dst)
 
 void ct_prim_fill(ct_call *c, ct_view dst, double value)
 {
-    if (ct__usable(c, &dst)) CT__DO(c, fill, value, &dst);
+    if (ct__usable(c, &dst)) CT__DO(c, fill, &dst, value);
 }
 
 /* v, or in *room what it is broadcast to; NULL where the call has failed. */

@@ -1,4 +1,4 @@
-/* The primitives of op.h that invert, and their adjoints. */
+/* The primitives that invert, and their adjoints. */
 #include "primitive.h"
 
 /* A and out are square and of one extent. Broadcasts A to out's batch. */
@@ -44,7 +44,7 @@ void ct_prim_inverse_bar(ct_call *c, bool symmetric, ct_view A_inv, ct_view G, c
         CT__DO(c, inverse_bar, symmetric, &A_inv, &G, &A_bar);
 }
 
-bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n)
+bool ct__keeps_root(const ct_call *c, int64_t members, int64_t n)
 {
     const ct_device *device = c->tape->device;
     return device->backend->keeps_root && device->backend->keeps_root(device, members, n);
@@ -59,18 +59,16 @@ static bool roots(ct_call *c, const ct_view *root, const ct_view *out)
     shape.dim[shape.ndim - 1] = n * (n + 1) / 2;
     return ct__one_dtype(c, root, out) &&
            ct_require(c, ct_shape_equal(ct__shape(root), shape) && ct__is_contiguous(root), CT_ESHAPE,
-                      "the root of an inverse is a triangle for each matrix, contiguous") &&
-           ct_require(c, c->tape->device->backend->potri_root, CT_EUNSUPPORTED,
-                      "%s keeps no roots: ct_prim_keeps_root", c->tape->device->name);
+                      "the root of an inverse is a triangle for each matrix, contiguous");
 }
 
-void ct_prim_potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv)
+void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv)
 {
     if (match_square(c, &A, &A_inv) && roots(c, &root, &A_inv))
         CT__DO(c, potri_root, &A, &root, &A_inv, ct__call_failure(c));
 }
 
-void ct_prim_inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar)
+void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar)
 {
     if (match_square(c, &G, &A_bar) && roots(c, &root, &A_bar))
         CT__DO(c, inverse_root_bar, &root, &G, &A_bar);

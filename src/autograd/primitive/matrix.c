@@ -1,4 +1,4 @@
-/* The primitives of op.h that multiply, solve and factor. */
+/* The primitives that multiply, solve and factor. */
 #include "primitive.h"
 
 /* -- products -------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* What the primitives of op.h share. Each primitive checks its views, broadcasts the inputs to the output,
+/* What the primitives share. Each primitive checks its views, broadcasts the inputs to the output,
  * and calls the backend. */
 #ifndef CT_AUTOGRAD_PRIMITIVE_H
 #define CT_AUTOGRAD_PRIMITIVE_H

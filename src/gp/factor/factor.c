@@ -6,8 +6,12 @@
  * [Rasmussen & Williams 2006, eq. 5.9] */
 #include "factor.h"
 
+#include <float.h>
+
 /* Rows up to which the matrix may be a square: one block instead of three. */
 enum { SQUARE = 256 };
+
+double ct__gp_rounding(ct_dtype dtype) { return 16 * (dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON); }
 
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
                          bool square)
@@ -43,7 +47,8 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
 {
     const bool failed_before = ct_failure_known(c);
     build(c, s);
-    ct__packed_sweep(c, s->matrix, &s->C, inverse, ct__gp_rounding(s->matrix.dtype), s->alpha, s->diagonal);
+    ct_prim_sweep_blocks(c, inverse, ct__gp_rounding(s->alpha.dtype), s->C.A11, s->C.A21, s->C.A22, s->alpha,
+                         s->diagonal);
     if (!inverse) ct__packed_solve_trans(c, &s->C, ct_view_transpose(s->alpha));
     return ct_call_fine(c) && (failed_before || !ct_failure_known(c));
 }

@@ -15,6 +15,9 @@ typedef struct ct__system {
     ct_view alpha, diagonal; /* (n, 1): r, then C⁻¹r;  scratch (n): the diagonal of L */
 } ct__system;
 
+/* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
+ * succeeded. */
+double ct__gp_rounding(ct_dtype dtype);
 /* Prepares ct__system_solve: the matrix is scratch, and `alpha` (n, 1) becomes r, of n elements. in: theta,
  * X, r, noise. If `square`, a small matrix is stored as a square. */
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,

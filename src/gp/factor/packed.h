@@ -62,23 +62,6 @@ void ct__packed_rows(ct_call *c, const ct__packed *P, int64_t first, ct_view out
  * (w, w). */
 void ct__packed_product(ct_call *c, ct_view Y, const ct__packed *P, int64_t first, ct_view room, ct_view out);
 
-/* -- packed_factor.c: in place --------------------------------------------------------------------------- */
-
-/* C = L Lᵀ; L replaces C. n³/3 multiplications and additions. Failures as for ct_prim_potrf. */
-void ct__packed_factor(ct_call *c, const ct__packed *C);
-/* L is replaced by (L Lᵀ)⁻¹. 2n³/3 multiplications and additions. */
-void ct__packed_invert(ct_call *c, const ct__packed *L);
-
-/* A pivot L_ii² of at most this share of C_ii is only rounding: C is singular although its factorisation
- * succeeded. */
-double ct__gp_rounding(ct_dtype dtype);
-/* Flags such a pivot, and then makes alpha (n, 1) NaN. Overwrites C_diagonal (n). */
-void ct__judge_pivots(ct_call *c, ct_view C_diagonal, ct_view L_diagonal, ct_view alpha);
-
-/* As ct_prim_packed_sweep, on every device; `matrix` holds the blocks C. */
-void ct__packed_sweep(ct_call *c, ct_view matrix, const ct__packed *C, bool inverse, double tolerance,
-                      ct_view z, ct_view diagonal);
-
 /* -- packed_solve.c: right-hand sides are rows ----------------------------------------------------------- */
 
 /* The number of right-hand sides of n numbers in a panel of 32 MB: at least 16, at most n/2 or 512. */

@@ -120,7 +120,7 @@ void ct__mixed_factor(const ct__mixed *m, ct_view diagonal)
     for (block b = { 0 }; next_block(m, &b);) convert(m, &b, covariance(m, &b), b.part);
     ct_prim_fill(c, z, 0);
     const bool known = ct_failure_known(c);
-    ct__packed_sweep(c, m->triangle, &m->L, false, 0, z, line);
+    ct_prim_sweep_blocks(c, false, 0, m->L.A11, m->L.A21, m->L.A22, z, line);
     if (!known && ct_failure_known(c))
         ct_prim_fill(c, diagonal, NAN);
     else
@@ -174,7 +174,7 @@ void ct__mixed_slopes(const ct__mixed *m, ct_view alpha, ct_view diagonal, ct_vi
                            .weight = 0.5,
                            .theta_bar = theta_bar,
                            .X_bar = X_bar };
-    ct__packed_invert(m->c, &m->L);
+    ct_prim_invert_blocks(m->c, m->L.A11, m->L.A21, m->L.A22);
     ct__packed_diagonal(m->c, &m->L, diagonal);
     ct__slopes_clear(m->c, &s);
     for (block b = { 0 }; next_block(m, &b);)

@@ -133,7 +133,7 @@ ct_status ct__cpu_copy(ct_device *dev, const ct_view *x, ct_view *out)
     return CT_OK;
 }
 
-ct_status ct__cpu_fill(ct_device *dev, double value, ct_view *out)
+ct_status ct__cpu_fill(ct_device *dev, ct_view *out, double value)
 {
     ct_view one = *out;
     one.dtype = CT_F64;

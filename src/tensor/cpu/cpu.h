@@ -92,8 +92,11 @@ float ct__polygammaf(int k, float x);
 int64_t ct__sweep_factor(const ct_device *dev, ct_dtype dtype, int64_t n, void *a, int64_t ld, void *memory);
 size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t ld);
 
-#define PROTOTYPE(name) CT_PRIMITIVE(name) ct__cpu_##name;
-CT_PRIMITIVES(PROTOTYPE)
+#define PROTOTYPE(name)         CT__ENTRY(name) ct__cpu_##name;
+#define CT_PRIMITIVE(name, ...) PROTOTYPE(name)
+#define CT_FLAGGING             CT_PRIMITIVE
+#include <cotangent/primitives.inc>
+CT__MORE_ENTRIES(PROTOTYPE)
 PROTOTYPE(packed_sweep)
 PROTOTYPE(keeps_root)
 PROTOTYPE(potri_root)

@@ -156,7 +156,9 @@ static void spread(ct_device *dev, int64_t count, void (*run)(void *context, int
 }
 
 /* clang-format off */
-#define ENTRY(name) .name = ct__cpu_##name,
+#define ENTRY(name)             .name = ct__cpu_##name,
+#define CT_PRIMITIVE(name, ...) ENTRY(name)
+#define CT_FLAGGING             CT_PRIMITIVE
 const ct_backend ct__cpu_backend = {
     .name = "cpu",
     .host_memory = true,
@@ -168,7 +170,8 @@ const ct_backend ct__cpu_backend = {
     .download = transfer,
     .synchronize = synchronize,
     .spread = spread,
-    CT_PRIMITIVES(ENTRY)
+#include <cotangent/primitives.inc>
+    CT__MORE_ENTRIES(ENTRY)
     ENTRY(packed_sweep)
     ENTRY(keeps_root)
     ENTRY(potri_root)

@@ -236,6 +236,6 @@ ct_status ct__cpu_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct_
     static const ct__routine routine = { 2.0 / 3, 1, CT__LU_ALONE, det_member, det_member };
     const ct_view s = as_matrices(*sign), l = as_matrices(*log_abs);
     if (a->dim[a->ndim - 1]) return run(dev, &routine, 3, (const ct_view *[]){ a, &s, &l }, NULL, failure);
-    const ct_status status = ct__cpu_fill(dev, 0, log_abs);
-    return status ? status : ct__cpu_fill(dev, 1, sign);
+    const ct_status status = ct__cpu_fill(dev, log_abs, 0);
+    return status ? status : ct__cpu_fill(dev, sign, 1);
 }

@@ -125,7 +125,7 @@ ct_status ct__cpu_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     qr_job w = { .job = { .member = rcond_member } };
     if (!ct__job_init(&w.job, dev, 2, (const ct_view *[]){ r, out })) return CT_OK;
     const int64_t n = w.job.m[0].cols;
-    if (n == 0) return ct__cpu_fill(dev, 1, out);
+    if (n == 0) return ct__cpu_fill(dev, out, 1);
     w.job.work = 10.0 * (double)n * (double)n;
     return run(&w, "tri_rcond", 3 * n, (size_t)n * sizeof(int));
 }

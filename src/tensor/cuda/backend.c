@@ -2,10 +2,13 @@
 #include "primitives.h"
 
 /* clang-format off */
-#define ENTRY(name) .name = ct__cuda_##name,
+#define ENTRY(name)             .name = ct__cuda_##name,
+#define CT_PRIMITIVE(name, ...) ENTRY(name)
+#define CT_FLAGGING             CT_PRIMITIVE
 const ct_backend ct__cuda_table = {
     .name = "cuda",
     .host_memory = false,
     CT__CUDA_DEVICE(ENTRY)
-    CT_PRIMITIVES(ENTRY)
+#include <cotangent/primitives.inc>
+    CT__MORE_ENTRIES(ENTRY)
 };

@@ -42,7 +42,7 @@ static __global__ void fill_kernel(ct__span s, double value)
     }
 }
 
-ct_status ct__cuda_fill(ct_device *dev, double value, ct_view *out)
+ct_status ct__cuda_fill(ct_device *dev, ct_view *out, double value)
 {
     const ct__span s = ct__make_span({ out });
     return CT__RUN_EACH(dev, "fill", fill_kernel, s.count, s, value);

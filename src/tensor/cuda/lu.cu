@@ -247,8 +247,8 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct
     const ct__matrices<1> b({ a });
     if (!b.members) return CT_OK;
     if (!b.m[0].rows) {
-        ct_status s = ct__cuda_fill(dev, 0, log_abs);
-        return s ? s : ct__cuda_fill(dev, 1, sign);
+        ct_status s = ct__cuda_fill(dev, log_abs, 0);
+        return s ? s : ct__cuda_fill(dev, sign, 1);
     }
     ct__scratch wild(dev, b.members * (int64_t)sizeof(int64_t));
     if (!wild.data) return CT_ENOMEM;

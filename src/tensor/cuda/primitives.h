@@ -16,9 +16,12 @@ extern const ct_backend ct__cuda_table;
     M(capture_begin) M(capture_status) M(capture_end) M(graph_launch) M(graph_free) M(stream) M(join)
 /* clang-format on */
 
-#define PROTOTYPE(name) CT_PRIMITIVE(name) ct__cuda_##name;
+#define PROTOTYPE(name)         CT__ENTRY(name) ct__cuda_##name;
+#define CT_PRIMITIVE(name, ...) PROTOTYPE(name)
+#define CT_FLAGGING             CT_PRIMITIVE
 CT__CUDA_DEVICE(PROTOTYPE)
-CT_PRIMITIVES(PROTOTYPE)
+#include <cotangent/primitives.inc>
+CT__MORE_ENTRIES(PROTOTYPE)
 #undef PROTOTYPE
 
 #ifdef __cplusplus

@@ -215,7 +215,7 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     const ct__matrices<2> b({ r, out });
     const int64_t n = b.m[0].rows;
     if (!b.members) return CT_OK;
-    if (!n) return ct__cuda_fill(dev, 1, out);
+    if (!n) return ct__cuda_fill(dev, out, 1);
     ct__scratch work(dev, ct__entries(&b, b.m[0]) * ct__bytes_of(&b));
     if (!work.data) return CT_ENOMEM;
     const ct__matrix inverse = ct__dense(&b, work, n, n);
