@@ -80,9 +80,19 @@ static ct_var elsewhere(ct_call *c)
     return other ? ct_leaf(other, X) : (ct_var){ NULL, 0, 0 };
 }
 
+static ct_var with_more(ct_call *c)
+{
+    ct_more_out(c, 1, CT_F64, ct_shape0());
+    return ct_arg_var(c, 0);
+}
+
 static void compositions(void **state)
 {
     (void)state;
+    const ct_op more = { .name = "more", .n_in = 1, .compose = with_more };
+    ct_var in = ct_leaf(tape, X);
+    ct_apply(&more, &in, 1, NULL, 0);
+    says("more(2x2): a composition declares no outputs");
     const ct_op op = { .name = "elsewhere", .n_in = 1, .compose = elsewhere };
     ct_var x = ct_leaf(tape, X);
     ct_apply(&op, &x, 1, NULL, 0);

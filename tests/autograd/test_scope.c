@@ -110,6 +110,10 @@ static void views_that_are_not_there(void **state)
         ct_tape_reset(tape);
     }
     assert_false(ct_is_view(ct_view_of(NULL)));
+    assert_false(ct_is_view(ct_view_slice(a, 2, 0, 1, 1)));
+    assert_string_equal(ct_message(dev), "there is no dimension 2: use 0 to 1, or -2 to -1");
+    assert_false(ct_is_view(ct_view_squeeze(ct_view_reshape(ct_view_block(a, 0, 1, 0, 1), ct_shape0()), 0)));
+    assert_string_equal(ct_message(dev), "there is no dimension 0 in a scalar");
 }
 
 /* -- primitives ------------------------------------------------------------------------------------------ */

@@ -1,9 +1,11 @@
 /* A symmetric positive definite C in three blocks: the device's own sweep where it has one and the blocks lie
  * as it wants them, else block by block.
  *
- *     C = [ C11     ]   L11 L11ᵀ = C11,  L21 = C21 L11⁻ᵀ,  L22 L22ᵀ = C22 - L21 L21ᵀ           n³/3 operations
- *         [ C21 C22 ]   M11 = L11⁻¹,     M22 = L22⁻¹,      M21 = -M22 L21 M11
- *                       C⁻¹:  M11ᵀM11 + M21ᵀM21,           M22ᵀM21,             M22ᵀM22       2n³/3 */
+ *     C = [ C11     ]    L11 L11ᵀ = C11,  L21 = C21 L11⁻ᵀ,  L22 L22ᵀ = C22 - L21 L21ᵀ
+ *         [ C21 C22 ]    M11 = L11⁻¹,     M22 = L22⁻¹,      M21 = -M22 L21 M11
+ *                        C⁻¹: M11ᵀM11 + M21ᵀM21,  M22ᵀM21,  M22ᵀM22
+ *
+ * The factor takes n³/3 operations, the inverse 2n³/3 more. */
 #include "primitive.h"
 
 /* -- block by block -------------------------------------------------------------------------------------- */
