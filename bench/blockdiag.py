@@ -57,8 +57,9 @@ def strategies(torch, M, F, dtype):
                                                      groups=M).squeeze(2),
         "torch-vmap": lambda x, W, b: (torch.vmap(linear, in_dims=(1, 0, 0), out_dims=1)
                                        (x.view(-1, M, F), W, b.view(M, F)).reshape(-1, M * F)),
-        "torch-bsr": sparse_blocks(torch),
     }
+    if M * F * F <= SMALL or peers.options.gpu:  # on a CPU hundreds of products
+        found["torch-bsr"] = sparse_blocks(torch)
     if 4 * (M * F) ** 2 <= DENSE:
         mask = torch.block_diag(*[torch.ones(F, F)] * M).to(dtype)
         found["torch-block_diag"] = lambda x, W, b: linear(x, torch.block_diag(*W.unbind(0)), b)

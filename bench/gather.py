@@ -1,8 +1,9 @@
 """Products with gathered matrices beside the strategies that torch offers: `./run bench gather [uniform zipf
 M1 MN ...]`.
 
-torch-rows and torch-grouped_mm sort by q first and put the results back. torch-matmul copies C[q], the
-chunked ones a part of it at a time. In uniform-C the gradient of C alone is wanted.
+torch-rows and torch-grouped_mm sort by q first and put the results back. torch-each is a product for each row
+as it comes. torch-matmul copies C[q], the chunked ones a part of it at a time. In uniform-C the gradient of C
+alone is wanted.
 """
 import sys
 
@@ -30,9 +31,18 @@ def by_rows(torch):
     def run(a, c, q):
         order = torch.argsort(q, stable=True)
         used, counts = torch.unique_consecutive(q[order], return_counts=True)
-        parts = torch.split(a[order], counts.tolist())
-        out = torch.cat([part @ c[m] for m, part in zip(used.tolist(), parts)])
+        parts, matrices = torch.split(a[order], counts.tolist()), c.unbind(0)
+        out = torch.cat([part @ matrices[m] for m, part in zip(used.tolist(), parts)])
         return torch.empty_like(out).index_copy(0, order, out)
+    return run
+
+
+def by_each(torch):
+    """One product for each row of A. The gradient of unbind is a single stack; that of c[m] would be a C̄ for
+    each m."""
+    def run(a, c, q):
+        matrices = c.unbind(0)
+        return torch.cat([part @ matrices[m] for m, part in zip(q.tolist(), a.split(1))])
     return run
 
 
@@ -115,7 +125,7 @@ def mlx_steps(mx, torch, a, c, q, g):
 
 def peer_lines(torch, mx, case):
     a, c, q, g = inputs(torch, case)
-    ways = {"torch-rows": by_rows(torch), "torch-grouped_mm": grouped(torch)}
+    ways = {"torch-rows": by_rows(torch), "torch-each": by_each(torch), "torch-grouped_mm": grouped(torch)}
     if 8 * len(q) * J * K <= GATHERED:
         ways |= {"torch-matmul": lambda a, c, q: torch.matmul(a, c[q]),
                  "torch-chunks8192": chunked(torch, 8192), "torch-chunks256": chunked(torch, 256)}

@@ -49,6 +49,7 @@ struct ct_device {
     ct_log_fn log;
     void *log_context;
     int threads, isa; /* isa: of the CPU backend, a ct__isa */
+    bool amx;         /* whether the CPU has AMX's products of bf16 */
     struct ct__pace {
         double wall, cpu, alone_until; /* seconds: cpu/team.h */
     } pace;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should, and README.md quotes them
-# exactly. In TAP.
+# test_programs.sh PROGRAMS SOURCES: every example runs and prints what it should, and README.md and
+# docs/half.md quote them exactly. In TAP.
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -25,6 +25,11 @@ prints embedded_loss '^loss 0\.2637, slopes 2\.9'
 that 'embedded_loss trains two models' test "$(wc -l <said)" -eq 2
 prints own_likelihood '^f = 148\.738461, df/dlog l = 21\.821673, df/dlog s2 = -109\.442590'
 prints block_layers '^loss 29\.0[0-9]* -> 0\.[0-9]+ for 8 networks at once$'
+prints half_training '^ f32, scale 2\^0: 1\.3e\+00 .* [0-9.]+e-1[23], scale 2\^0$'
+that 'bf16 learns to its rounding' grep -qE '^bf16, .* 1\.[0-9]e-05, scale 2\^0$' said
+that 'f16 with a scale learns what it loses without' \
+    awk '/^ f16/ { end[n++] = $(NF - 2) + 0 } END { exit !(end[0] > 1e-6 && end[1] < 4e-7) }' said
+that 'overflow halves the scale' grep -qE '^ f16, scale 2\^30: .*, scale 2\^2[0-9]$' said
 prints expert_rows '^loss [0-9.]+ -> 0\.000[0-9] with 50 matrices for 4000 samples$'
 prints partial_inverse '^exact: loss 0\.3536, after 50 steps 0\.32[0-9]* $'
 that 'partial_inverse learns by both losses' grep -qE '^ridge: loss 0\.3506, after 50 steps 0\.01' said
@@ -57,23 +62,24 @@ rm examples/data/co2_weekly.csv
 "$programs/demo" >said.log 2>err
 that 'without its data it says so' test $? -ne 0 -a -s err
 
-for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers expert_rows \
-    partial_inverse bayesopt; do
+for f in first_gradient custom_op embedded_loss train_gp own_likelihood block_layers half_training \
+    expert_rows partial_inverse bayesopt; do
     that "$f.c is under 60 lines" test "$(wc -l <"$sources/examples/$f.c")" -lt 60
 done
 that 'train_gp.c is under 30 lines' test "$(wc -l <"$sources/examples/train_gp.c")" -lt 30
 that 'demo.c is under 150 lines' test "$(wc -l <"$sources/examples/demo.c")" -lt 150
 
-# Every block of C in README.md is part of an example, line for line.
+# Every block of C in these pages is part of an example, line for line.
 cat >blocks.py <<'PYTHON'
 import pathlib, re, sys
 root = pathlib.Path(sys.argv[1])
 examples = [p.read_text() for p in root.glob("examples/*.c")]
-blocks = re.findall(r"^```c\n(.*?)^```", (root / "README.md").read_text(), re.M | re.S)
+pages = "".join((root / page).read_text() for page in ("README.md", "docs/half.md"))
+blocks = re.findall(r"^```c\n(.*?)^```", pages, re.M | re.S)
 missing = [b for b in blocks if not any(b.strip() in e for e in examples)]
 print("\n---\n".join(missing))
-sys.exit(bool(missing) or len(blocks) < 4)
+sys.exit(bool(missing) or len(blocks) < 6)
 PYTHON
-that 'README.md shows the examples as they are' python3 blocks.py "$sources"
+that 'README.md and half.md show the examples as they are' python3 blocks.py "$sources"
 
 plan

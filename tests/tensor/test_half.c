@@ -202,7 +202,7 @@ static void rescale(ct_tensor *t, double scale)
         x[i] = i ? from_f64(CT_BF16, scale * (double)ct__from_bf16(x[i])) : 0;
 }
 
-/* The columns that the CPU's dot products compute. */
+/* The columns that the CPU's dot products compute, the same with AMX and without. */
 static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
 {
     const int64_t m = a->view.dim[0], k = a->view.dim[1], n = b->view.dim[1];
@@ -220,7 +220,9 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
                             .b_cs = b->view.stride[1],
                             .c = c,
                             .ldc = n };
-    const int64_t done = ct__bf16_multiply(ct__best_isa(), &q, 0, strips);
+    const int64_t done = ct__bf16_multiply(ct__best_isa(), false, &q, 0, strips);
+    assert_int_equal(ct__bf16_multiply(ct__best_isa(), ct__has_amx() && ct__ask_for_amx(), &q, 0, strips),
+                     done);
     free(strips), free(c);
     return done;
 }
@@ -231,8 +233,9 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
 static void products_of_bf16_sum_in_f32(void **state)
 {
     (void)state;
-    static const int64_t sizes[][3] = { { 16, 48, 64 },  { 1, 48, 65 },   { 17, 49, 257 }, { 130, 95, 512 },
-                                        { 23, 97, 300 }, { 17, 600, 66 }, { 128, 47, 100 } };
+    static const int64_t sizes[][3] = { { 16, 48, 64 },   { 1, 48, 65 },   { 17, 49, 257 },
+                                        { 130, 95, 512 }, { 23, 97, 300 }, { 17, 600, 66 },
+                                        { 128, 47, 100 }, { 37, 97, 320 }, { 60, 200, 130 } };
     ct_device *dev = open_cpu(2);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int point = 0; point < 4 * 5; point++) {

@@ -1,17 +1,22 @@
-/* Products of bf16 tiles by the dot products of AVX512-BF16: two products, exact, join a sum in f32 at a
- * time. A word holds the two neighbours along the depth that meet in one. A is packed whole, in strips of
+/* Products of bf16 tiles by the dot products of AMX or AVX512-BF16: two products, exact, join a sum in f32 at
+ * a time. A word holds the two neighbours along the depth that meet in one. A is packed whole, in strips of
  * rows; of B one panel of columns at a time, which stays in the first-level cache while all strips pass, and
  * meanwhile the next panel is asked for from memory.
  *
- * The instruction reads subnormals as zeros and writes zeros for them. Where the least elements of A and a
+ * The instructions read subnormals as zeros and writes zeros for them. Where the least elements of A and a
  * panel have the exponents e and f, all their products, and sums of those, are multiples of 2^(e + f - 14):
- * from 2^-126 on there is nothing that it could lose. Other panels are left to f32. */
+ * from 2^-126 on there is nothing that they could lose. Other panels are left to f32. */
 #include "half.h"
 #include "kernel/isa.h"
 #include "kernel/vmath.h"
 
 #if CT__X86
+#    include <cpuid.h>
 #    include <immintrin.h>
+#    ifdef __linux__
+#        include <sys/syscall.h>
+#        include <unistd.h>
+#    endif
 
 #    define UNROLL _Pragma("GCC unroll 8")
 
@@ -103,6 +108,62 @@ TILE(2)
 TILE(3)
 static run_tile *const tiles[CT__BF16_VECTORS] = { tile1, tile2, tile3 };
 
+/* AMX. A tile register has 16 rows of 16 words; its product adds A (16 rows, 16 words along the depth) times
+ * B (16 words along the depth, 16 columns) to C (16 x 16 in f32). */
+static const struct {
+    uint8_t palette, start, zeros[14];
+    uint16_t bytes_of_row[16];
+    uint8_t rows[16];
+} registers = { .palette = 1,
+                .bytes_of_row = { LINE, LINE, LINE, LINE, LINE, LINE, LINE },
+                .rows = { STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP } };
+
+CT__AMX static void open_tiles(void) { _tile_loadconfig(&registers); }
+CT__AMX static void close_tiles(void) { _tile_release(); }
+
+/* c (rows x cols) = or += Σ_p a_rp b_p for a strip, a_rp at a[pairs r + p]; pairs is a multiple of 16. */
+CT__AMX static void tile_amx(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, int64_t cols,
+                             bool add, float *c, int64_t ld)
+{
+    enum { WORD = sizeof *a, ROW = PANEL * WORD }; /* bytes */
+    _Alignas(LINE) float sum[STRIP][PANEL];
+    __asm__ volatile("" ::: "memory"); /* gcc's _tile_loadd does not say that it reads memory */
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    for (int64_t p = 0; p < pairs; p += LANES, b += LANES * PANEL) {
+        _tile_loadd(3, a + p, pairs * WORD);
+        _tile_loadd(4, b, ROW);
+        _tile_loadd(5, b + LANES, ROW);
+        _tile_loadd(6, b + 2 * LANES, ROW);
+        _tile_dpbf16ps(0, 3, 4);
+        _tile_dpbf16ps(1, 3, 5);
+        _tile_dpbf16ps(2, 3, 6);
+    }
+    _tile_stored(0, sum[0], ROW);
+    _tile_stored(1, sum[0] + LANES, ROW);
+    _tile_stored(2, sum[0] + 2 * LANES, ROW);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < cols; j++) c[r * ld + j] = sum[r][j] + (add ? c[r * ld + j] : 0);
+}
+
+bool ct__has_amx(void)
+{
+    enum { BF16 = 1 << 22, TILE = 1 << 24 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & BF16 && d & TILE;
+}
+
+bool ct__ask_for_amx(void)
+{
+#    ifdef __linux__
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILE_DATA = 18 };
+    return !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA);
+#    else
+    return false;
+#    endif
+}
+
 /* Asks for part i of n of x (depth x cols; ds along the depth, xs across, one of them 1). */
 static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_t cols, int64_t i, int64_t n)
 {
@@ -113,9 +174,10 @@ static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_
             __builtin_prefetch(x + l * step + j, 0, 2);
 }
 
-int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips)
+int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more, uint32_t *strips)
 {
     const int64_t m = q->m, n = q->n, k = q->k;
+    amx = amx && k % (2 * LANES) == 0;
     if (m < STRIP || n < PANEL || k < CT__BF16_DEPTH || k > 2 * CT__BF16_PAIRS || !ct__has_bf16(isa))
         return 0;
     if ((q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1)) return 0;
@@ -123,36 +185,46 @@ int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t 
     const ct__kit *f32 = ct__kit_of(isa, CT_F32);
     float *c = q->c;
     const int64_t pairs = (k + 1) / 2;
-    for (int64_t i = 0; i < m; i += STRIP)
-        pack(f32, a + i * q->a_rs, q->a_cs, q->a_rs, k, ct__min(m - i, STRIP), STRIP, strips + i * pairs);
+    _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
+    for (int64_t i = 0; i < m; i += STRIP) { /* a_rp: of AMX at r pairs + p, else at STRIP p + r */
+        uint32_t *to = strips + i * pairs;
+        pack(f32, a + i * q->a_rs, q->a_cs, q->a_rs, k, ct__min(m - i, STRIP), STRIP, amx ? panel : to);
+        if (amx) f32->transpose(pairs, STRIP, panel, STRIP, to, pairs);
+    }
     const int e = least_exponent((m + STRIP - 1) / STRIP * STRIP * pairs, strips);
     if (!e) return 0;
 
-    _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
-    for (int64_t j = 0; j < n; j += PANEL) {
+    if (amx) open_tiles();
+    const int64_t step = amx ? STRIP : CT__BF16_ROWS;
+    int64_t j = 0;
+    for (; j < n; j += PANEL) {
         const int64_t cols = ct__min(n - j, PANEL), next = j + PANEL < n ? j + PANEL : 0;
         const int64_t deep =
             next ? k : ct__min(more, k); /* of the next panel, which may be of the rows that follow */
         pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
         const int f = least_exponent(PANEL * pairs, panel);
-        if (!f || e + f - 2 * BIAS - 14 < -126) return j;
-        for (int64_t i = 0; i < m; i += CT__BF16_ROWS) {
+        if (!f || e + f - 2 * BIAS - 14 < -126) break;
+        for (int64_t i = 0; i < m; i += step) {
             if (deep > 0)
                 ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep,
-                    ct__min(n - next, PANEL), i / CT__BF16_ROWS, (m + CT__BF16_ROWS - 1) / CT__BF16_ROWS);
-            tiles[(cols - 1) / LANES](pairs, strips + i / STRIP * STRIP * pairs + i % STRIP, panel,
-                                      ct__min(m - i, CT__BF16_ROWS), cols, q->add, c + i * q->ldc + j,
-                                      q->ldc);
+                    ct__min(n - next, PANEL), i / step, (m + step - 1) / step);
+            run_tile *run = amx ? tile_amx : tiles[(cols - 1) / LANES];
+            run(pairs, strips + i / STRIP * STRIP * pairs + i % STRIP, panel, ct__min(m - i, step), cols,
+                q->add, c + i * q->ldc + j, q->ldc);
         }
     }
-    return n;
+    if (amx) close_tiles();
+    return ct__min(j, n);
 }
 
 #else
 
-int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips)
+bool ct__has_amx(void) { return false; }
+bool ct__ask_for_amx(void) { return false; }
+
+int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more, uint32_t *strips)
 {
-    (void)isa, (void)q, (void)more, (void)strips;
+    (void)isa, (void)amx, (void)q, (void)more, (void)strips;
     return 0;
 }
 

@@ -45,7 +45,7 @@ static char widen(const ct__job *job, const ct__matrix *m, const uint16_t *x, in
 }
 
 /* One tile of one member's C. */
-static void multiply(const ct__job *job, const cutting *t, int64_t piece, float *scratch)
+static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t piece, float *scratch)
 {
     const int64_t member = piece / (t->down * t->across), at = piece % (t->down * t->across);
     const ct__matrix *a = &job->m[0], *b = &job->m[1], *c = &job->m[2];
@@ -76,7 +76,8 @@ static void multiply(const ct__job *job, const cutting *t, int64_t piece, float 
                                 .c = sum,
                                 .ldc = cols };
         const int64_t done =
-            dots ? ct__bf16_multiply(job->dev->isa, &q, a->cols - p - depth, (uint32_t *)(void *)a_tile) : 0;
+            dots ? ct__bf16_multiply(job->dev->isa, amx, &q, a->cols - p - depth, (uint32_t *)(void *)a_tile)
+                 : 0;
         const int64_t left = cols - done;
         if (!left) continue;
         const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
@@ -96,10 +97,11 @@ ct_status ct__half_gemm(const ct__job *job)
     size_t bytes = t.bytes * (size_t)threads;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
+    const bool amx = job->dtype == CT_BF16 && !alone && job->dev->amx && ct__ask_for_amx();
     const ct__blas_team before = ct__blas_begin(1);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t i = 0; i < t.pieces; i++)
-        multiply(job, &t, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
+        multiply(job, &t, amx, i, (float *)(void *)(scratch + (size_t)omp_get_thread_num() * t.bytes));
     ct__blas_end(&before);
     ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;

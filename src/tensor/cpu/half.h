@@ -20,10 +20,16 @@ void ct__narrow_tile(int isa, ct_dtype to, int64_t rows, int64_t cols, const flo
 /* gemm for a job of bf16 or f16: sums in f32, each rounded once. */
 ct_status ct__half_gemm(const ct__job *job);
 
+/* Whether the CPU has AMX's products of bf16, and whether the kernel lets this process use them, for which it
+ * must be asked. */
+bool ct__has_amx(void);
+bool ct__ask_for_amx(void);
+
 /* C = or += A B of bf16, C in f32 and k at most 256, by the CPU's dot products of bf16: returns how many of
  * its columns are done. The others are left as they were: all of them where the CPU has none, the product is
- * too small or A has a subnormal, and those from where on one could matter. B goes on below for `more` rows,
- * the next call's, which are asked for in time. strips: room for m (k + 1) / 2 words, m rounded up to 16. */
-int64_t ct__bf16_multiply(int isa, const ct__product *q, int64_t more, uint32_t *strips);
+ * too small or A has a subnormal, and those from where on one could matter. amx: AMX is granted, and is used
+ * where 32 divides k. B goes on below for `more` rows, the next call's, which are asked for in time. strips:
+ * room for m (k + 1) / 2 words, m rounded up to 16. */
+int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more, uint32_t *strips);
 
 #endif
