@@ -15,7 +15,7 @@
 static ct_status learn(ct_gp *gp, const double *u, double *best)
 {
     double value;
-    if (scanf("%lf", &value) != 1) return CT_EINVAL;
+    if (scanf("%lf", &value) != 1) return CT_EIO;
     ct_tensor *at = ct_from(ct_gp_device(gp), CT_F64, ct_shape2(1, ct_gp_dims(gp)), u),
               *seen = ct_from(ct_gp_device(gp), CT_F64, ct_shape1(1), &value);
     *best = fmin(*best, value);
@@ -55,7 +55,11 @@ int main(int argc, char **argv)
         if (!s) tell(gp, log_ei, u);
         if (!s) s = learn(gp, u, &best);
     }
-    if (s) fprintf(stderr, "bo: %s\n", usage ? "usage: bo TABLE.csv N, on the CPU" : ct_message(b.dev));
+    if (s)
+        fprintf(stderr, "bo: %s\n",
+                usage         ? "usage: bo TABLE.csv N, on the CPU"
+                : s == CT_EIO ? "a value is missing"
+                              : ct_message(b.dev));
     ct_gp_free(gp);
     ct_release(table), ct_release(X), ct_release(y);
     bench_close(&b);

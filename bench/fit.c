@@ -37,7 +37,6 @@ static void halves(const ct_tensor *table, ct_tensor **X, ct_tensor **y)
 
 static ct_gp *model(const ct_tensor *table)
 {
-    const int64_t d = ct_tensor_dim(table, 1) - 1;
     ct_tensor *X, *y;
     halves(table, &X, &y);
     ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf(ard)"),
@@ -47,8 +46,7 @@ static ct_gp *model(const ct_tensor *table)
     ct_status s = gp ? set(gp, "noise.variance", 0.1, 1e-6, 1e2) : CT_ENOMEM;
     for (int64_t i = 0; !s && i < ct_gp_params(gp) - 1; i++) {
         const char *name = ct_gp_param(gp, i)->name;
-        const bool variance = i == 0;
-        s = variance ? set(gp, name, 1, 1e-6, 1e6) : set(gp, name, sqrt((double)d), 1e-4, 1e4);
+        s = i == 0 ? set(gp, name, 1, 1e-6, 1e6) : set(gp, name, 1, 1e-4, 1e4);
     }
     if (!s) return gp;
     ct_gp_free(gp);
