@@ -46,7 +46,7 @@ static ct_gp *model(const ct_tensor *table)
     ct_status s = gp ? set(gp, "noise.variance", 0.1, 1e-6, 1e2) : CT_ENOMEM;
     for (int64_t i = 0; !s && i < ct_gp_params(gp) - 1; i++) {
         const char *name = ct_gp_param(gp, i)->name;
-        s = i == 0 ? set(gp, name, 1, 1e-6, 1e6) : set(gp, name, 1, 1e-4, 1e4);
+        s = i == 0 ? set(gp, name, 1, 1e-6, 1e6) : set(gp, name, 1, 1e-2, 1e4);
     }
     if (!s) return gp;
     ct_gp_free(gp);

@@ -13,9 +13,10 @@ search is repeated with fewer steps, and `seconds` is the time of the shortest o
 gpflash is its SQP, gpflash_ccsaq its other optimiser; gpboost is Fisher scoring, gpboost_lbfgs its default.
 libkriging may take 200 steps. What else can be set has its default.
 
-The bounds are the same, except that GPyTorch has lower bounds only, and that GpFlash, libKriging and GPBoost
-keep their own. GpFlash chooses the first lengthscales itself, which are 1 to a thousandth, and libKriging
-moves the start into its bounds. libKriging and GPBoost's L-BFGS have a closed form for one of the variances.
+The bounds are the same (lengthscales 0.01 to 1e4), except that GPyTorch has lower ones only, that GpFlash
+keeps its own for the variances, and that libKriging and GPBoost keep theirs. GpFlash chooses the first
+lengthscales itself, which are 1 to a thousandth, and libKriging moves the start into its bounds. libKriging
+and GPBoost's L-BFGS have a closed form for one of the variances.
 
 After --seconds (of each fit; 0: no limit) a contender is stopped, and its best value counts: ended=limit.
 nlml is that of y as given. Where DIR holds NAME_test.csv, cotangent, gpytorch and sklearn predict its rows:
@@ -88,7 +89,7 @@ SKLEARN = READ + """
 from scipy.optimize import minimize
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-k = ConstantKernel(1.0, (1e-6, 1e6)) * RBF(np.ones(d), (1e-4, 1e4)) + WhiteKernel(0.1, (1e-6, 1e2))
+k = ConstantKernel(1.0, (1e-6, 1e6)) * RBF(np.ones(d), (1e-2, 1e4)) + WhiteKernel(0.1, (1e-6, 1e2))
 
 def search(objective, theta, bounds):  # sklearn's own call, and what it saw
     def told(theta):
@@ -117,7 +118,7 @@ class Model(gpytorch.models.ExactGP):
     def __init__(self, likelihood):
         super().__init__(X, y, likelihood)
         self.mean_module = gpytorch.means.ZeroMean()
-        rbf = gpytorch.kernels.RBFKernel(ard_num_dims=d, lengthscale_constraint=above(1e-4))
+        rbf = gpytorch.kernels.RBFKernel(ard_num_dims=d, lengthscale_constraint=above(1e-2))
         self.covar_module = gpytorch.kernels.ScaleKernel(rbf, outputscale_constraint=above(1e-6))
 
     def forward(self, x):
@@ -158,13 +159,15 @@ import gpflash
 points, options, hp = gpflash.TrainingData(), gpflash.OptzOptions(), gpflash.HpVal()
 points.X_ndim_ntrain_mat, points.f_train_vec = np.asfortranarray(X.T), y
 points.sig2_f_val = -1.0  # one of the parameters
-model = options.model_options
-model.kernel_id, model.has_mean_model_constant = gpflash.KernelId.SqExp, False
+model, check = gpflash.ModelOptions(), gpflash.ModelOptions()
+for each in (model, check):
+    each.kernel_id, each.has_mean_model_constant = gpflash.KernelId.SqExp, False
+check.cond_max = 1e13  # the least nugget, so that the values can be compared
 options.model_options, options.hp_sig2_f_val_init = model, 0.1
+options.hp_gamma_lb_vec, options.hp_gamma_ub_vec = [1e-4], [1e2]
 options.numerical_optz_algorithm = gpflash.NumericalOptzAlgorithm.METHOD
 hp.hp_gamma_vec, hp.hp_sig2_k, hp.hp_sig2_f_val = np.ones(d), 1.0, 0.1
-model.cond_max = 1e13  # the least nugget, so that the values can be compared
-print("at 0", -gpflash.eval_mll(points, hp, model).mll, flush=True)
+print("at 0", -gpflash.eval_mll(points, hp, check).mll, flush=True)
 
 def run(most):
     options.max_evals = most
