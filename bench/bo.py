@@ -134,7 +134,7 @@ def make_botorch():
             start = self.spread * d**0.5
             matern = MaternKernel(2.5, ard_num_dims=d,
                                   lengthscale_prior=LogNormalPrior(2**0.5 + math.log(d) / 2, 3**0.5),
-                                  lengthscale_constraint=above(1e-5, start))
+                                  lengthscale_constraint=above(1e-4 * self.spread, start))
             kernel = ScaleKernel(matern, outputscale_constraint=above(1e-6, 1.0))
             noise = GaussianLikelihood(noise_constraint=above(1e-6, 0.1))
             model = SingleTaskGP(X, y, likelihood=noise, covar_module=kernel, outcome_transform=None)
