@@ -11,7 +11,8 @@ until the contender's own tolerance is met, `seconds` that of the first evaluati
 the lowest nlml of all contenders that end within 0.1 of this one. The others do not tell their steps. Their
 search is repeated with fewer steps, and `seconds` is the time of the shortest one that ends so close.
 gpflash is its SQP, gpflash_ccsaq its other optimiser; gpboost is Fisher scoring, gpboost_lbfgs its default.
-libkriging may take 200 steps. What else can be set has its default.
+libkriging may take 200 steps and stops at a relative change of 1e-9: its defaults stop short. What else can
+be set has its default.
 
 The bounds are the same (lengthscales 0.01 to 1e4), except that GPyTorch has lower ones only, that GpFlash
 keeps its own for the variances, and that libKriging and GPBoost keep theirs. GpFlash chooses the first
@@ -180,6 +181,7 @@ search(run, 2000)
 
 LIBKRIGING = STEPLESS + """
 import pylibkriging
+pylibkriging.Optim.set_objective_rel_tolerance(1e-9)
 first = {"theta": np.ones((1, d)), "sigma2": 1.0, "nugget": 0.1}
 check = pylibkriging.Kriging("gauss", "nugget")
 check.fit(y, X, "none", False, "none", "LL", first | {"is_sigma2_estim": False, "is_nugget_estim": False})
