@@ -28,11 +28,11 @@ FIGURES = ("seconds", "per_gemm", "per_trsm", "extra_bytes", "ns_per_op", "peak_
            "value")
 
 
-OWN = ("peer-device", "seconds", "splits", "rows", "restarts")  # options of these sides alone
+OWN = ("peer-device", "seconds", "splits", "rows", "restarts", "seeds")  # options of these sides alone
 
 
 class Options:
-    """device: None unless asked for; batch, n, d: None or a number; seconds: 0 unless asked for; peer:
+    """device: None unless asked for; batch, n, d, seeds: None or a number; seconds: 0 unless asked for; peer:
     torch's device; words: the other arguments."""
     def __init__(self, words):
         self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
@@ -52,7 +52,8 @@ class Options:
                 sys.exit(f"there is no option {word}; there are: {known} --once")
         self.device, self.dtype = values["device"], values["dtype"]
         self.seconds = float(values["seconds"] or 0)
-        self.n, self.d, self.batch = (int(values[k]) if values[k] else None for k in ("n", "d", "batch"))
+        self.n, self.d, self.batch, self.seeds = (int(values[k]) if values[k] else None
+                                                  for k in ("n", "d", "batch", "seeds"))
         self.peer = values["peer-device"] or self.device or "cpu"
 
     @property
