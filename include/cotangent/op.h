@@ -255,7 +255,8 @@ CT_API void ct_prim_lauum(ct_call *c, ct_view L);
 CT_API bool ct_prim_packed_sweep(ct_call *c, int64_t n, bool inverse, double tolerance, ct_view C, ct_view z,
                                  ct_view diagonal);
 /* A_inv = A⁻¹ for a symmetric positive definite A, of which the lower triangle is read. A_inv is symmetric to
- * the bit. Failures as for ct_prim_potrf. */
+ * the bit. Failures as for ct_prim_potrf. Here and below, an A_inv that is a column, (..., n, 1), gets the
+ * diagonal of A⁻¹ alone, at less cost; a column for G stands for the matrix with that diagonal. */
 CT_API void ct_prim_potri(ct_call *c, ct_view A, ct_view A_inv);
 /* A[order] = L U with partial pivoting: row i of L U is row order[i] of A. LU holds both the unit lower L and
  * the upper U; columns that are contiguous are fastest. order: i64 (..., n), contiguous. If a pivot is zero
@@ -271,7 +272,8 @@ CT_API void ct_prim_getri(ct_call *c, ct_view A, ct_view A_inv);
 CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, ct_view A_inv, ct_view G, ct_view A_bar);
 /* ct_prim_potri and the symmetric ct_prim_inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which
  * saves the adjoint a third of its work. root (..., 1, n (n + 1) / 2), contiguous and with the batch of A_inv
- * and A_bar, holds the rows of M's triangle one after the other. ct_prim_keeps_root: whether the device has
+ * and A_bar, holds the rows of M's triangle one after the other; where A_inv and G are columns, those of A⁻¹,
+ * which is then faster. ct_prim_keeps_root: whether the device has
  * the two, and `members` matrices of extent n are worth it. */
 CT_API bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n);
 CT_API void ct_prim_potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
