@@ -272,9 +272,9 @@ CT_API void ct_prim_getri(ct_call *c, ct_view A, ct_view A_inv);
 CT_API void ct_prim_inverse_bar(ct_call *c, bool symmetric, ct_view A_inv, ct_view G, ct_view A_bar);
 /* ct_prim_potri and the symmetric ct_prim_inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which
  * saves the adjoint a third of its work. root (..., 1, n (n + 1) / 2), contiguous and with the batch of A_inv
- * and A_bar, holds the rows of M's triangle one after the other; where A_inv and G are columns, those of A⁻¹,
- * which is then faster. ct_prim_keeps_root: whether the device has
- * the two, and `members` matrices of extent n are worth it. */
+ * and A_bar, holds the rows of M's triangle one after the other; where A_inv and G are columns, those of the
+ * triangle of A⁻¹, as is then faster. ct_prim_keeps_root: whether the device has the two, and `members`
+ * matrices of extent n are worth it. */
 CT_API bool ct_prim_keeps_root(const ct_call *c, int64_t members, int64_t n);
 CT_API void ct_prim_potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv);
 CT_API void ct_prim_inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar);

@@ -2,9 +2,9 @@
  * adjoint:       Z = A⁻ᵀ P̄,  Ā = -Z Pᵀ                        [the adjoint of a solve, lu_solve.c]
  * inverse_rows:  P = Eᵀ A⁻¹, rows idx of A⁻¹, which are columns of A⁻ᵀ: Pᵀ = A⁻ᵀ E -> P: (..., r, n)
  * adjoint:       Z = A⁻¹ P̄ᵀ,  Ā = -Pᵀ Zᵀ
- * inverse_block: P = E₁ᵀ A⁻¹ E₂, for rows (r) and cols (q) i64 -> P: (..., r, q), part of one of the above
- * E holds columns idx of the identity. Forward and backward solve for r right-hand sides, of a block for min(r,
- * q), with one LU and never form the n×n inverse. */
+ * inverse_block: P, rows idx1 and columns idx2 of A⁻¹      idx1: (r) i64, idx2: (q) i64 -> P: (..., r, q)
+ * E holds columns idx of the identity. Forward and backward solve for r right-hand sides with one LU and
+ * never form the n×n inverse. A block is gathered from min(r, q) columns or rows. */
 #include "support.h"
 
 static ct_shape unit_shape(ct_call *c)

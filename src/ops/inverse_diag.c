@@ -1,11 +1,12 @@
-/* inverse_diag:      d = diag(A⁻¹) by LU with partial pivoting                     A: (..., n, n) -> d: (..., n)
- * inverse_diag_spd:  by Cholesky   A: symmetric positive definite, of which the lower triangle is read
- * adjoint:           Ā = -A⁻ᵀ diag(d̄) A⁻ᵀ          [inverse.c, where the cotangent of A⁻¹ is diag(d̄)]
- * From dd_i = -(A⁻¹ dA A⁻¹)_ii. If a gradient may be wanted, the rule keeps A⁻¹, of n² numbers for each member;
- * or for a symmetric A the triangle of M = L⁻¹, of n (n + 1) / 2, if the device supports it: d_i = Σ_k M_ki². */
+/* inverse_diag:      d = diag(A⁻¹) by LU with partial pivoting                  A: (..., n, n) -> d: (..., n)
+ * inverse_diag_spd:  by Cholesky        A: symmetric positive definite, its lower triangle is read
+ * adjoint:           Ā = -A⁻ᵀ diag(d̄) A⁻ᵀ                [inverse.c, with diag(d̄) for the cotangent of A⁻¹]
+ * From dd = diag(-A⁻¹ dA A⁻¹). Where a gradient may be wanted, output 1 is A⁻ᵀ, n² numbers for each member;
+ * of a symmetric A⁻¹ the lower triangle alone, n (n + 1) / 2, if the device supports it. Else nothing is
+ * kept. */
 #include "support.h"
 
-/* The triangle is a row of numbers. */
+/* A triangle is kept as one row. */
 static bool is_root(ct_view v) { return ct_view_dim(v, -2) == 1 && ct_view_dim(v, -1) > 1; }
 
 static ct_shape declare(ct_call *c, bool spd)
@@ -58,7 +59,7 @@ static void bar_forward(ct_call *c)
         ct_prim_inverse_bar(c, *(const bool *)ct_attr(c), ct_view_transpose(kept), d_bar, ct_result(c));
 }
 
-/* inverse_diag_bar(A⁻¹ or M, d̄) = Ā, one member after the other with scratch for it alone. Not
+/* inverse_diag_bar(what is kept, d̄) = Ā, one member after the other with scratch for it alone. Not
  * differentiable. */
 static const ct_op inverse_diag_bar = {
     .name = "inverse_diag_bar", .n_in = 2, .shape = bar_shape, .forward = bar_forward

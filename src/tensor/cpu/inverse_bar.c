@@ -3,8 +3,9 @@
  *     general               Ā = -Pᵀ G Pᵀ                                               4 n³ operations
  *     symmetric             Ā = -P S P, S = ½(G + Gᵀ), of the second product a half    3 n³
  *     symmetric, M = L⁻¹    P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M                                  2 n³
+ *     G = diag(g)           one product after scaled rows       general 2 n³, symmetric n³
  *
- * In the last of them each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the
+ * From M each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the
  * diagonal: M T is a triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are
  * of two triangles into one, and n³/3 operations. */
 #include "inverse.h"
@@ -32,8 +33,8 @@ static void scale_rows(const ct__job *job, const void *g, const void *x, int64_t
     }
 }
 
-/* -Pᵀ D Pᵀ, D = diag(g): Q is P as it lies, by rows or by columns, and H = D Q. Where Q = Pᵀ, this is -Q H; where
- * Q = P, it is -Hᵀ Qᵀ; and the other where the result lies by columns. */
+/* -Pᵀ D Pᵀ, D = diag(g). Q is P as it lies, by rows or by columns, and H = D Q. Where Q = Pᵀ, this is -Q H;
+ * where Q = P, it is -Hᵀ Qᵀ; and the other where the result lies by columns. */
 static int64_t diagonal_bar_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *q = &job->m[0], *o = &job->m[2];

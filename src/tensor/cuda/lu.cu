@@ -198,7 +198,7 @@ static __global__ void identity_kernel(ct__batch b, ct__matrix out, const int64_
     }
 }
 
-/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ, whose diagonal alone leaves scratch memory for an out that is a column. */
+/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ. A column gets the diagonal of an inverse in scratch memory. */
 ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
     const ct__matrices<2> b({ a, out });
