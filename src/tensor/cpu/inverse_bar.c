@@ -5,9 +5,9 @@
  *     symmetric, M = L⁻¹    P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M                                  2 n³
  *     G = diag(g)           one product after scaled rows       general 2 n³, symmetric n³
  *
- * From M each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the
- * diagonal: M T is a triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are
- * of two triangles into one, and n³/3 operations. */
+ * From M, each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the diagonal: M T is
+ * a triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are of two triangles
+ * into one, and n³/3 operations. */
 #include "inverse.h"
 
 #include <string.h>
