@@ -1,5 +1,7 @@
-/* Inverses of a batch of 512×512 matrices, and 60 columns of them, for a loss with a given cotangent.
- * Floors in products of the same size: spd 0.5 forward, 1.5 with backward; general 1.0 and 3.0.
+/* Inverses of a batch of 512×512 matrices, and parts of them, for a loss with a given cotangent: 60 columns,
+ * all columns of the first 60 rows, the diagonal. Floors in products of the same size: spd 0.5 forward, 1.5
+ * with backward; general 1.0 and 3.0; diag 0.67 and 2.0, diag_spd 0.33 and 1.0. The diagonals are also taken
+ * from whole inverses, as who=cotangent-inverse.
  *
  *     inverse [case [dtype [n [batch [seconds]]]]] */
 #include "bench.h"
@@ -8,20 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 60 };
+enum { PART = 60 };
+
+typedef enum part { ALL, COLUMNS, ROWS, DIAGONAL } part;
+
+typedef struct work {
+    const char *name;
+    bool spd;
+    part part;
+} work;
+
+static const work works[] = { { "spd", true, ALL },         { "general", false, ALL },
+                              { "cols60", false, COLUMNS }, { "rows60", false, ROWS },
+                              { "diag", false, DIAGONAL },  { "diag_spd", true, DIAGONAL } };
 
 typedef struct problem {
-    const char *name;
+    work work;
     ct_tape *tape;
     ct_tensor *A, *bar, *index;
-    int training;
+    bool whole, training; /* the diagonal of the whole inverse; forward and backward */
 } problem;
 
 static ct_var inverse_of(const problem *p, ct_var A)
 {
-    if (!strcmp(p->name, "spd")) return ct_inverse_spd(A);
-    if (!strcmp(p->name, "general")) return ct_inverse(A);
-    return ct_inverse_cols(A, ct_constant(p->tape, p->index));
+    const bool spd = p->work.spd;
+    switch (p->work.part) {
+    case COLUMNS: return ct_inverse_cols(A, ct_constant(p->tape, p->index));
+    case ROWS: return ct_inverse_rows(A, ct_constant(p->tape, p->index));
+    case DIAGONAL:
+        if (!p->whole) return (spd ? ct_inverse_diag_spd : ct_inverse_diag)(A);
+        return ct_diag((spd ? ct_inverse_spd : ct_inverse)(A));
+    default: return (spd ? ct_inverse_spd : ct_inverse)(A);
+    }
 }
 
 static void run(void *context)
@@ -31,6 +51,14 @@ static void run(void *context)
     ct_var A = p->training ? ct_leaf(p->tape, p->A) : ct_constant(p->tape, p->A), A_bar;
     ct_var P = inverse_of(p, A);
     if (p->training) ct_grad(P, ct_constant(p->tape, p->bar), &A, &A_bar, 1, CT_GRAD_FREE);
+}
+
+static ct_shape shape_of(part which, int64_t batch, int64_t n)
+{
+    return which == COLUMNS    ? ct_shape3(batch, n, PART)
+           : which == ROWS     ? ct_shape3(batch, PART, n)
+           : which == DIAGONAL ? ct_shape2(batch, n)
+                               : ct_shape3(batch, n, n);
 }
 
 /* R Rᵀ / n + I, positive definite, or R + √n I, general. */
@@ -60,9 +88,35 @@ static double per_gemm(const bench *b, problem *p, int64_t n, ct_dtype dtype, in
     return *best / ((double)batch * *gemm);
 }
 
+/* Prints forward and training; returns whether they failed. */
+static bool measure(const bench *b, problem *p, double seconds, double *gemm)
+{
+    const ct_dtype dtype = ct_tensor_dtype(p->A);
+    const int64_t batch = ct_tensor_shape(p->A).dim[0], n = ct_tensor_shape(p->A).dim[1];
+    bool failed = false;
+    for (int training = 0; training <= 1; training++) {
+        p->training = training;
+        ct_tape_reset(p->tape);
+        double best;
+        uint64_t held = ct_memory(b->dev).bytes_now;
+        ct_memory_mark(b->dev);
+        run(p);
+        uint64_t peak = ct_memory(b->dev).bytes_peak - held;
+        const double ratio = per_gemm(b, p, n, dtype, batch, seconds, gemm, &best);
+        const ct_status status = ct_tape_status(p->tape);
+        failed |= status != CT_OK;
+        printf("bench=inverse case=%s who=%s n=%lld dtype=%s pass=%s seconds=%.5f per_gemm=%.3f "
+               "peak_bytes=%llu%s\n",
+               p->work.name, p->whole ? "cotangent-inverse" : "cotangent", (long long)n, ct_dtype_name(dtype),
+               training ? "training" : "forward", best, ratio, (unsigned long long)peak, b->where);
+        fflush(stdout);
+        if (status) fprintf(stderr, "inverse: %s\n", ct_tape_message(p->tape));
+    }
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "spd", "general", "cols60" };
     bench b;
     if (bench_open(&b, &argc, argv)) return 1;
     ct_device *dev = b.dev;
@@ -72,46 +126,35 @@ int main(int argc, char **argv)
                          : 512,
             batch = argc > 4  ? atoll(argv[4])
                     : b.batch ? b.batch
-                              : 64;
+                              : 100;
     double seconds = argc > 5 ? atof(argv[5]) : 3;
-    int failed = 0;
-    int64_t index[COLUMNS];
-    for (int64_t i = 0; i < COLUMNS; i++) index[i] = (i * 37 + 11) % n;
-    ct_tensor *idx = ct_from(dev, CT_I64, ct_shape1(COLUMNS), index);
+    bool failed = false;
+    int64_t columns[PART], rows[PART];
+    for (int64_t i = 0; i < PART; i++) columns[i] = (i * 37 + 11) % n, rows[i] = i % n;
+    ct_tensor *column_index = ct_from(dev, CT_I64, ct_shape1(PART), columns),
+              *row_index = ct_from(dev, CT_I64, ct_shape1(PART), rows);
     for (int f32 = 0; f32 <= 1; f32++) {
+        const ct_dtype dtype = f32 ? CT_F32 : CT_F64;
+        if (strcmp(dtype_only, "all") && strcmp(dtype_only, ct_dtype_name(dtype))) continue;
+        if (!bench_wants(&b, dtype)) continue;
         double gemm = 1e300;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            ct_dtype dtype = f32 ? CT_F32 : CT_F64;
-            if (strcmp(only, "all") && strcmp(only, names[i])) continue;
-            if (strcmp(dtype_only, "all") && strcmp(dtype_only, ct_dtype_name(dtype))) continue;
-            if (!bench_wants(&b, dtype)) continue;
-            problem p = { .name = names[i], .tape = ct_tape_new(dev), .index = idx };
-            p.A = matrices(dev, dtype, batch, n, i == 0);
-            p.bar = ct_rand_normal(dev, dtype, ct_shape3(batch, n, i == 2 ? COLUMNS : n), 8, 0);
-            for (p.training = 0; p.training <= 1; p.training++) {
-                ct_tape_reset(p.tape);
-                double best, ratio;
-                uint64_t held = ct_memory(dev).bytes_now;
-                ct_memory_mark(dev);
-                run(&p);
-                uint64_t peak = ct_memory(dev).bytes_peak - held;
-                ratio = per_gemm(&b, &p, n, dtype, batch, seconds, &gemm, &best);
-                const ct_status status = ct_tape_status(p.tape);
-                failed |= status;
-                printf(
-                    "bench=inverse case=%s who=cotangent n=%lld dtype=%s pass=%s seconds=%.5f per_gemm=%.3f "
-                    "peak_bytes=%llu%s\n",
-                    names[i], (long long)n, ct_dtype_name(dtype), p.training ? "training" : "forward", best,
-                    ratio, (unsigned long long)peak, b.where);
-                fflush(stdout);
-                if (status) fprintf(stderr, "inverse: %s\n", ct_tape_message(p.tape));
-            }
+        for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+            const work *w = &works[i];
+            if (strcmp(only, "all") && strcmp(only, w->name)) continue;
+            problem p = { .work = *w, .tape = ct_tape_new(dev) };
+            p.index = w->part == ROWS ? row_index : column_index;
+            p.A = matrices(dev, dtype, batch, n, w->spd);
+            p.bar = ct_rand_normal(dev, dtype, shape_of(w->part, batch, n), 8, 0);
+            failed |= measure(&b, &p, seconds, &gemm);
+            p.whole = true;
+            if (w->part == DIAGONAL) failed |= measure(&b, &p, seconds, &gemm);
             ct_tape_free(p.tape);
             ct_release(p.A);
             ct_release(p.bar);
         }
     }
-    ct_release(idx);
+    ct_release(column_index);
+    ct_release(row_index);
     bench_close(&b);
-    return failed != 0;
+    return failed;
 }

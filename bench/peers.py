@@ -249,17 +249,20 @@ def show(line):
     print(" ".join(f"{k}={v}" for k, v in line.items()), flush=True)
 
 
-def ours(name, *words):
+def ours(name, *words, one_thread=False):
     """(lines, the other lines) of our program with these arguments and the options; the first of the other
-    lines describes the machine."""
-    key = journal.key((name, *words))
+    lines describes the machine. On one thread its name gets -1thread."""
+    key = journal.key((name, *words, *["1thread"] * one_thread))
     if key not in journal.done:
         command, lines, others = [program(name), *words, *options.given], [], []
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        env = os.environ | {"OMP_NUM_THREADS": "1"} if one_thread else None
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=env) as process:
             for text in process.stdout:
                 line = parse(text)
                 (lines if line else others).append(line or text.rstrip())
                 if line:
+                    line["who"] += "-1thread" * one_thread
                     show(line)
             wrong = process.stderr.read().strip()
         if process.returncode:
@@ -294,20 +297,27 @@ def contend(who, what, measure):
     return lines
 
 
-def contend_on_threads(torch, who, what, measure):
-    """contend() of measure(name) on all of torch's threads; where that raises, on one thread, as
-    WHO-1thread."""
-    threads = torch.get_num_threads()
-    for used, name in ((threads, who), (1, f"{who}-1thread")):
+def contend_on_threads(torch, who, what, measure, both=False):
+    """contend() of measure(name) on all of torch's threads; where that raises, or if `both` are wanted, on
+    one thread, as WHO-1thread. With `both`, who fails on all threads once is not tried on them again."""
+    threads, lines = torch.get_num_threads(), []
+    for used, name, where in ((threads, who, "all threads" if both else what), (1, f"{who}-1thread", what)):
         torch.set_num_threads(used)
-        found = contend(name, what, lambda name=name: measure(name))
+        found = contend(name, where, lambda name=name: measure(name))
         torch.set_num_threads(threads)
-        if found is not None:
-            return found
-    return []
+        lines += found or []
+        if found is not None and not both:
+            break
+    return lines
 
 
-def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, error, tolerance):
+def contend_on_both(torch, who, what, measure):
+    """contend_on_threads(), on all and on one."""
+    return contend_on_threads(torch, who, what, measure, both=True)
+
+
+def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, error, tolerance,
+                  contend_how=contend_on_threads):
     """Lines of every way to a batch of n x n matrices, per product of that size: forward(way) and
     training(way), whose error(way) is below the tolerance before and after."""
     def check(way):
@@ -330,7 +340,7 @@ def checked_lines(torch, name, case, dtype, n, batch, ways, forward, training, e
                    "per_gemm": f"{s / batch / gemm:.3f}"}
 
     return [line for who, way in ways.items()
-            for line in contend_on_threads(torch, who, f"{case} {dtype}", lambda who: measure(who, way))]
+            for line in contend_how(torch, who, f"{case} {dtype}", lambda who: measure(who, way))]
 
 
 # -- the table -----------------------------------------------------------------------------------------------

@@ -170,6 +170,17 @@ CT_API ct_var ct_inverse_spd(ct_var A);
 CT_API ct_var ct_inverse_cols(ct_var A, ct_var index);
 CT_API ct_var ct_inverse_rows(ct_var A, ct_var index);
 
+/* The block (..., r, q) of A⁻¹ in the rows and columns that `rows`, i64 (r), and `cols`, i64 (q), name, as
+ * above: by a solve with min(r, q) right-hand sides. */
+CT_API ct_var ct_inverse_block(ct_var A, ct_var rows, ct_var cols);
+
+/* The diagonal of A⁻¹: (..., n, n) -> (..., n). ct_inverse_diag_spd is for a symmetric positive definite A,
+ * which it reads, and which fails, as in ct_inverse_spd; its cotangent is symmetric. Where a gradient may be
+ * wanted, the tape keeps n² numbers for each member, of ct_inverse_diag_spd n (n + 1) / 2 on a CPU; else
+ * nothing. */
+CT_API ct_var ct_inverse_diag(ct_var A);
+CT_API ct_var ct_inverse_diag_spd(ct_var A);
+
 /* X = A⁻¹ B by LU: (..., n, n) (..., n, m) -> (..., n, m). */
 CT_API ct_var ct_solve(ct_var A, ct_var B);
 

@@ -2,8 +2,9 @@
  * adjoint:       Z = A⁻ᵀ P̄,  Ā = -Z Pᵀ                        [the adjoint of a solve, lu_solve.c]
  * inverse_rows:  P = Eᵀ A⁻¹, rows idx of A⁻¹, which are columns of A⁻ᵀ: Pᵀ = A⁻ᵀ E -> P: (..., r, n)
  * adjoint:       Z = A⁻¹ P̄ᵀ,  Ā = -Pᵀ Zᵀ
+ * inverse_block: P, rows idx1 and columns idx2 of A⁻¹      idx1: (r) i64, idx2: (q) i64 -> P: (..., r, q)
  * E holds columns idx of the identity. Forward and backward solve for r right-hand sides with one LU and
- * never form the n×n inverse. */
+ * never form the n×n inverse. A block is gathered from min(r, q) columns or rows. */
 #include "support.h"
 
 static ct_shape unit_shape(ct_call *c)
@@ -29,16 +30,36 @@ static const ct_op unit_columns = {
     .name = "unit_columns", .n_in = 2, .shape = unit_shape, .forward = unit_forward, .integers = 1 << 1
 };
 
-/* A⁻¹ E, or A⁻ᵀ E with CT_TRANS */
-static ct_var columns(ct_call *c, unsigned flags)
+/* A⁻¹ E, or A⁻ᵀ E with CT_TRANS, for the index that is input i */
+static ct_var columns(ct_call *c, int i, unsigned flags)
 {
-    ct_var A = ct_arg_var(c, 0), E = ct_apply(&unit_columns, (ct_var[]){ A, ct_arg_var(c, 1) }, 2, NULL, 0);
+    ct_var A = ct_arg_var(c, 0), E = ct_apply(&unit_columns, (ct_var[]){ A, ct_arg_var(c, i) }, 2, NULL, 0);
     ct_var order, LU = ct_lu(A, &order);
     return ct_lu_solve(A, LU, order, E, flags);
 }
 
-static ct_var cols(ct_call *c) { return columns(c, 0); }
-static ct_var rows(ct_call *c) { return ct_t(columns(c, CT_TRANS)); }
+static ct_var cols(ct_call *c) { return columns(c, 1, 0); }
+static ct_var rows(ct_call *c) { return ct_t(columns(c, 1, CT_TRANS)); }
+
+/* Rows index of X (..., n, m), which come to the front to be gathered. */
+static ct_var rows_of(ct_var X, int dims, ct_var index)
+{
+    int front[CT_MAX_DIMS] = { dims - 2 }, back[CT_MAX_DIMS];
+    for (int i = 0; i < dims - 2; i++) front[i + 1] = i, back[i] = i + 1;
+    back[dims - 2] = 0;
+    front[dims - 1] = back[dims - 1] = dims - 1;
+    return ct_permute(ct_gather(ct_permute(X, front), index), back);
+}
+
+/* Of the columns, or of the rows as columns of A⁻ᵀ: whichever are fewer are solved for. */
+static ct_var block(ct_call *c)
+{
+    const bool turned = ct_arg_dim(c, 1, 0) < ct_arg_dim(c, 2, 0);
+    if (!ct__need_square(c, 0)) return ct_none();
+    ct_var X = columns(c, turned ? 1 : 2, turned ? CT_TRANS : 0);
+    ct_var P = rows_of(X, ct_arg_ndim(c, 0), ct_arg_var(c, turned ? 2 : 1));
+    return turned ? ct_t(P) : P;
+}
 
 static void sample(ct_sample *s)
 {
@@ -48,11 +69,23 @@ static void sample(ct_sample *s)
     ct_sample_index(s, 1, ct_shape1(n > 0 ? 2 : 0), n);
 }
 
+static void block_sample(ct_sample *s)
+{
+    int64_t n = ct_sample_size(s), wide = ct_sample_variant(s, 2);
+    ct_sample_invertible(s, 0, n);
+    ct_sample_unbatched(s);
+    ct_sample_index(s, 1, ct_shape1(n > 0 ? 3 - wide : 0), n);
+    ct_sample_index(s, 2, ct_shape1(n > 0 ? 2 + wide : 0), n);
+}
+
 const ct_op ct_op_inverse_cols = {
     .name = "inverse_cols", .n_in = 2, .compose = cols, .sample = sample, .integers = 1 << 1
 };
 const ct_op ct_op_inverse_rows = {
     .name = "inverse_rows", .n_in = 2, .compose = rows, .sample = sample, .integers = 1 << 1
+};
+const ct_op ct_op_inverse_block = {
+    .name = "inverse_block", .n_in = 3, .compose = block, .sample = block_sample, .integers = 1 << 1 | 1 << 2
 };
 
 ct_var ct_inverse_cols(ct_var A, ct_var index)
@@ -63,4 +96,9 @@ ct_var ct_inverse_cols(ct_var A, ct_var index)
 ct_var ct_inverse_rows(ct_var A, ct_var index)
 {
     return ct_apply(&ct_op_inverse_rows, (ct_var[]){ A, index }, 2, NULL, 0);
+}
+
+ct_var ct_inverse_block(ct_var A, ct_var rows, ct_var cols)
+{
+    return ct_apply(&ct_op_inverse_block, (ct_var[]){ A, rows, cols }, 3, NULL, 0);
 }

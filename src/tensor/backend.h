@@ -82,8 +82,9 @@ typedef struct ct_backend {
                               ct_view *z, ct_view *diagonal, ct_failure *failure);
     /* potri and the symmetric inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which saves the
      * adjoint a third of its work. root (..., 1, n (n + 1) / 2), contiguous and with the batch of A_inv and
-     * A_bar, holds the rows of M's triangle one after the other. keeps_root: whether `members` matrices of
-     * extent n are worth it. */
+     * A_bar, holds the rows of M's triangle one after the other; where A_inv and G are columns, those of the
+     * triangle of A⁻¹, which is then faster. keeps_root: whether `members` matrices of extent n are worth
+     * it. */
     bool (*keeps_root)(const ct_device *dev, int64_t members, int64_t n);
     ct_status (*potri_root)(ct_device *dev, const ct_view *A, ct_view *root, ct_view *A_inv,
                             ct_failure *failure);

@@ -84,7 +84,8 @@ static ct_var inverse_loss(ct_tape *tape, ct_tensor *const *t, ct_var *leaf)
     leaf[2] = ct_leaf(tape, t[2]);
     ct_var A = ct_add_diag(leaf[1], ct_scalar(tape, CT_F64, 4)), q = ct_constant(tape, t[3]);
     ct_var P = ct_ridge_solve(leaf[0], A, leaf[2]), C = ct_inverse_cols(A, q);
-    return ct_add(ct_sum(ct_square(P), CT_ALL, false), ct_sum(ct_square(C), CT_ALL, false));
+    ct_var d = ct_sum(ct_square(ct_inverse_diag(A)), CT_ALL, false);
+    return ct_add(ct_add(ct_sum(ct_square(P), CT_ALL, false), ct_sum(ct_square(C), CT_ALL, false)), d);
 }
 
 static void layer_data(ct_device *d, ct_tensor **t)

@@ -314,7 +314,7 @@ static ct_var matrix(machine *m, ct_var a, ct_var b)
         switch (which) {
         case 0: return ct_cholesky_solve(L, B);
         case 1: return ct_cholesky_logdet(L);
-        case 2: return ct_inverse_spd(A);
+        case 2: return flags & 1 ? ct_inverse_spd(A) : ct_inverse_diag_spd(A);
         case 3: push(m, ct_inv_quad_logdet(A, ct_slice(A, -1, 0, dim(A, -1) > 0, 1), &logdet)); return logdet;
         default: B = ct_slice(B, -1, 0, 1, 1); return ct_mvn_logpdf(B, ct_scale(B, 0.5), L);
         }
@@ -322,8 +322,11 @@ static ct_var matrix(machine *m, ct_var a, ct_var b)
     ct_var A = dominant(m, a), B = right_side(m, A, b), sign, order, LU;
     switch (which) {
     case 5: return ct_tri_solve(A, B, flags);
-    case 6: return ct_inverse(A);
+    case 6: return flags & 1 ? ct_inverse(A) : ct_inverse_diag(A);
     case 7:
+        if (flags & 2)
+            return ct_inverse_block(A, indices(m, ct_shape1(below(&m->code, 4)), dim(A, -1)),
+                                    indices(m, ct_shape1(below(&m->code, 4)), dim(A, -1)));
         return (flags & 1 ? ct_inverse_cols
                           : ct_inverse_rows)(A, indices(m, ct_shape1(below(&m->code, 4)), dim(A, -1)));
     case 8: return ct_solve(A, B);

@@ -160,6 +160,8 @@ static ct_var determinant(const ct_var *in)
 
 static ct_var inverse(const ct_var *in) { return ct_inverse(in[0]); }
 static ct_var inverse_spd(const ct_var *in) { return ct_inverse_spd(in[0]); }
+static ct_var inverse_diag(const ct_var *in) { return ct_inverse_diag(in[0]); }
+static ct_var inverse_diag_spd(const ct_var *in) { return ct_inverse_diag_spd(in[0]); }
 static ct_var solve(const ct_var *in) { return ct_solve(in[0], in[1]); }
 static ct_var slogdet(const ct_var *in) { return ct_slogdet(in[0], NULL); }
 static ct_var cholesky(const ct_var *in) { return ct_cholesky(in[0]); }
@@ -178,6 +180,7 @@ typedef enum equation {
     Y_Yt_IS_M, /* Y Yᵀ = M            */
     LOG_DET,   /* y = log |det M|     */
     QUADRATIC, /* y = bᵀ M⁻¹ b        */
+    DIAGONAL,  /* y = diag M⁻¹        */
 } equation;
 
 typedef struct subject {
@@ -193,6 +196,8 @@ static const subject subjects[] = {
     { "inverse_spd", inverse_spd, SPD, M_Y_IS_I, false, false },
     { "inverse_cols", inverse_cols, GENERAL, M_Y_IS_E, false, false },
     { "inverse_rows", inverse_rows, GENERAL, Y_M_IS_E, false, false },
+    { "inverse_diag", inverse_diag, GENERAL, DIAGONAL, false, false },
+    { "inverse_diag_spd", inverse_diag_spd, SPD, DIAGONAL, false, false },
     { "solve", solve, GENERAL, M_Y_IS_B, false, false },
     { "lu_solve, transposed", lu_solve, GENERAL, M_Y_IS_B, true, false },
     { "slogdet", slogdet, GENERAL, LOG_DET, false, false },
@@ -309,7 +314,13 @@ static double residual_ratio(const subject *s, const double *A, const double *B,
     const bool whole = s->is == M_Y_IS_I || s->is == Y_Yt_IS_M;
     const int columns = whole ? n : COLUMNS;
     double r = NAN;
-    if (s->is >= LOG_DET) { /* backward errors of n |M| eps move both by condition times that */
+    if (s->is == DIAGONAL) { /* backward errors of n |M| eps move M⁻¹ by condition |M⁻¹| times that */
+        double worst = 0;
+        for (int i = 0; i < n * n; i++) C[i] = i % (n + 1) == 0;
+        eliminate(M, C, n, n);
+        for (int i = 0; i < n; i++) worst = fmax(worst, (double)fabsl(y[i] - C[i * (n + 1)]));
+        r = worst / (n * condition * norm(C, n, n) * eps);
+    } else if (s->is >= LOG_DET) { /* backward errors of n |M| eps move both by condition times that */
         wide *x = C, exact = 0, size = condition;
         for (int i = 0; i < n; i++) x[i] = B[i * COLUMNS];
         if (s->factored) { /* no factorisation, but a sum */
@@ -446,11 +457,12 @@ static quad objective(const subject *s, const quad *A, const quad *B, const doub
             }
         return sum;
     }
-    const int columns = s->is == M_Y_IS_I ? N : s->is >= LOG_DET ? 1 : COLUMNS;
+    const bool whole = s->is == M_Y_IS_I || s->is == DIAGONAL;
+    const int columns = whole ? N : s->is >= LOG_DET ? 1 : COLUMNS;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < columns; j++) {
-            const bool unit = i == (s->is == M_Y_IS_I ? j : (7 * j + 3) % N);
-            X[i * columns + j] = s->is >= M_Y_IS_B ? B[i * COLUMNS + j] : (quad)unit;
+            const bool unit = i == (whole ? j : (7 * j + 3) % N);
+            X[i * columns + j] = s->is >= M_Y_IS_B && !whole ? B[i * COLUMNS + j] : (quad)unit;
         }
     if (s->is == Y_M_IS_E) /* of Mᵀ Yᵀ = E */
         for (int i = 0; i < N; i++)
@@ -460,6 +472,8 @@ static quad objective(const subject *s, const quad *A, const quad *B, const doub
             }
     quad log_det = quad_eliminate(M, X, columns);
     if (s->is == LOG_DET) return y_bar[0] * log_det;
+    for (int i = 0; i < N && s->is == DIAGONAL; i++) sum += y_bar[i] * X[i * (N + 1)];
+    if (s->is == DIAGONAL) return sum;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < columns; j++)
             sum += X[i * columns + j] * (s->is == QUADRATIC  ? y_bar[0] * B[i * COLUMNS]

@@ -29,7 +29,7 @@ static int tear_down(void **state)
 
 /* -- failing members ------------------------------------------------------------------------------------- */
 
-enum { INVERSE, SPD, COLS, ROWS, SOLVE, QUAD, WAYS };
+enum { INVERSE, SPD, COLS, ROWS, BLOCK, TALL, DIAG, DIAG_SPD, SOLVE, QUAD, WAYS };
 
 static ct_var apply(int way, ct_var A, ct_var B, ct_var index)
 {
@@ -38,6 +38,10 @@ static ct_var apply(int way, ct_var A, ct_var B, ct_var index)
     case SPD: return ct_inverse_spd(A);
     case COLS: return ct_inverse_cols(A, index);
     case ROWS: return ct_inverse_rows(A, index);
+    case BLOCK: return ct_inverse_block(A, ct_slice(index, 0, 0, 1, 1), index);
+    case TALL: return ct_inverse_block(A, index, ct_slice(index, 0, 0, 1, 1));
+    case DIAG: return ct_inverse_diag(A);
+    case DIAG_SPD: return ct_inverse_diag_spd(A);
     case SOLVE: return ct_solve(A, B);
     default: return ct_inv_quad_logdet(A, B, NULL);
     }
@@ -45,8 +49,10 @@ static ct_var apply(int way, ct_var A, ct_var B, ct_var index)
 
 static void a_failing_member_is_nan_and_named(void **state)
 {
-    static const char *const names[] = { "inverse(3x",      "inverse_spd(3x", "inverse_cols(3x",
-                                         "inverse_rows(3x", "solve(3x",       "inv_quad_logdet(3x" };
+    static const char *const names[] = { "inverse(3x",        "inverse_spd(3x",      "inverse_cols(3x",
+                                         "inverse_rows(3x",   "inverse_block(3x",    "inverse_block(3x",
+                                         "inverse_diag(3x",   "inverse_diag_spd(3x", "solve(3x",
+                                         "inv_quad_logdet(3x" };
     fixture *f = *state;
     enum { N = 6, MEMBERS = 3 };
     double a[MEMBERS * N * N], y[MEMBERS * N * N], g[MEMBERS * N * N];
@@ -66,8 +72,8 @@ static void a_failing_member_is_nan_and_named(void **state)
         assert_non_null(strstr(ct_tape_message(f->tape), "2 of batch member 1"));
         const char *named = strchr(ct_tape_message(f->tape) + 3, ' ') + 1; /* "op #1 name(" */
         assert_int_equal(strncmp(named, names[way], strlen(names[way])), 0);
-        assert_non_null(
-            strstr(ct_tape_message(f->tape), way == SPD || way == QUAD ? "leading minor" : "singular"));
+        assert_non_null(strstr(ct_tape_message(f->tape),
+                               way == SPD || way == DIAG_SPD || way == QUAD ? "leading minor" : "singular"));
         int64_t n = ct_tensor_count(ct_value(P));
         assert_ok(ct_read(ct_value(P), y, (size_t)n * sizeof *y), "");
         assert_ok(ct_read(ct_cotangent(v), g, sizeof g), "");
@@ -83,7 +89,7 @@ static void bad_indices_are_refused(void **state)
 {
     fixture *f = *state;
     ct_tensor *A = ct_full(f->dev, CT_F64, ct_shape2(3, 3), 1);
-    for (int way = COLS; way <= ROWS; way++)
+    for (int way = COLS; way <= TALL; way++)
         for (int64_t bad = -1; bad <= 3; bad += 4) {
             ct_tape_reset(f->tape);
             ct_tensor *index = ct_from(f->dev, CT_I64, ct_shape1(2), (int64_t[]){ 0, bad });
@@ -91,7 +97,8 @@ static void bad_indices_are_refused(void **state)
             assert_int_equal(ct_tape_status(f->tape), CT_EINDEX);
             const char *words = !check_at_once() ? "is outside [0, 3)"
                                 : way == COLS    ? "inverse_cols"
-                                                 : "inverse_rows";
+                                : way == ROWS    ? "inverse_rows"
+                                                 : "inverse_block";
             assert_non_null(strstr(ct_tape_message(f->tape), words));
             ct_release(index);
         }
@@ -264,21 +271,37 @@ static void a_constant_factor_outlives_the_tape(void **state)
     ct_release(S);
 }
 
-/* Memory beyond A: its factors, its cotangent, and columns. */
-static void columns_cost_no_inverse(void **state)
+/* Memory beyond A, in matrices of the batch: for columns and blocks, its factors and its cotangent; for a
+ * diagonal, its inverse, or half of it, and its cotangent; without a gradient nothing. */
+static void parts_cost_no_more_than_said(void **state)
 {
     fixture *f = *state;
     enum { N = 100, MEMBERS = 32, R = 3 };
-    ct_tensor *R_ = ct_rand_normal(f->dev, CT_F64, ct_shape3(MEMBERS, N, N), 1, 0);
+    static const struct {
+        int way;
+        bool training;
+        double matrices;
+    } cases[] = { { COLS, true, 2.5 }, { BLOCK, true, 2.5 },     { DIAG, false, 0.5 },
+                  { DIAG, true, 2.4 }, { DIAG_SPD, false, 0.5 }, { DIAG_SPD, true, 2.2 } };
+    double *a = calloc(MEMBERS * N * N, sizeof *a);
+    assert_non_null(a);
+    for (int i = 0; i < MEMBERS * N * N; i++) a[i] = i / N % N == i % N ? N : 1.0 / (1 + i % N + i / N % N);
+    ct_tensor *A = ct_from(f->dev, CT_F64, ct_shape3(MEMBERS, N, N), a);
     ct_tensor *index = ct_from(f->dev, CT_I64, ct_shape1(R), (int64_t[]){ 3, 1, 4 });
+    free(a);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        ct_tape_reset(f->tape);
+        const uint64_t held = ct_memory(f->dev).bytes_now;
+        ct_memory_mark(f->dev);
+        ct_var v = cases[k].training ? ct_leaf(f->tape, A) : ct_constant(f->tape, A);
+        ct_var P = apply(cases[k].way, v, v, ct_constant(f->tape, index));
+        if (cases[k].training) ct_backward(ct_sum(P, CT_ALL, false));
+        assert_ok(ct_tape_status(f->tape), ct_tape_message(f->tape));
+        const double matrices = (double)(ct_memory(f->dev).bytes_peak - held) / (MEMBERS * N * N * 8);
+        if (check_at_once() || cases[k].way <= BLOCK) assert_true(matrices < cases[k].matrices);
+    }
     ct_tape_reset(f->tape);
-    uint64_t held = ct_memory(f->dev).bytes_now, matrices = MEMBERS * N * N * sizeof(double);
-    ct_memory_mark(f->dev);
-    ct_var A = ct_leaf(f->tape, R_);
-    assert_ok(ct_backward(ct_sum(ct_inverse_cols(A, ct_constant(f->tape, index)), CT_ALL, false)), "");
-    assert_true(ct_memory(f->dev).bytes_peak - held < 2 * matrices + matrices / 2);
-    ct_tape_reset(f->tape);
-    ct_release(R_);
+    ct_release(A);
     ct_release(index);
 }
 
@@ -288,7 +311,7 @@ int main(void)
         cmocka_unit_test(a_failing_member_is_nan_and_named),   cmocka_unit_test(bad_indices_are_refused),
         cmocka_unit_test(an_order_is_a_permutation),           cmocka_unit_test(signs_of_determinants),
         cmocka_unit_test(a_singular_matrix_has_a_determinant), cmocka_unit_test(factors_serve_both_sides),
-        cmocka_unit_test(a_constant_factor_outlives_the_tape), cmocka_unit_test(columns_cost_no_inverse),
+        cmocka_unit_test(a_constant_factor_outlives_the_tape), cmocka_unit_test(parts_cost_no_more_than_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -153,12 +153,35 @@ static void handles(void **state)
     assert_null(ct_op_find("no such op"));
     assert_non_null(ct_op_list(NULL));
 #define ONE(call) assert_null((call).tape), checked++
-    ct_var (*const one[])(
-        ct_var) = { ct_neg,     ct_abs,         ct_sign,       ct_exp,        ct_expm1,    ct_log,
-                    ct_log1p,   ct_sqrt,        ct_square,     ct_reciprocal, ct_sin,      ct_cos,
-                    ct_tanh,    ct_sigmoid,     ct_softplus,   ct_relu,       ct_erf,      ct_lgamma,
-                    ct_t,       ct_diag,        ct_diag_embed, ct_trace,      ct_cholesky, ct_cholesky_logdet,
-                    ct_inverse, ct_inverse_spd, ct_logdet };
+    ct_var (*const one[])(ct_var) = { ct_neg,
+                                      ct_abs,
+                                      ct_sign,
+                                      ct_exp,
+                                      ct_expm1,
+                                      ct_log,
+                                      ct_log1p,
+                                      ct_sqrt,
+                                      ct_square,
+                                      ct_reciprocal,
+                                      ct_sin,
+                                      ct_cos,
+                                      ct_tanh,
+                                      ct_sigmoid,
+                                      ct_softplus,
+                                      ct_relu,
+                                      ct_erf,
+                                      ct_lgamma,
+                                      ct_t,
+                                      ct_diag,
+                                      ct_diag_embed,
+                                      ct_trace,
+                                      ct_cholesky,
+                                      ct_cholesky_logdet,
+                                      ct_inverse,
+                                      ct_inverse_spd,
+                                      ct_logdet,
+                                      ct_inverse_diag,
+                                      ct_inverse_diag_spd };
     for (size_t i = 0; i < sizeof one / sizeof *one; i++) ONE(one[i](none));
     ONE(ct_polygamma(none, 0)), ONE(ct_pow(none, 2)), ONE(ct_scale(none, 2)), ONE(ct_shift(none, 2));
     ONE(ct_clamp(none, 0, 1)), ONE(ct_cast(none, CT_F32)), ONE(ct_sum(none, 0, 0)), ONE(ct_mean(none, 0, 0));
@@ -207,6 +230,7 @@ static void handles(void **state)
         char words[64];
         snprintf(words, sizeof words, "input %d is a poisoned handle", i);
         THREE(ct_where(v[0], v[1], v[2]));
+        THREE(ct_inverse_block(v[0], v[1], v[2]));
         THREE(ct_gather_matmul(v[0], v[1], v[2]));
         THREE(ct_grouped_matmul(v[0], v[1], v[2]));
         THREE(ct_ridge_solve(v[0], v[1], v[2]));

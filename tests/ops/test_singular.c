@@ -170,10 +170,10 @@ static void zero_matrices(void **state)
     (void)state;
     ct_tensor *first = ct_zeros(device, CT_I64, ct_shape1(1));
     for (int n = 0; n < 3; n += 2) {
-        for (int op = 0; op < 12; op++) {
+        for (int op = 0; op < 15; op++) {
             ct_var A = zeros(n, n), b = leaf(ct_full(device, CT_F64, ct_shape2(n, 1), 1)), y = A, other;
             ct_var index = ct_constant(tape, first);
-            if (!n && (op == 3 || op == 4)) continue;
+            if (!n && (op == 3 || op == 4 || op == 12)) continue;
             switch (op) {
             case 0: y = ct_cholesky(A); break;
             case 1: y = ct_inverse(A); break;
@@ -187,6 +187,9 @@ static void zero_matrices(void **state)
             case 9: y = ct_tri_solve(A, b, CT_UPPER); break;
             case 10: y = ct_cholesky_solve(A, b); break;
             case 11: y = ct_ridge_solve(A, A, number(1)); break;
+            case 12: y = ct_inverse_block(A, index, index); break;
+            case 13: y = ct_inverse_diag(A); break;
+            case 14: y = ct_inverse_diag_spd(A); break;
             }
             ct_status s = ct_tape_status(tape);
             if (s != (n ? CT_ENUMERIC : CT_OK))

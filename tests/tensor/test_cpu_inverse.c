@@ -316,6 +316,68 @@ static void the_adjoint_from_the_root(void **state)
         }
 }
 
+/* A column for the result is the diagonal of the inverse, and a column for a cotangent stands for a diagonal
+ * matrix. One matrix of 300 and two threads: all threads work on it. */
+static void columns_are_diagonals(void **state)
+{
+    (void)state;
+    static const int64_t extents[] = { 0, 1, 2, 9, 33, 65, 131, 300 };
+    for (size_t s = 0; s < sizeof extents / sizeof *extents; s++)
+        for (int kind = 0; kind < 8; kind++) {
+            const ct_dtype dtype = kind & 1 ? CT_F32 : CT_F64;
+            const bool symmetric = kind & 2;
+            const int64_t n = extents[s], members = kind & 4 ? 1 : 3;
+            const int layout = (int)(s + (size_t)kind) % OUT_LAYOUTS;
+            ct_device *dev = open_cpu(2);
+            const ct_shape shape = ct_shape3(members, n, n), column = ct_shape3(members, n, 1);
+            ct_tensor *A = ct_zeros(dev, dtype, shape), *P = blank(dev, dtype, shape, layout),
+                      *d = blank(dev, dtype, column, layout), *e = ct_zeros(dev, dtype, column),
+                      *g = sample(dev, dtype, column, (int)s % LAYOUTS, 5), *G = ct_zeros(dev, dtype, shape),
+                      *O = blank(dev, dtype, shape, layout), *Q = ct_zeros(dev, dtype, shape),
+                      *W = ct_zeros(dev, dtype, shape),
+                      *root = ct_zeros(dev, dtype, ct_shape3(members, 1, n * (n + 1) / 2));
+            for (int64_t b = 0; b < members; b++) fill(A, b, 10, symmetric, 31 + (uint64_t)b);
+            ct_tensor *in = symmetric ? poisoned(dev, A, layout) : ct_retain(A);
+            ct_failure failure = { .set = false };
+            ct_status (*invert)(ct_device *, const ct_view *, ct_view *, ct_failure *) =
+                symmetric ? cpu->potri : cpu->getri;
+            assert_ok(invert(dev, &in->view, &P->view, &failure), ct_message(dev));
+            assert_ok(invert(dev, &in->view, &d->view, &failure), ct_message(dev));
+            for (int64_t b = 0; b < members; b++)
+                for (int64_t i = 0; i < n; i++) set(G, b, i, i, entry(g, b, i, 0));
+            assert_ok(cpu->inverse_bar(dev, symmetric, &P->view, &G->view, &W->view), ct_message(dev));
+            assert_ok(cpu->inverse_bar(dev, symmetric, &P->view, &g->view, &O->view), ct_message(dev));
+            if (symmetric) {
+                assert_ok(cpu->potri_root(dev, &in->view, &root->view, &e->view, &failure), ct_message(dev));
+                assert_ok(cpu->inverse_root_bar(dev, &root->view, &g->view, &Q->view), ct_message(dev));
+            }
+            assert_false(failure.set);
+            for (int64_t b = 0; b < members && n; b++) {
+                const double size = norm(P, b), limit = 4 * epsilon(dtype) * size;
+                for (int64_t i = 0; i < n; i++) {
+                    assert_close(entry(d, b, i, 0), get(P, b, i, i), 0, 4 * limit);
+                    if (symmetric) assert_close(entry(e, b, i, 0), get(P, b, i, i), 0, 4 * limit);
+                    for (int64_t j = 0; j < n; j++) {
+                        assert_close(get(O, b, i, j), get(W, b, i, j), 0, 4 * limit * size);
+                        if (!symmetric) continue;
+                        assert_close(get(Q, b, i, j), get(W, b, i, j), 0, 16 * limit * size);
+                        assert_true(get(O, b, i, j) == get(O, b, j, i) && get(Q, b, i, j) == get(Q, b, j, i));
+                    }
+                }
+            }
+            if (layout == SLICED) assert_contained(O), assert_contained(d);
+            if (n) { /* a member that fails is NaN */
+                for (int64_t i = 0; i < n; i++) set(in, 0, i, 0, 0), set(in, 0, 0, i, 0);
+                assert_ok(invert(dev, &in->view, &d->view, &failure), ct_message(dev));
+                assert_true(failure.set && failure.member == 0);
+                for (int64_t i = 0; i < n; i++) assert_true(isnan(entry(d, 0, i, 0)));
+            }
+            ct_tensor *all[] = { A, P, d, e, g, G, O, Q, W, root, in };
+            for (size_t k = 0; k < sizeof all / sizeof *all; k++) ct_release(all[k]);
+            ct_device_close(dev);
+        }
+}
+
 static void rows_in_pivot_order(void **state)
 {
     (void)state;
@@ -491,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_failing_member_is_nan_and_named),
         cmocka_unit_test(the_adjoint_of_the_inverse),
         cmocka_unit_test(the_adjoint_from_the_root),
+        cmocka_unit_test(columns_are_diagonals),
         cmocka_unit_test(rows_in_pivot_order),
         cmocka_unit_test(inverses_of_smooth_matrices),
         cmocka_unit_test(determinants_have_the_permutations_sign),

@@ -1,13 +1,24 @@
 /* The primitives that invert, and their adjoints. */
 #include "primitive.h"
 
-/* A and out are square and of one extent. Broadcasts A to out's batch. */
+/* whole is square; part is so, too, or a column for a diagonal, of the same extent. */
+static bool match(ct_call *c, const ct_view *whole, const ct_view *part)
+{
+    const int64_t n = ct__dim(part, -2), cols = ct__dim(part, -1);
+    return ct__square(c, whole) &&
+           ct_require(c, ct__dim(whole, -1) == n && (cols == n || cols == 1), CT_ESHAPE,
+                      "an inverse needs square matrices of one size, or a column for a diagonal");
+}
+
+/* Broadcasts v to out's batch. */
+static bool spread(ct_call *c, ct_view *v, const ct_view *out)
+{
+    return ct__one_dtype(c, v, out) && ct__spread_batch(c, v, out);
+}
+
 static bool match_square(ct_call *c, ct_view *A, const ct_view *out)
 {
-    return ct__one_dtype(c, A, out) && ct__spread_batch(c, A, out) && ct__square(c, A) &&
-           ct__square(c, out) &&
-           ct_require(c, ct__dim(A, -1) == ct__dim(out, -1), CT_ESHAPE,
-                      "an inverse needs square matrices of one size");
+    return spread(c, A, out) && match(c, A, out) && ct__square(c, out);
 }
 
 /* Whether order is i64 (..., n), one for each row of v. */
@@ -22,7 +33,7 @@ static bool orders(ct_call *c, const ct_view *order, const ct_view *v)
 
 void ct_prim_potri(ct_call *c, ct_view A, ct_view A_inv)
 {
-    if (match_square(c, &A, &A_inv)) CT__DO(c, potri, &A, &A_inv, ct__call_failure(c));
+    if (spread(c, &A, &A_inv) && match(c, &A, &A_inv)) CT__DO(c, potri, &A, &A_inv, ct__call_failure(c));
 }
 
 void ct_prim_getrf(ct_call *c, ct_view A, ct_view LU, ct_view order)
@@ -35,12 +46,12 @@ void ct_prim_getrf(ct_call *c, ct_view A, ct_view LU, ct_view order)
 
 void ct_prim_getri(ct_call *c, ct_view A, ct_view A_inv)
 {
-    if (match_square(c, &A, &A_inv)) CT__DO(c, getri, &A, &A_inv, ct__call_failure(c));
+    if (spread(c, &A, &A_inv) && match(c, &A, &A_inv)) CT__DO(c, getri, &A, &A_inv, ct__call_failure(c));
 }
 
 void ct_prim_inverse_bar(ct_call *c, bool symmetric, ct_view A_inv, ct_view G, ct_view A_bar)
 {
-    if (match_square(c, &A_inv, &A_bar) && match_square(c, &G, &A_bar))
+    if (match_square(c, &A_inv, &A_bar) && spread(c, &G, &A_bar) && match(c, &A_bar, &G))
         CT__DO(c, inverse_bar, symmetric, &A_inv, &G, &A_bar);
 }
 
@@ -54,7 +65,7 @@ bool ct__keeps_root(const ct_call *c, int64_t members, int64_t n)
 static bool roots(ct_call *c, const ct_view *root, const ct_view *out)
 {
     ct_shape shape = ct__shape(out);
-    const int64_t n = ct__dim(out, -1);
+    const int64_t n = ct__dim(out, -2);
     shape.dim[shape.ndim - 2] = 1;
     shape.dim[shape.ndim - 1] = n * (n + 1) / 2;
     return ct__one_dtype(c, root, out) &&
@@ -64,13 +75,13 @@ static bool roots(ct_call *c, const ct_view *root, const ct_view *out)
 
 void ct__potri_root(ct_call *c, ct_view A, ct_view root, ct_view A_inv)
 {
-    if (match_square(c, &A, &A_inv) && roots(c, &root, &A_inv))
+    if (spread(c, &A, &A_inv) && match(c, &A, &A_inv) && roots(c, &root, &A_inv))
         CT__DO(c, potri_root, &A, &root, &A_inv, ct__call_failure(c));
 }
 
 void ct__inverse_root_bar(ct_call *c, ct_view root, ct_view G, ct_view A_bar)
 {
-    if (match_square(c, &G, &A_bar) && roots(c, &root, &A_bar))
+    if (spread(c, &G, &A_bar) && match(c, &A_bar, &G) && roots(c, &root, &A_bar))
         CT__DO(c, inverse_root_bar, &root, &G, &A_bar);
 }
 

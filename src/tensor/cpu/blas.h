@@ -29,6 +29,8 @@ CT__BLAS(d)
 CT__BLAS(s)
 #undef CT__BLAS
 
+double ddot_(const int *, const double *, const int *, const double *, const int *);
+float sdot_(const int *, const float *, const int *, const float *, const int *);
 const char *openblas_get_config(void);
 const char *openblas_get_corename(void);
 int openblas_get_parallel(void); /* 0 serial, 1 pthreads, 2 OpenMP */

@@ -75,6 +75,20 @@ void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out)
         put_rows(job, ct__ij(a, job->dtype, ld, i, 0), ld, i, ct__min(n - i, CT__TILE), out);
 }
 
+double ct__dot(ct_dtype dtype, int64_t n, const void *x, const void *y)
+{
+    const int count = (int)n, one = 1;
+    return dtype == CT_F64 ? ddot_(&count, x, &one, y, &one) : (double)sdot_(&count, x, &one, y, &one);
+}
+
+/* (A⁻¹)_ii = Σ_k N_ik², k >= i */
+static void put_diagonal(const ct__job *job, const void *m, int64_t ld, int64_t i, void *out)
+{
+    const ct__matrix *o = &job->m[job->n - 1];
+    const void *row = ct__ij(m, job->dtype, ld, i, i);
+    ct__set(job->dtype, out, i * o->rs, ct__dot(job->dtype, o->rows - i, row, row));
+}
+
 /* Rows of a lower triangle, one after the other. */
 static void put_root(ct_dtype t, const void *m, int64_t ld, int64_t n, void *root)
 {
@@ -88,6 +102,7 @@ static int64_t potri_member(const ct__job *job, void *const *data)
     const int64_t n = job->m[0].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
     const ct__kit *kit = job->kit;
+    const bool diagonal = ct__is_diagonal(&job->m[job->n - 1]);
     void *out = data[job->n - 1], *root = job->n == 3 ? data[1] : NULL;
     void *work = data[job->n], *a = (char *)work + ct__product_work(t, n), *m = ct__ij(a, t, ld, n, 0);
     load_upper(job, data[0], a, ld);
@@ -97,13 +112,18 @@ static int64_t potri_member(const ct__job *job, void *const *data)
         return failed;
     }
     ct__invert_triangle(kit, false, false, a, ld, 1, m, ld, n, work);
-    if (root) {
+    for (int64_t i = 0; i < n && diagonal; i++) put_diagonal(job, m, ld, i, out);
+    if (diagonal && !root) return 0;
+    if (root && !diagonal) {
         kit->transpose(n, n, m, ld, a, ld);
         put_root(t, a, ld, n, root);
     }
     ct__multiply(kit, CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER, 'N', 'T', n, n, n, 1, m, ld, m, ld, 0,
                  a, ld, work);
-    ct__put_symmetric(job, a, ld, out);
+    if (diagonal)
+        put_root(t, a, ld, n, root);
+    else
+        ct__put_symmetric(job, a, ld, out);
     return 0;
 }
 
@@ -115,6 +135,7 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
     const int64_t n = job->m[0].rows, ld = ct__pitch(n), blocks = (n + STEP - 1) / STEP;
     const ct_dtype t = job->dtype;
     const size_t work_bytes = ct__product_work(t, n);
+    const bool diagonal = ct__is_diagonal(&job->m[1]);
     void *a = data[2], *m = ct__ij(a, t, ld, n, 0); /* L, then the lower triangle of A⁻¹; N */
     char *work = ct__ij(m, t, ld, n, 0);
     ct__copy_matrix(job->dev, t, n, n, data[0], job->m[0].rs, job->m[0].cs, a, ld, 1);
@@ -136,7 +157,10 @@ static int64_t large_potri_member(const ct__job *job, void *const *data)
             ct__substitute(job->kit, false, false, end, a, 1, ld, x, ld, end - i, own);
         }
 #pragma omp for schedule(dynamic)
-        for (int64_t k = 0; k < blocks; k++) { /* rows of N Nᵀ; N is zero before column `first` there */
+        for (int64_t i = 0; i < (diagonal ? n : 0); i++) put_diagonal(job, m, ld, i, data[1]);
+#pragma omp for schedule(dynamic)
+        for (int64_t k = diagonal ? blocks : 0; k < blocks;
+             k++) { /* rows of N Nᵀ; N is zero before column `first` there */
             const int64_t first = (blocks - 1 - k) * STEP, end = ct__min(n, first + STEP);
             ct__multiply(job->kit, 0, 'N', 'T', end - first, end, n - first, 1,
                          ct__ij(m, t, ld, first, first), ld, ct__ij(m, t, ld, 0, first), ld, 0,

@@ -37,6 +37,9 @@ ct_status ct__routine_run(ct__job *job, const ct__routine *routine, int64_t n, s
  * cache. */
 static inline int64_t ct__pitch(int64_t n) { return n <= 32 ? (n + 7) / 8 * 8 : (n + 15) / 16 * 16 + 16; }
 
+/* Whether a primitive that takes a square matrix was given a column instead, for a diagonal. */
+static inline bool ct__is_diagonal(const ct__matrix *m) { return m->cols != m->rows; }
+
 /* Where a triangle is cut in two, on a border between tiles. */
 static inline int64_t ct__half(int64_t n) { return (n / 2 + CT__TILE - 1) / CT__TILE * CT__TILE; }
 
@@ -52,6 +55,9 @@ void ct__invert_triangle(const ct__kit *kit, bool lower, bool unit, const void *
 
 /* x: the last `cols` columns of the identity, n x n */
 void ct__set_identity(ct_dtype dtype, int64_t n, int64_t cols, void *x, int64_t ld);
+
+/* Σ x_i y_i */
+double ct__dot(ct_dtype dtype, int64_t n, const void *x, const void *y);
 
 /* Both triangles of the job's symmetric output from the lower one of a: bitwise symmetric. */
 void ct__put_symmetric(const ct__job *job, void *a, int64_t ld, void *out);

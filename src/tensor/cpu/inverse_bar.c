@@ -3,10 +3,11 @@
  *     general               Ā = -Pᵀ G Pᵀ                                               4 n³ operations
  *     symmetric             Ā = -P S P, S = ½(G + Gᵀ), of the second product a half    3 n³
  *     symmetric, M = L⁻¹    P = MᵀM: Ā = -Mᵀ(M S Mᵀ)M                                  2 n³
+ *     G = diag(g)           one product after scaled rows       general 2 n³, symmetric n³
  *
- * In the last of them each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the
- * diagonal: M T is a triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are
- * of two triangles into one, and n³/3 operations. */
+ * From M, each symmetric matrix is a triangle and its transpose, T + Tᵀ, T with half of the diagonal: M T is
+ * a triangle, M S Mᵀ = (M T)Mᵀ + its transpose; the same again with Mᵀ. All six products are of two triangles
+ * into one, and n³/3 operations. */
 #include "inverse.h"
 
 #include <string.h>
@@ -22,6 +23,31 @@ static void multiply(const ct__job *job, char ta, char tb, int64_t n, int alpha,
                   (int)ldc);
 }
 
+/* y = diag(g) x, for the column g of the job */
+static void scale_rows(const ct__job *job, const void *g, const void *x, int64_t ldx, void *y, int64_t ldy)
+{
+    const ct_dtype t = job->dtype;
+    for (int64_t i = 0, n = job->m[1].rows; i < n; i++) {
+        const double gi = ct__get(t, g, i * job->m[1].ld);
+        for (int64_t j = 0; j < n; j++) ct__set(t, y, i * ldy + j, gi * ct__get(t, x, i * ldx + j));
+    }
+}
+
+/* -Pᵀ D Pᵀ, D = diag(g). Q is P as it lies, by rows or by columns, and H = D Q. Where Q = Pᵀ, this is -Q H;
+ * where Q = P, it is -Hᵀ Qᵀ; and the other where the result lies by columns. */
+static int64_t diagonal_bar_member(const ct__job *job, void *const *data)
+{
+    const ct__matrix *q = &job->m[0], *o = &job->m[2];
+    const int64_t n = q->rows, ld = ct__pitch(n);
+    void *work = data[3], *h = (char *)work + ct__product_work(job->dtype, n);
+    scale_rows(job, data[1], data[0], q->ld, h, ld);
+    if (q->columns != o->columns)
+        multiply(job, 'N', 'N', n, -1, data[0], q->ld, h, ld, data[2], o->ld, work);
+    else
+        multiply(job, 'T', 'T', n, -1, h, ld, data[0], q->ld, data[2], o->ld, work);
+    return 0;
+}
+
 /* -Pᵀ G Pᵀ: H = Pᵀ G, of which BLAS makes the transpose, then -H Pᵀ, or its transpose -P Hᵀ where the result
  * lies by columns */
 static int64_t general_bar_member(const ct__job *job, void *const *data)
@@ -30,6 +56,7 @@ static int64_t general_bar_member(const ct__job *job, void *const *data)
     const int64_t n = p->rows, ld = ct__pitch(n);
     const char p_t = p->columns ? 'N' : 'T', p_n = p->columns ? 'T' : 'N', g_t = g->columns ? 'N' : 'T',
                g_n = g->columns ? 'T' : 'N', h_n = job->serial ? 'N' : 'T', h_t = job->serial ? 'T' : 'N';
+    if (ct__is_diagonal(g)) return diagonal_bar_member(job, data);
     void *work = data[3], *h = (char *)work + ct__product_work(job->dtype, n);
     if (job->serial)
         multiply(job, p_t, g_n, n, 1, data[0], p->ld, data[1], g->ld, h, ld, work);
@@ -42,21 +69,25 @@ static int64_t general_bar_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* -P ½(G + Gᵀ) P for a symmetric P, the second product on and below the diagonal alone */
+/* -P S P for a symmetric P, S = ½(G + Gᵀ) or diag(g): H = S P, and -P H on and below the diagonal alone */
 static int64_t symmetric_bar_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *p = &job->m[0], *g = &job->m[1];
     const int64_t n = p->rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
     void *work = data[3], *s = (char *)work + ct__product_work(t, n), *h = ct__ij(s, t, ld, n, 0);
-    job->kit->symmetric_part(false, n, data[1], g->ld, s, ld);
-    multiply(job, 'N', 'N', n, -1, data[0], p->ld, s, ld, h, ld, work);
+    if (ct__is_diagonal(g)) {
+        scale_rows(job, data[1], data[0], p->ld, h, ld);
+    } else {
+        job->kit->symmetric_part(false, n, data[1], g->ld, s, ld);
+        multiply(job, 'N', 'N', n, 1, s, ld, data[0], p->ld, h, ld, work);
+    }
     if (job->serial)
-        ct__multiply(job->kit, CT__OUT_LOWER, 'N', 'N', n, n, n, 1, h, ld, data[0], p->ld, 0, s, ld, work);
+        ct__multiply(job->kit, CT__OUT_LOWER, 'N', 'N', n, n, n, -1, data[0], p->ld, h, ld, 0, s, ld, work);
     for (int64_t i = 0; i < n && !job->serial; i += CT__BAR_ROWS) {
         const int rows = (int)ct__min(n - i, CT__BAR_ROWS);
-        blas_gemm(t, 'N', 'N', (int)i + rows, rows, (int)n, 1, data[0], p->ld, ct__ij(h, t, ld, i, 0),
-                  (int)ld, 0, ct__ij(s, t, ld, i, 0), (int)ld);
+        blas_gemm(t, 'N', 'N', (int)i + rows, rows, (int)n, -1, h, (int)ld, ct__ij(data[0], t, p->ld, i, 0),
+                  p->ld, 0, ct__ij(s, t, ld, i, 0), (int)ld);
     }
     ct__put_symmetric(job, s, ld, data[2]);
     return 0;
@@ -87,6 +118,23 @@ static void halve(ct_dtype t, int64_t n, void *x, int64_t ld, bool clear)
     }
 }
 
+/* -P D P, D = diag(g), from the triangle of P */
+static int64_t diagonal_root_bar_member(const ct__job *job, void *const *data)
+{
+    const int64_t n = job->m[1].rows, ld = ct__pitch(n);
+    const ct_dtype t = job->dtype;
+    void *work = data[3], *p = (char *)work + ct__product_work(t, n), *h = ct__ij(p, t, ld, n, 0),
+         *x = ct__ij(h, t, ld, n, 0);
+    ct__job inverse = *job;
+    inverse.m[2] = (ct__matrix){ .rows = n, .cols = n, .rs = ld, .cs = 1 };
+    load_root(t, data[0], n, x, ld);
+    ct__put_symmetric(&inverse, x, ld, p);
+    scale_rows(job, data[1], p, ld, h, ld);
+    ct__multiply(job->kit, CT__OUT_LOWER, 'N', 'N', n, n, n, -1, p, ld, h, ld, 0, x, ld, work);
+    ct__put_symmetric(job, x, ld, data[2]);
+    return 0;
+}
+
 static int64_t root_bar_member(const ct__job *job, void *const *data)
 {
     enum { LOWER = CT__LEFT_LOWER | CT__RIGHT_LOWER | CT__OUT_LOWER };
@@ -94,6 +142,7 @@ static int64_t root_bar_member(const ct__job *job, void *const *data)
     enum { INNER = CT__LEFT_UPPER | CT__RIGHT_LOWER | CT__OUT_LOWER };
     const int64_t n = job->m[1].rows, ld = ct__pitch(n);
     const ct_dtype t = job->dtype;
+    if (ct__is_diagonal(&job->m[1])) return diagonal_root_bar_member(job, data);
     void *work = data[3], *m = (char *)work + ct__product_work(t, n), *x = ct__ij(m, t, ld, n, 0),
          *y = ct__ij(x, t, ld, n, 0);
     load_root(t, data[0], n, m, ld);
@@ -118,7 +167,7 @@ static ct_status run(ct_device *dev, const ct__routine *routine, bool symmetric,
     if (!ct__job_init(&job, dev, 3, (const ct_view *[]){ p, g, out })) return CT_OK;
     if (ct__job_forms(&job, "inverse")) return CT_EUNSUPPORTED;
     if (symmetric) job.m[2].packed = false;
-    return ct__routine_run(&job, routine, job.m[1].rows, 0);
+    return ct__routine_run(&job, routine, job.m[2].rows, 0);
 }
 
 ct_status ct__cpu_inverse_bar(ct_device *dev, bool symmetric, const ct_view *p, const ct_view *g,

@@ -131,6 +131,22 @@ static void put_row(const ct__job *job, const void *from, void *to)
         ct__copy_matrix(job->dev, job->dtype, 1, o->cols, from, 0, 1, to, 0, o->cs);
 }
 
+/* The same for (A⁻¹)_jj alone with j = order[i]: the product of row i of Vᵀ and row j of Mᵀ = U⁻¹, both
+ * upper. */
+static void put_diagonal(const ct__job *job, const void *a, void *v, void *m, const int64_t *order,
+                         void *work, void *out)
+{
+    const ct__matrix *o = &job->m[1];
+    const ct_dtype t = job->dtype;
+    const int64_t n = o->rows, ld = ct__pitch(n);
+    ct__invert_triangle(job->kit, false, false, a, ld, 1, m, ld, n, work);
+    ct__invert_triangle(job->kit, false, true, a, 1, ld, v, ld, n, work);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t j = order[i], k = ct__max(i, j);
+        ct__set(t, out, j * o->rs, ct__dot(t, n - k, ct__ij(v, t, ld, i, k), ct__ij(m, t, ld, j, k)));
+    }
+}
+
 /* Πᵀ L U = Aᵀ, so A = Uᵀ Lᵀ Π and A⁻¹ = Πᵀ Vᵀ M with V = L⁻¹ and M = U⁻ᵀ, both lower. */
 static int64_t getri_member(const ct__job *job, void *const *data)
 {
@@ -144,6 +160,10 @@ static int64_t getri_member(const ct__job *job, void *const *data)
     if (failed) {
         ct__fill_nan(job, 1, data);
         return failed;
+    }
+    if (ct__is_diagonal(o)) {
+        put_diagonal(job, a, v, m, order, work, data[1]);
+        return 0;
     }
     ct__invert_triangle(job->kit, true, false, a, 1, ld, m, ld, n, work);
     ct__invert_triangle(job->kit, true, true, a, ld, 1, v, ld, n, work);
@@ -167,10 +187,12 @@ static int64_t lapack_getri_member(const ct__job *job, void *const *data)
     int64_t failed = factor(job, data[0], false, a, order, pivots, NULL);
     if (!failed) CT__ROUTINE(t, getri)(&n, a, &ld, pivots, work, &count, &info);
     if (!failed) failed = info;
-    if (failed)
-        ct__fill_nan(job, 1, data);
-    else
-        for (int64_t i = 0; i < n; i++) put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, i * o->rs));
+    if (failed) ct__fill_nan(job, 1, data);
+    for (int64_t i = 0; i < n && !failed; i++)
+        if (ct__is_diagonal(o))
+            ct__set(t, data[1], i * o->rs, ct__get(t, a, i * (ld + 1)));
+        else
+            put_row(job, ct__ij(a, t, ld, i, 0), ct__at(data[1], t, i * o->rs));
     return failed;
 }
 

@@ -61,6 +61,14 @@ static inline __device__ __host__ ct__matrix ct__turned(ct__matrix m)
     return m;
 }
 
+/* A column, for the diagonal of a square matrix. */
+static inline ct__matrix ct__diagonal(ct__matrix m)
+{
+    m.rs += m.cs;
+    m.cols = 1;
+    return m;
+}
+
 /* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
 ct_view ct__as_view(const ct__batch *b, const ct__matrix &m);
 

@@ -29,18 +29,22 @@ ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__mat
  * leave it alone. */
 enum result { FACTOR, LOWER, INVERSE };
 
-/* out, which may be a, becomes L, or A⁻¹ = L⁻ᵀL⁻¹. */
+/* out, which may be a, becomes L, or A⁻¹ = L⁻ᵀL⁻¹, or if it is a column the diagonal of A⁻¹. */
 static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct_view *a, ct_view *out,
                           ct_failure *failure)
 {
     const ct__matrices<2> b({ a, out });
     if (!b.members || !b.m[0].rows) return CT_OK;
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
-    if (!failed.data) return CT_ENOMEM;
+    const int64_t n = b.m[0].rows;
+    const bool diagonal = b.m[1].cols != n;
+    ct__scratch square(dev, diagonal ? ct__entries(&b, b.m[0]) * ct__bytes_of(&b) : 0);
+    if (!failed.data || (diagonal && !square.data)) return CT_ENOMEM;
+    const ct__matrix target = diagonal ? ct__dense(&b, square, n, n) : b.m[1];
     const bool lower = wanted == LOWER;
     /* cuSOLVER does not say that its work may be part of a graph: in a step it is ours, recorded or not. */
-    const bool looped = !lower && !dev->in_step && ct__one_by_one(CT__POTRF, b.dtype, b.m[0].rows, b.members);
-    ct__formed f(dev, &b, b.m[1], a == out ? ct__formed::LOWER : ct__formed::NOTHING,
+    const bool looped = !lower && !dev->in_step && ct__one_by_one(CT__POTRF, b.dtype, n, b.members);
+    ct__formed f(dev, &b, target, a == out ? ct__formed::LOWER : ct__formed::NOTHING,
                  lower ? ct__formed::LOWER : ct__formed::ALL);
     ct_status s = f.status;
     ct_view whole = ct__as_view(&b, f.m);
@@ -52,6 +56,7 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
     if (!s && wanted == INVERSE) s = ct__mirror_lower(dev, &b, f.m);
     if (!s) s = ct__poison(dev, &b, failed, lower, f.m);
     if (!s) s = f.finish();
+    if (!s && diagonal) s = ct__copy_matrices(dev, &b, ct__diagonal(target), b.m[1]);
     return s ? s : ct__note_failure(dev, &b, failed, first, "leading minor %lld", NULL, failure);
 }
 

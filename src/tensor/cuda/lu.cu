@@ -198,19 +198,25 @@ static __global__ void identity_kernel(ct__batch b, ct__matrix out, const int64_
     }
 }
 
-/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ. */
+/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ. A column gets the diagonal of an inverse in scratch memory. */
 ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
     const ct__matrices<2> b({ a, out });
     if (!b.members || !b.m[0].rows) return CT_OK;
+    const int64_t n = b.m[0].rows;
+    const bool diagonal = b.m[1].cols != n;
     const factors f(dev, &b, b.m[0]);
-    ct__formed to(dev, &b, b.m[1], ct__formed::NOTHING, ct__formed::ALL);
+    ct__scratch whole(dev, diagonal ? ct__entries(&b, b.m[0]) * ct__bytes_of(&b) : 0);
+    if (diagonal && !whole.data) return CT_ENOMEM;
+    const ct__matrix inverse = diagonal ? ct__dense(&b, whole, n, n) : b.m[1];
+    ct__formed to(dev, &b, inverse, ct__formed::NOTHING, ct__formed::ALL);
     ct_status s = f.status ? f.status : to.status ? to.status : f.put_in_order(f.order);
     if (!s) s = CT__BATCH_EACH(dev, "getri", b, identity_kernel, ct__entries(&b, to.m), to.m, f.order);
     if (!s) s = ct__solve(dev, &b, true, true, 1, f.m, to.m);
     if (!s) s = ct__solve(dev, &b, false, false, 1, f.m, to.m);
     if (!s) s = ct__poison(dev, &b, f.failed, false, to.m);
     if (!s) s = to.finish();
+    if (!s && diagonal) s = ct__copy_matrices(dev, &b, ct__diagonal(inverse), b.m[1]);
     return s ? s : f.note(failure);
 }
 

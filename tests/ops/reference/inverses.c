@@ -100,6 +100,40 @@ static void part(ref_call *c, bool rows)
     }
 }
 
+/* The block of A⁻¹ in rows q1 and columns q2, and its diagonal. */
+static void inverse_block_(ref_call *c)
+{
+    const ref_array *A = &c->in[0], *rows = &c->in[1], *cols = &c->in[2];
+    int64_t n = ref_dim(A, -1), r = ref_dim(rows, 0), q = ref_dim(cols, 0);
+    ct_shape batch = ref_batch(A, 2);
+    long double *y = ref_out(c, ref_append(batch, 2, (int64_t[]){ r, q }));
+    for (int64_t b = 0, members = ct_shape_count(batch); b < members && n; b++) {
+        long double *P = identity(n);
+        eliminate(A->x + b * n * n, n, P, n);
+        for (int64_t i = 0; i < r; i++)
+            for (int64_t j = 0; j < q; j++)
+                y[(b * r + i) * q + j] = P[(int64_t)rows->x[i] * n + (int64_t)cols->x[j]];
+        free(P);
+    }
+}
+
+static void diagonal(ref_call *c, bool lower)
+{
+    const ref_array *A = &c->in[0];
+    int64_t n = ref_dim(A, -1);
+    ct_shape batch = ref_batch(A, 2);
+    long double *y = ref_out(c, ref_append(batch, 1, &n));
+    for (int64_t b = 0, members = ct_shape_count(batch); b < members && n; b++) {
+        long double *P = identity(n), *a = whole(A->x + b * n * n, n, lower);
+        eliminate(a, n, P, n);
+        for (int64_t i = 0; i < n; i++) y[b * n + i] = P[i * (n + 1)];
+        free(P);
+        free(a);
+    }
+}
+
+static void inverse_diag_(ref_call *c) { diagonal(c, false); }
+static void inverse_diag_spd_(ref_call *c) { diagonal(c, true); }
 static void inverse_cols_(ref_call *c) { part(c, false); }
 static void inverse_rows_(ref_call *c) { part(c, true); }
 
@@ -180,6 +214,9 @@ const reference reference_inverses[] = {
     { .name = "inverse_spd", .compute = inverse_spd_, .reads = lower_first },
     { .name = "inverse_cols", .compute = inverse_cols_, .full_rank = 1 },
     { .name = "inverse_rows", .compute = inverse_rows_, .full_rank = 1 },
+    { .name = "inverse_block", .compute = inverse_block_, .full_rank = 1 },
+    { .name = "inverse_diag", .compute = inverse_diag_, .full_rank = 1 },
+    { .name = "inverse_diag_spd", .compute = inverse_diag_spd_, .reads = lower_first },
     { .name = "solve", .compute = solve_, .full_rank = 1 },
     { .name = "lu", .compute = lu_, .full_rank = 1 },
     { .name = "slogdet", .compute = slogdet_, .full_rank = 1 },

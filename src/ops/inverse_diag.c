@@ -1,0 +1,94 @@
+/* inverse_diag:      d = diag(A⁻¹) by LU with partial pivoting                  A: (..., n, n) -> d: (..., n)
+ * inverse_diag_spd:  by Cholesky        A: symmetric positive definite, its lower triangle is read
+ * adjoint:           Ā = -A⁻ᵀ diag(d̄) A⁻ᵀ                [inverse.c, with diag(d̄) for the cotangent of A⁻¹]
+ * From dd = diag(-A⁻¹ dA A⁻¹). Where a gradient may be wanted, output 1 is A⁻ᵀ, n² numbers for each member;
+ * of a symmetric A⁻¹ the lower triangle alone, n (n + 1) / 2, if the device supports it. Else nothing is
+ * kept. */
+#include "support.h"
+
+/* A triangle is kept as one row. */
+static bool is_root(ct_view v) { return ct_view_dim(v, -2) == 1 && ct_view_dim(v, -1) > 1; }
+
+static ct_shape declare(ct_call *c, bool spd)
+{
+    if (!ct__need_square(c, 0)) return ct_shape0();
+    ct_shape A = ct_arg_shape(c, 0), d = A;
+    const int64_t n = ct_arg_dim(c, 0, -1), members = n ? ct_shape_count(A) / (n * n) : 0;
+    const bool root = spd && n > 1 && ct__keeps_root(c, members, n);
+    if (ct_call_recorded(c))
+        ct_rule_out(c, 1, ct_arg(c, 0).dtype, root ? ct__matrix_shape(A, 1, n * (n + 1) / 2) : A);
+    d.ndim--;
+    return d;
+}
+
+static ct_shape shape(ct_call *c) { return declare(c, false); }
+static ct_shape spd_shape(ct_call *c) { return declare(c, true); }
+
+static void compute(ct_call *c, bool spd)
+{
+    const bool keeps = ct_outs(c) == 2;
+    ct_view A = ct_arg(c, 0), d = ct_result(c), column = ct_view_unsqueeze(d, -1);
+    ct_view out = keeps ? ct_result_at(c, 1) : column;
+    if (is_root(out)) {
+        ct__potri_root(c, A, out, column);
+        return;
+    }
+    if (spd)
+        ct_prim_potri(c, A, out);
+    else
+        ct_prim_getri(c, ct_view_transpose(A), out);
+    if (keeps) ct_prim_copy(c, ct_view_diagonal(out), d);
+}
+
+static void forward(ct_call *c) { compute(c, false); }
+static void spd_forward(ct_call *c) { compute(c, true); }
+
+static ct_shape bar_shape(ct_call *c)
+{
+    ct_shape d = ct_arg_shape(c, 1);
+    d.ndim++;
+    return ct__matrix_shape(d, ct_arg_dim(c, 1, -1), ct_arg_dim(c, 1, -1));
+}
+
+static void bar_forward(ct_call *c)
+{
+    ct_view kept = ct_arg(c, 0), d_bar = ct_view_unsqueeze(ct_arg(c, 1), -1);
+    if (is_root(kept))
+        ct__inverse_root_bar(c, kept, d_bar, ct_result(c));
+    else
+        ct_prim_inverse_bar(c, *(const bool *)ct_attr(c), ct_view_transpose(kept), d_bar, ct_result(c));
+}
+
+/* inverse_diag_bar(what is kept, d̄) = Ā, one member after the other with scratch for it alone. Not
+ * differentiable. */
+static const ct_op inverse_diag_bar = {
+    .name = "inverse_diag_bar", .n_in = 2, .shape = bar_shape, .forward = bar_forward
+};
+
+static ct_var bar(ct_vjp *g, bool spd)
+{
+    ct_var A = ct_in(g, 0), d_bar = ct_out_bar(g);
+    if (!ct_recording(g))
+        return ct_apply(&inverse_diag_bar, (ct_var[]){ ct_out_at(g, 1), d_bar }, 2, &spd, sizeof spd);
+    ct_var Pt = ct_t(spd ? ct_inverse_spd(A) : ct_inverse(A));
+    return ct_neg(ct_matmul(ct_mul(Pt, ct_unsqueeze(d_bar, -2)), Pt));
+}
+
+static void vjp(ct_vjp *g) { ct_in_bar(g, 0, bar(g, false)); }
+static void spd_vjp(ct_vjp *g) { ct_in_bar(g, 0, bar(g, true)); }
+
+static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }
+static void spd_sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }
+
+const ct_op ct_op_inverse_diag = {
+    .name = "inverse_diag", .n_in = 1, .shape = shape, .forward = forward, .vjp = vjp, .sample = sample
+};
+const ct_op ct_op_inverse_diag_spd = { .name = "inverse_diag_spd",
+                                       .n_in = 1,
+                                       .shape = spd_shape,
+                                       .forward = spd_forward,
+                                       .vjp = spd_vjp,
+                                       .sample = spd_sample };
+
+ct_var ct_inverse_diag(ct_var A) { return ct_apply(&ct_op_inverse_diag, &A, 1, NULL, 0); }
+ct_var ct_inverse_diag_spd(ct_var A) { return ct_apply(&ct_op_inverse_diag_spd, &A, 1, NULL, 0); }
