@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <stdatomic.h>
 
 /* A loop that a sanitizer keeps from being vectorised is no fault. */
@@ -53,7 +54,7 @@ static void each_part(int parts, void (*run)(const void *plan, int part), const 
     {
 #pragma omp for schedule(static) nowait
         for (int part = 0; part < parts; part++) run(plan, part);
-        ct__meet(&end);
+        ct__meet(&end, omp_get_num_threads());
     }
 }
 

@@ -18,6 +18,7 @@
 #include "kernel/kit.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdatomic.h>
 
 /* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too.

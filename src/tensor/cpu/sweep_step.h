@@ -56,6 +56,17 @@ static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k
     }
 }
 
+/* tile[k][i] = A_ik, or back, for k <= i < rows, both counted from i0 */
+static void NAME(move_triangle)(const NAME(sweep) * s, T *tile, int64_t i0, int64_t rows, bool store)
+{
+    for (int64_t k = 0; k < rows; k++) {
+        T *a = s->data + element(&s->A, i0 + k, i0 + k), *to = tile + k * (WIDTH + 1);
+        const int64_t step = i0 + k < s->A.n1 ? 1 : s->A.ld;
+        for (int64_t i = 0; i < rows - k && store; i++) a[i * step] = to[i];
+        for (int64_t i = 0; i < rows - k && !store; i++) to[i] = a[i * step];
+    }
+}
+
 /* -- triangular solves on a sliver ----------------------------------------------------------------------- */
 
 /* Rows [from, w) of P, those before being zero, become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) /
@@ -113,11 +124,9 @@ TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, 
 {
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
     T *tile = P + t * WIDTH * WIDTH;
-    for (int64_t i = 0; i < WIDTH; i++)
-        for (int64_t k = 0; k <= i; k++) {
-            T a = i < rows ? s->data[element(&s->A, i0 + i, i0 + k)] : (T)(i == k);
-            tile[i * WIDTH + k] = tile[k * WIDTH + i] = a;
-        }
+    memset(tile, 0, WIDTH * WIDTH * sizeof(T));
+    for (int64_t i = rows; i < WIDTH; i++) tile[i * (WIDTH + 1)] = 1;
+    NAME(move_triangle)(s, tile, i0, rows, false);
     for (int64_t g = 0; g < WIDTH && t; g += HIGH)
         NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
     int64_t failed = NAME(upper_factor)(tile, WIDTH, rows, WIDTH);
@@ -157,9 +166,7 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
         if (failed) return failed;
         if (!s->inverse) {
             NAME(move_sliver)(s, P, i0, k0, before, true, 1);
-            for (int64_t i = 0; i < rows; i++)
-                for (int64_t k = 0; k <= i; k++)
-                    s->data[element(&s->A, i0 + i, i0 + k)] = tile[k * WIDTH + i];
+            NAME(move_triangle)(s, tile, i0, rows, true);
         }
         for (int64_t i = 0; i < WIDTH; i++) s->reciprocal[before + i] = 1 / tile[i * (WIDTH + 1)];
         for (int64_t u = 0; u <= t && s->inverse; u++) NAME(transpose_signed)
@@ -200,8 +207,7 @@ static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
         NAME(move_sliver)(s, X, i0, k0, w, true, sign);
         return;
     }
-    for (int64_t k = 0; k < rows; k++)
-        for (int64_t i = 0; i <= k; i++) s->data[element(&s->A, i0 + k, i0 + i)] = X[(from + k) * WIDTH + i];
+    NAME(move_triangle)(s, X + from * WIDTH, i0, rows, true);
     const int64_t below = from + WIDTH;
     if (below < w) NAME(move_sliver)(s, X + below * WIDTH, i0, k0 + below, w - below, true, sign);
 }
