@@ -129,7 +129,7 @@ TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, 
     NAME(move_triangle)(s, tile, i0, rows, false);
     for (int64_t g = 0; g < WIDTH && t; g += HIGH)
         NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
-    int64_t failed = NAME(upper_factor)(tile, WIDTH, rows, WIDTH);
+    int64_t failed = NAME(eliminate)(tile, WIDTH, rows, WIDTH);
     if (failed) return i0 + failed;
     for (int64_t i = 0; i < rows; i++) {
         T *d = &s->diagonal[i0 + i], l = tile[i * (WIDTH + 1)];
