@@ -41,7 +41,7 @@ typedef struct NAME(plan) {
 
 CT__INLINE const T *NAME(point)(const NAME(plan) * p, int64_t i) { return p->x + i * p->x_row; }
 
-/* s_j += Σ w (x - z_j)² over `dims` active columns from number k on */
+/* s_j = Σ w (x - z_j)² over `dims` active columns from number k on, added to those before k */
 TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const ct_cov_node *n, int32_t k,
                                      const T *x, const T *z, int64_t m, T *s)
 {
@@ -56,7 +56,7 @@ TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const
         b[i] = z + d * p->z_row;
     }
     for (int64_t j = 0; j < m; j += L) {
-        NAME(vec) sum = LOAD(s + j);
+        NAME(vec) sum = k ? LOAD(s + j) : zero;
         UNROLL for (int i = 0; i < dims; i++)
         {
             const NAME(vec) difference = a[i] - LOAD(b[i] + j);
@@ -71,7 +71,6 @@ TARGET CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node
                                          int64_t m, T *s)
 {
     int32_t k = 0;
-    for (int64_t j = 0; j < m; j++) s[j] = 0;
     for (; k + 4 <= n->n_dims; k += 4) NAME(squares)(4, p, n, k, x, z, m, s);
     for (; k < n->n_dims; k++) NAME(squares)(1, p, n, k, x, z, m, s);
 }

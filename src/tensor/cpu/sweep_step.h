@@ -119,17 +119,20 @@ TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int
 /* -- pivots ---------------------------------------------------------------------------------------------- */
 
 /* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t,
- * already. */
+ * already, and y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u). */
 TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
-    T *tile = P + t * WIDTH * WIDTH;
-    memset(tile, 0, WIDTH * WIDTH * sizeof(T));
+    T *tile = P + t * WIDTH * WIDTH, *y = s->y + t * WIDTH, z[WIDTH] = { 0 };
+    if (rows < WIDTH) memset(tile, 0, WIDTH * WIDTH * sizeof(T));
     for (int64_t i = rows; i < WIDTH; i++) tile[i * (WIDTH + 1)] = 1;
     NAME(move_triangle)(s, tile, i0, rows, false);
     for (int64_t g = 0; g < WIDTH && t; g += HIGH)
         NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
-    int64_t failed = NAME(eliminate)(tile, WIDTH, rows, WIDTH);
+    for (int64_t i = 0; i < rows; i++) z[i] = s->z[i0 + i];
+    for (int64_t i = rows; i < WIDTH; i++) y[i] = 0;
+    NAME(combine)(t * WIDTH, P, s->y, z, -1);
+    int64_t failed = NAME(eliminate)(tile, WIDTH, rows, WIDTH, z, y);
     if (failed) return i0 + failed;
     for (int64_t i = 0; i < rows; i++) {
         T *d = &s->diagonal[i0 + i], l = tile[i * (WIDTH + 1)];
@@ -137,19 +140,6 @@ TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, 
         *d = l;
     }
     return 0;
-}
-
-/* y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) */
-TARGET static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0)
-{
-    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
-    T r[WIDTH] = { 0 }, *y = s->y + t * WIDTH;
-    for (int64_t i = 0; i < rows; i++) r[i] = -s->z[i0 + i];
-    for (int64_t k = 0; k < (t + 1) * WIDTH; k++) {
-        const int64_t own = k - t * WIDTH;
-        if (own >= 0) y[own] = -r[own] * s->reciprocal[k];
-        for (int64_t i = 0; i < WIDTH; i++) r[i] += P[k * WIDTH + i] * s->y[k];
-    }
 }
 
 /* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their
@@ -171,7 +161,6 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
         for (int64_t i = 0; i < WIDTH; i++) s->reciprocal[before + i] = 1 / tile[i * (WIDTH + 1)];
         for (int64_t u = 0; u <= t && s->inverse; u++) NAME(transpose_signed)
         (WIDTH, WIDTH, P + u * WIDTH * WIDTH, WIDTH, s->Ft + (u * s->block + before) * WIDTH, WIDTH, 1);
-        NAME(solve_z)(s, P, t, i0);
         if (!s->inverse) memcpy(s->z + i0, s->y + before, (size_t)rows * sizeof(T));
     }
     return 0;
