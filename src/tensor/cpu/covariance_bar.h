@@ -149,8 +149,8 @@ TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n
     }
 }
 
-/* Contracts K̄ on a strip with the derivatives of k: adds to theta_bar[P] and to x_bar[rows][d]. Either may be
- * NULL. */
+/* Contracts K̄ on a strip with the derivatives of k: adds to theta_bar[P] and x_bar[rows][d], where they are
+ * not NULL. */
 TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, const T *K_bar,
                                    double *theta_bar, double *x_bar)
 {
