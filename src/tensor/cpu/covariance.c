@@ -100,7 +100,7 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
                       .n = n,
                       .m = m,
                       .d = x->dim[1],
-                      .z_row = whole(m, CT__COV_GROUP) + CT__COV_GROUP,
+                      .z_row = whole(m, CT__COV_GROUP),
                       .blocks = (n + CT__COV_ROWS - 1) / CT__COV_ROWS,
                       .symmetric = !z,
                       .threads = alone ? 1 : ct__team(dev, dev->threads) };
@@ -122,6 +122,7 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     q.lower = lower;
     q.upper = lower && out->stride[1] != 1 && out->stride[0] == 1;
     q.clip = z ? ALL : q.upper ? UPPER : LOWER;
+    if (q.upper) q.z_row += CT__COV_GROUP; /* strips begin anywhere */
     const bool direct = q.upper || out->stride[1] == 1;
     const size_t work = room_of(dev, &q);
     size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(t));

@@ -47,7 +47,7 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
     }
 }
 
-static NAME(plan) NAME(prepare)(problem *q, char *block)
+TARGET static NAME(plan) NAME(prepare)(problem *q, char *block)
 {
     NAME(plan)
     p = { .q = q,
