@@ -94,8 +94,8 @@ TARGET static void NAME(put_strip)(const NAME(plan) * p, NAME(node_space) * w, c
     const problem *q = p->q;
     T *K = (T *)q->K + t->i * q->ld + t->j;
     const bool whole_row = t->rows == 1 && end_column(q, t->i, j1) - t->j == t->width;
-    const T *y = whole_row ? K : w[p->n_nodes - 1].value;
-    NAME(values)(p, w, t, whole_row ? K : w[p->n_nodes - 1].value, false);
+    T *y = whole_row ? K : w[p->n_nodes - 1].value;
+    NAME(values)(p, w, t, y, false);
     for (int64_t r = 0; r < t->rows && !whole_row; r++) {
         const int64_t from = first_column(q, t->i + r, t->j) - t->j, to = end_column(q, t->i + r, j1) - t->j;
         for (int64_t j = from; j < to; j++) K[r * q->ld + j] = y[r * t->width + j];

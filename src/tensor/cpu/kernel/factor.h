@@ -19,12 +19,17 @@ TARGET CT__INLINE int64_t NAME(eliminate)(T *c, const int64_t ld, int64_t n, con
             VEC(row + v * L) = x[v];
             x[v] = -x[v];
         }
-        UNROLL for (int b = 0; b < P / L; b++) for (int64_t j = ct__max(k + 1, b * L);
-                                                    j < ct__min(n, b * L + L); j++)
+        UNROLL for (int b = 0; b < P / L; b++)
         {
-            const NAME(vec) s = row[j] - zero;
-            UNROLL for (int v = b; v < P / L; v++) VEC(c + j * ld + v * L) =
-                MAD(s, x[v], LOAD(c + j * ld + v * L));
+            const int64_t end = ct__min(n, b * L + L);
+            for (int64_t j = ct__max(k + 1, b * L); j < end; j++) {
+                const NAME(vec) s = row[j] - zero;
+                UNROLL for (int v = b; v < P / L; v++)
+                {
+                    T *to = c + j * ld + v * L;
+                    VEC(to) = MAD(s, x[v], LOAD(to));
+                }
+            }
         }
         if (!z) continue;
         y[k] = z[k] * inverse;
