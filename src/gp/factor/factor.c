@@ -34,9 +34,10 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
 static void build(ct_call *c, const ct__system *s)
 {
     const ct__packed *C = &s->C;
-    ct_view X1 = ct__rows(s->X, 0, C->n1), X2 = ct__rows(s->X, C->n1, C->n1 + C->n2);
+    ct_view X1 = ct__rows(s->X, 0, C->n1);
     ct_prim_covariance_lower(c, s->program, s->theta, X1, C->A11);
     if (C->n2) {
+        ct_view X2 = ct__rows(s->X, C->n1, C->n1 + C->n2);
         ct_prim_covariance(c, s->program, s->theta, X1, X2, C->A21t);
         ct_prim_covariance_lower(c, s->program, s->theta, X2, C->A22);
     }
@@ -65,6 +66,7 @@ void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_
                            .X_bar = X_bar };
     ct__slopes_clear(c, &k);
     ct__slopes_add(c, &k, C->A11, 0, 0);
+    if (!C->n2) return;
     ct__slopes_add(c, &k, C->A21t, 0, C->n1);
     ct__slopes_add(c, &k, C->A22, C->n1, C->n1);
 }

@@ -29,12 +29,10 @@ ct__packed ct__packed_of(ct_view rectangle, int64_t n)
 
 ct__packed ct__packed_of_square(ct_view square, int64_t n)
 {
-    ct_view A21t = ct_view_block(square, 0, n, 0, 0);
-    return (ct__packed){ .n1 = n,
-                         .A11 = square,
-                         .A22 = ct_view_block(square, 0, 0, 0, 0),
-                         .A21 = ct_view_transpose(A21t),
-                         .A21t = A21t };
+    ct_view A21t = ct__cols(square, 0, 0);
+    return (ct__packed){
+        .n1 = n, .A11 = square, .A22 = ct__rows(A21t, 0, 0), .A21 = ct_view_transpose(A21t), .A21t = A21t
+    };
 }
 
 void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2])

@@ -16,7 +16,7 @@
 /* Rows first..end of a matrix, or elements of a vector; columns first..end. */
 static inline ct_view ct__rows(ct_view v, int64_t first, int64_t end)
 {
-    return ct_view_slice(v, 0, first, end, 1);
+    return !first && end == v.dim[0] ? v : ct_view_slice(v, 0, first, end, 1);
 }
 static inline ct_view ct__cols(ct_view v, int64_t first, int64_t end)
 {

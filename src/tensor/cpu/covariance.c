@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <stdatomic.h>
 
 /* A loop that a sanitizer keeps from being vectorised is no fault. */
@@ -29,16 +30,43 @@ typedef struct problem {
     /* Of a matrix, whose row i begins at K + i * ld: */
     void *K;
     int64_t ld;
-    bool upper; /* K is transposed: the lower triangle is its upper one */
+    bool upper;                      /* K is transposed: the lower triangle is its upper one */
+    enum { ALL, LOWER, UPPER } clip; /* the part of the rows and columns that is computed */
     /* Of gradients, either of which may be NULL: */
     const ct_cov_bar *K_bar;
     ct_view *theta_bar, *x_bar;
     bool add;
 } problem;
 
-static int64_t whole(int64_t columns)
+/* Rows [i, i + rows) and columns [j, j + width): pair (r, c) has number r * width + c. */
+typedef struct strip {
+    int64_t i, rows, j, width;
+} strip;
+
+/* Whether it meets the diagonal in row i */
+static inline bool holds(const strip *t, int64_t i) { return i >= t->j && i < t->j + t->width; }
+
+/* Of the columns [j0, j1) those that are computed in row i */
+static inline int64_t first_column(const problem *q, int64_t i, int64_t j0)
 {
-    return (columns + CT__COV_GROUP - 1) / CT__COV_GROUP * CT__COV_GROUP;
+    return q->clip == UPPER ? ct__max(i, j0) : j0;
+}
+
+static inline int64_t end_column(const problem *q, int64_t i, int64_t j1)
+{
+    return q->clip == LOWER ? ct__min(i + 1, j1) : j1;
+}
+
+static int64_t whole(int64_t columns, int64_t group) { return (columns + group - 1) / group * group; }
+
+/* What is computed of the rows [i, i1), or the first of them, and the columns [j0, j1), in whole groups. In a
+ * triangle rows of about one length share a strip. */
+static strip strip_from(const problem *q, int64_t i, int64_t i1, int64_t j0, int64_t j1, int64_t group)
+{
+    const int64_t most = ct__min(i1 - i, q->clip == ALL ? i1 - i : group), j = first_column(q, i, j0);
+    const int64_t width = whole(end_column(q, i + most - 1, j1) - j, group);
+    const int64_t rows = width > 0 ? ct__max(1, ct__min(most, CT__COV_WIDTH / width)) : most;
+    return (strip){ i, rows, j, whole(end_column(q, i + rows - 1, j1) - j, group) };
 }
 
 /* run(plan, part) for every part, by a thread each */
@@ -53,7 +81,7 @@ static void each_part(int parts, void (*run)(const void *plan, int part), const 
     {
 #pragma omp for schedule(static) nowait
         for (int part = 0; part < parts; part++) run(plan, part);
-        ct__meet(&end);
+        ct__meet(&end, omp_get_num_threads());
     }
 }
 
@@ -72,7 +100,7 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
                       .n = n,
                       .m = m,
                       .d = x->dim[1],
-                      .z_row = whole(m) + CT__COV_GROUP,
+                      .z_row = whole(m, CT__COV_GROUP),
                       .blocks = (n + CT__COV_ROWS - 1) / CT__COV_ROWS,
                       .symmetric = !z,
                       .threads = alone ? 1 : ct__team(dev, dev->threads) };
@@ -93,6 +121,8 @@ ct_status ct__cpu_covariance(ct_device *dev, const ct_cov_program *program, cons
     const ct_dtype t = out->dtype;
     q.lower = lower;
     q.upper = lower && out->stride[1] != 1 && out->stride[0] == 1;
+    q.clip = z ? ALL : q.upper ? UPPER : LOWER;
+    if (q.upper) q.z_row += CT__COV_GROUP; /* strips begin anywhere */
     const bool direct = q.upper || out->stride[1] == 1;
     const size_t work = room_of(dev, &q);
     size_t bytes = work + (direct ? 0 : (size_t)(q.n * q.m) * ct_dtype_size(t));
@@ -120,6 +150,7 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     q.K_bar = K_bar;
     q.theta_bar = theta_bar;
     q.x_bar = x_bar;
+    q.clip = z || x_bar ? ALL : LOWER;
     q.add = add;
     size_t bytes = room_of(dev, &q);
     char *block = ct__pool_get(dev, &bytes);

@@ -1,4 +1,4 @@
-/* The gradients of a tile of covariance_tile.h: K̄ contracted with the derivatives of K. */
+/* The gradients of a strip of covariance_tile.h: K̄ contracted with the derivatives of K. */
 
 CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
 {
@@ -8,7 +8,14 @@ CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
     return sum;
 }
 
-/* What leaf_bar does, whatever the range of the parts of its sums: one pair after the other. */
+TARGET CT__INLINE T NAME(total)(NAME(vec) v)
+{
+    for (int half = L / 2; half; half /= 2)
+        for (int l = 0; l < half; l++) v[l] += v[l + half];
+    return v[0];
+}
+
+/* What leaf_bar does for a row, whatever the range of the parts of its sums: one pair after the other. */
 static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
                               const T *g, double *theta_bar, double *x_bar)
 {
@@ -47,70 +54,109 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
  * difference δ_j = x_d - z_jd and weight w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
- *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
-CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
-                               NAME(node_space) * w, const T *y_bar, double *theta_bar, double *x_bar)
+ *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z
+ * length_bar: of the active columns, or NULL; x_bar: of the rows, or NULL. */
+
+/* Distances over `dims` active columns from number k on. */
+TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, const ct_cov_node *n,
+                                          int32_t k, const strip *t, const T *g, double *length_bar,
+                                          double *x_bar)
+{
+    const NAME(vec) zero = { 0 };
+    const T *weight = p->weight + n->dims + k;
+    const int32_t *d = p->dims + n->dims + k;
+    NAME(vec) by_l[4] = { 0 };
+    for (int64_t r = 0; r < t->rows; r++, g += t->width) {
+        const T *x = NAME(point)(p, t->i + r), *b[4];
+        NAME(vec) a[4], by_x[4] = { 0 };
+        UNROLL for (int i = 0; i < dims; i++)
+        {
+            a[i] = x[d[i] * p->x_col] - zero;
+            b[i] = p->z + d[i] * p->z_row + t->j;
+        }
+        for (int64_t j = 0; j < t->width; j += L) UNROLL for (int i = 0; i < dims; i++)
+            {
+                const NAME(vec) difference = a[i] - LOAD(b[i] + j), h = LOAD(g + j) * difference;
+                by_l[i] = MAD(h, difference, by_l[i]);
+                if (x_bar) by_x[i] += h;
+            }
+        for (int i = 0; i < dims && x_bar; i++)
+            x_bar[r * p->q->d + d[i]] += weight[i] * (2 * NAME(total)(by_x[i]));
+    }
+    for (int i = 0; i < dims && length_bar; i++)
+        length_bar[k + i] -= 2 * weight[i] / p->theta[n->lengthscale + k + i] * NAME(total)(by_l[i]);
+}
+
+/* Sines and products over active column k of one row. */
+CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x, const T *z,
+                               int64_t m, NAME(node_space) * w, const T *g, double *theta_bar,
+                               double *length_bar, double *x_bar)
+{
+    const int64_t d = p->dims[n->dims + k];
+    const T a = x[d * p->x_col], *b = z + d * p->z_row, weight = p->weight[n->dims + k];
+    T by_x = 0, by_l = 0, by_p = 0;
+    if (n->geometry == CT_SINE) {
+        T period = p->theta[n->extra];
+        T *restrict square = w->value, *restrict slope = w->extra_slope;
+        for (int64_t j = 0; j < m; j++)
+            FN(ct__sine_square)((a - b[j]) / period, &square[j], &slope[j], FUSED);
+        by_l = NAME(dot)(g, square, m);
+        for (int64_t j = 0; j < m; j++) slope[j] *= g[j];
+#pragma omp simd reduction(+ : by_x, by_p)
+        for (int64_t j = 0; j < m; j++) {
+            by_x += slope[j];
+            by_p += slope[j] * (a - b[j]);
+        }
+        by_p /= period;
+        by_x = by_x * (T)CT__PI / period; /* in this order: 0 is 0 for any period */
+        by_p = by_p * (T)CT__PI / period;
+        if (theta_bar) theta_bar[n->extra] -= weight * by_p;
+    } else {
+#pragma omp simd reduction(+ : by_x)
+        for (int64_t j = 0; j < m; j++) by_x += g[j] * b[j];
+        by_l = by_x * a;
+    }
+    if (length_bar) length_bar[k] -= 2 * weight / p->theta[n->lengthscale + k] * by_l;
+    if (x_bar) x_bar[d] += weight * by_x;
+}
+
+TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
+                                      NAME(node_space) * w, const T *y_bar, double *theta_bar, double *x_bar)
 {
     const int geometry = n->geometry;
+    const int64_t m = t->rows * t->width;
     T *restrict g = w->slope;
     if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
         theta_bar[n->extra] += NAME(dot)(y_bar, w->extra_slope, m);
     for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
-    if (w->wild) {
-        NAME(careful_bar)(p, n, x, z, m, g, theta_bar, x_bar);
+    const bool scaled = theta_bar && n->lengthscale >= 0;
+    if (scaled && !n->ard && !w->wild)
+        theta_bar[n->lengthscale] -= 2 / p->theta[n->lengthscale] * NAME(dot)(g, w->s, m);
+    double *length_bar = scaled && n->ard ? theta_bar + n->lengthscale : NULL;
+    if (!w->wild && !length_bar && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
+    if (!w->wild && geometry == CT_DISTANCE) {
+        int32_t k = 0;
+        for (; k + 4 <= n->n_dims; k += 4) NAME(distance_bar)(4, p, n, k, t, g, length_bar, x_bar);
+        for (; k < n->n_dims; k++) NAME(distance_bar)(1, p, n, k, t, g, length_bar, x_bar);
         return;
     }
-    bool lengths = theta_bar && n->lengthscale >= 0 && n->ard;
-    if (theta_bar && n->lengthscale >= 0 && !n->ard)
-        theta_bar[n->lengthscale] -= 2 / p->theta[n->lengthscale] * NAME(dot)(g, w->s, m);
-    if (!lengths && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
-
-    for (int32_t k = 0; k < n->n_dims; k++) {
-        int64_t d = p->dims[n->dims + k];
-        const T a = x[d * p->x_col], *b = z + d * p->z_row, weight = p->weight[n->dims + k];
-        T by_x = 0, by_l = 0, by_p = 0;
-        if (geometry == CT_SINE) {
-            T period = p->theta[n->extra];
-            T *restrict square = w->value, *restrict slope = w->extra_slope;
-            for (int64_t j = 0; j < m; j++)
-                FN(ct__sine_square)((a - b[j]) / period, &square[j], &slope[j], FUSED);
-            by_l = NAME(dot)(g, square, m);
-            for (int64_t j = 0; j < m; j++) slope[j] *= g[j];
-#pragma omp simd reduction(+ : by_x, by_p)
-            for (int64_t j = 0; j < m; j++) {
-                by_x += slope[j];
-                by_p += slope[j] * (a - b[j]);
-            }
-            by_p /= period;
-            by_x = by_x * (T)CT__PI / period; /* in this order: 0 is 0 for any period */
-            by_p = by_p * (T)CT__PI / period;
-            if (theta_bar) theta_bar[n->extra] -= weight * by_p;
-        } else if (geometry == CT_DOT) {
-#pragma omp simd reduction(+ : by_x)
-            for (int64_t j = 0; j < m; j++) by_x += g[j] * b[j];
-            by_l = by_x * a;
-        } else {
-#pragma omp simd reduction(+ : by_x, by_l)
-            for (int64_t j = 0; j < m; j++) {
-                T difference = a - b[j], t = g[j] * difference;
-                by_x += t;
-                by_l += t * difference;
-            }
-            by_x *= 2;
-        }
-        if (lengths) theta_bar[n->lengthscale + k] -= 2 * weight / p->theta[n->lengthscale + k] * by_l;
-        if (x_bar) x_bar[d] += weight * by_x;
+    for (int64_t r = 0; r < t->rows; r++, g += t->width) {
+        const T *x = NAME(point)(p, t->i + r), *z = p->z + t->j;
+        double *at = x_bar ? x_bar + r * p->q->d : NULL;
+        if (w->wild) NAME(careful_bar)(p, n, x, z, t->width, g, theta_bar, at);
+        for (int32_t k = 0; k < n->n_dims && !w->wild; k++)
+            NAME(turn_bar)(p, n, k, x, z, t->width, w, g, theta_bar, length_bar, at);
     }
 }
 
-/* Contracts K̄[i, j0 .. j0 + m) with the derivatives of that piece of row i: adds to theta_bar[P] and
- * x_bar[d], each of which may be NULL. */
-TARGET static void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
-                                 const T *K_bar, double *theta_bar, double *x_bar)
+/* Contracts K̄ on a strip with the derivatives of k: adds to theta_bar[P] and x_bar[rows][d], where they are
+ * not NULL. */
+TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, const T *K_bar,
+                                   double *theta_bar, double *x_bar)
 {
-    const T *x = p->x + i * p->x_row, *z = p->z + j0;
+    const int64_t m = t->rows * t->width;
     int root = p->n_nodes - 1;
-    NAME(values)(p, w, i, j0, m, w[root].value, true);
+    NAME(values)(p, w, t, w[root].value, true);
     w[root].y_bar = K_bar;
     for (int k = root; k >= 0; k--) {
         const ct_cov_node *n = &p->nodes[k];
@@ -124,7 +170,8 @@ TARGET static void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int
             break;
         }
         case CT_COV_WHITE:
-            if (theta_bar && p->symmetric && i >= j0 && i < j0 + m) theta_bar[n->extra] += y_bar[i - j0];
+            for (int64_t r = 0; r < t->rows && theta_bar && p->symmetric; r++)
+                if (holds(t, t->i + r)) theta_bar[n->extra] += y_bar[r * t->width + t->i + r - t->j];
             break;
         case CT_COV_SCALE: {
             if (theta_bar) theta_bar[n->extra] += NAME(dot)(y_bar, w[n->right].value, m);
@@ -144,7 +191,7 @@ TARGET static void NAME(row_bar)(const NAME(plan) * p, NAME(node_space) * w, int
             w[n->right].y_bar = b;
             break;
         }
-        default: NAME(leaf_bar)(p, n, x, z, m, &w[k], y_bar, theta_bar, x_bar);
+        default: NAME(leaf_bar)(p, n, t, &w[k], y_bar, theta_bar, x_bar);
         }
     }
 }

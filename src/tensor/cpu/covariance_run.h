@@ -4,6 +4,9 @@
 
 #include "covariance_bar.h"
 
+/* Numbers of a cache line, and so whole vectors. */
+#define GROUP (CT__ALIGNMENT / (int64_t)sizeof(T))
+
 /* -- plans ----------------------------------------------------------------------------------------------- */
 
 /* Cuts the plan's arrays out of a block, where that is not NULL; returns their size. */
@@ -17,8 +20,11 @@ static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
     p->theta = ct__take(block, &used, params * sizeof(T));
     p->z = ct__take(block, &used, d * row);
     p->norms = ct__take(block, &used, norms * row);
+    if (q->K_bar && q->K_bar->u.storage) {
+        p->u = ct__take(block, &used, (size_t)q->n * sizeof(T));
+        p->v = ct__take(block, &used, (size_t)q->m * sizeof(T));
+    }
     p->norm = ct__take(block, &used, nodes * sizeof(T *));
-    p->tile = ct__take(block, &used, threads * CT__COV_ROWS * CT__COV_PITCH * sizeof(T));
     p->space = ct__take(block, &used, threads * nodes * sizeof(NAME(node_space)));
     if (q->theta_bar) p->theta_bar = ct__take(block, &used, (size_t)q->blocks * params * sizeof(double));
     if (q->x_bar) p->x_bar = ct__take(block, &used, threads * CT__COV_ROWS * d * sizeof(double));
@@ -41,7 +47,7 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
     }
 }
 
-static NAME(plan) NAME(prepare)(problem *q, char *block)
+TARGET static NAME(plan) NAME(prepare)(problem *q, char *block)
 {
     NAME(plan)
     p = { .q = q,
@@ -61,6 +67,10 @@ static NAME(plan) NAME(prepare)(problem *q, char *block)
         for (int64_t j = 0; j < q->m; j++) row[j] = z[j * q->z->stride[0] + d * q->z->stride[1]];
         for (int64_t j = q->m; j < q->z_row; j++) row[j] = row[q->m - 1];
     }
+    for (int64_t i = 0; p.u && i < q->n; i++)
+        p.u[i] = ((const T *)q->K_bar->u.data)[i * q->K_bar->u.stride[0]];
+    for (int64_t j = 0; p.u && j < q->m; j++)
+        p.v[j] = ((const T *)q->K_bar->v.data)[j * q->K_bar->v.stride[0]];
     T *norm = p.norms;
     for (int32_t k = 0; k < p.n_nodes; k++) {
         const ct_cov_node *n = &p.nodes[k];
@@ -78,27 +88,18 @@ static NAME(plan) NAME(prepare)(problem *q, char *block)
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
-/* The part of a tile on one side of the diagonal, which is included; its mirror image, too, where the matrix
- * is wanted whole. */
-static void NAME(symmetric_tile)(const NAME(plan) * p, NAME(node_space) * w, T *tile, int64_t i0, int64_t i1,
-                                 int64_t j0, int64_t j1)
+/* A strip, as far as it is wanted, to its place in K. */
+TARGET static void NAME(put_strip)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, int64_t j1)
 {
-    const bool mirrored = !p->q->lower, upper = p->q->upper;
-    const int64_t ld = p->q->ld;
-    T *K = p->q->K;
-    if (!mirrored && (upper ? j0 + 1 >= i1 : j1 <= i0 + 1)) {
-        NAME(tile)(p, w, i0, i1, j0, j1 - j0, K + i0 * ld + j0, ld);
-        return;
+    const problem *q = p->q;
+    T *K = (T *)q->K + t->i * q->ld + t->j;
+    const bool whole_row = t->rows == 1 && end_column(q, t->i, j1) - t->j == t->width;
+    T *y = whole_row ? K : w[p->n_nodes - 1].value;
+    NAME(values)(p, w, t, y, false);
+    for (int64_t r = 0; r < t->rows && !whole_row; r++) {
+        const int64_t from = first_column(q, t->i + r, t->j) - t->j, to = end_column(q, t->i + r, j1) - t->j;
+        for (int64_t j = from; j < to; j++) K[r * q->ld + j] = y[r * t->width + j];
     }
-    for (int64_t i = i0; i < i1; i++) {
-        const int64_t from = upper ? ct__max(i, j0) : j0, to = upper ? j1 : ct__min(i + 1, j1);
-        if (to <= from) continue;
-        T *row = tile + (i - i0) * CT__COV_PITCH;
-        NAME(tile)(p, w, i, i + 1, from, whole(to - from), row, CT__COV_PITCH);
-        memcpy(K + i * ld + from, row, (size_t)(to - from) * sizeof(T));
-    }
-    for (int64_t j = j0; mirrored && j < ct__min(j1, i1); j++)
-        for (int64_t i = ct__max(i0, j); i < i1; i++) K[j * ld + i] = tile[(i - i0) * CT__COV_PITCH + j - j0];
 }
 
 /* What one thread does of the whole: tiles, as they come. */
@@ -107,16 +108,19 @@ static void NAME(forward_part)(const void *plan, int part)
     const NAME(plan) *p = plan;
     problem *q = p->q;
     NAME(node_space) *w = p->space + (int64_t)part * p->n_nodes;
-    T *tile = p->tile + (int64_t)part * CT__COV_ROWS * CT__COV_PITCH, *K = q->K;
     const int64_t across = (q->m + CT__COV_WIDTH - 1) / CT__COV_WIDTH, tasks = q->blocks * across;
     for (int64_t task; (task = atomic_fetch_add(&q->next, 1)) < tasks;) {
         const int64_t reversed = tasks - 1 - task, i0 = reversed / across * CT__COV_ROWS,
                       j0 = reversed % across * CT__COV_WIDTH, i1 = ct__min(i0 + CT__COV_ROWS, q->n),
                       j1 = ct__min(j0 + CT__COV_WIDTH, q->m);
-        if (!q->symmetric)
-            NAME(tile)(p, w, i0, i1, j0, j1 - j0, K + i0 * q->ld + j0, q->ld);
-        else if (q->lower || j0 < i1)
-            NAME(symmetric_tile)(p, w, tile, i0, i1, j0, j1);
+        strip t;
+        for (int64_t i = i0; i < i1; i += t.rows) {
+            t = strip_from(q, i, i1, j0, j1, GROUP);
+            if (t.width > 0) NAME(put_strip)(p, w, &t, j1);
+        }
+        T *K = q->K;
+        for (int64_t j = j0; q->symmetric && !q->lower && j < ct__min(j1, i1); j++)
+            for (int64_t i = ct__max(i0, j); i < i1; i++) K[j * q->ld + i] = K[i * q->ld + j];
     }
 }
 
@@ -128,54 +132,33 @@ static void NAME(forward)(problem *q, char *block)
 
 /* -- gradients ------------------------------------------------------------------------------------------- */
 
-/* dst[i * CT__COV_PITCH + j] (+)= src[i * rs + j * cs] */
-static void NAME(load)(T *dst, const T *src, int64_t rs, int64_t cs, int64_t rows, int64_t cols, bool add)
+/* K̄ on a strip, plus in the symmetric case its mirror image; zero where it is not wanted. */
+TARGET static void NAME(load_strip)(const NAME(plan) * p, const strip *t, int64_t j1, T *K_bar)
 {
-    bool by_row = cs <= rs;
-    for (int64_t a = 0; a < (by_row ? rows : cols); a++) {
-        for (int64_t b = 0; b < (by_row ? cols : rows); b++) {
-            int64_t i = by_row ? a : b, j = by_row ? b : a;
-            T value = src[i * rs + j * cs];
-            dst[i * CT__COV_PITCH + j] = add ? dst[i * CT__COV_PITCH + j] + value : value;
+    const problem *q = p->q;
+    const ct_view *M = &q->K_bar->M;
+    const int64_t rs = M->stride[0], cs = M->stride[1];
+    const T alpha = (T)q->K_bar->alpha, both = q->lower ? 2 : 1, *u = p->u, *v = p->v;
+    for (int64_t r = 0; r < t->rows; r++, K_bar += t->width) {
+        const int64_t i = t->i + r, m = end_column(q, i, j1) - t->j;
+        const int64_t below = q->lower ? ct__max(0, ct__min(i + 1 - t->j, m)) : m;
+        const T *row = (const T *)M->data + i * rs + t->j * cs,
+                *column = (const T *)M->data + t->j * rs + i * cs;
+        if (cs != 1 || below < m || (q->symmetric && !q->lower)) {
+            for (int64_t j = 0; j < below; j++) K_bar[j] = row[j * cs];
+            for (int64_t j = below; j < m; j++) K_bar[j] = column[j * rs];
+            for (int64_t j = 0; j < m && q->symmetric && !q->lower; j++) K_bar[j] += column[j * rs];
+            row = K_bar;
         }
-    }
-}
-
-/* dst[i * CT__COV_PITCH + j] = M_ij + M_ji, given the lower triangle of M; (i0, j0) is the tile's first
- * element */
-static void NAME(load_lower)(T *dst, const T *M, int64_t rs, int64_t cs, int64_t i0, int64_t i1, int64_t j0,
-                             int64_t j1)
-{
-    /* columns before this one lie below the diagonal in every row */
-    const int64_t below = ct__max(j0, ct__min(j1, i0));
-    NAME(load)(dst, M + i0 * rs + j0 * cs, rs, cs, i1 - i0, below - j0, false);
-    for (int64_t i = i0; i < i1; i++) {
-        T *row = dst + (i - i0) * CT__COV_PITCH;
-        for (int64_t j = 0; j < below - j0; j++) row[j] *= 2;
-        for (int64_t j = below; j < j1; j++)
-            row[j - j0] = 2 * (j <= i ? M[i * rs + j * cs] : M[j * rs + i * cs]);
-    }
-}
-
-/* A tile of K̄, plus in the symmetric case its mirror image. */
-static void NAME(load_bar)(T *tile, const problem *q, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
-{
-    const ct_cov_bar *K_bar = q->K_bar;
-    const T *M = K_bar->M.data, alpha = (T)K_bar->alpha, *u = K_bar->u.data, *v = K_bar->v.data;
-    const int64_t rs = K_bar->M.stride[0], cs = K_bar->M.stride[1], us = u ? K_bar->u.stride[0] : 0,
-                  vs = u ? K_bar->v.stride[0] : 0;
-    if (q->lower)
-        NAME(load_lower)(tile, M, rs, cs, i0, i1, j0, j1);
-    else
-        NAME(load)(tile, M + i0 * rs + j0 * cs, rs, cs, i1 - i0, j1 - j0, false);
-    if (q->symmetric && !q->lower) NAME(load)(tile, M + j0 * rs + i0 * cs, cs, rs, i1 - i0, j1 - j0, true);
-    for (int64_t i = i0; i < i1 && (u || alpha != 1); i++) {
-        T *row = tile + (i - i0) * CT__COV_PITCH;
-        if (u && !q->symmetric)
-            for (int64_t j = j0; j < j1; j++) row[j - j0] -= u[i * us] * v[j * vs];
-        else if (u)
-            for (int64_t j = j0; j < j1; j++) row[j - j0] -= u[i * us] * v[j * vs] + u[j * us] * v[i * vs];
-        for (int64_t j = j0; j < j1; j++) row[j - j0] *= alpha;
+        if (!u)
+            for (int64_t j = 0; j < m; j++) K_bar[j] = alpha * (both * row[j]);
+        else if (!q->symmetric)
+            for (int64_t j = 0; j < m; j++) K_bar[j] = alpha * (row[j] - u[i] * v[t->j + j]);
+        else
+            for (int64_t j = 0; j < m; j++)
+                K_bar[j] = alpha * (both * row[j] - (u[i] * v[t->j + j] + u[t->j + j] * v[i]));
+        if (q->clip == LOWER && i < j1) K_bar[i - t->j] /= 2;
+        for (int64_t j = m; j < t->width; j++) K_bar[j] = 0;
     }
 }
 
@@ -186,25 +169,21 @@ static void NAME(backward_part)(const void *plan, int part)
 {
     const NAME(plan) *p = plan;
     problem *q = p->q;
-    const bool lower = q->symmetric && !q->x_bar;
     NAME(node_space) *w = p->space + (int64_t)part * p->n_nodes;
-    T *tile = p->tile + (int64_t)part * CT__COV_ROWS * CT__COV_PITCH;
+    T *K_bar = w[p->n_nodes - 1].bar;
     double *xb = p->x_bar ? p->x_bar + (int64_t)part * CT__COV_ROWS * q->d : NULL;
     for (int64_t task; (task = atomic_fetch_add(&q->next, 1)) < q->blocks;) {
         const int64_t number = q->blocks - 1 - task, i0 = number * CT__COV_ROWS,
-                      i1 = ct__min(i0 + CT__COV_ROWS, q->n), end = lower ? i1 : q->m;
+                      i1 = ct__min(i0 + CT__COV_ROWS, q->n), end = q->clip == LOWER ? i1 : q->m;
         double *tb = p->theta_bar ? p->theta_bar + number * q->program->n_params : NULL;
         if (xb) memset(xb, 0, (size_t)(CT__COV_ROWS * q->d) * sizeof *xb);
         for (int64_t j0 = 0; j0 < end; j0 += CT__COV_WIDTH) {
             const int64_t j1 = ct__min(j0 + CT__COV_WIDTH, end);
-            NAME(load_bar)(tile, q, i0, i1, j0, j1);
-            for (int64_t i = i0; i < i1; i++) {
-                T *row = tile + (i - i0) * CT__COV_PITCH;
-                const int64_t width = (lower ? ct__min(i + 1, j1) : j1) - j0;
-                if (width <= 0) continue;
-                if (lower && i >= j0 && i < j1) row[i - j0] /= 2;
-                for (int64_t j = width; j < whole(width); j++) row[j] = 0;
-                NAME(row_bar)(p, w, i, j0, whole(width), row, tb, xb ? xb + (i - i0) * q->d : NULL);
+            strip t;
+            for (int64_t i = i0; i < i1; i += t.rows) {
+                t = strip_from(q, i, i1, j0, j1, GROUP);
+                NAME(load_strip)(p, &t, j1, K_bar);
+                NAME(strip_bar)(p, w, &t, K_bar, tb, xb ? xb + (i - i0) * q->d : NULL);
             }
         }
         for (int64_t i = i0; xb && i < i1; i++)
@@ -228,3 +207,5 @@ static void NAME(backward)(problem *q, char *block)
         *out = (T)((q->symmetric && q->x_bar ? 0.5 : 1) * sum + (q->add ? *out : 0));
     }
 }
+
+#undef GROUP

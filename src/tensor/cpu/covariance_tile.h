@@ -1,7 +1,8 @@
-/* Tiles of covariance matrices, for each type and instruction set (each_isa.h).
+/* Strips of covariance matrices, for each type and instruction set (each_isa.h).
  *
- * A tile is computed row by row: one x_i against CT__COV_WIDTH columns z_j. Every array below has that many
- * numbers, which stay in the first-level cache, and every loop runs along j. */
+ * Every array below has one number for each pair of a strip, at most CT__COV_WIDTH, and stays in the
+ * first-level cache. Where rows are short a strip has several, so that loops over its pairs stay long. Its
+ * width counts whole vectors. */
 
 /* As wide as the numbers, so that comparisons of them can be counted in vectors. */
 #if F64
@@ -30,41 +31,54 @@ typedef struct NAME(plan) {
      * it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms` where distances come
      * from products, else NULL. */
     T *theta, *weight, *z, *norms, **norm;
-    /* Of each thread: a tile, space for the nodes, and x_bar of a tile's rows; of each block, theta_bar. */
-    T *tile;
+    T *u, *v; /* the vectors of K̄, or NULL */
+    /* Of each thread: space for the nodes, and x_bar of a block's rows; of each block, theta_bar. */
     NAME(node_space) * space;
     double *theta_bar, *x_bar;
 } NAME(plan);
 
 /* -- s --------------------------------------------------------------------------------------------------- */
 
-/* Σ w (x - z_j)² from differences: zero for equal points, and with all its digits for near ones */
-CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
-                                  int64_t m, T *s)
+CT__INLINE const T *NAME(point)(const NAME(plan) * p, int64_t i) { return p->x + i * p->x_row; }
+
+/* s_j = Σ w (x - z_j)² over `dims` active columns from number k on, added to those before k */
+TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const ct_cov_node *n, int32_t k,
+                                     const T *x, const T *z, int64_t m, T *s)
 {
-    for (int64_t j = 0; j < m; j++) s[j] = 0;
-    for (int32_t k = 0; k < n->n_dims; k++) {
-        int64_t d = p->dims[n->dims + k];
-        const T a = x[d * p->x_col], *b = z + d * p->z_row;
-        const T w = n->ard ? p->weight[n->dims + k] : 1;
-        if (n->ard) {
-            for (int64_t j = 0; j < m; j++) {
-                T difference = a - b[j];
-                s[j] = FN(ct__mad)(difference * difference, w, s[j], FUSED);
-            }
-        } else {
-            for (int64_t j = 0; j < m; j++) {
-                T difference = a - b[j];
-                s[j] = FN(ct__mad)(difference, difference, s[j], FUSED);
-            }
-        }
+    const NAME(vec) zero = { 0 };
+    NAME(vec) a[4], w[4];
+    const T *b[4];
+    UNROLL for (int i = 0; i < dims; i++)
+    {
+        const int64_t d = p->dims[n->dims + k + i];
+        a[i] = x[d * p->x_col] - zero;
+        w[i] = (n->ard ? p->weight[n->dims + k + i] : 1) - zero;
+        b[i] = z + d * p->z_row;
     }
+    for (int64_t j = 0; j < m; j += L) {
+        NAME(vec) sum = k ? LOAD(s + j) : zero;
+        UNROLL for (int i = 0; i < dims; i++)
+        {
+            const NAME(vec) difference = a[i] - LOAD(b[i] + j);
+            sum = MAD(difference * difference, w[i], sum);
+        }
+        VEC(s + j) = sum;
+    }
+}
+
+/* Σ w (x - z_j)² from differences: zero for equal points, and with all its digits for near ones */
+TARGET CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
+                                         int64_t m, T *s)
+{
+    int32_t k = 0;
+    for (; k + 4 <= n->n_dims; k += 4) NAME(squares)(4, p, n, k, x, z, m, s);
+    for (; k < n->n_dims; k++) NAME(squares)(1, p, n, k, x, z, m, s);
 }
 
 /* The same as Σ w x² + Σ w z_j² - 2 Σ w x z_j where that is at least a quarter of the first two, so that it
  * loses two bits at most; nearer points, and what overflows, from differences. */
-CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
-                                T *s, const T *norm)
+TARGET CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
+                                       int64_t m, T *s, const T *norm)
 {
     enum { STEP = 8 };
     T size = 0;
@@ -103,7 +117,7 @@ CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *n, cons
         NAME(differences)(p, n, x, z, m, s);
     else
         for (int64_t j = 0; j < m && near; j++)
-            if (s[j] < 0) NAME(differences)(p, n, x, z + j, 1, s + j);
+            if (s[j] < 0) NAME(differences)(p, n, x, z + j / L * L, L, s + j / L * L);
 }
 
 static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int32_t k)
@@ -129,41 +143,32 @@ static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
  * lengthscales first. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
-    const int geometry = n->geometry;
     double s = 0, square, slope;
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
         const double a = x[d * p->x_col], b = z[d * p->z_row], l = NAME(lengthscale)(p, n, k);
-        if (geometry == CT_SINE) {
+        if (n->geometry == CT_SINE) {
             NAME(sines)((a - b) / p->theta[n->extra], &square, &slope);
             s += square / l / l;
         } else {
-            s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
+            s += n->geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
         }
     }
     bool heavy = n->tail == CT_HEAVY && p->theta[n->extra] < CT__HEAVY(F64);
-    if (geometry == CT_DOT) return s;
+    if (n->geometry == CT_DOT) return s;
     return s > CT__FAR(F64) && heavy ? NAN : s > NAME(far)(p, n) ? NAME(far)(p, n) : s;
 }
 
-/* s_j; whether some of it had to be computed carefully */
-CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
-                               T *s)
+/* s_j of sines or products */
+CT__INLINE void NAME(turns)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
+                            T *s)
 {
-    const int geometry = n->geometry;
-    const bool turns = geometry == CT_SINE || geometry == CT_DOT;
-    const T *norm = p->norm[n - p->nodes];
-    if (norm)
-        NAME(distances)(p, n, x, z, m, s, norm + (z - p->z));
-    else if (!turns)
-        NAME(differences)(p, n, x, z, m, s);
-    else
-        for (int64_t j = 0; j < m; j++) s[j] = 0;
-    for (int32_t k = 0; k < n->n_dims && turns; k++) {
+    for (int64_t j = 0; j < m; j++) s[j] = 0;
+    for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
         const T a = x[d * p->x_col], *b = z + d * p->z_row;
         T w = n->ard ? p->weight[n->dims + k] : 1;
-        if (geometry == CT_SINE) {
+        if (n->geometry == CT_SINE) {
             T period = p->theta[n->extra];
             for (int64_t j = 0; j < m; j++) {
                 T square, unused;
@@ -174,6 +179,23 @@ CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const
             for (int64_t j = 0; j < m; j++) s[j] = FN(ct__mad)(a * b[j], w, s[j], FUSED);
         }
     }
+}
+
+/* s of a strip; whether some of it had to be computed carefully */
+TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const strip *t, T *s)
+{
+    const T *norm = p->norm[n - p->nodes], *z = p->z + t->j;
+    const int64_t m = t->rows * t->width;
+    for (int64_t r = 0; r < t->rows; r++) {
+        const T *x = NAME(point)(p, t->i + r);
+        T *to = s + r * t->width;
+        if (norm)
+            NAME(distances)(p, n, x, z, t->width, to, norm + t->j);
+        else if (n->geometry == CT_DISTANCE)
+            NAME(differences)(p, n, x, z, t->width, to);
+        else
+            NAME(turns)(p, n, x, z, t->width, to);
+    }
     T common = n->ard ? 1 : p->weight[n->dims];
     const T far = (T)NAME(far)(p, n);
     NAME(count) wild = 0;
@@ -182,7 +204,8 @@ CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n, const
         wild |= !(FN(fabs)(s[j]) <= far);
     }
     for (int64_t j = 0; j < m && wild; j++)
-        if (!(FN(fabs)(s[j]) <= far)) s[j] = (T)NAME(careful)(p, n, x, z + j);
+        if (!(FN(fabs)(s[j]) <= far))
+            s[j] = (T)NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width);
     return wild;
 }
 
@@ -204,13 +227,14 @@ CT__INLINE T NAME(power)(T x, int n)
 #define POWI(x, n) NAME(power)(x, n)
 
 /* value, and where `slopes` ∂k/∂s and ∂k/∂a */
-CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z, int64_t m,
-                           NAME(node_space) * w, T *value, bool slopes)
+TARGET CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const strip *t,
+                                  NAME(node_space) * w, T *value, bool slopes)
 {
+    const int64_t m = t->rows * t->width;
     const T a = n->extra < 0 ? 1 : p->theta[n->extra];
     const int degree = n->degree;
     (void)degree;
-    w->wild = NAME(geometry)(p, n, x, z, m, w->s);
+    w->wild = NAME(geometry)(p, n, t, w->s);
     switch (n->code) {
 #define PROFILE(CODE, name, text, lengthscales, extra, unit, geometry, tail, first, second, by_s, by_a) \
     case CT_COV_##CODE:                                                                                 \
@@ -245,21 +269,22 @@ CT__INLINE void NAME(leaf)(const NAME(plan) * p, const ct_cov_node *n, const T *
 
 /* -- values ---------------------------------------------------------------------------------------------- */
 
-/* All nodes' values at row i, columns [j0, j0 + m); the root's go to `out`. */
-CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, int64_t i, int64_t j0, int64_t m,
-                             T *out, bool slopes)
+/* All nodes' values on a strip; the root's go to `out`. */
+TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, const strip *t, T *out,
+                                    bool slopes)
 {
-    const T *x = p->x + i * p->x_row, *z = p->z + j0;
+    const int64_t m = t->rows * t->width;
     for (int k = 0; k < p->n_nodes; k++) {
         const ct_cov_node *n = &p->nodes[k];
         T *restrict y = k == p->n_nodes - 1 ? out : w[k].value;
         if (n->code < CT_COV_PROFILES) {
-            NAME(leaf)(p, n, x, z, m, &w[k], y, slopes);
+            NAME(leaf)(p, n, t, &w[k], y, slopes);
         } else if (n->code == CT_COV_CONSTANT) {
             for (int64_t j = 0; j < m; j++) y[j] = p->theta[n->extra];
         } else if (n->code == CT_COV_WHITE) {
             for (int64_t j = 0; j < m; j++) y[j] = 0;
-            if (p->symmetric && i >= j0 && i < j0 + m) y[i - j0] = p->theta[n->extra];
+            for (int64_t r = 0; r < t->rows && p->symmetric; r++)
+                if (holds(t, t->i + r)) y[r * t->width + t->i + r - t->j] = p->theta[n->extra];
         } else if (n->code == CT_COV_SCALE) {
             const T *b = w[n->right].value, v = p->theta[n->extra];
             for (int64_t j = 0; j < m; j++) y[j] = v * b[j];
@@ -271,11 +296,4 @@ CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, int64_t
                 for (int64_t j = 0; j < m; j++) y[j] = a[j] * b[j];
         }
     }
-}
-
-/* K[i, j] for i in [i0, i1), j in [j0, j0 + m), m <= CT__COV_WIDTH, to out[(i - i0) * ld + j - j0] */
-TARGET static void NAME(tile)(const NAME(plan) * p, NAME(node_space) * w, int64_t i0, int64_t i1, int64_t j0,
-                              int64_t m, T *out, int64_t ld)
-{
-    for (int64_t i = i0; i < i1; i++) NAME(values)(p, w, i, j0, m, out + (i - i0) * ld, false);
 }

@@ -9,20 +9,25 @@ static bool within(ct_domain domain, double value)
 }
 
 /* The first place, from 1, of an x (rows, 1) outside the domain; 0: none */
+static int64_t outside(ct_domain domain, ct_dtype dtype, const void *x, int64_t rows, int64_t step)
+{
+    for (int64_t i = 0; i < rows; i++)
+        if (!within(domain, ct__get(dtype, x, i * step))) return i + 1;
+    return 0;
+}
+
 static int64_t flag_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *x = &job->m[0];
-    for (int64_t i = 0; i < x->rows; i++) {
-        if (within((ct_domain)job->flags, ct__get(job->dtype, data[0], i * x->rs))) continue;
-        if (job->n > 1) ct__fill_nan(job, 1, data);
-        return i + 1;
-    }
-    return 0;
+    const int64_t place = outside((ct_domain)job->flags, job->dtype, data[0], x->rows, x->rs);
+    if (place && job->n > 1) ct__fill_nan(job, 1, data);
+    return place;
 }
 
 ct_status ct__cpu_flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
                        ct_view *out, ct_failure *failure)
 {
+    if (x->ndim == 2 && !outside(domain, x->dtype, x->data, x->dim[0], x->stride[0])) return CT_OK;
     ct__job job = {
         .flags = (unsigned)domain, .failure = failure, .member = flag_member, .what = what, .why = why
     };

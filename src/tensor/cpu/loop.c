@@ -11,18 +11,17 @@ typedef struct plan {
     int64_t size[CT__OPERANDS]; /* bytes of an element */
 } plan;
 
-/* From one element of t to the next in row-major order: 1, or 0 where all are the same; -1: neither. */
+/* From any element of t to the next in row-major order: 0 where all are the same; -1: it varies. */
 static int64_t step_of(const ct_view *t)
 {
-    int64_t count = 1;
-    bool flat = true, same = true;
+    int64_t count = 1, step = 0;
     for (int d = t->ndim; d-- > 0;) {
         if (t->dim[d] == 1) continue;
-        flat = flat && t->stride[d] == count;
-        same = same && t->stride[d] == 0;
+        if (count == 1) step = t->stride[d];
+        if (t->stride[d] != step * count) return -1;
         count *= t->dim[d];
     }
-    return flat ? 1 : same ? 0 : -1;
+    return step;
 }
 
 /* An operand that jumps along the inner dimension but has a shorter step along another asks for tiles. */

@@ -18,6 +18,7 @@
 #include "kernel/kit.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdatomic.h>
 
 /* A triangle in two parts: pairs p <= q with p < n1 lie at row_offset(p) + q, those with n1 <= q <= p, too.
@@ -45,10 +46,10 @@ static int64_t element(const layout *A, int64_t i, int64_t k)
     return k < A->n1 ? row_offset(A, k) + i : row_offset(A, i) + k;
 }
 
-/* The pivots from k0 on, in whole slivers */
-static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t width)
+/* How many pivots there are from k0 on, in whole groups */
+static int64_t padded_block(const layout *A, int64_t k0, int64_t block, int64_t group)
 {
-    return ct__min(block, (A->n - k0 + width - 1) / width * width);
+    return ct__min(block, (A->n - k0 + group - 1) / group * group);
 }
 
 /* -- who does what --

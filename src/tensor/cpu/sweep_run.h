@@ -77,6 +77,17 @@ static size_t NAME(memory)(const problem *t)
     return NAME(prepare)(t, NULL, &s);
 }
 
+/* What one thread of a team does of all steps. */
+static void NAME(steps)(const NAME(sweep) * s, int thread, int team, ct__meeting *meeting, int64_t *failed)
+{
+    for (int64_t k0 = 0; k0 < s->A.n && !*failed; k0 += s->block) {
+        for (int part = thread; part < s->parts; part += team) NAME(panels)(s, k0, part);
+        ct__meet(meeting, team);
+        for (int part = thread; part < s->parts; part += team) NAME(updates)(s, k0, part, failed);
+        ct__meet(meeting, team);
+    }
+}
+
 static int64_t NAME(run)(const problem *t, char *memory)
 {
     NAME(sweep) all, *s = &all;
@@ -85,16 +96,12 @@ static int64_t NAME(run)(const problem *t, char *memory)
     for (int part = 0; part < s->parts; part++) atomic_init(&s->queues[part].slivers, 0);
     int64_t failed = NAME(next)(s, 0);
     ct__meeting meeting = CT__MEETING;
-    /* also around one thread: the loops inside must not bind to a team that the caller is in */
-#pragma omp parallel num_threads(s->team)
-    for (int64_t k0 = 0; k0 < s->A.n && !failed; k0 += s->block) {
-#pragma omp for schedule(static) nowait
-        for (int part = 0; part < s->parts; part++) NAME(panels)(s, k0, part);
-        ct__meet(&meeting);
-#pragma omp for schedule(static) nowait
-        for (int part = 0; part < s->parts; part++) NAME(updates)(s, k0, part, &failed);
-        ct__meet(&meeting);
+    if (s->team == 1) {
+        NAME(steps)(s, 0, 1, &meeting, &failed);
+        return failed;
     }
+#pragma omp parallel num_threads(s->team)
+    NAME(steps)(s, omp_get_thread_num(), omp_get_num_threads(), &meeting, &failed);
     return failed;
 }
 

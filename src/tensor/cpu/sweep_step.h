@@ -56,21 +56,33 @@ static void NAME(move_sliver)(const NAME(sweep) * s, T *P, int64_t i0, int64_t k
     }
 }
 
+/* tile[k][i] = A_ik, or back, for k <= i < rows, both counted from i0 */
+static void NAME(move_triangle)(const NAME(sweep) * s, T *tile, int64_t i0, int64_t rows, bool store)
+{
+    for (int64_t k = 0; k < rows; k++) {
+        T *a = s->data + element(&s->A, i0 + k, i0 + k), *to = tile + k * (WIDTH + 1);
+        const int64_t step = i0 + k < s->A.n1 ? 1 : s->A.ld;
+        for (int64_t i = 0; i < rows - k && store; i++) a[i * step] = to[i];
+        for (int64_t i = 0; i < rows - k && !store; i++) to[i] = a[i * step];
+    }
+}
+
 /* -- triangular solves on a sliver ----------------------------------------------------------------------- */
 
-/* The first w pivots' rows of P become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) / l_kk */
-TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
+/* Rows [from, w) of P, those before being zero, become those of P L⁻ᵀ:  w_k = (p_k - Σ_{u<k} l_ku w_u) /
+ * l_kk */
+TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t from, int64_t w)
 {
-    for (int64_t k = 0; k < w; k += HIGH) {
+    for (int64_t k = from; k < w; k += HIGH) {
         const T *l = s->F + k / WIDTH * WIDTH * s->block + k % WIDTH;
         const NAME(next_rows) next = { .rows = HIGH,
-                                       .depth = k,
-                                       .c = l,
+                                       .depth = k - from,
+                                       .c = l + from * WIDTH,
                                        .rs = 1,
                                        .cs = WIDTH,
-                                       .done = P,
+                                       .done = P + from * WIDTH,
                                        .ld = WIDTH,
-                                       .own = k * WIDTH,
+                                       .own = (k - from) * WIDTH,
                                        .own_cs = WIDTH,
                                        .inverse = s->reciprocal + k,
                                        .step = 1,
@@ -81,10 +93,10 @@ TARGET static void NAME(solve)(const NAME(sweep) * s, T *P, int64_t w)
     }
 }
 
-/* X = W L⁻¹:  x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, k < w, from the last row of a block up */
-TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t w)
+/* X = W L⁻¹:  x_k = (w_k - Σ_{u>k} l_uk x_u) / l_kk, from <= k < w, from the last row of a block up */
+TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int64_t from, int64_t w)
 {
-    for (int64_t end = w, k; (k = end - HIGH) >= 0; end = k) {
+    for (int64_t end = w, k; (k = end - HIGH) >= from; end = k) {
         const T *l = s->Ft + k / WIDTH * WIDTH * s->block + k % WIDTH + HIGH - 1;
         const NAME(next_rows) next = { .rows = HIGH,
                                        .depth = w - end,
@@ -107,19 +119,20 @@ TARGET static void NAME(solve_back)(const NAME(sweep) * s, const T *W, T *X, int
 /* -- pivots ---------------------------------------------------------------------------------------------- */
 
 /* The pivots' t-th tile on the diagonal, from row i0: L_tt in its place in P, which has L_tu, u < t,
- * already. */
+ * already, and y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u). */
 TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, int64_t i0)
 {
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
-    T *tile = P + t * WIDTH * WIDTH;
-    for (int64_t i = 0; i < WIDTH; i++)
-        for (int64_t k = 0; k <= i; k++) {
-            T a = i < rows ? s->data[element(&s->A, i0 + i, i0 + k)] : (T)(i == k);
-            tile[i * WIDTH + k] = tile[k * WIDTH + i] = a;
-        }
+    T *tile = P + t * WIDTH * WIDTH, *y = s->y + t * WIDTH, z[WIDTH] = { 0 };
+    if (rows < WIDTH) memset(tile, 0, WIDTH * WIDTH * sizeof(T));
+    for (int64_t i = rows; i < WIDTH; i++) tile[i * (WIDTH + 1)] = 1;
+    NAME(move_triangle)(s, tile, i0, rows, false);
     for (int64_t g = 0; g < WIDTH && t; g += HIGH)
         NAME(multiply)(t * WIDTH, P, P + g, WIDTH, tile + g * WIDTH, WIDTH, -1, true);
-    int64_t failed = NAME(upper_factor)(tile, WIDTH, WIDTH, WIDTH);
+    for (int64_t i = 0; i < rows; i++) z[i] = s->z[i0 + i];
+    for (int64_t i = rows; i < WIDTH; i++) y[i] = 0;
+    NAME(combine)(t * WIDTH, P, s->y, z, -1);
+    int64_t failed = NAME(eliminate)(tile, WIDTH, rows, WIDTH, z, y);
     if (failed) return i0 + failed;
     for (int64_t i = 0; i < rows; i++) {
         T *d = &s->diagonal[i0 + i], l = tile[i * (WIDTH + 1)];
@@ -129,41 +142,25 @@ TARGET static int64_t NAME(factor_tile)(const NAME(sweep) * s, T *P, int64_t t, 
     return 0;
 }
 
-/* y_t = L_tt⁻¹ (z_t - Σ_{u<t} L_tu y_u) */
-static void NAME(solve_z)(const NAME(sweep) * s, const T *P, int64_t t, int64_t i0)
-{
-    const int64_t rows = ct__min(WIDTH, s->A.n - i0);
-    T r[WIDTH] = { 0 }, *y = s->y + t * WIDTH;
-    for (int64_t i = 0; i < rows; i++) r[i] = -s->z[i0 + i];
-    for (int64_t k = 0; k < (t + 1) * WIDTH; k++) {
-        const int64_t own = k - t * WIDTH;
-        if (own >= 0) y[own] = -r[own] * s->reciprocal[k];
-        for (int64_t i = 0; i < WIDTH; i++) r[i] += P[k * WIDTH + i] * s->y[k];
-    }
-}
-
 /* Factorises the pivot block from k0; the failing minor, or 0. Without the inverse L and y go to their
  * places. */
 static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 {
-    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), n = s->A.n;
-    for (int64_t t = 0; t < w / WIDTH; t++) {
+    const int64_t w = padded_block(&s->A, k0, s->block, HIGH), n = s->A.n;
+    for (int64_t t = 0; t * WIDTH < w; t++) {
         const int64_t i0 = k0 + t * WIDTH, rows = ct__min(WIDTH, n - i0), before = t * WIDTH;
         T *P = s->F + before * s->block, *tile = P + before * WIDTH;
         NAME(move_sliver)(s, P, i0, k0, before, false, 1);
-        NAME(solve)(s, P, before);
+        NAME(solve)(s, P, 0, before);
         int64_t failed = NAME(factor_tile)(s, P, t, i0);
         if (failed) return failed;
         if (!s->inverse) {
             NAME(move_sliver)(s, P, i0, k0, before, true, 1);
-            for (int64_t i = 0; i < rows; i++)
-                for (int64_t k = 0; k <= i; k++)
-                    s->data[element(&s->A, i0 + i, i0 + k)] = tile[k * WIDTH + i];
+            NAME(move_triangle)(s, tile, i0, rows, true);
         }
         for (int64_t i = 0; i < WIDTH; i++) s->reciprocal[before + i] = 1 / tile[i * (WIDTH + 1)];
         for (int64_t u = 0; u <= t && s->inverse; u++) NAME(transpose_signed)
         (WIDTH, WIDTH, P + u * WIDTH * WIDTH, WIDTH, s->Ft + (u * s->block + before) * WIDTH, WIDTH, 1);
-        NAME(solve_z)(s, P, t, i0);
         if (!s->inverse) memcpy(s->z + i0, s->y + before, (size_t)rows * sizeof(T));
     }
     return 0;
@@ -174,32 +171,34 @@ static int64_t NAME(factor)(const NAME(sweep) * s, int64_t k0)
 /* Sliver number `sliver` of the panel: W for the update, what takes its place in A, and its share of z. */
 static void NAME(panel)(const NAME(sweep) * s, int64_t k0, int64_t sliver, T *X)
 {
-    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH), i0 = sliver * WIDTH;
+    const int64_t w = padded_block(&s->A, k0, s->block, HIGH), i0 = sliver * WIDTH;
     const int64_t rows = ct__min(WIDTH, s->A.n - i0);
     const bool pivot = i0 >= k0 && i0 < k0 + w, above = i0 < k0;
+    const int64_t from = pivot ? i0 - k0 : 0; /* L⁻ᵀ is an upper triangle */
     const T sign = above || pivot ? 1 : -1;
     if (!s->inverse && (above || pivot)) return;
     T *W = s->W + sliver * s->block * WIDTH, dot[WIDTH] = { 0 };
     if (pivot) {
-        memset(W, 0, (size_t)(w * WIDTH) * sizeof(T));
-        for (int64_t i = 0; i < WIDTH; i++) W[(i0 - k0 + i) * WIDTH + i] = 1;
+        memset(W + from * WIDTH, 0, (size_t)((w - from) * WIDTH) * sizeof(T));
+        for (int64_t i = 0; i < rows; i++) W[(from + i) * WIDTH + i] = 1;
     } else {
         NAME(move_sliver)(s, W, i0, k0, w, false, 1);
     }
-    NAME(solve)(s, W, w);
-    NAME(combine)(w, W, s->y, dot, sign);
+    NAME(solve)(s, W, from, w);
+    NAME(combine)(w - from, W + from * WIDTH, s->y + from, dot, sign);
     for (int64_t i = 0; i < rows; i++) s->z[i0 + i] = (pivot ? 0 : s->z[i0 + i]) + dot[i];
     if (!s->inverse) {
         NAME(move_sliver)(s, W, i0, k0, w, true, 1);
         return;
     }
-    NAME(solve_back)(s, W, X, w);
-    if (!pivot)
+    NAME(solve_back)(s, W, X, from, w);
+    if (!pivot) {
         NAME(move_sliver)(s, X, i0, k0, w, true, sign);
-    else
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t k = k0; k <= i0 + i; k++)
-                s->data[element(&s->A, i0 + i, k)] = X[(k - k0) * WIDTH + i];
+        return;
+    }
+    NAME(move_triangle)(s, X + from * WIDTH, i0, rows, true);
+    const int64_t below = from + WIDTH;
+    if (below < w) NAME(move_sliver)(s, X + below * WIDTH, i0, k0 + below, w - below, true, sign);
 }
 
 /* Rows p of the rectangle, `HIGH` of them, and the sliver from q0: what lies in the triangle. */
@@ -220,7 +219,7 @@ static void NAME(update_edge)(const NAME(sweep) * s, int64_t p0, int64_t q0, int
  * swept. */
 static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q)
 {
-    const int64_t w = padded_block(&s->A, k0, s->block, WIDTH);
+    const int64_t w = padded_block(&s->A, k0, s->block, HIGH);
     const int64_t n = s->A.n, n1 = s->A.n1, grain = s->grain;
     const T sign = P * grain < k0 && Q * grain < k0 ? 1 : -1;
     int64_t p0 = P * grain, p1 = ct__min(p0 + grain, n), q1 = ct__min((Q + 1) * grain, n);

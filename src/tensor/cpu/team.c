@@ -124,10 +124,11 @@ static inline void relax(void)
 #endif
 }
 
-void ct__meet(ct__meeting *m)
+void ct__meet(ct__meeting *m, int team)
 {
+    if (team == 1) return;
     const unsigned turn = atomic_load(&m->turn);
-    if (atomic_fetch_add(&m->arrived, 1) + 1 == omp_get_num_threads()) {
+    if (atomic_fetch_add(&m->arrived, 1) + 1 == team) {
         atomic_store(&m->arrived, 0);
         atomic_store(&m->turn, turn + 1);
         if (!atomic_load(&m->asleep)) return;

@@ -47,7 +47,8 @@ typedef struct ct__meeting {
         .mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER \
     }
 
-void ct__meet(ct__meeting *m);
+/* By each of the `team` threads. */
+void ct__meet(ct__meeting *m, int team);
 
 /* OpenMP's setting of the calling task, and whether this is the thread that BLAS has now. */
 typedef struct ct__blas_team {

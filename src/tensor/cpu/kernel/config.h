@@ -100,9 +100,8 @@ enum {
 
     /* -- covariances ("Where the likelihood's time goes"; bench/mll) -- */
     CT__COV_ROWS = 32,     /* of one task; theta_bar is summed by such blocks, whatever the threads; bits */
-    CT__COV_WIDTH = 256,   /* columns of one tile */
-    CT__COV_PITCH = 264,   /* between a stored tile's rows: no power of two, which would meet in the cache */
-    CT__COV_GROUP = 16,    /* columns that vector loops take whole; those beyond a tile have weight 0 */
+    CT__COV_WIDTH = 256,   /* columns of one tile, and pairs worked on together; bits */
+    CT__COV_GROUP = 16,    /* columns beyond the last that vector loops may read */
     CT__COV_ALONE = 8192,  /* entries that one thread had better do alone */
     CT__COV_MANY_F64 = 32, /* columns of the data from which on distances come from products */
     CT__COV_MANY_F32 = 64,

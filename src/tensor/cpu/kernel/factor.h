@@ -1,27 +1,51 @@
 /* The diagonal tiles of factorisations, in registers and first-level cache, for each type and instruction set
  * (each_isa.h). */
 
-/* The upper triangle of a (n x n, n <= P) becomes R of A = RᵀR, the rest zero, row by row: r_k = (a_k -
- * Σ_{j<k} r_jk r_j) / r_kk. Returns 0, or the minor that is not positive (from 1). P is a constant where it
- * is called, and counts whole vectors. */
-TARGET CT__INLINE int64_t NAME(upper_factor)(T *a, int64_t lda, int64_t n, const int P)
+/* The upper triangle of c (n x n, rows ld >= P apart) becomes R of A = RᵀR, row by row: r_k = a_k / √a_kk,
+ * then a_j -= r_kj r_k for all j > k at once, so that only row k + 1 has to wait. Below the diagonal c is
+ * undefined then. With z, of P numbers, y = R⁻ᵀ z, and z is undefined. Returns 0, or the minor that is not
+ * positive (from 1). P is a constant where it is called, and counts whole vectors. */
+TARGET CT__INLINE int64_t NAME(eliminate)(T *c, const int64_t ld, int64_t n, const int P, T *z, T *y)
 {
     const NAME(vec) zero = { 0 };
-    T c[CT__TILE][CT__TILE];
     for (int64_t k = 0; k < n; k++) {
+        T *row = c + k * ld;
+        const T pivot = row[k], inverse = 1 / FN(sqrt)(pivot);
         NAME(vec) x[CT__TILE / L];
-        for (int64_t i = 0; i < P; i++) c[k][i] = k <= i && i < n ? a[k * lda + i] : 0;
-        UNROLL for (int v = 0; v < P / L; v++) x[v] = LOAD(c[k] + v * L);
-        for (int64_t j = 0; j < k; j++) {
-            const NAME(vec) s = zero - c[j][k];
-            UNROLL for (int v = 0; v < P / L; v++) x[v] = MAD(s, LOAD(c[j] + v * L), x[v]);
-        }
-        UNROLL for (int v = 0; v < P / L; v++) VEC(c[k] + v * L) = x[v];
-        const T pivot = c[k][k], root = FN(sqrt)(pivot);
         if (!(pivot > 0 && pivot < (T)INFINITY)) return k + 1;
-        UNROLL for (int v = 0; v < P / L; v++) VEC(c[k] + v * L) = x[v] / root;
+        UNROLL for (int v = 0; v < P / L; v++)
+        {
+            x[v] = LOAD(row + v * L) * inverse;
+            VEC(row + v * L) = x[v];
+            x[v] = -x[v];
+        }
+        UNROLL for (int b = 0; b < P / L; b++)
+        {
+            const int64_t end = ct__min(n, b * L + L);
+            for (int64_t j = ct__max(k + 1, b * L); j < end; j++) {
+                const NAME(vec) s = row[j] - zero;
+                UNROLL for (int v = b; v < P / L; v++)
+                {
+                    T *to = c + j * ld + v * L;
+                    VEC(to) = MAD(s, x[v], LOAD(to));
+                }
+            }
+        }
+        if (!z) continue;
+        y[k] = z[k] * inverse;
+        UNROLL for (int v = 0; v < P / L; v++) VEC(z + v * L) = MAD(y[k] - zero, x[v], LOAD(z + v * L));
     }
-    for (int64_t k = 0; k < n; k++)
-        for (int64_t i = 0; i < n; i++) a[k * lda + i] = i < k ? 0 : c[k][i];
     return 0;
+}
+
+/* The same for n <= P and any lda; the rest becomes zero. */
+TARGET CT__INLINE int64_t NAME(upper_factor)(T *a, int64_t lda, int64_t n, const int P)
+{
+    T c[CT__TILE][CT__TILE];
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = 0; i < P; i++) c[k][i] = k <= i && i < n ? a[k * lda + i] : 0;
+    const int64_t failed = NAME(eliminate)(c[0], CT__TILE, n, P, NULL, NULL);
+    for (int64_t k = 0; k < n && !failed; k++)
+        for (int64_t i = 0; i < n; i++) a[k * lda + i] = i < k ? 0 : c[k][i];
+    return failed;
 }
