@@ -107,6 +107,20 @@ CT_API void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const ch
  * stop early; false is not a proof that there is none. */
 CT_API bool ct_failure_known(const ct_call *c);
 
+/* -- inside shape and forward: a batch, member by member ------------------------------------------------- */
+/* For an op whose forward function is written for one member. The last own[i] dimensions of input i are a
+ * member's, those before them are the batch's, and broadcast. */
+
+/* The batch's shape. Refuses the call if the batch dimensions do not broadcast, or an input has fewer than
+ * own[i] dimensions. */
+CT_API ct_shape ct_batch_shape(ct_call *c, const int *own);
+/* Calls run(member) for each member of the batch: a call with the member's inputs and outputs, where each
+ * output is the batch's dimensions and then a member's. A numerical failure is flagged with the member's
+ * number. With `beside` the CPU's threads share the members, and each computes its own alone; otherwise, and
+ * on a GPU, the members follow one another. The results have the same bits. `run` uses ct_set_result and
+ * ct_tensor_of for nothing, and changes only its member's outputs. */
+CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member));
+
 /* -- inside vjp ------------------------------------------------------------------------------------------ */
 
 CT_API ct_tape *ct_vjp_tape(const ct_vjp *g);

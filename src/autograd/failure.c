@@ -152,7 +152,7 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
 static bool is_batched(const ct_call *c)
 {
     const int ndim = c->n_out && c->out[0] ? c->out[0]->view.ndim : c->shape ? c->shape->ndim : 0;
-    return ndim > 2 || (c->n_in && c->arg[0]->view.ndim > 2);
+    return c->divided || ndim > 2 || (c->n_in && c->arg[0]->view.ndim > 2);
 }
 
 void ct__note_failure(ct_call *c)

@@ -62,6 +62,7 @@ struct ct_call {
     int results;     /* outputs without those of ct_rule_out */
     uint64_t wanted; /* bit i: a gradient flows into input i */
     bool recorded;   /* vjp may be called for it             */
+    bool divided;    /* ct_each_member has run on it         */
     bool failed_before;
     ct_status status;
     const ct_tensor *arg[CT_MAX_INPUTS];

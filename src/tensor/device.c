@@ -144,9 +144,15 @@ int ct_device_threads(const ct_device *dev)
     return dev && !dev->status && dev->backend->spread && dev->threads > 1 ? dev->threads : 1;
 }
 
+/* An allocator of the application need not be safe for several threads. */
+static bool may_spread(const ct_device *dev, int64_t count)
+{
+    return count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc;
+}
+
 void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
 {
-    if (count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc)
+    if (may_spread(dev, count))
         dev->backend->spread(dev, count, run, context);
     else
         for (int64_t k = 0; k < count; k++) run(context, k);
@@ -158,4 +164,44 @@ ct_device *ct_device_open_beside(const ct_device *dev)
     return ct_device_open_with(dev->name, &(ct_device_options){ .allocator = &dev->allocator,
                                                                 .memory_limit = dev->memory.limit,
                                                                 .threads = 1 });
+}
+
+/* -- lanes ----------------------------------------------------------------------------------------------- */
+
+int ct__lanes(ct_device *dev, int64_t count)
+{
+    if (!may_spread(dev, count)) return 0;
+    const int wanted = count < dev->threads ? (int)count : dev->threads;
+    if (!dev->lane) dev->lane = ct__host_alloc(dev, (size_t)dev->threads * sizeof *dev->lane);
+    for (; dev->lane && dev->lanes < wanted; dev->lanes++) {
+        ct_device *lane = &dev->lane[dev->lanes];
+        *lane = (ct_device){ .backend = dev->backend,
+                             .services = dev->services,
+                             .refs = 1,
+                             .allocator = dev->allocator,
+                             .threads = dev->threads,
+                             .isa = dev->isa };
+        memcpy(lane->name, dev->name, sizeof lane->name);
+        if (!(lane->pool = ct__pool_new(lane))) break;
+    }
+    const int lanes = wanted < dev->lanes ? wanted : dev->lanes;
+    const ct_memory_info *m = &dev->memory;
+    for (int k = 0; k < lanes; k++)
+        dev->lane[k].memory.limit =
+            (m->limit - (m->bytes_now < m->limit ? m->bytes_now : m->limit)) / (uint64_t)lanes;
+    return lanes;
+}
+
+void ct__lanes_end(ct_device *dev, int lanes)
+{
+    ct_memory_info *m = &dev->memory;
+    uint64_t held = m->bytes_now;
+    for (int k = 0; k < lanes; k++) {
+        ct_memory_info *own = &dev->lane[k].memory;
+        held += own->bytes_peak;
+        m->requests += own->requests;
+        m->from_pool += own->from_pool;
+        own->bytes_peak = own->requests = own->from_pool = 0;
+    }
+    if (held > m->bytes_peak) m->bytes_peak = held;
 }

@@ -50,20 +50,45 @@ void ct__density_fail(ct_call *c)
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
+/* Whether r is one column of n > 1 elements; otherwise its last dimension is a member's. */
+static bool is_column(ct_shape r, int64_t n)
+{
+    return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1 && n > 1;
+}
+
+/* How many dimensions of each input are a member's. */
+static void count_own(const ct_call *c, int own[CT__DENSITY_INPUTS])
+{
+    own[CT__THETA] = 1;
+    own[CT__POINTS] = 2;
+    own[CT__RESIDUAL] = is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2)) ? 2 : 1;
+    own[CT__NOISE] = ct_arg_ndim(c, CT__NOISE) > 0;
+}
+
 ct_shape ct__density_shape(ct_call *c, bool slopes)
 {
     if (!ct__cov_accepts(c, 1)) return ct_shape0();
-    const int64_t n = ct_arg_dim(c, CT__POINTS, 0), m = ct_arg_dim(c, CT__NOISE, -1);
-    ct_require(c, ct_shape_count(ct_arg_shape(c, CT__RESIDUAL)) == n, CT_ESHAPE,
+    int own[CT__DENSITY_INPUTS];
+    count_own(c, own);
+    const ct_shape batch = ct_batch_shape(c, own);
+    const int64_t n = ct_arg_dim(c, CT__POINTS, -2), m = ct_arg_dim(c, CT__NOISE, -1);
+    ct_require(c, ct_arg_dim(c, CT__RESIDUAL, -own[CT__RESIDUAL]) == n, CT_ESHAPE,
                "the residual must have %lld elements", (long long)n);
-    ct_require(c, ct_arg_ndim(c, CT__NOISE) <= 1 && (m == 1 || m == n), CT_ESHAPE,
-               "the noise must have 1 or %lld elements", (long long)n);
+    ct_require(c, m == 1 || m == n, CT_ESHAPE, "the noise must have 1 or %lld elements", (long long)n);
     for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c); i++) {
+        const ct_shape all = ct_arg_shape(c, i);
         bool kept = i == CT__RESIDUAL || (i == CT__POINTS ? ct_call_wants(c, i) : slopes);
-        ct_shape shape = i == CT__NOISE ? ct_shape1(n) : ct_arg_shape(c, i);
-        ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, kept ? shape : ct_shape1(0));
+        ct_shape member = i == CT__NOISE ? ct_shape1(n) : ct_shape_of(own[i], all.dim + all.ndim - own[i]);
+        ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, ct__in_batch(batch, kept ? member : ct_shape1(0)));
     }
-    return ct_shape0();
+    return batch;
+}
+
+void ct__density_forward(ct_call *c, void (*forward)(ct_call *member))
+{
+    int own[CT__DENSITY_INPUTS];
+    count_own(c, own);
+    ct_each_member(c, own, ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
 }
 
 ct_view ct__density_X_bar(ct_call *c)
@@ -108,7 +133,17 @@ ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in)
 
 ct_var ct__density_column(const ct_var *in)
 {
-    return ct_reshape(in[CT__RESIDUAL], ct_shape2(ct_var_shape(in[CT__POINTS]).dim[0], 1));
+    ct_var r = in[CT__RESIDUAL];
+    return is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r : ct_unsqueeze(r, -1);
+}
+
+/* v̄ ∂v/∂input i, member by member */
+static ct_var scaled(ct_vjp *g, int i)
+{
+    ct_var v_bar = ct_out_bar(g), slopes = ct_out_at(g, ct__bar(i));
+    const int batch = ct_var_shape(v_bar).ndim;
+    for (int d = ct_var_shape(slopes).ndim; batch && d > batch; d--) v_bar = ct_unsqueeze(v_bar, -1);
+    return ct_mul(v_bar, slopes);
 }
 
 void ct__density_vjp(ct_vjp *g, ct__composition *compose)
@@ -117,7 +152,5 @@ void ct__density_vjp(ct_vjp *g, ct__composition *compose)
     const bool recording = ct_recording(g);
     if (recording && !ct__recorded_bars(g, compose, bar)) return;
     for (int i = 0; i < CT__DENSITY_INPUTS; i++)
-        ct_in_bar(
-            g, i,
-            ct__finite(recording ? bar[i] : ct_mul(ct_out_bar(g), ct_out_at(g, ct__bar(i))), gradient_in[i]));
+        ct_in_bar(g, i, ct__finite(recording ? bar[i] : scaled(g, i), gradient_in[i]));
 }

@@ -1,0 +1,153 @@
+/* The members of a batch, each as a call of its own, one after the other or side by side. */
+#include "internal.h"
+
+#include <stdatomic.h>
+
+typedef struct crew {
+    ct_call *call;
+    const int *own;
+    ct_shape batch;
+    int64_t members;
+    void (*run)(ct_call *member);
+    int lanes;           /* 0: the call's own device computes them one after the other */
+    atomic_llong next;   /* the first member that nobody has taken */
+    atomic_flag telling; /* set by the thread that writes to the call */
+} crew;
+
+ct_shape ct_batch_shape(ct_call *c, const int *own)
+{
+    ct_shape batch = ct_shape0();
+    int most = 0;
+    for (int i = 0; i < c->n_in && !c->status; i++) {
+        const ct_view *x = ct__arg_view(c, i);
+        if (!ct_require(c, x->ndim >= own[i], CT_ESHAPE, "input %d must have %d dimensions or more", i,
+                        own[i]))
+            break;
+        batch = ct_shape_broadcast(batch, ct_shape_of(x->ndim - own[i], x->dim));
+        ct_require(c, batch.ndim >= 0, CT_ESHAPE,
+                   "the batch dimensions of input %d do not broadcast with those before it: from the right, "
+                   "extents must be equal or 1",
+                   i);
+        most = own[i] > most ? own[i] : most;
+    }
+    ct_require(c, batch.ndim + most <= CT_MAX_DIMS, CT_ESHAPE,
+               "more than %d dimensions: ct_reshape the batch", CT_MAX_DIMS);
+    return c->status ? ct_shape0() : batch;
+}
+
+/* -- one member ------------------------------------------------------------------------------------------ */
+
+/* x without its batch dimensions, in memory that counts as `home`. */
+static ct_tensor without_batch(const ct_view *x, int own, ct_storage *home)
+{
+    const size_t bytes = (size_t)own * sizeof *x->dim;
+    ct_tensor t = { .view = { .storage = home, .data = x->data, .dtype = x->dtype, .ndim = own }, .refs = 1 };
+    memcpy(t.view.dim, x->dim + x->ndim - own, bytes);
+    memcpy(t.view.stride, x->stride + x->ndim - own, bytes);
+    return t;
+}
+
+/* Where member k begins in x. */
+static void *member_data(const ct_view *x, int own, const ct_shape *batch, int64_t k)
+{
+    int64_t at = 0;
+    for (int d = x->ndim - own - 1, b = batch->ndim - 1; d >= 0; k /= batch->dim[b--], d--)
+        if (x->dim[d] > 1) at += k % batch->dim[b] * x->stride[d];
+    return (char *)x->data + at * (int64_t)ct__size(x->dtype);
+}
+
+/* What a thread has to say in the end: its error, and the first of its members that failed. */
+static void tell(crew *w, const ct_call *c, const ct_failure *first)
+{
+    ct_call *all = w->call;
+    ct_failure *f = &all->tape->failure, *own = &c->tape->failure;
+    while (atomic_flag_test_and_set(&w->telling)) {
+    }
+    f->note = own->note;
+    if (own->suspected && !f->set) {
+        f->suspected = true;
+        f->what = own->what;
+        f->why = own->why;
+    }
+    if (first->set && !all->failed_before && (!f->set || first->member < f->member)) {
+        f->set = true;
+        f->member = first->member;
+        f->detail = first->detail;
+        f->what = first->what;
+        f->why = first->why;
+    }
+    if (c->status && !all->status) {
+        all->status = c->status;
+        ct_tape_fail(all->tape, c->status, "%s", c->tape->message);
+    }
+    atomic_flag_clear(&w->telling);
+}
+
+/* What one thread does: members, as they come. */
+static void take_members(void *context, int64_t lane)
+{
+    crew *w = context;
+    const ct_call *all = w->call;
+    ct_device *device = w->lanes ? &all->tape->device->lane[lane] : all->tape->device;
+    const ct_failure *before = &all->tape->failure;
+    ct_tape tape = { .device = device,
+                     .n = all->tape->n,
+                     .backward_of = -1,
+                     .failure = { .note = before->note, .call = before->call } };
+    ct_storage home = { .device = device, .refs = 1 };
+    ct_failure first = { .set = false };
+    ct_call c = *all;
+    ct_tensor in[CT_MAX_INPUTS], out[CT_MAX_OUTPUTS];
+    c.tape = &tape;
+    c.n_scratch = 0;
+    for (int i = 0; i < c.n_in; i++) {
+        in[i] = without_batch(&all->arg[i]->view, w->own[i], &home);
+        c.arg[i] = &in[i];
+    }
+    for (int k = 0; k < c.n_out; k++) {
+        out[k] = without_batch(&all->out[k]->view, all->out[k]->view.ndim - w->batch.ndim, &home);
+        c.out[k] = &out[k];
+    }
+    for (int64_t m; !c.status && (m = atomic_fetch_add(&w->next, 1)) < w->members;) {
+        for (int i = 0; i < c.n_in; i++)
+            in[i].view.data = member_data(&all->arg[i]->view, w->own[i], &w->batch, m);
+        for (int k = 0; k < c.n_out; k++)
+            out[k].view.data = member_data(&all->out[k]->view, out[k].view.ndim, &w->batch, m);
+        tape.failure.set = false;
+        tape.failure.from = m;
+        w->run(&c);
+        ct__release_scratch(&c);
+        if (!tape.failure.set || first.set) continue;
+        first = tape.failure;
+        first.member = m;
+    }
+    tell(w, &c, &first);
+}
+
+/* -- all members ----------------------------------------------------------------------------------------- */
+
+void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member))
+{
+    const ct_shape batch = ct_batch_shape(c, own);
+    for (int k = 0; k < c->n_out; k++) ct__result(c, k);
+    if (c->status) return;
+    c->divided = batch.ndim > 0;
+    if (!c->divided) {
+        run(c);
+        return;
+    }
+    ct_device *device = c->tape->device;
+    crew w = { .call = c,
+               .own = own,
+               .batch = batch,
+               .members = ct_shape_count(batch),
+               .run = run,
+               .telling = ATOMIC_FLAG_INIT };
+    w.lanes = beside ? ct__lanes(device, w.members) : 0;
+    if (w.lanes) {
+        ct_device_spread(device, w.lanes, take_members, &w);
+        ct__lanes_end(device, w.lanes);
+    } else {
+        take_members(&w, 0);
+    }
+}
