@@ -56,19 +56,22 @@ static bool is_column(ct_shape r, int64_t n)
     return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1 && n > 1;
 }
 
+enum { OWN = CT__DENSITY_INPUTS + 1 }; /* mixed.c has one more input, a matrix */
+
 /* How many dimensions of each input are a member's. */
-static void count_own(const ct_call *c, int own[CT__DENSITY_INPUTS])
+static void count_own(const ct_call *c, int own[OWN])
 {
     own[CT__THETA] = 1;
     own[CT__POINTS] = 2;
     own[CT__RESIDUAL] = is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2)) ? 2 : 1;
     own[CT__NOISE] = ct_arg_ndim(c, CT__NOISE) > 0;
+    own[CT__DENSITY_INPUTS] = 2;
 }
 
 ct_shape ct__density_shape(ct_call *c, bool slopes)
 {
     if (!ct__cov_accepts(c, 1)) return ct_shape0();
-    int own[CT__DENSITY_INPUTS];
+    int own[OWN];
     count_own(c, own);
     const ct_shape batch = ct_batch_shape(c, own);
     const int64_t n = ct_arg_dim(c, CT__POINTS, -2), m = ct_arg_dim(c, CT__NOISE, -1);
@@ -86,7 +89,7 @@ ct_shape ct__density_shape(ct_call *c, bool slopes)
 
 void ct__density_forward(ct_call *c, void (*forward)(ct_call *member))
 {
-    int own[CT__DENSITY_INPUTS];
+    int own[OWN];
     count_own(c, own);
     ct_each_member(c, own, ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
 }

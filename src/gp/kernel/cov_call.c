@@ -116,7 +116,7 @@ void ct__cov_sample(ct_sample *s, bool pairs)
     const int ways = 1 + pairs, variant = ct_sample_variant(s, ways * (KERNELS + BATCHES));
     const int batch = variant / ways - KERNELS;
     const int64_t n = ct_sample_size(s);
-    ct_kernel *k = sampled_kernel(batch < 0 ? variant / ways : KERNELS - 2);
+    ct_kernel *k = sampled_kernel(batch < 0 ? variant / ways : KERNELS - 1);
     ct_status bound = ct_kernel_bind(k, COLUMNS);
     if (bound == CT_OK) {
         const ct_cov_program *p = ct_kernel_program(k);

@@ -114,7 +114,8 @@ static void each_member(ref_call *c, const int *own, ref_function *one)
     for (int64_t k = 0; k < (members ? members : 1); k++) { /* one, of any numbers, for the shape of none */
         for (int i = 0; i < c->n_in; i++) {
             const ct_shape whole = c->in[i].shape;
-            in[i].shape = ct_shape_of(own[i], whole.dim + whole.ndim - own[i]);
+            const int dims = whole.ndim < own[i] ? whole.ndim : own[i]; /* of a scalar there are none */
+            in[i].shape = ct_shape_of(dims, whole.dim + whole.ndim - dims);
             in[i].n = ct_shape_count(in[i].shape);
             in[i].x = members ? (long double *)(uintptr_t)ref_member(&c->in[i], own[i], batch, k)
                               : calloc((size_t)in[i].n + 1, sizeof *in[i].x);
