@@ -117,7 +117,7 @@ CT_API ct_shape ct_batch_shape(ct_call *c, const int *own);
 /* Calls run(member) for each member of the batch: a call with the member's inputs and outputs, where each
  * output is the batch's dimensions and then a member's. A numerical failure is flagged with the member's
  * number. With `beside` the CPU's threads share the members, and each computes its own alone; otherwise, and
- * on a GPU, the members follow one another. The results have the same bits. `run` uses ct_set_result and
+ * on a GPU, the members follow one another. `run` uses ct_set_result and
  * ct_tensor_of for nothing, and changes only its member's outputs. */
 CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member));
 

@@ -76,10 +76,7 @@ static void tell(crew *w, const ct_call *c, const ct_failure *first)
         f->what = first->what;
         f->why = first->why;
     }
-    if (c->status && !all->status) {
-        all->status = c->status;
-        ct_tape_fail(all->tape, c->status, "%s", c->tape->message);
-    }
+    ct_require(all, !c->status, c->status, "%s", ct_tape_reason(c->tape));
     atomic_flag_clear(&w->telling);
 }
 
@@ -129,7 +126,11 @@ static void take_members(void *context, int64_t lane)
 void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member))
 {
     const ct_shape batch = ct_batch_shape(c, own);
-    for (int k = 0; k < c->n_out; k++) ct__result(c, k);
+    for (int k = 0; k < c->n_out; k++) {
+        const ct_shape y = ct_tensor_shape(ct__result(c, k));
+        ct_require(c, y.ndim >= batch.ndim && ct_shape_equal(batch, ct_shape_of(batch.ndim, y.dim)),
+                   CT_ESHAPE, "output %d must begin with the batch's dimensions: see ct_batch_shape", k);
+    }
     if (c->status) return;
     c->divided = batch.ndim > 0;
     if (!c->divided) {
