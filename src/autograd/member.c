@@ -60,14 +60,8 @@ static void *member_data(const ct_view *x, int own, const ct_shape *batch, int64
 static void tell(crew *w, const ct_call *c, const ct_failure *first)
 {
     ct_call *all = w->call;
-    ct_failure *f = &all->tape->failure, *own = &c->tape->failure;
+    ct_failure *f = &all->tape->failure;
     while (atomic_flag_test_and_set(&w->telling)) {
-    }
-    f->note = own->note;
-    if (own->suspected && !f->set) {
-        f->suspected = true;
-        f->what = own->what;
-        f->why = own->why;
     }
     if (first->set && !all->failed_before && (!f->set || first->member < f->member)) {
         f->set = true;
@@ -80,22 +74,44 @@ static void tell(crew *w, const ct_call *c, const ct_failure *first)
     atomic_flag_clear(&w->telling);
 }
 
-/* What one thread does: members, as they come. */
+/* Calls `run` for members as they come. No member sees that another has failed. */
+static void run_members(crew *w, ct_call *c, ct_tensor *in, ct_tensor *out)
+{
+    const ct_call *all = w->call;
+    ct_failure *f = &c->tape->failure, before = *f, first = { .set = false };
+    for (int64_t m; !c->status && (m = atomic_fetch_add(&w->next, 1)) < w->members;) {
+        for (int i = 0; i < c->n_in; i++)
+            in[i].view.data = member_data(&all->arg[i]->view, w->own[i], &w->batch, m);
+        for (int k = 0; k < c->n_out; k++)
+            out[k].view.data = member_data(&all->out[k]->view, out[k].view.ndim, &w->batch, m);
+        f->set = false;
+        f->from = m;
+        w->run(c);
+        ct__release_scratch(c);
+        if (!f->set || first.set) continue;
+        first = *f;
+        first.member = m;
+    }
+    before.note = f->note;
+    before.call = f->call;
+    if (before.set) *f = before;
+    f->set = before.set;
+    f->from = 0;
+    tell(w, c, &first);
+}
+
+/* What one thread does. */
 static void take_members(void *context, int64_t lane)
 {
     crew *w = context;
     const ct_call *all = w->call;
-    ct_device *device = w->lanes ? &all->tape->device->lane[lane] : all->tape->device;
-    const ct_failure *before = &all->tape->failure;
-    ct_tape tape = { .device = device,
-                     .n = all->tape->n,
-                     .backward_of = -1,
-                     .failure = { .note = before->note, .call = before->call } };
-    ct_storage home = { .device = device, .refs = 1 };
-    ct_failure first = { .set = false };
     ct_call c = *all;
+    ct_tape tape = { .device = w->lanes ? &all->tape->device->lane[lane] : all->tape->device,
+                     .n = all->tape->n,
+                     .backward_of = -1 };
+    ct_storage home = { .device = tape.device, .refs = 1 };
     ct_tensor in[CT_MAX_INPUTS], out[CT_MAX_OUTPUTS];
-    c.tape = &tape;
+    if (w->lanes) c.tape = &tape;
     c.n_scratch = 0;
     for (int i = 0; i < c.n_in; i++) {
         in[i] = without_batch(&all->arg[i]->view, w->own[i], &home);
@@ -105,20 +121,7 @@ static void take_members(void *context, int64_t lane)
         out[k] = without_batch(&all->out[k]->view, all->out[k]->view.ndim - w->batch.ndim, &home);
         c.out[k] = &out[k];
     }
-    for (int64_t m; !c.status && (m = atomic_fetch_add(&w->next, 1)) < w->members;) {
-        for (int i = 0; i < c.n_in; i++)
-            in[i].view.data = member_data(&all->arg[i]->view, w->own[i], &w->batch, m);
-        for (int k = 0; k < c.n_out; k++)
-            out[k].view.data = member_data(&all->out[k]->view, out[k].view.ndim, &w->batch, m);
-        tape.failure.set = false;
-        tape.failure.from = m;
-        w->run(&c);
-        ct__release_scratch(&c);
-        if (!tape.failure.set || first.set) continue;
-        first = tape.failure;
-        first.member = m;
-    }
-    tell(w, &c, &first);
+    run_members(w, &c, in, out);
 }
 
 /* -- all members ----------------------------------------------------------------------------------------- */
@@ -132,11 +135,11 @@ void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call
                    CT_ESHAPE, "output %d must begin with the batch's dimensions: see ct_batch_shape", k);
     }
     if (c->status) return;
-    c->divided = batch.ndim > 0;
-    if (!c->divided) {
+    if (!batch.ndim) {
         run(c);
         return;
     }
+    c->whole = c;
     ct_device *device = c->tape->device;
     crew w = { .call = c,
                .own = own,
