@@ -35,7 +35,8 @@ class Options:
     """device: None unless asked for; batch, n, d: None or a number; seconds: 0 unless asked for; peer:
     torch's device; words: the other arguments."""
     def __init__(self, words):
-        self.given, self.words, self.once, values = [], [], False, dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
+        self.given, self.words, self.once = [], [], False
+        values = dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
         words = iter(words)
         for word in words:
             if not word.startswith("--"):
