@@ -111,8 +111,8 @@ CT_API bool ct_failure_known(const ct_call *c);
 /* For an op whose forward function is written for one member. The last own[i] dimensions of input i are a
  * member's, those before them are the batch's, and broadcast. */
 
-/* The batch's shape. Refuses the call if the batch dimensions do not broadcast, or an input has fewer than
- * own[i] dimensions. */
+/* The batch's shape. Refuses the call if the batch dimensions do not broadcast. An input of own[i] dimensions
+ * or fewer has none. */
 CT_API ct_shape ct_batch_shape(ct_call *c, const int *own);
 /* Calls run(member) for each member of the batch: a call with the member's inputs and outputs, where each
  * output is the batch's dimensions and then a member's. A numerical failure is flagged with the member's

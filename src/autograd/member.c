@@ -20,10 +20,7 @@ ct_shape ct_batch_shape(ct_call *c, const int *own)
     int most = 0;
     for (int i = 0; i < c->n_in && !c->status; i++) {
         const ct_view *x = ct__arg_view(c, i);
-        if (!ct_require(c, x->ndim >= own[i], CT_ESHAPE, "input %d must have %d dimensions or more", i,
-                        own[i]))
-            break;
-        batch = ct_shape_broadcast(batch, ct_shape_of(x->ndim - own[i], x->dim));
+        batch = ct_shape_broadcast(batch, ct_shape_of(x->ndim > own[i] ? x->ndim - own[i] : 0, x->dim));
         ct_require(c, batch.ndim >= 0, CT_ESHAPE,
                    "the batch dimensions of input %d do not broadcast with those before it: from the right, "
                    "extents must be equal or 1",
@@ -40,6 +37,7 @@ ct_shape ct_batch_shape(ct_call *c, const int *own)
 /* x without its batch dimensions, in memory that counts as `home`. */
 static ct_tensor without_batch(const ct_view *x, int own, ct_storage *home)
 {
+    if (own > x->ndim) own = x->ndim;
     const size_t bytes = (size_t)own * sizeof *x->dim;
     ct_tensor t = { .view = { .storage = home, .data = x->data, .dtype = x->dtype, .ndim = own }, .refs = 1 };
     memcpy(t.view.dim, x->dim + x->ndim - own, bytes);
@@ -81,7 +79,7 @@ static void run_members(crew *w, ct_call *c, ct_tensor *in, ct_tensor *out)
     ct_failure *f = &c->tape->failure, before = *f, first = { .set = false };
     for (int64_t m; !c->status && (m = atomic_fetch_add(&w->next, 1)) < w->members;) {
         for (int i = 0; i < c->n_in; i++)
-            in[i].view.data = member_data(&all->arg[i]->view, w->own[i], &w->batch, m);
+            in[i].view.data = member_data(&all->arg[i]->view, in[i].view.ndim, &w->batch, m);
         for (int k = 0; k < c->n_out; k++)
             out[k].view.data = member_data(&all->out[k]->view, out[k].view.ndim, &w->batch, m);
         f->set = false;
@@ -106,7 +104,7 @@ static void take_members(void *context, int64_t lane)
     crew *w = context;
     const ct_call *all = w->call;
     ct_call c = *all;
-    ct_tape tape = { .device = w->lanes ? &all->tape->device->lane[lane] : all->tape->device,
+    ct_tape tape = { .device = w->lanes ? ct__lane(all->tape->device, lane) : all->tape->device,
                      .n = all->tape->n,
                      .backward_of = -1 };
     ct_storage home = { .device = tape.device, .refs = 1 };
@@ -150,7 +148,7 @@ void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call
     w.lanes = beside ? ct__lanes(device, w.members) : 0;
     if (w.lanes) {
         ct_device_spread(device, w.lanes, take_members, &w);
-        ct__lanes_end(device, w.lanes);
+        ct__lanes_end(device);
     } else {
         take_members(&w, 0);
     }

@@ -168,40 +168,34 @@ ct_device *ct_device_open_beside(const ct_device *dev)
 
 /* -- lanes ----------------------------------------------------------------------------------------------- */
 
+ct_device *ct__lane(ct_device *dev, int64_t k)
+{
+    for (; k >= 0; k--) dev = dev->lane;
+    return dev;
+}
+
 int ct__lanes(ct_device *dev, int64_t count)
 {
-    if (!may_spread(dev, count)) return 0;
-    const int wanted = count < dev->threads ? (int)count : dev->threads;
-    if (!dev->lane) dev->lane = ct__host_alloc(dev, (size_t)dev->threads * sizeof *dev->lane);
-    for (; dev->lane && dev->lanes < wanted; dev->lanes++) {
-        ct_device *lane = &dev->lane[dev->lanes];
-        *lane = (ct_device){ .backend = dev->backend,
-                             .services = dev->services,
-                             .refs = 1,
-                             .allocator = dev->allocator,
-                             .threads = dev->threads,
-                             .isa = dev->isa };
-        memcpy(lane->name, dev->name, sizeof lane->name);
-        if (!(lane->pool = ct__pool_new(lane))) break;
-    }
-    const int lanes = wanted < dev->lanes ? wanted : dev->lanes;
     const ct_memory_info *m = &dev->memory;
+    int lanes = 0;
+    if (!may_spread(dev, count)) return 0;
+    for (ct_device *last = dev; lanes < count && lanes < dev->threads; last = last->lane, lanes++) {
+        if (!last->lane) last->lane = ct_device_open_beside(dev);
+        if (last->lane->status) break;
+        last->lane->threads = dev->threads; /* which has a say in the bits, as for the device itself */
+    }
     for (int k = 0; k < lanes; k++)
-        dev->lane[k].memory.limit =
-            (m->limit - (m->bytes_now < m->limit ? m->bytes_now : m->limit)) / (uint64_t)lanes;
+        ct__lane(dev, k)->memory.limit =
+            m->limit > m->bytes_now ? (m->limit - m->bytes_now) / (uint64_t)lanes : 0;
     return lanes;
 }
 
-void ct__lanes_end(ct_device *dev, int lanes)
+void ct__lanes_end(ct_device *dev)
 {
-    ct_memory_info *m = &dev->memory;
-    uint64_t held = m->bytes_now;
-    for (int k = 0; k < lanes; k++) {
-        ct_memory_info *own = &dev->lane[k].memory;
-        held += own->bytes_peak;
-        m->requests += own->requests;
-        m->from_pool += own->from_pool;
-        own->bytes_peak = own->requests = own->from_pool = 0;
+    uint64_t held = dev->memory.bytes_now;
+    for (ct_device *lane = dev->lane; lane; lane = lane->lane) {
+        held += lane->memory.bytes_peak;
+        ct_memory_mark(lane);
     }
-    if (held > m->bytes_peak) m->bytes_peak = held;
+    if (held > dev->memory.bytes_peak) dev->memory.bytes_peak = held;
 }

@@ -58,8 +58,7 @@ struct ct_device {
     int in_step;                /* a ct__in_step; if refused, message has the reason */
     struct ct_file_lock *locks; /* the locks held, linked by lock.c */
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
-    ct_device *lane;            /* [lanes], owned: see ct__lanes */
-    int lanes;
+    ct_device *lane;            /* owned: the first of ct__lanes; of a lane, the next */
 };
 
 /* -- message.c ------------------------------------------------------------------------------------------- */
@@ -81,13 +80,13 @@ bool ct__may_wait(ct_device *device, const char *what);
 
 /* -- device.c: lanes ------------------------------------------------------------------------------------- */
 
-/* device->lane[0 .. result) are devices like this one, each with a pool of its own, for threads that compute
- * side by side: at most `count`, and at most one for each of the device's threads. 0 if the device computes
- * on one thread, or in memory of the application's allocator. Together the lanes may hold what the device has
- * left. */
+/* Opens devices like this one, for threads that compute side by side, each with a pool of its own; returns
+ * how many there are, at most `count` and the device's threads. Together they may hold what the device has
+ * left. 0 if the device computes on one thread, or in memory of the application's allocator. */
 int ct__lanes(ct_device *device, int64_t count);
-/* After the threads: the device's peak and its requests include those of the lanes. */
-void ct__lanes_end(ct_device *device, int lanes);
+ct_device *ct__lane(ct_device *device, int64_t k);
+/* The device's peak includes what the lanes have held at most. */
+void ct__lanes_end(ct_device *device);
 
 /* -- pool.c: memory -------------------------------------------------------------------------------------- */
 

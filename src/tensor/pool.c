@@ -162,7 +162,7 @@ static void shrink_to_bound(ct_device *dev) { shrink(dev, 2 * dev->pool->lately 
 void ct_memory_trim(ct_device *dev)
 {
     if (!dev || !dev->pool) return;
-    for (int k = 0; k < dev->lanes; k++) ct_memory_trim(&dev->lane[k]);
+    ct_memory_trim(dev->lane);
     shrink(dev, 0);
     dev->pool->lately = dev->memory.bytes_now;
     if (dev->backend->trim) dev->backend->trim(dev);
@@ -269,23 +269,17 @@ void ct__pool_free(ct_device *dev, ct__pool *pool)
     if (!pool->out) free_pool(dev, pool);
 }
 
-static void close_pool(ct_device *dev)
-{
-    shrink(dev, 0);
-    while (dev->pool->slabs) {
-        void **s = dev->pool->slabs;
-        dev->pool->slabs = *s;
-        ct__host_free(dev, s, SLAB_BYTES);
-    }
-    free_pool(dev, dev->pool);
-}
-
 void ct__device_destroy(ct_device *dev)
 {
-    for (int k = 0; k < dev->lanes; k++) close_pool(&dev->lane[k]);
-    ct__host_free(dev, dev->lane, (size_t)dev->threads * sizeof *dev->lane);
+    ct_device_close(dev->lane);
     if (dev->backend) {
-        close_pool(dev);
+        shrink(dev, 0);
+        while (dev->pool->slabs) {
+            void **s = dev->pool->slabs;
+            dev->pool->slabs = *s;
+            ct__host_free(dev, s, SLAB_BYTES);
+        }
+        free_pool(dev, dev->pool);
         dev->backend->close(dev);
     }
     dev->allocator.release(dev->allocator.context, dev, sizeof *dev);
@@ -294,7 +288,11 @@ void ct__device_destroy(ct_device *dev)
 ct_memory_info ct_memory(const ct_device *dev)
 {
     ct_memory_info m = dev ? dev->memory : (ct_memory_info){ 0 };
-    for (int k = 0; dev && k < dev->lanes; k++) m.bytes_pooled += dev->lane[k].memory.bytes_pooled;
+    for (const ct_device *lane = dev ? dev->lane : NULL; lane; lane = lane->lane) {
+        m.bytes_pooled += lane->memory.bytes_pooled;
+        m.requests += lane->memory.requests;
+        m.from_pool += lane->memory.from_pool;
+    }
     return m;
 }
 

@@ -50,35 +50,27 @@ void ct__density_fail(ct_call *c)
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
-/* Whether r is one column of n > 1 elements; otherwise its last dimension is a member's. */
-static bool is_column(ct_shape r, int64_t n)
-{
-    return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1 && n > 1;
-}
+/* How many dimensions of each input are a member's; the last is that of mixed.c. */
+static const int own[] = { 1, 2, 1, 1, 2 };
 
-enum { OWN = CT__DENSITY_INPUTS + 1 }; /* mixed.c has one more input, a matrix */
-
-/* How many dimensions of each input are a member's. */
-static void count_own(const ct_call *c, int own[OWN])
+ct_var ct__density_apply(const ct_op *op, const ct_kernel *k, ct_var *in, int n)
 {
-    own[CT__THETA] = 1;
-    own[CT__POINTS] = 2;
-    own[CT__RESIDUAL] = is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2)) ? 2 : 1;
-    own[CT__NOISE] = ct_arg_ndim(c, CT__NOISE) > 0;
-    own[CT__DENSITY_INPUTS] = 2;
+    const ct_shape r = ct_var_shape(in[CT__RESIDUAL]);
+    const bool column =
+        r.ndim == 2 && r.dim[1] == 1 && r.dim[0] == ct_tensor_dim(ct_value(in[CT__POINTS]), -2);
+    if (column) in[CT__RESIDUAL] = ct_reshape(in[CT__RESIDUAL], ct_shape1(r.dim[0]));
+    return ct__cov_apply(op, k, in, n);
 }
 
 ct_shape ct__density_shape(ct_call *c, bool slopes)
 {
     if (!ct__cov_accepts(c, 1)) return ct_shape0();
-    int own[OWN];
-    count_own(c, own);
     const ct_shape batch = ct_batch_shape(c, own);
     const int64_t n = ct_arg_dim(c, CT__POINTS, -2), m = ct_arg_dim(c, CT__NOISE, -1);
-    ct_require(c, ct_arg_dim(c, CT__RESIDUAL, -own[CT__RESIDUAL]) == n, CT_ESHAPE,
+    ct_require(c, ct_arg_dim(c, CT__RESIDUAL, -1) == n && ct_arg_ndim(c, CT__RESIDUAL) > 0, CT_ESHAPE,
                "the residual must have %lld elements", (long long)n);
     ct_require(c, m == 1 || m == n, CT_ESHAPE, "the noise must have 1 or %lld elements", (long long)n);
-    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c); i++) {
+    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_fine(c); i++) {
         const ct_shape all = ct_arg_shape(c, i);
         bool kept = i == CT__RESIDUAL || (i == CT__POINTS ? ct_call_wants(c, i) : slopes);
         ct_shape member = i == CT__NOISE ? ct_shape1(n) : ct_shape_of(own[i], all.dim + all.ndim - own[i]);
@@ -89,8 +81,6 @@ ct_shape ct__density_shape(ct_call *c, bool slopes)
 
 void ct__density_forward(ct_call *c, void (*forward)(ct_call *member))
 {
-    int own[OWN];
-    count_own(c, own);
     ct_each_member(c, own, ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
 }
 
@@ -134,11 +124,7 @@ ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in)
     return ct_cholesky(ct_add_diag(K, in[CT__NOISE]));
 }
 
-ct_var ct__density_column(const ct_var *in)
-{
-    ct_var r = in[CT__RESIDUAL];
-    return is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r : ct_unsqueeze(r, -1);
-}
+ct_var ct__density_column(const ct_var *in) { return ct_unsqueeze(in[CT__RESIDUAL], -1); }
 
 /* v̄ ∂v/∂input i, member by member */
 static ct_var scaled(ct_vjp *g, int i)
