@@ -20,7 +20,8 @@ ct_shape ct_batch_shape(ct_call *c, const int *own)
     int most = 0;
     for (int i = 0; i < c->n_in && !c->status; i++) {
         const ct_view *x = ct__arg_view(c, i);
-        batch = ct_shape_broadcast(batch, ct_shape_of(x->ndim > own[i] ? x->ndim - own[i] : 0, x->dim));
+        if (x->ndim <= own[i]) continue;
+        batch = ct_shape_broadcast(batch, ct_shape_of(x->ndim - own[i], x->dim));
         ct_require(c, batch.ndim >= 0, CT_ESHAPE,
                    "the batch dimensions of input %d do not broadcast with those before it: from the right, "
                    "extents must be equal or 1",
@@ -126,30 +127,25 @@ static void take_members(void *context, int64_t lane)
 
 void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member))
 {
-    const ct_shape batch = ct_batch_shape(c, own);
-    for (int k = 0; k < c->n_out; k++) {
-        const ct_shape y = ct_tensor_shape(ct__result(c, k));
-        ct_require(c, y.ndim >= batch.ndim && ct_shape_equal(batch, ct_shape_of(batch.ndim, y.dim)),
-                   CT_ESHAPE, "output %d must begin with the batch's dimensions: see ct_batch_shape", k);
-    }
-    if (c->status) return;
-    if (!batch.ndim) {
+    crew w = {
+        .call = c, .own = own, .run = run, .telling = ATOMIC_FLAG_INIT, .batch = ct_batch_shape(c, own)
+    };
+    if (!w.batch.ndim) {
         run(c);
         return;
     }
-    c->whole = c;
-    ct_device *device = c->tape->device;
-    crew w = { .call = c,
-               .own = own,
-               .batch = batch,
-               .members = ct_shape_count(batch),
-               .run = run,
-               .telling = ATOMIC_FLAG_INIT };
-    w.lanes = beside ? ct__lanes(device, w.members) : 0;
-    if (w.lanes) {
-        ct_device_spread(device, w.lanes, take_members, &w);
-        ct__lanes_end(device);
-    } else {
-        take_members(&w, 0);
+    for (int k = 0; k < c->n_out; k++) {
+        const ct_shape y = ct_tensor_shape(ct__result(c, k));
+        ct_require(c, y.ndim >= w.batch.ndim && ct_shape_equal(w.batch, ct_shape_of(w.batch.ndim, y.dim)),
+                   CT_ESHAPE, "output %d must begin with the batch's dimensions: see ct_batch_shape", k);
     }
+    if (c->status) return;
+    c->whole = c;
+    w.members = ct_shape_count(w.batch);
+    w.lanes = beside ? ct__lanes(c->tape->device, w.members) : 0;
+    if (w.lanes)
+        ct_device_spread(c->tape->device, w.lanes, take_members, &w);
+    else
+        take_members(&w, 0);
+    ct__lanes_end(c->tape->device);
 }

@@ -176,17 +176,16 @@ ct_device *ct__lane(ct_device *dev, int64_t k)
 
 int ct__lanes(ct_device *dev, int64_t count)
 {
+    const int wanted = count < dev->threads ? (int)count : dev->threads;
     const ct_memory_info *m = &dev->memory;
     int lanes = 0;
     if (!may_spread(dev, count)) return 0;
-    for (ct_device *last = dev; lanes < count && lanes < dev->threads; last = last->lane, lanes++) {
+    for (ct_device *last = dev; lanes < wanted; last = last->lane, lanes++) {
         if (!last->lane) last->lane = ct_device_open_beside(dev);
         if (last->lane->status) break;
         last->lane->threads = dev->threads; /* which has a say in the bits, as for the device itself */
+        last->lane->memory.limit = m->bytes_now < m->limit ? (m->limit - m->bytes_now) / (uint64_t)wanted : 0;
     }
-    for (int k = 0; k < lanes; k++)
-        ct__lane(dev, k)->memory.limit =
-            m->limit > m->bytes_now ? (m->limit - m->bytes_now) / (uint64_t)lanes : 0;
     return lanes;
 }
 

@@ -50,25 +50,24 @@ void ct__density_fail(ct_call *c)
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
-/* How many dimensions of each input are a member's; the last is that of mixed.c. */
-static const int own[] = { 1, 2, 1, 1, 2 };
+/* Whether r is one column; otherwise its last dimension alone is a member's. */
+static bool is_column(ct_shape r, int64_t n) { return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1; }
 
-ct_var ct__density_apply(const ct_op *op, const ct_kernel *k, ct_var *in, int n)
+/* How many dimensions of each input are a member's; the last is that of mixed.c. */
+static const int *own_of(const ct_call *c)
 {
-    const ct_shape r = ct_var_shape(in[CT__RESIDUAL]);
-    const bool column =
-        r.ndim == 2 && r.dim[1] == 1 && r.dim[0] == ct_tensor_dim(ct_value(in[CT__POINTS]), -2);
-    if (column) in[CT__RESIDUAL] = ct_reshape(in[CT__RESIDUAL], ct_shape1(r.dim[0]));
-    return ct__cov_apply(op, k, in, n);
+    static const int own[][CT__DENSITY_INPUTS + 1] = { { 1, 2, 1, 1, 2 }, { 1, 2, 2, 1, 2 } };
+    return own[is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2))];
 }
 
 ct_shape ct__density_shape(ct_call *c, bool slopes)
 {
     if (!ct__cov_accepts(c, 1)) return ct_shape0();
+    const int *own = own_of(c);
     const ct_shape batch = ct_batch_shape(c, own);
     const int64_t n = ct_arg_dim(c, CT__POINTS, -2), m = ct_arg_dim(c, CT__NOISE, -1);
-    ct_require(c, ct_arg_dim(c, CT__RESIDUAL, -1) == n && ct_arg_ndim(c, CT__RESIDUAL) > 0, CT_ESHAPE,
-               "the residual must have %lld elements", (long long)n);
+    ct_require(c, ct_arg_ndim(c, CT__RESIDUAL) > 0 && ct_arg_dim(c, CT__RESIDUAL, -own[CT__RESIDUAL]) == n,
+               CT_ESHAPE, "the residual must have %lld elements", (long long)n);
     ct_require(c, m == 1 || m == n, CT_ESHAPE, "the noise must have 1 or %lld elements", (long long)n);
     for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_fine(c); i++) {
         const ct_shape all = ct_arg_shape(c, i);
@@ -81,7 +80,7 @@ ct_shape ct__density_shape(ct_call *c, bool slopes)
 
 void ct__density_forward(ct_call *c, void (*forward)(ct_call *member))
 {
-    ct_each_member(c, own, ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
+    ct_each_member(c, own_of(c), ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
 }
 
 ct_view ct__density_X_bar(ct_call *c)

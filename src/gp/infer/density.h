@@ -5,13 +5,12 @@
 
 #include "gp/kernel/cov.h"
 
-/* Inputs: theta (..., P), X (..., n, d), r (..., n), noise (..., n) or (..., 1). Output 0 is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's v in
- * its input i, for the noise (..., n). */
+/* Inputs: theta (..., P), X (..., n, d), r (..., n) or a column (n, 1), noise (..., n) or (..., 1). Output
+ * 0 is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's
+ * v in its input i, for the noise (..., n). */
 enum { CT__THETA, CT__POINTS, CT__RESIDUAL, CT__NOISE, CT__DENSITY_INPUTS };
 static inline int ct__bar(int i) { return 1 + i; }
 
-/* A call of `op`, where r may also be a column (n, 1). */
-ct_var ct__density_apply(const ct_op *op, const ct_kernel *k, ct_var *in, int n);
 /* Calls forward(member) for each member (ct_each_member). */
 void ct__density_forward(ct_call *c, void (*forward)(ct_call *member));
 /* The shape rule. In a recorded call X's derivatives have no elements if they are not wanted; without

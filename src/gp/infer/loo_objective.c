@@ -184,5 +184,5 @@ const ct_op ct__op_gp_loo_nlpd = { .name = "gp_loo_nlpd",
 
 ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise)
 {
-    return ct__density_apply(&ct__op_gp_loo_nlpd, kernel, (ct_var[]){ theta, X, r, noise }, 4);
+    return ct__cov_apply(&ct__op_gp_loo_nlpd, kernel, (ct_var[]){ theta, X, r, noise }, 4);
 }

@@ -286,7 +286,7 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
         ct_tape_fail(tape, CT_EDTYPE, "gp_nlml_mixed: takes f64; in f32 ct_gp_nlml does what it can");
     if (ct_tape_status(tape)) return (ct_var){ tape, UINT32_MAX, 0 };
     ct_var in[] = { theta, X, r, noise, signs(tape, ct_shape_count(ct_var_shape(r)), draw) };
-    ct_var value = ct__density_apply(&mixed_op, kernel, in, INPUTS);
+    ct_var value = ct__cov_apply(&mixed_op, kernel, in, INPUTS);
     const ct_gp_mixed told = report_of(value);
     judge(tape, &told);
     if (report) *report = told;

@@ -78,5 +78,5 @@ const ct_op ct__op_gp_nlml = { .name = "gp_nlml",
 
 ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise)
 {
-    return ct__density_apply(&ct__op_gp_nlml, kernel, (ct_var[]){ theta, X, r, noise }, 4);
+    return ct__cov_apply(&ct__op_gp_nlml, kernel, (ct_var[]){ theta, X, r, noise }, 4);
 }
