@@ -174,6 +174,14 @@ ct_device *ct__lane(ct_device *dev, int64_t k)
     return dev;
 }
 
+static ct_device *open_lane(const ct_device *dev)
+{
+    ct_device *lane = ct_device_open_beside(dev);
+    if (!lane->status) return lane;
+    ct_device_close(lane);
+    return NULL;
+}
+
 int ct__lanes(ct_device *dev, int64_t count)
 {
     const int wanted = count < dev->threads ? (int)count : dev->threads;
@@ -181,8 +189,7 @@ int ct__lanes(ct_device *dev, int64_t count)
     int lanes = 0;
     if (!may_spread(dev, count)) return 0;
     for (ct_device *last = dev; lanes < wanted; last = last->lane, lanes++) {
-        if (!last->lane) last->lane = ct_device_open_beside(dev);
-        if (last->lane->status) break;
+        if (!last->lane && !(last->lane = open_lane(dev))) break;
         last->lane->threads = dev->threads; /* which has a say in the bits, as for the device itself */
         last->lane->memory.limit = m->bytes_now < m->limit ? (m->limit - m->bytes_now) / (uint64_t)wanted : 0;
     }

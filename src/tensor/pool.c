@@ -271,7 +271,7 @@ void ct__pool_free(ct_device *dev, ct__pool *pool)
 
 void ct__device_destroy(ct_device *dev)
 {
-    ct_device_close(dev->lane);
+    if (dev->lane) ct__device_destroy(dev->lane);
     if (dev->backend) {
         shrink(dev, 0);
         while (dev->pool->slabs) {
