@@ -87,6 +87,7 @@ static void run_members(crew *w, ct_call *c, ct_tensor *in, ct_tensor *out)
         f->from = m;
         w->run(c);
         ct__release_scratch(c);
+        if (f->suspected) ct__note_suspect(c);
         if (!f->set || first.set) continue;
         first = *f;
         first.member = m;

@@ -201,6 +201,42 @@ static void a_member_that_fails_is_named(void **state)
     }
 }
 
+/* Residuals of 1e200 in member 2: its value overflows. Then, with cotangents that overflow, the gradient in X,
+ * whose elements are counted over the batch. */
+static void what_is_not_finite_is_named(void **state)
+{
+    (void)state;
+    problem p = problem_new(device, CT_F64, 12, 15);
+    double *r = gp_host(p.in[2]);
+    for (int i = 0; i < 12; i++) r[2 * 12 + i] = 1e200;
+    assert_ok(ct_write(p.in[2], r, 12 * MEMBERS * sizeof *r), ct_message(device));
+    ct_tape *tape = ct_tape_new(device);
+    ct_var x[INPUTS];
+    for (int i = 0; i < INPUTS; i++) x[i] = ct_constant(tape, p.in[i]);
+    double *value = gp_host(ct_value(ct_gp_nlml(p.kernel, x[0], x[1], x[2], x[3])));
+    for (int k = 0; k < MEMBERS; k++) assert_true(isfinite(value[k]) == (k != 2));
+    assert_status(ct_tape_status(tape), CT_ENUMERIC, ct_tape_message(tape));
+    if (!strstr(ct_tape_message(tape), "the value of batch member 2 is not finite"))
+        fail_msg("%s", ct_tape_message(tape));
+    ct_tape_reset(tape);
+    ct_tensor *good = ct_rand_normal(device, CT_F64, ct_shape_of(3, (int64_t[]){ 2, 12, D }), 1, 1),
+              *weight = ct_full(device, CT_F64, ct_shape0(), 1e308);
+    for (int i = 0; i < INPUTS; i++) x[i] = ct_constant(tape, p.in[i]);
+    ct_var X = ct_leaf(tape, good), r1 = ct_squeeze(ct_slice(x[2], 0, 0, 1, 1), 0);
+    ct_var theta = ct_squeeze(ct_slice(x[0], 0, 0, 1, 1), 0),
+           noise = ct_squeeze(ct_slice(x[3], 0, 0, 1, 1), 0);
+    ct_var v = ct_scale(ct_sum(ct_gp_nlml(p.kernel, theta, X, r1, noise), CT_ALL, false), 100);
+    assert_status(ct_backward(ct_mul(v, ct_constant(tape, weight))), CT_ENUMERIC, ct_tape_message(tape));
+    if (!strstr(ct_tape_message(tape), "element 1 of the gradient in X is not finite"))
+        fail_msg("%s", ct_tape_message(tape));
+    ct_release(good);
+    ct_release(weight);
+    free(value);
+    free(r);
+    ct_tape_free(tape);
+    problem_free(&p);
+}
+
 /* A matrix for each thread, not for each member; and nothing new in the steady state. */
 static void memory_is_a_matrix_a_thread(void **state)
 {
@@ -239,6 +275,7 @@ int main(void)
         cmocka_unit_test(threads_hardly_matter),
         cmocka_unit_test(batches_broadcast),
         cmocka_unit_test(a_member_that_fails_is_named),
+        cmocka_unit_test(what_is_not_finite_is_named),
         cmocka_unit_test(memory_is_a_matrix_a_thread),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);

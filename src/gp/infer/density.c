@@ -39,7 +39,13 @@ static const ct_op finite_op = {
     .name = "finite", .n_in = 1, .shape = same_shape, .forward = finite_forward, .vjp = finite_vjp
 };
 
-ct_var ct__finite(ct_var x, const char *what) { return ct_apply(&finite_op, &x, 1, &what, sizeof what); }
+/* As a vector, since what is of three dimensions would be told as a batch. */
+ct_var ct__finite(ct_var x, const char *what)
+{
+    const ct_shape shape = ct_var_shape(x);
+    if (shape.ndim > 2) return ct_reshape(ct__finite(ct_reshape(x, ct_shape1(-1)), what), shape);
+    return ct_apply(&finite_op, &x, 1, &what, sizeof what);
+}
 
 void ct__density_flag(ct_call *c) { flag(c, ct_result(c), "the value"); }
 
