@@ -201,8 +201,8 @@ static void a_member_that_fails_is_named(void **state)
     }
 }
 
-/* Residuals of 1e200 in member 2: its value overflows. Then, with cotangents that overflow, the gradient in X,
- * whose elements are counted over the batch. */
+/* Residuals of 1e200 in member 2: its value overflows. Then, with cotangents that overflow, the gradient in
+ * X, whose elements are counted over the batch. */
 static void what_is_not_finite_is_named(void **state)
 {
     (void)state;
@@ -226,7 +226,8 @@ static void what_is_not_finite_is_named(void **state)
     ct_var theta = ct_squeeze(ct_slice(x[0], 0, 0, 1, 1), 0),
            noise = ct_squeeze(ct_slice(x[3], 0, 0, 1, 1), 0);
     ct_var v = ct_scale(ct_sum(ct_gp_nlml(p.kernel, theta, X, r1, noise), CT_ALL, false), 100);
-    assert_status(ct_backward(ct_mul(v, ct_constant(tape, weight))), CT_ENUMERIC, ct_tape_message(tape));
+    ct_backward(ct_mul(v, ct_constant(tape, weight)));
+    assert_status(ct_tape_status(tape), CT_ENUMERIC, ct_tape_message(tape));
     if (!strstr(ct_tape_message(tape), "element 1 of the gradient in X is not finite"))
         fail_msg("%s", ct_tape_message(tape));
     ct_release(good);
