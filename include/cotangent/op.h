@@ -114,11 +114,11 @@ CT_API bool ct_failure_known(const ct_call *c);
 /* The batch's shape. Refuses the call if the batch dimensions do not broadcast. An input of own[i] dimensions
  * or fewer has none. */
 CT_API ct_shape ct_batch_shape(ct_call *c, const int *own);
-/* Calls run(member) for each member of the batch: a call with the member's inputs and outputs, where each
- * output is the batch's dimensions and then a member's. A numerical failure is flagged with the member's
- * number. With `beside` the CPU's threads share the members, and each computes its own alone; otherwise, and
- * on a GPU, the members follow one another. `run` uses ct_set_result and
- * ct_tensor_of for nothing, and changes only its member's outputs. */
+/* Calls run(member) for each member of the batch: a call with the member's inputs and outputs. All outputs
+ * have the batch's dimensions before a member's. A numerical failure is flagged with the member's number.
+ * With `beside` the CPU's threads share the members, and a member has one thread; otherwise, and on a GPU,
+ * the members follow one another. `run` changes nothing but its member's outputs, and calls neither
+ * ct_set_result nor ct_tensor_of. */
 CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member));
 
 /* -- inside vjp ------------------------------------------------------------------------------------------ */

@@ -167,6 +167,32 @@ static void batches_broadcast(void **state)
     problem_free(&p);
 }
 
+/* One column for all members, in a sweep and in a recorded one. */
+static void a_column_of_residuals_is_a_vector(void **state)
+{
+    (void)state;
+    problem p = problem_new(device, CT_F64, 8, 1);
+    ct_tape *tape = ct_tape_new(device);
+    ct_var x[INPUTS], bar[4];
+    for (int i = 0; i < INPUTS; i++) x[i] = ct_leaf(tape, p.in[i]);
+    ct_var column = ct_reshape(x[2], ct_shape2(8, 1)), none = { NULL, 0, 0 };
+    for (int kind = 0; kind < 4; kind++) {
+        ct_var v = ct_gp_nlml(p.kernel, x[0], x[1], kind & 1 ? column : x[2], x[3]);
+        assert_ok(ct_grad(ct_sum(v, CT_ALL, false), none, &x[2], &bar[kind], 1,
+                          kind & 2 ? CT_GRAD_RECORD : CT_GRAD_KEEP),
+                  ct_tape_message(tape));
+    }
+    double *first = gp_host(ct_value(bar[0]));
+    for (int kind = 1; kind < 4; kind++) {
+        double *other = gp_host(ct_value(bar[kind]));
+        for (int e = 0; e < 8; e++) assert_close(other[e], first[e], 1e-9, 1e-12);
+        free(other);
+    }
+    free(first);
+    ct_tape_free(tape);
+    problem_free(&p);
+}
+
 /* Members 3 and 4 have two points that are the same, and no noise. */
 static void a_member_that_fails_is_named(void **state)
 {
@@ -275,6 +301,7 @@ int main(void)
         cmocka_unit_test(members_have_the_bits_of_single_calls),
         cmocka_unit_test(threads_hardly_matter),
         cmocka_unit_test(batches_broadcast),
+        cmocka_unit_test(a_column_of_residuals_is_a_vector),
         cmocka_unit_test(a_member_that_fails_is_named),
         cmocka_unit_test(what_is_not_finite_is_named),
         cmocka_unit_test(memory_is_a_matrix_a_thread),

@@ -129,7 +129,11 @@ ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in)
     return ct_cholesky(ct_add_diag(K, in[CT__NOISE]));
 }
 
-ct_var ct__density_column(const ct_var *in) { return ct_unsqueeze(in[CT__RESIDUAL], -1); }
+ct_var ct__density_column(const ct_var *in)
+{
+    ct_var r = in[CT__RESIDUAL];
+    return is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r : ct_unsqueeze(r, -1);
+}
 
 /* v̄ ∂v/∂input i, member by member */
 static ct_var scaled(ct_vjp *g, int i)

@@ -185,8 +185,8 @@ ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct
 
 static ct_var compose_diagonal(ct_call *c)
 {
-    if (!ct__cov_accepts(c, 1) || ct_batch_shape(c, (int[]){ 1, 2 }).ndim < 0 || !ct_call_fine(c))
-        return ct_arg_var(c, 0);
+    if (!ct__cov_accepts(c, 1)) return ct_arg_var(c, 0);
+    ct_batch_shape(c, (int[]){ 1, 2 });
     return composed(&(request){
         .program = ct_attr(c), .theta = ct_arg_var(c, 0), .X = ct_arg_var(c, 1), .diagonal = true });
 }
