@@ -1,8 +1,10 @@
 /* The likelihood of an exact GP and its gradient: `mll [n... case... pass mixed]`. With mixed the factor is
  * also computed in f32; with --dtype f32 everything is. Each size, kernel and pass prints one line. The unit
  * of per_gemm is one n x n x n product, timed right beside it. bytes_per_8n2 is the most memory held at once,
- * in n x n arrays; with --once resident_bytes is the most that the process held. Targets with gradient: 0.60,
- * 0.68 and 0.90 of a product for n = 6000, 3000 and 1000. */
+ * in n x n arrays; with --once resident_bytes is the most that the process held. case=batch64 is one call for
+ * 64 data sets, up to n = 500 unless it is named, with d = 4 for n <= 20; its per_gemm is a member's, and
+ * value is the members' sum. Targets with gradient: 0.60, 0.68 and 0.90 of a product for n = 6000, 3000 and
+ * 1000. */
 #include "bench.h"
 
 #include <cotangent/gp.h>
@@ -13,21 +15,25 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { MOST_COLUMNS = 8 };
+enum { MOST_COLUMNS = 8, FEW_COLUMNS = 4, SMALLEST = 20, BATCH_ROWS = 500 };
 
 static const struct kernel_case {
     const char *name, *kernel;
+    int64_t batch; /* 0: none */
 } cases[] = {
-    { "rbf", "scale(1.3) * rbf(ard, lengthscale=0.7)" },
-    { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)" },
-    { "sum3", "scale(1.3) * rbf(ard, lengthscale=0.7) + scale(0.5) * matern32(ard, lengthscale=1.5) + "
-              "scale(0.2) * linear" },
+    { "rbf", "scale(1.3) * rbf(ard, lengthscale=0.7)", 0 },
+    { "matern52", "scale(1.3) * matern52(ard, lengthscale=0.7)", 0 },
+    { "sum3",
+      "scale(1.3) * rbf(ard, lengthscale=0.7) + scale(0.5) * matern32(ard, lengthscale=1.5) + "
+      "scale(0.2) * linear",
+      0 },
+    { "batch64", "scale(1.3) * rbf(ard, lengthscale=0.7)", 64 },
 };
 
 typedef struct problem {
     ct_tape *tape;
     ct_kernel *kernel;
-    ct_tensor *X, *y, *noise;
+    ct_tensor *X, *y, *noise, *theta; /* theta: of a batch */
     ct_dtype dtype;
     int training, mixed;
     double value;
@@ -39,12 +45,13 @@ static void run(void *context)
 {
     problem *p = context;
     ct_tape_reset(p->tape);
-    ct_var theta = ct_kernel_theta(p->kernel, p->tape, p->dtype);
+    ct_var theta = p->theta ? ct_leaf(p->tape, p->theta) : ct_kernel_theta(p->kernel, p->tape, p->dtype);
     ct_var noise = p->training ? ct_leaf(p->tape, p->noise) : ct_constant(p->tape, p->noise);
     if (!p->training) theta = ct_stop_gradient(theta);
     ct_var X = ct_constant(p->tape, p->X), y = ct_constant(p->tape, p->y);
     ct_var v = p->mixed ? ct_gp_nlml_mixed(p->kernel, theta, X, y, noise, &p->report)
                         : ct_gp_nlml(p->kernel, theta, X, y, noise);
+    if (p->theta) v = ct_sum(v, CT_ALL, false);
     p->status = p->training ? ct_backward(v) : CT_OK;
     p->value = ct_item(v);
     if (!p->status) p->status = ct_tape_status(p->tape);
@@ -57,20 +64,36 @@ static ct_tensor *as(ct_tensor *f64, ct_dtype dtype)
     return t;
 }
 
-/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple; mll.py draws the same. */
-static int make_data(ct_device *dev, int64_t n, int d, problem *p)
+/* Each member's parameters are the kernel's, member k's a little larger: times 1 + k/500. */
+static int make_theta(ct_device *dev, int64_t batch, problem *p)
+{
+    const int64_t P = ct_kernel_params(p->kernel);
+    double *theta = malloc((size_t)(batch * P) * sizeof *theta);
+    for (int64_t i = 0; theta && i < batch * P; i++)
+        theta[i] = ct_kernel_param(p->kernel, i % P)->value * (1 + (double)(i / P) / 500);
+    p->theta = theta ? as(ct_from(dev, CT_F64, ct_shape2(batch, P), theta), p->dtype) : NULL;
+    ct_release(p->noise);
+    p->noise = ct_full(dev, p->dtype, ct_shape2(batch, 1), 0.1);
+    free(theta);
+    return !p->theta || !p->noise;
+}
+
+/* Columns frac((i + 1) √prime), and a smooth function of two of them with a ripple; mll.py draws the same. A
+ * batch has the first n rows, the next n, and so on. */
+static int make_data(ct_device *dev, int64_t batch, int64_t rows, int d, problem *p)
 {
     static const double prime[MOST_COLUMNS] = { 2, 3, 5, 7, 11, 13, 17, 19 };
+    const int64_t n = rows * (batch ? batch : 1), shape[] = { batch, rows, d };
     double *x = malloc((size_t)(n * (d + 1)) * sizeof *x), *y = x ? x + n * d : NULL;
     for (int64_t i = 0; x && i < n; i++) {
         for (int j = 0; j < d; j++) x[i * d + j] = fmod((double)(i + 1) * sqrt(prime[j]), 1);
         y[i] = sin(6 * x[i * d]) + x[i * d + 1] + 0.1 * sin(1000 * (double)(i + 1));
     }
-    p->X = x ? as(ct_from(dev, CT_F64, ct_shape2(n, d), x), p->dtype) : NULL;
-    p->y = x ? as(ct_from(dev, CT_F64, ct_shape1(n), y), p->dtype) : NULL;
+    p->X = x ? as(ct_from(dev, CT_F64, batch ? ct_shape_of(3, shape) : ct_shape2(n, d), x), p->dtype) : NULL;
+    p->y = x ? as(ct_from(dev, CT_F64, batch ? ct_shape_of(2, shape) : ct_shape1(n), y), p->dtype) : NULL;
     p->noise = ct_full(dev, p->dtype, ct_shape0(), 0.1);
     free(x);
-    return !p->X || !p->y || !p->noise;
+    return !p->X || !p->y || !p->noise || (batch && make_theta(dev, batch, p));
 }
 
 /* Bytes; getrusage counts in KiB. */
@@ -84,13 +107,20 @@ static double most_resident(void)
 static int measure(const bench *b, int64_t n, const struct kernel_case *k, int training, int mixed)
 {
     ct_device *dev = b->dev;
-    const int d = b->d ? (int)b->d : MOST_COLUMNS;
+    const int d = b->d ? (int)b->d : k->batch && n <= SMALLEST ? FEW_COLUMNS : MOST_COLUMNS;
     problem p = { .tape = ct_tape_new(dev), .kernel = ct_kernel_parse(k->kernel) };
     p.dtype = b->dtype < 0 ? CT_F64 : (ct_dtype)b->dtype;
     p.training = training;
     p.mixed = mixed;
-    int failed = make_data(dev, n, d, &p) || ct_kernel_bind(p.kernel, d) != CT_OK;
-    int rounds = n < 50 ? 2000 : n < 500 ? 100 : n < 2000 ? 12 : n < 5000 ? 2 : 1;
+    int failed = ct_kernel_bind(p.kernel, d) != CT_OK || make_data(dev, k->batch, n, d, &p);
+    int rounds = k->batch   ? (n < 50    ? 200
+                               : n < 200 ? 20
+                                         : 3)
+                 : n < 50   ? 2000
+                 : n < 500  ? 100
+                 : n < 2000 ? 12
+                 : n < 5000 ? 2
+                            : 1;
     double gemm = 0, seconds = 0;
     uint64_t peak = 0;
     if (!failed) {
@@ -107,8 +137,10 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
         printf("bench=mll case=%s who=cotangent n=%lld d=%d dtype=%s pass=%s seconds=%.6g", k->name,
                (long long)n, d, mixed ? "mixed" : ct_dtype_name(p.dtype), training ? "training" : "forward",
                seconds);
-        if (!b->once) printf(" per_gemm=%.3f", seconds / gemm);
-        printf(" bytes_per_8n2=%.3f value=%.12g", (double)peak / (8.0 * (double)n * (double)n), p.value);
+        if (!b->once) printf(" per_gemm=%.3f", seconds / gemm / (double)(k->batch ? k->batch : 1));
+        if (k->batch) printf(" peak_bytes=%llu", (unsigned long long)peak);
+        if (!k->batch) printf(" bytes_per_8n2=%.3f", (double)peak / (8.0 * (double)n * (double)n));
+        printf(" value=%.12g", p.value);
         if (mixed) printf(" error=%.2g steps=%d", p.report.error, p.report.steps);
         if (b->once) printf(" resident_bytes=%.0f", most_resident());
         printf("%s\n", b->where);
@@ -121,6 +153,7 @@ static int measure(const bench *b, int64_t n, const struct kernel_case *k, int t
     ct_release(p.X);
     ct_release(p.y);
     ct_release(p.noise);
+    ct_release(p.theta);
     return failed;
 }
 
@@ -131,10 +164,11 @@ static int named(const char *name, int count, const char *const *words)
     return 0;
 }
 
-/* Whether the arguments name the case and the pass, or no case and pass at all. */
-static int wanted(size_t k, int training, int count, const char *const *words)
+/* Whether the arguments name the case and the pass, or no case and pass at all; large batches are not meant
+ * then. */
+static int wanted(size_t k, int64_t n, int training, int count, const char *const *words)
 {
-    int some = 0, one = named("forward", count, words);
+    int some = n > BATCH_ROWS && cases[k].batch, one = named("forward", count, words);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) some |= named(cases[i].name, count, words);
     return (!some || named(cases[k].name, count, words)) &&
            (one == named("training", count, words) || one != training);
@@ -153,8 +187,8 @@ int main(int argc, char **argv)
         int64_t n = strtoll(words[i], NULL, 10);
         for (size_t k = 0; k < sizeof cases / sizeof *cases && n > 0; k++)
             for (int training = 0; training < 2; training++)
-                for (int mixed = 0; mixed <= named("mixed", count, words); mixed++)
-                    if (wanted(k, training, count, words))
+                for (int mixed = 0; mixed <= (!cases[k].batch && named("mixed", count, words)); mixed++)
+                    if (wanted(k, n, training, count, words))
                         failed |= measure(&b, n, &cases[k], training, mixed);
     }
     bench_close(&b);

@@ -7,14 +7,19 @@ remark. With mixed our factor is also computed in f32. The unit of per_gemm is t
 timed. torch: autograd through a Cholesky factor; torch_function: a hand-written rule, cholesky and
 cholesky_inverse; gpytorch: its Cholesky path; lightgp computes in f32, has one lengthscale for all columns,
 here equal anyway, and no call for a gradient alone: training is one step of its optimiser. gpflash: its C++,
-called from Python, with the mean zero; it has no sums of kernels.
+called from Python, with the mean zero; it has no sums of kernels. case=batch64 is 64 data sets at once, with
+4 columns up to n = 20: gpytorch by its batch mode, jax by vmap; the values' sum must be ours.
+
+A peer's call of more than peers.LONG seconds is made only once, for its value and its time.
 """
 import sys
+import time
 
 import peers
 
 D, NOISE = peers.options.d or 8, 0.1
 CASES = ("rbf", "matern52", "sum3")
+BATCH, BATCHED, BATCH_ROWS = 64, "batch64", 500
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
@@ -42,15 +47,23 @@ def covariance(lib, case, p, X):
         return (1 + r + (r * r / 3 if nu == 52 else 0)) * lib.exp(-r)
 
     if case == "matern52":
-        return p[0] * matern(p[1:D + 1], 52)
+        return p[0] * matern(p[1:], 52)
     if case == "rbf":
-        return p[0] * rbf(p[1:D + 1])
+        return p[0] * rbf(p[1:])
     return p[0] * rbf(p[1:D + 1]) + p[D + 1] * matern(p[D + 2:2 * D + 2], 32) + p[2 * D + 2] * X @ X.T
 
 
 def parameters(case):
     first = [1.3] + [0.7] * D
     return first if case != "sum3" else first + [0.5] + [1.5] * D + [0.2]
+
+
+def batch(np, n):
+    """As in mll.c: X (64, n, d), y (64, n), theta (64, 1 + d)."""
+    d = peers.options.d or (4 if n <= 20 else 8)
+    X, y = data(np, BATCH * n)
+    theta = np.array([1.3] + [0.7] * d) * (1 + np.arange(BATCH)[:, None] / 500)
+    return X[:, :d].reshape(BATCH, n, d), y.reshape(BATCH, n), theta
 
 
 def torch_autograd(torch, np, case, n, by_hand):
@@ -90,11 +103,11 @@ def torch_autograd(torch, np, case, n, by_hand):
 
 def gpytorch_run(gpytorch, torch, np, case, n):
     dtype = torch.float32 if peers.options.dtype == "f32" else torch.float64
-    X, y = (torch.tensor(a, dtype=dtype) for a in data(np, n))
-    k = gpytorch.kernels
+    X, y, *theta = (torch.tensor(a, dtype=dtype) for a in (batch if case == BATCHED else data)(np, n))
+    k, shape = gpytorch.kernels, X.shape[:-2]
 
     def scaled(kernel, scale, length):
-        kernel = k.ScaleKernel(kernel)
+        kernel = k.ScaleKernel(kernel, batch_shape=shape)
         kernel.outputscale = scale
         kernel.base_kernel.lengthscale = length
         return kernel
@@ -102,9 +115,12 @@ def gpytorch_run(gpytorch, torch, np, case, n):
     class Model(gpytorch.models.ExactGP):
         def __init__(self, likelihood):
             super().__init__(X, y, likelihood)
-            self.mean_module = gpytorch.means.ZeroMean()
-            first = k.MaternKernel(2.5, ard_num_dims=D) if case == "matern52" else k.RBFKernel(ard_num_dims=D)
-            self.covar_module = scaled(first.to(dtype), 1.3, 0.7)
+            self.mean_module = gpytorch.means.ZeroMean(batch_shape=shape)
+            d = X.shape[-1]
+            first = (k.MaternKernel(2.5, ard_num_dims=d) if case == "matern52" else
+                     k.RBFKernel(ard_num_dims=d, batch_shape=shape)).to(dtype)
+            self.covar_module = scaled(first, theta[0][:, 0], theta[0][:, None, 1:]) if theta else scaled(
+                first, 1.3, 0.7)
             if case == "sum3":
                 linear = k.LinearKernel()
                 linear.variance = 0.2
@@ -115,7 +131,7 @@ def gpytorch_run(gpytorch, torch, np, case, n):
         def forward(self, x):
             return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
-    likelihood = gpytorch.likelihoods.GaussianLikelihood().to(dtype)
+    likelihood = gpytorch.likelihoods.GaussianLikelihood(batch_shape=shape).to(dtype)
     likelihood.noise = NOISE
     model = Model(likelihood).to(dtype)
     mll = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
@@ -126,7 +142,7 @@ def gpytorch_run(gpytorch, torch, np, case, n):
         exact = gpytorch.settings.fast_computations(False, False, False)
         with gpytorch.settings.max_cholesky_size(10**9), exact, torch.set_grad_enabled(training):
             model.zero_grad()
-            v = -mll(model(X), y) * n
+            v = -mll(model(X), y).sum() * n
             if training:
                 v.backward()
             return v.item()
@@ -138,19 +154,23 @@ def jax_run(jax, np, case, n):
     jax.config.update("jax_enable_x64", True)
     import jax.numpy as jnp
     import jax.scipy.linalg as jsl
-    X, y = (jnp.asarray(a) for a in data(np, n))
+    dtype = jnp.float32 if peers.options.dtype == "f32" else jnp.float64
+    X, y, *theta = (jnp.asarray(a, dtype) for a in (batch if case == BATCHED else data)(np, n))
+    noise = jnp.full(len(X) if theta else (), NOISE, dtype)
 
-    def nlml(p, noise):
-        L = jnp.linalg.cholesky(covariance(jnp, case, p, X) + noise * jnp.eye(n))
+    def nlml(p, noise, X, y):
+        kernel = "rbf" if theta else case
+        L = jnp.linalg.cholesky(covariance(jnp, kernel, p, X) + noise * jnp.eye(n, dtype=dtype))
         z = jsl.solve_triangular(L, y, lower=True)
         return 0.5 * z @ z + jnp.log(jnp.diagonal(L)).sum() + 0.5 * n * jnp.log(2 * jnp.pi)
 
-    forward, both = jax.jit(nlml), jax.jit(jax.value_and_grad(nlml, (0, 1)))
-    p = jnp.asarray(parameters(case))
+    calls = nlml, jax.value_and_grad(nlml, (0, 1))
+    forward, both = (jax.jit(jax.vmap(f) if theta else f) for f in calls)
+    p = theta[0] if theta else jnp.asarray(parameters(case), dtype)
 
     def run(training):
-        v = both(p, NOISE) if training else forward(p, NOISE)
-        return float(jax.block_until_ready(v)[0] if training else v)
+        v = jax.block_until_ready((both if training else forward)(p, noise, X, y))
+        return float((v[0] if training else v).sum())
 
     return run
 
@@ -202,15 +222,18 @@ def contenders(case, n):
     """name -> what makes its run(training), for the peers that are installed."""
     np, found = peers.load("numpy"), {}
     torch, gpytorch = (peers.load(name) for name in ("torch", "gpytorch"))
-    # These peers run only in f64 and on the CPU.
-    asked = peers.options.peer == "cpu" and not peers.options.dtype
-    jax, sklearn, lightgp, gpflash = (peers.load(name) if asked else None
-                                      for name in ("jax", "sklearn", "lightgp", "gpflash"))
+    # These peers run only on the CPU, and but for jax only in f64.
+    asked = peers.options.peer == "cpu"
+    jax = peers.load("jax") if asked else None
+    sklearn, lightgp, gpflash = (peers.load(name) if asked and not peers.options.dtype else None
+                                 for name in ("sklearn", "lightgp", "gpflash"))
+    if case == BATCHED:
+        torch = sklearn = lightgp = gpflash = None
     if torch:
         found["torch"] = lambda: torch_autograd(torch, np, case, n, False)
         found["torch_function"] = lambda: torch_autograd(torch, np, case, n, True)
     if gpytorch:
-        found["gpytorch"] = lambda: gpytorch_run(gpytorch, torch, np, case, n)
+        found["gpytorch"] = lambda: gpytorch_run(gpytorch, sys.modules["torch"], np, case, n)
     if jax:
         found["jax"] = lambda: jax_run(jax, np, case, n)
     if sklearn and n <= 3000:  # an n x n array for each parameter
@@ -224,29 +247,36 @@ def contenders(case, n):
 
 def measure(case, n, who, make, passes, ours):
     """The lines of a peer; `ours` is the first of our lines."""
-    run, wanted, gemm = make(), float(ours["value"]), float(ours["seconds"]) / float(ours["per_gemm"])
+    run, wanted = make(), float(ours["value"])
+    # the products, one for each member, that our time is a multiple of
+    gemm = float(ours["seconds"]) / float(ours["per_gemm"]) if "per_gemm" in ours else None
     dtype = "f32" if who == "lightgp" else peers.options.dtype or "f64"
+    first = {}
     for which in passes:
+        start = time.perf_counter()
         value = run(which == "training")
+        first[which] = time.perf_counter() - start
         if not abs(value - wanted) <= (1e-3 if dtype == "f32" else 1e-6) * abs(wanted):
             raise ValueError(f"{value:.10g}, we have {wanted:.10g}")
     for which in passes:
-        seconds = peers.best(lambda: run(which == "training"), seconds=1)
-        yield {"bench": "mll", "case": case, "who": who, "n": str(n), "d": str(D), "dtype": dtype,
-               "pass": which,
-               "seconds": f"{seconds:.6g}", "per_gemm": f"{seconds / gemm:.3f}"}
+        long = peers.options.once or first[which] > peers.LONG
+        seconds = first[which] if long else peers.best(lambda: run(which == "training"), seconds=1)
+        line = {"bench": "mll", "case": case, "who": who, "n": str(n), "d": ours["d"], "dtype": dtype,
+                "pass": which, "seconds": f"{seconds:.6g}"}
+        yield line | ({"per_gemm": f"{seconds / gemm:.3f}"} if gemm else {})
 
 
 def main():
     words, passes = peers.options.words, ("forward", "training")
     sizes = [int(n) for n in words if n.isdigit()] or [20, 100, 500, 1000, 3000]
-    cases = [case for case in words if case in CASES] or CASES
+    named = [case for case in words if case in (*CASES, BATCHED)]
     only = [which for which in passes if which in words]
-    chosen = [who for who in words if not who.isdigit() and who not in (*CASES, *passes, "mixed")]
+    chosen = [who for who in words if not who.isdigit() and
+              who not in (*CASES, BATCHED, *passes, "mixed")]
     lines, said = [], []
     for n in sizes:
-        ours, said = peers.ours("mll", str(n), *(cases if cases != CASES else ()), *only,
-                                *(w for w in words if w == "mixed"))
+        cases = named or CASES + ((BATCHED,) if n <= BATCH_ROWS else ())
+        ours, said = peers.ours("mll", str(n), *named, *only, *(w for w in words if w == "mixed"))
         lines += ours
         for case in cases:
             first = next(line for line in ours if line["case"] == case)
@@ -258,4 +288,6 @@ def main():
 
 
 if __name__ == "__main__":
+    if any(n.isdigit() and int(n) > 3000 for n in peers.options.words):
+        peers.LIMIT = 3600
     sys.exit(peers.run(main))

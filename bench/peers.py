@@ -35,12 +35,14 @@ class Options:
     """device: None unless asked for; batch, n, d, seeds: None or a number; seconds: 0 unless asked for; peer:
     torch's device; words: the other arguments."""
     def __init__(self, words):
-        self.given, self.words, values = [], [], dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
+        self.given, self.words, self.once = [], [], False
+        values = dict.fromkeys(("device", "dtype", "n", "d", "batch") + OWN)
         words = iter(words)
         for word in words:
             if not word.startswith("--"):
                 self.words.append(word)
             elif word == "--once":
+                self.once = True
                 self.given.append(word)
             elif word[2:] in values:
                 values[word[2:]] = value = next(words, None)

@@ -107,6 +107,20 @@ CT_API void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const ch
  * stop early; false is not a proof that there is none. */
 CT_API bool ct_failure_known(const ct_call *c);
 
+/* -- inside shape and forward: a batch, member by member ------------------------------------------------- */
+/* For an op whose forward function is written for one member. The last own[i] dimensions of input i are a
+ * member's, those before them are the batch's, and broadcast. */
+
+/* The batch's shape. Refuses the call if the batch dimensions do not broadcast. An input of own[i] dimensions
+ * or fewer has none. */
+CT_API ct_shape ct_batch_shape(ct_call *c, const int *own);
+/* Calls run(member) for each member of the batch: a call with the member's inputs and outputs. All outputs
+ * have the batch's dimensions before a member's. A numerical failure is flagged with the member's number.
+ * With `beside` the CPU's threads share the members, and a member has one thread; otherwise, and on a GPU,
+ * the members follow one another. `run` changes nothing but its member's outputs, and calls neither
+ * ct_set_result nor ct_tensor_of. */
+CT_API void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call *member));
+
 /* -- inside vjp ------------------------------------------------------------------------------------------ */
 
 CT_API ct_tape *ct_vjp_tape(const ct_vjp *g);

@@ -146,6 +146,7 @@ ct_var ct_apply_on(ct_tape *tape, const ct_op *op, const ct_var *in, int n, cons
     c.n_out = c.results = 1;
     c.n_scratch = 0;
     c.status = CT_OK;
+    c.whole = NULL;
     c.out[0] = NULL;
     c.failed_before = tape->failure.set;
     if (!take_inputs(&c)) return ct__poisoned(tape);

@@ -101,7 +101,9 @@ void ct_set_result(ct_call *c, int k, ct_view v)
 
 ct_tensor *ct_tensor_of(ct_call *c, ct_view v)
 {
-    if (!ct__usable(c, &v)) return NULL;
+    if (!ct__usable(c, &v) ||
+        !ct_require(c, !c->whole, CT_EINVAL, "ct_each_member's members fill their outputs and keep nothing"))
+        return NULL;
     ct_tensor *t = ct__share(v);
     if (!t) ct__call_status(c, c->tape->device->last_status);
     return t;

@@ -66,6 +66,7 @@ void ct__describe(const ct_call *c, char *buffer, size_t size)
 {
     enum { SHOWN = 6 };
     ct__text t = ct__text_at(buffer, size);
+    if (c->whole) c = c->whole;
     ct__put(&t, "%s", c->scope ? c->scope : c->op->name);
     for (int i = 0; !c->scope && i < c->n_in && i < SHOWN; i++) {
         char shape[96];
@@ -152,7 +153,7 @@ static void say_failure(ct_tape *tape, const char *where, bool batched)
 static bool is_batched(const ct_call *c)
 {
     const int ndim = c->n_out && c->out[0] ? c->out[0]->view.ndim : c->shape ? c->shape->ndim : 0;
-    return ndim > 2 || (c->n_in && c->arg[0]->view.ndim > 2);
+    return c->whole || ndim > 2 || (c->n_in && c->arg[0]->view.ndim > 2);
 }
 
 void ct__note_failure(ct_call *c)

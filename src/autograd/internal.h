@@ -59,9 +59,10 @@ struct ct_call {
     const ct_var *in;
     const void *attr;
     int n_in, n_out, n_scratch;
-    int results;     /* outputs without those of ct_rule_out */
-    uint64_t wanted; /* bit i: a gradient flows into input i */
-    bool recorded;   /* vjp may be called for it             */
+    int results;                 /* outputs without those of ct_rule_out */
+    uint64_t wanted;             /* bit i: a gradient flows into input i */
+    bool recorded;               /* vjp may be called for it             */
+    const struct ct_call *whole; /* of a member's call: that of the batch, which is its own */
     bool failed_before;
     ct_status status;
     const ct_tensor *arg[CT_MAX_INPUTS];

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "fit.h"
-
-/* Up to so many rows one thread a start is faster than all threads on one after the other. */
-enum { SMALL = 1000 };
+#include "gp/kernel/cov.h"
 
 /* -- one model ------------------------------------------------------------------------------------------- */
 
@@ -182,7 +180,7 @@ static void run_all(ct__fit *fits, int64_t count)
     uint64_t bytes = 0;
     for (int64_t i = 0; i < count; i++) {
         ct__fit *f = &fits[i];
-        f->beside = !f->status && f->gp->n <= SMALL && (starts > 1 || count > 1) &&
+        f->beside = !f->status && f->gp->n <= CT__SMALL && (starts > 1 || count > 1) &&
                     !strcmp(ct_device_name(f->gp->device), "cpu");
         if (!f->beside) continue;
         uint64_t needed = bytes_needed(f->gp, f->options, f->gp->d);

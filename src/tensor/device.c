@@ -144,9 +144,15 @@ int ct_device_threads(const ct_device *dev)
     return dev && !dev->status && dev->backend->spread && dev->threads > 1 ? dev->threads : 1;
 }
 
+/* An allocator of the application need not be safe for several threads. */
+static bool may_spread(const ct_device *dev, int64_t count)
+{
+    return count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc;
+}
+
 void ct_device_spread(ct_device *dev, int64_t count, void (*run)(void *context, int64_t k), void *context)
 {
-    if (count > 1 && ct_device_threads(dev) > 1 && dev->allocator.alloc == default_alloc)
+    if (may_spread(dev, count))
         dev->backend->spread(dev, count, run, context);
     else
         for (int64_t k = 0; k < count; k++) run(context, k);
@@ -158,4 +164,44 @@ ct_device *ct_device_open_beside(const ct_device *dev)
     return ct_device_open_with(dev->name, &(ct_device_options){ .allocator = &dev->allocator,
                                                                 .memory_limit = dev->memory.limit,
                                                                 .threads = 1 });
+}
+
+/* -- lanes ----------------------------------------------------------------------------------------------- */
+
+ct_device *ct__lane(ct_device *dev, int64_t k)
+{
+    for (; k >= 0; k--) dev = dev->lane;
+    return dev;
+}
+
+static ct_device *open_lane(const ct_device *dev)
+{
+    ct_device *lane = ct_device_open_beside(dev);
+    if (!lane->status) return lane;
+    ct_device_close(lane);
+    return NULL;
+}
+
+int ct__lanes(ct_device *dev, int64_t count)
+{
+    const int wanted = count < dev->threads ? (int)count : dev->threads;
+    const ct_memory_info *m = &dev->memory;
+    int lanes = 0;
+    if (!may_spread(dev, count)) return 0;
+    for (ct_device *last = dev; lanes < wanted; last = last->lane, lanes++) {
+        if (!last->lane && !(last->lane = open_lane(dev))) break;
+        last->lane->threads = dev->threads; /* which has a say in the bits, as for the device itself */
+        last->lane->memory.limit = m->bytes_now < m->limit ? (m->limit - m->bytes_now) / (uint64_t)wanted : 0;
+    }
+    return lanes;
+}
+
+void ct__lanes_end(ct_device *dev)
+{
+    uint64_t held = dev->memory.bytes_now;
+    for (ct_device *lane = dev->lane; lane; lane = lane->lane) {
+        held += lane->memory.bytes_peak;
+        ct_memory_mark(lane);
+    }
+    if (held > dev->memory.bytes_peak) dev->memory.bytes_peak = held;
 }

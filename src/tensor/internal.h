@@ -59,6 +59,7 @@ struct ct_device {
     int in_step;                /* a ct__in_step; if refused, message has the reason */
     struct ct_file_lock *locks; /* the locks held, linked by lock.c */
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
+    ct_device *lane;            /* owned: the first of ct__lanes; of a lane, the next */
 };
 
 /* -- message.c ------------------------------------------------------------------------------------------- */
@@ -77,6 +78,16 @@ enum ct__in_step { CT__NO_STEP, CT__IN_STEP, CT__STEP_REFUSED };
 /* Whether the caller may wait for the device. Not in a step, which is recorded and may not compute. `what` is
  * the caller's name for the message. */
 bool ct__may_wait(ct_device *device, const char *what);
+
+/* -- device.c: lanes ------------------------------------------------------------------------------------- */
+
+/* Opens devices like this one, for threads that compute side by side, each with a pool of its own; returns
+ * how many there are, at most `count` and the device's threads. Together they may hold what the device has
+ * left. 0 if the device computes on one thread, or in memory of the application's allocator. */
+int ct__lanes(ct_device *device, int64_t count);
+ct_device *ct__lane(ct_device *device, int64_t k);
+/* The device's peak includes what the lanes have held at most. */
+void ct__lanes_end(ct_device *device);
 
 /* -- pool.c: memory -------------------------------------------------------------------------------------- */
 
@@ -228,6 +239,7 @@ struct ct_failure {
     /* Three numbers, 0: no failure. NULL before the first asynchronous factorisation. */
     ct_tensor *note;
     int64_t call; /* number of the op under way, which the device notes as the position */
+    int64_t from; /* the device counts the members of a batch from this one on */
     bool suspected, set;
     /* Of the op on the tape; of the batch member, row-major; for example the failing minor, from 1. */
     int64_t position, member, detail;

@@ -162,6 +162,7 @@ static void shrink_to_bound(ct_device *dev) { shrink(dev, 2 * dev->pool->lately 
 void ct_memory_trim(ct_device *dev)
 {
     if (!dev || !dev->pool) return;
+    ct_memory_trim(dev->lane);
     shrink(dev, 0);
     dev->pool->lately = dev->memory.bytes_now;
     if (dev->backend->trim) dev->backend->trim(dev);
@@ -270,6 +271,7 @@ void ct__pool_free(ct_device *dev, ct__pool *pool)
 
 void ct__device_destroy(ct_device *dev)
 {
+    if (dev->lane) ct__device_destroy(dev->lane);
     if (dev->backend) {
         shrink(dev, 0);
         while (dev->pool->slabs) {
@@ -283,7 +285,16 @@ void ct__device_destroy(ct_device *dev)
     dev->allocator.release(dev->allocator.context, dev, sizeof *dev);
 }
 
-ct_memory_info ct_memory(const ct_device *dev) { return dev ? dev->memory : (ct_memory_info){ 0 }; }
+ct_memory_info ct_memory(const ct_device *dev)
+{
+    ct_memory_info m = dev ? dev->memory : (ct_memory_info){ 0 };
+    for (const ct_device *lane = dev ? dev->lane : NULL; lane; lane = lane->lane) {
+        m.bytes_pooled += lane->memory.bytes_pooled;
+        m.requests += lane->memory.requests;
+        m.from_pool += lane->memory.from_pool;
+    }
+    return m;
+}
 
 void ct_memory_mark(ct_device *dev)
 {

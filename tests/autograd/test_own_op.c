@@ -34,6 +34,62 @@ static void says(const char *what)
     ct_tape_reset(tape);
 }
 
+/* -- members of a batch ---------------------------------------------------------------------------------- */
+
+/* y (...) = Σ x, for x (..., n); NaN, and flagged, where x_0 < 0; an error where x_0 > 100. */
+static const int own_row[] = { 1 };
+static bool shapeless, replacing;
+
+static ct_shape each_shape(ct_call *c) { return shapeless ? ct_shape0() : ct_batch_shape(c, own_row); }
+
+static void each_row(ct_call *c)
+{
+    ct_view x = ct_arg(c, 0), room = ct_scratch(c, x.dtype, ct_view_shape(x));
+    if (replacing) ct_set_result(c, 0, room);
+    ct_prim_copy(c, x, room);
+    ct_prim_reduce(c, CT_REDUCE_SUM, room, ct_view_unsqueeze(ct_result(c), 0));
+    if (ct_device_computes_late(ct_call_device(c))) return;
+    const double first = *(const double *)x.data;
+    ct_require(c, first <= 100, CT_EINVAL, "a row begins with %g", first);
+    if (first >= 0) return;
+    ct_flag_failure(c, 0, (int64_t)-first, "minus %lld");
+    ct_prim_fill(c, ct_result(c), NAN);
+}
+
+static void each_forward(ct_call *c) { ct_each_member(c, own_row, true, each_row); }
+
+static const ct_op each_op = { .name = "each", .n_in = 1, .shape = each_shape, .forward = each_forward };
+
+static void members(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLS = 3 };
+    double x[ROWS * COLS], y[ROWS];
+    for (int kind = 0; kind < 5; kind++) {
+        for (int i = 0; i < ROWS * COLS; i++) x[i] = i % 7;
+        if (kind == 1) x[12 * COLS] = -4, x[13 * COLS] = -5, x[39 * COLS] = -6;
+        if (kind == 2) x[20 * COLS] = 101;
+        shapeless = kind == 3;
+        replacing = kind == 4;
+        ct_tensor *t = ct_from(dev, CT_F64, ct_shape_of(3, (int64_t[]){ 4, ROWS / 4, COLS }), x);
+        ct_var v = ct_apply(&each_op, (ct_var[]){ ct_constant(tape, t) }, 1, NULL, 0);
+        ct_release(t);
+        if (kind == 3) says("output 0 must begin with the batch's dimensions");
+        if (kind == 4) says("fill their outputs");
+        if (kind > 2) continue;
+        const bool late = ct_device_computes_late(dev);
+        if (kind == 2 && !late) says("op #1 each(4x10x3): a row begins with 101");
+        if (kind == 2) continue;
+        assert_ok(ct_read(ct_value(v), y, sizeof y), ct_message(dev));
+        for (int k = 0; k < ROWS; k++)
+            if (x[k * COLS] >= 0) assert_true(y[k] == x[k * COLS] + x[k * COLS + 1] + x[k * COLS + 2]);
+        if (kind == 1 && !late) assert_true(isnan(y[12]) && isnan(y[13]) && isnan(y[39]));
+        if (kind == 1 && !late) says("minus 4 of batch member 12");
+    }
+    shapeless = replacing = false;
+    ct_tape_reset(tape);
+}
+
 /* -- descriptors ----------------------------------------------------------------------------------------- */
 
 static ct_shape like_input(ct_call *c) { return ct_arg_shape(c, 0); }
@@ -247,10 +303,7 @@ static void no_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(descriptors),
-        TEST(compositions),
-        TEST(places),
-        TEST(no_inputs),
+        TEST(members), TEST(descriptors), TEST(compositions), TEST(places), TEST(no_inputs),
     };
     return cmocka_run_group_tests_name("own op", tests, NULL, NULL);
 }

@@ -485,7 +485,9 @@ static void refusals(void **state)
     expect(ct_cov(NULL, THETA, X3, X3), CT_ENOMEM, "NULL");
     expect(ct_cov(k, THETA, random2(4, 2, 1, CT_F64), X3), CT_ESHAPE, "3 columns");
     expect(ct_cov(k, THETA, X3, random2(4, 4, 1, CT_F64)), CT_ESHAPE, "3 columns");
-    expect(ct_cov(k, X3, X3, X3), CT_ESHAPE, "theta must be a vector");
+    expect(ct_cov(k, ct_t(X3), X3, X3), CT_ESHAPE, "theta must be a vector");
+    expect(ct_cov(k, X3, ct_reshape(random2(6, 3, 1, CT_F64), ct_shape_of(3, (int64_t[]){ 2, 3, 3 })), X3),
+           CT_ESHAPE, "do not broadcast");
     expect(ct_cov(k, ct_slice(THETA, 0, 0, 2, 1), X3, X3), CT_ESHAPE, "3 parameters");
     expect(ct_cov(k, THETA, random2(4, 3, 1, CT_F32), X3), CT_EDTYPE, "f32");
     ct_tensor *whole = ct_zeros(dev, CT_I64, ct_shape2(4, 3));

@@ -39,7 +39,13 @@ static const ct_op finite_op = {
     .name = "finite", .n_in = 1, .shape = same_shape, .forward = finite_forward, .vjp = finite_vjp
 };
 
-ct_var ct__finite(ct_var x, const char *what) { return ct_apply(&finite_op, &x, 1, &what, sizeof what); }
+/* As a vector, since what is of three dimensions would be told as a batch. */
+ct_var ct__finite(ct_var x, const char *what)
+{
+    const ct_shape shape = ct_var_shape(x);
+    if (shape.ndim > 2) return ct_reshape(ct__finite(ct_reshape(x, ct_shape1(-1)), what), shape);
+    return ct_apply(&finite_op, &x, 1, &what, sizeof what);
+}
 
 void ct__density_flag(ct_call *c) { flag(c, ct_result(c), "the value"); }
 
@@ -50,20 +56,37 @@ void ct__density_fail(ct_call *c)
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
+/* Whether r is one column; otherwise its last dimension alone is a member's. */
+static bool is_column(ct_shape r, int64_t n) { return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1; }
+
+/* How many dimensions of each input are a member's; the last is that of mixed.c. */
+static const int *own_of(const ct_call *c)
+{
+    static const int own[][CT__DENSITY_INPUTS + 1] = { { 1, 2, 1, 1, 2 }, { 1, 2, 2, 1, 2 } };
+    return own[is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2))];
+}
+
 ct_shape ct__density_shape(ct_call *c, bool slopes)
 {
     if (!ct__cov_accepts(c, 1)) return ct_shape0();
-    const int64_t n = ct_arg_dim(c, CT__POINTS, 0), m = ct_arg_dim(c, CT__NOISE, -1);
-    ct_require(c, ct_shape_count(ct_arg_shape(c, CT__RESIDUAL)) == n, CT_ESHAPE,
-               "the residual must have %lld elements", (long long)n);
-    ct_require(c, ct_arg_ndim(c, CT__NOISE) <= 1 && (m == 1 || m == n), CT_ESHAPE,
-               "the noise must have 1 or %lld elements", (long long)n);
-    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c); i++) {
+    const int *own = own_of(c);
+    const ct_shape batch = ct_batch_shape(c, own);
+    const int64_t n = ct_arg_dim(c, CT__POINTS, -2), m = ct_arg_dim(c, CT__NOISE, -1);
+    ct_require(c, ct_arg_ndim(c, CT__RESIDUAL) > 0 && ct_arg_dim(c, CT__RESIDUAL, -own[CT__RESIDUAL]) == n,
+               CT_ESHAPE, "the residual must have %lld elements", (long long)n);
+    ct_require(c, m == 1 || m == n, CT_ESHAPE, "the noise must have 1 or %lld elements", (long long)n);
+    for (int i = 0; i < CT__DENSITY_INPUTS && ct_call_recorded(c) && ct_call_fine(c); i++) {
+        const ct_shape all = ct_arg_shape(c, i);
         bool kept = i == CT__RESIDUAL || (i == CT__POINTS ? ct_call_wants(c, i) : slopes);
-        ct_shape shape = i == CT__NOISE ? ct_shape1(n) : ct_arg_shape(c, i);
-        ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, kept ? shape : ct_shape1(0));
+        ct_shape member = i == CT__NOISE ? ct_shape1(n) : ct_shape_of(own[i], all.dim + all.ndim - own[i]);
+        ct_rule_out(c, ct__bar(i), ct_arg(c, i).dtype, ct__in_batch(batch, kept ? member : ct_shape1(0)));
     }
-    return ct_shape0();
+    return batch;
+}
+
+void ct__density_forward(ct_call *c, void (*forward)(ct_call *member))
+{
+    ct_each_member(c, own_of(c), ct_arg_dim(c, CT__POINTS, -2) <= CT__SMALL, forward);
 }
 
 ct_view ct__density_X_bar(ct_call *c)
@@ -108,7 +131,17 @@ ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in)
 
 ct_var ct__density_column(const ct_var *in)
 {
-    return ct_reshape(in[CT__RESIDUAL], ct_shape2(ct_var_shape(in[CT__POINTS]).dim[0], 1));
+    ct_var r = in[CT__RESIDUAL];
+    return is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r : ct_unsqueeze(r, -1);
+}
+
+/* v̄ ∂v/∂input i, member by member */
+static ct_var scaled(ct_vjp *g, int i)
+{
+    ct_var v_bar = ct_out_bar(g), slopes = ct_out_at(g, ct__bar(i));
+    const int batch = ct_var_shape(v_bar).ndim;
+    for (int d = ct_var_shape(slopes).ndim; batch && d > batch; d--) v_bar = ct_unsqueeze(v_bar, -1);
+    return ct_mul(v_bar, slopes);
 }
 
 void ct__density_vjp(ct_vjp *g, ct__composition *compose)
@@ -117,7 +150,5 @@ void ct__density_vjp(ct_vjp *g, ct__composition *compose)
     const bool recording = ct_recording(g);
     if (recording && !ct__recorded_bars(g, compose, bar)) return;
     for (int i = 0; i < CT__DENSITY_INPUTS; i++)
-        ct_in_bar(
-            g, i,
-            ct__finite(recording ? bar[i] : ct_mul(ct_out_bar(g), ct_out_at(g, ct__bar(i))), gradient_in[i]));
+        ct_in_bar(g, i, ct__finite(recording ? bar[i] : scaled(g, i), gradient_in[i]));
 }

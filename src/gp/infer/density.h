@@ -5,11 +5,14 @@
 
 #include "gp/kernel/cov.h"
 
-/* Inputs: theta (P), X (n, d), r of n elements, noise (n) or (1). Output 0 is the value v, a scalar. Output
- * ct__bar(i), which only the rule reads, is the derivative of v in input i, for the noise (n). */
+/* Inputs: theta (..., P), X (..., n, d), r (..., n) or a column (n, 1), noise (..., n) or (..., 1). Output
+ * 0 is the value v (...). Output ct__bar(i), which only the rule reads, is the derivative of each member's
+ * v in its input i, for the noise (..., n). */
 enum { CT__THETA, CT__POINTS, CT__RESIDUAL, CT__NOISE, CT__DENSITY_INPUTS };
 static inline int ct__bar(int i) { return 1 + i; }
 
+/* Calls forward(member) for each member (ct_each_member). */
+void ct__density_forward(ct_call *c, void (*forward)(ct_call *member));
 /* The shape rule. In a recorded call X's derivatives have no elements if they are not wanted; without
  * `slopes`, theta's and the noise's have none. */
 ct_shape ct__density_shape(ct_call *c, bool slopes);
@@ -24,7 +27,7 @@ void ct__density_flag(ct_call *c);
 /* The rule: multiplies the derivatives by v̄; the gradient must be finite. A recorded sweep differentiates
  * `compose` instead. */
 void ct__density_vjp(ct_vjp *g, ct__composition *compose);
-/* For a composition: L of L Lᵀ = C, and r as a column. */
+/* For a composition: L (..., n, n) of L Lᵀ = C; r as a column (..., n, 1). */
 ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in);
 ct_var ct__density_column(const ct_var *in);
 /* Samples for the op. */

@@ -136,19 +136,19 @@ static void take_weights(ct_call *c, ct_view e, ct_view q, ct_view each, ct_view
 static ct_var composed(const ct_cov_program *program, const ct_var *in)
 {
     ct_var r = ct__density_column(in), L = ct__density_factor(program, in);
-    const int64_t n = ct_var_shape(r).dim[0];
+    const int64_t n = ct_tensor_dim(ct_value(r), -2);
     ct_var one = ct_scalar(r.tape, ct_var_dtype(r), 1);
     ct_var identity = ct_diag_embed(ct_broadcast_to(one, ct_shape1(n)));
-    ct_var alpha = ct_squeeze(ct_cholesky_solve(L, r), 1), q = ct_diag(ct_cholesky_solve(L, identity));
+    ct_var alpha = ct_squeeze(ct_cholesky_solve(L, r), -1), q = ct_diag(ct_cholesky_solve(L, identity));
     ct_var terms = ct_sub(ct_mul(alpha, ct_div(alpha, q)), ct_log(q));
-    return ct_shift(ct_scale(ct_sum(terms, CT_ALL, false), 0.5), 0.5 * CT__LOG_2PI * (double)n);
+    return ct_shift(ct_scale(ct_sum(terms, -1, false), 0.5), 0.5 * CT__LOG_2PI * (double)n);
 }
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
 static ct_shape shape(ct_call *c) { return ct__density_shape(c, ct_call_recorded(c)); }
 
-static void forward(ct_call *c)
+static void member(ct_call *c)
 {
     const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
     const ct_shape vector = ct_shape1(ct_arg_dim(c, CT__POINTS, 0));
@@ -172,6 +172,7 @@ static void forward(ct_call *c)
     slopes(c, &s, ct_view_unsqueeze(e, 1), s.diagonal);
 }
 
+static void forward(ct_call *c) { ct__density_forward(c, member); }
 static void vjp(ct_vjp *g) { ct__density_vjp(g, composed); }
 
 const ct_op ct__op_gp_loo_nlpd = { .name = "gp_loo_nlpd",

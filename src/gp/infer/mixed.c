@@ -193,6 +193,7 @@ static bool evaluate(problem *p)
 static ct_shape shape(ct_call *c)
 {
     ct_shape value = ct__density_shape(c, ct__nlml_wants_inverse(c));
+    ct_require(c, value.ndim == 0, CT_ESHAPE, "takes no batch: ct_gp_nlml does, or one call for each member");
     ct_rule_out(c, ct_outs(c), CT_F64, ct_shape1(4));
     return value;
 }

@@ -24,8 +24,9 @@ void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_v
 ct_var ct__nlml_composed(const ct_cov_program *program, const ct_var *in)
 {
     ct_var r = ct__density_column(in), L = ct__density_factor(program, in);
-    ct_var both = ct_add(ct_sum(ct_mul(r, ct_cholesky_solve(L, r)), CT_ALL, false), ct_cholesky_logdet(L));
-    return ct_shift(ct_scale(both, 0.5), 0.5 * CT__LOG_2PI * (double)ct_var_shape(r).dim[0]);
+    ct_var fit = ct_sum(ct_squeeze(ct_mul(r, ct_cholesky_solve(L, r)), -1), -1, false);
+    ct_var both = ct_add(fit, ct_cholesky_logdet(L));
+    return ct_shift(ct_scale(both, 0.5), 0.5 * CT__LOG_2PI * (double)ct_tensor_dim(ct_value(r), -2));
 }
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
@@ -44,7 +45,7 @@ void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_b
     ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, noise_bar, noise_bar);
 }
 
-static void forward(ct_call *c)
+static void member(ct_call *c)
 {
     const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
     const ct_shape column = ct_shape2(ct_arg_dim(c, CT__POINTS, 0), 1);
@@ -65,6 +66,7 @@ static void forward(ct_call *c)
     ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
 }
 
+static void forward(ct_call *c) { ct__density_forward(c, member); }
 static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 const ct_op ct__op_gp_nlml = { .name = "gp_nlml",

@@ -1,4 +1,4 @@
-/* cov:      K_ij = k(x_i, z_j)                     theta (P), X (n, d), Z (m, d) -> (n, m)
+/* cov:      K_ij = k(x_i, z_j)      theta (..., P), X (..., n, d), Z (..., m, d) -> (..., n, m)
  * adjoint:  theta_bar_p = Σ_ij K̄_ij ∂K_ij/∂theta_p,   x̄_i = Σ_j K̄_ij ∂k(x_i, z_j)/∂x_i,   z̄_j likewise
  *
  * One primitive each way computes entries and derivatives tile by tile and stores neither distances nor ∂K.
@@ -16,20 +16,30 @@ typedef struct wanted {
     bool theta, x;                 /* output 0 is the first of them that is wanted */
 } wanted;
 
+static const int own_of_bar[] = { 2, 1, 2, 2 };
+
 static ct_shape bar_shape(ct_call *c)
 {
     const wanted *w = ct_attr(c);
-    if (w->theta && w->x) ct_more_out(c, 1, ct_arg(c, 2).dtype, ct_arg_shape(c, 2));
-    return ct_arg_shape(c, w->theta ? 1 : 2);
+    const ct_shape batch = ct_batch_shape(c, own_of_bar);
+    const ct_shape theta = ct__in_batch(batch, ct_shape1(ct_arg_dim(c, 1, -1)));
+    const ct_shape x = ct__in_batch(batch, ct_shape2(ct_arg_dim(c, 2, -2), ct_arg_dim(c, 2, -1)));
+    if (w->theta && w->x) ct_more_out(c, 1, ct_arg(c, 2).dtype, x);
+    return w->theta ? theta : x;
 }
 
-static void bar_forward(ct_call *c)
+static void bar_member(ct_call *c)
 {
     const wanted *w = ct_attr(c);
     ct_view theta_bar = w->theta ? ct_result(c) : ct_no_view();
     ct_view x_bar = w->x ? ct_result_at(c, w->theta) : ct_no_view();
     ct_prim_covariance_bar(c, w->program, ct_arg(c, 1), ct_arg(c, 2), other(c, 3), ct_arg(c, 0), theta_bar,
                            x_bar);
+}
+
+static void bar_forward(ct_call *c)
+{
+    ct_each_member(c, own_of_bar, ct_arg_dim(c, 2, -2) <= CT__SMALL, bar_member);
 }
 
 static const ct_op bar_op = { .name = "cov_bar", .n_in = -1, .shape = bar_shape, .forward = bar_forward };
@@ -45,19 +55,23 @@ static void give(ct_vjp *g, ct_var K_bar, int x, int z, wanted w)
 
 /* -- the op ---------------------------------------------------------------------------------------------- */
 
+static const int own[] = { 1, 2, 2 };
+
 static ct_shape shape(ct_call *c)
 {
     const int n = ct_args(c);
     if (!ct_require(c, n == 2 || n == 3, CT_EINVAL, "takes theta, X and perhaps Z") ||
         !ct__cov_accepts(c, n - 1))
         return ct_shape0();
-    return ct_shape2(ct_arg_dim(c, 1, 0), ct_arg_dim(c, n - 1, 0));
+    return ct__in_batch(ct_batch_shape(c, own), ct_shape2(ct_arg_dim(c, 1, -2), ct_arg_dim(c, n - 1, -2)));
 }
 
-static void forward(ct_call *c)
+static void member(ct_call *c)
 {
     ct_prim_covariance(c, ct_attr(c), ct_arg(c, 0), ct_arg(c, 1), other(c, 2), ct_result(c));
 }
+
+static void forward(ct_call *c) { ct_each_member(c, own, ct_arg_dim(c, 1, -2) <= CT__SMALL, member); }
 
 static ct_var compose(const ct_cov_program *program, const ct_var *in)
 {

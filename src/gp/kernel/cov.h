@@ -14,8 +14,13 @@ ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct
 ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
 
 /* Refuses the call unless its attribute is a program, input 0 fits its theta, inputs 1 to `sets` are points
- * of as many columns as it is bound to, and all inputs are f64 or f32. */
+ * of as many columns as it is bound to, and all inputs are f64 or f32. All may have batch dimensions. */
 bool ct__cov_accepts(ct_call *c, int sets);
+/* The dimensions of a batch, then those of a member. */
+ct_shape ct__in_batch(ct_shape batch, ct_shape member);
+/* Up to so many rows one thread for each of several problems is faster than all threads on one after the
+ * other. */
+enum { CT__SMALL = 1000 };
 
 /* The value of an op whose attribute is a program, in differentiable ops. An input left out has no tape. */
 typedef ct_var ct__composition(const ct_cov_program *program, const ct_var *in);

@@ -57,13 +57,19 @@ bool ct__cov_accepts(ct_call *c, int sets)
     if (!ct_require(c, p && p->n_nodes <= CT__KERNEL_MAX_NODES, CT_EINVAL,
                     "needs a kernel's program as its attribute"))
         return false;
-    ct_require(c, ct_arg_ndim(c, 0) == 1 && ct_arg_dim(c, 0, 0) == p->n_params, CT_ESHAPE,
-               "theta must be a vector of the kernel's %d parameters", (int)p->n_params);
+    ct_require(c, ct_arg_ndim(c, 0) >= 1 && ct_arg_dim(c, 0, -1) == p->n_params, CT_ESHAPE,
+               "theta must be a vector of the kernel's %d parameters, or a batch of them", (int)p->n_params);
     for (int i = 1; i <= sets; i++)
-        ct_require(c, ct_arg_ndim(c, i) == 2 && ct_arg_dim(c, i, 1) == p->input_dims, CT_ESHAPE,
-                   "the points must be a matrix of %d columns, as the kernel is bound to",
+        ct_require(c, ct_arg_ndim(c, i) >= 2 && ct_arg_dim(c, i, -1) == p->input_dims, CT_ESHAPE,
+                   "the points must be a matrix of %d columns, as the kernel is bound to, or a batch of them",
                    (int)p->input_dims);
     return ct_call_fine(c);
+}
+
+ct_shape ct__in_batch(ct_shape batch, ct_shape member)
+{
+    for (int d = 0; d < member.ndim && batch.ndim >= 0; d++) batch.dim[batch.ndim++] = member.dim[d];
+    return batch;
 }
 
 bool ct__recorded_bars(ct_vjp *g, ct__composition *compose, ct_var *bar)
@@ -103,20 +109,24 @@ static ct_kernel *sampled_kernel(int i)
     return ct_kernel_parse(text);
 }
 
+/* Each kernel without a batch, then one of them in batches: of all inputs; of theta; of theta and X. */
 void ct__cov_sample(ct_sample *s, bool pairs)
 {
-    enum { KERNELS = CT_COV_PROFILES + sizeof sampled / sizeof *sampled, COLUMNS = 3 };
-    int variant = ct_sample_variant(s, pairs ? 2 * KERNELS : KERNELS);
-    int64_t n = ct_sample_size(s);
-    ct_kernel *k = sampled_kernel(variant % KERNELS);
+    enum { KERNELS = CT_COV_PROFILES + sizeof sampled / sizeof *sampled, BATCHES = 3, COLUMNS = 3 };
+    const int ways = 1 + pairs, variant = ct_sample_variant(s, ways * (KERNELS + BATCHES));
+    const int batch = variant / ways - KERNELS;
+    const int64_t n = ct_sample_size(s);
+    ct_kernel *k = sampled_kernel(batch < 0 ? variant / ways : KERNELS - 1);
     ct_status bound = ct_kernel_bind(k, COLUMNS);
     if (bound == CT_OK) {
         const ct_cov_program *p = ct_kernel_program(k);
         ct_sample_attr(s, p, (size_t)p->bytes);
-        ct_sample_unbatched(s);
+        if (batch < 0) ct_sample_unbatched(s);
         ct_sample_uniform(s, 0, ct_shape1(p->n_params), 0.5, 2);
+        if (batch == 1) ct_sample_unbatched(s);
         ct_sample_uniform(s, 1, ct_shape2(n, COLUMNS), -0.8, 0.8);
-        if (variant >= KERNELS) ct_sample_uniform(s, 2, ct_shape2(n + 1, COLUMNS), -0.8, 0.8);
+        if (batch == 2) ct_sample_unbatched(s);
+        if (variant % ways) ct_sample_uniform(s, 2, ct_shape2(n + 1, COLUMNS), -0.8, 0.8);
     } else {
         ct_sample_fail(s, bound, ct_kernel_message(k));
     }

@@ -1,7 +1,7 @@
 /* Covariance matrices and their diagonals as compositions of public ops: slower than the fused primitives,
  * and differentiable to any order.
  *
- * cov_diag: k(x_i, x_i)                            theta (P), X (n, d) -> (n)
+ * cov_diag: k(x_i, x_i)                            theta (..., P), X (..., n, d) -> (..., n)
  * Profiles of a distance or of sines are 1 there; those of a dot product see s_i = Σ_d x_id²/l_d². */
 #include "cov.h"
 #include "kernel_tree.h"
@@ -11,6 +11,7 @@ typedef struct request {
     const ct_cov_program *program;
     ct_var theta, X, Z;
     bool diagonal, slopes;
+    ct_shape rows; /* the batch, then the rows of X */
 } request;
 
 /* -- pieces ---------------------------------------------------------------------------------------------- */
@@ -20,8 +21,14 @@ static ct_var number(const request *q, double value)
     return ct_scalar(q->theta.tape, ct_var_dtype(q->theta), value);
 }
 
-/* theta[at], (1). */
-static ct_var parameter(const request *q, int32_t at) { return ct_slice(q->theta, 0, at, at + 1, 1); }
+/* theta[at], (..., 1). */
+static ct_var theta_at(const request *q, int32_t at) { return ct_slice(q->theta, -1, at, at + 1, 1); }
+
+/* The same beside matrices (..., 1, 1), beside diagonals (..., 1). */
+static ct_var parameter(const request *q, int32_t at)
+{
+    return q->diagonal ? theta_at(q, at) : ct_unsqueeze(theta_at(q, at), -1);
+}
 
 /* The active columns of X: slices of neighbouring ones, side by side. */
 static ct_var columns(const request *q, const ct_cov_node *n, ct_var X)
@@ -32,8 +39,8 @@ static ct_var columns(const request *q, const ct_cov_node *n, ct_var X)
         end = k + 1;
         while (end < n->n_dims && dims[end] == dims[end - 1] + 1) end++;
         if (end - k == q->program->input_dims) return X;
-        ct_var run = ct_slice(X, 1, dims[k], dims[end - 1] + 1, 1);
-        all = k ? ct_concat((ct_var[]){ all, run }, 2, 1) : run;
+        ct_var run = ct_slice(X, -1, dims[k], dims[end - 1] + 1, 1);
+        all = k ? ct_concat((ct_var[]){ all, run }, 2, -1) : run;
     }
     return all;
 }
@@ -44,7 +51,8 @@ static ct_var scaled(const request *q, const ct_cov_node *n, ct_var X)
     ct_var active = columns(q, n, X);
     if (n->lengthscale < 0) return active;
     int32_t lengths = n->ard ? n->n_dims : 1;
-    return ct_div(active, ct_slice(q->theta, 0, n->lengthscale, n->lengthscale + lengths, 1));
+    ct_var lengthscale = ct_slice(q->theta, -1, n->lengthscale, n->lengthscale + lengths, 1);
+    return ct_div(active, ct_unsqueeze(lengthscale, -2));
 }
 
 /* s of CT_SINE: Σ_d sin²(π (x_d - z_d)/p) / l_d² */
@@ -53,7 +61,7 @@ static ct_var sines(const request *q, const ct_cov_node *n, ct_var Z)
     const int32_t *dims = ct_cov_dims(q->program) + n->dims;
     ct_var s = { NULL, 0, 0 }, period = parameter(q, n->extra);
     for (int32_t k = 0; k < n->n_dims; k++) {
-        ct_var x = ct_slice(q->X, 1, dims[k], dims[k] + 1, 1), z = ct_slice(Z, 1, dims[k], dims[k] + 1, 1);
+        ct_var x = ct_slice(q->X, -1, dims[k], dims[k] + 1, 1), z = ct_slice(Z, -1, dims[k], dims[k] + 1, 1);
         ct_var angle = ct_div(ct_scale(ct_sub(x, ct_t(z)), CT__PI), period);
         ct_var part = ct_square(ct_div(ct_sin(angle), parameter(q, n->lengthscale + (n->ard ? k : 0))));
         s = k ? ct_add(s, part) : part;
@@ -136,13 +144,12 @@ static ct_var profile(const request *q, const ct_cov_node *n)
 /* The value of node n, given those before it; of one element where it is constant. */
 static ct_var node_value(const request *q, const ct_cov_node *n, const ct_var *value)
 {
-    const ct_shape rows = ct_shape1(ct_var_shape(q->X).dim[0]);
     switch (n->code) {
     case CT_COV_CONSTANT: return parameter(q, n->extra);
     case CT_COV_WHITE:
         if (q->Z.tape) return number(q, 0);
         if (q->diagonal) return parameter(q, n->extra);
-        return ct_diag_embed(ct_broadcast_to(parameter(q, n->extra), rows));
+        return ct_diag_embed(ct_broadcast_to(theta_at(q, n->extra), q->rows));
     case CT_COV_SCALE: return ct_mul(parameter(q, n->extra), value[n->right]);
     case CT_COV_SUM: return ct_add(value[n->left], value[n->right]);
     case CT_COV_PRODUCT: return ct_mul(value[n->left], value[n->right]);
@@ -150,18 +157,28 @@ static ct_var node_value(const request *q, const ct_cov_node *n, const ct_var *v
     }
 }
 
-static ct_var composed(const request *q, ct_shape shape)
+static ct_shape batch_of(ct_var v, int own)
 {
+    const ct_shape s = ct_var_shape(v);
+    return ct_shape_of(s.ndim - own, s.dim);
+}
+
+static ct_var composed(request *q)
+{
+    const ct_var Z = q->Z.tape ? q->Z : q->X;
+    const ct_shape n = ct_shape1(ct_tensor_dim(ct_value(q->X), -2)),
+                   m = ct_shape1(ct_tensor_dim(ct_value(Z), -2));
+    const ct_shape one = ct_shape_broadcast(batch_of(q->theta, 1), batch_of(q->X, 2));
+    q->rows = ct__in_batch(ct_shape_broadcast(one, batch_of(Z, 2)), n);
     ct_var value[CT__KERNEL_MAX_NODES];
     const int32_t last = q->program->n_nodes - 1;
     for (int32_t k = 0; k <= last; k++) value[k] = node_value(q, &ct_cov_nodes(q->program)[k], value);
-    return ct_broadcast_to(value[last], shape);
+    return ct_broadcast_to(value[last], q->diagonal ? q->rows : ct__in_batch(q->rows, m));
 }
 
 ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct_var Z, bool slopes)
 {
-    const request q = { .program = program, .theta = theta, .X = X, .Z = Z, .slopes = slopes };
-    return composed(&q, ct_shape2(ct_var_shape(X).dim[0], ct_var_shape(Z.tape ? Z : X).dim[0]));
+    return composed(&(request){ .program = program, .theta = theta, .X = X, .Z = Z, .slopes = slopes });
 }
 
 /* -- the diagonal ---------------------------------------------------------------------------------------- */
@@ -169,10 +186,9 @@ ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct
 static ct_var compose_diagonal(ct_call *c)
 {
     if (!ct__cov_accepts(c, 1)) return ct_arg_var(c, 0);
-    return composed(
-        &(request){
-            .program = ct_attr(c), .theta = ct_arg_var(c, 0), .X = ct_arg_var(c, 1), .diagonal = true },
-        ct_shape1(ct_arg_dim(c, 1, 0)));
+    ct_batch_shape(c, (int[]){ 1, 2 });
+    return composed(&(request){
+        .program = ct_attr(c), .theta = ct_arg_var(c, 0), .X = ct_arg_var(c, 1), .diagonal = true });
 }
 
 static void sample(ct_sample *s) { ct__cov_sample(s, false); }

@@ -140,12 +140,12 @@ ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, 
 
 /* One block. */
 static __global__ void note_kernel(const int64_t *failed, int64_t members, int64_t first, int64_t position,
-                                   int64_t *note)
+                                   int64_t from, int64_t *note)
 {
     const int64_t least = ct__first<CT__BLOCK>(members, [=](int64_t i) { return failed[i] != 0; });
     if (threadIdx.x || least == members || note[0]) return;
     note[0] = position + 1;
-    note[1] = least;
+    note[1] = from + least;
     note[2] = failed[least] + first;
 }
 
@@ -161,5 +161,5 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
         failure->why = why;
     }
     return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, ct__threads(b->members, CT__BLOCK), failed,
-                          b->members, first, failure->call, note);
+                          b->members, first, failure->call, failure->from, note);
 }

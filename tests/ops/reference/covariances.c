@@ -102,7 +102,33 @@ static long double entry(const ref_call *c, int64_t i, int64_t j, bool symmetric
     return value_of(&p, program->n_nodes - 1);
 }
 
-static void cov(ref_call *c)
+/* `one` for each member of the batch; the last own[i] dimensions of input i are a member's. */
+static void each_member(ref_call *c, const int *own, ref_function *one)
+{
+    ct_shape batch = ct_shape0();
+    for (int i = 0; i < c->n_in; i++) batch = ct_shape_broadcast(batch, ref_batch(&c->in[i], own[i]));
+    const int64_t members = ct_shape_count(batch);
+    ref_array in[4];
+    ref_call member = { .attr = c->attr, .n_in = c->n_in, .in = in };
+    long double *all = NULL;
+    for (int64_t k = 0; k < (members ? members : 1); k++) { /* one, of any numbers, for the shape of none */
+        for (int i = 0; i < c->n_in; i++) {
+            const ct_shape whole = c->in[i].shape;
+            const int dims = whole.ndim < own[i] ? whole.ndim : own[i]; /* of a scalar there are none */
+            in[i].shape = ct_shape_of(dims, whole.dim + whole.ndim - dims);
+            in[i].n = ct_shape_count(in[i].shape);
+            in[i].x = members ? (long double *)(uintptr_t)ref_member(&c->in[i], own[i], batch, k)
+                              : calloc((size_t)in[i].n + 1, sizeof *in[i].x);
+        }
+        one(&member);
+        if (!k) all = ref_out(c, ref_append(batch, member.out.shape.ndim, member.out.shape.dim));
+        for (int64_t e = 0; e < member.out.n && members; e++) all[k * member.out.n + e] = member.out.x[e];
+        free(member.out.x);
+        for (int i = 0; i < c->n_in && !members; i++) free(in[i].x);
+    }
+}
+
+static void one_cov(ref_call *c)
 {
     int64_t n = c->in[1].shape.dim[0], m = c->in[c->n_in - 1].shape.dim[0];
     long double *K = ref_out(c, ct_shape2(n, m));
@@ -110,15 +136,19 @@ static void cov(ref_call *c)
         for (int64_t j = 0; j < m; j++) K[i * m + j] = entry(c, i, j, c->n_in == 2);
 }
 
-static void cov_diag(ref_call *c)
+static void cov(ref_call *c) { each_member(c, (int[]){ 1, 2, 2 }, one_cov); }
+
+static void one_cov_diag(ref_call *c)
 {
     int64_t n = c->in[1].shape.dim[0];
     long double *k = ref_out(c, ct_shape1(n));
     for (int64_t i = 0; i < n; i++) k[i] = entry(c, i, i, true);
 }
 
+static void cov_diag(ref_call *c) { each_member(c, (int[]){ 1, 2 }, one_cov_diag); }
+
 /* log N(r; 0, K + diag(noise)), negated: with L = chol, ½ |L⁻¹ r|² + Σ log L_ii + ½ n log 2π */
-static void gp_nlml(ref_call *c)
+static void one_gp_nlml(ref_call *c)
 {
     int64_t n = c->in[2].n;
     const long double *r = c->in[2].x, *noise = c->in[3].x;
@@ -141,10 +171,12 @@ static void gp_nlml(ref_call *c)
     free(w);
 }
 
+static void gp_nlml(ref_call *c) { each_member(c, (int[]){ 1, 2, 1, 1 }, one_gp_nlml); }
+
 /* -Σ log N(y_i; mean and variance of the GP at x_i given all other points), each by a solve of its own: of
  * the residuals, with k_i the covariance of i with the others and K_i theirs, mean k_iᵀ K_i⁻¹ r, variance
  * k_ii + noise_i - k_iᵀ K_i⁻¹ k_i */
-static void gp_loo_nlpd(ref_call *c)
+static void one_gp_loo_nlpd(ref_call *c)
 {
     int64_t n = c->in[2].n, m = n - 1;
     const long double *r = c->in[2].x, *noise = c->in[3].x;
@@ -173,6 +205,8 @@ static void gp_loo_nlpd(ref_call *c)
     }
     free(K);
 }
+
+static void gp_loo_nlpd(ref_call *c) { each_member(c, (int[]){ 1, 2, 1, 1 }, one_gp_loo_nlpd); }
 
 const reference reference_covariances[] = {
     { .name = "cov", .compute = cov },
