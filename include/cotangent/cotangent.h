@@ -3,7 +3,6 @@
 #define COTANGENT_H
 
 #include <cotangent/cov_program.h>
-#include <cotangent/covariance.h>
 #include <cotangent/device.h>
 #include <cotangent/gp.h>
 #include <cotangent/gradcheck.h>

@@ -7,6 +7,7 @@
 #ifndef COTANGENT_OP_H
 #define COTANGENT_OP_H
 
+#include <cotangent/cov_program.h>
 #include <cotangent/maps.h>
 #include <cotangent/ops.h>
 #include <cotangent/tape.h>

@@ -113,11 +113,7 @@ void ct_flag_failure(ct_call *c, int64_t member, int64_t detail, const char *wha
 {
     ct_failure *f = &c->tape->failure;
     if (f->set || !ct_require(c, what, CT_EINVAL, "ct_flag_failure: what is NULL")) return;
-    f->set = true;
-    f->member = member;
-    f->detail = detail;
-    f->what = what;
-    f->why = NULL;
+    ct__failure_set(f, member, detail, what, NULL);
 }
 
 bool ct_failure_known(const ct_call *c) { return c->tape && c->tape->failure.set; }

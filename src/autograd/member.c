@@ -62,13 +62,8 @@ static void tell(crew *w, const ct_call *c, const ct_failure *first)
     ct_failure *f = &all->tape->failure;
     while (atomic_flag_test_and_set(&w->telling)) {
     }
-    if (first->set && !all->failed_before && (!f->set || first->member < f->member)) {
-        f->set = true;
-        f->member = first->member;
-        f->detail = first->detail;
-        f->what = first->what;
-        f->why = first->why;
-    }
+    if (first->set && !all->failed_before && (!f->set || first->member < f->member))
+        ct__failure_set(f, first->member, first->detail, first->what, first->why);
     ct_require(all, !c->status, c->status, "%s", ct_tape_reason(c->tape));
     atomic_flag_clear(&w->telling);
 }

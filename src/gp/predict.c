@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 
 #include "gp/factor/packed.h"
 #include "gp/infer/density.h"
@@ -131,9 +131,9 @@ static posterior joint(const request *r)
     ct_view V = ct_scratch(c, gp->dtype, ct_shape2(r->m, gp->n));
     ct_view C = ct_scratch(c, gp->dtype, ct_shape2(r->m, r->m));
     ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
-    ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->X), V);
+    ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->X), false, V);
     ct__packed_solve(c, &L, 0, V);
-    ct_prim_covariance(c, k, theta, Xs, ct_no_view(), C);
+    ct_prim_covariance(c, k, theta, Xs, ct_no_view(), false, C);
     ct_prim_syrk(c, -1, V, 1, C);
     ct_tensor *covariance = ct_tensor_of(c, C);
     ct_scope_close(c);

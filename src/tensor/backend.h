@@ -65,15 +65,6 @@ typedef struct ct_backend {
     /* element i (row-major) of out: uniform in (0,1) or standard normal, from Philox(seed, stream, i) */
     ct_status (*random)(ct_device *dev, bool normal, uint64_t seed, uint64_t stream, ct_view *out);
 
-    /* Covariance matrices and the contraction of their derivatives, as the ct_prim_covariance... of
-     * covariance.h document. z = NULL: the symmetric case, in which `lower` writes only the lower triangle of
-     * out. `add`: adds to what theta_bar and x_bar hold. */
-    ct_status (*covariance)(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
-                            const ct_view *x, const ct_view *z, bool lower, ct_view *out);
-    ct_status (*covariance_bar)(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
-                                const ct_view *x, const ct_view *z, const ct_cov_bar *K_bar, bool add,
-                                ct_view *theta_bar, ct_view *x_bar);
-
     /* What a backend may do in one pass, or leave NULL. */
 
     /* ct_prim_sweep_blocks for a C (n, n), of which only the lower triangle is used, or for a packed C in a
@@ -92,7 +83,7 @@ typedef struct ct_backend {
 } ct_backend;
 
 /* The entries beside the primitives that every backend has, too. */
-#define CT__MORE_ENTRIES(M) M(map1_bar) M(map2_bar) M(random) M(covariance) M(covariance_bar)
+#define CT__MORE_ENTRIES(M) M(map1_bar) M(map2_bar) M(random)
 
 /* The function type of an entry: `CT__ENTRY(gemm) ct__cpu_gemm;` is its prototype. */
 #define CT__ENTRY(name) __typeof__(*((ct_backend *)0)->name)

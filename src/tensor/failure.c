@@ -7,16 +7,23 @@ int64_t *ct__failure_note(ct_device *dev, ct_failure *failure)
     return failure->note ? failure->note->view.data : NULL;
 }
 
+void ct__failure_set(ct_failure *failure, int64_t member, int64_t detail, const char *what, const char *why)
+{
+    failure->set = true;
+    failure->member = member;
+    failure->detail = detail;
+    failure->what = what;
+    failure->why = why;
+}
+
 ct_status ct__failure_settle(ct_device *dev, ct_failure *failure)
 {
     if (!failure->note || failure->set) return CT_OK;
     int64_t note[3];
     ct_status status = dev->backend->download(dev, note, failure->note->view.data, sizeof note);
     if (status || !note[0]) return status;
-    failure->set = true;
+    ct__failure_set(failure, note[1], note[2], failure->what, failure->why);
     failure->position = note[0] - 1;
-    failure->member = note[1];
-    failure->detail = note[2];
     return CT_OK;
 }
 

@@ -249,6 +249,8 @@ struct ct_failure {
 
 /* The note's three numbers in device memory, allocated at the first request; NULL with a message. */
 int64_t *ct__failure_note(ct_device *device, ct_failure *failure);
+/* Whatever it held. */
+void ct__failure_set(ct_failure *failure, int64_t member, int64_t detail, const char *what, const char *why);
 /* Sets position, member and detail from the note. Waits for the device if there is a note. */
 ct_status ct__failure_settle(ct_device *device, ct_failure *failure);
 /* Clears the failure; the note's memory stays for the next. */

@@ -2,7 +2,7 @@
  * ct_gp_loo. */
 #include "gp_device.h"
 
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 #include <cotangent/gradcheck.h>
 
 #include "gp/model/model.h"

@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     PUBLIC: set(),
 }
 # Public headers that lie above a layer.
-TAPE, OPS, GP = {"tape"}, {"ops", "op", "covariance", "gradcheck"}, {"kernel", "gp"}
+TAPE, OPS, GP = {"tape"}, {"ops", "op", "gradcheck"}, {"kernel", "gp"}
 ABOVE = {
     "src/tensor": TAPE | OPS | GP,
     "src/tensor/cpu": TAPE | OPS | GP,
@@ -130,7 +130,7 @@ def self_test():
         "src/gp/b.c": ('#include "../tensor/internal.h"\n', "may not include"),
         "src/tensor/cpu/k.c": ("#include <cotangent/op.h>\n", "lies above"),
         "src/tensor/l.c": ("#include <cotangent/tensor.h>\n#include <cotangent/cov_program.h>\n", None),
-        "src/tensor/cuda/m.cuh": ("#include <cotangent/covariance.h>\n", "lies above"),
+        "src/tensor/cuda/m.cuh": ("#include <cotangent/gradcheck.h>\n", "lies above"),
         "src/tensor/n.c": ("#include <cotangent/innocent.h>\n", "lies above"),
         "src/ops/c.c": ("#include <cblas.h>\n", "belongs to src/tensor/cpu"),
         "src/tensor/cpu/d.c": ("#include <cuda_runtime.h>\n", "belongs to src/tensor/cuda"),

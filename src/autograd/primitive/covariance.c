@@ -1,7 +1,5 @@
-/* The primitives of covariance.h: they check, and call the backend. */
+/* The primitives that evaluate a covariance kernel's program and contract its derivatives. */
 #include "primitive.h"
-
-#include <cotangent/covariance.h>
 
 /* No view for Z means the symmetric case. */
 static bool fits(ct_call *c, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
@@ -22,35 +20,10 @@ static bool fits(ct_call *c, const ct_cov_program *program, const ct_view *theta
 }
 
 void ct_prim_covariance(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view Z,
-                        ct_view K)
+                        bool lower, ct_view K)
 {
     if (fits(c, program, &theta, &X, &Z, &K))
-        CT__DO(c, covariance, program, &theta, &X, ct__given(&Z), false, &K);
-}
-
-void ct_prim_covariance_lower(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view K)
-{
-    const ct_view none = ct_no_view();
-    if (fits(c, program, &theta, &X, &none, &K)) CT__DO(c, covariance, program, &theta, &X, NULL, true, &K);
-}
-
-static void contract(ct_call *c, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
-                     const ct_view *Z, const ct_cov_bar *K_bar, bool add, ct_view *theta_bar, ct_view *X_bar)
-{
-    if (!fits(c, program, theta, X, Z, &K_bar->M)) return;
-    bool outputs =
-        (!theta_bar->storage || (theta_bar->ndim == 1 && theta_bar->dim[0] == program->n_params)) &&
-        (!X_bar->storage || ct__same_shape(X_bar, X));
-    if (ct_require(c, outputs, CT_ESHAPE, "the cotangents must have the shapes of theta and X"))
-        CT__DO(c, covariance_bar, program, theta, X, ct__given(Z), K_bar, add, ct__wanted(theta_bar),
-               ct__wanted(X_bar));
-}
-
-void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view Z,
-                            ct_view K_bar, ct_view theta_bar, ct_view X_bar)
-{
-    const ct_cov_bar whole = { .M = K_bar, .alpha = 1 };
-    contract(c, program, &theta, &X, &Z, &whole, false, &theta_bar, &X_bar);
+        CT__DO(c, covariance, program, &theta, &X, ct__given(&Z), lower, &K);
 }
 
 static bool is_vector(const ct_view *v, int64_t n, ct_dtype dtype)
@@ -58,14 +31,19 @@ static bool is_vector(const ct_view *v, int64_t n, ct_dtype dtype)
     return v->storage && v->ndim == 1 && v->dim[0] == n && v->dtype == dtype;
 }
 
-void ct_prim_covariance_bar_add(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X,
-                                ct_view Z, const ct_cov_bar *K_bar, ct_view theta_bar, ct_view X_bar)
+void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view Z,
+                            const ct_cov_bar *K_bar, bool add, ct_view theta_bar, ct_view X_bar)
 {
     const ct_view *M = &K_bar->M, *u = &K_bar->u, *v = &K_bar->v;
-    if (!ct__usable(c, M)) return;
-    bool vectors = (!u->storage && !v->storage) ||
-                   (is_vector(u, M->dim[0], M->dtype) && is_vector(v, M->dim[1], M->dtype));
+    if (!fits(c, program, &theta, &X, &Z, M)) return;
+    const bool vectors = (!u->storage && !v->storage) || (is_vector(u, M->dim[0], M->dtype) &&
+                                                          is_vector(v, M->dim[1], M->dtype));
+    const bool outputs =
+        (!theta_bar.storage || (theta_bar.ndim == 1 && theta_bar.dim[0] == program->n_params)) &&
+        (!X_bar.storage || ct__same_shape(&X_bar, &X));
     if (ct_require(c, vectors && !(K_bar->lower && Z.storage), CT_ESHAPE,
-                   "the vectors of a cotangent must fit its rows and columns"))
-        contract(c, program, &theta, &X, &Z, K_bar, true, &theta_bar, &X_bar);
+                   "the vectors of a cotangent must fit its rows and columns") &&
+        ct_require(c, outputs, CT_ESHAPE, "the cotangents must have the shapes of theta and X"))
+        CT__DO(c, covariance_bar, program, &theta, &X, ct__given(&Z), K_bar, add, ct__wanted(&theta_bar),
+               ct__wanted(&X_bar));
 }

@@ -35,11 +35,11 @@ static void build(ct_call *c, const ct__system *s)
 {
     const ct__packed *C = &s->C;
     ct_view X1 = ct__rows(s->X, 0, C->n1);
-    ct_prim_covariance_lower(c, s->program, s->theta, X1, C->A11);
+    ct_prim_covariance(c, s->program, s->theta, X1, ct_no_view(), true, C->A11);
     if (C->n2) {
         ct_view X2 = ct__rows(s->X, C->n1, C->n1 + C->n2);
-        ct_prim_covariance(c, s->program, s->theta, X1, X2, C->A21t);
-        ct_prim_covariance_lower(c, s->program, s->theta, X2, C->A22);
+        ct_prim_covariance(c, s->program, s->theta, X1, X2, false, C->A21t);
+        ct_prim_covariance(c, s->program, s->theta, X2, ct_no_view(), true, C->A22);
     }
     ct__packed_add_diagonal(c, C, s->noise);
 }
@@ -90,10 +90,10 @@ void ct__slopes_add(ct_call *c, const ct__slopes *s, ct_view M, int64_t row, int
                        .v = ct__rows(s->u, col, col_end),
                        .alpha = beside ? 2 * s->weight : s->weight,
                        .lower = !beside };
-    ct_prim_covariance_bar_add(c, s->program, s->theta, x, z, &bar, s->theta_bar,
+    ct_prim_covariance_bar(c, s->program, s->theta, x, z, &bar, true, s->theta_bar,
                                ct__rows(s->X_bar, row, row_end));
     if (!beside || !ct_is_view(s->X_bar)) return;
     ct_cov_bar turned = { .M = ct_view_transpose(M), .u = bar.v, .v = bar.u, .alpha = bar.alpha };
-    ct_prim_covariance_bar_add(c, s->program, s->theta, z, x, &turned, ct_no_view(),
+    ct_prim_covariance_bar(c, s->program, s->theta, z, x, &turned, true, ct_no_view(),
                                ct__rows(s->X_bar, col, col_end));
 }

@@ -3,7 +3,7 @@
 #ifndef CT_GP_FACTOR_H
 #define CT_GP_FACTOR_H
 
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 
 #include "packed.h"
 

@@ -1,5 +1,5 @@
 /* Rows more:  S Sᵀ = k(X2, X2) + diag(noise) - B Bᵀ for B = k(X2, X1) L⁻ᵀ:  k n² + k² n operations */
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 
 #include "packed.h"
 
@@ -9,9 +9,9 @@ void ct__packed_append(ct_call *c, const ct_cov_program *program, ct_view theta,
     int64_t all = ct_view_dim(X, 0), n = L->n1 + L->n2, k = all - n;
     ct_view before = ct__rows(X, 0, n), more = ct__rows(X, n, all);
     ct_view B = ct_scratch(c, X.dtype, ct_shape2(k, n)), S = ct_scratch(c, X.dtype, ct_shape2(k, k));
-    ct_prim_covariance(c, program, theta, more, before, B);
+    ct_prim_covariance(c, program, theta, more, before, false, B);
     ct__packed_solve(c, L, 0, B);
-    ct_prim_covariance_lower(c, program, theta, more, S);
+    ct_prim_covariance(c, program, theta, more, ct_no_view(), true, S);
     ct_prim_map2(c, CT_MAP_add, ct_view_diagonal(S), noise, ct_view_diagonal(S));
     ct_prim_syrk(c, -1, B, 1, S);
     ct_prim_potrf_lower(c, n, S);

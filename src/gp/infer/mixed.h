@@ -4,7 +4,7 @@
 #ifndef CT_GP_MIXED_H
 #define CT_GP_MIXED_H
 
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 
 #include "gp/factor/packed.h"
 

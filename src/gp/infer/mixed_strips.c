@@ -81,7 +81,7 @@ static ct_view covariance(const ct__mixed *m, const block *b)
 {
     ct_view K = room_of(m, b), x = rows_from(m->X, b->row, b->rows), line = ct_view_diagonal(K);
     ct_view z = b->beside ? rows_from(m->X, b->col, b->cols) : ct_no_view();
-    ct_prim_covariance(m->c, m->program, m->theta, x, z, K);
+    ct_prim_covariance(m->c, m->program, m->theta, x, z, false, K);
     if (!b->beside) ct_prim_map2(m->c, CT_MAP_add, line, rows_from(m->noise, b->row, b->rows), line);
     return K;
 }

@@ -5,7 +5,7 @@
  * a is what the data add to the mean at the points x*, e what they take from the variance. Both are functions
  * of one point each, so that where a gradient is wanted the forward pass computes ∂a_i/∂x*_i and ∂e_i/∂x*_i,
  * as nlml.c does, and keeps nothing of n numbers a point: points go through in panels of k_iᵀ. */
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 
 #include "density.h"
 #include "gp/factor/packed.h"
@@ -71,7 +71,7 @@ static void cross(ct_call *c, const panel *p)
     for (int64_t i = 0; i < m; i += most) {
         int64_t end = i + most < m ? i + most : m;
         ct_view k = ct__rows(p->k, i, end);
-        ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), ct__rows(p->points, i, end), ct_arg(c, X), k);
+        ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), ct__rows(p->points, i, end), ct_arg(c, X), false, k);
         ct_prim_gemm(c, 1, k, ct_arg(c, ALPHA), 0, ct__rows(a, i, end));
     }
 }
@@ -82,7 +82,7 @@ static void contract(ct_call *c, const panel *p, ct_view bar, double scale, int 
     ct_cov_bar K_bar = { .M = bar, .alpha = scale };
     ct_view slope = part(c, p, k);
     ct_prim_fill(c, slope, 0);
-    ct_prim_covariance_bar_add(c, ct_attr(c), ct_arg(c, THETA), p->points, ct_arg(c, X), &K_bar, ct_no_view(),
+    ct_prim_covariance_bar(c, ct_attr(c), ct_arg(c, THETA), p->points, ct_arg(c, X), &K_bar, true, ct_no_view(),
                                slope);
 }
 

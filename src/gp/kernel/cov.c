@@ -33,7 +33,8 @@ static void bar_member(ct_call *c)
     const wanted *w = ct_attr(c);
     ct_view theta_bar = w->theta ? ct_result(c) : ct_no_view();
     ct_view x_bar = w->x ? ct_result_at(c, w->theta) : ct_no_view();
-    ct_prim_covariance_bar(c, w->program, ct_arg(c, 1), ct_arg(c, 2), other(c, 3), ct_arg(c, 0), theta_bar,
+    const ct_cov_bar K_bar = { .M = ct_arg(c, 0), .alpha = 1 };
+    ct_prim_covariance_bar(c, w->program, ct_arg(c, 1), ct_arg(c, 2), other(c, 3), &K_bar, false, theta_bar,
                            x_bar);
 }
 
@@ -68,7 +69,7 @@ static ct_shape shape(ct_call *c)
 
 static void member(ct_call *c)
 {
-    ct_prim_covariance(c, ct_attr(c), ct_arg(c, 0), ct_arg(c, 1), other(c, 2), ct_result(c));
+    ct_prim_covariance(c, ct_attr(c), ct_arg(c, 0), ct_arg(c, 1), other(c, 2), false, ct_result(c));
 }
 
 static void forward(ct_call *c) { ct_each_member(c, own, ct_arg_dim(c, 1, -2) <= CT__SMALL, member); }

@@ -2,7 +2,7 @@
 #ifndef CT_GP_COV_H
 #define CT_GP_COV_H
 
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 #include <cotangent/kernel.h>
 
 /* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes` profiles of a

@@ -7,7 +7,7 @@
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
-#include <cotangent/covariance.h>
+#include <cotangent/op.h>
 #include <cotangent/gp.h>
 
 #include "gp/kernel/prior.h"

@@ -66,11 +66,7 @@ static void note_failure(const ct__job *job, int64_t member, int64_t detail)
     ct_failure *first = job->failure;
     while (atomic_flag_test_and_set_explicit(job->failing, memory_order_acquire)) {
     }
-    if (!first->set || member < first->member) {
-        first->set = true;
-        first->member = member;
-        first->detail = detail;
-    }
+    if (!first->set || member < first->member) ct__failure_set(first, member, detail, job->what, job->why);
     atomic_flag_clear_explicit(job->failing, memory_order_release);
 }
 
@@ -134,13 +130,7 @@ ct_status ct__job_run(ct__job *job)
         for (int64_t i = 0; i < job->members; i++) run_member(job, i, scratch);
     ct__blas_end(&before);
 
-    if (first.set) {
-        failure->set = true;
-        failure->member = first.member;
-        failure->detail = first.detail;
-        failure->what = job->what;
-        if (job->why) failure->why = job->why;
-    }
+    if (first.set) ct__failure_set(failure, first.member, first.detail, job->what, job->why);
     if (scratch) ct__pool_put(job->dev, scratch, bytes);
     return CT_OK;
 }

@@ -133,12 +133,7 @@ ct_status ct__cpu_packed_sweep(ct_device *dev, int64_t n, bool inverse, double t
     const int64_t failed = run(dev, A->dtype, &t, memory);
     ct__pace_end(dev, &begin);
     ct__pool_put(dev, memory, bytes);
-    if (failed && failure && !failure->set) {
-        failure->set = true;
-        failure->member = 0;
-        failure->detail = failed;
-        failure->what = "leading minor %lld";
-    }
+    if (failed && failure && !failure->set) ct__failure_set(failure, 0, failed, "leading minor %lld", NULL);
     return CT_OK;
 }
 
