@@ -11,21 +11,13 @@ static ct_shape shape(ct_call *c)
 
 static void forward(ct_call *c) { ct_prim_getri(c, ct_arg(c, 0), ct_result(c)); }
 
-static void bar_forward(ct_call *c)
-{
-    ct_prim_inverse_bar(c, false, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
-}
-
-/* inverse_bar(P, P̄) = Ā, one member after the other with one matrix of scratch. Not differentiable. */
-static const ct_op inverse_bar = { .name = "inverse_bar", .n_in = 2, .shape = shape, .forward = bar_forward };
-
 static void vjp(ct_vjp *g)
 {
     ct_var P = ct_out(g), P_bar = ct_out_bar(g);
     if (ct_recording(g))
         ct_in_bar(g, 0, ct_neg(ct_matmul(ct_t(P), ct_matmul(P_bar, ct_t(P)))));
     else
-        ct_in_bar(g, 0, ct_apply(&inverse_bar, (ct_var[]){ P, P_bar }, 2, NULL, 0));
+        ct_in_bar(g, 0, ct__inverse_bar(CT__KEPT_INVERSE, P, P_bar));
 }
 
 static void sample(ct_sample *s) { ct_sample_invertible(s, 0, ct_sample_size(s)); }

@@ -43,35 +43,16 @@ static void compute(ct_call *c, bool spd)
 static void forward(ct_call *c) { compute(c, false); }
 static void spd_forward(ct_call *c) { compute(c, true); }
 
-static ct_shape bar_shape(ct_call *c)
-{
-    ct_shape d = ct_arg_shape(c, 1);
-    d.ndim++;
-    return ct__matrix_shape(d, ct_arg_dim(c, 1, -1), ct_arg_dim(c, 1, -1));
-}
-
-static void bar_forward(ct_call *c)
-{
-    ct_view kept = ct_arg(c, 0), d_bar = ct_view_unsqueeze(ct_arg(c, 1), -1);
-    if (is_root(kept))
-        ct__inverse_root_bar(c, kept, d_bar, ct_result(c));
-    else
-        ct_prim_inverse_bar(c, *(const bool *)ct_attr(c), ct_view_transpose(kept), d_bar, ct_result(c));
-}
-
-/* inverse_diag_bar(what is kept, d̄) = Ā, one member after the other with scratch for it alone. Not
- * differentiable. */
-static const ct_op inverse_diag_bar = {
-    .name = "inverse_diag_bar", .n_in = 2, .shape = bar_shape, .forward = bar_forward
-};
-
 static ct_var bar(ct_vjp *g, bool spd)
 {
     ct_var A = ct_in(g, 0), d_bar = ct_out_bar(g);
-    if (!ct_recording(g))
-        return ct_apply(&inverse_diag_bar, (ct_var[]){ ct_out_at(g, 1), d_bar }, 2, &spd, sizeof spd);
-    ct_var Pt = ct_t(spd ? ct_inverse_spd(A) : ct_inverse(A));
-    return ct_neg(ct_matmul(ct_mul(Pt, ct_unsqueeze(d_bar, -2)), Pt));
+    if (ct_recording(g)) {
+        ct_var Pt = ct_t(spd ? ct_inverse_spd(A) : ct_inverse(A));
+        return ct_neg(ct_matmul(ct_mul(Pt, ct_unsqueeze(d_bar, -2)), Pt));
+    }
+    ct_var kept = ct_out_at(g, 1), column = ct_unsqueeze(d_bar, -1);
+    if (is_root(ct_view_of(ct_value(kept)))) return ct__inverse_bar(CT__KEPT_ROOT, kept, column);
+    return ct__inverse_bar(spd ? CT__KEPT_SYMMETRIC : CT__KEPT_INVERSE, ct_t(kept), column);
 }
 
 static void vjp(ct_vjp *g) { ct_in_bar(g, 0, bar(g, false)); }

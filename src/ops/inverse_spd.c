@@ -24,29 +24,6 @@ static void forward(ct_call *c)
         ct_prim_potri(c, ct_arg(c, 0), ct_result(c));
 }
 
-static ct_shape bar_shape(ct_call *c) { return ct_arg_shape(c, 1); }
-
-static void bar_forward(ct_call *c)
-{
-    ct_prim_inverse_bar(c, true, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
-}
-
-/* inverse_spd_bar(P, P̄) = Ā, one member after the other with a few matrices of scratch. Not
- * differentiable. */
-static const ct_op inverse_spd_bar = {
-    .name = "inverse_spd_bar", .n_in = 2, .shape = bar_shape, .forward = bar_forward
-};
-
-static void root_bar_forward(ct_call *c)
-{
-    ct__inverse_root_bar(c, ct_arg(c, 0), ct_arg(c, 1), ct_result(c));
-}
-
-/* The same from M instead of P. */
-static const ct_op inverse_spd_root_bar = {
-    .name = "inverse_spd_root_bar", .n_in = 2, .shape = bar_shape, .forward = root_bar_forward
-};
-
 static ct_var bar_in_ops(ct_var P, ct_var P_bar)
 {
     ct_var S = ct_scale(ct_add(P_bar, ct_t(P_bar)), -0.5);
@@ -59,9 +36,9 @@ static void vjp(ct_vjp *g)
     if (ct_recording(g))
         ct_in_bar(g, 0, bar_in_ops(P, P_bar));
     else if (ct_vjp_outs(g) == 2)
-        ct_in_bar(g, 0, ct_apply(&inverse_spd_root_bar, (ct_var[]){ ct_out_at(g, 1), P_bar }, 2, NULL, 0));
+        ct_in_bar(g, 0, ct__inverse_bar(CT__KEPT_ROOT, ct_out_at(g, 1), P_bar));
     else
-        ct_in_bar(g, 0, ct_apply(&inverse_spd_bar, (ct_var[]){ P, P_bar }, 2, NULL, 0));
+        ct_in_bar(g, 0, ct__inverse_bar(CT__KEPT_SYMMETRIC, P, P_bar));
 }
 
 static void sample(ct_sample *s) { ct_sample_spd(s, 0, ct_sample_size(s)); }

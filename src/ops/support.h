@@ -25,6 +25,13 @@ ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
 /* Inputs i and j have one shape. */
 bool ct__need_same_shape(ct_call *c, int i, int j);
 
+/* -- inverse_bar.c ---------------------------------------------------------------------------------------- */
+
+/* What an op keeps of A⁻¹ for its adjoint. */
+typedef enum ct__kept { CT__KEPT_INVERSE, CT__KEPT_SYMMETRIC, CT__KEPT_ROOT } ct__kept;
+/* Ā from that and P̄ (..., n, n), or its diagonal (..., n, 1). For a sweep that is not recorded. */
+ct_var ct__inverse_bar(ct__kept kind, ct_var kept, ct_var P_bar);
+
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
 /* The shape `batch_of` with its last two extents replaced by rows and cols. */

@@ -7,30 +7,19 @@ const char *ct_message(const ct_device *dev) { return dev ? dev->message : "the 
 ct_status ct_last_status(const ct_device *dev) { return dev ? dev->last_status : CT_EINVAL; }
 
 /* A device without references is the static one of device.c, which must not be written to. */
-static ct_status fail(ct_device *dev, ct_status status, const char *format, va_list args)
+ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
 {
     if (!dev || !dev->refs) return status;
+    va_list args;
+    va_start(args, format);
     vsnprintf(dev->message, sizeof dev->message, format, args);
+    va_end(args);
     return dev->last_status = status;
 }
 
-ct_status ct__fail(ct_device *dev, ct_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail(dev, status, format, args);
-    va_end(args);
-    return status;
-}
-
+/* The same under its public name */
 ct_status ct_device_fail(ct_device *dev, ct_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail(dev, status, format, args);
-    va_end(args);
-    return status;
-}
+    __attribute__((alias("ct__fail")));
 
 void ct__remark(ct_device *dev, const char *format, ...)
 {

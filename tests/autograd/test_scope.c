@@ -122,7 +122,8 @@ static void refuse(ct_call *c, int which)
 {
     ct_view none = ct_no_view(), a = ct_view_of(A), square = ct_view_block(a, 0, 3, 0, 3);
     ct_view f32 = ct_scratch(c, CT_F32, ct_shape2(3, 4)), whole = ct_scratch(c, CT_I64, ct_shape1(3)),
-            out = ct_scratch(c, CT_F64, ct_shape2(3, 4)), pile = ct_scratch(c, CT_F64, ct_shape3(3, 1, 2));
+            out = ct_scratch(c, CT_F64, ct_shape2(3, 4)), pile = ct_scratch(c, CT_F64, ct_shape3(3, 1, 2)),
+            half = ct_scratch(c, CT_BF16, ct_shape2(3, 4));
     switch (which) {
     case 0: ct_prim_map1(c, CT_MAP_exp, NULL, a, f32); break;
     case 1: ct_prim_map1(c, CT_MAP_exp, NULL, whole, whole); break;
@@ -145,7 +146,8 @@ static void refuse(ct_call *c, int which)
     case 18: ct_prim_flag(c, CT_FINITE, ct_view_transpose(a), "x", "is not", none); break;
     case 19: ct_prim_copy(c, a, ct_view_broadcast(ct_view_block(out, 0, 1, 0, 4), ct_shape2(3, 4))); break;
     case 20: (void)ct_call_item(c, a); break;
-    case 21: ct_prim_where(c, ct_scratch(c, CT_BF16, ct_shape2(3, 4)), a, a, out); break;
+    case 21: ct_prim_where(c, half, a, a, out); break;
+    case 22: ct_prim_gather(c, half, whole, half); break;
     }
 }
 
@@ -175,6 +177,7 @@ static void every_mistake_has_words(void **state)
         "is broadcast: it cannot be written",
         "an item needs a tensor of one element",
         "a primitive's condition is bf16",
+        "a primitive was given bf16, it takes f64 or f32",
     };
     for (int i = 0; i < (int)(sizeof says / sizeof *says); i++) {
         ct_call *c = ct_scope_open(tape, "mistake");

@@ -2,8 +2,8 @@
  * ct_gp_loo. */
 #include "gp_device.h"
 
-#include <cotangent/op.h>
 #include <cotangent/gradcheck.h>
+#include <cotangent/op.h>
 
 #include "gp/model/model.h"
 

@@ -36,8 +36,8 @@ void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, ct_view t
 {
     const ct_view *M = &K_bar->M, *u = &K_bar->u, *v = &K_bar->v;
     if (!fits(c, program, &theta, &X, &Z, M)) return;
-    const bool vectors = (!u->storage && !v->storage) || (is_vector(u, M->dim[0], M->dtype) &&
-                                                          is_vector(v, M->dim[1], M->dtype));
+    const bool vectors = (!u->storage && !v->storage) ||
+                         (is_vector(u, M->dim[0], M->dtype) && is_vector(v, M->dim[1], M->dtype));
     const bool outputs =
         (!theta_bar.storage || (theta_bar.ndim == 1 && theta_bar.dim[0] == program->n_params)) &&
         (!X_bar.storage || ct__same_shape(&X_bar, &X));

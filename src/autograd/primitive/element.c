@@ -156,7 +156,7 @@ void ct_prim_flag(ct_call *c, ct_domain domain, ct_view x, const char *what, con
 /* index i64 (k) names rows of `whole` (n, ...); `part` has k of them. */
 static bool names_rows(ct_call *c, const ct_view *index, const ct_view *whole, const ct_view *part)
 {
-    if (!ct__usable(c, index) || !ct__one_floating(c, whole, part)) return false;
+    if (!ct__usable(c, index) || !ct__one_dtype(c, whole, part)) return false;
     bool fits = index->dtype == CT_I64 && index->ndim == 1 && whole->ndim >= 1 && whole->ndim == part->ndim &&
                 part->dim[0] == index->dim[0];
     for (int i = 1; i < whole->ndim && fits; i++) fits = whole->dim[i] == part->dim[i];

@@ -71,7 +71,8 @@ static void cross(ct_call *c, const panel *p)
     for (int64_t i = 0; i < m; i += most) {
         int64_t end = i + most < m ? i + most : m;
         ct_view k = ct__rows(p->k, i, end);
-        ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), ct__rows(p->points, i, end), ct_arg(c, X), false, k);
+        ct_prim_covariance(c, ct_attr(c), ct_arg(c, THETA), ct__rows(p->points, i, end), ct_arg(c, X), false,
+                           k);
         ct_prim_gemm(c, 1, k, ct_arg(c, ALPHA), 0, ct__rows(a, i, end));
     }
 }
@@ -82,8 +83,8 @@ static void contract(ct_call *c, const panel *p, ct_view bar, double scale, int 
     ct_cov_bar K_bar = { .M = bar, .alpha = scale };
     ct_view slope = part(c, p, k);
     ct_prim_fill(c, slope, 0);
-    ct_prim_covariance_bar(c, ct_attr(c), ct_arg(c, THETA), p->points, ct_arg(c, X), &K_bar, true, ct_no_view(),
-                               slope);
+    ct_prim_covariance_bar(c, ct_attr(c), ct_arg(c, THETA), p->points, ct_arg(c, X), &K_bar, true,
+                           ct_no_view(), slope);
 }
 
 static void run_panel(ct_call *c, const panel *p)

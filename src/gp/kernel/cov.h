@@ -2,8 +2,8 @@
 #ifndef CT_GP_COV_H
 #define CT_GP_COV_H
 
-#include <cotangent/op.h>
 #include <cotangent/kernel.h>
+#include <cotangent/op.h>
 
 /* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes` profiles of a
  * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else through the

@@ -7,8 +7,8 @@
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
-#include <cotangent/op.h>
 #include <cotangent/gp.h>
+#include <cotangent/op.h>
 
 #include "gp/kernel/prior.h"
 

@@ -81,30 +81,23 @@ TARGET CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *
                                        int64_t m, T *s, const T *norm)
 {
     enum { STEP = 8 };
+    const NAME(vec) zero = { 0 };
     T size = 0;
-    for (int64_t j = 0; j < m; j++) s[j] = 0;
     for (int32_t k = 0; k < n->n_dims; k += STEP) {
-        T a[STEP];
+        NAME(vec) a[STEP];
         const T *b[STEP];
         for (int32_t i = 0; i < STEP; i++) {
             int32_t at = k + i < n->n_dims ? k + i : n->n_dims - 1;
             int64_t d = p->dims[n->dims + at];
             T w = n->ard ? p->weight[n->dims + at] : 1, u = k + i < n->n_dims ? x[d * p->x_col] : 0;
-            a[i] = -2 * w * u;
+            a[i] = -2 * w * u - zero;
             b[i] = z + d * p->z_row;
             size += w * u * u;
         }
-        for (int64_t j = 0; j < m; j++) {
-            T sum = s[j];
-            sum = FN(ct__mad)(a[0], b[0][j], sum, FUSED);
-            sum = FN(ct__mad)(a[1], b[1][j], sum, FUSED);
-            sum = FN(ct__mad)(a[2], b[2][j], sum, FUSED);
-            sum = FN(ct__mad)(a[3], b[3][j], sum, FUSED);
-            sum = FN(ct__mad)(a[4], b[4][j], sum, FUSED);
-            sum = FN(ct__mad)(a[5], b[5][j], sum, FUSED);
-            sum = FN(ct__mad)(a[6], b[6][j], sum, FUSED);
-            sum = FN(ct__mad)(a[7], b[7][j], sum, FUSED);
-            s[j] = sum;
+        for (int64_t j = 0; j < m; j += L) {
+            NAME(vec) sum = k ? LOAD(s + j) : zero;
+            UNROLL for (int i = 0; i < STEP; i++) sum = MAD(a[i], LOAD(b[i] + j), sum);
+            VEC(s + j) = sum;
         }
     }
     int64_t near = 0;

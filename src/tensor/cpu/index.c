@@ -2,7 +2,6 @@
 #include "cpu.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* Rows of two tensors of the same trailing shape: dimensions after the first, strides of `to` and `from`. */
 typedef struct rows {
@@ -10,30 +9,31 @@ typedef struct rows {
     ct__axis axis[CT_MAX_DIMS];
 } rows;
 
-#define ROW_LOOPS(T)                                                                            \
-    static void copy_##T(const rows *r, int d, const T *from, T *to)                            \
+typedef void row_loop(const rows *r, int d, const void *from, void *to);
+
+#define ROW_LOOP(name, T, OP)                                                                   \
+    static void name##_##T(const rows *r, int d, const void *from_, void *to_)                  \
     {                                                                                           \
         const int64_t n = r->axis[d].dim, sf = r->axis[d].stride[1], st = r->axis[d].stride[0]; \
+        const T *restrict from = from_;                                                         \
+        T *restrict to = to_;                                                                   \
         if (d < r->ndim - 1)                                                                    \
-            for (int64_t i = 0; i < n; i++) copy_##T(r, d + 1, from + i * sf, to + i * st);     \
+            for (int64_t i = 0; i < n; i++) name##_##T(r, d + 1, from + i * sf, to + i * st);   \
         else if (sf == 1 && st == 1)                                                            \
-            memcpy(to, from, (size_t)n * sizeof(T));                                            \
+            for (int64_t i = 0; i < n; i++) to[i] OP from[i];                                   \
         else                                                                                    \
-            for (int64_t i = 0; i < n; i++) to[i * st] = from[i * sf];                          \
-    }                                                                                           \
-    static void add_##T(const rows *r, int d, const T *restrict from, T *restrict to)           \
-    {                                                                                           \
-        const int64_t n = r->axis[d].dim, sf = r->axis[d].stride[1], st = r->axis[d].stride[0]; \
-        if (d < r->ndim - 1)                                                                    \
-            for (int64_t i = 0; i < n; i++) add_##T(r, d + 1, from + i * sf, to + i * st);      \
-        else if (sf == 1 && st == 1)                                                            \
-            for (int64_t i = 0; i < n; i++) to[i] += from[i];                                   \
-        else                                                                                    \
-            for (int64_t i = 0; i < n; i++) to[i * st] += from[i * sf];                         \
+            for (int64_t i = 0; i < n; i++) to[i * st] OP from[i * sf];                         \
     }
-ROW_LOOPS(double)
-ROW_LOOPS(float)
-ROW_LOOPS(int64_t)
+ROW_LOOP(copy, double, =)
+ROW_LOOP(copy, float, =)
+ROW_LOOP(copy, int64_t, =)
+ROW_LOOP(add, double, +=)
+ROW_LOOP(add, float, +=)
+ROW_LOOP(add, int64_t, +=)
+static row_loop *const copies[] = { [CT_F64] = copy_double, [CT_F32] = copy_float, [CT_I64] = copy_int64_t },
+                       *const additions[] = {
+                           [CT_F64] = add_double, [CT_F32] = add_float, [CT_I64] = add_int64_t
+                       };
 
 static int64_t at(const ct_view *index, int64_t i)
 {
@@ -56,12 +56,7 @@ static void gather_rows(const rows *r, const ct_view *x, const ct_view *index, c
     for (int64_t i = low; i < high; i++) {
         const void *from = ct__at(x->data, x->dtype, at(index, i) * x->stride[0]);
         void *to = ct__at(out->data, out->dtype, i * out->stride[0]);
-        if (x->dtype == CT_F64)
-            copy_double(r, 0, from, to);
-        else if (x->dtype == CT_F32)
-            copy_float(r, 0, from, to);
-        else
-            copy_int64_t(r, 0, from, to);
+        copies[x->dtype](r, 0, from, to);
     }
 }
 
@@ -74,12 +69,7 @@ static void add_rows(const rows *r, const ct_view *x, const ct_view *index, cons
         if (target < low || target >= high) continue;
         const void *from = ct__at(x->data, x->dtype, i * x->stride[0]);
         void *to = ct__at(out->data, out->dtype, target * out->stride[0]);
-        if (x->dtype == CT_F64)
-            add_double(r, 0, from, to);
-        else if (x->dtype == CT_F32)
-            add_float(r, 0, from, to);
-        else
-            add_int64_t(r, 0, from, to);
+        additions[x->dtype](r, 0, from, to);
     }
 }
 

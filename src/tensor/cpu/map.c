@@ -64,6 +64,11 @@
 #define VALUE_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) NAME(value_##name),
 #define BAR_ENTRY2(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
     { NAME(bar_a_##name), NAME(bar_b_##name) },
+#define TABLES                                                              \
+    static const ct__kernel NAME(values1)[] = { CT_MAPS1(VALUE_ENTRY1) };   \
+    static const ct__kernel NAME(bars1)[] = { CT_MAPS1(BAR_ENTRY1) };       \
+    static const ct__kernel NAME(values2)[] = { CT_MAPS2(VALUE_ENTRY2) };   \
+    static const ct__kernel NAME(bars2)[][2] = { CT_MAPS2(BAR_ENTRY2) };
 /* clang-format on */
 
 #define T       double
@@ -73,10 +78,7 @@ CT_MAPS1(VALUE1)
 CT_MAPS1(BAR1)
 CT_MAPS2(VALUE2)
 CT_MAPS2(BARS2)
-static const ct__kernel values1_f64[] = { CT_MAPS1(VALUE_ENTRY1) };
-static const ct__kernel bars1_f64[] = { CT_MAPS1(BAR_ENTRY1) };
-static const ct__kernel values2_f64[] = { CT_MAPS2(VALUE_ENTRY2) };
-static const ct__kernel bars2_f64[][2] = { CT_MAPS2(BAR_ENTRY2) };
+TABLES
 #undef T
 #undef FN
 #undef NAME
@@ -88,10 +90,7 @@ CT_MAPS1(VALUE1)
 CT_MAPS1(BAR1)
 CT_MAPS2(VALUE2)
 CT_MAPS2(BARS2)
-static const ct__kernel values1_f32[] = { CT_MAPS1(VALUE_ENTRY1) };
-static const ct__kernel bars1_f32[] = { CT_MAPS1(BAR_ENTRY1) };
-static const ct__kernel values2_f32[] = { CT_MAPS2(VALUE_ENTRY2) };
-static const ct__kernel bars2_f32[][2] = { CT_MAPS2(BAR_ENTRY2) };
+TABLES
 #undef T
 #undef FN
 #undef NAME

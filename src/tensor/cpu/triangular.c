@@ -9,41 +9,35 @@
 
 /* -- a triangle in place --------------------------------------------------------------------------------- */
 
-static int64_t trtri_member(const ct__job *job, void *const *data)
+/* Among a job's flags: the solution is wanted, not the product; the inverse, not LᵀL. */
+enum { SOLVE = 1 << 16, INVERSE = 1 << 17 };
+
+static int64_t lower_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *m = &job->m[0];
     const int n = (int)m->rows;
+    const char *uplo = m->columns ? "L" : "U";
     int info; /* the diagonal has no zeros */
-    CT__ROUTINE(job->dtype, trtri)(m->columns ? "L" : "U", "N", &n, data[0], &m->ld, &info);
+    if (job->flags & INVERSE)
+        CT__ROUTINE(job->dtype, trtri)(uplo, "N", &n, data[0], &m->ld, &info);
+    else
+        CT__ROUTINE(job->dtype, lauum)(uplo, &n, data[0], &m->ld, &info);
     return 0;
 }
 
-static int64_t lauum_member(const ct__job *job, void *const *data)
+static ct_status run_lower(ct_device *dev, const char *name, unsigned flags, ct_view *a)
 {
-    const ct__matrix *m = &job->m[0];
-    const int n = (int)m->rows;
-    int info;
-    CT__ROUTINE(job->dtype, lauum)(m->columns ? "L" : "U", &n, data[0], &m->ld, &info);
-    return 0;
-}
-
-static ct_status run_lower(ct_device *dev, const char *name, ct_view *a,
-                           int64_t (*member)(const ct__job *, void *const *))
-{
-    ct__job job = { .reads_output = true, .lower_output = true, .member = member };
+    ct__job job = { .flags = flags, .reads_output = true, .lower_output = true, .member = lower_member };
     if (!ct__job_init(&job, dev, 1, (const ct_view *[]){ a })) return CT_OK;
     const double n = (double)job.m[0].rows;
     job.work = n * n * n / 3;
     return ct__job_forms(&job, name) ? CT_EUNSUPPORTED : ct__job_run(&job);
 }
 
-ct_status ct__cpu_trtri(ct_device *dev, ct_view *a) { return run_lower(dev, "trtri", a, trtri_member); }
-ct_status ct__cpu_lauum(ct_device *dev, ct_view *a) { return run_lower(dev, "lauum", a, lauum_member); }
+ct_status ct__cpu_trtri(ct_device *dev, ct_view *a) { return run_lower(dev, "trtri", INVERSE, a); }
+ct_status ct__cpu_lauum(ct_device *dev, ct_view *a) { return run_lower(dev, "lauum", 0, a); }
 
 /* -- products and solutions with a triangle -------------------------------------------------------------- */
-
-/* Among a job's flags: the solution is wanted, not the product. */
-enum { SOLVE = 1 << 16 };
 
 /* op(T) as a small matrix M to the left of B, both transposed for CT_RIGHT. Fills the unread part with zeros
  * and the diagonal with ones where it is unit; returns whether M is lower. */
@@ -69,40 +63,22 @@ static ct__matrix left_side(const ct__job *job)
                                  : *b;
 }
 
-/* M X = alpha B by substitution */
-static int64_t small_trsm_member(const ct__job *job, void *const *data)
+/* M X = alpha B by substitution, or B = alpha M B in place. A solution begins at the first row of a lower M, a
+ * product at the last. */
+static int64_t small_member(const ct__job *job, void *const *data)
 {
     double m[CT__SMALL * CT__SMALL], x[CT__SMALL * CT__SMALL];
-    bool lower = load_triangle(job, data[0], m);
+    const bool solve = job->flags & SOLVE, lower = load_triangle(job, data[0], m);
+    const double sign = solve ? -1 : 1;
     ct__matrix b = left_side(job);
     ct__load(job->dtype, data[1], &b, x);
     for (int64_t step = 0; step < b.rows; step++) {
-        int64_t i = lower ? step : b.rows - 1 - step;
+        const int64_t i = lower == solve ? step : b.rows - 1 - step;
+        const int64_t from = lower ? 0 : i + solve, to = lower ? i + !solve : b.rows;
         for (int64_t j = 0; j < b.cols; j++) {
-            double sum = job->alpha * x[i * b.cols + j];
-            for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : b.rows); k++)
-                sum -= m[i * b.rows + k] * x[k * b.cols + j];
-            x[i * b.cols + j] = sum / m[i * b.rows + i];
-        }
-    }
-    ct__store(job->dtype, x, &b, data[1]);
-    return 0;
-}
-
-/* B = alpha M B in place: from the last row up where M is lower */
-static int64_t small_trmm_member(const ct__job *job, void *const *data)
-{
-    double m[CT__SMALL * CT__SMALL], x[CT__SMALL * CT__SMALL];
-    bool lower = load_triangle(job, data[0], m);
-    ct__matrix b = left_side(job);
-    ct__load(job->dtype, data[1], &b, x);
-    for (int64_t step = 0; step < b.rows; step++) {
-        int64_t i = lower ? b.rows - 1 - step : step;
-        for (int64_t j = 0; j < b.cols; j++) {
-            double sum = 0;
-            for (int64_t k = lower ? 0 : i; k < (lower ? i + 1 : b.rows); k++)
-                sum += m[i * b.rows + k] * x[k * b.cols + j];
-            x[i * b.cols + j] = job->alpha * sum;
+            double sum = solve ? job->alpha * x[i * b.cols + j] : 0;
+            for (int64_t k = from; k < to; k++) sum += sign * m[i * b.rows + k] * x[k * b.cols + j];
+            x[i * b.cols + j] = solve ? sum / m[i * b.rows + i] : job->alpha * sum;
         }
     }
     ct__store(job->dtype, x, &b, data[1]);
@@ -181,7 +157,7 @@ static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags
     if (!ct__job_init(&job, dev, 2, (const ct_view *[]){ t, b })) return CT_OK;
     const int64_t rows = job.m[1].rows, cols = job.m[1].cols;
     job.work = (double)rows * (double)cols * (double)job.m[0].rows;
-    job.member = flags & SOLVE ? small_trsm_member : small_trmm_member;
+    job.member = small_member;
     if (rows > CT__SMALL || cols > CT__SMALL) {
         if (ct__job_forms(&job, name)) return CT_EUNSUPPORTED;
         prefer_columns(&job.m[1], flags & CT_RIGHT);
