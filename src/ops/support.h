@@ -25,7 +25,7 @@ ct_shape ct__need_batch(ct_call *c, int i, int j, int64_t rows, int64_t cols);
 /* Inputs i and j have one shape. */
 bool ct__need_same_shape(ct_call *c, int i, int j);
 
-/* -- inverse_bar.c ---------------------------------------------------------------------------------------- */
+/* -- inverse_bar.c --------------------------------------------------------------------------------------- */
 
 /* What an op keeps of A⁻¹ for its adjoint. */
 typedef enum ct__kept { CT__KEPT_INVERSE, CT__KEPT_SYMMETRIC, CT__KEPT_ROOT } ct__kept;

@@ -63,8 +63,8 @@ static ct__matrix left_side(const ct__job *job)
                                  : *b;
 }
 
-/* M X = alpha B by substitution, or B = alpha M B in place. A solution begins at the first row of a lower M, a
- * product at the last. */
+/* M X = alpha B by substitution, or B = alpha M B in place. A solution begins at the first row of a lower M,
+ * a product at the last. */
 static int64_t small_member(const ct__job *job, void *const *data)
 {
     double m[CT__SMALL * CT__SMALL], x[CT__SMALL * CT__SMALL];
