@@ -128,6 +128,10 @@ int main(int argc, char **argv)
                     : b.batch ? b.batch
                               : 100;
     double seconds = argc > 5 ? atof(argv[5]) : 3;
+    if (n < 1 || batch < 1) {
+        fprintf(stderr, "inverse: n and batch must be numbers above 0: inverse [case [dtype [n [batch]]]]\n");
+        return 1;
+    }
     bool failed = false;
     int64_t columns[PART], rows[PART];
     for (int64_t i = 0; i < PART; i++) columns[i] = (i * 37 + 11) % n, rows[i] = i % n;

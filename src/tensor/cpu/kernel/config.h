@@ -102,12 +102,12 @@ enum {
     CT__COV_ROWS = 32,     /* of one task; theta_bar is summed by such blocks, whatever the threads; bits */
     CT__COV_WIDTH = 256,   /* columns of one tile, and pairs worked on together; bits */
     CT__COV_GROUP = 16,    /* columns beyond the last that vector loops may read */
-    CT__COV_ALONE = 8192,  /* entries that one thread had better do alone */
+    CT__COV_ALONE = 25600, /* entries that one thread had better do alone */
     CT__COV_MANY_F64 = 32, /* columns of the data from which on distances come from products */
     CT__COV_MANY_F32 = 64,
 
     /* -- the sweep ("Where the likelihood's time goes"; bench/mll) -- */
-    CT__SWEEP_ALONE = 96, /* rows that one thread had better do alone */
+    CT__SWEEP_ALONE = 160, /* rows that one thread had better do alone */
     /* A task has FEW rows, or MORE for matrices of MIDDLE to LARGE rows, and a step as many pivots. Above
      * LARGE a step has DEEP times as many. All of these: bits. */
     CT__SWEEP_FEW = 96,
