@@ -59,12 +59,12 @@ struct ct_call {
     const ct_var *in;
     const void *attr;
     int n_in, n_out, n_scratch;
-    int results;                 /* outputs without those of ct_rule_out */
-    uint64_t wanted;             /* bit i: a gradient flows into input i */
-    bool recorded;               /* vjp may be called for it             */
-    const struct ct_call *whole; /* of a member's call: that of the batch, which is its own */
+    int results;     /* outputs without those of ct_rule_out */
+    uint64_t wanted; /* bit i: a gradient flows into input i */
+    bool recorded;   /* vjp may be called for it             */
     bool failed_before;
     ct_status status;
+    const struct ct_call *whole; /* of a member's call: that of the batch, which is its own */
     const ct_tensor *arg[CT_MAX_INPUTS];
     ct_tensor *out[CT_MAX_OUTPUTS];
     ct_dtype dtype[CT_MAX_OUTPUTS];

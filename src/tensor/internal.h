@@ -49,7 +49,6 @@ struct ct_device {
     ct_log_fn log;
     void *log_context;
     int threads, isa; /* isa: of the CPU backend, a ct__isa */
-    bool amx;         /* whether the CPU has AMX's products of bf16 */
     struct ct__pace {
         double wall, cpu, alone_until; /* seconds: cpu/team.h */
     } pace;
@@ -60,6 +59,7 @@ struct ct_device {
     struct ct_file_lock *locks; /* the locks held, linked by lock.c */
     void *structs[8];           /* free blocks of 64, 128, ..., linked through their first word */
     ct_device *lane;            /* owned: the first of ct__lanes; of a lane, the next */
+    bool amx;                   /* whether the CPU has AMX's products of bf16 */
 };
 
 /* -- message.c ------------------------------------------------------------------------------------------- */
@@ -239,12 +239,12 @@ struct ct_failure {
     /* Three numbers, 0: no failure. NULL before the first asynchronous factorisation. */
     ct_tensor *note;
     int64_t call; /* number of the op under way, which the device notes as the position */
-    int64_t from; /* the device counts the members of a batch from this one on */
     bool suspected, set;
     /* Of the op on the tape; of the batch member, row-major; for example the failing minor, from 1. */
     int64_t position, member, detail;
     /* Static texts: the detail's format; what is wrong with it and the remedy, NULL: it is not positive. */
     const char *what, *why;
+    int64_t from; /* the device counts the members of a batch from this one on */
 };
 
 /* The note's three numbers in device memory, allocated at the first request; NULL with a message. */

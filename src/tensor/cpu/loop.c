@@ -11,10 +11,11 @@ typedef struct plan {
     int64_t size[CT__OPERANDS]; /* bytes of an element */
 } plan;
 
-/* From any element of t to the next in row-major order: 0 where all are the same; -1: it varies. */
+/* From any element of t to the next in row-major order: 0 where all are the same; 1 of one element; -1: it
+ * varies. */
 static int64_t step_of(const ct_view *t)
 {
-    int64_t count = 1, step = 0;
+    int64_t count = 1, step = 1;
     for (int d = t->ndim; d-- > 0;) {
         if (t->dim[d] == 1) continue;
         if (count == 1) step = t->stride[d];
