@@ -142,10 +142,10 @@ CT_API ct_status ct_kernel_set(ct_kernel *k, int64_t i, const ct_param *param);
 
 /* K_ij = k(x_i, z_j):  theta (..., P), X (..., n, d), Z (..., m, d) -> (..., n, m), where the batch
  * dimensions broadcast. If X and Z are the same handle, the matrix is symmetric and white adds to its
- * diagonal. theta, X and Z get gradients. theta holds the parameters' values
- * in their order; the values inside the kernel are not used. The kernel must be bound to d columns, else the
- * tape fails with a message that says so; the tape keeps its own copy. Forward and backward are one fused
- * pass each; a recorded sweep is a composition of ops. */
+ * diagonal. theta, X and Z get gradients. theta holds the parameters' values in their order; the values
+ * inside the kernel are not used. The kernel must be bound to d columns, else the tape fails with a message
+ * that says so; the tape keeps its own copy. Forward and backward are one fused pass each; a recorded sweep
+ * is a composition of ops. */
 CT_API ct_var ct_cov(const ct_kernel *k, ct_var theta, ct_var X, ct_var Z);
 /* k(x_i, x_i), including white: theta (..., P), X (..., n, d) -> (..., n). */
 CT_API ct_var ct_cov_diag(const ct_kernel *k, ct_var theta, ct_var X);

@@ -5,6 +5,8 @@
  *     - The caller has checked the shapes. Empty views are allowed and mean "nothing to do".
  *     - Inputs are already broadcast to the output (stride 0): to its shape, or to its batch dimensions.
  *     - A view that the caller left out is NULL.
+ *     - An output that is an input, too, is the same view. The out of reduce has x's number of dimensions.
+ *       The order of permute_rows is (..., n, 1), broadcast to dst's batch.
  * And it promises this:
  *     - On bf16 and f16 it computes in f32 (sums in f64) and rounds each element of the result once, to the
  *       nearest, ties to even.
