@@ -86,7 +86,7 @@ static void unary_sample(ct_sample *s, ct_map1 f)
     }                                                                                        \
     static void name_##_vjp(ct_vjp *v)                                                       \
     {                                                                                        \
-        const double *p = ct_vjp_attr(v) ? ct_vjp_attr(v) : no_parameters;                   \
+        const double *attr = ct_vjp_attr(v), *p = attr ? attr : no_parameters;               \
         if (ct_recording(v))                                                                 \
             ct_in_bar(v, 0, name_##_rule(ct_in(v, 0), ct_out(v), ct_out_bar(v), p));         \
         else                                                                                 \

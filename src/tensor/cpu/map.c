@@ -122,41 +122,43 @@ static void run_half(int64_t n1, int64_t n0, void *const *data, const int64_t *s
         }
 }
 
-/* The kernel for t[0]'s dtype over n operands. */
-static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel f64, ct__kernel f32,
-                     const void *context, int64_t grain)
+/* The kernel over n operands of t[0]'s dtype; bf16 and f16 go through that of f32. */
+static ct_status run(ct_device *dev, int n, const ct_view *const *t, ct__kernel kernel, const void *context,
+                     int64_t grain)
 {
     const ct_dtype dtype = t[0]->dtype;
     if (ct__is_half(dtype))
-        ct__loop(dev, n, t, run_half, &(half_map){ f32, context, dtype, dev->isa, n }, grain);
+        ct__loop(dev, n, t, run_half, &(half_map){ kernel, context, dtype, dev->isa, n }, grain);
     else
-        ct__loop(dev, n, t, dtype == CT_F32 ? f32 : f64, context, grain);
+        ct__loop(dev, n, t, kernel, context, grain);
     return CT_OK;
 }
+
+static bool in_f32(const ct_view *v) { return v->dtype != CT_F64; }
 
 ct_status ct__cpu_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)
 {
     const ct_view *t[] = { out, x };
-    ct__kernel f64 = ct__vector_map(dev->isa, f, false), f32 = ct__vector_map(dev->isa, f, true);
-    return run(dev, 2, t, f64 ? f64 : values1_f64[f], f32 ? f32 : values1_f32[f], p, CT__MAP_GRAIN);
+    ct__kernel vector = ct__vector_map(dev->isa, f, in_f32(out));
+    return run(dev, 2, t, vector ? vector : (in_f32(out) ? values1_f32 : values1_f64)[f], p, CT__MAP_GRAIN);
 }
 
 ct_status ct__cpu_map1_bar(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, const ct_view *y,
                            const ct_view *g, ct_view *out)
 {
     const ct_view *t[] = { out, x, y, g };
-    return run(dev, 4, t, bars1_f64[f], bars1_f32[f], p, CT__MAP_GRAIN);
+    return run(dev, 4, t, (in_f32(out) ? bars1_f32 : bars1_f64)[f], p, CT__MAP_GRAIN);
 }
 
 ct_status ct__cpu_map2(ct_device *dev, ct_map2 f, const ct_view *a, const ct_view *b, ct_view *out)
 {
     const ct_view *t[] = { out, a, b };
-    return run(dev, 3, t, values2_f64[f], values2_f32[f], NULL, CT__GRAIN);
+    return run(dev, 3, t, (in_f32(out) ? values2_f32 : values2_f64)[f], NULL, CT__GRAIN);
 }
 
 ct_status ct__cpu_map2_bar(ct_device *dev, ct_map2 f, int side, const ct_view *a, const ct_view *b,
                            const ct_view *g, ct_view *out)
 {
     const ct_view *t[] = { out, a, b, g };
-    return run(dev, 4, t, bars2_f64[f][side], bars2_f32[f][side], NULL, CT__GRAIN);
+    return run(dev, 4, t, (in_f32(out) ? bars2_f32 : bars2_f64)[f][side], NULL, CT__GRAIN);
 }
