@@ -106,8 +106,8 @@ static void memory_is_one_triangle(void **state)
         if (leaves) assert_ok(ct_backward(y), ct_tape_message(tape));
         assert_ok(ct_check(y), ct_tape_message(tape));
         uint64_t peak = ct_memory(device).bytes_peak - before;
-        /* each thread of a GPU has sums of its own */
-        assert_true((double)peak < 0.5 * 8 * (double)n * (double)n + (check_at_once() ? 2e6 : 5e6));
+        /* beside the triangle: a panel of the sweep; each thread of a GPU has sums of its own */
+        assert_true((double)peak < 0.5 * 8 * (double)n * (double)n + (check_at_once() ? 3.5e6 : 5e6));
         assert_true(ct_memory(device).bytes_now - before < 400 * (uint64_t)n);
         ct_release(noise);
         ct_tape_free(tape);

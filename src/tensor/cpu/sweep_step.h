@@ -225,11 +225,11 @@ static void NAME(update)(const NAME(sweep) * s, int64_t k0, int64_t P, int64_t Q
     int64_t p0 = P * grain, p1 = ct__min(p0 + grain, n), q1 = ct__min((Q + 1) * grain, n);
     if (P < Q) p1 = ct__min(p1, n1);
     if (P > Q && p0 < n1) p0 = n1 / HIGH * HIGH;
-    for (int64_t q0 = Q * grain; q0 < q1; q0 += WIDTH) {
-        const T *a = s->W + q0 / WIDTH * s->block * WIDTH;
-        for (int64_t p = p0; p < p1; p += HIGH) {
-            const int64_t last = p + HIGH - 1;
-            const T *b = s->W + p / WIDTH * s->block * WIDTH + p % WIDTH;
+    for (int64_t p = p0; p < p1; p += HIGH) {
+        const int64_t last = p + HIGH - 1;
+        const T *b = s->W + p / WIDTH * s->block * WIDTH + p % WIDTH;
+        for (int64_t q0 = Q * grain; q0 < q1; q0 += WIDTH) {
+            const T *a = s->W + q0 / WIDTH * s->block * WIDTH;
             if (last < n1 ? q0 >= last && q0 + WIDTH <= n
                           : p >= n1 && last < n && q0 >= n1 && q0 + WIDTH <= p + 1)
                 NAME(multiply)(w, a, b, WIDTH, s->data + row_offset(&s->A, p) + q0, s->A.ld, sign, true);

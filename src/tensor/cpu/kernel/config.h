@@ -52,6 +52,8 @@ enum {
     CT__LAPACK_PANEL = 64, /* LAPACK's widest */
 
     /* -- one thread's products and tiles ("Products that skip triangles", "Inverses") -- */
+    CT__NEAR = 128,      /* rows of a panel that stay in the first-level cache ("Small likelihoods") */
+    CT__AHEAD = 8,       /* rows between the one worked on and the one fetched, where a panel does not */
     CT__TILE = 32,       /* what blocked routines do on the diagonal at once; bits */
     CT__STRIP = 64,      /* rows of an LU panel worked on together */
     CT__DEPTH = 256,     /* depths worked on at once: a tile's operands stay in the first caches; bits */
@@ -111,7 +113,7 @@ enum {
     /* A task has FEW rows, or MORE for matrices of MIDDLE to LARGE rows, and a step as many pivots. Above
      * LARGE a step has DEEP times as many. All of these: bits. */
     CT__SWEEP_FEW = 96,
-    CT__SWEEP_MORE = 120,
+    CT__SWEEP_MORE = 192,
     CT__SWEEP_MIDDLE = 400,
     CT__SWEEP_LARGE = 1500,
     CT__SWEEP_DEEP = 4,

@@ -20,15 +20,16 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 #endif
 
 /* sum_rv += Σ_p x_rp b_p for `rows` rows r and `vectors` vectors v, x_rp at x[r][p step] and b_p at b + p ld:
- * the product of a tile that is held in registers. The first three are constants where it is called;
- * in_place: with ADD_PRODUCT. */
-TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
-                                        const T *const *x, int64_t step, const T *b, int64_t ld,
-                                        NAME(vec) * sum)
+ * the product of a tile that is held in registers. in_place: with ADD_PRODUCT. b_p is fetched `early` rows
+ * before its turn; 0: not before. The first four are constants where it is called. */
+TARGET CT__INLINE void NAME(add_products)(const int rows, const int vectors, const bool in_place,
+                                          const int early, int64_t depth, const T *const *x, int64_t step,
+                                          const T *b, int64_t ld, NAME(vec) * sum)
 {
     const NAME(vec) zero = { 0 };
     for (int64_t at = 0; depth > 0; depth--, at += step, b += ld) {
         NAME(vec) row[4];
+        UNROLL for (int v = 0; v < vectors && early; v++) __builtin_prefetch(b + early * ld + v * L);
         UNROLL for (int v = 0; v < vectors; v++) row[v] = LOAD(b + v * L);
         UNROLL for (int r = 0; r < rows; r++)
         {
@@ -43,6 +44,17 @@ TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const
             }
         }
     }
+}
+
+/* The same. The rows of a panel that does not stay in the first-level cache are fetched early. */
+TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
+                                        const T *const *x, int64_t step, const T *b, int64_t ld,
+                                        NAME(vec) * sum)
+{
+    if (in_place && depth > CT__NEAR)
+        NAME(add_products)(rows, vectors, in_place, CT__AHEAD, depth, x, step, b, ld, sum);
+    else
+        NAME(add_products)(rows, vectors, in_place, 0, depth, x, step, b, ld, sum);
 }
 
 /* to (LANES × LANES, `ld` apart) = sign from (LANES × LANES, `step` apart), transposed: log2 LANES rounds
