@@ -53,7 +53,7 @@ static ct_gp *model(const ct_tensor *table)
     return NULL;
 }
 
-/* The first calls start the threads and touch the memory. They are timed for no contender. */
+/* Starts the threads and touches the memory before the clock runs; the peers do the same. */
 static ct_status warm_up(const ct_tensor *table)
 {
     ct_gp *gp = model(table);

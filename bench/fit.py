@@ -11,7 +11,7 @@ until the contender's own tolerance is met, `seconds` that of the first evaluati
 the lowest nlml of all contenders that end within 0.1 of this one. The others do not tell their steps. Their
 search is repeated with fewer steps, and `seconds` is the time of the shortest one that ends so close.
 gpflash is its SQP, gpflash_ccsaq its other optimiser; gpboost is Fisher scoring, gpboost_lbfgs its default.
-Nobody's first evaluation, which starts threads and touches memory, is timed.
+An evaluation before the clock runs starts the threads and touches the memory, for all contenders.
 libkriging may take 200 steps and stops at a relative change of 1e-9: its defaults stop short. What else can
 be set has its default.
 
