@@ -53,6 +53,15 @@ static ct_gp *model(const ct_tensor *table)
     return NULL;
 }
 
+/* Starts the threads and touches the memory before the clock runs; the peers do the same. */
+static ct_status warm_up(const ct_tensor *table)
+{
+    ct_gp *gp = model(table);
+    ct_status s = gp ? ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 1 }) : CT_ENOMEM;
+    ct_gp_free(gp);
+    return s;
+}
+
 /* "test RMSE MAE NLPD": the errors of the mean, and the mean of -log p(y | x) with the noise. */
 static ct_status test(ct_gp *gp, const ct_tensor *table)
 {
@@ -85,7 +94,8 @@ int main(int argc, char **argv)
     ct_tensor *table = usage ? NULL : ct_csv_load(b.dev, argv[1]),
               *held_back = argc == 3 ? ct_csv_load(b.dev, argv[2]) : NULL;
     ct_gp *gp = table && (held_back || argc < 3) ? model(table) : NULL;
-    ct_status s = gp ? ct_gp_fit(gp, &(ct_fit_options){ .progress = tell }) : CT_EINVAL;
+    ct_status s = gp ? warm_up(table) : CT_EINVAL;
+    if (!s) s = ct_gp_fit(gp, &(ct_fit_options){ .progress = tell });
     if (!s) printf("ended %s\n", ct_fit_end_text(ct_gp_report(gp).end));
     if (!s && held_back) s = test(gp, held_back);
     if (s) fprintf(stderr, "fit: %s\n", usage ? "usage: fit TABLE.csv [TEST.csv]" : ct_message(b.dev));
