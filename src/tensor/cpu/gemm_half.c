@@ -1,6 +1,6 @@
 /* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile
- * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. Of
- * bf16 the CPU may have products of its own (gemm_bf16.c). */
+ * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. The
+ * CPU may have products of bf16, of which those of f16 are made, too (gemm_bf16.c). */
 #include "blas.h"
 #include "half.h"
 
@@ -60,7 +60,7 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
     if (given) ct__widen_tile(job->dev->isa, job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);
     if (job->alpha == 0 || !a->cols)
         for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
-    const bool dots = job->dtype == CT_BF16 && job->alpha == 1 && (!given || job->beta == 1);
+    const bool dots = job->alpha == 1 && (!given || job->beta == 1);
     for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
         const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
         const ct__product q = { .add = p || given,
@@ -76,7 +76,8 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
                                 .c = sum,
                                 .ldc = cols };
         const int64_t done =
-            dots ? ct__bf16_multiply(job->dev->isa, amx, &q, a->cols - p - depth, (uint32_t *)(void *)a_tile)
+            dots ? ct__bf16_multiply(job->dev->isa, amx, job->dtype, &q, a->cols - p - depth,
+                                     (uint32_t *)(void *)a_tile)
                  : 0;
         const int64_t left = cols - done;
         if (!left) continue;
@@ -97,7 +98,7 @@ ct_status ct__half_gemm(const ct__job *job)
     size_t bytes = t.bytes * (size_t)threads;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
-    const bool amx = job->dtype == CT_BF16 && !alone && job->dev->amx && ct__ask_for_amx();
+    const bool amx = !alone && job->dev->amx && ct__ask_for_amx();
     const ct__blas_team before = ct__blas_begin(1);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t i = 0; i < t.pieces; i++)
