@@ -300,8 +300,9 @@ static void scatter(ct_tensor *t, unsigned always, unsigned maybe)
 static void products_of_f16_in_two_parts(void **state)
 {
     (void)state;
-    static const unsigned bits[][2] = { { 0, 0xbfff }, { 0x4000, 0xbbff }, { 0, 0x83ff }, { 1, 0x8000 },
-                                        { 0x7bff, 0x8000 }, { 0x7800, 0x83ff }, { 0x3c00, 0x8007 } };
+    static const unsigned bits[][2] = { { 0, 0xbfff },     { 0x4000, 0xbbff }, { 0, 0x83ff },
+                                        { 1, 0x8000 },     { 0x7bff, 0x8000 }, { 0x7800, 0x83ff },
+                                        { 0x3c00, 0x8007 } };
     enum { M = 40, N = 200, K = 96, POINTS = 7 * 7 * 4 };
     static float c[M * N];
     ct_device *dev = open_cpu(2);
@@ -328,7 +329,8 @@ static void products_of_f16_in_two_parts(void **state)
     }
     for (int k = 0; k < 4; k++) { /* infinity or NaN, in B or A */
         ct_tensor *a = sample(dev, CT_F16, ct_shape2(M, K), 0, 1),
-                  *b = sample(dev, CT_F16, ct_shape2(K, N), 0, 2), *y = ct_empty(dev, CT_F16, ct_shape2(M, N));
+                  *b = sample(dev, CT_F16, ct_shape2(K, N), 0, 2),
+                  *y = ct_empty(dev, CT_F16, ct_shape2(M, N));
         ((uint16_t *)(k < 2 ? b : a)->view.data)[k < 2 ? 7 * N + 100 : 3 * K + 5] = k % 2 ? 0x7e01 : 0xfc00;
         assert_int_equal(by_dots(has_amx(), a, b, c), k < 2 && has_amx() ? 96 : 0);
         assert_int_equal(cpu->gemm(dev, 1, &a->view, &b->view, 0, &y->view), CT_OK);

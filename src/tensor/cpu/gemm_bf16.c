@@ -146,8 +146,8 @@ static const struct {
     uint16_t bytes_of_row[16];
     uint8_t rows[16];
 } registers = { .palette = 1,
-                .bytes_of_row = { LINE, LINE, LINE, LINE, LINE, LINE, LINE },
-                .rows = { STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP } };
+                .bytes_of_row = { LINE, LINE, LINE, LINE, LINE, LINE, LINE, LINE },
+                .rows = { STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP } };
 
 CT__AMX static void open_tiles(void) { _tile_loadconfig(&registers); }
 CT__AMX static void close_tiles(void) { _tile_release(); }
@@ -163,15 +163,20 @@ CT__AMX static void tile_amx(int parts, int64_t pairs, const uint32_t *a, const 
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
-    for (int64_t p = 0; p < parts * pairs; p += LANES, b += LANES * PANEL) {
-        _tile_loadd(4, b, ROW);
-        _tile_loadd(5, b + LANES, ROW);
-        _tile_loadd(6, b + 2 * LANES, ROW);
-        for (int64_t part = 0; part < parts; part++) {
-            _tile_loadd(3, a + part * STRIP * pairs + p % pairs, pairs * WORD);
-            _tile_dpbf16ps(0, 3, 4);
-            _tile_dpbf16ps(1, 3, 5);
-            _tile_dpbf16ps(2, 3, 6);
+    for (int64_t p = 0; p < pairs; p += LANES) {
+        _tile_loadd(6, a + p, pairs * WORD);
+        if (parts > 1) _tile_loadd(7, a + STRIP * pairs + p, pairs * WORD);
+        for (int64_t w = p; w < parts * pairs; w += pairs) {
+            _tile_loadd(3, b + w * PANEL, ROW);
+            _tile_loadd(4, b + w * PANEL + LANES, ROW);
+            _tile_loadd(5, b + w * PANEL + 2 * LANES, ROW);
+            _tile_dpbf16ps(0, 6, 3);
+            _tile_dpbf16ps(1, 6, 4);
+            _tile_dpbf16ps(2, 6, 5);
+            if (parts == 1) continue;
+            _tile_dpbf16ps(0, 7, 3);
+            _tile_dpbf16ps(1, 7, 4);
+            _tile_dpbf16ps(2, 7, 5);
         }
     }
     _tile_stored(0, sum[0], ROW);
@@ -231,13 +236,14 @@ int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *
     const int64_t m = q->m, n = q->n, k = q->k, pairs = (k + 1) / 2;
     const int parts = dtype == CT_F16 ? 2 : 1;
     amx = amx && k % (2 * LANES) == 0;
-    if (m < STRIP || n < PANEL || k < CT__BF16_DEPTH || k > 2 * CT__BF16_PAIRS || !ct__has_bf16(isa) ||
-        (parts > 1 && !amx) || (q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1))
+    if (m < STRIP || n < PANEL || k < CT__BF16_DEPTH || k * parts > 2 * CT__BF16_PAIRS ||
+        !ct__has_bf16(isa) || (parts > 1 && (!amx || m * k <= STRIP * CT__BF16_DEPTH)) ||
+        (q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1))
         return 0;
     const uint16_t *b = q->b;
     const ct__kit *f32 = ct__kit_of(isa, CT_F32);
     float *c = q->c;
-    _Alignas(LINE) uint32_t panel[2 * CT__BF16_PAIRS * PANEL];
+    _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
     int e = INT_MAX;
     for (int64_t i = 0; i < m; i += STRIP)
         e = (int)ct__min(e, pack_strip(f32, amx, parts, q, i, strips + parts * i * pairs));

@@ -12,12 +12,13 @@ typedef struct cutting {
     size_t bytes;                 /* of the three tiles of a thread */
 } cutting;
 
-static cutting cut(const ct__job *job, int threads)
+static cutting cut(const ct__job *job, bool amx, int threads)
 {
+    const int64_t most = amx && job->dtype == CT_F16 ? CT__BF16_PAIRS : CT__HALF_DEPTH;
     const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols;
     cutting t = { .rows = m < CT__HALF_ROWS ? m : CT__HALF_ROWS,
                   .cols = n < CT__HALF_ROWS ? n : CT__HALF_ROWS,
-                  .depth = k < CT__HALF_DEPTH ? k : CT__HALF_DEPTH };
+                  .depth = k < most ? k : most };
     for (;;) {
         t.down = (m + t.rows - 1) / t.rows;
         t.across = (n + t.cols - 1) / t.cols;
@@ -75,10 +76,9 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
                                 .b_cs = b->cs,
                                 .c = sum,
                                 .ldc = cols };
-        const int64_t done =
-            dots ? ct__bf16_multiply(job->dev->isa, amx, job->dtype, &q, a->cols - p - depth,
-                                     (uint32_t *)(void *)a_tile)
-                 : 0;
+        const int64_t done = dots ? ct__bf16_multiply(job->dev->isa, amx, job->dtype, &q, a->cols - p - depth,
+                                                      (uint32_t *)(void *)a_tile)
+                                  : 0;
         const int64_t left = cols - done;
         if (!left) continue;
         const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
@@ -93,12 +93,12 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
 ct_status ct__half_gemm(const ct__job *job)
 {
     const bool alone = job->work * (double)job->members <= 2.0 * CT__HALF_ALONE;
-    const cutting t = cut(job, alone ? 1 : job->dev->threads);
+    const bool amx = !alone && job->dev->amx && ct__ask_for_amx();
+    const cutting t = cut(job, amx, alone ? 1 : job->dev->threads);
     const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
     size_t bytes = t.bytes * (size_t)threads;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
-    const bool amx = !alone && job->dev->amx && ct__ask_for_amx();
     const ct__blas_team before = ct__blas_begin(1);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t i = 0; i < t.pieces; i++)
