@@ -1,10 +1,10 @@
-/* Products of bf16 tiles by the dot products of AMX or AVX512-BF16: two products, exact, join a sum in f32 at
- * a time. A word holds the two neighbours along the depth that meet in one. A is packed whole, in strips of
+/* Products of bf16 and f16 tiles by AMX's or AVX512-BF16's dot products of bf16: two products, exact, join a
+ * sum in f32 at a time. A word holds the two neighbours along the depth that meet in one. A is packed whole, in strips of
  * rows; of B one panel of columns at a time, which stays in the first-level cache while all strips pass, and
  * meanwhile the next panel is asked for from memory.
  *
- * A finite f16 is the sum of two bf16, high and low, so a product of f16 is four of bf16, all exact. AMX
- * computes all four faster than f32 is; AVX512-BF16 does not.
+ * A finite f16 is the sum of two bf16, its high and its low part, so a product of f16 is four products of
+ * bf16. AMX computes the four in less time than f32 takes; AVX512-BF16 does not.
  *
  * The instructions read subnormals as zeros and write zeros for them. Where the least elements of A and a
  * panel have the exponents e and f, all their products, and sums of those, are multiples of 2^(e + f - 14):
@@ -13,8 +13,6 @@
 #include "half.h"
 #include "kernel/isa.h"
 #include "kernel/vmath.h"
-
-#include <limits.h>
 
 #if CT__X86
 #    include <cpuid.h>
@@ -244,7 +242,7 @@ int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *
     const ct__kit *f32 = ct__kit_of(isa, CT_F32);
     float *c = q->c;
     _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
-    int e = INT_MAX;
+    int e = UINT16_MAX;
     for (int64_t i = 0; i < m; i += STRIP)
         e = (int)ct__min(e, pack_strip(f32, amx, parts, q, i, strips + parts * i * pairs));
     if (!e) return 0;

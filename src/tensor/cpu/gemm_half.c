@@ -14,7 +14,7 @@ typedef struct cutting {
 
 static cutting cut(const ct__job *job, bool amx, int threads)
 {
-    const int64_t most = amx && job->dtype == CT_F16 ? CT__BF16_PAIRS : CT__HALF_DEPTH;
+    const int64_t most = amx && job->dtype == CT_F16 ? CT__HALF_DEPTH / 2 : CT__HALF_DEPTH;
     const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols;
     cutting t = { .rows = m < CT__HALF_ROWS ? m : CT__HALF_ROWS,
                   .cols = n < CT__HALF_ROWS ? n : CT__HALF_ROWS,
@@ -76,6 +76,7 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
                                 .b_cs = b->cs,
                                 .c = sum,
                                 .ldc = cols };
+        /* what a_tile cannot take of f16's strips goes into b_tile, which is not in use yet */
         const int64_t done = dots ? ct__bf16_multiply(job->dev->isa, amx, job->dtype, &q, a->cols - p - depth,
                                                       (uint32_t *)(void *)a_tile)
                                   : 0;
@@ -93,7 +94,8 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
 ct_status ct__half_gemm(const ct__job *job)
 {
     const bool alone = job->work * (double)job->members <= 2.0 * CT__HALF_ALONE;
-    const bool amx = !alone && job->dev->amx && ct__ask_for_amx();
+    const bool amx = !alone && job->m[2].rows >= 2 * CT__BF16_ROWS &&
+                     job->m[2].cols >= 16 * CT__BF16_VECTORS && job->dev->amx && ct__ask_for_amx();
     const cutting t = cut(job, amx, alone ? 1 : job->dev->threads);
     const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
     size_t bytes = t.bytes * (size_t)threads;

@@ -81,7 +81,7 @@ enum {
     CT__HALF_TILES = 2,       /* for each thread: they end together */
     CT__BF16_ROWS = 8,        /* of a tile in registers */
     CT__BF16_VECTORS = 3,     /* of 16 numbers, in that tile */
-    CT__BF16_PAIRS = 128,     /* of depths, at most, that the dot products take at once */
+    CT__BF16_PAIRS = 128,     /* of depths, at most, that the dot products take at once; of f16 64 */
     CT__BF16_DEPTH = 64,      /* the least inner extent that they are used for */
 
     /* -- grouped products, and gemm's of few rows ("Gathered products"; bench/gather, bench/blockdiag) -- */
