@@ -1,7 +1,7 @@
 /* Products of bf16 and f16 tiles by AMX's or AVX512-BF16's dot products of bf16: two products, exact, join a
- * sum in f32 at a time. A word holds the two neighbours along the depth that meet in one. A is packed whole, in strips of
- * rows; of B one panel of columns at a time, which stays in the first-level cache while all strips pass, and
- * meanwhile the next panel is asked for from memory.
+ * sum in f32 at a time. A word holds the two neighbours along the depth that meet in one. A is packed whole,
+ * in strips of rows; of B one panel of columns at a time, which stays in the first-level cache while all
+ * strips pass, and meanwhile the next panel is asked for from memory.
  *
  * A finite f16 is the sum of two bf16, its high and its low part, so a product of f16 is four products of
  * bf16. AMX computes the four in less time than f32 takes; AVX512-BF16 does not.

@@ -1,6 +1,6 @@
 /* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile
- * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. The
- * CPU may have products of bf16, of which those of f16 are made, too (gemm_bf16.c). */
+ * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32.
+ * The CPU's dot products of bf16 are used where it has them (gemm_bf16.c). */
 #include "blas.h"
 #include "half.h"
 

@@ -75,7 +75,7 @@ enum {
 
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
     CT__HALF_ROWS = 512,      /* of a tile of C, at most; its columns, too; bits */
-    CT__HALF_DEPTH = 256,     /* of the tiles of A and B; bits */
+    CT__HALF_DEPTH = 256,     /* of the tiles of A and B, of f16 with AMX half of it; bits */
     CT__HALF_LEAST = 64,      /* no tile is halved below this */
     CT__HALF_ALONE = 1 << 16, /* multiplications that one thread had better do alone */
     CT__HALF_TILES = 2,       /* for each thread: they end together */
