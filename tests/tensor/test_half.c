@@ -202,12 +202,13 @@ static void rescale(ct_tensor *t, double scale)
         x[i] = i ? from_f64(CT_BF16, scale * (double)ct__from_bf16(x[i])) : 0;
 }
 
-/* The columns that the CPU's dot products compute, the same with AMX and without. */
-static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
+static bool has_amx(void) { return ct__has_amx() && ct__ask_for_amx(); }
+
+/* C = A B in f32, of which that many columns are done. */
+static int64_t by_dots(bool amx, const ct_tensor *a, const ct_tensor *b, float *c)
 {
     const int64_t m = a->view.dim[0], k = a->view.dim[1], n = b->view.dim[1];
-    uint32_t *strips = malloc((size_t)((m + 15) / 16 * 16 * ((k + 1) / 2)) * sizeof *strips);
-    float *c = malloc((size_t)(m * n) * sizeof *c);
+    uint32_t *strips = malloc((size_t)((m + 15) / 16 * 16 * (k + 1)) * sizeof *strips);
     assert_true(strips && c);
     const ct__product q = { .m = m,
                             .n = n,
@@ -220,10 +221,18 @@ static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
                             .b_cs = b->view.stride[1],
                             .c = c,
                             .ldc = n };
-    const int64_t done = ct__bf16_multiply(ct__best_isa(), false, &q, 0, strips);
-    assert_int_equal(ct__bf16_multiply(ct__best_isa(), ct__has_amx() && ct__ask_for_amx(), &q, 0, strips),
-                     done);
-    free(strips), free(c);
+    const int64_t done = ct__bf16_multiply(ct__best_isa(), amx, a->view.dtype, &q, 0, strips);
+    free(strips);
+    return done;
+}
+
+/* The columns that the CPU's dot products compute, the same with AMX and without. */
+static int64_t done_by_dots(const ct_tensor *a, const ct_tensor *b)
+{
+    float *c = malloc((size_t)(a->view.dim[0] * b->view.dim[1]) * sizeof *c);
+    const int64_t done = by_dots(false, a, b, c);
+    assert_int_equal(by_dots(has_amx(), a, b, c), done);
+    free(c);
     return done;
 }
 
@@ -271,6 +280,66 @@ static void products_of_bf16_change_over(void **state)
         ((uint16_t *)a->view.data)[k] = 0x8001;
         assert_int_equal(done_by_dots(a, b), 0);
         ct_release(a), ct_release(b);
+    }
+    assert_int_equal(ct_memory(dev).bytes_now, 0);
+    ct_device_close(dev);
+}
+
+/* Numbers of f16 with some of their bits set at random. */
+static void scatter(ct_tensor *t, unsigned always, unsigned maybe)
+{
+    uint32_t seed = always + maybe;
+    for (int64_t i = 0; i < ct_tensor_count(t); i++) {
+        seed = seed * 1664525u + 1013904223u;
+        ((uint16_t *)t->view.data)[i] = (uint16_t)(always | (seed >> 16 & maybe));
+    }
+}
+
+/* AMX computes products of f16 from two bf16 for each: within f32's bound on a sum for all finite numbers, to
+ * the largest and the least. From the first panel with another on, f32 is used. */
+static void products_of_f16_in_two_parts(void **state)
+{
+    (void)state;
+    static const unsigned bits[][2] = { { 0, 0xbfff },     { 0x4000, 0xbbff }, { 0, 0x83ff },
+                                        { 1, 0x8000 },     { 0x7bff, 0x8000 }, { 0x7800, 0x83ff },
+                                        { 0x3c00, 0x8007 } };
+    enum { M = 40, N = 200, K = 96, POINTS = 7 * 7 * 4 };
+    static float c[M * N];
+    ct_device *dev = open_cpu(2);
+    for (int point = 0; point < POINTS; point++) {
+        ct_tensor *a = sample(dev, CT_F16, ct_shape2(M, K), point % 2 ? TRANSPOSED : 0, 1),
+                  *b = sample(dev, CT_F16, ct_shape2(K, N), point / 2 % 2 ? TRANSPOSED : 0, 2);
+        scatter(a, bits[point / 4 % 7][0], bits[point / 4 % 7][1]);
+        scatter(b, bits[point / 28][0], bits[point / 28][1]);
+        assert_int_equal(by_dots(false, a, b, c), 0);
+        const int64_t done = by_dots(has_amx(), a, b, c);
+        assert_int_equal(done, has_amx() ? N : 0);
+        double *x = numbers(a), *y = numbers(b);
+        for (int64_t i = 0; i < M * N && done; i++) {
+            double sum = 0, size = 0;
+            for (int64_t l = 0; l < K; l++) {
+                const double p = x[i / N * K + l] * y[l * N + i % N];
+                sum += p, size += fabs(p);
+            }
+            if (!(fabs((double)c[i] - sum) <= K * 0x1p-24 * size))
+                fail_msg("point %d, [%lld] is %.9g, not %.9g", point, (long long)i, (double)c[i], sum);
+        }
+        free(x), free(y);
+        ct_release(a), ct_release(b);
+    }
+    for (int k = 0; k < 4; k++) { /* infinity or NaN, in B or A */
+        ct_tensor *a = sample(dev, CT_F16, ct_shape2(M, K), 0, 1),
+                  *b = sample(dev, CT_F16, ct_shape2(K, N), 0, 2),
+                  *y = ct_empty(dev, CT_F16, ct_shape2(M, N));
+        ((uint16_t *)(k < 2 ? b : a)->view.data)[k < 2 ? 7 * N + 100 : 3 * K + 5] = k % 2 ? 0x7e01 : 0xfc00;
+        assert_int_equal(by_dots(has_amx(), a, b, c), k < 2 && has_amx() ? 96 : 0);
+        assert_int_equal(cpu->gemm(dev, 1, &a->view, &b->view, 0, &y->view), CT_OK);
+        for (int64_t i = 0; i < M * N; i++) {
+            const double got = element(y, i);
+            const bool hit = k < 2 ? i % N == 100 : i / N == 3;
+            assert_true(!hit ? isfinite(got) : k % 2 ? isnan(got) : isinf(got));
+        }
+        ct_release(a), ct_release(b), ct_release(y);
     }
     assert_int_equal(ct_memory(dev).bytes_now, 0);
     ct_device_close(dev);
@@ -368,6 +437,7 @@ int main(void)
                                         cmocka_unit_test(products_round_once),
                                         cmocka_unit_test(products_of_bf16_sum_in_f32),
                                         cmocka_unit_test(products_of_bf16_change_over),
+                                        cmocka_unit_test(products_of_f16_in_two_parts),
                                         cmocka_unit_test(no_whole_copy_in_f32),
                                         cmocka_unit_test(maps_and_sums),
                                         cmocka_unit_test(tensors_of_half) };

@@ -1,11 +1,15 @@
-/* Products of bf16 tiles by the dot products of AMX or AVX512-BF16: two products, exact, join a sum in f32 at
- * a time. A word holds the two neighbours along the depth that meet in one. A is packed whole, in strips of
- * rows; of B one panel of columns at a time, which stays in the first-level cache while all strips pass, and
- * meanwhile the next panel is asked for from memory.
+/* Products of bf16 and f16 tiles by AMX's or AVX512-BF16's dot products of bf16: two products, exact, join a
+ * sum in f32 at a time. A word holds the two neighbours along the depth that meet in one. A is packed whole,
+ * in strips of rows; of B one panel of columns at a time, which stays in the first-level cache while all
+ * strips pass, and meanwhile the next panel is asked for from memory.
  *
- * The instructions read subnormals as zeros and writes zeros for them. Where the least elements of A and a
+ * A finite f16 is the sum of two bf16, its high and its low part, so a product of f16 is four products of
+ * bf16. AMX computes the four in less time than f32 takes; AVX512-BF16 does not.
+ *
+ * The instructions read subnormals as zeros and write zeros for them. Where the least elements of A and a
  * panel have the exponents e and f, all their products, and sums of those, are multiples of 2^(e + f - 14):
- * from 2^-126 on there is nothing that they could lose. Other panels are left to f32. */
+ * from 2^-126 on there is nothing that they could lose. Other panels are left to f32. So are those of f16 in
+ * which a number is not finite, as an infinity times a low part of 0 is NaN. */
 #include "half.h"
 #include "kernel/isa.h"
 #include "kernel/vmath.h"
@@ -41,6 +45,31 @@ CT__BF16 static int least_exponent(int64_t words, const uint32_t *packed)
         least = bits < least ? bits : least;
     }
     return (least + 1) >> 7;
+}
+
+/* Words of f16 become those of the high parts, the upper 8 bits of each significand, followed by as many of
+ * the low parts, what is left: at most 3 bits. Returns the biased exponent of the least f16, 2^-24; 0: a
+ * number is not finite. */
+CT__BF16 static int split(int64_t words, uint32_t *packed)
+{
+    const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
+    unsigned infinite = 0;
+    for (int64_t i = 0; i < words; i += LANES) {
+        const __m512i two = _mm512_loadu_si512(packed + i);
+        __m512i high[2];
+        __m512 low[2];
+        UNROLL for (int h = 0; h < 2; h++)
+        {
+            const __m512 x = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(two, 16 * h)));
+            high[h] = _mm512_and_si512((__m512i)x, upper);
+            low[h] = _mm512_sub_ps(x, (__m512)high[h]);
+        }
+        infinite |= _mm512_cmp_ps_mask(low[0], low[1], _CMP_UNORD_Q);
+        _mm512_storeu_si512(packed + i, _mm512_or_si512(_mm512_srli_epi32(high[0], 16), high[1]));
+        _mm512_storeu_si512(packed + words + i,
+                            _mm512_or_si512(_mm512_srli_epi32((__m512i)low[0], 16), (__m512i)low[1]));
+    }
+    return infinite ? 0 : BIAS - 24;
 }
 
 /* to (pairs x width) = words of x (depth x n; ds along the depth, xs across), zeros behind. One stride is
@@ -115,15 +144,16 @@ static const struct {
     uint16_t bytes_of_row[16];
     uint8_t rows[16];
 } registers = { .palette = 1,
-                .bytes_of_row = { LINE, LINE, LINE, LINE, LINE, LINE, LINE },
-                .rows = { STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP } };
+                .bytes_of_row = { LINE, LINE, LINE, LINE, LINE, LINE, LINE, LINE },
+                .rows = { STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP, STRIP } };
 
 CT__AMX static void open_tiles(void) { _tile_loadconfig(&registers); }
 CT__AMX static void close_tiles(void) { _tile_release(); }
 
-/* c (rows x cols) = or += Σ_p a_rp b_p for a strip, a_rp at a[pairs r + p]; pairs is a multiple of 16. */
-CT__AMX static void tile_amx(int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows, int64_t cols,
-                             bool add, float *c, int64_t ld)
+/* c (rows x cols) = or += Σ_p a_rp b_p for a strip, a_rp at a[pairs r + p]; pairs is a multiple of 16. Of f16
+ * a and b have two parts each, one after the other, and each part of a meets each of b. */
+CT__AMX static void tile_amx(int parts, int64_t pairs, const uint32_t *a, const uint32_t *b, int64_t rows,
+                             int64_t cols, bool add, float *c, int64_t ld)
 {
     enum { WORD = sizeof *a, ROW = PANEL * WORD }; /* bytes */
     _Alignas(LINE) float sum[STRIP][PANEL];
@@ -131,14 +161,21 @@ CT__AMX static void tile_amx(int64_t pairs, const uint32_t *a, const uint32_t *b
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
-    for (int64_t p = 0; p < pairs; p += LANES, b += LANES * PANEL) {
-        _tile_loadd(3, a + p, pairs * WORD);
-        _tile_loadd(4, b, ROW);
-        _tile_loadd(5, b + LANES, ROW);
-        _tile_loadd(6, b + 2 * LANES, ROW);
-        _tile_dpbf16ps(0, 3, 4);
-        _tile_dpbf16ps(1, 3, 5);
-        _tile_dpbf16ps(2, 3, 6);
+    for (int64_t p = 0; p < pairs; p += LANES) {
+        _tile_loadd(6, a + p, pairs * WORD);
+        if (parts > 1) _tile_loadd(7, a + STRIP * pairs + p, pairs * WORD);
+        for (int64_t w = p; w < parts * pairs; w += pairs) {
+            _tile_loadd(3, b + w * PANEL, ROW);
+            _tile_loadd(4, b + w * PANEL + LANES, ROW);
+            _tile_loadd(5, b + w * PANEL + 2 * LANES, ROW);
+            _tile_dpbf16ps(0, 6, 3);
+            _tile_dpbf16ps(1, 6, 4);
+            _tile_dpbf16ps(2, 6, 5);
+            if (parts == 1) continue;
+            _tile_dpbf16ps(0, 7, 3);
+            _tile_dpbf16ps(1, 7, 4);
+            _tile_dpbf16ps(2, 7, 5);
+        }
     }
     _tile_stored(0, sum[0], ROW);
     _tile_stored(1, sum[0] + LANES, ROW);
@@ -174,24 +211,40 @@ static void ask(const uint16_t *x, int64_t ds, int64_t xs, int64_t depth, int64_
             __builtin_prefetch(x + l * step + j, 0, 2);
 }
 
-int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more, uint32_t *strips)
+/* Packs strip i of A: of AMX a_rp is at r pairs + p, else at STRIP p + r. Returns its least exponent. */
+static int pack_strip(const ct__kit *f32, bool amx, int parts, const ct__product *q, int64_t i, uint32_t *to)
 {
-    const int64_t m = q->m, n = q->n, k = q->k;
+    const int64_t rows = ct__min(q->m - i, STRIP), pairs = (q->k + 1) / 2;
+    const uint16_t *a = (const uint16_t *)q->a + i * q->a_rs;
+    _Alignas(LINE) uint32_t turned[CT__BF16_PAIRS * STRIP];
+    if (amx && q->a_cs == 1) {
+        memset(to, 0, (size_t)(STRIP * pairs) * sizeof *to);
+        for (int64_t r = 0; r < rows; r++)
+            memcpy(to + r * pairs, a + r * q->a_rs, (size_t)pairs * sizeof *to);
+    } else {
+        pack(f32, a, q->a_cs, q->a_rs, q->k, rows, STRIP, amx ? turned : to);
+        if (amx) f32->transpose(pairs, STRIP, turned, STRIP, to, pairs);
+    }
+    return parts > 1 ? split(STRIP * pairs, to) : least_exponent(STRIP * pairs, to);
+}
+
+int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *q, int64_t more,
+                          uint32_t *strips)
+{
+    const int64_t m = q->m, n = q->n, k = q->k, pairs = (k + 1) / 2;
+    const int parts = dtype == CT_F16 ? 2 : 1;
     amx = amx && k % (2 * LANES) == 0;
-    if (m < STRIP || n < PANEL || k < CT__BF16_DEPTH || k > 2 * CT__BF16_PAIRS || !ct__has_bf16(isa))
+    if (m < STRIP || n < PANEL || k < CT__BF16_DEPTH || k * parts > 2 * CT__BF16_PAIRS ||
+        !ct__has_bf16(isa) || (parts > 1 && (!amx || m * k <= STRIP * CT__BF16_DEPTH)) ||
+        (q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1))
         return 0;
-    if ((q->a_rs != 1 && q->a_cs != 1) || (q->b_rs != 1 && q->b_cs != 1)) return 0;
-    const uint16_t *a = q->a, *b = q->b;
+    const uint16_t *b = q->b;
     const ct__kit *f32 = ct__kit_of(isa, CT_F32);
     float *c = q->c;
-    const int64_t pairs = (k + 1) / 2;
     _Alignas(LINE) uint32_t panel[CT__BF16_PAIRS * PANEL];
-    for (int64_t i = 0; i < m; i += STRIP) { /* a_rp: of AMX at r pairs + p, else at STRIP p + r */
-        uint32_t *to = strips + i * pairs;
-        pack(f32, a + i * q->a_rs, q->a_cs, q->a_rs, k, ct__min(m - i, STRIP), STRIP, amx ? panel : to);
-        if (amx) f32->transpose(pairs, STRIP, panel, STRIP, to, pairs);
-    }
-    const int e = least_exponent((m + STRIP - 1) / STRIP * STRIP * pairs, strips);
+    int e = UINT16_MAX;
+    for (int64_t i = 0; i < m; i += STRIP)
+        e = (int)ct__min(e, pack_strip(f32, amx, parts, q, i, strips + parts * i * pairs));
     if (!e) return 0;
 
     if (amx) open_tiles();
@@ -202,15 +255,18 @@ int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more,
         const int64_t deep =
             next ? k : ct__min(more, k); /* of the next panel, which may be of the rows that follow */
         pack(f32, b + j * q->b_cs, q->b_rs, q->b_cs, k, cols, PANEL, panel);
-        const int f = least_exponent(PANEL * pairs, panel);
+        const int f = parts > 1 ? split(PANEL * pairs, panel) : least_exponent(PANEL * pairs, panel);
         if (!f || e + f - 2 * BIAS - 14 < -126) break;
         for (int64_t i = 0; i < m; i += step) {
             if (deep > 0)
                 ask(b + (next ? next * q->b_cs : k * q->b_rs), q->b_rs, q->b_cs, deep,
                     ct__min(n - next, PANEL), i / step, (m + step - 1) / step);
-            run_tile *run = amx ? tile_amx : tiles[(cols - 1) / LANES];
-            run(pairs, strips + i / STRIP * STRIP * pairs + i % STRIP, panel, ct__min(m - i, step), cols,
-                q->add, c + i * q->ldc + j, q->ldc);
+            const uint32_t *a = strips + parts * (i / STRIP) * STRIP * pairs + i % STRIP;
+            float *to = c + i * q->ldc + j;
+            if (amx)
+                tile_amx(parts, pairs, a, panel, ct__min(m - i, step), cols, q->add, to, q->ldc);
+            else
+                tiles[(cols - 1) / LANES](pairs, a, panel, ct__min(m - i, step), cols, q->add, to, q->ldc);
         }
     }
     if (amx) close_tiles();
@@ -222,9 +278,10 @@ int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more,
 bool ct__has_amx(void) { return false; }
 bool ct__ask_for_amx(void) { return false; }
 
-int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more, uint32_t *strips)
+int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *q, int64_t more,
+                          uint32_t *strips)
 {
-    (void)isa, (void)amx, (void)q, (void)more, (void)strips;
+    (void)isa, (void)amx, (void)dtype, (void)q, (void)more, (void)strips;
     return 0;
 }
 

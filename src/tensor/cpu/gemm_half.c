@@ -1,6 +1,6 @@
 /* Products of bf16 or f16 matrices: tiles of A and B become f32, their products are added up in an f32 tile
- * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32. Of
- * bf16 the CPU may have products of its own (gemm_bf16.c). */
+ * of C, and that is rounded once, when it is whole. No more than three tiles for each thread exist in f32.
+ * The CPU's dot products of bf16 are used where it has them (gemm_bf16.c). */
 #include "blas.h"
 #include "half.h"
 
@@ -12,12 +12,13 @@ typedef struct cutting {
     size_t bytes;                 /* of the three tiles of a thread */
 } cutting;
 
-static cutting cut(const ct__job *job, int threads)
+static cutting cut(const ct__job *job, bool amx, int threads)
 {
+    const int64_t most = amx && job->dtype == CT_F16 ? CT__HALF_DEPTH / 2 : CT__HALF_DEPTH;
     const int64_t m = job->m[2].rows, n = job->m[2].cols, k = job->m[0].cols;
     cutting t = { .rows = m < CT__HALF_ROWS ? m : CT__HALF_ROWS,
                   .cols = n < CT__HALF_ROWS ? n : CT__HALF_ROWS,
-                  .depth = k < CT__HALF_DEPTH ? k : CT__HALF_DEPTH };
+                  .depth = k < most ? k : most };
     for (;;) {
         t.down = (m + t.rows - 1) / t.rows;
         t.across = (n + t.cols - 1) / t.cols;
@@ -60,7 +61,7 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
     if (given) ct__widen_tile(job->dev->isa, job->dtype, rows, cols, C, c->rs, c->cs, sum, cols);
     if (job->alpha == 0 || !a->cols)
         for (int64_t i = 0; i < rows * cols; i++) sum[i] = given ? (float)job->beta * sum[i] : 0;
-    const bool dots = job->dtype == CT_BF16 && job->alpha == 1 && (!given || job->beta == 1);
+    const bool dots = job->alpha == 1 && (!given || job->beta == 1);
     for (int64_t p = 0; p < a->cols && job->alpha != 0; p += t->depth) {
         const int64_t depth = a->cols - p < t->depth ? a->cols - p : t->depth;
         const ct__product q = { .add = p || given,
@@ -75,9 +76,10 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
                                 .b_cs = b->cs,
                                 .c = sum,
                                 .ldc = cols };
-        const int64_t done =
-            dots ? ct__bf16_multiply(job->dev->isa, amx, &q, a->cols - p - depth, (uint32_t *)(void *)a_tile)
-                 : 0;
+        /* what a_tile cannot take of f16's strips goes into b_tile, which is not in use yet */
+        const int64_t done = dots ? ct__bf16_multiply(job->dev->isa, amx, job->dtype, &q, a->cols - p - depth,
+                                                      (uint32_t *)(void *)a_tile)
+                                  : 0;
         const int64_t left = cols - done;
         if (!left) continue;
         const char ta = widen(job, a, A, row, rows, p, depth, a_tile);
@@ -92,12 +94,13 @@ static void multiply(const ct__job *job, const cutting *t, bool amx, int64_t pie
 ct_status ct__half_gemm(const ct__job *job)
 {
     const bool alone = job->work * (double)job->members <= 2.0 * CT__HALF_ALONE;
-    const cutting t = cut(job, alone ? 1 : job->dev->threads);
+    const bool amx = !alone && job->m[2].rows >= 2 * CT__BF16_ROWS &&
+                     job->m[2].cols >= 16 * CT__BF16_VECTORS && job->dev->amx && ct__ask_for_amx();
+    const cutting t = cut(job, amx, alone ? 1 : job->dev->threads);
     const int threads = alone || t.pieces < 2 ? 1 : ct__team(job->dev, job->dev->threads);
     size_t bytes = t.bytes * (size_t)threads;
     char *scratch = ct__pool_get(job->dev, &bytes);
     if (!scratch) return CT_ENOMEM;
-    const bool amx = job->dtype == CT_BF16 && !alone && job->dev->amx && ct__ask_for_amx();
     const ct__blas_team before = ct__blas_begin(1);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t i = 0; i < t.pieces; i++)

@@ -25,11 +25,13 @@ ct_status ct__half_gemm(const ct__job *job);
 bool ct__has_amx(void);
 bool ct__ask_for_amx(void);
 
-/* C = or += A B of bf16, C in f32 and k at most 256, by the CPU's dot products of bf16: returns how many of
- * its columns are done. The others are left as they were: all of them where the CPU has none, the product is
- * too small or A has a subnormal, and those from where on one could matter. amx: AMX is granted, and is used
- * where 32 divides k. B goes on below for `more` rows, the next call's, which are asked for in time. strips:
- * room for m (k + 1) / 2 words, m rounded up to 16. */
-int64_t ct__bf16_multiply(int isa, bool amx, const ct__product *q, int64_t more, uint32_t *strips);
+/* C = or += A B of bf16 or f16, C in f32 and k at most 256, by the CPU's dot products of bf16: returns how
+ * many of its columns are done. The others are left as they were: all of them where the CPU has none, the
+ * product is too small or A has a subnormal (in f16 an infinity or a NaN), and those from where on one could
+ * matter. amx: AMX is granted, and is used where 32 divides k; f16 is only computed where it is used. B goes
+ * on below for `more` rows, the next call's, which are asked for in time. strips: room for m (k + 1) / 2
+ * words, in f16 for twice as many, m rounded up to 16. */
+int64_t ct__bf16_multiply(int isa, bool amx, ct_dtype dtype, const ct__product *q, int64_t more,
+                          uint32_t *strips);
 
 #endif

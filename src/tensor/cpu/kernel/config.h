@@ -77,13 +77,13 @@ enum {
 
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
     CT__HALF_ROWS = 512,      /* of a tile of C, at most; its columns, too; bits */
-    CT__HALF_DEPTH = 256,     /* of the tiles of A and B; bits */
+    CT__HALF_DEPTH = 256,     /* of the tiles of A and B, of f16 with AMX half of it; bits */
     CT__HALF_LEAST = 64,      /* no tile is halved below this */
     CT__HALF_ALONE = 1 << 16, /* multiplications that one thread had better do alone */
     CT__HALF_TILES = 2,       /* for each thread: they end together */
     CT__BF16_ROWS = 8,        /* of a tile in registers */
     CT__BF16_VECTORS = 3,     /* of 16 numbers, in that tile */
-    CT__BF16_PAIRS = 128,     /* of depths, at most, that the dot products take at once */
+    CT__BF16_PAIRS = 128,     /* of depths, at most, that the dot products take at once; of f16 64 */
     CT__BF16_DEPTH = 64,      /* the least inner extent that they are used for */
 
     /* -- grouped products, and gemm's of few rows ("Gathered products"; bench/gather, bench/blockdiag) -- */
