@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_dependencies.sh BUILD-DIR SOURCE-DIR: what nvcc compiles is compiled again after a change of any header,
-# public ones included. A header is touched, and gets its time back. In TAP.
+# test_dependencies.sh BUILD-DIR SOURCE-DIR: what nvcc compiles is compiled again after a change of any
+# header, public ones included. A header is touched, and gets its time back. In TAP.
 set -e
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"

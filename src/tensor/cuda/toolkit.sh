@@ -4,8 +4,8 @@
 # own headers and libraries, whatever the layout (NVIDIA's, Debian's, conda's). What it lacks may be in ROOTS:
 # folders with include/ and lib/, or of such folders, as PyPI's packages are laid out. Lists have commas.
 #
-# Prints lines of a key and a value: nvcc, summary, flag (of nvcc), include (a folder), library (a file). Fails
-# where none will do, and prints one line that says why. $NVCC names the only nvcc to try.
+# Prints lines of a key and a value: nvcc, summary, flag (of nvcc), include (a folder), library (a file).
+# Fails where none will do, and prints one line that says why. $NVCC names the only nvcc to try.
 set -u
 capabilities=$(echo "$1" | tr , ' ') roots=$(echo "$2" | tr , ' ')
 shift 2
@@ -30,7 +30,8 @@ TEXT
 
 # The first complaint in the log of a compiler or linker.
 complaint() {
-    grep -m 1 -iE 'error|fatal|unsupported|cannot|undefined|not found' "$scratch/log" || head -n 1 "$scratch/log"
+    grep -m 1 -iE 'error|fatal|unsupported|cannot|undefined|not found' "$scratch/log" ||
+        head -n 1 "$scratch/log"
 }
 
 # folders PATTERN: which of the roots, and of the folders in them, have such a folder.
@@ -70,7 +71,8 @@ try() {
             flags="$flags -gencode=arch=compute_$newest,code=sm_$newest"
         }
     done
-    [ -n "$newest" ] || { why="$nvcc ($version) knows none of the gpu_capabilities $capabilities"; return 1; }
+    [ -n "$newest" ] ||
+        { why="$nvcc ($version) knows none of the gpu_capabilities $capabilities"; return 1; }
     flags="$flags -gencode=arch=compute_$newest,code=compute_$newest"
     [ -z "${NVCC_CCBIN-}" ] || flags="$flags -ccbin=$NVCC_CCBIN"
 
@@ -97,7 +99,8 @@ try() {
         >"$scratch/log" 2>&1 || { why="$nvcc ($version) does not compile: $(complaint)"; return 1; }
     # shellcheck disable=SC2086
     "$@" -shared "$scratch/probe.o" $libraries -lstdc++ -Wl,--no-undefined -o "$scratch/probe.so" \
-        >"$scratch/log" 2>&1 || { why="what $nvcc ($version) compiles does not link: $(complaint)"; return 1; }
+        >"$scratch/log" 2>&1 ||
+        { why="what $nvcc ($version) compiles does not link: $(complaint)"; return 1; }
 }
 
 reasons='' tried=''
@@ -115,5 +118,6 @@ for candidate in ${NVCC:-nvcc "${CUDA_PATH:-/}/bin/nvcc" "${CUDA_HOME:-/}/bin/nv
     fi
     reasons="$reasons${reasons:+; }$why"
 done
-echo "${reasons:-there is no nvcc in PATH, CUDA_PATH or /usr/local/cuda: install CUDA 12 or later, or set NVCC}"
+none='there is no nvcc in PATH, CUDA_PATH or /usr/local/cuda: install CUDA 12 or later, or set NVCC'
+echo "${reasons:-$none}"
 exit 1
