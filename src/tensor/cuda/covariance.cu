@@ -23,7 +23,8 @@ template <typename T> struct writer {
 
 /* Of a symmetric matrix both halves are computed: their bits are the same, and all is written in order. */
 template <typename T, bool SHARED>
-static __global__ void covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
+static __global__ void __launch_bounds__(CT__COV_THREADS)
+    covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
 {
     __shared__ int64_t shared[CT__COV_ROOM / 8];
     ct__thread<T, SHARED> v;
