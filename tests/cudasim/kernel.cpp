@@ -276,8 +276,8 @@ cudaError_t cudasim::enqueue_kernel(const char *name, bool shares, dim3 grid, di
     if (e.refused) return fail(e.error);
     if (cudaError_t error = launchable(stream)) return fail(error);
     if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 ||
-               !block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
-               (uint64_t)block.x * block.y * block.z > 1024)
+        !block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
+        (uint64_t)block.x * block.y * block.z > 1024)
         return fail(cudaErrorInvalidConfiguration);
     enqueue(stream, called(name, { grid.x, block.x }), [=] { run_grid(shares, grid, block, thread); });
     return cudaSuccess;

@@ -198,8 +198,8 @@ block *reserve(size_t bytes, bool pooled, int gpu)
     if (!first) return nullptr;
     held[gpu] += bytes;
     held_blocks++;
-    return &(blocks[first] = {
-                 first + ALIGNMENT, bytes, ++serials, block::PROMISED, false, false, pooled, gpu });
+    return &(
+        blocks[first] = { first + ALIGNMENT, bytes, ++serials, block::PROMISED, false, false, pooled, gpu });
 }
 
 void commit(block *b)

@@ -87,7 +87,7 @@ entry::entry(const char *name, unsigned kind) : refused(false), error(cudaSucces
         return;
     }
     if (unloaded) {
-        if (!strncmp(name, "cu", 2) && strncmp(name, "cuda", 4))
+        if (!strncmp(name, "cublas", 6) || !strncmp(name, "cusolver", 8))
             report("%s after the runtime has gone: the real one may crash", name);
         refused = true, error = cudaErrorCudartUnloading;
         return;

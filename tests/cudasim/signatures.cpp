@@ -21,8 +21,8 @@ SAME(cudaGetDeviceProperties, cudaError_t(cudaDeviceProp *, int));
 SAME(cudaDeviceGetAttribute, cudaError_t(int *, cudaDeviceAttr, int));
 SAME(cudaDeviceSynchronize, cudaError_t());
 SAME(cudaGetLastError, cudaError_t());
-SAME(cudaGetDriverEntryPointByVersion, cudaError_t(const char *, void **, unsigned int, unsigned long long,
-                                                   cudaDriverEntryPointQueryResult *));
+SAME(cudaGetDriverEntryPointByVersion,
+     cudaError_t(const char *, void **, unsigned int, unsigned long long, cudaDriverEntryPointQueryResult *));
 SAME(cudaGetErrorName, const char *(cudaError_t));
 SAME(cudaGetErrorString, const char *(cudaError_t));
 SAME(cudaMalloc, cudaError_t(void **, size_t));

@@ -348,7 +348,10 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
         spoil(stream);
         return fail(cudaErrorStreamCaptureUnsupported);
     }
-    enqueue(stream, "cudaMemcpyAsync", [=] { copy_now(dst, src, count); });
+    enqueue(stream, "cudaMemcpyAsync", [=] {
+        gpu_running = -1; /* it may go from GPU to GPU */
+        copy_now(dst, src, count);
+    });
     if (pageable) {
         count_wait("cudaMemcpyAsync of pageable memory");
         finish(stream, of(stream)->queued);

@@ -1,29 +1,27 @@
 /* The table of the CUDA backend. */
 #include "cuda.h"
 
-/* What the library calls, with the GPU current. */
-template <auto F> struct entry;
-template <typename R, typename... P, R (*F)(ct_device *, P...)> struct entry<F> {
-    static R call(ct_device *dev, P... p)
-    {
-        const ct__cuda *cuda = ct__cuda_of(dev);
-        const ct__current now(cuda->driver, cuda->context);
-        return F(dev, p...);
-    }
-};
-
-static constexpr ct_backend table()
+/* What the library calls: F with the device's GPU current. */
+template <auto F, typename R, typename... P> static R entered(ct_device *dev, P... p)
 {
-    ct_backend t = {};
-    t.name = "cuda";
-#define ENTRY(name)             t.name = entry<ct__cuda_##name>::call;
-#define CT_PRIMITIVE(name, ...) ENTRY(name)
-#define CT_FLAGGING             CT_PRIMITIVE
-    CT__CUDA_DEVICE(ENTRY)
-#include <cotangent/primitives.inc>
-    CT__MORE_ENTRIES(ENTRY)
-    t.open = ct__cuda_open; /* there is no GPU before */
-    return t;
+    const ct__current now(ct__cuda_of(dev));
+    return F(dev, p...);
 }
 
-const ct_backend ct__cuda_table = table();
+/* clang-format off */
+#define ENTRY(name)             .name = entered<ct__cuda_##name>,
+#define CT_PRIMITIVE(name, ...) ENTRY(name)
+#define CT_FLAGGING             CT_PRIMITIVE
+const ct_backend ct__cuda_table = {
+    .name = "cuda",
+    .host_memory = false,
+    .open = ct__cuda_open,
+    CT__CUDA_DEVICE(ENTRY)
+    .spread = NULL,
+#include <cotangent/primitives.inc>
+    CT__MORE_ENTRIES(ENTRY)
+    .packed_sweep = NULL,
+    .keeps_root = NULL,
+    .potri_root = NULL,
+    .inverse_root_bar = NULL,
+};

@@ -4,7 +4,7 @@
  *
  * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor,
  *            multiProcessorCount) cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported)
- *            cudaGetDriverEntryPointByVersion (cuCtxGetCurrent cuCtxSetCurrent cuStreamGetCtx)
+ *            cudaGetDriverEntryPointByVersion (cuCtxGetCurrent, cuCtxSetCurrent, cuStreamGetCtx)
  *            cudaStreamCreateWithFlags (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize
  *            cudaEventCreateWithFlags (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize
  *            cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
@@ -42,15 +42,14 @@
 #include "config.h"
 #include "primitives.h"
 
-/* CT__LAUNCH(kernel, grid, block, stream, argument...) is the launch's own error. cudaGetLastError would also
- * give those that other users of the runtime have left behind. */
+/* CT__LAUNCH(kernel, grid, block, stream, argument...) queues a kernel and returns the launch's own error.
+ * cudaGetLastError would also return those of other users of the runtime. */
 #ifndef CT__LAUNCH
 template <typename... P, typename... A>
 static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsigned block, cudaStream_t stream,
                                      A &&...argument)
 {
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid, config.blockDim = block, config.stream = stream;
+    const cudaLaunchConfig_t config = { grid, block, 0, stream, NULL, 0 };
     return cudaLaunchKernelEx(&config, kernel, static_cast<A &&>(argument)...);
 }
 #    define CT__LAUNCH       ct__launch
@@ -58,15 +57,15 @@ static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsign
 #endif
 /* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
  * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers. */
-#define CT__RUN_EACH(dev, what, kernel, count, ...)                                                       \
-    ((count) != 0 ? ct__cuda_status(dev, what,                                                            \
-                                    CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK),    \
-                                               ct__cuda_of(dev)->stream, __VA_ARGS__))                    \
+#define CT__RUN_EACH(dev, what, kernel, count, ...)                                                    \
+    ((count) != 0 ? ct__cuda_status(dev, what,                                                         \
+                                    CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
+                                               ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
                   : CT_OK)
-#define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...)                                           \
-    ((blocks) != 0 ? ct__cuda_status(dev, what,                                                           \
-                                     CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads,                \
-                                                      ct__cuda_of(dev)->stream, __VA_ARGS__))             \
+#define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...)                               \
+    ((blocks) != 0 ? ct__cuda_status(dev, what,                                               \
+                                     CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads,    \
+                                                      ct__cuda_of(dev)->stream, __VA_ARGS__)) \
                    : CT_OK)
 
 /* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or
@@ -90,8 +89,8 @@ typedef struct ct__host_room {
     size_t bytes;
 } ct__host_room;
 
-/* Functions of the driver for what the runtime has no names for: the context, a GPU or part of one, that is
- * current in this thread, NULL where none is; and a stream's. 0: success. */
+/* Functions of the driver that the runtime does not have. A context stands for its GPU; NULL: no GPU is
+ * current in this thread. They return a cudaError_t. */
 typedef struct ct__driver {
     int (*current)(struct CUctx_st **);
     int (*make_current)(struct CUctx_st *);
@@ -121,26 +120,25 @@ typedef struct ct__cuda {
 
 static inline ct__cuda *ct__cuda_of(ct_device *dev) { return (ct__cuda *)dev->backend_state; }
 
-/* The context is current while this lives; then what was is again. The caller's current GPU stays as it is,
- * and one that has none is not given one: cudaSetDevice would make a context to go back to. */
+/* While this lives, the device's GPU is current in this thread; then that of before is again. The runtime
+ * cannot go back to none: its cudaSetDevice(0) would make a context on the first GPU. */
 struct ct__current {
     int (*const make_current)(CUctx_st *);
-    CUctx_st *const now, *before;
-    ct__current(const ct__driver &driver, CUctx_st *context)
-        : make_current(driver.make_current), now(context), before(context)
+    CUctx_st *context, *before;
+    ct__current(const ct__cuda *cuda, CUctx_st *of)
+        : make_current(cuda->driver.make_current), context(of), before(of)
     {
-        if (!driver.current(&before) && before != now) make_current(now);
+        if (!cuda->driver.current(&before) && before != context) make_current(context);
     }
+    explicit ct__current(const ct__cuda *cuda) : ct__current(cuda, cuda->context) {}
     ~ct__current()
     {
-        if (before != now) make_current(before);
+        if (before != context) make_current(before);
     }
-    ct__current(const ct__current &) = delete;
-    ct__current &operator=(const ct__current &) = delete;
 };
 
-/* Whether it is success. The runtime's last error is cleared of it, for others look there, too; theirs stays
- * while none of ours takes its place. */
+/* Whether it is cudaSuccess. An error of ours does not stay in cudaGetLastError, where others look for theirs,
+ * which stay. */
 static inline bool ct__done(cudaError_t error)
 {
     if (error != cudaSuccess) cudaGetLastError();

@@ -36,8 +36,12 @@ ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
 
 /* -- opening and closing --------------------------------------------------------------------------------- */
 
+/* When the program ends the runtime may go before the device, and takes all with it. */
 static void destroy(ct__cuda *cuda)
 {
+    const ct__current now(cuda);
+    const cudaError_t ended = cudaStreamSynchronize(cuda->stream);
+    if (!ct__done(ended) && ended == cudaErrorCudartUnloading) return;
     if (cuda->params) cusolverDnDestroyParams(cuda->params);
     if (cuda->solver) cusolverDnDestroy(cuda->solver);
     if (cuda->blas) cublasDestroy(cuda->blas);
@@ -51,11 +55,10 @@ static void destroy(ct__cuda *cuda)
     if (cuda->pool) ct__done(cudaMemPoolDestroy(cuda->pool));
 }
 
-/* When the program ends the runtime may go before the device, and takes all with it. */
 void ct__cuda_close(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->stream && cudaStreamSynchronize(cuda->stream) != cudaErrorCudartUnloading) destroy(cuda);
+    if (cuda->stream) destroy(cuda);
     for (ct__host_room *room = cuda->host_workspace, *older; room; room = older) {
         older = room->older;
         ct__host_free(dev, room, CT__ALIGNMENT + room->bytes);
@@ -170,39 +173,35 @@ static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
     return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
-/* In the context, which is current. */
-static ct_status open_all(ct_device *dev, ct__cuda *cuda)
-{
-    ct_status s = ct__cuda_status(dev, "making a stream",
-                                  cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
-    if (!s) s = describe(dev, cuda);
-    if (!s) s = open_pool(dev, cuda);
-    if (!s) s = open_staging(dev, cuda);
-    if (!s) s = open_libraries(dev, cuda);
-    return s ? s : try_kernel(dev, cuda);
-}
-
 #if CUDART_VERSION >= 12050
 #    define DRIVERS(name, to) cudaGetDriverEntryPointByVersion(name, (void **)(to), 12000, cudaEnableDefault)
 #else
 #    define DRIVERS(name, to) cudaGetDriverEntryPoint(name, (void **)(to), cudaEnableDefault)
 #endif
 
-/* The runtime's own context of the GPU. */
-static ct_status find_context(ct_device *dev, ct__cuda *cuda)
+static ct_status find_driver(ct_device *dev, ct__driver *driver)
 {
-    CUctx_st *before;
-    ct__driver *driver = &cuda->driver;
     cudaError_t error = DRIVERS("cuCtxGetCurrent", &driver->current);
     if (!error) error = DRIVERS("cuCtxSetCurrent", &driver->make_current);
     if (!error) error = DRIVERS("cuStreamGetCtx", &driver->context_of);
-    if (!error) error = (cudaError_t)driver->current(&before);
-    if (!error) {
-        error = cudaSetDevice(cuda->ordinal);
-        if (!error) error = (cudaError_t)driver->current(&cuda->context);
-        driver->make_current(before);
-    }
-    return ct__cuda_status(dev, "choosing the GPU", error);
+    return ct__cuda_status(dev, "asking the driver", error);
+}
+
+/* In the GPU's primary context, which is the runtime's. */
+static ct_status open_all(ct_device *dev, ct__cuda *cuda)
+{
+    ct__current now(cuda, NULL);
+    ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(cuda->ordinal));
+    if (!s) s = ct__cuda_status(dev, "choosing the GPU", (cudaError_t)cuda->driver.current(&now.context));
+    cuda->context = now.context;
+    if (!s)
+        s = ct__cuda_status(dev, "making a stream",
+                            cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    if (!s) s = describe(dev, cuda);
+    if (!s) s = open_pool(dev, cuda);
+    if (!s) s = open_staging(dev, cuda);
+    if (!s) s = open_libraries(dev, cuda);
+    return s ? s : try_kernel(dev, cuda);
 }
 
 ct_status ct__cuda_open(ct_device *dev, int ordinal)
@@ -222,13 +221,8 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
     memset(cuda, 0, sizeof *cuda);
     cuda->ordinal = ordinal;
     dev->backend_state = cuda;
-    ct_status s = find_context(dev, cuda);
-    if (s) {
-        ct__cuda_close(dev);
-        return s;
-    }
-    const ct__current now(cuda->driver, cuda->context);
-    s = open_all(dev, cuda);
+    ct_status s = find_driver(dev, &cuda->driver);
+    if (!s) s = open_all(dev, cuda);
     if (s) ct__cuda_close(dev);
     return s;
 }

@@ -39,12 +39,13 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
                               : b->dtype == CT_F16  ? CUDA_R_16F
                                                     : CUDA_R_32F;
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
-    int along = 0; /* the dimension, whose members are `apart` */
-    for (int d = 1; d < b->ndim; d++)
-        if (b->dim[d] >= b->dim[along]) along = d;
+    int along = 0;
+    int64_t apart = 1; /* one member of the dimension and the next */
+    for (int d = 1; d < b->ndim; d++) {
+        apart *= b->dim[d];
+        if (b->dim[d] >= b->dim[along]) along = d, apart = 1;
+    }
     const int64_t together = b->ndim ? b->dim[along] : 1;
-    int64_t apart = 1;
-    for (int d = along + 1; d < b->ndim; d++) apart *= b->dim[d];
     ct_status s = CT_OK;
     for (int64_t k = 0; k < b->members / together && !s; k++) {
         const int64_t i = k / apart * apart * together + k % apart;
@@ -56,8 +57,8 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
                 a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
                 a.step[along], x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
                 x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
-                c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along],
-                together, compute, CUBLAS_GEMM_DEFAULT));
+                c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along], together,
+                compute, CUBLAS_GEMM_DEFAULT));
     }
     return s;
 }
