@@ -301,14 +301,10 @@ static void two_gpus(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late),
-        cmocka_unit_test(pageable_waits),
-        cmocka_unit_test(events),
-        cmocka_unit_test(two_gpus),
-        cmocka_unit_test(paces),
-        cmocka_unit_test(graph),
-        cmocka_unit_test(not_capturable),
-        cmocka_unit_test(memory_beside_a_capture),
+        cmocka_unit_test(late),           cmocka_unit_test(pageable_waits),
+        cmocka_unit_test(events),         cmocka_unit_test(two_gpus),
+        cmocka_unit_test(paces),          cmocka_unit_test(graph),
+        cmocka_unit_test(not_capturable), cmocka_unit_test(memory_beside_a_capture),
         cmocka_unit_test(failing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

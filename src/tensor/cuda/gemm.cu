@@ -40,7 +40,7 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
                                                     : CUDA_R_32F;
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     int along = 0;
-    int64_t apart = 1; /* one member of the dimension and the next */
+    int64_t apart = 1; /* members from one place of the dimension to the next */
     for (int d = 1; d < b->ndim; d++) {
         apart *= b->dim[d];
         if (b->dim[d] >= b->dim[along]) along = d, apart = 1;
