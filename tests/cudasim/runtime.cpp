@@ -93,6 +93,7 @@ entry::entry(const char *name, unsigned kind) : refused(false), error(cudaSucces
         return;
     }
     listen();
+    if (kind) gpu_now(); /* it needs a context */
     calls++;
     if (kind & WAITS) count_wait(name);
     if (fail_call && calls == fail_call) {

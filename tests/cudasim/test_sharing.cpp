@@ -1,4 +1,5 @@
-/* A program that uses CUDA itself beside the library: its errors, its current GPU, its streams, and its end. */
+/* A program that uses CUDA itself beside the library: its errors, its current GPU, its streams, and its end.
+ */
 #include "check_sim.h"
 
 #include <thread>

@@ -254,7 +254,7 @@ static int some_gpu(void)
     return gpu;
 }
 
-/* Each thread has a current GPU; streams, events and memory belong to one. The streams s and t are GPU 0's. */
+/* Each thread has a current GPU. Streams, events and memory belong to one, s to GPU 0. */
 static void two_gpus(void **)
 {
     cudasim_gpus(2);

@@ -16,6 +16,7 @@ const ct_backend ct__cuda_table = {
     .name = "cuda",
     .host_memory = false,
     .open = ct__cuda_open,
+    .close = ct__cuda_close,
     CT__CUDA_DEVICE(ENTRY)
     .spread = NULL,
 #include <cotangent/primitives.inc>

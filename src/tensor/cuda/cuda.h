@@ -137,8 +137,8 @@ struct ct__current {
     }
 };
 
-/* Whether it is cudaSuccess. An error of ours does not stay in cudaGetLastError, where others look for theirs,
- * which stay. */
+/* Whether it is cudaSuccess. An error of ours does not stay in cudaGetLastError, where others look for
+ * theirs, which stay. */
 static inline bool ct__done(cudaError_t error)
 {
     if (error != cudaSuccess) cudaGetLastError();
