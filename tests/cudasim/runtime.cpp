@@ -7,7 +7,7 @@
 
 namespace sim
 {
-static std::recursive_mutex lock;
+std::recursive_mutex lock;
 static int64_t calls, waits, fail_call;
 static bool fail_broken, has_failed, broken;
 static const char *failed_name = "", *first_wait;
