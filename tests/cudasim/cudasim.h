@@ -15,6 +15,13 @@ extern "C" {
  * Seed 0: work begins only when the host waits for it. Odd: at random moments before. Even: at once. */
 void cudasim_seed(uint64_t seed);
 
+/* From now on there are so many GPUs, 4 at most, and none of them has a context; 1 at the beginning. */
+void cudasim_gpus(int count);
+/* Whether something has made a context on the GPU, which takes time and some of its memory. */
+bool cudasim_has_context(int gpu);
+/* From now on the runtime is gone, as it is in the last functions of a program that ends. */
+void cudasim_end_runtime(void);
+
 /* Starts counting calls from zero, and the calls among them that wait for the device or may wait. */
 void cudasim_watch(void);
 int64_t cudasim_calls(void);

@@ -135,7 +135,7 @@ static cusolverStatus_t refuse(const entry &e, cusolverDnHandle_t handle, cusolv
     if (m < 0 || n < 0 || lda < std::max<int64_t>(m, 1)) return CUSOLVER_STATUS_INVALID_VALUE;
     if (!is_real(type) || compute != type || lda > INT32_MAX || n > INT32_MAX)
         return CUSOLVER_STATUS_NOT_SUPPORTED;
-    return usable(handle->stream) ? CUSOLVER_STATUS_INTERNAL_ERROR : CUSOLVER_STATUS_SUCCESS;
+    return launchable(handle->stream) ? CUSOLVER_STATUS_INTERNAL_ERROR : CUSOLVER_STATUS_SUCCESS;
 }
 
 static cusolverStatus_t tell_size(const char *name, cusolverDnHandle_t handle, cusolverDnParams_t params,
