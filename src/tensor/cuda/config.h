@@ -30,11 +30,6 @@ enum {
     CT__REDUCE_MANY = 32, /* pieces from which a block adds them up, not a thread; bits                  */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
 
-    /* -- sorting small integers -- */
-    CT__SORT_EACH = 4,    /* elements of a thread: a block sorts CT__BLOCK times as many                    */
-    CT__SORT_BITS = 11,   /* of a digit, at most: with its rank and its place an element has 32             */
-    CT__SORT_SCANNED = 8, /* digits that a block sums up, which are a sector of memory or two               */
-
     /* -- squared distances -- */
     CT__SQDIST_TILE = 64, /* points of x, and of y, of a block                                              */
     CT__SQDIST_SIDE = 16, /* threads along a side of the tile                                               */
