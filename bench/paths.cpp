@@ -39,7 +39,7 @@ static void run(void *context)
     if (!s && w->what == CT__POTRF)
         s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(w->dev, &b, m, failed);
     if (!s && w->what == CT__GETRF)
-        s = (w->looped ? ct__lu_looped : ct__lu_blocked)(w->dev, &b, m, pivots, failed);
+        s = (w->looped ? ct__lu_looped : ct__lu_batched)(w->dev, &b, m, pivots, failed);
     if (s) w->status = s;
 }
 

@@ -22,7 +22,7 @@ static result factor(ct_device *dev, const ct_tensor *A, bool lu, bool looped)
     ct__matrix m;
     ct__batch b = ct__make_batch(1, &t, &m);
     ct_status s =
-        lu ? (looped ? ct__lu_looped : ct__lu_blocked)(dev, &b, ct__turned(m), (int64_t *)pivots->view.data,
+        lu ? (looped ? ct__lu_looped : ct__lu_batched)(dev, &b, ct__turned(m), (int64_t *)pivots->view.data,
                                                        (int64_t *)failed->view.data)
            : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, m, (int64_t *)failed->view.data);
     assert_ok(s, ct_message(dev));
@@ -78,27 +78,21 @@ static void two_ways(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* 2³² + 1 members must not be taken for 1: more blocks than a grid can have are refused, and nothing is
- * written. */
-static void more_blocks_than_a_grid_has(void **)
+/* 2³² + 1 members must not be taken for 1 by cuBLAS, which counts matrices in 32 bits, nor by a grid of
+ * blocks. */
+static void more_members_than_32_bits_count(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
-    ct_tensor *L = ct_full(dev, CT_F64, ct_shape2(1, 1), 2), *B = ct_full(dev, CT_F64, ct_shape2(1, 1), 6);
-    const ct_view *t[] = { &L->view, &B->view };
-    ct__matrix m[2]; /* each member the same: steps of 0 */
-    ct__batch b = ct__make_batch(2, t, m);
+    ct_tensor *A = ct_full(dev, CT_F64, ct_shape2(1, 1), 4), *room = ct_zeros(dev, CT_I64, ct_shape1(1));
+    const ct_view *t = &A->view;
+    ct__matrix m; /* each member the same: a step of 0 */
+    ct__batch b = ct__make_batch(1, &t, &m);
     b.ndim = 1;
     b.members = b.dim[0] = ((int64_t)1 << 32) + 1;
-    const ct_status solved = ct__solve(dev, &b, true, false, 1, m[0], m[1]);
-    assert_true(solved != CT_OK && strstr(ct_message(dev), "invalid configuration"));
-    double x = 0;
-    assert_ok(ct_read(B, &x, sizeof x), ct_message(dev));
-    assert_true(x == 6);
-    b = ct__make_batch(2, t, m);
-    assert_ok(ct__solve(dev, &b, true, false, 1, m[0], m[1]), ct_message(dev));
-    assert_ok(ct_read(B, &x, sizeof x), ct_message(dev));
-    assert_true(x == 3);
-    ct_release(L), ct_release(B);
+    assert_int_equal(ct__addresses(dev, &b, m, room->view.data), CT_EUNSUPPORTED);
+    assert_true(strstr(ct_message(dev), "split the batch") != NULL);
+    assert_int_equal(ct__blocks(b.members), 0); /* which a launch refuses */
+    ct_release(A), ct_release(room);
     ct_device_close(dev);
 }
 
@@ -143,6 +137,6 @@ static void orders_of_many_rows(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(orders_of_many_rows),
-                                        cmocka_unit_test(more_blocks_than_a_grid_has) };
+                                        cmocka_unit_test(more_members_than_32_bits_count) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,6 @@ enum {
     CT__UPLOADS = 16,              /* larger uploads on their way at once                               */
     CT__UPLOAD_BYTES = 64 << 10,   /* of one of them                                                    */
     CT__BLAS_WORKSPACE = 32 << 20, /* bytes of cuBLAS's workspace: what its documentation asks of Hopper */
-    CT__SOLVER_ALIGNMENT = 256,    /* of cuSOLVER's, in bytes: cudaMalloc's, which libraries may count on */
 
     /* -- reductions -- */
     CT__REDUCE_SIDE = 32, /* outputs that lie side by side, of one block; bits                           */
@@ -47,13 +46,9 @@ enum {
 
     /* -- factors of matrices -- */
     CT__TILE = 128,    /* extent of the largest triangle that one block holds in its registers; bits   */
-    CT__TILE_WIDE = 4, /* right-hand sides that a thread of it has                                     */
-    CT__TRIANGLE_LARGE = 1024, /* extent from which a triangle without a batch is solved by cuBLAS; bits    */
     CT__TRIANGLE_BLOCK = 512, /* of the blocks on its diagonal that are inverted and squared first; bits    */
-    CT__LU_PANEL = 32,  /* columns that a block factors at once; bits                                   */
-    CT__LU_FEW = 512,   /* rows whose exchanges are made in so much shared memory, or in 32-bit numbers */
-    CT__LU_MANY = 8192, /* of shared memory; of more rows, in global memory                             */
-    CT__QR_PANEL = 32,  /* columns that a block reflects at once; bits                                  */
+    CT__LU_ROWS = 4096, /* whose exchanges are made in shared memory; of more rows, in global memory        */
+    CT__QR_PANEL = 32,  /* reflectors that are applied at once; bits                                        */
 
     /* -- covariances -- */
     CT__COV_LANES = 32,      /* rows of a task; bits                                                       */
