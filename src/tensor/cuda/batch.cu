@@ -190,6 +190,6 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
         failure->what = what;
         failure->why = why;
     }
-    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, ct__threads(b->members, CT__BLOCK), failed,
+    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, CT__BLOCK, failed,
                           b->members, first, failure->call, failure->from, note);
 }

@@ -19,7 +19,7 @@
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams
  *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
  *            cusolverDnXgetrf_bufferSize
- * CUB        cub::DeviceRadixSort::SortPairs
+ * CUB        cub::DeviceRadixSort::SortPairs cub::BlockReduce
  * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
  *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No
  *            dynamic shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no

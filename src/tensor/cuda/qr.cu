@@ -121,14 +121,12 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
 template <typename T> static __device__ double row_norm(const T *r, int64_t n, int64_t rs, int64_t cs)
 {
     double largest = 0;
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+    for (int64_t i = threadIdx.x; i < n; i += THREADS) {
         double sum = 0;
         for (int64_t j = i; j < n; j++) sum += fabs((double)r[i * rs + j * cs]);
         if (sum > largest || sum != sum) largest = sum;
     }
-    return ct__over_block<THREADS>(largest, [](double &a, double b) {
-        if (b > a || b != b) a = b;
-    });
+    return ct__over_block<THREADS>(largest, [](double a, double b) { return b > a || b != b ? b : a; });
 }
 
 /* inverse: of Rᵀ */
@@ -155,6 +153,6 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     ct_status s = ct__copy_lower(dev, &b, ct__turned(b.m[0]), inverse);
     if (!s) s = ct__invert_lower(dev, &b, inverse);
     return s ? s
-             : CT__BATCH_BLOCKS(dev, "tri_rcond", b, rcond_kernel, b.members, ct__threads(n, THREADS), b.m[0],
+             : CT__BATCH_BLOCKS(dev, "tri_rcond", b, rcond_kernel, b.members, THREADS, b.m[0],
                                 inverse, b.m[1]);
 }
