@@ -385,8 +385,9 @@ cublasStatus_t cublasDtrsm_v2_64(cublasHandle_t handle, cublasSideMode_t side, c
 
 /* Queues run(i) for each of `count` matrices, of which `lists` hold the addresses in device memory. */
 template <class F>
-static cublasStatus_t each_late(const entry &e, const char *name, cublasHandle_t handle, bool wrong, int64_t m,
-                                int64_t n, int64_t count, std::initializer_list<const void *> lists, F run)
+static cublasStatus_t each_late(const entry &e, const char *name, cublasHandle_t handle, bool wrong,
+                                int64_t m, int64_t n, int64_t count,
+                                std::initializer_list<const void *> lists, F run)
 {
     if (e.refused) return status_of(e.error);
     if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -443,8 +444,8 @@ cublasStatus_t cublasDtrsmBatched_64(cublasHandle_t handle, cublasSideMode_t sid
 }
 
 template <class T>
-static cublasStatus_t getrf_each(const char *name, cublasHandle_t handle, int n, T *const A[], int lda, int *P,
-                                 int *info, int count)
+static cublasStatus_t getrf_each(const char *name, cublasHandle_t handle, int n, T *const A[], int lda,
+                                 int *P, int *info, int count)
 {
     entry e(name);
     if (!P) return CUBLAS_STATUS_NOT_SUPPORTED; /* the real one does not pivot then */
@@ -462,8 +463,8 @@ cublasStatus_t cublasSgetrfBatched(cublasHandle_t handle, int n, float *const A[
     return getrf_each("cublasSgetrfBatched", handle, n, A, lda, P, info, batchSize);
 }
 
-cublasStatus_t cublasDgetrfBatched(cublasHandle_t handle, int n, double *const A[], int lda, int *P, int *info,
-                                   int batchSize)
+cublasStatus_t cublasDgetrfBatched(cublasHandle_t handle, int n, double *const A[], int lda, int *P,
+                                   int *info, int batchSize)
 {
     return getrf_each("cublasDgetrfBatched", handle, n, A, lda, P, info, batchSize);
 }

@@ -14,7 +14,8 @@ cudaError_t cub::DeviceRadixSort::SortPairs(void *room, size_t &bytes, const int
 {
     entry e("cub::DeviceRadixSort::SortPairs");
     if (e.refused) return fail(e.error);
-    const size_t need = (size_t)(16 * n + 771), size = (size_t)n * sizeof(int64_t); /* as nobody would guess */
+    const size_t need = (size_t)(16 * n + 771),
+                 size = (size_t)n * sizeof(int64_t); /* as nobody would guess */
     if (!room) {
         bytes = need;
         return cudaSuccess;

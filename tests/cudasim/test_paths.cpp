@@ -78,6 +78,38 @@ static void two_ways(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* R, the reflectors and tau, of tall, square and wide matrices. */
+static void two_ways_of_qr(void **)
+{
+    ct_device *dev = ct_device_open("cuda:0");
+    for (ct_dtype dtype : { CT_F64, CT_F32 })
+        for (int64_t m : { 3, 40 })
+            for (int64_t n : { 1, 3, 17 }) {
+                const int64_t count = m < n ? m : n, size = MEMBERS * (m * n + count);
+                double x[2][MEMBERS * (40 * 17 + 17)];
+                for (int looped = 0; looped < 2; looped++) {
+                    ct_tensor *A = ct_rand_normal(dev, dtype, ct_shape3(MEMBERS, n, m), 1, 0),
+                              *tau = ct_zeros(dev, dtype, ct_shape3(MEMBERS, 1, count));
+                    const ct_view *t[] = { &A->view, &tau->view };
+                    ct__matrix M[2];
+                    const ct__batch b = ct__make_batch(2, t, M);
+                    assert_ok((looped ? ct__qr_looped : ct__qr_batched)(dev, &b, ct__turned(M[0]), M[1]),
+                              ct_message(dev));
+                    ct_tensor *wide[] = { ct_tensor_cast(A, CT_F64), ct_tensor_cast(tau, CT_F64) };
+                    assert_ok(ct_read(wide[0], x[looped], (size_t)(MEMBERS * m * n) * sizeof(double)), "");
+                    assert_ok(ct_read(wide[1], x[looped] + MEMBERS * m * n,
+                                      (size_t)(MEMBERS * count) * sizeof(double)),
+                              "");
+                    for (ct_tensor *y : { A, tau, wide[0], wide[1] }) ct_release(y);
+                }
+                for (int64_t e = 0; e < size; e++)
+                    assert_close(x[0][e], x[1][e], dtype == CT_F64 ? 1e-12 : 1e-4,
+                                 dtype == CT_F64 ? 1e-12 : 1e-4);
+            }
+    ct_device_close(dev);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 /* 2³² + 1 members must not be taken for 1 by cuBLAS, which counts matrices in 32 bits, nor by a grid of
  * blocks. */
 static void more_members_than_32_bits_count(void **)
@@ -136,7 +168,8 @@ static void orders_of_many_rows(void **)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(orders_of_many_rows),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(two_ways_of_qr),
+                                        cmocka_unit_test(orders_of_many_rows),
                                         cmocka_unit_test(more_members_than_32_bits_count) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

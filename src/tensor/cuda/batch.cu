@@ -162,7 +162,8 @@ static __global__ void addresses_kernel(ct__batch b, ct__matrix m, int64_t bytes
 ct_status ct__addresses(ct_device *dev, const ct__batch *b, const ct__matrix &m, void *to)
 {
     if (b->members > INT32_MAX || m.rows > INT32_MAX || m.cols > INT32_MAX)
-        return ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch", dev->name);
+        return ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch",
+                        dev->name);
     return CT__RUN_EACH(dev, "addresses", addresses_kernel, b->members, *b, m, ct__bytes_of(b), (char **)to);
 }
 
@@ -190,6 +191,6 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
         failure->what = what;
         failure->why = why;
     }
-    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, CT__BLOCK, failed,
-                          b->members, first, failure->call, failure->from, note);
+    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, CT__BLOCK, failed, b->members, first,
+                          failure->call, failure->from, note);
 }

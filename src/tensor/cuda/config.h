@@ -26,7 +26,7 @@ enum {
     CT__REDUCE_RUN = 64,  /* inputs that each thread should have, where there are many; bits             */
     CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
     CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
-    CT__REDUCE_WARP = 1024, /* inputs that a warp takes, not a block; bits                                   */
+    CT__REDUCE_WARP = 1024, /* inputs that a warp takes, not a block; bits                               */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
 
     /* -- squared distances -- */
@@ -45,8 +45,8 @@ enum {
     CT__GROUP_LENGTH = 8,  /* a sum over 2^8 rows is one block's, or one thread's of scatter_add; bits     */
 
     /* -- factors of matrices -- */
-    CT__TILE = 128,    /* extent of the largest triangle that one block holds in its registers; bits   */
-    CT__TRIANGLE_BLOCK = 512, /* of the blocks on its diagonal that are inverted and squared first; bits    */
+    CT__TILE = 128, /* of a matrix that one block factors in its registers; where triangles end; bits */
+    CT__TRIANGLE_BLOCK = 512, /* of one triangle that are inverted and squared whole; bits                  */
     CT__LU_ROWS = 4096, /* whose exchanges are made in shared memory; of more rows, in global memory        */
     CT__QR_PANEL = 32,  /* reflectors that are applied at once; bits                                        */
 

@@ -153,6 +153,6 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     ct_status s = ct__copy_lower(dev, &b, ct__turned(b.m[0]), inverse);
     if (!s) s = ct__invert_lower(dev, &b, inverse);
     return s ? s
-             : CT__BATCH_BLOCKS(dev, "tri_rcond", b, rcond_kernel, b.members, THREADS, b.m[0],
-                                inverse, b.m[1]);
+             : CT__BATCH_BLOCKS(dev, "tri_rcond", b, rcond_kernel, b.members, THREADS, b.m[0], inverse,
+                                b.m[1]);
 }

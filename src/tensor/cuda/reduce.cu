@@ -174,13 +174,11 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     if (!kept.data) return CT_ENOMEM;
     r.kept = kept;
     const char *const what = "reduce";
-    ct_status status =
-        single ? CT__RUN_EACH(dev, what, single_kernel, r.outputs, r)
-        : columns
-            ? CT__RUN_BLOCKS(dev, what, columns_kernel, ct__divide_up(r.outputs, SIDE) * pieces, THREADS, r)
-        : r.piece <= CT__REDUCE_WARP
-            ? CT__RUN_BLOCKS(dev, what, rows_kernel<CT__WARP>, r.outputs * pieces, CT__WARP, r)
-            : CT__RUN_BLOCKS(dev, what, rows_kernel<THREADS>, r.outputs * pieces, THREADS, r);
-    return status || pieces == 1 ? status
-                                 : CT__RUN_BLOCKS(dev, what, finish_kernel, r.outputs, CT__WARP, r);
+    ct_status status = single    ? CT__RUN_EACH(dev, what, single_kernel, r.outputs, r)
+                       : columns ? CT__RUN_BLOCKS(dev, what, columns_kernel,
+                                                  ct__divide_up(r.outputs, SIDE) * pieces, THREADS, r)
+                       : r.piece <= CT__REDUCE_WARP
+                           ? CT__RUN_BLOCKS(dev, what, rows_kernel<CT__WARP>, r.outputs * pieces, CT__WARP, r)
+                           : CT__RUN_BLOCKS(dev, what, rows_kernel<THREADS>, r.outputs * pieces, THREADS, r);
+    return status || pieces == 1 ? status : CT__RUN_BLOCKS(dev, what, finish_kernel, r.outputs, CT__WARP, r);
 }

@@ -21,8 +21,7 @@ static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info
         const int64_t row = narrow ? narrow[member * n + j] : pivot[j];
         pivot[j] = row > j + 1 && row <= n ? row - 1 : j;
     }
-    if (!threadIdx.x)
-        failed[member] = info && info[member] > 0 ? info[member] : first < n ? first + 1 : 0;
+    if (!threadIdx.x) failed[member] = info && info[member] > 0 ? info[member] : first < n ? first + 1 : 0;
 }
 
 static ct_status judge(ct_device *dev, const char *what, const ct__batch *b, const ct__matrix &m,
@@ -44,10 +43,10 @@ ct_status ct__lu_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m
     int *rows = integers, *info = rows + all * n;
     ct_status s = ct__addresses(dev, b, m, of_m);
     if (s) return s;
-    s = ct__cublas_status(
-        dev, "lu",
-        b->dtype == CT_F64 ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
-                           : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
+    s = ct__cublas_status(dev, "lu",
+                          b->dtype == CT_F64
+                              ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
+                              : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
     return s ? s : judge(dev, "lu", b, m, NULL, rows, pivot, failed);
 }
 
@@ -87,8 +86,7 @@ static ct_status looped(ct_device *dev, const char *what, const ct__batch *b, co
     room r = {};
     ct_status s = ct__cusolver_status(dev, what, sizes(&r));
     if (s) return s;
-    const ct__scratch memory(dev, (int64_t)r.device_bytes),
-        infos(dev, b->members * (int64_t)sizeof(int));
+    const ct__scratch memory(dev, (int64_t)r.device_bytes), infos(dev, b->members * (int64_t)sizeof(int));
     if (memory.data && r.host_bytes) r.host = ct__cuda_host_workspace(dev, r.host_bytes);
     if (!memory.data || !infos.data || (r.host_bytes && !r.host)) return CT_ENOMEM;
     r.data = memory;

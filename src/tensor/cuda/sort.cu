@@ -1,12 +1,10 @@
 /* A stable sort of small integers, by CUB's radix sort. */
-#include "sort.cuh"
-
 #include "pieces.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 
-static __global__ void keys_kernel(const int64_t *index, int64_t n, int64_t step, int64_t groups, int64_t *key,
-                                   int64_t *position)
+static __global__ void keys_kernel(const int64_t *index, int64_t n, int64_t step, int64_t groups,
+                                   int64_t *key, int64_t *position)
 {
     CT__EACH(i, n)
     {
@@ -34,8 +32,8 @@ ct_status ct__cuda_sort(ct_device *dev, const char *what, const int64_t *index, 
     const auto sort = [&](void *room) {
         cudaGetLastError(); /* CUB takes an error that another left behind for its own */
         return ct__cuda_status(dev, what,
-                               cub::DeviceRadixSort::SortPairs(room, bytes, given, key, position, positions, n,
-                                                               0, bits, ct__cuda_of(dev)->stream));
+                               cub::DeviceRadixSort::SortPairs(room, bytes, given, key, position, positions,
+                                                               n, 0, bits, ct__cuda_of(dev)->stream));
     };
     ct_status s = sort(NULL);
     ct__scratch room(dev, s ? 0 : (int64_t)bytes);

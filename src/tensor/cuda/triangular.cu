@@ -12,9 +12,7 @@ static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out
     CT__EACH_ENTRY(at, b, out)
     {
         const bool inside = upper ? at.j - at.i >= k : at.j - at.i <= k;
-        ct__at_entry<T>(b, out, at) = unit && at.i == at.j ? (T)1
-                                      : inside             ? ct__at_entry<T>(b, x, at)
-                                                           : (T)0;
+        ct__at_entry<T>(b, out, at) = unit && at.i == at.j ? (T)1 : inside ? ct__at_entry<T>(b, x, at) : (T)0;
     }
 }
 
@@ -49,23 +47,21 @@ static ct_status solve(ct_device *dev, const ct__batch *b, bool lower, bool unit
     const cublasHandle_t blas = ct__cuda_of(dev)->blas;
     const float alpha32 = (float)alpha;
     if (b->members == 1)
-        return ct__cublas_status(
-            dev, "tri_solve",
-            f64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha, (const double *)M.data, ldm,
-                                 (double *)B.data, ldb)
-                : cublasStrsm_64(blas, side, fill, op, diag, rows, cols, &alpha32, (const float *)M.data, ldm,
-                                 (float *)B.data, ldb));
+        return ct__cublas_status(dev, "tri_solve",
+                                 f64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha,
+                                                      (const double *)M.data, ldm, (double *)B.data, ldb)
+                                     : cublasStrsm_64(blas, side, fill, op, diag, rows, cols, &alpha32,
+                                                      (const float *)M.data, ldm, (float *)B.data, ldb));
     ct__scratch of_M(dev, pointers), of_B(dev, pointers);
     if (!of_M.data || !of_B.data) return CT_ENOMEM;
     ct_status s = ct__addresses(dev, b, M, of_M);
     if (!s) s = ct__addresses(dev, b, B, of_B);
     if (s) return s;
-    return ct__cublas_status(
-        dev, "tri_solve",
-        f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M, ldm, of_B, ldb,
-                                    b->members)
-            : cublasStrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha32, of_M, ldm, of_B, ldb,
-                                    b->members));
+    return ct__cublas_status(dev, "tri_solve",
+                             f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M,
+                                                         ldm, of_B, ldb, b->members)
+                                 : cublasStrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha32,
+                                                         of_M, ldm, of_B, ldb, b->members));
 }
 
 /* As a product with the whole matrix, zeros beside the triangle. */
@@ -100,7 +96,7 @@ static ct_status apply(ct_device *dev, const ct__batch *b, bool inverse, bool lo
     ct_status s = apply(dev, b, inverse, lower, unit, alpha, down ? M11 : M22, early);
     if (!s)
         s = inverse ? ct__gemm(dev, b, -1, beside, early, alpha, late)
-                  : ct__gemm(dev, b, alpha, beside, late, 1, early);
+                    : ct__gemm(dev, b, alpha, beside, late, 1, early);
     return s ? s : apply(dev, b, inverse, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
 }
 
@@ -125,8 +121,8 @@ static ct_status run(ct_device *dev, bool inverse, unsigned flags, double alpha,
         fx(dev, &b, b.m[1], ct__formed::ALL, ct__formed::ALL);
     if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
-    ct_status s = apply(dev, &b, inverse, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
-                        right ? ct__turned(fx.m) : fx.m);
+    ct_status s = apply(dev, &b, inverse, upper == turn, flags & CT_UNIT, alpha,
+                        turn ? ct__turned(ft.m) : ft.m, right ? ct__turned(fx.m) : fx.m);
     return s ? s : fx.finish();
 }
 
@@ -143,7 +139,7 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_v
 /* -- L⁻¹ and LᵀL in place -------------------------------------------------------------------------------- */
 
 /* M L = I, solved for: by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
-static ct_status invert_tile(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+static ct_status invert_block(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
     ct__scratch room(dev, ct__entries(b, L) * ct__bytes_of(b));
     if (!room.data) return CT_ENOMEM;
@@ -153,7 +149,7 @@ static ct_status invert_tile(ct_device *dev, const ct__batch *b, const ct__matri
     return s ? s : ct__copy_lower(dev, b, M, L);
 }
 
-static ct_status square_tile(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+static ct_status square_block(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
     ct__scratch room(dev, ct__entries(b, L) * ct__bytes_of(b));
     if (!room.data) return CT_ENOMEM;
@@ -166,55 +162,33 @@ static ct_status square_tile(ct_device *dev, const ct__batch *b, const ct__matri
  *     [L11 0; L21 L22]⁻¹ = [M11 0; M21 M22],  M21 L11 = -M22 L21: solved for, not multiplied by M11, so that
  *     M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md)
  *     LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22]
- * L begins at `row` of a triangle whose blocks of BLOCK rows on the diagonal may be done already, in `done`,
- * one below the other; else that is NULL. */
-static ct_status by_halves(ct_device *dev, const ct__batch *b, bool invert, const ct__matrix &L, int64_t row,
-                           const ct__matrix *done)
+ * One matrix has larger blocks than each of many, as there are no others to keep the GPU busy. */
+static ct_status by_halves(ct_device *dev, const ct__batch *b, bool invert, const ct__matrix &L)
 {
-    const int64_t n = L.rows;
-    if (done && n == BLOCK) return ct__copy_lower(dev, b, ct__block(b, *done, row, 0, BLOCK, BLOCK), L);
-    if (n <= CT__TILE) return (invert ? invert_tile : square_tile)(dev, b, L);
-    if (n < BLOCK) done = NULL;
-    const int64_t h = done ? ct__divide_up(n / 2, BLOCK) * BLOCK : ct__half(n), r = n - h;
+    const int64_t n = L.rows, h = ct__half(n), r = n - h;
+    if (!n || !b->members) return CT_OK;
+    if (n <= CT__TILE || (b->members == 1 && n <= BLOCK))
+        return (invert ? invert_block : square_block)(dev, b, L);
     const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
                      L22 = ct__block(b, L, h, h, r, r);
-    ct_status s = by_halves(dev, b, invert, invert ? L22 : L11, invert ? row + h : row, done);
+    ct_status s = by_halves(dev, b, invert, invert ? L22 : L11);
     if (!s)
         s = invert ? ct__multiply(dev, b, true, false, -1, L22, L21)
                    : ct__syrk(dev, b, 1, ct__turned(L21), 1, L11);
     if (!s)
         s = invert ? ct__solve(dev, b, false, false, 1, ct__turned(L11), ct__turned(L21))
                    : ct__multiply(dev, b, false, false, 1, ct__turned(L22), L21);
-    return s ? s : by_halves(dev, b, invert, invert ? L11 : L22, invert ? row : row + h, done);
-}
-
-/* The blocks on the diagonal of one large triangle have nothing to do with one another: side by side they
- * take the time of one. Each is put in its place when its turn comes, since what is beside it needs the
- * triangle that it was. */
-static ct_status blocks_first(ct_device *dev, const ct__batch *b, bool invert, const ct__matrix &L)
-{
-    const int64_t blocks = L.rows / BLOCK;
-    if (!L.rows || !b->members) return CT_OK;
-    if (b->members > 1 || blocks < 2) return by_halves(dev, b, invert, L, 0, NULL);
-    const ct__batch all = { b->dtype, 1, blocks, { blocks } };
-    ct__scratch room(dev, blocks * BLOCK * BLOCK * ct__bytes_of(b));
-    if (!room.data) return CT_ENOMEM;
-    const ct__matrix done = ct__dense(&all, room, BLOCK, BLOCK);
-    ct__matrix given = ct__block(b, L, 0, 0, BLOCK, BLOCK);
-    given.step[0] = BLOCK * (L.rs + L.cs);
-    ct_status s = ct__copy_lower(dev, &all, given, done);
-    if (!s) s = by_halves(dev, &all, invert, done, 0, NULL);
-    return s ? s : by_halves(dev, b, invert, L, 0, &done);
+    return s ? s : by_halves(dev, b, invert, invert ? L11 : L22);
 }
 
 ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-    return blocks_first(dev, b, true, L);
+    return by_halves(dev, b, true, L);
 }
 
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-    return blocks_first(dev, b, false, L);
+    return by_halves(dev, b, false, L);
 }
 
 static ct_status in_place(ct_device *dev, bool invert, ct_view *a)
@@ -222,7 +196,7 @@ static ct_status in_place(ct_device *dev, bool invert, ct_view *a)
     const ct__matrices<1> b({ a });
     if (!b.members || !b.m[0].rows) return CT_OK;
     ct__formed f(dev, &b, b.m[0], ct__formed::LOWER, ct__formed::LOWER);
-    ct_status s = f.status ? f.status : blocks_first(dev, &b, invert, f.m);
+    ct_status s = f.status ? f.status : by_halves(dev, &b, invert, f.m);
     return s ? s : f.finish();
 }
 
