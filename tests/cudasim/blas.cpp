@@ -17,6 +17,10 @@ void strsm_(const char *, const char *, const char *, const char *, const int *,
             const float *, const int *, float *, const int *);
 void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
             const double *, const int *, double *, const int *);
+void strmm_(const char *, const char *, const char *, const char *, const int *, const int *, const float *,
+            const float *, const int *, float *, const int *);
+void dtrmm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
+            const double *, const int *, double *, const int *);
 void sgetrf_(const int *, const int *, float *, const int *, int *, int *);
 void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
 void sgeqr2_(const int *, const int *, float *, const int *, float *, float *, int *);
@@ -53,6 +57,16 @@ static void trsm(char side, char uplo, char trans, char diag, int m, int n, doub
     dtrsm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
 }
 
+static void trmm(char side, char uplo, char trans, char diag, int m, int n, float alpha, const float *a,
+                 int lda, float *b, int ldb)
+{
+    strmm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
+}
+static void trmm(char side, char uplo, char trans, char diag, int m, int n, double alpha, const double *a,
+                 int lda, double *b, int ldb)
+{
+    dtrmm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
+}
 static void getrf(int n, float *a, int lda, int *rows, int *info) { sgetrf_(&n, &n, a, &lda, rows, info); }
 static void getrf(int n, double *a, int lda, int *rows, int *info) { dgetrf_(&n, &n, a, &lda, rows, info); }
 static void geqrf(int m, int n, float *a, int lda, float *tau, float *work)
@@ -336,10 +350,10 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* -- triangular solves ----------------------------------------------------------------------------------- */
+/* -- triangles ------------------------------------------------------------------------------------------- */
 
 template <class T>
-static cublasStatus_t trsm_late(const char *name, cublasHandle_t handle, cublasSideMode_t side,
+static cublasStatus_t trxm_late(const char *name, bool inverse, cublasHandle_t handle, cublasSideMode_t side,
                                 cublasFillMode_t uplo, cublasOperation_t trans, cublasDiagType_t diag,
                                 int64_t m, int64_t n, const T *alpha, const T *A, int64_t lda, T *B,
                                 int64_t ldb)
@@ -356,13 +370,15 @@ static cublasStatus_t trsm_late(const char *name, cublasHandle_t handle, cublasS
     scalar<T> al(handle, alpha);
     void *workspace = handle->workspace;
     size_t bytes = handle->workspace_bytes;
+    void (*run)(char, char, char, char, int, int, T, const T *, int, T *, int) = trsm;
+    if (!inverse) run = trmm;
     enqueue(handle->stream, called(name, { m, n }), [=] {
         use_workspace(workspace, bytes);
-        if (check_matrix(A, order, order, lda, 0, 1, sizeof(T), "A of trsm") &&
-            check_matrix(B, m, n, ldb, 0, 1, sizeof(T), "B of trsm"))
-            trsm(side == CUBLAS_SIDE_LEFT ? 'L' : 'R', uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U',
-                 trans ? 'T' : 'N', diag == CUBLAS_DIAG_UNIT ? 'U' : 'N', (int)m, (int)n, al.get(), A,
-                 (int)lda, B, (int)ldb);
+        if (check_matrix(A, order, order, lda, 0, 1, sizeof(T), inverse ? "A of trsm" : "A of trmm") &&
+            check_matrix(B, m, n, ldb, 0, 1, sizeof(T), inverse ? "B of trsm" : "B of trmm"))
+            run(side == CUBLAS_SIDE_LEFT ? 'L' : 'R', uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U',
+                trans ? 'T' : 'N', diag == CUBLAS_DIAG_UNIT ? 'U' : 'N', (int)m, (int)n, al.get(), A,
+                (int)lda, B, (int)ldb);
     });
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -371,14 +387,33 @@ cublasStatus_t cublasStrsm_v2_64(cublasHandle_t handle, cublasSideMode_t side, c
                                  cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
                                  const float *alpha, const float *A, int64_t lda, float *B, int64_t ldb)
 {
-    return trsm_late("cublasStrsm", handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
+    return trxm_late("cublasStrsm", true, handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
 }
 
 cublasStatus_t cublasDtrsm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                                  cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
                                  const double *alpha, const double *A, int64_t lda, double *B, int64_t ldb)
 {
-    return trsm_late("cublasDtrsm", handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
+    return trxm_late("cublasDtrsm", true, handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
+}
+
+/* In place alone, as the backend uses it. */
+cublasStatus_t cublasStrmm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                 cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                 const float *alpha, const float *A, int64_t lda, const float *B, int64_t ldb,
+                                 float *C, int64_t ldc)
+{
+    if (B != C || ldb != ldc) return CUBLAS_STATUS_NOT_SUPPORTED;
+    return trxm_late("cublasStrmm", false, handle, side, uplo, trans, diag, m, n, alpha, A, lda, C, ldc);
+}
+
+cublasStatus_t cublasDtrmm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                 cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                 const double *alpha, const double *A, int64_t lda, const double *B,
+                                 int64_t ldb, double *C, int64_t ldc)
+{
+    if (B != C || ldb != ldc) return CUBLAS_STATUS_NOT_SUPPORTED;
+    return trxm_late("cublasDtrmm", false, handle, side, uplo, trans, diag, m, n, alpha, A, lda, C, ldc);
 }
 
 /* -- batches of pointers --------------------------------------------------------------------------------- */

@@ -75,6 +75,12 @@ SAME(cublasStrsm_64,
 SAME(cublasDtrsm_64,
      cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t,
                     int64_t, int64_t, const double *, const double *, int64_t, double *, int64_t));
+SAME(cublasStrmm_64, cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t,
+                                    cublasDiagType_t, int64_t, int64_t, const float *, const float *, int64_t,
+                                    const float *, int64_t, float *, int64_t));
+SAME(cublasDtrmm_64, cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t,
+                                    cublasDiagType_t, int64_t, int64_t, const double *, const double *,
+                                    int64_t, const double *, int64_t, double *, int64_t));
 SAME(cublasStrsmBatched_64,
      cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t,
                     int64_t, int64_t, const float *, const float *const *, int64_t, float *const *, int64_t,

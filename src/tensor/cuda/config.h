@@ -25,7 +25,7 @@ enum {
     CT__REDUCE_SOME = 64, /* the same where outputs do not lie side by side; bits                        */
     CT__REDUCE_RUN = 64,  /* inputs that each thread should have, where there are many; bits             */
     CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
-    CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
+    CT__REDUCE_AHEAD = 4,   /* loads of a thread that do not wait for one another                          */
     CT__REDUCE_WARP = 1024, /* inputs that a warp takes, not a block; bits                               */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
 

@@ -14,9 +14,9 @@
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
  *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString
- *            cublas{S,D}trsm_64 cublas{S,D}trsmBatched_64 cublas{S,D}getrfBatched cublas{S,D}geqrfBatched
- *            cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride below the leading
- *            dimension
+ *            cublas{S,D}trsm_64 cublas{S,D}trmm_64 (in place) cublas{S,D}trsmBatched_64
+ *            cublas{S,D}getrfBatched cublas{S,D}geqrfBatched cublasGemmStridedBatchedEx_64, whose results may
+ *            interleave: a batch stride below the leading dimension
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams
  *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
  *            cusolverDnXgetrf_bufferSize cusolverDnXgeqrf cusolverDnXgeqrf_bufferSize

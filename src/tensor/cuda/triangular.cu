@@ -33,9 +33,10 @@ ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_
 
 /* -- B = alpha M⁻¹ B, B = alpha M B ---------------------------------------------------------------------- */
 
-/* By cuBLAS. A row-major triangle is to it the other one transposed, a row-major B turns the sides. */
-static ct_status solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
-                       const ct__matrix &M, const ct__matrix &B)
+/* By cuBLAS; of many matrices the solution alone. A row-major triangle is to it the other one transposed, a
+ * row-major B turns the sides. */
+static ct_status by_cublas(ct_device *dev, const ct__batch *b, bool inverse, bool lower, bool unit,
+                           double alpha, const ct__matrix &M, const ct__matrix &B)
 {
     const bool columns = M.columns != 0, left = B.columns != 0, f64 = b->dtype == CT_F64;
     const cublasSideMode_t side = left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
@@ -46,12 +47,20 @@ static ct_status solve(ct_device *dev, const ct__batch *b, bool lower, bool unit
                   ldb = left ? B.cs : B.rs, pointers = b->members * (int64_t)sizeof(void *);
     const cublasHandle_t blas = ct__cuda_of(dev)->blas;
     const float alpha32 = (float)alpha;
-    if (b->members == 1)
-        return ct__cublas_status(dev, "tri_solve",
-                                 f64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha,
-                                                      (const double *)M.data, ldm, (double *)B.data, ldb)
-                                     : cublasStrsm_64(blas, side, fill, op, diag, rows, cols, &alpha32,
-                                                      (const float *)M.data, ldm, (float *)B.data, ldb));
+    if (b->members == 1) {
+        double *x = (double *)B.data;
+        float *x32 = (float *)B.data;
+        const double *m = (const double *)M.data;
+        const float *m32 = (const float *)M.data;
+        return ct__cublas_status(
+            dev, inverse ? "trsm" : "trmm",
+            inverse
+                ? f64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha, m, ldm, x, ldb)
+                      : cublasStrsm_64(blas, side, fill, op, diag, rows, cols, &alpha32, m32, ldm, x32, ldb)
+            : f64 ? cublasDtrmm_64(blas, side, fill, op, diag, rows, cols, &alpha, m, ldm, x, ldb, x, ldb)
+                  : cublasStrmm_64(blas, side, fill, op, diag, rows, cols, &alpha32, m32, ldm, x32, ldb, x32,
+                                   ldb));
+    }
     ct__scratch of_M(dev, pointers), of_B(dev, pointers);
     if (!of_M.data || !of_B.data) return CT_ENOMEM;
     ct_status s = ct__addresses(dev, b, M, of_M);
@@ -64,7 +73,7 @@ static ct_status solve(ct_device *dev, const ct__batch *b, bool lower, bool unit
                                                          of_M, ldm, of_B, ldb, b->members));
 }
 
-/* As a product with the whole matrix, zeros beside the triangle. */
+/* Of many matrices: a product with the whole of each, zeros beside the triangle. */
 static ct_status multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                           const ct__matrix &M, const ct__matrix &B)
 {
@@ -77,7 +86,7 @@ static ct_status multiply(ct_device *dev, const ct__batch *b, bool lower, bool u
     return s ? s : ct__gemm(dev, b, alpha, T, X, 0, B);
 }
 
-/* B = alpha M⁻¹ B or alpha M B, by halves. Where M is lower:
+/* B = alpha M⁻¹ B or alpha M B, of many matrices by halves. Where M is lower:
  *     solve:     X1 = alpha M11⁻¹ B1,  then  X2 = M22⁻¹ (alpha B2 - M21 X1)
  *     multiply:  B2 = alpha M22 B2 + alpha M21 B1,  then  B1 = alpha M11 B1
  * and likewise from the other end where it is upper. */
@@ -86,8 +95,9 @@ static ct_status apply(ct_device *dev, const ct__batch *b, bool inverse, bool lo
 {
     const int64_t n = M.rows, h = ct__half(n), r = n - h;
     if (!n || !B.cols || !b->members) return CT_OK;
-    if (n <= CT__TILE || (inverse && b->members == 1))
-        return (inverse ? solve : multiply)(dev, b, lower, unit, alpha, M, B);
+    if (b->members == 1 || (inverse && n <= CT__TILE))
+        return by_cublas(dev, b, inverse, lower, unit, alpha, M, B);
+    if (n <= CT__TILE) return multiply(dev, b, lower, unit, alpha, M, B);
     const bool down = inverse == lower;
     const ct__matrix M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
                      beside = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r),
@@ -145,7 +155,7 @@ static ct_status invert_block(ct_device *dev, const ct__batch *b, const ct__matr
     if (!room.data) return CT_ENOMEM;
     const ct__matrix M = ct__dense(b, room, L.rows, L.rows);
     ct_status s = ct__identity(dev, b, M, NULL);
-    if (!s) s = solve(dev, b, false, false, 1, ct__turned(L), ct__turned(M));
+    if (!s) s = by_cublas(dev, b, true, false, false, 1, ct__turned(L), ct__turned(M));
     return s ? s : ct__copy_lower(dev, b, M, L);
 }
 
