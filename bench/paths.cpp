@@ -1,7 +1,7 @@
 /* Factors of batches of matrices: all members together (who=together), by our blocked code or cuBLAS, and one
- * after the other by cuSOLVER (who=looped). Then it prints the rows of src/tensor/cuda/paths.h for this GPU. `paths [n...]`; --batch is
- * the largest batch. The program is linked with the CUDA backend, as no public call chooses between the two
- * ways. */
+ * after the other by cuSOLVER (who=looped). Then it prints the rows of src/tensor/cuda/paths.h for this GPU.
+ * `paths [n...]`; --batch is the largest batch. The program is linked with the CUDA backend, as no public
+ * call chooses between the two ways. */
 extern "C" {
 #include "bench.h"
 }

@@ -1,5 +1,5 @@
-/* cuBLAS, cuSOLVER and CUB: results against loops, late execution, and the argument checks and workspaces of the
- * real libraries. */
+/* cuBLAS, cuSOLVER and CUB: results against loops, late execution, and the argument checks and workspaces of
+ * the real libraries. */
 #include "check_sim.h"
 
 #include <cub/block/block_reduce.cuh>

@@ -1,5 +1,6 @@
-/* Factors of a batch of matrices: our blocked code (Cholesky) and cuBLAS work on all of them together, cuSOLVER
- * on one after the other. Which is quicker is measured: `./run gpu` (bench/paths) prints the rows below for the GPU at hand.
+/* Factors of a batch of matrices: our blocked code (Cholesky) and cuBLAS work on all of them together,
+ * cuSOLVER on one after the other. Which is quicker is measured: `./run gpu` (bench/paths) prints the rows
+ * below for the GPU at hand.
  *
  * NOT MEASURED YET. These rows hold until a run on a GPU has given others. */
 #ifndef CT_TENSOR_CUDA_PATHS_H

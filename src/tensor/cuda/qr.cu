@@ -26,8 +26,8 @@ static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, 
     }
 }
 
-/* V: ones on the diagonal, below it a panel's reflectors, above zeros. A tau of 0 is no reflection: its column
- * is 0. */
+/* V: ones on the diagonal, below it a panel's reflectors, above zeros. A tau of 0 is no reflection: its
+ * column is 0. */
 template <typename T>
 static __global__ void reflectors_kernel(ct__batch b, ct__matrix panel, ct__matrix tau, ct__matrix v)
 {

@@ -1,5 +1,5 @@
-/* Sums, maxima and logsumexps over any dimensions. All is added up in f64, exponentials are in f32 but for f64;
- * the order of operations follows from the shape alone: no atomics. */
+/* Sums, maxima and logsumexps over any dimensions. All is added up in f64. The exponentials of f64 are in
+ * f64, others in f32. The order of operations follows from the shape alone: no atomics. */
 #include "block.cuh"
 #include "half.cuh"
 #include "loop.cuh"

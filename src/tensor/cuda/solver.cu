@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* A block for each member. failed[member] is the first element of the diagonal, from 1, that is not finite and
- * positive, or what cuSOLVER says, where `info` is given. With exchanges of rows the signs do not count, and
- * the exchanges, which the libraries count from 1, become ours; cuBLAS's are in `narrow`. */
+/* A block for each member. failed[member] is the first element of the diagonal, from 1, that is not finite
+ * and positive, or what cuSOLVER says, where `info` is given. With exchanges of rows the signs do not count,
+ * and the exchanges, which the libraries count from 1, become ours; cuBLAS's are in `narrow`. */
 template <typename T>
 static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info, const int *narrow,
                                       int64_t *pivots, int64_t *failed)
@@ -67,18 +67,19 @@ ct_status ct__qr_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m
                                  : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
 }
 
-/* -- by cuSOLVER, one after the other: not in a step, as it promises neither not to wait nor to be recorded */
+/* -- by cuSOLVER, one after the other --------------------------------------------------------------------
+ * Not in a step: cuSOLVER does not promise that its work can be recorded. */
 
-/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict on a member, on
- * the device. */
+/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict on a member,
+ * on the device. */
 struct room {
     size_t device_bytes, host_bytes;
     void *data, *host;
     int *info;
 };
 
-/* sizes(&room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is nothing
- * to judge. pivot NULL: there are no exchanges. */
+/* sizes(&room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is
+ * nothing to judge. pivot NULL: there are no exchanges. */
 template <typename Sizes, typename Factor>
 static ct_status looped(ct_device *dev, const char *what, const ct__batch *b, const ct__matrix &m,
                         int64_t *pivot, int64_t *failed, Sizes sizes, Factor factor)

@@ -1,5 +1,5 @@
-/* A floating-point number of 16 bits that is computed with as a float, given the two conversions. Wider numbers
- * are rounded to odd before, so that they are rounded once. */
+/* A floating-point number of 16 bits that is computed with as a float, given the two conversions. Wider
+ * numbers are rounded to odd before, so that they are rounded once. */
 #ifndef CUDASIM_HALF_H
 #define CUDASIM_HALF_H
 
