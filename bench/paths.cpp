@@ -1,7 +1,7 @@
-/* Factors of batches of matrices: all members together (who=blocked), and one after the other by cuSOLVER
- * (who=looped). Then it prints the rows of src/tensor/cuda/paths.h for this GPU. `paths [n...]`; --batch is
- * the largest batch. The program is linked with the CUDA backend, as no public call chooses between the two
- * ways. */
+/* Factors of batches of matrices: all members together (who=together), by our blocked code or cuBLAS, and one
+ * after the other by cuSOLVER (who=looped). Then it prints the rows of src/tensor/cuda/paths.h for this GPU.
+ * `paths [n...]`; --batch is the largest batch. The program is linked with the CUDA backend, as no public
+ * call chooses between the two ways. */
 extern "C" {
 #include "bench.h"
 }
@@ -13,7 +13,7 @@ extern "C" {
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[CT__FACTORS] = { "potrf", "getrf" };
+static const char *const names[CT__FACTORS] = { "potrf", "getrf", "geqrf" };
 static const int64_t batches[] = { 1, 4, 16, 64, 256 };
 enum { BATCHES = sizeof batches / sizeof *batches };
 static const double MOST = 1 << 28; /* numbers in a batch */
@@ -35,11 +35,13 @@ static void run(void *context)
     ct__batch b = ct__make_batch(1, &t, &m);
     int64_t *failed = (int64_t *)w->failed->view.data, *pivots = (int64_t *)w->pivots->view.data;
     ct_status s = ct_copy(w->A, w->factors);
-    if (w->what == CT__GETRF) m = ct__turned(m);
+    if (w->what != CT__POTRF) m = ct__turned(m);
     if (!s && w->what == CT__POTRF)
         s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(w->dev, &b, m, failed);
     if (!s && w->what == CT__GETRF)
-        s = (w->looped ? ct__lu_looped : ct__lu_blocked)(w->dev, &b, m, pivots, failed);
+        s = (w->looped ? ct__lu_looped : ct__lu_batched)(w->dev, &b, m, pivots, failed);
+    if (!s && w->what == CT__GEQRF) /* tau where pivots would be */
+        s = (w->looped ? ct__qr_looped : ct__qr_batched)(w->dev, &b, m, ct__dense(&b, pivots, 1, m.rows));
     if (s) w->status = s;
 }
 
@@ -79,7 +81,7 @@ static int32_t measure(const bench *b, ct__factors what, ct_dtype dtype, int64_t
             seconds[looped] = bench_best(b, run, &w, 3, 0);
             *wrong = w.status || ct_tape_status(b->tape);
             printf("bench=paths case=%s who=%s n=%lld batch=%lld dtype=%s pass=forward seconds=%.6g%s\n",
-                   names[what], looped ? "looped" : "blocked", (long long)n, (long long)batches[i],
+                   names[what], looped ? "looped" : "together", (long long)n, (long long)batches[i],
                    ct_dtype_name(dtype), seconds[looped], b->where);
         }
         ahead = ahead && seconds[1] < seconds[0];
@@ -117,8 +119,8 @@ int main(int argc, char **argv)
                 cell[what][f32] = text_of(measure(&b, (ct__factors)what, f32 ? CT_F32 : CT_F64, n, &wrong),
                                           text[what][f32], sizeof text[what][f32]);
         if (!wrong)
-            printf("# paths.h: { %lld, { { %s, %s }, { %s, %s } } },\n", (long long)n, cell[0][0], cell[0][1],
-                   cell[1][0], cell[1][1]);
+            printf("# paths.h: { %lld, { { %s, %s }, { %s, %s }, { %s, %s } } },\n", (long long)n, cell[0][0],
+                   cell[0][1], cell[1][0], cell[1][1], cell[2][0], cell[2][1]);
     }
     if (wrong && b.queues) fprintf(stderr, "paths: %s\n", ct_message(b.dev));
     bench_close(&b);

@@ -1,7 +1,6 @@
 /* bfloat16 and IEEE binary16, one number at a time: exactly to f32, and from wider types to the nearest, ties
  * to even. A number that is too large becomes infinite; a NaN stays a NaN and is quiet. The loops of
- * cpu/half.c give the same bits. The code compiles in C and CUDA: CT__HALF_FN, the storage class of the
- * functions, may be defined before. */
+ * cpu/half.c give the same bits. */
 #ifndef CT_TENSOR_HALF_H
 #define CT_TENSOR_HALF_H
 
@@ -10,18 +9,14 @@
 
 #include <cotangent/tensor.h>
 
-#ifndef CT__HALF_FN
-#    define CT__HALF_FN static inline
-#endif
-
-CT__HALF_FN uint32_t ct__bits32(float x)
+static inline uint32_t ct__bits32(float x)
 {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
     return u;
 }
 
-CT__HALF_FN float ct__of_bits32(uint32_t u)
+static inline float ct__of_bits32(uint32_t u)
 {
     float x;
     memcpy(&x, &u, sizeof x);
@@ -29,16 +24,16 @@ CT__HALF_FN float ct__of_bits32(uint32_t u)
 }
 
 /* A bf16 is the upper half of an f32. */
-CT__HALF_FN float ct__from_bf16(uint16_t h) { return ct__of_bits32((uint32_t)h << 16); }
+static inline float ct__from_bf16(uint16_t h) { return ct__of_bits32((uint32_t)h << 16); }
 
-CT__HALF_FN uint16_t ct__to_bf16(float x)
+static inline uint16_t ct__to_bf16(float x)
 {
     const uint32_t u = ct__bits32(x), nan = u >> 16 | 0x40, rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16;
     return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
 /* 1 sign bit, 5 exponent bits (bias 15, where f32 has 127), 10 fraction bits. */
-CT__HALF_FN float ct__from_f16(uint16_t h)
+static inline float ct__from_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
     const uint32_t tiny = ct__bits32((float)(h & 0x3ff) * 0x1p-24f); /* a subnormal is a multiple of 2^-24 */
@@ -47,7 +42,7 @@ CT__HALF_FN float ct__from_f16(uint16_t h)
     return ct__of_bits32(sign | (rest < 0x800000 ? tiny : rest >= 0x0f800000 ? large : rest + (112u << 23)));
 }
 
-CT__HALF_FN uint16_t ct__to_f16(float x)
+static inline uint16_t ct__to_f16(float x)
 {
     const uint32_t u = ct__bits32(x), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
     const uint32_t nan = 0x7e00 | (a >> 13 & 0x3ff);
@@ -63,7 +58,7 @@ CT__HALF_FN uint16_t ct__to_f16(float x)
 
 /* Rounds to odd: x itself if it is a float, else of the two floats around x the one whose last bit is 1.
  * Rounding the result to fewer bits then gives the same as rounding x. */
-CT__HALF_FN float ct__odd_f32(double x)
+static inline float ct__odd_f32(double x)
 {
     const float y = (float)x;
     const uint32_t u = ct__bits32(y);
@@ -71,7 +66,7 @@ CT__HALF_FN float ct__odd_f32(double x)
     return ct__of_bits32((x < 0 ? -x : x) > (double)(y < 0 ? -y : y) ? u + 1 : u - 1);
 }
 
-CT__HALF_FN double ct__odd_f64(int64_t x)
+static inline double ct__odd_f64(int64_t x)
 {
     const int64_t low = 0x7ff, exact = (int64_t)1 << 53;
     if (-exact <= x && x <= exact) return (double)x;
@@ -79,12 +74,12 @@ CT__HALF_FN double ct__odd_f64(int64_t x)
 }
 
 /* The number that an element of the dtype, bf16 or f16, holds. */
-CT__HALF_FN float ct__from_half(ct_dtype dtype, uint16_t h)
+static inline float ct__from_half(ct_dtype dtype, uint16_t h)
 {
     return dtype == CT_BF16 ? ct__from_bf16(h) : ct__from_f16(h);
 }
 
-CT__HALF_FN uint16_t ct__to_half(ct_dtype dtype, float x)
+static inline uint16_t ct__to_half(ct_dtype dtype, float x)
 {
     return dtype == CT_BF16 ? ct__to_bf16(x) : ct__to_f16(x);
 }

@@ -17,6 +17,14 @@ void strsm_(const char *, const char *, const char *, const char *, const int *,
             const float *, const int *, float *, const int *);
 void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
             const double *, const int *, double *, const int *);
+void strmm_(const char *, const char *, const char *, const char *, const int *, const int *, const float *,
+            const float *, const int *, float *, const int *);
+void dtrmm_(const char *, const char *, const char *, const char *, const int *, const int *, const double *,
+            const double *, const int *, double *, const int *);
+void sgetrf_(const int *, const int *, float *, const int *, int *, int *);
+void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
+void sgeqr2_(const int *, const int *, float *, const int *, float *, float *, int *);
+void dgeqr2_(const int *, const int *, double *, const int *, double *, double *, int *);
 }
 
 using namespace sim;
@@ -47,6 +55,29 @@ static void trsm(char side, char uplo, char trans, char diag, int m, int n, doub
                  int lda, double *b, int ldb)
 {
     dtrsm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
+}
+
+static void trmm(char side, char uplo, char trans, char diag, int m, int n, float alpha, const float *a,
+                 int lda, float *b, int ldb)
+{
+    strmm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
+}
+static void trmm(char side, char uplo, char trans, char diag, int m, int n, double alpha, const double *a,
+                 int lda, double *b, int ldb)
+{
+    dtrmm_(&side, &uplo, &trans, &diag, &m, &n, &alpha, a, &lda, b, &ldb);
+}
+static void getrf(int n, float *a, int lda, int *rows, int *info) { sgetrf_(&n, &n, a, &lda, rows, info); }
+static void getrf(int n, double *a, int lda, int *rows, int *info) { dgetrf_(&n, &n, a, &lda, rows, info); }
+static void geqrf(int m, int n, float *a, int lda, float *tau, float *work)
+{
+    int info;
+    sgeqr2_(&m, &n, a, &lda, tau, work, &info);
+}
+static void geqrf(int m, int n, double *a, int lda, double *tau, double *work)
+{
+    int info;
+    dgeqr2_(&m, &n, a, &lda, tau, work, &info);
 }
 
 static cublasStatus_t status_of(cudaError_t error)
@@ -319,10 +350,10 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* -- triangular solves ----------------------------------------------------------------------------------- */
+/* -- triangles ------------------------------------------------------------------------------------------- */
 
 template <class T>
-static cublasStatus_t trsm_late(const char *name, cublasHandle_t handle, cublasSideMode_t side,
+static cublasStatus_t trxm_late(const char *name, bool inverse, cublasHandle_t handle, cublasSideMode_t side,
                                 cublasFillMode_t uplo, cublasOperation_t trans, cublasDiagType_t diag,
                                 int64_t m, int64_t n, const T *alpha, const T *A, int64_t lda, T *B,
                                 int64_t ldb)
@@ -339,13 +370,15 @@ static cublasStatus_t trsm_late(const char *name, cublasHandle_t handle, cublasS
     scalar<T> al(handle, alpha);
     void *workspace = handle->workspace;
     size_t bytes = handle->workspace_bytes;
+    void (*run)(char, char, char, char, int, int, T, const T *, int, T *, int) = trsm;
+    if (!inverse) run = trmm;
     enqueue(handle->stream, called(name, { m, n }), [=] {
         use_workspace(workspace, bytes);
-        if (check_matrix(A, order, order, lda, 0, 1, sizeof(T), "A of trsm") &&
-            check_matrix(B, m, n, ldb, 0, 1, sizeof(T), "B of trsm"))
-            trsm(side == CUBLAS_SIDE_LEFT ? 'L' : 'R', uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U',
-                 trans ? 'T' : 'N', diag == CUBLAS_DIAG_UNIT ? 'U' : 'N', (int)m, (int)n, al.get(), A,
-                 (int)lda, B, (int)ldb);
+        if (check_matrix(A, order, order, lda, 0, 1, sizeof(T), inverse ? "A of trsm" : "A of trmm") &&
+            check_matrix(B, m, n, ldb, 0, 1, sizeof(T), inverse ? "B of trsm" : "B of trmm"))
+            run(side == CUBLAS_SIDE_LEFT ? 'L' : 'R', uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U',
+                trans ? 'T' : 'N', diag == CUBLAS_DIAG_UNIT ? 'U' : 'N', (int)m, (int)n, al.get(), A,
+                (int)lda, B, (int)ldb);
     });
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -354,12 +387,146 @@ cublasStatus_t cublasStrsm_v2_64(cublasHandle_t handle, cublasSideMode_t side, c
                                  cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
                                  const float *alpha, const float *A, int64_t lda, float *B, int64_t ldb)
 {
-    return trsm_late("cublasStrsm", handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
+    return trxm_late("cublasStrsm", true, handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
 }
 
 cublasStatus_t cublasDtrsm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                                  cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
                                  const double *alpha, const double *A, int64_t lda, double *B, int64_t ldb)
 {
-    return trsm_late("cublasDtrsm", handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
+    return trxm_late("cublasDtrsm", true, handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb);
+}
+
+/* In place alone, as the backend uses it. */
+cublasStatus_t cublasStrmm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                 cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                 const float *alpha, const float *A, int64_t lda, const float *B, int64_t ldb,
+                                 float *C, int64_t ldc)
+{
+    if (B != C || ldb != ldc) return CUBLAS_STATUS_NOT_SUPPORTED;
+    return trxm_late("cublasStrmm", false, handle, side, uplo, trans, diag, m, n, alpha, A, lda, C, ldc);
+}
+
+cublasStatus_t cublasDtrmm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                 cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                 const double *alpha, const double *A, int64_t lda, const double *B,
+                                 int64_t ldb, double *C, int64_t ldc)
+{
+    if (B != C || ldb != ldc) return CUBLAS_STATUS_NOT_SUPPORTED;
+    return trxm_late("cublasDtrmm", false, handle, side, uplo, trans, diag, m, n, alpha, A, lda, C, ldc);
+}
+
+/* -- batches of pointers --------------------------------------------------------------------------------- */
+
+/* Queues run(i) for each of `count` matrices, of which `lists` hold the addresses in device memory. */
+template <class F>
+static cublasStatus_t each_late(const entry &e, const char *name, cublasHandle_t handle, bool wrong,
+                                int64_t m, int64_t n, int64_t count,
+                                std::initializer_list<const void *> lists, F run)
+{
+    if (e.refused) return status_of(e.error);
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (wrong || m < 0 || n < 0 || count < 0) return CUBLAS_STATUS_INVALID_VALUE;
+    if (!fits({ m, n, count })) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (usable(handle->stream)) return CUBLAS_STATUS_INTERNAL_ERROR;
+    if (!m || !n || !count) return CUBLAS_STATUS_SUCCESS;
+    void *workspace = handle->workspace;
+    size_t bytes = handle->workspace_bytes;
+    enqueue(handle->stream, called(name, { m, n, count }), [=, all = std::vector<const void *>(lists)] {
+        use_workspace(workspace, bytes);
+        for (const void *list : all)
+            if (!check(list, (size_t)count * sizeof(void *), "addresses of matrices")) return;
+        for (int64_t i = 0; i < count; i++) run(i);
+    });
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class T>
+static cublasStatus_t trsm_each(const char *name, cublasHandle_t handle, cublasSideMode_t side,
+                                cublasFillMode_t uplo, cublasOperation_t trans, cublasDiagType_t diag,
+                                int64_t m, int64_t n, const T *alpha, const T *const A[], int64_t lda,
+                                T *const B[], int64_t ldb, int64_t count)
+{
+    entry e(name);
+    const int64_t order = side == CUBLAS_SIDE_LEFT ? m : n;
+    const bool wrong = !alpha || lda < at_least_1(order) || ldb < at_least_1(m);
+    const T al = alpha ? *alpha : 0;
+    return each_late(e, name, handle, wrong, m, n, count, { A, B }, [=](int64_t i) {
+        if (check_matrix(A[i], order, order, lda, 0, 1, sizeof(T), "A of trsm") &&
+            check_matrix(B[i], m, n, ldb, 0, 1, sizeof(T), "B of trsm"))
+            trsm(side == CUBLAS_SIDE_LEFT ? 'L' : 'R', uplo == CUBLAS_FILL_MODE_LOWER ? 'L' : 'U',
+                 trans ? 'T' : 'N', diag == CUBLAS_DIAG_UNIT ? 'U' : 'N', (int)m, (int)n, al, A[i], (int)lda,
+                 B[i], (int)ldb);
+    });
+}
+
+cublasStatus_t cublasStrsmBatched_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                     cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                     const float *alpha, const float *const A[], int64_t lda,
+                                     float *const B[], int64_t ldb, int64_t batchCount)
+{
+    return trsm_each("cublasStrsmBatched", handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb,
+                     batchCount);
+}
+
+cublasStatus_t cublasDtrsmBatched_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                     cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                     const double *alpha, const double *const A[], int64_t lda,
+                                     double *const B[], int64_t ldb, int64_t batchCount)
+{
+    return trsm_each("cublasDtrsmBatched", handle, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb,
+                     batchCount);
+}
+
+template <class T>
+static cublasStatus_t getrf_each(const char *name, cublasHandle_t handle, int n, T *const A[], int lda,
+                                 int *P, int *info, int count)
+{
+    entry e(name);
+    if (!P) return CUBLAS_STATUS_NOT_SUPPORTED; /* the real one does not pivot then */
+    return each_late(e, name, handle, lda < at_least_1(n) || !info, n, n, count, { A }, [=](int64_t i) {
+        if (check_matrix(A[i], n, n, lda, 0, 1, sizeof(T), "A of getrf") &&
+            check(P + i * n, (size_t)n * sizeof *P, "pivots of getrf") &&
+            check(info + i, sizeof *info, "info of getrf"))
+            getrf(n, A[i], lda, P + i * n, info + i);
+    });
+}
+
+cublasStatus_t cublasSgetrfBatched(cublasHandle_t handle, int n, float *const A[], int lda, int *P, int *info,
+                                   int batchSize)
+{
+    return getrf_each("cublasSgetrfBatched", handle, n, A, lda, P, info, batchSize);
+}
+
+cublasStatus_t cublasDgetrfBatched(cublasHandle_t handle, int n, double *const A[], int lda, int *P,
+                                   int *info, int batchSize)
+{
+    return getrf_each("cublasDgetrfBatched", handle, n, A, lda, P, info, batchSize);
+}
+
+template <class T>
+static cublasStatus_t geqrf_each(const char *name, cublasHandle_t handle, int m, int n, T *const A[], int lda,
+                                 T *const Tau[], int *info, int count)
+{
+    entry e(name);
+    if (!info || is_device(info)) return CUBLAS_STATUS_INVALID_VALUE; /* it is the host's */
+    *info = 0;
+    return each_late(e, name, handle, lda < at_least_1(m), m, n, count, { A, Tau }, [=](int64_t i) {
+        std::vector<T> work((size_t)n);
+        if (check_matrix(A[i], m, n, lda, 0, 1, sizeof(T), "A of geqrf") &&
+            check(Tau[i], (size_t)std::min(m, n) * sizeof(T), "tau of geqrf"))
+            geqrf(m, n, A[i], lda, Tau[i], work.data());
+    });
+}
+
+cublasStatus_t cublasSgeqrfBatched(cublasHandle_t handle, int m, int n, float *const Aarray[], int lda,
+                                   float *const TauArray[], int *info, int batchSize)
+{
+    return geqrf_each("cublasSgeqrfBatched", handle, m, n, Aarray, lda, TauArray, info, batchSize);
+}
+
+cublasStatus_t cublasDgeqrfBatched(cublasHandle_t handle, int m, int n, double *const Aarray[], int lda,
+                                   double *const TauArray[], int *info, int batchSize)
+{
+    return geqrf_each("cublasDgeqrfBatched", handle, m, n, Aarray, lda, TauArray, info, batchSize);
 }

@@ -246,6 +246,12 @@ void cudasim::barrier(const char *file, int line)
     go_on();
 }
 
+void cudasim::check_block(int threads)
+{
+    if (here.block_dim.x != (unsigned)threads)
+        sim::report("a block of %u threads adds up what %d threads have", here.block_dim.x, threads);
+}
+
 /* A word that points into memory of this process, but not into the device's: 47 bits, and there. */
 void cudasim::check_addresses(const char *name, int number, const void *bytes, size_t size)
 {

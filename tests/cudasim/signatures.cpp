@@ -77,6 +77,26 @@ SAME(cublasStrsm_64,
 SAME(cublasDtrsm_64,
      cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t,
                     int64_t, int64_t, const double *, const double *, int64_t, double *, int64_t));
+SAME(cublasStrmm_64, cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t,
+                                    cublasDiagType_t, int64_t, int64_t, const float *, const float *, int64_t,
+                                    const float *, int64_t, float *, int64_t));
+SAME(cublasDtrmm_64, cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t,
+                                    cublasDiagType_t, int64_t, int64_t, const double *, const double *,
+                                    int64_t, const double *, int64_t, double *, int64_t));
+SAME(cublasStrsmBatched_64,
+     cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t,
+                    int64_t, int64_t, const float *, const float *const *, int64_t, float *const *, int64_t,
+                    int64_t));
+SAME(cublasDtrsmBatched_64,
+     cublasStatus_t(cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t,
+                    int64_t, int64_t, const double *, const double *const *, int64_t, double *const *,
+                    int64_t, int64_t));
+SAME(cublasSgetrfBatched, cublasStatus_t(cublasHandle_t, int, float *const *, int, int *, int *, int));
+SAME(cublasDgetrfBatched, cublasStatus_t(cublasHandle_t, int, double *const *, int, int *, int *, int));
+SAME(cublasSgeqrfBatched,
+     cublasStatus_t(cublasHandle_t, int, int, float *const *, int, float *const *, int *, int));
+SAME(cublasDgeqrfBatched,
+     cublasStatus_t(cublasHandle_t, int, int, double *const *, int, double *const *, int *, int));
 
 SAME(cusolverDnCreate, cusolverStatus_t(cusolverDnHandle_t *));
 SAME(cusolverDnDestroy, cusolverStatus_t(cusolverDnHandle_t));
@@ -95,6 +115,12 @@ SAME(cusolverDnXgetrf_bufferSize,
 SAME(cusolverDnXgetrf,
      cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t,
                       int64_t *, cudaDataType, void *, size_t, void *, size_t, int *));
+SAME(cusolverDnXgeqrf_bufferSize,
+     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, const void *,
+                      int64_t, cudaDataType, const void *, cudaDataType, size_t *, size_t *));
+SAME(cusolverDnXgeqrf,
+     cusolverStatus_t(cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t,
+                      cudaDataType, void *, cudaDataType, void *, size_t, void *, size_t, int *));
 
 VALUE(CUDA_R_32F, 0);
 VALUE(CUDA_R_64F, 1);

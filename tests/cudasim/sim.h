@@ -7,6 +7,7 @@
  *     graph.cpp     capture and replay
  *     kernel.cpp    a grid of threads, one after another or as fibres
  *     blas.cpp, solver.cpp   cuBLAS and cuSOLVER on OpenBLAS and LAPACK
+ *     cub.cpp       CUB's radix sort
  *
  * One lock guards all of it, from the entry of a call to its end; the work of streams is executed inside some
  * call. */

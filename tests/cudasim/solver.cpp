@@ -11,6 +11,8 @@ void spotrf_(const char *, const int *, float *, const int *, int *);
 void dpotrf_(const char *, const int *, double *, const int *, int *);
 void sgetrf_(const int *, const int *, float *, const int *, int *, int *);
 void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
+void sgeqrf_(const int *, const int *, float *, const int *, float *, float *, const int *, int *);
+void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
 }
 
 using namespace sim;
@@ -31,6 +33,14 @@ static void getrf(int m, int n, float *a, int lda, int *ipiv, int *info)
 static void getrf(int m, int n, double *a, int lda, int *ipiv, int *info)
 {
     dgetrf_(&m, &n, a, &lda, ipiv, info);
+}
+static void geqrf(int m, int n, float *a, int lda, float *tau, float *work, int *info)
+{
+    sgeqrf_(&m, &n, a, &lda, tau, work, &n, info);
+}
+static void geqrf(int m, int n, double *a, int lda, double *tau, double *work, int *info)
+{
+    dgeqrf_(&m, &n, a, &lda, tau, work, &n, info);
 }
 
 static cusolverStatus_t status_of(cudaError_t error)
@@ -214,6 +224,39 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t 
         else
             getrf((int)m, (int)n, (float *)A, (int)lda, pivot.data(), info);
         std::copy_n(pivot.begin(), k, ipiv);
+    });
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* -- QR -------------------------------------------------------------------------------------------------- */
+
+cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
+                                             int64_t n, cudaDataType dataTypeA, const void *, int64_t lda,
+                                             cudaDataType, const void *, cudaDataType computeType,
+                                             size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
+{
+    return tell_size("cusolverDnXgeqrf_bufferSize", handle, params, m, n, dataTypeA, lda, computeType,
+                     workspaceInBytesOnDevice, workspaceInBytesOnHost);
+}
+
+cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
+                                  cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeTau,
+                                  void *tau, cudaDataType computeType, void *bufferOnDevice,
+                                  size_t workspaceInBytesOnDevice, void *bufferOnHost,
+                                  size_t workspaceInBytesOnHost, int *info)
+{
+    entry e("cusolverDnXgeqrf");
+    if (cusolverStatus_t s = refuse(e, handle, params, m, n, dataTypeA, lda, computeType)) return s;
+    workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
+    if (!w.enough(n, size_of(dataTypeA)) || dataTypeTau != dataTypeA) return CUSOLVER_STATUS_INVALID_VALUE;
+    enqueue(handle->stream, called("cusolverDnXgeqrf", { m, n }), [=] {
+        if (!w.use() || !check_matrix(A, m, n, lda, 0, 1, size_of(dataTypeA), "A of geqrf") ||
+            !check(tau, (size_t)std::min(m, n) * size_of(dataTypeA), "tau of geqrf"))
+            return;
+        if (dataTypeA == CUDA_R_64F)
+            geqrf((int)m, (int)n, (double *)A, (int)lda, (double *)tau, (double *)w.device, info);
+        else
+            geqrf((int)m, (int)n, (float *)A, (int)lda, (float *)tau, (float *)w.device, info);
     });
     return CUSOLVER_STATUS_SUCCESS;
 }

@@ -1,6 +1,9 @@
-/* cuBLAS and cuSOLVER: results against loops, late execution, and the argument checks and workspaces of the
- * real libraries. */
+/* cuBLAS, cuSOLVER and CUB: results against loops, late execution, and the argument checks and workspaces of
+ * the real libraries. */
 #include "check_sim.h"
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/device/device_radix_sort.cuh>
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
@@ -290,6 +293,59 @@ static void lu(void **)
     assert_cuda(cudaFree(ipiv));
 }
 
+/* -- CUB ------------------------------------------------------------------------------------------------- */
+
+/* By two bits of the keys, and stable. */
+static void radix_sort(void **)
+{
+    enum { COUNT = 6 };
+    const double keys[COUNT] = { 2, 5, 1, 2, 1, 0 }, positions[COUNT] = { 0, 1, 2, 3, 4, 5 },
+                 sorted_keys[COUNT] = { 0, 5, 1, 1, 2, 2 }, sorted[COUNT] = { 5, 1, 2, 4, 0, 3 };
+    int64_t *k = upload<int64_t>(keys, COUNT), *v = upload<int64_t>(positions, COUNT),
+            *k_out = upload<int64_t>(keys, COUNT), *v_out = upload<int64_t>(keys, COUNT);
+    double got[COUNT];
+    size_t bytes = 0, too_few = 1;
+    void *room = nullptr;
+    const auto sort = [&](size_t &size) {
+        return cub::DeviceRadixSort::SortPairs(room, size, k, k_out, v, v_out, COUNT, 0, 2, s);
+    };
+    assert_cuda(sort(bytes));
+    assert_cuda(cudaMalloc(&room, bytes));
+    assert_int_equal(sort(too_few), cudaErrorInvalidValue);
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidValue);
+    assert_cuda(sort(bytes));
+    download(k_out, got, COUNT);
+    for (int i = 0; i < COUNT; i++) assert_true(got[i] == sorted_keys[i]);
+    download(v_out, got, COUNT);
+    for (int i = 0; i < COUNT; i++) assert_true(got[i] == sorted[i]);
+    int64_t *whole = k_out;
+    k_out = (int64_t *)((char *)whole + 8);
+    EXPECT("sorted keys of CUB", (sort(bytes), cudaStreamSynchronize(s)));
+    for (void *p : { (void *)k, (void *)v, (void *)whole, (void *)v_out, room }) assert_cuda(cudaFree(p));
+}
+
+static __global__ void sum_kernel(const double *x, double *sum)
+{
+    typedef cub::BlockReduce<double, 64> reduce;
+    __shared__ reduce::TempStorage room;
+    const double all = reduce(room).Reduce(x[threadIdx.x], [](double a, double b) { return a + b; });
+    if (!threadIdx.x) sum[0] = all;
+}
+
+static void block_sums(void **)
+{
+    double x[64], sum;
+    for (int i = 0; i < 64; i++) x[i] = i;
+    double *dx = upload<double>(x, 64), *dsum = upload<double>(x, 1);
+    CT__LAUNCH_BLOCK(sum_kernel, 1, 64, s, dx, dsum);
+    download(dsum, &sum, 1);
+    assert_true(sum == 63 * 32);
+    EXPECT("a block of 32 threads",
+           (CT__LAUNCH_BLOCK(sum_kernel, 1, 32, s, dx, dsum), cudaStreamSynchronize(s)));
+    assert_cuda(cudaFree(dx));
+    assert_cuda(cudaFree(dsum));
+}
+
 /* -- half and bfloat16 ----------------------------------------------------------------------------------- */
 
 template <class H> static void check_every(void)
@@ -316,6 +372,9 @@ static void halves(void **)
     assert_true((float)__half(0x1.8p-25f) == 0x1p-24f);
     assert_true((float)__nv_bfloat16(257.f) == 256.f);
     assert_true((float)__nv_bfloat16(259.f) == 260.f);
+    assert_true((float)__nv_bfloat16(257 + 0x1p-40) == 258.f); /* rounded once */
+    assert_true((float)__half(2049 + 0x1p-40) == 2050.f);
+    assert_true((float)__nv_bfloat16((int64_t)257 << 45 | 1) == 0x1.02p53f);
     assert_true(isnan((float)__half(NAN)) && isnan((float)__nv_bfloat16(NAN)));
 }
 
@@ -325,6 +384,7 @@ int main(void)
         cmocka_unit_test(products),       cmocka_unit_test(parts_of_a_sum),
         cmocka_unit_test(product_misuse), cmocka_unit_test(triangular_solves),
         cmocka_unit_test(cholesky),       cmocka_unit_test(lu),
+        cmocka_unit_test(radix_sort),     cmocka_unit_test(block_sums),
         cmocka_unit_test(halves),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -24,7 +24,7 @@ static result factor(ct_device *dev, const ct_tensor *A, bool lu, bool looped)
     ct__matrix m;
     ct__batch b = ct__make_batch(1, &t, &m);
     ct_status s =
-        lu ? (looped ? ct__lu_looped : ct__lu_blocked)(dev, &b, ct__turned(m), (int64_t *)pivots->view.data,
+        lu ? (looped ? ct__lu_looped : ct__lu_batched)(dev, &b, ct__turned(m), (int64_t *)pivots->view.data,
                                                        (int64_t *)failed->view.data)
            : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, m, (int64_t *)failed->view.data);
     assert_ok(s, ct_message(dev));
@@ -80,27 +80,53 @@ static void two_ways(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
-/* 2³² + 1 members must not be taken for 1: more blocks than a grid can have are refused, and nothing is
- * written. */
-static void more_blocks_than_a_grid_has(void **)
+/* R, the reflectors and tau, of tall, square and wide matrices. */
+static void two_ways_of_qr(void **)
 {
     ct_device *dev = ct_device_open("cuda:0");
-    ct_tensor *L = ct_full(dev, CT_F64, ct_shape2(1, 1), 2), *B = ct_full(dev, CT_F64, ct_shape2(1, 1), 6);
-    const ct_view *t[] = { &L->view, &B->view };
-    ct__matrix m[2]; /* each member the same: steps of 0 */
-    ct__batch b = ct__make_batch(2, t, m);
+    for (ct_dtype dtype : { CT_F64, CT_F32 })
+        for (int64_t m : { 3, 40 })
+            for (int64_t n : { 1, 3, 17 }) {
+                const int64_t count = m < n ? m : n, size = MEMBERS * (m * n + count);
+                double x[2][MEMBERS * (40 * 17 + 17)];
+                for (int looped = 0; looped < 2; looped++) {
+                    ct_tensor *A = ct_rand_normal(dev, dtype, ct_shape3(MEMBERS, n, m), 1, 0),
+                              *tau = ct_zeros(dev, dtype, ct_shape3(MEMBERS, 1, count));
+                    const ct_view *t[] = { &A->view, &tau->view };
+                    ct__matrix M[2];
+                    const ct__batch b = ct__make_batch(2, t, M);
+                    assert_ok((looped ? ct__qr_looped : ct__qr_batched)(dev, &b, ct__turned(M[0]), M[1]),
+                              ct_message(dev));
+                    ct_tensor *wide[] = { ct_tensor_cast(A, CT_F64), ct_tensor_cast(tau, CT_F64) };
+                    assert_ok(ct_read(wide[0], x[looped], (size_t)(MEMBERS * m * n) * sizeof(double)), "");
+                    assert_ok(ct_read(wide[1], x[looped] + MEMBERS * m * n,
+                                      (size_t)(MEMBERS * count) * sizeof(double)),
+                              "");
+                    for (ct_tensor *y : { A, tau, wide[0], wide[1] }) ct_release(y);
+                }
+                for (int64_t e = 0; e < size; e++)
+                    assert_close(x[0][e], x[1][e], dtype == CT_F64 ? 1e-12 : 1e-4,
+                                 dtype == CT_F64 ? 1e-12 : 1e-4);
+            }
+    ct_device_close(dev);
+    assert_int_equal(cudasim_live(), 0);
+}
+
+/* 2³² + 1 members must not be taken for 1 by cuBLAS, which counts matrices in 32 bits, nor by a grid of
+ * blocks. */
+static void more_members_than_32_bits_count(void **)
+{
+    ct_device *dev = ct_device_open("cuda:0");
+    ct_tensor *A = ct_full(dev, CT_F64, ct_shape2(1, 1), 4), *room = ct_zeros(dev, CT_I64, ct_shape1(1));
+    const ct_view *t = &A->view;
+    ct__matrix m; /* each member the same: a step of 0 */
+    ct__batch b = ct__make_batch(1, &t, &m);
     b.ndim = 1;
     b.members = b.dim[0] = ((int64_t)1 << 32) + 1;
-    const ct_status solved = ct__solve(dev, &b, true, false, 1, m[0], m[1]);
-    assert_true(solved != CT_OK && strstr(ct_message(dev), "invalid configuration"));
-    double x = 0;
-    assert_ok(ct_read(B, &x, sizeof x), ct_message(dev));
-    assert_true(x == 6);
-    b = ct__make_batch(2, t, m);
-    assert_ok(ct__solve(dev, &b, true, false, 1, m[0], m[1]), ct_message(dev));
-    assert_ok(ct_read(B, &x, sizeof x), ct_message(dev));
-    assert_true(x == 3);
-    ct_release(L), ct_release(B);
+    assert_int_equal(ct__addresses(dev, &b, m, room->view.data), CT_EUNSUPPORTED);
+    assert_true(strstr(ct_message(dev), "split the batch") != NULL);
+    assert_int_equal(ct__blocks(b.members), 0); /* which a launch refuses */
+    ct_release(A), ct_release(room);
     ct_device_close(dev);
 }
 
@@ -176,8 +202,9 @@ static void products_of_a_batch(void **)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(products_of_a_batch),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(two_ways_of_qr),
+                                        cmocka_unit_test(products_of_a_batch),
                                         cmocka_unit_test(orders_of_many_rows),
-                                        cmocka_unit_test(more_blocks_than_a_grid_has) };
+                                        cmocka_unit_test(more_members_than_32_bits_count) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * solutions and products against loops in f64. Memory that must not be read is NaN. */
 #include "check_sim.h"
 
-#include "tensor/cuda/tile.cuh"
+#include "tensor/cuda/batch.cuh"
 
 #include <vector>
 
@@ -237,30 +237,6 @@ static void symmetric_products(void **)
     ct_device_close(dev);
 }
 
-/* A zero pivot or a NaN in row k does not change the rows before it. */
-static void what_is_before_a_bad_row_stays(void **)
-{
-    enum { N = 128, BAD = 70 };
-    ct_device *dev = ct_device_open("cuda:0");
-    for (int lower = 0; lower < 2; lower++) {
-        numbers T((size_t)(MEMBERS * N * N)), B((size_t)(MEMBERS * N), 1.);
-        for (int64_t e = 0; e < MEMBERS * N * N; e++) T[(size_t)e] = e % (N * N) % (N + 1) == 0 ? 2 : 0;
-        T[BAD * (N + 1)] = 0;       /* of the first member */
-        B[(size_t)(N + BAD)] = NAN; /* of the second */
-        operand t(dev, CT_F64, false, N, N, T), x(dev, CT_F64, false, N, 1, B),
-            y(dev, CT_F64, false, N, 1, B);
-        assert_ok(ct__solve(dev, &t.b, lower, false, 1, t.m, x.m), ct_message(dev));
-        assert_ok(ct__multiply(dev, &t.b, lower, false, 1, t.m, y.m), ct_message(dev));
-        const numbers X = x.read(false), Y = y.read(false);
-        for (int64_t i = 0; i < MEMBERS * N; i++) {
-            const int64_t row = i % N;
-            if (lower ? row < BAD : row > BAD) assert_true(X[(size_t)i] == .5 && Y[(size_t)i] == 2);
-        }
-        assert_true(isinf(X[BAD]) && isnan(X[N + BAD]) && isnan(Y[N + BAD]));
-    }
-    ct_device_close(dev);
-}
-
 /* The first minor that fails is named, for a NaN as for a negative pivot, and the other members are
  * unaffected. */
 static void the_minor_that_fails(void **)
@@ -290,7 +266,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(all_extents), cmocka_unit_test(large_triangles),
                                         cmocka_unit_test(symmetric_products),
-                                        cmocka_unit_test(what_is_before_a_bad_row_stays),
                                         cmocka_unit_test(the_minor_that_fails) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

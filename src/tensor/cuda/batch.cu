@@ -136,6 +136,37 @@ ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, 
     return CT__BATCH_EACH(dev, "poison", *b, poison_kernel, ct__entries(b, m), m, failed, lower);
 }
 
+/* -- identities and addresses ---------------------------------------------------------------------------- */
+
+template <typename T>
+static __global__ void identity_kernel(ct__batch b, ct__matrix out, const int64_t *order)
+{
+    CT__EACH_ENTRY(at, b, out)
+    {
+        const int64_t i = order ? order[at.member * out.rows + at.i] : at.i;
+        ct__at_entry<T>(b, out, at) = (T)(i == at.j);
+    }
+}
+
+ct_status ct__identity(ct_device *dev, const ct__batch *b, const ct__matrix &out, const int64_t *order)
+{
+    return CT__BATCH_EACH(dev, "identity", *b, identity_kernel, ct__entries(b, out), out, order);
+}
+
+static __global__ void addresses_kernel(ct__batch b, ct__matrix m, int64_t bytes, char **to)
+{
+    CT__EACH(i, b.members) to[i] = m.data + ct__member_at(b, m, i) * bytes;
+}
+
+/* The routines count in 32 bits. */
+ct_status ct__addresses(ct_device *dev, const ct__batch *b, const ct__matrix &m, void *to)
+{
+    if (b->members > INT32_MAX || m.rows > INT32_MAX || m.cols > INT32_MAX)
+        return ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch",
+                        dev->name);
+    return CT__RUN_EACH(dev, "addresses", addresses_kernel, b->members, *b, m, ct__bytes_of(b), (char **)to);
+}
+
 /* -- failures -------------------------------------------------------------------------------------------- */
 
 /* One block. */
@@ -160,6 +191,6 @@ ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *fa
         failure->what = what;
         failure->why = why;
     }
-    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, ct__threads(b->members, CT__BLOCK), failed,
-                          b->members, first, failure->call, failure->from, note);
+    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, CT__BLOCK, failed, b->members, first,
+                          failure->call, failure->from, note);
 }

@@ -132,6 +132,8 @@ struct ct__formed {
 /* A contiguous row-major matrix per member in memory that holds them. */
 ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
 
+/* The rows of the identity, in that order where it is given: order[member][row]. */
+ct_status ct__identity(ct_device *dev, const ct__batch *b, const ct__matrix &out, const int64_t *order);
 /* to = from; to = from on and below the diagonal; the rest of the lower triangle's mirror image; all of m =
  * NaN, or that triangle, where failed[member] is set. */
 ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);
@@ -163,10 +165,19 @@ ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix 
 ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
 
 /* m, column-major, becomes L and U with partial pivoting; pivot[member][j] the row that column j was
- * exchanged with, failed[member] the first pivot that is zero or not finite. Likewise two ways. */
-ct_status ct__lu_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
+ * exchanged with, failed[member] the first pivot that is zero or not finite. By cuBLAS for all members
+ * together, or by cuSOLVER one after the other; LAPACK's geqrf likewise, tau dense. */
+ct_status ct__lu_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                          int64_t *failed);
 ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed);
+ct_status ct__qr_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau);
+ct_status ct__qr_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau);
+
+/* Queues the addresses of the members' matrices, as cuBLAS's batched routines want them. */
+ct_status ct__addresses(ct_device *dev, const ct__batch *b, const ct__matrix &m, void *to);
+
+/* Where a triangle is cut: whole tiles before the cut. */
+static inline int64_t ct__half(int64_t n) { return ct__divide_up(n / 2, CT__TILE) * CT__TILE; }
 
 #endif

@@ -4,45 +4,37 @@
 
 #include "cuda.h"
 
+#include <cub/block/block_reduce.cuh>
+
 struct ct__plus {
-    template <typename V> __device__ void operator()(V &a, const V &b) const { a += b; }
+    template <typename V> __device__ V operator()(V a, V b) const { return a + b; }
 };
 struct ct__least {
-    template <typename V> __device__ void operator()(V &a, const V &b) const
-    {
-        if (b < a) a = b;
-    }
+    template <typename V> __device__ V operator()(V a, V b) const { return b < a ? b : a; }
 };
 
-/* All of them as one, in every thread of a block of up to MOST; add(a, b) adds b to a. A warp adds what lies
- * a warp apart, then each thread adds up what the warp has, in the same order everywhere: the same bits every
- * time, and two or three barriers where halving would need eight or more. */
-template <int MOST, typename V, typename Add>
+/* All of them as one, in every thread of a block of that many; add(a, b) is a and b together. */
+template <int THREADS, typename V, typename Add>
 static __device__ __forceinline__ V ct__over_block(V mine, Add add)
 {
-    __shared__ V all[MOST];
-    const int t = (int)threadIdx.x;
+    typedef cub::BlockReduce<V, THREADS> reduce;
+    __shared__ typename reduce::TempStorage room;
+    __shared__ V all;
     __syncthreads(); /* all have read what was here last */
-    all[t] = mine;
+    mine = reduce(room).Reduce(mine, add);
+    if (!threadIdx.x) all = mine;
     __syncthreads();
-    if (blockDim.x > CT__WARP) {
-        for (int k = t + CT__WARP; t < CT__WARP && k < (int)blockDim.x; k += CT__WARP) add(mine, all[k]);
-        if (t < CT__WARP) all[t] = mine;
-        __syncthreads();
-    }
-    mine = all[0];
-    for (int k = 1; k < CT__WARP; k++) add(mine, all[k]);
-    return mine;
+    return all;
 }
 
 /* The first i < n of which bad(i) holds, or n. The threads of a block share the search; all get the answer.
  * There is no way out of the loop, so loads need not wait for one another. */
-template <int MOST, typename Bad> static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad)
+template <int THREADS, typename Bad> static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad)
 {
     int64_t mine = n;
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
+    for (int64_t i = threadIdx.x; i < n; i += THREADS)
         if (bad(i) && i < mine) mine = i;
-    return ct__over_block<MOST>(mine, ct__least());
+    return ct__over_block<THREADS>(mine, ct__least());
 }
 
 #endif

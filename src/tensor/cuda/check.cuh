@@ -49,13 +49,4 @@ static __device__ void ct__check_places(const ct__check &c, unsigned block, cons
     c.bad[block] = ct__bad{ c.order, c.what, first, value, twice ? -extent : extent };
 }
 
-/* The same for indices, which are to lie in [0, extent). */
-template <int THREADS>
-static __device__ void ct__check_piece(const ct__check &c, unsigned block, const int64_t *index, int64_t n,
-                                       int64_t step, int64_t extent)
-{
-    ct__check_places<THREADS>(c, block, index, n, step, extent, false,
-                              [=](int64_t i) { return index[i * step] < 0 || index[i * step] >= extent; });
-}
-
 #endif

@@ -1,13 +1,91 @@
-/* A = L Lᵀ by halves, all members together, and A⁻¹ from it. */
+/* A = L Lᵀ by halves, all members together, down to tiles that one block holds, and A⁻¹ from it. */
+#include "batch.cuh"
 #include "paths.h"
-#include "tile.cuh"
+
+#include <math.h>
+
+/* -- a tile ----------------------------------------------------------------------------------------------
+ * A block's SIDE x SIDE threads, 16 x 16 or, for up to 16 rows, 8 x 8, hold the matrix in their registers:
+ * thread (y, x) the elements (y + SIDE p, x + SIDE q) for q <= p < EACH. A register has no index at run time:
+ * loops over p and q are unrolled by the compiler, those over blocks because it is told to.
+ *
+ * Column by column within a block, since a pivot needs all before it: l_jj = √a_jj, l_ij = a_ij / l_jj,
+ * a_ik -= l_ij l_kj for j < k <= i; the columns right of the block later, from part, which holds l. There are
+ * two rooms for column j as it comes, so that one barrier a column is enough. The test of the pivot is false
+ * for NaN. */
+template <typename T, int SIDE, int EACH>
+static __global__ void __launch_bounds__(SIDE *SIDE)
+    cholesky_kernel(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
+{
+    __shared__ T part[SIDE][SIDE * EACH], room[2][SIDE * EACH];
+    const int n = (int)m.rows;
+    const int64_t member = blockIdx.x;
+    T *to = (T *)m.data + ct__member_at(b, m, member), a[EACH][EACH];
+    const int t = (int)threadIdx.x;
+    const bool by_row = m.cs <= m.rs; /* neighbours load neighbours */
+    const int y = by_row ? t / SIDE : t % SIDE, x = by_row ? t % SIDE : t / SIDE;
+    for (int p = 0; p < EACH; p++) /* completed by the identity */
+        for (int q = 0; q <= p; q++) {
+            const int i = y + SIDE * p, k = x + SIDE * q;
+            a[p][q] = i < n && k <= i ? to[i * m.rs + k * m.cs] : (T)(i == k);
+        }
+    CT__UNROLL
+    for (int block = 0; block < EACH; block++) {
+        if (SIDE * block >= n) break;
+        for (int jj = 0; jj < SIDE && SIDE * block + jj < n; jj++) {
+            T *const column = room[jj % 2];
+            if (x == jj)
+                for (int p = block; p < EACH; p++) column[y + SIDE * p] = a[p][block];
+            __syncthreads();
+            const T pivot = column[SIDE * block + jj];
+            if (!(pivot > 0 && pivot < (T)INFINITY)) { /* the same for all threads */
+                if (!t && !failed[member]) failed[member] = first + SIDE * block + jj + 1;
+                return;
+            }
+            const T share = rsqrt(pivot), right = column[SIDE * block + x] * share;
+            for (int p = block; p < EACH; p++) {
+                const int i = y + SIDE * p;
+                const T left = column[i] * share;
+                if (x > jj) a[p][block] -= left * right;
+                if (x == jj) part[jj][i] = a[p][block] = i == SIDE * block + jj ? sqrt(pivot) : left;
+            }
+        }
+        __syncthreads();
+        for (int jj = 0; jj < SIDE; jj++)
+            for (int p = block + 1; p < EACH; p++)
+                for (int q = block + 1; q <= p; q++)
+                    a[p][q] -= part[jj][y + SIDE * p] * part[jj][x + SIDE * q];
+    }
+    for (int p = 0; p < EACH; p++)
+        for (int q = 0; q <= p; q++) {
+            const int i = y + SIDE * p, k = x + SIDE * q;
+            if (i < n && k <= i) to[i * m.rs + k * m.cs] = a[p][q];
+        }
+}
+
+/* As few threads and registers as the extent allows. */
+static ct_status factor_tile(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first,
+                             int64_t *failed)
+{
+#define CHOLESKY(SIDE, EACH)                                                                                 \
+    (b->dtype == CT_F64 ? CT__RUN_BLOCKS(dev, "cholesky", (cholesky_kernel<double, SIDE, EACH>), b->members, \
+                                         SIDE * SIDE, *b, A, first, failed)                                  \
+                        : CT__RUN_BLOCKS(dev, "cholesky", (cholesky_kernel<float, SIDE, EACH>), b->members,  \
+                                         SIDE * SIDE, *b, A, first, failed))
+    return A.rows <= 16   ? CHOLESKY(8, 2)
+           : A.rows <= 32 ? CHOLESKY(16, 2)
+           : A.rows <= 64 ? CHOLESKY(16, 4)
+                          : CHOLESKY(16, CT__TILE / 16);
+}
+
+/* -- by halves ------------------------------------------------------------------------------------------- */
 
 /* A11 = L11 L11ᵀ,  L21 = A21 L11⁻ᵀ,  A22 - L21 L21ᵀ = L22 L22ᵀ */
 static ct_status factor(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t first,
                         int64_t *failed)
 {
     const int64_t n = A.rows;
-    if (n <= CT__TILE) return ct__tile_cholesky(dev, b, A, first, failed);
+    if (n <= CT__TILE) return factor_tile(dev, b, A, first, failed);
     const int64_t h = ct__half(n), r = n - h;
     const ct__matrix A11 = ct__block(b, A, 0, 0, h, h), A21 = ct__block(b, A, h, 0, r, h),
                      A22 = ct__block(b, A, h, h, r, r);

@@ -18,7 +18,6 @@ enum {
     CT__UPLOADS = 16,              /* larger uploads on their way at once                               */
     CT__UPLOAD_BYTES = 64 << 10,   /* of one of them                                                    */
     CT__BLAS_WORKSPACE = 32 << 20, /* bytes of cuBLAS's workspace: what its documentation asks of Hopper */
-    CT__SOLVER_ALIGNMENT = 256,    /* of cuSOLVER's, in bytes: cudaMalloc's, which libraries may count on */
 
     /* -- reductions -- */
     CT__REDUCE_SIDE = 32, /* outputs that lie side by side, of one block; bits                           */
@@ -26,14 +25,9 @@ enum {
     CT__REDUCE_SOME = 64, /* the same where outputs do not lie side by side; bits                        */
     CT__REDUCE_RUN = 64,  /* inputs that each thread should have, where there are many; bits             */
     CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
-    CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
-    CT__REDUCE_MANY = 32, /* pieces from which a block adds them up, not a thread; bits                  */
+    CT__REDUCE_AHEAD = 4,   /* loads of a thread that do not wait for one another                          */
+    CT__REDUCE_WARP = 1024, /* inputs that a warp takes, not a block; bits                               */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
-
-    /* -- sorting small integers -- */
-    CT__SORT_EACH = 4,    /* elements of a thread: a block sorts CT__BLOCK times as many                    */
-    CT__SORT_BITS = 11,   /* of a digit, at most: with its rank and its place an element has 32             */
-    CT__SORT_SCANNED = 8, /* digits that a block sums up, which are a sector of memory or two               */
 
     /* -- squared distances -- */
     CT__SQDIST_TILE = 64, /* points of x, and of y, of a block                                              */
@@ -51,14 +45,10 @@ enum {
     CT__GROUP_LENGTH = 8,  /* a sum over 2^8 rows is one block's, or one thread's of scatter_add; bits     */
 
     /* -- factors of matrices -- */
-    CT__TILE = 128,    /* extent of the largest triangle that one block holds in its registers; bits   */
-    CT__TILE_WIDE = 4, /* right-hand sides that a thread of it has                                     */
-    CT__TRIANGLE_LARGE = 1024, /* extent from which a triangle without a batch is solved by cuBLAS; bits    */
-    CT__TRIANGLE_BLOCK = 512, /* of the blocks on its diagonal that are inverted and squared first; bits    */
-    CT__LU_PANEL = 32,  /* columns that a block factors at once; bits                                   */
-    CT__LU_FEW = 512,   /* rows whose exchanges are made in so much shared memory, or in 32-bit numbers */
-    CT__LU_MANY = 8192, /* of shared memory; of more rows, in global memory                             */
-    CT__QR_PANEL = 32,  /* columns that a block reflects at once; bits                                  */
+    CT__TILE = 128, /* of a matrix that one block factors in its registers; where triangles end; bits */
+    CT__TRIANGLE_BLOCK = 512, /* of one triangle that are inverted and squared whole; bits                  */
+    CT__LU_ROWS = 4096, /* whose exchanges are made in shared memory; of more rows, in global memory        */
+    CT__QR_PANEL = 32,  /* reflectors that are applied at once; bits                                        */
 
     /* -- covariances -- */
     CT__COV_LANES = 32,      /* rows of a task; bits                                                       */

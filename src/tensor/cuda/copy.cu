@@ -65,7 +65,7 @@ template <typename X> static __global__ void convert_kernel(ct__span s)
     CT__EACH(i, s.count)
     {
         const ct__located<2> at(s, i);
-        put(s, at[0], +((const X *)s.data[1])[at[1]]); /* bf16 and f16 as floats */
+        put(s, at[0], (typename ct__arithmetic<X>::type)((const X *)s.data[1])[at[1]]);
     }
 }
 
@@ -95,7 +95,7 @@ template <typename C> static __global__ void where_kernel(ct__span s, int bytes)
     CT__EACH(i, s.count)
     {
         const ct__located<4> at(s, i);
-        const bool yes = +((const C *)s.data[1])[at[1]] != 0;
+        const bool yes = (typename ct__arithmetic<C>::type)((const C *)s.data[1])[at[1]] != 0;
         ct__move(bytes, s.data[0], at[0], yes ? s.data[2] : s.data[3], yes ? at[2] : at[3]);
     }
 }

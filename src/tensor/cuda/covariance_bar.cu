@@ -184,13 +184,12 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (P) to_theta = { q.parts, (T *)theta_bar->data, P, 1, theta_bar->stride[0], 0, p->blocks };
     if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], p->pieces };
     const double share = !z && part == CT__ALL ? 0.5 : 1;
-    const unsigned finishers = ct__threads(p->blocks, CT__BLOCK);
     s = CT__RUN_BLOCKS(dev, "covariance_bar",
                        (p->small ? contract_kernel<T, true> : contract_kernel<T, false>), p->blocks,
                        CT__COV_THREADS, q);
     return s ? s
-             : CT__RUN_BLOCKS(dev, "covariance_bar", finish_kernel<T>, P + ct__divide_up(p->n * d, finishers),
-                              finishers, to_theta, to_x, share, add);
+             : CT__RUN_BLOCKS(dev, "covariance_bar", finish_kernel<T>, P + ct__divide_up(p->n * d, CT__BLOCK),
+                              CT__BLOCK, to_theta, to_x, share, add);
 }
 
 ct_status ct__cuda_covariance_bar(ct_device *dev, const ct_cov_program *program, const ct_view *theta,

@@ -81,13 +81,6 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
 
 /* -- what is in global memory ---------------------------------------------------------------------------- */
 
-/* Kernel arguments as the way to the device: nothing of the host's is read later, so a captured graph may
- * repeat it. */
-static __global__ void ct__write_kernel(ct__words from, int32_t *to, int n)
-{
-    CT__EACH(i, n) to[i] = from.word[i];
-}
-
 /* One block. */
 template <typename T> static __global__ void ct__prepare_kernel(ct__plan<T> p, T *theta)
 {
@@ -99,17 +92,13 @@ template <typename T>
 static ct_status ct__write_program(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, char *to,
                                    T *numbers)
 {
-    ct_status s = CT_OK;
-    for (int64_t at = 0; at < program->bytes && !s; at += CT__COV_PROGRAM) {
-        const int64_t bytes = ct__smaller(program->bytes - at, CT__COV_PROGRAM);
-        ct__words piece = {};
-        memcpy(&piece, (const char *)program + at, (size_t)bytes);
-        s = CT__RUN_EACH(dev, "covariance", ct__write_kernel, bytes / 4, piece, (int32_t *)(to + at),
-                         (int)(bytes / 4));
-    }
     p->nodes = ct_cov_nodes((const ct_cov_program *)(void *)to);
     p->dims = (const int32_t *)(const void *)(p->nodes + p->n_nodes);
     p->theta = numbers, p->weight = numbers + p->n_params;
+    ct_status s = CT_OK;
+    for (int64_t at = 0; at < program->bytes && !s; at += CT__UPLOAD_BYTES)
+        s = ct__cuda_put(dev, to + at, (const char *)program + at,
+                         (size_t)ct__smaller(program->bytes - at, CT__UPLOAD_BYTES));
     return s ? s : CT__RUN_EACH(dev, "covariance", ct__prepare_kernel<T>, CT__BLOCK, *p, numbers);
 }
 
@@ -139,10 +128,9 @@ static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct
         p->z = p->x;
     else if (!s && ct__plan_moves(p, p->z))
         s = ct__plan_move(dev, p->m, p->d, (T *)(room + p->begin[CT__Z]), &p->z);
-    if (!s && !p->small)
-        s = ct__write_program(dev, program, p, room + p->begin[CT__PROGRAM],
-                              (T *)(room + p->begin[CT__NUMBERS]));
-    return s;
+    return s || p->small ? s
+                         : ct__write_program(dev, program, p, room + p->begin[CT__PROGRAM],
+                                             (T *)(room + p->begin[CT__NUMBERS]));
 }
 
 #endif

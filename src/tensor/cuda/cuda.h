@@ -15,11 +15,13 @@
  *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
  *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString
- *            cublas{S,D}trsm_64 cublasGemmStridedBatchedEx_64, whose results may interleave: a batch stride
- *            below the leading dimension
+ *            cublas{S,D}trsm_64 cublas{S,D}trmm_64 (in place) cublas{S,D}trsmBatched_64
+ *            cublas{S,D}getrfBatched cublas{S,D}geqrfBatched cublasGemmStridedBatchedEx_64, whose results may
+ *            interleave: a batch stride below the leading dimension
  * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams
  *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
- *            cusolverDnXgetrf_bufferSize
+ *            cusolverDnXgetrf_bufferSize cusolverDnXgeqrf cusolverDnXgeqrf_bufferSize
+ * CUB        cub::DeviceRadixSort::SortPairs cub::BlockReduce
  * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
  *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No
  *            dynamic shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no

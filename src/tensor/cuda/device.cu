@@ -141,7 +141,8 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
 static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
                                     int64_t extent)
 {
-    ct__check_piece<CT__BLOCK>(check, blockIdx.x, index, n, step, extent);
+    ct__check_places<CT__BLOCK>(check, blockIdx.x, index, n, step, extent, false,
+                                [=](int64_t i) { return index[i * step] < 0 || index[i * step] >= extent; });
 }
 
 /* Every `extent` of n indices are to be a permutation: what is there twice finds another in its place. */

@@ -109,45 +109,27 @@ static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double bet
     }
 }
 
-/* Both halves of a single matrix, or of all that came of one, as one batch: each x is cut into two that begin
- * x_step elements apart, likewise y. False for any other batch. */
-static bool halve(ct__batch *b, ct__matrix *x, int64_t x_step, ct__matrix *y, int64_t y_step)
-{
-    const bool row = b->ndim == 1 && x->step[0] == 2 * x_step && y->step[0] == 2 * y_step;
-    if (b->members > 1 && !row) return false;
-    b->ndim = 1;
-    b->dim[0] = b->members *= 2;
-    x->step[0] = x_step;
-    y->step[0] = y_step;
-    return true;
-}
-
-/* What lies beside two halves in one product, and then the halves, side by side where they are alike; the
- * last ones whole, of which the lower triangle is kept. */
+/* By columns of blocks: what is below the diagonal's in one product, and that one whole, of which the lower
+ * triangle is kept. */
 ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta,
                    const ct__matrix &c)
 {
-    const int64_t n = c.rows, k = a.cols;
+    const int64_t n = c.rows, k = a.cols, widest = ct__smaller(n, DIAGONAL);
     if (!n || !b->members) return CT_OK;
-    if (n <= DIAGONAL) {
-        ct__scratch whole(dev, ct__entries(b, c) * ct__bytes_of(b));
-        if (!whole.data) return CT_ENOMEM;
-        const ct__matrix square = ct__dense(b, whole, n, n);
-        ct_status s = ct__gemm(dev, b, alpha, a, ct__turned(a), 0, square);
-        return s ? s : CT__BATCH_EACH(dev, "syrk", *b, add_lower_kernel, ct__entries(b, c), square, beta, c);
+    ct__scratch room(dev, b->members * widest * widest * ct__bytes_of(b));
+    if (!room.data) return CT_ENOMEM;
+    ct_status s = CT_OK;
+    for (int64_t i = 0; i < n && !s; i += widest) {
+        const int64_t w = ct__smaller(n - i, widest), r = n - i - w;
+        const ct__matrix strip = ct__block(b, a, i, 0, w, k), below = ct__block(b, a, i + w, 0, r, k),
+                         whole = ct__dense(b, room, w, w), corner = ct__block(b, c, i, i, w, w);
+        s = ct__gemm(dev, b, alpha, below, ct__turned(strip), beta, ct__block(b, c, i + w, i, r, w));
+        if (!s) s = ct__gemm(dev, b, alpha, strip, ct__turned(strip), 0, whole);
+        if (!s)
+            s = CT__BATCH_EACH(dev, "syrk", *b, add_lower_kernel, ct__entries(b, corner), whole, beta,
+                               corner);
     }
-    int64_t h = DIAGONAL;
-    while (2 * h < n) h *= 2;
-    const ct__matrix top = ct__block(b, a, 0, 0, h, k), bottom = ct__block(b, a, h, 0, n - h, k),
-                     corner = ct__block(b, c, 0, 0, h, h);
-    ct_status s = ct__gemm(dev, b, alpha, bottom, ct__turned(top), beta, ct__block(b, c, h, 0, n - h, h));
-    if (s) return s;
-    ct__batch both = *b;
-    ct__matrix strips = top, squares = corner;
-    if (n == 2 * h && halve(&both, &strips, h * a.rs, &squares, h * (c.rs + c.cs)))
-        return ct__syrk(dev, &both, alpha, strips, beta, squares);
-    s = ct__syrk(dev, b, alpha, top, beta, corner);
-    return s ? s : ct__syrk(dev, b, alpha, bottom, beta, ct__block(b, c, h, h, n - h, n - h));
+    return s;
 }
 
 ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)

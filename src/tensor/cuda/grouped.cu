@@ -84,10 +84,8 @@ static __global__ void __launch_bounds__(THREADS,
             for (int c = 0; c < WIDTH; c++)
                 if (row_of(i) >= 0 && w0 + x + ACROSS * c < W)
                     out[row_of(i) * W + w0 + x + ACROSS * c] = (S)sum[i][c];
-    } else if (wide.out) {
-        store<true>(out, W, w0, sum, row_of);
     } else {
-        store<false>(out, W, w0, sum, row_of);
+        store(out, W, w0, wide.out, sum, row_of);
     }
 }
 
@@ -138,14 +136,10 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
     const auto row_of = [=](int i) {
         return j0 + spread<VECTOR>(y, DOWN, i) < J ? at + spread<VECTOR>(y, DOWN, i) : -1;
     };
-    if (part && wide.out)
-        store<true>(kept, K, k0, sum, row_of);
-    else if (part)
-        store<false>(kept, K, k0, sum, row_of);
-    else if (wide.out)
-        store<true>(C_bar, K, k0, sum, row_of);
+    if (part)
+        store(kept, K, k0, wide.out, sum, row_of);
     else
-        store<false>(C_bar, K, k0, sum, row_of);
+        store(C_bar, K, k0, wide.out, sum, row_of);
 }
 
 /* The sums of groups of more than one piece. */

@@ -80,9 +80,11 @@ template <int VECTOR> static __device__ __forceinline__ int spread(int thread, i
     return i / VECTOR * threads * VECTOR + thread * VECTOR + i % VECTOR;
 }
 
-/* Row i of a thread's sums into columns from c0 on of row(i), or nowhere for -1. */
-template <bool WHOLE, typename S, typename T, typename Row>
-static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, const T (*sum)[WIDTH], Row row)
+/* Row i of a thread's sums into columns from c0 on of row(i), or nowhere for -1. `whole`: rows begin at
+ * multiples of as many bytes as are stored at a time. */
+template <typename S, typename T, typename Row>
+static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, bool whole,
+                                             const T (*sum)[WIDTH], Row row)
 {
     enum { VECTOR = 16 / sizeof(T) };
     for (int i = 0; i < EACH; i++) {
@@ -91,8 +93,8 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, c
             const int64_t at = c0 + spread<VECTOR>((int)threadIdx.x % ACROSS, ACROSS, c);
             pack<S, VECTOR> p;
             for (int v = 0; v < VECTOR; v++) p.x[v] = (S)sum[i][c + v];
-            if (WHOLE && at < width) ((pack<S, VECTOR> *)to)[(uint64_t)(r * width + at) / VECTOR] = p;
-            for (int v = 0; v < VECTOR && !WHOLE; v++)
+            if (whole && at < width) ((pack<S, VECTOR> *)to)[(uint64_t)(r * width + at) / VECTOR] = p;
+            for (int v = 0; v < VECTOR && !whole; v++)
                 if (at + v < width) to[r * width + at + v] = p.x[v];
         }
     }

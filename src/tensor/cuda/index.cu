@@ -3,7 +3,6 @@
 #include "batch.cuh"
 #include "loop.cuh"
 #include "pieces.cuh"
-#include "sort.cuh"
 
 /* Rows of two tensors of the same trailing shape: what the first rows have, and the way to the next. */
 typedef struct rows {

@@ -1,5 +1,6 @@
-/* Factors of a batch of matrices: our blocked code works on all of them together, cuSOLVER on one after the
- * other. Which is quicker is measured: `./run gpu` (bench/paths) prints the rows below for the GPU at hand.
+/* Factors of a batch of matrices: our blocked code (Cholesky) and cuBLAS work on all of them together,
+ * cuSOLVER on one after the other. Which is quicker is measured: `./run gpu` (bench/paths) prints the rows
+ * below for the GPU at hand.
  *
  * NOT MEASURED YET. These rows hold until a run on a GPU has given others. */
 #ifndef CT_TENSOR_CUDA_PATHS_H
@@ -7,7 +8,7 @@
 
 #include <cotangent/tensor.h>
 
-typedef enum ct__factors { CT__POTRF, CT__GETRF, CT__FACTORS } ct__factors;
+typedef enum ct__factors { CT__POTRF, CT__GETRF, CT__GEQRF, CT__FACTORS } ct__factors;
 
 enum { CT__NEVER = 0, CT__ALWAYS = INT32_MAX };
 
@@ -17,9 +18,9 @@ typedef struct ct__path {
 } ct__path;
 
 static const ct__path ct__paths[] = {
-    /* n        potrf f64, f32                 getrf f64, f32 */
-    { 0, { { CT__NEVER, CT__NEVER }, { CT__NEVER, CT__NEVER } } },
-    { 1024, { { CT__ALWAYS, CT__ALWAYS }, { CT__ALWAYS, CT__ALWAYS } } },
+    /* n        potrf f64, f32                 getrf f64, f32                 geqrf f64, f32 */
+    { 0, { { CT__NEVER, CT__NEVER }, { CT__NEVER, CT__NEVER }, { CT__NEVER, CT__NEVER } } },
+    { 1024, { { CT__ALWAYS, CT__ALWAYS }, { CT__ALWAYS, CT__ALWAYS }, { CT__ALWAYS, CT__ALWAYS } } },
 };
 
 /* Whether one after the other. */

@@ -1,5 +1,5 @@
-/* Sums, maxima and logsumexps over any dimensions. All arithmetic is in f64; the order of operations follows
- * from the shape alone: no atomics. */
+/* Sums, maxima and logsumexps over any dimensions. All is added up in f64. The exponentials of f64 are in
+ * f64, others in f32. The order of operations follows from the shape alone: no atomics. */
 #include "block.cuh"
 #include "half.cuh"
 #include "loop.cuh"
@@ -42,26 +42,27 @@ static __device__ __forceinline__ void load(const reduction &r, const int64_t *a
     for (int k = 0; k < AHEAD; k++) x[k] = (double)(typename ct__arithmetic<S>::type)((const S *)r.x)[at[k]];
 }
 
-static __device__ seen nothing(int f) { return seen{ f == CT_REDUCE_SUM ? 0 : -(double)INFINITY, 0 }; }
+static __device__ seen nothing(const reduction &r)
+{
+    return seen{ r.f == CT_REDUCE_SUM ? 0 : -(double)INFINITY, 0 };
+}
 
 /* a and b together; NaN wins, and an infinite maximum is the answer itself. */
-static __device__ void combine(int f, seen &a, const seen &b)
+static __device__ seen both(const reduction &r, const seen &a, const seen &b)
 {
-    if (f == CT_REDUCE_SUM) {
-        a.m += b.m;
-        return;
-    }
-    const double top = b.m > a.m || b.m != b.m ? b.m : a.m;
-    if (f == CT_REDUCE_LOGSUMEXP && isfinite(top))
-        a.s = (a.s > 0 ? a.s * exp(a.m - top) : 0) + (b.s > 0 ? b.s * exp(b.m - top) : 0);
-    a.m = top;
+    if (r.f == CT_REDUCE_SUM) return seen{ a.m + b.m, 0 };
+    const bool second = b.m > a.m || b.m != b.m;
+    const seen &top = second ? b : a, &low = second ? a : b;
+    if (r.f == CT_REDUCE_MAX || !isfinite(top.m)) return top;
+    const double x = low.m - top.m;
+    return seen{ top.m, top.s + low.s * (r.dtype == CT_F64 ? exp(x) : (double)expf((float)x)) };
 }
 
 /* Inputs from, from + step, ... of an output whose first element is at `base`, in this order. */
 static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, int64_t from, int64_t to,
                                               int64_t step)
 {
-    seen all = nothing(r.f);
+    seen all = nothing(r);
     for (int64_t i = from; i < to; i += AHEAD * step) {
         int64_t at[AHEAD];
         double x[AHEAD];
@@ -72,24 +73,9 @@ static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, 
         CT__PER_DTYPE(r.dtype, LOAD);
         CT__UNROLL
         for (int k = 0; k < AHEAD; k++)
-            if (i + k * step < to) combine(r.f, all, seen{ x[k], 1 });
+            if (i + k * step < to) all = both(r, all, seen{ x[k], 1 });
     }
     return all;
-}
-
-/* Pieces from, from + step, ... of an output. */
-static __device__ __forceinline__ seen gather_pieces(const reduction &r, int64_t output, int from, int step)
-{
-    seen all = nothing(r.f);
-    for (int piece = from; piece < r.pieces; piece += step)
-        combine(r.f, all, r.kept[piece * r.outputs + output]);
-    return all;
-}
-
-/* What the threads of a block have, together, in all of them. */
-static __device__ __forceinline__ seen combine_block(int f, const seen &mine)
-{
-    return ct__over_block<THREADS>(mine, [f](seen &a, const seen &b) { combine(f, a, b); });
 }
 
 static __device__ void put(const reduction &r, int64_t output, const seen &all)
@@ -124,36 +110,39 @@ static __global__ void columns_kernel(reduction r)
     const int64_t sides = (r.outputs + SIDE - 1) / SIDE, piece = blockIdx.x / sides,
                   output = blockIdx.x % sides * SIDE + x, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
-    seen all = nothing(r.f);
+    seen all = nothing(r);
     if (output < r.outputs) all = gather(r, ct__located<2>(r.keep, output)[X], from + lane, to, LANES);
     room[lane][x] = all;
     __syncthreads();
     if (lane || output >= r.outputs) return;
-    for (int k = 1; k < LANES; k++) combine(r.f, all, room[k][x]);
+    for (int k = 1; k < LANES; k++) all = both(r, all, room[k][x]);
     keep(r, piece, output, all);
 }
 
+/* What the threads of a block have, together. */
+template <int COUNT> static __device__ __forceinline__ seen over_block(const reduction &r, const seen &mine)
+{
+    return ct__over_block<COUNT>(mine, [&r](const seen &a, const seen &b) { return both(r, a, b); });
+}
+
 /* A block per output and piece. */
-static __global__ void rows_kernel(reduction r)
+template <int COUNT> static __global__ void rows_kernel(reduction r)
 {
     const int64_t output = blockIdx.x % r.outputs, piece = blockIdx.x / r.outputs, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     const seen all =
-        combine_block(r.f, gather(r, ct__located<2>(r.keep, output)[X], from + threadIdx.x, to, blockDim.x));
+        over_block<COUNT>(r, gather(r, ct__located<2>(r.keep, output)[X], from + threadIdx.x, to, COUNT));
     if (!threadIdx.x) keep(r, piece, output, all);
 }
 
-/* A block per output. */
-static __global__ void finish_block_kernel(reduction r)
-{
-    const seen all = combine_block(r.f, gather_pieces(r, blockIdx.x, (int)threadIdx.x, THREADS));
-    if (!threadIdx.x) put(r, blockIdx.x, all);
-}
-
-/* A thread per output. */
+/* A warp per output. */
 static __global__ void finish_kernel(reduction r)
 {
-    CT__EACH(output, r.outputs) put(r, output, gather_pieces(r, output, 0, 1));
+    seen all = nothing(r);
+    for (int piece = (int)threadIdx.x; piece < r.pieces; piece += CT__WARP)
+        all = both(r, all, r.kept[piece * r.outputs + blockIdx.x]);
+    all = over_block<CT__WARP>(r, all);
+    if (!threadIdx.x) put(r, blockIdx.x, all);
 }
 
 ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_view *out)
@@ -188,9 +177,8 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     ct_status status = single    ? CT__RUN_EACH(dev, what, single_kernel, r.outputs, r)
                        : columns ? CT__RUN_BLOCKS(dev, what, columns_kernel,
                                                   ct__divide_up(r.outputs, SIDE) * pieces, THREADS, r)
-                                 : CT__RUN_BLOCKS(dev, what, rows_kernel, r.outputs * pieces,
-                                                  ct__threads(ct__divide_up(r.piece, AHEAD), THREADS), r);
-    if (status || pieces == 1) return status;
-    return pieces > CT__REDUCE_MANY ? CT__RUN_BLOCKS(dev, what, finish_block_kernel, r.outputs, THREADS, r)
-                                    : CT__RUN_EACH(dev, what, finish_kernel, r.outputs, r);
+                       : r.piece <= CT__REDUCE_WARP
+                           ? CT__RUN_BLOCKS(dev, what, rows_kernel<CT__WARP>, r.outputs * pieces, CT__WARP, r)
+                           : CT__RUN_BLOCKS(dev, what, rows_kernel<THREADS>, r.outputs * pieces, THREADS, r);
+    return status || pieces == 1 ? status : CT__RUN_BLOCKS(dev, what, finish_kernel, r.outputs, CT__WARP, r);
 }

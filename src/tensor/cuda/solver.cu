@@ -1,35 +1,85 @@
-/* Factors by cuSOLVER, one member after the other. */
+/* Factors by cuBLAS and cuSOLVER. */
 #include "batch.cuh"
 #include "block.cuh"
 
 #include <math.h>
 
-/* One block. failed[member] is what cuSOLVER says, where `info` is given, or the first element of the
- * diagonal, from 1, that is not finite and positive, which it may not have seen. With exchanges of rows their
- * signs do not count, and the exchanges, which cuSOLVER counts from 1, become ours. */
+/* A block for each member. failed[member] is the first element of the diagonal, from 1, that is not finite
+ * and positive, or what cuSOLVER says, where `info` is given. With exchanges of rows the signs do not count,
+ * and the exchanges, which the libraries count from 1, become ours; cuBLAS's are in `narrow`. */
 template <typename T>
-static __global__ void verdict_kernel(ct__batch b, ct__matrix m, int64_t member, const int *info,
-                                      int64_t *pivot, int64_t *failed)
+static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info, const int *narrow,
+                                      int64_t *pivots, int64_t *failed)
 {
-    const int64_t n = m.rows, first = ct__first<CT__BLOCK>(n, [&](int64_t i) {
-                                  const T d = ct__at_entry<T>(b, m, ct__entry{ member, i, i });
-                                  return !((pivot ? fabs(d) : d) > 0 && fabs(d) < (T)INFINITY);
-                              });
-    for (int64_t j = threadIdx.x; pivot && j < n; j += CT__BLOCK)
-        pivot[j] = pivot[j] > j + 1 && pivot[j] <= n ? pivot[j] - 1 : j;
-    if (!threadIdx.x) failed[member] = info && info[0] > 0 ? info[0] : first < n ? first + 1 : 0;
+    const int64_t n = m.rows, member = blockIdx.x;
+    int64_t *pivot = pivots ? pivots + member * n : NULL;
+    const int64_t first = ct__first<CT__BLOCK>(n, [&](int64_t i) {
+        const T d = ct__at_entry<T>(b, m, ct__entry{ member, i, i });
+        return !((pivot ? fabs(d) : d) > 0 && fabs(d) < (T)INFINITY);
+    });
+    for (int64_t j = threadIdx.x; pivot && j < n; j += CT__BLOCK) {
+        const int64_t row = narrow ? narrow[member * n + j] : pivot[j];
+        pivot[j] = row > j + 1 && row <= n ? row - 1 : j;
+    }
+    if (!threadIdx.x) failed[member] = info && info[member] > 0 ? info[member] : first < n ? first + 1 : 0;
 }
 
-/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict, on the
- * device. */
+static ct_status judge(ct_device *dev, const char *what, const ct__batch *b, const ct__matrix &m,
+                       const int *info, const int *narrow, int64_t *pivots, int64_t *failed)
+{
+    return CT__BATCH_BLOCKS(dev, what, *b, verdict_kernel, b->members, CT__BLOCK, m, info, narrow, pivots,
+                            failed);
+}
+
+/* -- by cuBLAS, all members together: in a graph, too ---------------------------------------------------- */
+
+ct_status ct__lu_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
+                         int64_t *failed)
+{
+    const cublasHandle_t blas = ct__cuda_of(dev)->blas;
+    const int64_t n = m.rows, all = b->members;
+    ct__scratch of_m(dev, all * (int64_t)sizeof(void *)), integers(dev, all * (n + 1) * (int64_t)sizeof(int));
+    if (!of_m.data || !integers.data) return CT_ENOMEM;
+    int *rows = integers, *info = rows + all * n;
+    ct_status s = ct__addresses(dev, b, m, of_m);
+    if (s) return s;
+    s = ct__cublas_status(dev, "lu",
+                          b->dtype == CT_F64
+                              ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
+                              : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
+    return s ? s : judge(dev, "lu", b, m, NULL, rows, pivot, failed);
+}
+
+ct_status ct__qr_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau)
+{
+    const cublasHandle_t blas = ct__cuda_of(dev)->blas;
+    const int rows = (int)m.rows, cols = (int)m.cols, ld = (int)m.cs, all = (int)b->members;
+    ct__scratch of_m(dev, b->members * (int64_t)sizeof(void *)),
+        of_tau(dev, b->members * (int64_t)sizeof(void *));
+    if (!of_m.data || !of_tau.data) return CT_ENOMEM;
+    int wrong = 0; /* an argument: the status says it, too */
+    ct_status s = ct__addresses(dev, b, m, of_m);
+    if (!s) s = ct__addresses(dev, b, tau, of_tau);
+    if (s) return s;
+    return ct__cublas_status(dev, "qr",
+                             b->dtype == CT_F64
+                                 ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
+                                 : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
+}
+
+/* -- by cuSOLVER, one after the other --------------------------------------------------------------------
+ * Not in a step: cuSOLVER does not promise that its work can be recorded. */
+
+/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict on a member,
+ * on the device. */
 struct room {
     size_t device_bytes, host_bytes;
     void *data, *host;
     int *info;
 };
 
-/* sizes(&room) asks for the bytes, factor(a, room, pivot) does the work. pivot NULL: there are no
- * exchanges. */
+/* sizes(&room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is
+ * nothing to judge. pivot NULL: there are no exchanges. */
 template <typename Sizes, typename Factor>
 static ct_status looped(ct_device *dev, const char *what, const ct__batch *b, const ct__matrix &m,
                         int64_t *pivot, int64_t *failed, Sizes sizes, Factor factor)
@@ -37,33 +87,30 @@ static ct_status looped(ct_device *dev, const char *what, const ct__batch *b, co
     room r = {};
     ct_status s = ct__cusolver_status(dev, what, sizes(&r));
     if (s) return s;
-    const ct__scratch memory(dev, (int64_t)r.device_bytes + CT__SOLVER_ALIGNMENT);
+    const ct__scratch memory(dev, (int64_t)r.device_bytes), infos(dev, b->members * (int64_t)sizeof(int));
     if (memory.data && r.host_bytes) r.host = ct__cuda_host_workspace(dev, r.host_bytes);
-    if (!memory.data || (r.host_bytes && !r.host)) return CT_ENOMEM;
-    r.info = memory;
-    r.data = (char *)memory.data + CT__SOLVER_ALIGNMENT;
+    if (!memory.data || !infos.data || (r.host_bytes && !r.host)) return CT_ENOMEM;
+    r.data = memory;
     for (int64_t i = 0; i < b->members && !s; i++) {
-        char *a = m.data + ct__member_at(*b, m, i) * ct__bytes_of(b);
-        int64_t *exchanged = pivot ? pivot + i * m.rows : NULL;
-        s = ct__cusolver_status(dev, what, factor(a, r, exchanged));
-        if (!s)
-            s = CT__BATCH_BLOCKS(dev, what, *b, verdict_kernel, 1, CT__BLOCK, m, i, pivot ? NULL : r.info,
-                                 exchanged, failed);
+        r.info = (int *)infos + i;
+        s = ct__cusolver_status(dev, what, factor(i, m.data + ct__member_at(*b, m, i) * ct__bytes_of(b), r));
     }
-    return s;
+    return s || !failed ? s : judge(dev, what, b, m, pivot ? NULL : (int *)infos, NULL, pivot, failed);
 }
+
+static cudaDataType type_of(const ct__batch *b) { return b->dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F; }
 
 ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
 {
     const ct__cuda *cuda = ct__cuda_of(dev);
-    const cudaDataType type = b->dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F;
+    const cudaDataType type = type_of(b);
     const cublasFillMode_t fill = A.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const int64_t n = A.rows, ld = A.columns ? A.cs : A.rs;
     const auto sizes = [&](room *r) {
         return cusolverDnXpotrf_bufferSize(cuda->solver, cuda->params, fill, n, type, A.data, ld, type,
                                            &r->device_bytes, &r->host_bytes);
     };
-    return looped(dev, "cholesky", b, A, NULL, failed, sizes, [&](void *a, const room &r, int64_t *) {
+    return looped(dev, "cholesky", b, A, NULL, failed, sizes, [&](int64_t, void *a, const room &r) {
         return cusolverDnXpotrf(cuda->solver, cuda->params, fill, n, type, a, ld, type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
@@ -73,14 +120,29 @@ ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m,
                         int64_t *failed)
 {
     const ct__cuda *cuda = ct__cuda_of(dev);
-    const cudaDataType type = b->dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F;
+    const cudaDataType type = type_of(b);
     const int64_t n = m.rows;
     const auto sizes = [&](room *r) {
         return cusolverDnXgetrf_bufferSize(cuda->solver, cuda->params, n, n, type, m.data, m.cs, type,
                                            &r->device_bytes, &r->host_bytes);
     };
-    return looped(dev, "lu", b, m, pivot, failed, sizes, [&](void *a, const room &r, int64_t *exchanged) {
-        return cusolverDnXgetrf(cuda->solver, cuda->params, n, n, type, a, m.cs, exchanged, type, r.data,
+    return looped(dev, "lu", b, m, pivot, failed, sizes, [&](int64_t i, void *a, const room &r) {
+        return cusolverDnXgetrf(cuda->solver, cuda->params, n, n, type, a, m.cs, pivot + i * n, type, r.data,
+                                r.device_bytes, r.host, r.host_bytes, r.info);
+    });
+}
+
+ct_status ct__qr_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau)
+{
+    const ct__cuda *cuda = ct__cuda_of(dev);
+    const cudaDataType type = type_of(b);
+    const auto sizes = [&](room *r) {
+        return cusolverDnXgeqrf_bufferSize(cuda->solver, cuda->params, m.rows, m.cols, type, m.data, m.cs,
+                                           type, tau.data, type, &r->device_bytes, &r->host_bytes);
+    };
+    return looped(dev, "qr", b, m, NULL, NULL, sizes, [&](int64_t i, void *a, const room &r) {
+        return cusolverDnXgeqrf(cuda->solver, cuda->params, m.rows, m.cols, type, a, m.cs, type,
+                                tau.data + ct__member_at(*b, tau, i) * ct__bytes_of(b), type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# toolkit.sh CAPABILITIES ROOTS CC...: finds an nvcc of CUDA 12 or later with cuBLAS and cuSOLVER, and proves
+# toolkit.sh CAPABILITIES ROOTS CC...: finds an nvcc of CUDA 12 or later with CUB, cuBLAS and cuSOLVER, and proves
 # it: nvcc compiles a kernel and calls of both libraries, and CC links them. An nvcc names the folders of its
 # own headers and libraries, whatever the layout (NVIDIA's, Debian's, conda's). What it lacks may be in ROOTS:
 # folders with include/ and lib/, or of such folders, as PyPI's packages are laid out. Lists have commas.
@@ -12,6 +12,7 @@ shift 2
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 cat >"$scratch/probe.cu" <<'TEXT'
+#include <cub/version.cuh>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <cusolverDn.h>

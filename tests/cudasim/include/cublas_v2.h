@@ -41,6 +41,8 @@ typedef struct cublasContext *cublasHandle_t;
 #define cublasSetPointerMode cublasSetPointerMode_v2
 #define cublasStrsm_64       cublasStrsm_v2_64
 #define cublasDtrsm_64       cublasDtrsm_v2_64
+#define cublasStrmm_64       cublasStrmm_v2_64
+#define cublasDtrmm_64       cublasDtrmm_v2_64
 
 extern "C" {
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
@@ -65,6 +67,31 @@ cublasStatus_t cublasStrsm_v2_64(cublasHandle_t handle, cublasSideMode_t side, c
 cublasStatus_t cublasDtrsm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                                  cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
                                  const double *alpha, const double *A, int64_t lda, double *B, int64_t ldb);
+cublasStatus_t cublasStrmm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                 cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                 const float *alpha, const float *A, int64_t lda, const float *B, int64_t ldb,
+                                 float *C, int64_t ldc);
+cublasStatus_t cublasDtrmm_v2_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                 cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                 const double *alpha, const double *A, int64_t lda, const double *B,
+                                 int64_t ldb, double *C, int64_t ldc);
+
+cublasStatus_t cublasStrsmBatched_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                     cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                     const float *alpha, const float *const A[], int64_t lda,
+                                     float *const B[], int64_t ldb, int64_t batchCount);
+cublasStatus_t cublasDtrsmBatched_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                                     cublasOperation_t trans, cublasDiagType_t diag, int64_t m, int64_t n,
+                                     const double *alpha, const double *const A[], int64_t lda,
+                                     double *const B[], int64_t ldb, int64_t batchCount);
+cublasStatus_t cublasSgetrfBatched(cublasHandle_t handle, int n, float *const A[], int lda, int *P, int *info,
+                                   int batchSize);
+cublasStatus_t cublasDgetrfBatched(cublasHandle_t handle, int n, double *const A[], int lda, int *P,
+                                   int *info, int batchSize);
+cublasStatus_t cublasSgeqrfBatched(cublasHandle_t handle, int m, int n, float *const Aarray[], int lda,
+                                   float *const TauArray[], int *info, int batchSize);
+cublasStatus_t cublasDgeqrfBatched(cublasHandle_t handle, int m, int n, double *const Aarray[], int lda,
+                                   double *const TauArray[], int *info, int batchSize);
 }
 
 #endif

@@ -52,6 +52,8 @@ struct place {
 extern place here; /* of the thread that runs */
 
 void barrier(const char *file, int line);
+/* Reports a block of another number of threads than its code was compiled for. */
+void check_block(int threads);
 
 /* Reports a host address, which no kernel can follow: a pointer, or a word of a struct without padding that
  * could hold one. */
