@@ -66,7 +66,24 @@ static void member(ct_call *c)
     ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
 }
 
-static void forward(ct_call *c) { ct__density_forward(c, member); }
+/* Whether the batch could be computed in one pass. */
+static bool at_once(ct_call *c)
+{
+    if (ct_call_wants(c, CT__POINTS) || !ct_result(c).ndim) return false;
+    const bool column = ct_arg_ndim(c, CT__RESIDUAL) == 2 && ct_arg_dim(c, CT__RESIDUAL, 1) == 1;
+    (void)column;
+    bool slopes = ct__nlml_wants_inverse(c), kept = ct_call_recorded(c);
+    return ct_prim_likelihoods(c, ct_attr(c), ct_arg(c, CT__THETA), ct_arg(c, CT__POINTS), ct_arg(c, CT__RESIDUAL),
+                               ct_arg(c, CT__NOISE), ct__gp_rounding(ct_result(c).dtype), ct_result(c),
+                               slopes ? ct_result_at(c, ct__bar(CT__THETA)) : ct_no_view(),
+                               kept ? ct_result_at(c, ct__bar(CT__RESIDUAL)) : ct_no_view(),
+                               slopes ? ct_result_at(c, ct__bar(CT__NOISE)) : ct_no_view());
+}
+
+static void forward(ct_call *c)
+{
+    if (!at_once(c)) ct__density_forward(c, member);
+}
 static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 const ct_op ct__op_gp_nlml = { .name = "gp_nlml",

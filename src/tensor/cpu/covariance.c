@@ -24,6 +24,8 @@ typedef struct problem {
     const ct_cov_program *program;
     const ct_view *theta, *x, *z;
     int64_t n, m, d, z_row, blocks;
+    int64_t lanes; /* 1; or L, where that many members are computed side by side, one in each lane */
+    int64_t members;
     bool symmetric, lower; /* lower: that triangle alone */
     int threads;
     atomic_llong next; /* task, of tiles or blocks of rows: threads take them as they come */
@@ -36,6 +38,13 @@ typedef struct problem {
     const ct_cov_bar *K_bar;
     ct_view *theta_bar, *x_bar;
     bool add;
+    /* Of likelihoods: */
+    const ct_view *r, *noise;
+    ct_view *value, *r_bar, *noise_bar; /* the latter may be NULL, as theta_bar */
+    double tolerance;
+    char *block; /* `room` bytes for each thread */
+    size_t room;
+    atomic_bool failed;
 } problem;
 
 /* Rows [i, i + rows) and columns [j, j + width): pair (r, c) has number r * width + c. */
@@ -91,7 +100,7 @@ static void each_part(int parts, void (*run)(const void *plan, int part), const 
 static problem describe(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *x,
                         const ct_view *z)
 {
-    const int64_t n = x->dim[0], m = (z ? z : x)->dim[0];
+    const int64_t n = ct__dim(x, -2), m = ct__dim(z ? z : x, -2);
     const bool alone = n * m * program->n_nodes < CT__COV_ALONE || n <= CT__COV_ROWS;
     return (problem){ .program = program,
                       .theta = theta,
@@ -99,7 +108,9 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
                       .z = z ? z : x,
                       .n = n,
                       .m = m,
-                      .d = x->dim[1],
+                      .d = ct__dim(x, -1),
+                      .lanes = 1,
+                      .members = 1,
                       .z_row = whole(m, CT__COV_GROUP),
                       .blocks = (n + CT__COV_ROWS - 1) / CT__COV_ROWS,
                       .symmetric = !z,
@@ -158,4 +169,46 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     backward[theta->dtype][dev->isa](&q, block);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
+}
+
+/* -- likelihoods ----------------------------------------------------------------------------------------- */
+
+/* Whether s of every profile is a distance that no parameter bounds. */
+static bool fits_lanes(const ct_cov_program *program, size_t size)
+{
+    bool fits = true;
+    for (const ct_cov_node *n = ct_cov_nodes(program), *end = n + program->n_nodes; n < end; n++)
+        fits &= n->code >= CT_COV_PROFILES ||
+                (n->geometry == CT_DISTANCE && n->tail == CT_LIGHT && !by_products(n, size));
+    return fits;
+}
+
+bool ct__cpu_likelihoods(ct_device *dev, const ct_cov_program *program, const ct_view in[4], double tolerance,
+                         ct_view *value, ct_view *theta_bar, ct_view *r_bar, ct_view *noise_bar)
+{
+    static void (*const likelihoods[][CT__ISA_COUNT])(problem *, int) = CT__EACH(likelihoods);
+    const ct_dtype t = value->dtype;
+    problem q = describe(dev, program, &in[0], &in[1], NULL);
+    q.lanes = ((int64_t)16 << dev->isa) / (int64_t)ct__size(t);
+    q.members = ct__count(value);
+    if (!q.n || q.n > CT__COV_LANE_ROWS || q.members < 2 || !fits_lanes(program, ct__size(t))) return false;
+    const bool alone = q.members * q.n * q.n * program->n_nodes < CT__COV_ALONE;
+    const int64_t groups = (q.members + q.lanes - 1) / q.lanes;
+    const int threads = alone ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
+    q.threads = 1;
+    q.z_row = q.n * q.lanes;
+    q.theta_bar = theta_bar;
+    q.r = &in[2];
+    q.noise = &in[3];
+    q.value = value;
+    q.r_bar = r_bar;
+    q.noise_bar = noise_bar;
+    q.tolerance = tolerance;
+    q.room = room_of(dev, &q);
+    size_t bytes = q.room * (size_t)threads;
+    q.block = ct__pool_get(dev, &bytes);
+    if (!q.block) return false;
+    likelihoods[t][dev->isa](&q, threads);
+    ct__pool_put(dev, q.block, bytes);
+    return !q.failed;
 }
