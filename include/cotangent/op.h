@@ -214,16 +214,16 @@ CT_API ct_status ct_scope_close(ct_call *c);
  * "Rectangular full packed format for Cholesky's algorithm"] */
 CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C11, ct_view C21,
                                  ct_view C22, ct_view z, ct_view diagonal);
-/* For each member of a batch, from theta (..., P), X (..., n, d), r (..., n) and noise (..., n) or (..., 1), which
- * broadcast to it,
- *     value = ½ rᵀα + ½ log det C + n/2 log 2π,  C = k(X, X) + diag(noise),  α = C⁻¹ r
- * and its derivatives: theta_bar (..., P), noise_bar (..., n), r_bar = α (..., n). No views for the first two,
- * or for all three: not wanted. False: nothing was computed that counts, for the batch is not one that the
- * device computes in one pass, or a member failed. A CPU does so for two members or more, of few rows, where
- * all profiles are light functions of distances. Fails the call only for views that do not fit. */
-CT_API bool ct_prim_likelihoods(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
-                                ct_view noise, double tolerance, ct_view value, ct_view theta_bar,
-                                ct_view r_bar, ct_view noise_bar);
+/* For the members of a batch, theta (..., P), X (..., n, d), r (..., n) and noise (..., n), computes
+ *     alpha = C⁻¹ r (..., n),  diagonal (..., n) of L,  with L Lᵀ = C = k(X, X) + diag(noise)
+ * and for C_bar = ½ (C⁻¹ - alpha alphaᵀ), unless they are no views,
+ *     theta_bar_p = Σ_ij C_bar_ij ∂k(x_i, x_j)/∂theta_p (..., P),  noise_bar = diag C_bar (..., n)
+ * Whether it did. If not, the outputs are undefined: the device does not compute such a batch in one pass, or a
+ * member failed, with a pivot L_ii² <= tolerance C_ii or outside the range. On a CPU members of few rows whose
+ * profiles are of distances are computed side by side, in the lanes of vectors. */
+CT_API bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
+                              ct_view noise, double tolerance, ct_view alpha, ct_view diagonal,
+                              ct_view theta_bar, ct_view noise_bar);
 /* L is replaced by C⁻¹ = (L Lᵀ)⁻¹, for L from ct_prim_sweep_blocks without `inverse`. */
 CT_API void ct_prim_invert_blocks(ct_call *c, ct_view L11, ct_view L21, ct_view L22);
 /* Flags the first pivot with L_ii² <= tolerance C_ii, given the diagonals (n) of C and L, and then makes out

@@ -77,12 +77,13 @@ static double *values_of(gp_density *f, const problem *p, ct_tensor *const *in, 
     return value;
 }
 
-/* A batch beside its members one by one: to the bit, but where BLAS's products depend on its threads. */
+/* A batch beside its members one by one: to the bit, but where members are computed side by side or BLAS's
+ * products depend on its threads. */
 static void compare(gp_density *f, problem *p)
 {
     double *bar[INPUTS], *value = values_of(f, p, p->in, 0, bar), *one[INPUTS];
     const double tolerance = ct_tensor_dtype(p->in[0]) == CT_F32 ? 2e-4 : 1e-12;
-    const double own = f == ct_gp_nlml ? 0 : tolerance;
+    const double own = f == ct_gp_nlml && p->n > 128 ? 0 : tolerance;
     double *sum[INPUTS];
     for (int i = 0; i < INPUTS; i++) sum[i] = calloc((size_t)(p->n * D + 8), sizeof *sum[i]);
     for (int k = 0; k < MEMBERS; k++) {
@@ -93,7 +94,7 @@ static void compare(gp_density *f, problem *p)
         for (int i = 0; i < INPUTS; i++) {
             const int64_t count = ct_tensor_count(in[i]);
             for (int64_t e = 0; e < count && (p->batched >> i & 1); e++)
-                assert_close(one[i][e], bar[i][k * count + e], own, own * fabs(one[i][0]));
+                assert_close(one[i][e], bar[i][k * count + e], own, own * (fabs(one[i][0]) + fabs(*alone)));
             for (int64_t e = 0; e < count; e++) sum[i][e] += one[i][e];
             for (int64_t e = 0; e < count && k == MEMBERS - 1 && !(p->batched >> i & 1); e++)
                 assert_close(bar[i][e], sum[i][e], tolerance, tolerance * fabs(sum[i][0]) + tolerance);
@@ -106,7 +107,7 @@ static void compare(gp_density *f, problem *p)
     free(value);
 }
 
-static void members_have_the_bits_of_single_calls(void **state)
+static void members_are_as_single_calls(void **state)
 {
     (void)state;
     const int64_t sizes[] = { 1, 2, 7, 20, 64, 97, 130, 257, 401 };
@@ -155,7 +156,7 @@ static void batches_broadcast(void **state)
     for (int k = 0; k < 6; k++) {
         ct_var one = ct_gp_nlml(p.kernel, ct_squeeze(ct_slice(theta, 0, k / 3, k / 3 + 1, 1), 0),
                                 ct_squeeze(ct_slice(X, 0, k % 3, k % 3 + 1, 1), 0), r, noise);
-        assert_true(ct_item(one) == all[k]);
+        assert_close(ct_item(one), all[k], 1e-12, 0);
     }
     assert_ok(ct_backward(ct_sum(v, CT_ALL, false)), ct_tape_message(tape));
     assert_int_equal(ct_tensor_count(ct_cotangent(r)), 9);
@@ -298,7 +299,7 @@ static void memory_is_a_matrix_a_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_have_the_bits_of_single_calls),
+        cmocka_unit_test(members_are_as_single_calls),
         cmocka_unit_test(threads_hardly_matter),
         cmocka_unit_test(batches_broadcast),
         cmocka_unit_test(a_column_of_residuals_is_a_vector),

@@ -48,24 +48,18 @@ void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, ct_view t
                ct__wanted(&X_bar));
 }
 
-bool ct_prim_likelihoods(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
-                         ct_view noise, double tolerance, ct_view value, ct_view theta_bar, ct_view r_bar,
-                         ct_view noise_bar)
+bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
+                       ct_view noise, double tolerance, ct_view alpha, ct_view diagonal, ct_view theta_bar,
+                       ct_view noise_bar)
 {
-    const int64_t n = ct__dim(&X, -2), m = ct__dim(&noise, -1);
-    ct_view in[] = { theta, X, r, noise }, *all[] = { &in[0], &in[1], &in[2], &in[3], &theta_bar, &r_bar, &noise_bar };
-    const ct_shape own[] = { ct_shape1(program->n_params), ct_shape2(n, program->input_dims), ct_shape1(n), ct_shape1(m) };
-    if (c->status || !c->tape->device->backend->likelihoods) return false;
-    for (int i = 0; i < 7; i++) {
-        ct_shape shape = ct__shape(&value);
-        const ct_shape *last = &own[i < 4 ? i : i == 4 ? 0 : 2];
-        if (i > 3 && !all[i]->storage) continue;
-        for (int d = 0; d < last->ndim; d++) shape.dim[shape.ndim++] = last->dim[d];
-        if (!ct__one_dtype(c, all[i], &value) ||
-            !ct_require(c, i < 4 ? ct__broadcast(all[i], &shape) : ct_shape_equal(ct__shape(all[i]), shape), CT_ESHAPE,
-                        "view %d of a batch of likelihoods does not fit", i))
-            return false;
-    }
-    return c->tape->device->backend->likelihoods(c->tape->device, program, in, tolerance, &value, ct__wanted(&theta_bar),
-                                                 ct__wanted(&r_bar), ct__wanted(&noise_bar));
+    const ct_view *all[] = { &X, &theta, &r, &noise, &alpha, &diagonal, &theta_bar, &noise_bar };
+    const int64_t n = ct__dim(&X, -2), P = program->n_params, last[] = { program->input_dims, P, n, n, n, n, P, n };
+    bool fits = X.ndim >= 2;
+    if (c->status || !c->tape->device->backend->gaussians) return false;
+    for (int i = 0; i < (theta_bar.storage ? 8 : 6) && fits; i++)
+        fits = ct__one_dtype(c, all[i], &X) && all[i]->ndim == X.ndim - (i > 0) && ct__dim(all[i], -1) == last[i] &&
+               !memcmp(all[i]->dim, X.dim, (size_t)(X.ndim - 2) * sizeof *X.dim);
+    return ct_require(c, fits, CT_ESHAPE, "the views of a batch of Gaussians do not fit each other") &&
+           c->tape->device->backend->gaussians(c->tape->device, program, &theta, &X, &r, &noise, tolerance, &alpha,
+                                               &diagonal, ct__wanted(&theta_bar), ct__wanted(&noise_bar));
 }

@@ -14,7 +14,7 @@
 
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v)
 {
-    const ct_shape shape = ct_view_shape(r), n = ct_shape1(ct_view_count(alpha));
+    const ct_shape shape = ct_view_shape(r), n = ct_view_shape(diagonal);
     ct_view terms = ct_scratch(c, alpha.dtype, n), logs = ct_scratch(c, alpha.dtype, n);
     ct_prim_map2(c, CT_MAP_mul, r, ct_view_reshape(alpha, shape), ct_view_reshape(terms, shape));
     ct_prim_map1(c, CT_MAP_log, NULL, diagonal, logs);
@@ -66,18 +66,32 @@ static void member(ct_call *c)
     ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
 }
 
-/* Whether the batch could be computed in one pass. */
+/* Rows beyond which no device computes a batch in one pass. */
+enum { MOST_AT_ONCE = 128 };
+
+/* Whether the device computes the batch in one pass. */
 static bool at_once(ct_call *c)
 {
-    if (ct_call_wants(c, CT__POINTS) || !ct_result(c).ndim) return false;
-    const bool column = ct_arg_ndim(c, CT__RESIDUAL) == 2 && ct_arg_dim(c, CT__RESIDUAL, 1) == 1;
-    (void)column;
-    bool slopes = ct__nlml_wants_inverse(c), kept = ct_call_recorded(c);
-    return ct_prim_likelihoods(c, ct_attr(c), ct_arg(c, CT__THETA), ct_arg(c, CT__POINTS), ct_arg(c, CT__RESIDUAL),
-                               ct_arg(c, CT__NOISE), ct__gp_rounding(ct_result(c).dtype), ct_result(c),
-                               slopes ? ct_result_at(c, ct__bar(CT__THETA)) : ct_no_view(),
-                               kept ? ct_result_at(c, ct__bar(CT__RESIDUAL)) : ct_no_view(),
-                               slopes ? ct_result_at(c, ct__bar(CT__NOISE)) : ct_no_view());
+    const int64_t n = ct_arg_dim(c, CT__POINTS, -2);
+    const ct_shape batch = ct_view_shape(ct_result(c)), vector = ct__in_batch(batch, ct_shape1(n));
+    const ct_shape points = ct__in_batch(batch, ct_shape2(n, ct_arg_dim(c, CT__POINTS, -1)));
+    const bool slopes = ct__nlml_wants_inverse(c);
+    ct_view r = ct_arg(c, CT__RESIDUAL);
+    if (!batch.ndim || n > MOST_AT_ONCE || ct_call_wants(c, CT__POINTS)) return false;
+    r = ct_view_broadcast(ct__is_column(ct_view_shape(r), n) ? ct_view_squeeze(r, 1) : r, vector);
+    ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), vector)
+                                        : ct_scratch(c, r.dtype, vector);
+    ct_view diagonal = ct_scratch(c, r.dtype, vector), none = ct_no_view(), theta = ct_arg(c, CT__THETA);
+    if (!ct_prim_gaussians(c, ct_attr(c),
+                           ct_view_broadcast(theta, ct__in_batch(batch, ct_shape1(ct_view_dim(theta, -1)))),
+                           ct_view_broadcast(ct_arg(c, CT__POINTS), points), r,
+                           ct_view_broadcast(ct_arg(c, CT__NOISE), vector), ct__gp_rounding(r.dtype), alpha,
+                           diagonal, slopes ? ct_result_at(c, ct__bar(CT__THETA)) : none,
+                           slopes ? ct_result_at(c, ct__bar(CT__NOISE)) : none))
+        return false;
+    ct__nlml_value(c, r, alpha, diagonal, ct_result(c));
+    ct__density_flag(c);
+    return true;
 }
 
 static void forward(ct_call *c)

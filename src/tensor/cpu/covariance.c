@@ -38,9 +38,9 @@ typedef struct problem {
     const ct_cov_bar *K_bar;
     ct_view *theta_bar, *x_bar;
     bool add;
-    /* Of likelihoods: */
+    /* Of Gaussians: */
     const ct_view *r, *noise;
-    ct_view *value, *r_bar, *noise_bar; /* the latter may be NULL, as theta_bar */
+    ct_view *alpha, *diagonal, *noise_bar; /* the latter is NULL where theta_bar is */
     double tolerance;
     char *block; /* `room` bytes for each thread */
     size_t room;
@@ -171,44 +171,40 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     return CT_OK;
 }
 
-/* -- likelihoods ----------------------------------------------------------------------------------------- */
+/* -- Gaussians of a batch -------------------------------------------------------------------------------- */
 
-/* Whether s of every profile is a distance that no parameter bounds. */
-static bool fits_lanes(const ct_cov_program *program, size_t size)
+bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
+                       const ct_view *r, const ct_view *noise, double tolerance, ct_view *alpha,
+                       ct_view *diagonal, ct_view *theta_bar, ct_view *noise_bar)
 {
-    bool fits = true;
-    for (const ct_cov_node *n = ct_cov_nodes(program), *end = n + program->n_nodes; n < end; n++)
-        fits &= n->code >= CT_COV_PROFILES ||
-                (n->geometry == CT_DISTANCE && n->tail == CT_LIGHT && !by_products(n, size));
-    return fits;
-}
-
-bool ct__cpu_likelihoods(ct_device *dev, const ct_cov_program *program, const ct_view in[4], double tolerance,
-                         ct_view *value, ct_view *theta_bar, ct_view *r_bar, ct_view *noise_bar)
-{
-    static void (*const likelihoods[][CT__ISA_COUNT])(problem *, int) = CT__EACH(likelihoods);
-    const ct_dtype t = value->dtype;
-    problem q = describe(dev, program, &in[0], &in[1], NULL);
-    q.lanes = ((int64_t)16 << dev->isa) / (int64_t)ct__size(t);
-    q.members = ct__count(value);
-    if (!q.n || q.n > CT__COV_LANE_ROWS || q.members < 2 || !fits_lanes(program, ct__size(t))) return false;
-    const bool alone = q.members * q.n * q.n * program->n_nodes < CT__COV_ALONE;
-    const int64_t groups = (q.members + q.lanes - 1) / q.lanes;
-    const int threads = alone ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
+    static void (*const gaussians[][CT__ISA_COUNT])(problem *, int) = CT__EACH(gaussians);
+    const int64_t size = (int64_t)ct__size(X->dtype), lanes = ((int64_t)16 << dev->isa) / size;
+    problem q = describe(dev, program, theta, X, NULL);
+    for (int32_t k = 0; k < program->n_nodes; k++) {
+        const ct_cov_node *n = &ct_cov_nodes(program)[k];
+        if (n->code == CT_COV_WHITE || by_products(n, (size_t)size)) return false;
+        if (n->code < CT_COV_PROFILES && (n->geometry != CT_DISTANCE || n->tail == CT_HEAVY)) return false;
+    }
+    if (!q.n) return false;
+    q.members = ct__count(r) / q.n;
+    if (q.members < 2 || q.n * lanes > CT__COV_WIDTH) return false;
+    const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * q.n * q.n * program->n_nodes;
+    const int threads = work < CT__COV_ALONE ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
     q.threads = 1;
-    q.z_row = q.n * q.lanes;
-    q.theta_bar = theta_bar;
-    q.r = &in[2];
-    q.noise = &in[3];
-    q.value = value;
-    q.r_bar = r_bar;
-    q.noise_bar = noise_bar;
+    q.lanes = lanes;
+    q.z_row = q.n * lanes;
+    q.r = r;
+    q.noise = noise;
     q.tolerance = tolerance;
+    q.alpha = alpha;
+    q.diagonal = diagonal;
+    q.theta_bar = theta_bar;
+    q.noise_bar = noise_bar;
     q.room = room_of(dev, &q);
     size_t bytes = q.room * (size_t)threads;
     q.block = ct__pool_get(dev, &bytes);
     if (!q.block) return false;
-    likelihoods[t][dev->isa](&q, threads);
+    gaussians[X->dtype][dev->isa](&q, threads);
     ct__pool_put(dev, q.block, bytes);
     return !q.failed;
 }

@@ -180,11 +180,8 @@ TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, c
             break;
         }
         case CT_COV_WHITE:
-            for (int64_t r = 0; r < t->rows * p->lanes && theta_bar && p->symmetric; r++) {
-                const int64_t at = t->i * p->lanes + r;
-                if (holds(t, at))
-                    theta_bar[n->extra * L + r % p->lanes] += y_bar[r / p->lanes * t->width + at - t->j];
-            }
+            for (int64_t r = 0; r < t->rows && theta_bar && p->symmetric; r++)
+                if (holds(t, t->i + r)) theta_bar[n->extra * L] += y_bar[r * t->width + t->i + r - t->j];
             break;
         case CT_COV_SCALE: {
             if (theta_bar) NAME(add)(theta_bar + n->extra * L, NAME(dot)(y_bar, w[n->right].value, m));

@@ -29,7 +29,7 @@ static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
     p->space = ct__take(block, &used, threads * nodes * sizeof(NAME(node_space)));
     if (q->theta_bar) p->theta_bar = ct__take(block, &used, (size_t)q->blocks * params * sizeof(NAME(sums)));
     if (q->x_bar) p->x_bar = ct__take(block, &used, threads * CT__COV_ROWS * d * sizeof(double));
-    if (q->value) p->A = ct__take(block, &used, (n + 1) * (n + 2) / 2 * element);
+    if (q->alpha) p->A = ct__take(block, &used, (n + 1) * (n + 2) / 2 * element);
     return used;
 }
 
@@ -49,10 +49,17 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
     }
 }
 
-/* Where a member begins in t; for lanes without one, the last */
-static T *NAME(member)(const problem *q, const ct_view *t, int64_t member)
+/* `count` elements of t, along dimension `dim` from element `at` on, of the members from `first` on, to lanes
+ * (count, lanes), or with a sign back. Lanes without a member have the last one's. */
+TARGET CT__INLINE void NAME(move)(const problem *q, const ct_view *t, int64_t first, int64_t at, int64_t count, int dim,
+                       T *lanes, T sign)
 {
-    return (T *)t->data + ct__member_offset(t, q->x, ct__min(member, q->members - 1));
+    const int64_t step = t->stride[t->ndim + dim];
+    for (int64_t l = 0; l < q->lanes; l++) {
+        T *x = (T *)t->data + at + ct__member_offset(t, q->x, ct__min(first + l, q->members - 1));
+        for (int64_t i = 0; i < count && sign == 0; i++) lanes[i * q->lanes + l] = x[i * step];
+        for (int64_t i = 0; i < count && sign != 0; i++) x[i * step] = sign * lanes[i * q->lanes + l];
+    }
 }
 
 TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
@@ -69,17 +76,12 @@ TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
           .x_col = q->x->stride[q->x->ndim - 1],
           .z_row = q->z_row };
     NAME(cut)(q, block, &p);
-    const int64_t step = q->theta->stride[q->theta->ndim - 1], rs = q->z->stride[q->z->ndim - 2],
-                  cs = q->z->stride[q->z->ndim - 1], end = q->m * q->lanes;
-    for (int64_t l = 0; l < q->lanes; l++) {
-        const T *theta = NAME(member)(q, q->theta, first + l), *z = NAME(member)(q, q->z, first + l);
-        for (int32_t i = 0; i < q->program->n_params; i++) p.theta[i * q->lanes + l] = theta[i * step];
-        for (int64_t d = 0; d < q->d; d++)
-            for (int64_t j = 0; j < q->m; j++)
-                p.z[d * q->z_row + j * q->lanes + l] = z[j * rs + d * cs];
+    NAME(move)(q, q->theta, first, 0, q->program->n_params, -1, p.theta, 0);
+    for (int64_t d = 0, end = q->m * q->lanes; d < q->d; d++) {
+        T *row = p.z + d * q->z_row;
+        NAME(move)(q, q->z, first, d * q->z->stride[q->z->ndim - 1], q->m, -2, row, 0);
+        for (int64_t j = end; j < q->z_row; j++) row[j] = row[end - 1];
     }
-    for (int64_t d = 0; d < q->d; d++)
-        for (int64_t j = end; j < q->z_row; j++) p.z[d * q->z_row + j] = p.z[d * q->z_row + end - 1];
     if (q->lanes > 1) p.x = p.z, p.x_row = q->lanes, p.x_col = q->z_row;
     for (int64_t i = 0; p.u && i < q->n; i++)
         p.u[i] = ((const T *)q->K_bar->u.data)[i * q->K_bar->u.stride[0]];

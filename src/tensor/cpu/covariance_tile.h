@@ -37,7 +37,7 @@ typedef struct NAME(plan) {
      * sums, one of each lane. */
     NAME(node_space) * space;
     double *theta_bar, *x_bar;
-    T *A; /* of likelihoods: a packed lower triangle of n + 1 rows */
+    T *A; /* of Gaussians: a packed lower triangle of n + 1 rows */
 } NAME(plan);
 
 /* -- s --------------------------------------------------------------------------------------------------- */
@@ -208,7 +208,8 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
     for (int64_t j = 0; j < m; j++) wild |= !(FN(fabs)(s[j]) <= far);
     for (int64_t j = 0; j < m && wild; j++)
         if (!(FN(fabs)(s[j]) <= far))
-            s[j] = (T)NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width);
+            s[j] = (T)(p->lanes > 1 ? NAN
+                                    : NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width));
     return wild;
 }
 
@@ -286,10 +287,8 @@ TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, 
             for (int64_t j = 0; j < m; j += L) VEC(y + j) = NAME(spread)(p, p->theta + n->extra * p->lanes);
         } else if (n->code == CT_COV_WHITE) {
             for (int64_t j = 0; j < m; j++) y[j] = 0;
-            for (int64_t r = 0; r < t->rows * p->lanes && p->symmetric; r++) {
-                const int64_t at = t->i * p->lanes + r;
-                if (holds(t, at)) y[r / p->lanes * t->width + at - t->j] = p->theta[n->extra * p->lanes + r % p->lanes];
-            }
+            for (int64_t r = 0; r < t->rows && p->symmetric; r++)
+                if (holds(t, t->i + r)) y[r * t->width + t->i + r - t->j] = p->theta[n->extra];
         } else if (n->code == CT_COV_SCALE) {
             const T *b = w[n->right].value;
             const NAME(vec) v = NAME(spread)(p, p->theta + n->extra * p->lanes);

@@ -103,7 +103,6 @@ enum {
     CT__COV_WIDTH = 256,   /* columns of one tile, and pairs worked on together; bits */
     CT__COV_GROUP = 16,    /* columns beyond the last that vector loops may read */
     CT__COV_ALONE = 25600, /* entries that one thread had better do alone */
-    CT__COV_LANE_ROWS = 32, /* rows up to which members are computed side by side; bits */
     CT__COV_MANY_F64 = 32, /* columns of the data from which on distances come from products */
     CT__COV_MANY_F32 = 64,
 
