@@ -1,4 +1,8 @@
-/* Batches of likelihoods: every member has the bits that it has alone; members that fail; memory. */
+/* Batches of likelihoods: every member has the values that it has alone, to the bit where the members are not
+ * computed side by side; members that fail; memory. */
+#include "tensor/cpu/kernel/isa.h"
+#include "tensor/internal.h"
+
 #include "gp_device.h"
 
 #include <cotangent/ops.h>
@@ -22,7 +26,10 @@ static ct_shape shape_of(int64_t n, int i)
 
 static problem problem_new(ct_device *dev, ct_dtype dtype, int64_t n, unsigned batched)
 {
-    problem p = { .device = dev, .kernel = ct_kernel_parse("scale * rbf(ard) + white"), .n = n };
+    const char *few = n % 2 ? "constant + scale * matern52(ard)" : "scale * rbf(ard) + constant";
+    problem p = { .device = dev,
+                  .kernel = ct_kernel_parse(n > 32 ? "scale * rbf(ard) + white" : few),
+                  .n = n };
     p.batched = batched;
     assert_ok(ct_kernel_bind(p.kernel, D), ct_kernel_message(p.kernel));
     for (int i = 0; i < INPUTS; i++) {
@@ -119,6 +126,21 @@ static void members_are_as_single_calls(void **state)
                 compare(kind & 2 ? ct_gp_loo_nlpd : ct_gp_nlml, &p);
                 problem_free(&p);
             }
+}
+
+static void instruction_sets_hardly_matter(void **state)
+{
+    (void)state;
+    ct_device *dev = ct_device_open("cpu");
+    const int64_t sizes[] = { 1, 7, 16, 20, 32 };
+    for (dev->isa = 0; dev->isa <= (int)ct__best_isa(); dev->isa++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int kind = 0; kind < 4; kind++) {
+                problem p = problem_new(dev, kind & 1 ? CT_F32 : CT_F64, sizes[s], kind & 2 ? 15 : 5);
+                compare(ct_gp_nlml, &p);
+                problem_free(&p);
+            }
+    ct_device_close(dev);
 }
 
 static void threads_hardly_matter(void **state)
@@ -300,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_as_single_calls),
+        cmocka_unit_test(instruction_sets_hardly_matter),
         cmocka_unit_test(threads_hardly_matter),
         cmocka_unit_test(batches_broadcast),
         cmocka_unit_test(a_column_of_residuals_is_a_vector),

@@ -53,13 +53,16 @@ bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta,
                        ct_view noise_bar)
 {
     const ct_view *all[] = { &X, &theta, &r, &noise, &alpha, &diagonal, &theta_bar, &noise_bar };
-    const int64_t n = ct__dim(&X, -2), P = program->n_params, last[] = { program->input_dims, P, n, n, n, n, P, n };
+    const int64_t n = ct__dim(&X, -2), P = program->n_params,
+                  last[] = { program->input_dims, P, n, n, n, n, P, n };
     bool fits = X.ndim >= 2;
     if (c->status || !c->tape->device->backend->gaussians) return false;
     for (int i = 0; i < (theta_bar.storage ? 8 : 6) && fits; i++)
-        fits = ct__one_dtype(c, all[i], &X) && all[i]->ndim == X.ndim - (i > 0) && ct__dim(all[i], -1) == last[i] &&
+        fits = ct__one_dtype(c, all[i], &X) && all[i]->ndim == X.ndim - (i > 0) &&
+               ct__dim(all[i], -1) == last[i] &&
                !memcmp(all[i]->dim, X.dim, (size_t)(X.ndim - 2) * sizeof *X.dim);
     return ct_require(c, fits, CT_ESHAPE, "the views of a batch of Gaussians do not fit each other") &&
-           c->tape->device->backend->gaussians(c->tape->device, program, &theta, &X, &r, &noise, tolerance, &alpha,
-                                               &diagonal, ct__wanted(&theta_bar), ct__wanted(&noise_bar));
+           c->tape->device->backend->gaussians(c->tape->device, program, &theta, &X, &r, &noise, tolerance,
+                                               &alpha, &diagonal, ct__wanted(&theta_bar),
+                                               ct__wanted(&noise_bar));
 }

@@ -10,14 +10,14 @@
 
 /* -- what has to be finite ------------------------------------------------------------------------------- */
 
-static void flag(ct_call *c, ct_view x, const char *what, ct_view out)
+static void flag(ct_call *c, ct_view x, const char *what)
 {
     ct_prim_flag(
         c, CT_FINITE, ct_contiguous(c, x), what,
         x.dtype == CT_F64
             ? "is not finite: bring the data and the parameters to a scale near 1"
             : "is not finite: bring the data and the parameters to a scale near 1, or compute in f64",
-        out);
+        ct_no_view());
 }
 
 static ct_shape same_shape(ct_call *c) { return ct_arg_shape(c, 0); }
@@ -26,7 +26,7 @@ static void finite_forward(ct_call *c)
 {
     const char *const *what = ct_attr(c);
     ct_set_result(c, 0, ct_arg(c, 0));
-    flag(c, ct_arg(c, 0), *what, ct_no_view());
+    flag(c, ct_arg(c, 0), *what);
 }
 
 static void finite_vjp(ct_vjp *g)
@@ -47,11 +47,7 @@ ct_var ct__finite(ct_var x, const char *what)
     return ct_apply(&finite_op, &x, 1, &what, sizeof what);
 }
 
-void ct__density_flag(ct_call *c)
-{
-    ct_view v = ct_view_unsqueeze(ct_view_unsqueeze(ct_result(c), -1), -1);
-    flag(c, v, "the value", v);
-}
+void ct__density_flag(ct_call *c) { flag(c, ct_result(c), "the value"); }
 
 void ct__density_fail(ct_call *c)
 {
@@ -135,7 +131,8 @@ ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in)
 ct_var ct__density_column(const ct_var *in)
 {
     ct_var r = in[CT__RESIDUAL];
-    return ct__is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r : ct_unsqueeze(r, -1);
+    return ct__is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r
+                                                                                       : ct_unsqueeze(r, -1);
 }
 
 /* v̄ ∂v/∂input i, member by member */

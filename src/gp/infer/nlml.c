@@ -72,18 +72,18 @@ enum { MOST_AT_ONCE = 128 };
 /* Whether the device computes the batch in one pass. */
 static bool at_once(ct_call *c)
 {
-    const int64_t n = ct_arg_dim(c, CT__POINTS, -2);
-    const ct_shape batch = ct_view_shape(ct_result(c)), vector = ct__in_batch(batch, ct_shape1(n));
-    const ct_shape points = ct__in_batch(batch, ct_shape2(n, ct_arg_dim(c, CT__POINTS, -1)));
+    const int64_t n = ct_arg_dim(c, CT__POINTS, -2), P = ct_arg_dim(c, CT__THETA, -1);
+    const ct_shape batch = ct_view_shape(ct_result(c)), vector = ct__in_batch(batch, ct_shape1(n)),
+                   points = ct__in_batch(batch, ct_shape2(n, ct_arg_dim(c, CT__POINTS, -1)));
     const bool slopes = ct__nlml_wants_inverse(c);
-    ct_view r = ct_arg(c, CT__RESIDUAL);
+    ct_view r = ct_arg(c, CT__RESIDUAL), none = ct_no_view();
     if (!batch.ndim || n > MOST_AT_ONCE || ct_call_wants(c, CT__POINTS)) return false;
     r = ct_view_broadcast(ct__is_column(ct_view_shape(r), n) ? ct_view_squeeze(r, 1) : r, vector);
     ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), vector)
                                         : ct_scratch(c, r.dtype, vector);
-    ct_view diagonal = ct_scratch(c, r.dtype, vector), none = ct_no_view(), theta = ct_arg(c, CT__THETA);
+    ct_view diagonal = ct_scratch(c, r.dtype, vector);
     if (!ct_prim_gaussians(c, ct_attr(c),
-                           ct_view_broadcast(theta, ct__in_batch(batch, ct_shape1(ct_view_dim(theta, -1)))),
+                           ct_view_broadcast(ct_arg(c, CT__THETA), ct__in_batch(batch, ct_shape1(P))),
                            ct_view_broadcast(ct_arg(c, CT__POINTS), points), r,
                            ct_view_broadcast(ct_arg(c, CT__NOISE), vector), ct__gp_rounding(r.dtype), alpha,
                            diagonal, slopes ? ct_result_at(c, ct__bar(CT__THETA)) : none,

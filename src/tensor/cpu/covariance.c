@@ -22,10 +22,9 @@ static bool by_products(const ct_cov_node *n, size_t size)
 
 typedef struct problem {
     const ct_cov_program *program;
-    const ct_view *theta, *x, *z;
-    int64_t n, m, d, z_row, blocks;
-    int64_t lanes; /* 1; or L, where that many members are computed side by side, one in each lane */
-    int64_t members;
+    const ct_view *theta, *x, *z, *r, *noise;
+    /* lanes: 1, or L where so many of the `members` of a batch are computed side by side */
+    int64_t n, m, d, z_row, blocks, lanes, members;
     bool symmetric, lower; /* lower: that triangle alone */
     int threads;
     atomic_llong next; /* task, of tiles or blocks of rows: threads take them as they come */
@@ -38,9 +37,8 @@ typedef struct problem {
     const ct_cov_bar *K_bar;
     ct_view *theta_bar, *x_bar;
     bool add;
-    /* Of Gaussians: */
-    const ct_view *r, *noise;
-    ct_view *alpha, *diagonal, *noise_bar; /* the latter is NULL where theta_bar is */
+    /* Of Gaussians, where theta_bar and noise_bar may both be NULL: */
+    ct_view *alpha, *diagonal, *noise_bar;
     double tolerance;
     char *block; /* `room` bytes for each thread */
     size_t room;
@@ -178,32 +176,37 @@ bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_v
                        ct_view *diagonal, ct_view *theta_bar, ct_view *noise_bar)
 {
     static void (*const gaussians[][CT__ISA_COUNT])(problem *, int) = CT__EACH(gaussians);
-    const int64_t size = (int64_t)ct__size(X->dtype), lanes = ((int64_t)16 << dev->isa) / size;
-    problem q = describe(dev, program, theta, X, NULL);
-    for (int32_t k = 0; k < program->n_nodes; k++) {
-        const ct_cov_node *n = &ct_cov_nodes(program)[k];
-        if (n->code == CT_COV_WHITE || by_products(n, (size_t)size)) return false;
-        if (n->code < CT_COV_PROFILES && (n->geometry != CT_DISTANCE || n->tail == CT_HEAVY)) return false;
-    }
-    if (!q.n) return false;
-    q.members = ct__count(r) / q.n;
-    if (q.members < 2 || q.n * lanes > CT__COV_WIDTH) return false;
-    const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * q.n * q.n * program->n_nodes;
+    const int64_t size = (int64_t)ct__size(X->dtype), lanes = ((int64_t)16 << dev->isa) / size,
+                  n = ct__dim(X, -2);
+    problem q = { .program = program,
+                  .theta = theta,
+                  .x = X,
+                  .z = X,
+                  .r = r,
+                  .noise = noise,
+                  .n = n,
+                  .m = n,
+                  .d = ct__dim(X, -1),
+                  .z_row = n * lanes,
+                  .blocks = 1,
+                  .lanes = lanes,
+                  .members = n ? ct__count(r) / n : 0,
+                  .symmetric = true,
+                  .threads = 1,
+                  .theta_bar = theta_bar,
+                  .noise_bar = noise_bar,
+                  .alpha = alpha,
+                  .diagonal = diagonal,
+                  .tolerance = tolerance,
+                  .failed = ct__count(r) < 2 * n || !n || n * lanes > CT__COV_WIDTH };
+    for (const ct_cov_node *k = ct_cov_nodes(program), *end = k + program->n_nodes; k < end; k++)
+        if (k->code == CT_COV_WHITE || by_products(k, (size_t)size) ||
+            (k->code < CT_COV_PROFILES && (k->geometry != CT_DISTANCE || k->tail == CT_HEAVY)))
+            q.failed = true;
+    const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * n * n * program->n_nodes;
     const int threads = work < CT__COV_ALONE ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
-    q.threads = 1;
-    q.lanes = lanes;
-    q.z_row = q.n * lanes;
-    q.r = r;
-    q.noise = noise;
-    q.tolerance = tolerance;
-    q.alpha = alpha;
-    q.diagonal = diagonal;
-    q.theta_bar = theta_bar;
-    q.noise_bar = noise_bar;
-    q.room = room_of(dev, &q);
-    size_t bytes = q.room * (size_t)threads;
-    q.block = ct__pool_get(dev, &bytes);
-    if (!q.block) return false;
+    size_t bytes = (size_t)threads * (q.room = room_of(dev, &q));
+    if (q.failed || !(q.block = ct__pool_get(dev, &bytes))) return false;
     gaussians[X->dtype][dev->isa](&q, threads);
     ct__pool_put(dev, q.block, bytes);
     return !q.failed;

@@ -1,6 +1,7 @@
 /* The gradients of a strip of covariance_tile.h: K̄ contracted with the derivatives of K. */
 
-typedef double NAME(sums) __attribute__((vector_size(L * sizeof(double)), aligned(sizeof(double)), may_alias));
+typedef double NAME(sums)
+    __attribute__((vector_size(L * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 /* Adds a vector to the L sums of an element of theta_bar. */
 TARGET CT__INLINE void NAME(add)(double *sums, NAME(vec) v)
@@ -90,16 +91,15 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, 
         for (int i = 0; i < dims && x_bar; i++)
             x_bar[r * p->q->d + d[i]] += weight[i] * (2 * NAME(total)(by_x[i]));
     }
-    for (int i = 0; i < dims && length_bar; i++)
-        NAME(add)
-        (length_bar + (k + i) * L, -2 * NAME(spread)(p, weight + i * p->lanes) /
-                                       NAME(spread)(p, p->theta + (n->lengthscale + k + i) * p->lanes) * by_l[i]);
+    for (int i = 0; i < dims && length_bar; i++) NAME(add)
+    (length_bar + (k + i) * L, -2 * NAME(spread)(p, weight + i * p->lanes) /
+                                   NAME(spread)(p, p->theta + (n->lengthscale + k + i) * p->lanes) * by_l[i]);
 }
 
 /* Sines and products over active column k of one row. */
-TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x, const T *z,
-                               int64_t m, NAME(node_space) * w, const T *g, double *theta_bar,
-                               double *length_bar, double *x_bar)
+TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
+                                      const T *z, int64_t m, NAME(node_space) * w, const T *g,
+                                      double *theta_bar, double *length_bar, double *x_bar)
 {
     const int64_t d = p->dims[n->dims + k];
     const T a = x[d * p->x_col], *b = z + d * p->z_row, weight = p->weight[n->dims + k];
@@ -139,10 +139,9 @@ TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n
         NAME(add)(theta_bar + n->extra * L, NAME(dot)(y_bar, w->extra_slope, m));
     for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
     const bool scaled = theta_bar && n->lengthscale >= 0;
-    if (scaled && !n->ard && !w->wild)
-        NAME(add)
-        (theta_bar + n->lengthscale * L,
-         -2 / NAME(spread)(p, p->theta + n->lengthscale * p->lanes) * NAME(dot)(g, w->s, m));
+    if (scaled && !n->ard && !w->wild) NAME(add)
+    (theta_bar + n->lengthscale * L,
+     -2 / NAME(spread)(p, p->theta + n->lengthscale * p->lanes) * NAME(dot)(g, w->s, m));
     double *length_bar = scaled && n->ard ? theta_bar + n->lengthscale * L : NULL;
     if (!w->wild && !length_bar && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
     if (!w->wild && geometry == CT_DISTANCE) {

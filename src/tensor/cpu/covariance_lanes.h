@@ -21,16 +21,18 @@ TARGET CT__INLINE void NAME(sweep_on)(T *A, int64_t n, int64_t k)
 }
 
 /* Members from `first` on. A becomes [C rᵀ; r 0], then by pivots of C [-C⁻¹ α; αᵀ -rᵀα], then by a pivot of -1
- * in the corner -C⁻¹ + ααᵀ. A pivot that is too small, or NaN, fails the batch. */
+ * in the corner -C⁻¹ + ααᵀ. A pivot that is too small, or one of d = (pivots, rᵀα) that is
+ * not finite, fails the batch. */
 TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
 {
     const NAME(plan) p = NAME(prepare)(q, block, first);
     const int64_t n = q->n, P = q->program->n_params;
-    T d[CT__COV_WIDTH], limit[CT__COV_WIDTH], *alpha = NAME(at)(p.A, n, 0);
+    T d[CT__COV_WIDTH + L], limit[CT__COV_WIDTH + L], *alpha = NAME(at)(p.A, n, 0), *corner = alpha + n * L;
     bool fails = false;
     NAME(move)(q, q->r, first, 0, n, -1, alpha, 0);
     NAME(move)(q, q->noise, first, 0, n, -1, limit, 0);
-    VEC(alpha + n * L) = (NAME(vec)){ 0 };
+    VEC(corner) = (NAME(vec)){ 0 };
+    VEC(limit + n * L) = LOAD(corner) - 1;
     for (int64_t i = 0; i < n; i++) {
         const strip t = { i, 1, 0, (i + 1) * L };
         T *row = NAME(at)(p.A, i, 0), *diagonal = row + i * L;
@@ -42,22 +44,22 @@ TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
         VEC(d + k * L) = LOAD(NAME(at)(p.A, k, k));
         NAME(sweep_on)(p.A, n, k);
     }
-    for (int64_t k = 0; k < n * L; k++) {
-        fails |= !(d[k] > limit[k] && d[k] > 0 && d[k] < (T)INFINITY);
+    VEC(d + n * L) = -LOAD(corner);
+    for (int64_t k = 0; k < (n + 1) * L; k++) {
+        fails |= !(d[k] > limit[k] && d[k] < (T)INFINITY);
         d[k] = FN(sqrt)(d[k]);
     }
     if (fails) atomic_store(&q->failed, true);
     NAME(move)(q, q->alpha, first, 0, n, -1, alpha, 1);
     NAME(move)(q, q->diagonal, first, 0, n, -1, d, 1);
     if (!q->theta_bar) return;
-    VEC(alpha + n * L) = (NAME(vec)){ 0 } - 1;
+    VEC(corner) = LOAD(limit + n * L);
     NAME(sweep_on)(p.A, n, n);
     memset(p.theta_bar, 0, (size_t)P * sizeof(NAME(sums)));
     for (int64_t i = 0; i < n; i++) {
         const strip t = { i, 1, 0, (i + 1) * L };
-        T *row = NAME(at)(p.A, i, 0);
-        VEC(limit + i * L) = VEC(row + i * L) = LOAD(row + i * L) / 2;
-        NAME(strip_bar)(&p, p.space, &t, row, p.theta_bar, NULL);
+        VEC(limit + i * L) = VEC(NAME(at)(p.A, i, i)) = LOAD(NAME(at)(p.A, i, i)) / 2;
+        NAME(strip_bar)(&p, p.space, &t, NAME(at)(p.A, i, 0), p.theta_bar, NULL);
     }
     for (int64_t k = 0; k < P * L; k++) p.theta[k] = (T)p.theta_bar[k];
     NAME(move)(q, q->noise_bar, first, 0, n, -1, limit, -1);

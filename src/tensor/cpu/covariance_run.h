@@ -51,8 +51,8 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
 
 /* `count` elements of t, along dimension `dim` from element `at` on, of the members from `first` on, to lanes
  * (count, lanes), or with a sign back. Lanes without a member have the last one's. */
-TARGET CT__INLINE void NAME(move)(const problem *q, const ct_view *t, int64_t first, int64_t at, int64_t count, int dim,
-                       T *lanes, T sign)
+TARGET CT__INLINE void NAME(move)(const problem *q, const ct_view *t, int64_t first, int64_t at,
+                                  int64_t count, int dim, T *lanes, T sign)
 {
     const int64_t step = t->stride[t->ndim + dim];
     for (int64_t l = 0; l < q->lanes; l++) {

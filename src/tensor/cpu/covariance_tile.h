@@ -208,8 +208,9 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
     for (int64_t j = 0; j < m; j++) wild |= !(FN(fabs)(s[j]) <= far);
     for (int64_t j = 0; j < m && wild; j++)
         if (!(FN(fabs)(s[j]) <= far))
-            s[j] = (T)(p->lanes > 1 ? NAN
-                                    : NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width));
+            s[j] = (T)(p->lanes > 1
+                           ? NAN
+                           : NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width));
     return wild;
 }
 
