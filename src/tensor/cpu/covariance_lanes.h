@@ -20,9 +20,9 @@ TARGET CT__INLINE void NAME(sweep_on)(T *A, int64_t n, int64_t k)
     VEC(NAME(at)(A, k, k)) = f;
 }
 
-/* Members from `first` on. A becomes [C rᵀ; r 0], then by pivots of C [-C⁻¹ α; αᵀ -rᵀα], then by a pivot of -1
- * in the corner -C⁻¹ + ααᵀ. A pivot that is too small, or one of d = (pivots, rᵀα) that is
- * not finite, fails the batch. */
+/* Members from `first` on. A becomes [C rᵀ; r 0], by the pivots of C [-C⁻¹ α; αᵀ -rᵀα], and by a pivot of -1
+ * in the corner -C⁻¹ + ααᵀ. A pivot that is too small fails the batch, as does one that is not finite, or rᵀα,
+ * which d holds behind them. */
 TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
 {
     const NAME(plan) p = NAME(prepare)(q, block, first);

@@ -33,8 +33,7 @@ typedef struct NAME(plan) {
      * from products, else NULL. */
     T *theta, *weight, *z, *norms, **norm;
     T *u, *v; /* the vectors of K̄, or NULL */
-    /* Of each thread: space for the nodes, and x_bar of a block's rows; of each block, theta_bar, each in L
-     * sums, one of each lane. */
+    /* Of each thread: space for the nodes, x_bar of a block's rows; of each block, L sums of theta_bar. */
     NAME(node_space) * space;
     double *theta_bar, *x_bar;
     T *A; /* of Gaussians: a packed lower triangle of n + 1 rows */
@@ -48,8 +47,7 @@ CT__INLINE const T *NAME(point)(const NAME(plan) * p, int64_t i) { return p->x +
 TARGET CT__INLINE NAME(vec) NAME(spread)(const NAME(plan) * p, const T *x)
 {
     const NAME(vec) zero = { 0 };
-    if (p->lanes == 1) return *x - zero;
-    return LOAD(x);
+    return p->lanes == 1 ? (NAME(vec))(*x - zero) : LOAD(x);
 }
 
 /* s_j = Σ w (x - z_j)² over `dims` active columns from number k on, added to those before k */
@@ -63,8 +61,7 @@ TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const
     {
         const int64_t d = p->dims[n->dims + k + i];
         a[i] = NAME(spread)(p, x + d * p->x_col);
-        w[i] = 1 - zero;
-        if (n->ard) w[i] = NAME(spread)(p, p->weight + (n->dims + k + i) * p->lanes);
+        w[i] = n->ard ? NAME(spread)(p, p->weight + (n->dims + k + i) * p->lanes) : (NAME(vec))(1 - zero);
         b[i] = z + d * p->z_row;
     }
     for (int64_t j = 0; j < m; j += L) {
@@ -145,10 +142,10 @@ static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
 }
 
 /* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the
- * lengthscales first. */
+ * lengthscales first. NaN where members are side by side. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
-    double s = 0, square, slope;
+    double s = p->lanes > 1 ? NAN : 0, square, slope;
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
         const double a = x[d * p->x_col], b = z[d * p->z_row], l = NAME(lengthscale)(p, n, k, 0);
@@ -208,9 +205,7 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
     for (int64_t j = 0; j < m; j++) wild |= !(FN(fabs)(s[j]) <= far);
     for (int64_t j = 0; j < m && wild; j++)
         if (!(FN(fabs)(s[j]) <= far))
-            s[j] = (T)(p->lanes > 1
-                           ? NAN
-                           : NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width));
+            s[j] = (T)NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width);
     return wild;
 }
 
@@ -292,8 +287,8 @@ TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, 
                 if (holds(t, t->i + r)) y[r * t->width + t->i + r - t->j] = p->theta[n->extra];
         } else if (n->code == CT_COV_SCALE) {
             const T *b = w[n->right].value;
-            const NAME(vec) v = NAME(spread)(p, p->theta + n->extra * p->lanes);
-            for (int64_t j = 0; j < m; j += L) VEC(y + j) = v * LOAD(b + j);
+            for (int64_t j = 0; j < m; j += L)
+                VEC(y + j) = NAME(spread)(p, p->theta + n->extra * p->lanes) * LOAD(b + j);
         } else {
             const T *a = w[n->left].value, *b = w[n->right].value;
             if (n->code == CT_COV_SUM)
