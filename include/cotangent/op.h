@@ -219,8 +219,8 @@ CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_
  * and for C_bar = ½ (C⁻¹ - alpha alphaᵀ), unless they are no views,
  *     theta_bar_p = Σ_ij C_bar_ij ∂k(x_i, x_j)/∂theta_p (..., P),  noise_bar = diag C_bar (..., n)
  * Returns whether it did. If not, the outputs are undefined: the device does not compute such a batch in
- * one pass, or a member has a pivot L_ii² <= tolerance C_ii, or left the range. A CPU computes members of few rows
- * whose profiles are of distances side by side, in the lanes of vectors. */
+ * one pass, or a member has a pivot L_ii² <= tolerance C_ii, or left the range. A CPU computes members of
+ * few rows whose profiles are of distances side by side, in the lanes of vectors. */
 CT_API bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
                               ct_view noise, double tolerance, ct_view alpha, ct_view diagonal,
                               ct_view theta_bar, ct_view noise_bar);
