@@ -214,6 +214,16 @@ CT_API ct_status ct_scope_close(ct_call *c);
  * "Rectangular full packed format for Cholesky's algorithm"] */
 CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_view C11, ct_view C21,
                                  ct_view C22, ct_view z, ct_view diagonal);
+/* For the members of a batch, from theta (..., P), X (..., n, d), r (..., n) and noise (..., n):
+ *     alpha = C⁻¹ r (..., n),  diagonal (..., n) of L,  with L Lᵀ = C = k(X, X) + diag(noise)
+ * and for C_bar = ½ (C⁻¹ - alpha alphaᵀ), unless they are no views,
+ *     theta_bar_p = Σ_ij C_bar_ij ∂k(x_i, x_j)/∂theta_p (..., P),  noise_bar = diag C_bar (..., n)
+ * Returns whether it did. If not, the outputs are undefined: the device does not compute such a batch in
+ * one pass, or a member has a pivot L_ii² <= tolerance C_ii, or left the range. A CPU computes members of
+ * few rows whose profiles are of distances side by side, in the lanes of vectors. */
+CT_API bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
+                              ct_view noise, double tolerance, ct_view alpha, ct_view diagonal,
+                              ct_view theta_bar, ct_view noise_bar);
 /* L is replaced by C⁻¹ = (L Lᵀ)⁻¹, for L from ct_prim_sweep_blocks without `inverse`. */
 CT_API void ct_prim_invert_blocks(ct_call *c, ct_view L11, ct_view L21, ct_view L22);
 /* Flags the first pivot with L_ii² <= tolerance C_ii, given the diagonals (n) of C and L, and then makes out

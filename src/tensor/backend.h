@@ -73,6 +73,10 @@ typedef struct ct_backend {
      * rectangle of n - n/2 rows, which may have more columns. z and diagonal are contiguous. */
     ct_status (*packed_sweep)(ct_device *dev, int64_t n, bool inverse, double tolerance, ct_view *C,
                               ct_view *z, ct_view *diagonal, ct_failure *failure);
+    /* ct_prim_gaussians */
+    bool (*gaussians)(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
+                      const ct_view *r, const ct_view *noise, double tolerance, ct_view *alpha,
+                      ct_view *diagonal, ct_view *theta_bar, ct_view *noise_bar);
     /* potri and the symmetric inverse_bar, with M = L⁻¹ of A = L Lᵀ kept between them, which saves the
      * adjoint a third of its work. root (..., 1, n (n + 1) / 2), contiguous and with the batch of A_inv and
      * A_bar, holds the rows of M's triangle one after the other; where A_inv and G are columns, those of the

@@ -47,3 +47,22 @@ void ct_prim_covariance_bar(ct_call *c, const ct_cov_program *program, ct_view t
         CT__DO(c, covariance_bar, program, &theta, &X, ct__given(&Z), K_bar, add, ct__wanted(&theta_bar),
                ct__wanted(&X_bar));
 }
+
+bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
+                       ct_view noise, double tolerance, ct_view alpha, ct_view diagonal, ct_view theta_bar,
+                       ct_view noise_bar)
+{
+    const ct_view *all[] = { &X, &theta, &r, &noise, &alpha, &diagonal, &theta_bar, &noise_bar };
+    const int64_t n = ct__dim(&X, -2), P = program->n_params,
+                  last[] = { program->input_dims, P, n, n, n, n, P, n };
+    bool fits = X.ndim >= 2;
+    if (c->status || !c->tape->device->backend->gaussians) return false;
+    for (int i = 0; i < (theta_bar.storage ? 8 : 6) && fits; i++)
+        fits = ct__one_dtype(c, all[i], &X) && all[i]->ndim == X.ndim - (i > 0) &&
+               ct__dim(all[i], -1) == last[i] &&
+               !memcmp(all[i]->dim, X.dim, (size_t)(X.ndim - 2) * sizeof *X.dim);
+    return ct_require(c, fits, CT_ESHAPE, "the views of a batch of Gaussians do not fit each other") &&
+           c->tape->device->backend->gaussians(c->tape->device, program, &theta, &X, &r, &noise, tolerance,
+                                               &alpha, &diagonal, ct__wanted(&theta_bar),
+                                               ct__wanted(&noise_bar));
+}

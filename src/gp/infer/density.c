@@ -56,14 +56,13 @@ void ct__density_fail(ct_call *c)
 
 /* -- shapes ---------------------------------------------------------------------------------------------- */
 
-/* Whether r is one column; otherwise its last dimension alone is a member's. */
-static bool is_column(ct_shape r, int64_t n) { return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1; }
+bool ct__is_column(ct_shape r, int64_t n) { return r.ndim == 2 && r.dim[0] == n && r.dim[1] == 1; }
 
 /* How many dimensions of each input are a member's; the last is that of mixed.c. */
 static const int *own_of(const ct_call *c)
 {
     static const int own[][CT__DENSITY_INPUTS + 1] = { { 1, 2, 1, 1, 2 }, { 1, 2, 2, 1, 2 } };
-    return own[is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2))];
+    return own[ct__is_column(ct_arg_shape(c, CT__RESIDUAL), ct_arg_dim(c, CT__POINTS, -2))];
 }
 
 ct_shape ct__density_shape(ct_call *c, bool slopes)
@@ -96,12 +95,12 @@ ct_view ct__density_X_bar(ct_call *c)
 
 void ct__density_value(ct_call *c, ct_view terms, ct_view logs, ct_view v)
 {
-    const double constant = 0.5 * CT__LOG_2PI * (double)ct_view_count(terms);
-    v = ct_view_reshape(v, ct_shape1(1));
+    const double constant = 0.5 * CT__LOG_2PI * (double)ct_view_dim(terms, -1);
+    v = ct_view_unsqueeze(v, -1);
     ct_prim_reduce(c, CT_REDUCE_SUM, terms, v);
     ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, v, v);
     if (ct_is_view(logs)) {
-        ct_view sum = ct_scratch(c, v.dtype, ct_shape1(1));
+        ct_view sum = ct_scratch(c, v.dtype, ct_view_shape(v));
         ct_prim_reduce(c, CT_REDUCE_SUM, logs, sum);
         ct_prim_map2(c, CT_MAP_add, v, sum, v);
     }
@@ -132,7 +131,8 @@ ct_var ct__density_factor(const ct_cov_program *program, const ct_var *in)
 ct_var ct__density_column(const ct_var *in)
 {
     ct_var r = in[CT__RESIDUAL];
-    return is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r : ct_unsqueeze(r, -1);
+    return ct__is_column(ct_var_shape(r), ct_tensor_dim(ct_value(in[CT__POINTS]), -2)) ? r
+                                                                                       : ct_unsqueeze(r, -1);
 }
 
 /* v̄ ∂v/∂input i, member by member */

@@ -18,10 +18,12 @@ void ct__density_forward(ct_call *c, void (*forward)(ct_call *member));
 ct_shape ct__density_shape(ct_call *c, bool slopes);
 /* Where the forward pass puts X's derivatives: no view if they are not wanted. */
 ct_view ct__density_X_bar(ct_call *c);
-/* v = ½ Σ terms + Σ logs + n/2 log 2π, of one element; terms (n), logs (n) or no view. */
+/* v (...) = ½ Σ terms + Σ logs + n/2 log 2π; terms (..., n), logs (..., n) or no view. */
 void ct__density_value(ct_call *c, ct_view terms, ct_view logs, ct_view v);
 /* Makes all outputs NaN, for a failure that is known. */
 void ct__density_fail(ct_call *c);
+/* Whether r is one column (n, 1); otherwise its last dimension alone is a member's. */
+bool ct__is_column(ct_shape r, int64_t n);
 /* Flags the value if it is not finite. */
 void ct__density_flag(ct_call *c);
 /* The rule: multiplies the derivatives by v̄; the gradient must be finite. A recorded sweep differentiates
@@ -39,7 +41,8 @@ ct_var ct__finite(ct_var x, const char *what);
 
 /* -- nlml.c ---------------------------------------------------------------------------------------------- */
 
-/* v = ½ rᵀα + Σ log L_ii + n/2 log 2π, of one element; r (n elements), alpha (n, 1), diagonal (n) of L. */
+/* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r of as many elements, and alpha,
+ * contiguous. */
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v);
 /* Whether the gradient needs C⁻¹. The one in r does not: it is α, which the value needs, too. */
 bool ct__nlml_wants_inverse(const ct_call *c);

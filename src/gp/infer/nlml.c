@@ -14,7 +14,7 @@
 
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v)
 {
-    const ct_shape shape = ct_view_shape(r), n = ct_shape1(ct_view_count(alpha));
+    const ct_shape shape = ct_view_shape(r), n = ct_view_shape(diagonal);
     ct_view terms = ct_scratch(c, alpha.dtype, n), logs = ct_scratch(c, alpha.dtype, n);
     ct_prim_map2(c, CT_MAP_mul, r, ct_view_reshape(alpha, shape), ct_view_reshape(terms, shape));
     ct_prim_map1(c, CT_MAP_log, NULL, diagonal, logs);
@@ -66,7 +66,38 @@ static void member(ct_call *c)
     ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
 }
 
-static void forward(ct_call *c) { ct__density_forward(c, member); }
+/* Rows beyond which no device computes a batch in one pass. */
+enum { MOST_AT_ONCE = 128 };
+
+/* Whether the device computes the batch in one pass. */
+static bool at_once(ct_call *c)
+{
+    const int64_t n = ct_arg_dim(c, CT__POINTS, -2), P = ct_arg_dim(c, CT__THETA, -1);
+    const ct_shape batch = ct_view_shape(ct_result(c)), vector = ct__in_batch(batch, ct_shape1(n)),
+                   points = ct__in_batch(batch, ct_shape2(n, ct_arg_dim(c, CT__POINTS, -1)));
+    const bool slopes = ct__nlml_wants_inverse(c);
+    ct_view r = ct_arg(c, CT__RESIDUAL), none = ct_no_view();
+    if (!batch.ndim || n > MOST_AT_ONCE || ct_call_wants(c, CT__POINTS)) return false;
+    r = ct_view_broadcast(ct__is_column(ct_view_shape(r), n) ? ct_view_squeeze(r, 1) : r, vector);
+    ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), vector)
+                                        : ct_scratch(c, r.dtype, vector);
+    ct_view diagonal = ct_scratch(c, r.dtype, vector);
+    if (!ct_prim_gaussians(c, ct_attr(c),
+                           ct_view_broadcast(ct_arg(c, CT__THETA), ct__in_batch(batch, ct_shape1(P))),
+                           ct_view_broadcast(ct_arg(c, CT__POINTS), points), r,
+                           ct_view_broadcast(ct_arg(c, CT__NOISE), vector), ct__gp_rounding(r.dtype), alpha,
+                           diagonal, slopes ? ct_result_at(c, ct__bar(CT__THETA)) : none,
+                           slopes ? ct_result_at(c, ct__bar(CT__NOISE)) : none))
+        return false;
+    ct__nlml_value(c, r, alpha, diagonal, ct_result(c));
+    ct__density_flag(c);
+    return true;
+}
+
+static void forward(ct_call *c)
+{
+    if (!at_once(c)) ct__density_forward(c, member);
+}
 static void vjp(ct_vjp *g) { ct__density_vjp(g, ct__nlml_composed); }
 
 const ct_op ct__op_gp_nlml = { .name = "gp_nlml",

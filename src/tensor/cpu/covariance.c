@@ -22,8 +22,9 @@ static bool by_products(const ct_cov_node *n, size_t size)
 
 typedef struct problem {
     const ct_cov_program *program;
-    const ct_view *theta, *x, *z;
-    int64_t n, m, d, z_row, blocks;
+    const ct_view *theta, *x, *z, *r, *noise;
+    /* lanes: 1, or L where so many of the `members` of a batch are computed side by side */
+    int64_t n, m, d, z_row, blocks, lanes, members;
     bool symmetric, lower; /* lower: that triangle alone */
     int threads;
     atomic_llong next; /* task, of tiles or blocks of rows: threads take them as they come */
@@ -36,6 +37,12 @@ typedef struct problem {
     const ct_cov_bar *K_bar;
     ct_view *theta_bar, *x_bar;
     bool add;
+    /* Of Gaussians, where theta_bar and noise_bar may both be NULL: */
+    ct_view *alpha, *diagonal, *noise_bar;
+    double tolerance;
+    char *block; /* `room` bytes for each thread */
+    size_t room;
+    atomic_bool failed;
 } problem;
 
 /* Rows [i, i + rows) and columns [j, j + width): pair (r, c) has number r * width + c. */
@@ -91,7 +98,7 @@ static void each_part(int parts, void (*run)(const void *plan, int part), const 
 static problem describe(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *x,
                         const ct_view *z)
 {
-    const int64_t n = x->dim[0], m = (z ? z : x)->dim[0];
+    const int64_t n = ct__dim(x, -2), m = ct__dim(z ? z : x, -2);
     const bool alone = n * m * program->n_nodes < CT__COV_ALONE || n <= CT__COV_ROWS;
     return (problem){ .program = program,
                       .theta = theta,
@@ -99,7 +106,9 @@ static problem describe(ct_device *dev, const ct_cov_program *program, const ct_
                       .z = z ? z : x,
                       .n = n,
                       .m = m,
-                      .d = x->dim[1],
+                      .d = ct__dim(x, -1),
+                      .lanes = 1,
+                      .members = 1,
                       .z_row = whole(m, CT__COV_GROUP),
                       .blocks = (n + CT__COV_ROWS - 1) / CT__COV_ROWS,
                       .symmetric = !z,
@@ -158,4 +167,47 @@ ct_status ct__cpu_covariance_bar(ct_device *dev, const ct_cov_program *program, 
     backward[theta->dtype][dev->isa](&q, block);
     ct__pool_put(dev, block, bytes);
     return CT_OK;
+}
+
+/* -- Gaussians of a batch -------------------------------------------------------------------------------- */
+
+bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_view *theta, const ct_view *X,
+                       const ct_view *r, const ct_view *noise, double tolerance, ct_view *alpha,
+                       ct_view *diagonal, ct_view *theta_bar, ct_view *noise_bar)
+{
+    static void (*const gaussians[][CT__ISA_COUNT])(problem *, int) = CT__EACH(gaussians);
+    const int64_t size = (int64_t)ct__size(X->dtype), lanes = ((int64_t)16 << dev->isa) / size,
+                  n = ct__dim(X, -2);
+    problem q = { .program = program,
+                  .theta = theta,
+                  .x = X,
+                  .z = X,
+                  .r = r,
+                  .noise = noise,
+                  .n = n,
+                  .m = n,
+                  .d = ct__dim(X, -1),
+                  .z_row = n * lanes,
+                  .blocks = 1,
+                  .lanes = lanes,
+                  .members = n ? ct__count(r) / n : 0,
+                  .symmetric = true,
+                  .threads = 1,
+                  .theta_bar = theta_bar,
+                  .noise_bar = noise_bar,
+                  .alpha = alpha,
+                  .diagonal = diagonal,
+                  .tolerance = tolerance,
+                  .failed = ct__count(r) < 2 * n || !n || n * lanes > CT__COV_WIDTH };
+    for (const ct_cov_node *k = ct_cov_nodes(program), *end = k + program->n_nodes; k < end; k++)
+        if (k->code == CT_COV_WHITE || by_products(k, (size_t)size) ||
+            (k->code < CT_COV_PROFILES && (k->geometry != CT_DISTANCE || k->tail == CT_HEAVY)))
+            q.failed = true;
+    const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * n * n * program->n_nodes;
+    const int threads = work < CT__COV_ALONE ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));
+    size_t bytes = (size_t)threads * (q.room = room_of(dev, &q));
+    if (q.failed || !(q.block = ct__pool_get(dev, &bytes))) return false;
+    gaussians[X->dtype][dev->isa](&q, threads);
+    ct__pool_put(dev, q.block, bytes);
+    return !q.failed;
 }

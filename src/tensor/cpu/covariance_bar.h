@@ -1,10 +1,19 @@
 /* The gradients of a strip of covariance_tile.h: K̄ contracted with the derivatives of K. */
 
-CT__INLINE T NAME(dot)(const T *a, const T *b, int64_t m)
+typedef double NAME(sums)
+    __attribute__((vector_size(L * sizeof(double)), aligned(sizeof(double)), may_alias));
+
+/* Adds a vector to the L sums of an element of theta_bar. */
+TARGET CT__INLINE void NAME(add)(double *sums, NAME(vec) v)
 {
-    T sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < m; j++) sum += a[j] * b[j];
+    *(NAME(sums) *)(void *)sums += __builtin_convertvector(v, NAME(sums));
+}
+
+/* Σ a_j b_j, lane by lane */
+TARGET CT__INLINE NAME(vec) NAME(dot)(const T *a, const T *b, int64_t m)
+{
+    NAME(vec) sum = { 0 };
+    for (int64_t j = 0; j < m; j += L) sum = MAD(LOAD(a + j), LOAD(b + j), sum);
     return sum;
 }
 
@@ -22,7 +31,7 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
     const double far = sqrt(CT__FAR(F64));
     for (int32_t k = 0; k < n->n_dims; k++) {
         const int64_t d = p->dims[n->dims + k];
-        const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k);
+        const double a = x[d * p->x_col], l = NAME(lengthscale)(p, n, k, 0);
         double by_x = 0, by_l = 0, by_p = 0;
         for (int64_t j = 0; j < m; j++) {
             const double b = z[d * p->z_row + j], g_j = g[j];
@@ -45,8 +54,8 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
             }
         }
         if (x_bar) x_bar[d] += by_x;
-        if (theta_bar && n->lengthscale >= 0) theta_bar[n->lengthscale + (n->ard ? k : 0)] += by_l;
-        if (theta_bar && n->geometry == CT_SINE) theta_bar[n->extra] += by_p;
+        if (theta_bar && n->lengthscale >= 0) theta_bar[(n->lengthscale + (n->ard ? k : 0)) * L] += by_l;
+        if (theta_bar && n->geometry == CT_SINE) theta_bar[n->extra * L] += by_p;
     }
 }
 
@@ -62,8 +71,7 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, 
                                           int32_t k, const strip *t, const T *g, double *length_bar,
                                           double *x_bar)
 {
-    const NAME(vec) zero = { 0 };
-    const T *weight = p->weight + n->dims + k;
+    const T *weight = p->weight + (n->dims + k) * p->lanes;
     const int32_t *d = p->dims + n->dims + k;
     NAME(vec) by_l[4] = { 0 };
     for (int64_t r = 0; r < t->rows; r++, g += t->width) {
@@ -71,7 +79,7 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, 
         NAME(vec) a[4], by_x[4] = { 0 };
         UNROLL for (int i = 0; i < dims; i++)
         {
-            a[i] = x[d[i] * p->x_col] - zero;
+            a[i] = NAME(spread)(p, x + d[i] * p->x_col);
             b[i] = p->z + d[i] * p->z_row + t->j;
         }
         for (int64_t j = 0; j < t->width; j += L) UNROLL for (int i = 0; i < dims; i++)
@@ -83,14 +91,15 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, 
         for (int i = 0; i < dims && x_bar; i++)
             x_bar[r * p->q->d + d[i]] += weight[i] * (2 * NAME(total)(by_x[i]));
     }
-    for (int i = 0; i < dims && length_bar; i++)
-        length_bar[k + i] -= 2 * weight[i] / p->theta[n->lengthscale + k + i] * NAME(total)(by_l[i]);
+    for (int i = 0; i < dims && length_bar; i++) NAME(add)
+    (length_bar + (k + i) * L, -2 * NAME(spread)(p, weight + i * p->lanes) /
+                                   NAME(spread)(p, p->theta + (n->lengthscale + k + i) * p->lanes) * by_l[i]);
 }
 
 /* Sines and products over active column k of one row. */
-CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x, const T *z,
-                               int64_t m, NAME(node_space) * w, const T *g, double *theta_bar,
-                               double *length_bar, double *x_bar)
+TARGET CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, const T *x,
+                                      const T *z, int64_t m, NAME(node_space) * w, const T *g,
+                                      double *theta_bar, double *length_bar, double *x_bar)
 {
     const int64_t d = p->dims[n->dims + k];
     const T a = x[d * p->x_col], *b = z + d * p->z_row, weight = p->weight[n->dims + k];
@@ -100,7 +109,7 @@ CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32
         T *restrict square = w->value, *restrict slope = w->extra_slope;
         for (int64_t j = 0; j < m; j++)
             FN(ct__sine_square)((a - b[j]) / period, &square[j], &slope[j], FUSED);
-        by_l = NAME(dot)(g, square, m);
+        by_l = NAME(total)(NAME(dot)(g, square, m));
         for (int64_t j = 0; j < m; j++) slope[j] *= g[j];
 #pragma omp simd reduction(+ : by_x, by_p)
         for (int64_t j = 0; j < m; j++) {
@@ -110,13 +119,13 @@ CT__INLINE void NAME(turn_bar)(const NAME(plan) * p, const ct_cov_node *n, int32
         by_p /= period;
         by_x = by_x * (T)CT__PI / period; /* in this order: 0 is 0 for any period */
         by_p = by_p * (T)CT__PI / period;
-        if (theta_bar) theta_bar[n->extra] -= weight * by_p;
+        if (theta_bar) theta_bar[n->extra * L] -= weight * by_p;
     } else {
 #pragma omp simd reduction(+ : by_x)
         for (int64_t j = 0; j < m; j++) by_x += g[j] * b[j];
         by_l = by_x * a;
     }
-    if (length_bar) length_bar[k] -= 2 * weight / p->theta[n->lengthscale + k] * by_l;
+    if (length_bar) length_bar[k * L] -= 2 * weight / p->theta[n->lengthscale + k] * by_l;
     if (x_bar) x_bar[d] += weight * by_x;
 }
 
@@ -127,12 +136,13 @@ TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n
     const int64_t m = t->rows * t->width;
     T *restrict g = w->slope;
     if (theta_bar && n->extra >= 0 && geometry != CT_SINE)
-        theta_bar[n->extra] += NAME(dot)(y_bar, w->extra_slope, m);
+        NAME(add)(theta_bar + n->extra * L, NAME(dot)(y_bar, w->extra_slope, m));
     for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
     const bool scaled = theta_bar && n->lengthscale >= 0;
-    if (scaled && !n->ard && !w->wild)
-        theta_bar[n->lengthscale] -= 2 / p->theta[n->lengthscale] * NAME(dot)(g, w->s, m);
-    double *length_bar = scaled && n->ard ? theta_bar + n->lengthscale : NULL;
+    if (scaled && !n->ard && !w->wild) NAME(add)
+    (theta_bar + n->lengthscale * L,
+     -2 / NAME(spread)(p, p->theta + n->lengthscale * p->lanes) * NAME(dot)(g, w->s, m));
+    double *length_bar = scaled && n->ard ? theta_bar + n->lengthscale * L : NULL;
     if (!w->wild && !length_bar && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
     if (!w->wild && geometry == CT_DISTANCE) {
         int32_t k = 0;
@@ -163,21 +173,20 @@ TARGET static void NAME(strip_bar)(const NAME(plan) * p, NAME(node_space) * w, c
         const T *y_bar = w[k].y_bar;
         switch (n->code) {
         case CT_COV_CONSTANT: {
-            T sum = 0;
-#pragma omp simd reduction(+ : sum)
-            for (int64_t j = 0; j < m; j++) sum += y_bar[j];
-            if (theta_bar) theta_bar[n->extra] += sum;
+            NAME(vec) sum = { 0 };
+            for (int64_t j = 0; j < m; j += L) sum += LOAD(y_bar + j);
+            if (theta_bar) NAME(add)(theta_bar + n->extra * L, sum);
             break;
         }
         case CT_COV_WHITE:
             for (int64_t r = 0; r < t->rows && theta_bar && p->symmetric; r++)
-                if (holds(t, t->i + r)) theta_bar[n->extra] += y_bar[r * t->width + t->i + r - t->j];
+                if (holds(t, t->i + r)) theta_bar[n->extra * L] += y_bar[r * t->width + t->i + r - t->j];
             break;
         case CT_COV_SCALE: {
-            if (theta_bar) theta_bar[n->extra] += NAME(dot)(y_bar, w[n->right].value, m);
+            if (theta_bar) NAME(add)(theta_bar + n->extra * L, NAME(dot)(y_bar, w[n->right].value, m));
             T *restrict b = w[n->right].bar;
-            const T v = p->theta[n->extra];
-            for (int64_t j = 0; j < m; j++) b[j] = v * y_bar[j];
+            const NAME(vec) v = NAME(spread)(p, p->theta + n->extra * p->lanes);
+            for (int64_t j = 0; j < m; j += L) VEC(b + j) = v * LOAD(y_bar + j);
             w[n->right].y_bar = b;
             break;
         }

@@ -12,12 +12,13 @@
 /* Cuts the plan's arrays out of a block, where that is not NULL; returns their size. */
 static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
 {
-    const size_t threads = (size_t)q->threads, nodes = (size_t)q->program->n_nodes,
-                 params = (size_t)q->program->n_params, d = (size_t)q->d, row = (size_t)q->z_row * sizeof(T);
+    const size_t threads = (size_t)q->threads, nodes = (size_t)q->program->n_nodes, n = (size_t)q->n,
+                 params = (size_t)q->program->n_params, d = (size_t)q->d, row = (size_t)q->z_row * sizeof(T),
+                 element = (size_t)q->lanes * sizeof(T);
     size_t used = 0, norms = 0;
     for (size_t k = 0; k < nodes; k++) norms += by_products(&ct_cov_nodes(q->program)[k], sizeof(T));
-    p->weight = ct__take(block, &used, (size_t)q->program->n_dims * sizeof(T));
-    p->theta = ct__take(block, &used, params * sizeof(T));
+    p->weight = ct__take(block, &used, (size_t)q->program->n_dims * element);
+    p->theta = ct__take(block, &used, params * element);
     p->z = ct__take(block, &used, d * row);
     p->norms = ct__take(block, &used, norms * row);
     if (q->K_bar && q->K_bar->u.storage) {
@@ -26,8 +27,9 @@ static size_t NAME(cut)(const problem *q, char *block, NAME(plan) * p)
     }
     p->norm = ct__take(block, &used, nodes * sizeof(T *));
     p->space = ct__take(block, &used, threads * nodes * sizeof(NAME(node_space)));
-    if (q->theta_bar) p->theta_bar = ct__take(block, &used, (size_t)q->blocks * params * sizeof(double));
+    if (q->theta_bar) p->theta_bar = ct__take(block, &used, (size_t)q->blocks * params * sizeof(NAME(sums)));
     if (q->x_bar) p->x_bar = ct__take(block, &used, threads * CT__COV_ROWS * d * sizeof(double));
+    if (q->alpha) p->A = ct__take(block, &used, (n + 1) * (n + 2) / 2 * element);
     return used;
 }
 
@@ -47,26 +49,40 @@ static void NAME(sum_squares)(const NAME(plan) * p, const ct_cov_node *n, T *nor
     }
 }
 
-TARGET static NAME(plan) NAME(prepare)(problem *q, char *block)
+/* `count` elements of t, along dimension `dim` from element `at` on, of the members from `first` on, to lanes
+ * (count, lanes), or with a sign back. Lanes without a member have the last one's. */
+TARGET CT__INLINE void NAME(move)(const problem *q, const ct_view *t, int64_t first, int64_t at,
+                                  int64_t count, int dim, T *lanes, T sign)
+{
+    const int64_t step = t->stride[t->ndim + dim];
+    for (int64_t l = 0; l < q->lanes; l++) {
+        T *x = (T *)t->data + at + ct__member_offset(t, q->x, ct__min(first + l, q->members - 1));
+        for (int64_t i = 0; i < count && sign == 0; i++) lanes[i * q->lanes + l] = x[i * step];
+        for (int64_t i = 0; i < count && sign != 0; i++) x[i * step] = sign * lanes[i * q->lanes + l];
+    }
+}
+
+TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
 {
     NAME(plan)
     p = { .q = q,
           .nodes = ct_cov_nodes(q->program),
           .dims = ct_cov_dims(q->program),
           .n_nodes = q->program->n_nodes,
+          .lanes = q->lanes,
           .symmetric = q->symmetric,
           .x = q->x->data,
-          .x_row = q->x->stride[0],
-          .x_col = q->x->stride[1],
+          .x_row = q->x->stride[q->x->ndim - 2],
+          .x_col = q->x->stride[q->x->ndim - 1],
           .z_row = q->z_row };
     NAME(cut)(q, block, &p);
-    const T *theta = q->theta->data, *z = q->z->data;
-    for (int32_t i = 0; i < q->program->n_params; i++) p.theta[i] = theta[i * q->theta->stride[0]];
-    for (int64_t d = 0; d < q->d; d++) {
+    NAME(move)(q, q->theta, first, 0, q->program->n_params, -1, p.theta, 0);
+    for (int64_t d = 0, end = q->m * q->lanes; d < q->d; d++) {
         T *row = p.z + d * q->z_row;
-        for (int64_t j = 0; j < q->m; j++) row[j] = z[j * q->z->stride[0] + d * q->z->stride[1]];
-        for (int64_t j = q->m; j < q->z_row; j++) row[j] = row[q->m - 1];
+        NAME(move)(q, q->z, first, d * q->z->stride[q->z->ndim - 1], q->m, -2, row, 0);
+        for (int64_t j = end; j < q->z_row; j++) row[j] = row[end - 1];
     }
+    if (q->lanes > 1) p.x = p.z, p.x_row = q->lanes, p.x_col = q->z_row;
     for (int64_t i = 0; p.u && i < q->n; i++)
         p.u[i] = ((const T *)q->K_bar->u.data)[i * q->K_bar->u.stride[0]];
     for (int64_t j = 0; p.u && j < q->m; j++)
@@ -74,9 +90,9 @@ TARGET static NAME(plan) NAME(prepare)(problem *q, char *block)
     T *norm = p.norms;
     for (int32_t k = 0; k < p.n_nodes; k++) {
         const ct_cov_node *n = &p.nodes[k];
-        for (int32_t i = 0; i < n->n_dims && n->code < CT_COV_PROFILES; i++) {
-            const double l = NAME(lengthscale)(&p, n, i), w = 1 / (l * l);
-            p.weight[n->dims + i] = (T)(w <= CT__STEEP(F64) && w >= 1 / CT__STEEP(F64) ? w : NAN);
+        for (int64_t i = 0; i < n->n_dims * q->lanes && n->code < CT_COV_PROFILES; i++) {
+            const double l = NAME(lengthscale)(&p, n, (int32_t)(i / q->lanes), i % q->lanes), w = 1 / (l * l);
+            p.weight[n->dims * q->lanes + i] = (T)(w <= CT__STEEP(F64) && w >= 1 / CT__STEEP(F64) ? w : NAN);
         }
         p.norm[k] = by_products(n, sizeof(T)) ? norm : NULL;
         if (!p.norm[k]) continue;
@@ -126,7 +142,7 @@ static void NAME(forward_part)(const void *plan, int part)
 
 static void NAME(forward)(problem *q, char *block)
 {
-    const NAME(plan) p = NAME(prepare)(q, block);
+    const NAME(plan) p = NAME(prepare)(q, block, 0);
     each_part(q->threads, NAME(forward_part), &p);
 }
 
@@ -175,7 +191,7 @@ static void NAME(backward_part)(const void *plan, int part)
     for (int64_t task; (task = atomic_fetch_add(&q->next, 1)) < q->blocks;) {
         const int64_t number = q->blocks - 1 - task, i0 = number * CT__COV_ROWS,
                       i1 = ct__min(i0 + CT__COV_ROWS, q->n), end = q->clip == LOWER ? i1 : q->m;
-        double *tb = p->theta_bar ? p->theta_bar + number * q->program->n_params : NULL;
+        double *tb = p->theta_bar ? p->theta_bar + number * q->program->n_params * L : NULL;
         if (xb) memset(xb, 0, (size_t)(CT__COV_ROWS * q->d) * sizeof *xb);
         for (int64_t j0 = 0; j0 < end; j0 += CT__COV_WIDTH) {
             const int64_t j1 = ct__min(j0 + CT__COV_WIDTH, end);
@@ -196,16 +212,18 @@ static void NAME(backward_part)(const void *plan, int part)
 
 static void NAME(backward)(problem *q, char *block)
 {
-    const NAME(plan) p = NAME(prepare)(q, block);
+    const NAME(plan) p = NAME(prepare)(q, block, 0);
     const int64_t n_params = q->program->n_params;
-    if (q->theta_bar) memset(p.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof *p.theta_bar);
+    if (q->theta_bar) memset(p.theta_bar, 0, (size_t)(q->blocks * n_params) * sizeof(NAME(sums)));
     each_part(q->threads, NAME(backward_part), &p);
     for (int64_t k = 0; q->theta_bar && k < n_params; k++) {
         double sum = 0;
-        for (int64_t b = 0; b < q->blocks; b++) sum += p.theta_bar[b * n_params + k];
+        for (int64_t b = 0; b < q->blocks * L; b++) sum += p.theta_bar[(b / L * n_params + k) * L + b % L];
         T *out = (T *)q->theta_bar->data + k * q->theta_bar->stride[0];
         *out = (T)((q->symmetric && q->x_bar ? 0.5 : 1) * sum + (q->add ? *out : 0));
     }
 }
 
 #undef GROUP
+
+#include "covariance_lanes.h"

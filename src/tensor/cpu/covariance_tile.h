@@ -24,22 +24,31 @@ typedef struct NAME(plan) {
     const ct_cov_node *nodes;
     const int32_t *dims;
     int n_nodes;
+    int64_t lanes; /* as in problem; below an element is so many numbers, one of each member */
     bool symmetric;
-    const T *x; /* x_id = x[i * x_row + d * x_col], z_jd = z[d * z_row + j] */
+    const T *x; /* x_id = x[i * x_row + d * x_col], z_jd = z[d * z_row + j * lanes] */
     int64_t x_row, x_col, z_row;
     /* weight: 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where
      * it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms` where distances come
      * from products, else NULL. */
     T *theta, *weight, *z, *norms, **norm;
     T *u, *v; /* the vectors of K̄, or NULL */
-    /* Of each thread: space for the nodes, and x_bar of a block's rows; of each block, theta_bar. */
+    /* Of each thread: space for the nodes, x_bar of a block's rows; of each block, L sums of theta_bar. */
     NAME(node_space) * space;
     double *theta_bar, *x_bar;
+    T *A; /* of Gaussians: a packed lower triangle of n + 1 rows */
 } NAME(plan);
 
 /* -- s --------------------------------------------------------------------------------------------------- */
 
 CT__INLINE const T *NAME(point)(const NAME(plan) * p, int64_t i) { return p->x + i * p->x_row; }
+
+/* An element of theta, of the weights or of a point, in all lanes or of the member in each */
+TARGET CT__INLINE NAME(vec) NAME(spread)(const NAME(plan) * p, const T *x)
+{
+    const NAME(vec) zero = { 0 };
+    return p->lanes == 1 ? (NAME(vec))(*x - zero) : LOAD(x);
+}
 
 /* s_j = Σ w (x - z_j)² over `dims` active columns from number k on, added to those before k */
 TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const ct_cov_node *n, int32_t k,
@@ -51,8 +60,8 @@ TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const
     UNROLL for (int i = 0; i < dims; i++)
     {
         const int64_t d = p->dims[n->dims + k + i];
-        a[i] = x[d * p->x_col] - zero;
-        w[i] = (n->ard ? p->weight[n->dims + k + i] : 1) - zero;
+        a[i] = NAME(spread)(p, x + d * p->x_col);
+        w[i] = n->ard ? NAME(spread)(p, p->weight + (n->dims + k + i) * p->lanes) : (NAME(vec))(1 - zero);
         b[i] = z + d * p->z_row;
     }
     for (int64_t j = 0; j < m; j += L) {
@@ -113,9 +122,9 @@ TARGET CT__INLINE void NAME(distances)(const NAME(plan) * p, const ct_cov_node *
             if (s[j] < 0) NAME(differences)(p, n, x, z + j / L * L, L, s + j / L * L);
 }
 
-static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int32_t k)
+static double NAME(lengthscale)(const NAME(plan) * p, const ct_cov_node *n, int32_t k, int64_t lane)
 {
-    return n->lengthscale < 0 ? 1 : (double)p->theta[n->lengthscale + (n->ard ? k : 0)];
+    return n->lengthscale < 0 ? 1 : (double)p->theta[(n->lengthscale + (n->ard ? k : 0)) * p->lanes + lane];
 }
 
 /* sin²πt and sin 2πt for any t; a whole number of turns where it is infinite */
@@ -133,13 +142,13 @@ static double NAME(far)(const NAME(plan) * p, const ct_cov_node *n)
 }
 
 /* s of one pair whatever the range of its parts: differences, sines and coordinates are divided by the
- * lengthscales first. */
+ * lengthscales first. NaN where members are side by side. */
 static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z)
 {
-    double s = 0, square, slope;
+    double s = p->lanes > 1 ? NAN : 0, square, slope;
     for (int32_t k = 0; k < n->n_dims; k++) {
         int64_t d = p->dims[n->dims + k];
-        const double a = x[d * p->x_col], b = z[d * p->z_row], l = NAME(lengthscale)(p, n, k);
+        const double a = x[d * p->x_col], b = z[d * p->z_row], l = NAME(lengthscale)(p, n, k, 0);
         if (n->geometry == CT_SINE) {
             NAME(sines)((a - b) / p->theta[n->extra], &square, &slope);
             s += square / l / l;
@@ -189,13 +198,11 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
         else
             NAME(turns)(p, n, x, z, t->width, to);
     }
-    T common = n->ard ? 1 : p->weight[n->dims];
     const T far = (T)NAME(far)(p, n);
     NAME(count) wild = 0;
-    for (int64_t j = 0; j < m; j++) {
-        s[j] *= common;
-        wild |= !(FN(fabs)(s[j]) <= far);
-    }
+    for (int64_t j = 0; j < m && !n->ard; j += L)
+        VEC(s + j) = LOAD(s + j) * NAME(spread)(p, p->weight + n->dims * p->lanes);
+    for (int64_t j = 0; j < m; j++) wild |= !(FN(fabs)(s[j]) <= far);
     for (int64_t j = 0; j < m && wild; j++)
         if (!(FN(fabs)(s[j]) <= far))
             s[j] = (T)NAME(careful)(p, n, NAME(point)(p, t->i + j / t->width), z + j % t->width);
@@ -273,14 +280,15 @@ TARGET CT__INLINE void NAME(values)(const NAME(plan) * p, NAME(node_space) * w, 
         if (n->code < CT_COV_PROFILES) {
             NAME(leaf)(p, n, t, &w[k], y, slopes);
         } else if (n->code == CT_COV_CONSTANT) {
-            for (int64_t j = 0; j < m; j++) y[j] = p->theta[n->extra];
+            for (int64_t j = 0; j < m; j += L) VEC(y + j) = NAME(spread)(p, p->theta + n->extra * p->lanes);
         } else if (n->code == CT_COV_WHITE) {
             for (int64_t j = 0; j < m; j++) y[j] = 0;
             for (int64_t r = 0; r < t->rows && p->symmetric; r++)
                 if (holds(t, t->i + r)) y[r * t->width + t->i + r - t->j] = p->theta[n->extra];
         } else if (n->code == CT_COV_SCALE) {
-            const T *b = w[n->right].value, v = p->theta[n->extra];
-            for (int64_t j = 0; j < m; j++) y[j] = v * b[j];
+            const T *b = w[n->right].value;
+            for (int64_t j = 0; j < m; j += L)
+                VEC(y + j) = NAME(spread)(p, p->theta + n->extra * p->lanes) * LOAD(b + j);
         } else {
             const T *a = w[n->left].value, *b = w[n->right].value;
             if (n->code == CT_COV_SUM)

@@ -98,6 +98,7 @@ size_t ct__sweep_memory(const ct_device *dev, ct_dtype dtype, int64_t n, int64_t
 #include <cotangent/primitives.inc>
 CT__MORE_ENTRIES(PROTOTYPE)
 PROTOTYPE(packed_sweep)
+PROTOTYPE(gaussians)
 PROTOTYPE(keeps_root)
 PROTOTYPE(potri_root)
 PROTOTYPE(inverse_root_bar)

@@ -175,6 +175,7 @@ const ct_backend ct__cpu_backend = {
 #include <cotangent/primitives.inc>
     CT__MORE_ENTRIES(ENTRY)
     ENTRY(packed_sweep)
+    ENTRY(gaussians)
     ENTRY(keeps_root)
     ENTRY(potri_root)
     ENTRY(inverse_root_bar)

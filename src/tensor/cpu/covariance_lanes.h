@@ -1,0 +1,77 @@
+/* Gaussians of few rows, L members of a batch side by side, for each type and instruction set (each_isa.h).
+ * What is a number of a member is here a vector, which has it for each of them. */
+
+/* A_ij of the packed triangle, j <= i */
+CT__INLINE T *NAME(at)(T *A, int64_t i, int64_t j) { return A + (i * (i + 1) / 2 + j) * L; }
+
+/* Sweeps A (n + 1 rows) on pivot k: A_ij -= A_ik A_kj / A_kk, A_ik /= A_kk, A_kk = -1 / A_kk.
+ * [Goodnight 1979, "A tutorial on the SWEEP operator"] */
+TARGET CT__INLINE void NAME(sweep_on)(T *A, int64_t n, int64_t k)
+{
+    NAME(vec) w[CT__COV_WIDTH / L + 1];
+    const NAME(vec) f = -1 / LOAD(NAME(at)(A, k, k));
+    for (int64_t i = 0; i <= n; i++) w[i] = LOAD(i < k ? NAME(at)(A, k, i) : NAME(at)(A, i, k));
+    for (int64_t i = 0; i <= n; i++) {
+        const NAME(vec) s = f * w[i];
+        T *row = NAME(at)(A, i, 0);
+        for (int64_t j = 0; j <= i && i != k; j++) VEC(row + j * L) = MAD(s, w[j], LOAD(row + j * L));
+        VEC(i < k ? NAME(at)(A, k, i) : row + k * L) = -s;
+    }
+    VEC(NAME(at)(A, k, k)) = f;
+}
+
+/* Members from `first` on. A becomes [C rᵀ; r 0], by the pivots of C [-C⁻¹ α; αᵀ -rᵀα], and by a pivot of -1
+ * in the corner -C⁻¹ + ααᵀ. d has the pivots and then rᵀα: a pivot that is too small, or one of them that is
+ * not finite, fails the batch. */
+TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
+{
+    const NAME(plan) p = NAME(prepare)(q, block, first);
+    const int64_t n = q->n, P = q->program->n_params;
+    T d[CT__COV_WIDTH + L], limit[CT__COV_WIDTH + L], *alpha = NAME(at)(p.A, n, 0), *corner = alpha + n * L;
+    bool fails = false;
+    NAME(move)(q, q->r, first, 0, n, -1, alpha, 0);
+    NAME(move)(q, q->noise, first, 0, n, -1, limit, 0);
+    VEC(corner) = (NAME(vec)){ 0 };
+    VEC(limit + n * L) = LOAD(corner) - 1;
+    for (int64_t i = 0; i < n; i++) {
+        const strip t = { i, 1, 0, (i + 1) * L };
+        T *row = NAME(at)(p.A, i, 0), *diagonal = row + i * L;
+        NAME(values)(&p, p.space, &t, row, false);
+        VEC(diagonal) += LOAD(limit + i * L);
+        VEC(limit + i * L) = (T)q->tolerance * LOAD(diagonal);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        VEC(d + k * L) = LOAD(NAME(at)(p.A, k, k));
+        NAME(sweep_on)(p.A, n, k);
+    }
+    VEC(d + n * L) = -LOAD(corner);
+    for (int64_t k = 0; k < (n + 1) * L; k++) {
+        fails |= !(d[k] > limit[k] && d[k] < (T)INFINITY);
+        d[k] = FN(sqrt)(d[k]);
+    }
+    if (fails) atomic_store(&q->failed, true);
+    NAME(move)(q, q->alpha, first, 0, n, -1, alpha, 1);
+    NAME(move)(q, q->diagonal, first, 0, n, -1, d, 1);
+    if (!q->theta_bar) return;
+    VEC(corner) = LOAD(limit + n * L);
+    NAME(sweep_on)(p.A, n, n);
+    memset(p.theta_bar, 0, (size_t)P * sizeof(NAME(sums)));
+    for (int64_t i = 0; i < n; i++) {
+        const strip t = { i, 1, 0, (i + 1) * L };
+        VEC(limit + i * L) = VEC(NAME(at)(p.A, i, i)) = LOAD(NAME(at)(p.A, i, i)) / 2;
+        NAME(strip_bar)(&p, p.space, &t, NAME(at)(p.A, i, 0), p.theta_bar, NULL);
+    }
+    for (int64_t k = 0; k < P * L; k++) p.theta[k] = (T)p.theta_bar[k];
+    NAME(move)(q, q->noise_bar, first, 0, n, -1, limit, -1);
+    NAME(move)(q, q->theta_bar, first, 0, P, -1, p.theta, -1);
+}
+
+/* What one thread does of the batch: groups of members, as they come. */
+static void NAME(gaussian_part)(const void *context, int part)
+{
+    problem *q = *(problem *const *)context;
+    for (int64_t group; (group = atomic_fetch_add(&q->next, 1)) * L < q->members;)
+        NAME(gaussian)(q, q->block + (size_t)part * q->room, group * L);
+}
+
+static void NAME(gaussians)(problem *q, int threads) { each_part(threads, NAME(gaussian_part), &q); }
