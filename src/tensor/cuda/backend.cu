@@ -25,4 +25,5 @@ const ct_backend ct__cuda_table = {
     .keeps_root = NULL,
     .potri_root = NULL,
     .inverse_root_bar = NULL,
+    .gaussians = NULL,
 };

@@ -1,6 +1,6 @@
 #!/bin/sh
 # toolkit.sh CAPABILITIES ROOTS CC...: finds an nvcc of CUDA 12 or later with CUB, cuBLAS and cuSOLVER, and
-# proves it: nvcc compiles a kernel and calls of both libraries, and CC links them. An nvcc names the folders of its
+# proves it: nvcc compiles a kernel and calls of both, and CC links them. An nvcc names the folders of its
 # own headers and libraries, whatever the layout (NVIDIA's, Debian's, conda's). What it lacks may be in ROOTS:
 # folders with include/ and lib/, or of such folders, as PyPI's packages are laid out. Lists have commas.
 #
