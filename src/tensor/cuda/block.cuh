@@ -20,7 +20,7 @@ struct ct__least {
 template <int MOST, typename V, typename Add>
 static __device__ __forceinline__ V ct__over_block(V mine, Add add)
 {
-    __shared__ V all[MOST];
+    CT__SHARED(V, all, [MOST]);
     const int t = (int)threadIdx.x;
     __syncthreads(); /* all have read what was here last */
     all[t] = mine;

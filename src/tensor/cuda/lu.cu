@@ -102,7 +102,7 @@ static __device__ void put_in_order(const int64_t *pivot, int64_t n, bool failed
 template <int ROOM>
 static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
 {
-    __shared__ int32_t near[ROOM];
+    CT__SHARED(int32_t, near, [ROOM]);
     const int64_t member = blockIdx.x, *pivot = pivots + member * n;
     int64_t *order = orders + member * n;
     if (n > ROOM) return put_in_order(pivot, n, failed[member], order);

@@ -47,7 +47,7 @@ struct longer {
 /* beta = -sign(a_jj) |a_j|, tau = (beta - a_jj)/beta, v = a_j/(a_jj - beta) below its 1 [LAPACK's geqr2] */
 template <typename T> static __global__ void panel_kernel(ct__batch b, ct__matrix m, ct__matrix tau)
 {
-    __shared__ double room[THREADS];
+    CT__SHARED(double, room, [THREADS]);
     const int t = (int)threadIdx.x, threads = (int)blockDim.x;
     T *a = (T *)m.data + ct__member_at(b, m, blockIdx.x),
       *taus = (T *)tau.data + ct__member_at(b, tau, blockIdx.x);

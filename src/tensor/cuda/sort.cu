@@ -61,8 +61,9 @@ static __device__ void merge(uint32_t *word, int level)
 
 static __global__ void tile_kernel(pass p)
 {
-    __shared__ uint32_t word[TILE];
-    __shared__ uint16_t first[DIGITS], count[DIGITS];
+    CT__SHARED(uint32_t, word, [TILE]);
+    CT__SHARED(uint16_t, first, [DIGITS]);
+    CT__SHARED(uint16_t, count, [DIGITS]);
     const int t = (int)threadIdx.x;
     const int64_t from = (int64_t)blockIdx.x * TILE, size = p.n - from < TILE ? p.n - from : (int64_t)TILE;
     for (int d = t; d < p.digits; d += THREADS) count[d] = 0;
@@ -91,7 +92,7 @@ static __global__ void tile_kernel(pass p)
  * meanwhile. */
 static __global__ void scan_kernel(pass p, ct__check check, unsigned checkers)
 {
-    __shared__ int64_t sum[LANES][SCANNED];
+    CT__SHARED(int64_t, sum, [LANES][SCANNED]);
     if (blockIdx.x < checkers)
         return ct__check_piece<THREADS>(check, blockIdx.x, p.index, p.n, p.step, p.groups);
     const int lane = (int)threadIdx.x / SCANNED, column = (int)threadIdx.x % SCANNED;
@@ -113,7 +114,7 @@ static __global__ void scan_kernel(pass p, ct__check check, unsigned checkers)
 /* The sum of what the threads before this one bring. */
 static __device__ int64_t sum_before(int64_t mine)
 {
-    __shared__ int64_t sum[THREADS];
+    CT__SHARED(int64_t, sum, [THREADS]);
     const int t = (int)threadIdx.x;
     sum[t] = mine;
     __syncthreads();
@@ -132,7 +133,7 @@ static __device__ int spaced(int d) { return d + d / 8; }
 
 static __global__ void move_kernel(pass p)
 {
-    __shared__ int64_t base[DIGITS + DIGITS / 8]; /* elements with a lower digit */
+    CT__SHARED(int64_t, base, [DIGITS + DIGITS / 8]); /* elements with a lower digit */
     const int t = (int)threadIdx.x, digits = (int)p.digits, each = (digits + THREADS - 1) / THREADS;
     for (int d = t; d < digits; d += THREADS) base[spaced(d)] = p.totals[d];
     __syncthreads();

@@ -37,7 +37,8 @@ template <typename T, int SIDE, int EACH>
 static __global__ void __launch_bounds__(SIDE *SIDE)
     cholesky_kernel(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
 {
-    __shared__ T part[SIDE][SIDE * EACH], room[2][SIDE * EACH];
+    CT__SHARED(T, part, [SIDE][SIDE * EACH]);
+    CT__SHARED(T, room, [2][SIDE * EACH]);
     const int n = (int)m.rows;
     const int64_t member = blockIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, member), a[EACH][EACH];
@@ -94,7 +95,9 @@ static __device__ __attribute__((noinline)) void finish_row(T *s, int step, cons
 template <typename T, int SIDE, int EACH>
 static __global__ void __launch_bounds__(SIDE *SIDE) invert_kernel(ct__batch b, ct__matrix m)
 {
-    __shared__ T part[SIDE][SIDE * EACH + 1], rows[SIDE][SIDE * EACH], share[SIDE];
+    CT__SHARED(T, part, [SIDE][SIDE * EACH + 1]);
+    CT__SHARED(T, rows, [SIDE][SIDE * EACH]);
+    CT__SHARED(T, share, [SIDE]);
     const int n = (int)m.rows, i = (int)threadIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, blockIdx.x), a[EACH][EACH];
     const ct__seat<SIDE> at(m);
@@ -128,7 +131,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE) invert_kernel(ct__batch b, 
 template <typename T, int SIDE, int EACH>
 static __global__ void __launch_bounds__(SIDE *SIDE) square_kernel(ct__batch b, ct__matrix m)
 {
-    __shared__ T part[SIDE][SIDE * EACH];
+    CT__SHARED(T, part, [SIDE][SIDE * EACH]);
     const int n = (int)m.rows;
     T *to = (T *)m.data + ct__member_at(b, m, blockIdx.x), a[EACH][EACH];
     const ct__seat<SIDE> at(m);

@@ -43,7 +43,8 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     apply_kernel(ct__batch b, ct__matrix m, ct__matrix x, bool unit, double alpha)
 {
     enum { STRIP = SIDE * WIDE };
-    __shared__ T part[SIDE][SIDE * EACH + 1], rows[SIDE][STRIP];
+    CT__SHARED(T, part, [SIDE][SIDE * EACH + 1]);
+    CT__SHARED(T, rows, [SIDE][STRIP]);
     const bool down = SOLVE == LOWER; /* from the first row to the last */
     const int64_t strips = (x.cols + STRIP - 1) / STRIP, member = blockIdx.x / strips,
                   column = blockIdx.x % strips * STRIP;
