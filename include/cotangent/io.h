@@ -128,8 +128,8 @@ CT_API void ct_file_lock_give(ct_file_lock *lock);
 /* -- DLPack ---------------------------------------------------------------------------------------------- */
 
 /* On a GPU a tensor is handed over while work on it is still queued. Neither side waits if the stream of one
- * (a cudaStream_t; NULL is CUDA's default stream) waits for the stream of the other. On a CPU there is
- * nothing to wait for.
+ * (a cudaStream_t of any GPU; NULL is the default stream of the device's GPU) waits for the stream of the
+ * other. On a CPU there is nothing to wait for.
  *
  * taking a tensor: ct_device_wait_stream(device, theirs), then ct_from_dlpack; or pass
  * ct_device_stream(device) to their __dlpack__

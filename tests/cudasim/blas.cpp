@@ -281,7 +281,7 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!supported(Atype, Btype, Ctype, computeType)) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (!fits({ m, n, k, lda, ldb, ldc })) return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (usable(handle->stream)) return CUBLAS_STATUS_INTERNAL_ERROR;
+    if (launchable(handle->stream)) return CUBLAS_STATUS_INTERNAL_ERROR;
     if (too_small(handle)) return CUBLAS_STATUS_ALLOC_FAILED;
     if (!m || !n || !batchCount) return CUBLAS_STATUS_SUCCESS;
     int64_t apart = std::abs(strideC);
@@ -344,7 +344,7 @@ static cublasStatus_t trsm_late(const char *name, cublasHandle_t handle, cublasS
     if (m < 0 || n < 0 || !alpha || lda < at_least_1(order) || ldb < at_least_1(m))
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!fits({ m, n, lda, ldb })) return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (usable(handle->stream)) return CUBLAS_STATUS_INTERNAL_ERROR;
+    if (launchable(handle->stream)) return CUBLAS_STATUS_INTERNAL_ERROR;
     if (too_small(handle)) return CUBLAS_STATUS_ALLOC_FAILED;
     if (!m || !n) return CUBLAS_STATUS_SUCCESS;
     scalar<T> al(handle, alpha);

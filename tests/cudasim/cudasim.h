@@ -15,6 +15,13 @@ extern "C" {
  * Seed 0: work begins only when the host waits for it. Odd: at random moments before. Even: at once. */
 void cudasim_seed(uint64_t seed);
 
+/* From now on there are so many GPUs, 4 at most, and none of them has a context; 1 at the beginning. */
+void cudasim_gpus(int count);
+/* Whether something has made a context on the GPU, which takes time and some of its memory. */
+bool cudasim_has_context(int gpu);
+/* From now on the runtime is gone, as it is in the last functions of a program that ends. */
+void cudasim_unload(void);
+
 /* Starts counting calls from zero, and the calls among them that wait for the device or may wait. */
 void cudasim_watch(void);
 int64_t cudasim_calls(void);
@@ -30,7 +37,7 @@ bool cudasim_failed(void);
 const char *cudasim_failed_call(void);
 
 /* As in a new process: no kernel has been loaded. The first launch loads it, which a capture refuses. */
-void cudasim_unload(void);
+void cudasim_forget_kernels(void);
 
 /* The number of streams, events, graphs, handles, pools and blocks of device and pinned memory that are held;
  * and the bytes of device memory held. */

@@ -358,36 +358,41 @@ void cudasim::check_addresses(const char *name, int number, const void *bytes, s
     if (size % 8 || (uintptr_t)bytes % 8) return;
     for (size_t i = 0; i < size / 8; i++) {
         void *p = (void *)word[i];
-        if (word[i] >> 44 == 0 || word[i] >> 47 || sim::is_device(p)) continue;
+        if (word[i] >> 44 == 0 || word[i] >> 47) continue;
+        if (sim::is_device(p)) {
+            const sim::block *b = sim::find_block(p);
+            if (b && b->gpu != sim::gpu_now())
+                sim::report("argument %d of kernel %s is memory of GPU %d, on GPU %d", number, name, b->gpu,
+                            sim::gpu_now());
+            continue;
+        }
         unsigned char resident;
         if (!mincore((void *)(word[i] / page * page), 1, &resident) && !sim::is_pinned(p))
             sim::report("argument %d of kernel %s holds a host address, %p", number, name, p);
     }
 }
 
-/* A kernel is loaded at its first launch. That may wait, so it is no part of a capture. */
-static std::set<const void *> loaded;
+/* A kernel is loaded at its first launch on a GPU. That may wait, so it is no part of a capture. */
+static std::set<std::pair<int, const void *>> loaded;
 
-void cudasim_unload(void) { loaded.clear(); }
+void cudasim_forget_kernels(void) { loaded.clear(); }
 
-void cudasim::enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
-                             cudaStream_t stream, std::function<void()> thread)
+cudaError_t cudasim::enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
+                                    cudaStream_t stream, std::function<void()> thread)
 {
     using namespace sim;
     entry e(name);
-    if (e.refused) {
-        fail(e.error);
-    } else if (cudaError_t error = usable(stream)) {
-        fail(error);
-    } else if (capturing(stream) && !loaded.count(kernel)) {
+    if (e.refused) return fail(e.error);
+    if (cudaError_t error = launchable(stream)) return fail(error);
+    if (capturing(stream) && !loaded.count({ gpu_now(), kernel })) {
         spoil(stream);
-        fail(cudaErrorStreamCaptureUnsupported);
-    } else if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 ||
-               !block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
-               (uint64_t)block.x * block.y * block.z > 1024) {
-        fail(cudaErrorInvalidConfiguration);
-    } else {
-        loaded.insert(kernel);
-        enqueue(stream, called(name, { grid.x, block.x }), [=] { run_grid(shares, grid, block, thread); });
+        return fail(cudaErrorStreamCaptureUnsupported);
     }
+    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 ||
+        !block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
+        (uint64_t)block.x * block.y * block.z > 1024)
+        return fail(cudaErrorInvalidConfiguration);
+    loaded.insert({ gpu_now(), kernel });
+    enqueue(stream, called(name, { grid.x, block.x }), [=] { run_grid(shares, grid, block, thread); });
+    return cudaSuccess;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <numeric>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -48,8 +49,8 @@ static char *base, *top, *end;         /* addresses given out so far lie in [bas
 static std::map<char *, block> blocks; /* by address of the block's first fence */
 static std::multimap<size_t, char *> free_rooms;
 static std::deque<std::pair<size_t, char *>> lingering;
-static size_t lingering_bytes, held;
-static size_t kept; /* freed, but a pool's still */
+static size_t lingering_bytes;
+static size_t held[GPUS], kept[GPUS]; /* kept: freed, but a pool's still */
 static int64_t serials, held_blocks;
 static std::map<char *, size_t> pinned;
 static int opened;
@@ -76,9 +77,9 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     } else if (running) {
         static char text[256];
         int n = snprintf(text, sizeof text,
-                         "cudasim: %.100s touched %p, thread (%u, %u, %u) of block (%u, %u, %u)\n", running,
-                         (void *)address, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y,
-                         blockIdx.z);
+                         "cudasim: %.100s touched %s%p, thread (%u, %u, %u) of block (%u, %u, %u)\n", running,
+                         address ? "" : "an address that is not aligned, or ", (void *)address, threadIdx.x,
+                         threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
         if (write(2, text, (size_t)n) < 0) abort();
         abort(); /* in the middle of a call, after which nothing can continue */
     }
@@ -188,16 +189,17 @@ static char *find_room(size_t room)
     return p;
 }
 
-block *reserve(size_t bytes, bool pooled)
+block *reserve(size_t bytes, bool pooled, int gpu)
 {
-    if (bytes > device_bytes || held + bytes > device_bytes) return nullptr;
-    if (pooled) kept -= std::min(kept, bytes);
-    kept = std::min(kept, device_bytes - held - bytes);
+    if (bytes > device_bytes || held[gpu] + bytes > device_bytes) return nullptr;
+    if (pooled) kept[gpu] -= std::min(kept[gpu], bytes);
+    kept[gpu] = std::min(kept[gpu], device_bytes - held[gpu] - bytes);
     char *first = find_room(room_of(bytes));
     if (!first) return nullptr;
-    held += bytes;
+    held[gpu] += bytes;
     held_blocks++;
-    return &(blocks[first] = { first + ALIGNMENT, bytes, ++serials, block::PROMISED, false, false, pooled });
+    return &(
+        blocks[first] = { first + ALIGNMENT, bytes, ++serials, block::PROMISED, false, false, pooled, gpu });
 }
 
 void commit(block *b)
@@ -227,8 +229,8 @@ void forget(block *b)
 {
     char *first = first_of(*b);
     size_t room = room_of(b->bytes);
-    held -= b->bytes;
-    if (b->pooled && !b->graph) kept += b->bytes;
+    held[b->gpu] -= b->bytes;
+    if (b->pooled && !b->graph) kept[b->gpu] += b->bytes;
     held_blocks--;
     blocks.erase(first);
     lingering.emplace_back(room, first);
@@ -253,7 +255,7 @@ block *find_block(const void *p)
 }
 
 bool is_device(const void *p) { return base && p >= base && p < end; }
-size_t bytes_held() { return held; }
+size_t bytes_held() { return std::accumulate(held, held + GPUS, (size_t)0); }
 int64_t blocks_held() { return held_blocks + (int64_t)pinned.size(); }
 
 bool check(const void *p, size_t bytes, const char *what)
@@ -272,6 +274,9 @@ bool check(const void *p, size_t bytes, const char *what)
     } else if ((const char *)p + bytes > b->begin + b->bytes) {
         report("%s: %zu bytes from byte %td of block %lld, which has %zu", what, bytes,
                (const char *)p - b->begin, (long long)b->serial, b->bytes);
+    } else if (gpu_running >= 0 && b->gpu != gpu_running) {
+        report("%s: block %lld is memory of GPU %d, on GPU %d", what, (long long)b->serial, b->gpu,
+               gpu_running);
     } else {
         return true;
     }
@@ -319,14 +324,14 @@ using namespace sim;
 /* -- calls ----------------------------------------------------------------------------------------------- */
 
 struct CUmemPoolHandle_st {
-    int unused;
+    int gpu;
 };
 
 static cudaError_t allocate_now(void **p, size_t size)
 {
     *p = nullptr;
     if (!size) return cudaSuccess;
-    block *b = reserve(size, false);
+    block *b = reserve(size, false, gpu_now());
     if (!b) return fail(cudaErrorMemoryAllocation);
     commit(b);
     *p = b->begin;
@@ -386,17 +391,18 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     entry e("cudaMemGetInfo");
     if (e.refused) return fail(e.error);
     *total = device_bytes;
-    *free = device_bytes - held - kept;
+    *free = device_bytes - held[gpu_now()] - kept[gpu_now()];
     return cudaSuccess;
 }
 
-static cudaError_t allocate_later(const entry &e, void **p, size_t size, cudaStream_t stream)
+static cudaError_t allocate_later(const entry &e, void **p, size_t size, int gpu, cudaStream_t stream)
 {
     *p = nullptr;
     if (e.refused) return fail(e.error == cudaErrorUnknown ? cudaErrorMemoryAllocation : e.error);
     if (cudaError_t error = usable(stream)) return fail(error);
     if (!size) return cudaSuccess;
-    block *b = reserve(size, true);
+    if (gpu != gpu_of(stream)) report("memory of GPU %d for a stream of GPU %d", gpu, gpu_of(stream));
+    block *b = reserve(size, true, gpu);
     if (!b) return fail(cudaErrorMemoryAllocation);
     if (stream && stream->graph) {
         b->graph = true;
@@ -414,14 +420,14 @@ static cudaError_t allocate_later(const entry &e, void **p, size_t size, cudaStr
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
     entry e("cudaMallocAsync", capturing(hStream) ? PLAIN : UNSAFE);
-    return allocate_later(e, devPtr, size, hStream);
+    return allocate_later(e, devPtr, size, gpu_of(hStream), hStream);
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)
 {
     entry e("cudaMallocFromPoolAsync", capturing(stream) ? PLAIN : UNSAFE);
     if (!memPool) return fail(cudaErrorInvalidValue);
-    return allocate_later(e, ptr, size, stream);
+    return allocate_later(e, ptr, size, memPool->gpu, stream);
 }
 
 cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
@@ -453,9 +459,10 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolPr
     entry e("cudaMemPoolCreate");
     if (e.refused) return fail(e.error);
     if (poolProps->allocType != cudaMemAllocationTypePinned ||
-        poolProps->location.type != cudaMemLocationTypeDevice || poolProps->location.id != 0)
+        poolProps->location.type != cudaMemLocationTypeDevice || poolProps->location.id < 0 ||
+        poolProps->location.id >= gpus)
         return fail(cudaErrorInvalidValue);
-    *memPool = new CUmemPoolHandle_st();
+    *memPool = new CUmemPoolHandle_st{ poolProps->location.id };
     live++;
     return cudaSuccess;
 }
@@ -473,7 +480,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
     entry e("cudaMemPoolTrimTo");
     if (e.refused) return fail(e.error);
     if (!memPool) return fail(cudaErrorInvalidValue);
-    kept = std::min(kept, minBytesToKeep);
+    kept[memPool->gpu] = std::min(kept[memPool->gpu], minBytesToKeep);
     return cudaSuccess;
 }
 
@@ -482,8 +489,8 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
     entry e("cudaMemPoolDestroy", RELEASES);
     if (e.refused) return fail(e.error);
     if (!memPool) return fail(cudaErrorInvalidValue);
+    kept[memPool->gpu] = 0;
     delete memPool;
-    kept = 0;
     live--;
     return done(e);
 }

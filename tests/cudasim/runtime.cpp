@@ -13,8 +13,33 @@ static bool fail_broken, has_failed, broken;
 static const char *failed_name = "", *first_wait;
 static thread_local cudaError_t last_error;
 static uint64_t draws;
+static bool unloaded;
 pace speed;
 int64_t live;
+int gpus = 1;
+} // namespace sim
+
+/* A GPU's primary context, which the runtime makes when it is first needed. */
+struct CUctx_st {
+    bool made;
+};
+
+namespace sim
+{
+static CUctx_st contexts[GPUS];
+static thread_local CUctx_st *current;
+
+static CUctx_st *context_of(int gpu)
+{
+    contexts[gpu].made = true;
+    return &contexts[gpu];
+}
+
+int gpu_now()
+{
+    if (!current) current = context_of(0);
+    return (int)(current - contexts);
+}
 
 static void reseed(uint64_t seed)
 {
@@ -61,7 +86,14 @@ entry::entry(const char *name, unsigned kind) : refused(false), error(cudaSucces
         refused = true, error = cudaErrorStreamCaptureUnsupported;
         return;
     }
+    if (unloaded) {
+        if (!strncmp(name, "cublas", 6) || !strncmp(name, "cusolver", 8))
+            report("%s after the runtime has gone: the real one may crash", name);
+        refused = true, error = cudaErrorCudartUnloading;
+        return;
+    }
     listen();
+    if (kind) gpu_now(); /* it needs a context */
     calls++;
     if (kind & WAITS) count_wait(name);
     if (fail_call && calls == fail_call) {
@@ -87,6 +119,17 @@ void cudasim_seed(uint64_t seed)
     std::lock_guard<std::recursive_mutex> guard(lock);
     reseed(seed);
 }
+
+void cudasim_gpus(int count)
+{
+    std::lock_guard<std::recursive_mutex> guard(lock);
+    gpus = count;
+    for (CUctx_st &c : contexts) c.made = false;
+    current = nullptr;
+}
+
+bool cudasim_has_context(int gpu) { return contexts[gpu].made; }
+void cudasim_unload(void) { unloaded = true; }
 
 void cudasim_watch(void) { cudasim_fail_at(0, false); }
 
@@ -128,7 +171,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     entry e("cudaGetDeviceCount");
     if (e.refused) return fail(e.error);
-    *count = 1;
+    *count = gpus;
     return cudaSuccess;
 }
 
@@ -136,14 +179,53 @@ cudaError_t cudaSetDevice(int device)
 {
     entry e("cudaSetDevice");
     if (e.refused) return fail(e.error);
-    return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
+    if (device < 0 || device >= gpus) return fail(cudaErrorInvalidDevice);
+    current = context_of(device);
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
     entry e("cudaGetDevice");
     if (e.refused) return fail(e.error);
-    *device = 0;
+    *device = current ? gpu_now() : 0;
+    return cudaSuccess;
+}
+
+/* The driver's errors are not the runtime's last ones. */
+static int current_context(CUctx_st **context)
+{
+    entry e("cuCtxGetCurrent");
+    if (!e.refused) *context = current;
+    return e.error;
+}
+
+static int make_current(CUctx_st *context)
+{
+    entry e("cuCtxSetCurrent");
+    if (!e.refused) current = context;
+    return e.error;
+}
+
+static int context_of_stream(cudaStream_t stream, CUctx_st **context)
+{
+    entry e("cuStreamGetCtx");
+    if (e.refused) return e.error;
+    if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
+    *context = context_of(gpu_of(stream));
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr, unsigned int,
+                                             unsigned long long, enum cudaDriverEntryPointQueryResult *found)
+{
+    entry e("cudaGetDriverEntryPointByVersion");
+    if (e.refused) return fail(e.error);
+    *funcPtr = !strcmp(symbol, "cuCtxGetCurrent")   ? (void *)current_context
+               : !strcmp(symbol, "cuCtxSetCurrent") ? (void *)make_current
+               : !strcmp(symbol, "cuStreamGetCtx")  ? (void *)context_of_stream
+                                                    : nullptr;
+    if (found) *found = *funcPtr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }
 
@@ -151,7 +233,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
     entry e("cudaGetDeviceProperties");
     if (e.refused) return fail(e.error);
-    if (device != 0) return fail(cudaErrorInvalidDevice);
+    if (device < 0 || device >= gpus) return fail(cudaErrorInvalidDevice);
     memset(prop, 0, sizeof *prop);
     strcpy(prop->name, "simulated GPU");
     prop->totalGlobalMem = device_bytes;
@@ -167,7 +249,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int dev
 {
     entry e("cudaDeviceGetAttribute");
     if (e.refused) return fail(e.error);
-    if (device != 0) return fail(cudaErrorInvalidDevice);
+    if (device < 0 || device >= gpus) return fail(cudaErrorInvalidDevice);
     switch (attr) {
     case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
     case cudaDevAttrMaxSharedMemoryPerBlock: *value = 48 * 1024; break;
@@ -190,7 +272,7 @@ cudaError_t cudaDeviceSynchronize(void)
 
 cudaError_t cudaGetLastError(void)
 {
-    cudaError_t e = broken ? cudaErrorIllegalAddress : last_error;
+    cudaError_t e = unloaded ? cudaErrorCudartUnloading : broken ? cudaErrorIllegalAddress : last_error;
     last_error = cudaSuccess;
     return e;
 }
@@ -199,6 +281,7 @@ cudaError_t cudaGetLastError(void)
     E(cudaSuccess, "no error")                                                                      \
     E(cudaErrorInvalidValue, "invalid argument")                                                    \
     E(cudaErrorMemoryAllocation, "out of memory")                                                   \
+    E(cudaErrorCudartUnloading, "driver shutting down")                                             \
     E(cudaErrorInvalidConfiguration, "invalid configuration argument")                              \
     E(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                         \
     E(cudaErrorNoDevice, "no CUDA-capable device is detected")                                      \

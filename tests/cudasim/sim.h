@@ -57,7 +57,7 @@ class entry
     std::lock_guard<std::recursive_mutex> guard;
 };
 
-/* Keeps a runtime error for cudaGetLastError; returns it. */
+/* Keeps a runtime error for cudaGetLastError; returns it. NotReady, too. */
 cudaError_t fail(cudaError_t error);
 /* The value that a call returns after its work. */
 inline cudaError_t done(const entry &e) { return e.error ? fail(e.error) : cudaSuccess; }
@@ -69,6 +69,10 @@ struct order {
     explicit order(uint64_t count);
     uint64_t after(uint64_t i) const { return i < n - step ? i + step : i - (n - step); }
 };
+enum { GPUS = 4 }; /* at most */
+extern int gpus;
+/* The GPU that is current in this thread; where none is it becomes the first. */
+int gpu_now();
 enum pace { LATE, SOMETIMES, AT_ONCE };
 extern pace speed;
 extern int64_t live; /* handles */
@@ -83,11 +87,12 @@ struct block {
     bool freed;                                /* as the host sees it   */
     bool graph;                                /* a graph's, made anew by each replay */
     bool pooled;
+    int gpu;
 };
 
 extern const size_t device_bytes;
-/* NULL where the device is full. */
-block *reserve(size_t bytes, bool pooled);
+/* NULL where the GPU is full. */
+block *reserve(size_t bytes, bool pooled, int gpu);
 void commit(block *b); /* uninitialised: NaN */
 void retire(block *b); /* freed: another NaN */
 void forget(block *b);
@@ -121,6 +126,11 @@ struct work {
 bool is_stream(cudaStream_t s);
 /* The reason why it takes no work, or cudaSuccess. */
 cudaError_t usable(cudaStream_t s);
+/* The same of a kernel: the stream must be of the current GPU. */
+cudaError_t launchable(cudaStream_t s);
+int gpu_of(cudaStream_t s);
+/* The GPU of the work that is being executed, or -1. */
+extern int gpu_running;
 /* The name of a piece of work, with its extents. */
 std::string called(const char *name, std::initializer_list<int64_t> extents);
 /* Adds the work to the stream's queue, or to the graph it is captured into; CUDASIM_TRACE prints it. */
@@ -146,8 +156,9 @@ struct CUgraph_st {
 };
 
 struct CUstream_st {
-    explicit CUstream_st(bool blocks) : blocking(blocks) {}
+    CUstream_st(bool blocks, int of) : blocking(blocks), gpu(of) {}
     bool blocking, destroyed = false;
+    int gpu;
     std::deque<sim::work> queue;
     uint64_t queued = 0, finished = 0;
     /* capture */
@@ -159,6 +170,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
+    int gpu = 0;
     CUstream_st *stream = nullptr;
     uint64_t ticket = 0;
     CUgraph_st *graph = nullptr; /* recorded in a capture */

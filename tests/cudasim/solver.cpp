@@ -138,7 +138,7 @@ static cusolverStatus_t refuse(const entry &e, cusolverDnHandle_t handle, cusolv
     if (!is_real(type) || compute != type || lda > INT32_MAX || n > INT32_MAX)
         return CUSOLVER_STATUS_NOT_SUPPORTED;
     if (capturing(handle->stream)) spoil(handle->stream);
-    return usable(handle->stream) ? CUSOLVER_STATUS_INTERNAL_ERROR : CUSOLVER_STATUS_SUCCESS;
+    return launchable(handle->stream) ? CUSOLVER_STATUS_INTERNAL_ERROR : CUSOLVER_STATUS_SUCCESS;
 }
 
 static cusolverStatus_t tell_size(const char *name, cusolverDnHandle_t handle, cusolverDnParams_t params,

@@ -13,12 +13,19 @@
 
 namespace sim
 {
-static CUstream_st legacy(true);
+static CUstream_st legacy[GPUS] = { { true, 0 }, { true, 1 }, { true, 2 }, { true, 3 } };
 static std::vector<CUstream_st *> &streams =
-    *new std::vector<CUstream_st *>{ &legacy }; /* reachable until the end */
+    *new std::vector<CUstream_st *>{ &legacy[0] }; /* reachable until the end; other GPUs' follow when used */
 static std::set<CUevent_st *> events;
+int gpu_running = -1;
 
-static CUstream_st *of(cudaStream_t s) { return s ? s : &legacy; }
+static CUstream_st *of(cudaStream_t s)
+{
+    if (s) return s;
+    s = &legacy[gpu_now()];
+    if (std::find(streams.begin(), streams.end(), s) == streams.end()) streams.push_back(s);
+    return s;
+}
 
 bool is_stream(cudaStream_t s)
 {
@@ -31,16 +38,27 @@ cudaError_t usable(cudaStream_t s)
     return s && s->graph && s->origin->spoiled ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 
+int gpu_of(cudaStream_t s) { return of(s)->gpu; }
+
+cudaError_t launchable(cudaStream_t s)
+{
+    if (cudaError_t error = usable(s)) return error;
+    return gpu_of(s) == gpu_now() ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
 static void run_one(CUstream_st *s)
 {
     work w = std::move(s->queue.front());
     s->queue.pop_front();
     const char *outer = running;
+    const int outer_gpu = gpu_running;
     running = w.name.c_str();
+    gpu_running = s->gpu;
     open_memory();
     w.run();
     close_memory();
     running = outer;
+    gpu_running = outer_gpu;
     s->finished++;
 }
 
@@ -57,7 +75,7 @@ void finish(cudaStream_t stream, uint64_t ticket)
 
 static void bury_destroyed()
 {
-    for (size_t i = 1; i < streams.size(); i++)
+    for (size_t i = 0; i < streams.size(); i++)
         if (streams[i]->destroyed && streams[i]->queue.empty()) {
             for (CUevent_st *e : events)
                 if (e->stream == streams[i]) e->stream = nullptr;
@@ -118,11 +136,11 @@ void enqueue(cudaStream_t stream, std::string name, std::function<void()> run)
         append(s, { std::move(name), std::move(run) });
         return;
     }
-    if (s == &legacy) {
+    if (s == &legacy[s->gpu]) {
         for (CUstream_st *other : streams)
-            if (other != s && other->blocking) finish(other, other->queued);
+            if (other != s && other->blocking && other->gpu == s->gpu) finish(other, other->queued);
     } else if (s->blocking) {
-        finish(&legacy, legacy.queued);
+        finish(&legacy[s->gpu], legacy[s->gpu].queued);
     }
     s->queue.push_back({ std::move(name), std::move(run) });
     s->queued++;
@@ -139,7 +157,7 @@ bool end_forks(CUgraph_st *g)
         s->origin = nullptr;
     }
     for (CUevent_st *e : events)
-        if (e->graph == g) *e = {};
+        if (e->graph == g) e->stream = nullptr, e->graph = nullptr;
     return joined;
 }
 
@@ -159,7 +177,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
     entry e("cudaStreamCreateWithFlags");
     if (e.refused) return fail(e.error);
     if (flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
-    *pStream = new CUstream_st(flags == cudaStreamDefault);
+    *pStream = new CUstream_st(flags == cudaStreamDefault, gpu_now());
     streams.push_back(*pStream);
     live++;
     return cudaSuccess;
@@ -197,6 +215,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int)
     entry e("cudaEventCreateWithFlags");
     if (e.refused) return fail(e.error);
     events.insert(*event = new CUevent_st());
+    (*event)->gpu = gpu_now();
     live++;
     return cudaSuccess;
 }
@@ -218,6 +237,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     if (!events.count(event)) return fail(cudaErrorInvalidResourceHandle);
     if (cudaError_t error = usable(stream)) return fail(error);
     CUstream_st *s = of(stream);
+    if (event->gpu != s->gpu) return fail(cudaErrorInvalidResourceHandle);
     if (s->graph) {
         event->graph = s->graph;
         event->stream = s;
@@ -281,7 +301,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     if (!unfinished(event)) return cudaSuccess;
     if (random_below(4) == 0)
         finish(event->stream, event->ticket); /* a caller that polls must succeed in the end */
-    return cudaErrorNotReady;
+    return fail(cudaErrorNotReady);
 }
 
 /* -- copies ---------------------------------------------------------------------------------------------- */
@@ -328,7 +348,10 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
         spoil(stream);
         return fail(cudaErrorStreamCaptureUnsupported);
     }
-    enqueue(stream, "cudaMemcpyAsync", [=] { copy_now(dst, src, count); });
+    enqueue(stream, "cudaMemcpyAsync", [=] {
+        gpu_running = -1; /* it may go from GPU to GPU */
+        copy_now(dst, src, count);
+    });
     if (pageable) {
         count_wait("cudaMemcpyAsync of pageable memory");
         finish(stream, of(stream)->queued);

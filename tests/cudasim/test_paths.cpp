@@ -7,6 +7,8 @@
 #include "tensor/cuda/batch.cuh"
 #include "tensor/cuda/loop.cuh"
 
+#include <vector>
+
 enum { MEMBERS = 4 }; /* one of them singular, one with NaN */
 
 struct result {
@@ -141,6 +143,38 @@ static void orders_of_many_rows(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* A batch that is not one dimension in memory takes as many products as its smaller dimension has members,
+ * whichever that is. */
+static void products_of_a_batch(void **)
+{
+    enum { MANY = 50, FEW = 3, SIZE = 2 };
+    ct_device *dev = ct_device_open("cuda:0");
+    for (int64_t rows : { MANY, FEW }) {
+        const int64_t cols = MANY + FEW - rows, shape[] = { rows, cols + 1, SIZE, SIZE },
+                      count = rows * (cols + 1) * SIZE * SIZE;
+        std::vector<double> x((size_t)count), y((size_t)(rows * cols * SIZE * SIZE));
+        for (int64_t i = 0; i < count; i++) x[(size_t)i] = (double)(i % 17);
+        ct_tensor *all = ct_from(dev, CT_F64, ct_shape_of(4, shape), x.data()),
+                  *part = ct_tensor_slice(all, 1, 0, cols, 1);
+        ct_tape *tape = ct_tape_new(dev);
+        ct_var a = ct_leaf(tape, part);
+        cudasim_watch();
+        ct_var product = ct_matmul(a, a);
+        assert_in_range(cudasim_calls(), FEW, FEW + 5);
+        assert_ok(ct_read(ct_value(product), y.data(), y.size() * sizeof y[0]), ct_tape_message(tape));
+        for (int64_t i = 0; i < rows * cols; i++) {
+            const double *m = &x[(size_t)((i / cols * (cols + 1) + i % cols) * SIZE * SIZE)];
+            for (int e = 0; e < SIZE * SIZE; e++)
+                assert_true(y[(size_t)(i * SIZE * SIZE + e)] ==
+                            m[e / 2 * 2] * m[e % 2] + m[e / 2 * 2 + 1] * m[2 + e % 2]);
+        }
+        ct_tape_free(tape);
+        ct_release(part), ct_release(all);
+    }
+    ct_device_close(dev);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 /* -- indices --------------------------------------------------------------------------------------------- */
 
 /* Where elements lie of tensors with more than 2³¹ and 2³² of them, whose strides are 0 where they are shared:
@@ -182,7 +216,9 @@ static void an_index_twice(void **)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(orders_of_many_rows),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways),
+                                        cmocka_unit_test(products_of_a_batch),
+                                        cmocka_unit_test(orders_of_many_rows),
                                         cmocka_unit_test(more_blocks_than_a_grid_has),
                                         cmocka_unit_test(indices_from_2_to_the_31_on),
                                         cmocka_unit_test(an_index_twice) };

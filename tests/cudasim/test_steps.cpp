@@ -354,6 +354,7 @@ static void replays(void **state)
 {
     ct_device *d = ct_device_open("cuda:0");
     trained eager = {}, replayed = {};
+    assert_cuda(cudaSetDevice(0));
     eager.s = replayed.s = (const step *)*state;
     eager.s->data(d, eager.data);
     eager.s->data(d, replayed.data);
@@ -368,7 +369,7 @@ static void replays(void **state)
         else
             assert_ok(ct_step_replay(step), ct_message(d));
         assert_int_equal(cudasim_waits(), i == 1);       /* for the graph's memory */
-        if (i > 1) assert_int_equal(cudasim_calls(), 2); /* current device, launch */
+        if (i > 1) assert_int_equal(cudasim_calls(), 2); /* current GPU, launch */
         assert_true(ct_item(eager.loss) == ct_item(replayed.loss));
         assert_true(sums(&eager) == sums(&replayed));
     }
@@ -551,7 +552,7 @@ static void kernels_are_loaded_before_a_recording(void **)
 {
     ct_device *d = ct_device_open("cuda:0");
     ct_tensor *t = ct_zeros(d, CT_F64, ct_shape1(400));
-    cudasim_unload();
+    cudasim_forget_kernels();
     ct_step *step = ct_step_capture(d, writes, t);
     assert_non_null(step);
     assert_ok(ct_step_replay(step), ct_message(d));

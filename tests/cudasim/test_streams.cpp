@@ -2,6 +2,8 @@
  * replay. */
 #include "check_sim.h"
 
+#include <thread>
+
 static cudaStream_t s, t;
 
 static int setup(void **)
@@ -74,6 +76,7 @@ static void events(void **)
     assert_int_equal(read_int(q, t), -1);
     assert_cuda(cudaEventRecord(e, s));
     assert_int_equal(cudaEventQuery(e), cudaErrorNotReady);
+    assert_int_equal(cudaGetLastError(), cudaErrorNotReady); /* kept, as any other */
     assert_cuda(cudaStreamWaitEvent(t, e, 0));
     CT__LAUNCH(copy, 1, 1, t, p, q);
     assert_int_equal(read_int(q, t), 9);
@@ -191,7 +194,7 @@ static void loading(void **)
     int *p;
     cudaGraph_t g;
     assert_cuda(cudaMalloc((void **)&p, sizeof *p));
-    cudasim_unload();
+    cudasim_forget_kernels();
     for (int loaded = 0; loaded < 2; loaded++) {
         assert_cuda(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
         CT__LAUNCH(twice, 1, 1, s, p);
@@ -265,13 +268,69 @@ static void failing(void **)
     assert_int_equal(some_work(), 0);
 }
 
+static int some_gpu(void)
+{
+    int gpu = -1;
+    assert_cuda(cudaGetDevice(&gpu));
+    return gpu;
+}
+
+/* Each thread has a current GPU. Streams, events and memory belong to one, s to GPU 0. */
+static void two_gpus(void **)
+{
+    cudasim_gpus(2);
+    assert_int_equal(some_gpu(), 0);
+    assert_false(cudasim_has_context(0)); /* a question makes none */
+    int *p, *q;
+    cudaEvent_t e;
+    assert_cuda(cudaSetDevice(1));
+    std::thread([] { assert_int_equal(some_gpu(), 0); }).join();
+    assert_true(cudasim_has_context(1) && !cudasim_has_context(0));
+    assert_cuda(cudaMalloc((void **)&p, sizeof *p));
+    assert_cuda(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    assert_int_equal(CT__LAUNCH_BLOCK(twice, 1, 1, s, p), cudaErrorInvalidResourceHandle);
+    assert_int_equal(cudaEventRecord(e, s), cudaErrorInvalidResourceHandle);
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+    assert_cuda(cudaEventRecord(e, NULL)); /* of GPU 1's default stream, for which others may wait */
+    assert_cuda(cudaStreamWaitEvent(s, e, 0));
+    assert_cuda(cudaSetDevice(0));
+    assert_cuda(cudaMalloc((void **)&q, sizeof *q));
+    EXPECT("argument 1 of kernel twice is memory of GPU 1, on GPU 0", CT__LAUNCH(twice, 1, 1, s, p));
+    EXPECT("memory of GPU 1, on GPU 0",
+           (cudaMemsetAsync(p, 0, sizeof *p, s), assert_cuda(cudaStreamSynchronize(s))));
+    assert_cuda(cudaMemsetAsync(q, 0, sizeof *q, s));
+    assert_cuda(cudaMemcpyAsync(p, q, sizeof *p, cudaMemcpyDeviceToDevice, s)); /* may cross */
+    assert_int_equal(read_int(p, s), 0);
+    cublasHandle_t blas;
+    double *x, one = 1;
+    assert_cuda(cudaMalloc((void **)&x, sizeof *x));
+    assert_int_equal(cublasCreate(&blas), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasSetStream(blas, s), CUBLAS_STATUS_SUCCESS);
+    assert_cuda(cudaSetDevice(1));
+    assert_int_equal(cublasDtrsm_64(blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                                    CUBLAS_DIAG_UNIT, 1, 1, &one, x, 1, x, 1),
+                     CUBLAS_STATUS_INTERNAL_ERROR);
+    assert_int_equal(cudaSetDevice(2), cudaErrorInvalidDevice);
+    assert_int_equal(some_gpu(), 1);
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
+    assert_int_equal(cublasDestroy(blas), CUBLAS_STATUS_SUCCESS);
+    assert_cuda(cudaEventDestroy(e));
+    for (void *block : { (void *)p, (void *)q, (void *)x }) assert_cuda(cudaFree(block));
+    cudasim_gpus(1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late),    cmocka_unit_test(pageable_waits),
-        cmocka_unit_test(events),  cmocka_unit_test(paces),
-        cmocka_unit_test(graph),   cmocka_unit_test(not_capturable),
-        cmocka_unit_test(loading), cmocka_unit_test(memory_beside_a_capture),
+        cmocka_unit_test(late),
+        cmocka_unit_test(pageable_waits),
+        cmocka_unit_test(events),
+        cmocka_unit_test(two_gpus),
+        cmocka_unit_test(paces),
+        cmocka_unit_test(graph),
+        cmocka_unit_test(not_capturable),
+        cmocka_unit_test(loading),
+        cmocka_unit_test(memory_beside_a_capture),
         cmocka_unit_test(failing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -96,19 +96,21 @@ template <typename T> static __global__ void ct__prepare_kernel(ct__plan<T> p, T
 
 /* A program that is too large for the arguments of a kernel. */
 template <typename T>
-static void ct__write_program(cudaStream_t stream, const ct_cov_program *program, ct__plan<T> *p, char *to,
-                              T *numbers)
+static ct_status ct__write_program(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, char *to,
+                                   T *numbers)
 {
-    for (int64_t at = 0; at < program->bytes; at += CT__COV_PROGRAM) {
+    ct_status s = CT_OK;
+    for (int64_t at = 0; at < program->bytes && !s; at += CT__COV_PROGRAM) {
         const int64_t bytes = ct__smaller(program->bytes - at, CT__COV_PROGRAM);
         ct__words piece = {};
         memcpy(&piece, (const char *)program + at, (size_t)bytes);
-        CT__LAUNCH(ct__write_kernel, 1, CT__BLOCK, stream, piece, (int32_t *)(to + at), (int)(bytes / 4));
+        s = CT__RUN_EACH(dev, "covariance", ct__write_kernel, bytes / 4, piece, (int32_t *)(to + at),
+                         (int)(bytes / 4));
     }
     p->nodes = ct_cov_nodes((const ct_cov_program *)(void *)to);
     p->dims = (const int32_t *)(const void *)(p->nodes + p->n_nodes);
     p->theta = numbers, p->weight = numbers + p->n_params;
-    CT__LAUNCH(ct__prepare_kernel<T>, 1, CT__BLOCK, stream, *p, numbers);
+    return s ? s : CT__RUN_EACH(dev, "covariance", ct__prepare_kernel<T>, CT__BLOCK, *p, numbers);
 }
 
 /* `to` has column k of point i at [k * n + i], and is where the points are from then on. */
@@ -138,10 +140,9 @@ static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct
     else if (!s && ct__plan_moves(p, p->z))
         s = ct__plan_move(dev, p->m, p->d, (T *)(room + p->begin[CT__Z]), &p->z);
     if (!s && !p->small)
-        ct__write_program(ct__cuda_of(dev)->stream, program, p, room + p->begin[CT__PROGRAM],
-                          (T *)(room + p->begin[CT__NUMBERS]));
-    /* else what follows would follow addresses nobody wrote */
-    return s ? s : ct__cuda_launched(dev, "covariance");
+        s = ct__write_program(dev, program, p, room + p->begin[CT__PROGRAM],
+                              (T *)(room + p->begin[CT__NUMBERS]));
+    return s;
 }
 
 #endif

@@ -4,6 +4,7 @@
  *
  * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor,
  *            multiProcessorCount) cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported)
+ *            cudaGetDriverEntryPointByVersion (cuCtxGetCurrent, cuCtxSetCurrent, cuStreamGetCtx)
  *            cudaStreamCreateWithFlags (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize
  *            cudaEventCreateWithFlags (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize
  *            cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
@@ -42,24 +43,31 @@
 #include "config.h"
 #include "primitives.h"
 
-/* CT__LAUNCH(kernel, grid, block, stream, argument...) */
+/* CT__LAUNCH(kernel, grid, block, stream, argument...) queues a kernel and returns the launch's own error.
+ * cudaGetLastError would also return those of other users of the runtime. */
 #ifndef CT__LAUNCH
-#    define CT__LAUNCH(kernel, grid, block, stream, ...) kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
-#    define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
-        kernel<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__)
+template <typename... P, typename... A>
+static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsigned block, cudaStream_t stream,
+                                     A &&...argument)
+{
+    const cudaLaunchConfig_t config = { grid, block, 0, stream, NULL, 0 };
+    return cudaLaunchKernelEx(&config, kernel, static_cast<A &&>(argument)...);
+}
+#    define CT__LAUNCH       ct__launch
+#    define CT__LAUNCH_BLOCK ct__launch
 #endif
 /* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
  * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers. */
-#define CT__RUN_EACH(dev, what, kernel, count, ...)                                     \
-    ((count) != 0 ? (CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
-                                ct__cuda_of(dev)->stream, __VA_ARGS__),                 \
-                     ct__cuda_launched(dev, what))                                      \
+#define CT__RUN_EACH(dev, what, kernel, count, ...)                                                    \
+    ((count) != 0 ? ct__cuda_status(dev, what,                                                         \
+                                    CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
+                                               ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
                   : CT_OK)
-#define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...)                                           \
-    ((blocks) != 0                                                                                        \
-         ? (CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads, ct__cuda_of(dev)->stream, __VA_ARGS__), \
-            ct__cuda_launched(dev, what))                                                                 \
-         : CT_OK)
+#define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...)                               \
+    ((blocks) != 0 ? ct__cuda_status(dev, what,                                               \
+                                     CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads,    \
+                                                      ct__cuda_of(dev)->stream, __VA_ARGS__)) \
+                   : CT_OK)
 
 /* CT__SHARED(T, name, [extent]...): an array of T in shared memory, at a multiple of 16 bytes. */
 #ifndef CT__SHARED
@@ -87,8 +95,18 @@ typedef struct ct__host_room {
     size_t bytes;
 } ct__host_room;
 
+/* Functions of the driver that the runtime does not have. A context stands for its GPU; NULL: no GPU is
+ * current in this thread. They return a cudaError_t. */
+typedef struct ct__driver {
+    int (*current)(struct CUctx_st **);
+    int (*make_current)(struct CUctx_st *);
+    int (*context_of)(cudaStream_t, struct CUctx_st **);
+} ct__driver;
+
 /* The inside of a device. */
 typedef struct ct__cuda {
+    ct__driver driver;
+    struct CUctx_st *context;
     int ordinal, processors;
     /* aside gives and takes memory while `stream` is recorded, which cannot; NULL before */
     cudaStream_t stream, aside;
@@ -106,8 +124,32 @@ typedef struct ct__cuda {
     bool recording, checked; /* checked: since then an index has been */
 } ct__cuda;
 
-/* The device's state, with its GPU current for this thread. */
-ct__cuda *ct__cuda_of(ct_device *dev);
+static inline ct__cuda *ct__cuda_of(ct_device *dev) { return (ct__cuda *)dev->backend_state; }
+
+/* While this lives, the device's GPU is current in this thread; then that of before is again. The runtime
+ * cannot go back to none: its cudaSetDevice(0) would make a context on the first GPU. */
+struct ct__current {
+    int (*const make_current)(CUctx_st *);
+    CUctx_st *context, *before;
+    ct__current(const ct__cuda *cuda, CUctx_st *of)
+        : make_current(cuda->driver.make_current), context(of), before(of)
+    {
+        if (!cuda->driver.current(&before) && before != context) make_current(context);
+    }
+    explicit ct__current(const ct__cuda *cuda) : ct__current(cuda, cuda->context) {}
+    ~ct__current()
+    {
+        if (before != context) make_current(before);
+    }
+};
+
+/* Whether it is cudaSuccess. An error of ours does not stay in cudaGetLastError, where others look for
+ * theirs, which stay. */
+static inline bool ct__done(cudaError_t error)
+{
+    if (error != cudaSuccess) cudaGetLastError();
+    return error == cudaSuccess;
+}
 /* What is wrong, in the device's words: CUDA's, cuBLAS's or cuSOLVER's status while doing `what`. */
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);
@@ -116,8 +158,6 @@ ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Queues that n integers become 0. */
 ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n);
-/* Whether the last launches were accepted. */
-ct_status ct__cuda_launched(ct_device *dev, const char *what);
 /* CT_OK, or that nothing may wait now; `what` is what would. */
 ct_status ct__cuda_not_recording(ct_device *dev, const char *what);
 /* An upload by kernel arguments: in a graph, too, which keeps the bytes. */

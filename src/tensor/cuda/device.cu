@@ -8,8 +8,7 @@
 
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
 {
-    if (error == cudaSuccess) return CT_OK;
-    cudaGetLastError(); /* else it would be found again */
+    if (ct__done(error)) return CT_OK;
     return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s (%s)",
                     dev->name, what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
@@ -30,45 +29,36 @@ ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t
                           "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
 }
 
-ct_status ct__cuda_launched(ct_device *dev, const char *what)
-{
-    return ct__cuda_status(dev, what, cudaGetLastError());
-}
-
 ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
 {
     return ct__cuda_status(dev, what, cudaMemsetAsync(x, 0, (size_t)n * sizeof *x, ct__cuda_of(dev)->stream));
 }
 
-ct__cuda *ct__cuda_of(ct_device *dev)
-{
-    ct__cuda *cuda = (ct__cuda *)dev->backend_state;
-    /* Who fails here fails in what follows, too; and an error that is kept would be taken for that of a later
-     * launch. */
-    if (cudaSetDevice(cuda->ordinal) != cudaSuccess) cudaGetLastError();
-    return cuda;
-}
-
 /* -- opening and closing --------------------------------------------------------------------------------- */
 
-void ct__cuda_close(ct_device *dev)
+/* When the program ends the runtime may go before the device, and takes all with it. */
+static void destroy(ct__cuda *cuda)
 {
-    ct__cuda *cuda = (ct__cuda *)dev->backend_state;
-    if (!cuda) return;
-    cudaSetDevice(cuda->ordinal);
-    if (cuda->stream) cudaStreamSynchronize(cuda->stream);
+    const ct__current now(cuda);
+    const cudaError_t ended = cudaStreamSynchronize(cuda->stream);
+    if (!ct__done(ended) && ended == cudaErrorCudartUnloading) return;
     if (cuda->params) cusolverDnDestroyParams(cuda->params);
     if (cuda->solver) cusolverDnDestroy(cuda->solver);
     if (cuda->blas) cublasDestroy(cuda->blas);
     for (int i = 0; i < CT__UPLOADS; i++)
-        if (cuda->staged[i]) cudaEventDestroy(cuda->staged[i]);
-    if (cuda->staging) cudaFreeHost(cuda->staging);
-    if (cuda->blas_workspace) cudaFree(cuda->blas_workspace);
-    if (cuda->bad) cudaFree(cuda->bad);
-    if (cuda->aside) cudaStreamDestroy(cuda->aside);
-    if (cuda->stream) cudaStreamDestroy(cuda->stream);
-    if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
-    cudaGetLastError();
+        if (cuda->staged[i]) ct__done(cudaEventDestroy(cuda->staged[i]));
+    ct__done(cudaFreeHost(cuda->staging));
+    ct__done(cudaFree(cuda->blas_workspace));
+    ct__done(cudaFree(cuda->bad));
+    if (cuda->aside) ct__done(cudaStreamDestroy(cuda->aside));
+    ct__done(cudaStreamDestroy(cuda->stream));
+    if (cuda->pool) ct__done(cudaMemPoolDestroy(cuda->pool));
+}
+
+void ct__cuda_close(ct_device *dev)
+{
+    ct__cuda *cuda = ct__cuda_of(dev);
+    if (cuda->stream) destroy(cuda);
     for (ct__host_room *room = cuda->host_workspace, *older; room; room = older) {
         older = room->older;
         ct__host_free(dev, room, CT__ALIGNMENT + room->bytes);
@@ -183,33 +173,56 @@ static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
     return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
+#if CUDART_VERSION >= 12050
+#    define DRIVERS(name, to) cudaGetDriverEntryPointByVersion(name, (void **)(to), 12000, cudaEnableDefault)
+#else
+#    define DRIVERS(name, to) cudaGetDriverEntryPoint(name, (void **)(to), cudaEnableDefault)
+#endif
+
+static ct_status find_driver(ct_device *dev, ct__driver *driver)
+{
+    cudaError_t error = DRIVERS("cuCtxGetCurrent", &driver->current);
+    if (!error) error = DRIVERS("cuCtxSetCurrent", &driver->make_current);
+    if (!error) error = DRIVERS("cuStreamGetCtx", &driver->context_of);
+    return ct__cuda_status(dev, "asking the driver", error);
+}
+
+/* In the GPU's primary context, which is the runtime's. */
+static ct_status open_all(ct_device *dev, ct__cuda *cuda)
+{
+    ct__current now(cuda, NULL);
+    ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(cuda->ordinal));
+    if (!s) s = ct__cuda_status(dev, "choosing the GPU", (cudaError_t)cuda->driver.current(&now.context));
+    cuda->context = now.context;
+    if (!s)
+        s = ct__cuda_status(dev, "making a stream",
+                            cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    if (!s) s = describe(dev, cuda);
+    if (!s) s = open_pool(dev, cuda);
+    if (!s) s = open_staging(dev, cuda);
+    if (!s) s = open_libraries(dev, cuda);
+    return s ? s : try_kernel(dev, cuda);
+}
+
 ct_status ct__cuda_open(ct_device *dev, int ordinal)
 {
     int count = 0;
     snprintf(dev->name, sizeof dev->name, "cuda:%d", ordinal);
     cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess) {
-        cudaGetLastError();
+    if (!ct__done(error))
         return ct__fail(dev, CT_EDEVICE, "cuda:%d: %s: install a newer driver, or open \"cpu\"", ordinal,
                         cudaGetErrorString(error));
-    }
     if (ordinal >= count)
         return ct__fail(dev, CT_EDEVICE,
                         "cuda:%d: there %s %d GPU%s, counted from 0: open one of these, or \"cpu\"", ordinal,
                         count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
-    ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(ordinal));
-    ct__cuda *cuda = s ? NULL : (ct__cuda *)ct__host_alloc(dev, sizeof *cuda);
-    if (!cuda) return s ? s : CT_ENOMEM;
+    ct__cuda *cuda = (ct__cuda *)ct__host_alloc(dev, sizeof *cuda);
+    if (!cuda) return CT_ENOMEM;
     memset(cuda, 0, sizeof *cuda);
     cuda->ordinal = ordinal;
     dev->backend_state = cuda;
-    s = ct__cuda_status(dev, "making a stream",
-                        cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
-    if (!s) s = describe(dev, cuda);
-    if (!s) s = open_pool(dev, cuda);
-    if (!s) s = open_staging(dev, cuda);
-    if (!s) s = open_libraries(dev, cuda);
-    if (!s) s = try_kernel(dev, cuda);
+    ct_status s = find_driver(dev, &cuda->driver);
+    if (!s) s = open_all(dev, cuda);
     if (s) ct__cuda_close(dev);
     return s;
 }

@@ -12,11 +12,11 @@ struct unrecorded {
     cudaStreamCaptureMode mode;
     explicit unrecorded(const ct__cuda *cuda) : recording(cuda->recording), mode(cudaStreamCaptureModeRelaxed)
     {
-        if (recording) cudaThreadExchangeStreamCaptureMode(&mode);
+        if (recording) ct__done(cudaThreadExchangeStreamCaptureMode(&mode));
     }
     ~unrecorded()
     {
-        if (recording) cudaThreadExchangeStreamCaptureMode(&mode);
+        if (recording) ct__done(cudaThreadExchangeStreamCaptureMode(&mode));
     }
 };
 
@@ -26,11 +26,10 @@ void *ct__cuda_allocate(ct_device *dev, size_t bytes)
     const unrecorded now(cuda);
     cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
     void *data = NULL;
-    cudaError_t error =
-        cuda->pool ? cudaMallocFromPoolAsync(&data, bytes, cuda->pool, stream) : cudaMalloc(&data, bytes);
-    if (error == cudaSuccess) return data;
-    cudaGetLastError();
-    return NULL;
+    return ct__done(cuda->pool ? cudaMallocFromPoolAsync(&data, bytes, cuda->pool, stream)
+                               : cudaMalloc(&data, bytes))
+               ? data
+               : NULL;
 }
 
 void ct__cuda_release(ct_device *dev, void *data, size_t)
@@ -38,7 +37,7 @@ void ct__cuda_release(ct_device *dev, void *data, size_t)
     ct__cuda *cuda = ct__cuda_of(dev);
     const unrecorded now(cuda);
     cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
-    if ((cuda->pool ? cudaFreeAsync(data, stream) : cudaFree(data)) != cudaSuccess) cudaGetLastError();
+    ct__done(cuda->pool ? cudaFreeAsync(data, stream) : cudaFree(data));
 }
 
 /* What the streams have not come to yet is not free yet. */
@@ -46,10 +45,9 @@ void ct__cuda_trim(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     if (!cuda->pool || cuda->recording) return;
-    cudaStreamSynchronize(cuda->stream);
-    if (cuda->aside) cudaStreamSynchronize(cuda->aside);
-    cudaMemPoolTrimTo(cuda->pool, 0);
-    cudaGetLastError();
+    ct__done(cudaStreamSynchronize(cuda->stream));
+    if (cuda->aside) ct__done(cudaStreamSynchronize(cuda->aside));
+    ct__done(cudaMemPoolTrimTo(cuda->pool, 0));
 }
 
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes)

@@ -23,7 +23,7 @@ static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct
     return beta == 1 ? CT_OK : CT__PER_DTYPE(b->dtype, SCALE);
 }
 
-/* The last dimension of the batch is one call's, the others are walked over. */
+/* The largest dimension of the batch is one call's, the others are walked over. */
 ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A_,
                    const ct__matrix &B_, double beta, const ct__matrix &C_)
 {
@@ -39,20 +39,26 @@ ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__m
                               : b->dtype == CT_F16  ? CUDA_R_16F
                                                     : CUDA_R_32F;
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
-    int last = b->ndim - 1;
-    int64_t together = b->ndim ? b->dim[last] : 1;
+    int along = 0;
+    int64_t apart = 1; /* members from one place of the dimension to the next */
+    for (int d = 1; d < b->ndim; d++) {
+        apart *= b->dim[d];
+        if (b->dim[d] >= b->dim[along]) along = d, apart = 1;
+    }
+    const int64_t together = b->ndim ? b->dim[along] : 1;
     ct_status s = CT_OK;
-    for (int64_t i = 0; i < b->members && !s; i += together) {
+    for (int64_t k = 0; k < b->members / together && !s; k++) {
+        const int64_t i = k / apart * apart * together + k % apart;
         s = ct__cublas_status(
             dev, "gemm",
             cublasGemmStridedBatchedEx_64(
                 cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
                 c.rows, c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
                 a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
-                b->ndim ? a.step[last] : 0, x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
-                x.columns ? x.cs : x.rs, b->ndim ? x.step[last] : 0, f64 ? (const void *)&beta : &beta32,
-                c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, b->ndim ? c.step[last] : 0,
-                together, compute, CUBLAS_GEMM_DEFAULT));
+                a.step[along], x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
+                x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
+                c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along], together,
+                compute, CUBLAS_GEMM_DEFAULT));
     }
     return s;
 }

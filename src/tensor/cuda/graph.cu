@@ -60,7 +60,7 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
             made = NULL;
         }
     }
-    if (recorded) cudaGraphDestroy(recorded);
+    if (recorded) ct__done(cudaGraphDestroy(recorded));
     return made;
 }
 
@@ -78,8 +78,7 @@ void ct__cuda_graph_free(ct_device *dev, void *which)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     graph *g = (graph *)which;
-    cudaStreamSynchronize(cuda->stream);
-    cudaGraphExecDestroy(g->exec);
-    cudaGetLastError();
+    ct__done(cudaStreamSynchronize(cuda->stream));
+    ct__done(cudaGraphExecDestroy(g->exec));
     ct__host_free(dev, g, sizeof *g);
 }

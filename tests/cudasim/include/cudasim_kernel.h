@@ -39,7 +39,7 @@
 #define CT__UNROLL
 #define CT__BY_FOUR
 
-/* kernel<<<grid, block, 0, stream>>>(arguments); a kernel's name is what macros in it stand for */
+/* A launch, and its error; a kernel's name is what macros in it stand for */
 #define CUDASIM_NAME(...) #__VA_ARGS__
 #define CT__LAUNCH(kernel, grid, block, stream, ...) \
     cudasim::launch(CUDASIM_NAME(kernel), false, kernel, grid, block, stream, __VA_ARGS__)
@@ -68,10 +68,9 @@ template <class P> void check_argument(const char *kernel, int number, const P &
         check_addresses(kernel, number, &p, sizeof p);
 }
 
-/* `shares`: its threads meet at barriers, so each needs a stack of its own. An error is returned by
- * cudaGetLastError. */
-void enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
-                    cudaStream_t stream, std::function<void()> thread);
+/* `shares`: its threads meet at barriers, so each needs a stack of its own. */
+cudaError_t enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
+                           cudaStream_t stream, std::function<void()> thread);
 
 /* One thread. */
 template <class... P, size_t... I>
@@ -81,8 +80,8 @@ CUDASIM_UNSEEN void call(void (*kernel)(P...), const std::tuple<P...> &held, std
 }
 
 template <class... P, class... A>
-void launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
-            const A &...argument)
+cudaError_t launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3 block,
+                   cudaStream_t stream, const A &...argument)
 {
     static_assert((std::is_trivially_copyable<P>::value && ...), "kernel arguments are plain data");
     static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
@@ -93,8 +92,8 @@ void launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3
             (check_argument(name, ++number, p), ...);
         },
         held);
-    enqueue_kernel(name, (const void *)kernel, shares, grid, block, stream,
-                   [kernel, held] { call(kernel, held, std::index_sequence_for<P...>()); });
+    return enqueue_kernel(name, (const void *)kernel, shares, grid, block, stream,
+                          [kernel, held] { call(kernel, held, std::index_sequence_for<P...>()); });
 }
 } // namespace cudasim
 
