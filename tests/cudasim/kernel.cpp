@@ -1,9 +1,9 @@
-/* A launch runs its threads one at a time. Up to BESIDE blocks are under way at once, begun in a random order;
- * each takes a turn of random length, and so do its threads, in a random order. Where threads meet at barriers
- * each is a fibre: it runs until the barrier, then another runs; when all of its block have arrived they go on
- * in a new random order. A thread that relies on another without a barrier between them, or on another block
- * of the same launch, reads a NaN or an old value in some of these orders. Fibres are used again by later
- * threads.
+/* A launch runs its threads one at a time. Up to BESIDE blocks are under way at once. They begin in a random
+ * order and take turns of random length; the threads of a block run in a random order, too. Where threads
+ * meet at barriers each is a fibre: it runs until the barrier, then another runs; when all of its block have
+ * arrived they go on in a new random order. A thread that relies on another without a barrier between them,
+ * or on another block of the same launch, reads a NaN or an old value in some of these orders. Fibres are
+ * used again by later threads.
  *
  * Each block under way has shared memory of its own. It holds NaN at first, and so does a fence behind every
  * variable. */

@@ -1,8 +1,8 @@
 /* cuSOLVER on LAPACK, executed late. Each routine needs the workspace that its _bufferSize names, on the
  * device and, for the 64-bit interface, on the host; both are filled with NaN when it runs. info is written
  * to device memory. NVIDIA promises neither that a factorisation returns before it is done ("prefers to keep
- * asynchronous execution as much as possible") nor that it can be captured: so here it counts as a wait, and a
- * captured stream refuses it. */
+ * asynchronous execution as much as possible") nor that it can be captured. So here it counts as a wait, and
+ * a captured stream refuses it. */
 #include "sim.h"
 
 #include <algorithm>

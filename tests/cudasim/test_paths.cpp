@@ -177,8 +177,7 @@ static void products_of_a_batch(void **)
 
 /* -- indices --------------------------------------------------------------------------------------------- */
 
-/* Where elements lie of tensors with more than 2³¹ and 2³² of them, whose strides are 0 where they are shared:
- * the places alone, without memory for so many. */
+/* Where the elements of tensors with more than 2³¹ and 2³² of them lie: the places alone, without memory. */
 static void indices_from_2_to_the_31_on(void **)
 {
     const int64_t far = (int64_t)1 << 31;

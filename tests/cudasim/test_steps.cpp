@@ -541,7 +541,7 @@ static void large_factors(void **)
 
 /* -- loading --------------------------------------------------------------------------------------------- */
 
-/* More than goes with a kernel's arguments, so that the first call does not load the recorded one's kernel. */
+/* More than goes with a kernel's arguments: so the first call does not load the recorded one's kernel. */
 static ct_status writes(ct_tape *, void *context)
 {
     static const double x[400] = { 7 };
