@@ -20,7 +20,7 @@ void cudasim_gpus(int count);
 /* Whether something has made a context on the GPU, which takes time and some of its memory. */
 bool cudasim_has_context(int gpu);
 /* From now on the runtime is gone, as it is in the last functions of a program that ends. */
-void cudasim_unload(void);
+void cudasim_end_runtime(void);
 
 /* Starts counting calls from zero, and the calls among them that wait for the device or may wait. */
 void cudasim_watch(void);

@@ -354,6 +354,7 @@ void *cudasim::shared_memory(const void *key, size_t bytes)
 void cudasim::check_addresses(const char *name, int number, const void *bytes, size_t size)
 {
     static const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const std::lock_guard<std::recursive_mutex> guard(sim::lock);
     const uint64_t *word = (const uint64_t *)bytes;
     if (size % 8 || (uintptr_t)bytes % 8) return;
     for (size_t i = 0; i < size / 8; i++) {

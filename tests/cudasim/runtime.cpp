@@ -7,13 +7,13 @@
 
 namespace sim
 {
-static std::recursive_mutex lock;
+std::recursive_mutex lock;
 static int64_t calls, waits, fail_call;
 static bool fail_broken, has_failed, broken;
 static const char *failed_name = "", *first_wait;
 static thread_local cudaError_t last_error;
 static uint64_t draws;
-static bool unloaded;
+static bool ended;
 pace speed;
 int64_t live;
 int gpus = 1;
@@ -86,7 +86,7 @@ entry::entry(const char *name, unsigned kind) : refused(false), error(cudaSucces
         refused = true, error = cudaErrorStreamCaptureUnsupported;
         return;
     }
-    if (unloaded) {
+    if (ended) {
         if (!strncmp(name, "cublas", 6) || !strncmp(name, "cusolver", 8))
             report("%s after the runtime has gone: the real one may crash", name);
         refused = true, error = cudaErrorCudartUnloading;
@@ -129,7 +129,7 @@ void cudasim_gpus(int count)
 }
 
 bool cudasim_has_context(int gpu) { return contexts[gpu].made; }
-void cudasim_unload(void) { unloaded = true; }
+void cudasim_end_runtime(void) { ended = true; }
 
 void cudasim_watch(void) { cudasim_fail_at(0, false); }
 
@@ -272,7 +272,7 @@ cudaError_t cudaDeviceSynchronize(void)
 
 cudaError_t cudaGetLastError(void)
 {
-    cudaError_t e = unloaded ? cudaErrorCudartUnloading : broken ? cudaErrorIllegalAddress : last_error;
+    cudaError_t e = ended ? cudaErrorCudartUnloading : broken ? cudaErrorIllegalAddress : last_error;
     last_error = cudaSuccess;
     return e;
 }

@@ -45,6 +45,7 @@ enum call_kind : unsigned {
     RELEASES = 4, /* does its work also where it is told to fail                   */
 };
 
+extern std::recursive_mutex lock;
 /* Holds the lock, and decides whether a call fails. */
 class entry
 {

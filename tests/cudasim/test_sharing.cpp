@@ -232,7 +232,7 @@ static void after_the_runtime(void **)
         model m = { ct_full(d, CT_F64, ct_shape2(2, 2), 3), ct_from(d, CT_I64, ct_shape1(3), index), {} };
         ct_step *step = ct_step_capture(d, train, &m);
         if (!step || ct_step_replay(step)) _exit(2);
-        cudasim_unload();
+        cudasim_end_runtime();
         ct_step_free(step);
         ct_release(m.A), ct_release(m.index);
         ct_device_close(d);

@@ -12,7 +12,7 @@ extern const ct_backend ct__cuda_table;
 
 /* clang-format off */
 #define CT__CUDA_DEVICE(M)                                                                           \
-    M(allocate) M(release) M(trim) M(upload) M(download) M(synchronize)             \
+    M(allocate) M(release) M(trim) M(upload) M(download) M(synchronize)                              \
     M(capture_begin) M(capture_status) M(capture_end) M(graph_launch) M(graph_free) M(stream) M(join)
 /* clang-format on */
 
