@@ -21,9 +21,9 @@
  *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
  *            cusolverDnXgetrf_bufferSize
  * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x),
- *            __shared__ arrays of fixed extents, by CT__SHARED alone, __syncthreads, the functions of <math.h>
- *            for double and float, rsqrt. No dynamic shared memory, no atomics, no warp intrinsics, no
- *            textures, no cooperative groups, no printf.
+ *            __shared__ arrays of fixed extents, by CT__SHARED alone, __syncthreads, <math.h>'s functions for
+ *            double and float, rsqrt. No dynamic shared memory, no atomics, no warp intrinsics, no textures,
+ *            no cooperative groups, no printf.
  *
  * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing,
  * nearly all of them by CT__RUN_EACH; CT__LAUNCH_BLOCK, by CT__RUN_BLOCKS, for those that use CT__SHARED
