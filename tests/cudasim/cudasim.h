@@ -36,6 +36,9 @@ bool cudasim_failed(void);
 /* The name of the call that failed; "" where none has. */
 const char *cudasim_failed_call(void);
 
+/* As in a new process: no kernel has been loaded. The first launch loads it, which a capture refuses. */
+void cudasim_forget_kernels(void);
+
 /* The number of streams, events, graphs, handles, pools and blocks of device and pinned memory that are held;
  * and the bytes of device memory held. */
 int64_t cudasim_live(void);

@@ -1,14 +1,29 @@
-/* A launch runs its blocks one after another in a random order, and the threads of a block likewise. Where
- * threads meet at barriers each is a fibre: it runs until the barrier, then another runs; when all have
- * arrived they go on in a new random order. A thread that relies on another without a barrier between them
- * reads a NaN or an old value in some of these orders. The fibres of a block are reused by the next. */
+/* A launch runs its threads one at a time. Up to BESIDE blocks are under way at once. They begin in a random
+ * order and take turns of random length; the threads of a block run in a random order, too. Where threads
+ * meet at barriers each is a fibre: it runs until the barrier, then another runs; when all of its block have
+ * arrived they go on in a new random order. A thread that relies on another without a barrier between them,
+ * or on another block of the same launch, reads a NaN or an old value in some of these orders. Fibres are
+ * used again by later threads.
+ *
+ * Each block under way has shared memory of its own. It holds NaN at first, and so does a fence behind every
+ * variable. */
 #include "sim.h"
 
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #ifdef WITH_ASAN
+#    include <sanitizer/asan_interface.h>
 #    include <sanitizer/common_interface_defs.h>
+#    define CLOSE(p, n) __asan_poison_memory_region(p, n)
+#    define OPEN(p, n)  __asan_unpoison_memory_region(p, n)
+#else
+#    define CLOSE(p, n) ((void)(p), (void)(n))
+#    define OPEN(p, n)  ((void)(p), (void)(n))
 #endif
 #ifndef __x86_64__
 #    include <ucontext.h>
@@ -129,7 +144,7 @@ static fibre *make_fibre()
     return f;
 }
 
-/* -- one block ------------------------------------------------------------------------------------------- */
+/* -- blocks under way ------------------------------------------------------------------------------------ */
 
 struct parked {
     fibre *on;
@@ -138,11 +153,34 @@ struct parked {
     int line;
 };
 
+/* A variable in shared memory, known by an address in its kernel. */
+struct variable {
+    const void *key;
+    char *data;
+    size_t bytes;
+};
+
+enum { BESIDE = 3, VARIABLES = 16 };
+static const size_t SHARED = 48 * 1024, FENCE = 64; /* what a block has of it, as on the real device */
+
+struct block_under_way {
+    uint3 place = {};
+    order thread_order = order(0);
+    uint64_t next = 0, begun = 0, ended = 0; /* threads */
+    std::vector<parked> ready, waiting;
+    std::vector<variable> shared;
+    char *room = nullptr;
+};
+
+static block_under_way *under_way = new block_under_way[BESIDE]; /* reachable until the end */
+static block_under_way *now;                                     /* whose turn it is        */
+static int beside;                                               /* how many there are      */
+static uint64_t turn;                                            /* threads until another's */
+
 static const std::function<void()> *kernel;
-static uint64_t threads, begun, ended, next_thread;
-static const order *thread_order;
-static std::vector<fibre *> &idle = *new std::vector<fibre *>; /* reachable until the process ends */
-static std::vector<parked> ready, waiting;
+static uint64_t threads, blocks_left, next_block;
+static const order *block_order;
+static std::vector<fibre *> &idle = *new std::vector<fibre *>;
 
 static uint3 unravel(uint64_t i, dim3 d)
 {
@@ -150,67 +188,107 @@ static uint3 unravel(uint64_t i, dim3 d)
     return { (unsigned)(i % d.x), (unsigned)(i / d.x % d.y), (unsigned)(i / d.x / d.y) };
 }
 
-static void begin_thread()
+static void begin_block(block_under_way *b)
 {
-    here.thread = unravel(next_thread, here.block_dim);
-    next_thread = thread_order->after(next_thread);
-    begun++;
-    (*kernel)();
-    ended++;
+    b->place = unravel(next_block, here.grid_dim);
+    next_block = block_order->after(next_block);
+    blocks_left--;
+    b->thread_order = order(threads);
+    b->next = b->thread_order.start;
+    b->begun = b->ended = 0;
+    b->shared.clear();
 }
 
-/* All threads that still run have arrived at a barrier. */
-static void release_barrier()
+static void end_block(const block_under_way *b)
 {
-    const parked &first = waiting[0];
-    if (ended)
-        report("%zu threads of block (%u, %u, %u) wait at %s:%d, but %llu have ended", waiting.size(),
-               here.block.x, here.block.y, here.block.z, first.file, first.line, (unsigned long long)ended);
-    for (const parked &p : waiting)
+    for (const variable &v : b->shared)
+        for (size_t i = 0; i < FENCE; i++)
+            if (v.data[v.bytes + i] != (char)0xff) {
+                report("block (%u, %u, %u) wrote behind a shared variable of %zu bytes, at byte %zu",
+                       b->place.x, b->place.y, b->place.z, v.bytes, v.bytes + i);
+                return;
+            }
+}
+
+/* Chooses the block whose turn it is. One that has ended makes room for the next. False: there is none. */
+static bool choose_block()
+{
+    while (now->ended == threads) {
+        end_block(now);
+        if (blocks_left) {
+            begin_block(now);
+        } else {
+            std::swap(*now, under_way[--beside]);
+            if (!beside) return false;
+            now = under_way;
+        }
+    }
+    if (!--turn) {
+        turn = 1 + random_below(2 * threads);
+        now = &under_way[random_below((uint64_t)beside)];
+    }
+    return true;
+}
+
+static void begin_thread()
+{
+    here.block = now->place;
+    here.thread = unravel(now->next, here.block_dim);
+    now->next = now->thread_order.after(now->next);
+    now->begun++;
+    (*kernel)();
+    now->ended++;
+}
+
+/* All threads of the block that still run have arrived at a barrier. */
+static void release_barrier(block_under_way *b)
+{
+    const parked &first = b->waiting[0];
+    if (b->ended)
+        report("%zu threads of block (%u, %u, %u) wait at %s:%d, but %llu have ended", b->waiting.size(),
+               b->place.x, b->place.y, b->place.z, first.file, first.line, (unsigned long long)b->ended);
+    for (const parked &p : b->waiting)
         if (p.line != first.line)
             report("thread (%u, %u, %u) waits at %s:%d, but thread (%u, %u, %u) at line %d", first.thread.x,
                    first.thread.y, first.thread.z, first.file, first.line, p.thread.x, p.thread.y, p.thread.z,
                    p.line);
-    order o(waiting.size());
-    for (uint64_t i = 0, at = o.start; i < o.n; i++, at = o.after(at)) ready.push_back(waiting[at]);
-    waiting.clear();
+    order o(b->waiting.size());
+    for (uint64_t i = 0, at = o.start; i < o.n; i++, at = o.after(at)) b->ready.push_back(b->waiting[at]);
+    b->waiting.clear();
 }
 
-/* Chooses what runs next: a fibre that a barrier has released, one that starts threads, or, at the end, the
- * caller. */
-static fibre *next_fibre()
+/* Chooses what runs next: a fibre that a barrier has released, one that begins a thread, the given one if
+ * that has nothing else to do, or, at the end, the caller. */
+static fibre *next_fibre(fibre *free)
 {
-    if (ready.empty() && begun == threads && !waiting.empty()) release_barrier();
-    if (!ready.empty()) {
-        fibre *f = ready.back().on;
-        here.thread = ready.back().thread;
-        ready.pop_back();
+    if (!choose_block()) return &caller;
+    if (now->ready.empty() && now->begun == threads) release_barrier(now);
+    if (!now->ready.empty()) {
+        const parked p = now->ready.back();
+        now->ready.pop_back();
+        here.block = now->place;
+        here.thread = p.thread;
+        return p.on;
+    }
+    if (free) return free;
+    if (!idle.empty()) {
+        fibre *f = idle.back();
+        idle.pop_back();
         return f;
     }
-    if (begun == threads) return &caller;
-    if (idle.empty()) {
-        fibre *f = make_fibre();
-        if (f) return f;
-        report("no memory for a fibre");
-        return &caller;
-    }
-    fibre *f = idle.back();
-    idle.pop_back();
-    return f;
-}
-
-static void go_on()
-{
-    fibre *next = next_fibre();
-    if (next != current) switch_to(next);
+    fibre *f = make_fibre();
+    if (!f) report("no memory for a fibre");
+    return f ? f : &caller;
 }
 
 static void fibre_main()
 {
     for (;;) {
-        while (begun < threads) begin_thread();
+        begin_thread();
+        fibre *next = next_fibre(current);
+        if (next == current) continue;
         idle.push_back(current);
-        go_on();
+        switch_to(next);
     }
 }
 
@@ -220,18 +298,18 @@ static void run_grid(bool shares, dim3 grid, dim3 block, const std::function<voi
     here.block_dim = block;
     kernel = &thread;
     threads = (uint64_t)block.x * block.y * block.z;
-    order blocks((uint64_t)grid.x * grid.y * grid.z);
-    for (uint64_t i = 0, at = blocks.start; i < blocks.n; i++, at = blocks.after(at)) {
-        order o(threads);
-        thread_order = &o;
-        next_thread = o.start;
-        begun = ended = 0;
-        here.block = unravel(at, grid);
-        if (shares)
-            go_on();
-        else
-            while (begun < threads) begin_thread();
-    }
+    const order blocks((uint64_t)grid.x * grid.y * grid.z);
+    block_order = &blocks;
+    next_block = blocks.start;
+    blocks_left = blocks.n;
+    beside = (int)std::min(blocks.n, 1 + random_below(BESIDE));
+    for (int i = 0; i < beside; i++) begin_block(&under_way[i]);
+    now = under_way;
+    turn = 1 + random_below(2 * threads);
+    if (shares)
+        switch_to(next_fibre(nullptr));
+    else
+        while (choose_block()) begin_thread();
 }
 } // namespace sim
 
@@ -242,8 +320,36 @@ void cudasim::barrier(const char *file, int line)
     using namespace sim;
     if (current == &caller)
         return report("%s:%d is a barrier, but the kernel was not launched as one with any", file, line);
-    waiting.push_back({ current, here.thread, file, line });
-    go_on();
+    now->waiting.push_back({ current, here.thread, file, line });
+    fibre *next = next_fibre(nullptr);
+    if (next != current) switch_to(next);
+}
+
+/* At its first use in a block a variable gets its place, behind the others. */
+void *cudasim::shared_memory(const void *key, size_t bytes)
+{
+    using namespace sim;
+    static const size_t all = SHARED + VARIABLES * (FENCE + 16);
+    block_under_way &b = *now;
+    size_t sum = bytes;
+    char *to = b.room;
+    for (const variable &v : b.shared) {
+        if (v.key == key) return v.data;
+        sum += v.bytes;
+        to = v.data + (v.bytes + 15) / 16 * 16 + FENCE;
+    }
+    if (sum > SHARED || b.shared.size() == VARIABLES) {
+        report("a block has %zu bytes of shared memory, in %zu variables", sum, b.shared.size() + 1);
+        abort();
+    }
+    /* not by malloc, which tests may let fail */
+    if (!b.room) to = b.room = (char *)::operator new(all, std::align_val_t(64));
+    if (b.shared.empty()) CLOSE(b.room, all);
+    OPEN(to, bytes + FENCE);
+    memset(to, 0xff, bytes + FENCE);
+    CLOSE(to + bytes, FENCE);
+    b.shared.push_back({ key, to, bytes });
+    return to;
 }
 
 void cudasim::check_block(int threads)
@@ -275,17 +381,27 @@ void cudasim::check_addresses(const char *name, int number, const void *bytes, s
     }
 }
 
-cudaError_t cudasim::enqueue_kernel(const char *name, bool shares, dim3 grid, dim3 block, cudaStream_t stream,
-                                    std::function<void()> thread)
+/* A kernel is loaded at its first launch on a GPU. That may wait, so it is no part of a capture. */
+static std::set<std::pair<int, const void *>> loaded;
+
+void cudasim_forget_kernels(void) { loaded.clear(); }
+
+cudaError_t cudasim::enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
+                                    cudaStream_t stream, std::function<void()> thread)
 {
     using namespace sim;
     entry e(name);
     if (e.refused) return fail(e.error);
     if (cudaError_t error = launchable(stream)) return fail(error);
+    if (capturing(stream) && !loaded.count({ gpu_now(), kernel })) {
+        spoil(stream);
+        return fail(cudaErrorStreamCaptureUnsupported);
+    }
     if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 ||
         !block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
         (uint64_t)block.x * block.y * block.z > 1024)
         return fail(cudaErrorInvalidConfiguration);
+    loaded.insert({ gpu_now(), kernel });
     enqueue(stream, called(name, { grid.x, block.x }), [=] { run_grid(shares, grid, block, thread); });
     return cudaSuccess;
 }

@@ -77,9 +77,9 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     } else if (running) {
         static char text[256];
         int n = snprintf(text, sizeof text,
-                         "cudasim: %.100s touched %p, thread (%u, %u, %u) of block (%u, %u, %u)\n", running,
-                         (void *)address, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y,
-                         blockIdx.z);
+                         "cudasim: %.100s touched %s%p, thread (%u, %u, %u) of block (%u, %u, %u)\n", running,
+                         address ? "" : "an address that is not aligned, or ", (void *)address, threadIdx.x,
+                         threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
         if (write(2, text, (size_t)n) < 0) abort();
         abort(); /* in the middle of a call, after which nothing can continue */
     }

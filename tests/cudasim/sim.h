@@ -5,7 +5,7 @@
  *     memory.cpp    the device's memory: tagged, poisoned, fenced, closed to the host
  *     stream.cpp    streams that run late, events, copies
  *     graph.cpp     capture and replay
- *     kernel.cpp    a grid of threads, one after another or as fibres
+ *     kernel.cpp    a grid of threads, one after another or as fibres, several blocks at a time
  *     blas.cpp, solver.cpp   cuBLAS and cuSOLVER on OpenBLAS and LAPACK
  *     cub.cpp       CUB's radix sort
  *

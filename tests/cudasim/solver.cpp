@@ -1,6 +1,8 @@
 /* cuSOLVER on LAPACK, executed late. Each routine needs the workspace that its _bufferSize names, on the
  * device and, for the 64-bit interface, on the host; both are filled with NaN when it runs. info is written
- * to device memory. */
+ * to device memory. NVIDIA promises neither that a factorisation returns before it is done ("prefers to keep
+ * asynchronous execution as much as possible") nor that it can be captured. So here it counts as a wait, and
+ * a captured stream refuses it. */
 #include "sim.h"
 
 #include <algorithm>
@@ -145,6 +147,7 @@ static cusolverStatus_t refuse(const entry &e, cusolverDnHandle_t handle, cusolv
     if (m < 0 || n < 0 || lda < std::max<int64_t>(m, 1)) return CUSOLVER_STATUS_INVALID_VALUE;
     if (!is_real(type) || compute != type || lda > INT32_MAX || n > INT32_MAX)
         return CUSOLVER_STATUS_NOT_SUPPORTED;
+    if (capturing(handle->stream)) spoil(handle->stream);
     return launchable(handle->stream) ? CUSOLVER_STATUS_INTERNAL_ERROR : CUSOLVER_STATUS_SUCCESS;
 }
 
@@ -176,7 +179,7 @@ cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   size_t workspaceInBytesOnDevice, void *bufferOnHost,
                                   size_t workspaceInBytesOnHost, int *info)
 {
-    entry e("cusolverDnXpotrf");
+    entry e("cusolverDnXpotrf", WAITS);
     if (cusolverStatus_t s = refuse(e, handle, params, n, n, dataTypeA, lda, computeType)) return s;
     workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
     if (!w.enough(n, size_of(dataTypeA))) return CUSOLVER_STATUS_INVALID_VALUE;
@@ -208,7 +211,7 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   size_t workspaceInBytesOnDevice, void *bufferOnHost,
                                   size_t workspaceInBytesOnHost, int *info)
 {
-    entry e("cusolverDnXgetrf");
+    entry e("cusolverDnXgetrf", WAITS);
     if (cusolverStatus_t s = refuse(e, handle, params, m, n, dataTypeA, lda, computeType)) return s;
     workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
     if (!w.enough(n, size_of(dataTypeA))) return CUSOLVER_STATUS_INVALID_VALUE;
@@ -245,7 +248,7 @@ cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   size_t workspaceInBytesOnDevice, void *bufferOnHost,
                                   size_t workspaceInBytesOnHost, int *info)
 {
-    entry e("cusolverDnXgeqrf");
+    entry e("cusolverDnXgeqrf", WAITS);
     if (cusolverStatus_t s = refuse(e, handle, params, m, n, dataTypeA, lda, computeType)) return s;
     workspace w = { bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info };
     if (!w.enough(n, size_of(dataTypeA)) || dataTypeTau != dataTypeA) return CUSOLVER_STATUS_INVALID_VALUE;

@@ -40,7 +40,7 @@ static void every_thread_once(void **)
 /* Each block reverses its 256 numbers. */
 template <bool WITH_BARRIER> static __global__ void turn(int *p)
 {
-    __shared__ int shared[256];
+    CT__SHARED(int, shared, [256]);
     int t = (int)threadIdx.x, *mine = p + 256 * blockIdx.x;
     shared[t] = mine[t];
     if (WITH_BARRIER) __syncthreads();
@@ -71,7 +71,7 @@ static void barriers(void **)
 /* Sum of 256, level by level: nine barriers a block. */
 static __global__ void tree(const double *x, double *sum, int skip)
 {
-    __shared__ double part[256];
+    CT__SHARED(double, part, [256]);
     int t = (int)threadIdx.x;
     part[t] = x[256 * blockIdx.x + threadIdx.x];
     __syncthreads();
@@ -103,6 +103,70 @@ static void reductions(void **)
     free(values);
     assert_cuda(cudaFree(x));
     assert_cuda(cudaFree(sum));
+}
+
+/* Each block reverses 64 numbers by way of global memory: its own, or the same as all others, where a block
+ * under way beside it overwrites them. */
+static __global__ void turn_outside(int *p, int *room, int apart)
+{
+    int t = (int)threadIdx.x, *mine = room + apart * (int)blockIdx.x;
+    mine[t] = p[64 * blockIdx.x + threadIdx.x];
+    __syncthreads();
+    p[64 * blockIdx.x + threadIdx.x] = mine[63 - t];
+}
+
+static void blocks_side_by_side(void **)
+{
+    enum { BLOCKS = 32, COUNT = 64 * BLOCKS };
+    int *room, wrong[2] = { 0, 0 };
+    assert_cuda(cudaMalloc((void **)&room, COUNT * sizeof *room));
+    for (uint64_t seed = 0; seed < 8; seed++)
+        for (int own = 0; own < 2; own++) {
+            cudasim_seed(seed);
+            for (int i = 0; i < COUNT; i++) host[i] = i;
+            assert_cuda(cudaMemcpyAsync(device, host, sizeof host, cudaMemcpyHostToDevice, s));
+            CT__LAUNCH_BLOCK(turn_outside, BLOCKS, 64, s, device, room, own ? 64 : 0);
+            fetch();
+            for (int i = 0; i < COUNT; i++) wrong[own] += host[i] != i / 64 * 64 + 63 - i % 64;
+        }
+    cudasim_seed(0);
+    assert_int_equal(wrong[1], 0);
+    assert_true(wrong[0] > COUNT);
+    assert_cuda(cudaFree(room));
+}
+
+static __global__ void before_it_is_written(int *p)
+{
+    CT__SHARED(int, shared, [64]);
+    p[threadIdx.x] = shared[threadIdx.x];
+    shared[threadIdx.x] = 1;
+}
+
+static __global__ void behind(int *p, int at)
+{
+    CT__SHARED(int, shared, [4]);
+    shared[at] = 1;
+    p[0] = shared[0];
+}
+
+static __global__ void too_much(int *p)
+{
+    CT__SHARED(int, first, [6 * 1024]);
+    CT__SHARED(int, second, [6 * 1024 + 1]);
+    p[0] = first[0] + second[0];
+}
+
+static void shared_memory(void **)
+{
+    CT__LAUNCH_BLOCK(before_it_is_written, 3, 64, s, device);
+    fetch();
+    for (int i = 0; i < 64; i++) assert_int_equal(host[i], -1); /* the bits of a NaN */
+    CT__LAUNCH_BLOCK(behind, 1, 1, s, device, 3);
+    EXPECT("", cudaStreamSynchronize(s));
+    DIES("wrote behind a shared variable of 16 bytes, at byte 20",
+         (CT__LAUNCH_BLOCK(behind, 1, 1, s, device, 5), cudaStreamSynchronize(s)));
+    DIES("49156 bytes of shared memory",
+         (CT__LAUNCH_BLOCK(too_much, 1, 1, s, device), cudaStreamSynchronize(s)));
 }
 
 static __global__ void half_of_them(int *p)
@@ -166,8 +230,13 @@ static void configurations(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_thread_once), cmocka_unit_test(barriers), cmocka_unit_test(reductions),
-        cmocka_unit_test(configurations),    cmocka_unit_test(misuse),
+        cmocka_unit_test(every_thread_once),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(blocks_side_by_side),
+        cmocka_unit_test(shared_memory),
+        cmocka_unit_test(configurations),
+        cmocka_unit_test(misuse),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -154,7 +154,9 @@ static void product_misuse(void **)
     EXPECT("scalar", (gemm(a, 3, b, 4, c, 3, 6, 1, scalars), cudaStreamSynchronize(s)));
     assert_int_equal(cublasSetPointerMode(blas, CUBLAS_POINTER_MODE_HOST), 0);
     assert_int_equal(cublasSetWorkspace(blas, (char *)a + 8, 8), CUBLAS_STATUS_INVALID_VALUE);
-    assert_int_equal(cublasSetWorkspace(blas, a, 13 * sizeof *a), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(cublasSetWorkspace(blas, a, 4096), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(gemm(a, 3, b, 4, c, 3, 6, 1, scalars), CUBLAS_STATUS_ALLOC_FAILED);
+    assert_int_equal(cublasSetWorkspace(blas, a, 32 << 20), CUBLAS_STATUS_SUCCESS);
     EXPECT("workspace", (gemm(a, 3, b, 4, c, 3, 6, 1, scalars), cudaStreamSynchronize(s)));
     assert_int_equal(cublasSetStream(blas, s), 0); /* the library's own workspace again */
     for (double *p : { a, b, c, on_device }) assert_cuda(cudaFree(p));
@@ -293,6 +295,39 @@ static void lu(void **)
     assert_cuda(cudaFree(ipiv));
 }
 
+/* A factorisation may wait, and a captured stream refuses it. */
+static void waits_and_captures(void **)
+{
+    double four = 4;
+    double *d = upload<double>(&four, 1);
+    buffers w;
+    auto sizes = [&]() {
+        return cusolverDnXpotrf_bufferSize(solver, params, CUBLAS_FILL_MODE_LOWER, 1, CUDA_R_64F, d, 1,
+                                           CUDA_R_64F, &w.device_bytes, &w.host_bytes);
+    };
+    auto factor = [&]() {
+        return cusolverDnXpotrf(solver, params, CUBLAS_FILL_MODE_LOWER, 1, CUDA_R_64F, d, 1, CUDA_R_64F,
+                                w.device, w.device_bytes, w.host, w.host_bytes, w.info);
+    };
+    assert_int_equal(sizes(), CUSOLVER_STATUS_SUCCESS);
+    w.make();
+    cudasim_watch();
+    assert_int_equal(factor(), CUSOLVER_STATUS_SUCCESS);
+    assert_int_equal(cudasim_waits(), 1);
+    assert_string_equal(cudasim_first_wait(), "cusolverDnXpotrf");
+    for (int ask = 0; ask < 2; ask++) {
+        cudaGraph_t g;
+        assert_cuda(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+        assert_int_equal(ask ? sizes() : factor(), CUSOLVER_STATUS_INTERNAL_ERROR);
+        assert_int_equal(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureInvalidated);
+    }
+    cudaGetLastError();
+    download(d, &four, 1);
+    assert_true(four == 2);
+    w.drop();
+    assert_cuda(cudaFree(d));
+}
+
 /* -- CUB ------------------------------------------------------------------------------------------------- */
 
 /* By two bits of the keys, and stable. */
@@ -327,7 +362,7 @@ static void radix_sort(void **)
 static __global__ void sum_kernel(const double *x, double *sum)
 {
     typedef cub::BlockReduce<double, 64> reduce;
-    __shared__ reduce::TempStorage room;
+    CT__SHARED(reduce::TempStorage, room, );
     const double all = reduce(room).Reduce(x[threadIdx.x], [](double a, double b) { return a + b; });
     if (!threadIdx.x) sum[0] = all;
 }
@@ -381,11 +416,11 @@ static void halves(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),       cmocka_unit_test(parts_of_a_sum),
-        cmocka_unit_test(product_misuse), cmocka_unit_test(triangular_solves),
-        cmocka_unit_test(cholesky),       cmocka_unit_test(lu),
-        cmocka_unit_test(radix_sort),     cmocka_unit_test(block_sums),
-        cmocka_unit_test(halves),
+        cmocka_unit_test(products),           cmocka_unit_test(parts_of_a_sum),
+        cmocka_unit_test(product_misuse),     cmocka_unit_test(triangular_solves),
+        cmocka_unit_test(cholesky),           cmocka_unit_test(lu),
+        cmocka_unit_test(radix_sort),         cmocka_unit_test(block_sums),
+        cmocka_unit_test(waits_and_captures), cmocka_unit_test(halves),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,6 +5,7 @@
 #include <cotangent/ops.h>
 
 #include "tensor/cuda/batch.cuh"
+#include "tensor/cuda/loop.cuh"
 
 #include <vector>
 
@@ -200,11 +201,52 @@ static void products_of_a_batch(void **)
     assert_int_equal(cudasim_live(), 0);
 }
 
+/* -- indices --------------------------------------------------------------------------------------------- */
+
+/* Where the elements of tensors with more than 2³¹ and 2³² of them lie: the places alone, without memory. */
+static void indices_from_2_to_the_31_on(void **)
+{
+    const int64_t far = (int64_t)1 << 31;
+    ct__span s = { 3, 6 * far, { { 2, { 5 } }, { far + 3, { 7 } }, { 3, { 11 } } }, {}, {} };
+    ct__batch b = { CT_F64, 3, 6 * (far + 3), { 2, far + 3, 3 } };
+    ct__matrix m = { NULL, 1, 1, 1, 1, 0, { 5, 7, 11 } };
+    for (int64_t i : { far - 1, far, far + 7, 2 * far - 1, 2 * far, 3 * far + 5, 6 * far - 1 }) {
+        const int64_t wanted = i / 3 / (far + 3) * 5 + i / 3 % (far + 3) * 7 + i % 3 * 11;
+        assert_int_equal(ct__located<1>(s, i)[0], wanted);
+        assert_int_equal(ct__member_at(b, m, i), wanted);
+        assert_int_equal(ct__quotient(i, 3), i / 3);
+    }
+}
+
+/* An order in which one number takes the place of another is found, however far apart they are. */
+static void an_index_twice(void **)
+{
+    enum { N = 600 };
+    int64_t order[N];
+    ct_device *dev = ct_device_open("cuda:0");
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        cudasim_seed(seed);
+        for (int64_t i = 0; i < N; i++) order[i] = i * 7 % N;
+        order[N - 1] = order[(int)seed];
+        ct_tensor *t = ct_from(dev, CT_I64, ct_shape1(N), order);
+        assert_ok(ct__cuda_check_orders(dev, "order", (const int64_t *)t->view.data, 1, 1, N),
+                  ct_message(dev));
+        assert_status(ct_read(t, order, sizeof order), CT_EINDEX, ct_message(dev));
+        ct_release(t);
+    }
+    cudasim_seed(0);
+    ct_device_close(dev);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways), cmocka_unit_test(two_ways_of_qr),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(two_ways),
+                                        cmocka_unit_test(two_ways_of_qr),
                                         cmocka_unit_test(products_of_a_batch),
                                         cmocka_unit_test(orders_of_many_rows),
-                                        cmocka_unit_test(more_members_than_32_bits_count) };
+                                        cmocka_unit_test(more_members_than_32_bits_count),
+                                        cmocka_unit_test(indices_from_2_to_the_31_on),
+                                        cmocka_unit_test(an_index_twice) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

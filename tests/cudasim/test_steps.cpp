@@ -494,20 +494,102 @@ static void a_large_step_waits_for_nothing(void **)
     assert_int_equal(o.waits, 0);
 }
 
+/* -- from cuSOLVER's size on ----------------------------------------------------------------------------- */
+
+struct factored {
+    ct_tensor *A;
+    ct_var sum;
+};
+
+static ct_status factorise(ct_tape *tape, void *context)
+{
+    factored *f = (factored *)context;
+    f->sum = ct_sum(ct_cholesky(ct_constant(tape, f->A)), CT_ALL, false);
+    return CT_OK;
+}
+
+/* cuSOLVER alone may make an op wait. No step contains it. */
+static void large_factors(void **)
+{
+    enum { N = 1024 };
+    ct_device *d = ct_device_open("cuda:0");
+    double *x = (double *)calloc(N * N, sizeof *x);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++) x[i * N + j] = i == j ? 2 : 1. / (N + i + j);
+    factored eager = {}, recorded = {};
+    eager.A = recorded.A = ct_from(d, CT_F64, ct_shape2(N, N), x);
+    ct_tape *tape = ct_tape_new(d);
+    cudasim_watch();
+    assert_ok(factorise(tape, &eager), ct_tape_message(tape));
+    assert_int_equal(cudasim_waits(), 1);
+    assert_string_equal(cudasim_first_wait(), "cusolverDnXpotrf");
+    cudasim_watch();
+    ct_step *step = ct_step_capture(d, factorise, &recorded);
+    assert_non_null(step);
+    assert_int_equal(cudasim_waits(), 0);
+    const double first = ct_item(recorded.sum);
+    assert_ok(ct_step_replay(step), ct_message(d));
+    assert_true(ct_item(recorded.sum) == first);
+    assert_close(first, ct_item(eager.sum), 1e-12, 0);
+    ct_step_free(step);
+    ct_tape_free(tape);
+    ct_release(eager.A);
+    ct_device_close(d);
+    free(x);
+    assert_int_equal(cudasim_live(), 0);
+}
+
+/* -- loading --------------------------------------------------------------------------------------------- */
+
+/* More than goes with a kernel's arguments: so the first call does not load the recorded one's kernel. */
+static ct_status writes(ct_tape *, void *context)
+{
+    static const double x[400] = { 7 };
+    return ct_write((ct_tensor *)context, x, sizeof x);
+}
+
+static void kernels_are_loaded_before_a_recording(void **)
+{
+    ct_device *d = ct_device_open("cuda:0");
+    ct_tensor *t = ct_zeros(d, CT_F64, ct_shape1(400));
+    cudasim_forget_kernels();
+    ct_step *step = ct_step_capture(d, writes, t);
+    assert_non_null(step);
+    assert_ok(ct_step_replay(step), ct_message(d));
+    double x[400];
+    assert_ok(ct_read(t, x, sizeof x), ct_message(d));
+    assert_true(x[0] == 7 && x[399] == 0);
+    ct_step_free(step);
+    ct_release(t);
+    ct_device_close(d);
+    assert_int_equal(cudasim_live(), 0);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[5 * sizeof steps / sizeof *steps + 3];
+    static const struct {
+        const char *name;
+        CMUnitTestFunction run;
+    } of_each[] = { { "is right", right },
+                    { "waits for nothing", waits_for_nothing },
+                    { "every call fails", every_call_fails },
+                    { "replays", replays },
+                    { "every call of a graph fails", every_call_of_a_graph_fails } };
+    enum { EACH = sizeof steps / sizeof *steps * (sizeof of_each / sizeof *of_each) };
+    static std::string names[EACH];
+    struct CMUnitTest tests[EACH + 5];
     int n = 0;
-    for (const step &s : steps) {
-        tests[n++] = { s.name, right, NULL, NULL, (void *)&s };
-        tests[n++] = { s.name, waits_for_nothing, NULL, NULL, (void *)&s };
-        tests[n++] = { s.name, every_call_fails, NULL, NULL, (void *)&s };
-        tests[n++] = { s.name, replays, NULL, NULL, (void *)&s };
-        tests[n++] = { s.name, every_call_of_a_graph_fails, NULL, NULL, (void *)&s };
-    }
+    for (const step &s : steps)
+        for (const auto &test : of_each) {
+            names[n] = std::string(s.name) + ": " + test.name;
+            tests[n] = { names[n].c_str(), test.run, NULL, NULL, (void *)&s };
+            n++;
+        }
     tests[n++] = cmocka_unit_test(blocks_are_one_product);
     tests[n++] = cmocka_unit_test(what_cannot_be_recorded);
     tests[n++] = cmocka_unit_test(a_large_step_waits_for_nothing);
+    tests[n++] = cmocka_unit_test(large_factors);
+    tests[n++] = cmocka_unit_test(kernels_are_loaded_before_a_recording);
     kernel = ct_kernel_parse("scale * rbf(ard)");
     int failed = !kernel || ct_kernel_bind(kernel, 2) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
     ct_kernel_free(kernel);

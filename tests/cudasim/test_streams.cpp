@@ -188,6 +188,27 @@ static void not_capturable(void **)
     assert_cuda(cudaFree(p));
 }
 
+/* The first launch of a kernel loads it, which cannot be captured. */
+static void loading(void **)
+{
+    int *p;
+    cudaGraph_t g;
+    assert_cuda(cudaMalloc((void **)&p, sizeof *p));
+    cudasim_forget_kernels();
+    for (int loaded = 0; loaded < 2; loaded++) {
+        assert_cuda(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+        CT__LAUNCH(twice, 1, 1, s, p);
+        assert_int_equal(cudaGetLastError(), loaded ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
+        assert_int_equal(cudaStreamEndCapture(s, &g),
+                         loaded ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
+        cudaGetLastError();
+        CT__LAUNCH(twice, 1, 1, s, p);
+    }
+    assert_cuda(cudaGraphDestroy(g));
+    assert_cuda(cudaStreamSynchronize(s));
+    assert_cuda(cudaFree(p));
+}
+
 /* A thread that captures gets memory from another stream only in the relaxed mode. */
 static void memory_beside_a_capture(void **)
 {
@@ -301,10 +322,15 @@ static void two_gpus(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late),           cmocka_unit_test(pageable_waits),
-        cmocka_unit_test(events),         cmocka_unit_test(two_gpus),
-        cmocka_unit_test(paces),          cmocka_unit_test(graph),
-        cmocka_unit_test(not_capturable), cmocka_unit_test(memory_beside_a_capture),
+        cmocka_unit_test(late),
+        cmocka_unit_test(pageable_waits),
+        cmocka_unit_test(events),
+        cmocka_unit_test(two_gpus),
+        cmocka_unit_test(paces),
+        cmocka_unit_test(graph),
+        cmocka_unit_test(not_capturable),
+        cmocka_unit_test(loading),
+        cmocka_unit_test(memory_beside_a_capture),
         cmocka_unit_test(failing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -22,8 +22,8 @@ const ct_backend ct__cuda_table = {
 #include <cotangent/primitives.inc>
     CT__MORE_ENTRIES(ENTRY)
     .packed_sweep = NULL,
+    .gaussians = NULL,
     .keeps_root = NULL,
     .potri_root = NULL,
     .inverse_root_bar = NULL,
-    .gaussians = NULL,
 };

@@ -18,8 +18,8 @@ template <int THREADS, typename V, typename Add>
 static __device__ __forceinline__ V ct__over_block(V mine, Add add)
 {
     typedef cub::BlockReduce<V, THREADS> reduce;
-    __shared__ typename reduce::TempStorage room;
-    __shared__ V all;
+    CT__SHARED(typename reduce::TempStorage, room, );
+    CT__SHARED(V, all, );
     __syncthreads(); /* all have read what was here last */
     mine = reduce(room).Reduce(mine, add);
     if (!threadIdx.x) all = mine;

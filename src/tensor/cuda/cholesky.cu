@@ -17,7 +17,8 @@ template <typename T, int SIDE, int EACH>
 static __global__ void __launch_bounds__(SIDE *SIDE)
     cholesky_kernel(ct__batch b, ct__matrix m, int64_t first, int64_t *failed)
 {
-    __shared__ T part[SIDE][SIDE * EACH], room[2][SIDE * EACH];
+    CT__SHARED(T, part, [SIDE][SIDE * EACH]);
+    CT__SHARED(T, room, [2][SIDE * EACH]);
     const int n = (int)m.rows;
     const int64_t member = blockIdx.x;
     T *to = (T *)m.data + ct__member_at(b, m, member), a[EACH][EACH];

@@ -26,7 +26,7 @@ template <typename T, bool SHARED>
 static __global__ void __launch_bounds__(CT__COV_THREADS)
     covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
 {
-    __shared__ int64_t shared[CT__COV_ROOM / 8];
+    CT__SHARED(int64_t, shared, [CT__COV_ROOM / 8]);
     ct__thread<T, SHARED> v;
     ct__open(p, (char *)shared, v);
     writer<T> w = { K, rs, cs, p.n_nodes };

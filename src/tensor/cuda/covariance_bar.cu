@@ -97,7 +97,7 @@ template <typename T> struct contractor {
 template <typename T, bool SHARED>
 static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_RESIDENT) contract_kernel(contraction<T> q)
 {
-    __shared__ int64_t shared[CT__COV_ROOM / 8];
+    CT__SHARED(int64_t, shared, [CT__COV_ROOM / 8]);
     const int t = (int)threadIdx.x, n_params = q.plan.n_params;
     ct__thread<T, SHARED> v;
     ct__open(q.plan, (char *)shared, v);

@@ -22,15 +22,16 @@
  *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
  *            cusolverDnXgetrf_bufferSize cusolverDnXgeqrf cusolverDnXgeqrf_bufferSize
  * CUB        cub::DeviceRadixSort::SortPairs cub::BlockReduce
- * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x), static
- *            __shared__ arrays, __syncthreads, the functions of <math.h> for double and float, rsqrt. No
- *            dynamic shared memory, no atomics, no warp intrinsics, no textures, no cooperative groups, no
- *            printf.
+ * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x),
+ *            __shared__ arrays of fixed extents, by CT__SHARED alone, __syncthreads, <math.h>'s functions for
+ *            double and float, rsqrt. No dynamic shared memory, no atomics, no warp intrinsics, no textures,
+ *            no cooperative groups, no printf.
  *
  * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing,
- * nearly all of them by CT__RUN_EACH; CT__LAUNCH_BLOCK, by CT__RUN_BLOCKS, for those that use __shared__
- * and __syncthreads. Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH and
- * CT__LAUNCH_BLOCK before this header, or in its cuda_runtime.h, and with them CT__UNROLL and CT__BY_FOUR.
+ * nearly all of them by CT__RUN_EACH; CT__LAUNCH_BLOCK, by CT__RUN_BLOCKS, for those that use CT__SHARED
+ * and __syncthreads. Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH,
+ * CT__LAUNCH_BLOCK and CT__SHARED before this header, or in its cuda_runtime.h, and with them CT__UNROLL and
+ * CT__BY_FOUR.
  *
  * One stream per device carries everything: so the pool may hand out a block again as soon as the work that
  * used it has been queued, and nothing here waits but `download` and `synchronize`. */
@@ -69,6 +70,11 @@ static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsign
                                      CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads,    \
                                                       ct__cuda_of(dev)->stream, __VA_ARGS__)) \
                    : CT_OK)
+
+/* CT__SHARED(T, name, [extent]...): an array of T in shared memory, at a multiple of 16 bytes. */
+#ifndef CT__SHARED
+#    define CT__SHARED(type, name, ...) alignas(16) __shared__ type name __VA_ARGS__
+#endif
 
 /* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or
  * goes four steps at a time, whose loads need not wait for one another. */

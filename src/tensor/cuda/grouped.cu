@@ -37,8 +37,9 @@ static __global__ void __launch_bounds__(THREADS,
 {
     typedef tiles<S> of;
     typedef typename of::T T;
-    alignas(16) __shared__ T left[of::ROOM], right[of::ROOM];
-    __shared__ int64_t row[TILE];
+    CT__SHARED(T, left, [of::ROOM]);
+    CT__SHARED(T, right, [of::ROOM]);
+    CT__SHARED(int64_t, row, [TILE]);
     if (blockIdx.x < checkers) return check_groups(g, check);
     const unsigned across = (unsigned)((W + TILE - 1) / TILE), block = blockIdx.x - checkers;
     const int64_t number = block / across, w0 = (int64_t)(block % across) * TILE;
@@ -99,8 +100,9 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
     typedef tiles<S> of;
     typedef typename of::T T;
     enum { VECTOR = of::VECTOR, DEPTH = of::DEPTH, WIDE = of::WIDE };
-    alignas(16) __shared__ T left[of::ROOM], right[of::ROOM];
-    __shared__ int64_t row[DEPTH];
+    CT__SHARED(T, left, [of::ROOM]);
+    CT__SHARED(T, right, [of::ROOM]);
+    CT__SHARED(int64_t, row, [DEPTH]);
     if (blockIdx.x < checkers) return check_groups(g, check);
     const unsigned across = (unsigned)((K + TILE - 1) / TILE), down = (unsigned)((J + TILE - 1) / TILE),
                    block = blockIdx.x - checkers;

@@ -33,7 +33,7 @@ static __device__ void put_in_order(const int64_t *pivot, int64_t n, bool failed
  * order. */
 static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
 {
-    __shared__ int32_t near[CT__LU_ROWS];
+    CT__SHARED(int32_t, near, [CT__LU_ROWS]);
     const int64_t member = blockIdx.x, *pivot = pivots + member * n;
     int64_t *order = orders + member * n;
     if (n > CT__LU_ROWS) return put_in_order(pivot, n, failed[member], order);

@@ -110,7 +110,7 @@ static inline unsigned ct__adders(const ct__groups &g, int shift)
 template <typename T, typename Put>
 static __device__ void ct__add_kept(const ct__groups &g, int shift, int64_t count, const T *kept, Put put)
 {
-    __shared__ T sums[CT__BLOCK];
+    CT__SHARED(T, sums, [CT__BLOCK]);
     const int64_t length = (int64_t)1 << shift, up = length - 1, here = (int64_t)blockIdx.x,
                   m = ct__group_at(g, 0, here << shift), rows = ct__rows_of(g, m), begin = ct__begin(g, m);
     if (rows <= length) return;

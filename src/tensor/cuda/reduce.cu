@@ -105,7 +105,7 @@ static __global__ void single_kernel(reduction r)
  * memory. */
 static __global__ void columns_kernel(reduction r)
 {
-    __shared__ seen room[LANES][SIDE];
+    CT__SHARED(seen, room, [LANES][SIDE]);
     const int x = (int)threadIdx.x % SIDE, lane = (int)threadIdx.x / SIDE;
     const int64_t sides = (r.outputs + SIDE - 1) / SIDE, piece = blockIdx.x / sides,
                   output = blockIdx.x % sides * SIDE + x, from = piece * r.piece,

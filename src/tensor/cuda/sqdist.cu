@@ -27,7 +27,8 @@ static __device__ __forceinline__ void stage(const T *x, const ct__matrix &m, in
 template <typename T>
 static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct__matrix out)
 {
-    __shared__ T p[DEEP][TILE + 1], q[DEEP][TILE + 1];
+    CT__SHARED(T, p, [DEEP][TILE + 1]);
+    CT__SHARED(T, q, [DEEP][TILE + 1]);
     const int column = (int)threadIdx.x % SIDE, row = (int)threadIdx.x / SIDE;
     const int64_t down = (out.rows + TILE - 1) / TILE, across = (out.cols + TILE - 1) / TILE;
     for (int64_t tile = blockIdx.x; tile < b.members * down * across; tile += gridDim.x) {

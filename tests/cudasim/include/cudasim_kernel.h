@@ -19,8 +19,11 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-/* One block runs at a time, so what its threads share may lie in one place for all blocks. */
-#define __shared__ static
+/* Shared memory is the block's that runs: each has its own, as several are under way at once. */
+#define CT__SHARED(type, name, ...)       \
+    static char name##_key;               \
+    typedef type name##_type __VA_ARGS__; \
+    name##_type &name = *(name##_type *)cudasim::shared_memory(&name##_key, sizeof(name##_type))
 
 #define threadIdx (cudasim::here.thread)
 #define blockIdx  (cudasim::here.block)
@@ -54,6 +57,7 @@ extern place here; /* of the thread that runs */
 void barrier(const char *file, int line);
 /* Reports a block of another number of threads than its code was compiled for. */
 void check_block(int threads);
+void *shared_memory(const void *key, size_t bytes);
 
 /* Reports a host address, which no kernel can follow: a pointer, or a word of a struct without padding that
  * could hold one. */
@@ -67,8 +71,8 @@ template <class P> void check_argument(const char *kernel, int number, const P &
 }
 
 /* `shares`: its threads meet at barriers, so each needs a stack of its own. */
-cudaError_t enqueue_kernel(const char *name, bool shares, dim3 grid, dim3 block, cudaStream_t stream,
-                           std::function<void()> thread);
+cudaError_t enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
+                           cudaStream_t stream, std::function<void()> thread);
 
 /* One thread. */
 template <class... P, size_t... I>
@@ -90,7 +94,7 @@ cudaError_t launch(const char *name, bool shares, void (*kernel)(P...), dim3 gri
             (check_argument(name, ++number, p), ...);
         },
         held);
-    return enqueue_kernel(name, shares, grid, block, stream,
+    return enqueue_kernel(name, (const void *)kernel, shares, grid, block, stream,
                           [kernel, held] { call(kernel, held, std::index_sequence_for<P...>()); });
 }
 } // namespace cudasim
