@@ -216,11 +216,12 @@ CT_API void ct_prim_sweep_blocks(ct_call *c, bool inverse, double tolerance, ct_
                                  ct_view C22, ct_view z, ct_view diagonal);
 /* For the members of a batch, from theta (..., P), X (..., n, d), r (..., n) and noise (..., n):
  *     alpha = C⁻¹ r (..., n),  diagonal (..., n) of L,  with L Lᵀ = C = k(X, X) + diag(noise)
- * and for C_bar = ½ (C⁻¹ - alpha alphaᵀ), unless they are no views,
+ * and for C_bar = ½ (C⁻¹ - alpha alphaᵀ), both or, if they are no views, neither:
  *     theta_bar_p = Σ_ij C_bar_ij ∂k(x_i, x_j)/∂theta_p (..., P),  noise_bar = diag C_bar (..., n)
  * Returns whether it did. If not, the outputs are undefined: the device does not compute such a batch in
  * one pass, or a member has a pivot L_ii² <= tolerance C_ii, or left the range. A CPU computes members of
- * few rows whose profiles are of distances side by side, in the lanes of vectors. */
+ * few rows side by side, in the lanes of its vectors, where half of the lanes have a member and all profiles
+ * are of distances, but for rq and white. */
 CT_API bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta, ct_view X, ct_view r,
                               ct_view noise, double tolerance, ct_view alpha, ct_view diagonal,
                               ct_view theta_bar, ct_view noise_bar);

@@ -23,6 +23,6 @@ compiled_again() { # HEADER OBJECT
 that 'nothing to do' sh -c '! ninja -C "$1" -n -v src/libcotangent-cuda.so | grep nvcc.sh' - "$build"
 that 'a public header' compiled_again include/cotangent/view.h flag
 that "a public header's table" compiled_again include/cotangent/maps.h map
-that 'a header of the library' compiled_again src/tensor/backend.h tile
+that 'a header of the library' compiled_again src/tensor/backend.h cholesky
 that 'a header of the backend' compiled_again src/tensor/cuda/config.h sort
 plan

@@ -64,7 +64,7 @@ that "conda's" finds conda/bin/nvcc '' "$PWD/$t/libcublas.so.13"
 # Debian's: nvcc is a script, and the libraries are where the compiler looks by itself
 nvcc "$PWD/debian" 12.4 /nowhere
 libraries '' multiarch multiarch multiarch
-that "Debian's" env LIBRARY_PATH="$PWD/multiarch" NVCC=debian/bin/nvcc sh "$toolkit" 80 '' $cc
+that "Debian's" env NVCC=debian/bin/nvcc sh "$toolkit" 80 '' $cc -B"$PWD/multiarch"
 # PyPI's: one folder, or one for each package; no names without a version
 nvcc "$PWD/bare" 12.4 "$PWD/bare/lib64"
 libraries .12 wheels/cuda_runtime/lib wheels/cublas/lib wheels/cusolver/lib

@@ -409,7 +409,7 @@ static void halves(void **)
     assert_true((float)__nv_bfloat16(259.f) == 260.f);
     assert_true((float)__nv_bfloat16(257 + 0x1p-40) == 258.f); /* rounded once */
     assert_true((float)__half(2049 + 0x1p-40) == 2050.f);
-    assert_true((float)__nv_bfloat16((int64_t)257 << 45 | 1) == 0x1.02p53f);
+    assert_true((float)__nv_bfloat16((long long)257 << 45 | 1) == 0x1.02p53f);
     assert_true(isnan((float)__half(NAN)) && isnan((float)__nv_bfloat16(NAN)));
 }
 

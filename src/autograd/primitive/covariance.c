@@ -55,7 +55,7 @@ bool ct_prim_gaussians(ct_call *c, const ct_cov_program *program, ct_view theta,
     const ct_view *all[] = { &X, &theta, &r, &noise, &alpha, &diagonal, &theta_bar, &noise_bar };
     const int64_t n = ct__dim(&X, -2), P = program->n_params,
                   last[] = { program->input_dims, P, n, n, n, n, P, n };
-    bool fits = X.ndim >= 2;
+    bool fits = X.ndim >= 2 && !theta_bar.storage == !noise_bar.storage;
     if (c->status || !c->tape->device->backend->gaussians) return false;
     for (int i = 0; i < (theta_bar.storage ? 8 : 6) && fits; i++)
         fits = ct__one_dtype(c, all[i], &X) && all[i]->ndim == X.ndim - (i > 0) &&

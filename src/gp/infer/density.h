@@ -41,7 +41,7 @@ ct_var ct__finite(ct_var x, const char *what);
 
 /* -- nlml.c ---------------------------------------------------------------------------------------------- */
 
-/* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r of as many elements, and alpha,
+/* v (...) = ½ rᵀα + Σ log L_ii + n/2 log 2π; diagonal (..., n) of L; r of as many elements; alpha
  * contiguous. */
 void ct__nlml_value(ct_call *c, ct_view r, ct_view alpha, ct_view diagonal, ct_view v);
 /* Whether the gradient needs C⁻¹. The one in r does not: it is α, which the value needs, too. */

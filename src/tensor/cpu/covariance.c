@@ -23,7 +23,7 @@ static bool by_products(const ct_cov_node *n, size_t size)
 typedef struct problem {
     const ct_cov_program *program;
     const ct_view *theta, *x, *z, *r, *noise;
-    /* lanes: 1, or L where so many of the `members` of a batch are computed side by side */
+    /* lanes: of the `members` of a batch, how many are computed side by side: L, else 1 */
     int64_t n, m, d, z_row, blocks, lanes, members;
     bool symmetric, lower; /* lower: that triangle alone */
     int threads;
@@ -198,7 +198,8 @@ bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_v
                   .alpha = alpha,
                   .diagonal = diagonal,
                   .tolerance = tolerance,
-                  .failed = ct__count(r) < 2 * n || !n || n * lanes > CT__COV_WIDTH };
+                  .failed = 2 * ct__count(r) < n * lanes || ct__count(r) < 2 * n || !n ||
+                            n * lanes > CT__COV_WIDTH };
     for (const ct_cov_node *k = ct_cov_nodes(program), *end = k + program->n_nodes; k < end; k++)
         if (k->code == CT_COV_WHITE || by_products(k, (size_t)size) ||
             (k->code < CT_COV_PROFILES && (k->geometry != CT_DISTANCE || k->tail == CT_HEAVY)))

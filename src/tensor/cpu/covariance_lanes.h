@@ -20,8 +20,8 @@ TARGET CT__INLINE void NAME(sweep_on)(T *A, int64_t n, int64_t k)
     VEC(NAME(at)(A, k, k)) = f;
 }
 
-/* Members from `first` on. A becomes [C rᵀ; r 0], by the pivots of C [-C⁻¹ α; αᵀ -rᵀα], and by a pivot of -1
- * in the corner -C⁻¹ + ααᵀ. d has the pivots and then rᵀα: a pivot that is too small, or one of them that is
+/* Members from `first` on. A becomes [C r; rᵀ 0], by the pivots of C [-C⁻¹ α; αᵀ -rᵀα], and by a pivot of -1
+ * in the corner -C⁻¹ + ααᵀ. `limit` has first the noise, then the least pivots, at last -noise_bar. d has the pivots and then rᵀα: a pivot that is too small, or one of them that is
  * not finite, fails the batch. */
 TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
 {
@@ -70,7 +70,7 @@ TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
 static void NAME(gaussian_part)(const void *context, int part)
 {
     problem *q = *(problem *const *)context;
-    for (int64_t group; (group = atomic_fetch_add(&q->next, 1)) * L < q->members;)
+    for (int64_t group; !q->failed && (group = atomic_fetch_add(&q->next, 1)) * L < q->members;)
         NAME(gaussian)(q, q->block + (size_t)part * q->room, group * L);
 }
 

@@ -19,7 +19,7 @@ static __device__ int64_t integer(double x)
     if (x >= 9223372036854775808.0) return INT64_MAX;
     return x < -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
 }
-static __device__ int64_t integer(int64_t x) { return x; }
+static __device__ int64_t integer(long long x) { return x; }
 
 /* Element `at` of the output becomes x: a double, a float or an integer. */
 template <typename X> static __device__ void put(const ct__span &s, int64_t at, X x)

@@ -12,7 +12,8 @@
  *            cudaMallocFromPoolAsync cudaFreeAsync cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal)
  *            cudaStreamEndCapture cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode
  *            cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
- *            cudaMemcpyAsync cudaMemsetAsync cudaGetLastError cudaGetErrorName cudaGetErrorString
+ *            cudaMemcpyAsync cudaMemsetAsync cudaLaunchKernelEx cudaGetLastError cudaGetErrorName
+ *            cudaGetErrorString; __half and __nv_bfloat16 with conversions
  * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
  *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString
  *            cublas{S,D}trsm_64 cublas{S,D}trmm_64 (in place) cublas{S,D}trsmBatched_64

@@ -24,8 +24,9 @@ template <typename S> struct ct__arithmetic {
 template <> struct ct__arithmetic<double> {
     typedef double type;
 };
+/* CUDA's types have no conversion from `long` before 12.2. */
 template <> struct ct__arithmetic<int64_t> {
-    typedef int64_t type;
+    typedef long long type;
 };
 
 #endif

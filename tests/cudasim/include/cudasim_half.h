@@ -24,7 +24,7 @@ template <uint16_t (*bits_of)(float), float (*value_of)(uint16_t)> struct cudasi
     cudasim_half() = default;
     cudasim_half(float x) : bits(bits_of(x)) {}
     cudasim_half(double x) : bits(bits_of(cudasim_odd(x))) {}
-    cudasim_half(int64_t x) : bits(bits_of(cudasim_odd(x))) {}
+    cudasim_half(long long x) : bits(bits_of(cudasim_odd(x))) {}
     operator float() const { return value_of(bits); }
 };
 

@@ -53,7 +53,7 @@ enum {
 
     /* -- one thread's products and tiles ("Products that skip triangles", "Inverses") -- */
     CT__NEAR = 128,      /* rows of a panel that stay in the first-level cache ("Small likelihoods") */
-    CT__AHEAD = 8,       /* rows between the one worked on and the one fetched, where a panel does not */
+    CT__AHEAD = 8,       /* rows between the one worked on and the one fetched, of longer panels */
     CT__TILE = 32,       /* what blocked routines do on the diagonal at once; bits */
     CT__STRIP = 64,      /* rows of an LU panel worked on together */
     CT__DEPTH = 256,     /* depths worked on at once: a tile's operands stay in the first caches; bits */
@@ -111,7 +111,7 @@ enum {
     /* -- the sweep ("Where the likelihood's time goes"; bench/mll) -- */
     CT__SWEEP_ALONE = 160, /* rows that one thread had better do alone */
     /* A task has FEW rows, or MORE for matrices of MIDDLE to LARGE rows, and a step as many pivots. Above
-     * LARGE a step has DEEP times as many. All of these: bits. */
+     * LARGE a step has DEEP times as many. Measured on two cores. All of these: bits. */
     CT__SWEEP_FEW = 96,
     CT__SWEEP_MORE = 192,
     CT__SWEEP_MIDDLE = 400,

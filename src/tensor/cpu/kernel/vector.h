@@ -46,7 +46,7 @@ TARGET CT__INLINE void NAME(add_products)(const int rows, const int vectors, con
     }
 }
 
-/* The same. The rows of a panel that does not stay in the first-level cache are fetched early. */
+/* The same; in place, the rows of a panel that does not stay in the first-level cache are fetched early. */
 TARGET CT__INLINE void NAME(accumulate)(const int rows, const int vectors, const bool in_place, int64_t depth,
                                         const T *const *x, int64_t step, const T *b, int64_t ld,
                                         NAME(vec) * sum)
