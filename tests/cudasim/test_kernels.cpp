@@ -145,8 +145,9 @@ static __global__ void before_it_is_written(int *p)
 static __global__ void behind(int *p, int at)
 {
     CT__SHARED(int, shared, [4]);
-    shared[at] = 1;
-    p[0] = shared[0];
+    int *first = shared;
+    first[at] = 1;
+    p[0] = first[0];
 }
 
 static __global__ void too_much(int *p)

@@ -31,7 +31,7 @@ static ct_status train(ct_tape *tape, void *context)
 /* `same` is called after each call of the library. */
 static void work(const char *name, void (*same)(void))
 {
-    static double x[N * N];
+    double x[N * N];
     for (int i = 0; i < N * N; i++) x[i] = (i % (N + 1) == 0 ? 2 : 0) + i * 37 % 101 / 1e3;
     ct_device *d = ct_device_open(name);
     assert_ok(ct_device_status(d), ct_message(d));
