@@ -44,7 +44,8 @@ FORBIDDEN = {
     re.compile(r"(?<![\w.>])(exit|_Exit|_exit|quick_exit|abort|assert)\s*\("): "ends the process",
     re.compile(r"(?<![\w.>])(setenv|putenv|setlocale|signal|openblas_set_num_threads)\s*\("):
         "changes the host's process",
-    re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA(?!RT_VERSION|\w*_(CU)?H$)"): "chooses CUDA by the preprocessor",
+    re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA(?!RT_VERSION|\w*_(CU)?H$)"):
+        "chooses CUDA by the preprocessor",
 }
 # Files are written with fprintf(f, ...) in these folders' savers.
 WRITES_FILES = {"fprintf", "vfprintf", "fputs"}

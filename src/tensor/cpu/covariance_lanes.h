@@ -21,8 +21,8 @@ TARGET CT__INLINE void NAME(sweep_on)(T *A, int64_t n, int64_t k)
 }
 
 /* Members from `first` on. A becomes [C r; rᵀ 0], by the pivots of C [-C⁻¹ α; αᵀ -rᵀα], and by a pivot of -1
- * in the corner -C⁻¹ + ααᵀ. `limit` has first the noise, then the least pivots, at last -noise_bar. d has the pivots and then rᵀα: a pivot that is too small, or one of them that is
- * not finite, fails the batch. */
+ * in the corner -C⁻¹ + ααᵀ. d has the pivots and then rᵀα: a pivot that is too small, or one of them that is
+ * not finite, fails the batch. `limit` has first the noise, then the least pivots, at last -noise_bar. */
 TARGET static void NAME(gaussian)(problem *q, char *block, int64_t first)
 {
     const NAME(plan) p = NAME(prepare)(q, block, first);
