@@ -179,6 +179,7 @@ static uint64_t turn;                                            /* threads unti
 
 static const std::function<void()> *kernel;
 static uint64_t threads, blocks_left, next_block;
+static size_t asked; /* bytes of shared memory that the launch gave */
 static const order *block_order;
 static std::vector<fibre *> &idle = *new std::vector<fibre *>;
 
@@ -292,8 +293,9 @@ static void fibre_main()
     }
 }
 
-static void run_grid(bool shares, dim3 grid, dim3 block, const std::function<void()> &thread)
+static void run_grid(bool shares, dim3 grid, dim3 block, size_t room, const std::function<void()> &thread)
 {
+    asked = room;
     here.grid_dim = grid;
     here.block_dim = block;
     kernel = &thread;
@@ -329,14 +331,14 @@ void cudasim::barrier(const char *file, int line)
 void *cudasim::shared_memory(const void *key, size_t bytes)
 {
     using namespace sim;
-    static const size_t all = SHARED + VARIABLES * (FENCE + 16);
+    static const size_t all = SHARED + VARIABLES * (FENCE + 32);
     block_under_way &b = *now;
     size_t sum = bytes;
     char *to = b.room;
     for (const variable &v : b.shared) {
         if (v.key == key) return v.data;
         sum += v.bytes;
-        to = v.data + (v.bytes + 15) / 16 * 16 + FENCE;
+        to = v.data + (v.bytes + 31) / 32 * 32 + FENCE;
     }
     if (sum > SHARED || b.shared.size() == VARIABLES) {
         report("a block has %zu bytes of shared memory, in %zu variables", sum, b.shared.size() + 1);
@@ -352,10 +354,18 @@ void *cudasim::shared_memory(const void *key, size_t bytes)
     return to;
 }
 
+void *cudasim::shared_room() { return shared_memory(&sim::asked, sim::asked); }
+
 void cudasim::check_block(int threads)
 {
     if (here.block_dim.x != (unsigned)threads)
         sim::report("a block of %u threads adds up what %d threads have", here.block_dim.x, threads);
+}
+
+void cudasim::check_tile(const void *at, size_t row)
+{
+    if ((uintptr_t)at % 32 || row % 16)
+        sim::report("tensor cores read from %p, rows of %zu bytes: not multiples of 32 and 16", at, row);
 }
 
 /* A word that points into memory of this process, but not into the device's: 47 bits, and there. */
@@ -387,7 +397,7 @@ static std::set<std::pair<int, const void *>> loaded;
 void cudasim_forget_kernels(void) { loaded.clear(); }
 
 cudaError_t cudasim::enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
-                                    cudaStream_t stream, std::function<void()> thread)
+                                    size_t room, cudaStream_t stream, std::function<void()> thread)
 {
     using namespace sim;
     entry e(name);
@@ -401,7 +411,8 @@ cudaError_t cudasim::enqueue_kernel(const char *name, const void *kernel, bool s
         !block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
         (uint64_t)block.x * block.y * block.z > 1024)
         return fail(cudaErrorInvalidConfiguration);
+    if (room > SHARED) return fail(cudaErrorInvalidValue);
     loaded.insert({ gpu_now(), kernel });
-    enqueue(stream, called(name, { grid.x, block.x }), [=] { run_grid(shares, grid, block, thread); });
+    enqueue(stream, called(name, { grid.x, block.x }), [=] { run_grid(shares, grid, block, room, thread); });
     return cudaSuccess;
 }

@@ -20,19 +20,11 @@ enum {
     CT__BLAS_WORKSPACE = 32 << 20, /* bytes of cuBLAS's workspace: what its documentation asks of Hopper */
 
     /* -- reductions -- */
-    CT__REDUCE_SIDE = 32, /* outputs that lie side by side, of one block; bits                           */
-    CT__REDUCE_FEW = 16,  /* inputs of an output that one thread takes alone, whatever the layout; bits  */
-    CT__REDUCE_SOME = 64, /* the same where outputs do not lie side by side; bits                        */
-    CT__REDUCE_RUN = 64,  /* inputs that each thread should have, where there are many; bits             */
+    CT__REDUCE_FEW = 16, /* inputs of an output that are one thread's, until its block has no more; bits */
+    CT__REDUCE_RUN = 64, /* inputs of a thread, at least, where several blocks share an output; bits   */
     CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
-    CT__REDUCE_AHEAD = 4,   /* loads of a thread that do not wait for one another                          */
-    CT__REDUCE_WARP = 1024, /* inputs that a warp takes, not a block; bits                               */
+    CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
-
-    /* -- squared distances -- */
-    CT__SQDIST_TILE = 64, /* points of x, and of y, of a block                                              */
-    CT__SQDIST_SIDE = 16, /* threads along a side of the tile                                               */
-    CT__SQDIST_DEEP = 16, /* columns in shared memory at a time                                             */
 
     /* -- products -- */
     CT__SYRK_DIAGONAL = 512, /* extent of a symmetric product's diagonal blocks, which are computed whole   */
@@ -53,9 +45,7 @@ enum {
     /* -- covariances -- */
     CT__COV_LANES = 32,      /* rows of a task; bits                                                       */
     CT__COV_WARPS = 4,       /* which share its columns; bits                                              */
-    CT__COV_CHUNK = 64,      /* columns whose points are in shared memory at once; bits                    */
-    CT__COV_ROOM = 40 << 10, /* bytes of shared memory: for five blocks a processor                        */
-    CT__COV_PROGRAM = 2048,  /* bytes of a program that goes with the arguments of the kernel              */
+    CT__COV_ROOM = 40 << 10, /* bytes of shared memory, at most: for five blocks a processor               */
     CT__COV_GRANULE = 16,    /* bytes to which places in shared memory are rounded                         */
     CT__COV_TASKS = 1024,    /* that give every processor something to do; bits                            */
     CT__COV_LEAST = 16,      /* columns of a task, at least; bits                                          */

@@ -7,8 +7,7 @@ template <typename T> struct writer {
     int64_t rs, cs;
     int n_nodes;
     __device__ void begin(int) {}
-    template <bool SHARED>
-    __device__ __forceinline__ void pairs(const ct__thread<T, SHARED> &v, int i, int j, const bool *live)
+    __device__ __forceinline__ void pairs(const ct__thread<T> &v, int i, int j, const bool *live)
     {
         T top[ct__pairs<T>::COUNT] = {};
         ct__leaf<T> leaf;
@@ -22,15 +21,14 @@ template <typename T> struct writer {
 };
 
 /* Of a symmetric matrix both halves are computed: their bits are the same, and all is written in order. */
-template <typename T, bool SHARED>
+template <typename T>
 static __global__ void __launch_bounds__(CT__COV_THREADS)
     covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
 {
-    CT__SHARED(int64_t, shared, [CT__COV_ROOM / 8]);
-    ct__thread<T, SHARED> v;
-    ct__open(p, (char *)shared, v);
+    CT__SHARED_ROOM(shared);
+    ct__thread<T> v = ct__open(p, shared);
     writer<T> w = { K, rs, cs, p.n_nodes };
-    ct__walk(p, (char *)shared, v, w);
+    ct__walk(p, v, w);
 }
 
 template <typename T>
@@ -48,9 +46,8 @@ static ct_status covariance(ct_device *dev, const ct_cov_program *program, const
     if (!room.data) return CT_ENOMEM;
     ct_status s = ct__plan_fill(dev, program, &p, room.data);
     if (s) return s;
-    return CT__RUN_BLOCKS(dev, "covariance",
-                          (p.small ? covariance_kernel<T, true> : covariance_kernel<T, false>), p.blocks,
-                          CT__COV_THREADS, p, (T *)out->data, out->stride[by_row], out->stride[!by_row]);
+    return CT__RUN_ROOM(dev, "covariance", covariance_kernel<T>, p.blocks, CT__COV_THREADS, p.shared, p,
+                        (T *)out->data, out->stride[by_row], out->stride[!by_row]);
 }
 
 ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,

@@ -33,8 +33,7 @@ template <typename T> struct contractor {
     /* K̄_ij, in the symmetric case with its mirror image; half of that on the diagonal where each pair is met
      * once. No branch for a pair, which would hold up the next one's loads: one that does not count reads
      * what its neighbour does, or its mirror image. */
-    template <bool SHARED>
-    __device__ __forceinline__ void bars_of(const ct__thread<T, SHARED> &t, int i, int j, const bool *live,
+    __device__ __forceinline__ void bars_of(const ct__thread<T> &t, int i, int j, const bool *live,
                                             T *bar) const
     {
         const T *along = q.M + i * q.rs + j * q.cs, *across = q.M + j * q.rs + i * q.cs;
@@ -57,8 +56,7 @@ template <typename T> struct contractor {
             bar[p] = live[p] ? bar[p] * (T)(half ? q.alpha / 2 : q.alpha) : (T)0;
         }
     }
-    template <bool SHARED>
-    __device__ __forceinline__ void pairs(const ct__thread<T, SHARED> &t, int i, int j, const bool *live)
+    __device__ __forceinline__ void pairs(const ct__thread<T> &t, int i, int j, const bool *live)
     {
         T bar[PAIRS], top[PAIRS] = {};
         ct__leaf<T> leaf;
@@ -94,18 +92,17 @@ template <typename T> struct contractor {
     }
 };
 
-template <typename T, bool SHARED>
+template <typename T>
 static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_RESIDENT) contract_kernel(contraction<T> q)
 {
-    CT__SHARED(int64_t, shared, [CT__COV_ROOM / 8]);
+    CT__SHARED_ROOM(shared);
     const int t = (int)threadIdx.x, n_params = q.plan.n_params;
-    ct__thread<T, SHARED> v;
-    ct__open(q.plan, (char *)shared, v);
-    double *sums = q.parts ? ct__find<double>(q.plan, q.plan.sums_at, (char *)shared) : NULL,
-           *x_sums = q.x_parts ? ct__find<double>(q.plan, q.plan.x_sums_at, (char *)shared) : NULL;
+    ct__thread<T> v = ct__open(q.plan, shared);
+    double *sums = q.parts ? ct__find<double>(q.plan, q.plan.sums_at, shared) : NULL,
+           *x_sums = q.x_parts ? ct__find<double>(q.plan, q.plan.x_sums_at, shared) : NULL;
     for (int k = 0; sums && k < n_params; k++) sums[k * CT__COV_THREADS + t] = 0;
     contractor<T> c = { q, sums ? sums + t : NULL, x_sums ? x_sums + t : NULL, 0, 0 };
-    ct__walk(q.plan, (char *)shared, v, c);
+    ct__walk(q.plan, v, c);
     if (!sums) return;
     __syncthreads();
     for (int e = t; e < n_params * GROUPS; e += CT__COV_THREADS) {
@@ -184,9 +181,7 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     if (P) to_theta = { q.parts, (T *)theta_bar->data, P, 1, theta_bar->stride[0], 0, p->blocks };
     if (d) to_x = { q.x_parts, (T *)x_bar->data, p->n, d, x_bar->stride[0], x_bar->stride[1], p->pieces };
     const double share = !z && part == CT__ALL ? 0.5 : 1;
-    s = CT__RUN_BLOCKS(dev, "covariance_bar",
-                       (p->small ? contract_kernel<T, true> : contract_kernel<T, false>), p->blocks,
-                       CT__COV_THREADS, q);
+    s = CT__RUN_ROOM(dev, "covariance_bar", contract_kernel<T>, p->blocks, CT__COV_THREADS, p->shared, q);
     return s ? s
              : CT__RUN_BLOCKS(dev, "covariance_bar", finish_kernel<T>, P + ct__divide_up(p->n * d, CT__BLOCK),
                               CT__BLOCK, to_theta, to_x, share, add);

@@ -15,9 +15,8 @@ template <typename T> static __device__ __forceinline__ void ct__sine_square(T t
     *slope = 2 * s * c;
 }
 
-template <typename T, bool SHARED>
-static __device__ __forceinline__ double ct__lengthscale(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
-                                                         int k)
+template <typename T>
+static __device__ __forceinline__ double ct__lengthscale(const ct__thread<T> &v, const ct_cov_node *n, int k)
 {
     return n->lengthscale < 0 ? 1 : (double)v.theta[n->lengthscale + (n->ard ? k : 0)];
 }
@@ -30,8 +29,8 @@ static __device__ __forceinline__ void ct__sines(double t, double *square, doubl
 }
 
 /* The largest s of a node. */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ double ct__far(const ct__thread<T, SHARED> &v, const ct_cov_node *n)
+template <typename T>
+static __device__ __forceinline__ double ct__far(const ct__thread<T> &v, const ct_cov_node *n)
 {
     const double far = CT__FAR(sizeof(T) == 8), most = sizeof(T) == 8 ? DBL_MAX : (double)FLT_MAX;
     return n->tail == CT_HEAVY ? fmin(far, (double)v.theta[n->extra] * most) : far;
@@ -39,8 +38,8 @@ static __device__ __forceinline__ double ct__far(const ct__thread<T, SHARED> &v,
 
 /* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the
  * lengthscales first. */
-template <typename T, bool SHARED>
-static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_cov_node *n, int p)
+template <typename T>
+static __device__ double ct__careful(const ct__thread<T> &v, const ct_cov_node *n, int p)
 {
     const bool wide = sizeof(T) == 8;
     const int geometry = n->geometry;
@@ -61,9 +60,8 @@ static __device__ double ct__careful(const ct__thread<T, SHARED> &v, const ct_co
 }
 
 /* s of a thread's pairs; whether some of it had to be computed carefully. */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ bool ct__distances(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
-                                                     T *s)
+template <typename T>
+static __device__ __forceinline__ bool ct__distances(const ct__thread<T> &v, const ct_cov_node *n, T *s)
 {
     const int geometry = n->geometry, count = n->n_dims;
     const int32_t *dims = v.dims + n->dims;
@@ -120,8 +118,8 @@ template <typename T> struct ct__leaf {
         by_a[ct__pairs<T>::COUNT];
 };
 
-template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__evaluate(const ct__thread<T, SHARED> &v, int k, ct__leaf<T> &leaf)
+template <typename T>
+static __device__ __forceinline__ void ct__evaluate(const ct__thread<T> &v, int k, ct__leaf<T> &leaf)
 {
     const ct_cov_node *n = &v.nodes[k];
     leaf.node = k;
@@ -156,16 +154,15 @@ case CT_COV_##CODE:                                                             
     }
 }
 
-template <typename T, bool SHARED>
-static __device__ __forceinline__ T &ct__value(const ct__thread<T, SHARED> &v, int k, int p)
+template <typename T> static __device__ __forceinline__ T &ct__value(const ct__thread<T> &v, int k, int p)
 {
     return v.value[(k * ct__pairs<T>::COUNT + p) * CT__COV_THREADS];
 }
 
 /* Node k's value, in `top` and, but for the last's, in its place. `top` was that of the node before: its
  * right child, which in postfix order comes just before it. A profile's is the leaf's. */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__up(const ct__thread<T, SHARED> &v, int k, bool last,
+template <typename T>
+static __device__ __forceinline__ void ct__up(const ct__thread<T> &v, int k, bool last,
                                               const ct__leaf<T> &leaf, T *top)
 {
     const ct_cov_node *n = &v.nodes[k];

@@ -34,11 +34,10 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     p->blocks = ct__smaller(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
 }
 
-/* Points that are read from global memory lie there by columns, neighbours side by side; but few of many
- * columns stay where they are. */
+/* Points are read by columns, neighbours side by side; but few of many columns stay where they are. */
 template <typename T> static bool ct__plan_moves(const ct__plan<T> *p, const ct__points<T> &points)
 {
-    return !p->small && (points.col > INT32_MAX || (points.row != 1 && 2 * (int64_t)p->n_dims >= p->d));
+    return points.col > INT32_MAX || (points.row != 1 && 2 * (int64_t)p->n_dims >= p->d);
 }
 
 /* Plans that part of the matrix of x and z; z NULL: the symmetric matrix of x. A thread gets room for sums
@@ -57,21 +56,13 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
     p->z = ct__points<T>{ (const T *)other->data, other->stride[0], other->stride[1] };
     p->theta_from = (const T *)theta->data, p->theta_step = theta->stride[0];
     p->n_nodes = program->n_nodes, p->n_params = program->n_params, p->n_dims = program->n_dims;
-    if (program->bytes <= CT__COV_PROGRAM && program->n_params <= CT__COV_PROGRAM / 4) {
-        p->bytes = (int32_t)program->bytes;
-        memcpy(&p->program, program, (size_t)program->bytes);
-        p->program_at = ct__plan_take(p, ct__rounded(program->bytes, 8) + numbers);
-    }
     p->values_at = ct__plan_take(p, size * (p->n_nodes - 1) * CT__COV_THREADS * ct__pairs<T>::COUNT);
     p->sums_at = ct__plan_take(p, params * sum);
     p->x_sums_at = ct__plan_take(p, columns * sum);
-    p->x_at = ct__plan_take(p, CT__X_PITCH * p->d * size);
-    p->z_at = ct__plan_take(p, CT__Z_PITCH * p->d * size);
-    p->small = p->bytes && !p->x_at.global && !p->z_at.global;
     ct__plan_tasks(p, params, columns);
     const int64_t bytes[CT__PARTS] = {
-        p->small ? 0 : program->bytes,
-        p->small ? 0 : numbers,
+        program->bytes,
+        numbers,
         ct__plan_moves(p, p->x) ? p->n * p->d * size : 0,
         z && ct__plan_moves(p, p->z) ? p->m * p->d * size : 0,
         p->global * p->blocks,
@@ -81,25 +72,38 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
 
 /* -- what is in global memory ---------------------------------------------------------------------------- */
 
-/* One block. */
-template <typename T> static __global__ void ct__prepare_kernel(ct__plan<T> p, T *theta)
+/* theta, weight and slope, one behind the other; by one block */
+template <typename T> static __global__ void ct__numbers_kernel(ct__plan<T> p, T *theta)
 {
-    ct__prepare(p, p.nodes, theta);
+    const int t = (int)threadIdx.x, step = (int)blockDim.x;
+    T *weight = theta + p.n_params, *slope = weight + p.n_dims;
+    for (int i = t; i < p.n_params; i += step) theta[i] = p.theta_from[i * p.theta_step];
+    for (int k = 0; k < p.n_nodes; k++) {
+        const ct_cov_node *n = &p.nodes[k];
+        if (n->code >= CT_COV_PROFILES) continue;
+        for (int i = t; i < n->n_dims; i += step) {
+            const T l =
+                n->lengthscale < 0 ? (T)1 : p.theta_from[(n->lengthscale + (n->ard ? i : 0)) * p.theta_step];
+            const double exact = 1 / ((double)l * (double)l), steep = CT__STEEP(sizeof(T) == 8);
+            const T w = (T)(exact <= steep && exact >= 1 / steep ? exact : NAN);
+            weight[n->dims + i] = w;
+            slope[n->dims + i] = (n->ard ? 2 * w : (T)2) / l;
+        }
+    }
 }
 
-/* A program that is too large for the arguments of a kernel. */
 template <typename T>
 static ct_status ct__write_program(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, char *to,
                                    T *numbers)
 {
     p->nodes = ct_cov_nodes((const ct_cov_program *)(void *)to);
     p->dims = (const int32_t *)(const void *)(p->nodes + p->n_nodes);
-    p->theta = numbers, p->weight = numbers + p->n_params;
+    p->theta = numbers, p->weight = numbers + p->n_params, p->slope = p->weight + p->n_dims;
     ct_status s = CT_OK;
     for (int64_t at = 0; at < program->bytes && !s; at += CT__UPLOAD_BYTES)
         s = ct__cuda_put(dev, to + at, (const char *)program + at,
                          (size_t)ct__smaller(program->bytes - at, CT__UPLOAD_BYTES));
-    return s ? s : CT__RUN_EACH(dev, "covariance", ct__prepare_kernel<T>, CT__BLOCK, *p, numbers);
+    return s ? s : CT__RUN_EACH(dev, "covariance", ct__numbers_kernel<T>, CT__BLOCK, *p, numbers);
 }
 
 /* `to` has column k of point i at [k * n + i], and is where the points are from then on. */
@@ -117,7 +121,7 @@ static ct_status ct__plan_move(ct_device *dev, int64_t n, int64_t d, T *to, ct__
 template <typename T>
 static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, void *memory)
 {
-    if (p->n > INT32_MAX - CT__COV_CHUNK || p->m > INT32_MAX - CT__COV_CHUNK)
+    if (p->n > INT32_MAX - CT__COV_MOST || p->m > INT32_MAX - CT__COV_MOST)
         return ct__fail(dev, CT_EUNSUPPORTED, "a covariance matrix of more than 2^31 rows or columns on %s",
                         dev->name);
     char *room = (char *)memory;
@@ -128,9 +132,9 @@ static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct
         p->z = p->x;
     else if (!s && ct__plan_moves(p, p->z))
         s = ct__plan_move(dev, p->m, p->d, (T *)(room + p->begin[CT__Z]), &p->z);
-    return s || p->small ? s
-                         : ct__write_program(dev, program, p, room + p->begin[CT__PROGRAM],
-                                             (T *)(room + p->begin[CT__NUMBERS]));
+    return s ? s
+             : ct__write_program(dev, program, p, room + p->begin[CT__PROGRAM],
+                                 (T *)(room + p->begin[CT__NUMBERS]));
 }
 
 #endif

@@ -13,9 +13,9 @@ template <typename T> static __device__ __forceinline__ void ct__add_pairs(doubl
 }
 
 /* What ct__leaf_bar adds whatever the range of its parts, given g. */
-template <typename T, bool SHARED>
-static __device__ void ct__careful_bar(const ct__thread<T, SHARED> &v, const ct_cov_node *n, const T *g,
-                                       double *sums, double *x_sums)
+template <typename T>
+static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node *n, const T *g, double *sums,
+                                       double *x_sums)
 {
     const int geometry = n->geometry;
     const double far = sqrt(CT__FAR(sizeof(T) == 8));
@@ -48,8 +48,8 @@ static __device__ void ct__careful_bar(const ct__thread<T, SHARED> &v, const ct_
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__leaf_bar(const ct__thread<T, SHARED> &v, const ct_cov_node *n,
+template <typename T>
+static __device__ __forceinline__ void ct__leaf_bar(const ct__thread<T> &v, const ct_cov_node *n,
                                                     const ct__leaf<T> &leaf, const T *y_bar, double *sums,
                                                     double *x_sums)
 {
@@ -111,9 +111,9 @@ static __device__ __forceinline__ void ct__leaf_bar(const ct__thread<T, SHARED> 
 /* Node k's cotangent goes on to its children. A left child's waits in the place of its value, which nobody
  * needs any more; a right child is next, and has `bar`. In postfix order, what comes before a leaf is a left
  * child whose turn it is. */
-template <typename T, bool SHARED>
-static __device__ __forceinline__ void ct__down(const ct__thread<T, SHARED> &v, int k,
-                                                const ct__leaf<T> &leaf, T *bar, double *sums, double *x_sums)
+template <typename T>
+static __device__ __forceinline__ void ct__down(const ct__thread<T> &v, int k, const ct__leaf<T> &leaf,
+                                                T *bar, double *sums, double *x_sums)
 {
     const ct_cov_node *n = &v.nodes[k];
     double *sum = sums && n->extra >= 0 ? sums + n->extra * CT__COV_THREADS : NULL;

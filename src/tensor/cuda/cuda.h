@@ -1,38 +1,14 @@
 /* What the files of the CUDA backend share. They are compiled by nvcc, and as C++17 by any compiler against
- * headers of the same names that simulate a GPU (tests/cudasim). What such headers must provide is what is
- * used here:
- *
- * runtime    cudaGetDeviceCount cudaSetDevice cudaGetDeviceProperties (name, major, minor,
- *            multiProcessorCount) cudaMemGetInfo cudaDeviceGetAttribute (cudaDevAttrMemoryPoolsSupported)
- *            cudaGetDriverEntryPointByVersion (cuCtxGetCurrent, cuCtxSetCurrent, cuStreamGetCtx)
- *            cudaStreamCreateWithFlags (cudaStreamNonBlocking) cudaStreamDestroy cudaStreamSynchronize
- *            cudaEventCreateWithFlags (cudaEventDisableTiming) cudaEventRecord cudaEventSynchronize
- *            cudaEventDestroy cudaMalloc cudaFree cudaMallocHost cudaFreeHost cudaMemPoolCreate
- *            cudaMemPoolSetAttribute (cudaMemPoolAttrReleaseThreshold) cudaMemPoolTrimTo cudaMemPoolDestroy
- *            cudaMallocFromPoolAsync cudaFreeAsync cudaStreamWaitEvent cudaStreamBeginCapture (ThreadLocal)
- *            cudaStreamEndCapture cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode
- *            cudaGraphGetNodes cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy
- *            cudaMemcpyAsync cudaMemsetAsync cudaLaunchKernelEx cudaGetLastError cudaGetErrorName
- *            cudaGetErrorString; __half and __nv_bfloat16 with conversions
- * cuBLAS     cublasCreate cublasDestroy cublasSetStream cublasSetWorkspace cublasSetMathMode
- *            (CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) cublasGetStatusString
- *            cublas{S,D}trsm_64 cublas{S,D}trmm_64 (in place) cublas{S,D}trsmBatched_64
- *            cublas{S,D}getrfBatched cublas{S,D}geqrfBatched cublasGemmStridedBatchedEx_64, whose results may
- *            interleave: a batch stride below the leading dimension
- * cuSOLVER   cusolverDnCreate cusolverDnDestroy cusolverDnSetStream cusolverDnCreateParams
- *            cusolverDnDestroyParams cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXgetrf
- *            cusolverDnXgetrf_bufferSize cusolverDnXgeqrf cusolverDnXgeqrf_bufferSize
- * CUB        cub::DeviceRadixSort::SortPairs cub::BlockReduce
- * in kernels __global__ __device__ __host__ __forceinline__, blockIdx blockDim threadIdx gridDim (x),
- *            __shared__ arrays of fixed extents, by CT__SHARED alone, __syncthreads, <math.h>'s functions for
- *            double and float, rsqrt. No dynamic shared memory, no atomics, no warp intrinsics, no textures,
- *            no cooperative groups, no printf.
+ * headers of the same names that simulate a GPU (tests/cudasim/include): those list what is used of CUDA.
+ * Kernels have __syncthreads, <math.h>'s functions for double and float, rsqrt, nvcuda::wmma and shared
+ * memory by CT__SHARED and CT__SHARED_ROOM. They have no atomics, warp intrinsics, textures, cooperative
+ * groups or printf.
  *
  * Kernels are launched through the macros below alone: CT__LAUNCH for kernels whose threads share nothing,
- * nearly all of them by CT__RUN_EACH; CT__LAUNCH_BLOCK, by CT__RUN_BLOCKS, for those that use CT__SHARED
- * and __syncthreads. Arguments are plain data, passed by value. The stand-in defines CT__LAUNCH,
- * CT__LAUNCH_BLOCK and CT__SHARED before this header, or in its cuda_runtime.h, and with them CT__UNROLL and
- * CT__BY_FOUR.
+ * nearly all of them by CT__RUN_EACH; CT__LAUNCH_ROOM, by CT__RUN_BLOCKS and CT__RUN_ROOM, for those that
+ * use shared memory and __syncthreads. Arguments are plain data, passed by value. The stand-in defines
+ * CT__LAUNCH, CT__LAUNCH_ROOM, CT__SHARED and CT__SHARED_ROOM before this header, or in its cuda_runtime.h,
+ * and with them CT__UNROLL and CT__BY_FOUR.
  *
  * One stream per device carries everything: so the pool may hand out a block again as soon as the work that
  * used it has been queued, and nothing here waits but `download` and `synchronize`. */
@@ -50,31 +26,38 @@
  * cudaGetLastError would also return those of other users of the runtime. */
 #ifndef CT__LAUNCH
 template <typename... P, typename... A>
-static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsigned block, cudaStream_t stream,
-                                     A &&...argument)
+static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsigned block, int64_t room,
+                                     cudaStream_t stream, A &&...argument)
 {
-    const cudaLaunchConfig_t config = { grid, block, 0, stream, NULL, 0 };
+    const cudaLaunchConfig_t config = { grid, block, (size_t)room, stream, NULL, 0 };
     return cudaLaunchKernelEx(&config, kernel, static_cast<A &&>(argument)...);
 }
-#    define CT__LAUNCH       ct__launch
-#    define CT__LAUNCH_BLOCK ct__launch
+#    define CT__LAUNCH(kernel, grid, block, ...) ct__launch(kernel, grid, block, 0, __VA_ARGS__)
+#    define CT__LAUNCH_ROOM                      ct__launch
 #endif
 /* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
- * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers. */
+ * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers, and
+ * `room` bytes each. */
 #define CT__RUN_EACH(dev, what, kernel, count, ...)                                                    \
     ((count) != 0 ? ct__cuda_status(dev, what,                                                         \
                                     CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
                                                ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
                   : CT_OK)
-#define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...)                               \
-    ((blocks) != 0 ? ct__cuda_status(dev, what,                                               \
-                                     CT__LAUNCH_BLOCK(kernel, ct__blocks(blocks), threads,    \
-                                                      ct__cuda_of(dev)->stream, __VA_ARGS__)) \
+#define CT__RUN_ROOM(dev, what, kernel, blocks, threads, room, ...)                             \
+    ((blocks) != 0 ? ct__cuda_status(dev, what,                                                 \
+                                     CT__LAUNCH_ROOM(kernel, ct__blocks(blocks), threads, room, \
+                                                     ct__cuda_of(dev)->stream, __VA_ARGS__))    \
                    : CT_OK)
+#define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...) \
+    CT__RUN_ROOM(dev, what, kernel, blocks, threads, 0, __VA_ARGS__)
 
-/* CT__SHARED(T, name, [extent]...): an array of T in shared memory, at a multiple of 16 bytes. */
+/* CT__SHARED(T, name, [extent]...): an array of T in shared memory, at a multiple of 32 bytes.
+ * CT__SHARED_ROOM(name): the room that the launch gave, at a multiple of 16. */
 #ifndef CT__SHARED
-#    define CT__SHARED(type, name, ...) alignas(16) __shared__ type name __VA_ARGS__
+#    define CT__SHARED(type, name, ...) alignas(32) __shared__ type name __VA_ARGS__
+#    define CT__SHARED_ROOM(name)             \
+        extern __shared__ double2 ct__room[]; \
+        char *const name = (char *)ct__room
 #endif
 
 /* The loop that follows becomes straight code, where an array in registers is indexed by its variable; or

@@ -36,9 +36,9 @@ static __global__ void __launch_bounds__(THREADS,
                    const S *A, const S *C, S *out, whole wide)
 {
     typedef tiles<S> of;
-    typedef typename of::T T;
-    CT__SHARED(T, left, [of::ROOM]);
-    CT__SHARED(T, right, [of::ROOM]);
+    enum { VECTOR = 16 / sizeof(typename of::T) };
+    CT__SHARED(S, left, [of::ROOM]);
+    CT__SHARED(S, right, [of::ROOM]);
     CT__SHARED(int64_t, row, [TILE]);
     if (blockIdx.x < checkers) return check_groups(g, check);
     const unsigned across = (unsigned)((W + TILE - 1) / TILE), block = blockIdx.x - checkers;
@@ -54,7 +54,7 @@ static __global__ void __launch_bounds__(THREADS,
     if (!p.rows) return;
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
     if (t < TILE) row[t] = t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
-    T sum[EACH][WIDTH] = {};
+    sums<S> tile;
     const int64_t c_row = p.m * (TURNED ? W : D);
     int64_t d0 = 0;
     do { /* once where D is 0, too: the rows are there then */
@@ -69,24 +69,20 @@ static __global__ void __launch_bounds__(THREADS,
                                       [=](int r) { return r < deep ? c_row + d0 + r : -1; });
         __syncthreads();
         const int depth = deep < of::DEPTH ? (int)deep : (int)of::DEPTH;
-        if (p.rows > 4 * DOWN)
-            multiply<S, 8, TURNED>(left, right, depth, sum);
-        else if (p.rows > 2 * DOWN)
-            multiply<S, 4, TURNED>(left, right, depth, sum);
-        else if (p.rows > DOWN)
-            multiply<S, 2, TURNED>(left, right, depth, sum);
-        else
-            multiply<S, 1, TURNED>(left, right, depth, sum);
+        tile.template add<TURNED>(left, right, depth, p.rows);
         d0 += of::DEPTH;
     } while (d0 < D);
-    const auto row_of = [&](int i) { return row[y + DOWN * i]; };
+    const auto row_at = [=](int i) { return y + DOWN * i; };
+    const auto col_at = [=](int c) { return TURNED ? x + ACROSS * c : spread<VECTOR>(x, ACROSS, c); };
+    const auto row_of = [&](int i) { return row[row_at(i)]; };
+    tile.settle(left, row_at, col_at);
     if (TURNED) {
         for (int i = 0; i < EACH; i++)
             for (int c = 0; c < WIDTH; c++)
-                if (row_of(i) >= 0 && w0 + x + ACROSS * c < W)
-                    out[row_of(i) * W + w0 + x + ACROSS * c] = (S)sum[i][c];
+                if (row_of(i) >= 0 && w0 + col_at(c) < W)
+                    out[row_of(i) * W + w0 + col_at(c)] = (S)tile.sum[i][c];
     } else {
-        store(out, W, w0, wide.out, sum, row_of);
+        store(out, W, w0, wide.out, tile.sum, row_of);
     }
 }
 
@@ -98,10 +94,9 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
                const S *G, S *C_bar, typename tiles<S>::T *kept, whole wide)
 {
     typedef tiles<S> of;
-    typedef typename of::T T;
-    enum { VECTOR = of::VECTOR, DEPTH = of::DEPTH, WIDE = of::WIDE };
-    CT__SHARED(T, left, [of::ROOM]);
-    CT__SHARED(T, right, [of::ROOM]);
+    enum { VECTOR = 16 / sizeof(typename of::T), DEPTH = of::DEPTH };
+    CT__SHARED(S, left, [of::ROOM]);
+    CT__SHARED(S, right, [of::ROOM]);
     CT__SHARED(int64_t, row, [DEPTH]);
     if (blockIdx.x < checkers) return check_groups(g, check);
     const unsigned across = (unsigned)((K + TILE - 1) / TILE), down = (unsigned)((J + TILE - 1) / TILE),
@@ -110,7 +105,7 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
     const ct__piece p = ct__piece_at(g, shift, block / across / down);
     if (p.number && !p.rows) return; /* the first piece of an empty group is zero */
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
-    T sum[EACH][WIDTH] = {};
+    sums<S> tile;
     int64_t next = t < DEPTH && t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
     for (int64_t r0 = 0; r0 < p.rows; r0 += DEPTH) {
         const int64_t rest = p.rows - r0, after = r0 + DEPTH + t;
@@ -121,27 +116,17 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
         stage<S, DEPTH, TILE>(right, G, K, k0, wide.right, [&](int r) { return row[r]; });
         next = t < DEPTH && after < p.rows ? ct__row_at(g, p.m, p.first + after) : -1;
         __syncthreads();
-        for (int r = 0; r < (rest < DEPTH ? (int)rest : (int)DEPTH); r++) {
-            T a[EACH], b[WIDTH];
-            for (int i = 0; i < EACH; i += VECTOR)
-                *(pack<T, VECTOR> *)(a + i) =
-                    *(const pack<T, VECTOR> *)(left + r * WIDE + spread<VECTOR>(y, DOWN, i));
-            for (int c = 0; c < WIDTH; c += VECTOR)
-                *(pack<T, VECTOR> *)(b + c) =
-                    *(const pack<T, VECTOR> *)(right + r * WIDE + spread<VECTOR>(x, ACROSS, c));
-            for (int i = 0; i < EACH; i++)
-                for (int c = 0; c < WIDTH; c++) sum[i][c] += a[i] * b[c];
-        }
+        tile.add_turned(left, right, rest < DEPTH ? (int)rest : (int)DEPTH);
     }
     const bool part = p.all > (int64_t)1 << shift;
     const int64_t at = (part ? ct__kept_at(g, shift, p.m) + p.number : p.m) * J + j0;
-    const auto row_of = [=](int i) {
-        return j0 + spread<VECTOR>(y, DOWN, i) < J ? at + spread<VECTOR>(y, DOWN, i) : -1;
-    };
+    const auto row_at = [=](int i) { return spread<VECTOR>(y, DOWN, i); };
+    const auto row_of = [=](int i) { return j0 + row_at(i) < J ? at + row_at(i) : -1; };
+    tile.settle(left, row_at, [=](int c) { return spread<VECTOR>(x, ACROSS, c); });
     if (part)
-        store(kept, K, k0, wide.out, sum, row_of);
+        store(kept, K, k0, wide.out, tile.sum, row_of);
     else
-        store(C_bar, K, k0, wide.out, sum, row_of);
+        store(C_bar, K, k0, wide.out, tile.sum, row_of);
 }
 
 /* The sums of groups of more than one piece. */
@@ -185,7 +170,7 @@ static ct_status forward(work *w, int64_t D, int64_t W, const void *A, const voi
     const int64_t tiles_at_most = w->g.M ? (by_row ? rows : pieces) * ct__divide_up(W, TILE) : 0,
                   grid = w->checkers + tiles_at_most;
     const whole wide = { rows_at<S>(A, D, 16 / sizeof(S)), rows_at<S>(C, TURNED ? D : W, 16 / sizeof(S)),
-                         rows_at<S>(out, W, tiles<S>::VECTOR) };
+                         rows_at<S>(out, W, 16 / sizeof(typename tiles<S>::T)) };
     const unsigned checkers = w->checkers;
     w->checkers = 0;
     return CT__RUN_BLOCKS(w->dev, "gather_matmul", (forward_kernel<S, TURNED>), grid, THREADS, w->g, w->check,
@@ -207,7 +192,7 @@ static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void
     ct__scratch kept(w->dev, long_ones ? ct__kept(w->g, shift) * count * (int64_t)sizeof(T) : 0);
     if (!kept.data) return CT_ENOMEM;
     const whole wide = { rows_at<S>(A, J, 16 / sizeof(S)), rows_at<S>(G, K, 16 / sizeof(S)),
-                         rows_at<S>(C_bar, K, tiles<S>::VECTOR) };
+                         rows_at<S>(C_bar, K, 16 / sizeof(T)) };
     ct_status s =
         CT__RUN_BLOCKS(w->dev, "gather_matmul", sum_kernel<S>, grid, THREADS, w->g, w->check, w->checkers,
                        shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);

@@ -1,10 +1,13 @@
-/* Tiles of products with gathered rows: both factors' lie in shared memory, row by row as in memory
- * outside; a thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. Elements of bf16 and
- * f16 are widened on their way to shared memory. */
+/* Tiles of products with gathered rows: both factors' lie in shared memory, row by row as in memory outside.
+ * Of f32 and f64 a thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. bf16 and f16 are
+ * multiplied by tensor cores, exactly, and added up in f32. */
 #ifndef CT_TENSOR_CUDA_GROUPED_CUH
 #define CT_TENSOR_CUDA_GROUPED_CUH
 
 #include "half.cuh"
+#include "loop.cuh"
+
+#include <mma.h>
 
 enum {
     ROWS = CT__GROUP_ROWS,
@@ -16,20 +19,16 @@ enum {
     WIDTH = TILE / ACROSS,
 };
 
-template <typename T, int n> struct alignas(n * sizeof(T)) pack {
-    T x[n];
-};
-
-/* What the elements S are computed in; how many are 16 bytes; the depth at a time of the sum of a product. */
+/* What the elements S are added up in; how many are 16 bytes; the depth at a time of the sum of a product. */
 template <typename S> struct tiles {
     typedef typename ct__arithmetic<S>::type T;
     enum {
-        VECTOR = 16 / sizeof(T),
-        DEPTH = CT__GROUP_DEPTH / sizeof(T),
+        VECTOR = 16 / sizeof(S),
+        DEPTH = CT__GROUP_DEPTH / sizeof(S),
         DEEP = DEPTH +
                VECTOR, /* a row in shared memory: 16 bytes more, so that neighbours' do not share banks */
         WIDE = TILE + VECTOR,
-        ROOM = TILE * DEEP,              /* for DEPTH rows of WIDE, too */
+        ROOM = TILE * DEEP > DEPTH *WIDE ? TILE *DEEP : DEPTH *WIDE,
         BLOCKS = sizeof(T) == 8 ? 3 : 5, /* that a processor's registers are to hold */
         BLOCKS_TURNED = sizeof(T) == 8 ? 3 : 4,
     };
@@ -39,38 +38,25 @@ template <typename S> struct tiles {
  * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes. All loads are on their way
  * before the first is used. */
 template <typename S, int DOWN_ROWS, int COLUMNS, typename Row>
-static __device__ __forceinline__ void stage(typename tiles<S>::T *to, const S *x, int64_t width, int64_t c0,
-                                             bool whole, Row row)
+static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, int64_t c0, bool whole,
+                                             Row row)
 {
-    typedef typename tiles<S>::T T;
     enum {
-        VECTOR = 16 / sizeof(S),
-        STORE = tiles<S>::VECTOR,
-        PITCH = COLUMNS + STORE,
+        VECTOR = tiles<S>::VECTOR,
+        PITCH = COLUMNS + VECTOR,
         STEP = THREADS * VECTOR / COLUMNS,
         ROUNDS = DOWN_ROWS / STEP
     };
     const int t = (int)threadIdx.x, c = t % (COLUMNS / VECTOR) * VECTOR, y = t / (COLUMNS / VECTOR);
     const int64_t left = width - c0 - c; /* columns from this thread's first on */
-    pack<S, VECTOR> held[ROUNDS] = {};
-    if (whole) {
-        for (int i = 0; i < ROUNDS; i++) {
-            const int64_t r = row(y + i * STEP);
-            if (r >= 0 && left > 0) held[i] = *(const pack<S, VECTOR> *)(x + r * width + c0 + c);
-        }
-    } else {
-        for (int i = 0; i < ROUNDS; i++) {
-            const int64_t r = row(y + i * STEP);
-            for (int v = 0; v < VECTOR; v++)
-                if (r >= 0 && left > v) held[i].x[v] = x[r * width + c0 + c + v];
-        }
+    ct__pack<S, VECTOR> held[ROUNDS] = {};
+    for (int i = 0; i < ROUNDS; i++) {
+        const int64_t r = row(y + i * STEP);
+        if (whole && r >= 0 && left > 0) held[i] = *(const ct__pack<S, VECTOR> *)(x + r * width + c0 + c);
+        for (int v = 0; v < VECTOR && !whole; v++)
+            if (r >= 0 && left > v) held[i].x[v] = x[r * width + c0 + c + v];
     }
-    for (int i = 0; i < ROUNDS; i++)
-        for (int v = 0; v < VECTOR; v += STORE) {
-            pack<T, STORE> p;
-            for (int u = 0; u < STORE; u++) p.x[u] = (T)held[i].x[v + u];
-            *(pack<T, STORE> *)(to + (y + i * STEP) * PITCH + c + v) = p;
-        }
+    for (int i = 0; i < ROUNDS; i++) *(ct__pack<S, VECTOR> *)(to + (y + i * STEP) * PITCH + c) = held[i];
 }
 
 /* One of a thread's columns, or of its rows of a sum: its 16 bytes are neighbours, beside those of the next
@@ -91,43 +77,131 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, b
         const int64_t r = row(i);
         for (int c = 0; c < WIDTH && r >= 0; c += VECTOR) {
             const int64_t at = c0 + spread<VECTOR>((int)threadIdx.x % ACROSS, ACROSS, c);
-            pack<S, VECTOR> p;
+            ct__pack<S, VECTOR> p;
             for (int v = 0; v < VECTOR; v++) p.x[v] = (S)sum[i][c + v];
-            if (whole && at < width) ((pack<S, VECTOR> *)to)[(uint64_t)(r * width + at) / VECTOR] = p;
+            if (whole && at < width) ((ct__pack<S, VECTOR> *)to)[(uint64_t)(r * width + at) / VECTOR] = p;
             for (int v = 0; v < VECTOR && !whole; v++)
                 if (at + v < width) to[r * width + at + v] = p.x[v];
         }
     }
 }
 
-/* sum[i][c] += Σ_k left[y + DOWN i][k] right[k][column c], of the first LIVE i. TURNED: right[x + ACROSS
- * c][k], whose rows are the columns. */
-template <typename S, int LIVE, bool TURNED, typename T = typename tiles<S>::T>
-static __device__ __forceinline__ void multiply(const T *left, const T *right, int depth, T (*sum)[WIDTH])
-{
+/* A block's tile of sums. Thread (y, x) has sum[i][c] of row row(i) and column col(c): y + DOWN i and, of a
+ * TURNED product, x + ACROSS c, else as `spread` says. */
+template <typename S, bool HALF = sizeof(S) == 2> struct sums {
     enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
-    const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
-    for (int k = 0; k < depth; k += VECTOR) {
-        T b[VECTOR][WIDTH];
-        if (TURNED) {
-            for (int c = 0; c < WIDTH; c++) {
-                const pack<T, VECTOR> p = *(const pack<T, VECTOR> *)(right + (x + ACROSS * c) * DEEP + k);
-                for (int v = 0; v < VECTOR; v++) b[v][c] = p.x[v];
-            }
-        } else {
-            for (int v = 0; v < VECTOR; v++)
-                for (int c = 0; c < WIDTH; c += VECTOR) {
-                    const pack<T, VECTOR> p =
-                        *(const pack<T, VECTOR> *)(right + (k + v) * WIDE + spread<VECTOR>(x, ACROSS, c));
-                    for (int u = 0; u < VECTOR; u++) b[v][c + u] = p.x[u];
+    S sum[EACH][WIDTH] = {};
+
+    /* += left right, or left rightᵀ where that is TURNED; of the first LIVE i */
+    template <int LIVE, bool TURNED>
+    __device__ __forceinline__ void multiply(const S *left, const S *right, int depth)
+    {
+        typedef ct__pack<S, VECTOR> pack;
+        const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
+        for (int k = 0; k < depth; k += VECTOR) {
+            S b[VECTOR][WIDTH];
+            if (TURNED) {
+                for (int c = 0; c < WIDTH; c++) {
+                    const pack p = *(const pack *)(right + (x + ACROSS * c) * DEEP + k);
+                    for (int v = 0; v < VECTOR; v++) b[v][c] = p.x[v];
                 }
-        }
-        for (int i = 0; i < LIVE; i++) {
-            const pack<T, VECTOR> a = *(const pack<T, VECTOR> *)(left + (y + DOWN * i) * DEEP + k);
-            for (int v = 0; v < VECTOR; v++)
-                for (int c = 0; c < WIDTH; c++) sum[i][c] += a.x[v] * b[v][c];
+            } else {
+                for (int v = 0; v < VECTOR; v++)
+                    for (int c = 0; c < WIDTH; c += VECTOR) {
+                        const pack p = *(const pack *)(right + (k + v) * WIDE + spread<VECTOR>(x, ACROSS, c));
+                        for (int u = 0; u < VECTOR; u++) b[v][c + u] = p.x[u];
+                    }
+            }
+            for (int i = 0; i < LIVE; i++) {
+                const pack a = *(const pack *)(left + (y + DOWN * i) * DEEP + k);
+                for (int v = 0; v < VECTOR; v++)
+                    for (int c = 0; c < WIDTH; c++) sum[i][c] += a.x[v] * b[v][c];
+            }
         }
     }
-}
+    template <bool TURNED>
+    __device__ __forceinline__ void add(const S *left, const S *right, int depth, int64_t rows)
+    {
+        if (rows > 4 * DOWN)
+            multiply<8, TURNED>(left, right, depth);
+        else if (rows > 2 * DOWN)
+            multiply<4, TURNED>(left, right, depth);
+        else if (rows > DOWN)
+            multiply<2, TURNED>(left, right, depth);
+        else
+            multiply<1, TURNED>(left, right, depth);
+    }
+    /* += leftᵀ right */
+    __device__ __forceinline__ void add_turned(const S *left, const S *right, int depth)
+    {
+        typedef ct__pack<S, VECTOR> pack;
+        const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
+        for (int r = 0; r < depth; r++) {
+            S a[EACH], b[WIDTH];
+            for (int i = 0; i < EACH; i += VECTOR)
+                *(pack *)(a + i) = *(const pack *)(left + r * WIDE + spread<VECTOR>(y, DOWN, i));
+            for (int c = 0; c < WIDTH; c += VECTOR)
+                *(pack *)(b + c) = *(const pack *)(right + r * WIDE + spread<VECTOR>(x, ACROSS, c));
+            for (int i = 0; i < EACH; i++)
+                for (int c = 0; c < WIDTH; c++) sum[i][c] += a[i] * b[c];
+        }
+    }
+    template <typename Row, typename Col> __device__ __forceinline__ void settle(void *, Row, Col) {}
+};
+
+/* In the fragments of tensor cores, 16 x 16: a warp has SIDE rows. */
+template <typename S> struct sums<S, true> {
+    enum { SIDE = 16, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE, PITCH = TILE + 4 };
+    typedef nvcuda::wmma::row_major by_row;
+    typedef nvcuda::wmma::col_major by_column;
+    nvcuda::wmma::fragment<nvcuda::wmma::accumulator, SIDE, SIDE, SIDE, float> tile[TILE / SIDE];
+    float sum[EACH][WIDTH]; /* once settled */
+
+    __device__ __forceinline__ sums()
+    {
+        for (int c = 0; c < TILE / SIDE; c++) nvcuda::wmma::fill_fragment(tile[c], 0.f);
+    }
+    template <typename Left, typename Right>
+    __device__ __forceinline__ void multiply(const S *left, int down, int along, const S *right, int deeper,
+                                             int across, int depth, int64_t rows)
+    {
+        nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, SIDE, SIDE, SIDE, S, Left> a;
+        nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, SIDE, SIDE, SIDE, S, Right> b;
+        const int warp = (int)threadIdx.x / CT__WARP;
+        for (int k = 0; k < depth && warp * SIDE < rows; k += SIDE) {
+            nvcuda::wmma::load_matrix_sync(a, left + warp * SIDE * down + k * along, down * along);
+            for (int c = 0; c < TILE / SIDE; c++) {
+                nvcuda::wmma::load_matrix_sync(b, right + k * deeper + c * SIDE * across, deeper * across);
+                nvcuda::wmma::mma_sync(tile[c], a, b, tile[c]);
+            }
+        }
+    }
+    template <bool TURNED>
+    __device__ __forceinline__ void add(const S *left, const S *right, int depth, int64_t rows)
+    {
+        if (TURNED)
+            multiply<by_row, by_column>(left, DEEP, 1, right, 1, DEEP, depth, rows);
+        else
+            multiply<by_row, by_row>(left, DEEP, 1, right, WIDE, 1, depth, rows);
+    }
+    __device__ __forceinline__ void add_turned(const S *left, const S *right, int depth)
+    {
+        multiply<by_column, by_row>(left, 1, WIDE, right, WIDE, 1, depth, TILE);
+    }
+    /* By way of shared memory, which nobody reads any more, to the threads. */
+    template <typename Row, typename Col>
+    __device__ __forceinline__ void settle(void *shared, Row row, Col col)
+    {
+        float *room = (float *)shared;
+        const int warp = (int)threadIdx.x / CT__WARP;
+        __syncthreads();
+        for (int c = 0; c < TILE / SIDE; c++)
+            nvcuda::wmma::store_matrix_sync(room + warp * SIDE * PITCH + c * SIDE, tile[c], PITCH,
+                                            nvcuda::wmma::mem_row_major);
+        __syncthreads();
+        for (int i = 0; i < EACH; i++)
+            for (int c = 0; c < WIDTH; c++) sum[i][c] = room[row(i) * PITCH + col(c)];
+    }
+};
 
 #endif

@@ -47,6 +47,11 @@ template <int N> struct ct__located {
     __device__ __forceinline__ int64_t operator[](int k) const { return at[k]; }
 };
 
+/* Read and written at once, where it begins at a multiple of its bytes. */
+template <typename S, int n> struct alignas(n * sizeof(S)) ct__pack {
+    S x[n];
+};
+
 /* One element of 4 or 8 bytes as it is. */
 static inline __device__ void ct__move(int bytes, void *out, int64_t to, const void *x, int64_t from)
 {

@@ -16,17 +16,25 @@ template <typename T> static __device__ T ct__polygamma(int k, T x) { return (T)
 
 /* -- the tables ------------------------------------------------------------------------------------------ */
 
+/* Functions that need many registers, or memory of a thread's own. They have a kernel apart, so that the
+ * others' threads are as many as it takes to hide the memory. */
+static constexpr __host__ __device__ bool heavy(int64_t f)
+{
+    return f == CT_MAP_sin || f == CT_MAP_cos || f == CT_MAP_erf || f == CT_MAP_lgamma ||
+           f == CT_MAP_polygamma || f == CT_MAP_pow;
+}
+
 /* Which function of a table, and its parameters; side: the gradient is b's. */
 struct choice {
     int64_t f, side;
     double p[2];
 };
 
-template <typename T> static __device__ __forceinline__ T value1(int64_t f, const double *p, T x)
+template <bool HEAVY, typename T> static __device__ __forceinline__ T value1(int64_t f, const double *p, T x)
 {
     switch (f) {
 #define VALUE(name, value, derivative, vjp) \
-    case CT_MAP_##name: return (T)(value);
+    case CT_MAP_##name: return heavy(CT_MAP_##name) == HEAVY ? (T)(value) : (T)0;
         CT_MAPS1(VALUE)
 #undef VALUE
     }
@@ -34,11 +42,12 @@ template <typename T> static __device__ __forceinline__ T value1(int64_t f, cons
 }
 
 /* g f'(x) for y = f(x) */
-template <typename T> static __device__ __forceinline__ T bar1(int64_t f, const double *p, T x, T y, T g)
+template <bool HEAVY, typename T>
+static __device__ __forceinline__ T bar1(int64_t f, const double *p, T x, T y, T g)
 {
     switch (f) {
 #define SLOPE(name, value, derivative, vjp) \
-    case CT_MAP_##name: return g * (T)(derivative);
+    case CT_MAP_##name: return heavy(CT_MAP_##name) == HEAVY ? g * (T)(derivative) : (T)0;
         CT_MAPS1(SLOPE)
 #undef SLOPE
     }
@@ -68,13 +77,22 @@ template <typename T> static __device__ __forceinline__ T bar2(int64_t f, bool s
     return 0;
 }
 
-/* -- the kernel ------------------------------------------------------------------------------------------ */
+/* -- the kernels ----------------------------------------------------------------------------------------- */
 
 enum table { VALUE1, BAR1, VALUE2, BAR2 };
 
+template <table TABLE, bool HEAVY, typename T>
+static __device__ __forceinline__ T result(const choice &c, const T *v)
+{
+    return TABLE == VALUE1   ? value1<HEAVY>(c.f, c.p, v[1])
+           : TABLE == BAR1   ? bar1<HEAVY>(c.f, c.p, v[1], v[2], v[3])
+           : TABLE == VALUE2 ? value2(c.f, v[1], v[2])
+                             : bar2(c.f, c.side, v[1], v[2], v[3]);
+}
+
 /* A kernel serves a whole table: the choice is the same for all threads, and what it costs vanishes beside
  * the memory. N: operands, the output being number 0; S: what they are stored as. */
-template <typename S, table TABLE, int N> static __global__ void map_kernel(ct__span s, choice c)
+template <typename S, table TABLE, int N, bool HEAVY> static __global__ void map_kernel(ct__span s, choice c)
 {
     typedef typename ct__arithmetic<S>::type T;
     CT__EACH(i, s.count)
@@ -83,18 +101,67 @@ template <typename S, table TABLE, int N> static __global__ void map_kernel(ct__
         T v[4] = {};
         CT__UNROLL
         for (int k = 1; k < N; k++) v[k] = (T)((const S *)s.data[k])[at[k]];
-        ((S *)s.data[0])[at[0]] = (S)(TABLE == VALUE1   ? value1(c.f, c.p, v[1])
-                                      : TABLE == BAR1   ? bar1(c.f, c.p, v[1], v[2], v[3])
-                                      : TABLE == VALUE2 ? value2(c.f, v[1], v[2])
-                                                        : bar2(c.f, c.side, v[1], v[2], v[3]));
+        ((S *)s.data[0])[at[0]] = (S)result<TABLE, HEAVY>(c, v);
     }
+}
+
+/* Where the operands are dense, or one number: 16 bytes at a time. */
+template <typename S, table TABLE, int N> static __global__ void dense_kernel(ct__span s, choice c)
+{
+    typedef typename ct__arithmetic<S>::type T;
+    enum { WIDTH = 16 / sizeof(S) };
+    typedef ct__pack<S, WIDTH> pack;
+    CT__EACH(i, (s.count + WIDTH - 1) / WIDTH)
+    {
+        const int64_t from = i * WIDTH;
+        const bool whole = from + WIDTH <= s.count;
+        pack x[N] = {};
+        CT__UNROLL
+        for (int k = 1; k < N; k++) {
+            const S *data = (const S *)s.data[k];
+            const int64_t step = s.axis[0].stride[k];
+            if (whole && step)
+                x[k] = ((const pack *)data)[i];
+            else
+                for (int e = 0; e < WIDTH; e++)
+                    if (from + e < s.count) x[k].x[e] = data[(from + e) * step];
+        }
+        CT__UNROLL
+        for (int e = 0; e < WIDTH; e++) {
+            T v[4] = {};
+            for (int k = 1; k < N; k++) v[k] = (T)x[k].x[e];
+            x[0].x[e] = (S)result<TABLE, false>(c, v);
+        }
+        if (whole)
+            ((pack *)s.data[0])[i] = x[0];
+        else
+            for (int e = 0; from + e < s.count; e++) ((S *)s.data[0])[from + e] = x[0].x[e];
+    }
+}
+
+/* Whether dense_kernel can have them. */
+template <int N> static bool dense(const ct__span &s)
+{
+    bool can = s.ndim == 1 && s.axis[0].stride[0] == 1;
+    for (int k = 0; k < N; k++) {
+        const int64_t step = s.axis[0].stride[k];
+        can = can && (!step || (step == 1 && (uintptr_t)s.data[k] % 16 == 0));
+    }
+    return can;
 }
 
 template <table TABLE, int N>
 static ct_status run(ct_device *dev, const char *what, const choice &c, const ct_view *const (&t)[N])
 {
     const ct__span s = ct__make_span(t);
-#define MAP(S) CT__RUN_EACH(dev, what, (map_kernel<S, TABLE, N>), s.count, s, c)
+    if ((TABLE == VALUE1 || TABLE == BAR1) && heavy(c.f)) {
+#define HEAVY(S) CT__RUN_EACH(dev, what, (map_kernel<S, TABLE, N, true>), s.count, s, c)
+        return CT__PER_DTYPE(s.dtype[0], HEAVY);
+    }
+#define DENSE(S) \
+    CT__RUN_EACH(dev, what, (dense_kernel<S, TABLE, N>), ct__divide_up(s.count, 16 / sizeof(S)), s, c)
+    if (dense<N>(s)) return CT__PER_DTYPE(s.dtype[0], DENSE);
+#define MAP(S) CT__RUN_EACH(dev, what, (map_kernel<S, TABLE, N, false>), s.count, s, c)
     return CT__PER_DTYPE(s.dtype[0], MAP);
 }
 

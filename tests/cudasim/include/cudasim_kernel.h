@@ -24,6 +24,7 @@
     static char name##_key;               \
     typedef type name##_type __VA_ARGS__; \
     name##_type &name = *(name##_type *)cudasim::shared_memory(&name##_key, sizeof(name##_type))
+#define CT__SHARED_ROOM(name) char *const name = (char *)cudasim::shared_room()
 
 #define threadIdx (cudasim::here.thread)
 #define blockIdx  (cudasim::here.block)
@@ -42,9 +43,11 @@
 /* A launch, and its error; a kernel's name is what macros in it stand for */
 #define CUDASIM_NAME(...) #__VA_ARGS__
 #define CT__LAUNCH(kernel, grid, block, stream, ...) \
-    cudasim::launch(CUDASIM_NAME(kernel), false, kernel, grid, block, stream, __VA_ARGS__)
+    cudasim::launch(CUDASIM_NAME(kernel), false, kernel, grid, block, 0, stream, __VA_ARGS__)
 #define CT__LAUNCH_BLOCK(kernel, grid, block, stream, ...) \
-    cudasim::launch(CUDASIM_NAME(kernel), true, kernel, grid, block, stream, __VA_ARGS__)
+    CT__LAUNCH_ROOM(kernel, grid, block, 0, stream, __VA_ARGS__)
+#define CT__LAUNCH_ROOM(kernel, grid, block, room, stream, ...) \
+    cudasim::launch(CUDASIM_NAME(kernel), true, kernel, grid, block, room, stream, __VA_ARGS__)
 
 namespace cudasim
 {
@@ -58,6 +61,9 @@ void barrier(const char *file, int line);
 /* Reports a block of another number of threads than its code was compiled for. */
 void check_block(int threads);
 void *shared_memory(const void *key, size_t bytes);
+void *shared_room();
+/* Reports an address that tensor cores cannot read from, or rows of so many bytes. */
+void check_tile(const void *at, size_t row);
 
 /* Reports a host address, which no kernel can follow: a pointer, or a word of a struct without padding that
  * could hold one. */
@@ -70,9 +76,9 @@ template <class P> void check_argument(const char *kernel, int number, const P &
         check_addresses(kernel, number, &p, sizeof p);
 }
 
-/* `shares`: its threads meet at barriers, so each needs a stack of its own. */
+/* `shares`: its threads meet at barriers, so each needs a stack of its own. room: bytes of shared_room. */
 cudaError_t enqueue_kernel(const char *name, const void *kernel, bool shares, dim3 grid, dim3 block,
-                           cudaStream_t stream, std::function<void()> thread);
+                           size_t room, cudaStream_t stream, std::function<void()> thread);
 
 /* One thread. */
 template <class... P, size_t... I>
@@ -82,7 +88,7 @@ CUDASIM_UNSEEN void call(void (*kernel)(P...), const std::tuple<P...> &held, std
 }
 
 template <class... P, class... A>
-cudaError_t launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3 block,
+cudaError_t launch(const char *name, bool shares, void (*kernel)(P...), dim3 grid, dim3 block, size_t room,
                    cudaStream_t stream, const A &...argument)
 {
     static_assert((std::is_trivially_copyable<P>::value && ...), "kernel arguments are plain data");
@@ -94,7 +100,7 @@ cudaError_t launch(const char *name, bool shares, void (*kernel)(P...), dim3 gri
             (check_argument(name, ++number, p), ...);
         },
         held);
-    return enqueue_kernel(name, (const void *)kernel, shares, grid, block, stream,
+    return enqueue_kernel(name, (const void *)kernel, shares, grid, block, room, stream,
                           [kernel, held] { call(kernel, held, std::index_sequence_for<P...>()); });
 }
 } // namespace cudasim
