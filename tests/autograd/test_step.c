@@ -324,10 +324,64 @@ static void no_memory(void **state)
     }
 }
 
+/* -- batches and sorts ----------------------------------------------------------------------------------- */
+
+/* A batch of matrices, and rows that are added up by many groups and by few. */
+typedef struct batches {
+    ct_tensor *A, *x, *index;
+    ct_var sum, A_bar;
+} batches;
+
+static ct_status of_batches(ct_tape *tape, void *context)
+{
+    batches *b = context;
+    ct_var A = ct_leaf(tape, b->A), x = ct_constant(tape, b->x), index = ct_constant(tape, b->index),
+           X = ct_tri_solve(A, ct_lstsq(A, ct_inverse(A)), 0),
+           groups = ct_mul(ct_scatter_add(x, index, 3000), ct_sum(ct_slogdet(A, NULL), CT_ALL, false));
+    b->sum = ct_add(ct_sum(ct_square(X), CT_ALL, false), ct_sum(ct_square(groups), CT_ALL, false));
+    ct_status s = ct_backward(b->sum);
+    b->A_bar = ct_constant(tape, ct_cotangent(A));
+    return s;
+}
+
+static void batched_factors_and_a_sort(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 6, N = 20, SIZE = MEMBERS * N * N, LONG = 5000 };
+    double v[SIZE], x[LONG], bar[2][SIZE];
+    int64_t index[LONG];
+    ct_device *d = ct_device_open(check_device());
+    ct_tape *tape = ct_tape_new(d);
+    fill(v, SIZE, 1);
+    fill(x, LONG, 2);
+    for (int i = 0; i < SIZE; i++) v[i] += i % (N * N) % (N + 1) ? 0 : 9;
+    for (int i = 0; i < LONG; i++) index[i] = i % 2 ? 7 : i * 37 % 3000;
+    batches b = { .A = assert_tensor(ct_from(d, CT_F64, ct_shape3(MEMBERS, N, N), v), d),
+                  .x = assert_tensor(ct_from(d, CT_F64, ct_shape1(LONG), x), d),
+                  .index = assert_tensor(ct_from(d, CT_I64, ct_shape1(LONG), index), d) };
+    assert_ok(of_batches(tape, &b), ct_tape_message(tape));
+    const double sum = ct_item(b.sum);
+    assert_ok(ct_read(ct_value(b.A_bar), bar[0], sizeof *bar), "");
+    ct_step *step = ct_step_capture(d, of_batches, &b);
+    assert_non_null(step);
+    for (int k = 0; k < 3; k++) {
+        assert_true(ct_item(b.sum) == sum);
+        assert_ok(ct_read(ct_value(b.A_bar), bar[1], sizeof *bar), "");
+        assert_memory_equal(bar[0], bar[1], sizeof *bar);
+        assert_ok(ct_step_replay(step), ct_message(d));
+    }
+    ct_step_free(step);
+    ct_tape_free(tape);
+    ct_release(b.A), ct_release(b.x), ct_release(b.index);
+    assert_int_equal(ct_memory(d).bytes_now, 0);
+    ct_device_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_are_steps),
+        cmocka_unit_test(batched_factors_and_a_sort),
         cmocka_unit_test(refuses_by_name),
         cmocka_unit_test(failures_of_a_replay),
         cmocka_unit_test(memory),

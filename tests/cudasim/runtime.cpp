@@ -27,7 +27,9 @@ struct CUctx_st {
 namespace sim
 {
 static CUctx_st contexts[GPUS];
+static int retained;
 static thread_local CUctx_st *current;
+static thread_local int chosen; /* by cudaSetDevice: whose context a thread without one gets */
 
 static CUctx_st *context_of(int gpu)
 {
@@ -37,7 +39,7 @@ static CUctx_st *context_of(int gpu)
 
 int gpu_now()
 {
-    if (!current) current = context_of(0);
+    if (!current) current = context_of(chosen);
     return (int)(current - contexts);
 }
 
@@ -125,7 +127,7 @@ void cudasim_gpus(int count)
     std::lock_guard<std::recursive_mutex> guard(lock);
     gpus = count;
     for (CUctx_st &c : contexts) c.made = false;
-    current = nullptr;
+    current = nullptr, chosen = 0;
 }
 
 bool cudasim_has_context(int gpu) { return contexts[gpu].made; }
@@ -162,7 +164,7 @@ int64_t cudasim_live_bytes(void)
 {
     std::lock_guard<std::recursive_mutex> guard(lock);
     finish_all();
-    return (int64_t)bytes_held();
+    return (int64_t)bytes_held() + retained;
 }
 
 /* -- the device ------------------------------------------------------------------------------------------ */
@@ -180,7 +182,7 @@ cudaError_t cudaSetDevice(int device)
     entry e("cudaSetDevice");
     if (e.refused) return fail(e.error);
     if (device < 0 || device >= gpus) return fail(cudaErrorInvalidDevice);
-    current = context_of(device);
+    current = context_of(chosen = device);
     return cudaSuccess;
 }
 
@@ -188,7 +190,7 @@ cudaError_t cudaGetDevice(int *device)
 {
     entry e("cudaGetDevice");
     if (e.refused) return fail(e.error);
-    *device = current ? gpu_now() : 0;
+    *device = current ? gpu_now() : chosen;
     return cudaSuccess;
 }
 
@@ -207,6 +209,29 @@ static int make_current(CUctx_st *context)
     return e.error;
 }
 
+static int device_of(int *device, int ordinal)
+{
+    entry e("cuDeviceGet");
+    if (!e.refused) *device = ordinal;
+    return e.error ? e.error : ordinal < gpus ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+static int retain_primary(CUctx_st **context, int device)
+{
+    entry e("cuDevicePrimaryCtxRetain");
+    if (e.refused) return e.error;
+    *context = context_of(device);
+    retained++;
+    return cudaSuccess;
+}
+
+static int release_primary(int)
+{
+    entry e("cuDevicePrimaryCtxRelease");
+    retained--;
+    return cudaSuccess;
+}
+
 static int context_of_stream(cudaStream_t stream, CUctx_st **context)
 {
     entry e("cuStreamGetCtx");
@@ -221,10 +246,13 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
 {
     entry e("cudaGetDriverEntryPointByVersion");
     if (e.refused) return fail(e.error);
-    *funcPtr = !strcmp(symbol, "cuCtxGetCurrent")   ? (void *)current_context
-               : !strcmp(symbol, "cuCtxSetCurrent") ? (void *)make_current
-               : !strcmp(symbol, "cuStreamGetCtx")  ? (void *)context_of_stream
-                                                    : nullptr;
+    *funcPtr = !strcmp(symbol, "cuCtxGetCurrent")             ? (void *)current_context
+               : !strcmp(symbol, "cuCtxSetCurrent")           ? (void *)make_current
+               : !strcmp(symbol, "cuStreamGetCtx")            ? (void *)context_of_stream
+               : !strcmp(symbol, "cuDeviceGet")               ? (void *)device_of
+               : !strcmp(symbol, "cuDevicePrimaryCtxRetain")  ? (void *)retain_primary
+               : !strcmp(symbol, "cuDevicePrimaryCtxRelease") ? (void *)release_primary
+                                                              : nullptr;
     if (found) *found = *funcPtr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }

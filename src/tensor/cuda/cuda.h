@@ -87,13 +87,16 @@ typedef struct ct__driver {
     int (*current)(struct CUctx_st **);
     int (*make_current)(struct CUctx_st *);
     int (*context_of)(cudaStream_t, struct CUctx_st **);
+    int (*device_of)(int *, int ordinal);
+    int (*retain)(struct CUctx_st **, int device); /* its primary context, which is the runtime's */
+    int (*release)(int device);
 } ct__driver;
 
 /* The inside of a device. */
 typedef struct ct__cuda {
     ct__driver driver;
-    struct CUctx_st *context;
-    int ordinal, processors;
+    struct CUctx_st *context;     /* NULL before it is retained */
+    int ordinal, gpu, processors; /* gpu: the driver's name for it */
     /* aside gives and takes memory while `stream` is recorded, which cannot; NULL before */
     cudaStream_t stream, aside;
     cudaMemPool_t pool; /* NULL where the runtime has none */
@@ -113,7 +116,7 @@ typedef struct ct__cuda {
 static inline ct__cuda *ct__cuda_of(ct_device *dev) { return (ct__cuda *)dev->backend_state; }
 
 /* While this lives, the device's GPU is current in this thread; then that of before is again. The runtime
- * cannot go back to none: its cudaSetDevice(0) would make a context on the first GPU. */
+ * cannot go back to none: its cudaSetDevice makes a context, and stays with that GPU. */
 struct ct__current {
     int (*const make_current)(CUctx_st *);
     CUctx_st *context, *before;

@@ -59,6 +59,7 @@ void ct__cuda_close(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     if (cuda->stream) destroy(cuda);
+    if (cuda->context) cuda->driver.release(cuda->gpu);
     for (ct__host_room *room = cuda->host_workspace, *older; room; room = older) {
         older = room->older;
         ct__host_free(dev, room, CT__ALIGNMENT + room->bytes);
@@ -185,19 +186,24 @@ static ct_status find_driver(ct_device *dev, ct__driver *driver)
     cudaError_t error = DRIVERS("cuCtxGetCurrent", &driver->current);
     if (!error) error = DRIVERS("cuCtxSetCurrent", &driver->make_current);
     if (!error) error = DRIVERS("cuStreamGetCtx", &driver->context_of);
+    if (!error) error = DRIVERS("cuDeviceGet", &driver->device_of);
+    if (!error) error = DRIVERS("cuDevicePrimaryCtxRetain", &driver->retain);
+    if (!error) error = DRIVERS("cuDevicePrimaryCtxRelease", &driver->release);
     return ct__cuda_status(dev, "asking the driver", error);
 }
 
-/* In the GPU's primary context, which is the runtime's. */
+static ct_status find_context(ct_device *dev, ct__cuda *cuda)
+{
+    int error = cuda->driver.device_of(&cuda->gpu, cuda->ordinal);
+    if (!error) error = cuda->driver.retain(&cuda->context, cuda->gpu);
+    return ct__cuda_status(dev, "choosing the GPU", (cudaError_t)error);
+}
+
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)
 {
-    ct__current now(cuda, NULL);
-    ct_status s = ct__cuda_status(dev, "choosing the GPU", cudaSetDevice(cuda->ordinal));
-    if (!s) s = ct__cuda_status(dev, "choosing the GPU", (cudaError_t)cuda->driver.current(&now.context));
-    cuda->context = now.context;
-    if (!s)
-        s = ct__cuda_status(dev, "making a stream",
-                            cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    const ct__current now(cuda);
+    ct_status s = ct__cuda_status(dev, "making a stream",
+                                  cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
     if (!s) s = open_staging(dev, cuda);
@@ -223,6 +229,7 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
     cuda->ordinal = ordinal;
     dev->backend_state = cuda;
     ct_status s = find_driver(dev, &cuda->driver);
+    if (!s) s = find_context(dev, cuda);
     if (!s) s = open_all(dev, cuda);
     if (s) ct__cuda_close(dev);
     return s;

@@ -49,14 +49,22 @@ static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, i
     };
     const int t = (int)threadIdx.x, c = t % (COLUMNS / VECTOR) * VECTOR, y = t / (COLUMNS / VECTOR);
     const int64_t left = width - c0 - c; /* columns from this thread's first on */
-    ct__pack<S, VECTOR> held[ROUNDS] = {};
+    typedef ct__pack<S, VECTOR> pack;
+    to += y * PITCH + c;
+    if (!whole) {
+        for (int i = 0; i < ROUNDS; i++) {
+            const int64_t r = row(y + i * STEP);
+            for (int v = 0; v < VECTOR; v++)
+                to[i * STEP * PITCH + v] = r >= 0 && left > v ? x[r * width + c0 + c + v] : (S)0.f;
+        }
+        return;
+    }
+    pack held[ROUNDS] = {};
     for (int i = 0; i < ROUNDS; i++) {
         const int64_t r = row(y + i * STEP);
-        if (whole && r >= 0 && left > 0) held[i] = *(const ct__pack<S, VECTOR> *)(x + r * width + c0 + c);
-        for (int v = 0; v < VECTOR && !whole; v++)
-            if (r >= 0 && left > v) held[i].x[v] = x[r * width + c0 + c + v];
+        if (r >= 0 && left > 0) held[i] = *(const pack *)(x + r * width + c0 + c);
     }
-    for (int i = 0; i < ROUNDS; i++) *(ct__pack<S, VECTOR> *)(to + (y + i * STEP) * PITCH + c) = held[i];
+    for (int i = 0; i < ROUNDS; i++) *(pack *)(to + i * STEP * PITCH) = held[i];
 }
 
 /* One of a thread's columns, or of its rows of a sum: its 16 bytes are neighbours, beside those of the next
@@ -159,6 +167,7 @@ template <typename S> struct sums<S, true> {
 
     __device__ __forceinline__ sums()
     {
+        CT__UNROLL
         for (int c = 0; c < TILE / SIDE; c++) nvcuda::wmma::fill_fragment(tile[c], 0.f);
     }
     template <typename Left, typename Right>
@@ -170,6 +179,7 @@ template <typename S> struct sums<S, true> {
         const int warp = (int)threadIdx.x / CT__WARP;
         for (int k = 0; k < depth && warp * SIDE < rows; k += SIDE) {
             nvcuda::wmma::load_matrix_sync(a, left + warp * SIDE * down + k * along, down * along);
+            CT__UNROLL
             for (int c = 0; c < TILE / SIDE; c++) {
                 nvcuda::wmma::load_matrix_sync(b, right + k * deeper + c * SIDE * across, deeper * across);
                 nvcuda::wmma::mma_sync(tile[c], a, b, tile[c]);
@@ -195,6 +205,7 @@ template <typename S> struct sums<S, true> {
         float *room = (float *)shared;
         const int warp = (int)threadIdx.x / CT__WARP;
         __syncthreads();
+        CT__UNROLL
         for (int c = 0; c < TILE / SIDE; c++)
             nvcuda::wmma::store_matrix_sync(room + warp * SIDE * PITCH + c * SIDE, tile[c], PITCH,
                                             nvcuda::wmma::mem_row_major);

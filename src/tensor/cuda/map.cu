@@ -105,37 +105,50 @@ template <typename S, table TABLE, int N, bool HEAVY> static __global__ void map
     }
 }
 
+/* Elements from x[at] on, as many as there are; of one number (step 0) as many of that. */
+template <typename S, int n>
+static __device__ __forceinline__ ct__pack<S, n> read(const S *x, int64_t at, int64_t step, int64_t count)
+{
+    typedef ct__pack<S, n> pack;
+    if (step && at + n <= count) return *(const pack *)(x + at);
+    pack p = {};
+    CT__UNROLL
+    for (int e = 0; e < n; e++)
+        if (at + e < count) p.x[e] = x[(at + e) * step];
+    return p;
+}
+
+template <typename S, int n>
+static __device__ __forceinline__ void write(S *to, int64_t at, int64_t count, const ct__pack<S, n> &p)
+{
+    if (at + n <= count) {
+        *(ct__pack<S, n> *)(to + at) = p;
+        return;
+    }
+    CT__UNROLL
+    for (int e = 0; e < n; e++)
+        if (at + e < count) to[at + e] = p.x[e];
+}
+
 /* Where the operands are dense, or one number: 16 bytes at a time. */
 template <typename S, table TABLE, int N> static __global__ void dense_kernel(ct__span s, choice c)
 {
     typedef typename ct__arithmetic<S>::type T;
     enum { WIDTH = 16 / sizeof(S) };
-    typedef ct__pack<S, WIDTH> pack;
     CT__EACH(i, (s.count + WIDTH - 1) / WIDTH)
     {
-        const int64_t from = i * WIDTH;
-        const bool whole = from + WIDTH <= s.count;
-        pack x[N] = {};
+        ct__pack<S, WIDTH> x[N];
         CT__UNROLL
-        for (int k = 1; k < N; k++) {
-            const S *data = (const S *)s.data[k];
-            const int64_t step = s.axis[0].stride[k];
-            if (whole && step)
-                x[k] = ((const pack *)data)[i];
-            else
-                for (int e = 0; e < WIDTH; e++)
-                    if (from + e < s.count) x[k].x[e] = data[(from + e) * step];
-        }
+        for (int k = 1; k < N; k++)
+            x[k] = read<S, WIDTH>((const S *)s.data[k], i * WIDTH, s.axis[0].stride[k], s.count);
         CT__UNROLL
         for (int e = 0; e < WIDTH; e++) {
             T v[4] = {};
+            CT__UNROLL
             for (int k = 1; k < N; k++) v[k] = (T)x[k].x[e];
             x[0].x[e] = (S)result<TABLE, false>(c, v);
         }
-        if (whole)
-            ((pack *)s.data[0])[i] = x[0];
-        else
-            for (int e = 0; from + e < s.count; e++) ((S *)s.data[0])[from + e] = x[0].x[e];
+        write((S *)s.data[0], i * WIDTH, s.count, x[0]);
     }
 }
 
@@ -154,15 +167,13 @@ template <table TABLE, int N>
 static ct_status run(ct_device *dev, const char *what, const choice &c, const ct_view *const (&t)[N])
 {
     const ct__span s = ct__make_span(t);
-    if ((TABLE == VALUE1 || TABLE == BAR1) && heavy(c.f)) {
+#define MAP(S)   CT__RUN_EACH(dev, what, (map_kernel<S, TABLE, N, false>), s.count, s, c)
 #define HEAVY(S) CT__RUN_EACH(dev, what, (map_kernel<S, TABLE, N, true>), s.count, s, c)
-        return CT__PER_DTYPE(s.dtype[0], HEAVY);
-    }
 #define DENSE(S) \
     CT__RUN_EACH(dev, what, (dense_kernel<S, TABLE, N>), ct__divide_up(s.count, 16 / sizeof(S)), s, c)
-    if (dense<N>(s)) return CT__PER_DTYPE(s.dtype[0], DENSE);
-#define MAP(S) CT__RUN_EACH(dev, what, (map_kernel<S, TABLE, N, false>), s.count, s, c)
-    return CT__PER_DTYPE(s.dtype[0], MAP);
+    if constexpr (TABLE == VALUE1 || TABLE == BAR1)
+        if (heavy(c.f)) return CT__PER_DTYPE(s.dtype[0], HEAVY);
+    return dense<N>(s) ? CT__PER_DTYPE(s.dtype[0], DENSE) : CT__PER_DTYPE(s.dtype[0], MAP);
 }
 
 ct_status ct__cuda_map1(ct_device *dev, ct_map1 f, const double p[2], const ct_view *x, ct_view *out)

@@ -1,0 +1,113 @@
+/* Matrices of 1024 rows and more, which a GPU factorises by other routines than smaller ones: answers by
+ * their residuals, and the members that have none. */
+#include "check.h"
+
+#include <cotangent/ops.h>
+
+enum { MEMBERS = 2 };
+static const char *const last = "of batch member 1";
+
+static ct_device *device;
+static ct_tape *tape;
+
+static int open_tape(void **state)
+{
+    (void)state;
+    device = ct_device_open(check_device());
+    tape = ct_tape_new(device);
+    return tape == NULL;
+}
+
+static int close_tape(void **state)
+{
+    (void)state;
+    ct_tape_free(tape);
+    uint64_t held = ct_memory(device).bytes_now;
+    ct_device_close(device);
+    return held != 0;
+}
+
+static ct_var constant(ct_tensor *t)
+{
+    ct_var v = ct_constant(tape, t);
+    ct_release(t);
+    return v;
+}
+
+static ct_var eye(ct_dtype dtype, int64_t n)
+{
+    return ct_diag_embed(constant(ct_full(device, dtype, ct_shape1(n), 1)));
+}
+
+/* 2 I + R, and its symmetric part: eigenvalues within 0.7 of 2 */
+static ct_var well_conditioned(ct_dtype dtype, int64_t n, bool symmetric)
+{
+    ct_var R = constant(ct_rand_normal(device, dtype, ct_shape3(MEMBERS, n, n), 1, 0));
+    R = ct_scale(symmetric ? ct_add(R, ct_t(R)) : R, (symmetric ? 0.17 : 0.3) / sqrt((double)n));
+    return ct_add(R, ct_scale(eye(dtype, n), 2));
+}
+
+static void small(ct_var x, double most)
+{
+    const double found = ct_item(ct_max(ct_abs(x), CT_ALL, false));
+    if (!(found <= most)) fail_msg("%g is above %g", found, most);
+}
+
+static void answers(void **state)
+{
+    (void)state;
+    for (int64_t n = 1024; n <= 1025; n++)
+        for (int dtype = CT_F64; dtype <= CT_F32; dtype++) {
+            const double most = dtype == CT_F64 ? 1e-13 : 1e-5;
+            ct_var S = well_conditioned(dtype, n, true), A = well_conditioned(dtype, n, false), sign,
+                   I = eye(dtype, n), L = ct_cholesky(S),
+                   B = constant(ct_rand_normal(device, dtype, ct_shape3(MEMBERS, n, 3), 2, 0));
+            small(ct_sub(ct_matmul(L, ct_t(L)), S), most);
+            small(ct_sub(ct_matmul(S, ct_inverse_spd(S)), I), most);
+            small(ct_sub(ct_matmul(A, ct_inverse(A)), I), most);
+            small(ct_sub(ct_matmul(A, ct_lstsq(A, B)), B), 10 * most);
+            small(ct_scale(ct_sub(ct_slogdet(S, &sign), ct_cholesky_logdet(L)), 1 / (double)n), most);
+            small(ct_shift(sign, -1), 0);
+            assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+            ct_tape_reset(tape);
+        }
+}
+
+/* The op on a batch whose last member has x at (row, row), or in all of that row: member 0 has its answer,
+ * and the failure is told by name. */
+static void flagged(ct_var (*op)(ct_var A), const char *where, int64_t n, int64_t row, double x, bool whole)
+{
+    double *values = malloc((size_t)(MEMBERS * n * n) * sizeof *values);
+    for (int dtype = CT_F64; dtype <= CT_F32; dtype++) {
+        for (int64_t e = 0; e < MEMBERS * n * n; e++) values[e] = e % (n * n) % (n + 1) == 0;
+        double *of_row = values + (n + row) * n;
+        for (int64_t j = 0; whole && j < n; j++) of_row[j] = x;
+        of_row[row] = x;
+        ct_var y = op(ct_cast(constant(ct_from(device, CT_F64, ct_shape3(MEMBERS, n, n), values)), dtype));
+        small(ct_sub(ct_slice(y, 0, 0, 1, 1), eye(dtype, n)), 0);
+        ct_var rest = ct_sum(ct_slice(y, 0, 1, 2, 1), CT_ALL, false);
+        assert_true(isnan(ct_item(rest)));
+        assert_status(ct_tape_status(tape), CT_ENUMERIC, ct_tape_message(tape));
+        const char *message = ct_tape_message(tape);
+        if (!strstr(message, where) || !strstr(message, last))
+            fail_msg("\"%s\" lacks \"%s\" or \"%s\"", message, where, last);
+        ct_tape_reset(tape);
+    }
+    free(values);
+}
+
+static void failures(void **state)
+{
+    (void)state;
+    flagged(ct_cholesky, "leading minor 1025", 1025, 1024, -1, false);
+    flagged(ct_inverse_spd, "leading minor 7", 1025, 6, 0, false);
+    flagged(ct_inverse_spd, "leading minor 1000", 1025, 999, NAN, false);
+    flagged(ct_inverse, "pivot", 1025, 1000, 0, true);
+    flagged(ct_inverse, "pivot", 1024, 3, NAN, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(answers), cmocka_unit_test(failures) };
+    return cmocka_run_group_tests(tests, open_tape, close_tape);
+}
