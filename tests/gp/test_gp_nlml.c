@@ -142,6 +142,62 @@ static void sweeps_again(void **state)
     gp_data_free(&s);
 }
 
+/* The likelihood of n points in a unit of r, and its gradient in r. */
+static double in_unit(const ct_kernel *k, ct_dtype dtype, const double *X, const double *r, int64_t n,
+                      double unit, double *r_bar)
+{
+    const double theta[] = { unit * unit, 1 };
+    ct_tape *tape = ct_tape_new(device);
+    ct_tensor *t[] = { ct_from(device, CT_F64, ct_shape1(2), theta),
+                       ct_from(device, CT_F64, ct_shape2(n, 1), X), ct_from(device, CT_F64, ct_shape1(n), r),
+                       ct_full(device, CT_F64, ct_shape0(), 0.1 * unit * unit) };
+    ct_var in[4];
+    for (int i = 0; i < 4; i++) {
+        ct_tensor *own = ct_tensor_cast(t[i], dtype);
+        in[i] = (i == 2 ? ct_leaf : ct_constant)(tape, own);
+        ct_release(own), ct_release(t[i]);
+    }
+    ct_var y = ct_gp_nlml(k, in[0], in[1], ct_scale(in[2], unit), in[3]);
+    assert_ok(ct_backward(y), ct_tape_message(tape));
+    double *bar = gp_host(ct_cotangent(in[2])), value = ct_item(y);
+    memcpy(r_bar, bar, (size_t)n * sizeof *bar);
+    free(bar);
+    ct_tape_free(tape);
+    return value;
+}
+
+/* Two groups of points so far apart that their covariances are subnormal: the likelihood is the sum of both's.
+ * In a unit in which all covariances are nearly that small it differs by n log(unit). The threads' treatment
+ * of subnormals stays as it is. */
+static void subnormal_covariances(void **state)
+{
+    (void)state;
+    enum { HALF = 160, N = 2 * HALF };
+    double X[N], r[N], bar[N], other[N];
+    ct_kernel *k = ct_kernel_parse("scale * rbf");
+    assert_ok(ct_kernel_bind(k, 1), ct_kernel_message(k));
+    for (int dtype = CT_F64; dtype <= CT_F32; dtype++) {
+        const double apart = dtype == CT_F64 ? 38 : 13.8, accuracy = dtype == CT_F64 ? 1e-11 : 1e-4,
+                     of_bar = 50 * accuracy, unit = dtype == CT_F64 ? 0x1p-508 : 0x1p-61;
+        for (int i = 0; i < N; i++) X[i] = i % HALF * 0.01 + (i < HALF ? 0 : apart), r[i] = sin(7 * i);
+        const double all = in_unit(k, dtype, X, r, N, 1, bar),
+                     parts = in_unit(k, dtype, X, r, HALF, 1, other) +
+                             in_unit(k, dtype, X + HALF, r + HALF, HALF, 1, other + HALF);
+        assert_close(all, parts, accuracy, 0);
+        for (int i = 0; i < N; i++) assert_close(bar[i], other[i], of_bar, of_bar);
+        assert_close(in_unit(k, dtype, X, r, N, unit, other) - N * log(unit), all, accuracy, 0);
+        for (int i = 0; i < N; i++) assert_close(bar[i], other[i], of_bar, of_bar);
+    }
+    ct_kernel_free(k);
+    int lost = 0;
+#pragma omp parallel reduction(+ : lost)
+    {
+        volatile double least = 0x1p-1070;
+        lost += least / 2 * 4 != 2 * least;
+    }
+    assert_int_equal(lost, 0);
+}
+
 static void indefinite_is_flagged(void **state)
 {
     (void)state;
@@ -252,6 +308,7 @@ int main(void)
         cmocka_unit_test(holds_in_single_precision),
         cmocka_unit_test(memory_is_one_triangle),
         cmocka_unit_test(sweeps_again),
+        cmocka_unit_test(subnormal_covariances),
         cmocka_unit_test(indefinite_is_flagged),
         cmocka_unit_test(singular_to_rounding_is_flagged),
         cmocka_unit_test(shapes_are_checked),

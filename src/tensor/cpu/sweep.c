@@ -16,6 +16,7 @@
  * A panel is kept in slivers of as many rows as a register tile is wide, a sliver's numbers of one pivot side
  * by side: that is the form in which the product reads its both operands. */
 #include "kernel/kit.h"
+#include "kernel/subnormals.h"
 
 #include <math.h>
 #include <omp.h>
