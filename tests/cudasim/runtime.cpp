@@ -22,12 +22,12 @@ int gpus = 1;
 /* A GPU's primary context, which the runtime makes when it is first needed. */
 struct CUctx_st {
     bool made;
+    int64_t retained; /* by the driver's function */
 };
 
 namespace sim
 {
 static CUctx_st contexts[GPUS];
-static int retained;
 static thread_local CUctx_st *current;
 static thread_local int chosen; /* by cudaSetDevice: whose context a thread without one gets */
 
@@ -157,14 +157,16 @@ int64_t cudasim_live(void)
 {
     std::lock_guard<std::recursive_mutex> guard(lock);
     finish_all();
-    return live + blocks_held();
+    int64_t retained = 0;
+    for (const CUctx_st &c : contexts) retained += c.retained;
+    return live + blocks_held() + retained;
 }
 
 int64_t cudasim_live_bytes(void)
 {
     std::lock_guard<std::recursive_mutex> guard(lock);
     finish_all();
-    return (int64_t)bytes_held() + retained;
+    return (int64_t)bytes_held();
 }
 
 /* -- the device ------------------------------------------------------------------------------------------ */
@@ -221,14 +223,14 @@ static int retain_primary(CUctx_st **context, int device)
     entry e("cuDevicePrimaryCtxRetain");
     if (e.refused) return e.error;
     *context = context_of(device);
-    retained++;
+    contexts[device].retained++;
     return cudaSuccess;
 }
 
-static int release_primary(int)
+static int release_primary(int device)
 {
     entry e("cuDevicePrimaryCtxRelease");
-    retained--;
+    if (contexts[device].retained-- <= 0) report("GPU %d's context is released, but nobody holds it", device);
     return cudaSuccess;
 }
 

@@ -73,7 +73,7 @@ struct order {
 };
 enum { GPUS = 4 }; /* at most */
 extern int gpus;
-/* The GPU that is current in this thread; where none is it becomes the first. */
+/* The GPU that is current in this thread; where none is it becomes cudaSetDevice's. */
 int gpu_now();
 enum pace { LATE, SOMETIMES, AT_ONCE };
 extern pace speed;

@@ -117,7 +117,8 @@ static void test_products(void **state)
                                  { 1300, 2, 1, 66, 65, SKEWED }, { 70, 70, 1, 16, 12, EACH },
                                  { 33, 500, 2, 8, 8, FEW },      { 300, 40, 1, 130, 20, FEW },
                                  { 64, 4, 1, 64, 64, ANY },      { 513, 1, 1, 8, 8, ANY },
-                                 { 40, 3, 2, 0, 4, ANY },        { 2, 3, 1, 70, 1, ANY } };
+                                 { 40, 3, 2, 0, 4, ANY },        { 2, 3, 1, 70, 1, ANY },
+                                 { 200, 3, 1, 136, 72, ANY },    { 1300, 2, 1, 136, 200, SKEWED } };
     static const ct_dtype dtypes[] = { CT_F64, CT_F32, CT_BF16, CT_F16 };
     ct_device *dev = ct_device_open(check_device());
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)

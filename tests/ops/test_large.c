@@ -39,7 +39,7 @@ static ct_var eye(ct_dtype dtype, int64_t n)
     return ct_diag_embed(constant(ct_full(device, dtype, ct_shape1(n), 1)));
 }
 
-/* 2 I + R, and its symmetric part: eigenvalues within 0.7 of 2 */
+/* 2 I + 0.3 R/√n, or 2 I + 0.17 (R + Rᵀ)/√n: eigenvalues within 0.7 of 2 */
 static ct_var well_conditioned(ct_dtype dtype, int64_t n, bool symmetric)
 {
     ct_var R = constant(ct_rand_normal(device, dtype, ct_shape3(MEMBERS, n, n), 1, 0));

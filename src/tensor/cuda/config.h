@@ -21,7 +21,7 @@ enum {
 
     /* -- reductions -- */
     CT__REDUCE_FEW = 16, /* inputs of an output that are one thread's, until its block has no more; bits */
-    CT__REDUCE_RUN = 64, /* inputs of a thread, at least, where several blocks share an output; bits   */
+    CT__REDUCE_RUN = 64, /* inputs of a thread, about, where several blocks share an output; bits      */
     CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
     CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
@@ -45,7 +45,7 @@ enum {
     /* -- covariances -- */
     CT__COV_LANES = 32,      /* rows of a task; bits                                                       */
     CT__COV_WARPS = 4,       /* which share its columns; bits                                              */
-    CT__COV_ROOM = 40 << 10, /* bytes of shared memory, at most: for five blocks a processor               */
+    CT__COV_ROOM = 40 << 10, /* bytes of shared memory, at most: five blocks on sm_90, two on sm_120; bits */
     CT__COV_GRANULE = 16,    /* bytes to which places in shared memory are rounded                         */
     CT__COV_TASKS = 1024,    /* that give every processor something to do; bits                            */
     CT__COV_LEAST = 16,      /* columns of a task, at least; bits                                          */

@@ -34,10 +34,10 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     p->blocks = ct__smaller(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
 }
 
-/* Points are read by columns, neighbours side by side; but few of many columns stay where they are. */
+/* Points are read by columns, neighbours side by side; but very few of many columns stay where they are. */
 template <typename T> static bool ct__plan_moves(const ct__plan<T> *p, const ct__points<T> &points)
 {
-    return points.col > INT32_MAX || (points.row != 1 && 2 * (int64_t)p->n_dims >= p->d);
+    return points.row != 1 && 8 * (int64_t)p->n_dims >= p->d;
 }
 
 /* Plans that part of the matrix of x and z; z NULL: the symmetric matrix of x. A thread gets room for sums

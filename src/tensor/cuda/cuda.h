@@ -15,6 +15,10 @@
 #ifndef CT_TENSOR_CUDA_H
 #define CT_TENSOR_CUDA_H
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#    error "compute capability 8.0 or higher is needed, for bf16 on tensor cores: see -Dgpu_capabilities"
+#endif
+
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <cusolverDn.h>
@@ -139,8 +143,10 @@ static inline bool ct__done(cudaError_t error)
     if (error != cudaSuccess) cudaGetLastError();
     return error == cudaSuccess;
 }
-/* What is wrong, in the device's words: CUDA's, cuBLAS's or cuSOLVER's status while doing `what`. */
+/* What is wrong, in the device's words: the runtime's, the driver's, cuBLAS's or cuSOLVER's status while doing
+ * `what`. */
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
+ct_status ct__driver_status(ct_device *dev, const char *what, int error);
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);
 ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error);
 /* At least so many bytes of host memory for cuSOLVER, kept while the device lives. NULL with a message. */

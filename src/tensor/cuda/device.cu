@@ -13,6 +13,16 @@ ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
                     dev->name, what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
+/* The driver's errors are not the runtime's, whose last one stays. */
+ct_status ct__driver_status(ct_device *dev, const char *what, int error)
+{
+    const cudaError_t e = (cudaError_t)error;
+    return !error ? CT_OK
+                  : ct__fail(dev, e == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE,
+                             "%s: %s: the driver: %s (%s)", dev->name, what, cudaGetErrorString(e),
+                             cudaGetErrorName(e));
+}
+
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error)
 {
     return error == CUBLAS_STATUS_SUCCESS
@@ -36,12 +46,12 @@ ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
 
 /* -- opening and closing --------------------------------------------------------------------------------- */
 
-/* When the program ends the runtime may go before the device, and takes all with it. */
-static void destroy(ct__cuda *cuda)
+/* False where the runtime has gone before the device, as the program ends, and has taken all with it. */
+static bool destroy(ct__cuda *cuda)
 {
     const ct__current now(cuda);
     const cudaError_t ended = cudaStreamSynchronize(cuda->stream);
-    if (!ct__done(ended) && ended == cudaErrorCudartUnloading) return;
+    if (!ct__done(ended) && ended == cudaErrorCudartUnloading) return false;
     if (cuda->params) cusolverDnDestroyParams(cuda->params);
     if (cuda->solver) cusolverDnDestroy(cuda->solver);
     if (cuda->blas) cublasDestroy(cuda->blas);
@@ -53,13 +63,14 @@ static void destroy(ct__cuda *cuda)
     if (cuda->aside) ct__done(cudaStreamDestroy(cuda->aside));
     ct__done(cudaStreamDestroy(cuda->stream));
     if (cuda->pool) ct__done(cudaMemPoolDestroy(cuda->pool));
+    return true;
 }
 
 void ct__cuda_close(ct_device *dev)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->stream) destroy(cuda);
-    if (cuda->context) cuda->driver.release(cuda->gpu);
+    const bool there = !cuda->stream || destroy(cuda);
+    if (there && cuda->context) cuda->driver.release(cuda->gpu);
     for (ct__host_room *room = cuda->host_workspace, *older; room; room = older) {
         older = room->older;
         ct__host_free(dev, room, CT__ALIGNMENT + room->bytes);
@@ -196,7 +207,7 @@ static ct_status find_context(ct_device *dev, ct__cuda *cuda)
 {
     int error = cuda->driver.device_of(&cuda->gpu, cuda->ordinal);
     if (!error) error = cuda->driver.retain(&cuda->context, cuda->gpu);
-    return ct__cuda_status(dev, "choosing the GPU", (cudaError_t)error);
+    return ct__driver_status(dev, "choosing the GPU", error);
 }
 
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)

@@ -1,6 +1,6 @@
 /* Tiles of products with gathered rows: both factors' lie in shared memory, row by row as in memory outside.
  * Of f32 and f64 a thread has EACH x WIDTH sums in registers and reads 16 bytes at a time. bf16 and f16 are
- * multiplied by tensor cores, exactly, and added up in f32. */
+ * multiplied and added up by tensor cores: exact products, and sums in f32 that may be truncated. */
 #ifndef CT_TENSOR_CUDA_GROUPED_CUH
 #define CT_TENSOR_CUDA_GROUPED_CUH
 
@@ -29,14 +29,14 @@ template <typename S> struct tiles {
                VECTOR, /* a row in shared memory: 16 bytes more, so that neighbours' do not share banks */
         WIDE = TILE + VECTOR,
         ROOM = TILE * DEEP > DEPTH *WIDE ? TILE *DEEP : DEPTH *WIDE,
-        BLOCKS = sizeof(T) == 8 ? 3 : 5, /* that a processor's registers are to hold */
-        BLOCKS_TURNED = sizeof(T) == 8 ? 3 : 4,
+        BLOCKS = sizeof(T) == 8 ? 3 : 4, /* that a processor's registers are to hold */
+        BLOCKS_TURNED = 3,
     };
 };
 
 /* DOWN_ROWS rows of x, `width` numbers each, their COLUMNS columns from c0 on; zeros where there are none.
- * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes. All loads are on their way
- * before the first is used. */
+ * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes; then all loads are on their
+ * way before the first is used. */
 template <typename S, int DOWN_ROWS, int COLUMNS, typename Row>
 static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, int64_t c0, bool whole,
                                              Row row)
@@ -54,8 +54,11 @@ static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, i
     if (!whole) {
         for (int i = 0; i < ROUNDS; i++) {
             const int64_t r = row(y + i * STEP);
+            pack one = {};
+            CT__UNROLL
             for (int v = 0; v < VECTOR; v++)
-                to[i * STEP * PITCH + v] = r >= 0 && left > v ? x[r * width + c0 + c + v] : (S)0.f;
+                if (r >= 0 && left > v) one.x[v] = x[r * width + c0 + c + v];
+            *(pack *)(to + i * STEP * PITCH) = one;
         }
         return;
     }
@@ -94,8 +97,8 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, b
     }
 }
 
-/* A block's tile of sums. Thread (y, x) has sum[i][c] of row row(i) and column col(c): y + DOWN i and, of a
- * TURNED product, x + ACROSS c, else as `spread` says. */
+/* A block's tile of sums. Thread (y, x) has sum[i][c]: of `add` row y + DOWN i and column x + ACROSS c (TURNED)
+ * or spread(x, ACROSS, c); of `add_turned` row spread(y, DOWN, i) and that column. */
 template <typename S, bool HALF = sizeof(S) == 2> struct sums {
     enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
     S sum[EACH][WIDTH] = {};
@@ -170,6 +173,8 @@ template <typename S> struct sums<S, true> {
         CT__UNROLL
         for (int c = 0; c < TILE / SIDE; c++) nvcuda::wmma::fill_fragment(tile[c], 0.f);
     }
+    /* Elements of left are `down` apart from row to row and `along` in depth, those of right `deeper` in depth
+     * and `across` from column to column: of each pair one is 1, and the other, their product, the pitch. */
     template <typename Left, typename Right>
     __device__ __forceinline__ void multiply(const S *left, int down, int along, const S *right, int deeper,
                                              int across, int depth, int64_t rows)

@@ -1,4 +1,4 @@
-/* Squared distances between rows. */
+/* Squared distances between rows: simple until a measurement asks for tiles. */
 #include "batch.cuh"
 
 /* out_ij = Σ_k (x_ik - y_jk)² */

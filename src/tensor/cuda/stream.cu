@@ -55,7 +55,7 @@ ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
     cudaEvent_t now = NULL;
     ct_status s = ct__cuda_not_recording(dev, "joining streams");
     if (!s && ours && first)
-        s = ct__cuda_status(dev, "joining streams", (cudaError_t)cuda->driver.context_of(first, &context));
+        s = ct__driver_status(dev, "joining streams", cuda->driver.context_of(first, &context));
     const ct__current there(cuda, context); /* a stream is marked by events of its own GPU alone */
     if (!s)
         s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
