@@ -14,7 +14,7 @@ typedef struct NAME(sweep) {
     T *y;                   /* L⁻¹z of the pivot block                                                 */
     T *spare;               /* a sliver of W for each part                                             */
     queue *queues;          /* of each part: its slivers of the panel, its tiles of the update         */
-    bool flush; /* subnormals count as zeros */
+    bool flush;             /* subnormals count as zeros */
     int parts, team;
 } NAME(sweep);
 
