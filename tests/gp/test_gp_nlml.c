@@ -166,9 +166,9 @@ static double in_unit(const ct_kernel *k, ct_dtype dtype, const double *X, const
     return value;
 }
 
-/* Two groups of points so far apart that their covariances are subnormal: the likelihood is the sum of both's.
- * In a unit in which all covariances are nearly that small it differs by n log(unit). The threads' treatment
- * of subnormals stays as it is. */
+/* Two groups of points so far apart that their covariances are subnormal: the likelihood is the sum of
+ * both's. In a unit in which all covariances are nearly that small it differs by n log(unit). The threads'
+ * treatment of subnormals stays as it is. */
 static void subnormal_covariances(void **state)
 {
     (void)state;

@@ -77,8 +77,8 @@ static size_t NAME(memory)(const problem *t)
     return NAME(prepare)(t, NULL, &s);
 }
 
-/* Keeps the diagonal. Whether a subnormal number is nothing beside it, its reciprocals and z: points far apart
- * have covariances that small. */
+/* Keeps the diagonal. Whether a subnormal number is nothing beside it, its reciprocals and z: points far
+ * apart have covariances that small. */
 static bool NAME(take_diagonal)(const NAME(sweep) * s)
 {
     const T small = sizeof(T) == 8 ? (T)0x1p-900 : (T)0x1p-78f;

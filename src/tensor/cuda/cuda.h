@@ -143,8 +143,8 @@ static inline bool ct__done(cudaError_t error)
     if (error != cudaSuccess) cudaGetLastError();
     return error == cudaSuccess;
 }
-/* What is wrong, in the device's words: the runtime's, the driver's, cuBLAS's or cuSOLVER's status while doing
- * `what`. */
+/* What is wrong, in the device's words: the runtime's, the driver's, cuBLAS's or cuSOLVER's status while
+ * doing `what`. */
 ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
 ct_status ct__driver_status(ct_device *dev, const char *what, int error);
 ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);

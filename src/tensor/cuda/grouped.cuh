@@ -97,8 +97,8 @@ static __device__ __forceinline__ void store(S *to, int64_t width, int64_t c0, b
     }
 }
 
-/* A block's tile of sums. Thread (y, x) has sum[i][c]: of `add` row y + DOWN i and column x + ACROSS c (TURNED)
- * or spread(x, ACROSS, c); of `add_turned` row spread(y, DOWN, i) and that column. */
+/* A block's tile of sums. Thread (y, x) has sum[i][c]: of `add` row y + DOWN i and column x + ACROSS c
+ * (TURNED) or spread(x, ACROSS, c); of `add_turned` row spread(y, DOWN, i) and that column. */
 template <typename S, bool HALF = sizeof(S) == 2> struct sums {
     enum { VECTOR = tiles<S>::VECTOR, DEEP = tiles<S>::DEEP, WIDE = tiles<S>::WIDE };
     S sum[EACH][WIDTH] = {};
@@ -173,8 +173,9 @@ template <typename S> struct sums<S, true> {
         CT__UNROLL
         for (int c = 0; c < TILE / SIDE; c++) nvcuda::wmma::fill_fragment(tile[c], 0.f);
     }
-    /* Elements of left are `down` apart from row to row and `along` in depth, those of right `deeper` in depth
-     * and `across` from column to column: of each pair one is 1, and the other, their product, the pitch. */
+    /* Elements of left are `down` apart from row to row and `along` in depth, those of right `deeper` in
+     * depth and `across` from column to column: of each pair one is 1, and the other, their product, the
+     * pitch. */
     template <typename Left, typename Right>
     __device__ __forceinline__ void multiply(const S *left, int down, int along, const S *right, int deeper,
                                              int across, int depth, int64_t rows)
