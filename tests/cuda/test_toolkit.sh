@@ -80,8 +80,10 @@ that 'an nvcc that does not run' refuses /bin/false '' 'does not run'
 nvcc "$PWD/old" 11.8 "$PWD/usual/lib64"
 that 'CUDA 11' refuses old/bin/nvcc '' '11.8, which is older than 12'
 that 'headers only' refuses bare/bin/nvcc '' 'without libcudart.so libcublas.so libcusolver.so: .*-Dextra'
-NVCC=usual/bin/nvcc sh "$toolkit" 52 '' $cc >said || true
-that 'GPUs that it does not know' grep 'knows none of the gpu_capabilities 52' said
+NVCC=usual/bin/nvcc sh "$toolkit" 999 '' $cc >said || true
+that 'GPUs that it does not know' grep 'knows none of the gpu_capabilities 999' said
+NVCC=usual/bin/nvcc sh "$toolkit" '80 75' '' $cc >said || true
+that 'GPUs that are too old' grep 'gpu_capabilities has 75: the least is 80' said
 libraries .13 newer/lib newer/lib newer/lib
 that 'a runtime of another CUDA' refuses bare/bin/nvcc "$PWD/newer" 'is CUDA 12.4, but libcudart is CUDA 13'
 rm usual/compiles

@@ -15,10 +15,6 @@
 #ifndef CT_TENSOR_CUDA_H
 #define CT_TENSOR_CUDA_H
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#    error "compute capability 8.0 or higher is needed, for bf16 on tensor cores: see -Dgpu_capabilities"
-#endif
-
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <cusolverDn.h>
