@@ -77,11 +77,12 @@ static size_t NAME(memory)(const problem *t)
     return NAME(prepare)(t, NULL, &s);
 }
 
-/* Keeps the diagonal. Whether a subnormal number is nothing beside it, its reciprocals and z: points far
- * apart have covariances that small. */
+/* Copies the diagonal. Returns whether subnormal numbers may count as zeros: the diagonal, its reciprocals, z
+ * and z over the diagonal must all be so large that a subnormal number is less than their rounding. Points
+ * far apart have covariances that small. */
 static bool NAME(take_diagonal)(const NAME(sweep) * s)
 {
-    const T small = sizeof(T) == 8 ? (T)0x1p-900 : (T)0x1p-78f;
+    const T small = sizeof(T) == 8 ? (T)0x1p-450 : (T)0x1p-40f;
     bool flush = true;
     for (int64_t k = 0; k < s->A.n; k++) {
         const T d = s->diagonal[k] = s->data[element(&s->A, k, k)], z = s->z[k];

@@ -1,5 +1,5 @@
-/* Subnormal numbers as zeros, in one thread for a while: an x86 processor takes a hundred times as long for a
- * product of one. */
+/* While one thread works, subnormal numbers count as zeros. An x86 processor takes a hundred times as long
+ * for a product with a subnormal factor or result. */
 #ifndef CT_TENSOR_CPU_SUBNORMALS_H
 #define CT_TENSOR_CPU_SUBNORMALS_H
 
@@ -18,14 +18,18 @@ static inline uint64_t ct__float_state(void)
     __asm__ volatile("mrs %0, fpcr" : "=r"(state));
     return state;
 }
-static inline void ct__set_float_state(uint64_t state) { __asm__ volatile("msr fpcr, %0" : : "r"(state)); }
+static inline void ct__set_float_state(uint64_t state)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(state) : "memory");
+}
 #else
 enum { CT__FLUSH = 0 };
 static inline uint64_t ct__float_state(void) { return 0; }
 static inline void ct__set_float_state(uint64_t state) { (void)state; }
 #endif
 
-/* Returns what ct__flush_end is to bring back; where they are not wanted all stays as it is. */
+/* Makes subnormals zeros where that is wanted. Returns the state, of which ct__flush_end brings back those
+ * bits and keeps the rest. */
 static inline uint64_t ct__flush_begin(bool wanted)
 {
     const uint64_t before = ct__float_state();
