@@ -160,6 +160,12 @@ struct variable {
     size_t bytes;
 };
 
+/* What a warp's threads do together: each has done so much of it. */
+struct warp {
+    std::vector<std::pair<const void *, size_t>> done;
+    size_t count[32] = {};
+};
+
 enum { BESIDE = 3, VARIABLES = 16 };
 static const size_t SHARED = 48 * 1024, FENCE = 64; /* what a block has of it, as on the real device */
 
@@ -169,6 +175,7 @@ struct block_under_way {
     uint64_t next = 0, begun = 0, ended = 0; /* threads */
     std::vector<parked> ready, waiting;
     std::vector<variable> shared;
+    std::vector<warp> warps; /* none before the first has done something */
     char *room = nullptr;
 };
 
@@ -198,10 +205,24 @@ static void begin_block(block_under_way *b)
     b->next = b->thread_order.start;
     b->begun = b->ended = 0;
     b->shared.clear();
+    b->warps.clear();
+}
+
+/* All threads have come to a barrier, or to the end. */
+static void check_warps(const block_under_way *b)
+{
+    for (const warp &w : b->warps)
+        for (size_t n : w.count)
+            if (n != w.done.size()) {
+                report("%zu of a warp's calls of tensor cores, and %zu by another of its threads",
+                       w.done.size(), n);
+                return;
+            }
 }
 
 static void end_block(const block_under_way *b)
 {
+    check_warps(b);
     for (const variable &v : b->shared)
         for (size_t i = 0; i < FENCE; i++)
             if (v.data[v.bytes + i] != (char)0xff) {
@@ -244,6 +265,7 @@ static void begin_thread()
 /* All threads of the block that still run have arrived at a barrier. */
 static void release_barrier(block_under_way *b)
 {
+    check_warps(b);
     const parked &first = b->waiting[0];
     if (b->ended)
         report("%zu threads of block (%u, %u, %u) wait at %s:%d, but %llu have ended", b->waiting.size(),
@@ -366,6 +388,15 @@ void cudasim::check_tile(const void *at, size_t row)
 {
     if ((uintptr_t)at % 32 || row % 16)
         sim::report("tensor cores read from %p, rows of %zu bytes: not multiples of 32 and 16", at, row);
+    sim::block_under_way &b = *sim::now;
+    const unsigned t = here.thread.x;
+    b.warps.resize(here.block_dim.x / 32);
+    sim::warp &w = b.warps[t / 32];
+    const size_t k = w.count[t % 32]++;
+    if (k == w.done.size())
+        w.done.push_back({ at, row });
+    else if (w.done[k] != std::make_pair(at, row))
+        sim::report("threads of a warp give tensor cores %p and %p", w.done[k].first, at);
 }
 
 /* A word that points into memory of this process, but not into the device's: 47 bits, and there. */

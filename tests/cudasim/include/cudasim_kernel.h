@@ -62,7 +62,8 @@ void barrier(const char *file, int line);
 void check_block(int threads);
 void *shared_memory(const void *key, size_t bytes);
 void *shared_room();
-/* Reports an address that tensor cores cannot read from, or rows of so many bytes. */
+/* Reports an address that tensor cores cannot read from, rows of so many bytes, and a warp whose threads do
+ * not all come here, in the same order. */
 void check_tile(const void *at, size_t row);
 
 /* Reports a host address, which no kernel can follow: a pointer, or a word of a struct without padding that

@@ -52,6 +52,7 @@ CUDASIM_UNSEEN void store_matrix_sync(T *to, const fragment<accumulator, 16, 16,
 template <class D, class A, class B, class C>
 CUDASIM_UNSEEN void mma_sync(D &d, const A &a, const B &b, const C &c)
 {
+    cudasim::check_tile(nullptr, 0);
     for (int i = 0; i < 16 && first_of_warp(); i++)
         for (int j = 0; j < 16; j++) {
             float sum = c.part[i][j];
