@@ -83,6 +83,8 @@ that 'headers only' refuses bare/bin/nvcc '' 'without libcudart.so libcublas.so 
 NVCC=usual/bin/nvcc sh "$toolkit" 999 '' $cc >said || true
 that 'GPUs that it does not know' grep 'knows none of the gpu_capabilities 999' said
 NVCC=usual/bin/nvcc sh "$toolkit" '80 75' '' $cc >said || true
+NVCC=usual/bin/nvcc sh "$toolkit" '80 90a' '' $cc >other || true
+that 'a GPU with a letter' test -z "$(grep 'the least' other)"
 that 'GPUs that are too old' grep 'gpu_capabilities has 75: the least is 80' said
 libraries .13 newer/lib newer/lib newer/lib
 that 'a runtime of another CUDA' refuses bare/bin/nvcc "$PWD/newer" 'is CUDA 12.4, but libcudart is CUDA 13'

@@ -1,28 +1,6 @@
 /* Results that no memory holds, and extents whose product overflows, are refused with a message before
  * anything is written. The inputs are broadcast views of one number. */
-#include "check.h"
-
-#include <cotangent/ops.h>
-
-static ct_device *device;
-static ct_tape *tape;
-
-static int open_tape(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    tape = ct_tape_new(device);
-    return tape == NULL;
-}
-
-static int close_tape(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(device).bytes_now;
-    ct_device_close(device);
-    return held != 0;
-}
+#include "one_tape.h"
 
 static ct_var spread(ct_shape shape)
 {

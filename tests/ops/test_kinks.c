@@ -1,29 +1,9 @@
 /* The derivatives that are a convention: at kinks and ties, as ops.h states them. The first and second
  * derivative at zero of either sign, where a formula may lose one. The plain rule and the recorded one agree
  * everywhere. */
-#include "check.h"
+#include "one_tape.h"
 
 #include <cotangent/op.h>
-
-static ct_device *device;
-static ct_tape *tape;
-
-static int open_tape(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    tape = ct_tape_new(device);
-    return tape == NULL;
-}
-
-static int close_tape(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(device).bytes_now;
-    ct_device_close(device);
-    return held != 0;
-}
 
 /* Checks that the gradient of the sum of y with respect to x is wanted[0..n), recorded or not. */
 static void gradient_is(ct_var y, ct_var x, int64_t n, const double *wanted)

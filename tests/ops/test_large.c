@@ -1,31 +1,9 @@
 /* Matrices of 1024 rows and more, which a GPU factorises by other routines than smaller ones: answers by
  * their residuals, and the members that have none. */
-#include "check.h"
-
-#include <cotangent/ops.h>
+#include "one_tape.h"
 
 enum { MEMBERS = 2 };
 static const char *const last = "of batch member 1";
-
-static ct_device *device;
-static ct_tape *tape;
-
-static int open_tape(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    tape = ct_tape_new(device);
-    return tape == NULL;
-}
-
-static int close_tape(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(device).bytes_now;
-    ct_device_close(device);
-    return held != 0;
-}
 
 static ct_var constant(ct_tensor *t)
 {

@@ -1,28 +1,6 @@
 /* Sums, maxima and logsumexps of many numbers, which a GPU adds in pieces, over every axis and in every
  * layout, against a loop on the host. */
-#include "check.h"
-
-#include <cotangent/ops.h>
-
-static ct_device *device;
-static ct_tape *tape;
-
-static int open_tape(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    tape = ct_tape_new(device);
-    return tape == NULL;
-}
-
-static int close_tape(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(device).bytes_now;
-    ct_device_close(device);
-    return held != 0;
-}
+#include "one_tape.h"
 
 typedef enum which { SUM, MAX, LOGSUMEXP, KINDS } which;
 

@@ -1,29 +1,7 @@
 /* Finite inputs for which there is no answer: the op says so, the member is NaN and the others are right.
  * Where ops.h promises IEEE's answer it is no failure: infinities and NaN of elementwise ops, and the
  * logarithm of a zero determinant. */
-#include "check.h"
-
-#include <cotangent/ops.h>
-
-static ct_device *device;
-static ct_tape *tape;
-
-static int open_tape(void **state)
-{
-    (void)state;
-    device = ct_device_open(check_device());
-    tape = ct_tape_new(device);
-    return tape == NULL;
-}
-
-static int close_tape(void **state)
-{
-    (void)state;
-    ct_tape_free(tape);
-    uint64_t held = ct_memory(device).bytes_now;
-    ct_device_close(device);
-    return held != 0;
-}
+#include "one_tape.h"
 
 static ct_var leaf(ct_tensor *t)
 {

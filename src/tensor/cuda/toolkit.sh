@@ -67,7 +67,8 @@ try() {
     flags='' newest='' known=''
     codes=$("$nvcc" --list-gpu-code 2>/dev/null)
     for capability in $capabilities; do
-        [ "$capability" -ge 80 ] || { why="gpu_capabilities has $capability: the least is 80"; return 1; }
+        number=${capability%%[!0-9]*} # of 90a, say
+        [ "${number:-0}" -ge 80 ] || { why="gpu_capabilities has $capability: the least is 80"; return 1; }
         ! echo "$codes" | grep -qx "sm_$capability" || {
             newest=$capability known="$known $capability"
             flags="$flags -gencode=arch=compute_$newest,code=sm_$newest"
