@@ -6,6 +6,7 @@
 #include <cotangent/device.h>
 #include <cotangent/gp.h>
 #include <cotangent/gradcheck.h>
+#include <cotangent/group.h>
 #include <cotangent/io.h>
 #include <cotangent/kernel.h>
 #include <cotangent/maps.h>

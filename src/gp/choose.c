@@ -145,6 +145,7 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
         c->choice->starts += gp[i]->report.starts;
         c->choice->iterations += gp[i]->report.iterations;
         c->choice->evaluations += gp[i]->report.evaluations;
+        c->stopped |= status[i] == CT_ESTOPPED; /* by another process of the group */
         if (!first && status[i] != CT_ENUMERIC && status[i] != CT_ESTOPPED) first = status[i];
     }
     if (first && first != told) /* the message is another model's */
@@ -279,7 +280,9 @@ ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_optio
     if (gp) *gp = NULL;
     if (!X || !y || !gp)
         return ct_device_fail(ct_tensor_device(X ? X : y), CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");
+    ct__group_enter(c.model.group);
     ct_status s = choose(&c, gp);
+    s = ct__group_leave(c.model.group, ct_tensor_device(X), s);
     c.choice->seconds = ct__now() - c.begun;
     if (s && s != CT_ESTOPPED) {
         ct_gp_free(*gp);

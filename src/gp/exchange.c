@@ -36,9 +36,12 @@ ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what)
     return check_numbers(gp, X, what);
 }
 
-ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out)
+ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out)
 {
     bool narrow = ct_tensor_dtype(out) == CT_F32;
+    const size_t bytes = (size_t)ct_tensor_count(out) * sizeof *host;
+    ct_status shared = ct__group_take(gp->options.group, gp->device, CT_OK, host, bytes);
+    if (shared) return shared;
     for (int64_t i = 0; i < ct_tensor_count(out); i++)
         if (!isfinite(narrow ? (float)host[i] : host[i]))
             return ct_device_fail(gp->device, CT_ENUMERIC,
@@ -70,7 +73,7 @@ ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__pac
 {
     ct_tape_reset(gp->tape);
     ct_call *c = ct_scope_open(gp->tape, what);
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct__packed L = ct__gp_factor_of(gp);
     ct_view line = ct_scratch(c, gp->dtype, ct_shape1(gp->n));
     line_of(c, &L, line);
     return ct__gp_close_with(gp, c, line, what, out);

@@ -15,6 +15,11 @@ static ct_status check_model(const ct_gp *gp, const ct_fit_options *o)
         (gp->dtype != CT_F64 || o->objective != CT_OBJECTIVE_LIKELIHOOD))
         return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                               "ct_gp_fit: mixed precision is for the likelihood of models in f64");
+    if (!ct__group_is_one(gp->options.group) &&
+        (o->precision == CT_PRECISION_MIXED || o->objective != CT_OBJECTIVE_LIKELIHOOD))
+        return ct_device_fail(
+            gp->device, CT_EUNSUPPORTED,
+            "ct_gp_fit: over many processes there is only the likelihood in full precision");
     if (gp->n < 2)
         return ct_device_fail(gp->device, CT_EINVAL,
                               "ct_gp_fit: one row cannot tell the parameters: give at least 2");
@@ -70,7 +75,7 @@ static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int
 {
     if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
     if (options->objective == CT_OBJECTIVE_LOO) return ct__gp_loo_bytes(gp->n, d, gp->dtype);
-    return ct_gp_bytes_needed(gp->n, d, gp->dtype, true);
+    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true);
 }
 
 /* Into *f; release with conclude. A failure is the fit's. */
@@ -180,8 +185,8 @@ static void run_all(ct__fit *fits, int64_t count)
     uint64_t bytes = 0;
     for (int64_t i = 0; i < count; i++) {
         ct__fit *f = &fits[i];
-        f->beside = !f->status && f->gp->n <= CT__SMALL && (starts > 1 || count > 1) &&
-                    !strcmp(ct_device_name(f->gp->device), "cpu");
+        f->beside = !f->status && f->gp->n <= CT__SMALL && ct__group_is_one(f->gp->options.group) &&
+                    (starts > 1 || count > 1) && !strcmp(ct_device_name(f->gp->device), "cpu");
         if (!f->beside) continue;
         uint64_t needed = bytes_needed(f->gp, f->options, f->gp->d);
         bytes = needed > bytes ? needed : bytes;
@@ -203,6 +208,10 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
     if (count < 0 || (count > 0 && !models)) return CT_EINVAL;
     for (int64_t i = 0; i < count; i++) {
         if (!models[i]) return CT_EINVAL;
+        if (models[i]->options.group != models[0]->options.group)
+            return ct_device_fail(models[i]->device, CT_EINVAL,
+                                  "ct_gp_fit_many: models 0 and %lld belong to different groups",
+                                  (long long)i);
         for (int64_t j = 0; j < i; j++)
             if (models[i] == models[j])
                 return ct_device_fail(models[i]->device, CT_EINVAL,
@@ -222,10 +231,9 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
     return CT_OK;
 }
 
-ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
-                         ct_status *status)
+static ct_status fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
+                          ct_status *status)
 {
-    options = options ? options : &(ct_fit_options){ 0 };
     ct_status s = check(models, count, options), first = CT_OK;
     ct_device *device = s || !count ? NULL : models[0]->device;
     ct__fit *fits = device ? ct__gp_alloc(device, (uint64_t)count, sizeof *fits) : NULL;
@@ -251,6 +259,16 @@ ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_optio
     pthread_mutex_destroy(&gate.lock);
     free(fits);
     return first ? ct_device_fail(device, first, "%s", message) : CT_OK;
+}
+
+ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
+                         ct_status *status)
+{
+    const ct_gp *gp = count > 0 && models ? models[0] : NULL;
+    options = options ? options : &(ct_fit_options){ 0 };
+    if (!gp) return fit_many(models, count, options, status);
+    ct__gp_enter(gp);
+    return ct__gp_leave(gp, fit_many(models, count, options, status));
 }
 
 ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)

@@ -47,12 +47,13 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
     ct_status s = gp ? CT_OK : CT_EINVAL;
     for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
     if (s) return s;
+    ct__gp_enter(gp);
     s = parts_of(gp, part);
     if (!s) predict(gp, part);
     for (int k = 0; k < 3 && !s; k++)
         if (out[k]) s = ct__gp_deliver(gp, part[k], out[k]);
     free(part[0]);
-    return s;
+    return ct__gp_leave(gp, s);
 }
 
 ct_status ct__gp_loo_sum(ct_gp *gp, bool densities, double *sum)

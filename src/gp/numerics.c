@@ -94,7 +94,7 @@ static ct_status solve(inspection *q, double *v, double *norm)
     if (!t) return ct_last_status(gp->device);
     ct_view B = ct_view_of(t);
     ct_call *c = ct_scope_open(gp->tape, "ct_gp_inspect");
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct__packed L = ct__gp_factor_of(gp);
     ct__packed_solve(c, &L, 0, B);
     ct__packed_solve_trans(c, &L, B);
     ct_status s = ct__gp_close_with(gp, c, B, "the factor", v);
@@ -196,8 +196,9 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     if (numerics) *numerics = (ct_gp_numerics){ 0 };
     if (!gp) return CT_EINVAL;
     if (!numerics) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_inspect: the report is NULL");
+    ct__gp_enter(gp);
     ct_status s = ct__gp_factorise(gp);
-    if (s) return s;
+    if (s) return ct__gp_leave(gp, s);
     uint64_t n = (uint64_t)gp->n, rows = CHUNK_BYTES / sizeof(double) / n;
     rows = rows < 16 ? 16 : rows;
     rows = rows > n ? n : rows;
@@ -210,6 +211,7 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
     ct_tape_reset(gp->tape);
     free(q.diagonal);
     free(q.chunk);
+    s = ct__gp_leave(gp, s);
     if (s) *numerics = (ct_gp_numerics){ 0 };
     return s;
 }

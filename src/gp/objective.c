@@ -91,7 +91,7 @@ static double factorise(ct_gp *gp, const ct__graph *g)
     ct_call *c = ct_scope_open(gp->tape, "factorisation");
     ct_view alpha = ct_scratch(c, gp->dtype, ct_shape2(gp->n, 1));
     ct_view nlml = ct_scratch(c, gp->dtype, ct_shape0());
-    ct__system system = ct__system_of(c, ct_kernel_program(gp->kernel), in, alpha, false);
+    ct__system system = ct__system_of(c, ct_kernel_program(gp->kernel), in, alpha, false, ct__gp_grid(gp));
     ct_prim_fill(c, nlml, NAN);
     if (ct__system_solve(c, &system, false)) ct__nlml_value(c, in[2], alpha, system.diagonal, nlml);
     double value = ct_call_item(c, nlml);
@@ -114,12 +114,14 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
 {
     ct_tape_reset(gp->tape);
     ct__graph g = build(gp, s, jitter, gradient != NULL);
+    const ct__grid grid = ct__gp_grid(gp);
     bool loo = goal.objective == CT_OBJECTIVE_LOO, mixed = goal.precision == CT_PRECISION_MIXED;
     ct_var v =
         goal.factor ? (ct_var){ 0 }
         : mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
-        : loo   ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
-                : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
+        : grid.group ? ct__gp_nlml_on(&grid, gp->kernel, g.theta, g.X, g.residual, g.variance)
+        : loo        ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
+                     : ct_gp_nlml(gp->kernel, g.theta, g.X, g.residual, g.variance);
     *value = goal.factor ? factorise(gp, &g) : ct_item(v);
     ct_status status = ct_tape_status(gp->tape);
     if (!status && !isfinite(*value)) return CT_ENUMERIC;
@@ -161,7 +163,7 @@ static ct_status climb(ct_gp *gp, ct__goal goal, const double *s, double *value,
 ct_status ct__gp_factorise(ct_gp *gp)
 {
     if (gp->factor.ready) return CT_OK;
-    ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, false),
+    ct_status status = ct__gp_reserve(gp->device, ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, false),
                                       gp->dtype == CT_F64, "a factorisation", "use fewer rows");
     if (status) return status;
     double nlml, jitter;
@@ -176,13 +178,24 @@ ct_status ct__gp_factorise(ct_gp *gp)
 
 /* -- the objective --------------------------------------------------------------------------------------- */
 
+/* In a group all processes go on with the numbers of process 0, however their processors round. */
+static ct_status as_process_0(ct_gp *gp, ct_status status, double *x, int64_t count)
+{
+    return ct__group_take(gp->options.group, gp->device, status, x, (size_t)count * sizeof *x);
+}
+
 ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *value, double *gradient,
                           double *jitter)
 {
     double *s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *s);
     if (!s) return CT_ENOMEM;
-    for (int64_t i = 0; i < gp->n_params; i++) s[i] = ct__gp_positive(gp, i) ? exp(z[i]) : z[i];
-    ct_status status = climb(gp, goal, s, value, gradient, jitter);
+    memcpy(s, z, (size_t)gp->n_params * sizeof *s);
+    ct_status status = as_process_0(gp, CT_OK, s, gp->n_params);
+    for (int64_t i = 0; i < gp->n_params; i++)
+        if (ct__gp_positive(gp, i)) s[i] = exp(s[i]);
+    if (!status) status = as_process_0(gp, climb(gp, goal, s, value, gradient, jitter), value, 1);
+    if (!status) status = as_process_0(gp, CT_OK, jitter, 1);
+    if (!status && gradient) status = as_process_0(gp, CT_OK, gradient, gp->n_params);
     ct_tape_reset(gp->tape);
     for (int64_t i = 0; i < gp->n_params && !status; i++) {
         double slope, unit = ct__gp_unit(gp, i), v = ct__gp_origin(gp, i) + s[i] * unit;
@@ -207,12 +220,15 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     if (!z) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n_params; i++)
         z[i] = ct__gp_positive(gp, i) ? u[i] - log(ct__gp_unit(gp, i)) : ct__gp_z_of(gp, i, u[i]);
-    ct_status status = ct__gp_reserve(gp->device, ct_gp_bytes_needed(gp->n, 0, gp->dtype, gradient != NULL),
-                                      gp->dtype == CT_F64, "the likelihood", "use fewer rows");
+    ct__gp_enter(gp);
+    ct_status status =
+        ct__gp_reserve(gp->device, ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, gradient != NULL),
+                       gp->dtype == CT_F64, "the likelihood", "use fewer rows");
     if (!status) status = ct__gp_evaluate(gp, (ct__goal){ 0 }, z, value, gradient, &jitter);
     for (int64_t i = 0; gradient && i < gp->n_params; i++)
         if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);
     free(z);
+    status = ct__gp_leave(gp, status);
     if (status) *value = NAN;
     return status;
 }

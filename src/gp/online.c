@@ -116,6 +116,13 @@ static ct_tensor *extended(ct_gp *gp, ct_tensor *old, const ct_tensor *t, double
     return all;
 }
 
+static ct_status check_alone(const ct_gp *gp, const char *who)
+{
+    if (ct__group_is_one(gp->options.group)) return CT_OK;
+    return ct_device_fail(gp->device, CT_EUNSUPPORTED,
+                          "%s: a model over many processes keeps its rows: make a new one", who);
+}
+
 static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
 {
     if (!X || !y) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_append: X or y is NULL");
@@ -131,7 +138,8 @@ static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, co
 ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise_variances)
 {
     if (!gp) return CT_EINVAL;
-    ct_status s = check_new(gp, X, y, noise_variances);
+    ct_status s = check_alone(gp, "ct_gp_append");
+    if (!s) s = check_new(gp, X, y, noise_variances);
     if (s || !ct_tensor_dim(X, 0)) return s;
     double zero = 0, unit = gp->y_scale * gp->y_scale;
     ct_gp fresh = *gp;
@@ -170,7 +178,7 @@ ct_status ct_gp_remove(ct_gp *gp, const int64_t *index, int64_t count)
     if (count < 0 || (count && !index))
         return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_remove: %lld rows, and no list of them",
                               (long long)count);
-    if (!count) return CT_OK;
+    if (!count || check_alone(gp, "ct_gp_remove")) return count ? CT_EUNSUPPORTED : CT_OK;
     if (count >= gp->n)
         return ct_device_fail(gp->device, CT_EINVAL,
                               "ct_gp_remove: %lld of %lld rows: one at least must stay", (long long)count,

@@ -37,7 +37,8 @@ static posterior at(ct_gp *gp, ct_var Xs, bool variance)
     posterior p = { .theta = ct__gp_theta(gp, tape), .Xs = Xs };
     ct_var in[] = { p.theta, Xs, ct_constant(tape, gp->X), ct_constant(tape, gp->factor.alpha),
                     ct_constant(tape, gp->factor.L) };
-    ct_var added = ct__gp_posterior_at(ct_kernel_program(gp->kernel), in, variance);
+    const ct__grid grid = ct__gp_grid(gp);
+    ct_var added = ct__gp_posterior_at(ct_kernel_program(gp->kernel), &grid, in, variance);
     p.mean = ct_add(ct_unsqueeze(added, 1), ct__gp_mean_at(gp, tape, Xs));
     if (variance) p.taken = ct_output(added, 1);
     return p;
@@ -130,7 +131,7 @@ static posterior joint(const request *r)
     ct_call *c = ct_scope_open(gp->tape, "the covariance of the points");
     ct_view V = ct_scratch(c, gp->dtype, ct_shape2(r->m, gp->n));
     ct_view C = ct_scratch(c, gp->dtype, ct_shape2(r->m, r->m));
-    ct__packed L = ct__packed_of(ct_view_of(gp->factor.L), gp->n);
+    ct__packed L = ct__gp_factor_of(gp);
     ct_prim_covariance(c, k, theta, Xs, ct_view_of(gp->X), false, V);
     ct__packed_solve(c, &L, 0, V);
     ct_prim_covariance(c, k, theta, Xs, ct_no_view(), false, C);
@@ -217,11 +218,11 @@ static ct_status check_joint(const request *r, const ct_tensor *out)
 }
 
 /* What all predictions share: checks, factor, memory, the units of y, the caller's tensors. */
-static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
+static ct_status run(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
 {
     static ct_status (*const of_kind[])(const request *) = { predict_each, predict_jointly, draw };
     ct_gp *gp = r.gp;
-    ct_status s = gp ? ct__gp_check_inputs(gp, Xs, "Xs") : CT_EINVAL;
+    ct_status s = ct__gp_check_inputs(gp, Xs, "Xs");
     if (s) return s;
     r.m = ct_tensor_dim(Xs, 0);
     r.noise = r.noisy ? noise_at_new_points(gp) : 0;
@@ -242,6 +243,13 @@ static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_ten
     ct_release(r.points);
     free(room);
     return s;
+}
+
+static ct_status predict(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *more)
+{
+    if (!r.gp) return CT_EINVAL;
+    ct__gp_enter(r.gp);
+    return ct__gp_leave(r.gp, run(r, Xs, mean, more));
 }
 
 ct_status ct_gp_predict(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance)

@@ -14,19 +14,24 @@ enum { SQUARE = 256 };
 double ct__gp_rounding(ct_dtype dtype) { return 16 * (dtype == CT_F32 ? FLT_EPSILON : DBL_EPSILON); }
 
 ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_view in[4], ct_view alpha,
-                         bool square)
+                         bool square, ct__grid grid)
 {
     const int64_t n = ct_view_dim(in[1], 0);
     const ct_dtype dtype = in[1].dtype;
-    square = square && n <= SQUARE;
-    ct_view matrix = ct_scratch(c, dtype, square ? ct_shape2(n, n) : ct__packed_shape(n));
+    square = square && n <= SQUARE && !grid.group;
+    ct_view matrix = ct_scratch(c, dtype,
+                                grid.group ? ct__grid_shape(&grid)
+                                : square   ? ct_shape2(n, n)
+                                           : ct__packed_shape(n));
     ct_prim_copy(c, in[2], ct_view_reshape(alpha, ct_view_shape(in[2])));
     return (ct__system){ .program = program,
                          .theta = in[0],
                          .X = in[1],
                          .noise = in[3],
                          .matrix = matrix,
-                         .C = square ? ct__packed_of_square(matrix, n) : ct__packed_of(matrix, n),
+                         .C = grid.group ? ct__packed_on(&grid, matrix)
+                              : square   ? ct__packed_of_square(matrix, n)
+                                         : ct__packed_of(matrix, n),
                          .alpha = alpha,
                          .diagonal = ct_scratch(c, dtype, ct_shape1(n)) };
 }
@@ -34,6 +39,10 @@ ct__system ct__system_of(ct_call *c, const ct_cov_program *program, const ct_vie
 static void build(ct_call *c, const ct__system *s)
 {
     const ct__packed *C = &s->C;
+    if (C->grid.group) {
+        ct__grid_build(c, &C->grid, s->program, s->theta, s->X, s->noise, s->matrix);
+        return;
+    }
     ct_view X1 = ct__rows(s->X, 0, C->n1);
     ct_prim_covariance(c, s->program, s->theta, X1, ct_no_view(), true, C->A11);
     if (C->n2) {
@@ -47,9 +56,13 @@ static void build(ct_call *c, const ct__system *s)
 bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
 {
     const bool failed_before = ct_failure_known(c);
+    const double tolerance = ct__gp_rounding(s->alpha.dtype);
     build(c, s);
-    ct_prim_sweep_blocks(c, inverse, ct__gp_rounding(s->alpha.dtype), s->C.A11, s->C.A21, s->C.A22, s->alpha,
-                         s->diagonal);
+    if (s->C.grid.group && !ct__grid_sweep(c, &s->C.grid, inverse, tolerance, s->matrix,
+                                           ct_view_squeeze(s->alpha, 1), s->diagonal))
+        return false;
+    if (!s->C.grid.group)
+        ct_prim_sweep_blocks(c, inverse, tolerance, s->C.A11, s->C.A21, s->C.A22, s->alpha, s->diagonal);
     if (!inverse) ct__packed_solve_trans(c, &s->C, ct_view_transpose(s->alpha));
     return ct_call_fine(c) && (failed_before || !ct_failure_known(c));
 }
@@ -57,6 +70,11 @@ bool ct__system_solve(ct_call *c, const ct__system *s, bool inverse)
 void ct__system_contract(ct_call *c, const ct__system *s, ct_view theta_bar, ct_view X_bar)
 {
     const ct__packed *C = &s->C;
+    if (C->grid.group) {
+        ct__grid_contract(c, &C->grid, s->program, s->theta, s->X, s->matrix, ct_view_squeeze(s->alpha, 1),
+                          theta_bar);
+        return;
+    }
     const ct__slopes k = { .program = s->program,
                            .theta = s->theta,
                            .X = s->X,

@@ -35,6 +35,11 @@ ct__packed ct__packed_of_square(ct_view square, int64_t n)
     };
 }
 
+ct__packed ct__packed_on(const ct__grid *grid, ct_view tiles)
+{
+    return (ct__packed){ .n1 = grid->n, .grid = *grid, .tiles = tiles };
+}
+
 void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2])
 {
     int64_t k = i - p->n1;
@@ -103,6 +108,10 @@ void ct__packed_copy(ct_call *c, const ct__packed *from, int64_t row, int64_t ro
 
 void ct__packed_diagonal(ct_call *c, const ct__packed *C, ct_view diagonal)
 {
+    if (C->grid.group) {
+        ct__grid_diagonal(c, &C->grid, C->tiles, diagonal);
+        return;
+    }
     ct_prim_copy(c, ct_view_diagonal(C->A11), ct__rows(diagonal, 0, C->n1));
     if (C->n2) ct_prim_copy(c, ct_view_diagonal(C->A22), ct__rows(diagonal, C->n1, C->n1 + C->n2));
 }

@@ -13,6 +13,8 @@
 #include <cotangent/cov_program.h>
 #include <cotangent/op.h>
 
+#include "gp/mpi/grid.h"
+
 /* Rows first..end of a matrix, or elements of a vector; columns first..end. */
 static inline ct_view ct__rows(ct_view v, int64_t first, int64_t end)
 {
@@ -34,11 +36,16 @@ typedef struct ct__packed {
     int64_t n1, n2;
     ct_view A11, A22;  /* (n1, n1), (n2, n2) */
     ct_view A21, A21t; /* (n2, n1), and its transpose, whose rows are contiguous */
+    ct__grid grid;     /* over many processes: instead of blocks, this one's tiles */
+    ct_view tiles;
 } ct__packed;
 
 ct__packed ct__packed_of(ct_view rectangle, int64_t n);
 /* The same views of a lower triangle in an (n, n) matrix: all of it is A11, and n2 = 0. */
 ct__packed ct__packed_of_square(ct_view square, int64_t n);
+/* A matrix over many processes. Of the functions below it has packed_diagonal, those that solve, and
+ * packed_inverse_diagonal, which are then collective. */
+ct__packed ct__packed_on(const ct__grid *grid, ct_view tiles);
 /* Row i of the lower triangle up to the diagonal, in two parts; the second is no view if i < n1. */
 void ct__packed_row(const ct__packed *p, int64_t i, ct_view part[2]);
 /* Rows [r0, r1) and columns [c0, c1), within one block and not above the diagonal: c1 <= r0, or the columns

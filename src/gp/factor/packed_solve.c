@@ -12,6 +12,10 @@ int64_t ct__packed_panel(int64_t n, ct_dtype dtype)
 
 void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_view B)
 {
+    if (L->grid.group) {
+        ct__grid_solve(c, &L->grid, false, L->tiles, first, B);
+        return;
+    }
     int64_t n1 = L->n1, n2 = L->n2, skip = first < n1 ? first : n1, skip2 = first - skip, left = n1 - skip;
     ct_view B2 = ct__cols(B, left, left + n2 - skip2);
     if (left) {
@@ -24,6 +28,10 @@ void ct__packed_solve(ct_call *c, const ct__packed *L, int64_t first, ct_view B)
 
 void ct__packed_solve_trans(ct_call *c, const ct__packed *L, ct_view B)
 {
+    if (L->grid.group) {
+        ct__grid_solve(c, &L->grid, true, L->tiles, 0, B);
+        return;
+    }
     ct_view B1 = ct__cols(B, 0, L->n1), B2 = ct__cols(B, L->n1, L->n1 + L->n2);
     ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, L->A22, B2);
     ct_prim_gemm(c, -1, B2, L->A21, 1, B1);
@@ -41,7 +49,8 @@ void ct__row_squares(ct_call *c, ct_view V, ct_view out)
 /* (C⁻¹)_jj = |L⁻¹ e_j|², and L⁻¹ e_j is zero before j: the identity's rows i, i + 1, ... from column i on. */
 void ct__packed_inverse_diagonal(ct_call *c, const ct__packed *L, ct_view out)
 {
-    int64_t n = L->n1 + L->n2, most = ct__packed_panel(n, out.dtype);
+    int64_t n = L->n1 + L->n2, most = ct__packed_panel(n, out.dtype), b = L->grid.group ? L->grid.b : 1;
+    most = (most + b - 1) / b * b; /* panels of whole tiles */
     if (most > n) most = n;
     ct_view panel = ct_scratch(c, out.dtype, ct_shape2(most, n));
     for (int64_t i = 0, end; i < n; i = end) {

@@ -155,7 +155,7 @@ static void member(ct_call *c)
     const ct_dtype dtype = in[0].dtype;
     ct_view alpha = ct_scratch(c, dtype, vector), q = ct_scratch(c, dtype, vector);
     ct_view e = ct_scratch(c, dtype, vector), each = ct_scratch(c, dtype, vector);
-    ct__system s = ct__system_of(c, ct_attr(c), in, ct_view_unsqueeze(alpha, 1), false);
+    ct__system s = ct__system_of(c, ct_attr(c), in, ct_view_unsqueeze(alpha, 1), false, (ct__grid){ 0 });
     if (!ct__system_solve(c, &s, ct_call_recorded(c))) {
         ct__density_fail(c);
         return;

@@ -45,14 +45,15 @@ void ct__nlml_noise_bar(ct_call *c, ct_view alpha, ct_view room, ct_view noise_b
     ct_prim_map1(c, CT_MAP_scale, (double[]){ 0.5, 0 }, noise_bar, noise_bar);
 }
 
-static void member(ct_call *c)
+/* On a grid no gradient in X is wanted. */
+static void compute(ct_call *c, ct__grid grid)
 {
     const ct_view in[] = { ct_arg(c, 0), ct_arg(c, 1), ct_arg(c, 2), ct_arg(c, 3) };
     const ct_shape column = ct_shape2(ct_arg_dim(c, CT__POINTS, 0), 1);
     bool slopes = ct__nlml_wants_inverse(c);
     ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), column)
                                         : ct_scratch(c, in[0].dtype, column);
-    ct__system s = ct__system_of(c, ct_attr(c), in, alpha, true);
+    ct__system s = ct__system_of(c, ct_attr(c), in, alpha, true, grid);
     if (!ct__system_solve(c, &s, slopes)) {
         ct__density_fail(c);
         return;
@@ -65,6 +66,8 @@ static void member(ct_call *c)
     ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
     ct__system_contract(c, &s, ct_result_at(c, ct__bar(CT__THETA)), ct__density_X_bar(c));
 }
+
+static void member(ct_call *c) { compute(c, (ct__grid){ 0 }); }
 
 /* Rows beyond which no device computes a batch in one pass. */
 enum { MOST_AT_ONCE = 128 };
@@ -110,4 +113,28 @@ const ct_op ct__op_gp_nlml = { .name = "gp_nlml",
 ct_var ct_gp_nlml(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r, ct_var noise)
 {
     return ct__cov_apply(&ct__op_gp_nlml, kernel, (ct_var[]){ theta, X, r, noise }, 4);
+}
+
+/* -- over many processes --------------------------------------------------------------------------------- */
+
+static ct_shape shape_on_grid(ct_call *c)
+{
+    ct_require(c, !ct_call_wants(c, CT__POINTS), CT_EUNSUPPORTED,
+               "over many processes there is no gradient in the points");
+    return ct__density_shape(c, ct__nlml_wants_inverse(c));
+}
+
+static void forward_on_grid(ct_call *c) { compute(c, ct__cov_grid(ct_attr(c))); }
+
+static const ct_op op_on_grid = { .name = "gp_nlml",
+                                  .n_in = CT__DENSITY_INPUTS,
+                                  .shape = shape_on_grid,
+                                  .forward = forward_on_grid,
+                                  .vjp = vjp };
+
+ct_var ct__gp_nlml_on(const ct__grid *grid, const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r,
+                      ct_var noise)
+{
+    return ct__cov_apply_on(&op_on_grid, ct_kernel_program(kernel), grid, (ct_var[]){ theta, X, r, noise },
+                            4);
 }

@@ -5,6 +5,8 @@
 #include <cotangent/kernel.h>
 #include <cotangent/op.h>
 
+#include "gp/mpi/grid.h"
+
 /* K as a composition of public ops. A Z without a tape means the symmetric case. With `slopes` profiles of a
  * distance are differentiated by the formulas of profiles.h, which are right at s = 0, too; else through the
  * ops that their values consist of. */
@@ -12,6 +14,11 @@ ct_var ct__cov_compose(const ct_cov_program *program, ct_var theta, ct_var X, ct
 
 /* A call of `op`, whose attribute is a kernel's program: of one that can be used, else a poisoned handle. */
 ct_var ct__cov_apply(const struct ct_op *op, const ct_kernel *k, const ct_var *in, int n);
+
+/* A call whose attribute is a program and, behind it, a grid, which may be none; and the grid in it. */
+ct_var ct__cov_apply_on(const struct ct_op *op, const ct_cov_program *p, const ct__grid *grid,
+                        const ct_var *in, int n);
+ct__grid ct__cov_grid(const ct_cov_program *attribute);
 
 /* Refuses the call unless its attribute is a program, input 0 fits its theta, inputs 1 to `sets` are points
  * of as many columns as it is bound to, and all inputs are f64 or f32. All may have batch dimensions. */

@@ -2,6 +2,7 @@
  * samples. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cov.h"
 #include "kernel_tree.h"
@@ -27,6 +28,31 @@ ct_var ct__cov_apply(const ct_op *op, const ct_kernel *k, const ct_var *in, int 
 {
     const ct_cov_program *p = in[0].tape ? usable(k, in[0].tape, op->name) : NULL;
     return p ? ct_apply(op, in, n, p, (size_t)p->bytes) : poisoned(in[0].tape);
+}
+
+ct_var ct__cov_apply_on(const ct_op *op, const ct_cov_program *p, const ct__grid *grid, const ct_var *in,
+                        int n)
+{
+    const size_t bytes = (size_t)p->bytes;
+    char *both = malloc(bytes + sizeof *grid);
+    if (!both) {
+        ct_device *device = ct_tape_device(in[0].tape);
+        ct_device_fail(device, CT_ENOMEM, "%s: no memory for the kernel", op->name);
+        ct_tape_fail(in[0].tape, CT_ENOMEM, "%s", ct_message(device));
+        return poisoned(in[0].tape);
+    }
+    memcpy(both, p, bytes);
+    memcpy(both + bytes, grid, sizeof *grid);
+    ct_var result = ct_apply(op, in, n, both, bytes + sizeof *grid);
+    free(both);
+    return result;
+}
+
+ct__grid ct__cov_grid(const ct_cov_program *attribute)
+{
+    ct__grid grid;
+    memcpy(&grid, (const char *)attribute + attribute->bytes, sizeof grid);
+    return grid;
 }
 
 ct_var ct_kernel_theta(const ct_kernel *k, ct_tape *tape, ct_dtype dtype)

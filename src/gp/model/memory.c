@@ -31,6 +31,25 @@ uint64_t ct_gp_bytes_needed(int64_t n, int64_t d, ct_dtype dtype, bool fitting)
     return size * (triangle + (sweep > panel ? sweep : panel) + rows * (2 * cols + 64)) + (1u << 20);
 }
 
+ct__grid ct__gp_grid(const ct_gp *gp) { return ct__grid_of(gp->options.group, gp->n); }
+
+ct__packed ct__gp_factor_of(const ct_gp *gp)
+{
+    const ct__grid grid = ct__gp_grid(gp);
+    const ct_view L = ct_view_of(gp->factor.L);
+    return grid.group ? ct__packed_on(&grid, L) : ct__packed_of(L, gp->n);
+}
+
+uint64_t ct__gp_bytes(struct ct_group *group, int64_t n, int64_t d, ct_dtype dtype, bool fitting)
+{
+    uint64_t alone = ct_gp_bytes_needed(n, d, dtype, fitting);
+    if (ct__group_is_one(group) || alone == UINT64_MAX) return alone;
+    const ct__grid grid = ct__grid_of(group, n);
+    const uint64_t panel = fitting ? 0 : 2 * (uint64_t)ct__packed_panel(n, dtype);
+    return ct__grid_bytes(&grid, dtype) +
+           ct_dtype_size(dtype) * (uint64_t)n * (panel + 2 * (uint64_t)d + 64) + (1u << 20);
+}
+
 ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const char *what,
                          const char *remedy)
 {

@@ -134,9 +134,17 @@ const char *ct_gp_input_name(const ct_gp *gp, int64_t column)
 
 const char *ct_gp_output_name(const ct_gp *gp) { return gp ? gp->name[gp->d] : NULL; }
 
-double ct_gp_nlml_value(ct_gp *gp) { return gp && !ct__gp_factorise(gp) ? gp->factor.nlml : NAN; }
+/* Whether the model has a factor now. */
+static bool factorised(ct_gp *gp)
+{
+    if (!gp) return false;
+    ct__gp_enter(gp);
+    return !ct__gp_leave(gp, ct__gp_factorise(gp));
+}
+
+double ct_gp_nlml_value(ct_gp *gp) { return factorised(gp) ? gp->factor.nlml : NAN; }
 
 double ct_gp_jitter(ct_gp *gp)
 {
-    return gp && !ct__gp_factorise(gp) ? gp->factor.jitter * gp->y_scale * gp->y_scale : NAN;
+    return factorised(gp) ? gp->factor.jitter * gp->y_scale * gp->y_scale : NAN;
 }

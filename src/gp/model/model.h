@@ -10,13 +10,12 @@
 #include <cotangent/gp.h>
 #include <cotangent/op.h>
 
+#include "gp/factor/packed.h"
 #include "gp/kernel/prior.h"
-
-struct ct__packed;
 
 typedef struct ct__gp_factor {
     bool ready;
-    ct_tensor *L, *alpha; /* L Lᵀ = k(X, X) + noise + jitter, packed (packed.h); (n, 1)  */
+    ct_tensor *L, *alpha; /* L Lᵀ = k(X, X) + noise + jitter, packed or tiles (packed.h); (n, 1)  */
     double jitter, nlml;  /* in s coordinates; of y as given                             */
 } ct__gp_factor;
 
@@ -42,6 +41,13 @@ struct ct_gp {
     ct_fit_start *starts;
 };
 
+/* A collective call on a model, in its group (mpi/group.h). */
+static inline void ct__gp_enter(const ct_gp *gp) { ct__group_enter(gp->options.group); }
+static inline ct_status ct__gp_leave(const ct_gp *gp, ct_status status)
+{
+    return ct__group_leave(gp->options.group, gp->device, status);
+}
+
 /* -- memory.c -------------------------------------------------------------------------------------------- */
 
 /* Refuses with CT_ENOMEM where `bytes` more than now would pass the device's limit. The message names the
@@ -51,6 +57,10 @@ ct_status ct__gp_reserve(ct_device *device, uint64_t bytes, bool narrower, const
 /* Copies the tape's failure to the device and resets the tape. Returns the status. */
 ct_status ct__gp_tape_failed(ct_gp *gp, const char *what);
 void ct__gp_drop_factor(ct_gp *gp);
+/* The grid of the model's group, the factor on it, and what a process needs for a factor or a likelihood. */
+ct__grid ct__gp_grid(const ct_gp *gp);
+ct__packed ct__gp_factor_of(const ct_gp *gp);
+uint64_t ct__gp_bytes(struct ct_group *group, int64_t n, int64_t d, ct_dtype dtype, bool fitting);
 /* Releases the model's data and its factor. */
 void ct__gp_drop_rows(ct_gp *gp);
 /* count * size bytes, zeroed; NULL with CT_ENOMEM on the device. Freed with free. */
@@ -114,6 +124,9 @@ double ct__gp_draw_width(const ct_gp *gp, int64_t i);
 /* theta (P), X (n, d), r of n elements, noise (n) or (1) -> ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π; and, from
  * the same inputs, -Σ log p(y_i | the others). The attribute is a kernel's program. */
 extern const struct ct_op ct__op_gp_nlml, ct__op_gp_loo_nlpd;
+/* ct_gp_nlml over a group's processes; no gradient in X. Collective. */
+ct_var ct__gp_nlml_on(const ct__grid *grid, const ct_kernel *kernel, ct_var theta, ct_var X, ct_var r,
+                      ct_var noise);
 /* As ct_gp_bytes_needed, for a fit by the leave-one-out density. */
 uint64_t ct__gp_loo_bytes(int64_t n, int64_t d, ct_dtype dtype);
 
@@ -161,9 +174,11 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
 
 /* -- posterior.c ----------------------------------------------------------------------------------------- */
 
-/* theta, points (m, d), X (n, d), alpha (n, 1), L packed -> kᵀα (m), and with `variance` as output 1 kᵀC⁻¹k
- * (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the points. */
-ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bool variance);
+/* theta, points (m, d), X (n, d), alpha (n, 1), L packed, or on a grid this process's tiles -> kᵀα (m), and
+ * with `variance` as output 1 kᵀC⁻¹k (m), where k = k(X, point) and C = L Lᵀ. Gradients flow into the
+ * points. */
+ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct__grid *grid, const ct_var in[5],
+                           bool variance);
 
 /* -- exchange.c ------------------------------------------------------------------------------------------ */
 
@@ -171,15 +186,14 @@ ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct_var in[5], bo
 ct_status ct__gp_check_out(ct_gp *gp, const ct_tensor *out, int64_t m, const char *what);
 /* Whether X is (rows, d), numbers, on the model's device; else with `what` in the message. */
 ct_status ct__gp_check_inputs(ct_gp *gp, const ct_tensor *X, const char *what);
-/* Host numbers into out, whatever its dtype, shape and strides. */
-ct_status ct__gp_deliver(ct_gp *gp, const double *host, ct_tensor *out);
+/* Host numbers, those of process 0 in a group, into out, whatever its dtype, shape and strides. */
+ct_status ct__gp_deliver(ct_gp *gp, double *host, ct_tensor *out);
 /* A value of gp's tape as doubles; `what` it is for the message where the tape has failed. */
 ct_status ct__gp_fetch(ct_gp *gp, ct_var v, const char *what, double *out);
 /* Closes the scope c on gp's tape and reads x of it as doubles. */
 ct_status ct__gp_close_with(ct_gp *gp, struct ct_call *c, ct_view x, const char *what, double *out);
 /* Reads the n numbers that `line_of` computes from the factor. The model must have one. */
-ct_status ct__gp_fetch_line(ct_gp *gp,
-                            void (*line_of)(struct ct_call *c, const struct ct__packed *L, ct_view line),
+ct_status ct__gp_fetch_line(ct_gp *gp, void (*line_of)(ct_call *c, const ct__packed *L, ct_view line),
                             const char *what, double *out);
 
 /* -- params.c -------------------------------------------------------------------------------------------- */

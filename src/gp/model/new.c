@@ -1,4 +1,6 @@
 /* A model from data: what is refused, standardisation, starts and priors. */
+#include <string.h>
+
 #include "model.h"
 
 /* What can be refused before anything is allocated. */
@@ -24,6 +26,12 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, CT_ESHAPE, "ct_gp_new: X needs at least one row and one column");
     if (ct_kernel_status(kernel))
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
+    if (o->group && ct_group_status(o->group))
+        return ct_device_fail(device, ct_group_status(o->group), "ct_gp_new: %.400s",
+                              ct_group_message(o->group));
+    if (!ct__group_is_one(o->group) && strcmp(ct_device_name(device), "cpu") != 0)
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_gp_new: a model over many processes lives on their CPUs: open \"cpu\"");
     bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
     if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_NONE ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
@@ -36,7 +44,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
                   ct_tensor_device(o->noise_variances) != device))
         return ct_device_fail(device, CT_ESHAPE,
                               "ct_gp_new: noise_variances must be n numbers on the device of X");
-    return ct__gp_reserve(device, ct_gp_bytes_needed(n, d, ct_tensor_dtype(X), false),
+    return ct__gp_reserve(device, ct__gp_bytes(o->group, n, d, ct_tensor_dtype(X), false),
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
@@ -55,9 +63,23 @@ static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const c
     return taken ? ct__gp_average_given(gp) : ct_last_status(gp->device);
 }
 
-ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options)
+/* Whether all processes of the group have the same model. */
+static ct_status compare(const ct_gp *gp)
 {
-    options = options ? options : &(ct_gp_options){ 0 };
+    ct_group *group = gp->options.group;
+    const ct_cov_program *k = ct_kernel_program(gp->kernel);
+    const size_t size = ct_dtype_size(gp->dtype);
+    ct_status s = ct__group_same(group, gp->device, k, (size_t)k->bytes, "ct_gp_new: the kernels");
+    if (!s)
+        s = ct__group_same(group, gp->device, ct_tensor_data(gp->X), (size_t)(gp->n * gp->d) * size,
+                           "ct_gp_new: the inputs X");
+    return s ? s
+             : ct__group_same(group, gp->device, ct_tensor_data(gp->y), (size_t)gp->n * size, "ct_gp_new: y");
+}
+
+static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
+                        const ct_gp_options *options)
+{
     ct_device *device = X ? ct_tensor_device(X) : y ? ct_tensor_device(y) : NULL;
     if (!X) ct_device_fail(device, CT_EINVAL, "ct_gp_new: X is NULL");
     if (!X || check(device, X, y, kernel, options)) {
@@ -73,7 +95,19 @@ ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, cons
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
     for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);
+    if (!s) s = compare(gp);
     if (!s) return gp;
+    ct_gp_free(gp);
+    return NULL;
+}
+
+ct_gp *ct_gp_new(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options)
+{
+    options = options ? options : &(ct_gp_options){ 0 };
+    ct_device *device = X ? ct_tensor_device(X) : y ? ct_tensor_device(y) : NULL;
+    ct__group_enter(options->group);
+    ct_gp *gp = new_model(X, y, kernel, options);
+    if (!ct__group_leave(options->group, device, gp ? CT_OK : ct_last_status(device))) return gp;
     ct_gp_free(gp);
     return NULL;
 }

@@ -125,6 +125,9 @@ ct_status ct_gp_save(ct_gp *gp, const char *path)
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
+    if (!ct__group_is_one(gp->options.group))
+        return ct_device_fail(gp->device, CT_EUNSUPPORTED,
+                              "ct_gp_save: a model over many processes cannot be saved yet");
     ct_status status = ct__gp_factorise(gp);
     if (status) return status;
     size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;

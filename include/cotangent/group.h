@@ -1,0 +1,40 @@
+/* A group: processes, on one machine or on many, that hold one model together (ct_gp_options.group).
+ *
+ *     ct_group *group = ct_group_world();                 all processes that mpirun or srun has started
+ *     ct_gp *gp = ct_gp_new(X, y, kernel, &(ct_gp_options){ .group = group });
+ *
+ * Every process has the data and calls the same functions of gp.h in the same order. Such a call is
+ * collective: it ends when all processes have made it, and returns the same numbers everywhere. If it fails
+ * in one process, it fails in all, with the same status and that process's message.
+ *
+ * Processes talk by MPI. The library loads its module for MPI, libcotangent-mpi.so, when a group is opened. A
+ * program that has started MPI by itself takes ct_group_mpi of mpi.h. A group is used from one thread at a
+ * time; MPI_THREAD_FUNNELED is enough. */
+#ifndef COTANGENT_GROUP_H
+#define COTANGENT_GROUP_H
+
+#include <cotangent/status.h>
+
+CT_BEGIN_DECLS
+
+typedef struct ct_group ct_group;
+
+/* All processes of MPI_COMM_WORLD, or this one alone if it was not started as one of many. Starts MPI if
+ * nobody has, and then ct_group_free ends it. Never NULL: ct_group_status tells a failure, which ct_gp_new
+ * reports, too. */
+CT_API ct_group *ct_group_world(void);
+/* The processes of a communicator, given as MPI_Comm_c2f has it: see ct_group_mpi. Collective. */
+CT_API ct_group *ct_group_of(int communicator);
+/* Collective. Models of the group are freed before it. */
+CT_API void ct_group_free(ct_group *group);
+
+CT_API ct_status ct_group_status(const ct_group *group); /* CT_EINVAL for NULL */
+CT_API const char *ct_group_message(const ct_group *group);
+CT_API int ct_group_rank(const ct_group *group); /* 0 to size - 1 */
+CT_API int ct_group_size(const ct_group *group);
+
+/* Copies `bytes` bytes at `data` from process 0 to all. Collective. */
+CT_API ct_status ct_group_share(ct_group *group, void *data, size_t bytes);
+
+CT_END_DECLS
+#endif

@@ -1,0 +1,20 @@
+/* A group of processes from a communicator of MPI, for programs that start MPI themselves. This header alone
+ * includes <mpi.h>. It needs the MPI that the library was built with. */
+#ifndef COTANGENT_MPI_H
+#define COTANGENT_MPI_H
+
+#include <mpi.h>
+
+#include <cotangent/group.h>
+
+CT_BEGIN_DECLS
+
+/* The processes of `communicator`, which the library duplicates. Collective. MPI must have started, and must
+ * not end before ct_group_free. Never NULL: see ct_group_status. */
+static inline ct_group *ct_group_mpi(MPI_Comm communicator)
+{
+    return ct_group_of((int)MPI_Comm_c2f(communicator));
+}
+
+CT_END_DECLS
+#endif

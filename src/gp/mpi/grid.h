@@ -1,0 +1,86 @@
+/* A symmetric or lower triangular (n, n) matrix over the processes of a group. Its lower triangle is cut into
+ * tiles of b rows and columns, and tile (i, j), i >= j, is on process (i mod rows, j mod cols) of the group's
+ * grid: block-cyclic, as in ScaLAPACK. A process has its tiles in one array of b columns: first the tiles of
+ * its first column, one below the other, then those of its next one. Only the last tile may have fewer rows.
+ *
+ * All functions are collective; each begins with a meeting (group.h), which tells whether memory sufficed
+ * everywhere. [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for distributed memory
+ * computers"] */
+#ifndef CT_GP_GRID_H
+#define CT_GP_GRID_H
+
+#include <cotangent/op.h>
+
+#include "group.h"
+
+typedef struct ct__grid {
+    ct_group *group; /* NULL: there is no grid, one process has the matrix */
+    int64_t n, b, tiles;
+    int rows, cols, row, col; /* of the grid; this process's place in it */
+} ct__grid;
+
+/* group = NULL, or of one process: no grid. */
+ct__grid ct__grid_of(ct_group *group, int64_t n);
+/* The shape of this process's tiles. */
+ct_shape ct__grid_shape(const ct__grid *g);
+/* The most bytes this process holds at once for a matrix and its sweep, in `dtype`. */
+uint64_t ct__grid_bytes(const ct__grid *g, ct_dtype dtype);
+
+/* -- a process's own tiles ------------------------------------------------------------------------------- */
+
+/* The number of `first`, first + every, ... that are less than i. */
+static inline int64_t ct__grid_before(int64_t i, int first, int every)
+{
+    return i > first ? (i - first + every - 1) / every : 0;
+}
+
+/* Rows of tile row i. */
+static inline int64_t ct__grid_height(const ct__grid *g, int64_t i)
+{
+    return i < g->tiles - 1 ? g->b : g->n - (g->tiles - 1) * g->b;
+}
+
+static inline bool ct__grid_has_row(const ct__grid *g, int64_t i) { return i % g->rows == g->row; }
+static inline bool ct__grid_has_column(const ct__grid *g, int64_t j) { return j % g->cols == g->col; }
+
+/* The next tile row or column of this process from i on. */
+static inline int64_t ct__grid_next(int64_t i, int first, int every)
+{
+    return first + ct__grid_before(i, first, every) * every;
+}
+
+/* This process's tiles of its column j with i0 <= i < i1, j <= i, one below the other. */
+ct_view ct__grid_stack(const ct__grid *g, ct_view tiles, int64_t j, int64_t i0, int64_t i1);
+/* Of an array with b rows for each tile row of this process, whatever it has columns, those of i0 <= i <
+ * i1. */
+ct_view ct__grid_strip(const ct__grid *g, ct_view array, int64_t i0, int64_t i1);
+
+/* -- grid.c: the covariance matrix ----------------------------------------------------------------------- */
+
+/* tiles = those of k(X, X) + diag(noise), X (n, d), noise (n) or (1). Not collective. */
+void ct__grid_build(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
+                    ct_view noise, ct_view tiles);
+/* out (n) = the matrix's diagonal. */
+void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out);
+/* theta_bar (P) = Σ_ij C̄_ij ∂k_ij/∂theta for C̄ = ½ (M - ααᵀ), from the tiles of M; alpha (n). */
+void ct__grid_contract(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
+                       ct_view tiles, ct_view alpha, ct_view theta_bar);
+/* Each process's x = the sum of all processes'. Not a meeting. */
+void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x);
+/* Fails the call after an error of MPI, which is not 0. */
+void ct__grid_sent(ct_call *c, int error);
+/* A meeting inside a call: whether nothing has failed anywhere. */
+bool ct__grid_meet(ct_call *c, const ct__grid *g);
+
+/* -- sweep.c, solve.c ------------------------------------------------------------------------------------ */
+
+/* As ct_prim_sweep_blocks: the tiles of C become those of L or, with `inverse`, of C⁻¹; z (n) becomes L⁻¹z or
+ * C⁻¹z; diagonal (n) that of L. False if C is not positive definite or the call has failed; the outputs are
+ * then undefined. */
+bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double tolerance, ct_view tiles, ct_view z,
+                    ct_view diagonal);
+/* B (m, n - first), the same on all processes, = B L⁻ᵀ or, with `trans`, B L⁻¹, with the rows and columns of
+ * L from `first` on; `first` is a multiple of b, and 0 with `trans`. */
+void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, int64_t first, ct_view B);
+
+#endif

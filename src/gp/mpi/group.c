@@ -1,0 +1,227 @@
+/* Groups of processes: the module for MPI, the grid of processes, meetings. */
+#define _GNU_SOURCE
+#include "group.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gp/model/crc64.h"
+
+/* -- the module ------------------------------------------------------------------------------------------ */
+
+static ct_group no_memory = { .all = { .size = 1 },
+                              .rows = 1,
+                              .cols = 1,
+                              .status = CT_ENOMEM,
+                              .message = "no memory for a group of processes" };
+
+CT_PRINTF(3, 4) static void fail(ct_group *g, ct_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!g->status) vsnprintf(g->message, sizeof g->message, format, args);
+    if (!g->status) g->status = status;
+    va_end(args);
+}
+
+/* After an error of MPI the processes no longer stand at the same place: the group cannot be used again. */
+static bool sent(ct_group *g, int error)
+{
+    char text[256] = "";
+    if (!error) return true;
+    g->transport->describe(error, text);
+    fail(g, CT_EIO, "the processes of the group have lost each other: %s", text);
+    return false;
+}
+
+/* Beside this library or program, where the library is installed, or where the loader looks. MPI's own
+ * modules need its symbols: RTLD_GLOBAL. */
+static void *load(void)
+{
+    static const char here;
+    char path[4200];
+    Dl_info info;
+    const char *slash = dladdr(&here, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+    void *module = NULL;
+    if (slash) {
+        snprintf(path, sizeof path, "%.*s/" CT__TRANSPORT_FILE, (int)(slash - info.dli_fname),
+                 info.dli_fname);
+        module = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    }
+    if (!module) module = dlopen(CT_LIBDIR "/" CT__TRANSPORT_FILE, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    if (!module) module = dlopen(CT__TRANSPORT_FILE, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    return module;
+}
+
+static void find_transport(ct_group *g)
+{
+    void *module = load();
+    const char *reason = module ? NULL : dlerror();
+    const ct__transport *t = module ? dlsym(module, CT__TRANSPORT_SYMBOL) : NULL;
+    if (module) dlclose(module);
+    if (!module)
+        fail(g, CT_EUNSUPPORTED,
+             "there is no module for MPI (%.200s): build with -Dmpi=enabled and install it, or use one "
+             "process",
+             reason ? reason : CT__TRANSPORT_FILE);
+    else if (!t || t->version != CT__TRANSPORT_VERSION)
+        fail(g, CT_EUNSUPPORTED,
+             CT__TRANSPORT_FILE " belongs to another build than this %s: install both from one build",
+             ct_version());
+    else
+        g->transport = t;
+}
+
+/* -- groups ---------------------------------------------------------------------------------------------- */
+
+/* rows <= cols, rows * cols = size */
+static void arrange(ct_group *g)
+{
+    g->rows = 1;
+    for (int r = 1; r * r <= g->all.size; r++)
+        if (g->all.size % r == 0) g->rows = r;
+    g->cols = g->all.size / g->rows;
+    if (sent(g, g->transport->split(&g->all, g->all.rank / g->cols, &g->row)))
+        sent(g, g->transport->split(&g->all, g->rows + g->all.rank % g->cols, &g->col));
+}
+
+/* Without memory this process still does what is collective, so that the others do not wait for it. */
+static ct_group *open_group(int communicator, bool world)
+{
+    ct_group *g = calloc(1, sizeof *g), alone = { .started = false }, *at = g ? g : &alone;
+    at->all.size = at->rows = at->cols = 1;
+    find_transport(at);
+    if (at->status) return g ? g : &no_memory;
+    const int error = at->transport->open(communicator, world, g, &at->all, &at->started);
+    if (!error) arrange(at);
+    if (!g) at->transport->close(&at->all, at->started);
+    if (!g) return &no_memory;
+    if (error && !g->all.communicator)
+        fail(g, CT_EIO, "MPI does not start: %s",
+             world ? "run the program by mpirun" : "call MPI_Init before ct_group_mpi");
+    else if (error)
+        fail(g, CT_ENOMEM, "a process has no memory for the group");
+    return g;
+}
+
+ct_group *ct_group_of(int communicator) { return open_group(communicator, false); }
+
+/* What starts the processes of an MPI program tells each one of it by one of these. */
+static bool was_started_as_one_of_many(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i])) return true;
+    return false;
+}
+
+ct_group *ct_group_world(void)
+{
+    if (was_started_as_one_of_many()) return open_group(0, true);
+    ct_group *g = calloc(1, sizeof *g);
+    if (!g) return &no_memory;
+    g->all.size = g->rows = g->cols = 1;
+    return g;
+}
+
+void ct_group_free(ct_group *g)
+{
+    if (!g || g == &no_memory) return;
+    if (g->transport) {
+        g->transport->close(&g->col, false);
+        g->transport->close(&g->row, false);
+        g->transport->close(&g->all, g->started);
+    }
+    free(g);
+}
+
+ct_status ct_group_status(const ct_group *g) { return g ? g->status : CT_EINVAL; }
+const char *ct_group_message(const ct_group *g) { return g ? g->message : "the group is NULL"; }
+int ct_group_rank(const ct_group *g) { return g ? g->all.rank : 0; }
+int ct_group_size(const ct_group *g) { return g ? g->all.size : 1; }
+
+/* -- meetings -------------------------------------------------------------------------------------------- */
+
+/* One meeting. A status travels with the process that has it, the one of the lowest rank first. */
+static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool leaving, bool *all_leave,
+                      int64_t *value)
+{
+    const int size = g->all.size;
+    char message[sizeof g->message] = "";
+    if (g->status) status = g->status;
+    if (g->status) return ct_device_fail(device, status, "%s", g->message);
+    int64_t told[] = { status ? size - g->all.rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
+    if (!sent(g, g->transport->largest(&g->all, told, 4)))
+        return meet(g, device, status, leaving, all_leave, NULL);
+    if (all_leave) *all_leave = told[2] == -1;
+    if (value) *value = told[3];
+    if (!told[0]) {
+        if (leaving || !told[1]) return CT_OK;
+        return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
+    }
+    ct__request request;
+    const int failed = size - (int)told[0];
+    if (failed == g->all.rank) snprintf(message, sizeof message, "%s", ct_message(device));
+    int64_t code = status;
+    if (!sent(g, g->transport->broadcast(&g->all, message, sizeof message, failed, &request)) ||
+        !sent(g, g->transport->wait(&request, 1)) ||
+        !sent(g, g->transport->broadcast(&g->all, &code, sizeof code, failed, &request)) ||
+        !sent(g, g->transport->wait(&request, 1)))
+        return meet(g, device, status, leaving, all_leave, NULL);
+    if (status) return status;
+    return ct_device_fail(device, (ct_status)code, "process %d of %d: %.480s", failed, size, message);
+}
+
+ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64_t *value)
+{
+    return ct__group_is_one(g) ? status : meet(g, device, status, false, NULL, value);
+}
+
+ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void *data, size_t bytes)
+{
+    ct__request request;
+    if (ct__group_is_one(g)) return status;
+    status = meet(g, device, status, false, NULL, NULL);
+    if (status) return status;
+    if (!sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)) ||
+        !sent(g, g->transport->wait(&request, 1)))
+        return ct_device_fail(device, g->status, "%s", g->message);
+    return CT_OK;
+}
+
+ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_t bytes, const char *what)
+{
+    if (ct__group_is_one(g)) return CT_OK;
+    int64_t high = (int64_t)(ct__crc64(data, bytes) >> 2), low = -high;
+    ct_status status = ct__group_meet(g, device, CT_OK, &high);
+    if (!status) status = ct__group_meet(g, device, CT_OK, &low);
+    if (status || high == -low) return status;
+    return ct_device_fail(device, CT_EINVAL, "%s differ between the processes: give all of them the same",
+                          what);
+}
+
+void ct__group_enter(ct_group *g)
+{
+    if (!ct__group_is_one(g)) g->depth++;
+}
+
+ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status)
+{
+    bool all_leave = false;
+    if (ct__group_is_one(g) || --g->depth > 0) return status;
+    while (!all_leave && !g->status) status = meet(g, device, status, true, &all_leave, NULL);
+    return status;
+}
+
+ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
+{
+    ct__request request;
+    if (!g || (!data && bytes)) return CT_EINVAL;
+    if (g->status || ct__group_is_one(g)) return g->status;
+    if (sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)))
+        sent(g, g->transport->wait(&request, 1));
+    return g->status;
+}

@@ -1,0 +1,41 @@
+/* A group's inside: its lines, and how its processes stay together when one of them fails.
+ *
+ * A call that is collective consists of meetings and of messages between them. At a meeting all processes
+ * tell their status; if one has failed, all leave the call, with its message. Messages are sent only after a
+ * meeting where nobody had failed, and nothing that may fail comes between them. A process that fails
+ * elsewhere returns early to ct__group_leave, the last meeting of each call, and waits there for the
+ * others. */
+#ifndef CT_GP_GROUP_H
+#define CT_GP_GROUP_H
+
+#include <cotangent/device.h>
+#include <cotangent/group.h>
+
+#include "transport.h"
+
+struct ct_group {
+    const ct__transport *transport; /* NULL: one process, which talks to nobody */
+    ct__line all;
+    /* The processes as a grid of rows × cols, as square as it goes: process p is at (p / cols, p % cols). */
+    int rows, cols;
+    ct__line row, col; /* the processes of this one's row, in the order of their columns; of its column */
+    bool started;      /* MPI, by ct_group_world */
+    int depth;         /* of public calls in each other */
+    ct_status status;
+    char message[512];
+};
+
+static inline bool ct__group_is_one(const ct_group *g) { return !g || g->all.size == 1; }
+
+/* Begins and ends a collective call. `leave` returns `status`, or that of a process that has failed. NULL:
+ * not a group, and status is returned. The device gets the message. */
+void ct__group_enter(ct_group *g);
+ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status);
+/* A meeting: the status of all. *value (may be NULL) = the largest of all processes. */
+ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64_t *value);
+/* A meeting, then `bytes` bytes at data are those of process 0. */
+ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void *data, size_t bytes);
+/* A meeting that fails unless all processes have the same bytes; `what` they are, for the message. */
+ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_t bytes, const char *what);
+
+#endif

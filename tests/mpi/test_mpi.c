@@ -1,0 +1,380 @@
+/* Models over the processes of mpirun beside models of one process: the same numbers, the same failures, no
+ * hang. Each process keeps a model of its own to compare with. TAP on process 0; an alarm ends what hangs. */
+#include <cotangent/cotangent.h>
+#include <cotangent/mpi.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc.h"
+
+static ct_group *group;
+static ct_device *device;
+static int tests, failures;
+static bool bad;
+
+/* -- checks ---------------------------------------------------------------------------------------------- */
+
+CT_PRINTF(2, 3) static bool expect(bool ok, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!ok) fprintf(stderr, "# process %d: ", ct_group_rank(group));
+    if (!ok) vfprintf(stderr, format, args);
+    if (!ok) fprintf(stderr, "\n");
+    va_end(args);
+    bad |= !ok;
+    return ok;
+}
+
+static void expect_close(const char *what, const double *a, const double *b, int64_t count, double tolerance)
+{
+    double size = 1;
+    for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(b[i]));
+    for (int64_t i = 0; i < count; i++)
+        if (!expect(fabs(a[i] - b[i]) <= tolerance * size, "%s[%lld]: %.17g is not %.17g", what, (long long)i,
+                    a[i], b[i]))
+            return;
+}
+
+/* One line of TAP for what all processes have checked since the last one. */
+CT_PRINTF(1, 2) static void conclude(const char *format, ...)
+{
+    int all = bad;
+    va_list args;
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    tests++;
+    failures += all != 0;
+    bad = false;
+    va_start(args, format);
+    if (!ct_group_rank(group)) {
+        printf("%sok %d - ", all ? "not " : "", tests);
+        vprintf(format, args);
+        printf("\n");
+        fflush(stdout);
+    }
+    va_end(args);
+    alarm(60);
+}
+
+/* -- models ---------------------------------------------------------------------------------------------- */
+
+typedef struct data {
+    ct_tensor *X, *y, *Xs;
+    int64_t n, m;
+} data;
+
+static ct_tensor *table(ct_dtype dtype, ct_shape shape, uint64_t seed)
+{
+    ct_tensor *wide = ct_rand_uniform(device, CT_F64, shape, seed, 0), *t = ct_tensor_cast(wide, dtype);
+    ct_release(wide);
+    return t;
+}
+
+static data data_of(ct_dtype dtype, int64_t n)
+{
+    return (data){ table(dtype, ct_shape2(n, 3), 1), table(dtype, ct_shape1(n), 2),
+                   table(dtype, ct_shape2(7, 3), 3), n, 7 };
+}
+
+static void data_free(data *s)
+{
+    ct_release(s->X);
+    ct_release(s->y);
+    ct_release(s->Xs);
+}
+
+/* models[0] over the group, models[1] alone */
+static bool make(const data *s, const char *kernel, ct_gp_options options, ct_gp *models[2])
+{
+    for (int i = 0; i < 2; i++) {
+        options.group = i ? NULL : group;
+        models[i] = ct_gp_new(s->X, s->y, ct_kernel_parse(kernel), &options);
+    }
+    return expect(models[0] && models[1], "no model: %s", ct_message(device));
+}
+
+static void read_all(const ct_tensor *t, double *out)
+{
+    ct_tensor *wide = ct_tensor_cast(t, CT_F64);
+    ct_read(wide, out, (size_t)ct_tensor_count(t) * sizeof *out);
+    ct_release(wide);
+}
+
+/* The numbers of one model: what[0..count) in out[2], of models 0 and 1. */
+static void compare(const char *what, ct_status s[2], ct_tensor *t[2], double tolerance)
+{
+    const int64_t count = ct_tensor_count(t[0]);
+    double *out[2];
+    for (int i = 0; i < 2; i++) {
+        out[i] = calloc((size_t)count + 1, sizeof **out);
+        read_all(t[i], out[i]);
+        expect(!s[i], "%s: %s", what, ct_message(device));
+    }
+    expect_close(what, out[0], out[1], count, tolerance);
+    for (int i = 0; i < 2; i++) {
+        free(out[i]);
+        ct_release(t[i]);
+    }
+}
+
+static void check_model(const data *s, const char *kernel, ct_gp_options options, double tolerance)
+{
+    const ct_dtype dtype = ct_tensor_dtype(s->X);
+    ct_gp *gp[2];
+    double u[32], value[2], gradient[2][32] = { { 0 } };
+    if (!make(s, kernel, options, gp)) return;
+    const int64_t count = ct_gp_params(gp[1]);
+    for (int64_t i = 0; i < count; i++) {
+        const ct_param *p = ct_gp_param(gp[1], i);
+        u[i] = strncmp(p->name, "mean", 4) ? log(p->value) : p->value;
+    }
+    for (int i = 0; i < 2; i++)
+        expect(!ct_gp_objective(gp[i], u, &value[i], gradient[i]), "objective: %s", ct_message(device));
+    expect_close("the likelihood", &value[0], &value[1], 1, tolerance);
+    expect_close("its gradient", gradient[0], gradient[1], count, tolerance);
+    for (int i = 0; i < 2; i++) value[i] = ct_gp_nlml_value(gp[i]);
+    expect_close("the factor's likelihood", &value[0], &value[1], 1, tolerance);
+
+    ct_tensor *mean[2], *more[2], *third[2];
+    ct_status status[2];
+    for (int i = 0; i < 2; i++) {
+        mean[i] = ct_zeros(device, dtype, ct_shape1(s->m));
+        more[i] = ct_zeros(device, dtype, ct_shape1(s->m));
+        status[i] = ct_gp_predict(gp[i], s->Xs, mean[i], more[i]);
+    }
+    compare("the mean", status, mean, tolerance);
+    compare("the variance", status, more, tolerance);
+    for (int i = 0; i < 2; i++) {
+        more[i] = ct_zeros(device, dtype, ct_shape2(s->m, s->m));
+        status[i] = ct_gp_predict_full(gp[i], s->Xs, true, NULL, more[i]);
+    }
+    compare("the covariance", status, more, tolerance);
+    for (int i = 0; i < 2; i++) {
+        more[i] = ct_zeros(device, dtype, ct_shape2(2, s->m));
+        status[i] = ct_gp_sample(gp[i], s->Xs, true, 5, more[i]);
+    }
+    compare("the draws", status, more, tolerance);
+    for (int i = 0; i < 2; i++) {
+        mean[i] = ct_zeros(device, dtype, ct_shape1(s->n));
+        more[i] = ct_zeros(device, dtype, ct_shape1(s->n));
+        third[i] = ct_zeros(device, dtype, ct_shape1(s->n));
+        status[i] = ct_gp_loo(gp[i], mean[i], more[i], third[i]);
+    }
+    compare("the left-out means", status, mean, tolerance);
+    compare("the left-out variances", status, more, tolerance);
+    compare("the left-out densities", status, third, tolerance);
+    ct_gp_numerics numerics[2];
+    for (int i = 0; i < 2; i++)
+        expect(!ct_gp_inspect(gp[i], &numerics[i]), "inspect: %s", ct_message(device));
+    expect_close("the condition", &numerics[0].condition, &numerics[1].condition, 1, 1e4 * tolerance);
+    for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
+}
+
+static const char *const kernels[] = {
+    "scale * rbf(ard)",
+    "scale * matern12",
+    "matern32(ard)",
+    "scale * matern52",
+    "scale * rq",
+    "scale * periodic * rbf",
+    "cosine(dims=0) + matern52",
+    "linear + rbf",
+    "poly(degree=2) + matern32",
+    "scale * rbf + white",
+    "constant + scale * rbf",
+};
+
+static void sizes(void)
+{
+    static const int64_t n[] = { 1, 2, 5, 31, 32, 33, 64, 100, 129, 257, 500, 700 };
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
+        data s = data_of(CT_F64, n[i]);
+        check_model(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, 1e-10);
+        data_free(&s);
+        conclude("%lld rows", (long long)n[i]);
+    }
+}
+
+static void every_kernel(void)
+{
+    data s = data_of(CT_F64, 150);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        check_model(&s, kernels[i], (ct_gp_options){ .mean = i % 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT },
+                    1e-10);
+        conclude("%s", kernels[i]);
+    }
+    ct_tensor *noise = table(CT_F64, ct_shape1(s.n), 9);
+    check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = noise }, 1e-10);
+    ct_release(noise);
+    conclude("given noise");
+    data_free(&s);
+    s = data_of(CT_F32, 150);
+    check_model(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, 2e-3);
+    data_free(&s);
+    conclude("f32");
+}
+
+/* -- fits ------------------------------------------------------------------------------------------------ */
+
+static int stop_on_process_1(void *context, const ct_fit_progress *p)
+{
+    (void)context;
+    return p->evaluation == 3 && ct_group_rank(group) == ct_group_size(group) - 1;
+}
+
+static void fits(void)
+{
+    data s = data_of(CT_F64, 120);
+    ct_gp *gp[2];
+    if (make(&s, "scale * rbf(ard)", (ct_gp_options){ .priors = CT_PRIORS_WEAK }, gp)) {
+        double value[2];
+        for (int i = 0; i < 2; i++) {
+            expect(!ct_gp_fit(gp[i], &(ct_fit_options){ .restarts = 1 }), "fit: %s", ct_message(device));
+            value[i] = ct_gp_report(gp[i]).objective;
+        }
+        expect_close("the optimum", &value[0], &value[1], 1, 1e-6);
+        for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
+    }
+    conclude("a fit with a restart");
+
+    if (make(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, gp)) {
+        ct_status status = ct_gp_fit(gp[0], &(ct_fit_options){ .progress = stop_on_process_1 });
+        expect(status == CT_ESTOPPED, "a stopped fit: %s", ct_message(device));
+        expect(ct_gp_report(gp[0]).evaluations == 3, "%d evaluations", ct_gp_report(gp[0]).evaluations);
+        for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
+    }
+    conclude("one process stops the fit");
+
+    ct_gp *chosen = NULL;
+    ct_status status = ct_gp_choose(s.X, s.y, &(ct_gp_options){ .group = group }, NULL, &chosen, NULL);
+    expect(!status && chosen && isfinite(ct_gp_nlml_value(chosen)), "choose: %s", ct_message(device));
+    ct_gp_free(chosen);
+    conclude("a chosen kernel");
+    data_free(&s);
+}
+
+/* -- failures -------------------------------------------------------------------------------------------- */
+
+/* All processes must have the same status. */
+static void expect_same(ct_status status, const char *what)
+{
+    int least = (int)status, most = (int)status;
+    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    expect(least == most, "%s: statuses from %d to %d", what, least, most);
+}
+
+static void bad_data(void)
+{
+    data s = data_of(CT_F64, 90);
+    ct_gp_options options = { .group = group };
+    const bool many = ct_group_size(group) > 1, last = ct_group_rank(group) == ct_group_size(group) - 1;
+    ((double *)ct_tensor_data(s.X))[5] = NAN;
+    ct_gp *gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &options);
+    expect(!gp && ct_last_status(device) == CT_EINVAL, "NaN: %s", ct_message(device));
+    conclude("NaN");
+
+    ((double *)ct_tensor_data(s.X))[5] = last && many ? 0.25 : 0.5;
+    gp = ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &options);
+    expect(!gp == many, "data that differ were %s", gp ? "taken" : "refused");
+    if (many) expect(strstr(ct_message(device), "differ"), "%s", ct_message(device));
+    ct_gp_free(gp);
+    conclude("data that differ");
+
+    double *x = ct_tensor_data(s.X);
+    x[5] = 0.5;
+    for (int64_t i = 45; i < 90; i++) memcpy(x + 3 * i, x + 3 * (i - 45), 3 * sizeof *x);
+    options.noise = CT_NOISE_NONE;
+    gp = ct_gp_new(s.X, s.y, ct_kernel_parse("poly(degree=2)"), &options);
+    double u[32] = { 0 }, value, alone;
+    options.group = NULL;
+    ct_gp *single = ct_gp_new(s.X, s.y, ct_kernel_parse("poly(degree=2)"), &options);
+    ct_status status = ct_gp_objective(gp, u, &value, NULL),
+              expected = ct_gp_objective(single, u, &alone, NULL);
+    expect(status == expected, "a singular matrix: %d, alone %d: %s", status, expected, ct_message(device));
+    expect_same(status, "a singular matrix");
+    ct_gp_free(gp);
+    ct_gp_free(single);
+    conclude("a singular matrix");
+    data_free(&s);
+}
+
+/* One process after the other: its k-th allocation fails, for every k. */
+static void no_memory(void)
+{
+    data s = data_of(CT_F64, 40);
+    for (int process = 0; process < ct_group_size(group); process++) {
+        int refused = 1, k;
+        for (k = 1; refused && k < 5000; k++) {
+            const bool mine = process == ct_group_rank(group);
+            ct_tensor *mean = ct_zeros(device, CT_F64, ct_shape1(s.m));
+            ct_memory_trim(device);
+            if (mine) alloc_fail_at(k);
+            ct_gp *gp =
+                ct_gp_new(s.X, s.y, ct_kernel_parse("scale * rbf"), &(ct_gp_options){ .group = group });
+            ct_status status = gp ? CT_OK : ct_last_status(device);
+            if (gp) status = ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 1 });
+            if (!status) status = ct_gp_predict(gp, s.Xs, mean, mean);
+            refused = mine && alloc_refused();
+            if (mine) alloc_unwatch();
+            MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+            expect(status == CT_OK || (refused && status == CT_ENOMEM), "allocation %d: %s", k,
+                   ct_message(device));
+            expect_same(status, "no memory");
+            ct_gp_free(gp);
+            ct_release(mean);
+        }
+        expect(k > 20, "only %d allocations", k);
+        conclude("process %d without memory, %d times", process, k);
+    }
+    data_free(&s);
+}
+
+/* Opening a group: one process after the other has no memory for it. */
+static void no_memory_for_a_group(void)
+{
+    for (int process = 0; process < ct_group_size(group); process++) {
+        if (process == ct_group_rank(group)) alloc_fail_at(1);
+        ct_group *other = ct_group_of((int)MPI_Comm_c2f(MPI_COMM_WORLD));
+        expect(ct_group_status(other) == CT_ENOMEM, "a group without memory: %s", ct_group_message(other));
+        if (process == ct_group_rank(group)) alloc_unwatch();
+        ct_group_free(other);
+    }
+    ct_group *world = ct_group_world();
+    int64_t number = 41 + ct_group_rank(world);
+    expect(!ct_group_share(world, &number, sizeof number) && number == 41, "shared: %lld", (long long)number);
+    ct_group_free(world);
+    conclude("opening and sharing");
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    MPI_Init(NULL, NULL);
+    alarm(60);
+    group = ct_group_mpi(MPI_COMM_WORLD);
+    device = ct_device_open("cpu");
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    expect(!ct_group_status(group) && ct_group_size(group) == size, "%s", ct_group_message(group));
+    conclude("a group of %d", size);
+    if (!failures) {
+        sizes();
+        every_kernel();
+        fits();
+        bad_data();
+        no_memory();
+        no_memory_for_a_group();
+    }
+    if (!ct_group_rank(group)) printf("1..%d\n", tests);
+    ct_device_close(device);
+    ct_group_free(group);
+    MPI_Finalize();
+    return failures > 0;
+}
