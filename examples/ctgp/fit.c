@@ -15,7 +15,7 @@ typedef struct settings {
     ct_gp_options gp;
     ct_fit_options fit;
     ct_dtype dtype;
-    const char *device, *json;
+    const char *device, *no_factor, *json;
     char default_model[4096];
 } settings;
 
@@ -50,6 +50,8 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--priors", "KIND",
           "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
+        { "--no-factor", NULL, "write the model without its factor, which is computed anew when needed",
+          &s->no_factor },
         { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
@@ -286,7 +288,8 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
 
 static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
 {
-    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save(gp, s->model))
+    const ct_gp_save_options how = { .no_factor = s->no_factor };
+    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
     print_result(s, gp, e, ct_gp_nlml_value(gp));
     return CODE_OK;

@@ -241,6 +241,20 @@ ok 'and predicts them better' . "$ctgp" predict more.ctgp test.csv --out again.c
 that 'much better' \
     sh -c 'awk -F"[= ]" "{ print \$4 }" score out | { read a; read b; awk "BEGIN { exit !($b <= $a) }"; }'
 ok 'append in place' '^n=80 ' "$ctgp" append more.ctgp test.csv --model more.ctgp
+ok 'fit --no-factor' "${line}bare.ctgp\$" "${fit[@]}" train.csv --no-factor --model bare.ctgp
+that 'the file is smaller' test "$(wc -c <bare.ctgp)" -eq $(($(wc -c <train.ctgp) - 40 * 8 - 40 * 41 / 2 * 8))
+ok 'predict without a factor in the file' '^n=20 ' "$ctgp" predict bare.ctgp test.csv --out again.csv
+that 'the same numbers' cmp predicted.csv again.csv
+ok 'loo without one' '^n=40 ' "$ctgp" loo bare.ctgp --out again.csv
+that 'the same numbers, too' cmp left.csv again.csv
+ok 'sample without one' '^samples=3 ' "$ctgp" sample bare.ctgp test.csv --samples 3 --seed 7 --out again.csv
+that 'the same draws again' cmp drawn.csv again.csv
+ok 'info says that it is left out' '^factor +left out of the file' "$ctgp" info bare.ctgp
+ok 'of a file with one it does not' '^jitter ' "$ctgp" info train.ctgp
+that 'not a word' sh -c '! grep -q ^factor out'
+ok 'info --json says it' '"factor": false, ' "$ctgp" info bare.ctgp --json
+ok 'append to a model without one' '^n=60 appended=20 ' "$ctgp" append bare.ctgp test.csv --model bare.ctgp
+ok 'leaves it out again' '^factor +left out of the file' "$ctgp" info bare.ctgp
 ok 'append leaves incomplete rows out' '^n=58 appended=18 ' "$ctgp" append train.ctgp holes.csv \
     --model again.ctgp
 that 'with a note' grep -qx 'ctgp: 2 of 20 rows are left out: a value is missing' err
