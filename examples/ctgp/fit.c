@@ -288,7 +288,7 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
 
 static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
 {
-    const ct_gp_save_options how = { .no_factor = s->no_factor };
+    const ct_gp_save_options how = { .no_factor = s->no_factor || ct_group_size(many()) > 1 };
     if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
     print_result(s, gp, e, ct_gp_nlml_value(gp));
@@ -357,8 +357,10 @@ int run_fit(int argc, char **argv)
 {
     settings s = { 0 };
     int result = read_settings(argc, argv, &s);
-    if (result == GO_ON) result = check_writable(s.model);
+    if (result == GO_ON) result = many_share(ct_group_rank(many()) ? GO_ON : check_writable(s.model));
     if (result != GO_ON) return result;
+    const bool alone = ct_group_size(many()) == 1;
+    s.gp.group = many();
     ct_kernel *kernel = s.kernel ? ct_kernel_parse(s.kernel) : NULL;
     if (s.kernel && ct_kernel_status(kernel)) {
         result = fail(ct_kernel_status(kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, "%s",
@@ -366,7 +368,7 @@ int run_fit(int argc, char **argv)
         ct_kernel_free(kernel);
         return result;
     }
-    ct_device *device = ct_device_open(s.device);
+    ct_device *device = ct_device_open(s.device || alone ? s.device : "cpu");
     result = ct_device_status(device) ? fail_device(device, NULL) : fit_file(&s, device, &kernel);
     ct_kernel_free(kernel);
     ct_device_close(device);
