@@ -13,7 +13,9 @@ int many_begin(bool together)
 {
     processes = ct_group_world();
     are_one = !together || ct_group_size(processes) == 1;
-    if (ct_group_status(processes)) return fail(CODE_UNSUPPORTED, "%s", ct_group_message(processes));
+    const ct_status status = ct_group_status(processes);
+    if (status)
+        return fail(status == CT_ENOMEM ? CODE_MEMORY : CODE_UNSUPPORTED, "%s", ct_group_message(processes));
     if (ct_group_rank(processes) && !together) return CODE_OK;
     if (ct_group_rank(processes) &&
         (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))

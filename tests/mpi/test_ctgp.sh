@@ -1,5 +1,6 @@
 #!/bin/sh
-# test_ctgp.sh CTGP MPIRUN...: ctgp on several processes beside one. In TAP. shellcheck source=tests/support/tap.sh
+# test_ctgp.sh CTGP MPIRUN...: ctgp on several processes beside one. In TAP.
+# shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 ctgp=$(realpath "$1")
 shift
@@ -8,7 +9,9 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
 
 awk 'BEGIN { srand(7); print "a,b,y"
-    for (i = 0; i < 150; i++) { a = rand(); b = rand(); print a "," b "," sin(6 * a) + b * b + 0.1 * rand() } }' >t.csv
+    for (i = 0; i < 150; i++) {
+        a = rand(); b = rand(); print a "," b "," sin(6 * a) + b * b + 0.1 * rand()
+    } }' >t.csv
 
 # The last line without its seconds and the model's name.
 result() { sed -n '$s/ seconds=.*//p'; }
@@ -27,8 +30,9 @@ for n in 2 3 4; do
         one.csv many.csv
     rm -f many.ctgp
 done
-that 'standard input' sh -c '"$@" -n 2 '"'$ctgp'"' fit - --target y --model many.ctgp <t.csv 2>/dev/null' sh "$@"
-that 'another command runs once' sh -c '"$@" -n 3 '"'$ctgp'"' predict one.ctgp t.csv --out many.csv' sh "$@"
+from_input() { "$@" -n 2 "$ctgp" fit - --target y --model many.ctgp <t.csv; }
+that 'standard input' from_input "$@"
+that 'another command runs once' "$@" -n 3 "$ctgp" predict one.ctgp t.csv --out many.csv
 that 'and writes what one process writes' cmp one.csv many.csv
 
 # A failure ends all processes, with one line.
@@ -42,10 +46,11 @@ fails() { # NAME CODE ARGUMENT...
 }
 that 'a file that is not there' fails file 4 "$@" -n 3 "$ctgp" fit nothing.csv --target y
 that 'a target that is not there' fails target 2 "$@" -n 3 "$ctgp" fit t.csv --target z
-that 'an objective that is not there for many' fails loo 6 "$@" -n 3 "$ctgp" fit t.csv --target y --objective loo
+that 'an objective that is for one alone' fails loo 6 "$@" -n 3 "$ctgp" fit t.csv --target y --objective loo
 
 # A process that dies ends the others.
-awk 'BEGIN { srand(9); print "a,y"; for (i = 0; i < 3000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }' >large.csv
+awk 'BEGIN { srand(9); print "a,y"
+    for (i = 0; i < 3000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }' >large.csv
 dies() {
     "$@" -n 3 "$ctgp" fit large.csv --target y --model large.ctgp --kernel 'scale * rbf' >out 2>err &
     started=$!
