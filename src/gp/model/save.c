@@ -19,6 +19,7 @@
 
 #include <cotangent/io.h>
 
+#include "crc64.h"
 #include "model.h"
 #include "stream.h"
 
@@ -146,6 +147,24 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
     if (s->no_memory)
         return ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for a row of the factor", what);
     return status || !s->bad ? status : ct_last_status(gp->device);
+}
+
+/* All that a fit depends on but its options. */
+static void write_data(ct__stream *s, ct_gp *gp, char *kernel)
+{
+    header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);
+    middle(s, gp, &kernel);
+    parameters(s, gp);
+    data(s, gp);
+}
+
+ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
+{
+    ct__stream s = { .device = gp->device };
+    ct_status status = serialise(&s, gp, "ct_gp_fit", write_data);
+    if (!status) *print = ct__crc64(s.data, s.at);
+    free(s.data);
+    return status;
 }
 
 ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options *options)
