@@ -510,8 +510,8 @@ typedef struct ct_gp_save_options {
 CT_API ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options *options);
 /* Whether the model holds its factor: it has been computed, or loaded, since the last change. */
 CT_API bool ct_gp_has_factor(const ct_gp *gp);
-/* Loads a saved model. With its factor, it predicts the same bits. NULL with ct_message: CT_EIO, or CT_EFORMAT for a file
- * that is truncated, damaged or not a model. */
+/* Loads a saved model. With its factor, it predicts the same bits. NULL with ct_message: CT_EIO, or
+ * CT_EFORMAT for a file that is truncated, damaged or not a model. */
 CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);
 
 CT_END_DECLS

@@ -31,8 +31,8 @@ typedef struct ct__checkpoint {
  * Refuses a file of another fit, and leaves it as it is. Without failure, end with ct__checkpoint_close. */
 ct_status ct__checkpoint_open(ct__checkpoint **c, const char *path, ct_gp *const *models, int64_t count,
                               const ct_fit_options *options, uint64_t print);
-/* Whether the file had an evaluation of this key: its results. *at, from 0, is where it was, and where the next
- * is looked for first. */
+/* Whether the file had an evaluation of this key: its results. *at, from 0, is where it was, and where the
+ * next is looked for first. */
 bool ct__checkpoint_find(const ct__checkpoint *c, int64_t *at, ct__evaluation *e);
 /* Adds it to the file; `now` in seconds. One at a time. The first failure stays, its message on `device`. */
 ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e, double now);

@@ -33,7 +33,7 @@ static ct_status fit(int descriptor)
     ct_status status = ct_gp_fit(gp, &(ct_fit_options){ .max_iterations = 5, .checkpoint = path });
     for (int64_t i = 0; i < ct_gp_params(gp); i++) MUST(isfinite(ct_gp_param(gp, i)->value));
     ct_fit_report report = ct_gp_report(gp);
-    MUST(status || (isfinite(report.objective) && report.evaluations <= 30));
+    MUST(status || (isfinite(report.objective) && report.evaluations <= 60));
     MUST(!status || (*ct_message(device()) && !strchr(ct_message(device()), '\n')));
     MUST(!status || status == CT_ENUMERIC || status == CT_EFORMAT || status == CT_EINVAL);
     ct_gp_free(gp);

@@ -11,7 +11,7 @@
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
  *     in dtype: X (n d), y (n), given noise (n, where options.noise says so);
- *             up to version 3: alpha (n), lower triangle of L by rows. Version 4 is the file without a factor.
+ *             up to version 3: alpha (n), lower triangle of L by rows; version 4 is the file without a factor
  *     u64 CRC-64 of all before */
 #include <math.h>
 #include <stdlib.h>
