@@ -1,7 +1,7 @@
 /* ctgp append: adds rows to a model and keeps its parameters. */
 #include "ctgp.h"
 
-/* Adds the rows of `path` to the model and saves it, without a factor where it came without. In place the
+/* Adds the rows of `path` to the model and saves it, without a factor where its file had none. In place the
  * caller takes the lock before loading the model, so that of several appends at once each adds to what the
  * one before has saved. */
 static int append(ct_gp *gp, const char *path, const char *model)

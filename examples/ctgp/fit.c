@@ -52,6 +52,8 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
         { "--no-factor", NULL, "write the model without its factor, which is computed anew when needed",
           &s->no_factor },
+        { "--checkpoint", "FILE", "keep every evaluation there; the same command goes on from it",
+          &s->fit.checkpoint },
         { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
@@ -114,7 +116,10 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;
     result = s->model ? GO_ON : name_model(s);
-    return result == GO_ON ? keep_apart("--model", s->model, "TRAIN.csv", s->path) : result;
+    if (result == GO_ON) result = keep_apart("--model", s->model, "TRAIN.csv", s->path);
+    if (result == GO_ON && s->fit.checkpoint && !strcmp(s->fit.checkpoint, s->model))
+        result = fail(CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name", s->model);
+    return result;
 }
 
 /* Checks before hours of work that the model can be written to its folder. */

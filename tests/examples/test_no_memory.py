@@ -25,6 +25,8 @@ COMMANDS = {
     "fit without noise": FIT + ["--noise", "none", "--mean", "linear"],
     "fit in mixed precision": FIT + ["--precision", "mixed", "--kernel", "scale * rbf"],
     "fit by leave-one-out": FIT + LOO,
+    "fit with a checkpoint": FIT + ["--checkpoint", "out.log", "--kernel", "scale * rbf"],
+    "choice with a checkpoint": FIT + ["--checkpoint", "out.log"],
     "fit without a factor": FIT + ["--no-factor", "--kernel", "scale * rbf"],
     "fit --json in f32": FIT + ["--dtype", "f32", "--kernel", "scale * rbf", "--json"],
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],

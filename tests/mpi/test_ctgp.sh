@@ -35,6 +35,16 @@ that 'standard input' from_input "$@"
 that 'another command runs once' "$@" -n 3 "$ctgp" predict one.ctgp t.csv --out many.csv
 that 'and writes what one process writes' cmp one.csv many.csv
 
+# Stopped after some iterations, and begun again.
+goes_on() {
+    "$@" fit t.csv --target y --model many.ctgp --checkpoint point --max-iter 2 --kernel 'scale * rbf(ard)' ||
+        return 1
+    "$@" fit t.csv --target y --model many.ctgp --checkpoint point --max-iter 2 --kernel 'scale * rbf(ard)' \
+        2>said || return 1
+    grep 'goes on from point' said
+}
+that 'a fit goes on from its checkpoint' goes_on "$@" -n 3 "$ctgp"
+
 # A failure ends all processes, with one line.
 fails() { # NAME CODE ARGUMENT...
     name=$1 code=$2

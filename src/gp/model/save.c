@@ -11,7 +11,7 @@
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
  *     in dtype: X (n d), y (n), given noise (n, where options.noise says so);
- *             up to version 3: alpha (n), lower triangle of L by rows; version 4 has no factor
+ *             up to version 3: alpha (n), lower triangle of L by rows; version 4 is the file without a factor
  *     u64 CRC-64 of all before */
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 
 #include <cotangent/io.h>
 
+#include "crc64.h"
 #include "model.h"
 #include "stream.h"
 
@@ -146,6 +147,24 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
     if (s->no_memory)
         return ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for a row of the factor", what);
     return status || !s->bad ? status : ct_last_status(gp->device);
+}
+
+/* All that a fit depends on but its options. */
+static void write_data(ct__stream *s, ct_gp *gp, char *kernel)
+{
+    header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);
+    middle(s, gp, &kernel);
+    parameters(s, gp);
+    data(s, gp);
+}
+
+ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
+{
+    ct__stream s = { .device = gp->device };
+    ct_status status = serialise(&s, gp, "ct_gp_fit", write_data);
+    if (!status) *print = ct__crc64(s.data, s.at);
+    free(s.data);
+    return status;
 }
 
 ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options *options)
