@@ -100,6 +100,18 @@ typedef struct ct_bytes {
 CT_API ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes);
 CT_API void ct_bytes_free(ct_device *device, ct_bytes *bytes);
 
+/* A file that grows. What has been appended stays, also if the program is killed. */
+typedef struct ct_append_file ct_append_file;
+
+/* Opens an existing file to append after its first `keep` bytes; it loses all others. NULL: CT_EIO, or
+ * CT_ENOMEM. Close it before the device. */
+CT_API ct_append_file *ct_append_open(ct_device *device, const char *path, uint64_t keep);
+/* Hands the bytes to the system, and at most once a second waits until the disk has all bytes so far: a power
+ * failure may cost those of the last second. The first failure is CT_EIO, with a message, and stays. What was
+ * being appended may then be there in part. */
+CT_API ct_status ct_append_bytes(ct_append_file *file, const void *data, size_t bytes);
+CT_API void ct_append_close(ct_append_file *file); /* NULL is allowed */
+
 /* -- one writer at a time --
  *
  * If several programs read a file, change what they read and save it, the last one wins and the work of the

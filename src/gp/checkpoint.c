@@ -134,7 +134,8 @@ static ct_status open_file(ct__checkpoint *c, ct_device *device, const char *pat
     } else {
         s = refuse(device, CT_EIO, path, "not a regular file: give the checkpoint another name");
     }
-    return s ? s : ct__file_append(&c->file, device, path, bytes);
+    if (!s && !(c->file = ct_append_open(device, path, bytes))) s = ct_last_status(device);
+    return s;
 }
 
 ct_status ct__checkpoint_open(ct__checkpoint **opened, const char *path, ct_gp *const *models, int64_t count,
@@ -152,21 +153,22 @@ ct_status ct__checkpoint_open(ct__checkpoint **opened, const char *path, ct_gp *
     }
     ct__checkpoint *c = ct__gp_alloc(device, 1, sizeof *c);
     if (!c) return CT_ENOMEM;
+    c->device = device;
     c->key = 16 + 8 * (size_t)numbers;
     c->size = c->key + 28 + 8 * (size_t)numbers + 8;
     ct_status s = open_file(c, device, path, print);
-    if (!s) *opened = c;
-    if (!s) return CT_OK;
-    ct_bytes_free(device, &c->before);
-    free(c);
+    if (s)
+        ct__checkpoint_close(c);
+    else
+        *opened = c;
     return s;
 }
 
 void ct__checkpoint_close(ct__checkpoint *c)
 {
     if (!c) return;
-    ct_bytes_free(c->file.device, &c->before);
-    ct__file_end(&c->file, CT_OK);
+    ct_append_close(c->file);
+    ct_bytes_free(c->device, &c->before);
     free(c);
 }
 
@@ -186,15 +188,11 @@ bool ct__checkpoint_find(const ct__checkpoint *c, int64_t *at, ct__evaluation *e
     return false;
 }
 
-ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e, double now)
+ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e)
 {
-    const double seconds = 1; /* between two times to the disk: a crash of the program alone loses nothing */
-    bool sync = !(fabs(now - c->synced) < seconds);
     if (e->failed && e->number == 1) return CT_OK; /* it ends the search with a message of its own */
     pass_record(c, e, e->record, false);
-    ct__file_write(&c->file, e->record, c->size);
-    ct_status s = ct__file_flush(&c->file, sync);
-    if (sync) c->synced = now;
-    if (s && !c->message[0]) snprintf(c->message, sizeof c->message, "%s", ct_message(c->file.device));
+    ct_status s = ct_append_bytes(c->file, e->record, c->size);
+    if (s && !c->message[0]) snprintf(c->message, sizeof c->message, "%s", ct_message(c->device));
     return s ? ct_device_fail(device, s, "%s", c->message) : CT_OK;
 }

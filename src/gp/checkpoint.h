@@ -2,8 +2,9 @@
 #ifndef CT_GP_CHECKPOINT_H
 #define CT_GP_CHECKPOINT_H
 
+#include <cotangent/io.h>
+
 #include "gp/model/model.h"
-#include "tensor/io/file.h"
 
 /* One evaluation. Its key are the members up to z. */
 typedef struct ct__evaluation {
@@ -18,12 +19,12 @@ typedef struct ct__evaluation {
 } ct__evaluation;
 
 typedef struct ct__checkpoint {
-    ct__output file;
+    ct_device *device;
+    ct_append_file *file;
     ct_bytes before;     /* the file as it was found */
     unsigned char *good; /* [count * size], its records, borrowed from `before` */
     int64_t count;
     size_t key, size;  /* bytes of a record's key, and of all of it */
-    double synced;     /* when the file was last brought to the disk */
     char message[512]; /* of the first failure to add */
 } ct__checkpoint;
 
@@ -34,8 +35,8 @@ ct_status ct__checkpoint_open(ct__checkpoint **c, const char *path, ct_gp *const
 /* Whether the file had an evaluation of this key: its results. *at, from 0, is where it was, and where the
  * next is looked for first. */
 bool ct__checkpoint_find(const ct__checkpoint *c, int64_t *at, ct__evaluation *e);
-/* Adds it to the file; `now` in seconds. One at a time. The first failure stays, its message on `device`. */
-ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e, double now);
+/* Adds it to the file. One at a time. The first failure stays, its message on `device`. */
+ct_status ct__checkpoint_add(ct__checkpoint *c, ct_device *device, ct__evaluation *e);
 void ct__checkpoint_close(ct__checkpoint *c);
 
 #endif

@@ -148,7 +148,7 @@ static ct_status obtain(start *t, ct__evaluation *e)
     e->failed = s == CT_ENUMERIC;
     if (!c || (s && !e->failed)) return s;
     pthread_mutex_lock(&f->gate->lock);
-    ct_status added = ct__checkpoint_add(c, t->gp->device, e, ct__now());
+    ct_status added = ct__checkpoint_add(c, t->gp->device, e);
     pthread_mutex_unlock(&f->gate->lock);
     return added ? added : s;
 }

@@ -26,7 +26,7 @@ COMMANDS = {
     "fit in mixed precision": FIT + ["--precision", "mixed", "--kernel", "scale * rbf"],
     "fit by leave-one-out": FIT + LOO,
     "fit with a checkpoint": FIT + ["--checkpoint", "out.log", "--kernel", "scale * rbf"],
-    "choice with a checkpoint": FIT + ["--checkpoint", "out.log"],
+    "fit of a choice with a checkpoint": FIT + ["--checkpoint", "out.log"],
     "fit without a factor": FIT + ["--no-factor", "--kernel", "scale * rbf"],
     "fit --json in f32": FIT + ["--dtype", "f32", "--kernel", "scale * rbf", "--json"],
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
@@ -61,9 +61,10 @@ def without_seconds(text):
 
 
 def outputs():
-    """What is in the folder beside what was put there, by name; of a model what `info` says."""
+    """What is in the folder beside what was put there, by name; of a model what `info` says. A checkpoint may
+    grow in any case."""
     found = {}
-    for name in sorted(set(os.listdir()) - {"t.csv", "m.ctgp", "line.ctgp", "count"}):
+    for name in sorted(set(os.listdir()) - {"t.csv", "m.ctgp", "line.ctgp", "count", "out.log"}):
         found[name] = open(name, "rb").read()
         if name.endswith(".ctgp"):
             if found[name] not in told:
@@ -75,7 +76,7 @@ def outputs():
 
 def before(name):
     """The folder as the command finds it: an old file where it will write."""
-    for stale in outputs():
+    for stale in [*outputs(), *({"out.log"} & set(os.listdir()))]:
         os.unlink(stale)
     if name.startswith("append") or name.startswith("fit"):
         shutil.copy("line.ctgp" if name.startswith("fit") else "m.ctgp", "out.ctgp")

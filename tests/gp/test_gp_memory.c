@@ -140,6 +140,10 @@ static ct_status copy(job *j)
 }
 
 static ct_status save(job *j) { return ct_gp_save(j->gp, path); }
+static ct_status save_bare(job *j)
+{
+    return ct_gp_save_with(j->gp, path, &(ct_gp_save_options){ .no_factor = true });
+}
 
 static ct_status load(job *j)
 {
@@ -222,6 +226,7 @@ TEST(append)
 TEST(remove_rows)
 TEST(copy)
 TEST(save)
+TEST(save_bare)
 TEST(load)
 
 static int prepare(void **state)
@@ -248,11 +253,11 @@ int main(void)
         cmocka_unit_test(inspect_fails),     cmocka_unit_test(loo_fails),
         cmocka_unit_test(posterior_fails),   cmocka_unit_test(append_fails),
         cmocka_unit_test(remove_rows_fails), cmocka_unit_test(copy_fails),
-        cmocka_unit_test(save_fails),        cmocka_unit_test(load_fails),
-        cmocka_unit_test(mixed_fails),       cmocka_unit_test(noisy_fails),
-        cmocka_unit_test(jitter_fails),      cmocka_unit_test(nlml_op_fails),
-        cmocka_unit_test(loo_op_fails),      cmocka_unit_test(loo_without_fails),
-        cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(save_fails),        cmocka_unit_test(save_bare_fails),
+        cmocka_unit_test(load_fails),        cmocka_unit_test(mixed_fails),
+        cmocka_unit_test(noisy_fails),       cmocka_unit_test(jitter_fails),
+        cmocka_unit_test(nlml_op_fails),     cmocka_unit_test(loo_op_fails),
+        cmocka_unit_test(loo_without_fails), cmocka_unit_test(mixed_op_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }

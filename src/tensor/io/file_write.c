@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 16, TRIES = 100 };
@@ -205,31 +206,50 @@ ct_status ct__file_end(ct__output *out, ct_status s)
     return out->status;
 }
 
-ct_status ct__file_append(ct__output *out, ct_device *device, const char *path, uint64_t keep)
-{
-    *out = (ct__output){ .device = device, .descriptor = -1, .direct = true };
-    if ((out->status = ct__path_usable(device, path))) return out->status;
-    snprintf(out->target, sizeof out->target, "%s", path);
-    out->buffer = ct__host_alloc(device, BUFFER);
-    if (!out->buffer) return out->status = ct__path_no_memory(device, path, BUFFER);
-    out->descriptor = ct__path_open(path, O_WRONLY | O_APPEND);
-    if (out->descriptor < 0 || ftruncate(out->descriptor, (off_t)keep))
-        return give_up(out, ct__path_refused(device, path, "cannot write here: ", errno));
-    return CT_OK;
-}
-
-ct_status ct__file_flush(ct__output *out, bool sync)
-{
-    if (usable(out) || flush(out)) return out->status;
-    int error = sync ? sync_file(out->descriptor) : 0;
-    return error ? give_up(out, ct__path_refused(out->device, out->target, "syncing failed: ", error))
-                 : CT_OK;
-}
-
 ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes)
 {
     if (bytes && !data) return ct__fail(device, CT_EINVAL, "ct_bytes_save: the data are NULL");
     ct__output out;
     ct_status s = ct__file_begin(&out, device, path);
     return s ? s : ct__file_end(&out, ct__file_write(&out, data, bytes));
+}
+
+/* -- appending ------------------------------------------------------------------------------------------- */
+
+struct ct_append_file {
+    ct__output out; /* without a buffer */
+    time_t synced;
+};
+
+ct_append_file *ct_append_open(ct_device *device, const char *path, uint64_t keep)
+{
+    if (ct__path_usable(device, path)) return NULL;
+    ct_append_file *f = ct__host_alloc(device, sizeof *f);
+    if (!f) return NULL;
+    *f = (ct_append_file){ .out = { .device = device,
+                                    .descriptor = ct__path_open(path, O_WRONLY | O_APPEND) } };
+    snprintf(f->out.target, sizeof f->out.target, "%s", path);
+    if (f->out.descriptor >= 0 && !ftruncate(f->out.descriptor, (off_t)keep)) return f;
+    ct__path_refused(device, path, "cannot write here: ", errno);
+    ct_append_close(f);
+    return NULL;
+}
+
+ct_status ct_append_bytes(ct_append_file *f, const void *data, size_t bytes)
+{
+    if (!f || (bytes && !data)) return CT_EINVAL;
+    ct__output *out = &f->out;
+    if (out->status || put(out, data, bytes)) return out->status;
+    const time_t now = time(NULL);
+    int error = now == f->synced ? 0 : sync_file(out->descriptor);
+    f->synced = now;
+    return error ? give_up(out, ct__path_refused(out->device, out->target, "syncing failed: ", error))
+                 : CT_OK;
+}
+
+void ct_append_close(ct_append_file *f)
+{
+    if (!f) return;
+    if (f->out.descriptor >= 0) close(f->out.descriptor);
+    ct__host_free(f->out.device, f, sizeof *f);
 }
