@@ -1,6 +1,7 @@
 #!/bin/bash
 # test_hosts.sh CTGP MPIRUN: ctgp on four hosts, which are network namespaces, and on what is left when one of
-# them is cut off and killed. Needs root, iproute2 and Open MPI. In TAP. shellcheck source=tests/support/tap.sh
+# them is cut off and killed. Needs root, iproute2 and Open MPI. In TAP.
+# shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 ctgp=$(realpath "$1") mpirun=$2
 name=ct$$
@@ -48,7 +49,8 @@ fit() {
     local hosts=$1 count
     count=$(tr ',' '\n' <<<"$hosts" | wc -l)
     shift
-    OMP_NUM_THREADS=1 timeout 100 ./agent 10.77.0.1 "$mpirun" --allow-run-as-root --host "$hosts" -n "$count" \
+    OMP_NUM_THREADS=1 timeout 100 ./agent 10.77.0.1 "$mpirun" --allow-run-as-root \
+        --host "$hosts" -n "$count" \
         --mca plm_rsh_agent "$folder/agent" --mca btl tcp,self --mca btl_tcp_if_include eth0 \
         --mca oob_tcp_if_include eth0 --mca oob_tcp_keepalive_time 5 --mca oob_tcp_keepalive_intvl 2 \
         --mca oob_tcp_keepalive_probes 3 --mca mpi_yield_when_idle 1 -x OMP_NUM_THREADS -x LD_LIBRARY_PATH \

@@ -335,6 +335,45 @@ static void no_memory(void)
     data_free(&s);
 }
 
+/* A model's file: written by process 0, read by all; one process after the other has no memory. */
+static void files(void)
+{
+    data s = data_of(CT_F64, 80);
+    char path[64];
+    ct_gp *gp[2];
+    snprintf(path, sizeof path, "/tmp/cotangent-%d.ctgp", (int)getpid());
+    ct_group_share(group, path, sizeof path);
+    if (!make(&s, "scale * rbf", (ct_gp_options){ 0 }, gp)) return;
+    const double value = ct_gp_nlml_value(gp[1]);
+    const bool many = ct_group_size(group) > 1;
+    expect(ct_gp_save(gp[0], path) == (many ? CT_EUNSUPPORTED : CT_OK), "save: %s", ct_message(device));
+    ct_status status = ct_gp_save_with(gp[0], path, &(ct_gp_save_options){ .no_factor = true });
+    expect(!status, "save without the factor: %s", ct_message(device));
+    for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
+    for (int process = 0; process < ct_group_size(group); process++) {
+        int refused = 1, k;
+        for (k = 1; refused && k < 1000; k++) {
+            const bool mine = process == ct_group_rank(group);
+            ct_memory_trim(device);
+            if (mine) alloc_fail_at(k);
+            ct_gp *loaded = ct_gp_load_for(device, path, group);
+            status = loaded ? CT_OK : ct_last_status(device);
+            refused = mine && alloc_refused();
+            if (mine) alloc_unwatch();
+            MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+            expect(!status || (refused && status == CT_ENOMEM), "allocation %d: %s", k, ct_message(device));
+            expect_same(status, "loading");
+            const double of_loaded = refused ? value : ct_gp_nlml_value(loaded);
+            expect_close("the likelihood of a loaded model", &of_loaded, &value, 1, 1e-10);
+            ct_gp_free(loaded);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!ct_group_rank(group)) unlink(path);
+    data_free(&s);
+    conclude("a saved model");
+}
+
 /* Opening a group: one process after the other has no memory for it. */
 static void no_memory_for_a_group(void)
 {
@@ -370,6 +409,7 @@ int main(int argc, char **argv)
         fits();
         bad_data();
         no_memory();
+        files();
         no_memory_for_a_group();
     }
     if (!ct_group_rank(group)) printf("1..%d\n", tests);
