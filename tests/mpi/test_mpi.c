@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "gp/mpi/group.h"
 
 static ct_group *group;
 static ct_device *device;
@@ -196,7 +197,7 @@ static void sizes(void)
         data s = data_of(CT_F64, n[i]);
         check_model(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, 1e-10);
         data_free(&s);
-        conclude("%lld rows", (long long)n[i]);
+        conclude("%lld rows%s", (long long)n[i], group->ahead ? ", two panels" : "");
     }
 }
 
@@ -405,6 +406,9 @@ int main(int argc, char **argv)
     conclude("a group of %d", size);
     if (!failures) {
         sizes();
+        group->ahead = true;
+        sizes();
+        group->ahead = false;
         every_kernel();
         fits();
         bad_data();

@@ -3,20 +3,25 @@
 
 /* -- the layout ------------------------------------------------------------------------------------------ */
 
-/* Wide tiles make deep products. Narrow ones take little memory beside the triangle: one tile for each row on
- * the diagonal, and a panel of W on each process. */
-static int64_t width_of(int64_t n, int processes)
+/* Wide tiles make deep products. Narrow ones take little memory beside the triangle: half a tile for each
+ * row, and a panel of W on each process. From some thousand rows on both together take a thirtieth of n². */
+static int64_t width_of(int64_t n, const ct_group *group)
 {
-    const int64_t least = processes > 64 ? 8 : 4; /* tiles a process should have in each direction */
-    int64_t b = 256;
-    while (b > 32 && n < b * 64 && n < least * b * processes * 4) b /= 2;
-    return b;
+    const int64_t across = group->cols + (group->rows > 1 ? group->rows : 0), most = n / (15 + 30 * across);
+    const int64_t least = n < 1500 ? 32 : 64, b = most / 16 * 16;
+    return b < least ? least : b > 256 ? 256 : b;
+}
+
+/* Whether a second panel takes no more than a thirtieth, too. */
+static bool has_room(int64_t n, int64_t b, const ct_group *group)
+{
+    return group->ahead || n / 30 > 2 * b * (group->cols + group->rows);
 }
 
 ct__grid ct__grid_of(ct_group *group, int64_t n)
 {
     if (ct__group_is_one(group)) return (ct__grid){ .n = n };
-    const int64_t b = width_of(n, group->cols);
+    const int64_t b = width_of(n, group);
     return (ct__grid){ .group = group,
                        .n = n,
                        .b = b,
@@ -24,7 +29,8 @@ ct__grid ct__grid_of(ct_group *group, int64_t n)
                        .rows = group->rows,
                        .cols = group->cols,
                        .row = group->all.rank / group->cols,
-                       .col = group->all.rank % group->cols };
+                       .col = group->all.rank % group->cols,
+                       .ahead = has_room(n, b, group) };
 }
 
 /* The tiles in this process's columns before column j. */
@@ -41,8 +47,9 @@ ct_shape ct__grid_shape(const ct__grid *g) { return ct_shape2(tiles_before(g, g-
 uint64_t ct__grid_bytes(const ct__grid *g, ct_dtype dtype)
 {
     const ct_shape own = ct__grid_shape(g);
-    const int64_t panel =
-        ct__grid_before(g->tiles, g->row, g->rows) + (g->rows > 1 ? g->tiles / g->cols + 1 : 0);
+    const int64_t rows = ct__grid_before(g->tiles, g->row, g->rows),
+                  cols = g->rows > 1 ? g->tiles / g->cols + 1 : 0;
+    const int64_t panel = (1 + g->ahead) * (rows + cols);
     return ct_dtype_size(dtype) * (uint64_t)((own.dim[0] + (panel + 3) * g->b) * g->b);
 }
 

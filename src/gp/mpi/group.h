@@ -21,6 +21,7 @@ struct ct_group {
     ct__line row, col; /* the processes of this one's row, in the order of their columns; of its column */
     bool started;      /* MPI, by ct_group_world */
     int depth;         /* of public calls in each other */
+    bool ahead;        /* for tests: all sweeps have room for two panels (grid.h) */
     ct_status status;
     char message[512];
 };
