@@ -1,14 +1,16 @@
 /* ctgp append: adds rows to a model and keeps its parameters. */
 #include "ctgp.h"
 
-/* Adds the rows of `path` to the model and saves it. In place the caller takes the lock before loading the
- * model, so that of several appends at once each adds to what the one before has saved. */
+/* Adds the rows of `path` to the model and saves it, without a factor where its file had none. In place the
+ * caller takes the lock before loading the model, so that of several appends at once each adds to what the
+ * one before has saved. */
 static int append(ct_gp *gp, const char *path, const char *model)
 {
     frame data = { 0 };
     ct_tensor *X = NULL, *y = NULL;
+    const ct_gp_save_options how = { .no_factor = !ct_gp_has_factor(gp) };
     int result = frame_inputs(&data, gp, path, &X, &y);
-    if (result == GO_ON && (ct_gp_append(gp, X, y, NULL) || ct_gp_save(gp, model)))
+    if (result == GO_ON && (ct_gp_append(gp, X, y, NULL) || ct_gp_save_with(gp, model, &how)))
         result = fail_device(ct_gp_device(gp), NULL);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");

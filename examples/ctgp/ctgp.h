@@ -18,6 +18,17 @@ typedef enum code {
     CODE_STOPPED = 7,     /* Ctrl-C or SIGTERM, before there was anything to keep  */
 } code;
 
+/* -- many.c: ctgp started by mpirun -- */
+
+/* The processes that hold a model together: all that mpirun started, or NULL for this one alone. */
+ct_group *many(void);
+/* For a command that only one process can run, all others end. Otherwise they go on, and print nothing. */
+int many_begin(bool together);
+/* Ends it, and returns `result`. */
+int many_end(int result);
+/* Process 0's result for all, GO_ON or a code. */
+int many_share(int result);
+
 /* -- options.c: the command line -- */
 
 typedef struct option {

@@ -15,7 +15,7 @@ typedef struct settings {
     ct_gp_options gp;
     ct_fit_options fit;
     ct_dtype dtype;
-    const char *device, *json;
+    const char *device, *no_factor, *json;
     char default_model[4096];
 } settings;
 
@@ -50,6 +50,10 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--priors", "KIND",
           "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
+        { "--no-factor", NULL, "write the model without its factor, which is computed anew when needed",
+          &s->no_factor },
+        { "--checkpoint", "FILE", "keep every evaluation there; the same command goes on from it",
+          &s->fit.checkpoint },
         { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
         { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
         { "--precision", "NAME",
@@ -112,7 +116,10 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.seed = (uint64_t)d;
     s->dtype = t ? CT_F32 : CT_F64;
     result = s->model ? GO_ON : name_model(s);
-    return result == GO_ON ? keep_apart("--model", s->model, "TRAIN.csv", s->path) : result;
+    if (result == GO_ON) result = keep_apart("--model", s->model, "TRAIN.csv", s->path);
+    if (result == GO_ON && s->fit.checkpoint && !strcmp(s->fit.checkpoint, s->model))
+        result = fail(CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name", s->model);
+    return result;
 }
 
 /* Checks before hours of work that the model can be written to its folder. */
@@ -286,7 +293,8 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
 
 static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
 {
-    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save(gp, s->model))
+    const ct_gp_save_options how = { .no_factor = s->no_factor || ct_group_size(many()) > 1 };
+    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
     print_result(s, gp, e, ct_gp_nlml_value(gp));
     return CODE_OK;
@@ -354,8 +362,10 @@ int run_fit(int argc, char **argv)
 {
     settings s = { 0 };
     int result = read_settings(argc, argv, &s);
-    if (result == GO_ON) result = check_writable(s.model);
+    if (result == GO_ON) result = many_share(ct_group_rank(many()) ? GO_ON : check_writable(s.model));
     if (result != GO_ON) return result;
+    const bool alone = ct_group_size(many()) == 1;
+    s.gp.group = many();
     ct_kernel *kernel = s.kernel ? ct_kernel_parse(s.kernel) : NULL;
     if (s.kernel && ct_kernel_status(kernel)) {
         result = fail(ct_kernel_status(kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, "%s",
@@ -363,7 +373,7 @@ int run_fit(int argc, char **argv)
         ct_kernel_free(kernel);
         return result;
     }
-    ct_device *device = ct_device_open(s.device);
+    ct_device *device = ct_device_open(s.device || alone ? s.device : "cpu");
     result = ct_device_status(device) ? fail_device(device, NULL) : fit_file(&s, device, &kernel);
     ct_kernel_free(kernel);
     ct_device_close(device);

@@ -89,7 +89,7 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 
 /* -- the model -- */
 
-static void print_text(ct_gp *gp, double nlml, const ct_gp_numerics *q)
+static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -113,6 +113,7 @@ static void print_text(ct_gp *gp, double nlml, const ct_gp_numerics *q)
     if (r.precision == CT_PRECISION_MIXED)
         printf("precision    mixed: the fit knew its objective to about %.1g; %d evaluations refused\n",
                r.objective_error, r.failed);
+    if (!factor) printf("factor       left out of the file: computed when needed\n");
     printf("jitter       %.3g\nnlml         %.6f\nparameters, in the units of the data:\n", ct_gp_jitter(gp),
            nlml);
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
@@ -144,7 +145,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, double nlml, const ct_gp_numerics *q)
+static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -172,7 +173,7 @@ static void print_json(ct_gp *gp, double nlml, const ct_gp_numerics *q)
     printf(", \"objective\": \"%s\", \"precision\": \"%s\", \"objective_error\": ",
            objective_name(r.objective_of), precision_name(r.precision));
     json_number(stdout, r.objective_error);
-    printf(", \"jitter\": ");
+    printf(", \"factor\": %s, \"jitter\": ", factor ? "true" : "false");
     json_number(stdout, ct_gp_jitter(gp));
     printf(", \"nlml\": ");
     json_number(stdout, nlml);
@@ -204,12 +205,13 @@ int run_info(int argc, char **argv)
     result = model_load(NULL, path, &device, &gp);
     if (result == GO_ON) {
         ct_gp_numerics q;
+        bool factor = ct_gp_has_factor(gp);
         double nlml = ct_gp_nlml_value(gp);
         ct_status inspected = ct_gp_inspect(gp, &q);
         if (inspected == CT_ENOMEM)
             result = fail_device(device, NULL);
         else
-            (json ? print_json : print_text)(gp, nlml, inspected ? NULL : &q);
+            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q);
         if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);

@@ -41,6 +41,13 @@ static const entry *find(const char *name)
     return NULL;
 }
 
+/* One command. Only `fit` is for many processes. */
+static int run(const entry *e, int argc, char **argv)
+{
+    int result = many_begin(e->run == run_fit);
+    return many_end(result == GO_ON ? e->run(argc, argv) : result);
+}
+
 /* Output that cannot be written, to a full disk or a closed pipe, is a failure, too. */
 static int finish(int result)
 {
@@ -73,5 +80,5 @@ int main(int argc, char **argv)
                     "there is no command '%s'; there are fit, predict, loo, sample, append, info and plot",
                     name);
     char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
-    return finish(help ? e->run(2, for_help) : e->run(argc - 1, argv + 1));
+    return finish(help ? e->run(2, for_help) : run(e, argc - 1, argv + 1));
 }

@@ -24,17 +24,29 @@ static int read_input(source *t)
     return GO_ON;
 }
 
-int source_open(source *t, ct_device *device, const char *path)
+static int open_one(source *t, const char *path)
 {
-    *t = (source){ .name = path, .device = device };
     if (is_standard(path)) {
         t->name = "standard input";
         return read_input(t);
     }
-    if (ct_bytes_load(device, path, &t->file)) return fail_device(device, NULL);
+    if (ct_bytes_load(t->device, path, &t->file)) return fail_device(t->device, NULL);
     t->data = t->file.data;
     t->size = t->file.size;
     return GO_ON;
+}
+
+/* Process 0 reads for all. */
+int source_open(source *t, ct_device *device, const char *path)
+{
+    *t = (source){ .name = path, .device = device };
+    const bool first = ct_group_rank(many()) == 0;
+    int result = many_share(first ? open_one(t, path) : GO_ON);
+    if (result != GO_ON || ct_group_size(many()) == 1) return result;
+    if (ct_group_share(many(), &t->size, sizeof t->size)) return CODE_IO;
+    if (!first) t->data = t->input = malloc(t->size + 1);
+    if (!t->data) return fail(CODE_MEMORY, "%s: no memory for %zu bytes", t->name, t->size);
+    return ct_group_share(many(), (void *)(uintptr_t)t->data, t->size) ? CODE_IO : GO_ON;
 }
 
 void source_close(source *t)

@@ -30,6 +30,7 @@ static void watch_signals(void)
 
 typedef struct watch {
     bool terminal, shown;
+    const char *checkpoint;     /* NULL: none, or said that the fit goes on from there */
     const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
     int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
     bool compared;              /* their criteria, too */
@@ -79,6 +80,9 @@ static int on_step(void *context, const ct_fit_progress *p)
 {
     watch *w = context;
     const ct_gp_tried *t = w->choice && p->model < w->choice->count ? &w->choice->tried[p->model] : NULL;
+    if (w->checkpoint && p->logged)
+        fprintf(stderr, "ctgp: goes on from %s with %d evaluations\n", w->checkpoint, p->logged);
+    w->checkpoint = NULL;
     int *last = &w->iteration[p->model * w->starts + p->start];
     if (w->choice) tell_candidates(w);
     if (w->choice && !t) tell_criteria(w);
@@ -149,6 +153,7 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *op
 {
     int starts = how->restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
     watch w = { .terminal = isatty(STDERR_FILENO),
+                .checkpoint = how->checkpoint,
                 .n = ct_tensor_dim(X, 0),
                 .objective = how->objective,
                 .starts = starts,

@@ -207,6 +207,7 @@ typedef struct ct_fit_progress {
     /* Of this start so far. L-BFGS counts the steps that lowered the objective, Adam counts all steps. */
     int iteration;
     int evaluation;   /* of this start */
+    int logged;       /* evaluations that the checkpoint had when the fit began; 0 without one */
     double objective; /* at this point; +inf if the covariance could not be factorised */
     double best;      /* the lowest of this start */
     /* The largest entry of the gradient in the logs of the free parameters, leaving out entries that a bound
@@ -234,6 +235,9 @@ typedef struct ct_fit_options {
     uint64_t seed;        /* of the restarts' points; the same seed gives the same fit */
     ct_fit_fn progress;   /* may be NULL */
     void *context;
+    /* NULL, or the path of a file for every evaluation: the same fit, begun again after a crash or a stop,
+     * goes on from there; see below. */
+    const char *checkpoint;
 } ct_fit_options;
 
 /* Minimises the objective over the free parameters, keeps the best point of all starts and factorises there.
@@ -243,7 +247,17 @@ typedef struct ct_fit_options {
  * the mean diagonal, which the report tells. In mixed precision there is no jitter: the search avoids points
  * that f32 cannot factorise, and the report's `failed` counts them. If the start itself is such a point, the
  * result is CT_ENUMERIC, and the message names the remedy. After a mixed fit, the first call that needs the
- * factor computes it in f64. */
+ * factor computes it in f64.
+ *
+ * With options.checkpoint every evaluation is added to that file before the callback is told of it. A fit of
+ * the same data, kernel, start values, bounds, priors and options takes from the file the evaluations that it
+ * has, and ends with the same bits as a fit that nothing interrupted. The file remains, also after the end:
+ * the same fit then computes the last factor only. The callback is told of every evaluation, computed or not.
+ * An evaluation is used only at the very point, to the bit, that the search asks for; on another machine a
+ * search may leave the old path and compute anew. A record that is damaged or unfinished is computed anew. A
+ * file that is no checkpoint, or has a damaged head, is CT_EFORMAT, and one of another fit CT_EINVAL: it is
+ * left as it is. What cannot be written is CT_EIO: at the beginning, or, on a disk that becomes full, as any
+ * failure of the fit. One fit at a time uses a file. In ct_gp_choose it serves all searches. */
 CT_API ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options);
 
 /* Fits independent models, for example one for each output of a table. status[i] (may be NULL) is what
@@ -298,6 +312,7 @@ typedef struct ct_fit_report {
      * low, so in mixed precision `objective` and its error are evaluated once more at the end. */
     double objective_error;
     int iterations, evaluations; /* of all starts */
+    int replayed;                /* of the evaluations, those that the checkpoint had */
     double seconds;
     int best, starts;          /* the index of the best start; the number of starts */
     const ct_fit_start *start; /* [starts], owned by the model until the next fit; NULL after ct_gp_load */
@@ -449,6 +464,7 @@ typedef struct ct_gp_choice {
     double widened;                      /* the factor of all variances; 1 if they were not widened */
     ct_status widening;                  /* of ct_gp_widen; its message is ct_message(device) */
     int starts, iterations, evaluations; /* of all searches */
+    int replayed;                        /* of the evaluations, those that the checkpoint had */
     double seconds;
 } ct_gp_choice;
 
@@ -490,8 +506,20 @@ CT_API ct_status ct_gp_remove(ct_gp *gp, const int64_t *rows, int64_t count);
  * Programs that load a model, change it and save it under the same name take turns with ct_file_lock_take
  * (io.h). */
 CT_API ct_status ct_gp_save(ct_gp *gp, const char *path);
-/* Loads a saved model, which predicts the same bits. NULL with ct_message: CT_EIO, or CT_EFORMAT for a file
- * that is truncated, damaged or not a model. */
+
+/* Zero-initialise, then set what you need. */
+typedef struct ct_gp_save_options {
+    /* Leave out the factor, n²/2 numbers, and do not compute one. The loaded model computes it, by n³/3
+     * operations, when it is first needed, with the jitter ladder. It predicts the same to rounding. */
+    bool no_factor;
+} ct_gp_save_options;
+
+/* ct_gp_save with options. options = NULL: the defaults. */
+CT_API ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options *options);
+/* Whether the model holds its factor: it has been computed, or loaded, since the last change. */
+CT_API bool ct_gp_has_factor(const ct_gp *gp);
+/* Loads a saved model. With its factor, it predicts the same bits. NULL with ct_message: CT_EIO, or
+ * CT_EFORMAT for a file that is truncated, damaged or not a model. */
 CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);
 
 CT_END_DECLS

@@ -31,6 +31,8 @@ typedef struct choosing {
     /* Of each candidate: the one to begin from, or -1; 0, or one more than the round of that one. */
     int from[CT_GP_CANDIDATES], round[CT_GP_CANDIDATES];
     ct_gp *gp[CT_GP_CANDIDATES]; /* owned */
+    ct__checkpoint *checkpoint;  /* of all searches; NULL: none, or not open yet */
+    uint64_t print;              /* of the model of all rows, where some make the choice */
     int list[CT_GP_CANDIDATES];  /* what the models of the present fit are in the choice's list */
     bool stopped;                /* the callback wants to stop */
     double begun;
@@ -140,12 +142,13 @@ static ct_status fit(choosing *c, ct_gp *const *gp, int count, int restarts, ct_
     options.progress = pass_on;
     options.context = c;
     options.restarts = restarts;
-    ct_status told = ct_gp_fit_many(gp, count, &options, status), first = CT_OK;
+    ct_status told = ct__fit_many(gp, count, &options, status, c->checkpoint), first = CT_OK;
     for (int i = 0; i < count; i++) {
         c->choice->starts += gp[i]->report.starts;
         c->choice->iterations += gp[i]->report.iterations;
         c->choice->evaluations += gp[i]->report.evaluations;
         c->stopped |= status[i] == CT_ESTOPPED; /* by another process of the group */
+        c->choice->replayed += gp[i]->report.replayed;
         if (!first && status[i] != CT_ENUMERIC && status[i] != CT_ESTOPPED) first = status[i];
     }
     if (first && first != told) /* the message is another model's */
@@ -193,6 +196,9 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
     choice->rows = ct_tensor_dim(X, 0);
     choice->best = -1;
     ct_status s = open_candidates(c, X, y, model);
+    if (!s && c->how.fit.checkpoint && !c->checkpoint && !ct_group_rank(c->model.group))
+        s = ct__checkpoint_open(&c->checkpoint, c->how.fit.checkpoint, c->gp, choice->count, &c->how.fit,
+                                c->print);
     for (int round = 0; round < choice->count && !s && !c->stopped; round++) s = fit_round(c, round);
     for (int k = 0; k < choice->count && !s; k++) {
         const ct_gp_tried *t = &choice->tried[k];
@@ -236,8 +242,9 @@ static ct_status choose_by_some(choosing *c, int64_t rows, ct_gp **gp)
     ct_device *device = ct_tensor_device(c->X);
     ct_gp *some = NULL, *all = ct_gp_new(c->X, c->y, ct_kernel_parse(c->choice->tried[0].kernel), &c->model);
     if (!all) return ct_last_status(device); /* what all rows need, and whether they are good */
+    ct_status s = c->how.fit.checkpoint ? ct__gp_fingerprint(all, &c->print) : CT_OK, status = CT_OK;
     ct_gp_free(all);
-    ct_status s = search_some(c, rows, &some), status = CT_OK;
+    if (!s) s = search_some(c, rows, &some);
     const char *kernel = some ? c->choice->tried[c->choice->best].kernel : NULL;
     all = some ? ct_gp_new(c->X, c->y, ct_kernel_parse(kernel), &c->model) : NULL;
     if (some) s = all ? ct__gp_begin_from(all, some) : ct_last_status(device);
@@ -282,6 +289,7 @@ ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_gp_optio
         return ct_device_fail(ct_tensor_device(X ? X : y), CT_EINVAL, "ct_gp_choose: X, y or gp is NULL");
     ct__group_enter(c.model.group);
     ct_status s = choose(&c, gp);
+    ct__checkpoint_close(c.checkpoint);
     s = ct__group_leave(c.model.group, ct_tensor_device(X), s);
     c.choice->seconds = ct__now() - c.begun;
     if (s && s != CT_ESTOPPED) {

@@ -103,6 +103,7 @@ static void prepare(ct__fit *f, ct_gp *gp, int index, const ct_fit_options *opti
         .failed_start = -1,
     };
     ct_status s = check_model(gp, options);
+    if (!s && gate->checkpoint) s = ct__gp_fingerprint(gp, &f->print);
     if (!s) {
         ct__gp_drop_factor(gp);
         s = ct__gp_reserve(gp->device, bytes_needed(gp, options, 0), !narrow && !mixed, "ct_gp_fit",
@@ -231,17 +232,21 @@ static ct_status check(ct_gp *const *models, int64_t count, const ct_fit_options
     return CT_OK;
 }
 
-static ct_status fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options,
-                          ct_status *status)
+ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options, ct_status *status,
+                       ct__checkpoint *checkpoint)
 {
+    ct__checkpoint *own = NULL;
     ct_status s = check(models, count, options), first = CT_OK;
     ct_device *device = s || !count ? NULL : models[0]->device;
     ct__fit *fits = device ? ct__gp_alloc(device, (uint64_t)count, sizeof *fits) : NULL;
-    ct__gate gate = { .stopped = false };
-    if (device && (!fits || pthread_mutex_init(&gate.lock, NULL)))
+    if (device && options->checkpoint && !checkpoint && !ct_group_rank(models[0]->options.group))
+        s = ct__checkpoint_open(&own, options->checkpoint, models, count, options, 0);
+    ct__gate gate = { .checkpoint = own ? own : checkpoint };
+    if (device && !s && (!fits || pthread_mutex_init(&gate.lock, NULL)))
         s = ct_device_fail(device, CT_ENOMEM, "ct_gp_fit: out of memory");
     for (int64_t i = 0; i < count && s && status; i++) status[i] = s;
     if (s || !count) {
+        ct__checkpoint_close(own);
         free(fits);
         return s;
     }
@@ -257,6 +262,7 @@ static ct_status fit_many(ct_gp *const *models, int64_t count, const ct_fit_opti
         snprintf(message, sizeof message, "%s", ct_message(device));
     }
     pthread_mutex_destroy(&gate.lock);
+    ct__checkpoint_close(own);
     free(fits);
     return first ? ct_device_fail(device, first, "%s", message) : CT_OK;
 }
@@ -266,9 +272,9 @@ ct_status ct_gp_fit_many(ct_gp *const *models, int64_t count, const ct_fit_optio
 {
     const ct_gp *gp = count > 0 && models ? models[0] : NULL;
     options = options ? options : &(ct_fit_options){ 0 };
-    if (!gp) return fit_many(models, count, options, status);
+    if (!gp) return ct__fit_many(models, count, options, status, NULL);
     ct__gp_enter(gp);
-    return ct__gp_leave(gp, fit_many(models, count, options, status));
+    return ct__gp_leave(gp, ct__fit_many(models, count, options, status, NULL));
 }
 
 ct_status ct_gp_fit(ct_gp *gp, const ct_fit_options *options)

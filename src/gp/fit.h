@@ -5,12 +5,13 @@
 
 #include <pthread.h>
 
-#include "gp/model/model.h"
+#include "checkpoint.h"
 
-/* Admits one start at a time: to the progress callback, and to the shared results. */
+/* Admits one start at a time: to the progress callback, to the checkpoint, and to the shared results. */
 typedef struct ct__gate {
     pthread_mutex_t lock;
-    bool stopped; /* the callback asked to stop */
+    bool stopped;               /* the callback asked to stop */
+    ct__checkpoint *checkpoint; /* NULL: none */
 } ct__gate;
 
 /* Arrays over all parameters are in z coordinates. The starts write the members from `report` on, while they
@@ -22,6 +23,7 @@ typedef struct ct__fit {
     bool beside;                       /* its starts run side by side */
     double tolerance, flat, begun;     /* flat: a change of the objective that is negligible */
     int index, max_iterations, n_free; /* index: of the model in its list */
+    uint64_t print;                    /* the model's fingerprint, for a checkpoint */
     int64_t *free_index;               /* [n_free] */
     double *before, *first;            /* the values before the fit; the first start's initial point */
     double *lower, *upper;             /* [n_free] */
@@ -32,6 +34,9 @@ typedef struct ct__fit {
     char message[512];
 } ct__fit;
 
+/* ct_gp_fit_many, with a checkpoint that is open, or NULL: options->checkpoint, if any. */
+ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options *options, ct_status *status,
+                       ct__checkpoint *checkpoint);
 /* Seconds since an arbitrary time. */
 double ct__now(void);
 /* Start `index` on gp, which is the fit's model or its twin. */

@@ -14,12 +14,14 @@ typedef struct start {
     ct__fit *fit;
     ct_gp *gp; /* the model of the fit, or its twin on another device */
     ct_fit_start report;
-    int index, jittered, failed;
-    bool stopped; /* the caller wants to stop: this start, or another, has asked */
-    int idle;     /* evaluations in a row that changed the objective by no more than rounding */
+    int index, jittered, failed, replayed;
+    int64_t logged; /* the last record that the checkpoint had */
+    bool stopped;   /* the caller wants to stop: this start, or another, has asked */
+    int idle;       /* evaluations in a row that changed the objective by no more than rounding */
     double gradient_norm, error;     /* of the best point */
     double *z, *v, *gradient, *best; /* the point under evaluation and its values; the best point */
     double *x;                       /* [n_free], of the search */
+    unsigned char *record;           /* of a checkpoint */
 } start;
 
 double ct__now(void)
@@ -55,6 +57,7 @@ static bool tell(start *t, double value, double norm, double jitter)
                                 .starts = f->report.starts,
                                 .iteration = t->report.iterations,
                                 .evaluation = t->report.evaluations,
+                                .logged = f->gate->checkpoint ? (int)f->gate->checkpoint->count : 0,
                                 .objective = value,
                                 .best = t->report.objective,
                                 .gradient_norm = norm,
@@ -99,40 +102,90 @@ static int outside(start *t, const double *x, double *value, double *g)
     return 0;
 }
 
+/* Whether the checkpoint has the evaluation. In a group process 0 has the checkpoint, and all take from
+ * it. */
+static ct_status replay(start *t, ct__evaluation *e, bool *found)
+{
+    const ct__fit *f = t->fit;
+    ct_group *group = t->gp->options.group;
+    ct_device *device = t->gp->device;
+    int64_t has = f->gate->checkpoint && ct__checkpoint_find(f->gate->checkpoint, &t->logged, e);
+    ct_status s = f->options->checkpoint ? ct__group_meet(group, device, CT_OK, &has) : CT_OK;
+    *found = has;
+    if (s || !has) return s;
+    double result[] = { e->failed, e->value, e->jitter, e->error };
+    s = ct__group_take(group, device, CT_OK, result, sizeof result);
+    if (!s) s = ct__group_take(group, device, CT_OK, e->gradient, (size_t)e->n * sizeof *e->gradient);
+    e->failed = result[0] != 0;
+    e->value = result[1];
+    e->jitter = result[2];
+    e->error = result[3];
+    return s;
+}
+
+/* The evaluation at t->z, of the checkpoint or computed and kept there. */
+static ct_status obtain(start *t, ct__evaluation *e)
+{
+    const ct__fit *f = t->fit;
+    ct__checkpoint *c = f->gate->checkpoint;
+    const ct__goal goal = { .objective = f->options->objective, .precision = f->options->precision };
+    *e = (ct__evaluation){ .model = f->print,
+                           .start = t->index,
+                           .number = t->report.evaluations,
+                           .n = t->gp->n_params,
+                           .z = t->z,
+                           .gradient = t->gradient,
+                           .record = t->record };
+    bool found;
+    ct_status s = replay(t, e, &found);
+    if (s) return s;
+    if (found) {
+        t->replayed++;
+        return e->failed ? CT_ENUMERIC : CT_OK;
+    }
+    s = ct__gp_evaluate(t->gp, goal, t->z, &e->value, t->gradient, &e->jitter);
+    e->error = goal.precision == CT_PRECISION_MIXED ? t->gp->mixed.error : 0;
+    e->failed = s == CT_ENUMERIC;
+    if (!c || (s && !e->failed)) return s;
+    pthread_mutex_lock(&f->gate->lock);
+    ct_status added = ct__checkpoint_add(c, t->gp->device, e, ct__now());
+    pthread_mutex_unlock(&f->gate->lock);
+    return added ? added : s;
+}
+
 /* The optimiser's view: objective and gradient per data point, so that a first step has a sensible length. */
 static int evaluate(void *context, const double *x, double *value, double *g)
 {
     start *t = context;
     const ct__fit *f = t->fit;
     ct_gp *gp = t->gp;
-    double objective, jitter, points = (double)gp->n, norm = NAN;
+    double points = (double)gp->n, norm = NAN;
+    ct__evaluation e;
     for (int i = 0; i < f->n_free; i++) t->z[f->free_index[i]] = x[i];
     bool adam = f->report.optimizer == CT_OPTIMIZER_ADAM;
     if (t->report.evaluations++ && adam) t->report.iterations++;
-    const ct__goal goal = { .objective = f->options->objective, .precision = f->options->precision };
-    ct_status s = ct__gp_evaluate(gp, goal, t->z, &objective, t->gradient, &jitter);
+    ct_status s = obtain(t, &e);
     if (s && s != CT_ENUMERIC) return stop(t, CT_FIT_FAILED, s);
     if (s) {
         if (outside(t, x, value, g)) return 1;
     } else {
-        t->jittered += jitter > 0;
-        *value = objective / points;
+        t->jittered += e.jitter > 0;
+        *value = e.value / points;
         for (int i = 0; i < f->n_free; i++) g[i] = t->gradient[f->free_index[i]] / points;
         norm = projected_norm(t, x);
         /* of an error of three deviations one is no change */
-        double error = f->options->precision == CT_PRECISION_MIXED ? gp->mixed.error : 0;
-        t->idle = fabs(objective - t->report.objective) <= fmax(f->flat, error / 3) ? t->idle + 1 : 0;
+        t->idle = fabs(e.value - t->report.objective) <= fmax(f->flat, e.error / 3) ? t->idle + 1 : 0;
         ct_fit_start before = t->report;
-        bool lower = objective < before.objective;
+        bool lower = e.value < before.objective;
         if (lower) {
             if (t->report.evaluations > 1 && !adam) t->report.iterations++;
-            t->report.objective = objective;
+            t->report.objective = e.value;
         }
-        if (!tell(t, objective, norm, jitter)) {
+        if (!tell(t, e.value, norm, e.jitter)) {
             t->report = before; /* what nobody has seen is not kept */
         } else if (lower) {
             t->gradient_norm = norm;
-            t->error = error;
+            t->error = e.error;
             memcpy(t->best, t->z, (size_t)gp->n_params * sizeof *t->best);
         }
     }
@@ -213,6 +266,7 @@ static void conclude(const start *t)
     pthread_mutex_lock(&f->gate->lock);
     r->iterations += own->iterations;
     r->evaluations += own->evaluations;
+    r->replayed += t->replayed;
     r->jittered += t->jittered;
     r->failed += t->failed;
     if (!r->end) r->end = own->end;
@@ -239,9 +293,13 @@ void ct__fit_run_start(ct__fit *f, ct_gp *gp, int index)
     };
     t.report.status = ct__gp_arrays(gp->device, (uint64_t)gp->n_params,
                                     (double **[]){ &t.z, &t.v, &t.gradient, &t.best, &t.x }, 5);
+    if (!t.report.status && f->gate->checkpoint &&
+        !(t.record = ct__gp_alloc(gp->device, f->gate->checkpoint->size, 1)))
+        t.report.status = CT_ENOMEM;
     if (!t.report.status) t.report.status = place(&t);
     if (!t.report.status) search(&t);
     t.report.seconds = ct__now() - begun;
     conclude(&t);
+    free(t.record);
     free(t.z);
 }

@@ -241,6 +241,20 @@ ok 'and predicts them better' . "$ctgp" predict more.ctgp test.csv --out again.c
 that 'much better' \
     sh -c 'awk -F"[= ]" "{ print \$4 }" score out | { read a; read b; awk "BEGIN { exit !($b <= $a) }"; }'
 ok 'append in place' '^n=80 ' "$ctgp" append more.ctgp test.csv --model more.ctgp
+ok 'fit --no-factor' "${line}bare.ctgp\$" "${fit[@]}" train.csv --no-factor --model bare.ctgp
+that 'the file is smaller' test "$(wc -c <bare.ctgp)" -eq $(($(wc -c <train.ctgp) - 40 * 8 - 40 * 41 / 2 * 8))
+ok 'predict without a factor in the file' '^n=20 ' "$ctgp" predict bare.ctgp test.csv --out again.csv
+that 'the same numbers' cmp predicted.csv again.csv
+ok 'loo without one' '^n=40 ' "$ctgp" loo bare.ctgp --out again.csv
+that 'the same numbers, too' cmp left.csv again.csv
+ok 'sample without one' '^samples=3 ' "$ctgp" sample bare.ctgp test.csv --samples 3 --seed 7 --out again.csv
+that 'the same draws again' cmp drawn.csv again.csv
+ok 'info says that it is left out' '^factor +left out of the file' "$ctgp" info bare.ctgp
+ok 'of a file with one it does not' '^jitter ' "$ctgp" info train.ctgp
+that 'not a word' sh -c '! grep -q ^factor out'
+ok 'info --json says it' '"factor": false, ' "$ctgp" info bare.ctgp --json
+ok 'append to a model without one' '^n=60 appended=20 ' "$ctgp" append bare.ctgp test.csv --model bare.ctgp
+ok 'leaves it out again' '^factor +left out of the file' "$ctgp" info bare.ctgp
 ok 'append leaves incomplete rows out' '^n=58 appended=18 ' "$ctgp" append train.ctgp holes.csv \
     --model again.ctgp
 that 'with a note' grep -qx 'ctgp: 2 of 20 rows are left out: a value is missing' err
@@ -490,6 +504,56 @@ for at in 0 9 100 $((bytes / 2)) $((bytes - 3)); do
     printf "\\$(printf %o $((byte ^ 16)))" | dd of=flipped.ctgp bs=1 seek="$at" conv=notrunc 2>/dev/null
     bad "a model with a flipped bit at $at" 2 'flipped.ctgp' "$ctgp" info flipped.ctgp
 done
+
+# A checkpoint: kill -9 after some iterations, again and again; the same command then ends in the same model.
+# info --json tells all of a model, with 17 digits; its seconds may differ.
+told() { "$ctgp" info "$1" --json | sed 's/"seconds": [0-9.e+-]*//'; }
+waves() { awk -v n="$1" 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < n; i++) {
+    a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }'; }
+waves 150 >waves.csv
+for kernel in '' 'scale * rbf(ard)'; do
+    long=("$ctgp" fit waves.csv --target y --restarts 9 --seed 4 ${kernel:+--kernel "$kernel"})
+    rm -f long.log
+    ok "a long fit, ${kernel:-of a kernel that is chosen}" 'n=150' "${long[@]}" --model whole.ctgp
+    for lines in 2 9; do
+        python3 - "$lines" "${long[@]}" --model resumed.ctgp --checkpoint long.log <<'PYTHON'
+import fcntl, subprocess, sys
+p = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0)
+fcntl.fcntl(p.stderr, 1031, 4096) # F_SETPIPE_SZ: it waits when some 40 more lines are not read
+for _ in range(int(sys.argv[1])): p.stderr.readline()
+p.kill()
+p.wait()
+PYTHON
+    done
+    that 'that is killed has no model' test ! -e resumed.ctgp
+    ok 'goes on' 'n=150' "${long[@]}" --model resumed.ctgp --checkpoint long.log
+    that 'and says so' grep -qE '^ctgp: goes on from long.log with [1-9][0-9]* evaluations$' err
+    that 'once' test "$(grep -c 'goes on' err)" -eq 1
+    that 'to the same bits' test "$(told resumed.ctgp)" = "$(told whole.ctgp)"
+    rm resumed.ctgp
+    cp long.log before.log
+    ok 'after the end it is there at once' 'n=150' "${long[@]}" --model resumed.ctgp --checkpoint long.log
+    that 'and nothing is added' cmp long.log before.log
+    that 'the same bits again' test "$(told resumed.ctgp)" = "$(told whole.ctgp)"
+    rm resumed.ctgp
+done
+that 'a first fit does not say that it goes on' sh -c '! "$@" 2>&1 | grep "goes on"' sh "${fit[@]}" \
+    train.csv --model c.ctgp --checkpoint first.log
+bad 'a checkpoint of other options' 2 'long.log: a checkpoint of other data, kernels or options: give' \
+    "${long[@]}" --model resumed.ctgp --checkpoint long.log --max-iter 7
+bad 'or of other data' 2 'long.log: a checkpoint of other' "${fit[@]}" train.csv --checkpoint long.log
+that 'which stays as it is' cmp long.log before.log
+bad 'a table as a checkpoint' 2 'test.csv: not the checkpoint of a fit' "${fit[@]}" train.csv \
+    --checkpoint test.csv
+bad 'a folder as a checkpoint' 4 'dir.csv: not a regular file' "${fit[@]}" train.csv --checkpoint dir.csv
+bad 'a checkpoint in no folder' 4 'nowhere/c.log' "${fit[@]}" train.csv --checkpoint nowhere/c.log
+bad 'a checkpoint that is the model' 1 'is the model.s file, too' "${fit[@]}" train.csv --model c.log \
+    --checkpoint c.log
+(ulimit -f 1; exec "${fit[@]}" train.csv --restarts 9 --checkpoint full.log --model full.ctgp) >out 2>err
+that 'a disk that fills up' test $? -eq 4
+that 'says so' grep -qE '^ctgp: full.log: writing failed after [0-9]+ bytes' err
+that 'and leaves no model' test ! -e full.ctgp
+
 bad 'a folder that is not there' 4 'nowhere' "${fit[@]}" train.csv --model nowhere/m.ctgp
 bad 'a folder as the model' 4 'directory' "${fit[@]}" train.csv --model dir.csv
 bad 'predictions into a folder that is not there' 4 'nowhere' "$ctgp" predict train.ctgp test.csv \
@@ -557,8 +621,6 @@ ok 'what is killed leaves nothing for long' . "$ctgp" append kept.ctgp test.csv 
 that 'nothing is left' sh -c '! ls | grep "tmp-"'
 
 # Ctrl-C keeps the best model so far. (A background job of this shell ignores it unless told otherwise.)
-waves() { awk -v n="$1" 'BEGIN { srand(1); print "a,b,y"; for (i = 0; i < n; i++) {
-    a = rand(); b = rand(); print a "," b "," sin(9 * a) * b + 0.1 * rand() } }'; }
 waves 900 >slow.csv
 python3 - "$ctgp" <<'PYTHON' >out 2>err
 import signal, subprocess, sys

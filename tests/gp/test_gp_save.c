@@ -84,12 +84,12 @@ static void the_same_bits_come_back(void **state)
     }
 }
 
-static void every_flipped_bit_is_seen(void **state)
+static void all_damage_is_seen(bool no_factor)
 {
-    (void)state;
     gp_data s = gp_data_new(device, CT_F64, 3, 1);
     ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
-    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    const ct_gp_save_options how = { .no_factor = no_factor };
+    assert_ok(ct_gp_save_with(gp, path, &how), ct_message(device));
     ct_bytes file;
     assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
     unsigned char *b = file.data;
@@ -116,6 +116,13 @@ static void every_flipped_bit_is_seen(void **state)
     gp_data_free(&s);
 }
 
+static void every_flipped_bit_is_seen(void **state)
+{
+    (void)state;
+    all_damage_is_seen(false);
+    all_damage_is_seen(true);
+}
+
 /* The checksum of the format, bit by bit, to sign forged files with. */
 static void sign(unsigned char *data, size_t size)
 {
@@ -129,12 +136,12 @@ static void sign(unsigned char *data, size_t size)
 }
 
 /* Any byte may be wrong under a right checksum: no crash, no huge allocation, and no NaN with CT_OK. */
-static void forged_files_do_no_harm(void **state)
+static void forge_all(bool no_factor)
 {
-    (void)state;
+    const ct_gp_save_options how = { .no_factor = no_factor };
     gp_data s = gp_data_new(device, CT_F64, 3, 1);
     ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
-    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    assert_ok(ct_gp_save_with(gp, path, &how), ct_message(device));
     ct_bytes file;
     assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
     unsigned char *b = file.data;
@@ -164,6 +171,13 @@ static void forged_files_do_no_harm(void **state)
     ct_bytes_free(device, &file);
     ct_gp_free(gp);
     gp_data_free(&s);
+}
+
+static void forged_files_do_no_harm(void **state)
+{
+    (void)state;
+    forge_all(false);
+    forge_all(true);
 }
 
 /* X, y, alpha and the factor hold finite numbers, whatever the checksum says. */
@@ -223,11 +237,77 @@ static void a_file_of_version_2_is_read(void **state)
     b[8] = 1;
     sign(b, size);
     assert_ok(ct_bytes_save(device, path, b, size), ct_message(device));
-    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "version 1, this library reads 2 to 3");
+    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "version 1, this library reads 2 to 4");
     ct_bytes_free(device, &file);
     ct_gp_free(back);
     ct_gp_free(gp);
     gp_data_free(&s);
+}
+
+/* The data at the end of the file are X, y and the given noise alone. */
+static void a_file_without_its_factor(void **state)
+{
+    (void)state;
+    enum { N = 30 };
+    for (int t = 0; t < 2; t++) {
+        const ct_dtype dtype = t ? CT_F32 : CT_F64;
+        gp_data s = gp_data_new(device, dtype, N, 2);
+        ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(N), 3, 0), device);
+        const ct_gp_options options = { .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = given };
+        ct_gp *gp = gp_of(&s, "scale * rbf(ard)", &options);
+        assert_false(ct_gp_has_factor(gp) || ct_gp_has_factor(NULL));
+        assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = true }), ct_message(device));
+        assert_false(ct_gp_has_factor(gp)); /* it was not needed */
+        ct_bytes bare, whole;
+        assert_ok(ct_bytes_load(device, path, &bare), ct_message(device));
+        ct_gp *back = ct_gp_load(device, path);
+        assert_gp(back, device);
+        assert_false(ct_gp_has_factor(back));
+        assert_same_predictions(gp, back, s.X); /* both compute it here */
+        assert_true(ct_gp_has_factor(gp) && ct_gp_has_factor(back));
+        assert_ok(ct_gp_save_with(gp, path, NULL), ct_message(device));
+        assert_ok(ct_bytes_load(device, path, &whole), ct_message(device));
+        assert_int_equal(whole.size - bare.size, (N + N * (N + 1) / 2) * (t ? 4 : 8));
+        assert_int_equal(((unsigned char *)whole.data)[8], 3); /* as read by libraries without this option */
+        assert_int_equal(((unsigned char *)bare.data)[8], 4);
+        /* a model that has its factor may leave it out, too */
+        assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = true }), ct_message(device));
+        assert_true(ct_gp_has_factor(gp));
+        ct_gp *again = ct_gp_load(device, path);
+        assert_gp(again, device);
+        assert_false(ct_gp_has_factor(again));
+        assert_ok(ct_gp_append(again, s.X, s.y, given), ct_message(device));
+        assert_int_equal(ct_gp_points(again), 2 * N);
+        ct_tensor *m = ct_empty(device, CT_F64, ct_shape1(2 * N));
+        assert_ok(ct_gp_loo(again, m, NULL, NULL), ct_message(device));
+        ct_release(m);
+        ct_bytes_free(device, &bare);
+        ct_bytes_free(device, &whole);
+        ct_gp_free(again);
+        ct_gp_free(back);
+        ct_gp_free(gp);
+        ct_release(given);
+        gp_data_free(&s);
+    }
+}
+
+/* Two equal rows without noise need a jitter, which the ladder finds again. */
+static void the_ladder_finds_the_jitter_again(void **state)
+{
+    (void)state;
+    ct_tensor *X = tensor2(device, 4, 1, 0, 0, 1, 2), *y = tensor1(device, 4, 1, 1, 2, 0);
+    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse("scale * rbf"), &(ct_gp_options){ .noise = CT_NOISE_NONE });
+    assert_gp(gp, device);
+    assert_true(ct_gp_jitter(gp) > 0);
+    assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = true }), ct_message(device));
+    ct_gp *back = ct_gp_load(device, path);
+    assert_gp(back, device);
+    assert_true(ct_gp_jitter(back) == ct_gp_jitter(gp));
+    assert_same_predictions(gp, back, X);
+    ct_gp_free(back);
+    ct_gp_free(gp);
+    ct_release(X);
+    ct_release(y);
 }
 
 static void what_is_no_model_is_refused(void **state)
@@ -285,10 +365,11 @@ static int close_both(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bits_come_back),     cmocka_unit_test(every_flipped_bit_is_seen),
-        cmocka_unit_test(forged_files_do_no_harm),     cmocka_unit_test(forged_numbers_are_refused),
-        cmocka_unit_test(what_is_no_model_is_refused), cmocka_unit_test(a_kill_leaves_a_whole_file),
-        cmocka_unit_test(a_file_of_version_2_is_read),
+        cmocka_unit_test(the_same_bits_come_back),           cmocka_unit_test(every_flipped_bit_is_seen),
+        cmocka_unit_test(forged_files_do_no_harm),           cmocka_unit_test(forged_numbers_are_refused),
+        cmocka_unit_test(what_is_no_model_is_refused),       cmocka_unit_test(a_kill_leaves_a_whole_file),
+        cmocka_unit_test(a_file_of_version_2_is_read),       cmocka_unit_test(a_file_without_its_factor),
+        cmocka_unit_test(the_ladder_finds_the_jitter_again),
     };
     return cmocka_run_group_tests(tests, open_both, close_both);
 }

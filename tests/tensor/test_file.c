@@ -357,6 +357,43 @@ static void killed(void **state)
     assert_false(temporaries("killed"));
 }
 
+/* What was flushed is in the file before its end. */
+static void appends(void **state)
+{
+    (void)state;
+    const char *path = files_write("log", "head, cut off", 13);
+    ct__output out;
+    assert_status(ct__file_append(&out, dev, files_path("absent"), 0), CT_EIO, "");
+    assert_says(CT_EIO, "absent");
+    assert_ok(ct__file_append(&out, dev, path, 5), ct_message(dev));
+    assert_content(path, "head,");
+    assert_ok(ct__file_write(&out, " one", 4), ct_message(dev));
+    assert_content(path, "head,");
+    assert_ok(ct__file_flush(&out, false), ct_message(dev));
+    assert_content(path, "head, one");
+    assert_ok(ct__file_write(&out, " two", 4), ct_message(dev));
+    interrupted_sync = 2;
+    assert_ok(ct__file_flush(&out, true), ct_message(dev));
+    assert_int_equal(interrupted_sync, 0);
+    assert_ok(ct__file_write(&out, " three", 6), ct_message(dev));
+    assert_ok(ct__file_end(&out, CT_OK), ct_message(dev));
+    assert_content(path, "head, one two three");
+    assert_true(ct__file_flush(&out, true) != CT_OK);
+
+    assert_ok(ct__file_append(&out, dev, path, 4), ct_message(dev));
+    idle_writes = 1;
+    assert_ok(ct__file_write(&out, "lost", 4), ct_message(dev));
+    assert_status(ct__file_flush(&out, false), CT_EIO, "");
+    assert_says(CT_EIO, "writing failed after 0 bytes");
+    assert_status(ct__file_write(&out, "x", 1), CT_EIO, "");
+    assert_status(ct__file_end(&out, CT_OK), CT_EIO, "");
+    assert_content(path, "head");
+    alloc_fail_at(1);
+    assert_status(ct__file_append(&out, dev, path, 0), CT_ENOMEM, ct_message(dev));
+    alloc_unwatch();
+    assert_content(path, "head");
+}
+
 /* The temporary file of a dead writer is removed; that of a living one, and files with similar names, stay.
  */
 static void reclaims(void **state)
@@ -501,6 +538,7 @@ int main(void)
         cmocka_unit_test(full_disk),
         cmocka_unit_test(to_a_pipe),
         cmocka_unit_test(killed),
+        cmocka_unit_test(appends),
         cmocka_unit_test(reclaims),
         cmocka_unit_test(takes_turns),
         cmocka_unit_test(tells_of_changes),

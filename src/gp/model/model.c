@@ -96,6 +96,7 @@ ct_status ct__gp_list_params(ct_gp *gp)
 /* -- what a model is ------------------------------------------------------------------------------------- */
 
 int64_t ct_gp_points(const ct_gp *gp) { return gp ? gp->n : 0; }
+bool ct_gp_has_factor(const ct_gp *gp) { return gp && gp->factor.ready; }
 int64_t ct_gp_dims(const ct_gp *gp) { return gp ? gp->d : 0; }
 ct_dtype ct_gp_dtype(const ct_gp *gp) { return gp ? gp->dtype : CT_F64; }
 ct_device *ct_gp_device(const ct_gp *gp) { return gp ? gp->device : NULL; }

@@ -83,6 +83,11 @@ ct_status ct__gp_list_params(ct_gp *gp);
  * the device. */
 ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 
+/* -- save.c ---------------------------------------------------------------------------------------------- */
+
+/* CRC-64 of the model's data, kernel and parameters, with their starts, bounds and priors. */
+ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print);
+
 /* -- numbers.c ------------------------------------------------------------------------------------------- */
 
 /* A tensor as doubles, row-major: into `out`, of as many numbers; malloc'ed, NULL with the reason on the

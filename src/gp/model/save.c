@@ -10,8 +10,8 @@
  *             evaluations, best, starts, u32 precision, f64 objective_error;
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
- *     in dtype: X (n d), y (n), given noise (n, where options.noise says so), alpha (n), lower triangle of L
- *     by rows
+ *     in dtype: X (n d), y (n), given noise (n, where options.noise says so);
+ *             up to version 3: alpha (n), lower triangle of L by rows; version 4 is the file without a factor
  *     u64 CRC-64 of all before */
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "stream.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
-enum { OLDEST = 2, VERSION = 3 };
+enum { OLDEST = 2, WITH_FACTOR = 3, WITHOUT_FACTOR = 4 };
 
 /* -- one layout for both directions ---------------------------------------------------------------------- */
 
@@ -95,15 +95,21 @@ static void results(ct__stream *s, ct_gp *gp)
     r->objective_of = (ct_fit_objective)ct__stream_small(s, (int)r->objective_of, CT_OBJECTIVE_LOO);
 }
 
-static void body(ct__stream *s, ct_gp *gp)
+static void data(ct__stream *s, ct_gp *gp)
 {
     bool given = gp->options.noise == CT_NOISE_GIVEN || gp->options.noise == CT_NOISE_GIVEN_PLUS;
-    unsigned char zero[8] = { 0 };
-    results(s, gp);
-    ct__stream_bytes(s, zero, (8 - s->at % 8) % 8); /* so that what follows lies aligned in memory */
     ct__stream_tensor(s, &gp->X, gp->dtype, ct_shape2(gp->n, gp->d));
     ct__stream_tensor(s, &gp->y, gp->dtype, ct_shape2(gp->n, 1));
     if (given) ct__stream_tensor(s, &gp->given, gp->dtype, ct_shape1(gp->n));
+}
+
+static void body(ct__stream *s, ct_gp *gp)
+{
+    unsigned char zero[8] = { 0 };
+    results(s, gp);
+    ct__stream_bytes(s, zero, (8 - s->at % 8) % 8); /* so that what follows lies aligned in memory */
+    data(s, gp);
+    if (s->version == WITHOUT_FACTOR) return;
     ct__stream_tensor(s, &gp->factor.alpha, gp->dtype, ct_shape2(gp->n, 1));
     ct__stream_factor(s, gp);
 }
@@ -117,40 +123,72 @@ static void write_all(ct__stream *s, ct_gp *gp, char *kernel)
     middle(s, gp, &kernel);
     parameters(s, gp);
     body(s, gp);
-    uint64_t crc = s->data ? ct__crc64(s->data, s->at) : 0;
-    ct__stream_numbers(s, &crc, 1, 8);
+    ct__stream_seal(s);
 }
 
-ct_status ct_gp_save(ct_gp *gp, const char *path)
+/* What `write` writes, in new memory: s->data[0..s->at), freed with free. */
+static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
+                           void (*write)(ct__stream *, ct_gp *, char *))
 {
-    if (!gp) return CT_EINVAL;
-    if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
-    if (!ct__group_is_one(gp->options.group))
-        return ct_device_fail(gp->device, CT_EUNSUPPORTED,
-                              "ct_gp_save: a model over many processes cannot be saved yet");
-    ct_status status = ct__gp_factorise(gp);
-    if (status) return status;
     size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
     char *kernel = ct__gp_alloc(gp->device, length, 1);
     if (!kernel) return CT_ENOMEM;
     ct_kernel_print(gp->kernel, false, kernel, length);
-    ct__stream s = { .device = gp->device, .version = VERSION };
-    write_all(&s, gp, kernel);
-    if (s.bad)
-        status = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: a name is longer than %d bytes",
+    write(s, gp, kernel);
+    ct_status status = CT_OK;
+    if (s->bad)
+        status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", what,
                                 CT__STREAM_TEXT);
-    else if (!(s.data = ct__gp_alloc(gp->device, s.at, 1)))
+    else if (!(s->data = ct__gp_alloc(gp->device, s->at, 1)))
         status = CT_ENOMEM;
-    s.at = 0;
-    if (s.data) write_all(&s, gp, kernel);
-    if (s.no_memory)
-        status = ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for a row of the factor", path);
-    else if (s.data)
-        status = s.bad ? ct_last_status(gp->device) : ct_bytes_save(gp->device, path, s.data, s.at);
-    free(s.data);
+    s->at = 0;
+    if (s->data) write(s, gp, kernel);
     free(kernel);
+    if (s->no_memory)
+        return ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for a row of the factor", what);
+    return status || !s->bad ? status : ct_last_status(gp->device);
+}
+
+/* All that a fit depends on but its options. */
+static void write_data(ct__stream *s, ct_gp *gp, char *kernel)
+{
+    header(s, &gp->dtype, &gp->n, &gp->d, &gp->options);
+    middle(s, gp, &kernel);
+    parameters(s, gp);
+    data(s, gp);
+}
+
+ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
+{
+    ct__stream s = { .device = gp->device };
+    ct_status status = serialise(&s, gp, "ct_gp_fit", write_data);
+    if (!status) *print = ct__crc64(s.data, s.at);
+    free(s.data);
     return status;
 }
+
+ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options *options)
+{
+    if (!gp) return CT_EINVAL;
+    if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
+    bool bare = options && options->no_factor;
+    ct__gp_enter(gp);
+    ct_status status = CT_OK;
+    if (!bare && !ct__group_is_one(gp->options.group))
+        status = ct_device_fail(gp->device, CT_EUNSUPPORTED,
+                                "ct_gp_save: no process has the whole factor: save the model without it "
+                                "(ct_gp_save_with)");
+    else if (!bare)
+        status = ct__gp_factorise(gp);
+    ct__stream s = { .device = gp->device, .version = bare ? WITHOUT_FACTOR : WITH_FACTOR };
+    const bool writes = ct_group_rank(gp->options.group) == 0;
+    if (!status && writes) status = serialise(&s, gp, path, write_all);
+    if (!status && writes) status = ct_bytes_save(gp->device, path, s.data, s.at);
+    free(s.data);
+    return ct__gp_leave(gp, status);
+}
+
+ct_status ct_gp_save(ct_gp *gp, const char *path) { return ct_gp_save_with(gp, path, NULL); }
 
 /* -- loading --------------------------------------------------------------------------------------------- */
 
@@ -190,6 +228,7 @@ static void read_body(ct__stream *s, ct_gp *gp)
     free(kernel);
     body(s, gp);
     gp->factor.ready = !s->bad;
+    if (s->version == WITHOUT_FACTOR) ct__gp_drop_factor(gp);
     if (s->at != s->size) s->bad = true;
 }
 
@@ -206,9 +245,9 @@ static ct_gp *read_model(ct_device *device, const char *path, ct__stream *s)
     int64_t n = 0, d = 0;
     ct_gp_options options = { 0 };
     begin(s);
-    if (s->version < OLDEST || s->version > VERSION) {
+    if (s->version < OLDEST || s->version > WITHOUT_FACTOR) {
         ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %d, this library reads %d to %d", path,
-                       s->version, OLDEST, VERSION);
+                       s->version, OLDEST, WITHOUT_FACTOR);
         return NULL;
     }
     header(s, &dtype, &n, &d, &options);
@@ -230,11 +269,10 @@ static ct_gp *read_model(ct_device *device, const char *path, ct__stream *s)
 /* A checksum at the end, which is right. */
 static bool undamaged(ct__stream *s)
 {
-    uint64_t crc = 0;
-    s->size -= sizeof crc;
-    ct__stream at_end = { .data = s->data, .at = s->size, .size = s->size + sizeof crc, .reading = true };
-    ct__stream_numbers(&at_end, &crc, 1, sizeof crc);
-    return crc == ct__crc64(s->data, s->size);
+    ct__stream at_end = *s;
+    at_end.at = s->size -= 8;
+    ct__stream_seal(&at_end);
+    return !at_end.bad;
 }
 
 ct_gp *ct_gp_load(ct_device *device, const char *path)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crc64.h"
 #include "model.h"
 
 void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
@@ -64,4 +65,11 @@ void ct__stream_text(ct__stream *s, char **value)
     }
     ct__stream_bytes(s, *value, (size_t)length);
     if (s->reading && memchr(*value, 0, (size_t)length)) s->bad = true;
+}
+
+void ct__stream_seal(ct__stream *s)
+{
+    uint64_t crc = s->data && !s->bad ? ct__crc64(s->data, s->at) : 0, seal = crc;
+    ct__stream_numbers(s, &seal, 1, sizeof seal);
+    if (seal != crc) s->bad = true;
 }

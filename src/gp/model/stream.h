@@ -1,4 +1,4 @@
-/* The bytes of a model's file: one layout for both directions. Numbers are little-endian. */
+/* The bytes of a file: one layout for both directions. Numbers are little-endian. */
 #ifndef CT_GP_STREAM_H
 #define CT_GP_STREAM_H
 
@@ -24,6 +24,8 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
 int ct__stream_small(ct__stream *s, int value, int limit);
 /* A length and bytes. *value is replaced by a new string when reading. */
 void ct__stream_text(ct__stream *s, char **value);
+/* u64 CRC-64 of all bytes before it; `bad` where what is read differs. */
+void ct__stream_seal(ct__stream *s);
 
 /* -- stream_tensor.c: a model computes nothing from numbers that are not finite, which are `bad` -- */
 

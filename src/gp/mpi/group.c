@@ -12,6 +12,8 @@
 
 /* -- the module ------------------------------------------------------------------------------------------ */
 
+/* These two are never changed. */
+static ct_group one = { .all = { .size = 1 }, .rows = 1, .cols = 1 };
 static ct_group no_memory = { .all = { .size = 1 },
                               .rows = 1,
                               .cols = 1,
@@ -118,18 +120,11 @@ static bool was_started_as_one_of_many(void)
     return false;
 }
 
-ct_group *ct_group_world(void)
-{
-    if (was_started_as_one_of_many()) return open_group(0, true);
-    ct_group *g = calloc(1, sizeof *g);
-    if (!g) return &no_memory;
-    g->all.size = g->rows = g->cols = 1;
-    return g;
-}
+ct_group *ct_group_world(void) { return was_started_as_one_of_many() ? open_group(0, true) : &one; }
 
 void ct_group_free(ct_group *g)
 {
-    if (!g || g == &no_memory) return;
+    if (!g || g == &one || g == &no_memory) return;
     if (g->transport) {
         g->transport->close(&g->col, false);
         g->transport->close(&g->row, false);

@@ -53,6 +53,12 @@ ct_status ct__file_write(ct__output *out, const void *data, size_t bytes);
 /* Commits after CT_OK, else aborts. Returns the file's first failure, else s. */
 ct_status ct__file_end(ct__output *out, ct_status s);
 
+/* Opens an existing file to append to it, after its first `keep` bytes; the others are lost. No temporary
+ * file: what has been flushed stays there in any case. Where it fails there is nothing to end. */
+ct_status ct__file_append(ct__output *out, ct_device *device, const char *path, uint64_t keep);
+/* Hands what was written to the system, in one piece if it is short, and with `sync` to the disk. */
+ct_status ct__file_flush(ct__output *out, bool sync);
+
 /* -- tensors --------------------------------------------------------------------------------------------- */
 
 /* What ct__file_save writes in front of the elements, and for n of them in host memory, the first of which

@@ -205,6 +205,27 @@ ct_status ct__file_end(ct__output *out, ct_status s)
     return out->status;
 }
 
+ct_status ct__file_append(ct__output *out, ct_device *device, const char *path, uint64_t keep)
+{
+    *out = (ct__output){ .device = device, .descriptor = -1, .direct = true };
+    if ((out->status = ct__path_usable(device, path))) return out->status;
+    snprintf(out->target, sizeof out->target, "%s", path);
+    out->buffer = ct__host_alloc(device, BUFFER);
+    if (!out->buffer) return out->status = ct__path_no_memory(device, path, BUFFER);
+    out->descriptor = ct__path_open(path, O_WRONLY | O_APPEND);
+    if (out->descriptor < 0 || ftruncate(out->descriptor, (off_t)keep))
+        return give_up(out, ct__path_refused(device, path, "cannot write here: ", errno));
+    return CT_OK;
+}
+
+ct_status ct__file_flush(ct__output *out, bool sync)
+{
+    if (usable(out) || flush(out)) return out->status;
+    int error = sync ? sync_file(out->descriptor) : 0;
+    return error ? give_up(out, ct__path_refused(out->device, out->target, "syncing failed: ", error))
+                 : CT_OK;
+}
+
 ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, size_t bytes)
 {
     if (bytes && !data) return ct__fail(device, CT_EINVAL, "ct_bytes_save: the data are NULL");

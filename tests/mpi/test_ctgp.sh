@@ -1,0 +1,81 @@
+#!/bin/sh
+# test_ctgp.sh CTGP MPIRUN...: ctgp on several processes beside one. In TAP.
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+ctgp=$(realpath "$1")
+shift
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+
+awk 'BEGIN { srand(7); print "a,b,y"
+    for (i = 0; i < 150; i++) {
+        a = rand(); b = rand(); print a "," b "," sin(6 * a) + b * b + 0.1 * rand()
+    } }' >t.csv
+
+# The last line without its seconds and the model's name.
+result() { sed -n '$s/ seconds=.*//p'; }
+
+that 'one process fits' "$ctgp" fit t.csv --target y --model one.ctgp
+"$ctgp" fit t.csv --target y --model one.ctgp 2>/dev/null | result >one
+that 'and says so' grep -q '^n=150 .* nlml=' one
+for n in 2 3 4; do
+    "$@" -n $n "$ctgp" fit t.csv --target y --model many.ctgp 2>err | result >many
+    that "$n processes find the same model" cmp one many
+    that "$n processes write it once" test "$(grep -c 'iteration 0 ' err)" -le 5
+    "$ctgp" predict one.ctgp t.csv --out one.csv >/dev/null
+    "$ctgp" predict many.ctgp t.csv --out many.csv >/dev/null
+    that 'and it predicts the same' awk -F, 'NR == FNR { for (j = 1; j <= NF; j++) v[FNR, j] = $j; next }
+        { for (j = 1; j <= NF; j++) if (FNR > 1 && ($j - v[FNR, j]) ^ 2 > 1e-14) bad = 1 } END { exit bad }' \
+        one.csv many.csv
+    rm -f many.ctgp
+done
+from_input() { "$@" -n 2 "$ctgp" fit - --target y --model many.ctgp <t.csv; }
+that 'standard input' from_input "$@"
+that 'another command runs once' "$@" -n 3 "$ctgp" predict one.ctgp t.csv --out many.csv
+that 'and writes what one process writes' cmp one.csv many.csv
+
+# Stopped after some iterations, and begun again.
+goes_on() {
+    "$@" fit t.csv --target y --model many.ctgp --checkpoint point --max-iter 2 --kernel 'scale * rbf(ard)' ||
+        return 1
+    "$@" fit t.csv --target y --model many.ctgp --checkpoint point --max-iter 2 --kernel 'scale * rbf(ard)' \
+        2>said || return 1
+    grep 'goes on from point' said
+}
+that 'a fit goes on from its checkpoint' goes_on "$@" -n 3 "$ctgp"
+
+# A failure ends all processes, with one line.
+fails() { # NAME CODE ARGUMENT...
+    name=$1 code=$2
+    shift 2
+    "$@" >out 2>err
+    [ $? -eq "$code" ] && [ "$(grep -c '^ctgp: ' err)" -eq 1 ] && return 0
+    cat out err
+    return 1
+}
+that 'a file that is not there' fails file 4 "$@" -n 3 "$ctgp" fit nothing.csv --target y
+that 'a target that is not there' fails target 2 "$@" -n 3 "$ctgp" fit t.csv --target z
+that 'an objective that is for one alone' fails loo 6 "$@" -n 3 "$ctgp" fit t.csv --target y --objective loo
+
+# A process that dies ends the others.
+awk 'BEGIN { srand(9); print "a,y"
+    for (i = 0; i < 3000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }' >large.csv
+dies() {
+    "$@" -n 3 "$ctgp" fit large.csv --target y --model large.ctgp --kernel 'scale * rbf' >out 2>err &
+    started=$!
+    for _ in $(seq 100); do
+        grep -q 'iteration 0' err && break
+        sleep 0.1
+    done
+    kill -9 "$(pgrep -P "$started" -n -f ctgp)"
+    for _ in $(seq 300); do
+        kill -0 $started 2>/dev/null || return 0
+        sleep 0.1
+    done
+    kill -9 $started
+    return 1
+}
+that 'a process that dies ends the others within 30 seconds' dies "$@"
+that 'and there is no model' test ! -e large.ctgp
+plan
