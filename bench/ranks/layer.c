@@ -1,8 +1,8 @@
 /* A profiling layer for MPI, to be preloaded: it counts the bytes that this process receives and sends, and
  * makes broadcasts as slow as a network would. [MPI 4.0, ch. 15]
  *
- * MPI_Pcontrol(1) begins to count from zero. MPI_Pcontrol(2, double counted[2]) gives the bytes received and
- * sent since. A broadcast counts its payload, received by all but the root and sent by the root to each of
+ * MPI_Pcontrol(1) begins to count from zero. MPI_Pcontrol(2, double counted[3]) gives the bytes received and
+ * sent since, and the processor's seconds outside these functions. A broadcast counts its payload, received by all but the root and sent by the root to each of
  * them; so does a reduction, the other way round. MPI_Allreduce counts its payload once in both.
  *
  * RANKS_LATENCY (seconds) and RANKS_BANDWIDTH (bytes a second) in the environment make a broadcast to s - 1
@@ -17,8 +17,8 @@
 
 enum { MOST = 1 << 14 }; /* messages on their way; of more the last ones have no delay */
 
-static double received, sent;
-static double latency, bandwidth; /* bandwidth = 0: no delays */
+static double received, sent, computing, entered; /* entered: when a function of MPI was */
+static double latency, bandwidth;                 /* bandwidth = 0: no delays */
 static double busy_until;
 static struct delayed {
     MPI_Request request;
@@ -38,11 +38,21 @@ static void read_environment(void)
     done = true;
 }
 
-static double now(void)
+static double clock_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void) { return clock_of(CLOCK_MONOTONIC); }
+
+/* Around what is not the program's own computing. */
+static void enter(void) { entered = clock_of(CLOCK_PROCESS_CPUTIME_ID); }
+static int leave(int error)
+{
+    computing -= clock_of(CLOCK_PROCESS_CPUTIME_ID) - entered;
+    return error;
 }
 
 static double bytes_of(int count, MPI_Datatype type)
@@ -87,10 +97,12 @@ int MPI_Pcontrol(const int level, ...)
     va_list args;
     va_start(args, level);
     if (level == 1) received = sent = 0;
+    if (level == 1) computing = -clock_of(CLOCK_PROCESS_CPUTIME_ID);
     if (level == 2) {
         double *counted = va_arg(args, double *);
         counted[0] = received;
         counted[1] = sent;
+        counted[2] = computing + clock_of(CLOCK_PROCESS_CPUTIME_ID);
     }
     va_end(args);
     return MPI_SUCCESS;
@@ -98,14 +110,16 @@ int MPI_Pcontrol(const int level, ...)
 
 int MPI_Ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request)
 {
+    enter();
     const int error = PMPI_Ibcast(data, count, type, root, comm, request);
     const double seconds = pass(bytes_of(count, type), root, comm, true);
     if (seconds > 0 && begun < MOST) delayed[begun++] = (struct delayed){ *request, seconds };
-    return error;
+    return leave(error);
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
+    enter();
     const MPI_Request awaited = *request;
     const int error = PMPI_Wait(request, status);
     for (int i = 0; i < begun; i++)
@@ -115,20 +129,22 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
             receive(seconds);
             break;
         }
-    return error;
+    return leave(error);
 }
 
 int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
+    enter();
     const int error = PMPI_Bcast(data, count, type, root, comm);
     receive(pass(bytes_of(count, type), root, comm, true));
-    return error;
+    return leave(error);
 }
 
 int MPI_Reduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
 {
     pass(bytes_of(count, type), root, comm, false);
-    return PMPI_Reduce(from, to, count, type, op, root, comm);
+    enter();
+    return leave(PMPI_Reduce(from, to, count, type, op, root, comm));
 }
 
 int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -136,5 +152,6 @@ int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_
     const double bytes = bytes_of(count, type);
     received += bytes;
     sent += bytes;
-    return PMPI_Allreduce(from, to, count, type, op, comm);
+    enter();
+    return leave(PMPI_Allreduce(from, to, count, type, op, comm));
 }

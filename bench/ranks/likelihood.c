@@ -1,7 +1,8 @@
 /* The likelihood of an exact GP, and with its gradient, over the processes of mpirun, or of this process
  * alone: `likelihood ROUNDS N...`. Lines are those of bench.h, and process 0 prints them: seconds of the
  * slowest process, bytes_per_8n2 of all processes together, and with layer.c preloaded the bytes that one
- * process receives and sends, those of the process that has most. Each is of one evaluation. */
+ * process receives and sends and the processor's seconds that it computes, those of the process that has
+ * most. Each is of one evaluation. */
 #include <cotangent/cotangent.h>
 #include <cotangent/mpi.h>
 
@@ -38,7 +39,8 @@ static void over_all(double *x, MPI_Op op)
 static int measure(int n, int rounds, bool training)
 {
     ct_gp *gp = model(n);
-    double u[MOST_PARAMETERS], gradient[MOST_PARAMETERS], value = 0, seconds = 1e300, counted[] = { -1, -1 };
+    double u[MOST_PARAMETERS], gradient[MOST_PARAMETERS], value = 0, seconds = 1e300,
+                                                          counted[] = { -1, -1, -1 };
     const int64_t count = ct_gp_params(gp), noise = ct_gp_find(gp, "noise.variance");
     ct_status status = gp ? CT_OK : ct_last_status(device);
     for (int64_t i = 0; i < count; i++) u[i] = log(i == noise ? ranks_noise : ct_gp_param(gp, i)->value);
@@ -57,13 +59,15 @@ static int measure(int n, int rounds, bool training)
     over_all(&bytes, MPI_SUM);
     over_all(&counted[0], MPI_MAX);
     over_all(&counted[1], MPI_MAX);
+    over_all(&counted[2], MPI_MAX);
     if (status) fprintf(stderr, "likelihood: %s\n", ct_message(device));
     if (!status && !ct_group_rank(group)) {
         printf("bench=mpi case=rbf who=cotangent n=%d d=%d dtype=f64 pass=%s ranks=%d seconds=%.6g "
-               "bytes_per_8n2=%.3f value=%.12g",
+               "bytes_per_8n2=%.4f value=%.12g",
                n, RANKS_D, training ? "training" : "forward", ct_group_size(group), seconds,
                bytes / (8.0 * n * n), value);
-        if (counted[0] >= 0) printf(" received=%.0f sent=%.0f", counted[0], counted[1]);
+        if (counted[0] >= 0)
+            printf(" received=%.0f sent=%.0f cpu_seconds=%.3g", counted[0], counted[1], counted[2]);
         printf("\n");
         fflush(stdout);
     }
