@@ -24,21 +24,28 @@ from ranks import schedule
 BUILD = pathlib.Path(__file__).resolve().parent.parent / os.environ.get("CT_BUILD", "build")
 RANKS = BUILD / "bench/ranks"
 PASSES = ("forward", "training")
-TURNS, ENOUGH, LIMIT = 3, 90, 600  # no further turn after ENOUGH seconds; a program has LIMIT seconds
+BLOCKS = (64, 128)
+# At most TURNS, and no further one after ENOUGH seconds. A program is ended after LIMIT seconds.
+TURNS, ENOUGH, LIMIT = 3, 90, 600
 TARGETS = (("times one process", "<=", 1.25), ("ScaLAPACK's time over ours", ">=", 2),
-           ("bytes of all processes / 8N²", "<=", 0.56), ("received / model", "<=", 1.3))
+           ("bytes of all / 8N²", "<=", 0.56), ("received / model", "<=", 1.3))
 # Of simulated networks: latency in seconds, bytes a second.
 NETWORKS = ((1e-3, 1e8), (1e-4, 1e7))
+SIZES, NODES = (100_000, 250_000, 1_000_000), (16, 64, 256)
+
+machine_lines = []
 
 
 def launcher(processes):
-    """mpirun with its options. Open MPI wants to be told that root and many processes on a core are meant."""
+    """mpirun with its options."""
     if not (mpirun := shutil.which("mpirun")):
         sys.exit("there is no mpirun: ./run need mpi")
-    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
     command = [mpirun, "-n", str(processes)]
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
     if "Open MPI" in version:
-        command += ["--allow-run-as-root", "--bind-to", "none", "--oversubscribe"]
+        command += ["--allow-run-as-root", "--bind-to", "none"]
+        if processes > len(os.sched_getaffinity(0)):
+            command.append("--oversubscribe")
     return command
 
 
@@ -47,28 +54,25 @@ def start(program, *words, processes=1, threads=1, **layer):
     path = RANKS / program
     if not path.exists():
         sys.exit(f"{path} was not built: is MPI installed? ./run need mpi")
-    env = os.environ | {"OMP_NUM_THREADS": str(threads)}
     command = launcher(processes) if processes > 1 else []
     if layer:
         command += ["env", f"LD_PRELOAD={RANKS / 'liblayer.so'}", *(f"{k}={v}" for k, v in layer.items())]
+    command += [str(path), *map(str, words)]
+    env = os.environ | {"OMP_NUM_THREADS": str(threads)}
     try:
-        done = subprocess.run([*command, str(path), *map(str, words)], env=env, capture_output=True,
-                              text=True, timeout=LIMIT)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        sys.exit(f"{program} has not ended after {LIMIT} s")
+        sys.exit(f"{' '.join(command)}: has not ended after {LIMIT} s")
     if done.returncode:
-        sys.exit(f"{' '.join(done.args)}: {done.stderr.strip() or done.returncode}")
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
     found = []
     for text in done.stdout.splitlines():
         if text.startswith("bench="):
             found.append(dict(f.split("=", 1) for f in text.split()))
-        elif text.startswith("# ") and text not in said:
-            said.append(text)
+        elif text.startswith("# ") and text not in machine_lines:
+            machine_lines.append(text)
             print(text, flush=True)
     return found
-
-
-said = []
 
 
 def show(lines):
@@ -77,25 +81,37 @@ def show(lines):
     return lines
 
 
+def head(comment, *names):
+    print(f"\n{comment}\n\n| {' | '.join(names)} |\n{'|---' * len(names)}|", flush=True)
+
+
+def row(*cells):
+    """Numbers with three digits."""
+    texts = (f"{c:.3g}" if isinstance(c, float) else "" if c is None else str(c) for c in cells)
+    print(f"| {' | '.join(texts)} |", flush=True)
+
+
+def grid_name(processes):
+    return "{}x{}".format(*schedule.grid_of(processes))
+
+
+# -- measured ------------------------------------------------------------------------------------------------
+
 def measure(n):
-    """{(who, pass): the best line}"""
-    rounds, best = 2 if n <= 4000 else 1, {}
-    contenders = [lambda: start("likelihood", rounds, n, threads=2),
-                  lambda: start("likelihood", rounds, n, processes=2)]
+    """{(who, pass): the best line}; who: alone, cotangent, scalapack-64, scalapack-128."""
+    rounds, best, started = 2 if n <= 4000 else 1, {}, time.monotonic()
+    runs = [lambda: start("likelihood", rounds, n, threads=2),
+            lambda: start("likelihood", rounds, n, processes=2)]
     if (RANKS / "scalapack").exists():
-        contenders += [lambda block=block: start("scalapack", rounds, block, n, processes=2)
-                       for block in (64, 128)]
-    started = time.monotonic()
+        runs += [lambda block=block: start("scalapack", rounds, block, n, processes=2) for block in BLOCKS]
     for turn in range(TURNS):
         if turn and time.monotonic() - started > ENOUGH:
             break
-        for run in contenders:
-            for line in show(run()):
-                who = line["who"] + ("-alone" if line["ranks"] == "1" else "")
-                key = who, line["pass"]
-                if key not in best or float(line["seconds"]) < float(best[key]["seconds"]):
-                    best[key] = line
-    answer = float(best["cotangent-alone", "forward"]["value"])
+        for line in (line for run in runs for line in show(run())):
+            key = "alone" if line["ranks"] == "1" else line["who"], line["pass"]
+            if key not in best or float(line["seconds"]) < float(best[key]["seconds"]):
+                best[key] = line
+    answer = float(best["alone", "forward"]["value"])
     for key, line in list(best.items()):
         if not math.isclose(float(line["value"]), answer, rel_tol=1e-8):
             print(f"# {key[0]}, n={n}: {line['value']} is not {answer}, left out")
@@ -117,91 +133,86 @@ def count(n):
 def seconds_table(measured):
     """Prints it; returns {(n, pass): (times one process, ScaLAPACK's time over ours, bytes)}."""
     ratios = {}
-    print("\n| n | pass | one process, 2 threads: s | 1x2 processes: s | times one process | ScaLAPACK, factor "
-          "alone: s (block) | ScaLAPACK's time over ours | bytes of all / 8N² |\n" + "|---" * 8 + "|")
+    head("Seconds: one process of 2 threads, 1x2 processes, ScaLAPACK's factorisation (its faster block)",
+         "n", "pass", "one process", "1x2 processes", "times one process", "ScaLAPACK", "block",
+         "ScaLAPACK's time over ours", "bytes of all / 8N²")
     for n, best in measured.items():
         for which in PASSES:
-            alone, ours = (best[who, which] for who in ("cotangent-alone", "cotangent"))
-            own = float(ours["seconds"])
-            peer = min((float(line["seconds"]), who.split("-")[1]) for (who, p), line in best.items()
-                       if p == which and who.startswith("scalapack")) if any(
-                           who.startswith("scalapack") for who, _ in best) else None
-            ratios[n, which] = (own / float(alone["seconds"]), peer and peer[0] / own,
-                                float(ours["bytes_per_8n2"]))
-            print(f"| {n} | {which} | {float(alone['seconds']):.3f} | {own:.3f} | {ratios[n, which][0]:.2f} | "
-                  + (f"{peer[0]:.3f} ({peer[1]}) | {peer[0] / own:.2f}" if peer else " | ")
-                  + f" | {ratios[n, which][2]:.3f} |")
+            if ("cotangent", which) not in best:
+                continue
+            seconds = {who: float(line["seconds"]) for (who, p), line in best.items() if p == which}
+            alone, ours, held = seconds.pop("alone"), seconds.pop("cotangent"), best["cotangent", which]
+            peer = min(seconds, key=seconds.get, default=None)
+            theirs = seconds[peer] if peer else None
+            found = ours / alone, theirs / ours if peer else None, float(held["bytes_per_8n2"])
+            row(n, which, alone, ours, found[0], theirs, peer and peer.split("-")[1], found[1],
+                held["bytes_per_8n2"])
+            ratios[n, which] = found
     return ratios
 
 
 def bytes_table(counted):
     """Prints it; returns {(n, pass): received over the model's on 1 x 2}."""
     ratios = {}
-    print("\nBytes of one evaluation, of the process that has most. Model: 8N² (1/P + 1/Q).\n\n"
-          "| n | pass | grid | received | sent | model | received / model | bytes of all / 8N² | its processor's "
-          "seconds |\n" + "|---" * 9 + "|")
+    head("Bytes and the processor's seconds of one evaluation, of the process that has most; model: "
+         "8N² (1/P + 1/Q)", "n", "pass", "grid", "received", "sent", "model", "received / model",
+         "bytes of all / 8N²", "processor's seconds")
     for n, lines in counted.items():
         for processes, line in lines:
             model, received = schedule.model_bytes(n, processes), float(line["received"])
-            grid = "x".join(map(str, schedule.grid_of(processes)))
-            print(f"| {n} | {line['pass']} | {grid} | {received:.3g} | {float(line['sent']):.3g} | {model:.3g} "
-                  f"| {received / model:.2f} | {line['bytes_per_8n2']} | {line['cpu_seconds']} |")
+            row(n, line["pass"], grid_name(processes), received, float(line["sent"]), model, received / model,
+                line["bytes_per_8n2"], line["cpu_seconds"])
             if processes == 2:
                 ratios[n, line["pass"]] = received / model
     return ratios
 
 
-def targets(times, received):
-    print("\nTargets, set for n = 6000.\n\n| n | pass | " + " | ".join(f"{what} {sign} {goal}" for what, sign, goal in TARGETS) + " |\n"
-          + "|---" * (2 + len(TARGETS)) + "|")
+def targets_table(times, received):
+    head("Targets, set for n = 6000", "n", "pass", *(f"{what} {sign} {goal}" for what, sign, goal in TARGETS))
     for key, found in times.items():
         cells = []
         for value, (_, sign, goal) in zip((*found, received[key]), TARGETS):
-            good = value is not None and (value <= goal if sign == "<=" else value >= goal)
-            cells.append("" if value is None else f"{value:.3g} {'reached' if good else 'MISSED'}")
-        print(f"| {key[0]} | {key[1]} | {' | '.join(cells)} |")
+            reached = value is not None and (value <= goal if sign == "<=" else value >= goal)
+            cells.append(value and f"{value:.4g} {'reached' if reached else 'MISSED'}")
+        row(*key, *cells)
 
 
-# -- what was not measured -----------------------------------------------------------------------------------
+# -- reckoned ------------------------------------------------------------------------------------------------
 
 def reckon(options):
     machine = schedule.Machine(options.gflops, options.solve, options.pivot, options.latency * 1e-6,
                                options.bandwidth * 1e9)
-    print(f"Reckoned, not measured. A node is one process, with {options.gflops:g} GFLOP/s in products, "
-          f"{options.solve:g} of that in triangular solves, {options.pivot:g} in the factor of a tile; latency "
-          f"{options.latency:g} us, bandwidth {options.bandwidth:g} GB/s; d = 8. Efficiency: N³/3 (value) and N³ "
-          f"(with gradient) operations over what the nodes' products could do in that time.\n")
-    print("| n | nodes | grid | value: s | with gradient: s | of which broadcasts | GB a node | efficiency: value "
-          "| with gradient |\n" + "|---" * 9 + "|")
-    for n in (100_000, 250_000, 1_000_000):
-        for nodes in (16, 64, 256):
-            seconds, share = {}, 0
-            for inverse in (False, True):
-                time = schedule.Sweep(n, nodes, inverse, machine).time()
-                seconds[inverse] = sum(time)
-                share = time.exchange / sum(time)
-            full = n**3 / (options.gflops * 1e9 * nodes)
-            print(f"| {n} | {nodes} | {'x'.join(map(str, schedule.grid_of(nodes)))} | {seconds[False]:.3g} | "
-                  f"{seconds[True]:.3g} | {share:.0%} | {schedule.node_bytes(n, 8, nodes) / 1e9:.2f} | "
-                  f"{full / 3 / seconds[False]:.0%} | {full / seconds[True]:.0%} |", flush=True)
+    o = options
+    head(f"Reckoned, not measured. A node is one process: {o.gflops:g} GFLOP/s in products, {o.solve:g} of "
+         f"that in triangular\nsolves, {o.pivot:g} in the factor of a tile; latency {o.latency:g} us, "
+         f"bandwidth {o.bandwidth:g} GB/s; d = 8. Efficiency: N³/3\n(value) and N³ (with gradient) "
+         f"operations over what the nodes' products could do in that time.", "n", "nodes", "grid", "value: s",
+         "with gradient: s", "share of broadcasts", "GB a node", "efficiency: value", "with gradient")
+    for n in SIZES:
+        for nodes in NODES:
+            value, both = (schedule.Sweep(n, nodes, inverse, machine).time() for inverse in (False, True))
+            floor = n**3 / (options.gflops * 1e9 * nodes)
+            row(n, nodes, grid_name(nodes), sum(value), sum(both), both.exchange / sum(both),
+                schedule.node_bytes(n, 8, nodes) / 1e9, floor / 3 / sum(value), floor / sum(both))
 
 
 def check(n):
     """The time that simulated delays add to an evaluation, beside the schedule's communication."""
-    print(f"\nThe schedule's broadcasts beside those of the library, delayed by the layer, n = {n}.\n\n"
-          "| grid | pass | latency: s | bytes/s | without delays: s | with delays: s | added: s | reckoned: s | "
-          "added / reckoned |\n" + "|---" * 9 + "|")
+    head(f"The schedule's broadcasts beside the library's, delayed by the layer; n = {n}, seconds", "grid",
+         "pass", "latency", "bytes a second", "without delays", "with delays", "added", "reckoned",
+         "added / reckoned")
     for processes in (4, 6):
-        free = {line["pass"]: float(line["seconds"]) for line in start("likelihood", 3, n, processes=processes)}
+        free = start("likelihood", 3, n, processes=processes)
         for latency, bandwidth in NETWORKS:
             machine = schedule.Machine(1, 1, 1, latency, bandwidth)
-            for line in start("likelihood", 2, n, processes=processes, RANKS_LATENCY=latency,
-                              RANKS_BANDWIDTH=bandwidth):
-                which, slow = line["pass"], float(line["seconds"])
-                wanted = schedule.Sweep(n, processes, which == "training", machine).communication()
-                print(f"| {'x'.join(map(str, schedule.grid_of(processes)))} | {which} | {latency:g} | "
-                      f"{bandwidth:g} | {free[which]:.3f} | {slow:.3f} | {slow - free[which]:.3f} | {wanted:.3f} "
-                      f"| {(slow - free[which]) / wanted:.2f} |", flush=True)
+            slowed = start("likelihood", 3, n, processes=processes, RANKS_LATENCY=latency,
+                           RANKS_BANDWIDTH=bandwidth)
+            for fast, slow in zip(free, slowed):
+                wanted = schedule.Sweep(n, processes, slow["pass"] == "training", machine).communication()
+                seconds = float(fast["seconds"]), float(slow["seconds"])
+                added = seconds[1] - seconds[0]
+                row(grid_name(processes), slow["pass"], latency, bandwidth, *seconds, added, wanted,
+                    added / wanted)
 
 
 def main():
@@ -224,7 +235,7 @@ def main():
     measured = {n: measure(n) for n in sizes}
     counted = {n: count(n) for n in sizes}
     times = seconds_table(measured)
-    targets(times, bytes_table(counted))
+    targets_table(times, bytes_table(counted))
 
 
 if __name__ == "__main__":

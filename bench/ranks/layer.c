@@ -2,8 +2,9 @@
  * makes broadcasts as slow as a network would. [MPI 4.0, ch. 15]
  *
  * MPI_Pcontrol(1) begins to count from zero. MPI_Pcontrol(2, double counted[3]) gives the bytes received and
- * sent since, and the processor's seconds outside these functions. A broadcast counts its payload, received by all but the root and sent by the root to each of
- * them; so does a reduction, the other way round. MPI_Allreduce counts its payload once in both.
+ * sent since, and the processor's seconds outside these functions. A broadcast counts its payload, received
+ * by all but the root and sent by the root to each of them; so does a reduction, the other way round.
+ * MPI_Allreduce counts its payload once in both.
  *
  * RANKS_LATENCY (seconds) and RANKS_BANDWIDTH (bytes a second) in the environment make a broadcast to s - 1
  * others take ceil(log2 s) latencies and the payload over the bandwidth, from when its data are there. A

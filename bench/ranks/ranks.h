@@ -1,5 +1,5 @@
-/* The model that all contenders of `./run bench mpi` have: y = f(x) + ε, f ~ GP(0, 1.3 exp(-½|x - x'|²/0.49)),
- * ε ~ N(0, 0.1), of rows that mll.c draws, too. */
+/* The model that all contenders of `./run bench mpi` have, and their clock: f of covariance 1.3 exp(-½ r²),
+ * r² = Σ ((x_j - z_j) / 0.7)², noise of variance 0.1, and the rows that mll.c draws. */
 #ifndef RANKS_H
 #define RANKS_H
 
