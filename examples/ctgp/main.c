@@ -7,17 +7,18 @@
 typedef struct entry {
     const char *name;
     int (*run)(int argc, char **argv);
+    bool together; /* by all processes that mpirun started */
     const char *summary;
 } entry;
 
 static const entry entries[] = {
-    { "fit", run_fit, "train a model on a CSV file" },
-    { "predict", run_predict, "predict with it, and score the prediction where the target is known" },
-    { "loo", run_loo, "leave-one-out: score the model on the rows it learned from" },
-    { "sample", run_sample, "draw functions from it, jointly at all rows" },
-    { "append", run_append, "add rows to it without fitting again" },
-    { "info", run_info, "say what a model is" },
-    { "plot", run_plot, "draw a model and data (gnuplot)" },
+    { "fit", run_fit, true, "train a model on a CSV file" },
+    { "predict", run_predict, true, "predict with it, and score the prediction where the target is known" },
+    { "loo", run_loo, true, "leave-one-out: score the model on the rows it learned from" },
+    { "sample", run_sample, true, "draw functions from it, jointly at all rows" },
+    { "append", run_append, false, "add rows to it without fitting again" },
+    { "info", run_info, true, "say what a model is" },
+    { "plot", run_plot, false, "draw a model and data (gnuplot)" },
 };
 
 enum { N_ENTRIES = sizeof entries / sizeof entries[0] };
@@ -41,10 +42,10 @@ static const entry *find(const char *name)
     return NULL;
 }
 
-/* One command. Only `fit` is for many processes. */
+/* One command. Some are for all processes that mpirun started, the others for the first one. */
 static int run(const entry *e, int argc, char **argv)
 {
-    int result = many_begin(e->run == run_fit);
+    int result = many_begin(e->together);
     return many_end(result == GO_ON ? e->run(argc, argv) : result);
 }
 

@@ -21,6 +21,7 @@ static void print_table(const double *values, int64_t rows, int64_t cols, const 
 int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
                 const char *out)
 {
+    if (ct_group_rank(many())) return GO_ON; /* process 0 writes */
     if (is_standard(out)) {
         print_table(values, rows, cols, names);
         return GO_ON;

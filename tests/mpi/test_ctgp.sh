@@ -13,6 +13,12 @@ awk 'BEGIN { srand(7); print "a,b,y"
         a = rand(); b = rand(); print a "," b "," sin(6 * a) + b * b + 0.1 * rand()
     } }' >t.csv
 
+same() { # FILE FILE: equal but for rounding
+    awk -F, 'NR == FNR { for (j = 1; j <= NF; j++) v[FNR, j] = $j; next }
+        { for (j = 1; j <= NF; j++) if (FNR > 1 && ($j - v[FNR, j]) ^ 2 > 1e-14) bad = 1 }
+        END { exit bad || !NR }' "$1" "$2"
+}
+
 # The last line without its seconds and the model's name.
 result() { sed -n '$s/ seconds=.*//p'; }
 
@@ -25,15 +31,23 @@ for n in 2 3 4; do
     that "$n processes write it once" test "$(grep -c 'iteration 0 ' err)" -le 5
     "$ctgp" predict one.ctgp t.csv --out one.csv >/dev/null
     "$ctgp" predict many.ctgp t.csv --out many.csv >/dev/null
-    that 'and it predicts the same' awk -F, 'NR == FNR { for (j = 1; j <= NF; j++) v[FNR, j] = $j; next }
-        { for (j = 1; j <= NF; j++) if (FNR > 1 && ($j - v[FNR, j]) ^ 2 > 1e-14) bad = 1 } END { exit bad }' \
-        one.csv many.csv
+    that 'and it predicts the same' same one.csv many.csv
     rm -f many.ctgp
 done
 from_input() { "$@" -n 2 "$ctgp" fit - --target y --model many.ctgp <t.csv; }
 that 'standard input' from_input "$@"
-that 'another command runs once' "$@" -n 3 "$ctgp" predict one.ctgp t.csv --out many.csv
-that 'and writes what one process writes' cmp one.csv many.csv
+for command in 'predict one.ctgp t.csv' 'loo one.ctgp' 'sample one.ctgp t.csv'; do
+    # shellcheck disable=SC2086 # the command is several words
+    "$ctgp" $command --out table.csv >one
+    mv table.csv one.csv
+    # shellcheck disable=SC2086
+    "$@" -n 3 "$ctgp" $command --out table.csv >many
+    mv table.csv many.csv
+    that "${command%% *} prints the same" cmp one many
+    that 'and writes the same' same one.csv many.csv
+done
+that 'info' "$@" -n 2 "$ctgp" info one.ctgp
+that 'plot runs once' "$@" -n 2 "$ctgp" plot one.ctgp t.csv --out plot.svg
 
 # Stopped after some iterations, and begun again.
 goes_on() {

@@ -76,6 +76,11 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
 /* Lists the parameters once the kernel and the transforms are there. */
 ct_status ct__gp_list_params(ct_gp *gp);
 
+/* -- new.c ----------------------------------------------------------------------------------------------- */
+
+/* Whether all processes of the group have the same model: a meeting. */
+ct_status ct__gp_compare(const ct_gp *gp);
+
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
 /* A model of the same data, kernel and parameters, without names, fit and factor. On a device other than

@@ -1,6 +1,4 @@
 /* A model from data: what is refused, standardisation, starts and priors. */
-#include <string.h>
-
 #include "model.h"
 
 /* What can be refused before anything is allocated. */
@@ -26,12 +24,7 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, CT_ESHAPE, "ct_gp_new: X needs at least one row and one column");
     if (ct_kernel_status(kernel))
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
-    if (o->group && ct_group_status(o->group))
-        return ct_device_fail(device, ct_group_status(o->group), "ct_gp_new: %.400s",
-                              ct_group_message(o->group));
-    if (!ct__group_is_one(o->group) && strcmp(ct_device_name(device), "cpu") != 0)
-        return ct_device_fail(device, CT_EUNSUPPORTED,
-                              "ct_gp_new: a model over many processes lives on their CPUs: open \"cpu\"");
+    if (ct__group_usable(o->group, device)) return ct_last_status(device);
     bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
     if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_NONE ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
@@ -63,18 +56,18 @@ static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const c
     return taken ? ct__gp_average_given(gp) : ct_last_status(gp->device);
 }
 
-/* Whether all processes of the group have the same model. */
-static ct_status compare(const ct_gp *gp)
+ct_status ct__gp_compare(const ct_gp *gp)
 {
     ct_group *group = gp->options.group;
     const ct_cov_program *k = ct_kernel_program(gp->kernel);
     const size_t size = ct_dtype_size(gp->dtype);
-    ct_status s = ct__group_same(group, gp->device, k, (size_t)k->bytes, "ct_gp_new: the kernels");
+    ct_status s = ct__group_same(group, gp->device, k, (size_t)k->bytes, "the kernels");
     if (!s)
         s = ct__group_same(group, gp->device, ct_tensor_data(gp->X), (size_t)(gp->n * gp->d) * size,
-                           "ct_gp_new: the inputs X");
+                           "the inputs X");
     return s ? s
-             : ct__group_same(group, gp->device, ct_tensor_data(gp->y), (size_t)gp->n * size, "ct_gp_new: y");
+             : ct__group_same(group, gp->device, ct_tensor_data(gp->y), (size_t)gp->n * size,
+                              "the outputs y");
 }
 
 static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
@@ -95,7 +88,7 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
     for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);
-    if (!s) s = compare(gp);
+    if (!s) s = ct__gp_compare(gp);
     if (!s) return gp;
     ct_gp_free(gp);
     return NULL;

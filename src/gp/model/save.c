@@ -110,6 +110,10 @@ static void body(ct__stream *s, ct_gp *gp)
     ct__stream_bytes(s, zero, (8 - s->at % 8) % 8); /* so that what follows lies aligned in memory */
     data(s, gp);
     if (s->version == WITHOUT_FACTOR) return;
+    if (!ct__group_is_one(gp->options.group)) { /* each process computes its share */
+        s->at = s->size;
+        return;
+    }
     ct__stream_tensor(s, &gp->factor.alpha, gp->dtype, ct_shape2(gp->n, 1));
     ct__stream_factor(s, gp);
 }
@@ -228,7 +232,7 @@ static void read_body(ct__stream *s, ct_gp *gp)
     free(kernel);
     body(s, gp);
     gp->factor.ready = !s->bad;
-    if (s->version == WITHOUT_FACTOR) ct__gp_drop_factor(gp);
+    if (!gp->factor.L) ct__gp_drop_factor(gp);
     if (s->at != s->size) s->bad = true;
 }
 
@@ -239,11 +243,11 @@ static ct_gp *bad_file(ct_device *device, const char *path, const char *what)
 }
 
 /* The checksum has been seen to be right: what is wrong from here on was written so. */
-static ct_gp *read_model(ct_device *device, const char *path, ct__stream *s)
+static ct_gp *read_model(ct_device *device, const char *path, ct_group *group, ct__stream *s)
 {
     ct_dtype dtype = CT_F64;
     int64_t n = 0, d = 0;
-    ct_gp_options options = { 0 };
+    ct_gp_options options = { .group = group };
     begin(s);
     if (s->version < OLDEST || s->version > WITHOUT_FACTOR) {
         ct_device_fail(device, CT_EFORMAT, "%.200s: a model of version %d, this library reads %d to %d", path,
@@ -253,7 +257,7 @@ static ct_gp *read_model(ct_device *device, const char *path, ct__stream *s)
     header(s, &dtype, &n, &d, &options);
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > s->size / 4 || (uint64_t)d > s->size / 24)
         return bad_file(device, path, "the model's header makes no sense");
-    if (ct__gp_reserve(device, ct_gp_bytes_needed(n, d, dtype, false), false, "ct_gp_load: the model",
+    if (ct__gp_reserve(device, ct__gp_bytes(group, n, d, dtype, false), false, "ct_gp_load: the model",
                        "load it on a device that may hold more"))
         return NULL;
     ct_gp *gp = ct__gp_blank(device, NULL, n, d, dtype, &options);
@@ -275,7 +279,7 @@ static bool undamaged(ct__stream *s)
     return !at_end.bad;
 }
 
-ct_gp *ct_gp_load(ct_device *device, const char *path)
+static ct_gp *load(ct_device *device, const char *path, ct_group *group)
 {
     ct_bytes file;
     if (ct_device_status(device)) return NULL;
@@ -286,8 +290,19 @@ ct_gp *ct_gp_load(ct_device *device, const char *path)
     ct_gp *gp = file.size < sizeof magic + 12 || memcmp(file.data, magic, sizeof magic) != 0
                     ? bad_file(device, path, "not a cotangent model")
                 : undamaged(&s)
-                    ? read_model(device, path, &s)
+                    ? read_model(device, path, group, &s)
                     : bad_file(device, path, "the model is damaged or cut short: its checksum is wrong");
     ct_bytes_free(device, &file);
     return gp;
+}
+
+ct_gp *ct_gp_load(ct_device *device, const char *path) { return load(device, path, NULL); }
+
+ct_gp *ct_gp_load_for(ct_device *device, const char *path, ct_group *group)
+{
+    ct__group_enter(group);
+    ct_gp *gp = ct__group_usable(group, device) ? NULL : load(device, path, group);
+    if (!ct__group_leave(group, device, gp ? ct__gp_compare(gp) : ct_last_status(device))) return gp;
+    ct_gp_free(gp);
+    return NULL;
 }

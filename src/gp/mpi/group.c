@@ -198,6 +198,14 @@ ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_
                           what);
 }
 
+ct_status ct__group_usable(const ct_group *g, ct_device *device)
+{
+    if (g && g->status) return ct_device_fail(device, g->status, "%s", g->message);
+    if (ct__group_is_one(g) || !strcmp(ct_device_name(device), "cpu")) return CT_OK;
+    return ct_device_fail(device, CT_EUNSUPPORTED,
+                          "a model over many processes lives on their CPUs: open \"cpu\"");
+}
+
 void ct__group_enter(ct_group *g)
 {
     if (!ct__group_is_one(g)) g->depth++;

@@ -27,6 +27,8 @@ struct ct_group {
 
 static inline bool ct__group_is_one(const ct_group *g) { return !g || g->all.size == 1; }
 
+/* Refuses a group that has failed, and one of many processes on a device that is no CPU. */
+ct_status ct__group_usable(const ct_group *g, ct_device *device);
 /* Begins and ends a collective call. `leave` returns `status`, or that of a process that has failed. NULL:
  * not a group, and status is returned. The device gets the message. */
 void ct__group_enter(ct_group *g);

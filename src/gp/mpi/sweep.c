@@ -132,6 +132,15 @@ static bool pivots(sweep *s, int64_t k, ct_view L, ct_view y)
     return false;
 }
 
+/* B = alpha B op(L)⁻¹, some rows at a time, so that the scratch of a solve is small. */
+static void solve(sweep *s, unsigned flags, double alpha, ct_view L, ct_view B)
+{
+    enum { ROWS = 1024 };
+    const int64_t rows = ct_view_dim(B, 0);
+    for (int64_t i = 0; i < rows; i += ROWS)
+        ct_prim_trsm(s->c, flags, alpha, L, ct_view_slice(B, 0, i, i + ROWS < rows ? i + ROWS : rows, 1));
+}
+
 /* This process's share of the panel, and what takes its place in A. */
 static void panel(sweep *s, int64_t k, ct_view L)
 {
@@ -140,9 +149,9 @@ static void panel(sweep *s, int64_t k, ct_view L)
     const int64_t w = ct__grid_height(g, k);
     if (ct__grid_has_column(g, k)) {
         const ct_view below = ct__grid_stack(g, s->tiles, k, k + 1, g->tiles);
-        ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_RIGHT, 1, L, below);
+        solve(s, CT_LOWER | CT_TRANS | CT_RIGHT, 1, L, below);
         ct_prim_copy(c, below, ct_view_slice(ct__grid_strip(g, s->rows, k + 1, g->tiles), 1, 0, w, 1));
-        if (s->inverse) ct_prim_trsm(c, CT_LOWER | CT_RIGHT, -1, L, below);
+        if (s->inverse) solve(s, CT_LOWER | CT_RIGHT, -1, L, below);
     }
     for (int64_t j = g->col; j < k && s->inverse && ct__grid_has_row(g, k); j += g->cols) {
         const ct_view left = ct__grid_stack(g, s->tiles, j, k, k + 1);
