@@ -99,8 +99,9 @@ ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, do
         if (columns[k] < 0 || columns[k] >= gp->d)
             return ct_device_fail(gp->device, CT_EINDEX, "ct_gp_loo_without: column %lld of %lld",
                                   (long long)columns[k], (long long)gp->d);
+    ct__gp_enter(gp);
     ct_gp *without = ct_gp_copy(gp);
-    if (!without) return ct_last_status(gp->device);
+    if (!without) return ct__gp_leave(gp, ct_last_status(gp->device));
     if (count) {
         ct__gp_drop_factor(without);
         ct_release(without->X);
@@ -108,6 +109,7 @@ ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, do
     }
     ct_status s = without->X ? ct__gp_loo_sum(without, true, log_density) : ct_last_status(gp->device);
     ct_gp_free(without);
+    s = ct__gp_leave(gp, s);
     if (s) *log_density = NAN;
     return s;
 }

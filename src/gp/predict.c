@@ -77,12 +77,9 @@ static ct_status usable(ct_gp *gp, ct_var Xs)
     return ct_tape_status(tape);
 }
 
-void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance)
+static void posterior_on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance)
 {
-    ct_var poisoned = { Xs.tape, UINT32_MAX, 0 };
-    if (mean) *mean = poisoned;
-    if (variance) *variance = poisoned;
-    if (!Xs.tape || usable(gp, Xs)) return;
+    if (usable(gp, Xs)) return;
     ct_var standardised = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
     posterior p = at(gp, standardised, variance != NULL);
     if (mean)
@@ -93,6 +90,18 @@ void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *var
     ct_var scaled = ct_scale(ct_clamp(left, 0, INFINITY), gp->y_scale * gp->y_scale);
     *variance = ct__finite(ct_shift(scaled, noisy ? noise_at_new_points(gp) : 0),
                            "element %lld of the posterior variance");
+}
+
+void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance)
+{
+    ct_var poisoned = { Xs.tape, UINT32_MAX, 0 };
+    if (mean) *mean = poisoned;
+    if (variance) *variance = poisoned;
+    if (!Xs.tape) return;
+    if (gp) ct__gp_enter(gp);
+    posterior_on_tape(gp, Xs, noisy, mean, variance);
+    if (gp && ct__gp_leave(gp, ct_tape_status(Xs.tape)))
+        ct_tape_fail(Xs.tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
 }
 
 /* -- into tensors ---------------------------------------------------------------------------------------- */

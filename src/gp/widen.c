@@ -61,11 +61,9 @@ static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
     return ct__gp_set_values(gp, v);
 }
 
-ct_status ct_gp_widen(ct_gp *gp, double *factor)
+static ct_status widen(ct_gp *gp, double *factor)
 {
     double c = 1;
-    if (factor) *factor = NAN;
-    if (!gp) return CT_EINVAL;
     const int32_t root = ct_kernel_program(gp->kernel)->n_nodes - 1;
     double *power = ct__gp_alloc(gp->device, 2 * (uint64_t)gp->n_params, sizeof *power);
     if (!power) return CT_ENOMEM;
@@ -79,6 +77,7 @@ ct_status ct_gp_widen(ct_gp *gp, double *factor)
         find_powers(gp, root, power);
     if (gp->noise_at >= 0) power[gp->noise_at] = 1;
     if (!s) s = ct__gp_loo_sum(gp, false, &c);
+    if (!s) s = ct__group_take(gp->options.group, gp->device, CT_OK, &c, sizeof c);
     c /= (double)gp->n;
     if (!s && c > 1.01) /* less would not be seen */
         s = multiply(gp, c, power, power + gp->n_params);
@@ -87,4 +86,12 @@ ct_status ct_gp_widen(ct_gp *gp, double *factor)
     if (!s && factor) *factor = c;
     free(power);
     return s;
+}
+
+ct_status ct_gp_widen(ct_gp *gp, double *factor)
+{
+    if (factor) *factor = NAN;
+    if (!gp) return CT_EINVAL;
+    ct__gp_enter(gp);
+    return ct__gp_leave(gp, widen(gp, factor));
 }
