@@ -14,9 +14,8 @@ enum {
     CT__CHECKERS = 64, /* blocks that look at indices, each with a place for what it finds                  */
 
     /* -- memory -- */
-    CT__LITERAL = 2048,            /* bytes that one kernel's arguments carry to the device             */
-    CT__UPLOADS = 16,              /* larger uploads on their way at once                               */
-    CT__UPLOAD_BYTES = 64 << 10,   /* of one of them                                                    */
+    CT__LITERAL = 4032,            /* bytes that one kernel's arguments carry to the device             */
+    CT__UPLOAD_BYTES = 64 << 10,   /* that many kernels carry, so that nobody waits; of more one waits  */
     CT__BLAS_WORKSPACE = 32 << 20, /* bytes of cuBLAS's workspace: what its documentation asks of Hopper */
 
     /* -- reductions -- */

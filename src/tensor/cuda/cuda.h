@@ -104,9 +104,6 @@ typedef struct ct__cuda {
     cusolverDnHandle_t solver;
     cusolverDnParams_t params;
     void *blas_workspace;
-    char *staging; /* pinned: CT__UPLOADS pieces, each free again after its event */
-    cudaEvent_t staged[CT__UPLOADS];
-    int next_upload;
     ct__host_room *host_workspace;
     ct__bad *bad; /* CT__CHECKERS of them in device memory: what was found since they were last read */
     int64_t checks;

@@ -55,9 +55,6 @@ static bool destroy(ct__cuda *cuda)
     if (cuda->params) cusolverDnDestroyParams(cuda->params);
     if (cuda->solver) cusolverDnDestroy(cuda->solver);
     if (cuda->blas) cublasDestroy(cuda->blas);
-    for (int i = 0; i < CT__UPLOADS; i++)
-        if (cuda->staged[i]) ct__done(cudaEventDestroy(cuda->staged[i]));
-    ct__done(cudaFreeHost(cuda->staging));
     ct__done(cudaFree(cuda->blas_workspace));
     ct__done(cudaFree(cuda->bad));
     if (cuda->aside) ct__done(cudaStreamDestroy(cuda->aside));
@@ -98,21 +95,13 @@ static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
     return s;
 }
 
-static ct_status open_staging(ct_device *dev, ct__cuda *cuda)
+static ct_status open_checks(ct_device *dev, ct__cuda *cuda)
 {
-    ct_status s =
-        ct__cuda_status(dev, "pinning memory",
-                        cudaMallocHost((void **)&cuda->staging, (size_t)CT__UPLOADS * CT__UPLOAD_BYTES));
-    for (int i = 0; i < CT__UPLOADS && !s; i++)
-        s = ct__cuda_status(dev, "making an event",
-                            cudaEventCreateWithFlags(&cuda->staged[i], cudaEventDisableTiming));
-    if (!s)
-        s = ct__cuda_status(dev, "making room for errors",
-                            cudaMalloc((void **)&cuda->bad, CT__CHECKERS * sizeof(ct__bad)));
-    if (!s)
-        s = ct__cuda_status(dev, "making room for errors",
-                            cudaMemsetAsync(cuda->bad, 0, CT__CHECKERS * sizeof(ct__bad), cuda->stream));
-    return s;
+    const size_t bytes = CT__CHECKERS * sizeof(ct__bad);
+    ct_status s = ct__cuda_status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, bytes));
+    return s ? s
+             : ct__cuda_status(dev, "making room for errors",
+                               cudaMemsetAsync(cuda->bad, 0, bytes, cuda->stream));
 }
 
 static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
@@ -217,7 +206,7 @@ static ct_status open_all(ct_device *dev, ct__cuda *cuda)
                                   cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
-    if (!s) s = open_staging(dev, cuda);
+    if (!s) s = open_checks(dev, cuda);
     if (!s) s = open_libraries(dev, cuda);
     return s ? s : try_kernel(dev, cuda);
 }

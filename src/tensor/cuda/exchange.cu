@@ -100,28 +100,16 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
                     twice ? -bad->extent : bad->extent);
 }
 
-/* The caller may change src as soon as this returns: a few numbers go as arguments of a kernel, more are
- * copied aside, as many as there is room for, and many waited for. */
+/* The caller may change src as soon as this returns: what is short goes with the arguments of kernels, the rest
+ * is waited for. */
 ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
     if (!bytes) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->recording || bytes <= CT__LITERAL) return ct__cuda_put(dev, dst, src, bytes);
-    if (bytes > CT__UPLOAD_BYTES) {
-        ct_status s = ct__cuda_status(dev, "uploading",
-                                      cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
-        return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
-    }
-    int piece = cuda->next_upload;
-    char *staging = cuda->staging + (size_t)piece * CT__UPLOAD_BYTES;
-    ct_status s = ct__cuda_status(dev, "uploading", cudaEventSynchronize(cuda->staged[piece]));
-    if (s) return s;
-    memcpy(staging, src, bytes);
-    s = ct__cuda_status(dev, "uploading",
-                        cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
-    if (!s) s = ct__cuda_status(dev, "uploading", cudaEventRecord(cuda->staged[piece], cuda->stream));
-    cuda->next_upload = (piece + 1) % CT__UPLOADS;
-    return s;
+    if (cuda->recording || bytes <= CT__UPLOAD_BYTES) return ct__cuda_put(dev, dst, src, bytes);
+    ct_status s = ct__cuda_status(dev, "uploading",
+                                  cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
 }
 
 ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
