@@ -78,9 +78,9 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
 #define CONVERT(X) CT__RUN_EACH(dev, "copy", convert_kernel<X>, s.count, s)
     if (x->dtype != out->dtype) return CT__PER_ANY(x->dtype, CONVERT);
     if (dense)
-        return ct__cuda_status(dev, "copy",
-                               cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
-                                               cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
+        return ct__status(dev, "copy",
+                          cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
+                                          cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
     return CT__RUN_EACH(dev, "copy",
                         (bytes == 8   ? move_kernel<uint64_t>
                          : bytes == 4 ? move_kernel<uint32_t>

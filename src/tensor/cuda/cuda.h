@@ -38,15 +38,15 @@ static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsign
 /* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
  * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers, and
  * `room` bytes each. */
-#define CT__RUN_EACH(dev, what, kernel, count, ...)                                                    \
-    ((count) != 0 ? ct__cuda_status(dev, what,                                                         \
-                                    CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
-                                               ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
+#define CT__RUN_EACH(dev, what, kernel, count, ...)                                               \
+    ((count) != 0 ? ct__status(dev, what,                                                         \
+                               CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
+                                          ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
                   : CT_OK)
-#define CT__RUN_ROOM(dev, what, kernel, blocks, threads, room, ...)                             \
-    ((blocks) != 0 ? ct__cuda_status(dev, what,                                                 \
-                                     CT__LAUNCH_ROOM(kernel, ct__blocks(blocks), threads, room, \
-                                                     ct__cuda_of(dev)->stream, __VA_ARGS__))    \
+#define CT__RUN_ROOM(dev, what, kernel, blocks, threads, room, ...)                        \
+    ((blocks) != 0 ? ct__status(dev, what,                                                 \
+                                CT__LAUNCH_ROOM(kernel, ct__blocks(blocks), threads, room, \
+                                                ct__cuda_of(dev)->stream, __VA_ARGS__))    \
                    : CT_OK)
 #define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...) \
     CT__RUN_ROOM(dev, what, kernel, blocks, threads, 0, __VA_ARGS__)
@@ -138,10 +138,10 @@ static inline bool ct__done(cudaError_t error)
 }
 /* What is wrong, in the device's words: the runtime's, the driver's, cuBLAS's or cuSOLVER's status while
  * doing `what`. */
-ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
+ct_status ct__status(ct_device *dev, const char *what, cudaError_t error);
+ct_status ct__status(ct_device *dev, const char *what, cublasStatus_t error);
+ct_status ct__status(ct_device *dev, const char *what, cusolverStatus_t error);
 ct_status ct__driver_status(ct_device *dev, const char *what, int error);
-ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);
-ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error);
 /* At least so many bytes of host memory for cuSOLVER, kept while the device lives. NULL with a message. */
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Queues that n integers become 0. */

@@ -6,42 +6,40 @@
 
 /* -- errors ---------------------------------------------------------------------------------------------- */
 
-ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
+static ct_status cuda_error(ct_device *dev, const char *what, const char *whose, cudaError_t error)
 {
-    if (ct__done(error)) return CT_OK;
-    return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s (%s)",
-                    dev->name, what, cudaGetErrorString(error), cudaGetErrorName(error));
+    return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s%s (%s)",
+                    dev->name, what, whose, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+ct_status ct__status(ct_device *dev, const char *what, cudaError_t error)
+{
+    return ct__done(error) ? CT_OK : cuda_error(dev, what, "", error);
 }
 
 /* The driver's errors are not the runtime's, whose last one stays. */
 ct_status ct__driver_status(ct_device *dev, const char *what, int error)
 {
-    const cudaError_t e = (cudaError_t)error;
-    return !error ? CT_OK
-                  : ct__fail(dev, e == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE,
-                             "%s: %s: the driver: %s (%s)", dev->name, what, cudaGetErrorString(e),
-                             cudaGetErrorName(e));
+    return error ? cuda_error(dev, what, "the driver: ", (cudaError_t)error) : CT_OK;
 }
 
-ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error)
+ct_status ct__status(ct_device *dev, const char *what, cublasStatus_t error)
 {
-    return error == CUBLAS_STATUS_SUCCESS
-               ? CT_OK
-               : ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
-                          "%s: %s: cuBLAS: %s", dev->name, what, cublasGetStatusString(error));
+    if (error == CUBLAS_STATUS_SUCCESS) return CT_OK;
+    return ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuBLAS: %s",
+                    dev->name, what, cublasGetStatusString(error));
 }
 
-ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error)
+ct_status ct__status(ct_device *dev, const char *what, cusolverStatus_t error)
 {
-    return error == CUSOLVER_STATUS_SUCCESS
-               ? CT_OK
-               : ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
-                          "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
+    if (error == CUSOLVER_STATUS_SUCCESS) return CT_OK;
+    return ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
+                    "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
 }
 
 ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
 {
-    return ct__cuda_status(dev, what, cudaMemsetAsync(x, 0, (size_t)n * sizeof *x, ct__cuda_of(dev)->stream));
+    return ct__status(dev, what, cudaMemsetAsync(x, 0, (size_t)n * sizeof *x, ct__cuda_of(dev)->stream));
 }
 
 /* -- opening and closing --------------------------------------------------------------------------------- */
@@ -80,45 +78,44 @@ void ct__cuda_close(ct_device *dev)
 static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
 {
     int supported = 0;
-    ct_status s = ct__cuda_status(
+    ct_status s = ct__status(
         dev, "opening", cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->ordinal));
     if (s || !supported) return s;
     cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = cuda->ordinal;
-    s = ct__cuda_status(dev, "making a memory pool", cudaMemPoolCreate(&cuda->pool, &props));
+    s = ct__status(dev, "making a memory pool", cudaMemPoolCreate(&cuda->pool, &props));
     uint64_t threshold = UINT64_MAX;
     if (!s)
-        s = ct__cuda_status(dev, "keeping freed memory",
-                            cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+        s = ct__status(dev, "keeping freed memory",
+                       cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
     return s;
 }
 
 static ct_status open_checks(ct_device *dev, ct__cuda *cuda)
 {
     const size_t bytes = CT__CHECKERS * sizeof(ct__bad);
-    ct_status s = ct__cuda_status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, bytes));
+    ct_status s = ct__status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, bytes));
     return s ? s
-             : ct__cuda_status(dev, "making room for errors",
-                               cudaMemsetAsync(cuda->bad, 0, bytes, cuda->stream));
+             : ct__status(dev, "making room for errors", cudaMemsetAsync(cuda->bad, 0, bytes, cuda->stream));
 }
 
 static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
 {
-    ct_status s = ct__cublas_status(dev, "opening", cublasCreate(&cuda->blas));
-    if (!s) s = ct__cublas_status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
+    ct_status s = ct__status(dev, "opening", cublasCreate(&cuda->blas));
+    if (!s) s = ct__status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
     /* Parts of a sum of bf16 or f16 products are added up in f32, too. */
     if (!s)
-        s = ct__cublas_status(
-            dev, "opening", cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-    if (!s) s = ct__cuda_status(dev, "opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
+        s = ct__status(dev, "opening",
+                       cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+    if (!s) s = ct__status(dev, "opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
     if (!s)
-        s = ct__cublas_status(dev, "opening",
-                              cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
-    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreate(&cuda->solver));
-    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
-    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreateParams(&cuda->params));
+        s = ct__status(dev, "opening",
+                       cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
+    if (!s) s = ct__status(dev, "opening", cusolverDnCreate(&cuda->solver));
+    if (!s) s = ct__status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
+    if (!s) s = ct__status(dev, "opening", cusolverDnCreateParams(&cuda->params));
     return s;
 }
 
@@ -126,8 +123,8 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
 {
     cudaDeviceProp props;
     size_t free_bytes = 0, total = 0;
-    ct_status s = ct__cuda_status(dev, "asking its name", cudaGetDeviceProperties(&props, cuda->ordinal));
-    if (!s) s = ct__cuda_status(dev, "asking its memory", cudaMemGetInfo(&free_bytes, &total));
+    ct_status s = ct__status(dev, "asking its name", cudaGetDeviceProperties(&props, cuda->ordinal));
+    if (!s) s = ct__status(dev, "asking its memory", cudaMemGetInfo(&free_bytes, &total));
     if (s) return s;
     cuda->processors = props.multiProcessorCount;
     if (!dev->memory.limit) dev->memory.limit = total;
@@ -172,7 +169,7 @@ static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
     const ct__check check = { cuda->bad, 0, 0 };
     ct_status s = CT__RUN_BLOCKS(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)",
                                  check_kernel, 1, CT__BLOCK, check, (const int64_t *)NULL, 0, 1, 0);
-    return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
+    return s ? s : ct__status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
 #if CUDART_VERSION >= 12050
@@ -189,7 +186,7 @@ static ct_status find_driver(ct_device *dev, ct__driver *driver)
     if (!error) error = DRIVERS("cuDeviceGet", &driver->device_of);
     if (!error) error = DRIVERS("cuDevicePrimaryCtxRetain", &driver->retain);
     if (!error) error = DRIVERS("cuDevicePrimaryCtxRelease", &driver->release);
-    return ct__cuda_status(dev, "asking the driver", error);
+    return ct__status(dev, "asking the driver", error);
 }
 
 static ct_status find_context(ct_device *dev, ct__cuda *cuda)
@@ -202,8 +199,8 @@ static ct_status find_context(ct_device *dev, ct__cuda *cuda)
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)
 {
     const ct__current now(cuda);
-    ct_status s = ct__cuda_status(dev, "making a stream",
-                                  cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    ct_status s =
+        ct__status(dev, "making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
     if (!s) s = open_checks(dev, cuda);

@@ -82,16 +82,14 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
     ct__bad found[CT__CHECKERS] = {};
     ct_status s = ct__cuda_not_recording(dev, "waiting");
     if (!s && cuda->checked)
-        s = ct__cuda_status(
-            dev, "reading the errors",
-            cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
-    if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
+        s = ct__status(dev, "reading the errors",
+                       cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
+    if (!s) s = ct__status(dev, "computing", cudaStreamSynchronize(cuda->stream));
     if (s) return s;
     cuda->checked = false;
     const ct__bad *bad = first_bad(found);
     if (!bad) return CT_OK;
-    s = ct__cuda_status(dev, "clearing the errors",
-                        cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
+    s = ct__status(dev, "clearing the errors", cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
     if (s) return s;
     const bool twice = bad->extent < 0;
     return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is %s [0, %" PRId64 ")",
@@ -107,9 +105,9 @@ ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t byt
     if (!bytes) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
     if (cuda->recording || bytes <= CT__UPLOAD_BYTES) return ct__cuda_put(dev, dst, src, bytes);
-    ct_status s = ct__cuda_status(dev, "uploading",
-                                  cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
-    return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
+    ct_status s =
+        ct__status(dev, "uploading", cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    return s ? s : ct__status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
 }
 
 ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
@@ -117,8 +115,8 @@ ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t b
     ct__cuda *cuda = ct__cuda_of(dev);
     ct_status s = ct__cuda_not_recording(dev, "downloading");
     if (!s && bytes)
-        s = ct__cuda_status(dev, "downloading",
-                            cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
+        s = ct__status(dev, "downloading",
+                       cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
     return s ? s : wait(dev, cuda);
 }
 

@@ -43,10 +43,10 @@ ct_status ct__lu_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m
     int *rows = integers, *info = rows + all * n;
     ct_status s = ct__addresses(dev, b, m, of_m);
     if (s) return s;
-    s = ct__cublas_status(dev, "lu",
-                          b->dtype == CT_F64
-                              ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
-                              : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
+    s = ct__status(dev, "lu",
+                   b->dtype == CT_F64
+                       ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
+                       : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
     return s ? s : judge(dev, "lu", b, m, NULL, rows, pivot, failed);
 }
 
@@ -61,10 +61,10 @@ ct_status ct__qr_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m
     ct_status s = ct__addresses(dev, b, m, of_m);
     if (!s) s = ct__addresses(dev, b, tau, of_tau);
     if (s) return s;
-    return ct__cublas_status(dev, "qr",
-                             b->dtype == CT_F64
-                                 ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
-                                 : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
+    return ct__status(dev, "qr",
+                      b->dtype == CT_F64
+                          ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
+                          : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
 }
 
 /* -- by cuSOLVER, one after the other --------------------------------------------------------------------
@@ -85,7 +85,7 @@ static ct_status looped(ct_device *dev, const char *what, const ct__batch *b, co
                         int64_t *pivot, int64_t *failed, Sizes sizes, Factor factor)
 {
     room r = {};
-    ct_status s = ct__cusolver_status(dev, what, sizes(&r));
+    ct_status s = ct__status(dev, what, sizes(&r));
     if (s) return s;
     const ct__scratch memory(dev, (int64_t)r.device_bytes), infos(dev, b->members * (int64_t)sizeof(int));
     if (memory.data && r.host_bytes) r.host = ct__cuda_host_workspace(dev, r.host_bytes);
@@ -93,7 +93,7 @@ static ct_status looped(ct_device *dev, const char *what, const ct__batch *b, co
     r.data = memory;
     for (int64_t i = 0; i < b->members && !s; i++) {
         r.info = (int *)infos + i;
-        s = ct__cusolver_status(dev, what, factor(i, m.data + ct__member_at(*b, m, i) * ct__bytes_of(b), r));
+        s = ct__status(dev, what, factor(i, m.data + ct__member_at(*b, m, i) * ct__bytes_of(b), r));
     }
     return s || !failed ? s : judge(dev, what, b, m, pivot ? NULL : (int *)infos, NULL, pivot, failed);
 }

@@ -31,9 +31,9 @@ ct_status ct__cuda_sort(ct_device *dev, const char *what, const int64_t *index, 
     size_t bytes = 0; /* without memory the sort says how much it needs */
     const auto sort = [&](void *room) {
         cudaGetLastError(); /* CUB takes an error that another left behind for its own */
-        return ct__cuda_status(dev, what,
-                               cub::DeviceRadixSort::SortPairs(room, bytes, given, key, position, positions,
-                                                               n, 0, bits, ct__cuda_of(dev)->stream));
+        return ct__status(dev, what,
+                          cub::DeviceRadixSort::SortPairs(room, bytes, given, key, position, positions, n, 0,
+                                                          bits, ct__cuda_of(dev)->stream));
     };
     ct_status s = sort(NULL);
     ct__scratch room(dev, s ? 0 : (int64_t)bytes);

@@ -57,11 +57,10 @@ ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
     if (!s && ours && first)
         s = ct__driver_status(dev, "joining streams", cuda->driver.context_of(first, &context));
     const ct__current there(cuda, context); /* a stream is marked by events of its own GPU alone */
-    if (!s)
-        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
+    if (!s) s = ct__status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
     if (s) return s;
-    s = ct__cuda_status(dev, "joining streams", cudaEventRecord(now, first));
-    if (!s) s = ct__cuda_status(dev, "joining streams", cudaStreamWaitEvent(second, now, 0));
-    ct_status destroyed = ct__cuda_status(dev, "joining streams", cudaEventDestroy(now));
+    s = ct__status(dev, "joining streams", cudaEventRecord(now, first));
+    if (!s) s = ct__status(dev, "joining streams", cudaStreamWaitEvent(second, now, 0));
+    ct_status destroyed = ct__status(dev, "joining streams", cudaEventDestroy(now));
     return s ? s : destroyed;
 }

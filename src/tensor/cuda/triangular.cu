@@ -52,7 +52,7 @@ static ct_status by_cublas(ct_device *dev, const ct__batch *b, bool inverse, boo
         float *x32 = (float *)B.data;
         const double *m = (const double *)M.data;
         const float *m32 = (const float *)M.data;
-        return ct__cublas_status(
+        return ct__status(
             dev, inverse ? "trsm" : "trmm",
             inverse
                 ? f64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha, m, ldm, x, ldb)
@@ -66,11 +66,11 @@ static ct_status by_cublas(ct_device *dev, const ct__batch *b, bool inverse, boo
     ct_status s = ct__addresses(dev, b, M, of_M);
     if (!s) s = ct__addresses(dev, b, B, of_B);
     if (s) return s;
-    return ct__cublas_status(dev, "tri_solve",
-                             f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M,
-                                                         ldm, of_B, ldb, b->members)
-                                 : cublasStrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha32,
-                                                         of_M, ldm, of_B, ldb, b->members));
+    return ct__status(dev, "tri_solve",
+                      f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M, ldm,
+                                                  of_B, ldb, b->members)
+                          : cublasStrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha32, of_M, ldm,
+                                                  of_B, ldb, b->members));
 }
 
 /* Of many matrices: a product with the whole of each, zeros beside the triangle. */
