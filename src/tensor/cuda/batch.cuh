@@ -174,6 +174,13 @@ ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m,
 ct_status ct__qr_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau);
 ct_status ct__qr_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau);
 
+/* Whether matrices of n rows are factored by cuSOLVER. It does not say that its work may be part of a graph:
+ * so never in a step, recorded or not. */
+static inline bool ct__one_by_one(const ct_device *dev, int64_t n)
+{
+    return !dev->in_step && n >= CT__ONE_BY_ONE;
+}
+
 /* Queues the addresses of the members' matrices, as cuBLAS's batched routines want them. */
 ct_status ct__addresses(ct_device *dev, const ct__batch *b, const ct__matrix &m, void *to);
 

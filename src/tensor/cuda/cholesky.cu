@@ -1,6 +1,5 @@
 /* A = L Lᵀ by halves, all members together, down to tiles that one block holds, and A⁻¹ from it. */
 #include "batch.cuh"
-#include "paths.h"
 
 #include <math.h>
 
@@ -120,9 +119,7 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
     ct__scratch square(dev, diagonal ? ct__entries(&b, b.m[0]) * ct__bytes_of(&b) : 0);
     if (!failed.data || (diagonal && !square.data)) return CT_ENOMEM;
     const ct__matrix target = diagonal ? ct__dense(&b, square, n, n) : b.m[1];
-    const bool lower = wanted == LOWER;
-    /* cuSOLVER does not say that its work may be part of a graph: in a step it is ours, recorded or not. */
-    const bool looped = !lower && !dev->in_step && ct__one_by_one(CT__POTRF, b.dtype, n, b.members);
+    const bool lower = wanted == LOWER, looped = !lower && ct__one_by_one(dev, n);
     ct__formed f(dev, &b, target, a == out ? ct__formed::LOWER : ct__formed::NOTHING,
                  lower ? ct__formed::LOWER : ct__formed::ALL);
     ct_status s = f.status;

@@ -1,5 +1,4 @@
-/* Every threshold, tile and block size of the CUDA backend. Only the extents from which cuSOLVER takes over
- * are elsewhere: in paths.h, which `./run gpu` prints. No value here has been measured: no GPU has been at
+/* Every threshold, tile and block size of the CUDA backend. No value has been measured: no GPU has been at
  * hand. They follow from the sizes of a processor: 32 threads to a warp, 48 KiB of static shared memory to
  * a block, 64 Ki registers. Values marked "bits" decide the order of additions, and with it the last bits
  * of results. */
@@ -39,7 +38,8 @@ enum {
     CT__TILE = 128, /* of a matrix that one block factors in its registers; where triangles end; bits */
     CT__TRIANGLE_BLOCK = 512, /* of one triangle that are inverted and squared whole; bits                  */
     CT__LU_ROWS = 4096, /* whose exchanges are made in shared memory; of more rows, in global memory        */
-    CT__QR_PANEL = 32,  /* reflectors that are applied at once; bits                                        */
+    CT__ONE_BY_ONE = 1024, /* rows from which cuSOLVER factors, one after the other (bench/paths); bits */
+    CT__QR_PANEL = 32, /* reflectors that are applied at once; bits                                        */
 
     /* -- covariances -- */
     CT__COV_LANES = 32,      /* rows of a task; bits                                                       */

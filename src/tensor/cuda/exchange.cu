@@ -98,8 +98,8 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
                     twice ? -bad->extent : bad->extent);
 }
 
-/* The caller may change src as soon as this returns: what is short goes with the arguments of kernels, the rest
- * is waited for. */
+/* The caller may change src as soon as this returns: what is short goes with the arguments of kernels, the
+ * rest is waited for. */
 ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
     if (!bytes) return CT_OK;

@@ -1,7 +1,6 @@
 /* LU with partial pivoting, and inverses and determinants from it. */
 #include "batch.cuh"
 #include "block.cuh"
-#include "paths.h"
 
 #include <math.h>
 
@@ -65,10 +64,9 @@ struct factors {
         failed = integers;
         pivot = failed + b->members;
         order = pivot + b->members * m.rows;
-        const bool looped = !dev->in_step && ct__one_by_one(CT__GETRF, b->dtype, m.rows, b->members);
         status = ct__copy_matrices(dev, b, A, m);
-        if (!status) /* in a step never by cuSOLVER, as in cholesky.cu */
-            status = (looped ? ct__lu_looped : ct__lu_batched)(dev, b, m, pivot, failed);
+        if (!status)
+            status = (ct__one_by_one(dev, m.rows) ? ct__lu_looped : ct__lu_batched)(dev, b, m, pivot, failed);
         if (!status) status = find_wild(dev, b, ct__turned(m), failed);
     }
     ct_status put_in_order(int64_t *to) const

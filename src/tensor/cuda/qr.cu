@@ -2,7 +2,6 @@
  * conditioned. */
 #include "batch.cuh"
 #include "block.cuh"
-#include "paths.h"
 
 #include <math.h>
 
@@ -81,10 +80,8 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
         failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!of_A.data || !of_tau.data || !failed.data) return CT_ENOMEM;
     const ct__matrix A = ct__turned(ct__dense(&b, of_A, cols, rows)), taus = ct__dense(&b, of_tau, 1, count);
-    /* in a step never by cuSOLVER, as in cholesky.cu */
-    const bool looped = !dev->in_step && ct__one_by_one(CT__GEQRF, b.dtype, count, b.members);
     ct_status s = ct__copy_matrices(dev, &b, b.m[0], A);
-    if (!s) s = (looped ? ct__qr_looped : ct__qr_batched)(dev, &b, A, taus);
+    if (!s) s = (ct__one_by_one(dev, count) ? ct__qr_looped : ct__qr_batched)(dev, &b, A, taus);
     if (!s) s = ct__copy_matrices(dev, &b, A, b.m[0]);
     if (!s) s = ct__copy_matrices(dev, &b, taus, b.m[1]);
     if (s || rank_tolerance < 0) return s;
