@@ -131,8 +131,8 @@ static void more_members_than_32_bits_count(void **)
     ct_device_close(dev);
 }
 
-/* More rows than the smaller of the kernels has room for. The rows of 2 I + small numbers are permuted, so
- * that all are exchanged. */
+/* More rows than a block has threads. The rows of 2 I + small numbers are permuted, so that all are
+ * exchanged. */
 static void orders_of_many_rows(void **)
 {
     enum { N = 600 };

@@ -37,8 +37,7 @@ enum {
     /* -- factors of matrices -- */
     CT__TILE = 128, /* of a matrix that one block factors in its registers; where triangles end; bits */
     CT__TRIANGLE_BLOCK = 512, /* of one triangle that are inverted and squared whole; bits                  */
-    CT__LU_ROWS = 4096, /* whose exchanges are made in shared memory; of more rows, in global memory        */
-    CT__ONE_BY_ONE = 1024, /* rows from which cuSOLVER factors, one after the other (bench/paths); bits */
+    CT__ONE_BY_ONE = 1024,    /* rows from which cuSOLVER factors, one after the other (bench/paths); bits */
     CT__QR_PANEL = 32, /* reflectors that are applied at once; bits                                        */
 
     /* -- covariances -- */

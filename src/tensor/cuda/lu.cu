@@ -14,30 +14,19 @@ template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix
     }
 }
 
-/* The exchanges become an order, one thread's work: each has to wait for the one before. */
-template <typename I>
-static __device__ void put_in_order(const int64_t *pivot, int64_t n, bool failed, I *order)
+/* A block per member. The exchanges become an order, one thread's work: each has to wait for the one before.
+ * A member that failed is left in its natural order. */
+static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
 {
-    for (int64_t i = threadIdx.x; i < n; i += CT__WARP) order[i] = (I)i;
+    const int64_t member = blockIdx.x, exchanges = failed[member] ? 0 : n, *pivot = pivots + member * n;
+    int64_t *order = orders + member * n;
+    for (int64_t i = threadIdx.x; i < n; i += CT__WARP) order[i] = i;
     __syncthreads();
-    for (int64_t i = 0; i < n && !threadIdx.x && !failed; i++) {
-        const I here = order[i];
+    for (int64_t i = 0; i < exchanges && !threadIdx.x; i++) {
+        const int64_t here = order[i];
         order[i] = order[pivot[i]];
         order[pivot[i]] = here;
     }
-    __syncthreads();
-}
-
-/* A block per member, in shared memory where that is enough. A member that failed is left in its natural
- * order. */
-static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
-{
-    CT__SHARED(int32_t, near, [CT__LU_ROWS]);
-    const int64_t member = blockIdx.x, *pivot = pivots + member * n;
-    int64_t *order = orders + member * n;
-    if (n > CT__LU_ROWS) return put_in_order(pivot, n, failed[member], order);
-    put_in_order(pivot, n, failed[member], near);
-    for (int64_t i = threadIdx.x; i < n; i += CT__WARP) order[i] = near[i];
 }
 
 /* Of m in the order of memory: by wild_kernel. */
