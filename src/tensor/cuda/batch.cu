@@ -100,14 +100,32 @@ ct_status ct__formed::finish() { return status ? status : copy_part(dev, batch, 
 
 /* -- triangles ------------------------------------------------------------------------------------------- */
 
-/* The lower triangle, or what is above it. */
 template <typename T>
-static __global__ void copy_triangle_kernel(ct__batch b, ct__matrix from, ct__matrix to, bool lower)
+static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k,
+                                       ct__rest rest)
 {
-    CT__EACH_ENTRY(at, b, to)
+    CT__EACH_ENTRY(at, b, out)
     {
-        if ((at.j <= at.i) == lower) ct__at_entry<T>(b, to, at) = ct__at_entry<T>(b, from, at);
+        T &to = ct__at_entry<T>(b, out, at);
+        if (rest == CT__ONES && at.i == at.j)
+            to = 1;
+        else if (upper ? at.j - at.i >= k : at.j - at.i <= k)
+            to = ct__at_entry<T>(b, x, at);
+        else if (rest != CT__LEFT)
+            to = 0;
     }
+}
+
+ct_status ct__triangle(ct_device *dev, const ct__batch *b, const ct__matrix &x, bool upper, int64_t k,
+                       ct__rest rest, const ct__matrix &out)
+{
+    return CT__BATCH_EACH(dev, "triangle", *b, triangle_kernel, ct__entries(b, out), x, out, upper, k, rest);
+}
+
+ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
+{
+    const ct__matrices<2> b({ x, out });
+    return ct__triangle(dev, &b, b.m[0], upper, k, CT__ZEROS, b.m[1]);
 }
 
 template <typename T>
@@ -117,17 +135,6 @@ static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *f
     {
         if (failed[at.member] && (!lower || at.j <= at.i)) ct__at_entry<T>(b, m, at) = (T)NAN;
     }
-}
-
-ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to)
-{
-    return CT__BATCH_EACH(dev, "copy_lower", *b, copy_triangle_kernel, ct__entries(b, to), from, to, true);
-}
-
-ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix &m)
-{
-    return CT__BATCH_EACH(dev, "mirror_lower", *b, copy_triangle_kernel, ct__entries(b, m), ct__turned(m), m,
-                          false);
 }
 
 ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,

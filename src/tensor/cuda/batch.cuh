@@ -134,11 +134,23 @@ ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols)
 
 /* The rows of the identity, in that order where it is given: order[member][row]. */
 ct_status ct__identity(ct_device *dev, const ct__batch *b, const ct__matrix &out, const int64_t *order);
-/* to = from; to = from on and below the diagonal; the rest of the lower triangle's mirror image; all of m =
- * NaN, or that triangle, where failed[member] is set. */
 ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);
-ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);
-ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix &m);
+/* out = the part of x with col - row <= k or, `upper`, >= k; the rest of out becomes zero, or is left alone.
+ * CT__ONES: zero, and the diagonal one. */
+enum ct__rest { CT__ZEROS, CT__ONES, CT__LEFT };
+ct_status ct__triangle(ct_device *dev, const ct__batch *b, const ct__matrix &x, bool upper, int64_t k,
+                       ct__rest rest, const ct__matrix &out);
+static inline ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix &from,
+                                       const ct__matrix &to)
+{
+    return ct__triangle(dev, b, from, false, 0, CT__LEFT, to);
+}
+/* The rest of m becomes the lower triangle's mirror image. */
+static inline ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix &m)
+{
+    return ct__triangle(dev, b, ct__turned(m), true, 1, CT__LEFT, m);
+}
+/* All of m = NaN, or its lower triangle, where failed[member] is set. */
 ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
                      const ct__matrix &m);
 /* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may

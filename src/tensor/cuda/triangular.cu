@@ -1,35 +1,7 @@
-/* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to tiles. */
+/* trsm, trmm, trtri, lauum: by halves, so that nearly all the work is in gemm, down to tiles. */
 #include "batch.cuh"
 
 enum { BLOCK = CT__TRIANGLE_BLOCK };
-
-/* -- triangle -------------------------------------------------------------------------------------------- */
-
-template <typename T>
-static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k,
-                                       bool unit)
-{
-    CT__EACH_ENTRY(at, b, out)
-    {
-        const bool inside = upper ? at.j - at.i >= k : at.j - at.i <= k;
-        ct__at_entry<T>(b, out, at) = unit && at.i == at.j ? (T)1 : inside ? ct__at_entry<T>(b, x, at) : (T)0;
-    }
-}
-
-/* out = the triangle of x, zeros beside it; unit: and ones on the diagonal. */
-static ct_status take_triangle(ct_device *dev, const ct__batch *b, const ct__matrix &x, bool upper, int64_t k,
-                               bool unit, const ct__matrix &out)
-{
-    return CT__RUN_EACH(dev, "triangle",
-                        (ct__bytes_of(b) == 8 ? triangle_kernel<double> : triangle_kernel<float>),
-                        ct__entries(b, out), *b, x, out, upper, k, unit);
-}
-
-ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
-{
-    const ct__matrices<2> b({ x, out });
-    return take_triangle(dev, &b, b.m[0], upper, k, false, b.m[1]);
-}
 
 /* -- B = alpha M⁻¹ B, B = alpha M B ---------------------------------------------------------------------- */
 
@@ -81,7 +53,7 @@ static ct_status multiply(ct_device *dev, const ct__batch *b, bool lower, bool u
     ct__scratch of_T(dev, b->members * M.rows * M.rows * bytes), of_X(dev, ct__entries(b, B) * bytes);
     if (!of_T.data || !of_X.data) return CT_ENOMEM;
     const ct__matrix T = ct__dense(b, of_T, M.rows, M.rows), X = ct__dense(b, of_X, B.rows, B.cols);
-    ct_status s = take_triangle(dev, b, M, !lower, 0, unit, T);
+    ct_status s = ct__triangle(dev, b, M, !lower, 0, unit ? CT__ONES : CT__ZEROS, T);
     if (!s) s = ct__copy_matrices(dev, b, B, X);
     return s ? s : ct__gemm(dev, b, alpha, T, X, 0, B);
 }
@@ -164,7 +136,7 @@ static ct_status square_block(ct_device *dev, const ct__batch *b, const ct__matr
     ct__scratch room(dev, ct__entries(b, L) * ct__bytes_of(b));
     if (!room.data) return CT_ENOMEM;
     const ct__matrix T = ct__dense(b, room, L.rows, L.rows);
-    ct_status s = take_triangle(dev, b, L, false, 0, false, T);
+    ct_status s = ct__triangle(dev, b, L, false, 0, CT__ZEROS, T);
     return s ? s : ct__syrk(dev, b, 1, ct__turned(T), 0, L);
 }
 
