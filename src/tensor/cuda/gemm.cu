@@ -2,25 +2,15 @@
  * C = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up
  * in f32. */
 #include "batch.cuh"
-#include "half.cuh"
 
 enum { A, B, C };
 enum { DIAGONAL = CT__SYRK_DIAGONAL };
 
-template <typename S> static __global__ void scale_kernel(ct__batch b, ct__matrix m, double beta)
-{
-    typedef typename ct__arithmetic<S>::type T;
-    CT__EACH_ENTRY(at, b, m)
-    {
-        S &c = ct__at_entry<S>(b, m, at);
-        c = (S)(beta == 0 ? (T)0 : (T)beta * (T)c);
-    }
-}
-
 static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct__matrix &c)
 {
-#define SCALE(S) CT__RUN_EACH(dev, "gemm", scale_kernel<S>, ct__entries(b, c), *b, c, beta)
-    return beta == 1 ? CT_OK : CT__PER_DTYPE(b->dtype, SCALE);
+    const double p[2] = { beta, 0 };
+    ct_view all = ct__as_view(b, c);
+    return beta == 0 ? ct__cuda_fill(dev, &all, 0) : ct__cuda_map1(dev, CT_MAP_scale, p, &all, &all);
 }
 
 /* The largest dimension of the batch is one call's, the others are walked over. */
@@ -97,26 +87,14 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
 
 /* -- symmetric products ---------------------------------------------------------------------------------- */
 
-/* C = from + beta C on and below the diagonal */
-template <typename T>
-static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double beta, ct__matrix c)
-{
-    CT__EACH_ENTRY(at, b, c)
-    {
-        if (at.j > at.i) continue;
-        T x = ct__at_entry<T>(b, from, at), &to = ct__at_entry<T>(b, c, at);
-        to = beta == 0 ? x : x + (T)beta * to;
-    }
-}
-
-/* By columns of blocks: what is below the diagonal's in one product, and that one whole, of which the lower
- * triangle is kept. */
+/* By columns of blocks: what is below the diagonal's in one product, and that one whole in memory of its own,
+ * of which the lower triangle is kept. */
 ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta,
                    const ct__matrix &c)
 {
     const int64_t n = c.rows, k = a.cols, widest = ct__smaller(n, DIAGONAL);
     if (!n || !b->members) return CT_OK;
-    ct__scratch room(dev, b->members * widest * widest * ct__bytes_of(b));
+    const ct__scratch room(dev, b->members * widest * widest * ct__bytes_of(b));
     if (!room.data) return CT_ENOMEM;
     ct_status s = CT_OK;
     for (int64_t i = 0; i < n && !s; i += widest) {
@@ -124,10 +102,9 @@ ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__m
         const ct__matrix strip = ct__block(b, a, i, 0, w, k), below = ct__block(b, a, i + w, 0, r, k),
                          whole = ct__dense(b, room, w, w), corner = ct__block(b, c, i, i, w, w);
         s = ct__gemm(dev, b, alpha, below, ct__turned(strip), beta, ct__block(b, c, i + w, i, r, w));
-        if (!s) s = ct__gemm(dev, b, alpha, strip, ct__turned(strip), 0, whole);
-        if (!s)
-            s = CT__BATCH_EACH(dev, "syrk", *b, add_lower_kernel, ct__entries(b, corner), whole, beta,
-                               corner);
+        if (!s && beta != 0) s = ct__copy_lower(dev, b, corner, whole);
+        if (!s) s = ct__gemm(dev, b, alpha, strip, ct__turned(strip), beta, whole);
+        if (!s) s = ct__copy_lower(dev, b, whole, corner);
     }
     return s;
 }
