@@ -70,18 +70,29 @@ ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix
     return ct__cuda_copy(dev, &x, &out);
 }
 
+ct_status ct__scale_columns(ct_device *dev, const ct__batch *b, const ct__matrix &x, const ct__matrix &row,
+                            const ct__matrix &out)
+{
+    ct__matrix each_row = row;
+    each_row.rows = x.rows, each_row.rs = 0;
+    const ct_view from = ct__as_view(b, x), by = ct__as_view(b, each_row);
+    ct_view to = ct__as_view(b, out);
+    return ct__cuda_map2(dev, CT_MAP_mul, &from, &by, &to);
+}
+
 static ct_status copy_part(ct_device *dev, const ct__batch *b, ct__formed::part which, const ct__matrix &from,
                            const ct__matrix &to)
 {
-    return which == ct__formed::LOWER ? ct__copy_lower(dev, b, from, to)
-           : which == ct__formed::ALL ? ct__copy_matrices(dev, b, from, to)
-                                      : CT_OK;
+    return which == ct__formed::LOWER      ? ct__copy_lower(dev, b, from, to)
+           : which == ct__formed::ALL      ? ct__copy_matrices(dev, b, from, to)
+           : which == ct__formed::DIAGONAL ? ct__copy_matrices(dev, b, ct__diagonal(from), to)
+                                           : CT_OK;
 }
 
 ct__formed::ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &matrix, part in, part out)
     : dev(device), batch(b), given(matrix), m(matrix), bytes(0), data(NULL), status(CT_OK), back(NOTHING)
 {
-    if (take_form(&m)) return;
+    if (out != DIAGONAL && take_form(&m)) return;
     back = out;
     ct__batch own = *b; /* what is shared is copied once */
     own.members = 1;
@@ -89,7 +100,7 @@ ct__formed::ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &
         if (given.step[d] == 0 && out == NOTHING) own.dim[d] = 1;
         own.members *= own.dim[d];
     }
-    m = ct__dense(&own, NULL, given.rows, given.cols);
+    m = ct__dense(&own, NULL, given.rows, out == DIAGONAL ? given.rows : given.cols);
     bytes = (size_t)(ct__entries(&own, m) * ct__bytes_of(b));
     data = ct__pool_get(dev, &bytes);
     m.data = (char *)data;

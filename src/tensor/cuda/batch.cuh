@@ -71,6 +71,8 @@ static inline ct__matrix ct__diagonal(ct__matrix m)
 
 /* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
 ct_view ct__as_view(const ct__batch *b, const ct__matrix &m);
+/* A contiguous row-major matrix per member in memory that holds them. */
+ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
 
 /* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies
  * them first. */
@@ -112,6 +114,15 @@ static inline int64_t ct__entries(const ct__batch *b, const ct__matrix &m)
                             at##_e % (m).cols };                                                       \
         true)
 
+/* Such a matrix in scratch memory; data NULL: there is none. */
+struct ct__temporary : ct__scratch {
+    const ct__matrix m;
+    ct__temporary(ct_device *device, const ct__batch *b, int64_t rows, int64_t cols)
+        : ct__scratch(device, b->members * rows * cols * ct__bytes_of(b)), m(ct__dense(b, data, rows, cols))
+    {
+    }
+};
+
 /* A matrix in a layout that BLAS takes: as it is where it is one, else a copy in scratch memory. */
 struct ct__formed {
     ct_device *dev;
@@ -120,8 +131,9 @@ struct ct__formed {
     size_t bytes;
     void *data; /* of the copy */
     ct_status status;
-    enum part { NOTHING, LOWER, ALL } back;
-    /* `in`: what of the given matrix is wanted; `out`: what finish() brings back. */
+    enum part { NOTHING, LOWER, ALL, DIAGONAL } back;
+    /* `in`: what of the given matrix is wanted; `out`: what finish() brings back, of a square matrix its
+     * diagonal where the given one is a column for that. */
     ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &matrix, part in, part out);
     ~ct__formed() { ct__pool_put(dev, data, bytes); }
     ct_status finish();
@@ -129,9 +141,9 @@ struct ct__formed {
     ct__formed &operator=(const ct__formed &) = delete;
 };
 
-/* A contiguous row-major matrix per member in memory that holds them. */
-ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
-
+/* out = x with column j scaled by element j of the row. */
+ct_status ct__scale_columns(ct_device *dev, const ct__batch *b, const ct__matrix &x, const ct__matrix &row,
+                            const ct__matrix &out);
 /* The rows of the identity, in that order where it is given: order[member][row]. */
 ct_status ct__identity(ct_device *dev, const ct__batch *b, const ct__matrix &out, const int64_t *order);
 ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);

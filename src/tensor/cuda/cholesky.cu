@@ -115,24 +115,21 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
     if (!b.members || !b.m[0].rows) return CT_OK;
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     const int64_t n = b.m[0].rows;
-    const bool diagonal = b.m[1].cols != n;
-    ct__scratch square(dev, diagonal ? ct__entries(&b, b.m[0]) * ct__bytes_of(&b) : 0);
-    if (!failed.data || (diagonal && !square.data)) return CT_ENOMEM;
-    const ct__matrix target = diagonal ? ct__dense(&b, square, n, n) : b.m[1];
+    if (!failed.data) return CT_ENOMEM;
     const bool lower = wanted == LOWER, looped = !lower && ct__one_by_one(dev, n);
-    ct__formed f(dev, &b, target, a == out ? ct__formed::LOWER : ct__formed::NOTHING,
-                 lower ? ct__formed::LOWER : ct__formed::ALL);
+    ct__formed f(dev, &b, b.m[1], a == out ? ct__formed::LOWER : ct__formed::NOTHING,
+                 lower              ? ct__formed::LOWER
+                 : b.m[1].cols == n ? ct__formed::ALL
+                                    : ct__formed::DIAGONAL);
     ct_status s = f.status;
-    ct_view whole = ct__as_view(&b, f.m);
     if (!s && a != out) s = ct__copy_lower(dev, &b, b.m[0], f.m);
     if (!s) s = (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, f.m, failed);
-    if (!s && wanted == FACTOR) s = ct__cuda_triangle(dev, &whole, false, 0, &whole);
+    if (!s && wanted == FACTOR) s = ct__triangle(dev, &b, f.m, false, 0, CT__ZEROS, f.m);
     if (!s && wanted == INVERSE) s = ct__invert_lower(dev, &b, f.m);
     if (!s && wanted == INVERSE) s = ct__square_lower(dev, &b, f.m);
     if (!s && wanted == INVERSE) s = ct__mirror_lower(dev, &b, f.m);
     if (!s) s = ct__poison(dev, &b, failed, lower, f.m);
     if (!s) s = f.finish();
-    if (!s && diagonal) s = ct__copy_matrices(dev, &b, ct__diagonal(target), b.m[1]);
     return s ? s : ct__note_failure(dev, &b, failed, first, "leading minor %lld", NULL, failure);
 }
 

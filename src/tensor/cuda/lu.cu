@@ -40,14 +40,14 @@ static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix 
 struct factors {
     ct_device *dev;
     const ct__batch *b;
-    ct__scratch integers, work;
+    ct__scratch integers;
+    ct__temporary work;
     int64_t *failed, *pivot, *order;
     ct__matrix m;
     ct_status status;
     factors(ct_device *device, const ct__batch *batch, const ct__matrix &A)
         : dev(device), b(batch), integers(dev, b->members * (1 + 2 * A.rows) * (int64_t)sizeof(int64_t)),
-          work(dev, ct__entries(b, A) * ct__bytes_of(b)), m(ct__turned(ct__dense(b, work, A.rows, A.rows))),
-          status(CT_ENOMEM)
+          work(dev, b, A.rows, A.rows), m(ct__turned(work.m)), status(CT_ENOMEM)
     {
         if (!integers.data || !work.data) return;
         failed = integers;
@@ -83,25 +83,20 @@ ct_status ct__cuda_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view 
 
 /* -- inverses -------------------------------------------------------------------------------------------- */
 
-/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ. A column gets the diagonal of an inverse in scratch memory. */
+/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ. */
 ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
     const ct__matrices<2> b({ a, out });
     if (!b.members || !b.m[0].rows) return CT_OK;
-    const int64_t n = b.m[0].rows;
-    const bool diagonal = b.m[1].cols != n;
     const factors f(dev, &b, b.m[0]);
-    ct__scratch whole(dev, diagonal ? ct__entries(&b, b.m[0]) * ct__bytes_of(&b) : 0);
-    if (diagonal && !whole.data) return CT_ENOMEM;
-    const ct__matrix inverse = diagonal ? ct__dense(&b, whole, n, n) : b.m[1];
-    ct__formed to(dev, &b, inverse, ct__formed::NOTHING, ct__formed::ALL);
+    ct__formed to(dev, &b, b.m[1], ct__formed::NOTHING,
+                  b.m[1].cols == b.m[0].cols ? ct__formed::ALL : ct__formed::DIAGONAL);
     ct_status s = f.status ? f.status : to.status ? to.status : f.put_in_order(f.order);
     if (!s) s = ct__identity(dev, &b, to.m, f.order);
     if (!s) s = ct__solve(dev, &b, true, true, 1, f.m, to.m);
     if (!s) s = ct__solve(dev, &b, false, false, 1, f.m, to.m);
     if (!s) s = ct__poison(dev, &b, f.failed, false, to.m);
     if (!s) s = to.finish();
-    if (!s && diagonal) s = ct__copy_matrices(dev, &b, ct__diagonal(inverse), b.m[1]);
     return s ? s : f.note(failure);
 }
 

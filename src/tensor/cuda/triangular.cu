@@ -49,13 +49,11 @@ static ct_status by_cublas(ct_device *dev, const ct__batch *b, bool inverse, boo
 static ct_status multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
                           const ct__matrix &M, const ct__matrix &B)
 {
-    const int64_t bytes = ct__bytes_of(b);
-    ct__scratch of_T(dev, b->members * M.rows * M.rows * bytes), of_X(dev, ct__entries(b, B) * bytes);
-    if (!of_T.data || !of_X.data) return CT_ENOMEM;
-    const ct__matrix T = ct__dense(b, of_T, M.rows, M.rows), X = ct__dense(b, of_X, B.rows, B.cols);
-    ct_status s = ct__triangle(dev, b, M, !lower, 0, unit ? CT__ONES : CT__ZEROS, T);
-    if (!s) s = ct__copy_matrices(dev, b, B, X);
-    return s ? s : ct__gemm(dev, b, alpha, T, X, 0, B);
+    const ct__temporary T(dev, b, M.rows, M.rows), X(dev, b, B.rows, B.cols);
+    if (!T.data || !X.data) return CT_ENOMEM;
+    ct_status s = ct__triangle(dev, b, M, !lower, 0, unit ? CT__ONES : CT__ZEROS, T.m);
+    if (!s) s = ct__copy_matrices(dev, b, B, X.m);
+    return s ? s : ct__gemm(dev, b, alpha, T.m, X.m, 0, B);
 }
 
 /* B = alpha M⁻¹ B or alpha M B, of many matrices by halves. Where M is lower:
@@ -123,21 +121,17 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_v
 /* M L = I, solved for: by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
 static ct_status invert_block(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-    ct__scratch room(dev, ct__entries(b, L) * ct__bytes_of(b));
-    if (!room.data) return CT_ENOMEM;
-    const ct__matrix M = ct__dense(b, room, L.rows, L.rows);
-    ct_status s = ct__identity(dev, b, M, NULL);
-    if (!s) s = by_cublas(dev, b, true, false, false, 1, ct__turned(L), ct__turned(M));
-    return s ? s : ct__copy_lower(dev, b, M, L);
+    const ct__temporary M(dev, b, L.rows, L.rows);
+    ct_status s = M.data ? ct__identity(dev, b, M.m, NULL) : CT_ENOMEM;
+    if (!s) s = by_cublas(dev, b, true, false, false, 1, ct__turned(L), ct__turned(M.m));
+    return s ? s : ct__copy_lower(dev, b, M.m, L);
 }
 
 static ct_status square_block(ct_device *dev, const ct__batch *b, const ct__matrix &L)
 {
-    ct__scratch room(dev, ct__entries(b, L) * ct__bytes_of(b));
-    if (!room.data) return CT_ENOMEM;
-    const ct__matrix T = ct__dense(b, room, L.rows, L.rows);
-    ct_status s = ct__triangle(dev, b, L, false, 0, CT__ZEROS, T);
-    return s ? s : ct__syrk(dev, b, 1, ct__turned(T), 0, L);
+    const ct__temporary T(dev, b, L.rows, L.rows);
+    ct_status s = T.data ? ct__triangle(dev, b, L, false, 0, CT__ZEROS, T.m) : CT_ENOMEM;
+    return s ? s : ct__syrk(dev, b, 1, ct__turned(T.m), 0, L);
 }
 
 /* By halves, of which the one that the other needs as it was is the last:
