@@ -160,14 +160,14 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     memset(&q, 0, sizeof q);
     ct__plan<T> *p = &q.plan;
     q.turned = !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* of no x_bar: neighbours of M to neighbours */
-    const bool swap = q.turned && z;
+    const ct_view *first = q.turned && z ? z : x, *second = q.turned && z ? x : z;
     const int64_t part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER, number = sizeof(double);
-    ct__plan_make(program, theta, swap ? z : x, swap ? x : z, part, P, d, p);
+    ct__plan_make(program, theta, first, second, part, P, d, p);
     const int64_t parts = P * p->blocks, x_parts = p->pieces * d * p->n;
     ct__scratch room(dev, (parts + x_parts) * number + p->begin[CT__PARTS]);
     if (!room.data) return CT_ENOMEM;
     double *numbers = room;
-    ct_status s = ct__plan_fill(dev, program, p, numbers + parts + x_parts);
+    ct_status s = ct__plan_fill(dev, program, first, second, p, numbers + parts + x_parts);
     if (s) return s;
     if (P) q.parts = numbers;
     if (d) q.x_parts = numbers + parts;

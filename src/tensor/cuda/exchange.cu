@@ -104,7 +104,11 @@ ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t byt
 {
     if (!bytes) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->recording || bytes <= CT__UPLOAD_BYTES) return ct__cuda_put(dev, dst, src, bytes);
+    if (bytes <= CT__UPLOAD_BYTES) return ct__cuda_put(dev, dst, src, bytes);
+    if (cuda->recording)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
+                        dev->name, bytes);
     ct_status s =
         ct__status(dev, "uploading", cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
     return s ? s : ct__status(dev, "uploading", cudaStreamSynchronize(cuda->stream));

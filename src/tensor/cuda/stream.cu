@@ -27,10 +27,6 @@ ct_status ct__cuda_load_put(ct_device *dev)
 
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
-    if (bytes > CT__UPLOAD_BYTES)
-        return ct__fail(dev, CT_EUNSUPPORTED,
-                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
-                        dev->name, bytes);
     literal from = {};
     ct_status s = CT_OK;
     for (size_t at = 0; at < bytes && !s; at += CT__LITERAL) {
