@@ -50,8 +50,8 @@ enum {
     CT__COV_MOST = 256,      /* and at most, unless x_bar would have too many pieces; bits                 */
     CT__COV_BLOCKS = 8192,   /* more gain nothing; bits                                                    */
     CT__COV_FEW = 8,         /* blocks, however little memory there is; bits                               */
+    CT__COV_FILLING = 6,     /* blocks a processor that write a matrix: more would spill registers          */
     CT__COV_RESIDENT = 4,    /* blocks a processor that contract: unbounded, registers are for three       */
-    CT__COV_GROUPS = 8,      /* in which the sums of a block's threads are added up first; bits            */
     CT__COV_SPREAD = 64,     /* pieces of a row, by the columns of x: so much memory for x_bar; bits       */
 };
 

@@ -22,7 +22,7 @@ template <typename T> struct writer {
 
 /* Of a symmetric matrix both halves are computed: their bits are the same, and all is written in order. */
 template <typename T>
-static __global__ void __launch_bounds__(CT__COV_THREADS)
+static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_FILLING)
     covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
 {
     CT__SHARED_ROOM(shared);
