@@ -157,9 +157,6 @@ ct_status ct__cuda_load_put(ct_device *dev);
  * that waits; `what` is a static string. */
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
                                int64_t step, int64_t extent);
-/* The same for `count` permutations of [0, n), one behind the other. */
-ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t *order, int64_t count,
-                                int64_t step, int64_t n);
 
 /* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets
  * it next is queued behind. */

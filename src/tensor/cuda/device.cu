@@ -139,28 +139,9 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
 static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
                                     int64_t extent)
 {
-    ct__check_places<CT__BLOCK>(check, blockIdx.x, index, n, step, extent, false,
-                                [=](int64_t i) { return index[i * step] < 0 || index[i * step] >= extent; });
-}
-
-/* Every `extent` of n indices are to be a permutation: what is there twice finds another in its place. */
-static __global__ void place_kernel(const int64_t *order, int64_t n, int64_t step, int64_t extent,
-                                    int64_t *place)
-{
-    CT__EACH(i, n)
-    {
-        const int64_t k = order[i * step];
-        if (0 <= k && k < extent) place[i / extent * extent + k] = i;
-    }
-}
-
-static __global__ void orders_kernel(ct__check check, const int64_t *order, int64_t n, int64_t step,
-                                     int64_t extent, const int64_t *place)
-{
-    ct__check_places<CT__BLOCK>(check, blockIdx.x, order, n, step, extent, true, [=](int64_t i) {
-        const int64_t k = order[i * step];
-        return k < 0 || k >= extent || place[i / extent * extent + k] != i;
-    });
+    const auto value = [=](int64_t i) { return index[i * step]; };
+    ct__check_places(check, n, extent, false, value,
+                     [=](int64_t i) { return value(i) < 0 || value(i) >= extent; });
 }
 
 /* Whether the module has code for this GPU, and the GPU runs it. */
@@ -237,18 +218,5 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
 ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
                                int64_t step, int64_t extent)
 {
-    return CT__RUN_BLOCKS(dev, what, check_kernel, ct__checkers(n, CT__BLOCK), CT__BLOCK,
-                          ct__new_check(ct__cuda_of(dev), what), index, n, step, extent);
-}
-
-ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t *order, int64_t count,
-                                int64_t step, int64_t n)
-{
-    const int64_t all = count * n;
-    ct__scratch place(dev, all * (int64_t)sizeof(int64_t));
-    if (!place.data) return CT_ENOMEM;
-    ct_status s = CT__RUN_EACH(dev, what, place_kernel, all, order, all, step, n, place);
-    return s ? s
-             : CT__RUN_BLOCKS(dev, what, orders_kernel, ct__checkers(all, CT__BLOCK), CT__BLOCK,
-                              ct__new_check(ct__cuda_of(dev), what), order, all, step, n, place);
+    return CT__RUN_CHECK(dev, what, check_kernel, n, index, n, step, extent);
 }
