@@ -33,16 +33,14 @@ static void run(void *context)
     work *w = (work *)context;
     const ct_view *t = &w->factors->view;
     ct__matrix m;
-    ct__batch b = ct__make_batch(1, &t, &m);
+    ct__job b = ct__make_job(w->dev, 1, &t, &m);
     int64_t *failed = (int64_t *)w->failed->view.data, *pivots = (int64_t *)w->pivots->view.data;
     ct_status s = ct_copy(w->A, w->factors);
     if (w->what != POTRF) m = ct__turned(m);
-    if (!s && w->what == POTRF)
-        s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(w->dev, &b, m, failed);
-    if (!s && w->what == GETRF)
-        s = (w->looped ? ct__lu_looped : ct__lu_batched)(w->dev, &b, m, pivots, failed);
+    if (!s && w->what == POTRF) s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, m, failed);
+    if (!s && w->what == GETRF) s = (w->looped ? ct__lu_looped : ct__lu_batched)(b, m, pivots, failed);
     if (!s && w->what == GEQRF) /* tau where pivots would be */
-        s = (w->looped ? ct__qr_looped : ct__qr_batched)(w->dev, &b, m, ct__dense(&b, pivots, 1, m.rows));
+        s = (w->looped ? ct__qr_looped : ct__qr_batched)(b, m, ct__dense(b, pivots, 1, m.rows));
     if (s) w->status = s;
 }
 

@@ -224,9 +224,9 @@ static __global__ void orders_kernel(ct__check check, ct__batch b, ct__matrix or
 ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view *order, bool back,
                                 ct_view *out)
 {
-    const ct__matrices<3> b({ x, order, out });
+    const ct__matrices<3> b(dev, { x, order, out });
     const ct__matrix *m = b.m;
-    const int64_t count = ct__entries(&b, m[2]), places = ct__entries(&b, m[1]);
+    const int64_t count = ct__entries(b, m[2]), places = ct__entries(b, m[1]);
     if (!count) return CT_OK;
     const ct__scratch place(dev, places * (int64_t)sizeof(int64_t));
     if (!place.data) return CT_ENOMEM;

@@ -27,44 +27,44 @@ static __global__ void rank_kernel(ct__batch b, ct__matrix m, double tolerance, 
 /* C = Qᵀ C, or Q C, for the reflectors of one panel V, ones on its diagonal and zeros above:
  * H_1 H_2 ... = I - V (I + D U)⁻¹ D Vᵀ, where D = diag(tau) and U is VᵀV above the diagonal [Joffrain, Low,
  * Quintana-Ortí, van de Geijn & Van Zee 2006, "Accumulating Householder transformations, revisited"]. */
-static ct_status reflect_panel(ct_device *dev, const ct__batch &b, bool trans, const ct__matrix &panel,
-                               const ct__matrix &tau, const ct__matrix &C)
+static ct_status reflect_panel(const ct__job &b, bool trans, const ct__matrix &panel, const ct__matrix &tau,
+                               const ct__matrix &C)
 {
     const int64_t w = panel.cols;
     if (!C.cols) return CT_OK;
-    const ct__temporary of_V(dev, &b, panel.rows, w), of_S(dev, &b, w, w), of_Y(dev, &b, w, C.cols);
+    const ct__temporary of_V(b, panel.rows, w), of_S(b, w, w), of_Y(b, w, C.cols);
     if (!of_V.data || !of_S.data || !of_Y.data) return CT_ENOMEM;
     const ct__matrix &V = of_V.m, &S = of_S.m, &Y = of_Y.m, Vt = ct__turned(V), St = ct__turned(S),
                      Yt = ct__turned(Y);
-    ct_status s = ct__triangle(dev, &b, panel, false, 0, CT__ONES, V);
-    if (!s) s = ct__gemm(dev, &b, 1, Vt, V, 0, S);
-    if (!s) s = ct__scale_columns(dev, &b, St, tau, St);
-    if (!s) s = ct__gemm(dev, &b, 1, Vt, C, 0, Y);
-    if (!s && !trans) s = ct__scale_columns(dev, &b, Yt, tau, Yt);
-    if (!s) s = ct__solve(dev, &b, trans, true, 1, trans ? St : S, Y);
-    if (!s && trans) s = ct__scale_columns(dev, &b, Yt, tau, Yt);
-    return s ? s : ct__gemm(dev, &b, -1, V, Y, 1, C);
+    ct_status s = ct__triangle(b, panel, false, 0, CT__ONES, V);
+    if (!s) s = ct__gemm(b, 1, Vt, V, 0, S);
+    if (!s) s = ct__scale_columns(b, St, tau, St);
+    if (!s) s = ct__gemm(b, 1, Vt, C, 0, Y);
+    if (!s && !trans) s = ct__scale_columns(b, Yt, tau, Yt);
+    if (!s) s = ct__solve(b, trans, true, 1, trans ? St : S, Y);
+    if (!s && trans) s = ct__scale_columns(b, Yt, tau, Yt);
+    return s ? s : ct__gemm(b, -1, V, Y, 1, C);
 }
 
 ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view *tau, ct_failure *failure)
 {
-    const ct__matrices<2> b({ a, tau });
+    const ct__matrices<2> b(dev, { a, tau });
     const int64_t rows = b.m[0].rows, cols = b.m[0].cols, count = rows < cols ? rows : cols;
     if (!b.members || !count) return CT_OK;
-    const ct__temporary At(dev, &b, cols, rows), taus(dev, &b, 1, count);
+    const ct__temporary At(b, cols, rows), taus(b, 1, count);
     const ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!At.data || !taus.data || !failed.data) return CT_ENOMEM;
     const ct__matrix A = ct__turned(At.m);
-    ct_status s = ct__copy_matrices(dev, &b, b.m[0], A);
-    if (!s) s = (ct__one_by_one(dev, count) ? ct__qr_looped : ct__qr_batched)(dev, &b, A, taus.m);
-    if (!s) s = ct__copy_matrices(dev, &b, A, b.m[0]);
-    if (!s) s = ct__copy_matrices(dev, &b, taus.m, b.m[1]);
+    ct_status s = ct__copy_matrices(b, b.m[0], A);
+    if (!s) s = (ct__one_by_one(dev, count) ? ct__qr_looped : ct__qr_batched)(b, A, taus.m);
+    if (!s) s = ct__copy_matrices(b, A, b.m[0]);
+    if (!s) s = ct__copy_matrices(b, taus.m, b.m[1]);
     if (s || rank_tolerance < 0) return s;
-    s = CT__BATCH_EACH(dev, "qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
-    if (!s) s = ct__poison(dev, &b, failed, false, b.m[0]);
+    s = CT__BATCH_EACH("qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
+    if (!s) s = ct__poison(b, failed, false, b.m[0]);
     return s ? s
              : ct__note_failure(
-                   dev, &b, failed, 0, "column %lld",
+                   b, failed, 0, "column %lld",
                    "depends on those before it to working precision, or has NaN: leave it out, or solve "
                    "with ct_ridge_solve",
                    failure);
@@ -73,16 +73,16 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
 /* Qᵀ = ... H_2 H_1 begins with the first panel, Q with the last. */
 ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct_view *tau, ct_view *c)
 {
-    const ct__matrices<3> b({ a, tau, c });
+    const ct__matrices<3> b(dev, { a, tau, c });
     const int64_t rows = b.m[0].rows, count = rows < b.m[0].cols ? rows : b.m[0].cols;
     if (!b.members || !count || !b.m[2].cols) return CT_OK;
-    ct__formed f(dev, &b, b.m[2], ct__formed::ALL, ct__formed::ALL);
+    ct__formed f(b, b.m[2], ct__formed::ALL, ct__formed::ALL);
     ct_status s = f.status;
     const int64_t panels = ct__divide_up(count, PANEL);
     for (int64_t i = 0; i < panels && !s; i++) {
         const int64_t j = (trans ? i : panels - 1 - i) * PANEL, w = ct__smaller(count - j, PANEL);
-        s = reflect_panel(dev, b, trans, ct__block(&b, b.m[0], j, j, rows - j, w),
-                          ct__block(&b, b.m[1], 0, j, 1, w), ct__block(&b, f.m, j, 0, rows - j, f.m.cols));
+        s = reflect_panel(b, trans, ct__block(b, b.m[0], j, j, rows - j, w), ct__block(b, b.m[1], 0, j, 1, w),
+                          ct__block(b, f.m, j, 0, rows - j, f.m.cols));
     }
     return s ? s : f.finish();
 }
@@ -90,16 +90,16 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
 /* -- 1 / (|R| |R⁻¹|) ------------------------------------------------------------------------------------- */
 
 /* out = the largest sum of |r_ij| over a row i, or NaN; R upper triangular. `work` is of its size. */
-static ct_status row_norm(ct_device *dev, const ct__batch *b, const ct__matrix &R, const ct__matrix &work,
+static ct_status row_norm(const ct__job &b, const ct__matrix &R, const ct__matrix &work,
                           const ct__matrix &out)
 {
-    const ct__temporary sums(dev, b, R.rows, 1);
+    const ct__temporary sums(b, R.rows, 1);
     ct_view all = ct__as_view(b, work), of_rows = ct__as_view(b, sums.m), largest = ct__as_view(b, out);
     const double none[2] = { 0, 0 };
-    ct_status s = sums.data ? ct__triangle(dev, b, R, true, 0, CT__ZEROS, work) : CT_ENOMEM;
-    if (!s) s = ct__cuda_map1(dev, CT_MAP_abs, none, &all, &all);
-    if (!s) s = ct__cuda_reduce(dev, CT_REDUCE_SUM, &all, &of_rows);
-    return s ? s : ct__cuda_reduce(dev, CT_REDUCE_MAX, &of_rows, &largest);
+    ct_status s = sums.data ? ct__triangle(b, R, true, 0, CT__ZEROS, work) : CT_ENOMEM;
+    if (!s) s = ct__cuda_map1(b.dev, CT_MAP_abs, none, &all, &all);
+    if (!s) s = ct__cuda_reduce(b.dev, CT_REDUCE_SUM, &all, &of_rows);
+    return s ? s : ct__cuda_reduce(b.dev, CT_REDUCE_MAX, &of_rows, &largest);
 }
 
 template <typename T>
@@ -114,16 +114,15 @@ static __global__ void rcond_kernel(ct__batch b, const T *norm, const T *of_inve
 
 ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
 {
-    const ct__matrices<2> b({ r, out });
+    const ct__matrices<2> b(dev, { r, out });
     const int64_t n = b.m[0].rows;
     if (!b.members) return CT_OK;
     if (!n) return ct__cuda_fill(dev, out, 1);
-    const ct__temporary inverse(dev, &b, n, n), work(dev, &b, n, n), norm(dev, &b, 1, 1),
-        other(dev, &b, 1, 1);
+    const ct__temporary inverse(b, n, n), work(b, n, n), norm(b, 1, 1), other(b, 1, 1);
     if (!inverse.data || !work.data || !norm.data || !other.data) return CT_ENOMEM;
-    ct_status s = ct__copy_lower(dev, &b, ct__turned(b.m[0]), inverse.m);
-    if (!s) s = ct__invert_lower(dev, &b, inverse.m);
-    if (!s) s = row_norm(dev, &b, b.m[0], work.m, norm.m);
-    if (!s) s = row_norm(dev, &b, ct__turned(inverse.m), work.m, other.m);
-    return s ? s : CT__BATCH_EACH(dev, "tri_rcond", b, rcond_kernel, b.members, norm, other, b.m[1]);
+    ct_status s = ct__copy_lower(b, ct__turned(b.m[0]), inverse.m);
+    if (!s) s = ct__invert_lower(b, inverse.m);
+    if (!s) s = row_norm(b, b.m[0], work.m, norm.m);
+    if (!s) s = row_norm(b, ct__turned(inverse.m), work.m, other.m);
+    return s ? s : CT__BATCH_EACH("tri_rcond", b, rcond_kernel, b.members, norm, other, b.m[1]);
 }
