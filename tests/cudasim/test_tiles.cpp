@@ -102,8 +102,8 @@ static void on_the_triangle(ct_device *dev, ct_dtype dtype, int64_t n, bool turn
         inverse(dev, dtype, turned, n, n, L);
     ct_tensor *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
     assert_ok(ct__cholesky_blocked(a.b, a.m, (int64_t *)failed->view.data), ct_message(dev));
-    assert_ok(ct__square_lower(square.b, square.m), ct_message(dev));
-    assert_ok(ct__invert_lower(inverse.b, inverse.m), ct_message(dev));
+    assert_ok(ct__change_lower(square.b, CT__SQUARE, square.m), ct_message(dev));
+    assert_ok(ct__change_lower(inverse.b, CT__INVERT, inverse.m), ct_message(dev));
     const numbers factor = a.read(turned), product = square.read(turned), M = inverse.read(turned);
     int64_t flags[MEMBERS];
     assert_ok(ct_read(failed, flags, sizeof flags), ct_message(dev));
@@ -136,8 +136,8 @@ static void beside_the_triangle(ct_device *dev, ct_dtype dtype, int64_t n, int64
     const ct_view *both[] = { &t.tensor->view, &x.tensor->view };
     ct__matrix m[2];
     ct__job b = ct__make_job(dev, 2, both, m);
-    assert_ok(ct__solve(b, lower, unit, 3, t.m, x.m), ct_message(dev));
-    assert_ok(ct__multiply(b, lower, unit, .5, t.m, y.m), ct_message(dev));
+    assert_ok(ct__apply(b, CT__SOLVE, lower, unit, 3, t.m, x.m), ct_message(dev));
+    assert_ok(ct__apply(b, CT__MULTIPLY, lower, unit, .5, t.m, y.m), ct_message(dev));
     const numbers X = x.read(b_turned), Y = y.read(b_turned);
     x.each([&](int64_t k, int64_t i, int64_t j) {
         double back = 0, product = 0;
@@ -177,8 +177,8 @@ static void large_triangles(void **)
             const numbers L = triangle(n, true, false);
             operand square(dev, CT_F64, turned, n, n, L), inverse(dev, CT_F64, turned, n, n, L);
             const ct__job b = { { CT_F64, 0, 1, {} }, dev };
-            assert_ok(ct__square_lower(b, square.m), ct_message(dev));
-            assert_ok(ct__invert_lower(b, inverse.m), ct_message(dev));
+            assert_ok(ct__change_lower(b, CT__SQUARE, square.m), ct_message(dev));
+            assert_ok(ct__change_lower(b, CT__INVERT, inverse.m), ct_message(dev));
             const numbers P = square.read(turned), M = inverse.read(turned);
             numbers x((size_t)n), Lx((size_t)n), LtLx((size_t)n), back((size_t)n);
             for (double &e : x) e = uniform();

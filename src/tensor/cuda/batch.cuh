@@ -175,17 +175,16 @@ ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t firs
 ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A, const ct__matrix &B, double beta,
                    const ct__matrix &C);
 ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &A, double beta, const ct__matrix &C);
-/* B = alpha M⁻¹ B and B = alpha M B, for the lower or the upper triangle of M. */
-ct_status ct__solve(const ct__job &b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                    const ct__matrix &B);
-ct_status ct__multiply(const ct__job &b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                       const ct__matrix &B);
+/* B = alpha M⁻¹ B or B = alpha M B, for the lower or the upper triangle of M. */
+enum ct__action { CT__MULTIPLY, CT__SOLVE };
+ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, double alpha,
+                    const ct__matrix &M, const ct__matrix &B);
 /* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or
- * by cuSOLVER one after the other; L⁻¹; LᵀL. */
+ * by cuSOLVER one after the other; L becomes L⁻¹, or LᵀL. */
 ct_status ct__cholesky_blocked(const ct__job &b, const ct__matrix &A, int64_t *failed);
 ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *failed);
-ct_status ct__invert_lower(const ct__job &b, const ct__matrix &L);
-ct_status ct__square_lower(const ct__job &b, const ct__matrix &L);
+enum ct__change { CT__SQUARE, CT__INVERT };
+ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix &L);
 
 /* m, column-major, becomes L and U with partial pivoting; pivot[member][j] the row that column j was
  * exchanged with, failed[member] the first pivot that is zero or not finite. By cuBLAS for all members

@@ -88,7 +88,7 @@ static ct_status factor(const ct__job &b, const ct__matrix &A, int64_t first, in
     const ct__matrix A11 = ct__block(b, A, 0, 0, h, h), A21 = ct__block(b, A, h, 0, r, h),
                      A22 = ct__block(b, A, h, h, r, r);
     ct_status s = factor(b, A11, first, failed);
-    if (!s) s = ct__solve(b, true, false, 1, A11, ct__turned(A21));
+    if (!s) s = ct__apply(b, CT__SOLVE, true, false, 1, A11, ct__turned(A21));
     if (!s) s = ct__syrk(b, -1, A21, 1, A22);
     return s ? s : factor(b, A22, first + h, failed);
 }
@@ -123,8 +123,8 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
     if (!s && a != out) s = ct__copy_lower(b, b.m[0], f.m);
     if (!s) s = (looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, f.m, failed);
     if (!s && wanted == FACTOR) s = ct__triangle(b, f.m, false, 0, CT__ZEROS, f.m);
-    if (!s && wanted == INVERSE) s = ct__invert_lower(b, f.m);
-    if (!s && wanted == INVERSE) s = ct__square_lower(b, f.m);
+    if (!s && wanted == INVERSE) s = ct__change_lower(b, CT__INVERT, f.m);
+    if (!s && wanted == INVERSE) s = ct__change_lower(b, CT__SQUARE, f.m);
     if (!s && wanted == INVERSE) s = ct__mirror_lower(b, f.m);
     if (!s) s = ct__poison(b, failed, lower, f.m);
     if (!s) s = f.finish();

@@ -92,8 +92,8 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_fail
                   b.m[1].cols == b.m[0].cols ? ct__formed::ALL : ct__formed::DIAGONAL);
     ct_status s = f.status ? f.status : to.status ? to.status : f.put_in_order(f.order);
     if (!s) s = ct__identity(b, to.m, f.order);
-    if (!s) s = ct__solve(b, true, true, 1, f.m, to.m);
-    if (!s) s = ct__solve(b, false, false, 1, f.m, to.m);
+    if (!s) s = ct__apply(b, CT__SOLVE, true, true, 1, f.m, to.m);
+    if (!s) s = ct__apply(b, CT__SOLVE, false, false, 1, f.m, to.m);
     if (!s) s = ct__poison(b, f.failed, false, to.m);
     if (!s) s = to.finish();
     return s ? s : f.note(failure);

@@ -41,7 +41,7 @@ static ct_status reflect_panel(const ct__job &b, bool trans, const ct__matrix &p
     if (!s) s = ct__scale_columns(b, St, tau, St);
     if (!s) s = ct__gemm(b, 1, Vt, C, 0, Y);
     if (!s && !trans) s = ct__scale_columns(b, Yt, tau, Yt);
-    if (!s) s = ct__solve(b, trans, true, 1, trans ? St : S, Y);
+    if (!s) s = ct__apply(b, CT__SOLVE, trans, true, 1, trans ? St : S, Y);
     if (!s && trans) s = ct__scale_columns(b, Yt, tau, Yt);
     return s ? s : ct__gemm(b, -1, V, Y, 1, C);
 }
@@ -121,7 +121,7 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     const ct__temporary inverse(b, n, n), work(b, n, n), norm(b, 1, 1), other(b, 1, 1);
     if (!inverse.data || !work.data || !norm.data || !other.data) return CT_ENOMEM;
     ct_status s = ct__copy_lower(b, ct__turned(b.m[0]), inverse.m);
-    if (!s) s = ct__invert_lower(b, inverse.m);
+    if (!s) s = ct__change_lower(b, CT__INVERT, inverse.m);
     if (!s) s = row_norm(b, b.m[0], work.m, norm.m);
     if (!s) s = row_norm(b, ct__turned(inverse.m), work.m, other.m);
     return s ? s : CT__BATCH_EACH("tri_rcond", b, rcond_kernel, b.members, norm, other, b.m[1]);

@@ -60,9 +60,10 @@ static ct_status multiply(const ct__job &b, bool lower, bool unit, double alpha,
  *     solve:     X1 = alpha M11⁻¹ B1,  then  X2 = M22⁻¹ (alpha B2 - M21 X1)
  *     multiply:  B2 = alpha M22 B2 + alpha M21 B1,  then  B1 = alpha M11 B1
  * and likewise from the other end where it is upper. */
-static ct_status apply(const ct__job &b, bool inverse, bool lower, bool unit, double alpha,
-                       const ct__matrix &M, const ct__matrix &B)
+ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, double alpha,
+                    const ct__matrix &M, const ct__matrix &B)
 {
+    const bool inverse = action == CT__SOLVE;
     const int64_t n = M.rows, h = ct__half(n), r = n - h;
     if (!n || !B.cols || !b.members) return CT_OK;
     if (b.members == 1 || (inverse && n <= CT__TILE)) return by_cublas(b, inverse, lower, unit, alpha, M, B);
@@ -72,27 +73,16 @@ static ct_status apply(const ct__job &b, bool inverse, bool lower, bool unit, do
                      beside = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r),
                      B1 = ct__block(b, B, 0, 0, h, B.cols), B2 = ct__block(b, B, h, 0, r, B.cols),
                      &early = down ? B1 : B2, &late = down ? B2 : B1;
-    ct_status s = apply(b, inverse, lower, unit, alpha, down ? M11 : M22, early);
+    ct_status s = ct__apply(b, action, lower, unit, alpha, down ? M11 : M22, early);
     if (!s)
         s = inverse ? ct__gemm(b, -1, beside, early, alpha, late)
                     : ct__gemm(b, alpha, beside, late, 1, early);
-    return s ? s : apply(b, inverse, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
-}
-
-ct_status ct__solve(const ct__job &b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                    const ct__matrix &B)
-{
-    return apply(b, true, lower, unit, alpha, M, B);
-}
-
-ct_status ct__multiply(const ct__job &b, bool lower, bool unit, double alpha, const ct__matrix &M,
-                       const ct__matrix &B)
-{
-    return apply(b, false, lower, unit, alpha, M, B);
+    return s ? s : ct__apply(b, action, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
 }
 
 /* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
-static ct_status run(ct_device *dev, bool inverse, unsigned flags, double alpha, const ct_view *t, ct_view *x)
+static ct_status run(ct_device *dev, ct__action action, unsigned flags, double alpha, const ct_view *t,
+                     ct_view *x)
 {
     const ct__matrices<2> b(dev, { t, x });
     if (!ct__entries(b, b.m[1])) return CT_OK;
@@ -100,19 +90,19 @@ static ct_status run(ct_device *dev, bool inverse, unsigned flags, double alpha,
         fx(b, b.m[1], ct__formed::ALL, ct__formed::ALL);
     if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
-    ct_status s = apply(b, inverse, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
-                        right ? ct__turned(fx.m) : fx.m);
+    ct_status s = ct__apply(b, action, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
+                            right ? ct__turned(fx.m) : fx.m);
     return s ? s : fx.finish();
 }
 
 ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run(dev, true, flags, alpha, t, b);
+    return run(dev, CT__SOLVE, flags, alpha, t, b);
 }
 
 ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run(dev, false, flags, alpha, t, b);
+    return run(dev, CT__MULTIPLY, flags, alpha, t, b);
 }
 
 /* -- L⁻¹ and LᵀL in place -------------------------------------------------------------------------------- */
@@ -138,33 +128,32 @@ static ct_status square_block(const ct__job &b, const ct__matrix &L)
  *     M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md)
  *     LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22]
  * One matrix has larger blocks than each of many, as there are no others to keep the GPU busy. */
-static ct_status by_halves(const ct__job &b, bool invert, const ct__matrix &L)
+ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix &L)
 {
+    const bool invert = change == CT__INVERT;
     const int64_t n = L.rows, h = ct__half(n), r = n - h;
     if (!n || !b.members) return CT_OK;
     if (n <= CT__TILE || (b.members == 1 && n <= BLOCK)) return (invert ? invert_block : square_block)(b, L);
     const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
                      L22 = ct__block(b, L, h, h, r, r);
-    ct_status s = by_halves(b, invert, invert ? L22 : L11);
-    if (!s) s = invert ? ct__multiply(b, true, false, -1, L22, L21) : ct__syrk(b, 1, ct__turned(L21), 1, L11);
+    ct_status s = ct__change_lower(b, change, invert ? L22 : L11);
     if (!s)
-        s = invert ? ct__solve(b, false, false, 1, ct__turned(L11), ct__turned(L21))
-                   : ct__multiply(b, false, false, 1, ct__turned(L22), L21);
-    return s ? s : by_halves(b, invert, invert ? L11 : L22);
+        s = invert ? ct__apply(b, CT__MULTIPLY, true, false, -1, L22, L21)
+                   : ct__syrk(b, 1, ct__turned(L21), 1, L11);
+    if (!s)
+        s = invert ? ct__apply(b, CT__SOLVE, false, false, 1, ct__turned(L11), ct__turned(L21))
+                   : ct__apply(b, CT__MULTIPLY, false, false, 1, ct__turned(L22), L21);
+    return s ? s : ct__change_lower(b, change, invert ? L11 : L22);
 }
 
-ct_status ct__invert_lower(const ct__job &b, const ct__matrix &L) { return by_halves(b, true, L); }
-
-ct_status ct__square_lower(const ct__job &b, const ct__matrix &L) { return by_halves(b, false, L); }
-
-static ct_status in_place(ct_device *dev, bool invert, ct_view *a)
+static ct_status in_place(ct_device *dev, ct__change change, ct_view *a)
 {
     const ct__matrices<1> b(dev, { a });
     if (!b.members || !b.m[0].rows) return CT_OK;
     ct__formed f(b, b.m[0], ct__formed::LOWER, ct__formed::LOWER);
-    ct_status s = f.status ? f.status : by_halves(b, invert, f.m);
+    ct_status s = f.status ? f.status : ct__change_lower(b, change, f.m);
     return s ? s : f.finish();
 }
 
-ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, true, a); }
-ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, false, a); }
+ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, CT__INVERT, a); }
+ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, CT__SQUARE, a); }
