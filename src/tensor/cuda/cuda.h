@@ -152,11 +152,7 @@ ct_status ct__cuda_not_recording(ct_device *dev, const char *what);
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes);
 /* Launches its kernel on nothing: a kernel is loaded at its first launch, and that may wait. The step's own
  * have run before; this one may not have. */
-ct_status ct__cuda_load_put(ct_device *dev);
-/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call
- * that waits; `what` is a static string. */
-ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
-                               int64_t step, int64_t extent);
+ct_status ct__cuda_load_put(ct_device *dev, const char *what);
 
 /* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets
  * it next is queued behind. */

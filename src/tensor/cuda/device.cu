@@ -1,5 +1,5 @@
-/* A GPU as a device: opening, errors, and the checks of indices. */
-#include "check.cuh"
+/* A GPU as a device: errors, opening and closing. */
+#include "cuda.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -136,20 +136,10 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     return CT_OK;
 }
 
-static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
-                                    int64_t extent)
-{
-    const auto value = [=](int64_t i) { return index[i * step]; };
-    ct__check_places(check, n, extent, false, value,
-                     [=](int64_t i) { return value(i) < 0 || value(i) >= extent; });
-}
-
 /* Whether the module has code for this GPU, and the GPU runs it. */
 static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
 {
-    const ct__check check = { cuda->bad, 0, 0 };
-    ct_status s = CT__RUN_BLOCKS(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)",
-                                 check_kernel, 1, CT__BLOCK, check, (const int64_t *)NULL, 0, 1, 0);
+    ct_status s = ct__cuda_load_put(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)");
     return s ? s : ct__status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
@@ -211,12 +201,4 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
     if (!s) s = open_all(dev, cuda);
     if (s) ct__cuda_close(dev);
     return s;
-}
-
-/* -- indices --------------------------------------------------------------------------------------------- */
-
-ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
-                               int64_t step, int64_t extent)
-{
-    return CT__RUN_CHECK(dev, what, check_kernel, n, index, n, step, extent);
 }

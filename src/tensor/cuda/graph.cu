@@ -16,7 +16,7 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
                         dev->name);
-    ct_status s = ct__cuda_load_put(dev);
+    ct_status s = ct__cuda_load_put(dev, "recording");
     if (!s && !cuda->aside)
         s = ct__status(dev, "making a stream",
                        cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));

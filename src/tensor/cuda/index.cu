@@ -7,6 +7,22 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
+                                    int64_t extent)
+{
+    const auto value = [=](int64_t i) { return index[i * step]; };
+    ct__check_places(check, n, extent, false, value,
+                     [=](int64_t i) { return value(i) < 0 || value(i) >= extent; });
+}
+
+/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call
+ * that waits; `what` is a static string. */
+static ct_status check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
+                             int64_t extent)
+{
+    return CT__RUN_CHECK(dev, what, check_kernel, n, index, n, step, extent);
+}
+
 /* Rows of two tensors of the same trailing shape: what the first rows have, and the way to the next. */
 typedef struct rows {
     ct__span first; /* OUT, X */
@@ -37,7 +53,7 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_view *x, const ct_view *index
 {
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
     const rows r = make_rows(x, out);
-    ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
+    ct_status s = check_index(dev, "gather", q, k, step, x->dim[0]);
     return s ? s
              : CT__RUN_EACH(dev, "gather", gather_kernel, k * r.first.count, r, (int)ct__size(x->dtype), q, k,
                             step, x->dim[0]);
@@ -82,7 +98,7 @@ static ct_status sort(ct_device *dev, const char *what, const int64_t *index, in
     ct_status s = radix_sort(NULL);
     ct__scratch room(dev, s ? 0 : (int64_t)bytes);
     if (!s && !room.data) return CT_ENOMEM;
-    if (!s) s = ct__cuda_check_index(dev, what, index, n, step, groups);
+    if (!s) s = check_index(dev, what, index, n, step, groups);
     if (!s) s = CT__RUN_EACH(dev, what, keys_kernel, n, index, n, step, groups, given, position);
     if (!s) s = radix_sort(room);
     return s ? s : CT__RUN_EACH(dev, what, offsets_kernel, groups + 1, key, n, groups, offsets);
@@ -164,8 +180,7 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0],
                   n = out->dim[0];
     const rows r = make_rows(x, out);
-    if (!k || !n || !r.first.count)
-        return k ? ct__cuda_check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
+    if (!k || !n || !r.first.count) return k ? check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
     ct__scratch groups(dev, (n + 1 + k) * (int64_t)sizeof(int64_t));
     if (!groups.data) return CT_ENOMEM;
     int64_t *offsets = groups, *positions = offsets + n + 1;

@@ -20,9 +20,9 @@ static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
     CT__EACH(i, n) to[i] = from.byte[i];
 }
 
-ct_status ct__cuda_load_put(ct_device *dev)
+ct_status ct__cuda_load_put(ct_device *dev, const char *what)
 {
-    return CT__RUN_EACH(dev, "recording", put_kernel, 1, literal{}, 0, (unsigned char *)NULL);
+    return CT__RUN_EACH(dev, what, put_kernel, 1, literal{}, 0, (unsigned char *)NULL);
 }
 
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
