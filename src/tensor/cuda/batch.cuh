@@ -24,8 +24,8 @@ struct ct__job : ct__batch {
     ct_device *dev;
 };
 
-/* kernel<double> or kernel<float>, as the dtype of the job is, on its batch and what follows: so many blocks, or
- * a thread for each of `count` things. */
+/* kernel<double> or kernel<float>, as the dtype of the job is, on its batch and what follows: so many blocks,
+ * or a thread for each of `count` things. */
 #define CT__BATCH_BLOCKS(what, b, kernel, blocks, threads, ...)                                           \
     ((b).dtype == CT_F64 ? CT__RUN_BLOCKS((b).dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
                          : CT__RUN_BLOCKS((b).dev, what, kernel<float>, blocks, threads, b, __VA_ARGS__))

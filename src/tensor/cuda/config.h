@@ -21,7 +21,6 @@ enum {
     CT__REDUCE_FEW = 16, /* inputs of an output that are one thread's, until its block has no more; bits */
     CT__REDUCE_RUN = 64, /* inputs of a thread, about, where several blocks share an output; bits      */
     CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
-    CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
 
     /* -- products -- */
