@@ -136,7 +136,7 @@ struct ct__formed {
     enum part { NOTHING, LOWER, ALL, DIAGONAL } back;
     /* `in`: what of the given matrix is wanted; `out`: what finish() brings back, of a square matrix its
      * diagonal where the given one is a column for that. */
-    ct__formed(const ct__job &job, const ct__matrix &matrix, part in, part out);
+    ct__formed(const ct__job &job, const ct__matrix &matrix, part in = ALL, part out = NOTHING);
     ~ct__formed() { ct__pool_put(b.dev, data, bytes); }
     ct_status finish();
     ct__formed(const ct__formed &) = delete;

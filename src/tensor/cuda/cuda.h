@@ -74,8 +74,8 @@ typedef struct ct__bad {
     int64_t order, what, at, value, extent;
 } ct__bad;
 
-/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done, in a graph at
- * every launch: so what is outgrown stays. */
+/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done: so what is
+ * outgrown stays. */
 typedef struct ct__host_room {
     struct ct__host_room *older;
     size_t bytes;

@@ -77,8 +77,7 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
     if (batch.ndim == 1 && (stack(batch.members, m[B], &m[A], &m[C], &ct__matrix::rows, &ct__matrix::rs) ||
                             stack(batch.members, m[A], &m[B], &m[C], &ct__matrix::cols, &ct__matrix::cs)))
         batch.members = 1, batch.ndim = 0;
-    ct__formed fa(batch, m[A], ct__formed::ALL, ct__formed::NOTHING),
-        fb(batch, m[B], ct__formed::ALL, ct__formed::NOTHING),
+    ct__formed fa(batch, m[A]), fb(batch, m[B]),
         fc(batch, m[C], beta == 0 ? ct__formed::NOTHING : ct__formed::ALL, ct__formed::ALL);
     ct_status s = fa.status ? fa.status : fb.status ? fb.status : fc.status;
     if (!s) s = ct__gemm(batch, alpha, fa.m, fb.m, beta, fc.m);
@@ -111,7 +110,7 @@ ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &a, double b
 ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
 {
     const ct__matrices<2> b(dev, { a, c });
-    ct__formed fa(b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
+    ct__formed fa(b, b.m[0]),
         fc(b, b.m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
     ct_status s = fa.status ? fa.status : fc.status;
     if (!s) s = ct__syrk(b, alpha, fa.m, beta, fc.m);

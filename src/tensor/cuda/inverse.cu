@@ -12,9 +12,7 @@ ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_view *p,
     const bool diagonal = b.m[1].cols != n, sums = symmetric && !diagonal;
     const ct__temporary sum(b, sums ? n : 0, n), h(b, n, n);
     if (!sum.data || !h.data) return CT_ENOMEM;
-    ct__formed fp(b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
-        fg(b, b.m[1], ct__formed::ALL, ct__formed::NOTHING),
-        fo(b, b.m[2], ct__formed::NOTHING, ct__formed::ALL);
+    ct__formed fp(b, b.m[0]), fg(b, b.m[1]), fo(b, b.m[2], ct__formed::NOTHING, ct__formed::ALL);
     const ct__matrix Pt = ct__turned(fp.m), &G = fg.m;
     const ct_view upper = ct__as_view(b, G), lower = ct__as_view(b, ct__turned(G));
     ct_view both = ct__as_view(b, sum.m);

@@ -86,8 +86,7 @@ static ct_status run(ct_device *dev, ct__action action, unsigned flags, double a
 {
     const ct__matrices<2> b(dev, { t, x });
     if (!ct__entries(b, b.m[1])) return CT_OK;
-    ct__formed ft(b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
-        fx(b, b.m[1], ct__formed::ALL, ct__formed::ALL);
+    ct__formed ft(b, b.m[0]), fx(b, b.m[1], ct__formed::ALL, ct__formed::ALL);
     if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
     ct_status s = ct__apply(b, action, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
