@@ -91,7 +91,7 @@ static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
     CT__SHARED(int64_t, row, [DEPTH]);
     const unsigned across = (unsigned)((K + TILE - 1) / TILE), down = (unsigned)((J + TILE - 1) / TILE),
                    block = blockIdx.x;
-    const int64_t j0 = (int64_t)(block / across % down) * TILE, k0 = (int64_t)(block % across) * TILE;
+    const unsigned j0 = block / across % down * TILE, k0 = block % across * TILE; /* in 32 bits: no spills */
     const ct__piece p = ct__piece_at(g, shift, block / across / down);
     if (p.number && !p.rows) return; /* the first piece of an empty group is zero */
     const bool part = p.all > (int64_t)1 << shift;
@@ -169,6 +169,8 @@ static ct_status sum_up(ct_device *dev, const ct__groups &g, int64_t J, int64_t 
     int shift = LENGTH;
     while ((int64_t)1 << (shift - LENGTH) < blocks) shift++;
     if (!g.M || !count) return CT_OK;
+    if (J > INT32_MAX || K > INT32_MAX)
+        return ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 columns in a gathered product", dev->name);
     const bool long_ones = g.N * g.I > (int64_t)1 << shift;
     const ct__scratch kept(dev, long_ones ? ct__kept(g, shift) * count * (int64_t)sizeof(T) : 0);
     if (!kept.data) return CT_ENOMEM;
