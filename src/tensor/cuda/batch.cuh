@@ -148,12 +148,14 @@ ct_status ct__scale_columns(const ct__job &b, const ct__matrix &x, const ct__mat
                             const ct__matrix &out);
 /* The rows of the identity, in that order where it is given: order[member][row]. */
 ct_status ct__identity(const ct__job &b, const ct__matrix &out, const int64_t *order);
+/* to = from */
 ct_status ct__copy_matrices(const ct__job &b, const ct__matrix &from, const ct__matrix &to);
 /* out = the part of x with col - row <= k or, `upper`, >= k; the rest of out becomes zero, or is left alone.
  * CT__ONES: zero, and the diagonal one. */
 enum ct__rest { CT__ZEROS, CT__ONES, CT__LEFT };
 ct_status ct__triangle(const ct__job &b, const ct__matrix &x, bool upper, int64_t k, ct__rest rest,
                        const ct__matrix &out);
+/* to = from on and below the diagonal. */
 static inline ct_status ct__copy_lower(const ct__job &b, const ct__matrix &from, const ct__matrix &to)
 {
     return ct__triangle(b, from, false, 0, CT__LEFT, to);
