@@ -1,5 +1,6 @@
 /* Factors of batches of matrices: all members together (who=together), by our blocked code or cuBLAS, and one
- * after the other by cuSOLVER (who=looped). Then it prints the rows of src/tensor/cuda/paths.h for this GPU.
+ * after the other by cuSOLVER (who=looped). Then it prints the largest batches for which cuSOLVER is quicker,
+ * for CT__ONE_BY_ONE of src/tensor/cuda/config.h.
  * `paths [n...]`; --batch is the largest batch. The program is linked with the CUDA backend, as no public
  * call chooses between the two ways. */
 extern "C" {
@@ -7,20 +8,20 @@ extern "C" {
 }
 
 #include "tensor/cuda/batch.cuh"
-#include "tensor/cuda/paths.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[CT__FACTORS] = { "potrf", "getrf", "geqrf" };
+enum kind { POTRF, GETRF, GEQRF, FACTORS };
+static const char *const names[FACTORS] = { "potrf", "getrf", "geqrf" };
 static const int64_t batches[] = { 1, 4, 16, 64, 256 };
 enum { BATCHES = sizeof batches / sizeof *batches };
 static const double MOST = 1 << 28; /* numbers in a batch */
 
 struct work {
     ct_device *dev;
-    ct__factors what;
+    kind what;
     bool looped;
     ct_tensor *A, *factors, *pivots, *failed;
     ct_status status;
@@ -32,16 +33,14 @@ static void run(void *context)
     work *w = (work *)context;
     const ct_view *t = &w->factors->view;
     ct__matrix m;
-    ct__batch b = ct__make_batch(1, &t, &m);
+    ct__job b = ct__make_job(w->dev, 1, &t, &m);
     int64_t *failed = (int64_t *)w->failed->view.data, *pivots = (int64_t *)w->pivots->view.data;
     ct_status s = ct_copy(w->A, w->factors);
-    if (w->what != CT__POTRF) m = ct__turned(m);
-    if (!s && w->what == CT__POTRF)
-        s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(w->dev, &b, m, failed);
-    if (!s && w->what == CT__GETRF)
-        s = (w->looped ? ct__lu_looped : ct__lu_batched)(w->dev, &b, m, pivots, failed);
-    if (!s && w->what == CT__GEQRF) /* tau where pivots would be */
-        s = (w->looped ? ct__qr_looped : ct__qr_batched)(w->dev, &b, m, ct__dense(&b, pivots, 1, m.rows));
+    if (w->what != POTRF) m = ct__turned(m);
+    if (!s && w->what == POTRF) s = (w->looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, m, failed);
+    if (!s && w->what == GETRF) s = (w->looped ? ct__lu_looped : ct__lu_batched)(b, m, pivots, failed);
+    if (!s && w->what == GEQRF) /* tau where pivots would be */
+        s = (w->looped ? ct__qr_looped : ct__qr_batched)(b, m, ct__dense(b, pivots, 1, m.rows));
     if (s) w->status = s;
 }
 
@@ -57,12 +56,11 @@ static ct_tensor *matrices(ct_device *dev, ct_dtype dtype, int64_t members, int6
     return A;
 }
 
-/* The largest batch for which cuSOLVER is faster. */
-static int32_t measure(const bench *b, ct__factors what, ct_dtype dtype, int64_t n, int *wrong)
+/* The largest batch for which cuSOLVER is quicker; 0: none. */
+static int64_t measure(const bench *b, kind what, ct_dtype dtype, int64_t n, int *wrong)
 {
-    int32_t members = CT__NEVER;
+    int64_t members = 0;
     bool ahead = true;
-    int64_t tried = 0;
     for (int i = 0; i < BATCHES && batches[i] * (double)n * (double)n <= MOST && !*wrong; i++) {
         if (b->batch && batches[i] > b->batch) break;
         ct_tensor *A = matrices(b->dev, dtype, batches[i], n);
@@ -85,21 +83,12 @@ static int32_t measure(const bench *b, ct__factors what, ct_dtype dtype, int64_t
                    ct_dtype_name(dtype), seconds[looped], b->where);
         }
         ahead = ahead && seconds[1] < seconds[0];
-        if (ahead) members = (int32_t)batches[i];
-        tried = batches[i];
+        if (ahead) members = batches[i];
         for (ct_tensor *t : { w.A, w.factors, w.pivots, w.failed }) ct_release(t);
         ct_memory_trim(b->dev);
         fflush(stdout);
     }
-    return members && members == tried ? (int32_t)CT__ALWAYS : members;
-}
-
-static const char *text_of(int32_t members, char *text, size_t size)
-{
-    if (members == CT__ALWAYS) return "CT__ALWAYS";
-    if (members == CT__NEVER) return "CT__NEVER";
-    snprintf(text, size, "%d", (int)members);
-    return text;
+    return members;
 }
 
 int main(int argc, char **argv)
@@ -112,15 +101,13 @@ int main(int argc, char **argv)
     const int count = argc > 1 ? argc - 1 : (int)(sizeof sizes / sizeof *sizes);
     for (int i = 0; i < count && !wrong; i++) {
         const int64_t n = argc > 1 ? atoll(argv[i + 1]) : sizes[i];
-        char text[CT__FACTORS][2][16];
-        const char *cell[CT__FACTORS][2];
-        for (int what = 0; what < CT__FACTORS; what++)
+        int64_t most[FACTORS][2];
+        for (int what = 0; what < FACTORS; what++)
             for (int f32 = 0; f32 < 2; f32++)
-                cell[what][f32] = text_of(measure(&b, (ct__factors)what, f32 ? CT_F32 : CT_F64, n, &wrong),
-                                          text[what][f32], sizeof text[what][f32]);
-        if (!wrong)
-            printf("# paths.h: { %lld, { { %s, %s }, { %s, %s }, { %s, %s } } },\n", (long long)n, cell[0][0],
-                   cell[0][1], cell[1][0], cell[1][1], cell[2][0], cell[2][1]);
+                most[what][f32] = measure(&b, (kind)what, f32 ? CT_F32 : CT_F64, n, &wrong);
+        for (int what = 0; what < FACTORS && !wrong; what++)
+            printf("# n=%lld %s: cuSOLVER is quicker up to a batch of %lld in f64, %lld in f32\n",
+                   (long long)n, names[what], (long long)most[what][0], (long long)most[what][1]);
     }
     if (wrong && b.queues) fprintf(stderr, "paths: %s\n", ct_message(b.dev));
     bench_close(&b);

@@ -23,11 +23,11 @@ static result factor(ct_device *dev, const ct_tensor *A, bool lu, bool looped)
               *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
     const ct_view *t = &copy->view;
     ct__matrix m;
-    ct__batch b = ct__make_batch(1, &t, &m);
+    ct__job b = ct__make_job(dev, 1, &t, &m);
     ct_status s =
-        lu ? (looped ? ct__lu_looped : ct__lu_batched)(dev, &b, ct__turned(m), (int64_t *)pivots->view.data,
+        lu ? (looped ? ct__lu_looped : ct__lu_batched)(b, ct__turned(m), (int64_t *)pivots->view.data,
                                                        (int64_t *)failed->view.data)
-           : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(dev, &b, m, (int64_t *)failed->view.data);
+           : (looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, m, (int64_t *)failed->view.data);
     assert_ok(s, ct_message(dev));
     ct_tensor *wide = ct_tensor_cast(copy, CT_F64);
     result r;
@@ -95,8 +95,8 @@ static void two_ways_of_qr(void **)
                               *tau = ct_zeros(dev, dtype, ct_shape3(MEMBERS, 1, count));
                     const ct_view *t[] = { &A->view, &tau->view };
                     ct__matrix M[2];
-                    const ct__batch b = ct__make_batch(2, t, M);
-                    assert_ok((looped ? ct__qr_looped : ct__qr_batched)(dev, &b, ct__turned(M[0]), M[1]),
+                    const ct__job b = ct__make_job(dev, 2, t, M);
+                    assert_ok((looped ? ct__qr_looped : ct__qr_batched)(b, ct__turned(M[0]), M[1]),
                               ct_message(dev));
                     ct_tensor *wide[] = { ct_tensor_cast(A, CT_F64), ct_tensor_cast(tau, CT_F64) };
                     assert_ok(ct_read(wide[0], x[looped], (size_t)(MEMBERS * m * n) * sizeof(double)), "");
@@ -121,18 +121,18 @@ static void more_members_than_32_bits_count(void **)
     ct_tensor *A = ct_full(dev, CT_F64, ct_shape2(1, 1), 4), *room = ct_zeros(dev, CT_I64, ct_shape1(1));
     const ct_view *t = &A->view;
     ct__matrix m; /* each member the same: a step of 0 */
-    ct__batch b = ct__make_batch(1, &t, &m);
+    ct__job b = ct__make_job(dev, 1, &t, &m);
     b.ndim = 1;
     b.members = b.dim[0] = ((int64_t)1 << 32) + 1;
-    assert_int_equal(ct__addresses(dev, &b, m, room->view.data), CT_EUNSUPPORTED);
+    assert_int_equal(ct__addresses(b, m, room->view.data), CT_EUNSUPPORTED);
     assert_true(strstr(ct_message(dev), "split the batch") != NULL);
     assert_int_equal(ct__blocks(b.members), 0); /* which a launch refuses */
     ct_release(A), ct_release(room);
     ct_device_close(dev);
 }
 
-/* More rows than the smaller of the kernels has room for. The rows of 2 I + small numbers are permuted, so
- * that all are exchanged. */
+/* More rows than a block has threads. The rows of 2 I + small numbers are permuted, so that all are
+ * exchanged. */
 static void orders_of_many_rows(void **)
 {
     enum { N = 600 };
@@ -228,11 +228,11 @@ static void an_index_twice(void **)
         cudasim_seed(seed);
         for (int64_t i = 0; i < N; i++) order[i] = i * 7 % N;
         order[N - 1] = order[(int)seed];
-        ct_tensor *t = ct_from(dev, CT_I64, ct_shape1(N), order);
-        assert_ok(ct__cuda_check_orders(dev, "order", (const int64_t *)t->view.data, 1, 1, N),
-                  ct_message(dev));
+        ct_tensor *t = ct_from(dev, CT_I64, ct_shape2(N, 1), order),
+                  *x = ct_zeros(dev, CT_F64, ct_shape2(N, 1)), *out = ct_zeros(dev, CT_F64, ct_shape2(N, 1));
+        assert_ok(ct__cuda_permute_rows(dev, &x->view, &t->view, false, &out->view), ct_message(dev));
         assert_status(ct_read(t, order, sizeof order), CT_EINDEX, ct_message(dev));
-        ct_release(t);
+        ct_release(t), ct_release(x), ct_release(out);
     }
     cudasim_seed(0);
     ct_device_close(dev);

@@ -21,7 +21,7 @@ static double uniform(void)
 /* Matrices on the device, (members, rows, cols), transposed where `turned`. */
 struct operand {
     ct_tensor *tensor;
-    ct__batch b;
+    ct__job b;
     ct__matrix m;
     int64_t rows, cols;
     operand(ct_device *dev, ct_dtype dtype, bool turned, int64_t r, int64_t c, const numbers &x)
@@ -34,7 +34,7 @@ struct operand {
         tensor = ct_tensor_cast(wide, dtype);
         ct_release(wide);
         const ct_view *t = &tensor->view;
-        b = ct__make_batch(1, &t, &m);
+        b = ct__make_job(dev, 1, &t, &m);
         m.columns = 0;
         if (turned) m = ct__turned(m);
     }
@@ -101,9 +101,9 @@ static void on_the_triangle(ct_device *dev, ct_dtype dtype, int64_t n, bool turn
     operand a(dev, dtype, turned, n, n, A), square(dev, dtype, turned, n, n, L),
         inverse(dev, dtype, turned, n, n, L);
     ct_tensor *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
-    assert_ok(ct__cholesky_blocked(dev, &a.b, a.m, (int64_t *)failed->view.data), ct_message(dev));
-    assert_ok(ct__square_lower(dev, &square.b, square.m), ct_message(dev));
-    assert_ok(ct__invert_lower(dev, &inverse.b, inverse.m), ct_message(dev));
+    assert_ok(ct__cholesky_blocked(a.b, a.m, (int64_t *)failed->view.data), ct_message(dev));
+    assert_ok(ct__change_lower(square.b, CT__SQUARE, square.m), ct_message(dev));
+    assert_ok(ct__change_lower(inverse.b, CT__INVERT, inverse.m), ct_message(dev));
     const numbers factor = a.read(turned), product = square.read(turned), M = inverse.read(turned);
     int64_t flags[MEMBERS];
     assert_ok(ct_read(failed, flags, sizeof flags), ct_message(dev));
@@ -135,9 +135,9 @@ static void beside_the_triangle(ct_device *dev, ct_dtype dtype, int64_t n, int64
         y(dev, dtype, b_turned, n, cols, B);
     const ct_view *both[] = { &t.tensor->view, &x.tensor->view };
     ct__matrix m[2];
-    ct__batch b = ct__make_batch(2, both, m);
-    assert_ok(ct__solve(dev, &b, lower, unit, 3, t.m, x.m), ct_message(dev));
-    assert_ok(ct__multiply(dev, &b, lower, unit, .5, t.m, y.m), ct_message(dev));
+    ct__job b = ct__make_job(dev, 2, both, m);
+    assert_ok(ct__apply(b, CT__SOLVE, lower, unit, 3, t.m, x.m), ct_message(dev));
+    assert_ok(ct__apply(b, CT__MULTIPLY, lower, unit, .5, t.m, y.m), ct_message(dev));
     const numbers X = x.read(b_turned), Y = y.read(b_turned);
     x.each([&](int64_t k, int64_t i, int64_t j) {
         double back = 0, product = 0;
@@ -176,9 +176,9 @@ static void large_triangles(void **)
         for (int turned = 0; turned < 2; turned++) {
             const numbers L = triangle(n, true, false);
             operand square(dev, CT_F64, turned, n, n, L), inverse(dev, CT_F64, turned, n, n, L);
-            const ct__batch b = ct__one(CT_F64);
-            assert_ok(ct__square_lower(dev, &b, square.m), ct_message(dev));
-            assert_ok(ct__invert_lower(dev, &b, inverse.m), ct_message(dev));
+            const ct__job b = { { CT_F64, 0, 1, {} }, dev };
+            assert_ok(ct__change_lower(b, CT__SQUARE, square.m), ct_message(dev));
+            assert_ok(ct__change_lower(b, CT__INVERT, inverse.m), ct_message(dev));
             const numbers P = square.read(turned), M = inverse.read(turned);
             numbers x((size_t)n), Lx((size_t)n), LtLx((size_t)n), back((size_t)n);
             for (double &e : x) e = uniform();
@@ -217,8 +217,8 @@ static void symmetric_products(void **)
                 for (size_t e = 0; e < C.size(); e++)
                     C[e] = (int64_t)e % n > (int64_t)e / n % n ? NAN : uniform();
                 operand a(dev, CT_F64, layout & 1, n, k, A), c(dev, CT_F64, layout & 2, n, n, C);
-                const ct__batch b = members == 1 ? ct__one(CT_F64) : a.b;
-                assert_ok(ct__syrk(dev, &b, 2, a.m, -1, c.m), ct_message(dev));
+                const ct__job one = { { CT_F64, 0, 1, {} }, dev }, b = members == 1 ? one : a.b;
+                assert_ok(ct__syrk(b, 2, a.m, -1, c.m), ct_message(dev));
                 const numbers result = c.read(layout & 2);
                 for (int64_t e = 0; e < MEMBERS * n * n; e++) {
                     const int64_t i = e / n % n, j = e % n, member = e / n / n;
@@ -250,7 +250,7 @@ static void the_minor_that_fails(void **)
         A[(size_t)(2 * N * N + bad * (N + 1))] = NAN;
         operand a(dev, CT_F32, false, N, N, A);
         ct_tensor *failed = ct_full(dev, CT_I64, ct_shape1(MEMBERS), 77);
-        assert_ok(ct__cholesky_blocked(dev, &a.b, a.m, (int64_t *)failed->view.data), ct_message(dev));
+        assert_ok(ct__cholesky_blocked(a.b, a.m, (int64_t *)failed->view.data), ct_message(dev));
         int64_t flags[MEMBERS];
         assert_ok(ct_read(failed, flags, sizeof flags), ct_message(dev));
         assert_int_equal(flags[0], bad + 1);

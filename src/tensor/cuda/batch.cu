@@ -4,11 +4,9 @@
 
 #include <math.h>
 
-ct__batch ct__one(ct_dtype dtype) { return ct__batch{ dtype, 0, 1, {} }; }
-
-ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m)
+ct__job ct__make_job(ct_device *dev, int n, const ct_view *const *t, ct__matrix *m)
 {
-    ct__batch b = ct__one(t[0]->dtype);
+    ct__job b = { { t[0]->dtype, 0, 1, {} }, dev };
     for (int k = 0; k < n; k++) {
         const int i = t[k]->ndim - 2, j = i + 1;
         m[k] = ct__matrix{
@@ -30,22 +28,22 @@ ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m)
     return b;
 }
 
-ct_view ct__as_view(const ct__batch *b, const ct__matrix &m)
+ct_view ct__as_view(const ct__batch &b, const ct__matrix &m)
 {
-    ct_view t = { NULL, m.data, b->dtype, b->ndim + 2, {}, {} };
-    for (int d = 0; d < b->ndim; d++) t.dim[d] = b->dim[d], t.stride[d] = m.step[d];
-    t.dim[b->ndim] = m.rows, t.stride[b->ndim] = m.rs;
-    t.dim[b->ndim + 1] = m.cols, t.stride[b->ndim + 1] = m.cs;
+    ct_view t = { NULL, m.data, b.dtype, b.ndim + 2, {}, {} };
+    for (int d = 0; d < b.ndim; d++) t.dim[d] = b.dim[d], t.stride[d] = m.step[d];
+    t.dim[b.ndim] = m.rows, t.stride[b.ndim] = m.rs;
+    t.dim[b.ndim + 1] = m.cols, t.stride[b.ndim + 1] = m.cs;
     return t;
 }
 
-ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols)
+ct__matrix ct__dense(const ct__batch &b, void *data, int64_t rows, int64_t cols)
 {
     ct__matrix m = { (char *)data, rows, cols, cols > 1 ? cols : 1, 1, 0, {} };
     int64_t step = rows * cols;
-    for (int d = b->ndim - 1; d >= 0; d--) {
-        m.step[d] = b->dim[d] > 1 ? step : 0;
-        step *= b->dim[d];
+    for (int d = b.ndim - 1; d >= 0; d--) {
+        m.step[d] = b.dim[d] > 1 ? step : 0;
+        step *= b.dim[d];
     }
     return m;
 }
@@ -63,51 +61,80 @@ static bool take_form(ct__matrix *m)
     return true;
 }
 
-ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to)
+ct_status ct__copy_matrices(const ct__job &b, const ct__matrix &from, const ct__matrix &to)
 {
     const ct_view x = ct__as_view(b, from);
     ct_view out = ct__as_view(b, to);
-    return ct__cuda_copy(dev, &x, &out);
+    return ct__cuda_copy(b.dev, &x, &out);
 }
 
-static ct_status copy_part(ct_device *dev, const ct__batch *b, ct__formed::part which, const ct__matrix &from,
+ct_status ct__scale_columns(const ct__job &b, const ct__matrix &x, const ct__matrix &row,
+                            const ct__matrix &out)
+{
+    ct__matrix each_row = row;
+    each_row.rows = x.rows, each_row.rs = 0;
+    const ct_view from = ct__as_view(b, x), by = ct__as_view(b, each_row);
+    ct_view to = ct__as_view(b, out);
+    return ct__cuda_map2(b.dev, CT_MAP_mul, &from, &by, &to);
+}
+
+static ct_status copy_part(const ct__job &b, ct__formed::part which, const ct__matrix &from,
                            const ct__matrix &to)
 {
-    return which == ct__formed::LOWER ? ct__copy_lower(dev, b, from, to)
-           : which == ct__formed::ALL ? ct__copy_matrices(dev, b, from, to)
-                                      : CT_OK;
+    return which == ct__formed::LOWER      ? ct__copy_lower(b, from, to)
+           : which == ct__formed::ALL      ? ct__copy_matrices(b, from, to)
+           : which == ct__formed::DIAGONAL ? ct__copy_matrices(b, ct__diagonal(from), to)
+                                           : CT_OK;
 }
 
-ct__formed::ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &matrix, part in, part out)
-    : dev(device), batch(b), given(matrix), m(matrix), bytes(0), data(NULL), status(CT_OK), back(NOTHING)
+ct__formed::ct__formed(const ct__job &job, const ct__matrix &matrix, part in, part out)
+    : b(job), given(matrix), m(matrix), bytes(0), data(NULL), status(CT_OK), back(NOTHING)
 {
-    if (take_form(&m)) return;
+    if (out != DIAGONAL && take_form(&m)) return;
     back = out;
-    ct__batch own = *b; /* what is shared is copied once */
+    ct__job own = b; /* what is shared is copied once */
     own.members = 1;
-    for (int d = 0; d < b->ndim; d++) {
+    for (int d = 0; d < b.ndim; d++) {
         if (given.step[d] == 0 && out == NOTHING) own.dim[d] = 1;
         own.members *= own.dim[d];
     }
-    m = ct__dense(&own, NULL, given.rows, given.cols);
-    bytes = (size_t)(ct__entries(&own, m) * ct__bytes_of(b));
-    data = ct__pool_get(dev, &bytes);
+    m = ct__dense(own, NULL, given.rows, out == DIAGONAL ? given.rows : given.cols);
+    bytes = (size_t)(ct__entries(own, m) * ct__bytes_of(b));
+    data = ct__pool_get(b.dev, &bytes);
     m.data = (char *)data;
-    status = data ? copy_part(dev, &own, in, given, m) : CT_ENOMEM;
+    status = data ? copy_part(own, in, given, m) : CT_ENOMEM;
 }
 
-ct_status ct__formed::finish() { return status ? status : copy_part(dev, batch, back, m, given); }
+ct_status ct__formed::finish() { return status ? status : copy_part(b, back, m, given); }
 
 /* -- triangles ------------------------------------------------------------------------------------------- */
 
-/* The lower triangle, or what is above it. */
 template <typename T>
-static __global__ void copy_triangle_kernel(ct__batch b, ct__matrix from, ct__matrix to, bool lower)
+static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k,
+                                       ct__rest rest)
 {
-    CT__EACH_ENTRY(at, b, to)
+    CT__EACH_ENTRY(at, b, out)
     {
-        if ((at.j <= at.i) == lower) ct__at_entry<T>(b, to, at) = ct__at_entry<T>(b, from, at);
+        T &to = ct__at_entry<T>(b, out, at);
+        if (rest == CT__ONES && at.i == at.j)
+            to = 1;
+        else if (upper ? at.j - at.i >= k : at.j - at.i <= k)
+            to = ct__at_entry<T>(b, x, at);
+        else if (rest != CT__LEFT)
+            to = 0;
     }
+}
+
+ct_status ct__triangle(const ct__job &b, const ct__matrix &x, bool upper, int64_t k, ct__rest rest,
+                       const ct__matrix &out)
+{
+    return CT__BATCH_EACH("triangle", b, triangle_kernel, ct__entries(b, out), x, out, upper, k, rest);
+}
+
+ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
+{
+    const ct__matrices<2> b(dev, { x, out });
+    return ct__triangle(b, b.m[0], upper, k, CT__ZEROS, b.m[1]);
 }
 
 template <typename T>
@@ -119,21 +146,9 @@ static __global__ void poison_kernel(ct__batch b, ct__matrix m, const int64_t *f
     }
 }
 
-ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to)
+ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const ct__matrix &m)
 {
-    return CT__BATCH_EACH(dev, "copy_lower", *b, copy_triangle_kernel, ct__entries(b, to), from, to, true);
-}
-
-ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix &m)
-{
-    return CT__BATCH_EACH(dev, "mirror_lower", *b, copy_triangle_kernel, ct__entries(b, m), ct__turned(m), m,
-                          false);
-}
-
-ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
-                     const ct__matrix &m)
-{
-    return CT__BATCH_EACH(dev, "poison", *b, poison_kernel, ct__entries(b, m), m, failed, lower);
+    return CT__BATCH_EACH("poison", b, poison_kernel, ct__entries(b, m), m, failed, lower);
 }
 
 /* -- identities and addresses ---------------------------------------------------------------------------- */
@@ -148,9 +163,9 @@ static __global__ void identity_kernel(ct__batch b, ct__matrix out, const int64_
     }
 }
 
-ct_status ct__identity(ct_device *dev, const ct__batch *b, const ct__matrix &out, const int64_t *order)
+ct_status ct__identity(const ct__job &b, const ct__matrix &out, const int64_t *order)
 {
-    return CT__BATCH_EACH(dev, "identity", *b, identity_kernel, ct__entries(b, out), out, order);
+    return CT__BATCH_EACH("identity", b, identity_kernel, ct__entries(b, out), out, order);
 }
 
 static __global__ void addresses_kernel(ct__batch b, ct__matrix m, int64_t bytes, char **to)
@@ -159,12 +174,12 @@ static __global__ void addresses_kernel(ct__batch b, ct__matrix m, int64_t bytes
 }
 
 /* The routines count in 32 bits. */
-ct_status ct__addresses(ct_device *dev, const ct__batch *b, const ct__matrix &m, void *to)
+ct_status ct__addresses(const ct__job &b, const ct__matrix &m, void *to)
 {
-    if (b->members > INT32_MAX || m.rows > INT32_MAX || m.cols > INT32_MAX)
-        return ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch",
-                        dev->name);
-    return CT__RUN_EACH(dev, "addresses", addresses_kernel, b->members, *b, m, ct__bytes_of(b), (char **)to);
+    if (b.members > INT32_MAX || m.rows > INT32_MAX || m.cols > INT32_MAX)
+        return ct__fail(b.dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch",
+                        b.dev->name);
+    return CT__RUN_EACH(b.dev, "addresses", addresses_kernel, b.members, b, m, ct__bytes_of(b), (char **)to);
 }
 
 /* -- failures -------------------------------------------------------------------------------------------- */
@@ -180,17 +195,17 @@ static __global__ void note_kernel(const int64_t *failed, int64_t members, int64
     note[2] = failed[least] + first;
 }
 
-ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
-                           const char *what, const char *why, ct_failure *failure)
+ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
+                           const char *why, ct_failure *failure)
 {
     if (!failure) return CT_OK;
-    int64_t *note = ct__failure_note(dev, failure);
+    int64_t *note = ct__failure_note(b.dev, failure);
     if (!note) return CT_ENOMEM;
     if (!failure->set) {
         failure->suspected = true;
         failure->what = what;
         failure->why = why;
     }
-    return CT__RUN_BLOCKS(dev, "noting failures", note_kernel, 1, CT__BLOCK, failed, b->members, first,
+    return CT__RUN_BLOCKS(b.dev, "noting failures", note_kernel, 1, CT__BLOCK, failed, b.members, first,
                           failure->call, failure->from, note);
 }

@@ -19,31 +19,34 @@ typedef struct ct__matrix {
     int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
 } ct__matrix;
 
-/* kernel<double> or kernel<float>, as the dtype of b is, on b and what follows: so many blocks, or a thread
- * for each of `count` things. */
-#define CT__BATCH_BLOCKS(dev, what, b, kernel, blocks, threads, ...)                                  \
-    ((b).dtype == CT_F64 ? CT__RUN_BLOCKS(dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
-                         : CT__RUN_BLOCKS(dev, what, kernel<float>, blocks, threads, b, __VA_ARGS__))
-#define CT__BATCH_EACH(dev, what, b, kernel, count, ...)                                  \
-    ((b).dtype == CT_F64 ? CT__RUN_EACH(dev, what, kernel<double>, count, b, __VA_ARGS__) \
-                         : CT__RUN_EACH(dev, what, kernel<float>, count, b, __VA_ARGS__))
+/* A batch on its device: what the functions of linear algebra work on. */
+struct ct__job : ct__batch {
+    ct_device *dev;
+};
 
-/* The batch of the first tensor, coalesced, and the matrices of all. */
-ct__batch ct__make_batch(int n, const ct_view *const *t, ct__matrix *m);
+/* kernel<double> or kernel<float>, as the dtype of the job is, on its batch and what follows: so many blocks,
+ * or a thread for each of `count` things. */
+#define CT__BATCH_BLOCKS(what, b, kernel, blocks, threads, ...)                                           \
+    ((b).dtype == CT_F64 ? CT__RUN_BLOCKS((b).dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
+                         : CT__RUN_BLOCKS((b).dev, what, kernel<float>, blocks, threads, b, __VA_ARGS__))
+#define CT__BATCH_EACH(what, b, kernel, count, ...)                                           \
+    ((b).dtype == CT_F64 ? CT__RUN_EACH((b).dev, what, kernel<double>, count, b, __VA_ARGS__) \
+                         : CT__RUN_EACH((b).dev, what, kernel<float>, count, b, __VA_ARGS__))
+
+/* The batch of the first of n tensors, coalesced, and the matrices of all. */
+ct__job ct__make_job(ct_device *dev, int n, const ct_view *const *t, ct__matrix *m);
 /* Both in one. */
-template <int N> struct ct__matrices : ct__batch {
+template <int N> struct ct__matrices : ct__job {
     ct__matrix m[N];
-    explicit ct__matrices(const ct_view *const (&t)[N])
+    ct__matrices(ct_device *device, const ct_view *const (&t)[N])
     {
-        *static_cast<ct__batch *>(this) = ct__make_batch(N, t, m);
+        *static_cast<ct__job *>(this) = ct__make_job(device, N, t, m);
     }
 };
-/* The member alone: no batch. */
-ct__batch ct__one(ct_dtype dtype);
 
-static inline int64_t ct__bytes_of(const ct__batch *b) { return (int64_t)ct__size(b->dtype); }
+static inline int64_t ct__bytes_of(const ct__batch &b) { return (int64_t)ct__size(b.dtype); }
 
-static inline ct__matrix ct__block(const ct__batch *b, ct__matrix m, int64_t row, int64_t col, int64_t rows,
+static inline ct__matrix ct__block(const ct__batch &b, ct__matrix m, int64_t row, int64_t col, int64_t rows,
                                    int64_t cols)
 {
     m.data += (row * m.rs + col * m.cs) * ct__bytes_of(b);
@@ -70,7 +73,9 @@ static inline ct__matrix ct__diagonal(ct__matrix m)
 }
 
 /* The matrices as a tensor (..., rows, cols), for the elementwise primitives; it owns nothing. */
-ct_view ct__as_view(const ct__batch *b, const ct__matrix &m);
+ct_view ct__as_view(const ct__batch &b, const ct__matrix &m);
+/* A contiguous row-major matrix per member in memory that holds them. */
+ct__matrix ct__dense(const ct__batch &b, void *data, int64_t rows, int64_t cols);
 
 /* Offset of a member's matrix, in elements. Unrolled: a kernel whose arguments are indexed at run time copies
  * them first. */
@@ -100,9 +105,9 @@ static __device__ __forceinline__ T &ct__at_entry(const ct__batch &b, const ct__
     return ((T *)m.data)[ct__member_at(b, m, at.member) + at.i * m.rs + at.j * m.cs];
 }
 
-static inline int64_t ct__entries(const ct__batch *b, const ct__matrix &m)
+static inline int64_t ct__entries(const ct__batch &b, const ct__matrix &m)
 {
-    return b->members * m.rows * m.cols;
+    return b.members * m.rows * m.cols;
 }
 
 /* For a kernel's loop over them, row by row. */
@@ -112,70 +117,94 @@ static inline int64_t ct__entries(const ct__batch *b, const ct__matrix &m)
                             at##_e % (m).cols };                                                       \
         true)
 
+/* A contiguous row-major matrix per member in scratch memory; data NULL: there is none. */
+struct ct__temporary : ct__scratch {
+    const ct__matrix m;
+    ct__temporary(const ct__job &b, int64_t rows, int64_t cols)
+        : ct__scratch(b.dev, b.members * rows * cols * ct__bytes_of(b)), m(ct__dense(b, data, rows, cols))
+    {
+    }
+};
+
 /* A matrix in a layout that BLAS takes: as it is where it is one, else a copy in scratch memory. */
 struct ct__formed {
-    ct_device *dev;
-    const ct__batch *batch;
+    const ct__job &b;
     ct__matrix given, m;
     size_t bytes;
     void *data; /* of the copy */
     ct_status status;
-    enum part { NOTHING, LOWER, ALL } back;
-    /* `in`: what of the given matrix is wanted; `out`: what finish() brings back. */
-    ct__formed(ct_device *device, const ct__batch *b, const ct__matrix &matrix, part in, part out);
-    ~ct__formed() { ct__pool_put(dev, data, bytes); }
+    enum part { NOTHING, LOWER, ALL, DIAGONAL } back;
+    /* `in`: what of the given matrix is wanted; `out`: what finish() brings back, of a square matrix its
+     * diagonal where the given one is a column for that. */
+    ct__formed(const ct__job &job, const ct__matrix &matrix, part in = ALL, part out = NOTHING);
+    ~ct__formed() { ct__pool_put(b.dev, data, bytes); }
     ct_status finish();
     ct__formed(const ct__formed &) = delete;
     ct__formed &operator=(const ct__formed &) = delete;
 };
 
-/* A contiguous row-major matrix per member in memory that holds them. */
-ct__matrix ct__dense(const ct__batch *b, void *data, int64_t rows, int64_t cols);
-
+/* out = x with column j scaled by element j of the row. */
+ct_status ct__scale_columns(const ct__job &b, const ct__matrix &x, const ct__matrix &row,
+                            const ct__matrix &out);
 /* The rows of the identity, in that order where it is given: order[member][row]. */
-ct_status ct__identity(ct_device *dev, const ct__batch *b, const ct__matrix &out, const int64_t *order);
-/* to = from; to = from on and below the diagonal; the rest of the lower triangle's mirror image; all of m =
- * NaN, or that triangle, where failed[member] is set. */
-ct_status ct__copy_matrices(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);
-ct_status ct__copy_lower(ct_device *dev, const ct__batch *b, const ct__matrix &from, const ct__matrix &to);
-ct_status ct__mirror_lower(ct_device *dev, const ct__batch *b, const ct__matrix &m);
-ct_status ct__poison(ct_device *dev, const ct__batch *b, const int64_t *failed, bool lower,
-                     const ct__matrix &m);
+ct_status ct__identity(const ct__job &b, const ct__matrix &out, const int64_t *order);
+/* to = from */
+ct_status ct__copy_matrices(const ct__job &b, const ct__matrix &from, const ct__matrix &to);
+/* out = the part of x with col - row <= k or, `upper`, >= k; the rest of out becomes zero, or is left alone.
+ * CT__ONES: zero, and the diagonal one. */
+enum ct__rest { CT__ZEROS, CT__ONES, CT__LEFT };
+ct_status ct__triangle(const ct__job &b, const ct__matrix &x, bool upper, int64_t k, ct__rest rest,
+                       const ct__matrix &out);
+/* to = from on and below the diagonal. */
+static inline ct_status ct__copy_lower(const ct__job &b, const ct__matrix &from, const ct__matrix &to)
+{
+    return ct__triangle(b, from, false, 0, CT__LEFT, to);
+}
+/* The rest of m becomes the lower triangle's mirror image. */
+static inline ct_status ct__mirror_lower(const ct__job &b, const ct__matrix &m)
+{
+    return ct__triangle(b, ct__turned(m), true, 1, CT__LEFT, m);
+}
+/* All of m = NaN, or its lower triangle, where failed[member] is set. */
+ct_status ct__poison(const ct__job &b, const int64_t *failed, bool lower, const ct__matrix &m);
 /* Notes the first member of which failed[member], counted from 1 and with `first` added, is set. failure may
  * be NULL. */
-ct_status ct__note_failure(ct_device *dev, const ct__batch *b, const int64_t *failed, int64_t first,
-                           const char *what, const char *why, ct_failure *failure);
+ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
+                           const char *why, ct_failure *failure);
 
 /* In matrices that BLAS takes: C = alpha A B + beta C; its lower triangle = alpha A Aᵀ + beta C; op as blocks
  * of one another's storage allow. */
-ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, const ct__matrix &B,
-                   double beta, const ct__matrix &C);
-ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A, double beta,
+ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A, const ct__matrix &B, double beta,
                    const ct__matrix &C);
-/* B = alpha M⁻¹ B and B = alpha M B, for the lower or the upper triangle of M. */
-ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
+ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &A, double beta, const ct__matrix &C);
+/* B = alpha M⁻¹ B or B = alpha M B, for the lower or the upper triangle of M. */
+enum ct__action { CT__MULTIPLY, CT__SOLVE };
+ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, double alpha,
                     const ct__matrix &M, const ct__matrix &B);
-ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
-                       const ct__matrix &M, const ct__matrix &B);
 /* On and below the diagonal: A = L with A = L Lᵀ, failed[member] the failing minor, all members together, or
- * by cuSOLVER one after the other; L⁻¹; LᵀL. */
-ct_status ct__cholesky_blocked(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
-ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed);
-ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
-ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L);
+ * by cuSOLVER one after the other; L becomes L⁻¹, or LᵀL. */
+ct_status ct__cholesky_blocked(const ct__job &b, const ct__matrix &A, int64_t *failed);
+ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *failed);
+enum ct__change { CT__SQUARE, CT__INVERT };
+ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix &L);
 
 /* m, column-major, becomes L and U with partial pivoting; pivot[member][j] the row that column j was
  * exchanged with, failed[member] the first pivot that is zero or not finite. By cuBLAS for all members
  * together, or by cuSOLVER one after the other; LAPACK's geqrf likewise, tau dense. */
-ct_status ct__lu_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
-                         int64_t *failed);
-ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
-                        int64_t *failed);
-ct_status ct__qr_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau);
-ct_status ct__qr_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau);
+ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed);
+ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed);
+ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
+ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix &tau);
+
+/* Whether matrices of n rows are factored by cuSOLVER. It does not say that its work may be part of a graph:
+ * so never in a step, recorded or not. */
+static inline bool ct__one_by_one(const ct_device *dev, int64_t n)
+{
+    return !dev->in_step && n >= CT__ONE_BY_ONE;
+}
 
 /* Queues the addresses of the members' matrices, as cuBLAS's batched routines want them. */
-ct_status ct__addresses(ct_device *dev, const ct__batch *b, const ct__matrix &m, void *to);
+ct_status ct__addresses(const ct__job &b, const ct__matrix &m, void *to);
 
 /* Where a triangle is cut: whole tiles before the cut. */
 static inline int64_t ct__half(int64_t n) { return ct__divide_up(n / 2, CT__TILE) * CT__TILE; }

@@ -1,5 +1,4 @@
-/* Every threshold, tile and block size of the CUDA backend. Only the extents from which cuSOLVER takes over
- * are elsewhere: in paths.h, which `./run gpu` prints. No value here has been measured: no GPU has been at
+/* Every threshold, tile and block size of the CUDA backend. No value has been measured: no GPU has been at
  * hand. They follow from the sizes of a processor: 32 threads to a warp, 48 KiB of static shared memory to
  * a block, 64 Ki registers. Values marked "bits" decide the order of additions, and with it the last bits
  * of results. */
@@ -14,16 +13,14 @@ enum {
     CT__CHECKERS = 64, /* blocks that look at indices, each with a place for what it finds                  */
 
     /* -- memory -- */
-    CT__LITERAL = 2048,            /* bytes that one kernel's arguments carry to the device             */
-    CT__UPLOADS = 16,              /* larger uploads on their way at once                               */
-    CT__UPLOAD_BYTES = 64 << 10,   /* of one of them                                                    */
+    CT__LITERAL = 4032,            /* bytes that one kernel's arguments carry to the device             */
+    CT__UPLOAD_BYTES = 64 << 10,   /* that many kernels carry, so that nobody waits; of more one waits  */
     CT__BLAS_WORKSPACE = 32 << 20, /* bytes of cuBLAS's workspace: what its documentation asks of Hopper */
 
     /* -- reductions -- */
     CT__REDUCE_FEW = 16, /* inputs of an output that are one thread's, until its block has no more; bits */
     CT__REDUCE_RUN = 64, /* inputs of a thread, about, where several blocks share an output; bits      */
     CT__REDUCE_PIECES = 1024, /* of an output, at most; bits                                                */
-    CT__REDUCE_AHEAD = 4, /* loads of a thread that do not wait for one another                          */
     CT__REDUCE_GRID = 1 << 17, /* threads that keep every processor busy: no more pieces than that; bits    */
 
     /* -- products -- */
@@ -39,8 +36,8 @@ enum {
     /* -- factors of matrices -- */
     CT__TILE = 128, /* of a matrix that one block factors in its registers; where triangles end; bits */
     CT__TRIANGLE_BLOCK = 512, /* of one triangle that are inverted and squared whole; bits                  */
-    CT__LU_ROWS = 4096, /* whose exchanges are made in shared memory; of more rows, in global memory        */
-    CT__QR_PANEL = 32,  /* reflectors that are applied at once; bits                                        */
+    CT__ONE_BY_ONE = 1024,    /* rows from which cuSOLVER factors, one after the other (bench/paths); bits */
+    CT__QR_PANEL = 32, /* reflectors that are applied at once; bits                                        */
 
     /* -- covariances -- */
     CT__COV_LANES = 32,      /* rows of a task; bits                                                       */
@@ -52,8 +49,8 @@ enum {
     CT__COV_MOST = 256,      /* and at most, unless x_bar would have too many pieces; bits                 */
     CT__COV_BLOCKS = 8192,   /* more gain nothing; bits                                                    */
     CT__COV_FEW = 8,         /* blocks, however little memory there is; bits                               */
+    CT__COV_FILLING = 6,     /* blocks a processor that write a matrix: more would spill registers          */
     CT__COV_RESIDENT = 4,    /* blocks a processor that contract: unbounded, registers are for three       */
-    CT__COV_GROUPS = 8,      /* in which the sums of a block's threads are added up first; bits            */
     CT__COV_SPREAD = 64,     /* pieces of a row, by the columns of x: so much memory for x_bar; bits       */
 };
 

@@ -1,7 +1,6 @@
 /* fill, copy between layouts and dtypes, where, random numbers: elementwise, whatever the dtype. */
 #include <math.h>
 
-#include "half.cuh"
 #include "loop.cuh"
 
 #include <Random123/philox.h>
@@ -51,12 +50,12 @@ ct_status ct__cuda_fill(ct_device *dev, ct_view *out, double value)
 /* -- copy ------------------------------------------------------------------------------------------------ */
 
 /* Bits as they are. */
-template <typename W> static __global__ void move_kernel(ct__span s)
+static __global__ void move_kernel(ct__span s, int bytes)
 {
     CT__EACH(i, s.count)
     {
         const ct__located<2> at(s, i);
-        ((W *)s.data[0])[at[0]] = ((const W *)s.data[1])[at[1]];
+        ct__move(bytes, s.data[0], at[0], s.data[1], at[1]);
     }
 }
 
@@ -78,14 +77,10 @@ ct_status ct__cuda_copy(ct_device *dev, const ct_view *x, ct_view *out)
 #define CONVERT(X) CT__RUN_EACH(dev, "copy", convert_kernel<X>, s.count, s)
     if (x->dtype != out->dtype) return CT__PER_ANY(x->dtype, CONVERT);
     if (dense)
-        return ct__cuda_status(dev, "copy",
-                               cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
-                                               cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
-    return CT__RUN_EACH(dev, "copy",
-                        (bytes == 8   ? move_kernel<uint64_t>
-                         : bytes == 4 ? move_kernel<uint32_t>
-                                      : move_kernel<uint16_t>),
-                        s.count, s);
+        return ct__status(dev, "copy",
+                          cudaMemcpyAsync(s.data[0], s.data[1], (size_t)s.count * bytes,
+                                          cudaMemcpyDeviceToDevice, ct__cuda_of(dev)->stream));
+    return CT__RUN_EACH(dev, "copy", move_kernel, s.count, s, (int)bytes);
 }
 
 /* -- where ----------------------------------------------------------------------------------------------- */

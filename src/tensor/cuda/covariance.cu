@@ -22,7 +22,7 @@ template <typename T> struct writer {
 
 /* Of a symmetric matrix both halves are computed: their bits are the same, and all is written in order. */
 template <typename T>
-static __global__ void __launch_bounds__(CT__COV_THREADS)
+static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_FILLING)
     covariance_kernel(ct__plan<T> p, T *K, int64_t rs, int64_t cs)
 {
     CT__SHARED_ROOM(shared);
@@ -36,15 +36,12 @@ static ct_status covariance(ct_device *dev, const ct_cov_program *program, const
                             const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
     const bool by_row = out->stride[1] < out->stride[0]; /* then the transposed problem, k being symmetric */
+    const ct_view *first = by_row && z ? z : x, *second = by_row && z ? x : z;
     ct__plan<T> p;
-    ct__plan_make(program, theta, by_row && z ? z : x, by_row && z ? x : z,
-                  !lower   ? CT__ALL
-                  : by_row ? CT__UPPER
-                           : CT__LOWER,
-                  0, 0, &p);
+    ct__plan_make(program, theta, first, second, !lower ? CT__ALL : by_row ? CT__UPPER : CT__LOWER, 0, 0, &p);
     ct__scratch room(dev, p.begin[CT__PARTS]);
     if (!room.data) return CT_ENOMEM;
-    ct_status s = ct__plan_fill(dev, program, &p, room.data);
+    ct_status s = ct__plan_fill(dev, program, first, second, &p, room.data);
     if (s) return s;
     return CT__RUN_ROOM(dev, "covariance", covariance_kernel<T>, p.blocks, CT__COV_THREADS, p.shared, p,
                         (T *)out->data, out->stride[by_row], out->stride[!by_row]);

@@ -32,12 +32,6 @@ struct ct__place {
 /* What is in global memory: the program and its numbers, points by columns, memory of blocks. */
 enum { CT__PROGRAM, CT__NUMBERS, CT__X, CT__Z, CT__OF_BLOCKS, CT__PARTS };
 
-/* Coordinate d of point i is at [i * row + d * col]. */
-template <typename T> struct ct__points {
-    const T *at;
-    int64_t row, col;
-};
-
 /* The arguments of a kernel. Numbers are as wide as what follows: no padding, whose bytes would be
  * anything. */
 template <typename T> struct ct__plan {
@@ -47,7 +41,7 @@ template <typename T> struct ct__plan {
     const T *theta_from;
     int64_t theta_step;
     int32_t n_nodes, n_params, n_dims, symmetric;
-    ct__points<T> x, z; /* n and m of them, with d columns */
+    const T *x, *z; /* n and m points by columns: coordinate k of point i of x at [k * n + i] */
     int64_t n, m, d;
     int64_t part, columns, row_tiles, pieces, tasks, blocks; /* columns: of each of the pieces */
     ct__place values_at, sums_at, x_sums_at;
@@ -67,15 +61,12 @@ template <typename T> struct ct__thread {
     const T *theta, *weight, *slope;
     T *value; /* of node k and pair p at [(k * PAIRS + p) * CT__COV_THREADS], but the last's */
     const T *x, *z;
-    int64_t x_col, z_col, z_row;
+    int64_t x_col, z_col;
     int last;         /* the last pair's distance in columns: less than PAIRS - 1 at the edge of a matrix */
     bool same[PAIRS]; /* a point with itself, in the symmetric matrix */
 
     __device__ __forceinline__ T x_at(int d) const { return x[d * x_col]; }
-    __device__ __forceinline__ T z_at(int d, int p) const
-    {
-        return z[d * z_col + (p < last ? p : last) * z_row];
-    }
+    __device__ __forceinline__ T z_at(int d, int p) const { return z[d * z_col + (p < last ? p : last)]; }
 };
 
 #define CT__EACH_PAIR(p) CT__UNROLL for (int p = 0; p < ct__pairs<T>::COUNT; p++)
@@ -95,7 +86,7 @@ static __device__ __forceinline__ ct__thread<T> ct__open(const ct__plan<T> &p, c
     ct__thread<T> v;
     v.nodes = p.nodes, v.dims = p.dims, v.theta = p.theta, v.weight = p.weight, v.slope = p.slope;
     v.value = ct__find<T>(p, p.values_at, shared) + threadIdx.x;
-    v.x_col = p.x.col, v.z_col = p.z.col, v.z_row = p.z.row;
+    v.x_col = p.n, v.z_col = p.m;
     return v;
 }
 
@@ -115,10 +106,10 @@ static __device__ __forceinline__ void ct__walk(const ct__plan<T> &p, ct__thread
         int j0 = piece * columns, end = m - j0 < columns ? m : j0 + columns;
         if (p.part == CT__LOWER && end > i0 + CT__COV_LANES) end = i0 + CT__COV_LANES;
         if (p.part == CT__UPPER && j0 < i0) j0 = i0;
-        v.x = p.x.at + i * p.x.row;
+        v.x = p.x + i;
         visit.begin(i);
         for (int j = j0 + warp * PAIRS; j < end; j += STEP) {
-            v.z = p.z.at + j * p.z.row;
+            v.z = p.z + j;
             v.last = end - 1 - j;
             bool live[PAIRS], any = false;
             CT__EACH_PAIR(q)

@@ -5,8 +5,6 @@
 #include "covariance_plan.cuh"
 #include "covariance_slopes.cuh"
 
-enum { GROUPS = CT__COV_GROUPS };
-
 template <typename T> struct contraction {
     ct__plan<T> plan;
     /* lower: M's lower triangle alone is read; turned: its upper one, and the problem is the transposed
@@ -103,18 +101,9 @@ static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_RESIDENT) cont
     for (int k = 0; sums && k < n_params; k++) sums[k * CT__COV_THREADS + t] = 0;
     contractor<T> c = { q, sums ? sums + t : NULL, x_sums ? x_sums + t : NULL, 0, 0 };
     ct__walk(q.plan, v, c);
-    if (!sums) return;
-    __syncthreads();
-    for (int e = t; e < n_params * GROUPS; e += CT__COV_THREADS) {
-        double *of_group = sums + e / GROUPS * CT__COV_THREADS + e % GROUPS, sum = 0;
-        for (int k = 0; k < CT__COV_THREADS; k += GROUPS) sum += of_group[k];
-        *of_group = sum;
-    }
-    __syncthreads();
-    for (int k = t; k < n_params; k += CT__COV_THREADS) {
-        double sum = 0;
-        for (int group = 0; group < GROUPS; group++) sum += sums[k * CT__COV_THREADS + group];
-        q.parts[(int64_t)k * gridDim.x + blockIdx.x] = sum;
+    for (int k = 0; sums && k < n_params; k++) {
+        const double sum = ct__over_block<CT__COV_THREADS>(sums[k * CT__COV_THREADS + t], ct__plus());
+        if (!t) q.parts[(int64_t)k * gridDim.x + blockIdx.x] = sum;
     }
 }
 
@@ -160,14 +149,14 @@ static ct_status contract(ct_device *dev, const ct_cov_program *program, const c
     memset(&q, 0, sizeof q);
     ct__plan<T> *p = &q.plan;
     q.turned = !d && K_bar->M.stride[1] < K_bar->M.stride[0]; /* of no x_bar: neighbours of M to neighbours */
-    const bool swap = q.turned && z;
+    const ct_view *first = q.turned && z ? z : x, *second = q.turned && z ? x : z;
     const int64_t part = z || d ? CT__ALL : q.turned ? CT__UPPER : CT__LOWER, number = sizeof(double);
-    ct__plan_make(program, theta, swap ? z : x, swap ? x : z, part, P, d, p);
+    ct__plan_make(program, theta, first, second, part, P, d, p);
     const int64_t parts = P * p->blocks, x_parts = p->pieces * d * p->n;
     ct__scratch room(dev, (parts + x_parts) * number + p->begin[CT__PARTS]);
     if (!room.data) return CT_ENOMEM;
     double *numbers = room;
-    ct_status s = ct__plan_fill(dev, program, p, numbers + parts + x_parts);
+    ct_status s = ct__plan_fill(dev, program, first, second, p, numbers + parts + x_parts);
     if (s) return s;
     if (P) q.parts = numbers;
     if (d) q.x_parts = numbers + parts;

@@ -34,12 +34,6 @@ template <typename T> static void ct__plan_tasks(ct__plan<T> *p, int64_t params,
     p->blocks = ct__smaller(blocks < CT__COV_FEW ? (int64_t)CT__COV_FEW : blocks, p->tasks ? p->tasks : 1);
 }
 
-/* Points are read by columns, neighbours side by side; but very few of many columns stay where they are. */
-template <typename T> static bool ct__plan_moves(const ct__plan<T> *p, const ct__points<T> &points)
-{
-    return points.row != 1 && 8 * (int64_t)p->n_dims >= p->d;
-}
-
 /* Plans that part of the matrix of x and z; z NULL: the symmetric matrix of x. A thread gets room for sums
  * of so many parameters and of so many columns of x. */
 template <typename T>
@@ -52,8 +46,6 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
     memset(p, 0, sizeof *p);
     p->symmetric = !z, p->part = part;
     p->n = x->dim[0], p->m = other->dim[0], p->d = x->dim[1];
-    p->x = ct__points<T>{ (const T *)x->data, x->stride[0], x->stride[1] };
-    p->z = ct__points<T>{ (const T *)other->data, other->stride[0], other->stride[1] };
     p->theta_from = (const T *)theta->data, p->theta_step = theta->stride[0];
     p->n_nodes = program->n_nodes, p->n_params = program->n_params, p->n_dims = program->n_dims;
     p->values_at = ct__plan_take(p, size * (p->n_nodes - 1) * CT__COV_THREADS * ct__pairs<T>::COUNT);
@@ -61,11 +53,7 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
     p->x_sums_at = ct__plan_take(p, columns * sum);
     ct__plan_tasks(p, params, columns);
     const int64_t bytes[CT__PARTS] = {
-        program->bytes,
-        numbers,
-        ct__plan_moves(p, p->x) ? p->n * p->d * size : 0,
-        z && ct__plan_moves(p, p->z) ? p->m * p->d * size : 0,
-        p->global * p->blocks,
+        program->bytes, numbers, p->n * p->d * size, z ? p->m * p->d * size : 0, p->global * p->blocks,
     };
     for (int k = 0; k < CT__PARTS; k++) p->begin[k + 1] = p->begin[k] + ct__rounded(bytes[k], CT__ALIGNMENT);
 }
@@ -99,39 +87,32 @@ static ct_status ct__write_program(ct_device *dev, const ct_cov_program *program
     p->nodes = ct_cov_nodes((const ct_cov_program *)(void *)to);
     p->dims = (const int32_t *)(const void *)(p->nodes + p->n_nodes);
     p->theta = numbers, p->weight = numbers + p->n_params, p->slope = p->weight + p->n_dims;
-    ct_status s = CT_OK;
-    for (int64_t at = 0; at < program->bytes && !s; at += CT__UPLOAD_BYTES)
-        s = ct__cuda_put(dev, to + at, (const char *)program + at,
-                         (size_t)ct__smaller(program->bytes - at, CT__UPLOAD_BYTES));
+    ct_status s = ct__cuda_put(dev, to, program, (size_t)program->bytes);
     return s ? s : CT__RUN_EACH(dev, "covariance", ct__numbers_kernel<T>, CT__BLOCK, *p, numbers);
 }
 
-/* `to` has column k of point i at [k * n + i], and is where the points are from then on. */
+/* The points by columns: neighbours in memory are neighbouring threads'. */
 template <typename T>
-static ct_status ct__plan_move(ct_device *dev, int64_t n, int64_t d, T *to, ct__points<T> *points)
+static ct_status ct__plan_move(ct_device *dev, const ct_view *x, char *to, const T **points)
 {
-    const ct_dtype dtype = sizeof(T) == 8 ? CT_F64 : CT_F32;
-    const ct_view x = { NULL, (void *)points->at, dtype, 2, { n, d }, { points->row, points->col } };
-    ct_view copy = { NULL, to, dtype, 2, { n, d }, { 1, n } };
-    *points = ct__points<T>{ to, 1, n };
-    return ct__cuda_copy(dev, &x, &copy);
+    ct_view columns = { NULL, to, x->dtype, 2, { x->dim[0], x->dim[1] }, { 1, x->dim[0] } };
+    *points = (const T *)(void *)to;
+    return ct__cuda_copy(dev, x, &columns);
 }
 
 /* Queues what the kernels are to find in `room`. */
 template <typename T>
-static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, void *memory)
+static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, const ct_view *x,
+                               const ct_view *z, ct__plan<T> *p, void *memory)
 {
     if (p->n > INT32_MAX - CT__COV_MOST || p->m > INT32_MAX - CT__COV_MOST)
         return ct__fail(dev, CT_EUNSUPPORTED, "a covariance matrix of more than 2^31 rows or columns on %s",
                         dev->name);
     char *room = (char *)memory;
     p->room = room + p->begin[CT__OF_BLOCKS];
-    ct_status s = CT_OK;
-    if (ct__plan_moves(p, p->x)) s = ct__plan_move(dev, p->n, p->d, (T *)(room + p->begin[CT__X]), &p->x);
-    if (p->symmetric)
-        p->z = p->x;
-    else if (!s && ct__plan_moves(p, p->z))
-        s = ct__plan_move(dev, p->m, p->d, (T *)(room + p->begin[CT__Z]), &p->z);
+    ct_status s = ct__plan_move(dev, x, room + p->begin[CT__X], &p->x);
+    p->z = p->x;
+    if (!s && z) s = ct__plan_move(dev, z, room + p->begin[CT__Z], &p->z);
     return s ? s
              : ct__write_program(dev, program, p, room + p->begin[CT__PROGRAM],
                                  (T *)(room + p->begin[CT__NUMBERS]));

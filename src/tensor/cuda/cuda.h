@@ -38,15 +38,15 @@ static inline cudaError_t ct__launch(void (*kernel)(P...), unsigned grid, unsign
 /* Queues a kernel, and is the status: whether it was accepted, while doing `what`; CT_OK where there is
  * nothing to do. The kernel's CT__EACH goes over `count` things; or its blocks, so many, have barriers, and
  * `room` bytes each. */
-#define CT__RUN_EACH(dev, what, kernel, count, ...)                                                    \
-    ((count) != 0 ? ct__cuda_status(dev, what,                                                         \
-                                    CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
-                                               ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
+#define CT__RUN_EACH(dev, what, kernel, count, ...)                                               \
+    ((count) != 0 ? ct__status(dev, what,                                                         \
+                               CT__LAUNCH(kernel, ct__grid(count), ct__threads(count, CT__BLOCK), \
+                                          ct__cuda_of(dev)->stream, __VA_ARGS__))                 \
                   : CT_OK)
-#define CT__RUN_ROOM(dev, what, kernel, blocks, threads, room, ...)                             \
-    ((blocks) != 0 ? ct__cuda_status(dev, what,                                                 \
-                                     CT__LAUNCH_ROOM(kernel, ct__blocks(blocks), threads, room, \
-                                                     ct__cuda_of(dev)->stream, __VA_ARGS__))    \
+#define CT__RUN_ROOM(dev, what, kernel, blocks, threads, room, ...)                        \
+    ((blocks) != 0 ? ct__status(dev, what,                                                 \
+                                CT__LAUNCH_ROOM(kernel, ct__blocks(blocks), threads, room, \
+                                                ct__cuda_of(dev)->stream, __VA_ARGS__))    \
                    : CT_OK)
 #define CT__RUN_BLOCKS(dev, what, kernel, blocks, threads, ...) \
     CT__RUN_ROOM(dev, what, kernel, blocks, threads, 0, __VA_ARGS__)
@@ -74,8 +74,8 @@ typedef struct ct__bad {
     int64_t order, what, at, value, extent;
 } ct__bad;
 
-/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done, in a graph at
- * every launch: so what is outgrown stays. */
+/* Host memory of cuSOLVER, behind this at CT__ALIGNMENT. It may be read until the work is done: so what is
+ * outgrown stays. */
 typedef struct ct__host_room {
     struct ct__host_room *older;
     size_t bytes;
@@ -104,9 +104,6 @@ typedef struct ct__cuda {
     cusolverDnHandle_t solver;
     cusolverDnParams_t params;
     void *blas_workspace;
-    char *staging; /* pinned: CT__UPLOADS pieces, each free again after its event */
-    cudaEvent_t staged[CT__UPLOADS];
-    int next_upload;
     ct__host_room *host_workspace;
     ct__bad *bad; /* CT__CHECKERS of them in device memory: what was found since they were last read */
     int64_t checks;
@@ -141,10 +138,10 @@ static inline bool ct__done(cudaError_t error)
 }
 /* What is wrong, in the device's words: the runtime's, the driver's, cuBLAS's or cuSOLVER's status while
  * doing `what`. */
-ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error);
+ct_status ct__status(ct_device *dev, const char *what, cudaError_t error);
+ct_status ct__status(ct_device *dev, const char *what, cublasStatus_t error);
+ct_status ct__status(ct_device *dev, const char *what, cusolverStatus_t error);
 ct_status ct__driver_status(ct_device *dev, const char *what, int error);
-ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error);
-ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error);
 /* At least so many bytes of host memory for cuSOLVER, kept while the device lives. NULL with a message. */
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Queues that n integers become 0. */
@@ -155,14 +152,7 @@ ct_status ct__cuda_not_recording(ct_device *dev, const char *what);
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes);
 /* Launches its kernel on nothing: a kernel is loaded at its first launch, and that may wait. The step's own
  * have run before; this one may not have. */
-ct_status ct__cuda_load_put(ct_device *dev);
-/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call
- * that waits; `what` is a static string. */
-ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
-                               int64_t step, int64_t extent);
-/* The same for `count` permutations of [0, n), one behind the other. */
-ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t *order, int64_t count,
-                                int64_t step, int64_t n);
+ct_status ct__cuda_load_put(ct_device *dev, const char *what);
 
 /* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets
  * it next is queued behind. */

@@ -1,47 +1,45 @@
-/* A GPU as a device: opening, errors, and the checks of indices. */
-#include "check.cuh"
+/* A GPU as a device: errors, opening and closing. */
+#include "cuda.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 /* -- errors ---------------------------------------------------------------------------------------------- */
 
-ct_status ct__cuda_status(ct_device *dev, const char *what, cudaError_t error)
+static ct_status cuda_error(ct_device *dev, const char *what, const char *whose, cudaError_t error)
 {
-    if (ct__done(error)) return CT_OK;
-    return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s (%s)",
-                    dev->name, what, cudaGetErrorString(error), cudaGetErrorName(error));
+    return ct__fail(dev, error == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE, "%s: %s: %s%s (%s)",
+                    dev->name, what, whose, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+ct_status ct__status(ct_device *dev, const char *what, cudaError_t error)
+{
+    return ct__done(error) ? CT_OK : cuda_error(dev, what, "", error);
 }
 
 /* The driver's errors are not the runtime's, whose last one stays. */
 ct_status ct__driver_status(ct_device *dev, const char *what, int error)
 {
-    const cudaError_t e = (cudaError_t)error;
-    return !error ? CT_OK
-                  : ct__fail(dev, e == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EDEVICE,
-                             "%s: %s: the driver: %s (%s)", dev->name, what, cudaGetErrorString(e),
-                             cudaGetErrorName(e));
+    return error ? cuda_error(dev, what, "the driver: ", (cudaError_t)error) : CT_OK;
 }
 
-ct_status ct__cublas_status(ct_device *dev, const char *what, cublasStatus_t error)
+ct_status ct__status(ct_device *dev, const char *what, cublasStatus_t error)
 {
-    return error == CUBLAS_STATUS_SUCCESS
-               ? CT_OK
-               : ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
-                          "%s: %s: cuBLAS: %s", dev->name, what, cublasGetStatusString(error));
+    if (error == CUBLAS_STATUS_SUCCESS) return CT_OK;
+    return ct__fail(dev, error == CUBLAS_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE, "%s: %s: cuBLAS: %s",
+                    dev->name, what, cublasGetStatusString(error));
 }
 
-ct_status ct__cusolver_status(ct_device *dev, const char *what, cusolverStatus_t error)
+ct_status ct__status(ct_device *dev, const char *what, cusolverStatus_t error)
 {
-    return error == CUSOLVER_STATUS_SUCCESS
-               ? CT_OK
-               : ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
-                          "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
+    if (error == CUSOLVER_STATUS_SUCCESS) return CT_OK;
+    return ct__fail(dev, error == CUSOLVER_STATUS_ALLOC_FAILED ? CT_ENOMEM : CT_EDEVICE,
+                    "%s: %s: cuSOLVER: status %d", dev->name, what, (int)error);
 }
 
 ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n)
 {
-    return ct__cuda_status(dev, what, cudaMemsetAsync(x, 0, (size_t)n * sizeof *x, ct__cuda_of(dev)->stream));
+    return ct__status(dev, what, cudaMemsetAsync(x, 0, (size_t)n * sizeof *x, ct__cuda_of(dev)->stream));
 }
 
 /* -- opening and closing --------------------------------------------------------------------------------- */
@@ -55,9 +53,6 @@ static bool destroy(ct__cuda *cuda)
     if (cuda->params) cusolverDnDestroyParams(cuda->params);
     if (cuda->solver) cusolverDnDestroy(cuda->solver);
     if (cuda->blas) cublasDestroy(cuda->blas);
-    for (int i = 0; i < CT__UPLOADS; i++)
-        if (cuda->staged[i]) ct__done(cudaEventDestroy(cuda->staged[i]));
-    ct__done(cudaFreeHost(cuda->staging));
     ct__done(cudaFree(cuda->blas_workspace));
     ct__done(cudaFree(cuda->bad));
     if (cuda->aside) ct__done(cudaStreamDestroy(cuda->aside));
@@ -83,53 +78,44 @@ void ct__cuda_close(ct_device *dev)
 static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
 {
     int supported = 0;
-    ct_status s = ct__cuda_status(
+    ct_status s = ct__status(
         dev, "opening", cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->ordinal));
     if (s || !supported) return s;
     cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = cuda->ordinal;
-    s = ct__cuda_status(dev, "making a memory pool", cudaMemPoolCreate(&cuda->pool, &props));
+    s = ct__status(dev, "making a memory pool", cudaMemPoolCreate(&cuda->pool, &props));
     uint64_t threshold = UINT64_MAX;
     if (!s)
-        s = ct__cuda_status(dev, "keeping freed memory",
-                            cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+        s = ct__status(dev, "keeping freed memory",
+                       cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
     return s;
 }
 
-static ct_status open_staging(ct_device *dev, ct__cuda *cuda)
+static ct_status open_checks(ct_device *dev, ct__cuda *cuda)
 {
-    ct_status s =
-        ct__cuda_status(dev, "pinning memory",
-                        cudaMallocHost((void **)&cuda->staging, (size_t)CT__UPLOADS * CT__UPLOAD_BYTES));
-    for (int i = 0; i < CT__UPLOADS && !s; i++)
-        s = ct__cuda_status(dev, "making an event",
-                            cudaEventCreateWithFlags(&cuda->staged[i], cudaEventDisableTiming));
-    if (!s)
-        s = ct__cuda_status(dev, "making room for errors",
-                            cudaMalloc((void **)&cuda->bad, CT__CHECKERS * sizeof(ct__bad)));
-    if (!s)
-        s = ct__cuda_status(dev, "making room for errors",
-                            cudaMemsetAsync(cuda->bad, 0, CT__CHECKERS * sizeof(ct__bad), cuda->stream));
-    return s;
+    const size_t bytes = CT__CHECKERS * sizeof(ct__bad);
+    ct_status s = ct__status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, bytes));
+    return s ? s
+             : ct__status(dev, "making room for errors", cudaMemsetAsync(cuda->bad, 0, bytes, cuda->stream));
 }
 
 static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
 {
-    ct_status s = ct__cublas_status(dev, "opening", cublasCreate(&cuda->blas));
-    if (!s) s = ct__cublas_status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
+    ct_status s = ct__status(dev, "opening", cublasCreate(&cuda->blas));
+    if (!s) s = ct__status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
     /* Parts of a sum of bf16 or f16 products are added up in f32, too. */
     if (!s)
-        s = ct__cublas_status(
-            dev, "opening", cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-    if (!s) s = ct__cuda_status(dev, "opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
+        s = ct__status(dev, "opening",
+                       cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+    if (!s) s = ct__status(dev, "opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
     if (!s)
-        s = ct__cublas_status(dev, "opening",
-                              cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
-    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreate(&cuda->solver));
-    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
-    if (!s) s = ct__cusolver_status(dev, "opening", cusolverDnCreateParams(&cuda->params));
+        s = ct__status(dev, "opening",
+                       cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
+    if (!s) s = ct__status(dev, "opening", cusolverDnCreate(&cuda->solver));
+    if (!s) s = ct__status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
+    if (!s) s = ct__status(dev, "opening", cusolverDnCreateParams(&cuda->params));
     return s;
 }
 
@@ -137,8 +123,8 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
 {
     cudaDeviceProp props;
     size_t free_bytes = 0, total = 0;
-    ct_status s = ct__cuda_status(dev, "asking its name", cudaGetDeviceProperties(&props, cuda->ordinal));
-    if (!s) s = ct__cuda_status(dev, "asking its memory", cudaMemGetInfo(&free_bytes, &total));
+    ct_status s = ct__status(dev, "asking its name", cudaGetDeviceProperties(&props, cuda->ordinal));
+    if (!s) s = ct__status(dev, "asking its memory", cudaMemGetInfo(&free_bytes, &total));
     if (s) return s;
     cuda->processors = props.multiProcessorCount;
     if (!dev->memory.limit) dev->memory.limit = total;
@@ -150,40 +136,14 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     return CT_OK;
 }
 
-static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
-                                    int64_t extent)
-{
-    ct__check_places<CT__BLOCK>(check, blockIdx.x, index, n, step, extent, false,
-                                [=](int64_t i) { return index[i * step] < 0 || index[i * step] >= extent; });
-}
-
-/* Every `extent` of n indices are to be a permutation: what is there twice finds another in its place. */
-static __global__ void place_kernel(const int64_t *order, int64_t n, int64_t step, int64_t extent,
-                                    int64_t *place)
-{
-    CT__EACH(i, n)
-    {
-        const int64_t k = order[i * step];
-        if (0 <= k && k < extent) place[i / extent * extent + k] = i;
-    }
-}
-
-static __global__ void orders_kernel(ct__check check, const int64_t *order, int64_t n, int64_t step,
-                                     int64_t extent, const int64_t *place)
-{
-    ct__check_places<CT__BLOCK>(check, blockIdx.x, order, n, step, extent, true, [=](int64_t i) {
-        const int64_t k = order[i * step];
-        return k < 0 || k >= extent || place[i / extent * extent + k] != i;
-    });
-}
+static __global__ void nothing_kernel(int) {}
 
 /* Whether the module has code for this GPU, and the GPU runs it. */
 static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
 {
-    const ct__check check = { cuda->bad, 0, 0 };
-    ct_status s = CT__RUN_BLOCKS(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)",
-                                 check_kernel, 1, CT__BLOCK, check, (const int64_t *)NULL, 0, 1, 0);
-    return s ? s : ct__cuda_status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
+    ct_status s =
+        CT__RUN_EACH(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)", nothing_kernel, 1, 0);
+    return s ? s : ct__status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
 #if CUDART_VERSION >= 12050
@@ -200,7 +160,7 @@ static ct_status find_driver(ct_device *dev, ct__driver *driver)
     if (!error) error = DRIVERS("cuDeviceGet", &driver->device_of);
     if (!error) error = DRIVERS("cuDevicePrimaryCtxRetain", &driver->retain);
     if (!error) error = DRIVERS("cuDevicePrimaryCtxRelease", &driver->release);
-    return ct__cuda_status(dev, "asking the driver", error);
+    return ct__status(dev, "asking the driver", error);
 }
 
 static ct_status find_context(ct_device *dev, ct__cuda *cuda)
@@ -213,11 +173,11 @@ static ct_status find_context(ct_device *dev, ct__cuda *cuda)
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)
 {
     const ct__current now(cuda);
-    ct_status s = ct__cuda_status(dev, "making a stream",
-                                  cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    ct_status s =
+        ct__status(dev, "making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
-    if (!s) s = open_staging(dev, cuda);
+    if (!s) s = open_checks(dev, cuda);
     if (!s) s = open_libraries(dev, cuda);
     return s ? s : try_kernel(dev, cuda);
 }
@@ -244,25 +204,4 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
     if (!s) s = open_all(dev, cuda);
     if (s) ct__cuda_close(dev);
     return s;
-}
-
-/* -- indices --------------------------------------------------------------------------------------------- */
-
-ct_status ct__cuda_check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n,
-                               int64_t step, int64_t extent)
-{
-    return CT__RUN_BLOCKS(dev, what, check_kernel, ct__checkers(n, CT__BLOCK), CT__BLOCK,
-                          ct__new_check(ct__cuda_of(dev), what), index, n, step, extent);
-}
-
-ct_status ct__cuda_check_orders(ct_device *dev, const char *what, const int64_t *order, int64_t count,
-                                int64_t step, int64_t n)
-{
-    const int64_t all = count * n;
-    ct__scratch place(dev, all * (int64_t)sizeof(int64_t));
-    if (!place.data) return CT_ENOMEM;
-    ct_status s = CT__RUN_EACH(dev, what, place_kernel, all, order, all, step, n, place);
-    return s ? s
-             : CT__RUN_BLOCKS(dev, what, orders_kernel, ct__checkers(all, CT__BLOCK), CT__BLOCK,
-                              ct__new_check(ct__cuda_of(dev), what), order, all, step, n, place);
 }

@@ -82,16 +82,14 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
     ct__bad found[CT__CHECKERS] = {};
     ct_status s = ct__cuda_not_recording(dev, "waiting");
     if (!s && cuda->checked)
-        s = ct__cuda_status(
-            dev, "reading the errors",
-            cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
-    if (!s) s = ct__cuda_status(dev, "computing", cudaStreamSynchronize(cuda->stream));
+        s = ct__status(dev, "reading the errors",
+                       cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
+    if (!s) s = ct__status(dev, "computing", cudaStreamSynchronize(cuda->stream));
     if (s) return s;
     cuda->checked = false;
     const ct__bad *bad = first_bad(found);
     if (!bad) return CT_OK;
-    s = ct__cuda_status(dev, "clearing the errors",
-                        cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
+    s = ct__status(dev, "clearing the errors", cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
     if (s) return s;
     const bool twice = bad->extent < 0;
     return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is %s [0, %" PRId64 ")",
@@ -100,28 +98,20 @@ static ct_status wait(ct_device *dev, ct__cuda *cuda)
                     twice ? -bad->extent : bad->extent);
 }
 
-/* The caller may change src as soon as this returns: a few numbers go as arguments of a kernel, more are
- * copied aside, as many as there is room for, and many waited for. */
+/* The caller may change src as soon as this returns: what is short goes with the arguments of kernels, the
+ * rest is waited for. */
 ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
     if (!bytes) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (cuda->recording || bytes <= CT__LITERAL) return ct__cuda_put(dev, dst, src, bytes);
-    if (bytes > CT__UPLOAD_BYTES) {
-        ct_status s = ct__cuda_status(dev, "uploading",
-                                      cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
-        return s ? s : ct__cuda_status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
-    }
-    int piece = cuda->next_upload;
-    char *staging = cuda->staging + (size_t)piece * CT__UPLOAD_BYTES;
-    ct_status s = ct__cuda_status(dev, "uploading", cudaEventSynchronize(cuda->staged[piece]));
-    if (s) return s;
-    memcpy(staging, src, bytes);
-    s = ct__cuda_status(dev, "uploading",
-                        cudaMemcpyAsync(dst, staging, bytes, cudaMemcpyHostToDevice, cuda->stream));
-    if (!s) s = ct__cuda_status(dev, "uploading", cudaEventRecord(cuda->staged[piece], cuda->stream));
-    cuda->next_upload = (piece + 1) % CT__UPLOADS;
-    return s;
+    if (bytes <= CT__UPLOAD_BYTES) return ct__cuda_put(dev, dst, src, bytes);
+    if (cuda->recording)
+        return ct__fail(dev, CT_EUNSUPPORTED,
+                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
+                        dev->name, bytes);
+    ct_status s =
+        ct__status(dev, "uploading", cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    return s ? s : ct__status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
 }
 
 ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
@@ -129,8 +119,8 @@ ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t b
     ct__cuda *cuda = ct__cuda_of(dev);
     ct_status s = ct__cuda_not_recording(dev, "downloading");
     if (!s && bytes)
-        s = ct__cuda_status(dev, "downloading",
-                            cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
+        s = ct__status(dev, "downloading",
+                       cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
     return s ? s : wait(dev, cuda);
 }
 

@@ -28,12 +28,12 @@ static __global__ void flag_kernel(ct__batch b, ct__matrix x, ct__matrix out, ct
 ct_status ct__cuda_flag(ct_device *dev, ct_domain domain, const ct_view *x, const char *what, const char *why,
                         ct_view *out, ct_failure *failure)
 {
-    ct__matrices<2> b({ x, out ? out : x });
+    ct__matrices<2> b(dev, { x, out ? out : x });
     if (!b.members || !b.m[0].rows) return CT_OK;
     if (!out) b.m[1].rows = 0;
     ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
     if (!failed.data) return CT_ENOMEM;
     ct_status s =
-        CT__BATCH_BLOCKS(dev, "flag", b, flag_kernel, b.members, CT__BLOCK, b.m[0], b.m[1], domain, failed);
-    return s ? s : ct__note_failure(dev, &b, failed, 0, what, why, failure);
+        CT__BATCH_BLOCKS("flag", b, flag_kernel, b.members, CT__BLOCK, b.m[0], b.m[1], domain, failed);
+    return s ? s : ct__note_failure(b, failed, 0, what, why, failure);
 }

@@ -2,63 +2,53 @@
  * C = A B is asked for as Cᵀ = Bᵀ Aᵀ where C is row-major. bf16 and f16 are multiplied exactly and added up
  * in f32. */
 #include "batch.cuh"
-#include "half.cuh"
 
 enum { A, B, C };
 enum { DIAGONAL = CT__SYRK_DIAGONAL };
 
-template <typename S> static __global__ void scale_kernel(ct__batch b, ct__matrix m, double beta)
+static ct_status scale(const ct__job &b, double beta, const ct__matrix &c)
 {
-    typedef typename ct__arithmetic<S>::type T;
-    CT__EACH_ENTRY(at, b, m)
-    {
-        S &c = ct__at_entry<S>(b, m, at);
-        c = (S)(beta == 0 ? (T)0 : (T)beta * (T)c);
-    }
-}
-
-static ct_status scale(ct_device *dev, const ct__batch *b, double beta, const ct__matrix &c)
-{
-#define SCALE(S) CT__RUN_EACH(dev, "gemm", scale_kernel<S>, ct__entries(b, c), *b, c, beta)
-    return beta == 1 ? CT_OK : CT__PER_DTYPE(b->dtype, SCALE);
+    const double p[2] = { beta, 0 };
+    ct_view all = ct__as_view(b, c);
+    return beta == 0 ? ct__cuda_fill(b.dev, &all, 0) : ct__cuda_map1(b.dev, CT_MAP_scale, p, &all, &all);
 }
 
 /* The largest dimension of the batch is one call's, the others are walked over. */
-ct_status ct__gemm(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &A_,
-                   const ct__matrix &B_, double beta, const ct__matrix &C_)
+ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const ct__matrix &B_, double beta,
+                   const ct__matrix &C_)
 {
     ct__matrix a = C_.columns ? A_ : ct__turned(B_), x = C_.columns ? B_ : ct__turned(A_),
                c = C_.columns ? C_ : ct__turned(C_);
-    if (!b->members || !c.rows || !c.cols) return CT_OK;
-    if (a.cols == 0 || alpha == 0) return scale(dev, b, beta, C_);
-    ct__cuda *cuda = ct__cuda_of(dev);
+    if (!b.members || !c.rows || !c.cols) return CT_OK;
+    if (a.cols == 0 || alpha == 0) return scale(b, beta, C_);
+    ct__cuda *cuda = ct__cuda_of(b.dev);
     const float alpha32 = (float)alpha, beta32 = (float)beta;
-    const bool f64 = b->dtype == CT_F64;
-    const cudaDataType type = f64                   ? CUDA_R_64F
-                              : b->dtype == CT_BF16 ? CUDA_R_16BF
-                              : b->dtype == CT_F16  ? CUDA_R_16F
-                                                    : CUDA_R_32F;
+    const bool f64 = b.dtype == CT_F64;
+    const cudaDataType type = f64                  ? CUDA_R_64F
+                              : b.dtype == CT_BF16 ? CUDA_R_16BF
+                              : b.dtype == CT_F16  ? CUDA_R_16F
+                                                   : CUDA_R_32F;
     const cublasComputeType_t compute = f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     int along = 0;
     int64_t apart = 1; /* members from one place of the dimension to the next */
-    for (int d = 1; d < b->ndim; d++) {
-        apart *= b->dim[d];
-        if (b->dim[d] >= b->dim[along]) along = d, apart = 1;
+    for (int d = 1; d < b.ndim; d++) {
+        apart *= b.dim[d];
+        if (b.dim[d] >= b.dim[along]) along = d, apart = 1;
     }
-    const int64_t together = b->ndim ? b->dim[along] : 1;
+    const int64_t together = b.ndim ? b.dim[along] : 1;
     ct_status s = CT_OK;
-    for (int64_t k = 0; k < b->members / together && !s; k++) {
+    for (int64_t k = 0; k < b.members / together && !s; k++) {
         const int64_t i = k / apart * apart * together + k % apart;
-        s = ct__cublas_status(
-            dev, "gemm",
-            cublasGemmStridedBatchedEx_64(
-                cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
-                c.rows, c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
-                a.data + ct__member_at(*b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
-                a.step[along], x.data + ct__member_at(*b, x, i) * ct__bytes_of(b), type,
-                x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
-                c.data + ct__member_at(*b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along], together,
-                compute, CUBLAS_GEMM_DEFAULT));
+        s = ct__status(b.dev, "gemm",
+                       cublasGemmStridedBatchedEx_64(
+                           cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
+                           x.columns ? CUBLAS_OP_N : CUBLAS_OP_T, c.rows, c.cols, a.cols,
+                           f64 ? (const void *)&alpha : &alpha32,
+                           a.data + ct__member_at(b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
+                           a.step[along], x.data + ct__member_at(b, x, i) * ct__bytes_of(b), type,
+                           x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
+                           c.data + ct__member_at(b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along],
+                           together, compute, CUBLAS_GEMM_DEFAULT));
     }
     return s;
 }
@@ -82,62 +72,47 @@ static bool stack(int64_t members, const ct__matrix &shared, ct__matrix *x, ct__
 ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
                         ct_view *c)
 {
-    ct__matrices<3> batch({ a, b, c });
+    ct__matrices<3> batch(dev, { a, b, c });
     ct__matrix *m = batch.m;
     if (batch.ndim == 1 && (stack(batch.members, m[B], &m[A], &m[C], &ct__matrix::rows, &ct__matrix::rs) ||
                             stack(batch.members, m[A], &m[B], &m[C], &ct__matrix::cols, &ct__matrix::cs)))
-        static_cast<ct__batch &>(batch) = ct__one(batch.dtype);
-    ct__formed fa(dev, &batch, m[A], ct__formed::ALL, ct__formed::NOTHING),
-        fb(dev, &batch, m[B], ct__formed::ALL, ct__formed::NOTHING),
-        fc(dev, &batch, m[C], beta == 0 ? ct__formed::NOTHING : ct__formed::ALL, ct__formed::ALL);
+        batch.members = 1, batch.ndim = 0;
+    ct__formed fa(batch, m[A]), fb(batch, m[B]),
+        fc(batch, m[C], beta == 0 ? ct__formed::NOTHING : ct__formed::ALL, ct__formed::ALL);
     ct_status s = fa.status ? fa.status : fb.status ? fb.status : fc.status;
-    if (!s) s = ct__gemm(dev, &batch, alpha, fa.m, fb.m, beta, fc.m);
+    if (!s) s = ct__gemm(batch, alpha, fa.m, fb.m, beta, fc.m);
     return s ? s : fc.finish();
 }
 
 /* -- symmetric products ---------------------------------------------------------------------------------- */
 
-/* C = from + beta C on and below the diagonal */
-template <typename T>
-static __global__ void add_lower_kernel(ct__batch b, ct__matrix from, double beta, ct__matrix c)
-{
-    CT__EACH_ENTRY(at, b, c)
-    {
-        if (at.j > at.i) continue;
-        T x = ct__at_entry<T>(b, from, at), &to = ct__at_entry<T>(b, c, at);
-        to = beta == 0 ? x : x + (T)beta * to;
-    }
-}
-
-/* By columns of blocks: what is below the diagonal's in one product, and that one whole, of which the lower
- * triangle is kept. */
-ct_status ct__syrk(ct_device *dev, const ct__batch *b, double alpha, const ct__matrix &a, double beta,
-                   const ct__matrix &c)
+/* By columns of blocks: what is below the diagonal's in one product, and that one whole in memory of its own,
+ * of which the lower triangle is kept. */
+ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &a, double beta, const ct__matrix &c)
 {
     const int64_t n = c.rows, k = a.cols, widest = ct__smaller(n, DIAGONAL);
-    if (!n || !b->members) return CT_OK;
-    ct__scratch room(dev, b->members * widest * widest * ct__bytes_of(b));
+    if (!n || !b.members) return CT_OK;
+    const ct__scratch room(b.dev, b.members * widest * widest * ct__bytes_of(b));
     if (!room.data) return CT_ENOMEM;
     ct_status s = CT_OK;
     for (int64_t i = 0; i < n && !s; i += widest) {
         const int64_t w = ct__smaller(n - i, widest), r = n - i - w;
         const ct__matrix strip = ct__block(b, a, i, 0, w, k), below = ct__block(b, a, i + w, 0, r, k),
                          whole = ct__dense(b, room, w, w), corner = ct__block(b, c, i, i, w, w);
-        s = ct__gemm(dev, b, alpha, below, ct__turned(strip), beta, ct__block(b, c, i + w, i, r, w));
-        if (!s) s = ct__gemm(dev, b, alpha, strip, ct__turned(strip), 0, whole);
-        if (!s)
-            s = CT__BATCH_EACH(dev, "syrk", *b, add_lower_kernel, ct__entries(b, corner), whole, beta,
-                               corner);
+        s = ct__gemm(b, alpha, below, ct__turned(strip), beta, ct__block(b, c, i + w, i, r, w));
+        if (!s && beta != 0) s = ct__copy_lower(b, corner, whole);
+        if (!s) s = ct__gemm(b, alpha, strip, ct__turned(strip), beta, whole);
+        if (!s) s = ct__copy_lower(b, whole, corner);
     }
     return s;
 }
 
 ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
 {
-    const ct__matrices<2> b({ a, c });
-    ct__formed fa(dev, &b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
-        fc(dev, &b, b.m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
+    const ct__matrices<2> b(dev, { a, c });
+    ct__formed fa(b, b.m[0]),
+        fc(b, b.m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
     ct_status s = fa.status ? fa.status : fc.status;
-    if (!s) s = ct__syrk(dev, &b, alpha, fa.m, beta, fc.m);
+    if (!s) s = ct__syrk(b, alpha, fa.m, beta, fc.m);
     return s ? s : fc.finish();
 }

@@ -16,14 +16,14 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
                         dev->name);
-    ct_status s = ct__cuda_load_put(dev);
+    ct_status s = ct__cuda_load_put(dev, "recording");
     if (!s && !cuda->aside)
-        s = ct__cuda_status(dev, "making a stream",
-                            cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
+        s = ct__status(dev, "making a stream",
+                       cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
     if (!s) s = ct__cuda_join(dev, cuda->aside, false); /* it continues where `stream` is now */
     if (!s)
-        s = ct__cuda_status(dev, "recording",
-                            cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
+        s = ct__status(dev, "recording",
+                       cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
     cuda->recording = !s;
     return s;
 }
@@ -33,7 +33,7 @@ ct_status ct__cuda_capture_status(ct_device *dev)
     ct__cuda *cuda = ct__cuda_of(dev);
     if (!cuda->recording) return CT_OK;
     enum cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;
-    ct_status s = ct__cuda_status(dev, "recording", cudaStreamIsCapturing(cuda->stream, &state));
+    ct_status s = ct__status(dev, "recording", cudaStreamIsCapturing(cuda->stream, &state));
     if (!s && state != cudaStreamCaptureStatusActive)
         s = ct__fail(dev, CT_EUNSUPPORTED, "%s: this cannot be part of a graph: leave it out of the step",
                      dev->name);
@@ -45,16 +45,15 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
     ct__cuda *cuda = ct__cuda_of(dev);
     cudaGraph_t recorded = NULL;
     cuda->recording = false;
-    ct_status s = ct__cuda_status(dev, "recording", cudaStreamEndCapture(cuda->stream, &recorded));
+    ct_status s = ct__status(dev, "recording", cudaStreamEndCapture(cuda->stream, &recorded));
     /* The memory must be there before the first launch; and before others get it where there will be none. */
-    const ct_status there =
-        ct__cuda_status(dev, "making room for a graph", cudaStreamSynchronize(cuda->aside));
+    const ct_status there = ct__status(dev, "making room for a graph", cudaStreamSynchronize(cuda->aside));
     if (!s) s = there;
     graph *made = s ? NULL : (graph *)ct__host_alloc(dev, sizeof *made);
     if (made) {
         *made = graph{ NULL, cuda->checked };
-        s = ct__cuda_status(dev, "making a graph", cudaGraphGetNodes(recorded, NULL, nodes));
-        if (!s) s = ct__cuda_status(dev, "making a graph", cudaGraphInstantiate(&made->exec, recorded, 0));
+        s = ct__status(dev, "making a graph", cudaGraphGetNodes(recorded, NULL, nodes));
+        if (!s) s = ct__status(dev, "making a graph", cudaGraphInstantiate(&made->exec, recorded, 0));
         if (s) {
             ct__host_free(dev, made, sizeof *made);
             made = NULL;
@@ -71,7 +70,7 @@ ct_status ct__cuda_graph_launch(ct_device *dev, void *which)
     ct__cuda *cuda = ct__cuda_of(dev);
     const graph *g = (const graph *)which;
     cuda->checked = cuda->checked || g->checks;
-    return ct__cuda_status(dev, "launching a graph", cudaGraphLaunch(g->exec, cuda->stream));
+    return ct__status(dev, "launching a graph", cudaGraphLaunch(g->exec, cuda->stream));
 }
 
 void ct__cuda_graph_free(ct_device *dev, void *which)

@@ -9,10 +9,11 @@ enum { LENGTH = CT__GROUP_LENGTH };
 /* -- what is wrong with groups --------------------------------------------------------------------------- */
 
 /* What group_by cannot have made is noted. */
-static __device__ void check_groups(const ct__groups &g, const ct__check &check)
+static __global__ void groups_kernel(ct__check check, ct__groups g)
 {
     const int64_t *offset = g.offset, M = g.M, N = g.N;
-    ct__check_places<THREADS>(check, blockIdx.x, offset, M + 1 + N, 1, N, false, [=](int64_t i) {
+    const auto value = [=](int64_t i) { return offset[i]; };
+    ct__check_places(check, M + 1 + N, N, false, value, [=](int64_t i) {
         const int64_t x = offset[i];
         return i > M ? x < 0 || x >= N
                      : x < (i ? offset[i - 1] : 0) || x > N || (i == 0 && x) || (i == M && x != N);
@@ -27,30 +28,20 @@ typedef struct whole {
 } whole;
 
 /* out_i = A_i C_m: A (N I, D), C_m (D, W) or, TURNED, the transpose of (W, D), out (N I, W). A block has a
- * tile of a group's rows and of W; the first blocks check the groups. `by_row`: tile numbers are those of
- * their first rows among all. */
+ * tile of a group's rows and of W. */
 template <typename S, bool TURNED>
 static __global__ void __launch_bounds__(THREADS,
                                          TURNED ? (int)tiles<S>::BLOCKS_TURNED : (int)tiles<S>::BLOCKS)
-    forward_kernel(ct__groups g, ct__check check, unsigned checkers, bool by_row, int64_t D, int64_t W,
-                   const S *A, const S *C, S *out, whole wide)
+    forward_kernel(ct__groups g, int64_t D, int64_t W, const S *A, const S *C, S *out, whole wide)
 {
     typedef tiles<S> of;
     enum { VECTOR = 16 / sizeof(typename of::T) };
     CT__SHARED(S, left, [of::ROOM]);
     CT__SHARED(S, right, [of::ROOM]);
     CT__SHARED(int64_t, row, [TILE]);
-    if (blockIdx.x < checkers) return check_groups(g, check);
-    const unsigned across = (unsigned)((W + TILE - 1) / TILE), block = blockIdx.x - checkers;
-    const int64_t number = block / across, w0 = (int64_t)(block % across) * TILE;
-    ct__piece p;
-    if (by_row) {
-        const int64_t m = ct__group_at(g, 0, number), first = number - ct__begin(g, m),
-                      all = ct__rows_of(g, m), rest = all - first;
-        p = ct__piece{ m, first, first % TILE || rest < 0 ? 0 : rest < TILE ? rest : (int64_t)TILE, all, 0 };
-    } else {
-        p = ct__piece_at(g, ROWS, number);
-    }
+    const unsigned across = (unsigned)((W + TILE - 1) / TILE);
+    const int64_t w0 = (int64_t)(blockIdx.x % across) * TILE;
+    const ct__piece p = ct__piece_at(g, ROWS, blockIdx.x / across);
     if (!p.rows) return;
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
     if (t < TILE) row[t] = t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
@@ -90,36 +81,33 @@ static __global__ void __launch_bounds__(THREADS,
  * rows, whose sums it keeps where that is not the whole group. */
 template <typename S>
 static __global__ void __launch_bounds__(THREADS, tiles<S>::BLOCKS)
-    sum_kernel(ct__groups g, ct__check check, unsigned checkers, int shift, int64_t J, int64_t K, const S *A,
-               const S *G, S *C_bar, typename tiles<S>::T *kept, whole wide)
+    sum_kernel(ct__groups g, int shift, int64_t J, int64_t K, const S *A, const S *G, S *C_bar,
+               typename tiles<S>::T *kept, whole wide)
 {
     typedef tiles<S> of;
     enum { VECTOR = 16 / sizeof(typename of::T), DEPTH = of::DEPTH };
     CT__SHARED(S, left, [of::ROOM]);
     CT__SHARED(S, right, [of::ROOM]);
     CT__SHARED(int64_t, row, [DEPTH]);
-    if (blockIdx.x < checkers) return check_groups(g, check);
     const unsigned across = (unsigned)((K + TILE - 1) / TILE), down = (unsigned)((J + TILE - 1) / TILE),
-                   block = blockIdx.x - checkers;
-    const int64_t j0 = (int64_t)(block / across % down) * TILE, k0 = (int64_t)(block % across) * TILE;
+                   block = blockIdx.x;
+    const unsigned j0 = block / across % down * TILE, k0 = block % across * TILE; /* in 32 bits: no spills */
     const ct__piece p = ct__piece_at(g, shift, block / across / down);
     if (p.number && !p.rows) return; /* the first piece of an empty group is zero */
+    const bool part = p.all > (int64_t)1 << shift;
+    const int64_t at = (part ? ct__kept_at(g, shift, p.m) + p.number : p.m) * J + j0;
     const int t = (int)threadIdx.x, x = t % ACROSS, y = t / ACROSS;
     sums<S> tile;
-    int64_t next = t < DEPTH && t < p.rows ? ct__row_at(g, p.m, p.first + t) : -1;
     for (int64_t r0 = 0; r0 < p.rows; r0 += DEPTH) {
-        const int64_t rest = p.rows - r0, after = r0 + DEPTH + t;
+        const int64_t rest = p.rows - r0;
         __syncthreads();
-        if (t < DEPTH) row[t] = next;
+        if (t < DEPTH) row[t] = t < rest ? ct__row_at(g, p.m, p.first + r0 + t) : -1;
         __syncthreads();
         stage<S, DEPTH, TILE>(left, A, J, j0, wide.left, [&](int r) { return row[r]; });
         stage<S, DEPTH, TILE>(right, G, K, k0, wide.right, [&](int r) { return row[r]; });
-        next = t < DEPTH && after < p.rows ? ct__row_at(g, p.m, p.first + after) : -1;
         __syncthreads();
         tile.add_turned(left, right, rest < DEPTH ? (int)rest : (int)DEPTH);
     }
-    const bool part = p.all > (int64_t)1 << shift;
-    const int64_t at = (part ? ct__kept_at(g, shift, p.m) + p.number : p.m) * J + j0;
     const auto row_at = [=](int i) { return spread<VECTOR>(y, DOWN, i); };
     const auto row_of = [=](int i) { return j0 + row_at(i) < J ? at + row_at(i) : -1; };
     tile.settle(left, row_at, [=](int c) { return spread<VECTOR>(x, ACROSS, c); });
@@ -147,67 +135,62 @@ template <typename S> static bool rows_at(const void *x, int64_t width, int64_t 
     return width % n == 0 && (uintptr_t)x % ((size_t)n * sizeof(S)) == 0;
 }
 
-/* The groups of N members, I rows each, and their check, which the first kernel does on the side. */
-typedef struct work {
-    ct_device *dev;
-    ct__groups g;
-    ct__check check;
-    unsigned checkers; /* 0: has been done */
-} work;
-
-static work start(ct_device *dev, const ct_view *groups, int64_t N, int64_t I)
+/* The groups of N members, I rows each. */
+static ct__groups groups_of(const ct_view *groups, int64_t N, int64_t I)
 {
     const int64_t *offset = (const int64_t *)groups->data, M = groups->dim[0] - 1 - N;
-    return work{ dev, ct__groups{ N, M, I, offset, offset + M + 1 },
-                 ct__new_check(ct__cuda_of(dev), "groups"), ct__checkers(M + 1 + N, THREADS) };
+    return ct__groups{ N, M, I, offset, offset + M + 1 };
+}
+
+static ct_status check_groups(ct_device *dev, const ct__groups &g)
+{
+    return CT__RUN_CHECK(dev, "groups", groups_kernel, g.M + 1 + g.N, g);
 }
 
 template <typename S, bool TURNED>
-static ct_status forward(work *w, int64_t D, int64_t W, const void *A, const void *C, void *out)
+static ct_status forward(ct_device *dev, const ct__groups &g, int64_t D, int64_t W, const void *A,
+                         const void *C, void *out)
 {
-    const int64_t rows = w->g.N * w->g.I, pieces = ct__pieces(w->g, ROWS);
-    const bool by_row = rows < pieces;
-    const int64_t tiles_at_most = w->g.M ? (by_row ? rows : pieces) * ct__divide_up(W, TILE) : 0,
-                  grid = w->checkers + tiles_at_most;
+    const int64_t blocks = g.M ? ct__pieces(g, ROWS) * ct__divide_up(W, TILE) : 0;
     const whole wide = { rows_at<S>(A, D, 16 / sizeof(S)), rows_at<S>(C, TURNED ? D : W, 16 / sizeof(S)),
                          rows_at<S>(out, W, 16 / sizeof(typename tiles<S>::T)) };
-    const unsigned checkers = w->checkers;
-    w->checkers = 0;
-    return CT__RUN_BLOCKS(w->dev, "gather_matmul", (forward_kernel<S, TURNED>), grid, THREADS, w->g, w->check,
-                          checkers, by_row, D, W, (const S *)A, (const S *)C, (S *)out, wide);
+    return CT__RUN_BLOCKS(dev, "gather_matmul", (forward_kernel<S, TURNED>), blocks, THREADS, g, D, W,
+                          (const S *)A, (const S *)C, (S *)out, wide);
 }
 
 /* A larger C_bar_m has more blocks, and longer pieces: so what is kept has at most 32 numbers for a row of
  * A. */
 template <typename S>
-static ct_status sum_up(work *w, int64_t J, int64_t K, const void *A, const void *G, void *C_bar)
+static ct_status sum_up(ct_device *dev, const ct__groups &g, int64_t J, int64_t K, const void *A,
+                        const void *G, void *C_bar)
 {
     typedef typename tiles<S>::T T;
     const int64_t blocks = ct__divide_up(J, TILE) * ct__divide_up(K, TILE), count = J * K;
     int shift = LENGTH;
     while ((int64_t)1 << (shift - LENGTH) < blocks) shift++;
-    const int64_t grid = w->checkers + (w->g.M ? ct__pieces(w->g, shift) * blocks : 0);
-    if (!grid) return CT_OK;
-    const bool long_ones = w->g.M && w->g.N * w->g.I > (int64_t)1 << shift;
-    ct__scratch kept(w->dev, long_ones ? ct__kept(w->g, shift) * count * (int64_t)sizeof(T) : 0);
+    if (!g.M || !count) return CT_OK;
+    if (J > INT32_MAX || K > INT32_MAX)
+        return ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 columns in a gathered product", dev->name);
+    const bool long_ones = g.N * g.I > (int64_t)1 << shift;
+    const ct__scratch kept(dev, long_ones ? ct__kept(g, shift) * count * (int64_t)sizeof(T) : 0);
     if (!kept.data) return CT_ENOMEM;
     const whole wide = { rows_at<S>(A, J, 16 / sizeof(S)), rows_at<S>(G, K, 16 / sizeof(S)),
                          rows_at<S>(C_bar, K, 16 / sizeof(T)) };
-    ct_status s =
-        CT__RUN_BLOCKS(w->dev, "gather_matmul", sum_kernel<S>, grid, THREADS, w->g, w->check, w->checkers,
-                       shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);
-    if (s || !long_ones || !count) return s;
-    return CT__RUN_BLOCKS(w->dev, "gather_matmul", add_kernel<S>, ct__adders(w->g, shift), CT__BLOCK, w->g,
-                          shift, count, kept, (S *)C_bar);
+    ct_status s = CT__RUN_BLOCKS(dev, "gather_matmul", sum_kernel<S>, ct__pieces(g, shift) * blocks, THREADS,
+                                 g, shift, J, K, (const S *)A, (const S *)G, (S *)C_bar, kept, wide);
+    if (s || !long_ones) return s;
+    return CT__RUN_BLOCKS(dev, "gather_matmul", add_kernel<S>, ct__adders(g, shift), CT__BLOCK, g, shift,
+                          count, kept, (S *)C_bar);
 }
 
 ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *groups,
                                 ct_view *out)
 {
     const int64_t N = A->dim[0], J = A->dim[2], K = C->dim[2];
-    work w = start(dev, groups, N, A->dim[1]);
-#define FORWARD(S) forward<S, false>(&w, J, K, A->data, C->data, out->data)
-    return CT__PER_DTYPE(out->dtype, FORWARD);
+    const ct__groups g = groups_of(groups, N, A->dim[1]);
+    ct_status s = check_groups(dev, g);
+#define FORWARD(S) forward<S, false>(dev, g, J, K, A->data, C->data, out->data)
+    return s ? s : CT__PER_DTYPE(out->dtype, FORWARD);
 }
 
 ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *G,
@@ -217,10 +200,10 @@ ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_v
                   J = A_bar   ? A_bar->dim[2]
                       : C_bar ? C_bar->dim[1]
                               : 0;
-    work w = start(dev, groups, N, I);
-    ct_status s = CT_OK;
-#define ROWS_BAR(S) forward<S, true>(&w, K, J, G->data, C->data, A_bar->data)
-    if (A_bar) s = CT__PER_DTYPE(G->dtype, ROWS_BAR); /* A_bar_i = G_i C_mᵀ */
-#define SUMS(S) sum_up<S>(&w, J, K, A->data, G->data, C_bar->data)
+    const ct__groups g = groups_of(groups, N, I);
+    ct_status s = check_groups(dev, g);
+#define ROWS_BAR(S) forward<S, true>(dev, g, K, J, G->data, C->data, A_bar->data)
+    if (!s && A_bar) s = CT__PER_DTYPE(G->dtype, ROWS_BAR); /* A_bar_i = G_i C_mᵀ */
+#define SUMS(S) sum_up<S>(dev, g, J, K, A->data, G->data, C_bar->data)
     return s || !C_bar ? s : CT__PER_DTYPE(G->dtype, SUMS);
 }

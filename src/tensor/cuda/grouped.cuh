@@ -4,7 +4,6 @@
 #ifndef CT_TENSOR_CUDA_GROUPED_CUH
 #define CT_TENSOR_CUDA_GROUPED_CUH
 
-#include "half.cuh"
 #include "loop.cuh"
 
 #include <mma.h>

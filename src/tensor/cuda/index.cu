@@ -1,8 +1,27 @@
 /* gather, scatter_add, group_by, rows in another order. An index outside its range is found by a check on the
  * device and reported by the next call that waits; until then its row is left alone. */
 #include "batch.cuh"
+#include "check.cuh"
 #include "loop.cuh"
 #include "pieces.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+
+static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
+                                    int64_t extent)
+{
+    const auto value = [=](int64_t i) { return index[i * step]; };
+    ct__check_places(check, n, extent, false, value,
+                     [=](int64_t i) { return value(i) < 0 || value(i) >= extent; });
+}
+
+/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call
+ * that waits; `what` is a static string. */
+static ct_status check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
+                             int64_t extent)
+{
+    return CT__RUN_CHECK(dev, what, check_kernel, n, index, n, step, extent);
+}
 
 /* Rows of two tensors of the same trailing shape: what the first rows have, and the way to the next. */
 typedef struct rows {
@@ -34,10 +53,55 @@ ct_status ct__cuda_gather(ct_device *dev, const ct_view *x, const ct_view *index
 {
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
     const rows r = make_rows(x, out);
-    ct_status s = ct__cuda_check_index(dev, "gather", q, k, step, x->dim[0]);
+    ct_status s = check_index(dev, "gather", q, k, step, x->dim[0]);
     return s ? s
              : CT__RUN_EACH(dev, "gather", gather_kernel, k * r.first.count, r, (int)ct__size(x->dtype), q, k,
                             step, x->dim[0]);
+}
+
+/* -- groups ---------------------------------------------------------------------------------------------- */
+
+static __global__ void keys_kernel(const int64_t *index, int64_t n, int64_t step, int64_t groups,
+                                   int64_t *key, int64_t *position)
+{
+    CT__EACH(i, n)
+    {
+        const int64_t k = index[i * step];
+        key[i] = k < 0 || k >= groups ? 0 : k;
+        position[i] = i;
+    }
+}
+
+/* offsets[m] = the number of keys below m */
+static __global__ void offsets_kernel(const int64_t *key, int64_t n, int64_t groups, int64_t *offsets)
+{
+    CT__EACH(m, groups + 1) offsets[m] = ct__first_not(0, n, [&](int64_t i) { return key[i] < m; });
+}
+
+/* n indices, `step` apart, in [0, groups), which is checked on the way: offsets[m] (groups + 1 of them) and
+ * the positions sorted by index, stable, by CUB's radix sort. An index outside counts as 0. */
+static ct_status sort(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
+                      int64_t groups, int64_t *offsets, int64_t *positions)
+{
+    int bits = 1;
+    while (bits < 62 && (int64_t)1 << bits < groups) bits++;
+    ct__scratch lists(dev, 3 * n * (int64_t)sizeof(int64_t));
+    if (!lists.data) return CT_ENOMEM;
+    int64_t *given = lists, *key = given + n, *position = key + n;
+    size_t bytes = 0; /* without memory the sort says how much it needs */
+    const auto radix_sort = [&](void *room) {
+        cudaGetLastError(); /* CUB takes an error that another left behind for its own */
+        return ct__status(dev, what,
+                          cub::DeviceRadixSort::SortPairs(room, bytes, given, key, position, positions, n, 0,
+                                                          bits, ct__cuda_of(dev)->stream));
+    };
+    ct_status s = radix_sort(NULL);
+    ct__scratch room(dev, s ? 0 : (int64_t)bytes);
+    if (!s && !room.data) return CT_ENOMEM;
+    if (!s) s = check_index(dev, what, index, n, step, groups);
+    if (!s) s = CT__RUN_EACH(dev, what, keys_kernel, n, index, n, step, groups, given, position);
+    if (!s) s = radix_sort(room);
+    return s ? s : CT__RUN_EACH(dev, what, offsets_kernel, groups + 1, key, n, groups, offsets);
 }
 
 /* Rows that go to one row of the output are a group; of more than 2^LENGTH rows, pieces are summed up
@@ -116,12 +180,11 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
     const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0],
                   n = out->dim[0];
     const rows r = make_rows(x, out);
-    if (!k || !n || !r.first.count)
-        return k ? ct__cuda_check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
+    if (!k || !n || !r.first.count) return k ? check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
     ct__scratch groups(dev, (n + 1 + k) * (int64_t)sizeof(int64_t));
     if (!groups.data) return CT_ENOMEM;
     int64_t *offsets = groups, *positions = offsets + n + 1;
-    ct_status failed = ct__cuda_sort(dev, "scatter_add", q, k, step, n, offsets, positions);
+    ct_status failed = sort(dev, "scatter_add", q, k, step, n, offsets, positions);
     if (failed) return failed;
     const scattered s = { ct__groups{ k, n, 1, offsets, positions }, q, step };
     return x->dtype == CT_F64   ? scatter<double>(dev, r, s)
@@ -132,8 +195,8 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
 ct_status ct__cuda_group_by(ct_device *dev, const ct_view *index, ct_view *groups)
 {
     const int64_t n = index->dim[0], m = groups->dim[0] - 1 - n;
-    return ct__cuda_sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m,
-                         (int64_t *)groups->data, (int64_t *)groups->data + m + 1);
+    return sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m,
+                (int64_t *)groups->data, (int64_t *)groups->data + m + 1);
 }
 
 /* -- rows in pivot order --------------------------------------------------------------------------------- */
@@ -151,19 +214,39 @@ static __global__ void permute_kernel(ct__batch b, ct__matrix x, ct__matrix orde
     }
 }
 
+/* What is twice in an order finds another in its place. */
+static __global__ void place_kernel(ct__batch b, ct__matrix order, int64_t *place)
+{
+    CT__EACH_ENTRY(at, b, order)
+    {
+        const int64_t k = ct__at_entry<int64_t>(b, order, at);
+        if (0 <= k && k < order.rows) place[at.member * order.rows + k] = at.i;
+    }
+}
+
+static __global__ void orders_kernel(ct__check check, ct__batch b, ct__matrix order, const int64_t *place)
+{
+    const int64_t n = order.rows;
+    const auto value = [=](int64_t i) {
+        return ct__at_entry<int64_t>(b, order, ct__entry{ i / n, i % n, 0 });
+    };
+    ct__check_places(check, b.members * n, n, true, value, [=](int64_t i) {
+        const int64_t k = value(i);
+        return k < 0 || k >= n || place[i / n * n + k] != i % n;
+    });
+}
+
 ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view *order, bool back,
                                 ct_view *out)
 {
-    const ct__matrices<3> b({ x, order, out });
+    const ct__matrices<3> b(dev, { x, order, out });
     const ct__matrix *m = b.m;
-    const int64_t count = ct__entries(&b, m[2]), n = m[2].rows;
+    const int64_t count = ct__entries(b, m[2]), places = ct__entries(b, m[1]);
     if (!count) return CT_OK;
-    const int64_t *p = (const int64_t *)order->data;
-    const bool shared = b.ndim == 1 && m[1].step[0] == 0, dense = b.ndim == 1 && m[1].step[0] == n * m[1].rs;
-    const int64_t together = dense ? b.members : 1, times = dense || shared ? 1 : b.members;
-    ct_status s = CT_OK;
-    for (int64_t i = 0; i < times && !s; i++)
-        s = ct__cuda_check_orders(dev, "pivot order", p + ct__member_at(b, m[1], i), together, m[1].rs, n);
+    const ct__scratch place(dev, places * (int64_t)sizeof(int64_t));
+    if (!place.data) return CT_ENOMEM;
+    ct_status s = CT__RUN_EACH(dev, "pivot order", place_kernel, places, b, m[1], place);
+    if (!s) s = CT__RUN_CHECK(dev, "pivot order", orders_kernel, places, b, m[1], place);
     return s ? s
              : CT__RUN_EACH(dev, "permute_rows", permute_kernel, count, b, m[0], m[1], m[2],
                             (int)ct__size(x->dtype), back);

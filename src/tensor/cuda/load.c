@@ -33,20 +33,17 @@ static bool find_gpu(ct_device *dev, int ordinal)
     void *driver = dlopen("libcuda.so.1", HOW);
     int count = 0, error = driver ? count_gpus(driver, &count) : NO_DEVICE;
     if (driver) dlclose(driver);
-    if (!driver)
-        ct__fail(dev, CT_EDEVICE,
-                 "cuda:%d: there is no NVIDIA driver (libcuda.so.1): install one, or open \"cpu\"", ordinal);
-    else if (error && error != NO_DEVICE)
+    if (count && !error) return true;
+    if (error && error != NO_DEVICE)
         ct__fail(
             dev, CT_EDEVICE,
             "cuda:%d: the NVIDIA driver does not start (error %d): mend its installation, or open \"cpu\"",
             ordinal, error);
-    else if (!count)
-        ct__fail(
-            dev, CT_EDEVICE,
-            "cuda:%d: the NVIDIA driver finds no GPU: attach one (see CUDA_VISIBLE_DEVICES), or open \"cpu\"",
-            ordinal);
-    return count && !error;
+    else
+        ct__fail(dev, CT_EDEVICE, "cuda:%d: %s, or open \"cpu\"", ordinal,
+                 driver ? "the NVIDIA driver finds no GPU: attach one (see CUDA_VISIBLE_DEVICES)"
+                        : "there is no NVIDIA driver (libcuda.so.1): install one");
+    return false;
 }
 
 /* -- the module ------------------------------------------------------------------------------------------ */

@@ -1,9 +1,35 @@
-/* Elementwise kernels over strided tensors of one shape: where element i of each operand lies. */
+/* Elementwise kernels over strided tensors of one shape: the types of elements, and where element i of each
+ * operand lies. bf16 and f16 are read as f32, and rounded once where they are written. */
 #ifndef CT_TENSOR_CUDA_LOOP_CUH
 #define CT_TENSOR_CUDA_LOOP_CUH
 
 #include "cuda.h"
 #include "tensor/loop.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+/* of(S) with the type S of numbers of a dtype. */
+#define CT__PER_DTYPE(dtype, of)              \
+    ((dtype) == CT_F64    ? of(double)        \
+     : (dtype) == CT_BF16 ? of(__nv_bfloat16) \
+     : (dtype) == CT_F16  ? of(__half)        \
+                          : of(float))
+
+/* The same of those that may be integers. */
+#define CT__PER_ANY(dtype, of) ((dtype) == CT_I64 ? of(int64_t) : CT__PER_DTYPE(dtype, of))
+
+/* What is computed in, for numbers of the type S. */
+template <typename S> struct ct__arithmetic {
+    typedef float type;
+};
+template <> struct ct__arithmetic<double> {
+    typedef double type;
+};
+/* CUDA's types have no conversion from `long` before 12.2. */
+template <> struct ct__arithmetic<int64_t> {
+    typedef long long type;
+};
 
 /* Operand k's element of number i is data[k][Σ_d i_d axis[d].stride[k]]; operand 0 is the output.
  * Dimensions are sorted by the output's strides, so that neighbouring threads write neighbours, and merged.
@@ -52,13 +78,15 @@ template <typename S, int n> struct alignas(n * sizeof(S)) ct__pack {
     S x[n];
 };
 
-/* One element of 4 or 8 bytes as it is. */
+/* One element of 2, 4 or 8 bytes as it is. */
 static inline __device__ void ct__move(int bytes, void *out, int64_t to, const void *x, int64_t from)
 {
     if (bytes == 8)
         ((uint64_t *)out)[to] = ((const uint64_t *)x)[from];
-    else
+    else if (bytes == 4)
         ((uint32_t *)out)[to] = ((const uint32_t *)x)[from];
+    else
+        ((uint16_t *)out)[to] = ((const uint16_t *)x)[from];
 }
 
 #endif

@@ -1,7 +1,6 @@
 /* LU with partial pivoting, and inverses and determinants from it. */
 #include "batch.cuh"
 #include "block.cuh"
-#include "paths.h"
 
 #include <math.h>
 
@@ -15,69 +14,56 @@ template <typename T> static __global__ void wild_kernel(ct__batch b, ct__matrix
     }
 }
 
-/* The exchanges become an order, one thread's work: each has to wait for the one before. */
-template <typename I>
-static __device__ void put_in_order(const int64_t *pivot, int64_t n, bool failed, I *order)
+/* A block per member. The exchanges become an order, one thread's work: each has to wait for the one before.
+ * A member that failed is left in its natural order. */
+static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
 {
-    for (int64_t i = threadIdx.x; i < n; i += CT__WARP) order[i] = (I)i;
+    const int64_t member = blockIdx.x, exchanges = failed[member] ? 0 : n, *pivot = pivots + member * n;
+    int64_t *order = orders + member * n;
+    for (int64_t i = threadIdx.x; i < n; i += CT__WARP) order[i] = i;
     __syncthreads();
-    for (int64_t i = 0; i < n && !threadIdx.x && !failed; i++) {
-        const I here = order[i];
+    for (int64_t i = 0; i < exchanges && !threadIdx.x; i++) {
+        const int64_t here = order[i];
         order[i] = order[pivot[i]];
         order[pivot[i]] = here;
     }
-    __syncthreads();
-}
-
-/* A block per member, in shared memory where that is enough. A member that failed is left in its natural
- * order. */
-static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int64_t *failed, int64_t *orders)
-{
-    CT__SHARED(int32_t, near, [CT__LU_ROWS]);
-    const int64_t member = blockIdx.x, *pivot = pivots + member * n;
-    int64_t *order = orders + member * n;
-    if (n > CT__LU_ROWS) return put_in_order(pivot, n, failed[member], order);
-    put_in_order(pivot, n, failed[member], near);
-    for (int64_t i = threadIdx.x; i < n; i += CT__WARP) order[i] = near[i];
 }
 
 /* Of m in the order of memory: by wild_kernel. */
-static ct_status find_wild(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *flags)
+static ct_status find_wild(const ct__job &b, const ct__matrix &m, int64_t *flags)
 {
-    return CT__BATCH_EACH(dev, "lu", *b, wild_kernel, ct__entries(b, m), m, flags);
+    return CT__BATCH_EACH("lu", b, wild_kernel, ct__entries(b, m), m, flags);
 }
 
 /* L and U in the place of a copy of A, column-major; the exchanges of rows, room for the order that they come
  * to, and failures. What is not finite counts as the last pivot's failure, wherever it is. */
 struct factors {
-    ct_device *dev;
-    const ct__batch *b;
-    ct__scratch integers, work;
+    const ct__job &b;
+    ct__scratch integers;
+    ct__temporary work;
     int64_t *failed, *pivot, *order;
     ct__matrix m;
     ct_status status;
-    factors(ct_device *device, const ct__batch *batch, const ct__matrix &A)
-        : dev(device), b(batch), integers(dev, b->members * (1 + 2 * A.rows) * (int64_t)sizeof(int64_t)),
-          work(dev, ct__entries(b, A) * ct__bytes_of(b)), m(ct__turned(ct__dense(b, work, A.rows, A.rows))),
-          status(CT_ENOMEM)
+    factors(const ct__job &job, const ct__matrix &A)
+        : b(job), integers(b.dev, b.members * (1 + 2 * A.rows) * (int64_t)sizeof(int64_t)),
+          work(b, A.rows, A.rows), m(ct__turned(work.m)), status(CT_ENOMEM)
     {
         if (!integers.data || !work.data) return;
         failed = integers;
-        pivot = failed + b->members;
-        order = pivot + b->members * m.rows;
-        const bool looped = !dev->in_step && ct__one_by_one(CT__GETRF, b->dtype, m.rows, b->members);
-        status = ct__copy_matrices(dev, b, A, m);
-        if (!status) /* in a step never by cuSOLVER, as in cholesky.cu */
-            status = (looped ? ct__lu_looped : ct__lu_batched)(dev, b, m, pivot, failed);
-        if (!status) status = find_wild(dev, b, ct__turned(m), failed);
+        pivot = failed + b.members;
+        order = pivot + b.members * m.rows;
+        status = ct__copy_matrices(b, A, m);
+        if (!status)
+            status = (ct__one_by_one(b.dev, m.rows) ? ct__lu_looped : ct__lu_batched)(b, m, pivot, failed);
+        if (!status) status = find_wild(b, ct__turned(m), failed);
     }
     ct_status put_in_order(int64_t *to) const
     {
-        return CT__RUN_BLOCKS(dev, "lu", order_kernel, b->members, CT__WARP, m.rows, pivot, failed, to);
+        return CT__RUN_BLOCKS(b.dev, "lu", order_kernel, b.members, CT__WARP, m.rows, pivot, failed, to);
     }
     ct_status note(ct_failure *failure) const
     {
-        return ct__note_failure(dev, b, failed, 0, "pivot %lld",
+        return ct__note_failure(b, failed, 0, "pivot %lld",
                                 "is zero or not finite: the matrix is singular, or has NaN or infinities",
                                 failure);
     }
@@ -85,36 +71,31 @@ struct factors {
 
 ct_status ct__cuda_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view *order, ct_failure *failure)
 {
-    const ct__matrices<2> b({ a, lu });
+    const ct__matrices<2> b(dev, { a, lu });
     if (!b.members || !b.m[0].rows) return CT_OK;
-    const factors f(dev, &b, b.m[0]);
+    const factors f(b, b.m[0]);
     ct_status s = f.status ? f.status : f.put_in_order((int64_t *)order->data);
-    if (!s) s = ct__poison(dev, &b, f.failed, false, f.m);
-    if (!s) s = ct__copy_matrices(dev, &b, f.m, b.m[1]);
+    if (!s) s = ct__poison(b, f.failed, false, f.m);
+    if (!s) s = ct__copy_matrices(b, f.m, b.m[1]);
     return s ? s : f.note(failure);
 }
 
 /* -- inverses -------------------------------------------------------------------------------------------- */
 
-/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ. A column gets the diagonal of an inverse in scratch memory. */
+/* A = P L U gives A⁻¹ = U⁻¹ L⁻¹ Pᵀ. */
 ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_failure *failure)
 {
-    const ct__matrices<2> b({ a, out });
+    const ct__matrices<2> b(dev, { a, out });
     if (!b.members || !b.m[0].rows) return CT_OK;
-    const int64_t n = b.m[0].rows;
-    const bool diagonal = b.m[1].cols != n;
-    const factors f(dev, &b, b.m[0]);
-    ct__scratch whole(dev, diagonal ? ct__entries(&b, b.m[0]) * ct__bytes_of(&b) : 0);
-    if (diagonal && !whole.data) return CT_ENOMEM;
-    const ct__matrix inverse = diagonal ? ct__dense(&b, whole, n, n) : b.m[1];
-    ct__formed to(dev, &b, inverse, ct__formed::NOTHING, ct__formed::ALL);
+    const factors f(b, b.m[0]);
+    ct__formed to(b, b.m[1], ct__formed::NOTHING,
+                  b.m[1].cols == b.m[0].cols ? ct__formed::ALL : ct__formed::DIAGONAL);
     ct_status s = f.status ? f.status : to.status ? to.status : f.put_in_order(f.order);
-    if (!s) s = ct__identity(dev, &b, to.m, f.order);
-    if (!s) s = ct__solve(dev, &b, true, true, 1, f.m, to.m);
-    if (!s) s = ct__solve(dev, &b, false, false, 1, f.m, to.m);
-    if (!s) s = ct__poison(dev, &b, f.failed, false, to.m);
+    if (!s) s = ct__identity(b, to.m, f.order);
+    if (!s) s = ct__apply(b, CT__SOLVE, true, true, 1, f.m, to.m);
+    if (!s) s = ct__apply(b, CT__SOLVE, false, false, 1, f.m, to.m);
+    if (!s) s = ct__poison(b, f.failed, false, to.m);
     if (!s) s = to.finish();
-    if (!s && diagonal) s = ct__copy_matrices(dev, &b, ct__diagonal(inverse), b.m[1]);
     return s ? s : f.note(failure);
 }
 
@@ -148,7 +129,7 @@ static __global__ void det_kernel(ct__batch b, ct__matrix lu, const int64_t *piv
 ct_status ct__cuda_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct_view *sign,
                           ct_failure *failure)
 {
-    const ct__matrices<1> b({ a });
+    const ct__matrices<1> b(dev, { a });
     if (!b.members) return CT_OK;
     if (!b.m[0].rows) {
         ct_status s = ct__cuda_fill(dev, log_abs, 0);
@@ -157,11 +138,11 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct
     ct__scratch wild(dev, b.members * (int64_t)sizeof(int64_t));
     if (!wild.data) return CT_ENOMEM;
     ct_status s = ct__zero(dev, "slogdet", wild, b.members);
-    if (!s) s = find_wild(dev, &b, b.m[0], wild);
+    if (!s) s = find_wild(b, b.m[0], wild);
     if (s) return s;
-    const factors f(dev, &b, b.m[0]);
+    const factors f(b, b.m[0]);
     if (f.status) return f.status;
-    s = CT__BATCH_BLOCKS(dev, "slogdet", b, det_kernel, b.members, CT__WARP, f.m, f.pivot, wild, f.failed,
+    s = CT__BATCH_BLOCKS("slogdet", b, det_kernel, b.members, CT__WARP, f.m, f.pivot, wild, f.failed,
                          log_abs->data, sign->data);
     return s ? s : f.note(failure);
 }

@@ -1,7 +1,6 @@
 /* Elementwise functions, from the tables of maps.h. */
 #include <math.h>
 
-#include "half.cuh"
 #include "loop.cuh"
 
 #define CT__FN     static __device__ __attribute__((noinline))

@@ -1,11 +1,10 @@
 /* Sums, maxima and logsumexps over any dimensions. All is added up in f64. The exponentials of f64 are in
  * f64, others in f32. The order of operations follows from the shape alone: no atomics. */
-#include "half.cuh"
 #include "loop.cuh"
 
 #include <math.h>
 
-enum { THREADS = CT__BLOCK, AHEAD = CT__REDUCE_AHEAD };
+enum { THREADS = CT__BLOCK };
 
 typedef struct axes {
     int64_t ndim;
@@ -28,14 +27,6 @@ typedef struct reduction {
     seen *kept; /* [piece][output] */
 } reduction;
 
-/* x[k] = the element at[k] */
-template <typename S>
-static __device__ __forceinline__ void load(const reduction &r, const int64_t *at, double *x)
-{
-    CT__UNROLL
-    for (int k = 0; k < AHEAD; k++) x[k] = (double)(typename ct__arithmetic<S>::type)((const S *)r.x)[at[k]];
-}
-
 /* a and b together; NaN wins, and an infinite maximum is the answer itself. */
 static __device__ seen both(const reduction &r, const seen &a, const seen &b)
 {
@@ -48,36 +39,28 @@ static __device__ seen both(const reduction &r, const seen &a, const seen &b)
 }
 
 /* Inputs from, from + step, ... of an output whose first element is at `base`, in this order, after `all`. */
+template <typename S>
 static __device__ __forceinline__ seen gather(const reduction &r, int64_t base, int64_t from, int64_t to,
                                               int64_t step, seen all)
 {
-    for (int64_t i = from; i < to; i += AHEAD * step) {
-        int64_t at[AHEAD];
-        double x[AHEAD];
-        CT__UNROLL
-        for (int k = 0; k < AHEAD; k++) /* the last again, where there is no other: not counted */
-            at[k] = base + ct__located<2>(r.over, i + k * step < to ? i + k * step : i)[X];
-#define LOAD(S) load<S>(r, at, x)
-        CT__PER_DTYPE(r.dtype, LOAD);
-        CT__UNROLL
-        for (int k = 0; k < AHEAD; k++)
-            if (i + k * step < to) all = both(r, all, seen{ x[k], 1 });
+    CT__BY_FOUR
+    for (int64_t i = from; i < to; i += step) {
+        const S x = ((const S *)r.x)[base + ct__located<2>(r.over, i)[X]];
+        all = both(r, all, seen{ (double)(typename ct__arithmetic<S>::type)x, 1 });
     }
     return all;
 }
 
-static __device__ void put(const reduction &r, int64_t output, const seen &all)
+template <typename S> static __device__ void put(const reduction &r, int64_t output, const seen &all)
 {
     const double y = r.f == CT_REDUCE_LOGSUMEXP && isfinite(all.m) ? all.m + log(all.s) : all.m;
-    const int64_t at = ct__located<2>(r.keep, output)[OUT];
-#define PUT(S) (void)(((S *)r.out)[at] = (S)y)
-    CT__PER_DTYPE(r.dtype, PUT);
+    ((S *)r.out)[ct__located<2>(r.keep, output)[OUT]] = (S)y;
 }
 
 /* A block for THREADS / lanes outputs and a piece of their inputs. Lane l of an output takes its inputs l,
- * l + lanes, ...; then the second half of the lanes is added to the first, until one is left. AGAIN: the
+ * l + lanes, ...; then the second half of the lanes is added to the first, until one is left. SECOND: the
  * inputs are what the pieces came to. */
-template <bool AGAIN> static __global__ void reduce_kernel(reduction r)
+template <typename S, bool SECOND> static __global__ void reduce_kernel(reduction r)
 {
     CT__SHARED(seen, room, [THREADS]);
     const int t = (int)threadIdx.x, width = THREADS / r.lanes, /* outputs side by side */
@@ -86,19 +69,19 @@ template <bool AGAIN> static __global__ void reduce_kernel(reduction r)
                   output = blockIdx.x % blocks * width + x, from = piece * r.piece,
                   to = from + r.piece < r.inputs ? from + r.piece : r.inputs;
     seen all = { r.f == CT_REDUCE_SUM ? 0 : -(double)INFINITY, 0 };
-    if (AGAIN)
+    if (SECOND)
         for (int64_t k = lane; k < r.pieces && output < r.outputs; k += r.lanes)
             all = both(r, all, r.kept[k * r.outputs + output]);
     else if (output < r.outputs)
-        all = gather(r, ct__located<2>(r.keep, output)[X], from + lane, to, r.lanes, all);
+        all = gather<S>(r, ct__located<2>(r.keep, output)[X], from + lane, to, r.lanes, all);
     room[t] = all;
     for (int half = r.lanes / 2; half; half /= 2) {
         __syncthreads();
         if (lane < half) room[t] = all = both(r, all, room[t + half * r.lane_step]);
     }
     if (lane || output >= r.outputs) return;
-    if (AGAIN || r.pieces == 1)
-        put(r, output, all);
+    if (SECOND || r.pieces == 1)
+        put<S>(r, output, all);
     else
         r.kept[piece * r.outputs + output] = all;
 }
@@ -137,10 +120,12 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     ct__scratch kept(dev, r.pieces > 1 ? r.pieces * r.outputs * (int64_t)sizeof(seen) : 0);
     if (!kept.data) return CT_ENOMEM;
     r.kept = kept;
-    ct_status s = CT__RUN_BLOCKS(dev, "reduce", reduce_kernel<false>,
-                                 ct__divide_up(r.outputs, THREADS / r.lanes) * r.pieces, THREADS, r);
+    const int64_t blocks = ct__divide_up(r.outputs, THREADS / r.lanes) * r.pieces;
+#define REDUCE(S) CT__RUN_BLOCKS(dev, "reduce", (reduce_kernel<S, false>), blocks, THREADS, r)
+    ct_status s = CT__PER_DTYPE(r.dtype, REDUCE);
     if (s || r.pieces == 1) return s;
     r.lanes = CT__WARP, r.lane_step = 1;
-    return CT__RUN_BLOCKS(dev, "reduce", reduce_kernel<true>, ct__divide_up(r.outputs, THREADS / r.lanes),
-                          THREADS, r);
+    const int64_t rest = ct__divide_up(r.outputs, THREADS / r.lanes);
+#define AGAIN(S) CT__RUN_BLOCKS(dev, "reduce", (reduce_kernel<S, true>), rest, THREADS, r)
+    return CT__PER_DTYPE(r.dtype, AGAIN);
 }

@@ -24,47 +24,46 @@ static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info
     if (!threadIdx.x) failed[member] = info && info[member] > 0 ? info[member] : first < n ? first + 1 : 0;
 }
 
-static ct_status judge(ct_device *dev, const char *what, const ct__batch *b, const ct__matrix &m,
-                       const int *info, const int *narrow, int64_t *pivots, int64_t *failed)
+static ct_status judge(const char *what, const ct__job &b, const ct__matrix &m, const int *info,
+                       const int *narrow, int64_t *pivots, int64_t *failed)
 {
-    return CT__BATCH_BLOCKS(dev, what, *b, verdict_kernel, b->members, CT__BLOCK, m, info, narrow, pivots,
-                            failed);
+    return CT__BATCH_BLOCKS(what, b, verdict_kernel, b.members, CT__BLOCK, m, info, narrow, pivots, failed);
 }
 
 /* -- by cuBLAS, all members together: in a graph, too ---------------------------------------------------- */
 
-ct_status ct__lu_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
-                         int64_t *failed)
+ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed)
 {
-    const cublasHandle_t blas = ct__cuda_of(dev)->blas;
-    const int64_t n = m.rows, all = b->members;
-    ct__scratch of_m(dev, all * (int64_t)sizeof(void *)), integers(dev, all * (n + 1) * (int64_t)sizeof(int));
+    const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
+    const int64_t n = m.rows, all = b.members;
+    ct__scratch of_m(b.dev, all * (int64_t)sizeof(void *)),
+        integers(b.dev, all * (n + 1) * (int64_t)sizeof(int));
     if (!of_m.data || !integers.data) return CT_ENOMEM;
     int *rows = integers, *info = rows + all * n;
-    ct_status s = ct__addresses(dev, b, m, of_m);
+    ct_status s = ct__addresses(b, m, of_m);
     if (s) return s;
-    s = ct__cublas_status(dev, "lu",
-                          b->dtype == CT_F64
-                              ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
-                              : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
-    return s ? s : judge(dev, "lu", b, m, NULL, rows, pivot, failed);
+    s = ct__status(b.dev, "lu",
+                   b.dtype == CT_F64
+                       ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
+                       : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
+    return s ? s : judge("lu", b, m, NULL, rows, pivot, failed);
 }
 
-ct_status ct__qr_batched(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau)
+ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix &tau)
 {
-    const cublasHandle_t blas = ct__cuda_of(dev)->blas;
-    const int rows = (int)m.rows, cols = (int)m.cols, ld = (int)m.cs, all = (int)b->members;
-    ct__scratch of_m(dev, b->members * (int64_t)sizeof(void *)),
-        of_tau(dev, b->members * (int64_t)sizeof(void *));
+    const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
+    const int rows = (int)m.rows, cols = (int)m.cols, ld = (int)m.cs, all = (int)b.members;
+    ct__scratch of_m(b.dev, b.members * (int64_t)sizeof(void *)),
+        of_tau(b.dev, b.members * (int64_t)sizeof(void *));
     if (!of_m.data || !of_tau.data) return CT_ENOMEM;
     int wrong = 0; /* an argument: the status says it, too */
-    ct_status s = ct__addresses(dev, b, m, of_m);
-    if (!s) s = ct__addresses(dev, b, tau, of_tau);
+    ct_status s = ct__addresses(b, m, of_m);
+    if (!s) s = ct__addresses(b, tau, of_tau);
     if (s) return s;
-    return ct__cublas_status(dev, "qr",
-                             b->dtype == CT_F64
-                                 ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
-                                 : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
+    return ct__status(b.dev, "qr",
+                      b.dtype == CT_F64
+                          ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
+                          : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
 }
 
 /* -- by cuSOLVER, one after the other --------------------------------------------------------------------
@@ -81,28 +80,28 @@ struct room {
 /* sizes(&room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is
  * nothing to judge. pivot NULL: there are no exchanges. */
 template <typename Sizes, typename Factor>
-static ct_status looped(ct_device *dev, const char *what, const ct__batch *b, const ct__matrix &m,
-                        int64_t *pivot, int64_t *failed, Sizes sizes, Factor factor)
+static ct_status looped(const char *what, const ct__job &b, const ct__matrix &m, int64_t *pivot,
+                        int64_t *failed, Sizes sizes, Factor factor)
 {
     room r = {};
-    ct_status s = ct__cusolver_status(dev, what, sizes(&r));
+    ct_status s = ct__status(b.dev, what, sizes(&r));
     if (s) return s;
-    const ct__scratch memory(dev, (int64_t)r.device_bytes), infos(dev, b->members * (int64_t)sizeof(int));
-    if (memory.data && r.host_bytes) r.host = ct__cuda_host_workspace(dev, r.host_bytes);
+    const ct__scratch memory(b.dev, (int64_t)r.device_bytes), infos(b.dev, b.members * (int64_t)sizeof(int));
+    if (memory.data && r.host_bytes) r.host = ct__cuda_host_workspace(b.dev, r.host_bytes);
     if (!memory.data || !infos.data || (r.host_bytes && !r.host)) return CT_ENOMEM;
     r.data = memory;
-    for (int64_t i = 0; i < b->members && !s; i++) {
+    for (int64_t i = 0; i < b.members && !s; i++) {
         r.info = (int *)infos + i;
-        s = ct__cusolver_status(dev, what, factor(i, m.data + ct__member_at(*b, m, i) * ct__bytes_of(b), r));
+        s = ct__status(b.dev, what, factor(i, m.data + ct__member_at(b, m, i) * ct__bytes_of(b), r));
     }
-    return s || !failed ? s : judge(dev, what, b, m, pivot ? NULL : (int *)infos, NULL, pivot, failed);
+    return s || !failed ? s : judge(what, b, m, pivot ? NULL : (int *)infos, NULL, pivot, failed);
 }
 
-static cudaDataType type_of(const ct__batch *b) { return b->dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F; }
+static cudaDataType type_of(const ct__job &b) { return b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F; }
 
-ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matrix &A, int64_t *failed)
+ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *failed)
 {
-    const ct__cuda *cuda = ct__cuda_of(dev);
+    const ct__cuda *cuda = ct__cuda_of(b.dev);
     const cudaDataType type = type_of(b);
     const cublasFillMode_t fill = A.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const int64_t n = A.rows, ld = A.columns ? A.cs : A.rs;
@@ -110,39 +109,38 @@ ct_status ct__cholesky_looped(ct_device *dev, const ct__batch *b, const ct__matr
         return cusolverDnXpotrf_bufferSize(cuda->solver, cuda->params, fill, n, type, A.data, ld, type,
                                            &r->device_bytes, &r->host_bytes);
     };
-    return looped(dev, "cholesky", b, A, NULL, failed, sizes, [&](int64_t, void *a, const room &r) {
+    return looped("cholesky", b, A, NULL, failed, sizes, [&](int64_t, void *a, const room &r) {
         return cusolverDnXpotrf(cuda->solver, cuda->params, fill, n, type, a, ld, type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
 }
 
-ct_status ct__lu_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, int64_t *pivot,
-                        int64_t *failed)
+ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed)
 {
-    const ct__cuda *cuda = ct__cuda_of(dev);
+    const ct__cuda *cuda = ct__cuda_of(b.dev);
     const cudaDataType type = type_of(b);
     const int64_t n = m.rows;
     const auto sizes = [&](room *r) {
         return cusolverDnXgetrf_bufferSize(cuda->solver, cuda->params, n, n, type, m.data, m.cs, type,
                                            &r->device_bytes, &r->host_bytes);
     };
-    return looped(dev, "lu", b, m, pivot, failed, sizes, [&](int64_t i, void *a, const room &r) {
+    return looped("lu", b, m, pivot, failed, sizes, [&](int64_t i, void *a, const room &r) {
         return cusolverDnXgetrf(cuda->solver, cuda->params, n, n, type, a, m.cs, pivot + i * n, type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
 }
 
-ct_status ct__qr_looped(ct_device *dev, const ct__batch *b, const ct__matrix &m, const ct__matrix &tau)
+ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix &tau)
 {
-    const ct__cuda *cuda = ct__cuda_of(dev);
+    const ct__cuda *cuda = ct__cuda_of(b.dev);
     const cudaDataType type = type_of(b);
     const auto sizes = [&](room *r) {
         return cusolverDnXgeqrf_bufferSize(cuda->solver, cuda->params, m.rows, m.cols, type, m.data, m.cs,
                                            type, tau.data, type, &r->device_bytes, &r->host_bytes);
     };
-    return looped(dev, "qr", b, m, NULL, NULL, sizes, [&](int64_t i, void *a, const room &r) {
+    return looped("qr", b, m, NULL, NULL, sizes, [&](int64_t i, void *a, const room &r) {
         return cusolverDnXgeqrf(cuda->solver, cuda->params, m.rows, m.cols, type, a, m.cs, type,
-                                tau.data + ct__member_at(*b, tau, i) * ct__bytes_of(b), type, r.data,
+                                tau.data + ct__member_at(b, tau, i) * ct__bytes_of(b), type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
 }

@@ -21,9 +21,9 @@ static __global__ void sqdist_kernel(ct__batch b, ct__matrix x, ct__matrix y, ct
 
 ct_status ct__cuda_sqdist(ct_device *dev, const ct_view *x, const ct_view *y, ct_view *out)
 {
-    const ct__matrices<3> b({ x, y, out });
+    const ct__matrices<3> b(dev, { x, y, out });
     const ct__matrix *m = b.m;
     const bool by_row = m[2].cs <= m[2].rs; /* else their transposes: neighbours are written by neighbours */
     const ct__matrix &first = m[!by_row], &second = m[by_row], to = by_row ? m[2] : ct__turned(m[2]);
-    return CT__BATCH_EACH(dev, "sqdist", b, sqdist_kernel, ct__entries(&b, to), first, second, to);
+    return CT__BATCH_EACH("sqdist", b, sqdist_kernel, ct__entries(b, to), first, second, to);
 }

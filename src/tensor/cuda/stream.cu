@@ -20,17 +20,13 @@ static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
     CT__EACH(i, n) to[i] = from.byte[i];
 }
 
-ct_status ct__cuda_load_put(ct_device *dev)
+ct_status ct__cuda_load_put(ct_device *dev, const char *what)
 {
-    return CT__RUN_EACH(dev, "recording", put_kernel, 1, literal{}, 0, (unsigned char *)NULL);
+    return CT__RUN_EACH(dev, what, put_kernel, 1, literal{}, 0, (unsigned char *)NULL);
 }
 
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
-    if (bytes > CT__UPLOAD_BYTES)
-        return ct__fail(dev, CT_EUNSUPPORTED,
-                        "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
-                        dev->name, bytes);
     literal from = {};
     ct_status s = CT_OK;
     for (size_t at = 0; at < bytes && !s; at += CT__LITERAL) {
@@ -57,11 +53,10 @@ ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
     if (!s && ours && first)
         s = ct__driver_status(dev, "joining streams", cuda->driver.context_of(first, &context));
     const ct__current there(cuda, context); /* a stream is marked by events of its own GPU alone */
-    if (!s)
-        s = ct__cuda_status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
+    if (!s) s = ct__status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
     if (s) return s;
-    s = ct__cuda_status(dev, "joining streams", cudaEventRecord(now, first));
-    if (!s) s = ct__cuda_status(dev, "joining streams", cudaStreamWaitEvent(second, now, 0));
-    ct_status destroyed = ct__cuda_status(dev, "joining streams", cudaEventDestroy(now));
+    s = ct__status(dev, "joining streams", cudaEventRecord(now, first));
+    if (!s) s = ct__status(dev, "joining streams", cudaStreamWaitEvent(second, now, 0));
+    ct_status destroyed = ct__status(dev, "joining streams", cudaEventDestroy(now));
     return s ? s : destroyed;
 }

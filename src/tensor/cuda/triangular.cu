@@ -1,59 +1,31 @@
-/* trsm, trmm, trtri, lauum, triangle: by halves, so that nearly all the work is in gemm, down to tiles. */
+/* trsm, trmm, trtri, lauum: by halves, so that nearly all the work is in gemm, down to tiles. */
 #include "batch.cuh"
 
 enum { BLOCK = CT__TRIANGLE_BLOCK };
-
-/* -- triangle -------------------------------------------------------------------------------------------- */
-
-template <typename T>
-static __global__ void triangle_kernel(ct__batch b, ct__matrix x, ct__matrix out, bool upper, int64_t k,
-                                       bool unit)
-{
-    CT__EACH_ENTRY(at, b, out)
-    {
-        const bool inside = upper ? at.j - at.i >= k : at.j - at.i <= k;
-        ct__at_entry<T>(b, out, at) = unit && at.i == at.j ? (T)1 : inside ? ct__at_entry<T>(b, x, at) : (T)0;
-    }
-}
-
-/* out = the triangle of x, zeros beside it; unit: and ones on the diagonal. */
-static ct_status take_triangle(ct_device *dev, const ct__batch *b, const ct__matrix &x, bool upper, int64_t k,
-                               bool unit, const ct__matrix &out)
-{
-    return CT__RUN_EACH(dev, "triangle",
-                        (ct__bytes_of(b) == 8 ? triangle_kernel<double> : triangle_kernel<float>),
-                        ct__entries(b, out), *b, x, out, upper, k, unit);
-}
-
-ct_status ct__cuda_triangle(ct_device *dev, const ct_view *x, bool upper, int64_t k, ct_view *out)
-{
-    const ct__matrices<2> b({ x, out });
-    return take_triangle(dev, &b, b.m[0], upper, k, false, b.m[1]);
-}
 
 /* -- B = alpha M⁻¹ B, B = alpha M B ---------------------------------------------------------------------- */
 
 /* By cuBLAS; of many matrices the solution alone. A row-major triangle is to it the other one transposed, a
  * row-major B turns the sides. */
-static ct_status by_cublas(ct_device *dev, const ct__batch *b, bool inverse, bool lower, bool unit,
-                           double alpha, const ct__matrix &M, const ct__matrix &B)
+static ct_status by_cublas(const ct__job &b, bool inverse, bool lower, bool unit, double alpha,
+                           const ct__matrix &M, const ct__matrix &B)
 {
-    const bool columns = M.columns != 0, left = B.columns != 0, f64 = b->dtype == CT_F64;
+    const bool columns = M.columns != 0, left = B.columns != 0, f64 = b.dtype == CT_F64;
     const cublasSideMode_t side = left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
     const cublasFillMode_t fill = lower == columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const cublasOperation_t op = columns == left ? CUBLAS_OP_N : CUBLAS_OP_T;
     const cublasDiagType_t diag = unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
     const int64_t rows = left ? B.rows : B.cols, cols = left ? B.cols : B.rows, ldm = columns ? M.cs : M.rs,
-                  ldb = left ? B.cs : B.rs, pointers = b->members * (int64_t)sizeof(void *);
-    const cublasHandle_t blas = ct__cuda_of(dev)->blas;
+                  ldb = left ? B.cs : B.rs, pointers = b.members * (int64_t)sizeof(void *);
+    const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const float alpha32 = (float)alpha;
-    if (b->members == 1) {
+    if (b.members == 1) {
         double *x = (double *)B.data;
         float *x32 = (float *)B.data;
         const double *m = (const double *)M.data;
         const float *m32 = (const float *)M.data;
-        return ct__cublas_status(
-            dev, inverse ? "trsm" : "trmm",
+        return ct__status(
+            b.dev, inverse ? "trsm" : "trmm",
             inverse
                 ? f64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha, m, ldm, x, ldb)
                       : cublasStrsm_64(blas, side, fill, op, diag, rows, cols, &alpha32, m32, ldm, x32, ldb)
@@ -61,111 +33,93 @@ static ct_status by_cublas(ct_device *dev, const ct__batch *b, bool inverse, boo
                   : cublasStrmm_64(blas, side, fill, op, diag, rows, cols, &alpha32, m32, ldm, x32, ldb, x32,
                                    ldb));
     }
-    ct__scratch of_M(dev, pointers), of_B(dev, pointers);
+    ct__scratch of_M(b.dev, pointers), of_B(b.dev, pointers);
     if (!of_M.data || !of_B.data) return CT_ENOMEM;
-    ct_status s = ct__addresses(dev, b, M, of_M);
-    if (!s) s = ct__addresses(dev, b, B, of_B);
+    ct_status s = ct__addresses(b, M, of_M);
+    if (!s) s = ct__addresses(b, B, of_B);
     if (s) return s;
-    return ct__cublas_status(dev, "tri_solve",
-                             f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M,
-                                                         ldm, of_B, ldb, b->members)
-                                 : cublasStrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha32,
-                                                         of_M, ldm, of_B, ldb, b->members));
+    return ct__status(b.dev, "tri_solve",
+                      f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M, ldm,
+                                                  of_B, ldb, b.members)
+                          : cublasStrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha32, of_M, ldm,
+                                                  of_B, ldb, b.members));
 }
 
 /* Of many matrices: a product with the whole of each, zeros beside the triangle. */
-static ct_status multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
-                          const ct__matrix &M, const ct__matrix &B)
+static ct_status multiply(const ct__job &b, bool lower, bool unit, double alpha, const ct__matrix &M,
+                          const ct__matrix &B)
 {
-    const int64_t bytes = ct__bytes_of(b);
-    ct__scratch of_T(dev, b->members * M.rows * M.rows * bytes), of_X(dev, ct__entries(b, B) * bytes);
-    if (!of_T.data || !of_X.data) return CT_ENOMEM;
-    const ct__matrix T = ct__dense(b, of_T, M.rows, M.rows), X = ct__dense(b, of_X, B.rows, B.cols);
-    ct_status s = take_triangle(dev, b, M, !lower, 0, unit, T);
-    if (!s) s = ct__copy_matrices(dev, b, B, X);
-    return s ? s : ct__gemm(dev, b, alpha, T, X, 0, B);
+    const ct__temporary T(b, M.rows, M.rows), X(b, B.rows, B.cols);
+    if (!T.data || !X.data) return CT_ENOMEM;
+    ct_status s = ct__triangle(b, M, !lower, 0, unit ? CT__ONES : CT__ZEROS, T.m);
+    if (!s) s = ct__copy_matrices(b, B, X.m);
+    return s ? s : ct__gemm(b, alpha, T.m, X.m, 0, B);
 }
 
 /* B = alpha M⁻¹ B or alpha M B, of many matrices by halves. Where M is lower:
  *     solve:     X1 = alpha M11⁻¹ B1,  then  X2 = M22⁻¹ (alpha B2 - M21 X1)
  *     multiply:  B2 = alpha M22 B2 + alpha M21 B1,  then  B1 = alpha M11 B1
  * and likewise from the other end where it is upper. */
-static ct_status apply(ct_device *dev, const ct__batch *b, bool inverse, bool lower, bool unit, double alpha,
-                       const ct__matrix &M, const ct__matrix &B)
+ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, double alpha,
+                    const ct__matrix &M, const ct__matrix &B)
 {
+    const bool inverse = action == CT__SOLVE;
     const int64_t n = M.rows, h = ct__half(n), r = n - h;
-    if (!n || !B.cols || !b->members) return CT_OK;
-    if (b->members == 1 || (inverse && n <= CT__TILE))
-        return by_cublas(dev, b, inverse, lower, unit, alpha, M, B);
-    if (n <= CT__TILE) return multiply(dev, b, lower, unit, alpha, M, B);
+    if (!n || !B.cols || !b.members) return CT_OK;
+    if (b.members == 1 || (inverse && n <= CT__TILE)) return by_cublas(b, inverse, lower, unit, alpha, M, B);
+    if (n <= CT__TILE) return multiply(b, lower, unit, alpha, M, B);
     const bool down = inverse == lower;
     const ct__matrix M11 = ct__block(b, M, 0, 0, h, h), M22 = ct__block(b, M, h, h, r, r),
                      beside = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r),
                      B1 = ct__block(b, B, 0, 0, h, B.cols), B2 = ct__block(b, B, h, 0, r, B.cols),
                      &early = down ? B1 : B2, &late = down ? B2 : B1;
-    ct_status s = apply(dev, b, inverse, lower, unit, alpha, down ? M11 : M22, early);
+    ct_status s = ct__apply(b, action, lower, unit, alpha, down ? M11 : M22, early);
     if (!s)
-        s = inverse ? ct__gemm(dev, b, -1, beside, early, alpha, late)
-                    : ct__gemm(dev, b, alpha, beside, late, 1, early);
-    return s ? s : apply(dev, b, inverse, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
-}
-
-ct_status ct__solve(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
-                    const ct__matrix &M, const ct__matrix &B)
-{
-    return apply(dev, b, true, lower, unit, alpha, M, B);
-}
-
-ct_status ct__multiply(ct_device *dev, const ct__batch *b, bool lower, bool unit, double alpha,
-                       const ct__matrix &M, const ct__matrix &B)
-{
-    return apply(dev, b, false, lower, unit, alpha, M, B);
+        s = inverse ? ct__gemm(b, -1, beside, early, alpha, late)
+                    : ct__gemm(b, alpha, beside, late, 1, early);
+    return s ? s : ct__apply(b, action, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
 }
 
 /* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
-static ct_status run(ct_device *dev, bool inverse, unsigned flags, double alpha, const ct_view *t, ct_view *x)
+static ct_status run(ct_device *dev, ct__action action, unsigned flags, double alpha, const ct_view *t,
+                     ct_view *x)
 {
-    const ct__matrices<2> b({ t, x });
-    if (!ct__entries(&b, b.m[1])) return CT_OK;
-    ct__formed ft(dev, &b, b.m[0], ct__formed::ALL, ct__formed::NOTHING),
-        fx(dev, &b, b.m[1], ct__formed::ALL, ct__formed::ALL);
+    const ct__matrices<2> b(dev, { t, x });
+    if (!ct__entries(b, b.m[1])) return CT_OK;
+    ct__formed ft(b, b.m[0]), fx(b, b.m[1], ct__formed::ALL, ct__formed::ALL);
     if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
-    ct_status s = apply(dev, &b, inverse, upper == turn, flags & CT_UNIT, alpha,
-                        turn ? ct__turned(ft.m) : ft.m, right ? ct__turned(fx.m) : fx.m);
+    ct_status s = ct__apply(b, action, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
+                            right ? ct__turned(fx.m) : fx.m);
     return s ? s : fx.finish();
 }
 
 ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run(dev, true, flags, alpha, t, b);
+    return run(dev, CT__SOLVE, flags, alpha, t, b);
 }
 
 ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
 {
-    return run(dev, false, flags, alpha, t, b);
+    return run(dev, CT__MULTIPLY, flags, alpha, t, b);
 }
 
 /* -- L⁻¹ and LᵀL in place -------------------------------------------------------------------------------- */
 
 /* M L = I, solved for: by rows, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md) */
-static ct_status invert_block(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+static ct_status invert_block(const ct__job &b, const ct__matrix &L)
 {
-    ct__scratch room(dev, ct__entries(b, L) * ct__bytes_of(b));
-    if (!room.data) return CT_ENOMEM;
-    const ct__matrix M = ct__dense(b, room, L.rows, L.rows);
-    ct_status s = ct__identity(dev, b, M, NULL);
-    if (!s) s = by_cublas(dev, b, true, false, false, 1, ct__turned(L), ct__turned(M));
-    return s ? s : ct__copy_lower(dev, b, M, L);
+    const ct__temporary M(b, L.rows, L.rows);
+    ct_status s = M.data ? ct__identity(b, M.m, NULL) : CT_ENOMEM;
+    if (!s) s = by_cublas(b, true, false, false, 1, ct__turned(L), ct__turned(M.m));
+    return s ? s : ct__copy_lower(b, M.m, L);
 }
 
-static ct_status square_block(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+static ct_status square_block(const ct__job &b, const ct__matrix &L)
 {
-    ct__scratch room(dev, ct__entries(b, L) * ct__bytes_of(b));
-    if (!room.data) return CT_ENOMEM;
-    const ct__matrix T = ct__dense(b, room, L.rows, L.rows);
-    ct_status s = take_triangle(dev, b, L, false, 0, false, T);
-    return s ? s : ct__syrk(dev, b, 1, ct__turned(T), 0, L);
+    const ct__temporary T(b, L.rows, L.rows);
+    ct_status s = T.data ? ct__triangle(b, L, false, 0, CT__ZEROS, T.m) : CT_ENOMEM;
+    return s ? s : ct__syrk(b, 1, ct__turned(T.m), 0, L);
 }
 
 /* By halves, of which the one that the other needs as it was is the last:
@@ -173,42 +127,32 @@ static ct_status square_block(ct_device *dev, const ct__batch *b, const ct__matr
  *     M L - I is small, which L⁻ᵀL⁻¹ needs (docs/ops/inverse.md)
  *     LᵀL = [L11ᵀL11 + L21ᵀL21 .; L22ᵀL21 L22ᵀL22]
  * One matrix has larger blocks than each of many, as there are no others to keep the GPU busy. */
-static ct_status by_halves(ct_device *dev, const ct__batch *b, bool invert, const ct__matrix &L)
+ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix &L)
 {
+    const bool invert = change == CT__INVERT;
     const int64_t n = L.rows, h = ct__half(n), r = n - h;
-    if (!n || !b->members) return CT_OK;
-    if (n <= CT__TILE || (b->members == 1 && n <= BLOCK))
-        return (invert ? invert_block : square_block)(dev, b, L);
+    if (!n || !b.members) return CT_OK;
+    if (n <= CT__TILE || (b.members == 1 && n <= BLOCK)) return (invert ? invert_block : square_block)(b, L);
     const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
                      L22 = ct__block(b, L, h, h, r, r);
-    ct_status s = by_halves(dev, b, invert, invert ? L22 : L11);
+    ct_status s = ct__change_lower(b, change, invert ? L22 : L11);
     if (!s)
-        s = invert ? ct__multiply(dev, b, true, false, -1, L22, L21)
-                   : ct__syrk(dev, b, 1, ct__turned(L21), 1, L11);
+        s = invert ? ct__apply(b, CT__MULTIPLY, true, false, -1, L22, L21)
+                   : ct__syrk(b, 1, ct__turned(L21), 1, L11);
     if (!s)
-        s = invert ? ct__solve(dev, b, false, false, 1, ct__turned(L11), ct__turned(L21))
-                   : ct__multiply(dev, b, false, false, 1, ct__turned(L22), L21);
-    return s ? s : by_halves(dev, b, invert, invert ? L11 : L22);
+        s = invert ? ct__apply(b, CT__SOLVE, false, false, 1, ct__turned(L11), ct__turned(L21))
+                   : ct__apply(b, CT__MULTIPLY, false, false, 1, ct__turned(L22), L21);
+    return s ? s : ct__change_lower(b, change, invert ? L11 : L22);
 }
 
-ct_status ct__invert_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
+static ct_status in_place(ct_device *dev, ct__change change, ct_view *a)
 {
-    return by_halves(dev, b, true, L);
-}
-
-ct_status ct__square_lower(ct_device *dev, const ct__batch *b, const ct__matrix &L)
-{
-    return by_halves(dev, b, false, L);
-}
-
-static ct_status in_place(ct_device *dev, bool invert, ct_view *a)
-{
-    const ct__matrices<1> b({ a });
+    const ct__matrices<1> b(dev, { a });
     if (!b.members || !b.m[0].rows) return CT_OK;
-    ct__formed f(dev, &b, b.m[0], ct__formed::LOWER, ct__formed::LOWER);
-    ct_status s = f.status ? f.status : by_halves(dev, &b, invert, f.m);
+    ct__formed f(b, b.m[0], ct__formed::LOWER, ct__formed::LOWER);
+    ct_status s = f.status ? f.status : ct__change_lower(b, change, f.m);
     return s ? s : f.finish();
 }
 
-ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, true, a); }
-ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, false, a); }
+ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, CT__INVERT, a); }
+ct_status ct__cuda_lauum(ct_device *dev, ct_view *a) { return in_place(dev, CT__SQUARE, a); }
