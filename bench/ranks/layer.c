@@ -7,7 +7,7 @@
  * MPI_Allreduce counts its payload once in both.
  *
  * RANKS_LATENCY (seconds) and RANKS_BANDWIDTH (bytes a second) in the environment make a broadcast to s - 1
- * others take ceil(log2 s) latencies and the payload over the bandwidth, from when its data are there. A
+ * others take ceil(log2 s) latencies and the payload over the bandwidth, from when the root sends it. A
  * process receives one message at a time. */
 #include <mpi.h>
 
@@ -16,16 +16,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST = 1 << 14 }; /* messages on their way; of more the last ones have no delay */
+enum { MOST = 1 << 14 }; /* messages on their way */
 
 static double received, sent, computing, entered; /* entered: when a function of MPI was */
 static double latency, bandwidth;                 /* bandwidth = 0: no delays */
 static double busy_until;
+/* A message that is slowed. Another one, with the time when the root has sent it, travels beside it. */
 static struct delayed {
-    MPI_Request request;
-    double seconds;
+    MPI_Request request, beside;
+    double seconds, sent;
+    bool used;
 } delayed[MOST];
-static int begun;
 
 /* A process looks for the environment once. */
 static void read_environment(void)
@@ -77,17 +78,16 @@ static double pass(double bytes, int root, MPI_Comm comm, bool from_root)
     return one || !(bandwidth > 0) ? 0 : steps * latency + bytes / bandwidth;
 }
 
-/* Waits until a message that takes `seconds` from now on, or after the one before it, is there. Others may
- * need this process for their messages: MPI goes on with those whenever it is called. */
-static void receive(double seconds)
+/* Waits until a message sent at `start` is there, which takes `seconds` from then on, or from when the one
+ * before it has come. Others may need this process for their messages: MPI goes on with those whenever it is
+ * called. */
+static void receive(double start, double seconds)
 {
-    const double start = now();
     if (!(seconds > 0)) return;
     busy_until = (busy_until > start ? busy_until : start) + seconds;
     while (now() < busy_until) {
         int flag;
-        const double left = busy_until - now();
-        const long pause = left > 1e-4 ? 50000 : 1000;
+        const long pause = busy_until - now() > 1e-4 ? 50000 : 1000;
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
         nanosleep(&(struct timespec){ .tv_nsec = pause }, NULL);
     }
@@ -114,7 +114,13 @@ int MPI_Ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm
     enter();
     const int error = PMPI_Ibcast(data, count, type, root, comm, request);
     const double seconds = pass(bytes_of(count, type), root, comm, true);
-    if (seconds > 0 && begun < MOST) delayed[begun++] = (struct delayed){ *request, seconds };
+    struct delayed *d = delayed;
+    while (bandwidth > 0 && d < delayed + MOST && d->used) d++;
+    if (d == delayed + MOST) PMPI_Abort(comm, 1);
+    if (bandwidth > 0) {
+        *d = (struct delayed){ .request = *request, .seconds = seconds, .sent = now(), .used = true };
+        PMPI_Ibcast(&d->sent, 1, MPI_DOUBLE, root, comm, &d->beside);
+    }
     return leave(error);
 }
 
@@ -123,11 +129,11 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
     enter();
     const MPI_Request awaited = *request;
     const int error = PMPI_Wait(request, status);
-    for (int i = 0; i < begun; i++)
-        if (delayed[i].request == awaited) {
-            const double seconds = delayed[i].seconds;
-            delayed[i] = delayed[--begun];
-            receive(seconds);
+    for (struct delayed *d = delayed; bandwidth > 0 && d < delayed + MOST; d++)
+        if (d->used && d->request == awaited) {
+            PMPI_Wait(&d->beside, MPI_STATUS_IGNORE);
+            receive(d->sent, d->seconds);
+            d->used = false;
             break;
         }
     return leave(error);
@@ -137,7 +143,7 @@ int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     enter();
     const int error = PMPI_Bcast(data, count, type, root, comm);
-    receive(pass(bytes_of(count, type), root, comm, true));
+    receive(now(), pass(bytes_of(count, type), root, comm, true));
     return leave(error);
 }
 

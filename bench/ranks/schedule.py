@@ -3,9 +3,10 @@
 Step k of the sweep, in tiles of b rows, on P x Q processes: the owner factorises the pivots' tile; the
 processes of grid column k, and of grid row k, solve for their tiles of the panel; the panel is broadcast in
 two phases; every process updates its own tiles. A part of a step ends when its slowest process has ended.
+Where there is room for a second panel, the next panel's first phase overlaps with the update.
 
 A broadcast to s processes takes ceil(log2 s) latencies and its bytes over the bandwidth. A process receives
-one message at a time, and may send at the same time. Broadcasts and products do not overlap.
+one message at a time, and may send at the same time.
 """
 import collections
 import math
@@ -13,7 +14,8 @@ import math
 DOUBLE = 8
 
 # gflops: of one process, in products of depth b. solve, pivot: the shares of it that a triangular solve of a
-# panel and the factorisation of one tile reach. latency: seconds; bandwidth: bytes a second.
+# panel and the factorisation of one tile reach. latency: seconds; bandwidth: bytes a second. Of the exchange
+# only what the update does not hide counts.
 Machine = collections.namedtuple("Machine", "gflops solve pivot latency bandwidth")
 Time = collections.namedtuple("Time", "pivots panel exchange update")
 
@@ -24,12 +26,16 @@ def grid_of(processes):
     return rows, processes // rows
 
 
-def width_of(n, cols):
+def width_of(n, processes):
     """Rows of a tile; as in grid.c."""
-    least, b = 8 if cols > 64 else 4, 256
-    while b > 32 and n < b * 64 and n < least * b * cols * 4:
-        b //= 2
-    return b
+    P, Q = grid_of(processes)
+    most, least = n // (15 + 30 * (Q + (P if P > 1 else 0))), 32 if n < 1500 else 64
+    return min(max(most // 16 * 16, least), 256)
+
+
+def looks_ahead(n, processes):
+    """Whether there is room for a second panel; as in grid.c."""
+    return n // 30 > 2 * width_of(n, processes) * sum(grid_of(processes))
 
 
 def before(i, first, every):
@@ -40,11 +46,12 @@ def before(i, first, every):
 def node_bytes(n, d, processes):
     """The most that a process holds while it fits; as ct__gp_bytes in memory.c."""
     P, Q = grid_of(processes)
-    b = width_of(n, Q)
+    b = width_of(n, processes)
     tiles = -(-n // b)
     own = max(sum(before(tiles, p, P) - before(k, p, P) for k in range(q, tiles, Q))
               for p in range(P) for q in range(Q))
     panel = before(tiles, 0, P) + (tiles // Q + 1 if P > 1 else 0)
+    panel *= 1 + looks_ahead(n, processes)
     return DOUBLE * ((own + panel + 3) * b * b + n * (2 * d + 64)) + 2**20
 
 
@@ -58,7 +65,7 @@ class Sweep:
     def __init__(self, n, processes, inverse, machine):
         self.n, self.inverse, self.machine = n, inverse, machine
         self.P, self.Q = grid_of(processes)
-        self.b = width_of(n, self.Q)
+        self.b, self.ahead = width_of(n, processes), looks_ahead(n, processes)
         self.tiles = -(-n // self.b)
         # The tile rows i with i = p mod P and i = q mod Q are `meeting[p, q]` plus multiples of `period`.
         self.period = math.lcm(self.P, self.Q)
@@ -75,7 +82,7 @@ class Sweep:
         return count - (before(i, self.meeting[p, q], self.period) if (p, q) in self.meeting else 0)
 
     def exchange(self, k):
-        """Seconds of the two phases of step k."""
+        """(first, second): seconds of the two phases of step k."""
         P, Q, T, one = self.P, self.Q, self.tiles, 1
         first = second = 0
         row, column = (self.broadcast(size, one) if size > 1 else 0 for size in (Q, P))
@@ -90,7 +97,7 @@ class Sweep:
                 mine += (self.not_mine(T, p, q, before(T, q, Q))
                          - self.not_mine(k + 1, p, q, before(k + 1, q, Q))) * column
             second = max(second, mine)
-        return first + second
+        return first, second
 
     def most_tiles(self):
         """most[m]: tiles of the lower triangle of m x m tiles, of the process that has most."""
@@ -113,12 +120,17 @@ class Sweep:
             below, left = -(-(T - k - 1) // P), -(-k // Q)
             panel += (2 * (below + left) if self.inverse else below) * cube / m.solve
             panel += 2 / 3 * cube / m.pivot if self.inverse else 0
-            exchange += self.exchange(k)
-            update += 2 * cube * (most[T] if self.inverse else most[T - k - 1])
+            first, second = self.exchange(k)
+            tiles = most[T] if self.inverse else most[T - k - 1]
+            # Before the next panel the tiles of its pivots are updated, and behind its back the others.
+            soon = min(tiles, below + left if self.inverse else below)
+            exchange += second + max(0, first - (2 * cube * (tiles - soon) if self.ahead and k else 0))
+            update += 2 * cube * tiles
         return Time(pivots, panel, exchange, update)
 
     def communication(self):
-        """Seconds of all broadcasts: those of the sweep, and of its two vectors at the end."""
+        """Seconds of all broadcasts, hidden ones too: those of the sweep, and of its two vectors at the
+        end."""
         m, everyone = self.machine, self.P * self.Q
         ends = math.ceil(math.log2(everyone)) * m.latency + DOUBLE * self.n / m.bandwidth
-        return sum(self.broadcast(everyone, 1) + self.exchange(k) for k in range(self.tiles)) + 2 * ends
+        return sum(self.broadcast(everyone, 1) + sum(self.exchange(k)) for k in range(self.tiles)) + 2 * ends
