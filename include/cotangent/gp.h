@@ -72,14 +72,12 @@ typedef struct ct_gp_options {
     const ct_tensor *noise_variances;
     ct_gp_standardize standardize;
     /* The processes that hold the model together (group.h); NULL: this one alone. Borrowed: it outlives the
-     * model and its copies. */
+     * model and its copies. ct_gp_new and all functions that fit, evaluate, predict, inspect, save or choose
+     * are then collective, with the same data and options in all processes. The model lives on the CPU, and
+     * each process has its share of the n²/2 numbers of the covariance matrix. The leave-one-out objective,
+     * mixed precision, ct_gp_append and ct_gp_remove are CT_EUNSUPPORTED. */
     struct ct_group *group;
 } ct_gp_options;
-
-/* With a group, this and every function that fits, evaluates, predicts, inspects, saves or chooses is
- * collective, and all processes have the same X, y and options. The model then lives on the CPU; each process
- * has its share of the covariance matrix, n²/2 numbers over all of them. The leave-one-out objective, mixed
- * precision, ct_gp_append and ct_gp_remove are CT_EUNSUPPORTED. */
 
 /* A model of X (n, d) and y (n) or (n, 1), which are copied, both f64 or f32; X's dtype is the model's. The
  * model takes the kernel over, also on failure. options = NULL: the defaults. Parameters without a start

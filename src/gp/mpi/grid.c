@@ -80,8 +80,8 @@ ct_view ct__grid_strip(const ct__grid *g, ct_view array, int64_t i0, int64_t i1)
 bool ct__grid_meet(ct_call *c, const ct__grid *g)
 {
     ct_device *device = ct_call_device(c);
-    const ct_status s =
-        ct__group_meet(g->group, device, ct_call_fine(c) ? CT_OK : ct_last_status(device), NULL);
+    const ct_status last = ct_last_status(device), own = ct_call_fine(c) ? CT_OK : last ? last : CT_ENOMEM;
+    const ct_status s = ct__group_meet(g->group, device, own, NULL);
     return ct_require(c, !s, s, "%.400s", ct_message(device));
 }
 
