@@ -24,5 +24,5 @@ that 'nothing to do' sh -c '! ninja -C "$1" -n -v src/libcotangent-cuda.so | gre
 that 'a public header' compiled_again include/cotangent/view.h flag
 that "a public header's table" compiled_again include/cotangent/maps.h map
 that 'a header of the library' compiled_again src/tensor/backend.h cholesky
-that 'a header of the backend' compiled_again src/tensor/cuda/config.h sort
+that 'a header of the backend' compiled_again src/tensor/cuda/config.h index
 plan
