@@ -43,12 +43,12 @@ ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *
 {
     static const char *const what[] = { "mean", "variance", "log_density" };
     ct_tensor *out[] = { mean, variance, log_density };
-    double *part[3];
-    ct_status s = gp ? CT_OK : CT_EINVAL;
-    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
-    if (s) return s;
+    double *part[3] = { NULL };
+    ct_status s = CT_OK;
+    if (!gp) return CT_EINVAL;
     ct__gp_enter(gp);
-    s = parts_of(gp, part);
+    for (int k = 0; k < 3 && !s; k++) s = ct__gp_check_out(gp, out[k], gp->n, what[k]);
+    if (!s) s = parts_of(gp, part);
     if (!s) predict(gp, part);
     for (int k = 0; k < 3 && !s; k++)
         if (out[k]) s = ct__gp_deliver(gp, part[k], out[k]);

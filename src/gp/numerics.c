@@ -195,9 +195,9 @@ ct_status ct_gp_inspect(ct_gp *gp, ct_gp_numerics *numerics)
 {
     if (numerics) *numerics = (ct_gp_numerics){ 0 };
     if (!gp) return CT_EINVAL;
-    if (!numerics) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_inspect: the report is NULL");
     ct__gp_enter(gp);
-    ct_status s = ct__gp_factorise(gp);
+    ct_status s = numerics ? ct__gp_factorise(gp)
+                           : ct_device_fail(gp->device, CT_EINVAL, "ct_gp_inspect: the report is NULL");
     if (s) return ct__gp_leave(gp, s);
     uint64_t n = (uint64_t)gp->n, rows = CHUNK_BYTES / sizeof(double) / n;
     rows = rows < 16 ? 16 : rows;
