@@ -8,8 +8,9 @@
  * in one process, it fails in all, with the same status and that process's message.
  *
  * Processes talk by MPI. The library loads its module for MPI, libcotangent-mpi.so, when a group is opened. A
- * program that has started MPI by itself takes ct_group_mpi of mpi.h. A group is used from one thread at a
- * time; MPI_THREAD_FUNNELED is enough. */
+ * program that has started MPI by itself takes ct_group_mpi of mpi.h. A group is used from the
+ * thread that started MPI; MPI_THREAD_FUNNELED is enough. MPI starts once in a program: after
+ * ct_group_world's group is freed there is no other. */
 #ifndef COTANGENT_GROUP_H
 #define COTANGENT_GROUP_H
 

@@ -138,6 +138,7 @@ static ct_status keep_winner(ct__fit *f)
         v[i] = gp->param[i].fixed ? gp->param[i].value : ct__gp_v_of(gp, i, f->winner[i]);
     ct_status s = found ? ct__gp_set_values(gp, v) : CT_OK;
     if (found && !s) s = f->options->precision == CT_PRECISION_FULL ? ct__gp_factorise(gp) : value_winner(f);
+    s = ct__group_meet(gp->options.group, gp->device, s, NULL);
     f->report.jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
     if (s) ct__gp_set_values(gp, f->before);
     if (s || !stopped) return s;
@@ -177,6 +178,18 @@ static void run_beside(void *context, int64_t k)
     ct_device_close(device);
 }
 
+/* Whether a fit of a group has failed: then it is over for all of them, since the processes must not go on
+ * with different ones. */
+static bool is_lost(ct__fit *fits, int64_t count)
+{
+    ct__fit *lost = NULL;
+    for (int64_t i = 0; i < count && !lost; i++)
+        if (fits[i].status && !ct__group_is_one(fits[i].gp->options.group)) lost = &fits[i];
+    for (int64_t i = 0; i < count && lost; i++)
+        if (!fits[i].status) ct__fit_fail(&fits[i], 0, lost->status, lost->message);
+    return lost;
+}
+
 /* The starts of all small models side by side, then each of the others with all threads. */
 static void run_all(ct__fit *fits, int64_t count)
 {
@@ -200,7 +213,9 @@ static void run_all(ct__fit *fits, int64_t count)
     for (int64_t i = 0; i < count && s; i++) ct__fit_fail(&fits[i], 0, s, ct_message(device));
     if (tasks && !s) ct_device_spread(device, count * starts, run_beside, fits);
     for (int64_t i = 0; i < count; i++)
-        for (int k = 0; k < starts && !fits[i].beside && !fits[i].status && !fits[i].gate->stopped; k++)
+        for (int k = 0; k < starts && !fits[i].beside && !is_lost(fits, count) && !fits[i].status &&
+                        !fits[i].gate->stopped;
+             k++)
             ct__fit_run_start(&fits[i], fits[i].gp, k);
 }
 
@@ -252,6 +267,7 @@ ct_status ct__fit_many(ct_gp *const *models, int64_t count, const ct_fit_options
     }
     for (int64_t i = 0; i < count; i++) prepare(&fits[i], models[i], (int)i, options, &gate);
     run_all(fits, count);
+    is_lost(fits, count);
     char message[512]; /* of the first failure, whatever fails after it */
     for (int64_t i = 0; i < count; i++) {
         s = conclude(&fits[i]);

@@ -160,15 +160,30 @@ static ct_status climb(ct_gp *gp, ct__goal goal, const double *s, double *value,
                                   : "the likelihood");
 }
 
+/* The processes of a group have a factor all or none, of the same values. */
+static ct_status agree(ct_gp *gp)
+{
+    ct_group *group = gp->options.group;
+    int64_t missing = !gp->factor.ready;
+    if (ct__group_is_one(group)) return CT_OK;
+    ct_status s = ct__group_meet(group, gp->device, CT_OK, &missing);
+    if (!s && missing) ct__gp_drop_factor(gp);
+    if (s) return s;
+    return ct__group_same(group, gp->device, gp->s, (size_t)gp->n_params * sizeof *gp->s, "the parameters");
+}
+
 ct_status ct__gp_factorise(ct_gp *gp)
 {
-    if (gp->factor.ready) return CT_OK;
-    ct_status status = ct__gp_reserve(gp->device, ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, false),
-                                      gp->dtype == CT_F64, "a factorisation", "use fewer rows");
+    ct_status status = agree(gp);
+    if (status || gp->factor.ready) return status;
+    status = ct__gp_reserve(gp->device, ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, false),
+                            gp->dtype == CT_F64, "a factorisation", "use fewer rows");
     if (status) return status;
     double nlml, jitter;
     status = climb(gp, (ct__goal){ .factor = true }, gp->s, &nlml, NULL, &jitter);
     ct_tape_reset(gp->tape);
+    status = ct__group_meet(gp->options.group, gp->device, status, NULL);
+    if (status) ct__gp_drop_factor(gp);
     if (status) return status;
     gp->factor.jitter = jitter;
     gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
@@ -193,9 +208,7 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
     ct_status status = as_process_0(gp, CT_OK, s, gp->n_params);
     for (int64_t i = 0; i < gp->n_params; i++)
         if (ct__gp_positive(gp, i)) s[i] = exp(s[i]);
-    if (!status) status = as_process_0(gp, climb(gp, goal, s, value, gradient, jitter), value, 1);
-    if (!status) status = as_process_0(gp, CT_OK, jitter, 1);
-    if (!status && gradient) status = as_process_0(gp, CT_OK, gradient, gp->n_params);
+    if (!status) status = climb(gp, goal, s, value, gradient, jitter);
     ct_tape_reset(gp->tape);
     for (int64_t i = 0; i < gp->n_params && !status; i++) {
         double slope, unit = ct__gp_unit(gp, i), v = ct__gp_origin(gp, i) + s[i] * unit;
@@ -206,6 +219,9 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
     }
     *value += (double)gp->n * log(gp->y_scale);
     free(s);
+    status = as_process_0(gp, status, value, 1);
+    if (!status) status = as_process_0(gp, CT_OK, jitter, 1);
+    if (!status && gradient) status = as_process_0(gp, CT_OK, gradient, gp->n_params);
     if (!status && !isfinite(*value))
         status = ct_device_fail(gp->device, CT_ENUMERIC,
                                 "the objective is not finite: a prior excludes this point");
@@ -216,11 +232,11 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
 {
     if (!gp) return CT_EINVAL;
     if (!u || !value) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_objective: an argument is NULL");
+    ct__gp_enter(gp);
     double *z = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *z), jitter;
-    if (!z) return CT_ENOMEM;
+    if (!z) return ct__gp_leave(gp, CT_ENOMEM);
     for (int64_t i = 0; i < gp->n_params; i++)
         z[i] = ct__gp_positive(gp, i) ? u[i] - log(ct__gp_unit(gp, i)) : ct__gp_z_of(gp, i, u[i]);
-    ct__gp_enter(gp);
     ct_status status =
         ct__gp_reserve(gp->device, ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, gradient != NULL),
                        gp->dtype == CT_F64, "the likelihood", "use fewer rows");

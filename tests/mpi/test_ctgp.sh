@@ -15,20 +15,21 @@ awk 'BEGIN { srand(7); print "a,b,y"
 
 same() { # FILE FILE: equal but for rounding
     awk -F, 'NR == FNR { for (j = 1; j <= NF; j++) v[FNR, j] = $j; next }
-        { for (j = 1; j <= NF; j++) if (FNR > 1 && ($j - v[FNR, j]) ^ 2 > 1e-14) bad = 1 }
-        END { exit bad || !NR }' "$1" "$2"
+        { for (j = 1; j <= NF; j++) if (FNR > 1 && ($j !~ /[0-9]/ || ($j - v[FNR, j]) ^ 2 > 1e-14)) bad = 1 }
+        END { exit bad || FNR < 2 || NR != 2 * FNR }' "$1" "$2"
 }
 
 # The last line without its seconds and the model's name.
 result() { sed -n '$s/ seconds=.*//p'; }
 
 that 'one process fits' "$ctgp" fit t.csv --target y --model one.ctgp
-"$ctgp" fit t.csv --target y --model one.ctgp 2>/dev/null | result >one
+"$ctgp" fit t.csv --target y --model one.ctgp 2>err | result >one
+begun=$(grep -c 'iteration 0 ' err)
 that 'and says so' grep -q '^n=150 .* nlml=' one
 for n in 2 3 4; do
     "$@" -n $n "$ctgp" fit t.csv --target y --model many.ctgp 2>err | result >many
     that "$n processes find the same model" cmp one many
-    that "$n processes write it once" test "$(grep -c 'iteration 0 ' err)" -le 5
+    that "$n processes write it once" test "$(grep -c 'iteration 0 ' err)" -eq "$begun"
     "$ctgp" predict one.ctgp t.csv --out one.csv >/dev/null
     "$ctgp" predict many.ctgp t.csv --out many.csv >/dev/null
     that 'and it predicts the same' same one.csv many.csv

@@ -45,7 +45,8 @@ uint64_t ct__gp_bytes(struct ct_group *group, int64_t n, int64_t d, ct_dtype dty
     uint64_t alone = ct_gp_bytes_needed(n, d, dtype, fitting);
     if (ct__group_is_one(group) || alone == UINT64_MAX) return alone;
     const ct__grid grid = ct__grid_of(group, n);
-    const uint64_t panel = fitting ? 0 : 2 * (uint64_t)ct__packed_panel(n, dtype);
+    const uint64_t rows = (uint64_t)ct__packed_panel(n, dtype),
+                   panel = fitting ? 0 : 2 * rows + (uint64_t)grid.b;
     return ct__grid_bytes(&grid, dtype) +
            ct_dtype_size(dtype) * (uint64_t)n * (panel + 2 * (uint64_t)d + 64) + (1u << 20);
 }

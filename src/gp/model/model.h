@@ -79,7 +79,7 @@ ct_status ct__gp_list_params(ct_gp *gp);
 /* -- new.c ----------------------------------------------------------------------------------------------- */
 
 /* Whether all processes of the group have the same model: a meeting. */
-ct_status ct__gp_compare(const ct_gp *gp);
+ct_status ct__gp_compare(ct_gp *gp);
 
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 

@@ -85,9 +85,9 @@ bool ct__grid_meet(ct_call *c, const ct__grid *g)
     return ct_require(c, !s, s, "%.400s", ct_message(device));
 }
 
-void ct__grid_sent(ct_call *c, int error)
+void ct__grid_sent(ct_call *c, const ct__grid *g, int error)
 {
-    ct_require(c, !error, CT_EIO, "the processes of the group have lost each other (MPI's error %d)", error);
+    ct_require(c, ct__group_sent(g->group, error), CT_EIO, "%.400s", ct_group_message(g->group));
 }
 
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x)
@@ -99,7 +99,7 @@ void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x)
     if (!error)
         error = t->broadcast(&g->group->all, x.data, (size_t)count * ct_dtype_size(x.dtype), 0, &request);
     if (!error) error = t->wait(&request, 1);
-    ct__grid_sent(c, error);
+    ct__grid_sent(c, g, error);
 }
 
 /* -- the covariance matrix ------------------------------------------------------------------------------- */

@@ -68,8 +68,8 @@ void ct__grid_contract(ct_call *c, const ct__grid *g, const ct_cov_program *prog
                        ct_view tiles, ct_view alpha, ct_view theta_bar);
 /* Each process's x = the sum of all processes'. Not a meeting. */
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x);
-/* Fails the call after an error of MPI, which is not 0. */
-void ct__grid_sent(ct_call *c, int error);
+/* Fails the call, and the group for good, after an error of MPI, which is not 0. */
+void ct__grid_sent(ct_call *c, const ct__grid *g, int error);
 /* A meeting inside a call: whether nothing has failed anywhere. */
 bool ct__grid_meet(ct_call *c, const ct__grid *g);
 

@@ -29,8 +29,7 @@ CT_PRINTF(3, 4) static void fail(ct_group *g, ct_status status, const char *form
     va_end(args);
 }
 
-/* After an error of MPI the processes no longer stand at the same place: the group cannot be used again. */
-static bool sent(ct_group *g, int error)
+bool ct__group_sent(ct_group *g, int error)
 {
     char text[256] = "";
     if (!error) return true;
@@ -86,8 +85,8 @@ static void arrange(ct_group *g)
     for (int r = 1; r * r <= g->all.size; r++)
         if (g->all.size % r == 0) g->rows = r;
     g->cols = g->all.size / g->rows;
-    if (sent(g, g->transport->split(&g->all, g->all.rank / g->cols, &g->row)))
-        sent(g, g->transport->split(&g->all, g->rows + g->all.rank % g->cols, &g->col));
+    if (ct__group_sent(g, g->transport->split(&g->all, g->all.rank / g->cols, &g->row)))
+        ct__group_sent(g, g->transport->split(&g->all, g->rows + g->all.rank % g->cols, &g->col));
 }
 
 /* Without memory this process still does what is collective, so that the others do not wait for it. */
@@ -149,7 +148,7 @@ static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool lea
     if (g->status) status = g->status;
     if (g->status) return ct_device_fail(device, status, "%s", g->message);
     int64_t told[] = { status ? size - g->all.rank : 0, leaving, -(int64_t)leaving, value ? *value : 0 };
-    if (!sent(g, g->transport->largest(&g->all, told, 4)))
+    if (!ct__group_sent(g, g->transport->largest(&g->all, told, 4)))
         return meet(g, device, status, leaving, all_leave, NULL);
     if (all_leave) *all_leave = told[2] == -1;
     if (value) *value = told[3];
@@ -161,12 +160,12 @@ static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool lea
     const int failed = size - (int)told[0];
     if (failed == g->all.rank) snprintf(message, sizeof message, "%s", ct_message(device));
     int64_t code = status;
-    if (!sent(g, g->transport->broadcast(&g->all, message, sizeof message, failed, &request)) ||
-        !sent(g, g->transport->wait(&request, 1)) ||
-        !sent(g, g->transport->broadcast(&g->all, &code, sizeof code, failed, &request)) ||
-        !sent(g, g->transport->wait(&request, 1)))
+    if (!ct__group_sent(g, g->transport->broadcast(&g->all, message, sizeof message, failed, &request)) ||
+        !ct__group_sent(g, g->transport->wait(&request, 1)) ||
+        !ct__group_sent(g, g->transport->broadcast(&g->all, &code, sizeof code, failed, &request)) ||
+        !ct__group_sent(g, g->transport->wait(&request, 1)))
         return meet(g, device, status, leaving, all_leave, NULL);
-    if (status) return status;
+    if (failed == g->all.rank) return status;
     return ct_device_fail(device, (ct_status)code, "process %d of %d: %.480s", failed, size, message);
 }
 
@@ -181,8 +180,8 @@ ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void 
     if (ct__group_is_one(g)) return status;
     status = meet(g, device, status, false, NULL, NULL);
     if (status) return status;
-    if (!sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)) ||
-        !sent(g, g->transport->wait(&request, 1)))
+    if (!ct__group_sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)) ||
+        !ct__group_sent(g, g->transport->wait(&request, 1)))
         return ct_device_fail(device, g->status, "%s", g->message);
     return CT_OK;
 }
@@ -224,7 +223,7 @@ ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
     ct__request request;
     if (!g || (!data && bytes)) return CT_EINVAL;
     if (g->status || ct__group_is_one(g)) return g->status;
-    if (sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)))
-        sent(g, g->transport->wait(&request, 1));
+    if (ct__group_sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)))
+        ct__group_sent(g, g->transport->wait(&request, 1));
     return g->status;
 }

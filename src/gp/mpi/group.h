@@ -30,6 +30,9 @@ static inline bool ct__group_is_one(const ct_group *g) { return !g || g->all.siz
 
 /* Refuses a group that has failed, and one of many processes on a device that is no CPU. */
 ct_status ct__group_usable(const ct_group *g, ct_device *device);
+/* Whether MPI made no error. After one the processes no longer stand at the same place: the group cannot be
+ * used again. */
+bool ct__group_sent(ct_group *g, int error);
 /* Begins and ends a collective call. `leave` returns `status`, or that of a process that has failed. NULL:
  * not a group, and status is returned. The device gets the message. */
 void ct__group_enter(ct_group *g);

@@ -35,8 +35,14 @@ void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, in
 {
     const int64_t m = ct_view_dim(B, 0), begin = first / g->b;
     const ct__transport *t = g->group->transport;
-    ct_view whole = ct_scratch(c, B.dtype, ct_shape1(m * g->b));
-    if (!ct__grid_meet(c, g) || !m) return;
+    /* Not scratch, which the call would keep: there are many panels in one call. */
+    ct_tensor *memory = ct_empty(ct_call_device(c), B.dtype, ct_shape1(m * g->b));
+    ct_require(c, memory, CT_ENOMEM, "no memory for a panel of %lld rows", (long long)m);
+    if (!ct__grid_meet(c, g) || !m) {
+        ct_release(memory);
+        return;
+    }
+    const ct_view whole = ct_view_of(memory);
     int error = 0;
     for (int64_t step = begin; step < g->tiles && !error; step++) {
         const int64_t j = trans ? g->tiles - 1 - step : step, w = ct__grid_height(g, j);
@@ -58,5 +64,6 @@ void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, in
         if (!error) error = t->wait(&request, 1);
         ct_prim_copy(c, room, columns(g, B, j, begin));
     }
-    ct__grid_sent(c, error);
+    ct__grid_sent(c, g, error);
+    ct_release(memory);
 }

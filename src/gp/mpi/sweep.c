@@ -297,7 +297,7 @@ bool ct__grid_sweep(ct_call *c, const ct__grid *g, bool inverse, double toleranc
     if (g->ahead) panels[1] = room_for(c, g, z.dtype);
     if (!ct__grid_meet(c, g)) return false;
     const bool positive = run(&s, (step *[]){ &panels[0], &panels[g->ahead] });
-    ct__grid_sent(c, s.error);
+    ct__grid_sent(c, g, s.error);
     if (!ct__grid_meet(c, g) || !positive) return false;
     gather(&s);
     return ct_call_fine(c);
