@@ -26,6 +26,8 @@ ct_group *many(void);
 int many_begin(bool together);
 /* Ends it, and returns `result`. */
 int many_end(int result);
+/* The device of many processes is "cpu": CODE_UNSUPPORTED for another one. */
+int many_device(const char **name);
 /* Process 0's result for all, GO_ON or a code. */
 int many_share(int result);
 

@@ -363,8 +363,8 @@ int run_fit(int argc, char **argv)
     settings s = { 0 };
     int result = read_settings(argc, argv, &s);
     if (result == GO_ON) result = many_share(ct_group_rank(many()) ? GO_ON : check_writable(s.model));
+    if (result == GO_ON) result = many_device(&s.device);
     if (result != GO_ON) return result;
-    const bool alone = ct_group_size(many()) == 1;
     s.gp.group = many();
     ct_kernel *kernel = s.kernel ? ct_kernel_parse(s.kernel) : NULL;
     if (s.kernel && ct_kernel_status(kernel)) {
@@ -373,7 +373,7 @@ int run_fit(int argc, char **argv)
         ct_kernel_free(kernel);
         return result;
     }
-    ct_device *device = ct_device_open(s.device || alone ? s.device : "cpu");
+    ct_device *device = ct_device_open(s.device);
     result = ct_device_status(device) ? fail_device(device, NULL) : fit_file(&s, device, &kernel);
     ct_kernel_free(kernel);
     ct_device_close(device);

@@ -2,6 +2,7 @@
 #include "ctgp.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static ct_group *processes;
@@ -32,6 +33,15 @@ int many_end(int result)
     else if (ct_group_rank(processes))
         sleep(1);
     return result;
+}
+
+int many_device(const char **name)
+{
+    if (!many()) return GO_ON;
+    if (*name && strcmp(*name, "cpu") != 0)
+        return fail(CODE_UNSUPPORTED, "--device %s: a model over many processes lives on their CPUs", *name);
+    *name = "cpu";
+    return GO_ON;
 }
 
 int many_share(int result)

@@ -9,7 +9,10 @@
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp)
 {
     *gp = NULL;
-    *device = ct_device_open(device_name || !many() ? device_name : "cpu");
+    *device = NULL;
+    int result = many_device(&device_name);
+    if (result != GO_ON) return result;
+    *device = ct_device_open(device_name);
     if (!ct_device_status(*device)) *gp = ct_gp_load_for(*device, path, many());
     return *gp ? GO_ON : fail_device(*device, NULL);
 }

@@ -72,10 +72,11 @@ typedef struct ct_gp_options {
     const ct_tensor *noise_variances;
     ct_gp_standardize standardize;
     /* The processes that hold the model together (group.h); NULL: this one alone. Borrowed: it outlives the
-     * model and its copies. ct_gp_new and all functions that fit, evaluate, predict, inspect, save or choose
-     * are then collective, with the same data and options in all processes. The model lives on the CPU, and
-     * each process has its share of the n²/2 numbers of the covariance matrix. The leave-one-out objective,
-     * mixed precision, ct_gp_append and ct_gp_remove are CT_EUNSUPPORTED. */
+     * model and its copies. ct_gp_new and all functions that may need the factor, fit, evaluate, predict,
+     * score, widen, inspect, save or choose are then collective, with the same data and options in all
+     * processes. The model lives on the CPU, and each process has its share of the n²/2 numbers of the
+     * covariance matrix. The leave-one-out objective, mixed precision, ct_gp_append and ct_gp_remove are
+     * CT_EUNSUPPORTED. */
     struct ct_group *group;
 } ct_gp_options;
 

@@ -70,7 +70,7 @@ static bool tell(start *t, double value, double norm, double jitter)
     if (told && f->options->progress) f->gate->stopped = f->options->progress(f->options->context, &p) != 0;
     int64_t stopped = f->gate->stopped;
     pthread_mutex_unlock(&f->gate->lock);
-    if (!ct__group_is_one(gp->options.group)) { /* a failure is met again in the next evaluation */
+    if (!ct__group_is_one(gp->options.group)) { /* a failure is met again */
         ct__group_meet(gp->options.group, gp->device, CT_OK, &stopped);
         f->gate->stopped = stopped;
     }

@@ -3,8 +3,9 @@
  * grid: block-cyclic, as in ScaLAPACK. A process has its tiles in one array of b columns: first the tiles of
  * its first column, one below the other, then those of its next one. Only the last tile may have fewer rows.
  *
- * All functions are collective; each begins with a meeting (group.h), which tells whether memory sufficed
- * everywhere. [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for distributed memory
+ * ct__grid_diagonal, contract, sweep and solve are collective. They begin with a meeting (group.h), which
+ * tells whether memory sufficed everywhere.
+ * [Choi et al. 1996, "ScaLAPACK: a portable linear algebra library for distributed memory
  * computers"] */
 #ifndef CT_GP_GRID_H
 #define CT_GP_GRID_H

@@ -2,9 +2,9 @@
  *
  * A call that is collective consists of meetings and of messages between them. At a meeting all processes
  * tell their status; if one has failed, all leave the call, with its message. Messages are sent only after a
- * meeting where nobody had failed, and nothing that may fail comes between them. A process that fails
- * elsewhere returns early to ct__group_leave, the last meeting of each call, and waits there for the
- * others. */
+ * meeting where nobody had failed, and what fails between them sends its messages all the same. A process
+ * that fails elsewhere returns early to ct__group_leave, the last meeting of each call, and waits there for
+ * the others. */
 #ifndef CT_GP_GROUP_H
 #define CT_GP_GROUP_H
 

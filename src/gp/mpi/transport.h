@@ -18,7 +18,7 @@ typedef struct ct__line {
 /* A message that is on its way. */
 typedef uint64_t ct__request;
 
-/* Each function returns 0 or an error of MPI. All but `split`'s and `close`'s are collective over a line. */
+/* Each function returns 0 or an error of MPI. All but `wait` and `describe` are collective. */
 typedef struct ct__transport {
     int version;
     /* All processes of a communicator of Fortran's numbering, or with `world` of MPI_COMM_WORLD, for which
