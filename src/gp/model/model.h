@@ -76,11 +76,6 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
 /* Lists the parameters once the kernel and the transforms are there. */
 ct_status ct__gp_list_params(ct_gp *gp);
 
-/* -- new.c ----------------------------------------------------------------------------------------------- */
-
-/* Whether all processes of the group have the same model: a meeting. */
-ct_status ct__gp_compare(ct_gp *gp);
-
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
 /* A model of the same data, kernel and parameters, without names, fit and factor. On a device other than
@@ -92,6 +87,8 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);
 
 /* CRC-64 of the model's data, kernel and parameters, with their starts, bounds and priors. */
 ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print);
+/* Whether all processes of the group have the same model: a meeting. */
+ct_status ct__gp_compare(ct_gp *gp);
 
 /* -- numbers.c ------------------------------------------------------------------------------------------- */
 

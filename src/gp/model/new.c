@@ -56,16 +56,6 @@ static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const c
     return taken ? ct__gp_average_given(gp) : ct_last_status(gp->device);
 }
 
-ct_status ct__gp_compare(ct_gp *gp)
-{
-    uint64_t print = 0;
-    if (ct__group_is_one(gp->options.group)) return CT_OK;
-    ct_status s = ct__gp_fingerprint(gp, &print);
-    if (s) return s;
-    return ct__group_same(gp->options.group, gp->device, &print, sizeof print,
-                          "the data, kernels or options");
-}
-
 static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
                         const ct_gp_options *options)
 {

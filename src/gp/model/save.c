@@ -171,6 +171,16 @@ ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
     return status;
 }
 
+ct_status ct__gp_compare(ct_gp *gp)
+{
+    uint64_t print = 0;
+    if (ct__group_is_one(gp->options.group)) return CT_OK;
+    ct_status s = ct__gp_fingerprint(gp, &print);
+    if (s) return s;
+    return ct__group_same(gp->options.group, gp->device, &print, sizeof print,
+                          "the data, kernels or options");
+}
+
 ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options *options)
 {
     if (!gp) return CT_EINVAL;
