@@ -348,16 +348,24 @@ static void put(const void *data, size_t bytes)
     fclose(f);
 }
 
+/* The new file of that fit; *whole: its result. */
+static ct_bytes of_a_fit(const gp_data *s, ct_fit_options options, result *whole)
+{
+    ct_bytes file;
+    unlink(path);
+    *whole = fit_once(s, "rbf", options, 0);
+    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    return file;
+}
+
 /* Every byte and every length: the head is refused and left alone, a record is computed anew. */
 static void damage_does_no_harm(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 6, 1);
     const ct_fit_options options = { .max_iterations = 4, .checkpoint = path };
-    unlink(path);
-    const result whole = fit_once(&s, "rbf", options, 0);
-    ct_bytes file;
-    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    result whole;
+    ct_bytes file = of_a_fit(&s, options, &whole);
     unsigned char *b = file.data;
     const size_t size = (file.size - HEADER) / (size_t)whole.evaluations;
     for (size_t i = 0; i < 2 * file.size; i++) {
@@ -392,10 +400,8 @@ static void what_does_not_fit_is_computed(void **state)
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 6, 1);
     const ct_fit_options options = { .max_iterations = 4, .checkpoint = path };
-    unlink(path);
-    const result whole = fit_once(&s, "rbf", options, 0);
-    ct_bytes file;
-    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    result whole;
+    ct_bytes file = of_a_fit(&s, options, &whole);
     unsigned char *b = file.data, keep[8];
     const size_t n = (size_t)whole.n, size = 52 + 16 * n;
     const double odd[] = { NAN, INFINITY };

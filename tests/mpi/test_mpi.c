@@ -220,6 +220,27 @@ static void every_kernel(void)
     conclude("f32");
 }
 
+/* More panels of points in one prediction than a call has room for scratch. */
+static void many_points(void)
+{
+    enum { POINTS = 33 * 512 + 1 };
+    data s = data_of(CT_F64, 70);
+    ct_gp *gp[2];
+    ct_tensor *points = table(CT_F64, ct_shape2(POINTS, 3), 4), *variance[2];
+    ct_status status[2];
+    if (make(&s, "scale * rbf", (ct_gp_options){ 0 }, gp)) {
+        for (int i = 0; i < 2; i++) {
+            variance[i] = ct_zeros(device, CT_F64, ct_shape1(POINTS));
+            status[i] = ct_gp_predict(gp[i], points, NULL, variance[i]);
+        }
+        compare("the variance", status, variance, 1e-10);
+        for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
+    }
+    ct_release(points);
+    data_free(&s);
+    conclude("%d points", POINTS);
+}
+
 /* -- fits ------------------------------------------------------------------------------------------------ */
 
 static int stop_on_process_1(void *context, const ct_fit_progress *p)
@@ -430,6 +451,7 @@ int main(int argc, char **argv)
         sizes();
         group->ahead = false;
         every_kernel();
+        many_points();
         fits();
         bad_data();
         no_memory();

@@ -10,8 +10,6 @@
 
 #include "gp/model/crc64.h"
 
-/* -- the module ------------------------------------------------------------------------------------------ */
-
 /* These two are never changed. */
 static ct_group one = { .all = { .size = 1 }, .rows = 1, .cols = 1 };
 static ct_group no_memory = { .all = { .size = 1 },
@@ -37,6 +35,8 @@ bool ct__group_sent(ct_group *g, int error)
     fail(g, CT_EIO, "the processes of the group have lost each other: %s", text);
     return false;
 }
+
+/* -- the module ------------------------------------------------------------------------------------------ */
 
 /* Beside this library or program, where the library is installed, or where the loader looks. MPI's own
  * modules need its symbols: RTLD_GLOBAL. */
