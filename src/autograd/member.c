@@ -68,12 +68,13 @@ static void tell(crew *w, const ct_call *c, const ct_failure *first)
     atomic_flag_clear(&w->telling);
 }
 
-/* Calls `run` for members as they come. No member sees that another has failed. */
-static void run_members(crew *w, ct_call *c, ct_tensor *in, ct_tensor *out)
+/* Calls `run` for member `own` and for those that nobody has taken. No member sees that another has
+ * failed. Every lane has one member of its own, so that after one call each has its memory. */
+static void run_members(crew *w, ct_call *c, int64_t own, ct_tensor *in, ct_tensor *out)
 {
     const ct_call *all = w->call;
     ct_failure *f = &c->tape->failure, before = *f, first = { .set = false };
-    for (int64_t m; !c->status && (m = atomic_fetch_add(&w->next, 1)) < w->members;) {
+    for (int64_t m = own; !c->status && m < w->members; m = atomic_fetch_add(&w->next, 1)) {
         for (int i = 0; i < c->n_in; i++)
             in[i].view.data = member_data(&all->arg[i]->view, in[i].view.ndim, &w->batch, m);
         for (int k = 0; k < c->n_out; k++)
@@ -116,7 +117,7 @@ static void take_members(void *context, int64_t lane)
         out[k] = without_batch(&all->out[k]->view, all->out[k]->view.ndim - w->batch.ndim, &home);
         c.out[k] = &out[k];
     }
-    run_members(w, &c, in, out);
+    run_members(w, &c, lane, in, out);
 }
 
 /* -- all members ----------------------------------------------------------------------------------------- */
@@ -139,6 +140,7 @@ void ct_each_member(ct_call *c, const int *own, bool beside, void (*run)(ct_call
     c->whole = c;
     w.members = ct_shape_count(w.batch);
     w.lanes = beside ? ct__lanes(c->tape->device, w.members) : 0;
+    w.next = w.lanes ? w.lanes : 1;
     if (w.lanes)
         ct_device_spread(c->tape->device, w.lanes, take_members, &w);
     else

@@ -90,6 +90,30 @@ static void members(void **state)
     ct_tape_reset(tape);
 }
 
+/* Each thread has memory of its own, and its first call fills it: whoever is late has a member left to do. */
+static void after_one_call_every_thread_has_its_memory(void **state)
+{
+    (void)state;
+    const ct_shape two_rows = ct_shape2(2, 3);
+    for (int round = 0; round < 300; round++) {
+        ct_device *own = ct_device_open_with(check_device(), &(ct_device_options){ .threads = 2 });
+        ct_tape *on = ct_tape_new(own);
+        ct_tensor *x = ct_full(own, CT_F64, two_rows, 1);
+        ct_memory_info before = { 0 }, after = { 0 };
+        for (int call = 0; call < 2; call++) {
+            before = ct_memory(own);
+            ct_var v = ct_apply(&each_op, (ct_var[]){ ct_constant(on, x) }, 1, NULL, 0);
+            assert_ok(ct_tape_status(v.tape), ct_tape_message(on));
+            ct_tape_reset(on);
+            after = ct_memory(own);
+        }
+        assert_int_equal(after.requests - before.requests, after.from_pool - before.from_pool);
+        ct_release(x);
+        ct_tape_free(on);
+        ct_device_close(own);
+    }
+}
+
 /* -- descriptors ----------------------------------------------------------------------------------------- */
 
 static ct_shape like_input(ct_call *c) { return ct_arg_shape(c, 0); }
@@ -303,7 +327,12 @@ static void no_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(members), TEST(descriptors), TEST(compositions), TEST(places), TEST(no_inputs),
+        TEST(members),
+        TEST(after_one_call_every_thread_has_its_memory),
+        TEST(descriptors),
+        TEST(compositions),
+        TEST(places),
+        TEST(no_inputs),
     };
     return cmocka_run_group_tests_name("own op", tests, NULL, NULL);
 }
