@@ -7,9 +7,9 @@
  * row, and a panel of W on each process. From some thousand rows on both together take a thirtieth of n². */
 static int64_t width_of(int64_t n, const ct_group *group)
 {
-    const int64_t across = group->cols + (group->rows > 1 ? group->rows : 0), most = n / (15 + 30 * across);
-    const int64_t least = n < 1500 ? 32 : 64, b = most / 16 * 16;
-    return b < least ? least : b > 256 ? 256 : b;
+    const int64_t across = group->cols + (group->rows > 1 ? group->rows : 0), most = n / (10 + 20 * across);
+    const int64_t least = n < 1500 ? 24 : 48, b = most / 24 * 24;
+    return b < least ? least : b > 240 ? 240 : b;
 }
 
 /* Whether a second panel takes no more than a thirtieth, too. */
@@ -50,7 +50,7 @@ uint64_t ct__grid_bytes(const ct__grid *g, ct_dtype dtype)
     const int64_t rows = ct__grid_before(g->tiles, g->row, g->rows),
                   cols = g->rows > 1 ? g->tiles / g->cols + 1 : 0;
     const int64_t panel = (1 + g->ahead) * (rows + cols);
-    return ct_dtype_size(dtype) * (uint64_t)((own.dim[0] + (panel + 3) * g->b) * g->b);
+    return ct_dtype_size(dtype) * (uint64_t)((own.dim[0] + (panel + 4) * g->b) * g->b);
 }
 
 /* Rows `first` on of tiles that begin with tile row i0 and end before i1. */

@@ -27,6 +27,7 @@ typedef struct step {
     int64_t k, w;       /* the step; its pivots */
     ct_view pivot;      /* (b + 2, b): L; then y = L⁻¹z; then whether it failed */
     ct_view L, y;       /* (w, w) and (w), in `pivot` */
+    ct_view minus;      /* (b, b): room for -L */
     ct_view rows, cols; /* W of this process's tile rows; of its tile columns, or no view if rows has all */
     ct_view requests;   /* of messages on their way */
     int messages;
@@ -110,15 +111,6 @@ static double element(ct_view v, int64_t i)
     return v.dtype == CT_F32 ? (double)((const float *)v.data)[at] : ((const double *)v.data)[at];
 }
 
-/* B = alpha B op(L)⁻¹, some rows at a time, so that the scratch of a solve is small. */
-static void solve(sweep *s, unsigned flags, double alpha, ct_view L, ct_view B)
-{
-    enum { ROWS = 1024 };
-    const int64_t rows = ct_view_dim(B, 0);
-    for (int64_t i = 0; i < rows; i += ROWS)
-        ct_prim_trsm(s->c, flags, alpha, L, ct_view_slice(B, 0, i, i + ROWS < rows ? i + ROWS : rows, 1));
-}
-
 /* L in place of the pivots' tile, and in `pivot`, with y. */
 static void factorise(sweep *s, const step *at, ct_view failed)
 {
@@ -169,9 +161,13 @@ static void panel(sweep *s, const step *at)
     const bool row = ct__grid_has_row(g, k), column = ct__grid_has_column(g, k);
     if (column) {
         const ct_view below = ct__grid_stack(g, s->tiles, k, k + 1, g->tiles);
-        solve(s, CT_LOWER | CT_TRANS | CT_RIGHT, 1, at->L, below);
+        ct_prim_trsm(c, CT_LOWER | CT_TRANS | CT_RIGHT, 1, at->L, below);
         ct_prim_copy(c, below, ct_view_slice(ct__grid_strip(g, at->rows, k + 1, g->tiles), 1, 0, w, 1));
-        if (s->inverse) solve(s, CT_LOWER | CT_RIGHT, -1, at->L, below);
+        if (s->inverse) {
+            const ct_view minus = ct_view_block(at->minus, 0, w, 0, w);
+            ct_prim_map1(c, CT_MAP_neg, NULL, at->L, minus);
+            ct_prim_trsm(c, CT_LOWER | CT_RIGHT, 1, minus, below);
+        }
     }
     for (int64_t j = g->col; j < k && s->inverse && row; j += g->cols) {
         const ct_view left = ct__grid_stack(g, s->tiles, j, k, k + 1);
@@ -255,6 +251,7 @@ static step room_for(ct_call *c, const ct__grid *g, ct_dtype dtype)
     const int64_t rows = ct__grid_before(g->tiles, g->row, g->rows),
                   cols = ct__grid_before(g->tiles, g->col, g->cols), b = g->b;
     step at = { .pivot = ct_scratch(c, dtype, ct_shape2(b + 2, b)),
+                .minus = ct_scratch(c, dtype, ct_shape2(b, b)),
                 .rows = ct_scratch(c, dtype, ct_shape2(rows * b, b)),
                 .requests = ct_scratch(c, CT_I64, ct_shape1(rows + cols + 2)) };
     if (g->rows > 1) at.cols = ct_scratch(c, dtype, ct_shape2(cols * b, b));

@@ -155,3 +155,29 @@ void ct__fill_nan(const ct__job *job, int k, void *const *data)
         for (int64_t j = 0; j < (job->lower_output ? ct__min(i + 1, m->cols) : m->cols); j++)
             ct__set(job->dtype, data[k], i * rs + j * cs, NAN);
 }
+
+/* -- rows ------------------------------------------------------------------------------------------------ */
+
+/* Rows [first, first + parts * each) of the matrices `cut`, as a batch of parts. */
+static ct_status run_parts(ct__job job, unsigned cut, int64_t first, int64_t parts, int64_t each)
+{
+    if (!each) return CT_OK;
+    job.work *= (double)each / (double)job.m[job.n - 1].rows;
+    job.ndim = 1;
+    job.members = parts;
+    job.axis[0] = (ct__axis){ .dim = parts };
+    for (int k = 0; k < job.n; k++) {
+        if (!(cut >> k & 1)) continue;
+        job.data[k] = ct__at(job.data[k], job.dtype, first * job.m[k].rs);
+        job.axis[0].stride[k] = each * job.m[k].rs;
+        job.m[k].rows = each;
+    }
+    return ct__job_run(&job);
+}
+
+ct_status ct__job_run_rows(ct__job *job, unsigned cut)
+{
+    const int64_t rows = job->m[job->n - 1].rows, threads = job->dev->threads, each = rows / threads;
+    const ct_status status = run_parts(*job, cut, 0, threads, each);
+    return status ? status : run_parts(*job, cut, threads * each, 1, rows % threads);
+}

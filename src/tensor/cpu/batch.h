@@ -63,6 +63,9 @@ bool ct__job_init(ct__job *job, ct_device *dev, int n, const ct_view *const *t);
 /* Chooses the form in which BLAS takes every matrix. CT_EUNSUPPORTED where an extent passes 32 bits. */
 ct_status ct__job_forms(ct__job *job, const char *name);
 ct_status ct__job_run(ct__job *job);
+/* Runs the one member there is in parts: the rows of the matrices `cut`, a bit each, are divided evenly among
+ * the threads, and what remains follows. */
+ct_status ct__job_run_rows(ct__job *job, unsigned cut);
 
 /* Between a small strided matrix and a row-major array of doubles. */
 void ct__load(ct_dtype dtype, const void *data, const ct__matrix *m, double *to);

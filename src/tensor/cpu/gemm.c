@@ -4,6 +4,7 @@
 #include "blas.h"
 #include "grouped.h"
 #include "half.h"
+#include "kernel/isa.h"
 #include "kernel/kit.h"
 
 enum { A, B, C };
@@ -129,6 +130,16 @@ static bool few_columns(const ct__job *job)
            (job->beta == 0 || job->beta == 1);
 }
 
+/* A of many rows, with a B that is small, as in a layer and in an update of low rank: BLAS packs all of A. */
+static bool many_rows(const ct__job *job)
+{
+    const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
+    return job->members == 1 && job->dev->isa > CT__ISA_BASE && c->rows >= CT__TALL_ROWS * job->dev->threads &&
+           ct__min(b->rows, b->cols) >= CT__TALL_LEAST && ct__max(b->rows, b->cols) <= CT__TALL_MOST &&
+           a->cs == 1 && (b->cs == 1 || b->rs == 1) && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
+           (job->beta == 0 || job->beta == 1);
+}
+
 /* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where
  * that is not even. */
 static bool share_rows(ct__job *job)
@@ -165,12 +176,11 @@ static int64_t product_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-static ct_status run_few_columns(ct__job *job)
+static void by_product(ct__job *job)
 {
     job->serial = true;
     job->scratch = ct__product_work(job->dtype, ct__max(job->m[C].cols, job->m[A].cols));
     job->member = product_member;
-    return ct__job_run(job);
 }
 
 ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_view *b, double beta,
@@ -206,7 +216,14 @@ ct_status ct__cpu_gemm(ct_device *dev, double alpha, const ct_view *a, const ct_
         return CT_OK;
     }
     if (few_rows(&job)) return ct__strips_run(&job);
-    if (few_columns(&job) && share_rows(&job)) return run_few_columns(&job);
+    if (many_rows(&job)) {
+        by_product(&job);
+        return ct__job_run_rows(&job, 1 << A | 1 << C);
+    }
+    if (few_columns(&job) && share_rows(&job)) {
+        by_product(&job);
+        return ct__job_run(&job);
+    }
     ct_status status = ct__job_forms(&job, "gemm");
     if (status) return status;
     job.member = gemm_member;

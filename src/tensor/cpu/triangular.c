@@ -110,21 +110,33 @@ static int64_t blas_member(const ct__job *job, void *const *data)
     return 0;
 }
 
-/* op(T) X = B in place, for CT_RIGHT its transpose. Where X lies by columns its transpose is copied. */
+/* op(T) X = B in place, for CT_RIGHT its transpose. Where X lies by columns the transposes of some at a time
+ * are copied. */
 static bool is_copied(const ct__job *job) { return job->m[1].columns != !!(job->flags & CT_RIGHT); }
+
+/* Columns of X at a time */
+static int64_t columns_at_once(const ct__job *job)
+{
+    const int64_t cols = job->flags & CT_RIGHT ? job->m[1].rows : job->m[1].cols;
+    return is_copied(job) ? ct__min(cols, CT__SUBSTITUTE_COPIED) : cols;
+}
 
 static int64_t substitute_member(const ct__job *job, void *const *data)
 {
     const ct__matrix *t = &job->m[0], *b = &job->m[1];
     const bool right = job->flags & CT_RIGHT, trans = !(job->flags & CT_TRANS) == right,
                lower = !(job->flags & CT_UPPER) != trans, copied = is_copied(job);
-    const int64_t n = t->rows, cols = right ? b->rows : b->cols, ldx = copied ? ct__pitch(cols) : b->ld;
-    void *work = data[2],
-         *x = copied ? (char *)work + ct__product_work(job->dtype, ct__max(n, cols)) : data[1];
-    if (copied) job->kit->transpose(cols, n, data[1], b->ld, x, ldx);
-    ct__substitute(job->kit, lower, job->flags & CT_UNIT, n, data[0], trans == t->columns ? t->ld : 1,
-                   trans == t->columns ? 1 : t->ld, x, ldx, cols, work);
-    if (copied) job->kit->transpose(n, cols, x, ldx, data[1], b->ld);
+    const int64_t n = t->rows, cols = right ? b->rows : b->cols, most = columns_at_once(job);
+    const int64_t ldx = copied ? ct__pitch(most) : b->ld;
+    void *work = data[2], *copy = (char *)work + ct__product_work(job->dtype, ct__max(n, most));
+    for (int64_t j = 0; j < cols; j += most) {
+        const int64_t some = ct__min(most, cols - j);
+        void *from = ct__at(data[1], job->dtype, j * b->ld), *x = copied ? copy : data[1];
+        if (copied) job->kit->transpose(some, n, from, b->ld, x, ldx);
+        ct__substitute(job->kit, lower, job->flags & CT_UNIT, n, data[0], trans == t->columns ? t->ld : 1,
+                       trans == t->columns ? 1 : t->ld, x, ldx, some, work);
+        if (copied) job->kit->transpose(n, some, x, ldx, from, b->ld);
+    }
     return 0;
 }
 
@@ -136,18 +148,26 @@ static void prefer_columns(ct__matrix *b, bool right)
     if (right && b->rows == 1 && b->cs == 1) b->columns = false, b->ld = (int)b->cols;
 }
 
-/* BLAS packs the triangle at each call, which all columns of a small batch pay for. */
-static void prefer_substitution(ct__job *job)
+/* BLAS packs the triangle at each call, which all columns of a small batch pay for, and is slow where many
+ * rows stand to the left of a small triangle. */
+static bool prefers_substitution(const ct__job *job)
 {
     const ct__matrix *b = &job->m[1];
     const int64_t n = job->m[0].rows, cols = job->flags & CT_RIGHT ? b->rows : b->cols;
-    if (!(job->flags & SOLVE) || job->alpha != 1 || cols < CT__SUBSTITUTE_COLUMNS || job->members < 2 ||
-        job->work > CT__SUBSTITUTE_WORK)
-        return;
+    if (!(job->flags & SOLVE) || job->alpha != 1) return false;
+    if (job->members > 1) return cols >= CT__SUBSTITUTE_COLUMNS && job->work <= CT__SUBSTITUTE_WORK;
+    return job->flags & CT_RIGHT && !b->columns && !b->packed && b->rows >= CT__TALL_ROWS * job->dev->threads &&
+           n >= CT__TALL_LEAST && n <= CT__TALL_MOST;
+}
+
+static ct_status run_substitution(ct__job *job)
+{
+    const int64_t n = job->m[0].rows, most = columns_at_once(job);
     job->member = substitute_member;
     job->serial = true;
-    job->scratch = ct__product_work(job->dtype, ct__max(n, cols));
-    if (is_copied(job)) job->scratch += (size_t)(n * ct__pitch(cols)) * ct_dtype_size(job->dtype);
+    job->scratch = ct__product_work(job->dtype, ct__max(n, most));
+    if (is_copied(job)) job->scratch += (size_t)(n * ct__pitch(most)) * ct_dtype_size(job->dtype);
+    return job->members > 1 ? ct__job_run(job) : ct__job_run_rows(job, 1 << 1);
 }
 
 static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags, double alpha,
@@ -162,7 +182,7 @@ static ct_status run_triangular(ct_device *dev, const char *name, unsigned flags
         if (ct__job_forms(&job, name)) return CT_EUNSUPPORTED;
         prefer_columns(&job.m[1], flags & CT_RIGHT);
         job.member = blas_member;
-        prefer_substitution(&job);
+        if (prefers_substitution(&job)) return run_substitution(&job);
     }
     return ct__job_run(&job);
 }

@@ -49,6 +49,7 @@ enum {
     /* Substitution is ours from so many right-hand sides on and for less operations than these. */
     CT__SUBSTITUTE_COLUMNS = 2,
     CT__SUBSTITUTE_WORK = 1 << 30,
+    CT__SUBSTITUTE_COPIED = 128, /* right-hand sides whose transposes are copied at once */
     CT__LAPACK_PANEL = 64, /* LAPACK's widest */
 
     /* -- one thread's products and tiles ("Products that skip triangles", "Inverses") -- */
@@ -74,6 +75,10 @@ enum {
     CT__THIN_LEAST = 32,
     CT__THIN_DEEP = 256,
     CT__THIN_WORK = 1 << 20,
+    /* So does A B where A has at least TALL_ROWS rows for each thread, and B TALL_LEAST to TALL_MOST rows and columns. */
+    CT__TALL_ROWS = 256,
+    CT__TALL_LEAST = 16,
+    CT__TALL_MOST = 256,
 
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
     CT__HALF_ROWS = 512,      /* of a tile of C, at most; its columns, too; bits */

@@ -32,6 +32,8 @@ TARGET CT__INLINE void NAME(tile)(const int vectors, int64_t depth, const T *a, 
     NAME(vec) sum[HIGH * WIDE] = { 0 };
     const T *x[HIGH];
     UNROLL for (int r = 0; r < HIGH; r++) x[r] = a + (r < rows ? r : 0) * ra;
+    for (int r = 0; r < rows && add; r++)
+        for (int l = 0; l < vectors * L; l += 64 / (int)sizeof(T)) __builtin_prefetch(c + r * ldc + l, 1);
     NAME(accumulate)(HIGH, vectors, true, depth, x, pa, b, vectors * L, sum);
     T out[HIGH][WIDTH];
     UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < vectors; v++) VEC(out[r] + v * L) =
