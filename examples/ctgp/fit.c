@@ -293,7 +293,7 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
 
 static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
 {
-    const ct_gp_save_options how = { .no_factor = s->no_factor || ct_group_size(many()) > 1 };
+    const ct_gp_save_options how = { .no_factor = s->no_factor };
     if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
     print_result(s, gp, e, ct_gp_nlml_value(gp));

@@ -100,6 +100,18 @@ typedef struct ct_bytes {
 CT_API ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes);
 CT_API void ct_bytes_free(ct_device *device, ct_bytes *bytes);
 
+/* A file that is written piece by piece, and takes its place at `path` when it is complete: until then, and
+ * after any failure, what was there before stays. */
+typedef struct ct_new_file ct_new_file;
+
+/* NULL: CT_EIO, CT_ENOMEM, or CT_EINVAL for a NULL path. End it before the device is closed. */
+CT_API ct_new_file *ct_new_file_open(ct_device *device, const char *path);
+/* The first failure is CT_EIO, with a message, and stays. */
+CT_API ct_status ct_new_file_write(ct_new_file *file, const void *data, size_t bytes);
+/* The file is complete if `s` is CT_OK; else it is given up. Frees `file` (NULL is allowed). Returns the first
+ * failure, else s. */
+CT_API ct_status ct_new_file_end(ct_new_file *file, ct_status s);
+
 /* A file that grows. What has been appended stays, also if the program is killed. */
 typedef struct ct_append_file ct_append_file;
 

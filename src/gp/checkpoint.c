@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "gp/model/crc64.h"
 #include "gp/model/stream.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'F', 'I', 'T', '\r', '\n' };
@@ -60,21 +59,21 @@ static bool pass_record(const ct__checkpoint *c, ct__evaluation *e, unsigned cha
 static uint64_t mix(uint64_t print, uint64_t with)
 {
     unsigned char bytes[16];
-    ct__stream s = { .data = bytes };
+    ct__stream s = { .data = bytes, .size = sizeof bytes };
     ct__stream_numbers(&s, (uint64_t[]){ print, with }, 2, 8);
-    return ct__crc64(bytes, s.at);
+    return ct__stream_crc(&s);
 }
 
 static uint64_t options_print(const ct_fit_options *o)
 {
     unsigned char bytes[64];
-    ct__stream s = { .data = bytes };
+    ct__stream s = { .data = bytes, .size = sizeof bytes };
     const int whole[] = { (int)o->optimizer, (int)o->objective, (int)o->precision, o->restarts,
                           o->max_iterations };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) ct__stream_small(&s, whole[i], INT32_MAX);
     ct__stream_numbers(&s, (double[]){ o->tolerance, o->learning_rate }, 2, 8);
     ct__stream_numbers(&s, (uint64_t[]){ o->seed }, 1, 8);
-    return ct__crc64(bytes, s.at);
+    return ct__stream_crc(&s);
 }
 
 /* -- the file -------------------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ for n in 2 3 4; do
     "$@" -n $n "$ctgp" fit t.csv --target y --model many.ctgp 2>err | result >many
     that "$n processes find the same model" cmp one many
     that "$n processes write it once" test "$(grep -c 'iteration 0 ' err)" -eq "$begun"
+    that 'with its factor' test "$(wc -c <many.ctgp)" -eq "$(wc -c <one.ctgp)"
     "$ctgp" predict one.ctgp t.csv --out one.csv >/dev/null
     "$ctgp" predict many.ctgp t.csv --out many.csv >/dev/null
     that 'and it predicts the same' same one.csv many.csv

@@ -377,21 +377,30 @@ static void no_memory(void)
     data_free(&s);
 }
 
-/* A model's file: written by process 0, read by all; one process after the other has no memory. */
-static void files(void)
+/* The factor's file, while one process after the other has no memory: then there is none. */
+static void save_without_memory(ct_gp *gp, const char *path)
 {
-    data s = data_of(CT_F64, 80);
-    char path[64];
-    ct_gp *gp[2];
-    snprintf(path, sizeof path, "/tmp/cotangent-%d.ctgp", (int)getpid());
-    ct_group_share(group, path, sizeof path);
-    if (!make(&s, "scale * rbf", (ct_gp_options){ 0 }, gp)) return;
-    const double value = ct_gp_nlml_value(gp[1]);
-    const bool many = ct_group_size(group) > 1;
-    expect(ct_gp_save(gp[0], path) == (many ? CT_EUNSUPPORTED : CT_OK), "save: %s", ct_message(device));
-    ct_status status = ct_gp_save_with(gp[0], path, &(ct_gp_save_options){ .no_factor = true });
-    expect(!status, "save without the factor: %s", ct_message(device));
-    for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
+    for (int process = 0; process < ct_group_size(group); process++) {
+        int refused = 1, k;
+        for (k = 1; refused && k < 1000; k++) {
+            const bool mine = process == ct_group_rank(group);
+            ct_memory_trim(device);
+            if (mine) alloc_fail_at(k);
+            const ct_status status = ct_gp_save(gp, path);
+            refused = mine && alloc_refused();
+            if (mine) alloc_unwatch();
+            MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+            expect(!status || (refused && status == CT_ENOMEM), "allocation %d: %s", k, ct_message(device));
+            expect_same(status, "saving");
+            if (!ct_group_rank(group)) expect(!unlink(path) == !status, "allocation %d: is there a file?", k);
+        }
+        expect(k > 5, "only %d allocations", k);
+    }
+}
+
+/* The same for a file that all processes read. */
+static void load_without_memory(const char *path, double value)
+{
     for (int process = 0; process < ct_group_size(group); process++) {
         int refused = 1, k;
         for (k = 1; refused && k < 1000; k++) {
@@ -399,7 +408,7 @@ static void files(void)
             ct_memory_trim(device);
             if (mine) alloc_fail_at(k);
             ct_gp *loaded = ct_gp_load_for(device, path, group);
-            status = loaded ? CT_OK : ct_last_status(device);
+            const ct_status status = loaded ? CT_OK : ct_last_status(device);
             refused = mine && alloc_refused();
             if (mine) alloc_unwatch();
             MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -411,6 +420,48 @@ static void files(void)
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* What process 0 wrote of all processes' tiles is to one process a model with its factor. */
+static void expect_same_file(const data *s, const char *path, ct_gp *one)
+{
+    if (ct_group_rank(group)) return;
+    ct_gp *loaded = ct_gp_load(device, path);
+    if (!expect(loaded && ct_gp_has_factor(loaded), "a file with its factor: %s", ct_message(device))) return;
+    ct_tensor *mean[2], *variance[2];
+    ct_status status[2];
+    for (int i = 0; i < 2; i++) {
+        mean[i] = ct_zeros(device, CT_F64, ct_shape1(s->m));
+        variance[i] = ct_zeros(device, CT_F64, ct_shape1(s->m));
+        status[i] = ct_gp_predict(i ? one : loaded, s->Xs, mean[i], variance[i]);
+    }
+    compare("a loaded mean", status, mean, 1e-10);
+    compare("a loaded variance", status, variance, 1e-10);
+    ct_gp_free(loaded);
+}
+
+/* A model's file: written by process 0, read by all; one process after the other has no memory. */
+static void files(void)
+{
+    data s = data_of(CT_F64, 80);
+    char path[64];
+    ct_gp *gp[2];
+    snprintf(path, sizeof path, "/tmp/cotangent-%d.ctgp", (int)getpid());
+    ct_group_share(group, path, sizeof path);
+    if (!make(&s, "scale * rbf", (ct_gp_options){ 0 }, gp)) return;
+    const double value = ct_gp_nlml_value(gp[1]);
+    expect(!ct_gp_save(gp[0], path), "save: %s", ct_message(device));
+    expect_same_file(&s, path, gp[1]);
+    if (!ct_group_rank(group)) unlink(path);
+    expect(ct_gp_save(gp[0], "/nowhere/model") == CT_EIO, "a folder that is not there: %s",
+           ct_message(device));
+    save_without_memory(gp[0], path);
+    for (int bare = 0; bare < 2; bare++) {
+        const ct_gp_save_options how = { .no_factor = bare };
+        expect(!ct_gp_save_with(gp[0], path, &how), "save %d: %s", bare, ct_message(device));
+        load_without_memory(path, value);
+    }
+    for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
     if (!ct_group_rank(group)) unlink(path);
     data_free(&s);
     conclude("a saved model");

@@ -357,6 +357,44 @@ static void killed(void **state)
     assert_false(temporaries("killed"));
 }
 
+static void piece_by_piece(void **state)
+{
+    (void)state;
+    const char *path = files_write("pieces", "old", 3);
+    assert_null(ct_new_file_open(dev, files_path("absent/pieces")));
+    assert_says(CT_EIO, "absent");
+    assert_null(ct_new_file_open(dev, NULL));
+    for (int complete = 0; complete < 2; complete++) {
+        ct_new_file *f = ct_new_file_open(dev, path);
+        assert_non_null(f);
+        assert_ok(ct_new_file_write(f, "one ", 4), ct_message(dev));
+        assert_ok(ct_new_file_write(f, NULL, 0), ct_message(dev));
+        assert_status(ct_new_file_write(f, NULL, 1), CT_EINVAL, "");
+        assert_ok(ct_new_file_write(f, "two", 3), ct_message(dev));
+        assert_content(path, "old");
+        const ct_status s = complete ? CT_OK : CT_ENUMERIC;
+        assert_int_equal(ct_new_file_end(f, s), s);
+        assert_content(path, complete ? "one two" : "old");
+        assert_false(temporaries("pieces"));
+    }
+    static char block[200000];
+    ct_new_file *f = ct_new_file_open(dev, path);
+    idle_writes = 1;
+    assert_status(ct_new_file_write(f, block, sizeof block), CT_EIO, "");
+    assert_status(ct_new_file_end(f, CT_OK), CT_EIO, "");
+    assert_content(path, "one two");
+    assert_false(temporaries("pieces"));
+    assert_status(ct_new_file_write(NULL, "x", 1), CT_EINVAL, "");
+    assert_int_equal(ct_new_file_end(NULL, CT_ENUMERIC), CT_ENUMERIC);
+    for (int k = 1; k < 3; k++) {
+        alloc_fail_at(k);
+        assert_null(ct_new_file_open(dev, path));
+        alloc_unwatch();
+        assert_status(ct_last_status(dev), CT_ENOMEM, ct_message(dev));
+    }
+    assert_false(temporaries("pieces"));
+}
+
 static void appends(void **state)
 {
     (void)state;
@@ -534,6 +572,7 @@ int main(void)
         cmocka_unit_test(full_disk),
         cmocka_unit_test(to_a_pipe),
         cmocka_unit_test(killed),
+        cmocka_unit_test(piece_by_piece),
         cmocka_unit_test(appends),
         cmocka_unit_test(reclaims),
         cmocka_unit_test(takes_turns),

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint64_t ct__crc64(const void *data, size_t bytes)
+/* That of some bytes, `crc`, and then of more; 0 is that of none. */
+static inline uint64_t ct__crc64_more(uint64_t crc, const void *data, size_t bytes)
 {
     const uint64_t reflected = 0xc96c5795d7870f42u;
     uint64_t table[256];
@@ -13,10 +14,12 @@ static inline uint64_t ct__crc64(const void *data, size_t bytes)
         table[i] = i;
         for (int bit = 0; bit < 8; bit++) table[i] = table[i] >> 1 ^ (table[i] & 1 ? reflected : 0);
     }
-    uint64_t crc = ~(uint64_t)0;
     const unsigned char *p = data;
+    crc = ~crc;
     for (size_t i = 0; i < bytes; i++) crc = crc >> 8 ^ table[(crc ^ p[i]) & 255];
     return ~crc;
 }
+
+static inline uint64_t ct__crc64(const void *data, size_t bytes) { return ct__crc64_more(0, data, bytes); }
 
 #endif

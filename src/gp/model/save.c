@@ -19,12 +19,12 @@
 
 #include <cotangent/io.h>
 
-#include "crc64.h"
 #include "model.h"
 #include "stream.h"
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
 enum { OLDEST = 2, WITH_FACTOR = 3, WITHOUT_FACTOR = 4 };
+enum { BUFFER = 1 << 18 };
 
 /* -- one layout for both directions ---------------------------------------------------------------------- */
 
@@ -107,10 +107,11 @@ static void body(ct__stream *s, ct_gp *gp)
 {
     unsigned char zero[8] = { 0 };
     results(s, gp);
-    ct__stream_bytes(s, zero, (8 - s->at % 8) % 8); /* so that what follows lies aligned in memory */
+    ct__stream_bytes(s, zero,
+                     (8 - (s->before + s->at) % 8) % 8); /* so that what follows lies aligned in memory */
     data(s, gp);
     if (s->version == WITHOUT_FACTOR) return;
-    if (!ct__group_is_one(gp->options.group)) { /* each process computes its share */
+    if (s->reading && !ct__group_is_one(gp->options.group)) { /* each process computes its share */
         s->at = s->size;
         return;
     }
@@ -128,28 +129,28 @@ static void write_all(ct__stream *s, ct_gp *gp, char *kernel)
     parameters(s, gp);
     body(s, gp);
     ct__stream_seal(s);
+    ct__stream_flush(s);
 }
 
-/* What `write` writes, in new memory: s->data[0..s->at), freed with free. */
+/* Lets `write` write, some bytes at a time. */
 static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
                            void (*write)(ct__stream *, ct_gp *, char *))
 {
     size_t length = ct_kernel_print(gp->kernel, false, NULL, 0) + 1;
     char *kernel = ct__gp_alloc(gp->device, length, 1);
-    if (!kernel) return CT_ENOMEM;
-    ct_kernel_print(gp->kernel, false, kernel, length);
-    write(s, gp, kernel);
-    ct_status status = CT_OK;
-    if (s->bad)
-        status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", what,
-                                CT__STREAM_TEXT);
-    else if (!(s->data = ct__gp_alloc(gp->device, s->at, 1)))
-        status = CT_ENOMEM;
-    s->at = 0;
-    if (s->data) write(s, gp, kernel);
+    s->size = BUFFER;
+    s->data = ct__gp_alloc(gp->device, s->size, 1);
+    ct_status status = kernel && s->data ? CT_OK : CT_ENOMEM;
+    if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
+    for (int64_t j = 0; j <= gp->d && !status; j++)
+        if (gp->name[j] && strlen(gp->name[j]) > CT__STREAM_TEXT)
+            status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", what,
+                                    CT__STREAM_TEXT);
+    if (!status) write(s, gp, kernel);
     free(kernel);
+    free(s->data);
     if (s->no_memory)
-        return ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for a row of the factor", what);
+        return ct_device_fail(gp->device, CT_ENOMEM, "%.200s: no memory for rows of the factor", what);
     return status || !s->bad ? status : ct_last_status(gp->device);
 }
 
@@ -160,14 +161,14 @@ static void write_data(ct__stream *s, ct_gp *gp, char *kernel)
     middle(s, gp, &kernel);
     parameters(s, gp);
     data(s, gp);
+    ct__stream_flush(s);
 }
 
 ct_status ct__gp_fingerprint(ct_gp *gp, uint64_t *print)
 {
     ct__stream s = { .device = gp->device };
     ct_status status = serialise(&s, gp, "ct_gp_fit", write_data);
-    if (!status) *print = ct__crc64(s.data, s.at);
-    free(s.data);
+    *print = s.crc;
     return status;
 }
 
@@ -185,21 +186,14 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
 {
     if (!gp) return CT_EINVAL;
     if (!path) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_save: the path is NULL");
-    bool bare = options && options->no_factor;
+    const bool bare = options && options->no_factor;
     ct__gp_enter(gp);
-    ct_status status = CT_OK;
-    if (!bare && !ct__group_is_one(gp->options.group))
-        status = ct_device_fail(gp->device, CT_EUNSUPPORTED,
-                                "ct_gp_save: no process has the whole factor: save the model without it "
-                                "(ct_gp_save_with)");
-    else if (!bare)
-        status = ct__gp_factorise(gp);
     ct__stream s = { .device = gp->device, .version = bare ? WITHOUT_FACTOR : WITH_FACTOR };
-    const bool writes = ct_group_rank(gp->options.group) == 0;
-    if (!status && writes) status = serialise(&s, gp, path, write_all);
-    if (!status && writes) status = ct_bytes_save(gp->device, path, s.data, s.at);
-    free(s.data);
-    return ct__gp_leave(gp, status);
+    ct_status status = bare ? CT_OK : ct__gp_factorise(gp);
+    if (!status && ct_group_rank(gp->options.group) == 0 && !(s.file = ct_new_file_open(gp->device, path)))
+        status = ct_last_status(gp->device);
+    if (!status) status = serialise(&s, gp, path, write_all);
+    return ct__gp_leave(gp, ct_new_file_end(s.file, status));
 }
 
 ct_status ct_gp_save(ct_gp *gp, const char *path) { return ct_gp_save_with(gp, path, NULL); }

@@ -8,17 +8,36 @@
 
 void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
 
+uint64_t ct__stream_crc(const ct__stream *s) { return ct__crc64_more(s->crc, s->data, s->at); }
+
+void ct__stream_flush(ct__stream *s)
+{
+    s->crc = ct__stream_crc(s);
+    s->before += s->at;
+    if (s->file && !s->bad && ct_new_file_write(s->file, s->data, s->at)) s->bad = true;
+    s->at = 0;
+}
+
+static void write(ct__stream *s, const unsigned char *value, size_t bytes)
+{
+    while (bytes) {
+        if (s->at == s->size) ct__stream_flush(s);
+        const size_t room = s->size - s->at, some = bytes < room ? bytes : room;
+        memcpy(s->data + s->at, value, some);
+        s->at += some, value += some, bytes -= some;
+    }
+}
+
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes)
 {
-    if (s->bad || bytes > SIZE_MAX / 2 - s->at || (s->reading && bytes > s->size - s->at)) {
+    if (s->bad || (s->reading && bytes > s->size - s->at)) {
         s->bad = true;
-        return;
-    }
-    if (s->reading)
+    } else if (!s->reading) {
+        write(s, value, bytes);
+    } else {
         memcpy(value, s->data + s->at, bytes);
-    else if (s->data)
-        memcpy(s->data + s->at, value, bytes);
-    s->at += bytes;
+        s->at += bytes;
+    }
 }
 
 void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size)
@@ -27,7 +46,7 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size)
         uint16_t word;
         unsigned char byte[2];
     } probe = { 1 };
-    if (probe.byte[0] || (!s->reading && !s->data)) {
+    if (probe.byte[0]) {
         ct__stream_bytes(s, value, count * size);
         return;
     }
@@ -69,7 +88,8 @@ void ct__stream_text(ct__stream *s, char **value)
 
 void ct__stream_seal(ct__stream *s)
 {
-    uint64_t crc = s->data && !s->bad ? ct__crc64(s->data, s->at) : 0, seal = crc;
+    const uint64_t crc = s->bad ? 0 : ct__stream_crc(s);
+    uint64_t seal = crc;
     ct__stream_numbers(s, &seal, 1, sizeof seal);
     if (seal != crc) s->bad = true;
 }

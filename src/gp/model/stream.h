@@ -3,17 +3,20 @@
 #define CT_GP_STREAM_H
 
 #include <cotangent/gp.h>
+#include <cotangent/io.h>
 
 enum { CT__STREAM_TEXT = 1 << 20 }; /* bytes of the longest text */
 
-/* Writing: counts the bytes where data is NULL. Reading: `bad` from the first thing that does not fit; what
- * is read after that is undefined. */
+/* Reading: `data` is all there is, and `bad` from the first thing that does not fit; what is read after that
+ * is undefined. Writing: whenever `data` is full it goes to the file, if there is one, and is empty again. */
 typedef struct ct__stream {
     ct_device *device;
     unsigned char *data;
     size_t at, size;
     int version;
     bool reading, bad, no_memory;
+    ct_new_file *file;
+    uint64_t before, crc; /* writing: the bytes that have left `data`, and their CRC-64 */
 } ct__stream;
 
 void ct__stream_lacks_memory(ct__stream *s);
@@ -24,8 +27,12 @@ void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size);
 int ct__stream_small(ct__stream *s, int value, int limit);
 /* A length and bytes. *value is replaced by a new string when reading. */
 void ct__stream_text(ct__stream *s, char **value);
-/* u64 CRC-64 of all bytes before it; `bad` where what is read differs. */
+/* CRC-64 of all bytes so far. */
+uint64_t ct__stream_crc(const ct__stream *s);
+/* It as u64; `bad` where what is read differs. */
 void ct__stream_seal(ct__stream *s);
+/* What is left in `data` goes to the file. */
+void ct__stream_flush(ct__stream *s);
 
 /* -- stream_tensor.c: a model computes nothing from numbers that are not finite, which are `bad` -- */
 

@@ -102,6 +102,16 @@ void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x)
     ct__grid_sent(c, g, error);
 }
 
+void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows)
+{
+    ct_prim_fill(c, rows, 0);
+    for (int64_t j = g->col; j <= i && ct__grid_has_row(g, i); j += g->cols)
+        ct_prim_copy(c, ct__grid_stack(g, tiles, j, i, i + 1),
+                     ct_view_slice(rows, 1, j * g->b, j * g->b + ct__grid_height(g, j), 1));
+    ct__grid_sent(c, g,
+                  g->group->transport->sum(&g->group->all, rows.dtype, rows.data, ct_view_count(rows), 0));
+}
+
 /* -- the covariance matrix ------------------------------------------------------------------------------- */
 
 /* The largest stretch of this process's tile rows from i on whose rows of X lie together, up to its end. */
