@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "gp/mpi/group.h"
+#include "gp/group/group.h"
 
 static ct_group *group;
 static ct_device *device;

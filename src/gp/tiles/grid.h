@@ -12,7 +12,7 @@
 
 #include <cotangent/op.h>
 
-#include "group.h"
+#include "gp/group/group.h"
 
 typedef struct ct__grid {
     ct_group *group; /* NULL: there is no grid, one process has the matrix */
