@@ -156,14 +156,11 @@ static ct_status meet(ct_group *g, ct_device *device, ct_status status, bool lea
         if (leaving || !told[1]) return CT_OK;
         return ct_device_fail(device, CT_EINVAL, "the processes of the group make different calls");
     }
-    ct__request request;
     const int failed = size - (int)told[0];
     if (failed == g->all.rank) snprintf(message, sizeof message, "%s", ct_message(device));
     int64_t code = status;
-    if (!ct__group_sent(g, g->transport->broadcast(&g->all, message, sizeof message, failed, &request)) ||
-        !ct__group_sent(g, g->transport->wait(&request, 1)) ||
-        !ct__group_sent(g, g->transport->broadcast(&g->all, &code, sizeof code, failed, &request)) ||
-        !ct__group_sent(g, g->transport->wait(&request, 1)))
+    if (!ct__group_sent(g, ct__tell(g->transport, &g->all, message, sizeof message, failed)) ||
+        !ct__group_sent(g, ct__tell(g->transport, &g->all, &code, sizeof code, failed)))
         return meet(g, device, status, leaving, all_leave, NULL);
     if (failed == g->all.rank) return status;
     return ct_device_fail(device, (ct_status)code, "process %d of %d: %.480s", failed, size, message);
@@ -176,14 +173,10 @@ ct_status ct__group_meet(ct_group *g, ct_device *device, ct_status status, int64
 
 ct_status ct__group_take(ct_group *g, ct_device *device, ct_status status, void *data, size_t bytes)
 {
-    ct__request request;
     if (ct__group_is_one(g)) return status;
     status = meet(g, device, status, false, NULL, NULL);
-    if (status) return status;
-    if (!ct__group_sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)) ||
-        !ct__group_sent(g, g->transport->wait(&request, 1)))
-        return ct_device_fail(device, g->status, "%s", g->message);
-    return CT_OK;
+    if (status || ct__group_sent(g, ct__tell(g->transport, &g->all, data, bytes, 0))) return status;
+    return ct_device_fail(device, g->status, "%s", g->message);
 }
 
 ct_status ct__group_same(ct_group *g, ct_device *device, const void *data, size_t bytes, const char *what)
@@ -220,10 +213,8 @@ ct_status ct__group_leave(ct_group *g, ct_device *device, ct_status status)
 
 ct_status ct_group_share(ct_group *g, void *data, size_t bytes)
 {
-    ct__request request;
     if (!g || (!data && bytes)) return CT_EINVAL;
     if (g->status || ct__group_is_one(g)) return g->status;
-    if (ct__group_sent(g, g->transport->broadcast(&g->all, data, bytes, 0, &request)))
-        ct__group_sent(g, g->transport->wait(&request, 1));
+    ct__group_sent(g, ct__tell(g->transport, &g->all, data, bytes, 0));
     return g->status;
 }

@@ -38,4 +38,12 @@ typedef struct ct__transport {
     void (*describe)(int error, char text[256]);
 } ct__transport;
 
+/* A broadcast that has come when this returns. */
+static inline int ct__tell(const ct__transport *t, const ct__line *line, void *data, size_t bytes, int root)
+{
+    ct__request request;
+    const int error = t->broadcast(line, data, bytes, root, &request);
+    return error ? error : t->wait(&request, 1);
+}
+
 #endif

@@ -93,13 +93,10 @@ void ct__grid_sent(ct_call *c, const ct__grid *g, int error)
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x)
 {
     const ct__transport *t = g->group->transport;
-    ct__request request;
     const int64_t count = ct_view_count(x);
-    int error = t->sum(&g->group->all, x.dtype, x.data, count, 0);
-    if (!error)
-        error = t->broadcast(&g->group->all, x.data, (size_t)count * ct_dtype_size(x.dtype), 0, &request);
-    if (!error) error = t->wait(&request, 1);
-    ct__grid_sent(c, g, error);
+    const int error = t->sum(&g->group->all, x.dtype, x.data, count, 0);
+    ct__grid_sent(
+        c, g, error ? error : ct__tell(t, &g->group->all, x.data, (size_t)count * ct_dtype_size(x.dtype), 0));
 }
 
 void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows)

@@ -48,7 +48,6 @@ void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, in
         const int64_t j = trans ? g->tiles - 1 - step : step, w = ct__grid_height(g, j);
         const bool row = ct__grid_has_row(g, j), column = ct__grid_has_column(g, j);
         ct_view room = ct_view_reshape(ct_view_slice(whole, 0, 0, m * w, 1), ct_shape2(m, w));
-        ct__request request;
         if (trans ? column : row) {
             own_part(c, g, trans, tiles, j, begin, B, room);
             error = t->sum(trans ? &g->group->col : &g->group->row, room.dtype, room.data, m * w,
@@ -59,9 +58,8 @@ void ct__grid_solve(ct_call *c, const ct__grid *g, bool trans, ct_view tiles, in
                          ct__grid_stack(g, tiles, j, j, j + 1), room);
         const int owner = (int)(j % g->rows) * g->cols + (int)(j % g->cols);
         if (!error)
-            error = t->broadcast(&g->group->all, room.data, (size_t)(m * w) * ct_dtype_size(room.dtype),
-                                 owner, &request);
-        if (!error) error = t->wait(&request, 1);
+            error =
+                ct__tell(t, &g->group->all, room.data, (size_t)(m * w) * ct_dtype_size(room.dtype), owner);
         ct_prim_copy(c, room, columns(g, B, j, begin));
     }
     ct__grid_sent(c, g, error);
