@@ -520,8 +520,8 @@ CT_API bool ct_gp_has_factor(const ct_gp *gp);
 /* Loads a saved model. With its factor, it predicts the same bits. NULL with ct_message: CT_EIO, or
  * CT_EFORMAT for a file that is truncated, damaged or not a model. */
 CT_API ct_gp *ct_gp_load(ct_device *device, const char *path);
-/* The same over the processes of a group. Each of them reads the file. They leave the factor in it alone, and
- * compute theirs when it is first needed. Collective. */
+/* The same over the processes of a group. Each of them reads the file but for the factor, and computes its
+ * share of that when it is first needed. Collective. */
 CT_API ct_gp *ct_gp_load_for(ct_device *device, const char *path, struct ct_group *group);
 
 CT_END_DECLS

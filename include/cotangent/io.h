@@ -100,17 +100,28 @@ typedef struct ct_bytes {
 CT_API ct_status ct_bytes_load(ct_device *device, const char *path, ct_bytes *bytes);
 CT_API void ct_bytes_free(ct_device *device, ct_bytes *bytes);
 
+/* A file that is read piece by piece, from its beginning on. */
+typedef struct ct_file_reader ct_file_reader;
+
+/* NULL: CT_EIO, CT_ENOMEM, CT_EFORMAT if the file is empty, or CT_EINVAL for a NULL path. What is no regular
+ * file is read into memory here. Close it before the device. */
+CT_API ct_file_reader *ct_file_reader_open(ct_device *device, const char *path);
+CT_API uint64_t ct_file_reader_size(const ct_file_reader *file); /* of the whole file */
+/* The next `bytes` bytes; CT_EIO, also where there are fewer. */
+CT_API ct_status ct_file_reader_read(ct_file_reader *file, void *data, size_t bytes);
+CT_API void ct_file_reader_close(ct_file_reader *file); /* NULL is allowed */
+
 /* A file that is written piece by piece, and takes its place at `path` when it is complete: until then, and
  * after any failure, what was there before stays. */
-typedef struct ct_new_file ct_new_file;
+typedef struct ct_file_writer ct_file_writer;
 
 /* NULL: CT_EIO, CT_ENOMEM, or CT_EINVAL for a NULL path. End it before the device is closed. */
-CT_API ct_new_file *ct_new_file_open(ct_device *device, const char *path);
+CT_API ct_file_writer *ct_file_writer_open(ct_device *device, const char *path);
 /* The first failure is CT_EIO, with a message, and stays. */
-CT_API ct_status ct_new_file_write(ct_new_file *file, const void *data, size_t bytes);
+CT_API ct_status ct_file_writer_write(ct_file_writer *file, const void *data, size_t bytes);
 /* The file is complete if `s` is CT_OK; else it is given up. Frees `file` (NULL is allowed). Returns the first
  * failure, else s. */
-CT_API ct_status ct_new_file_end(ct_new_file *file, ct_status s);
+CT_API ct_status ct_file_writer_end(ct_file_writer *file, ct_status s);
 
 /* A file that grows. What has been appended stays, also if the program is killed. */
 typedef struct ct_append_file ct_append_file;

@@ -461,7 +461,21 @@ static void files(void)
         expect(!ct_gp_save_with(gp[0], path, &how), "save %d: %s", bare, ct_message(device));
         load_without_memory(path, value);
     }
+    expect(!ct_gp_save(gp[0], path), "save: %s", ct_message(device));
+    if (!ct_group_rank(group)) {
+        FILE *f = fopen(path, "r+b"); /* one bit of the factor, which the others do not read */
+        fseek(f, -40, SEEK_END);
+        const int byte = fgetc(f);
+        fseek(f, -40, SEEK_END);
+        fputc(byte ^ 1, f);
+        fclose(f);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect(!ct_gp_load_for(device, path, group), "a damaged factor");
+    expect_same(ct_last_status(device), "damage");
+    expect(ct_last_status(device) == CT_EFORMAT, "a damaged factor: %s", ct_message(device));
     for (int i = 0; i < 2; i++) ct_gp_free(gp[i]);
+    MPI_Barrier(MPI_COMM_WORLD);
     if (!ct_group_rank(group)) unlink(path);
     data_free(&s);
     conclude("a saved model");

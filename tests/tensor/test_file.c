@@ -357,38 +357,79 @@ static void killed(void **state)
     assert_false(temporaries("killed"));
 }
 
-static void piece_by_piece(void **state)
+static void read_piece_by_piece(void **state)
+{
+    (void)state;
+    char text[16] = "";
+    assert_null(ct_file_reader_open(dev, files_path("absent")));
+    assert_says(CT_EIO, "absent");
+    assert_null(ct_file_reader_open(dev, NULL));
+    assert_null(ct_file_reader_open(dev, "/dev/null"));
+    assert_says(CT_EFORMAT, "empty");
+    const char *path = files_write("in", "one two", 7);
+    ct_file_reader *f = ct_file_reader_open(dev, path);
+    assert_non_null(f);
+    assert_int_equal(ct_file_reader_size(f), 7);
+    assert_ok(ct_file_reader_read(f, text, 4), ct_message(dev));
+    assert_ok(ct_file_reader_read(f, NULL, 0), ct_message(dev));
+    assert_status(ct_file_reader_read(f, NULL, 1), CT_EINVAL, "");
+    assert_string_equal(text, "one ");
+    assert_status(ct_file_reader_read(f, text, 4), CT_EIO, "");
+    assert_says(CT_EIO, "in: it ends where 1 more bytes were expected");
+    ct_file_reader_close(f);
+
+    f = ct_file_reader_open(dev, "/proc/self/status"); /* its size is said to be 0 */
+    assert_non_null(f);
+    const uint64_t size = ct_file_reader_size(f);
+    assert_true(size > 5);
+    assert_ok(ct_file_reader_read(f, text, 5), ct_message(dev));
+    assert_memory_equal(text, "Name:", 5);
+    char *rest = malloc(size);
+    assert_status(ct_file_reader_read(f, rest, size), CT_EIO, "");
+    assert_ok(ct_file_reader_read(f, rest, size - 5), ct_message(dev));
+    free(rest);
+    ct_file_reader_close(f);
+    ct_file_reader_close(NULL);
+    assert_int_equal(ct_file_reader_size(NULL), 0);
+    assert_status(ct_file_reader_read(NULL, text, 1), CT_EINVAL, "");
+    alloc_fail_at(1);
+    assert_null(ct_file_reader_open(dev, path));
+    alloc_unwatch();
+    assert_status(ct_last_status(dev), CT_ENOMEM, ct_message(dev));
+}
+
+static void written_piece_by_piece(void **state)
 {
     (void)state;
     const char *path = files_write("pieces", "old", 3);
-    assert_null(ct_new_file_open(dev, files_path("absent/pieces")));
+    assert_null(ct_file_writer_open(dev, files_path("absent/pieces")));
     assert_says(CT_EIO, "absent");
-    assert_null(ct_new_file_open(dev, NULL));
+    assert_null(ct_file_writer_open(dev, NULL));
     for (int complete = 0; complete < 2; complete++) {
-        ct_new_file *f = ct_new_file_open(dev, path);
+        ct_file_writer *f = ct_file_writer_open(dev, path);
         assert_non_null(f);
-        assert_ok(ct_new_file_write(f, "one ", 4), ct_message(dev));
-        assert_ok(ct_new_file_write(f, NULL, 0), ct_message(dev));
-        assert_status(ct_new_file_write(f, NULL, 1), CT_EINVAL, "");
-        assert_ok(ct_new_file_write(f, "two", 3), ct_message(dev));
+        assert_ok(ct_file_writer_write(f, "one ", 4), ct_message(dev));
+        assert_ok(ct_file_writer_write(f, NULL, 0), ct_message(dev));
+        assert_status(ct_file_writer_write(f, NULL, 1), CT_EINVAL, "");
+        assert_ok(ct_file_writer_write(f, "two", 3), ct_message(dev));
         assert_content(path, "old");
         const ct_status s = complete ? CT_OK : CT_ENUMERIC;
-        assert_int_equal(ct_new_file_end(f, s), s);
+        assert_int_equal(ct_file_writer_end(f, s), s);
         assert_content(path, complete ? "one two" : "old");
         assert_false(temporaries("pieces"));
     }
     static char block[200000];
-    ct_new_file *f = ct_new_file_open(dev, path);
+    ct_file_writer *f = ct_file_writer_open(dev, path);
     idle_writes = 1;
-    assert_status(ct_new_file_write(f, block, sizeof block), CT_EIO, "");
-    assert_status(ct_new_file_end(f, CT_OK), CT_EIO, "");
+    assert_status(ct_file_writer_write(f, block, sizeof block), CT_EIO, "");
+    assert_status(ct_file_writer_end(f, CT_OK), CT_EIO, "");
     assert_content(path, "one two");
     assert_false(temporaries("pieces"));
-    assert_status(ct_new_file_write(NULL, "x", 1), CT_EINVAL, "");
-    assert_int_equal(ct_new_file_end(NULL, CT_ENUMERIC), CT_ENUMERIC);
+    assert_status(ct_file_writer_write(NULL, "x", 1), CT_EINVAL, "");
+    assert_int_equal(ct_file_writer_end(NULL, CT_ENUMERIC), CT_ENUMERIC);
     for (int k = 1; k < 3; k++) {
         alloc_fail_at(k);
-        assert_null(ct_new_file_open(dev, path));
+        assert_null(ct_file_writer_open(dev, path));
         alloc_unwatch();
         assert_status(ct_last_status(dev), CT_ENOMEM, ct_message(dev));
     }
@@ -572,7 +613,8 @@ int main(void)
         cmocka_unit_test(full_disk),
         cmocka_unit_test(to_a_pipe),
         cmocka_unit_test(killed),
-        cmocka_unit_test(piece_by_piece),
+        cmocka_unit_test(read_piece_by_piece),
+        cmocka_unit_test(written_piece_by_piece),
         cmocka_unit_test(appends),
         cmocka_unit_test(reclaims),
         cmocka_unit_test(takes_turns),

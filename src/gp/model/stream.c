@@ -10,12 +10,20 @@ void ct__stream_lacks_memory(ct__stream *s) { s->bad = s->no_memory = true; }
 
 uint64_t ct__stream_crc(const ct__stream *s) { return ct__crc64_more(s->crc, s->data, s->at); }
 
-void ct__stream_flush(ct__stream *s)
+/* All of `data` has been written, or read. */
+static void empty(ct__stream *s)
 {
     s->crc = ct__stream_crc(s);
     s->before += s->at;
-    if (s->file && !s->bad && ct_new_file_write(s->file, s->data, s->at)) s->bad = true;
     s->at = 0;
+}
+
+/* -- bytes ----------------------------------------------------------------------------------------------- */
+
+void ct__stream_flush(ct__stream *s)
+{
+    if (s->to && !s->bad && ct_file_writer_write(s->to, s->data, s->at)) s->bad = true;
+    empty(s);
 }
 
 static void write(ct__stream *s, const unsigned char *value, size_t bytes)
@@ -28,16 +36,44 @@ static void write(ct__stream *s, const unsigned char *value, size_t bytes)
     }
 }
 
+uint64_t ct__stream_left(const ct__stream *s) { return s->size - s->at + s->left; }
+
+/* The next bytes of the file. */
+static void refill(ct__stream *s)
+{
+    empty(s);
+    s->size = s->left < CT__STREAM_BUFFER ? (size_t)s->left : CT__STREAM_BUFFER;
+    s->left -= s->size;
+    if (ct_file_reader_read(s->from, s->data, s->size)) s->bad = s->broken = true;
+}
+
+static void read(ct__stream *s, unsigned char *value, size_t bytes)
+{
+    while (bytes && !s->bad) {
+        if (s->at == s->size) refill(s);
+        const size_t there = s->size - s->at, some = bytes < there ? bytes : there;
+        memcpy(value, s->data + s->at, some);
+        s->at += some, value += some, bytes -= some;
+    }
+}
+
+void ct__stream_skip(ct__stream *s)
+{
+    s->at = s->size;
+    while (s->left && !s->bad) {
+        refill(s);
+        s->at = s->size;
+    }
+}
+
 void ct__stream_bytes(ct__stream *s, void *value, size_t bytes)
 {
-    if (s->bad || (s->reading && bytes > s->size - s->at)) {
+    if (s->bad || (s->reading && bytes > ct__stream_left(s)))
         s->bad = true;
-    } else if (!s->reading) {
+    else if (s->reading)
+        read(s, value, bytes);
+    else
         write(s, value, bytes);
-    } else {
-        memcpy(value, s->data + s->at, bytes);
-        s->at += bytes;
-    }
 }
 
 void ct__stream_numbers(ct__stream *s, void *value, size_t count, size_t size)
@@ -72,7 +108,7 @@ void ct__stream_text(ct__stream *s, char **value)
     int length = ct__stream_small(s, *value ? (int)strlen(*value) : 0, CT__STREAM_TEXT);
     if (s->bad) return;
     if (s->reading) {
-        s->bad = (size_t)length > s->size - s->at;
+        s->bad = (uint64_t)length > ct__stream_left(s);
         if (s->bad) return;
         char *fresh = ct__gp_alloc(s->device, (uint64_t)length + 1, 1);
         if (!fresh) {

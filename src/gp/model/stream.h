@@ -7,16 +7,22 @@
 
 enum { CT__STREAM_TEXT = 1 << 20 }; /* bytes of the longest text */
 
-/* Reading: `data` is all there is, and `bad` from the first thing that does not fit; what is read after that
- * is undefined. Writing: whenever `data` is full it goes to the file, if there is one, and is empty again. */
+enum { CT__STREAM_BUFFER = 1 << 18 };
+
+/* `data` holds `size` bytes. Writing: whenever it is full it goes to `to`, if that is not NULL, and is empty
+ * again. Reading: whenever all of it has been read the next of the `left` bytes of `from` come into it. `bad`
+ * from the first thing that does not fit; what is read after that is undefined. */
 typedef struct ct__stream {
     ct_device *device;
     unsigned char *data;
     size_t at, size;
     int version;
     bool reading, bad, no_memory;
-    ct_new_file *file;
-    uint64_t before, crc; /* writing: the bytes that have left `data`, and their CRC-64 */
+    ct_file_writer *to;
+    ct_file_reader *from;
+    uint64_t left;
+    bool broken;          /* the file cannot be read; the device has the message */
+    uint64_t before, crc; /* the bytes that have left `data`, and their CRC-64 */
 } ct__stream;
 
 void ct__stream_lacks_memory(ct__stream *s);
@@ -31,8 +37,11 @@ void ct__stream_text(ct__stream *s, char **value);
 uint64_t ct__stream_crc(const ct__stream *s);
 /* It as u64; `bad` where what is read differs. */
 void ct__stream_seal(ct__stream *s);
-/* What is left in `data` goes to the file. */
+/* What is in `data` goes to the file. */
 void ct__stream_flush(ct__stream *s);
+/* The bytes that can still be read; reads and drops them. */
+uint64_t ct__stream_left(const ct__stream *s);
+void ct__stream_skip(ct__stream *s);
 
 /* -- stream_tensor.c: a model computes nothing from numbers that are not finite, which are `bad` -- */
 

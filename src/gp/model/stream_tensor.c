@@ -33,7 +33,7 @@ static void write(ct__stream *s, const ct_tensor *t, void *host)
 /* Whether `count` numbers can still come. */
 static bool enough(ct__stream *s, uint64_t count, size_t size)
 {
-    if (s->reading && count > (s->size - s->at) / size) s->bad = true;
+    if (s->reading && count > ct__stream_left(s) / size) s->bad = true;
     return !s->bad;
 }
 

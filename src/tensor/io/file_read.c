@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,4 +99,60 @@ void ct_bytes_free(ct_device *device, ct_bytes *bytes)
     if (!bytes || !bytes->data) return;
     ct__host_free(device, bytes->data, bytes->capacity);
     *bytes = (ct_bytes){ 0 };
+}
+
+/* -- piece by piece -------------------------------------------------------------------------------------- */
+
+struct ct_file_reader {
+    ct__input in;
+    ct_bytes whole; /* of what is no regular file */
+    size_t at;      /* in `whole` */
+    size_t bytes;   /* of this struct and the path behind it */
+    char path[];
+};
+
+ct_file_reader *ct_file_reader_open(ct_device *device, const char *path)
+{
+    if (ct__path_usable(device, path)) return NULL;
+    const size_t length = strlen(path) + 1, bytes = sizeof(ct_file_reader) + length;
+    ct_file_reader *f = ct__host_alloc(device, bytes);
+    if (!f) return NULL;
+    *f = (ct_file_reader){ .bytes = bytes };
+    memcpy(f->path, path, length);
+    ct_status s = ct__input_open(&f->in, device, f->path);
+    if (!s && f->in.size <= 0) s = read_all(&f->in, UINT64_MAX, &f->whole);
+    if (!s) return f;
+    ct_file_reader_close(f);
+    return NULL;
+}
+
+uint64_t ct_file_reader_size(const ct_file_reader *f)
+{
+    return !f ? 0 : f->whole.data ? f->whole.size : (uint64_t)f->in.size;
+}
+
+ct_status ct_file_reader_read(ct_file_reader *f, void *data, size_t bytes)
+{
+    if (!f || (bytes && !data)) return CT_EINVAL;
+    size_t got = bytes;
+    if (!f->whole.data) {
+        const ct_status s = ct__input_read(&f->in, data, bytes, &got);
+        if (s) return s;
+    } else if (bytes <= f->whole.size - f->at) {
+        memcpy(data, (char *)f->whole.data + f->at, bytes);
+        f->at += bytes;
+    } else {
+        got = f->whole.size - f->at;
+    }
+    if (got == bytes) return CT_OK;
+    return ct__fail(f->in.device, CT_EIO, "%s: it ends where %zu more bytes were expected", f->in.label,
+                    bytes - got);
+}
+
+void ct_file_reader_close(ct_file_reader *f)
+{
+    if (!f) return;
+    ct__input_close(&f->in);
+    ct_bytes_free(f->in.device, &f->whole);
+    ct__host_free(f->in.device, f, f->bytes);
 }

@@ -216,25 +216,25 @@ ct_status ct_bytes_save(ct_device *device, const char *path, const void *data, s
 
 /* -- piece by piece -------------------------------------------------------------------------------------- */
 
-struct ct_new_file {
+struct ct_file_writer {
     ct__output out;
 };
 
-ct_new_file *ct_new_file_open(ct_device *device, const char *path)
+ct_file_writer *ct_file_writer_open(ct_device *device, const char *path)
 {
     if (ct__path_usable(device, path)) return NULL;
-    ct_new_file *f = ct__host_alloc(device, sizeof *f);
+    ct_file_writer *f = ct__host_alloc(device, sizeof *f);
     if (!f || !ct__file_begin(&f->out, device, path)) return f;
     ct__host_free(device, f, sizeof *f);
     return NULL;
 }
 
-ct_status ct_new_file_write(ct_new_file *f, const void *data, size_t bytes)
+ct_status ct_file_writer_write(ct_file_writer *f, const void *data, size_t bytes)
 {
     return !f || (bytes && !data) ? CT_EINVAL : ct__file_write(&f->out, data, bytes);
 }
 
-ct_status ct_new_file_end(ct_new_file *f, ct_status s)
+ct_status ct_file_writer_end(ct_file_writer *f, ct_status s)
 {
     if (!f) return s;
     s = ct__file_end(&f->out, s);

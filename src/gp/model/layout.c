@@ -1,0 +1,108 @@
+/* The model's file. All numbers are little-endian; text is a length and bytes.
+ *
+ *     magic "\211CTGP\r\n\032", u32 version, u32 dtype
+ *     i64 n, d;  u32 mean, noise, standardize
+ *     f64 y_shift, y_scale, y_spread, given_mean;  f64 shift[d], scale[d], spread[d]
+ *     text names[d + 1];  text kernel
+ *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
+ *     f64 jitter, nlml
+ *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
+ *             evaluations, best, starts, u32 precision, f64 objective_error;
+ *             from version 3 on: u32 end, objective_of
+ *     zero bytes up to a multiple of 8
+ *     in dtype: X (n d), y (n), given noise (n, where options.noise says so);
+ *             up to version 3: alpha (n), lower triangle of L by rows; version 4 is the file without a factor
+ *     u64 CRC-64 of all before */
+#include "layout.h"
+
+#include <string.h>
+
+static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
+
+void ct__model_begin(ct__stream *s)
+{
+    char first[sizeof magic];
+    memcpy(first, magic, sizeof magic);
+    ct__stream_bytes(s, first, sizeof first);
+    if (memcmp(first, magic, sizeof magic) != 0) s->bad = true;
+    s->version = ct__stream_small(s, s->version, INT32_MAX);
+}
+
+void ct__model_header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct_gp_options *o)
+{
+    *dtype = (ct_dtype)ct__stream_small(s, (int)*dtype, CT_F32);
+    ct__stream_numbers(s, n, 1, 8);
+    ct__stream_numbers(s, d, 1, 8);
+    o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_LINEAR);
+    o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_NONE);
+    o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
+}
+
+static void reals(ct__stream *s, double *const *v, int count)
+{
+    for (int i = 0; i < count; i++) ct__stream_numbers(s, v[i], 1, 8);
+}
+
+void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
+{
+    reals(s, (double *[]){ &gp->y_shift, &gp->y_scale, &gp->y_spread, &gp->given_mean }, 4);
+    ct__stream_numbers(s, gp->shift, 3 * (size_t)gp->d, 8);
+    for (int64_t j = 0; j <= gp->d && !s->bad; j++) ct__stream_text(s, &gp->name[j]);
+    ct__stream_text(s, kernel);
+}
+
+void ct__model_parameters(ct__stream *s, ct_gp *gp)
+{
+    int64_t count = gp->n_params;
+    ct__stream_numbers(s, &count, 1, 8);
+    if (count != gp->n_params) s->bad = true;
+    for (int64_t i = 0; i < gp->n_params && !s->bad; i++) {
+        ct_param *p = &gp->param[i];
+        reals(s, (double *[]){ &p->value, &p->lower, &p->upper }, 3);
+        p->fixed = ct__stream_small(s, p->fixed, 1);
+        p->start_given = ct__stream_small(s, p->start_given, 1);
+        p->prior.kind = (ct_prior_kind)ct__stream_small(s, (int)p->prior.kind, CT_PRIOR_SOFT_LOWER);
+        reals(s, (double *[]){ &p->prior.a, &p->prior.b }, 2);
+    }
+}
+
+static void results(ct__stream *s, ct_gp *gp)
+{
+    ct_fit_report *r = &gp->report;
+    reals(s, (double *[]){ &gp->factor.jitter, &gp->factor.nlml }, 2);
+    r->optimizer = (ct_optimizer)ct__stream_small(s, (int)r->optimizer, CT_OPTIMIZER_ADAM);
+    reals(s, (double *[]){ &r->objective, &r->gradient_norm, &r->jitter, &r->seconds }, 4);
+    int *count[] = { &r->jittered, &r->failed, &r->iterations, &r->evaluations, &r->best, &r->starts };
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        int64_t v = *count[i];
+        ct__stream_numbers(s, &v, 1, 8);
+        if (v < 0 || v > INT32_MAX) s->bad = true;
+        *count[i] = s->bad ? 0 : (int)v;
+    }
+    r->precision = (ct_precision)ct__stream_small(s, (int)r->precision, CT_PRECISION_MIXED);
+    reals(s, (double *[]){ &r->objective_error }, 1);
+    if (s->version == CT__OLDEST) return;
+    r->end = (ct_fit_end)ct__stream_small(s, (int)r->end, CT_FIT_FAILED);
+    r->objective_of = (ct_fit_objective)ct__stream_small(s, (int)r->objective_of, CT_OBJECTIVE_LOO);
+}
+
+void ct__model_data(ct__stream *s, ct_gp *gp)
+{
+    bool given = gp->options.noise == CT_NOISE_GIVEN || gp->options.noise == CT_NOISE_GIVEN_PLUS;
+    ct__stream_tensor(s, &gp->X, gp->dtype, ct_shape2(gp->n, gp->d));
+    ct__stream_tensor(s, &gp->y, gp->dtype, ct_shape2(gp->n, 1));
+    if (given) ct__stream_tensor(s, &gp->given, gp->dtype, ct_shape1(gp->n));
+}
+
+void ct__model_body(ct__stream *s, ct_gp *gp)
+{
+    unsigned char zero[8] = { 0 };
+    results(s, gp);
+    ct__stream_bytes(s, zero,
+                     (8 - (s->before + s->at) % 8) % 8); /* so that what follows lies aligned in memory */
+    ct__model_data(s, gp);
+    if (s->version == CT__WITHOUT_FACTOR) return;
+    if (s->reading && !ct__group_is_one(gp->options.group)) return;
+    ct__stream_tensor(s, &gp->factor.alpha, gp->dtype, ct_shape2(gp->n, 1));
+    ct__stream_factor(s, gp);
+}

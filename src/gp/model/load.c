@@ -1,0 +1,127 @@
+/* Models from files. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "layout.h"
+
+static bool finite_positive(const double *v, int64_t count, bool positive)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(v[i]) || (positive && !(v[i] > 0))) return false;
+    return true;
+}
+
+/* Kernel from its text, with the parameters of the file. */
+static void restore_kernel(ct__stream *s, ct_gp *gp, const char *kernel)
+{
+    gp->kernel = ct_kernel_parse(kernel);
+    ct_status bound = gp->kernel ? ct_kernel_bind(gp->kernel, gp->d) : CT_ENOMEM;
+    if (!bound) bound = ct__gp_list_params(gp);
+    if (bound) {
+        s->bad = true;
+        s->no_memory = bound == CT_ENOMEM;
+        return;
+    }
+    ct__model_parameters(s, gp);
+    for (int64_t i = 0; i < gp->n_params && !s->bad; i++)
+        s->bad = ct__gp_check_param(gp, i, &gp->param[i]) || ct__gp_pass_on(gp, i);
+}
+
+static void read_body(ct__stream *s, ct_gp *gp)
+{
+    char *kernel = NULL;
+    ct__model_middle(s, gp, &kernel);
+    if (!s->bad &&
+        (!finite_positive(gp->shift, gp->d, false) || !finite_positive(gp->scale, 2 * gp->d, true) ||
+         !finite_positive(&gp->y_shift, 1, false) || !finite_positive(&gp->y_scale, 1, true) ||
+         !finite_positive(&gp->y_spread, 1, true) || !(gp->given_mean >= 0)))
+        s->bad = true;
+    if (!s->bad) restore_kernel(s, gp, kernel);
+    free(kernel);
+    ct__model_body(s, gp);
+    gp->factor.ready = !s->bad;
+    if (!gp->factor.L) ct__gp_drop_factor(gp);
+    if (ct__stream_left(s) && ct__group_is_one(gp->options.group)) s->bad = true;
+}
+
+static ct_gp *bad_file(const ct__stream *s, const char *path, const char *what)
+{
+    if (!s->broken) ct_device_fail(s->device, CT_EFORMAT, "%.200s: %s", path, what);
+    return NULL;
+}
+
+/* All but the checksum at the end. */
+static ct_gp *read_model(ct__stream *s, const char *path, ct_group *group)
+{
+    ct_dtype dtype = CT_F64;
+    int64_t n = 0, d = 0;
+    ct_gp_options options = { .group = group };
+    if (s->version < CT__OLDEST || s->version > CT__WITHOUT_FACTOR) {
+        ct_device_fail(s->device, CT_EFORMAT, "%.200s: a model of version %d, this library reads %d to %d",
+                       path, s->version, CT__OLDEST, CT__WITHOUT_FACTOR);
+        return NULL;
+    }
+    ct__model_header(s, &dtype, &n, &d, &options);
+    const uint64_t left = ct__stream_left(s);
+    if (s->bad || n < 1 || d < 1 || (uint64_t)n > left / 4 || (uint64_t)d > left / 24)
+        return bad_file(s, path, "the model's header makes no sense");
+    if (ct__gp_reserve(s->device, ct__gp_bytes(group, n, d, dtype, false), false, "ct_gp_load: the model",
+                       "load it on a device that may hold more"))
+        return NULL;
+    ct_gp *gp = ct__gp_blank(s->device, NULL, n, d, dtype, &options);
+    if (!gp) return NULL;
+    read_body(s, gp);
+    if (!s->bad) return gp;
+    ct_gp_free(gp);
+    if (!s->no_memory) return bad_file(s, path, "the model's contents make no sense");
+    ct_device_fail(s->device, CT_ENOMEM, "%.200s: no memory for the model", path);
+    return NULL;
+}
+
+/* What is left is read, and the checksum at the end is right. */
+static bool undamaged(ct__stream *s)
+{
+    s->bad = s->broken;
+    ct__stream_skip(s);
+    s->left += CT__CHECKSUM;
+    ct__stream_seal(s);
+    return !s->bad;
+}
+
+/* A checksum that is wrong says more than what was wrong before it. In a group process 0 alone reads so far.
+ */
+static ct_gp *read_file(ct__stream *s, const char *path, ct_group *group)
+{
+    ct__model_begin(s);
+    if (s->bad) return bad_file(s, path, "not a cotangent model");
+    ct_gp *gp = read_model(s, path, group);
+    if (ct_group_rank(group) || undamaged(s)) return gp;
+    ct_gp_free(gp);
+    return bad_file(s, path, "the model is damaged or cut short: its checksum is wrong");
+}
+
+static ct_gp *load(ct_device *device, const char *path, ct_group *group)
+{
+    if (ct_device_status(device)) return NULL;
+    if (!path) ct_device_fail(device, CT_EINVAL, "ct_gp_load: the path is NULL");
+    ct__stream s = { .device = device, .reading = true };
+    if (path) s.from = ct_file_reader_open(device, path);
+    if (s.from) s.data = ct__gp_alloc(device, CT__STREAM_BUFFER, 1);
+    const uint64_t size = ct_file_reader_size(s.from);
+    s.left = size > CT__CHECKSUM ? size - CT__CHECKSUM : 0;
+    ct_gp *gp = s.data ? read_file(&s, path, group) : NULL;
+    ct_file_reader_close(s.from);
+    free(s.data);
+    return gp;
+}
+
+ct_gp *ct_gp_load(ct_device *device, const char *path) { return load(device, path, NULL); }
+
+ct_gp *ct_gp_load_for(ct_device *device, const char *path, ct_group *group)
+{
+    ct__group_enter(group);
+    ct_gp *gp = ct__group_usable(group, device) ? NULL : load(device, path, group);
+    if (!ct__group_leave(group, device, gp ? ct__gp_compare(gp) : ct_last_status(device))) return gp;
+    ct_gp_free(gp);
+    return NULL;
+}
