@@ -375,6 +375,9 @@ CT_API ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, 
  * Xs; the first costs one more triangular solve and is computed with the value. Where the variance of f is
  * lost in rounding, its gradient is 0. A failure is the tape's. */
 CT_API void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance);
+/* The same with the covariance (m, m) of all points instead of the variances. It is symmetric. Keeps 2 m n
+ * numbers on the tape. */
+CT_API void ct_gp_posterior_full(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *covariance);
 /* Joint draws into samples (s, m), f64 or f32, in units of y. Draw i depends on (seed, i) and the model
  * alone. Memory as for the full covariance. If that is singular to rounding, as at rows of the data, a share
  * of the mean prior variance is added to its diagonal: the first of 1e-14 (f32: 1e-7) times 1, 10, 100, ...,

@@ -6,8 +6,8 @@
 #include <cotangent/op.h>
 
 #include "gp/factor/packed.h"
-#include "gp/infer/density.h"
 #include "gp/model/model.h"
+#include "posterior.h"
 
 /* A tape value as doubles; CT_ENUMERIC where one is not finite. */
 static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
@@ -19,89 +19,6 @@ static ct_status fetch(ct_gp *gp, ct_var v, double *out, int64_t count)
                                "the prediction of row %lld is not finite: it lies too far from the data",
                                (long long)i);
     return s;
-}
-
-/* -- on a tape ------------------------------------------------------------------------------------------- */
-
-/* Of the standardised problem; the noise is left out. */
-typedef struct posterior {
-    ct_var theta, Xs;  /* (m, d)                                                             */
-    ct_var mean;       /* (m, 1)                                                             */
-    ct_var taken;      /* (m), |L⁻¹k*|²                                                      */
-    ct_var covariance; /* (m, m), its lower triangle: k(x*, x*) - V Vᵀ, V = k(x*, X) L⁻ᵀ     */
-} posterior;
-
-static posterior at(ct_gp *gp, ct_var Xs, bool variance)
-{
-    ct_tape *tape = Xs.tape;
-    posterior p = { .theta = ct__gp_theta(gp, tape), .Xs = Xs };
-    ct_var in[] = { p.theta, Xs, ct_constant(tape, gp->X), ct_constant(tape, gp->factor.alpha),
-                    ct_constant(tape, gp->factor.L) };
-    const ct__grid grid = ct__gp_grid(gp);
-    ct_var added = ct__gp_posterior_at(ct_kernel_program(gp->kernel), &grid, in, variance);
-    p.mean = ct_add(ct_unsqueeze(added, 1), ct__gp_mean_at(gp, tape, Xs));
-    if (variance) p.taken = ct_output(added, 1);
-    return p;
-}
-
-static double noise_at_new_points(const ct_gp *gp)
-{
-    return ct_gp_noise_variance(gp) + gp->given_mean * gp->y_scale * gp->y_scale;
-}
-
-/* x[0..d) as a constant, for broadcasting over rows. */
-static ct_var row(const ct_gp *gp, ct_tape *tape, const double *x)
-{
-    return ct__gp_input(tape, ct__gp_tensor(gp->device, gp->dtype, ct_shape1(gp->d), x), false);
-}
-
-static ct_status usable(ct_gp *gp, ct_var Xs)
-{
-    ct_tape *tape = Xs.tape;
-    ct_shape shape = ct_var_shape(Xs);
-    if (ct_tape_status(tape)) return ct_tape_status(tape);
-    if (!gp)
-        ct_tape_fail(tape, CT_EINVAL, "ct_gp_posterior: the model is NULL");
-    else if (ct_tape_device(tape) != gp->device)
-        ct_tape_fail(tape, CT_EDEVICE, "ct_gp_posterior: Xs lives on another device than the model");
-    else if (shape.ndim != 2 || shape.dim[1] != gp->d)
-        ct_tape_fail(
-            tape, CT_ESHAPE,
-            "ct_gp_posterior: Xs has %lld columns in %d dimensions, must be (m, %lld) as in training",
-            (long long)(shape.ndim ? shape.dim[shape.ndim - 1] : 1), shape.ndim, (long long)gp->d);
-    else if (ct_var_dtype(Xs) != gp->dtype)
-        ct_tape_fail(tape, CT_EDTYPE, "ct_gp_posterior: Xs is %s, the model %s: convert with ct_cast",
-                     ct_dtype_name(ct_var_dtype(Xs)), ct_dtype_name(gp->dtype));
-    else if (ct__gp_factorise(gp))
-        ct_tape_fail(tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
-    return ct_tape_status(tape);
-}
-
-static void posterior_on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance)
-{
-    if (usable(gp, Xs)) return;
-    ct_var standardised = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
-    posterior p = at(gp, standardised, variance != NULL);
-    if (mean)
-        *mean = ct__finite(ct_shift(ct_scale(ct_squeeze(p.mean, 1), gp->y_scale), gp->y_shift),
-                           "element %lld of the posterior mean");
-    if (!variance) return;
-    ct_var left = ct_sub(ct_cov_diag(gp->kernel, p.theta, standardised), p.taken);
-    ct_var scaled = ct_scale(ct_clamp(left, 0, INFINITY), gp->y_scale * gp->y_scale);
-    *variance = ct__finite(ct_shift(scaled, noisy ? noise_at_new_points(gp) : 0),
-                           "element %lld of the posterior variance");
-}
-
-void ct_gp_posterior(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance)
-{
-    ct_var poisoned = { Xs.tape, UINT32_MAX, 0 };
-    if (mean) *mean = poisoned;
-    if (variance) *variance = poisoned;
-    if (!Xs.tape) return;
-    if (gp) ct__gp_enter(gp);
-    posterior_on_tape(gp, Xs, noisy, mean, variance);
-    if (gp && ct__gp_leave(gp, ct_tape_status(Xs.tape)))
-        ct_tape_fail(Xs.tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
 }
 
 /* -- into tensors ---------------------------------------------------------------------------------------- */
@@ -125,16 +42,16 @@ static void to_units_of_y(const ct_gp *gp, double *y, int64_t count)
     for (int64_t i = 0; i < count; i++) y[i] = gp->y_shift + gp->y_scale * y[i];
 }
 
-static posterior at_points(const request *r, bool variance)
+static ct__posterior at_points(const request *r, bool variance)
 {
     ct_tape_reset(r->gp->tape);
-    return at(r->gp, ct_constant(r->gp->tape, r->points), variance);
+    return ct__posterior_of(r->gp, ct_constant(r->gp->tape, r->points), variance);
 }
 
-static posterior joint(const request *r)
+static ct__posterior joint(const request *r)
 {
     ct_gp *gp = r->gp;
-    posterior p = at_points(r, false);
+    ct__posterior p = at_points(r, false);
     const ct_cov_program *k = ct_kernel_program(gp->kernel);
     ct_view theta = ct_view_of(ct_value(p.theta)), Xs = ct_view_of(r->points);
     ct_call *c = ct_scope_open(gp->tape, "the covariance of the points");
@@ -153,7 +70,7 @@ static posterior joint(const request *r)
 
 static ct_status predict_each(const request *r)
 {
-    posterior p = at_points(r, r->more != NULL);
+    ct__posterior p = at_points(r, r->more != NULL);
     ct_status s = r->mean ? fetch(r->gp, p.mean, r->mean, r->m) : CT_OK;
     if (s || !r->more) return s;
     s = fetch(r->gp, ct_sub(ct_cov_diag(r->gp->kernel, p.theta, p.Xs), p.taken), r->more, r->m);
@@ -166,7 +83,7 @@ static ct_status predict_jointly(const request *r)
 {
     double unit = r->gp->y_scale * r->gp->y_scale, *C = r->more;
     int64_t m = r->m;
-    posterior p = joint(r);
+    ct__posterior p = joint(r);
     ct_status s = r->mean ? fetch(r->gp, p.mean, r->mean, m) : CT_OK;
     if (!s) s = fetch(r->gp, p.covariance, C, m * m);
     for (int64_t i = 0; i < m && !s; i++) {
@@ -189,7 +106,7 @@ static ct_status draw(const request *r)
     double noise = r->noise / (gp->y_scale * gp->y_scale), first = gp->dtype == CT_F32 ? 1e-7 : 1e-14;
     s = CT_ENUMERIC;
     for (double jitter = 0; s == CT_ENUMERIC && jitter <= 1e-3; jitter = jitter > 0 ? 10 * jitter : first) {
-        posterior p = joint(r);
+        ct__posterior p = joint(r);
         double size = ct_item(ct_mean(ct_cov_diag(gp->kernel, p.theta, p.Xs), CT_ALL, false));
         ct_tensor *normal = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(r->rows, r->m), r->more);
         ct_var Z = ct__gp_input(gp->tape, normal, false);
@@ -234,7 +151,7 @@ static ct_status run(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor 
     ct_status s = ct__gp_check_inputs(gp, Xs, "Xs");
     if (s) return s;
     r.m = ct_tensor_dim(Xs, 0);
-    r.noise = r.noisy ? noise_at_new_points(gp) : 0;
+    r.noise = r.noisy ? ct__gp_noise_at_new_points(gp) : 0;
     r.points = ct__gp_table(gp, Xs, ct_shape2(r.m, gp->d), "Xs", gp->shift, gp->scale, NULL, false);
     s = r.points ? ct__gp_check_out(gp, mean, r.m, "mean") : ct_last_status(gp->device);
     if (!s) s = r.kind == EACH ? ct__gp_check_out(gp, more, r.m, "variance") : check_joint(&r, more);

@@ -108,6 +108,8 @@ static ct_status posterior(job *j)
     ct_var mean, variance, x = ct_leaf(tape, j->data.X), bar;
     ct_gp_posterior(j->gp, x, true, &mean, &variance);
     ct_var y = ct_sum(ct_add(mean, variance), CT_ALL, false);
+    ct_gp_posterior_full(j->gp, x, true, NULL, &variance);
+    y = ct_add(y, ct_sum(variance, CT_ALL, false));
     ct_status s = ct_grad(y, (ct_var){ NULL, 0, 0 }, &x, &bar, 1, CT_GRAD_RECORD);
     if (!s) s = ct_backward(y);
     ct_tape_free(tape);

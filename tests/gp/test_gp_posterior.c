@@ -53,7 +53,46 @@ static void equals_the_prediction(void **state)
         }
 }
 
-/* A scalar of both, with a weight for each point. */
+/* The full covariance is the prediction's, to the last bit symmetric. */
+static void full_equals_the_prediction(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KERNELS; k++)
+        for (int noisy = 0; noisy < 2; noisy++) {
+            const int64_t m = k ? 21 : 1;
+            const ct_dtype dtype = k == 1 ? CT_F32 : CT_F64;
+            const double tolerance = k == 1 ? 1e-4 : 1e-11;
+            gp_data s = gp_data_new(device, dtype, 37 + k, 3);
+            ct_gp *gp = model(&s, kernels[k], CT_MEAN_LINEAR);
+            ct_tensor *Xs = assert_tensor(ct_rand_normal(device, dtype, ct_shape2(m, 3), 4, 0), device);
+            ct_tensor *mean0 = ct_empty(device, CT_F64, ct_shape1(m)),
+                      *C0 = ct_empty(device, CT_F64, ct_shape2(m, m));
+            assert_ok(ct_gp_predict_full(gp, Xs, noisy, mean0, C0), ct_message(device));
+            ct_tape *tape = ct_tape_new(device);
+            ct_var mean, C;
+            ct_gp_posterior_full(gp, ct_leaf(tape, Xs), noisy, &mean, &C);
+            assert_ok(ct_tape_status(tape), ct_tape_message(tape));
+            double *a = gp_host(mean0), *b = gp_host(C0), *c = gp_host(ct_value(mean)),
+                   *d = gp_host(ct_value(C));
+            for (int64_t i = 0; i < m; i++) assert_close(c[i], a[i], tolerance, tolerance);
+            for (int64_t i = 0; i < m * m; i++) {
+                assert_close(d[i], b[i], tolerance, tolerance);
+                assert_true(d[i] == d[i % m * m + i / m]);
+            }
+            ct_gp_posterior_full(gp, ct_constant(tape, Xs), noisy, NULL, &C);
+            double *e = gp_host(ct_value(C));
+            assert_memory_equal(d, e, (size_t)(m * m) * sizeof *d);
+            free(a), free(b), free(c), free(d), free(e);
+            ct_release(Xs), ct_release(mean0), ct_release(C0);
+            ct_tape_free(tape);
+            ct_gp_free(gp);
+            gp_data_free(&s);
+        }
+}
+
+static bool jointly; /* mixture takes the full covariance */
+
+/* A scalar of mean and variance, with a weight for each point, or of mean and covariance. */
 static ct_var mixture(ct_gp *gp, ct_var Xs)
 {
     ct_var mean, variance;
@@ -63,6 +102,12 @@ static ct_var mixture(ct_gp *gp, ct_var Xs)
     ct_tensor *t = ct_from(device, CT_F64, ct_shape1(m), w);
     ct_var weight = ct_constant(Xs.tape, t);
     ct_release(t);
+    if (jointly) {
+        ct_gp_posterior_full(gp, Xs, true, &mean, &variance);
+        ct_var each = ct_sum(ct_mul(ct_unsqueeze(weight, 1), variance), CT_ALL, false);
+        ct_var fit = ct_sum(ct_mul(weight, ct_square(mean)), CT_ALL, false);
+        return ct_add(fit, ct_add(each, ct_cholesky_logdet(ct_cholesky(variance))));
+    }
     ct_gp_posterior(gp, Xs, true, &mean, &variance);
     return ct_sum(ct_mul(weight, ct_add(ct_square(mean), ct_log(variance))), CT_ALL, false);
 }
@@ -81,9 +126,10 @@ static void gradient_agrees_with_differences(void **state)
 {
     (void)state;
     enum { m = 7 };
-    for (int k = 0; k < KERNELS; k++) {
+    for (int k = 0; k < 2 * KERNELS; k++) {
+        jointly = k >= KERNELS;
         gp_data s = gp_data_new(device, CT_F64, 30 + k, 3);
-        ct_gp *gp = model(&s, kernels[k], CT_MEAN_LINEAR);
+        ct_gp *gp = model(&s, kernels[k % KERNELS], CT_MEAN_LINEAR);
         ct_tensor *Xs = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape2(m, 3), 5, 0), device);
         ct_tape *tape = ct_tape_new(device);
         ct_var leaf = ct_leaf(tape, Xs), recorded;
@@ -110,6 +156,7 @@ static void gradient_agrees_with_differences(void **state)
         ct_gp_free(gp);
         gp_data_free(&s);
     }
+    jointly = false;
 }
 
 static void gradient_at(ct_gp *gp, const double *x, int64_t m, double *g)
@@ -128,9 +175,10 @@ static void second_order(void **state)
 {
     (void)state;
     enum { m = 4 };
-    for (int k = 0; k < KERNELS; k++) {
+    for (int k = 0; k < 2 * KERNELS; k++) {
+        jointly = k >= KERNELS;
         gp_data s = gp_data_new(device, CT_F64, 25, 3);
-        ct_gp *gp = model(&s, kernels[k], CT_MEAN_CONSTANT);
+        ct_gp *gp = model(&s, kernels[k % KERNELS], CT_MEAN_CONSTANT);
         ct_tensor *Xs = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape2(m, 3), 6, 0), device);
         ct_tensor *V = assert_tensor(ct_rand_normal(device, CT_F64, ct_shape2(m, 3), 7, 0), device);
         ct_tape *tape = ct_tape_new(device);
@@ -151,6 +199,7 @@ static void second_order(void **state)
         ct_gp_free(gp);
         gp_data_free(&s);
     }
+    jointly = false;
 }
 
 /* Several panels, the last of an odd number of rows. */
@@ -311,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_the_prediction),
+        cmocka_unit_test(full_equals_the_prediction),
         cmocka_unit_test(gradient_agrees_with_differences),
         cmocka_unit_test(second_order),
         cmocka_unit_test(panels_do_not_matter),

@@ -20,30 +20,61 @@ enum { TILE_BYTES = 1 << 20 }; /* of k, multiplied by α while it is in the cach
  * each (m, d). */
 static int values(int inputs) { return inputs == INPUTS ? 2 : 1; }
 
-/* -- solutions of a packed factor, for the recorded rule ------------------------------------------------- */
-
-static ct_shape solve_shape(ct_call *c) { return ct_arg_shape(c, 1); }
-
-static void solve_forward(ct_call *c)
+/* `factor` holds blocks, or on a grid this process's tiles. */
+static ct__packed factor_of(ct_view factor, const ct__grid *grid, int64_t n)
 {
-    ct__packed L = ct__packed_of(ct_arg(c, 0), ct_arg_dim(c, 1, 1));
-    ct_view B = ct_result(c);
-    ct_prim_copy(c, ct_arg(c, 1), B);
-    ct__packed_solve(c, &L, 0, B);
-    ct__packed_solve_trans(c, &L, B);
+    return grid->group ? ct__packed_on(grid, factor) : ct__packed_of(factor, n);
 }
 
-static ct_var solve(ct_var L, ct_var B);
+/* -- half_solve:  V = B L⁻ᵀ, or B L⁻¹;  adjoint B̄ = V̄ L⁻¹, or V̄ L⁻ᵀ;  not differentiable in L ------------- */
 
-/* C⁻¹ is symmetric. */
-static void solve_vjp(ct_vjp *g) { ct_in_bar(g, 1, solve(ct_in(g, 0), ct_out_bar(g))); }
+typedef struct half {
+    ct__grid grid;
+    bool trans; /* B L⁻¹ */
+} half;
 
-static const ct_op solve_op = {
-    .name = "gp_solve", .n_in = 2, .shape = solve_shape, .forward = solve_forward, .vjp = solve_vjp
+static ct_shape half_shape(ct_call *c) { return ct_arg_shape(c, 1); }
+
+static void half_forward(ct_call *c)
+{
+    const half *h = ct_attr(c);
+    const ct__packed L = factor_of(ct_arg(c, 0), &h->grid, ct_arg_dim(c, 1, 1));
+    ct_view B = ct_result(c);
+    ct_prim_copy(c, ct_arg(c, 1), B);
+    if (h->trans)
+        ct__packed_solve_trans(c, &L, B);
+    else
+        ct__packed_solve(c, &L, 0, B);
+}
+
+static ct_var half_solve(ct_var L, ct_var B, half h);
+
+static void half_vjp(ct_vjp *g)
+{
+    half h = *(const half *)ct_vjp_attr(g);
+    h.trans = !h.trans;
+    ct_in_bar(g, 1, half_solve(ct_in(g, 0), ct_out_bar(g), h));
+}
+
+static const ct_op half_op = {
+    .name = "gp_half_solve", .n_in = 2, .shape = half_shape, .forward = half_forward, .vjp = half_vjp
 };
 
-/* B C⁻¹ for C = L Lᵀ; not differentiable in L. */
-static ct_var solve(ct_var L, ct_var B) { return ct_apply(&solve_op, (ct_var[]){ L, B }, 2, NULL, 0); }
+static ct_var half_solve(ct_var L, ct_var B, half h)
+{
+    return ct_apply(&half_op, (ct_var[]){ L, B }, 2, &h, sizeof h);
+}
+
+ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B)
+{
+    return half_solve(L, B, (half){ *grid, false });
+}
+
+/* B C⁻¹ for C = L Lᵀ */
+static ct_var solve(const ct__grid *grid, ct_var L, ct_var B)
+{
+    return half_solve(L, half_solve(L, B, (half){ *grid, false }), (half){ *grid, true });
+}
 
 /* -- one panel of points --------------------------------------------------------------------------------- */
 
@@ -85,12 +116,6 @@ static void contract(ct_call *c, const panel *p, ct_view bar, double scale, int 
     ct_prim_fill(c, slope, 0);
     ct_prim_covariance_bar(c, ct_attr(c), ct_arg(c, THETA), p->points, ct_arg(c, X), &K_bar, true,
                            ct_no_view(), slope);
-}
-
-/* `factor` holds blocks, or on a grid this process's tiles. */
-static ct__packed factor_of(ct_view factor, const ct__grid *grid, int64_t n)
-{
-    return grid->group ? ct__packed_on(grid, factor) : ct__packed_of(factor, n);
 }
 
 static void run_panel(ct_call *c, const panel *p)
@@ -143,18 +168,14 @@ static void forward(ct_call *c)
 static void vjp_recorded(ct_vjp *g)
 {
     const ct_cov_program *program = ct_vjp_attr(g);
-    if (ct__cov_grid(program).group) {
-        ct_tape_fail(ct_vjp_tape(g), CT_EUNSUPPORTED,
-                     "gp_posterior: over many processes there are no second derivatives");
-        return;
-    }
+    const ct__grid grid = ct__cov_grid(program);
     ct_var at = ct_scale(ct_in(g, POINTS), 1), bar;
     ct_var K = ct_apply(&ct_op_cov, (ct_var[]){ ct_in(g, THETA), at, ct_in(g, X) }, 3, program,
                         (size_t)program->bytes);
     ct_var K_bar = ct_mul(ct_unsqueeze(ct_out_bar(g), 1), ct_t(ct_in(g, ALPHA)));
     if (ct_vjp_args(g) == INPUTS) {
         ct_var e_bar = ct_unsqueeze(ct_out_bar_at(g, 1), 1);
-        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(ct_in(g, FACTOR), K)));
+        K_bar = ct_add(K_bar, ct_mul(ct_scale(e_bar, 2), solve(&grid, ct_in(g, FACTOR), K)));
     }
     ct_grad(K, K_bar, &at, &bar, 1, CT_GRAD_RECORD);
     ct_in_bar(g, POINTS, bar);

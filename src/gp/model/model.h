@@ -186,6 +186,8 @@ ct_var ct__gp_nlml_mixed(const ct_kernel *kernel, ct_var theta, ct_var X, ct_var
  * points. */
 ct_var ct__gp_posterior_at(const ct_cov_program *program, const ct__grid *grid, const ct_var in[5],
                            bool variance);
+/* B L⁻ᵀ for B (m, n) and the model's factor; differentiable in B. */
+ct_var ct__gp_half_solve(const ct__grid *grid, ct_var L, ct_var B);
 
 /* -- exchange.c ------------------------------------------------------------------------------------------ */
 
