@@ -169,6 +169,14 @@ const char *more_noise(const ct_gp *gp);
 /* Prints the lines of advice under "advice:", where there are any. */
 void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 
+/* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
+
+/* One line, of which `width` columns are the heading, where there are such rows; with the lines of their
+ * table, or for f = NULL the rows of the model. */
+void print_outliers(ct_gp *gp, const frame *f, int width);
+/* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
+void json_outliers(ct_gp *gp, const frame *f);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);

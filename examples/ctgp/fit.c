@@ -245,7 +245,7 @@ static void print_rounding(ct_gp *gp)
            q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
-static void print_result(const settings *s, ct_gp *gp, const effort *e, double nlml)
+static void print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, double nlml)
 {
     ct_fit_report r = ct_gp_report(gp);
     long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -269,6 +269,8 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
         printf(", \"failed\": %d, \"jitter\": ", r.failed);
         json_number(stdout, r.jitter);
         printf(", ");
+        json_outliers(gp, f);
+        printf(", ");
         json_parameters(stdout, gp);
         printf("}\n");
         return;
@@ -287,16 +289,17 @@ static void print_result(const settings *s, ct_gp *gp, const effort *e, double n
                "evaluations refused", r.failed);
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     print_rounding(gp);
+    print_outliers(gp, f, 30);
     printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
            r.iterations, r.evaluations, e->seconds, s->model);
 }
 
-static int save(const settings *s, ct_gp *gp, const char *const *names, const effort *e)
+static int save(const settings *s, const frame *f, ct_gp *gp, const char *const *names, const effort *e)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
-    print_result(s, gp, e, ct_gp_nlml_value(gp));
+    print_result(s, f, gp, e, ct_gp_nlml_value(gp));
     return CODE_OK;
 }
 
@@ -315,7 +318,7 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
         result = fail_device(f->device, NULL);
     ct_release(X);
     ct_release(y);
-    if (result == GO_ON) result = save(s, gp, names, &e);
+    if (result == GO_ON) result = save(s, f, gp, names, &e);
     ct_gp_free(gp);
     return result;
 }

@@ -125,6 +125,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
             printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         printf("\n");
     }
+    print_outliers(gp, NULL, 12);
     print_numerics(gp, q);
 }
 
@@ -179,6 +180,8 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     json_number(stdout, nlml);
     printf(", \"numerics\": ");
     json_numerics(gp, q);
+    printf(", ");
+    json_outliers(gp, NULL);
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);

@@ -78,6 +78,12 @@ ok 'fit says where rounding hides the gradient' 'rounding of the gradient .*: --
     "$ctgp" fit smooth.csv --target y --kernel 'scale * rbf' --noise none --model smooth.ctgp
 ok 'info tells the priors' 'noise\.variance +[0-9.e-]+ +prior: soft lower bound \([0-9.e-]+, 2\)$' \
     "$ctgp" info train.ctgp
+awk -F, 'NR == 18 { $3 += 30 } { print $1 "," $2 "," $3 }' train.csv >odd.csv
+ok 'fit tells an outlier by its line' 'outliers +line 18 \([0-9.]+\): standard deviations' \
+    "${fit[@]}" odd.csv
+ok 'info by its row' 'outliers +row [0-9]+ \([0-9.]+\): standard deviations' "$ctgp" info odd.ctgp
+ok 'in JSON, too' '"outliers": \[\{"row": [0-9]+, "sigmas": [0-9.]+\}' "$ctgp" info odd.ctgp --json
+that 'there is none in good data' sh -c '! "$1" info train.ctgp | grep -q outliers' sh "$ctgp"
 ok 'info --json' '"n": 40' "$ctgp" info train.ctgp --json
 that 'info --json is JSON' python3 -c 'import json; d = json.load(open("out"))
 assert d["features"] == ["a", "b"] and d["target"] == "y" and len(d["priors"]) == 5'
