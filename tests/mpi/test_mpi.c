@@ -389,7 +389,7 @@ static void posteriors(void)
     ct_status status[2];
     double value[2];
     for (int i = 0; i < 2; i++) {
-        ct_var x = ct_leaf(tape, s.Xs), v = ct_constant(tape, s.Xs), mean, variance, C, g, hv;
+        ct_var x = ct_leaf(tape, s.Xs), v = ct_constant(tape, s.Xs), mean, variance, C, g, hv = x;
         ct_gp_posterior(gp[i], x, true, &mean, &variance);
         ct_gp_posterior_full(gp[i], x, false, NULL, &C);
         ct_var y = ct_add(ct_sum(ct_add(ct_square(mean), ct_log(variance)), CT_ALL, false),

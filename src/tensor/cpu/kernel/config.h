@@ -75,8 +75,9 @@ enum {
     CT__THIN_LEAST = 32,
     CT__THIN_DEEP = 256,
     CT__THIN_WORK = 1 << 20,
-    /* So does A B where A has at least TALL_ROWS rows for each thread, and B TALL_LEAST to TALL_MOST rows and columns. */
-    CT__TALL_ROWS = 256,
+    /* So does A B where A has at least TALL_ROWS rows for each thread, and B TALL_LEAST to TALL_MOST rows and
+     * columns. */
+    CT__TALL_ROWS = 64,
     CT__TALL_LEAST = 16,
     CT__TALL_MOST = 256,
 
