@@ -1,6 +1,6 @@
 /* Products with gathered matrices, group by group, without atomics: a block has a tile of a group's rows, or
  * a piece of the sum over them. */
-#include "check.cuh"
+#include "block.cuh"
 #include "grouped.cuh"
 #include "pieces.cuh"
 

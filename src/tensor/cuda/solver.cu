@@ -36,16 +36,14 @@ ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, 
 {
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int64_t n = m.rows, all = b.members;
-    ct__scratch of_m(b.dev, all * (int64_t)sizeof(void *)),
-        integers(b.dev, all * (n + 1) * (int64_t)sizeof(int));
-    if (!of_m.data || !integers.data) return CT_ENOMEM;
+    const ct__addresses of_m(b, m);
+    const ct__scratch integers(b.dev, all * (n + 1) * (int64_t)sizeof(int));
+    if (of_m.status || !integers.data) return of_m.status ? of_m.status : CT_ENOMEM;
     int *rows = integers, *info = rows + all * n;
-    ct_status s = ct__addresses(b, m, of_m);
-    if (s) return s;
-    s = ct__status(b.dev, "lu",
-                   b.dtype == CT_F64
-                       ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
-                       : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
+    ct_status s = ct__status(b.dev, "lu",
+                             b.dtype == CT_F64
+                                 ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
+                                 : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
     return s ? s : judge("lu", b, m, NULL, rows, pivot, failed);
 }
 
@@ -53,13 +51,9 @@ ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix
 {
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int rows = (int)m.rows, cols = (int)m.cols, ld = (int)m.cs, all = (int)b.members;
-    ct__scratch of_m(b.dev, b.members * (int64_t)sizeof(void *)),
-        of_tau(b.dev, b.members * (int64_t)sizeof(void *));
-    if (!of_m.data || !of_tau.data) return CT_ENOMEM;
+    const ct__addresses of_m(b, m), of_tau(b, tau);
+    if (of_m.status || of_tau.status) return of_m.status ? of_m.status : of_tau.status;
     int wrong = 0; /* an argument: the status says it, too */
-    ct_status s = ct__addresses(b, m, of_m);
-    if (!s) s = ct__addresses(b, tau, of_tau);
-    if (s) return s;
     return ct__status(b.dev, "qr",
                       b.dtype == CT_F64
                           ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
