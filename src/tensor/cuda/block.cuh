@@ -27,12 +27,13 @@ static __device__ __forceinline__ V ct__over_block(V mine, Add add)
     return all;
 }
 
-/* The first i < n of which bad(i) holds, or n. The threads of a block share the search; all get the answer.
- * There is no way out of the loop, so loads need not wait for one another. */
-template <int THREADS, typename Bad> static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad)
+/* The first i < n of which bad(i) holds, or n, in a block's share of them. Its threads share the search; all
+ * get the answer. There is no way out of the loop, so loads need not wait for one another. */
+template <int THREADS, typename Bad>
+static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad, int64_t share = 0, int64_t shares = 1)
 {
     int64_t mine = n;
-    for (int64_t i = threadIdx.x; i < n; i += THREADS)
+    for (int64_t i = share * THREADS + threadIdx.x; i < n; i += shares * THREADS)
         if (bad(i) && i < mine) mine = i;
     return ct__over_block<THREADS>(mine, ct__least());
 }
@@ -67,14 +68,12 @@ static inline __device__ bool ct__silent(const ct__check &c)
 }
 
 /* A block's share of n places: the first that is bad(i) is noted, with its value(i). `orders`: what is inside
- * [0, extent) is there twice. There is no way out of the loop, so the loads need not wait for one another. */
+ * [0, extent) is there twice. */
 template <typename Value, typename Bad>
 static __device__ void ct__check_places(const ct__check &c, int64_t n, int64_t extent, bool orders,
                                         Value value, Bad bad)
 {
-    int64_t mine = n;
-    CT__EACH(i, n) if (bad(i) && i < mine) mine = i;
-    const int64_t first = ct__over_block<CT__BLOCK>(mine, ct__least());
+    const int64_t first = ct__first<CT__BLOCK>(n, bad, blockIdx.x, gridDim.x);
     if (threadIdx.x || first == n || ct__silent(c)) return;
     const bool twice = orders && 0 <= value(first) && value(first) < extent;
     c.bad[blockIdx.x] = ct__bad{ c.order, c.what, first, value(first), twice ? -extent : extent };

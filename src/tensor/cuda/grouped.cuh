@@ -34,8 +34,8 @@ template <typename S> struct tiles {
 };
 
 /* DOWN_ROWS rows of x, `width` numbers each, their COLUMNS columns from c0 on; zeros where there are none.
- * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes. All loads are on their way
- * before the first is used. */
+ * row(y) is -1 or where row y lies. `whole`: rows begin at multiples of 16 bytes; then all loads are on their
+ * way before the first is used. */
 template <typename S, int DOWN_ROWS, int COLUMNS, typename Row>
 static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, int64_t c0, bool whole,
                                              Row row)
@@ -50,14 +50,21 @@ static __device__ __forceinline__ void stage(S *to, const S *x, int64_t width, i
     const int64_t left = width - c0 - c; /* columns from this thread's first on */
     typedef ct__pack<S, VECTOR> pack;
     to += y * PITCH + c;
+    if (!whole) {
+        for (int i = 0; i < ROUNDS; i++) {
+            const int64_t r = row(y + i * STEP);
+            pack one = {};
+            CT__UNROLL
+            for (int v = 0; v < VECTOR; v++)
+                if (r >= 0 && left > v) one.x[v] = x[r * width + c0 + c + v];
+            *(pack *)(to + i * STEP * PITCH) = one;
+        }
+        return;
+    }
     pack held[ROUNDS] = {};
     for (int i = 0; i < ROUNDS; i++) {
         const int64_t r = row(y + i * STEP);
-        const int64_t at = r * width + c0 + c;
-        if (whole && r >= 0 && left > 0) held[i] = *(const pack *)(x + at);
-        CT__UNROLL
-        for (int v = 0; v < VECTOR && !whole; v++)
-            if (r >= 0 && left > v) held[i].x[v] = x[at + v];
+        if (r >= 0 && left > 0) held[i] = *(const pack *)(x + r * width + c0 + c);
     }
     for (int i = 0; i < ROUNDS; i++) *(pack *)(to + i * STEP * PITCH) = held[i];
 }

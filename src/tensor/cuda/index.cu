@@ -121,23 +121,27 @@ static __device__ T sum_rows(const rows &r, const scattered &s, const ct__piece 
 {
     const int64_t *position = s.g.position + s.g.offset[p.m] + p.first;
     const T *x = (const T *)r.first.data[X] + from;
-    for (int64_t i = 0; i < p.rows; i++)
-        if (p.m || s.index[position[i] * s.step] == 0) sum += x[position[i] * r.from_row];
+    const int64_t *end = position + p.rows;
+    for (; position < end; position++)
+        if (p.m || s.index[*position * s.step] == 0) sum += x[*position * r.from_row];
     return sum;
 }
 
 /* A thread per element of a piece, which is its group's or is kept. */
-template <typename T> static __global__ void scatter_kernel(rows r, scattered s, int64_t pieces, T *kept)
+template <typename T>
+static __global__ void __launch_bounds__(CT__BLOCK, CT__SCATTER_RESIDENT)
+    scatter_kernel(rows r, scattered s, int64_t pieces, T *kept)
 {
     CT__EACH(e, pieces * r.first.count)
     {
-        const int64_t number = ct__quotient(e, r.first.count), i = e - number * r.first.count;
+        const int64_t number = ct__quotient(e, r.first.count);
         const ct__piece p = ct__piece_at(s.g, LENGTH, number);
         if (!p.rows) continue;
+        const ct__located<2> at(r.first, e - number * r.first.count);
         const bool part = p.all > (int64_t)1 << LENGTH;
-        const ct__located<2> at(r.first, i);
-        T &to = part ? kept[(ct__kept_at(s.g, LENGTH, p.m) + p.number) * r.first.count + i]
-                     : ((T *)r.first.data[OUT])[p.m * r.to_row + at[OUT]];
+        const int64_t place =
+            ct__kept_at(s.g, LENGTH, p.m) + p.number - number; /* from this one's number on */
+        T &to = part ? kept[place * r.first.count + e] : ((T *)r.first.data[OUT])[p.m * r.to_row + at[OUT]];
         to = sum_rows<T>(r, s, p, at[X], part ? (T)0 : to);
     }
 }

@@ -57,9 +57,17 @@ template <int N> struct ct__located {
     {
         for (int d = (int)s.ndim - 1; d >= 0; d--) {
             const ct__axis &axis = s.axis[d];
-            const int64_t rest = d ? ct__quotient(i, axis.dim) : 0;
-            for (int k = 0; k < N; k++) at[k] += (i - rest * axis.dim) * axis.stride[k];
-            i = rest;
+            int64_t index = i;
+            if (d && i >> 32) {
+                int64_t rest = i / axis.dim;
+                index = i - rest * axis.dim;
+                i = rest;
+            } else if (d) { /* a division of 32 bits is several times cheaper */
+                uint32_t low = (uint32_t)i, rest = axis.dim >> 32 ? 0 : low / (uint32_t)axis.dim;
+                index = low - rest * (uint32_t)axis.dim;
+                i = rest;
+            }
+            for (int k = 0; k < N; k++) at[k] += index * axis.stride[k];
         }
     }
     __device__ __forceinline__ int64_t operator[](int k) const { return at[k]; }
