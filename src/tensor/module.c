@@ -31,6 +31,8 @@ void *ct_module_load(const char *file, bool global, char *path, size_t size, con
     enum { OWN, INSTALLED, ANYWHERE, PLACES };
     char own[4096];
     const char *const folder[PLACES] = { own, CT_LIBDIR "/", "" };
+    if (reason) *reason = NULL;
+    if (!file || !path || !reason) return NULL;
     own_folder(own, sizeof own);
     for (int i = OWN; i < PLACES; i++) {
         int length = snprintf(path, size, "%s%s", folder[i], file);
