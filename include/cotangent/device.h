@@ -63,6 +63,14 @@ CT_API ct_status ct_last_status(const ct_device *device);
  * a remedy. Returns `status`. Allocates nothing. */
 CT_API ct_status ct_device_fail(ct_device *device, ct_status status, const char *format, ...) CT_PRINTF(3, 4);
 
+/* Loads a module of the library, by the name of its file: the first that is in the folder of this library
+ * (or of the program, where that is linked statically), in the folder where the library is installed, or
+ * where the system's loader looks. It stays loaded until the process ends. `global`: what it loads sees its
+ * symbols. In `path`, of `size` bytes: where it is. Returns the loader's handle; or NULL and in *reason the
+ * loader's words, which are valid until its next call, or NULL where there is no such file. NULL for an
+ * argument of NULL. */
+CT_API void *ct_module_load(const char *file, bool global, char *path, size_t size, const char **reason);
+
 /* One line for a log: name, threads, BLAS and its core, memory. A remark follows if the BLAS core does not
  * use all instructions of the CPU. Owned by the device. */
 CT_API const char *ct_device_description(const ct_device *device);

@@ -1,5 +1,5 @@
 /* The CUDA backend, linked with the program instead of loaded. */
-#include "primitives.h"
+#include "module.h"
 
 const ct_backend *ct__cuda_backend(ct_device *dev, int ordinal)
 {

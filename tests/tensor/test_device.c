@@ -207,6 +207,18 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+static void modules(void **state)
+{
+    (void)state;
+    char path[4200];
+    const char *reason = "";
+    assert_null(ct_module_load("libcotangent-none.so", false, path, sizeof path, &reason));
+    assert_null(reason); /* there is no such file */
+    assert_null(ct_module_load(NULL, false, path, sizeof path, &reason));
+    assert_null(ct_module_load("libcotangent-none.so", false, NULL, 0, &reason));
+    assert_null(ct_module_load("libcotangent-none.so", false, path, sizeof path, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_limit_refuses_and_names_the_bytes),
         cmocka_unit_test(uses_the_applications_allocator),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(modules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* Groups of processes: the module for MPI, the grid of processes, meetings. */
-#define _GNU_SOURCE
 #include "group.h"
 
 #include <dlfcn.h>
@@ -38,29 +37,12 @@ bool ct__group_sent(ct_group *g, int error)
 
 /* -- the module ------------------------------------------------------------------------------------------ */
 
-/* Beside this library or program, where the library is installed, or where the loader looks. MPI's own
- * modules need its symbols: RTLD_GLOBAL. */
-static void *load(void)
-{
-    static const char here;
-    char path[4200];
-    Dl_info info;
-    const char *slash = dladdr(&here, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
-    void *module = NULL;
-    if (slash) {
-        snprintf(path, sizeof path, "%.*s/" CT__TRANSPORT_FILE, (int)(slash - info.dli_fname),
-                 info.dli_fname);
-        module = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    }
-    if (!module) module = dlopen(CT_LIBDIR "/" CT__TRANSPORT_FILE, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    if (!module) module = dlopen(CT__TRANSPORT_FILE, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    return module;
-}
-
+/* MPI's own modules need its symbols. */
 static void find_transport(ct_group *g)
 {
-    void *module = load();
-    const char *reason = module ? NULL : dlerror();
+    char path[4200];
+    const char *reason = NULL;
+    void *module = ct_module_load(CT__TRANSPORT_FILE, true, path, sizeof path, &reason);
     const ct__transport *t = module ? dlsym(module, CT__TRANSPORT_SYMBOL) : NULL;
     if (module) dlclose(module);
     if (!module)

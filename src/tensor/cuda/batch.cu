@@ -174,12 +174,20 @@ static __global__ void addresses_kernel(ct__batch b, ct__matrix m, int64_t bytes
 }
 
 /* The routines count in 32 bits. */
-ct_status ct__addresses(const ct__job &b, const ct__matrix &m, void *to)
+static bool countable(const ct__job &b, const ct__matrix &m)
 {
-    if (b.members > INT32_MAX || m.rows > INT32_MAX || m.cols > INT32_MAX)
-        return ct__fail(b.dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch",
-                        b.dev->name);
-    return CT__RUN_EACH(b.dev, "addresses", addresses_kernel, b.members, b, m, ct__bytes_of(b), (char **)to);
+    return b.members <= INT32_MAX && m.rows <= INT32_MAX && m.cols <= INT32_MAX;
+}
+
+ct__addresses::ct__addresses(const ct__job &b, const ct__matrix &m)
+    : ct__scratch(b.dev, countable(b, m) ? b.members * (int64_t)sizeof(char *) : 0), status(CT_ENOMEM)
+{
+    if (!countable(b, m))
+        status =
+            ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch", dev->name);
+    else if (data)
+        status =
+            CT__RUN_EACH(dev, "addresses", addresses_kernel, b.members, b, m, ct__bytes_of(b), (char **)data);
 }
 
 /* -- failures -------------------------------------------------------------------------------------------- */

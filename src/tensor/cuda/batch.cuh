@@ -203,8 +203,11 @@ static inline bool ct__one_by_one(const ct_device *dev, int64_t n)
     return !dev->in_step && n >= CT__ONE_BY_ONE;
 }
 
-/* Queues the addresses of the members' matrices, as cuBLAS's batched routines want them. */
-ct_status ct__addresses(const ct__job &b, const ct__matrix &m, void *to);
+/* The addresses of the members' matrices, as cuBLAS's batched routines want them. */
+struct ct__addresses : ct__scratch {
+    ct_status status;
+    ct__addresses(const ct__job &b, const ct__matrix &m);
+};
 
 /* Where a triangle is cut: whole tiles before the cut. */
 static inline int64_t ct__half(int64_t n) { return ct__divide_up(n / 2, CT__TILE) * CT__TILE; }

@@ -1,4 +1,4 @@
-/* What the threads of a block have, together. */
+/* What the threads of a block have, together; and looking for indices out of their range. */
 #ifndef CT_TENSOR_CUDA_BLOCK_CUH
 #define CT_TENSOR_CUDA_BLOCK_CUH
 
@@ -27,14 +27,56 @@ static __device__ __forceinline__ V ct__over_block(V mine, Add add)
     return all;
 }
 
-/* The first i < n of which bad(i) holds, or n. The threads of a block share the search; all get the answer.
- * There is no way out of the loop, so loads need not wait for one another. */
-template <int THREADS, typename Bad> static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad)
+/* The first i < n of which bad(i) holds, or n, in a block's share of them. Its threads share the search; all
+ * get the answer. There is no way out of the loop, so loads need not wait for one another. */
+template <int THREADS, typename Bad>
+static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad, int64_t share = 0, int64_t shares = 1)
 {
     int64_t mine = n;
-    for (int64_t i = threadIdx.x; i < n; i += THREADS)
+    for (int64_t i = share * THREADS + threadIdx.x; i < n; i += shares * THREADS)
         if (bad(i) && i < mine) mine = i;
     return ct__over_block<THREADS>(mine, ct__least());
+}
+
+/* -- checks of indices -----------------------------------------------------------------------------------
+ * Up to CT__CHECKERS blocks share a check, each notes the first index out of its range that it found in a
+ * place of its own, and the host takes the first of all. */
+
+typedef struct ct__check {
+    ct__bad *bad;
+    int64_t order, what;
+} ct__check;
+
+static inline ct__check ct__new_check(ct__cuda *cuda, const char *what)
+{
+    cuda->checked = true;
+    return ct__check{ cuda->bad, ++cuda->checks, -(int64_t)(uintptr_t)what };
+}
+
+/* Queues a kernel that checks n places. */
+#define CT__RUN_CHECK(dev, name, kernel, n, ...)                                                         \
+    CT__RUN_BLOCKS(dev, name, kernel, ct__smaller(ct__divide_up(n, CT__BLOCK), CT__CHECKERS), CT__BLOCK, \
+                   ct__new_check(ct__cuda_of(dev), name), __VA_ARGS__)
+
+/* Whether nothing is to be said: here, or in an earlier check anywhere, something was found before. */
+static inline __device__ bool ct__silent(const ct__check &c)
+{
+    if (c.bad[blockIdx.x].order) return true;
+    for (int k = 0; k < CT__CHECKERS; k++)
+        if (c.bad[k].order && c.bad[k].order != c.order) return true;
+    return false;
+}
+
+/* A block's share of n places: the first that is bad(i) is noted, with its value(i). `orders`: what is inside
+ * [0, extent) is there twice. */
+template <typename Value, typename Bad>
+static __device__ void ct__check_places(const ct__check &c, int64_t n, int64_t extent, bool orders,
+                                        Value value, Bad bad)
+{
+    const int64_t first = ct__first<CT__BLOCK>(n, bad, blockIdx.x, gridDim.x);
+    if (threadIdx.x || first == n || ct__silent(c)) return;
+    const bool twice = orders && 0 <= value(first) && value(first) < extent;
+    c.bad[blockIdx.x] = ct__bad{ c.order, c.what, first, value(first), twice ? -extent : extent };
 }
 
 #endif

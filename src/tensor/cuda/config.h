@@ -32,6 +32,7 @@ enum {
     CT__GROUP_DOWN = 8,    /* of these along the rows: a warp has two of them                              */
     CT__GROUP_DEPTH = 256, /* bytes of a row in shared memory at a time                                    */
     CT__GROUP_LENGTH = 8,  /* a sum over 2^8 rows is one block's, or one thread's of scatter_add; bits     */
+    CT__SCATTER_RESIDENT = 5, /* blocks a processor that add up rows: bounds the registers              */
 
     /* -- factors of matrices -- */
     CT__TILE = 128, /* of a matrix that one block factors in its registers; where triangles end; bits */

@@ -67,30 +67,21 @@ static __device__ __forceinline__ bool ct__distances(const ct__thread<T> &v, con
     const int32_t *dims = v.dims + n->dims;
     const T *weight = v.weight + n->dims, common = n->ard || !count ? (T)1 : weight[0];
     const bool ard = n->ard;
+    const auto add = [&](int k, auto part) { /* of the coordinates in column k */
+                                             const T a = v.x_at(dims[k]), w = ard ? weight[k] : (T)1;
+                                             CT__EACH_PAIR(p) s[p] += w * part(a, v.z_at(dims[k], p));
+    };
     CT__EACH_PAIR(p) s[p] = 0;
     if (geometry == CT_SINE) {
         const T period = v.theta[n->extra];
-        for (int k = 0; k < count; k++) CT__EACH_PAIR(p)
-            {
-                T square, unused;
-                ct__sine_square((v.x_at(dims[k]) - v.z_at(dims[k], p)) / period, &square, &unused);
-                s[p] += ard ? weight[k] * square : square;
-            }
+        T square, unused;
+        for (int k = 0; k < count; k++)
+            add(k, [&](T a, T b) { return ct__sine_square((a - b) / period, &square, &unused), square; });
     } else if (geometry == CT_DOT) {
-        for (int k = 0; k < count; k++) {
-            const T a = v.x_at(dims[k]), w = ard ? weight[k] : (T)1;
-            CT__EACH_PAIR(p) s[p] += w * (a * v.z_at(dims[k], p));
-        }
+        for (int k = 0; k < count; k++) add(k, [](T a, T b) { return a * b; });
     } else {
         CT__BY_FOUR
-        for (int k = 0; k < count; k++) {
-            const T a = v.x_at(dims[k]), w = ard ? weight[k] : (T)1;
-            CT__EACH_PAIR(p)
-            {
-                const T difference = a - v.z_at(dims[k], p);
-                s[p] += w * (difference * difference);
-            }
-        }
+        for (int k = 0; k < count; k++) add(k, [](T a, T b) { return (a - b) * (a - b); });
     }
     const T far = (T)ct__far(v, n);
     bool wild = false;

@@ -80,17 +80,6 @@ template <typename T> static __global__ void ct__numbers_kernel(ct__plan<T> p, T
     }
 }
 
-template <typename T>
-static ct_status ct__write_program(ct_device *dev, const ct_cov_program *program, ct__plan<T> *p, char *to,
-                                   T *numbers)
-{
-    p->nodes = ct_cov_nodes((const ct_cov_program *)(void *)to);
-    p->dims = (const int32_t *)(const void *)(p->nodes + p->n_nodes);
-    p->theta = numbers, p->weight = numbers + p->n_params, p->slope = p->weight + p->n_dims;
-    ct_status s = ct__cuda_put(dev, to, program, (size_t)program->bytes);
-    return s ? s : CT__RUN_EACH(dev, "covariance", ct__numbers_kernel<T>, CT__BLOCK, *p, numbers);
-}
-
 /* The points by columns: neighbours in memory are neighbouring threads'. */
 template <typename T>
 static ct_status ct__plan_move(ct_device *dev, const ct_view *x, char *to, const T **points)
@@ -108,14 +97,17 @@ static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, co
     if (p->n > INT32_MAX - CT__COV_MOST || p->m > INT32_MAX - CT__COV_MOST)
         return ct__fail(dev, CT_EUNSUPPORTED, "a covariance matrix of more than 2^31 rows or columns on %s",
                         dev->name);
-    char *room = (char *)memory;
+    char *room = (char *)memory, *of_program = room + p->begin[CT__PROGRAM];
+    T *numbers = (T *)(room + p->begin[CT__NUMBERS]);
     p->room = room + p->begin[CT__OF_BLOCKS];
+    p->nodes = ct_cov_nodes((const ct_cov_program *)of_program);
+    p->dims = (const int32_t *)(p->nodes + p->n_nodes);
+    p->theta = numbers, p->weight = numbers + p->n_params, p->slope = p->weight + p->n_dims;
     ct_status s = ct__plan_move(dev, x, room + p->begin[CT__X], &p->x);
     p->z = p->x;
     if (!s && z) s = ct__plan_move(dev, z, room + p->begin[CT__Z], &p->z);
-    return s ? s
-             : ct__write_program(dev, program, p, room + p->begin[CT__PROGRAM],
-                                 (T *)(room + p->begin[CT__NUMBERS]));
+    if (!s) s = ct__cuda_put(dev, of_program, program, (size_t)program->bytes);
+    return s ? s : CT__RUN_EACH(dev, "covariance", ct__numbers_kernel<T>, CT__BLOCK, *p, numbers);
 }
 
 #endif

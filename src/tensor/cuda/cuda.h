@@ -20,7 +20,7 @@
 #include <cusolverDn.h>
 
 #include "config.h"
-#include "primitives.h"
+#include "module.h"
 
 /* CT__LAUNCH(kernel, grid, block, stream, argument...) queues a kernel and returns the launch's own error.
  * cudaGetLastError would also return those of other users of the runtime. */
@@ -146,8 +146,6 @@ ct_status ct__driver_status(ct_device *dev, const char *what, int error);
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Queues that n integers become 0. */
 ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n);
-/* CT_OK, or that nothing may wait now; `what` is what would. */
-ct_status ct__cuda_not_recording(ct_device *dev, const char *what);
 /* An upload by kernel arguments: in a graph, too, which keeps the bytes. */
 ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes);
 /* Launches its kernel on nothing: a kernel is loaded at its first launch, and that may wait. The step's own

@@ -93,14 +93,6 @@ static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
     return s;
 }
 
-static ct_status open_checks(ct_device *dev, ct__cuda *cuda)
-{
-    const size_t bytes = CT__CHECKERS * sizeof(ct__bad);
-    ct_status s = ct__status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, bytes));
-    return s ? s
-             : ct__status(dev, "making room for errors", cudaMemsetAsync(cuda->bad, 0, bytes, cuda->stream));
-}
-
 static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
 {
     ct_status s = ct__status(dev, "opening", cublasCreate(&cuda->blas));
@@ -136,16 +128,6 @@ static ct_status describe(ct_device *dev, ct__cuda *cuda)
     return CT_OK;
 }
 
-static __global__ void nothing_kernel(int) {}
-
-/* Whether the module has code for this GPU, and the GPU runs it. */
-static ct_status try_kernel(ct_device *dev, ct__cuda *cuda)
-{
-    ct_status s =
-        CT__RUN_EACH(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)", nothing_kernel, 1, 0);
-    return s ? s : ct__status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
-}
-
 #if CUDART_VERSION >= 12050
 #    define DRIVERS(name, to) cudaGetDriverEntryPointByVersion(name, (void **)(to), 12000, cudaEnableDefault)
 #else
@@ -170,16 +152,24 @@ static ct_status find_context(ct_device *dev, ct__cuda *cuda)
     return ct__driver_status(dev, "choosing the GPU", error);
 }
 
+static __global__ void nothing_kernel(int) {}
+
+/* At last whether the module has code for this GPU, and the GPU runs it. */
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)
 {
     const ct__current now(cuda);
+    const size_t bytes = CT__CHECKERS * sizeof *cuda->bad;
     ct_status s =
         ct__status(dev, "making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
-    if (!s) s = open_checks(dev, cuda);
     if (!s) s = open_libraries(dev, cuda);
-    return s ? s : try_kernel(dev, cuda);
+    if (!s) s = ct__status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, bytes));
+    if (!s) s = ct__status(dev, "making room for errors", cudaMemsetAsync(cuda->bad, 0, bytes, cuda->stream));
+    if (!s)
+        s = CT__RUN_EACH(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)", nothing_kernel, 1,
+                         0);
+    return s ? s : ct__status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
 ct_status ct__cuda_open(ct_device *dev, int ordinal)

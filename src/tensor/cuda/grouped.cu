@@ -1,6 +1,6 @@
 /* Products with gathered matrices, group by group, without atomics: a block has a tile of a group's rows, or
  * a piece of the sum over them. */
-#include "check.cuh"
+#include "block.cuh"
 #include "grouped.cuh"
 #include "pieces.cuh"
 
@@ -135,16 +135,12 @@ template <typename S> static bool rows_at(const void *x, int64_t width, int64_t 
     return width % n == 0 && (uintptr_t)x % ((size_t)n * sizeof(S)) == 0;
 }
 
-/* The groups of N members, I rows each. */
-static ct__groups groups_of(const ct_view *groups, int64_t N, int64_t I)
+/* The groups of N members, I rows each; queues their check. */
+static ct_status take_groups(ct_device *dev, const ct_view *groups, int64_t N, int64_t I, ct__groups *g)
 {
     const int64_t *offset = (const int64_t *)groups->data, M = groups->dim[0] - 1 - N;
-    return ct__groups{ N, M, I, offset, offset + M + 1 };
-}
-
-static ct_status check_groups(ct_device *dev, const ct__groups &g)
-{
-    return CT__RUN_CHECK(dev, "groups", groups_kernel, g.M + 1 + g.N, g);
+    *g = ct__groups{ N, M, I, offset, offset + M + 1 };
+    return CT__RUN_CHECK(dev, "groups", groups_kernel, M + 1 + N, *g);
 }
 
 template <typename S, bool TURNED>
@@ -187,8 +183,8 @@ ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view 
                                 ct_view *out)
 {
     const int64_t N = A->dim[0], J = A->dim[2], K = C->dim[2];
-    const ct__groups g = groups_of(groups, N, A->dim[1]);
-    ct_status s = check_groups(dev, g);
+    ct__groups g;
+    ct_status s = take_groups(dev, groups, N, A->dim[1], &g);
 #define FORWARD(S) forward<S, false>(dev, g, J, K, A->data, C->data, out->data)
     return s ? s : CT__PER_DTYPE(out->dtype, FORWARD);
 }
@@ -196,12 +192,9 @@ ct_status ct__cuda_grouped_gemm(ct_device *dev, const ct_view *A, const ct_view 
 ct_status ct__cuda_grouped_gemm_bar(ct_device *dev, const ct_view *A, const ct_view *C, const ct_view *G,
                                     const ct_view *groups, ct_view *A_bar, ct_view *C_bar)
 {
-    const int64_t N = G->dim[0], I = G->dim[1], K = G->dim[2],
-                  J = A_bar   ? A_bar->dim[2]
-                      : C_bar ? C_bar->dim[1]
-                              : 0;
-    const ct__groups g = groups_of(groups, N, I);
-    ct_status s = check_groups(dev, g);
+    const int64_t N = G->dim[0], K = G->dim[2], J = A_bar ? A_bar->dim[2] : C_bar ? C_bar->dim[1] : 0;
+    ct__groups g;
+    ct_status s = take_groups(dev, groups, N, G->dim[1], &g);
 #define ROWS_BAR(S) forward<S, true>(dev, g, K, J, G->data, C->data, A_bar->data)
     if (!s && A_bar) s = CT__PER_DTYPE(G->dtype, ROWS_BAR); /* A_bar_i = G_i C_mᵀ */
 #define SUMS(S) sum_up<S>(dev, g, J, K, A->data, G->data, C_bar->data)

@@ -1,7 +1,7 @@
 /* gather, scatter_add, group_by, rows in another order. An index outside its range is found by a check on the
  * device and reported by the next call that waits; until then its row is left alone. */
 #include "batch.cuh"
-#include "check.cuh"
+#include "block.cuh"
 #include "loop.cuh"
 #include "pieces.cuh"
 
@@ -114,43 +114,35 @@ typedef struct scattered {
     int64_t step;
 } scattered;
 
-/* Σ of the element `from` of rows [first, first + n) of group m, added to `sum` in their order. Of those in
- * group 0 some may have been put there for want of a better one. */
+/* Σ of the element `from` of a piece's rows, added to `sum` in their order. Of those in group 0 some may have
+ * been put there for want of a better one. */
 template <typename T>
-static __device__ T sum_rows(const rows &r, const scattered &s, int64_t m, int64_t first, int64_t n,
-                             int64_t from, T sum)
+static __device__ T sum_rows(const rows &r, const scattered &s, const ct__piece &p, int64_t from, T sum)
 {
-    const int64_t *position = s.g.position + s.g.offset[m] + first;
+    const int64_t *position = s.g.position + s.g.offset[p.m] + p.first;
     const T *x = (const T *)r.first.data[X] + from;
-    for (int64_t i = 0; i < n; i++)
-        if (m || s.index[position[i] * s.step] == 0) sum += x[position[i] * r.from_row];
+    const int64_t *end = position + p.rows;
+    for (; position < end; position++)
+        if (p.m || s.index[*position * s.step] == 0) sum += x[*position * r.from_row];
     return sum;
 }
 
-/* A thread per element of the output. */
-template <typename T> static __global__ void scatter_kernel(rows r, scattered s)
+/* A thread per element of a piece, which is its group's or is kept. */
+template <typename T>
+static __global__ void __launch_bounds__(CT__BLOCK, CT__SCATTER_RESIDENT)
+    scatter_kernel(rows r, scattered s, int64_t pieces, T *kept)
 {
-    CT__EACH(e, s.g.M * r.first.count)
+    CT__EACH(e, pieces * r.first.count)
     {
-        const int64_t m = ct__quotient(e, r.first.count), n = ct__rows_of(s.g, m);
-        if (!n || n > (int64_t)1 << LENGTH) continue;
-        const ct__located<2> at(r.first, e - m * r.first.count);
-        T &to = ((T *)r.first.data[OUT])[m * r.to_row + at[OUT]];
-        to = sum_rows<T>(r, s, m, 0, n, at[X], to);
-    }
-}
-
-/* A thread per element of a piece. */
-template <typename T> static __global__ void pieces_kernel(rows r, scattered s, T *kept)
-{
-    CT__EACH(e, ct__kept(s.g, LENGTH) * r.first.count)
-    {
-        const int64_t place = ct__quotient(e, r.first.count), m = ct__group_at(s.g, LENGTH - 1, place),
-                      n = ct__rows_of(s.g, m), first = (place - ct__kept_at(s.g, LENGTH, m)) << LENGTH,
-                      length = (int64_t)1 << LENGTH;
-        if (n <= length || first >= n) continue;
-        const ct__located<2> at(r.first, e - place * r.first.count);
-        kept[e] = sum_rows<T>(r, s, m, first, n - first < length ? n - first : length, at[X], 0);
+        const int64_t number = ct__quotient(e, r.first.count);
+        const ct__piece p = ct__piece_at(s.g, LENGTH, number);
+        if (!p.rows) continue;
+        const ct__located<2> at(r.first, e - number * r.first.count);
+        const bool part = p.all > (int64_t)1 << LENGTH;
+        const int64_t place =
+            ct__kept_at(s.g, LENGTH, p.m) + p.number - number; /* from this one's number on */
+        T &to = part ? kept[place * r.first.count + e] : ((T *)r.first.data[OUT])[p.m * r.to_row + at[OUT]];
+        to = sum_rows<T>(r, s, p, at[X], part ? (T)0 : to);
     }
 }
 
@@ -164,15 +156,14 @@ template <typename T> static __global__ void add_kernel(rows r, scattered s, con
 
 template <typename T> static ct_status scatter(ct_device *dev, const rows &r, const scattered &s)
 {
-    ct_status failed = CT__RUN_EACH(dev, "scatter_add", scatter_kernel<T>, s.g.M * r.first.count, r, s);
-    if (failed || s.g.N <= (int64_t)1 << LENGTH) return failed;
-    const int64_t kept = ct__kept(s.g, LENGTH) * r.first.count;
-    ct__scratch room(dev, kept * (int64_t)sizeof(T));
-    if (!room.data) return CT_ENOMEM;
-    failed = CT__RUN_EACH(dev, "scatter_add", pieces_kernel<T>, kept, r, s, room);
-    return failed ? failed
-                  : CT__RUN_BLOCKS(dev, "scatter_add", add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, r,
-                                   s, room);
+    const bool long_ones = s.g.N > (int64_t)1 << LENGTH;
+    const int64_t pieces = ct__pieces(s.g, LENGTH);
+    ct__scratch kept(dev, long_ones ? ct__kept(s.g, LENGTH) * r.first.count * (int64_t)sizeof(T) : 0);
+    if (!kept.data) return CT_ENOMEM;
+    ct_status failed =
+        CT__RUN_EACH(dev, "scatter_add", scatter_kernel<T>, pieces * r.first.count, r, s, pieces, kept);
+    if (failed || !long_ones) return failed;
+    return CT__RUN_BLOCKS(dev, "scatter_add", add_kernel<T>, ct__adders(s.g, LENGTH), CT__BLOCK, r, s, kept);
 }
 
 ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)

@@ -1,16 +1,8 @@
 /* The CUDA backend is a module of its own, libcotangent-cuda.so: who opens no GPU does not pay for loading
- * cuBLAS and cuSOLVER, and the library runs where they are not installed. It is looked for beside the library
- * (beside the program where that is linked statically), in the folder where the library is installed, and
- * where the system's loader looks. */
-#define _GNU_SOURCE
+ * cuBLAS and cuSOLVER, and the library runs where they are not installed. */
 #include "module.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <unistd.h>
-
-/* What is loaded stays until the process ends: closing CUDA's libraries saves nothing. */
-enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 
 /* -- the driver ------------------------------------------------------------------------------------------ */
 
@@ -30,7 +22,7 @@ static int count_gpus(void *driver, int *count)
 static bool find_gpu(ct_device *dev, int ordinal)
 {
     enum { NO_DEVICE = 100 };
-    void *driver = dlopen("libcuda.so.1", HOW);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     int count = 0, error = driver ? count_gpus(driver, &count) : NO_DEVICE;
     if (driver) dlclose(driver);
     if (count && !error) return true;
@@ -48,46 +40,22 @@ static bool find_gpu(ct_device *dev, int ordinal)
 
 /* -- the module ------------------------------------------------------------------------------------------ */
 
-/* The folder of the file that this code is in, with a slash at its end; "" where that is unknown. */
-static void own_folder(char *folder, size_t size)
-{
-    static const char here;
-    Dl_info info;
-    folder[0] = '\0';
-    if (!dladdr(&here, &info) || !info.dli_fname) return;
-    const char *slash = strrchr(info.dli_fname, '/');
-    size_t length = slash ? (size_t)(slash - info.dli_fname) + 1 : 0;
-    if (length < size) snprintf(folder, size, "%.*s", (int)length, info.dli_fname);
-}
-
-/* The first module there is, and in `path` where; NULL with a message. */
+/* NULL with a message; in `path` where the module is. */
 static void *load(ct_device *dev, int ordinal, char *path, size_t size)
 {
-    enum { OWN, INSTALLED, ANYWHERE, PLACES };
-    char own[4096];
-    const char *const folder[PLACES] = { own, CT_LIBDIR "/", "" }, *missing = NULL;
-    own_folder(own, sizeof own);
-    for (int i = OWN; i < PLACES && !missing; i++) {
-        int length = snprintf(path, size, "%s%s", folder[i], CT__MODULE_FILE);
-        bool there = folder[i][0] && length >= 0 && (size_t)length < size && !access(path, R_OK);
-        if (!there && i != ANYWHERE) continue;
-        void *module = dlopen(path, HOW);
-        if (module) return module;
-        missing = dlerror();
-    }
-    /* dlerror names the file that was not found: the module itself, or a library of CUDA that it needs. */
-    if (missing &&
-        !strncmp(missing, CT__MODULE_FILE ": cannot open", sizeof CT__MODULE_FILE ": cannot open" - 1))
+    const char *reason;
+    void *module = ct_module_load(CT__MODULE_FILE, false, path, size, &reason);
+    if (!module && reason)
+        ct__fail(dev, CT_EUNSUPPORTED,
+                 "cuda:%d: %.160s does not load: %.160s: install CUDA's libraries, or open \"cpu\"", ordinal,
+                 path, reason);
+    else if (!module)
         ct__fail(
             dev, CT_EUNSUPPORTED,
             "cuda:%d: there is no CUDA backend (%s) in %s: build with -Dcuda=enabled and install it there, "
             "or open \"cpu\"",
             ordinal, CT__MODULE_FILE, CT_LIBDIR);
-    else
-        ct__fail(dev, CT_EUNSUPPORTED,
-                 "cuda:%d: %.160s does not load: %.160s: install CUDA's libraries, or open \"cpu\"", ordinal,
-                 path, missing ? missing : "no reason given");
-    return NULL;
+    return module;
 }
 
 const ct_backend *ct__cuda_backend(ct_device *dev, int ordinal)

@@ -29,49 +29,28 @@ struct choice {
     double p[2];
 };
 
-template <bool HEAVY, typename T> static __device__ __forceinline__ T value1(int64_t f, const double *p, T x)
+/* f(x), or g f'(x) for y = f(x). */
+template <bool HEAVY, bool BAR, typename T>
+static __device__ __forceinline__ T of_one(const choice &c, T x, [[maybe_unused]] T y, T g)
 {
-    switch (f) {
-#define VALUE(name, value, derivative, vjp) \
-    case CT_MAP_##name: return heavy(CT_MAP_##name) == HEAVY ? (T)(value) : (T)0;
-        CT_MAPS1(VALUE)
-#undef VALUE
+    [[maybe_unused]] const double *p = c.p;
+    switch (c.f) {
+#define MAP(name, value, derivative, vjp) \
+    case CT_MAP_##name: return heavy(CT_MAP_##name) != HEAVY ? (T)0 : BAR ? g * (T)(derivative) : (T)(value);
+        CT_MAPS1(MAP)
+#undef MAP
     }
     return 0;
 }
 
-/* g f'(x) for y = f(x) */
-template <bool HEAVY, typename T>
-static __device__ __forceinline__ T bar1(int64_t f, const double *p, T x, T y, T g)
+/* f(a, b), or g ∂f/∂a or g ∂f/∂b. */
+template <bool BAR, typename T> static __device__ __forceinline__ T of_two(const choice &c, T a, T b, T g)
 {
-    switch (f) {
-#define SLOPE(name, value, derivative, vjp) \
-    case CT_MAP_##name: return heavy(CT_MAP_##name) == HEAVY ? g * (T)(derivative) : (T)0;
-        CT_MAPS1(SLOPE)
-#undef SLOPE
-    }
-    return 0;
-}
-
-template <typename T> static __device__ __forceinline__ T value2(int64_t f, T a, T b)
-{
-    switch (f) {
-#define VALUE(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
-    case CT_MAP_##name: return (T)(value);
-        CT_MAPS2(VALUE)
-#undef VALUE
-    }
-    return 0;
-}
-
-/* g ∂f/∂a or g ∂f/∂b */
-template <typename T> static __device__ __forceinline__ T bar2(int64_t f, bool side, T a, T b, T g)
-{
-    switch (f) {
-#define SLOPE(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
-    case CT_MAP_##name: return g * (side ? (T)(derivative_b) : (T)(derivative_a));
-        CT_MAPS2(SLOPE)
-#undef SLOPE
+    switch (c.f) {
+#define MAP(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
+    case CT_MAP_##name: return !BAR ? (T)(value) : g * (c.side ? (T)(derivative_b) : (T)(derivative_a));
+        CT_MAPS2(MAP)
+#undef MAP
     }
     return 0;
 }
@@ -83,10 +62,10 @@ enum table { VALUE1, BAR1, VALUE2, BAR2 };
 template <table TABLE, bool HEAVY, typename T>
 static __device__ __forceinline__ T result(const choice &c, const T *v)
 {
-    return TABLE == VALUE1   ? value1<HEAVY>(c.f, c.p, v[1])
-           : TABLE == BAR1   ? bar1<HEAVY>(c.f, c.p, v[1], v[2], v[3])
-           : TABLE == VALUE2 ? value2(c.f, v[1], v[2])
-                             : bar2(c.f, c.side, v[1], v[2], v[3]);
+    if constexpr (TABLE == VALUE1 || TABLE == BAR1)
+        return of_one<HEAVY, TABLE == BAR1>(c, v[1], v[2], v[3]);
+    else
+        return of_two<TABLE == BAR2>(c, v[1], v[2], v[3]);
 }
 
 /* A kernel serves a whole table: the choice is the same for all threads, and what it costs vanishes beside

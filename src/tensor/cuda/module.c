@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "primitives.h"
-
 extern CT_API const ct__module ct__cuda_module;
 const ct__module ct__cuda_module = { CT__ABI, &ct__cuda_table };
 

@@ -86,14 +86,6 @@ template <typename S, bool SECOND> static __global__ void reduce_kernel(reductio
         r.kept[piece * r.outputs + output] = all;
 }
 
-/* Threads for an output of n inputs, each with a few of them: a power of two. */
-static int lanes_for(int64_t n, int most)
-{
-    int lanes = 1;
-    while (lanes < most && lanes * CT__REDUCE_FEW < n) lanes *= 2;
-    return lanes;
-}
-
 ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_view *out)
 {
     reduction r = { {}, {}, ct__count(out), 1, 0, 1, 1, 1, f, x->dtype, x->data, out->data, NULL };
@@ -111,7 +103,8 @@ ct_status ct__cuda_reduce(ct_device *dev, ct_reduction f, const ct_view *x, ct_v
     const int64_t step_out = r.keep.ndim ? r.keep.axis[r.keep.ndim - 1].stride[X] : INT64_MAX,
                   step_in = r.over.ndim ? r.over.axis[r.over.ndim - 1].stride[X] : 0;
     const bool columns = step_out < step_in && r.keep.axis[r.keep.ndim - 1].dim >= CT__WARP;
-    r.lanes = lanes_for(r.inputs, columns ? THREADS / CT__WARP : (int)THREADS);
+    const int most = columns ? THREADS / CT__WARP : (int)THREADS;
+    while (r.lanes < most && r.lanes * CT__REDUCE_FEW < r.inputs) r.lanes *= 2;
     r.lane_step = columns ? THREADS / r.lanes : 1; /* neighbours in the block are neighbours in memory */
     const int64_t pieces = ct__smaller(ct__divide_up(r.inputs, CT__REDUCE_RUN * r.lanes),
                                        ct__divide_up(CT__REDUCE_GRID, r.outputs * r.lanes));

@@ -36,16 +36,14 @@ ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, 
 {
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int64_t n = m.rows, all = b.members;
-    ct__scratch of_m(b.dev, all * (int64_t)sizeof(void *)),
-        integers(b.dev, all * (n + 1) * (int64_t)sizeof(int));
-    if (!of_m.data || !integers.data) return CT_ENOMEM;
+    const ct__addresses of_m(b, m);
+    const ct__scratch integers(b.dev, all * (n + 1) * (int64_t)sizeof(int));
+    if (of_m.status || !integers.data) return of_m.status ? of_m.status : CT_ENOMEM;
     int *rows = integers, *info = rows + all * n;
-    ct_status s = ct__addresses(b, m, of_m);
-    if (s) return s;
-    s = ct__status(b.dev, "lu",
-                   b.dtype == CT_F64
-                       ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
-                       : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
+    ct_status s = ct__status(b.dev, "lu",
+                             b.dtype == CT_F64
+                                 ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
+                                 : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
     return s ? s : judge("lu", b, m, NULL, rows, pivot, failed);
 }
 
@@ -53,13 +51,9 @@ ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix
 {
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int rows = (int)m.rows, cols = (int)m.cols, ld = (int)m.cs, all = (int)b.members;
-    ct__scratch of_m(b.dev, b.members * (int64_t)sizeof(void *)),
-        of_tau(b.dev, b.members * (int64_t)sizeof(void *));
-    if (!of_m.data || !of_tau.data) return CT_ENOMEM;
+    const ct__addresses of_m(b, m), of_tau(b, tau);
+    if (of_m.status || of_tau.status) return of_m.status ? of_m.status : of_tau.status;
     int wrong = 0; /* an argument: the status says it, too */
-    ct_status s = ct__addresses(b, m, of_m);
-    if (!s) s = ct__addresses(b, tau, of_tau);
-    if (s) return s;
     return ct__status(b.dev, "qr",
                       b.dtype == CT_F64
                           ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
@@ -69,22 +63,27 @@ ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix
 /* -- by cuSOLVER, one after the other --------------------------------------------------------------------
  * Not in a step: cuSOLVER does not promise that its work can be recorded. */
 
-/* What cuSOLVER works in: memory of the device and of the host as it asks for, and its verdict on a member,
- * on the device. */
+/* What cuSOLVER works with and in: memory of the device and of the host as it asks for, and its verdict on a
+ * member, on the device. */
 struct room {
+    cusolverDnHandle_t solver;
+    cusolverDnParams_t params;
+    cudaDataType type;
     size_t device_bytes, host_bytes;
     void *data, *host;
     int *info;
 };
 
-/* sizes(&room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is
+/* sizes(room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is
  * nothing to judge. pivot NULL: there are no exchanges. */
 template <typename Sizes, typename Factor>
 static ct_status looped(const char *what, const ct__job &b, const ct__matrix &m, int64_t *pivot,
                         int64_t *failed, Sizes sizes, Factor factor)
 {
-    room r = {};
-    ct_status s = ct__status(b.dev, what, sizes(&r));
+    const ct__cuda *cuda = ct__cuda_of(b.dev);
+    const cudaDataType type = b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F;
+    room r = { cuda->solver, cuda->params, type, 0, 0, NULL, NULL, NULL };
+    ct_status s = ct__status(b.dev, what, sizes(r));
     if (s) return s;
     const ct__scratch memory(b.dev, (int64_t)r.device_bytes), infos(b.dev, b.members * (int64_t)sizeof(int));
     if (memory.data && r.host_bytes) r.host = ct__cuda_host_workspace(b.dev, r.host_bytes);
@@ -97,50 +96,42 @@ static ct_status looped(const char *what, const ct__job &b, const ct__matrix &m,
     return s || !failed ? s : judge(what, b, m, pivot ? NULL : (int *)infos, NULL, pivot, failed);
 }
 
-static cudaDataType type_of(const ct__job &b) { return b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F; }
-
 ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *failed)
 {
-    const ct__cuda *cuda = ct__cuda_of(b.dev);
-    const cudaDataType type = type_of(b);
     const cublasFillMode_t fill = A.columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const int64_t n = A.rows, ld = A.columns ? A.cs : A.rs;
-    const auto sizes = [&](room *r) {
-        return cusolverDnXpotrf_bufferSize(cuda->solver, cuda->params, fill, n, type, A.data, ld, type,
-                                           &r->device_bytes, &r->host_bytes);
+    const auto sizes = [&](room &r) {
+        return cusolverDnXpotrf_bufferSize(r.solver, r.params, fill, n, r.type, A.data, ld, r.type,
+                                           &r.device_bytes, &r.host_bytes);
     };
     return looped("cholesky", b, A, NULL, failed, sizes, [&](int64_t, void *a, const room &r) {
-        return cusolverDnXpotrf(cuda->solver, cuda->params, fill, n, type, a, ld, type, r.data,
-                                r.device_bytes, r.host, r.host_bytes, r.info);
+        return cusolverDnXpotrf(r.solver, r.params, fill, n, r.type, a, ld, r.type, r.data, r.device_bytes,
+                                r.host, r.host_bytes, r.info);
     });
 }
 
 ct_status ct__lu_looped(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed)
 {
-    const ct__cuda *cuda = ct__cuda_of(b.dev);
-    const cudaDataType type = type_of(b);
     const int64_t n = m.rows;
-    const auto sizes = [&](room *r) {
-        return cusolverDnXgetrf_bufferSize(cuda->solver, cuda->params, n, n, type, m.data, m.cs, type,
-                                           &r->device_bytes, &r->host_bytes);
+    const auto sizes = [&](room &r) {
+        return cusolverDnXgetrf_bufferSize(r.solver, r.params, n, n, r.type, m.data, m.cs, r.type,
+                                           &r.device_bytes, &r.host_bytes);
     };
     return looped("lu", b, m, pivot, failed, sizes, [&](int64_t i, void *a, const room &r) {
-        return cusolverDnXgetrf(cuda->solver, cuda->params, n, n, type, a, m.cs, pivot + i * n, type, r.data,
+        return cusolverDnXgetrf(r.solver, r.params, n, n, r.type, a, m.cs, pivot + i * n, r.type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
 }
 
 ct_status ct__qr_looped(const ct__job &b, const ct__matrix &m, const ct__matrix &tau)
 {
-    const ct__cuda *cuda = ct__cuda_of(b.dev);
-    const cudaDataType type = type_of(b);
-    const auto sizes = [&](room *r) {
-        return cusolverDnXgeqrf_bufferSize(cuda->solver, cuda->params, m.rows, m.cols, type, m.data, m.cs,
-                                           type, tau.data, type, &r->device_bytes, &r->host_bytes);
+    const auto sizes = [&](room &r) {
+        return cusolverDnXgeqrf_bufferSize(r.solver, r.params, m.rows, m.cols, r.type, m.data, m.cs, r.type,
+                                           tau.data, r.type, &r.device_bytes, &r.host_bytes);
     };
     return looped("qr", b, m, NULL, NULL, sizes, [&](int64_t i, void *a, const room &r) {
-        return cusolverDnXgeqrf(cuda->solver, cuda->params, m.rows, m.cols, type, a, m.cs, type,
-                                tau.data + ct__member_at(b, tau, i) * ct__bytes_of(b), type, r.data,
+        return cusolverDnXgeqrf(r.solver, r.params, m.rows, m.cols, r.type, a, m.cs, r.type,
+                                tau.data + ct__member_at(b, tau, i) * ct__bytes_of(b), r.type, r.data,
                                 r.device_bytes, r.host, r.host_bytes, r.info);
     });
 }

@@ -55,56 +55,58 @@ library() {
     done
 }
 
-# try NVCC CC...: 1 where it will not do; the reason is in `why`.
-try() {
+# no REASON: this nvcc will not do.
+no() { echo "$1"; exit 1; }
+
+# listed NAME LETTER: the folders -LETTER... of what nvcc calls NAME.
+listed() { sed -n "s/^#[$] $1=//p" "$scratch/dry" | tr -d '"' | tr ' ' '\n' | sed -n "s/^-$2//p"; }
+
+# try NVCC CC...: prints what there is to say of it, or why it will not do; in a shell of its own.
+# shellcheck disable=SC2086  # flags, folders and files are words
+try() (
     nvcc=$1
     shift
     version=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
-    [ -n "$version" ] || { why="$nvcc does not run"; return 1; }
-    [ "${version%%.*}" -ge 12 ] || { why="$nvcc is CUDA $version, which is older than 12"; return 1; }
+    major=${version%%.*}
+    [ -n "$version" ] || no "$nvcc does not run"
+    [ "$major" -ge 12 ] || no "$nvcc is CUDA $version, which is older than 12"
 
     # The GPUs that this nvcc knows, and for later ones the code of the last, which they translate.
     flags='' newest='' known=''
     codes=$("$nvcc" --list-gpu-code 2>/dev/null)
     for capability in $capabilities; do
         number=${capability%%[!0-9]*} # of 90a, say
-        [ "${number:-0}" -ge 80 ] || { why="gpu_capabilities has $capability: the least is 80"; return 1; }
-        ! echo "$codes" | grep -qx "sm_$capability" || {
-            newest=$capability known="$known $capability"
-            flags="$flags -gencode=arch=compute_$newest,code=sm_$newest"
-        }
+        [ "${number:-0}" -ge 80 ] || no "gpu_capabilities has $capability: the least is 80"
+        echo "$codes" | grep -qx "sm_$capability" || continue
+        newest=$capability known="$known $capability"
+        flags="$flags -gencode=arch=compute_$newest,code=sm_$newest"
     done
-    [ -n "$newest" ] ||
-        { why="$nvcc ($version) knows none of the gpu_capabilities $capabilities"; return 1; }
-    flags="$flags -gencode=arch=compute_$newest,code=compute_$newest"
-    [ -z "${NVCC_CCBIN-}" ] || flags="$flags -ccbin=$NVCC_CCBIN"
+    [ -n "$newest" ] || no "$nvcc ($version) knows none of the gpu_capabilities $capabilities"
+    flags="$flags -gencode=arch=compute_$newest,code=compute_$newest${NVCC_CCBIN:+ -ccbin=$NVCC_CCBIN}"
 
     "$nvcc" --dryrun -c "$scratch/probe.cu" >"$scratch/dry" 2>&1
-    own=$(sed -n 's/^#[$] LIBRARIES=//p' "$scratch/dry" | tr -d '"' | tr ' ' '\n' | sed -n 's/^-L//p')
-    includes=$(sed -n 's/^#[$] INCLUDES=//p' "$scratch/dry" | tr -d '"' | tr ' ' '\n' | sed -n 's/^-I//p')
-    includes="$includes $(folders include)"
-    libraries='' missing='' runtime=''
-    for name in cudart cublas cusolver; do
+    own=$(listed LIBRARIES L) includes="$(listed INCLUDES I) $(folders include)" libraries='' missing=''
+    for name in cusolver cublas cudart; do
         file=$(library "$@" "-print-file-name=lib$name.so")
-        if [ -n "$file" ]; then libraries="$libraries $file"; else missing="$missing lib$name.so"; fi
-        : "${runtime:=$file}"
+        if [ -n "$file" ]; then libraries="$file $libraries"; else missing=" lib$name.so$missing"; fi
     done
-    [ -z "$missing" ] ||
-        { why="$nvcc ($version) is without$missing: name their folder with -Dextra_cuda=..."; return 1; }
+    [ -z "$missing" ] || no "$nvcc ($version) is without$missing: name their folder with -Dextra_cuda=..."
 
-    runtime=$(readlink -f "$runtime" | sed -n 's/.*libcudart[.]so[.]\([0-9]*\).*/\1/p')
-    [ "${runtime:-${version%%.*}}" = "${version%%.*}" ] ||
-        { why="$nvcc is CUDA $version, but libcudart is CUDA $runtime: give it another folder"; return 1; }
+    runtime=$(readlink -f "$file" | sed -n 's/.*libcudart[.]so[.]\([0-9]*\).*/\1/p')
+    [ "${runtime:-$major}" = "$major" ] ||
+        no "$nvcc is CUDA $version, but libcudart is CUDA $runtime: give it another folder"
 
-    system=$(for folder in $includes; do printf ' -isystem %s' "$folder"; done)
-    # shellcheck disable=SC2086  # flags and files are words
+    system=$(printf ' -isystem %s' $includes)
     "$nvcc" -std=c++17 -Xcompiler -fPIC $flags $system -c "$scratch/probe.cu" -o "$scratch/probe.o" \
-        >"$scratch/log" 2>&1 || { why="$nvcc ($version) does not compile: $(complaint)"; return 1; }
-    # shellcheck disable=SC2086
+        >"$scratch/log" 2>&1 || no "$nvcc ($version) does not compile: $(complaint)"
     "$@" -shared "$scratch/probe.o" $libraries -lstdc++ -Wl,--no-undefined -o "$scratch/probe.so" \
-        >"$scratch/log" 2>&1 ||
-        { why="what $nvcc ($version) compiles does not link: $(complaint)"; return 1; }
-}
+        >"$scratch/log" 2>&1 || no "what $nvcc ($version) compiles does not link: $(complaint)"
+
+    printf 'nvcc %s\nsummary CUDA %s for%s\n' "$nvcc" "$version" "$known"
+    printf 'flag %s\n' $flags
+    printf 'include %s\n' $includes
+    printf 'library %s\n' $libraries
+)
 
 reasons='' tried=''
 for candidate in ${NVCC:-nvcc "${CUDA_PATH:-/}/bin/nvcc" "${CUDA_HOME:-/}/bin/nvcc" /usr/local/cuda/bin/nvcc \
@@ -112,14 +114,8 @@ for candidate in ${NVCC:-nvcc "${CUDA_PATH:-/}/bin/nvcc" "${CUDA_HOME:-/}/bin/nv
     found=$(command -v "$candidate" 2>/dev/null) || continue
     case " $tried " in *" $found "*) continue ;; esac
     tried="$tried $found"
-    if try "$found" "$@"; then
-        printf 'nvcc %s\nsummary CUDA %s for%s\n' "$nvcc" "$version" "$known"
-        for flag in $flags; do echo "flag $flag"; done
-        for folder in $includes; do echo "include $folder"; done
-        for file in $libraries; do echo "library $file"; done
-        exit 0
-    fi
-    reasons="$reasons${reasons:+; }$why"
+    said=$(try "$found" "$@") && { echo "$said"; exit 0; }
+    reasons="$reasons${reasons:+; }$said"
 done
 none='there is no nvcc in PATH, CUDA_PATH or /usr/local/cuda: install CUDA 12 or later, or set NVCC'
 echo "${reasons:-$none}"

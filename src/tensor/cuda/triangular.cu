@@ -16,7 +16,7 @@ static ct_status by_cublas(const ct__job &b, bool inverse, bool lower, bool unit
     const cublasOperation_t op = columns == left ? CUBLAS_OP_N : CUBLAS_OP_T;
     const cublasDiagType_t diag = unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
     const int64_t rows = left ? B.rows : B.cols, cols = left ? B.cols : B.rows, ldm = columns ? M.cs : M.rs,
-                  ldb = left ? B.cs : B.rs, pointers = b.members * (int64_t)sizeof(void *);
+                  ldb = left ? B.cs : B.rs;
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const float alpha32 = (float)alpha;
     if (b.members == 1) {
@@ -33,11 +33,8 @@ static ct_status by_cublas(const ct__job &b, bool inverse, bool lower, bool unit
                   : cublasStrmm_64(blas, side, fill, op, diag, rows, cols, &alpha32, m32, ldm, x32, ldb, x32,
                                    ldb));
     }
-    ct__scratch of_M(b.dev, pointers), of_B(b.dev, pointers);
-    if (!of_M.data || !of_B.data) return CT_ENOMEM;
-    ct_status s = ct__addresses(b, M, of_M);
-    if (!s) s = ct__addresses(b, B, of_B);
-    if (s) return s;
+    const ct__addresses of_M(b, M), of_B(b, B);
+    if (of_M.status || of_B.status) return of_M.status ? of_M.status : of_B.status;
     return ct__status(b.dev, "tri_solve",
                       f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M, ldm,
                                                   of_B, ldb, b.members)
