@@ -1,4 +1,5 @@
-"""The schedule of src/gp/tiles/sweep.c as numbers: seconds and bytes of a likelihood over a grid of processes.
+"""The schedule of src/gp/tiles/sweep.c as numbers: seconds and bytes of a likelihood over a grid of
+processes.
 
 Step k of the sweep, in tiles of b rows, on P x Q processes: the owner factorises the pivots' tile; the
 processes of grid column k, and of grid row k, solve for their tiles of the panel; the panel is broadcast in

@@ -119,8 +119,8 @@ typedef struct ct_file_writer ct_file_writer;
 CT_API ct_file_writer *ct_file_writer_open(ct_device *device, const char *path);
 /* The first failure is CT_EIO, with a message, and stays. */
 CT_API ct_status ct_file_writer_write(ct_file_writer *file, const void *data, size_t bytes);
-/* The file is complete if `s` is CT_OK; else it is given up. Frees `file` (NULL is allowed). Returns the first
- * failure, else s. */
+/* The file is complete if `s` is CT_OK; else it is given up. Frees `file` (NULL is allowed). Returns the
+ * first failure, else s. */
 CT_API ct_status ct_file_writer_end(ct_file_writer *file, ct_status s);
 
 /* A file that grows. What has been appended stays, also if the program is killed. */

@@ -19,8 +19,8 @@ same() { # FILE FILE: equal but for where a search ends
         END { exit bad || FNR < 2 || NR != 2 * FNR }' "$1" "$2"
 }
 
-# The last line up to the likelihood: rounding may cost a search one step more or less.
-result() { sed -n '$s/ iterations=.*//p'; }
+# The last line up to the likelihood's third digit: rounding may cost a search one step more or less.
+result() { sed -n '$s/\(nlml=[-0-9]*\.[0-9]\{3\}\).*/\1/p'; }
 
 that 'one process fits' "$ctgp" fit t.csv --target y --model one.ctgp
 "$ctgp" fit t.csv --target y --model one.ctgp 2>err | result >one

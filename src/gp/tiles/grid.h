@@ -67,8 +67,8 @@ void ct__grid_diagonal(ct_call *c, const ct__grid *g, ct_view tiles, ct_view out
 /* theta_bar (P) = Σ_ij C̄_ij ∂k_ij/∂theta for C̄ = ½ (M - ααᵀ), from the tiles of M; alpha (n). */
 void ct__grid_contract(ct_call *c, const ct__grid *g, const ct_cov_program *program, ct_view theta, ct_view X,
                        ct_view tiles, ct_view alpha, ct_view theta_bar);
-/* rows (height, (i + 1) b at most) of process 0 = tile row i up to its last column; `rows` is contiguous. Not a
- * meeting. */
+/* rows (height, (i + 1) b at most) of process 0 = tile row i up to its last column; `rows` is contiguous.
+ * Not a meeting. */
 void ct__grid_row(ct_call *c, const ct__grid *g, ct_view tiles, int64_t i, ct_view rows);
 /* Each process's x = the sum of all processes'. Not a meeting. */
 void ct__grid_sum(ct_call *c, const ct__grid *g, ct_view x);
