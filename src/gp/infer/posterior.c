@@ -26,7 +26,7 @@ static ct__packed factor_of(ct_view factor, const ct__grid *grid, int64_t n)
     return grid->group ? ct__packed_on(grid, factor) : ct__packed_of(factor, n);
 }
 
-/* -- solutions of a packed factor: V = B L⁻ᵀ, or B L⁻¹; adjoint B̄ = V̄ L⁻¹, or V̄ L⁻ᵀ; none in L ------------ */
+/* -- solutions of a packed factor: V = B L⁻ᵀ, or B L⁻¹; adjoint B̄ = V̄ L⁻¹, or V̄ L⁻ᵀ; none in L -- */
 
 typedef struct half {
     ct__grid grid;
