@@ -31,6 +31,20 @@ int64_t ct_table_find(const ct_table *t, const char *name)
     return -1;
 }
 
+bool ct_table_counts_rows(const ct_table *t, int64_t col)
+{
+    if (!t || col < 0 || col >= t->cols || t->rows < 2 || !(t->forms[col] & CT__UNNAMED) || !t->header)
+        return false;
+    for (int64_t i = 0; i < t->rows; i++)
+        if (ct_table_at(t, i, col) != (double)i + t->values[col]) return false;
+    return t->values[col] == 0 || t->values[col] == 1;
+}
+
+const char *ct_table_note(const ct_table *t, int i)
+{
+    return t && i >= 0 && i < t->n_notes ? t->notes[i] : NULL;
+}
+
 double ct_table_at(const ct_table *t, int64_t row, int64_t col)
 {
     bool inside = t && row >= 0 && row < t->rows && col >= 0 && col < t->cols;
