@@ -191,7 +191,7 @@ static void separators(void **state)
     CHECK_TABLE("\"x y\" b\n1 \"2\"\n", 1, 2, 1, 2);
     CHECK_TABLE("a;b\n\"1\";?\n", 1, 2, 1, NAN);
     CHECK_TABLE("a;b\n", 0, 2, 0);
-    check_notes("a;b\n1;2\n", "fields are separated by ';'\n");
+    check_notes("a;b\n1;2\n", "fields are separated by semicolons\n");
     check_notes("a\tb\n1\t2\n", "fields are separated by tabs\n");
     check_notes("a b\n1 2\n", "fields are separated by blanks\n");
     check_notes("a,b\n1,2\n", "");
@@ -232,7 +232,7 @@ static void decimals(void **state)
     CHECK_TABLE("x;y\n1.000;2\n", 1, 2, 1, 2);
     CHECK_TABLE("0,5 1\n2,5 3\n", 2, 2, 0.5, 1, 2.5, 3);
     CHECK_TABLE("0,1;0,2\n0,3;0,4\n", 2, 2, 0.1, 0.2, 0.3, 0.4);
-    check_notes("x;y\n0,5;1.000\n", "fields are separated by ';', and decimals by a comma\n"
+    check_notes("x;y\n0,5;1.000\n", "fields are separated by semicolons, and decimals by a comma\n"
                                     "column 'y' has points for thousands: 1.000 is read as 1000\n");
     refused("x;y\n1,000;2\n", "csv:2: \"1,000\" may have a decimal comma, or one for thousands: state the");
     refused("x;y\n0,5;2\n1;0.5\n",

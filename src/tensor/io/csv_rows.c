@@ -183,16 +183,19 @@ static void note_columns(const reader *r, ct_table *t, int form, const char *wha
         ct__csv_note(t, "column '%s' and %lld more: each %s", name, (long long)n - 1, what);
 }
 
-static void note_dialect(const reader *r, ct_table *t)
+/* The signs that were found, where they are not those of RFC 4180. */
+static void note_dialect(const reader *r, ct_table *t, ct__dialect given)
 {
-    const char sign = r->dialect.separator, text[] = { '\'', sign, '\'', 0 };
-    const bool comma = r->dialect.decimal == ',';
-    if (sign == ',' && !comma) return;
-    ct__csv_note(t, "fields are separated by %s%s",
-                 sign == ' '    ? "blanks"
-                 : sign == '\t' ? "tabs"
-                                : text,
-                 comma ? ", and decimals by a comma" : "");
+    const char sign = r->dialect.separator;
+    const bool found = !given.separator && sign != ',', comma = !given.decimal && r->dialect.decimal == ',';
+    if (found)
+        ct__csv_note(t, "fields are separated by %s%s",
+                     sign == ' '    ? "blanks"
+                     : sign == '\t' ? "tabs"
+                                    : "semicolons",
+                     comma ? ", and decimals by a comma" : "");
+    else if (comma)
+        ct__csv_note(t, "decimals are separated by a comma");
 }
 
 ct_status ct__csv_rows(reader *r, ct_table *t, int asked)
@@ -207,7 +210,7 @@ ct_status ct__csv_rows(reader *r, ct_table *t, int asked)
     if (!s) s = name_columns(r, t);
     if (!s) s = read_rows(r, t, first_line);
     if (s) return s;
-    if (!given.separator || !given.decimal) note_dialect(r, t);
+    note_dialect(r, t, given);
     note_columns(r, t, CT__PERCENT, "is in percent: 50% is read as 50");
     note_columns(r, t, CT__GROUPED,
                  r->dialect.decimal == '.' ? "has commas for thousands: 1,000 is read as 1000"
