@@ -219,7 +219,7 @@ static void separators(void **state)
     assert_int_equal(ct_table_cols(t), 2);
     assert_null(ct_table_note(t, 0));
     ct_table_free(t);
-    assert_null(ct_csv_parse(dev, "1 \"2\"3\n", 8, &o));
+    assert_null(ct_csv_parse(dev, "1 \"2\"3\n", 7, &o));
     assert_says(CT_EFORMAT, "text after a closing quote");
 }
 

@@ -11,6 +11,7 @@ static bool is_blank(const reader *r, char c)
 {
     return is_space(c) && (c != '\t' || r->dialect.separator != c);
 }
+static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 static bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
 static void pass_blanks(reader *r)
@@ -96,7 +97,7 @@ ct_status ct__csv_field(reader *r, field *f)
     }
     const char *p = r->at, *end = r->end;
     const char separator = r->dialect.separator, other = by_blanks(r) ? '\t' : separator;
-    while (p < end && *p != separator && *p != other && !is_newline(*p)) p++;
+    while (p < end && (is_digit(*p) || (*p != separator && *p != other && !is_newline(*p)))) p++;
     f->text = r->at;
     r->at = p;
     while (p > f->text && is_blank(r, p[-1])) p--;

@@ -105,6 +105,14 @@ static bool must_be_number(const reader *r, const char *name)
     return !r->only;
 }
 
+/* Most fields are numbers with a point. */
+static ct_number read_number(const reader *r, const field *f, int *form, double *value)
+{
+    *form = CT__BARE;
+    if (r->dialect.decimal == '.' && ct_number_read(f->text, f->size, value) == CT_NUMBER) return CT_NUMBER;
+    return ct__csv_number(f, r->dialect.decimal, form, value);
+}
+
 /* A column is either in percent or not. */
 static bool is_mixed(unsigned char *forms, int form)
 {
@@ -125,7 +133,7 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         if (s) return s;
         if (col < t->cols) {
             int form;
-            ct_number k = ct__csv_number(&f, r->dialect.decimal, &form, row + col);
+            ct_number k = read_number(r, &f, &form, row + col);
             if (k > CT_NUMBER_MISSING || is_mixed(&t->forms[col], form)) {
                 if (must_be_number(r, t->names[col])) return bad_number(r, t, col, &f, k);
                 row[col] = NAN;
