@@ -7,8 +7,8 @@
 
 /* -- a list of names ------------------------------------------------------------------------------------- */
 
-/* Takes the name at *from into *to, with a NUL, and moves both behind it; false at the end of the list. Blanks
- * around it are passed. In quotes it may hold commas, blanks and doubled quotes. */
+/* Takes the name at *from into *to, with a NUL, and moves both behind it; false at the end of the list.
+ * Blanks around it are passed. In quotes it may hold commas, blanks and doubled quotes. */
 static bool take_name(const char **from, char **to)
 {
     const char *p = *from;

@@ -142,8 +142,8 @@ int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 
 /* -- columns.c: columns by names and patterns -- */
 
-/* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks around a
- * name are left out. A name in quotes may hold commas and, doubled, quotes. */
+/* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks
+ * around a name are left out. A name in quotes may hold commas and, doubled, quotes. */
 int64_t split_names(const char *text, char ***list);
 void free_names(char **list);
 
@@ -152,8 +152,8 @@ typedef struct pick {
     bool exact; /* by its own name, not by a pattern */
 } pick;
 
-/* The columns that such a list names, in its order (free *picks in any case). A name that no column has may be a
- * pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
+/* The columns that such a list names, in its order (free *picks in any case). A name that no column has
+ * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
 int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
 
 /* -- model.c: loading a model, predicting a table with it -- */

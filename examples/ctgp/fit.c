@@ -155,8 +155,8 @@ static bool picked(const pick *picks, int64_t n, const frame *f, const char *nam
     return false;
 }
 
-/* Features in the order of --features, or all columns. The unnamed first column that counts the rows is one where
- * there is no other. */
+/* Features in the order of --features, or all columns. The unnamed first column that counts the rows is
+ * one where there is no other. */
 static int list_features(const settings *s, const frame *f, int64_t target, const char **names, int64_t *n)
 {
     pick *features = NULL, *drop = NULL;

@@ -28,19 +28,21 @@ CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
  * and ? are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line and
  * column.
  *
- * Separator: a comma, a semicolon, a tab, or blanks. With 0 it is found from the first 100 rows, as the one that
- * makes rows of equal length, and no text below the first or the most numbers; the comma comes first. Where two
- * will do it is CT_EFORMAT.
+ * Separator: a comma, a semicolon, a tab, or blanks. With 0 it is found from the first 100 rows, as the one
+ * that makes rows of equal length, and no text below the first or the most numbers; the comma comes first.
+ * Where two will do it is CT_EFORMAT.
  *
- * Decimal sign: with 0 it is the point in a table separated by commas. In others 0.5 and 1,234.5 prove a point,
- * 0,5 and 1.234,5 a comma. A table with proofs of both is CT_EFORMAT, and so is one with numbers as 1,234 and
- * no proof. Numbers as 1.234 have a point unless a comma is proven.
+ * Decimal sign: with 0 it is the point in a table separated by commas. In others 0.5 and 1,234.5 prove a
+ * point, 0,5 and 1.234,5 a comma. A table with proofs of both is CT_EFORMAT, and so is one with numbers as
+ * 1,234 and no proof. Numbers as 1.234 have a point unless a comma is proven.
  *
- * The other one of the two signs may group digits by three: 1,000 is 1000 where the decimal sign is the point.
- * In a table separated by commas that takes quotes. 50% is read as 50; a column has a % in each number or in none.
+ * The other one of the two signs may group digits by three: 1,000 is 1000 where the decimal sign is the
+ * point. In a table separated by commas that takes quotes. 50% is read as 50; a column has a % in each
+ * number or in none.
  *
- * A line that begins with # is a comment, except for two: one with as many fields as a row of several columns is
- * a row; one above the first row, with as many fields as it, is the header if that row holds a number. */
+ * A line that begins with # is a comment, except for two: one with as many fields as a row of several
+ * columns is a row; one above the first row, with as many fields as it, is the header if that row holds a
+ * number. */
 typedef struct ct_table ct_table;
 
 typedef struct ct_csv_options {
@@ -66,9 +68,9 @@ CT_API int64_t ct_table_find(const ct_table *table, const char *name);
 /* Whether a header leaves the column without a name, and its values are 0, 1, 2, ... or 1, 2, 3, ..., as many
  * programs number their rows. False for a table of one row. */
 CT_API bool ct_table_counts_rows(const ct_table *table, int64_t col);
-/* What the caller should know of how the text was read, a line each, without the name of the file: a separator
- * or decimal sign that is not the usual one, columns in percent or with groups of thousands, a first row of
- * numbers that may be a header. NULL from the number of notes on. Owned by the table. */
+/* What the caller should know of how the text was read, a line each, without the name of the file: a
+ * separator or decimal sign that is not the usual one, columns in percent or with groups of thousands, a
+ * first row of numbers that may be a header. NULL from the number of notes on. Owned by the table. */
 CT_API const char *ct_table_note(const ct_table *table, int i);
 /* One element (NaN if missing); the line of the file, from 1, that a row came from. */
 CT_API double ct_table_at(const ct_table *table, int64_t row, int64_t col);

@@ -372,7 +372,8 @@ table() {
 }
 tr ,. ';,' <curve.csv >german.csv
 table german.csv
-that 'a note tells how it is read' told 'german.csv: fields are separated by semicolons, and decimals by a comma$'
+that 'a note tells how it is read' \
+    told 'german.csv: fields are separated by semicolons, and decimals by a comma$'
 ok 'predict reads each table in its own way' '^n=40 ' "$ctgp" predict table.ctgp curve.csv --out first.out
 ok 'with semicolons' '^n=40 ' "$ctgp" predict table.ctgp german.csv --out again.out
 that 'the same numbers' cmp first.out again.out
@@ -403,11 +404,11 @@ ok 'and --header yes makes it one' '^n=3 ' "${quick[@]}" numbers.txt --target 1 
 ok '--header no says that it is none' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --header no --model t.ctgp
 that 'without a note' sh -c '! grep -q header err'
 printf 'x;y\n1;2,000\n2;3,000\n' >either.csv
-bad 'a sign of which nothing is certain' 2 'either.csv:2: "2,000" may .* with --decimal$' "${quick[@]}" either.csv \
-    --target y
+bad 'a sign of which nothing is certain' 2 'either.csv:2: "2,000" may .* with --decimal$' \
+    "${quick[@]}" either.csv --target y
 printf 'a;1,5;2,5\nb;2,5;3,5\n' >either.csv
-bad 'nor of the separator' 2 'either.csv:1: .* state the separator with --separator$' "${quick[@]}" either.csv \
-    --target c1
+bad 'nor of the separator' 2 'either.csv:1: .* state the separator with --separator$' \
+    "${quick[@]}" either.csv --target c1
 sed '2,$s/$/,/' curve.csv >trailing.csv
 bad 'a comma at the end of the rows' 2 'trailing.csv:2: .*: remove the separator at the end' "${quick[@]}" \
     trailing.csv --target y
@@ -415,7 +416,8 @@ sed 's/$/,/' curve.csv >trailing.csv
 bad 'and of the header' 2 "column 'c2' has no value in any row; leave it out: --drop c2\$" "${quick[@]}" \
     trailing.csv --target y
 bad 'no such separator' 1 "--separator: 'dot' is not comma" "${quick[@]}" curve.csv --target y --separator dot
-bad 'no such decimal sign' 1 "--decimal: ';' is not point or comma" "${quick[@]}" curve.csv --target y --decimal ';'
+bad 'no such decimal sign' 1 "--decimal: ';' is not point or comma" "${quick[@]}" curve.csv --target y \
+    --decimal ';'
 bad 'no such header' 1 "--header: 'maybe' is not yes or no" "${quick[@]}" curve.csv --target y --header maybe
 
 awk 'BEGIN { srand(2); print "\"size, total\",\"na\"\"me\",x1,x2,x[3],y 1"

@@ -26,8 +26,8 @@ seed()
 }
 npy() { seed npy "$1" "\\223NUMPY\\001\\000\\$(printf %03o ${#2})\\000$2$3"; }
 
-# csv: the first byte is the delimiter + 128 (below: found), the second modulo 3 the header (1: detect), a third
-# of it modulo 3 the decimal sign (0: found)
+# csv: the first byte is the delimiter + 128 (below: found), the second modulo 3 the header (1: detect), a
+# third of it modulo 3 the decimal sign (0: found)
 seed csv plain '\000\001x0,x1,y\n1,2,3\n4.5,-6e-3,NA\n'
 seed csv quoted '\000\001"a ""b""", "c\r\nd"\r\n"1",inf\r\n,?\r\n'
 seed csv semicolon '\273\0001;2\n\n3;nan\n'

@@ -5,11 +5,12 @@
  *   2. semicolons, tabs or runs of blanks, the first of them that makes only numbers of that;
  *   3. with columns of text: the one that makes rows of equal length with numbers in them. If this is true of
  *      several, the comma unless another makes more numbers: then none is certain;
- *   4. a semicolon or tab that stands in the first row, where no comma does, and in most others; else the comma.
+ *   4. a semicolon or tab that stands in the first row, where no comma does, and in most others; else the
+ *      comma.
  *
  * The decimal sign is the point in a table separated by commas. In others all numbers are looked at: 0.5 and
- * 1,234.5 prove a point, 0,5 and 1.234,5 a comma. 1,234 proves nothing. 1.234 is taken for a number with a point
- * unless a comma is proven. */
+ * 1,234.5 prove a point, 0,5 and 1.234,5 a comma. 1,234 proves nothing. 1.234 is taken for a number with
+ * a point unless a comma is proven. */
 #include "csv.h"
 #include "path.h"
 #include "tensor/internal.h"

@@ -27,8 +27,8 @@ static ct_status find_content(ct__csv *r, content *c)
     return CT_OK;
 }
 
-/* Passes empty lines and remarks. A line that begins with # and has as many fields as the first row without is
- * the header where that row has numbers. A text of such lines alone has no remarks. */
+/* Passes empty lines and remarks. A line that begins with # and has as many fields as the first row
+ * without is the header where that row has numbers. A text of such lines alone has no remarks. */
 static ct_status pass_remarks(ct__csv *r)
 {
     ct__csv_pass_empty(r);
@@ -110,7 +110,8 @@ static ct_status look_at_rows(ct__csv *first, ct__csv *second, ct_table *t, pair
     return CT_OK;
 }
 
-/* Rows of numbers that look like names: "1990","1991" above numbers without quotes, or 0,1,2 above 0.5,1.5. */
+/* Rows of numbers that look like names: "1990","1991" above numbers without quotes, or 0,1,2 above
+ * 0.5,1.5. */
 static bool may_be_names(const pair *p)
 {
     const bool counts = p->progression && p->fields > 1 && (p->fields > 2 || p->step == 1);
