@@ -327,9 +327,12 @@ static void no_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(members),     TEST(after_one_call_every_thread_has_its_memory),
-        TEST(descriptors), TEST(compositions),
-        TEST(places),      TEST(no_inputs),
+        TEST(members),
+        TEST(after_one_call_every_thread_has_its_memory),
+        TEST(descriptors),
+        TEST(compositions),
+        TEST(places),
+        TEST(no_inputs),
     };
     return cmocka_run_group_tests_name("own op", tests, NULL, NULL);
 }

@@ -134,9 +134,8 @@ static void gemm_of_our_own(void **state)
                           *c = ct_zeros(dev, dtype, ct_shape2(size[0], size[1]));
                 assert_ok(cpu->gemm(dev, alpha, &a->view, &b->view, 0, &c->view), ct_message(dev));
                 const size_t bytes = (size_t)ct_tensor_count(c) * ct_dtype_size(dtype);
-                const bool even = left == CONTIGUOUS
-                                      ? right != SLICED && dev->isa
-                                      : left == TRANSPOSED && threads < 3 && right == CONTIGUOUS;
+                const bool even = left == CONTIGUOUS ? right != SLICED && dev->isa
+                                                     : left == TRANSPOSED && threads < 3 && right == CONTIGUOUS;
                 if (!bits) bits = memcpy(malloc(bytes), c->view.data, bytes);
                 if (even) assert_memory_equal(bits, c->view.data, bytes);
                 ct_release(a);
@@ -414,8 +413,9 @@ static void triangles_solve_and_multiply_with_all_flags(void **state)
 static void many_right_hand_sides(void **state)
 {
     (void)state;
-    static const int64_t sizes[][2] = { { 9, 8 },   { 31, 17 },  { 33, 9 },   { 64, 33 },
-                                        { 70, 65 }, { 40, 130 }, { 48, 387 }, { 97, 256 } };
+    static const int64_t sizes[][2] = {
+        { 9, 8 }, { 31, 17 }, { 33, 9 }, { 64, 33 }, { 70, 65 }, { 40, 130 }, { 48, 387 }, { 97, 256 }
+    };
     static const int layouts[] = { CONTIGUOUS, TRANSPOSED, SLICED };
     ct_device *dev = open_cpu(2);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -432,8 +432,7 @@ static void many_right_hand_sides(void **state)
                 for (int64_t i = 0; i < rows; i++)
                     for (int64_t j = i % 7; j < n + m - rows; j += 7)
                         if (!check_close(triangular_product(t, x, flags, (i + j) % members(batch), i, j, n),
-                                         entry(b, (i + j) % members(batch), i, j), tolerance(dtype),
-                                         tolerance(dtype)))
+                                         entry(b, (i + j) % members(batch), i, j), tolerance(dtype), tolerance(dtype)))
                             fail_msg("trsm %dx%d flags %u layouts %d %d", (int)n, (int)m, flags, lt, lb);
                 if (lb == SLICED) assert_contained(x);
                 ct_release(t);

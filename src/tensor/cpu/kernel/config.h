@@ -50,7 +50,7 @@ enum {
     CT__SUBSTITUTE_COLUMNS = 2,
     CT__SUBSTITUTE_WORK = 1 << 30,
     CT__SUBSTITUTE_COPIED = 128, /* right-hand sides whose transposes are copied at once */
-    CT__LAPACK_PANEL = 64,       /* LAPACK's widest */
+    CT__LAPACK_PANEL = 64, /* LAPACK's widest */
 
     /* -- one thread's products and tiles ("Products that skip triangles", "Inverses") -- */
     CT__NEAR = 128,      /* rows of a panel that stay in the first-level cache ("Small likelihoods") */
