@@ -55,6 +55,8 @@ int64_t ct__csv_pass_empty(ct__csv *r);
 /* Whether the line begins with #, but not with the missing value #N/A. */
 bool ct__csv_is_remark(ct__csv *r);
 void ct__csv_pass_line(ct__csv *r);
+/* Passes empty lines and remarks to the next row; false at the end. */
+bool ct__csv_find_row(ct__csv *r);
 /* How many fields the line has that stands at r->at; -1 where it is no row. */
 int64_t ct__csv_count(ct__csv *r);
 
@@ -67,8 +69,6 @@ ct_number ct__csv_number(const ct__field *f, char decimal, int *form, double *va
 
 /* -- csv_dialect.c -- */
 
-/* Passes empty lines and remarks to the next row; false at the end. */
-bool ct__csv_find_row(ct__csv *r);
 /* Finds the signs of r->dialect that are 0. CT_EFORMAT where they are not certain. */
 ct_status ct__csv_find_dialect(ct__csv *r);
 
@@ -82,6 +82,9 @@ ct_status ct__csv_find_header(ct__csv *r, ct_table *t, int asked);
 
 /* Reads the text from r->at on into an empty table; `header` as in ct_csv_options. */
 ct_status ct__csv_rows(ct__csv *r, ct_table *t, int header);
+
+/* -- table.c -- */
+
 /* A note on the table, which must have room for it. */
 void ct__csv_note(ct_table *t, const char *format, ...) CT_PRINTF(2, 3);
 

@@ -27,15 +27,6 @@ typedef struct place {
 static place place_of(const ct__csv *r) { return (place){ r->at, r->line }; }
 static void go_to(ct__csv *r, place p) { r->at = p.at, r->line = p.line; }
 
-bool ct__csv_find_row(ct__csv *r)
-{
-    for (;; ct__csv_pass_line(r)) {
-        ct__csv_pass_empty(r);
-        if (r->at == r->end) return false;
-        if (!ct__csv_is_remark(r)) return true;
-    }
-}
-
 /* -- the separator --------------------------------------------------------------------------------------- */
 
 typedef struct look {

@@ -136,6 +136,15 @@ void ct__csv_pass_line(reader *r)
     if (r->at < r->end) pass_newline(r);
 }
 
+bool ct__csv_find_row(ct__csv *r)
+{
+    for (;; ct__csv_pass_line(r)) {
+        ct__csv_pass_empty(r);
+        if (r->at == r->end) return false;
+        if (!ct__csv_is_remark(r)) return true;
+    }
+}
+
 int64_t ct__csv_count(reader *r)
 {
     const reader before = *r;

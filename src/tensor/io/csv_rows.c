@@ -4,7 +4,6 @@
 #include "tensor/internal.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,14 +46,6 @@ static ct_status ragged(reader *r, const ct_table *t, int64_t fields, const fiel
     return ct__fail(r->device, CT_EFORMAT, "%s:%lld: %lld fields where line %lld has %lld%s", r->label,
                     (long long)line, (long long)fields, (long long)first_line, (long long)t->cols,
                     trailing ? ": remove the separator at the end of the line" : "");
-}
-
-void ct__csv_note(ct_table *t, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(t->notes[t->n_notes++], CT__NOTE, format, arguments);
-    va_end(arguments);
 }
 
 /* -- the table ------------------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@
 #include "tensor/internal.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 void ct_table_free(ct_table *t)
@@ -43,6 +45,14 @@ bool ct_table_counts_rows(const ct_table *t, int64_t col)
 const char *ct_table_note(const ct_table *t, int i)
 {
     return t && i >= 0 && i < t->n_notes ? t->notes[i] : NULL;
+}
+
+void ct__csv_note(ct_table *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(t->notes[t->n_notes++], CT__NOTE, format, arguments);
+    va_end(arguments);
 }
 
 double ct_table_at(const ct_table *t, int64_t row, int64_t col)
