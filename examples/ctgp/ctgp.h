@@ -61,15 +61,31 @@ bool is_file(const char *path);
 /* CODE_USAGE where an option's output (may be NULL) would overwrite the input of an argument, else GO_ON. */
 int keep_apart(const char *name, const char *out, const char *argument, const char *in);
 
-/* Splits "a,b,c" at the commas into *list (free list[0] and list); the number of names, or -1: no memory. */
-int64_t split_names(const char *text, char ***list);
-void free_names(char **list);
-
 /* "ctgp: " and one line on stderr; returns `result`. */
 int fail(int result, const char *format, ...) CT_PRINTF(2, 3);
 /* The same with the message and the code of the device's last failure, never CODE_OK. `what` (may be NULL) is
  * printed before the message. */
 int fail_device(const ct_device *device, const char *what);
+
+/* -- dialect.c: how tables are written, where an option says so -- */
+
+typedef struct dialect {
+    const char *separator, *decimal, *header;
+} dialect;
+
+/* The options of every command that reads a table. */
+#define DIALECT_OPTIONS(d)                                                                         \
+    { "--separator", "SIGN", "comma, semicolon, tab, blanks, bar or colon; found unless given",    \
+      &(d).separator },                                                                            \
+        { "--decimal", "SIGN", "point or comma; found unless given", &(d).decimal },               \
+    {                                                                                              \
+        "--header", "yes|no", "whether the first row holds names; found unless given", &(d).header \
+    }
+
+/* Into *how. GO_ON or CODE_USAGE. */
+int parse_dialect(const dialect *d, ct_csv_options *how);
+/* How the option is to be used that a message of the library asks for; "" for other messages. */
+const char *dialect_remedy(const char *message);
 
 /* -- source.c: what a table is read from -- */
 
@@ -104,10 +120,13 @@ typedef struct frame {
     int64_t *rows, n_rows; /* the rows that are chosen */
 } frame;
 
-/* Text is an error in the columns of those names, and a missing value in all others. */
-int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n);
-/* The same for a text in memory, which stays the caller's and is not needed afterwards. */
-int frame_parse(frame *f, const source *t, const char *const *only, int64_t n);
+/* A text in memory, which stays the caller's and is not needed afterwards. Text is an error in the columns of
+ * those names, and a missing value in all others. */
+int frame_parse(frame *f, const source *t, const ct_csv_options *how, const char *const *only, int64_t n);
+/* The same for a file, with its notes on standard error. */
+int frame_open(frame *f, ct_device *device, const char *path, const ct_csv_options *how,
+               const char *const *only, int64_t n);
+void frame_tell_notes(const frame *f);
 void frame_close(frame *f);
 /* Index of the column, or -1 after a message that lists the columns. */
 int64_t frame_column(const frame *f, const char *name);
@@ -121,13 +140,30 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
  * CODE_MEMORY. */
 int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 
+/* -- columns.c: columns by names and patterns -- */
+
+/* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks
+ * around a name are left out. A name in quotes may hold commas and, doubled, quotes. */
+int64_t split_names(const char *text, char ***list);
+void free_names(char **list);
+
+typedef struct pick {
+    int64_t col;
+    bool exact; /* by its own name, not by a pattern */
+} pick;
+
+/* The columns that such a list names, in its order (free *picks in any case). A name that no column has
+ * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
+int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
+
 /* -- model.c: loading a model, predicting a table with it -- */
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
 /* Opens a file; cols[0..d): the model's inputs there, cols[d]: its target, or -1. */
-int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols);
+int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols);
 /* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least. */
-int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X, ct_tensor **y);
+int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
+                 ct_tensor **y);
 
 typedef struct prediction {
     frame data;         /* rows whose inputs are complete     */
@@ -135,7 +171,7 @@ typedef struct prediction {
     int64_t target;     /* column of the target, -1 where there is none */
 } prediction;
 
-int prediction_make(prediction *p, ct_gp *gp, const char *path);
+int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how);
 void prediction_free(prediction *p);
 
 /* Over the rows with a target. */

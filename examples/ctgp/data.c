@@ -5,25 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-int frame_open(frame *f, ct_device *device, const char *path, const char *const *only, int64_t n)
+int frame_open(frame *f, ct_device *device, const char *path, const ct_csv_options *how,
+               const char *const *only, int64_t n)
 {
     source t;
     *f = (frame){ .device = device };
     int result = source_open(&t, device, path);
-    if (result == GO_ON) result = frame_parse(f, &t, only, n);
+    if (result == GO_ON) result = frame_parse(f, &t, how, only, n);
+    if (result == GO_ON) frame_tell_notes(f);
     source_close(&t);
     return result;
 }
 
-int frame_parse(frame *f, const source *t, const char *const *only, int64_t n)
+int frame_parse(frame *f, const source *t, const ct_csv_options *how, const char *const *only, int64_t n)
 {
-    const ct_csv_options options = { .only = only, .n_only = n, .label = t->name };
+    ct_csv_options options = *how;
+    options.only = only;
+    options.n_only = n;
+    options.label = t->name;
     *f = (frame){ .path = t->name, .device = t->device };
     f->table = ct_csv_parse(t->device, t->data, t->size, &options);
+    if (!f->table && ct_last_status(t->device) == CT_EFORMAT)
+        return fail(CODE_DATA, "%s%s", ct_message(t->device), dialect_remedy(ct_message(t->device)));
     if (!f->table) return fail_device(t->device, NULL);
     if (ct_table_rows(f->table) == 0)
         return fail(CODE_DATA, "%s: there are no rows below the header", f->path);
     return GO_ON;
+}
+
+void frame_tell_notes(const frame *f)
+{
+    const char *note;
+    for (int i = 0; (note = ct_table_note(f->table, i)) != NULL; i++)
+        fprintf(stderr, "ctgp: %s: %s%s\n", f->path, note, dialect_remedy(note));
 }
 
 void frame_close(frame *f)

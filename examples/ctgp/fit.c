@@ -14,6 +14,8 @@ typedef struct settings {
     const char *path, *target, *features, *drop, *kernel, *model;
     ct_gp_options gp;
     ct_fit_options fit;
+    dialect written;
+    ct_csv_options table;
     ct_dtype dtype;
     const char *device, *no_factor, *json;
     char default_model[4096];
@@ -42,8 +44,9 @@ static int read_settings(int argc, char **argv, settings *s)
                *standardize = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
-        { "--features", "A,B,...", "columns to learn it from; all others unless given", &s->features },
-        { "--drop", "A,B,...", "columns to leave out", &s->drop },
+        { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
+        { "--drop", "A,B*,...", "columns to leave out", &s->drop },
+        DIALECT_OPTIONS(s->written),
         { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
         { "--mean", "KIND", "zero, constant (default) or linear", &mean },
         { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
@@ -89,6 +92,7 @@ static int read_settings(int argc, char **argv, settings *s)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
+    if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
     int m = 0, v = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
@@ -137,45 +141,62 @@ static int check_writable(const char *path)
 
 /* -- columns -- */
 
-static bool named(char **list, int64_t n, const char *name)
+static bool named(const char *const *names, int64_t n, const char *name)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!strcmp(list[i], name)) return true;
+        if (!strcmp(names[i], name)) return true;
     return false;
 }
 
-/* Names and indices of the features, then of the target; the names point into the table. */
-static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
+static bool picked(const pick *picks, int64_t n, const frame *f, const char *name)
 {
-    char **features = NULL, **drop = NULL;
-    int64_t n = 0, wanted = ct_table_cols(f->table), dropped = 0, target = frame_column(f, s->target);
-    int result = target < 0 ? CODE_DATA : GO_ON;
-    if (s->features && result == GO_ON) wanted = split_names(s->features, &features);
-    if (s->drop && result == GO_ON) dropped = split_names(s->drop, &drop);
-    if (wanted < 0 || dropped < 0) result = fail(CODE_MEMORY, "no memory for the names of the columns");
-    for (int64_t i = 0; i < dropped && result == GO_ON; i++)
-        if (frame_column(f, drop[i]) < 0) result = CODE_DATA;
-    for (int64_t i = 0; i < wanted && result == GO_ON; i++) {
-        int64_t col = features ? frame_column(f, features[i]) : i;
-        const char *name = ct_table_name(f->table, col);
-        if (col < 0)
-            result = CODE_DATA;
-        else if (col == target && features)
+    for (int64_t i = 0; i < n; i++)
+        if (!strcmp(ct_table_name(f->table, picks[i].col), name)) return true;
+    return false;
+}
+
+/* Features in the order of --features, or all columns. The unnamed first column that counts the rows is
+ * one where there is no other. */
+static int list_features(const settings *s, const frame *f, int64_t target, const char **names, int64_t *n)
+{
+    pick *features = NULL, *drop = NULL;
+    int64_t wanted = ct_table_cols(f->table), dropped = 0;
+    bool counts = !s->features && target != 0 && ct_table_counts_rows(f->table, 0);
+    int result = s->features ? frame_pick(f, s->features, &features, &wanted) : GO_ON;
+    if (s->drop && result == GO_ON) result = frame_pick(f, s->drop, &drop, &dropped);
+    counts = counts && result == GO_ON && !picked(drop, dropped, f, ct_table_name(f->table, 0));
+    for (int64_t i = counts ? 1 : 0; i < wanted && result == GO_ON; i++) {
+        const pick p = features ? features[i] : (pick){ .col = i };
+        const char *name = ct_table_name(f->table, p.col);
+        if (p.col == target && p.exact)
             result = fail(CODE_USAGE, "--features names the target '%s'", name);
-        else if (col == target || named(drop, dropped, name))
+        else if (p.col == target || picked(drop, dropped, f, name))
             continue;
-        else if (named((char **)names, n, name) || !strcmp(name, s->target))
+        else if (named(names, *n, name) || !strcmp(name, s->target))
             result = fail(features ? CODE_USAGE : CODE_DATA, "%s: column '%s' is there twice",
                           features ? "--features" : f->path, name);
         else
-            names[n++] = name;
+            names[(*n)++] = name;
     }
+    if (counts && *n)
+        fprintf(stderr, "ctgp: %s: the first column has no name and counts the rows: it is left out\n",
+                f->path);
+    else if (counts)
+        names[(*n)++] = ct_table_name(f->table, 0);
+    free(features);
+    free(drop);
+    return result;
+}
+
+/* Names of the features, then of the target; they point into the table. */
+static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
+{
+    int64_t n = 0, target = frame_column(f, s->target);
+    int result = target < 0 ? CODE_DATA : list_features(s, f, target, names, &n);
     if (result == GO_ON && n == 0)
         result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
     names[n] = ct_table_name(f->table, target);
     *n_features = n;
-    free_names(features);
-    free_names(drop);
     return result;
 }
 
@@ -216,9 +237,10 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
     for (int64_t j = 0; j <= d; j++) {
         int result = frame_complete(f, &cols[j], 1);
         if (result != GO_ON) return result;
+        const char *name = ct_table_name(f->table, cols[j]);
         if (f->n_rows == 0)
-            return fail(CODE_DATA, "%s: column '%s' has no value in any row", f->path,
-                        ct_table_name(f->table, cols[j]));
+            return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
+                        j < d ? "; leave it out: --drop " : "", j < d ? name : "");
     }
     int result = frame_complete(f, cols, d + 1);
     if (result != GO_ON) return result;
@@ -331,18 +353,19 @@ static int read_columns(const settings *s, ct_device *device, frame *header, fra
     source t;
     const char *none = NULL;
     int result = source_open(&t, device, s->path);
-    if (result == GO_ON) result = frame_parse(header, &t, &none, 0);
+    if (result == GO_ON) result = frame_parse(header, &t, &s->table, &none, 0);
     size_t columns = (size_t)ct_table_cols(header->table) + 1;
     *names = calloc(columns, sizeof **names);
     *cols = calloc(columns, sizeof **cols);
     if (result == GO_ON && (!*names || !*cols))
         result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
     if (result == GO_ON) result = choose_columns(s, header, *names, d);
-    if (result == GO_ON) result = frame_parse(f, &t, *names, *d + 1);
+    if (result == GO_ON) result = frame_parse(f, &t, &s->table, *names, *d + 1);
     for (int64_t j = 0; j <= *d && result == GO_ON; j++) {
         (*cols)[j] = frame_column(f, (*names)[j]);
         if ((*cols)[j] < 0) result = CODE_DATA;
     }
+    if (result == GO_ON) frame_tell_notes(f);
     source_close(&t);
     return result;
 }

@@ -33,14 +33,14 @@ const char *mean_name(ct_gp_mean mean)
     return mean == CT_MEAN_ZERO ? "zero" : mean == CT_MEAN_LINEAR ? "linear" : "constant";
 }
 
-int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols)
+int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols)
 {
     int64_t d = ct_gp_dims(gp);
     const char **names = malloc((size_t)(d + 1) * sizeof *names);
     if (!names) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     for (int64_t j = 0; j < d; j++) names[j] = ct_gp_input_name(gp, j);
     names[d] = ct_gp_output_name(gp);
-    int result = frame_open(f, ct_gp_device(gp), path, names, d + 1);
+    int result = frame_open(f, ct_gp_device(gp), path, how, names, d + 1);
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         cols[j] = frame_column(f, names[j]);
         if (cols[j] < 0) result = CODE_DATA;
@@ -50,12 +50,13 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, int64_t *cols)
     return result;
 }
 
-int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X, ct_tensor **y)
+int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
+                 ct_tensor **y)
 {
     int64_t d = ct_gp_dims(gp);
     int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
-    int result =
-        cols ? frame_model(f, gp, path, cols) : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    int result = cols ? frame_model(f, gp, path, how, cols)
+                      : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && y && cols[d] < 0) {
         frame_column(f, ct_gp_output_name(gp));
         result = CODE_DATA;
@@ -71,11 +72,11 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, ct_tensor **X, ct_
     return result;
 }
 
-int prediction_make(prediction *p, ct_gp *gp, const char *path)
+int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how)
 {
     *p = (prediction){ .target = -1 };
     ct_tensor *X = NULL, *mean = NULL, *variance = NULL;
-    int result = frame_inputs(&p->data, gp, path, &X, NULL);
+    int result = frame_inputs(&p->data, gp, path, how, &X, NULL);
     if (result != GO_ON) return result;
     int64_t m = p->data.n_rows;
     size_t bytes = (size_t)m * sizeof(double);

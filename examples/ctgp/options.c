@@ -152,29 +152,3 @@ int keep_apart(const char *name, const char *out, const char *argument, const ch
     return fail(CODE_USAGE, "%s %s is the file of %s, which it would overwrite: give it another name", name,
                 out, argument);
 }
-
-int64_t split_names(const char *text, char ***list)
-{
-    int64_t n = 1;
-    for (const char *p = text; *p; p++) n += *p == ',';
-    char *copy = malloc(strlen(text) + 1), **names = malloc((size_t)n * sizeof *names);
-    if (!copy || !names) {
-        free(copy);
-        free(names);
-        return -1;
-    }
-    strcpy(copy, text);
-    n = 0;
-    names[n++] = copy;
-    for (char *p = copy; *p; p++)
-        if (*p == ',') *p = 0, names[n++] = p + 1;
-    *list = names;
-    return n;
-}
-
-void free_names(char **list)
-{
-    if (!list) return;
-    free(list[0]);
-    free(list);
-}

@@ -368,8 +368,11 @@ static bool ends_with(const char *text, const char *end)
 int run_plot(int argc, char **argv)
 {
     const char *out = NULL, *device_name = NULL, *paths[2];
+    dialect d = { 0 };
+    ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.svg|png", "the picture (required)", &out },
+        DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
     const command c = {
@@ -383,6 +386,7 @@ int run_plot(int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(&d, &how);
     if (result != GO_ON) return result;
     if (!out) return fail(CODE_USAGE, "where to? --out FILE.svg or FILE.png");
     bool png = ends_with(out, ".png");
@@ -399,7 +403,7 @@ int run_plot(int argc, char **argv)
     ct_gp *gp;
     prediction p = { 0 };
     result = model_load(device_name, paths[0], &device, &gp);
-    if (result == GO_ON) result = prediction_make(&p, gp, paths[1]);
+    if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
     if (result == GO_ON) result = draw(gp, &p, out, png);
     if (result == GO_ON) {
         printf("picture=%s\n", out);

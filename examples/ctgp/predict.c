@@ -60,8 +60,11 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
 int run_predict(int argc, char **argv)
 {
     const char *out = NULL, *device_name = NULL, *json = NULL, *paths[2];
+    dialect d = { 0 };
+    ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.csv", "where to write; standard output unless given, or for -", &out },
+        DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
         { "--json", NULL, "the score as JSON", &json },
     };
@@ -79,6 +82,7 @@ int run_predict(int argc, char **argv)
         .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(&d, &how);
     if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     if (result != GO_ON) return result;
@@ -87,7 +91,7 @@ int run_predict(int argc, char **argv)
     ct_gp *gp;
     prediction p = { 0 };
     result = model_load(device_name, paths[0], &device, &gp);
-    if (result == GO_ON) result = prediction_make(&p, gp, paths[1]);
+    if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
     if (result == GO_ON) result = write_rows(&p, out);
     if (result == GO_ON) {
         frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");

@@ -41,12 +41,13 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
     return result;
 }
 
-static int draw(ct_gp *gp, const char *path, long count, long seed, bool noisy, const char *out)
+static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long count, long seed, bool noisy,
+                const char *out)
 {
     ct_device *device = ct_gp_device(gp);
     frame data = { 0 };
     ct_tensor *X = NULL, *samples = NULL;
-    int result = frame_inputs(&data, gp, path, &X, NULL);
+    int result = frame_inputs(&data, gp, path, how, &X, NULL);
     if (result == GO_ON) {
         samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
         if (!samples || ct_gp_sample(gp, X, noisy, (uint64_t)seed, samples))
@@ -68,12 +69,15 @@ int run_sample(int argc, char **argv)
 {
     const char *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL, *noisy = NULL,
                *paths[2];
+    dialect d = { 0 };
+    ct_csv_options how;
     const option options[] = {
         { "--samples", "S", "how many draws; 1 unless given", &count_text },
         { "--seed", "K", "of the draws: the same seed gives the same draws; 0 unless given", &seed_text },
         { "--out", "FILE.csv", "where to write the columns draw0, draw1, ...; required; - is standard output",
           &out },
         { "--noisy", NULL, "of new observations, with noise, instead of the function", &noisy },
+        DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
     const command c = {
@@ -90,6 +94,7 @@ int run_sample(int argc, char **argv)
     };
     long count = 1, seed = 0;
     int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(&d, &how);
     if (result == GO_ON) result = parse_whole("--samples", count_text, 1, 1000000, &count);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result == GO_ON && !out) result = fail(CODE_USAGE, "--out FILE.csv says where the draws go");
@@ -99,7 +104,7 @@ int run_sample(int argc, char **argv)
     ct_device *device;
     ct_gp *gp;
     result = model_load(device_name, paths[0], &device, &gp);
-    if (result == GO_ON) result = draw(gp, paths[1], count, seed, noisy != NULL, out);
+    if (result == GO_ON) result = draw(gp, paths[1], &how, count, seed, noisy != NULL, out);
     ct_gp_free(gp);
     ct_device_close(device);
     return result == GO_ON ? CODE_OK : result;

@@ -24,18 +24,35 @@ CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
 /* -- CSV ------------------------------------------------------------------------------------------------- */
 
 /* A table of numbers read from CSV (RFC 4180: quoted fields, doubled quotes, CRLF; a UTF-8 byte-order mark is
- * skipped). The first row is a header if any of its fields is not a number. Empty fields, NA, NaN, null and ?
- * are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line and
- * column. */
+ * skipped). The first row is a header if any of its fields is not a number. Empty fields, NA, #N/A, NaN, null
+ * and ? are missing values and become NaN. Any other field that is not a number is CT_EFORMAT, with line and
+ * column.
+ *
+ * Separator: a comma, a semicolon, a tab, or blanks. With 0 it is found from the first 100 rows, as the one
+ * that makes rows of equal length, and no text below the first or the most numbers; the comma comes first.
+ * Where two will do it is CT_EFORMAT.
+ *
+ * Decimal sign: with 0 it is the point in a table separated by commas. In others 0.5 and 1,234.5 prove a
+ * point, 0,5 and 1.234,5 a comma. A table with proofs of both is CT_EFORMAT, and so is one with numbers as
+ * 1,234 and no proof. Numbers as 1.234 have a point unless a comma is proven.
+ *
+ * The other one of the two signs may group digits by three: 1,000 is 1000 where the decimal sign is the
+ * point. In a table separated by commas that takes quotes. 50% is read as 50; a column has a % in each
+ * number or in none.
+ *
+ * A line that begins with # is a comment, except for two: one with as many fields as a row of several
+ * columns is a row; one above the first row, with as many fields as it, is the header if that row holds a
+ * number. */
 typedef struct ct_table ct_table;
 
 typedef struct ct_csv_options {
-    char delimiter; /* 0: comma                                      */
+    char delimiter; /* 0: find it; ' ': runs of blanks and tabs  */
     int header;     /* 0: detect; 1: there is one; -1: there is none */
     /* If not NULL, only these columns must hold numbers; text in the others is missing. */
     const char *const *only;
     int64_t n_only;
     const char *label; /* what ct_csv_parse's messages call the text; NULL: "csv" */
+    char decimal;      /* '.' or ','; 0: find it */
 } ct_csv_options;
 
 CT_API ct_table *ct_csv_read(ct_device *device, const char *path, const ct_csv_options *options);
@@ -48,6 +65,13 @@ CT_API int64_t ct_table_cols(const ct_table *table);
 CT_API const char *ct_table_name(const ct_table *table, int64_t col);
 /* The index of the column of that name; -1 if there is none. */
 CT_API int64_t ct_table_find(const ct_table *table, const char *name);
+/* Whether a header leaves the column without a name, and its values are 0, 1, 2, ... or 1, 2, 3, ..., as many
+ * programs number their rows. False for a table of one row. */
+CT_API bool ct_table_counts_rows(const ct_table *table, int64_t col);
+/* What the caller should know of how the text was read, a line each, without the name of the file: a
+ * separator or decimal sign that is not the usual one, columns in percent or with groups of thousands, a
+ * first row of numbers that may be a header. NULL from the number of notes on. Owned by the table. */
+CT_API const char *ct_table_note(const ct_table *table, int i);
 /* One element (NaN if missing); the line of the file, from 1, that a row came from. */
 CT_API double ct_table_at(const ct_table *table, int64_t row, int64_t col);
 CT_API int64_t ct_table_line(const ct_table *table, int64_t row);
@@ -67,9 +91,9 @@ CT_API ct_status ct_csv_save(const ct_tensor *t, const char *const *names, const
 
 typedef enum ct_number {
     CT_NUMBER = 0,
-    CT_NUMBER_MISSING,   /* empty, NA, NaN, null or ?: *value is NaN */
-    CT_NUMBER_NONE,      /* anything else                            */
-    CT_NUMBER_TOO_LARGE, /* more than the largest double             */
+    CT_NUMBER_MISSING,   /* empty, NA, #N/A, NaN, null or ?: *value is NaN */
+    CT_NUMBER_NONE,      /* anything else                                  */
+    CT_NUMBER_TOO_LARGE, /* more than the largest double                   */
 } ct_number;
 
 /* Reads all of text[0..size):

@@ -364,6 +364,81 @@ that 'every option that a message names is there' test \
 ok 'a parameter can begin beyond its bounds' '^  rq\.alpha +' "$ctgp" fit train.csv --target y \
     --kernel 'scale(variance=1e9) * rq(alpha=1e6!)' --max-iter 2 --model short.ctgp
 
+# -- tables as people have them ------------------------------------------------------------------------------
+
+# table NAME OPTION...: the model of curve.csv, written differently, is the same.
+quick=("$ctgp" fit --kernel 'scale * rbf' --max-iter 5)
+told() { grep -qE "^ctgp: [^ ]*$1" err; }
+"${quick[@]}" curve.csv --target y --model like.ctgp >out 2>err
+"$ctgp" info like.ctgp | grep -v optimizer >like.txt
+table() {
+    ok "fit of $1" 'n=40' "${quick[@]}" --target y --model table.ctgp "$@"
+    "$ctgp" info table.ctgp | grep -v optimizer >table.txt
+    that 'the same model' cmp like.txt table.txt
+}
+tr ,. ';,' <curve.csv >german.csv
+table german.csv
+that 'a note tells how it is read' \
+    told 'german.csv: fields are separated by semicolons, and decimals by a comma$'
+ok 'predict reads each table in its own way' '^n=40 ' "$ctgp" predict table.ctgp curve.csv --out first.out
+ok 'with semicolons' '^n=40 ' "$ctgp" predict table.ctgp german.csv --out again.out
+that 'the same numbers' cmp first.out again.out
+table german.csv --separator semicolon --decimal comma
+that 'no note on what is given' sh -c '! grep -q separated err'
+tr , '\t' <curve.csv >tabs.tsv
+table tabs.tsv
+tr , ' ' <curve.csv >blanks.txt
+table blanks.txt
+tr , '|' <curve.csv >bars.txt
+table bars.txt --separator bar
+{ echo '# made by a tool'; cat curve.csv; echo '# the end'; } >comment.csv
+table comment.csv
+awk -v OFS=, 'NR == 1 { print "", $0; next } { print NR - 2, $0 }' curve.csv >index.csv
+table index.csv
+that 'a note on the column that counts' told 'index.csv: the first column has no name and counts the rows'
+ok 'which --features can use' 'features=2' "${quick[@]}" index.csv --target y --features 'a,c0' --model t.ctgp
+sed 's/,\(.*\)/,\1%/; 1s/%//' curve.csv >percent.csv
+table percent.csv
+that 'a note on percentages' told "percent.csv: column 'y' is in percent: 50% is read as 50\$"
+awk 'BEGIN { print "x,y"; for (i = 1; i < 9; i++) printf "%d,\"%d,%03d\"\n", i, i * i, 7 * i }' >groups.csv
+ok 'groups of thousands' '^n=8 ' "${quick[@]}" groups.csv --target y --model t.ctgp
+that 'a note on them' told "groups.csv: column 'y' has commas for thousands: 1,000 is read as 1000\$"
+printf '0,1\n0.5,2\n1.5,3\n2,5\n' >numbers.txt
+ok 'a first row of numbers is a row' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --model t.ctgp
+that 'a note says that it may be a header' told 'numbers.txt: line 1 may be a header .* with --header$'
+ok 'and --header yes makes it one' '^n=3 ' "${quick[@]}" numbers.txt --target 1 --header yes --model t.ctgp
+ok '--header no says that it is none' '^n=4 ' "${quick[@]}" numbers.txt --target c1 --header no --model t.ctgp
+that 'without a note' sh -c '! grep -q header err'
+printf 'x;y\n1;2,000\n2;3,000\n' >either.csv
+bad 'a sign of which nothing is certain' 2 'either.csv:2: "2,000" may .* with --decimal$' \
+    "${quick[@]}" either.csv --target y
+printf 'a;1,5;2,5\nb;2,5;3,5\n' >either.csv
+bad 'nor of the separator' 2 'either.csv:1: .* state the separator with --separator$' \
+    "${quick[@]}" either.csv --target c1
+sed '2,$s/$/,/' curve.csv >trailing.csv
+bad 'a comma at the end of the rows' 2 'trailing.csv:2: .*: remove the separator at the end' "${quick[@]}" \
+    trailing.csv --target y
+sed 's/$/,/' curve.csv >trailing.csv
+bad 'and of the header' 2 "column 'c2' has no value in any row; leave it out: --drop c2\$" "${quick[@]}" \
+    trailing.csv --target y
+bad 'no such separator' 1 "--separator: 'dot' is not comma" "${quick[@]}" curve.csv --target y --separator dot
+bad 'no such decimal sign' 1 "--decimal: ';' is not point or comma" "${quick[@]}" curve.csv --target y \
+    --decimal ';'
+bad 'no such header' 1 "--header: 'maybe' is not yes or no" "${quick[@]}" curve.csv --target y --header maybe
+
+awk 'BEGIN { srand(2); print "\"size, total\",\"na\"\"me\",x1,x2,x[3],y 1"
+    for (i = 0; i < 20; i++) print rand() "," rand() "," rand() "," rand() "," rand() "," rand() }' >names.csv
+pick=("${quick[@]}" names.csv --target 'y 1' --model t.ctgp)
+ok 'a name in quotes' 'features=2' "${pick[@]}" --features '"size, total", "na""me"'
+ok 'a pattern' 'features=3' "${pick[@]}" --features 'x*'
+ok 'a pattern that takes all leaves the target' 'features=5' "${pick[@]}" --features '*'
+ok 'what is named before a pattern is not taken twice' 'features=5' "${pick[@]}" --features 'x2,*'
+ok 'a name with the signs of a pattern' 'features=1' "${pick[@]}" --features 'x[3]'
+ok '--drop by patterns' 'features=2' "${pick[@]}" --drop 'x?, "size, total"'
+bad 'a pattern that nothing fits' 2 "no column fits 'z\*'" "${pick[@]}" --features 'z*'
+bad 'a column twice' 1 "column 'x1' is there twice" "${pick[@]}" --features 'x1,x1'
+bad 'the target by name' 1 "--features names the target 'y 1'" "${pick[@]}" --features 'x1,y 1'
+
 # -- pipes and standard streams ------------------------------------------------------------------------------
 
 read_by() {

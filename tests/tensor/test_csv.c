@@ -130,13 +130,13 @@ static void refusals(void **state)
     refused("a\n1e999\n", "csv:2: column 1 (\"a\"): \"1e999\" is too large for a double");
     refused("a,b\n1,2,3\n", "csv:2: 3 fields where line 1 has 2");
     refused("\na,b\n1,2\n3\n", "csv:4: 1 fields where line 2 has 2");
-    refused("a,b\n1,2,\n", "csv:2: 3 fields where line 1 has 2");
+    refused("a,b\n1,2,\n", "csv:2: 3 fields where line 1 has 2: remove the separator at the end of the line");
     refused("a,b\n1,\"2\n3,4\n", "csv:2: a quote is opened here and never closed");
     refused("\"", "csv:1: a quote is opened");
     refused("a,b\n1,\"2\"x\n", "csv:2: text after a closing quote");
     refused("a,b\n\"1\"\"\",2\n", "\"1\"\" is not a number");
-    refused("a;b\n1;2\n", "is the delimiter a semicolon?");
-    refused("a\tb\n1\t2\n", "\"1?2\" is not a number: is the delimiter a tab?");
+    refused("x\n1\n2;2\n", "csv:3: column 1 (\"x\"): \"2;2\" is not a number: is the separator a semicolon?");
+    refused("x\n1\n2\t2\n", "\"2?2\" is not a number: is the separator a tab?");
     refused("a,b\n1,\"x\ny\"\n", "csv:2: column 2 (\"b\"): \"x?y\" is not a number");
     refused("\"a\n\n\",b\n\n3,x", "csv:5: column 2 (\"b\")");
     refused("a\nthe quick brown fox jumps over the lazy dog again and again\n",
@@ -163,6 +163,186 @@ static void refusals(void **state)
     assert_null(ct_csv_parse(none, "1", 1, NULL));
     assert_null(ct_csv_load(none, path));
     ct_device_close(none);
+}
+
+/* The notes of a table, each followed by a newline. */
+static void check_notes(const char *text, const char *wanted)
+{
+    char got[2048] = "";
+    ct_table *t = parse(text);
+    if (!t) fail_msg("\"%s\": %s", text, ct_message(dev));
+    for (int i = 0; ct_table_note(t, i); i++) {
+        strcat(got, ct_table_note(t, i));
+        strcat(got, "\n");
+    }
+    assert_null(ct_table_note(t, -1));
+    assert_string_equal(got, wanted);
+    ct_table_free(t);
+}
+
+/* Semicolons, tabs and blanks are found where commas make no table. */
+static void separators(void **state)
+{
+    (void)state;
+    CHECK_TABLE("a;b\n1;2\n", 1, 2, 1, 2);
+    CHECK_TABLE("1;2\n3;4\n", 2, 2, 1, 2, 3, 4);
+    CHECK_TABLE("a\tb c\n1\t2\n\t4\n", 2, 2, 1, 2, NAN, 4);
+    CHECK_TABLE(" a   b\n 1\t 2 \n10   20\n", 2, 2, 1, 2, 10, 20);
+    CHECK_TABLE("\"x y\" b\n1 \"2\"\n", 1, 2, 1, 2);
+    CHECK_TABLE("a;b\n\"1\";?\n", 1, 2, 1, NAN);
+    CHECK_TABLE("a;b\n", 0, 2, 0);
+    check_notes("a;b\n1;2\n", "fields are separated by semicolons\n");
+    check_notes("a\tb\n1\t2\n", "fields are separated by tabs\n");
+    check_notes("a b\n1 2\n", "fields are separated by blanks\n");
+    check_notes("a,b\n1,2\n", "");
+    /* these stay what they are: one column, and commas */
+    CHECK_TABLE("body height; cm\n1\n2\n", 2, 1, 1, 2);
+    CHECK_TABLE("body height\n1\n2\n", 2, 1, 1, 2);
+    CHECK_TABLE("a;b,c\n1,2\n", 1, 2, 1, 2);
+    CHECK_TABLE("a b,c d\n1,2\n", 1, 2, 1, 2);
+    /* a ragged row of a table that is surely separated by semicolons */
+    refused("a;b\n1;2\n3;4\n5\n", "csv:4: 1 fields where line 1 has 2");
+    refused("a;b\n1;2\n3;4;\n", "remove the separator at the end");
+    /* without a header: 3 columns either way */
+    refused("a;1,5;2,5\nb;2,5;3,5\n",
+            "csv:1: a comma or a semicolon may separate the fields: state the separator");
+    const char *text = "site;x;y\nA, B;1;2\nC, D;3;4\n";
+    const char *const xy[] = { "x", "y" };
+    ct_csv_options o = { .only = xy, .n_only = 2 };
+    ct_table *t = ct_csv_parse(dev, text, strlen(text), &o);
+    assert_non_null(t);
+    assert_true(ct_table_at(t, 1, 2) == 4);
+    ct_table_free(t);
+    o = (ct_csv_options){ .delimiter = ' ' };
+    t = ct_csv_parse(dev, "1  2 \n", 6, &o);
+    assert_non_null(t);
+    assert_int_equal(ct_table_cols(t), 2);
+    assert_null(ct_table_note(t, 0));
+    ct_table_free(t);
+    assert_null(ct_csv_parse(dev, "1 \"2\"3\n", 7, &o));
+    assert_says(CT_EFORMAT, "text after a closing quote");
+}
+
+static void decimals(void **state)
+{
+    (void)state;
+    CHECK_TABLE("x;y\n0,5;-1,25e1\n1;2\n", 2, 2, 0.5, -12.5, 1, 2);
+    CHECK_TABLE("x\ty\n0.5\t1,000\n", 1, 2, 0.5, 1000);
+    CHECK_TABLE("x;y\n0,5;1.000\n7;1.234.567,5\n", 2, 2, 0.5, 1000, 7, 1234567.5);
+    CHECK_TABLE("x;y\n1.000;2\n", 1, 2, 1, 2);
+    CHECK_TABLE("0,5 1\n2,5 3\n", 2, 2, 0.5, 1, 2.5, 3);
+    CHECK_TABLE("0,1;0,2\n0,3;0,4\n", 2, 2, 0.1, 0.2, 0.3, 0.4);
+    check_notes("x;y\n0,5;1.000\n", "fields are separated by semicolons, and decimals by a comma\n"
+                                    "column 'y' has points for thousands: 1.000 is read as 1000\n");
+    refused("x;y\n1,000;2\n", "csv:2: \"1,000\" may have a decimal comma, or one for thousands: state the");
+    refused("x;y\n0,5;2\n1;0.5\n",
+            "csv:2: \"0,5\" has a decimal comma, and \"0.5\" in line 3 a point: state");
+    refused("x;y\n0.5;2\n1;1,23,4\n", "csv:3: column 2 (\"y\"): \"1,23,4\" is not a number");
+    refused("x,y\n1,\"0,5\"\n", "\"0,5\" is not a number: is the decimal sign a comma?");
+    ct_csv_options o = { .decimal = ',' };
+    const char *comma = "x,y\n1,\"0,5\"\n", *either = "x;y\n1,250;2\n";
+    ct_table *t = ct_csv_parse(dev, comma, strlen(comma), &o);
+    assert_non_null(t);
+    assert_true(ct_table_at(t, 0, 1) == 0.5);
+    ct_table_free(t);
+    for (int k = 0; k < 2; k++) {
+        o.decimal = k ? '.' : ',';
+        t = ct_csv_parse(dev, either, strlen(either), &o);
+        assert_non_null(t);
+        assert_true(ct_table_at(t, 0, 0) == (k ? 1250 : 1.25));
+        ct_table_free(t);
+    }
+    o.decimal = ';';
+    assert_null(ct_csv_parse(dev, "1", 1, &o));
+    assert_says(CT_EINVAL, "cannot be a decimal sign");
+}
+
+/* Percentages and groups of thousands, where a column is written so. */
+static void forms(void **state)
+{
+    (void)state;
+    CHECK_TABLE("x,y\n1,50.5%\n2,\n3,7 %\n", 3, 2, 1, 50.5, 2, NAN, 3, 7);
+    CHECK_TABLE("x,y\n1,\"1,000\"\n2,900\n3,\"-1,234,567.25\"\n", 3, 2, 1, 1000, 2, 900, 3, -1234567.25);
+    CHECK_TABLE("x,y\n1,#N/A\n#N/A,2\n", 2, 2, 1, NAN, NAN, 2);
+    CHECK_TABLE("50%,1\n51%,2\n", 2, 2, 50, 1, 51, 2);
+    CHECK_TABLE("5%,50%\n1,2\n", 1, 2, 1, 2); /* names of quantiles */
+    check_notes("x,y\n1,50%\n", "column 'y' is in percent: 50% is read as 50\n");
+    check_notes("x,y\n50%,5%\n", "column 'x' and 1 more: each is in percent: 50% is read as 50\n");
+    check_notes("x,y\n1,\"1,000\"\n", "column 'y' has commas for thousands: 1,000 is read as 1000\n");
+    refused("x,y\n1,50%\n2,3\n", "csv:3: column 2 (\"y\"): \"3\" is no percentage, as those above");
+    refused("x,y\n1,50\n2,3%\n",
+            "csv:3: column 2 (\"y\"): \"3%\" is a percentage below a number that is none");
+    refused("x,y\n1,\"1,00\"\n", "\"1,00\" is not a number");
+    refused("x,y\n1,\"0,000,1\"\n", "is not a number");
+    refused("x,y\n1,\"1,000,\"\n", "is not a number");
+    refused("x,y\n1,%\n", "\"%\" is not a number");
+    refused("x,y\n1,NA%\n", "\"NA%\" is not a number");
+    refused("x,y\n1,1e999%\n", "too large");
+    refused("x,y\n1,1,000\n", "csv:2: 3 fields where line 1 has 2");
+}
+
+static void comments(void **state)
+{
+    (void)state;
+    CHECK_TABLE("# made by, tool\n# v1\nx,y\n1,2\n# end, \"of\n\n3,4\n#", 2, 2, 1, 2, 3, 4);
+    CHECK_TABLE("# don't \"worry\n# v1\nx\n1\n\n# here\n3\n\n# end\n", 3, 1, 1, NAN, 3);
+    CHECK_TABLE("# a\n#x;y\n0,5;2\n", 1, 2, 0.5, 2);
+    CHECK_TABLE("# only\n1,2\n", 1, 2, 1, 2);
+    /* lines of as many fields, as before: a header, and a row */
+    ct_table *t = parse("#x,y\n1,2\n");
+    assert_non_null(t);
+    assert_string_equal(ct_table_name(t, 0), "#x");
+    assert_int_equal(ct_table_rows(t), 1);
+    ct_table_free(t);
+    refused("id,x\n#1,2\n", "csv:2: column 1 (\"id\"): \"#1\" is not a number");
+    const char *text = "id,x\n#1,2\n#2,3\n";
+    t = ct_csv_parse(dev, text, strlen(text),
+                     &(ct_csv_options){ .only = (const char *[]){ "x" }, .n_only = 1 });
+    assert_non_null(t);
+    assert_int_equal(ct_table_rows(t), 2);
+    assert_int_equal(ct_table_line(t, 1), 3);
+    ct_table_free(t);
+    t = parse("# nothing else\n");
+    assert_int_equal(ct_table_rows(t), 0);
+    ct_table_free(t);
+}
+
+/* A first row of numbers is a row, as ever; where it looks like names a note says so. */
+static void headers(void **state)
+{
+    (void)state;
+    const char *note =
+        "line 1 may be a header of numbers, and is read as a row: state the header, yes or no\n";
+    check_notes("0,1,2\n0.5,1.5,2\n", note);
+    check_notes("1990,2000,2010\n0.5,1.5,2\n", note);
+    check_notes("\"7\",\"3\"\n1,2\n", note);
+    check_notes("0,1,2\n3,4,5\n", "");
+    check_notes("1,5\n0.5,2\n", "");
+    check_notes("1,2.5\n0.5,2\n", "");
+    check_notes("\"7\",\"3\"\n\"1\",\"2\"\n", "");
+    check_notes("0,1,2\n", "");
+    CHECK_TABLE("0,1,2\n0.5,1.5,2\n", 2, 3, 0, 1, 2, 0.5, 1.5, 2);
+    ct_table *t = ct_csv_parse(dev, "0,1\n.5,2", 9, &(ct_csv_options){ .header = -1 });
+    assert_null(ct_table_note(t, 0));
+    ct_table_free(t);
+    assert_null(ct_table_note(NULL, 0));
+
+    static const struct {
+        const char *text;
+        bool counts;
+    } cases[] = {
+        { ",x\n0,5\n1,5\n2,5\n", true }, { ",x\n1,5\n2,5\n", true },  { "id,x\n0,5\n1,5\n", false },
+        { ",x\n0,5\n2,5\n", false },     { ",x\n2,5\n3,5\n", false }, { ",x\n0,5\n", false },
+        { "0,5\n1,5\n", false },         { ",x\n0,5\n,5\n", false },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        t = parse(cases[k].text);
+        assert_int_equal(ct_table_counts_rows(t, 0), cases[k].counts);
+        assert_false(ct_table_counts_rows(t, 1));
+        assert_false(ct_table_counts_rows(t, 2));
+        ct_table_free(t);
+    }
+    assert_false(ct_table_counts_rows(NULL, 0));
 }
 
 static void tensors(void **state)
@@ -351,7 +531,9 @@ int main(void)
         cmocka_unit_test(plain),     cmocka_unit_test(one_column), cmocka_unit_test(names),
         cmocka_unit_test(options),   cmocka_unit_test(refusals),   cmocka_unit_test(tensors),
         cmocka_unit_test(saves),     cmocka_unit_test(same_bits),  cmocka_unit_test(huge),
-        cmocka_unit_test(no_memory), cmocka_unit_test(only_some),
+        cmocka_unit_test(no_memory), cmocka_unit_test(only_some),  cmocka_unit_test(separators),
+        cmocka_unit_test(decimals),  cmocka_unit_test(forms),      cmocka_unit_test(comments),
+        cmocka_unit_test(headers),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

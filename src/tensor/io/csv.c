@@ -20,20 +20,28 @@ static ct_status check_text(const ct__csv *r)
                     (long long)line);
 }
 
+static bool check_dialect(ct_device *device, ct__dialect d)
+{
+    const char s = d.separator;
+    if (s && (strchr("+-.\"?#%\r\n", s) || (s >= '0' && s <= '9') || (s >= 'a' && s <= 'z') ||
+              (s >= 'A' && s <= 'Z')))
+        return ct__fail(device, CT_EINVAL, "CSV: character %d cannot be a delimiter", s), false;
+    if (d.decimal && d.decimal != '.' && d.decimal != ',')
+        return ct__fail(device, CT_EINVAL, "CSV: character %d cannot be a decimal sign: . or ,", d.decimal),
+               false;
+    return true;
+}
+
 static ct_table *parse_text(ct_device *device, const char *label, const char *text, size_t bytes,
                             const ct_csv_options *options)
 {
-    char delimiter = options && options->delimiter ? options->delimiter : ',';
-    if (strchr("+-.\"?\r\n", delimiter) || (delimiter >= '0' && delimiter <= '9') ||
-        (delimiter >= 'a' && delimiter <= 'z') || (delimiter >= 'A' && delimiter <= 'Z')) {
-        ct__fail(device, CT_EINVAL, "CSV: character %d cannot be a delimiter", delimiter);
-        return NULL;
-    }
+    const ct__dialect d = { options ? options->delimiter : 0, options ? options->decimal : 0 };
+    if (!check_dialect(device, d)) return NULL;
     ct_table *t = ct__host_alloc(device, sizeof *t);
     if (!t) return NULL;
     *t = (ct_table){ .device = ct__device_retain(device) };
     ct__csv r = {
-        .device = device, .label = label, .at = text, .end = text + bytes, .delimiter = delimiter, .line = 1
+        .device = device, .label = label, .at = text, .end = text + bytes, .dialect = d, .line = 1
     };
     if (options) r.only = options->only, r.n_only = options->n_only;
     ct_status s = check_text(&r);

@@ -1,6 +1,6 @@
 /* A number of few digits is one exact multiplication or division: digits below 2^53, power of ten up to 10^22
  * [Clinger 1990]. Others go to strtod and come from printf, without the point in which locales differ. */
-#include <cotangent/io.h>
+#include "number.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -23,7 +23,8 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static ct_number read_word(const char *s, size_t n, double *value)
 {
     *value = NAN;
-    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "null"))
+    if (n == 0 || (n == 1 && *s == '?') || is_word(s, n, "na") || is_word(s, n, "#n/a") ||
+        is_word(s, n, "null"))
         return CT_NUMBER_MISSING;
     bool negative = *s == '-';
     if (*s == '-' || *s == '+') s++, n--;
@@ -58,7 +59,8 @@ static double by_strtod(const char *mantissa, size_t n, int64_t scale)
     return strtod(text, NULL);
 }
 
-ct_number ct_number_read(const char *text, size_t size, double *value)
+/* Between digits the sign `group` is passed over; -1: there is none. */
+static inline ct_number read_number(const char *text, size_t size, char decimal, int group, double *value)
 {
     static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
@@ -71,10 +73,11 @@ ct_number ct_number_read(const char *text, size_t size, double *value)
     int64_t taken = 0, exponent = 0, scale = 0;
     bool seen = false, point = false;
     for (; p < end; p++) {
-        if (*p == '.' && !point) {
+        if (*p == decimal && !point) {
             point = true;
             continue;
         }
+        if ((unsigned char)*p == group) continue;
         if (!is_digit(*p)) break;
         seen = true;
         scale -= point;
@@ -102,6 +105,16 @@ ct_number ct_number_read(const char *text, size_t size, double *value)
         d = scale < 0 ? d / power[-scale] : d * power[scale];
     *value = negative ? -d : d;
     return isinf(d) ? CT_NUMBER_TOO_LARGE : CT_NUMBER;
+}
+
+ct_number ct_number_read(const char *text, size_t size, double *value)
+{
+    return read_number(text, size, '.', -1, value);
+}
+
+ct_number ct__number_read(const char *text, size_t size, char decimal, int group, double *value)
+{
+    return read_number(text, size, decimal, group, value);
 }
 
 size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT])

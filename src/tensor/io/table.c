@@ -3,6 +3,8 @@
 #include "tensor/internal.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 void ct_table_free(ct_table *t)
@@ -29,6 +31,28 @@ int64_t ct_table_find(const ct_table *t, const char *name)
     for (int64_t i = 0; t && name && i < t->cols; i++)
         if (!strcmp(t->names[i], name)) return i;
     return -1;
+}
+
+bool ct_table_counts_rows(const ct_table *t, int64_t col)
+{
+    if (!t || col < 0 || col >= t->cols || t->rows < 2 || !(t->forms[col] & CT__UNNAMED) || !t->header)
+        return false;
+    for (int64_t i = 0; i < t->rows; i++)
+        if (ct_table_at(t, i, col) != (double)i + t->values[col]) return false;
+    return t->values[col] == 0 || t->values[col] == 1;
+}
+
+const char *ct_table_note(const ct_table *t, int i)
+{
+    return t && i >= 0 && i < t->n_notes ? t->notes[i] : NULL;
+}
+
+void ct__csv_note(ct_table *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(t->notes[t->n_notes++], CT__NOTE, format, arguments);
+    va_end(arguments);
 }
 
 double ct_table_at(const ct_table *t, int64_t row, int64_t col)

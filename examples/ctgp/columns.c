@@ -1,0 +1,90 @@
+/* Columns by names and patterns. */
+#include "ctgp.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- a list of names ------------------------------------------------------------------------------------- */
+
+/* Takes the name at *from into *to, with a NUL, and moves both behind it; false at the end of the list.
+ * Blanks around it are passed. In quotes it may hold commas, blanks and doubled quotes. */
+static bool take_name(const char **from, char **to)
+{
+    const char *p = *from;
+    char *name = *to, *end = name; /* behind the last character that stays */
+    bool quoted = false;
+    while (*p == ' ') p++;
+    for (; *p && (quoted || *p != ','); p++) {
+        if (*p == '"' && quoted && p[1] == '"')
+            p++;
+        else if (*p == '"' && (quoted || end == name)) {
+            quoted = !quoted;
+            end = name;
+            continue;
+        }
+        *name++ = *p;
+        if (quoted || *p != ' ') end = name;
+    }
+    *end = 0;
+    *to = end + 1;
+    *from = *p ? p + 1 : p;
+    return *p;
+}
+
+int64_t split_names(const char *text, char ***list)
+{
+    int64_t n = 1;
+    for (const char *p = text; *p; p++) n += *p == ',';
+    char *copy = malloc(strlen(text) + 1), **names = malloc((size_t)n * sizeof *names);
+    if (!copy || !names) {
+        free(copy);
+        free(names);
+        return -1;
+    }
+    n = 0;
+    do {
+        names[n++] = copy;
+    } while (take_name(&text, &copy));
+    *list = names;
+    return n;
+}
+
+void free_names(char **list)
+{
+    if (!list) return;
+    free(list[0]);
+    free(list);
+}
+
+/* -- the columns that they name -------------------------------------------------------------------------- */
+
+/* Columns that `name` fits as a pattern, where there is no column of this very name. */
+static int pick_one(const frame *f, const char *name, pick *picks, int64_t *n)
+{
+    const int64_t exact = ct_table_find(f->table, name), before = *n;
+    const bool pattern = strpbrk(name, "*?[") != NULL;
+    if (exact >= 0 || !pattern) {
+        picks[(*n)++] = (pick){ exact, true };
+        return exact >= 0 || frame_column(f, name) >= 0 ? GO_ON : CODE_DATA;
+    }
+    for (int64_t j = 0; j < ct_table_cols(f->table); j++) {
+        bool taken = fnmatch(name, ct_table_name(f->table, j), 0) != 0;
+        for (int64_t i = 0; i < *n && !taken; i++) taken = picks[i].col == j;
+        if (!taken) picks[(*n)++] = (pick){ j, false };
+    }
+    if (*n > before) return GO_ON;
+    return fail(CODE_DATA, "%s: no column fits '%s', or all that do are named before it", f->path, name);
+}
+
+int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n)
+{
+    char **names;
+    int64_t count = split_names(text, &names);
+    *n = 0;
+    *picks = count < 0 ? NULL : malloc((size_t)(count + ct_table_cols(f->table)) * sizeof **picks);
+    int result = *picks ? GO_ON : fail(CODE_MEMORY, "no memory for the names of the columns");
+    for (int64_t i = 0; i < count && result == GO_ON; i++) result = pick_one(f, names[i], *picks, n);
+    if (count >= 0) free_names(names);
+    return result;
+}

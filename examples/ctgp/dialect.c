@@ -1,0 +1,50 @@
+/* How a table is written, where the command line says so. */
+#include "ctgp.h"
+
+#include <string.h>
+
+typedef struct sign {
+    const char *name, sign;
+} sign;
+
+/* A sign by its name, or itself; 0 where it is neither. */
+static char find_sign(const char *text, const sign *signs, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(text, signs[i].name) || (text[0] == signs[i].sign && !text[1])) return signs[i].sign;
+    return 0;
+}
+
+int parse_dialect(const dialect *d, ct_csv_options *how)
+{
+    static const sign separators[] = { { "comma", ',' },  { "semicolon", ';' }, { "tab", '\t' },
+                                       { "blanks", ' ' }, { "bar", '|' },       { "colon", ':' } };
+    static const sign decimals[] = { { "point", '.' }, { "comma", ',' } };
+    static const char *const yes_no[] = { "yes", "no" };
+    int header = -1;
+    *how = (ct_csv_options){ 0 };
+    if (d->separator && !(how->delimiter = find_sign(d->separator, separators, 6)))
+        return fail(CODE_USAGE, "--separator: '%s' is not comma, semicolon, tab, blanks, bar or colon",
+                    d->separator);
+    if (d->decimal && !(how->decimal = find_sign(d->decimal, decimals, 2)))
+        return fail(CODE_USAGE, "--decimal: '%s' is not point or comma", d->decimal);
+    int result = parse_choice("--header", d->header, yes_no, 2, &header);
+    how->header = header < 0 ? 0 : header ? -1 : 1;
+    return result;
+}
+
+/* The options by the words of the library's messages. */
+static const struct {
+    const char *words, *option;
+} remedies[] = {
+    { "state the separator", " with --separator" },      { "is the separator ", " --separator says so" },
+    { "state the decimal sign", " with --decimal" },     { "is the decimal sign ", " --decimal says so" },
+    { "state the header, yes or no", " with --header" },
+};
+
+const char *dialect_remedy(const char *message)
+{
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (strstr(message, remedies[i].words)) return remedies[i].option;
+    return "";
+}

@@ -1,0 +1,11 @@
+/* Numbers as text with another decimal sign. */
+#ifndef CT_TENSOR_NUMBER_H
+#define CT_TENSOR_NUMBER_H
+
+#include <cotangent/io.h>
+
+/* As ct_number_read with the decimal sign `decimal`. The sign `group` between digits counts as nothing,
+ * wherever it stands; -1: there is none. */
+ct_number ct__number_read(const char *text, size_t size, char decimal, int group, double *value);
+
+#endif
