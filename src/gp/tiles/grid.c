@@ -4,7 +4,7 @@
 /* -- the layout ------------------------------------------------------------------------------------------ */
 
 /* Wide tiles make deep products. Narrow ones take little memory beside the triangle: half a tile for each
- * row, and a panel of W on each process. From some thousand rows on both together take a thirtieth of n². */
+ * row, and a panel of W on each process. From some thousand rows on both together take a twentieth of n². */
 static int64_t width_of(int64_t n, const ct_group *group)
 {
     const int64_t across = group->cols + (group->rows > 1 ? group->rows : 0), most = n / (10 + 20 * across);
@@ -12,7 +12,7 @@ static int64_t width_of(int64_t n, const ct_group *group)
     return b < least ? least : b > 240 ? 240 : b;
 }
 
-/* Whether a second panel takes no more than a thirtieth, too. */
+/* Whether a second panel takes no more than a thirtieth of n². */
 static bool has_room(int64_t n, int64_t b, const ct_group *group)
 {
     return group->ahead || n / 30 > 2 * b * (group->cols + group->rows);
