@@ -1,32 +1,97 @@
-/* ctgp predict: mean, standard deviation and 95 % interval at the rows of a CSV file. */
+/* ctgp predict: mean, standard deviation, intervals and quantiles at the rows of a CSV file. */
 #include "ctgp.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const char *const columns[] = { "mean", "std", "lower95", "upper95" };
+/* -- intervals and quantiles ----------------------------------------------------------------------------- */
 
-/* One row for each row of the data; NaN where an input is missing. */
-static double *output_rows(const prediction *p)
+/* Column `name` is mean + z std. */
+typedef struct band {
+    double z;
+    char name[40];
+} band;
+
+/* z with Φ(z) = p, 0 < p < 1, by bisection. */
+static double normal_quantile(double p)
 {
-    int64_t all = ct_table_rows(p->data.table);
-    double *rows = malloc((size_t)(4 * all) * sizeof *rows);
+    double low = -40, high = 40;
+    if (p > 0.5) return -normal_quantile(1 - p);
+    for (int i = 0; i < 100; i++) {
+        const double z = 0.5 * (low + high);
+        *(0.5 * erfc(-z * sqrt(0.5)) < p ? &low : &high) = z;
+    }
+    return 0.5 * (low + high);
+}
+
+/* Adds the bands of one number of an option's list: for a level both ends of the interval. */
+static int add_bands(const char *name, const char *text, bool level, band *bands, int64_t *n)
+{
+    double p;
+    if (ct_number_read(text, strlen(text), &p) != CT_NUMBER || !(p > 0 && p < 1))
+        return fail(CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
+    if (!level) {
+        bands[*n].z = normal_quantile(p);
+        snprintf(bands[(*n)++].name, sizeof bands->name, "q%.12g", p);
+        return GO_ON;
+    }
+    for (int side = -1; side <= 1; side += 2) {
+        bands[*n].z = side * -normal_quantile(0.5 * (1 - p));
+        snprintf(bands[(*n)++].name, sizeof bands->name, "%s%.12g", side < 0 ? "lower" : "upper", 100 * p);
+    }
+    return GO_ON;
+}
+
+/* *bands: malloc'ed. `quantiles` may be NULL. */
+static int read_bands(const char *levels, const char *quantiles, band **bands, int64_t *n)
+{
+    const char *const name[] = { "--level", "--quantiles" }, *const text[] = { levels, quantiles };
+    char **list[2] = { NULL, NULL };
+    int64_t count[2];
+    for (int k = 0; k < 2; k++) count[k] = text[k] ? split_names(text[k], &list[k]) : 0;
+    *n = 0;
+    *bands = count[0] < 0 || count[1] < 0 ? NULL : malloc((size_t)(2 * count[0] + count[1]) * sizeof **bands);
+    int result = *bands ? GO_ON : fail(CODE_MEMORY, "no memory for the intervals");
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < count[k] && result == GO_ON; i++)
+            result = add_bands(name[k], list[k][i], k == 0, *bands, n);
+    for (int k = 0; k < 2; k++) free_names(list[k]);
+    return result;
+}
+
+/* -- the table ------------------------------------------------------------------------------------------- */
+
+/* One row for each row of the data: mean, std, and the bands; NaN where an input is missing. */
+static double *output_rows(const prediction *p, const band *bands, int64_t n)
+{
+    const int64_t all = ct_table_rows(p->data.table), cols = 2 + n;
+    double *rows = malloc((size_t)(cols * all) * sizeof *rows);
     if (!rows) return NULL;
-    for (int64_t i = 0; i < 4 * all; i++) rows[i] = NAN;
+    for (int64_t i = 0; i < cols * all; i++) rows[i] = NAN;
     for (int64_t k = 0; k < p->data.n_rows; k++) {
-        double *row = rows + 4 * p->data.rows[k], m = p->mean[k], s = p->std[k];
-        row[0] = m, row[1] = s, row[2] = m - Z95 * s, row[3] = m + Z95 * s;
+        double *row = rows + cols * p->data.rows[k], m = p->mean[k], s = p->std[k];
+        row[0] = m, row[1] = s;
+        for (int64_t i = 0; i < n; i++) row[2 + i] = m + bands[i].z * s;
     }
     return rows;
 }
 
-static int write_rows(const prediction *p, const char *out)
+static int write_rows(const prediction *p, const band *bands, int64_t n, const char *out)
 {
-    int64_t n = ct_table_rows(p->data.table);
-    double *rows = output_rows(p);
-    if (!rows) return fail(CODE_MEMORY, "no memory for %lld predictions", (long long)n);
-    int result = table_write(p->data.device, rows, n, 4, columns, out);
+    const int64_t all = ct_table_rows(p->data.table);
+    const char **columns = malloc((size_t)(2 + n) * sizeof *columns);
+    double *rows = columns ? output_rows(p, bands, n) : NULL;
+    int result = CODE_MEMORY;
+    if (rows) {
+        columns[0] = "mean", columns[1] = "std";
+        for (int64_t i = 0; i < n; i++) columns[2 + i] = bands[i].name;
+        result = table_write(p->data.device, rows, all, 2 + n, columns, out);
+    } else {
+        fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
+    }
     free(rows);
+    free(columns);
     return result;
 }
 
@@ -59,11 +124,13 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
 
 int run_predict(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *json = NULL, *paths[2];
+    const char *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL, *quantiles = NULL;
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.csv", "where to write; standard output unless given, or for -", &out },
+        { "--level", "P,...", "intervals to write: columns lower95, upper95 for 0.95, the default", &levels },
+        { "--quantiles", "P,...", "quantiles to write: column q0.1 for 0.1", &quantiles },
         DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
         { "--json", NULL, "the score as JSON", &json },
@@ -85,19 +152,26 @@ int run_predict(int argc, char **argv)
     if (result == GO_ON) result = parse_dialect(&d, &how);
     if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
-    if (result != GO_ON) return result;
+    band *bands = NULL;
+    int64_t n = 0;
+    if (result == GO_ON) result = read_bands(levels ? levels : "0.95", quantiles, &bands, &n);
+    if (result != GO_ON) {
+        free(bands);
+        return result;
+    }
     if (!out) out = "-";
     ct_device *device;
     ct_gp *gp;
     prediction p = { 0 };
     result = model_load(device_name, paths[0], &device, &gp);
     if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
-    if (result == GO_ON) result = write_rows(&p, out);
+    if (result == GO_ON) result = write_rows(&p, bands, n, out);
     if (result == GO_ON) {
         frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");
         print_score(&p, ct_gp_output_name(gp), json != NULL, is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
+    free(bands);
     prediction_free(&p);
     ct_gp_free(gp);
     ct_device_close(device);

@@ -137,6 +137,16 @@ ok 'predict again gives the same bits' . "$ctgp" predict train.ctgp test.csv --o
 that 'same bits' cmp predicted.csv again.csv
 ok 'columns in any order' "$score" "$ctgp" predict train.ctgp shuffled.csv --out again.csv
 that 'the same answer' cmp predicted.csv again.csv
+ok 'with other intervals and quantiles' '^mean,std,lower80,upper80,lower99\.9,upper99\.9,q0\.025,q0\.5$' \
+    "$ctgp" predict train.ctgp test.csv --level 0.8,0.999 --quantiles 0.025,0.5
+that 'at their places' awk -F, 'NR > 1 { split("-1.2815515655446 1.2815515655446 -3.2905267314919 3.2905267314919 \
+    -1.9599639845400 0", z, " "); for (k in z) { e = ($(2 + k) - $1) / $2 - z[k]; if (e * e > 1e-16) bad = 1 } }
+    END { exit bad || NR != 21 }' out
+bad 'no interval of everything' 1 "level: '1' is not a number between 0 and 1" "$ctgp" predict train.ctgp \
+    test.csv --level 0.5,1
+bad 'no quantile of a word' 1 "quantiles: 'median' is not a number" "$ctgp" predict train.ctgp test.csv \
+    --quantiles median
+bad 'no quantile of nothing' 1 "quantiles: '' is not" "$ctgp" predict train.ctgp test.csv --quantiles ''
 ok 'to standard output' '^mean,std,lower95,upper95$' "$ctgp" predict train.ctgp test.csv
 that 'the same numbers there' cmp out predicted.csv
 ok 'the score then goes to standard error' . "$ctgp" predict train.ctgp test.csv
