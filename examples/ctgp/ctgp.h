@@ -193,10 +193,17 @@ typedef struct effort {
     double seconds;
 } effort;
 
-/* Fits a model of `kernel`, which it takes over, or chooses a covariance where `kernel` is NULL. Ctrl-C or
- * SIGTERM ends the fit with the best model so far. Returns GO_ON with *gp, or the code to exit with. */
+/* How a search is watched. */
+typedef struct patience {
+    bool quiet;   /* without progress */
+    long seconds; /* that all searches may take; 0: any time */
+} patience;
+
+/* Fits a model of `kernel`, which it takes over, or chooses a covariance where `kernel` is NULL. Ctrl-C,
+ * SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with *gp, or the code
+ * to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
-          const ct_fit_options *how, ct_gp **gp, effort *e);
+          const ct_fit_options *how, patience most, ct_gp **gp, effort *e);
 
 /* -- advice.c -- */
 

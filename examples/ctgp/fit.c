@@ -17,6 +17,7 @@ typedef struct settings {
     dialect written;
     ct_csv_options table;
     ct_dtype dtype;
+    patience patience;
     const char *device, *no_factor, *json;
     char default_model[4096];
 } settings;
@@ -41,7 +42,7 @@ static int read_settings(int argc, char **argv, settings *s)
 {
     const char *mean = NULL, *noise = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
                *precision = NULL, *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL,
-               *standardize = NULL;
+               *standardize = NULL, *quiet = NULL, *limit = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
@@ -64,6 +65,8 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
         { "--seed", "S", "of the random starts (default 0)", &seed },
+        { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept", &limit },
+        { "--quiet", NULL, "no progress on standard error", &quiet },
         { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &s->device },
         { "--standardize", "yes|no", "scale columns to mean 0, deviation 1 inside (default yes)",
@@ -106,6 +109,7 @@ static int read_settings(int argc, char **argv, settings *s)
     if (result == GO_ON) result = parse_whole("--restarts", restarts, 0, 1000, &r);
     if (result == GO_ON) result = parse_whole("--max-iter", iterations, 1, 1000000, &n);
     if (result == GO_ON) result = parse_whole("--seed", seed, 0, 2147483647, &d);
+    if (result == GO_ON) result = parse_whole("--time-limit", limit, 1, 100000000, &s->patience.seconds);
     if (result != GO_ON) return result;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
@@ -118,6 +122,7 @@ static int read_settings(int argc, char **argv, settings *s)
     s->fit.restarts = (int)r;
     s->fit.max_iterations = (int)n;
     s->fit.seed = (uint64_t)d;
+    s->patience.quiet = quiet;
     s->dtype = t ? CT_F32 : CT_F64;
     result = s->model ? GO_ON : name_model(s);
     if (result == GO_ON) result = keep_apart("--model", s->model, "TRAIN.csv", s->path);
@@ -335,7 +340,7 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
     ct_gp *gp = NULL;
     effort e;
     if (X && y)
-        result = train(X, y, *kernel, &s->gp, &s->fit, &gp, &e), *kernel = NULL;
+        result = train(X, y, *kernel, &s->gp, &s->fit, s->patience, &gp, &e), *kernel = NULL;
     else
         result = fail_device(f->device, NULL);
     ct_release(X);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* -- progress -- */
@@ -29,7 +30,8 @@ static void watch_signals(void)
 }
 
 typedef struct watch {
-    bool terminal, shown;
+    bool quiet, terminal, shown, late;
+    time_t end;                 /* 0: none */
     const char *checkpoint;     /* NULL: none, or said that the fit goes on from there */
     const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
     int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
@@ -66,7 +68,7 @@ static const char *where_from(const ct_gp_tried *t) { return t->from ? ", from t
 static void tell_criteria(watch *w)
 {
     const char *what = w->objective == CT_OBJECTIVE_LOO ? "AICc, leave-one-out" : "AICc";
-    if (w->compared) return;
+    if (w->compared || w->quiet) return;
     end_line(w);
     w->compared = true;
     for (int k = 0; k < w->choice->count; k++) {
@@ -76,9 +78,8 @@ static void tell_criteria(watch *w)
     }
 }
 
-static int on_step(void *context, const ct_fit_progress *p)
+static void show_step(watch *w, const ct_fit_progress *p)
 {
-    watch *w = context;
     const ct_gp_tried *t = w->choice && p->model < w->choice->count ? &w->choice->tried[p->model] : NULL;
     if (w->checkpoint && p->logged)
         fprintf(stderr, "ctgp: goes on from %s with %d evaluations\n", w->checkpoint, p->logged);
@@ -96,7 +97,14 @@ static int on_step(void *context, const ct_fit_progress *p)
     }
     w->shown = true;
     *last = p->iteration + 1;
-    return interrupted;
+}
+
+static int on_step(void *context, const ct_fit_progress *p)
+{
+    watch *w = context;
+    if (!w->quiet) show_step(w, p);
+    w->late = w->late || (w->end && time(NULL) >= w->end && p->iteration > 0); /* there is a model to keep */
+    return interrupted || w->late;
 }
 
 /* -- a model --------------------------------------------------------------------------------------------- */
@@ -149,10 +157,12 @@ static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const 
 }
 
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
-          const ct_fit_options *how, ct_gp **gp, effort *e)
+          const ct_fit_options *how, patience most, ct_gp **gp, effort *e)
 {
     int starts = how->restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
-    watch w = { .terminal = isatty(STDERR_FILENO),
+    watch w = { .quiet = most.quiet,
+                .end = most.seconds ? time(NULL) + most.seconds : 0,
+                .terminal = isatty(STDERR_FILENO),
                 .checkpoint = how->checkpoint,
                 .n = ct_tensor_dim(X, 0),
                 .objective = how->objective,
@@ -180,6 +190,10 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *op
     if (status != CT_ESTOPPED) return fail_device(ct_tensor_device(X), NULL);
     if (!*gp || !e->iterations)
         return fail(CODE_STOPPED, "stopped before the first iteration: no model is written");
-    fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
+    if (w.late)
+        fprintf(stderr, "ctgp: the %ld s of --time-limit are over; the best model so far is kept\n",
+                most.seconds);
+    else
+        fprintf(stderr, "ctgp: stopped; the best model so far is kept\n");
     return GO_ON;
 }

@@ -727,6 +727,13 @@ sys.exit(not (p.returncode == 0 and "n=900" in out and "best model so far" in er
 PYTHON
 that 'Ctrl-C keeps the best model' test $? -eq 0
 
+ok 'so does the end of a time limit' '^n=900 ' "$ctgp" fit slow.csv --target y --restarts 500 --time-limit 2
+that 'with a message' grep -qx 'ctgp: the 2 s of --time-limit are over; the best model so far is kept' err
+bad 'a time limit of nothing' 1 "time-limit: '0' is no whole number" "$ctgp" fit slow.csv --target y \
+    --time-limit 0
+ok 'without progress' '^n=40 ' "${fit[@]}" train.csv --quiet
+that 'there is none' test ! -s err
+
 # So does SIGTERM, and the model says that it is not finished. Before the first iteration the old model stays.
 # A second signal ends the program.
 waves 3000 >slower.csv
