@@ -136,8 +136,9 @@ static bool many_rows(const ct__job *job)
     const ct__matrix *a = &job->m[A], *b = &job->m[B], *c = &job->m[C];
     return job->members == 1 && job->dev->isa > CT__ISA_BASE &&
            c->rows >= CT__TALL_ROWS * job->dev->threads && ct__min(b->rows, b->cols) >= CT__TALL_LEAST &&
-           ct__max(b->rows, b->cols) <= CT__TALL_MOST && a->cs == 1 && (b->cs == 1 || b->rs == 1) &&
-           c->cs == 1 && (job->alpha == 1 || job->alpha == -1) && (job->beta == 0 || job->beta == 1);
+           ct__max(b->rows, b->cols) <= CT__TALL_MOST(job->dev->isa) && a->cs == 1 &&
+           (b->cs == 1 || b->rs == 1) && c->cs == 1 && (job->alpha == 1 || job->alpha == -1) &&
+           (job->beta == 0 || job->beta == 1);
 }
 
 /* Cuts the rows of A and C in parts, each with all of B, until every thread has one: a batch. False where

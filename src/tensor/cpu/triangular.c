@@ -157,7 +157,7 @@ static bool prefers_substitution(const ct__job *job)
     if (!(job->flags & SOLVE) || job->alpha != 1) return false;
     if (job->members > 1) return cols >= CT__SUBSTITUTE_COLUMNS && job->work <= CT__SUBSTITUTE_WORK;
     return job->flags & CT_RIGHT && !b->columns && !b->packed &&
-           b->rows >= CT__TALL_ROWS * job->dev->threads && n >= CT__TALL_LEAST && n <= CT__TALL_MOST;
+           b->rows >= CT__TALL_ROWS * job->dev->threads && n >= CT__TALL_LEAST && n <= CT__TALL_SOLVED;
 }
 
 static ct_status run_substitution(ct__job *job)

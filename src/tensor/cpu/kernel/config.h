@@ -10,6 +10,7 @@
  * bench/mll. */
 #define CT__TILE_ROWS(isa)    ((isa) == 2 ? 8 : 4)
 #define CT__TILE_VECTORS(isa) ((isa) == 0 ? 2 : 3)
+#define CT__TALL_MOST(isa)    ((isa) == 2 ? 256 : 128)
 /* Of grouped products, whose rows are 64 numbers wide more often than not: 6 rows at most; bench/gather. */
 #define CT__GROUP_VECTORS(isa) ((isa) == 2 ? 4 : 2)
 
@@ -76,10 +77,10 @@ enum {
     CT__THIN_DEEP = 256,
     CT__THIN_WORK = 1 << 20,
     /* So does A B where A has at least TALL_ROWS rows for each thread, and B TALL_LEAST to TALL_MOST rows and
-     * columns. */
+     * columns; solutions of so many rows with a triangle of TALL_LEAST to TALL_SOLVED rows are substituted. */
     CT__TALL_ROWS = 64,
     CT__TALL_LEAST = 16,
-    CT__TALL_MOST = 256,
+    CT__TALL_SOLVED = 256,
 
     /* -- bf16 and f16 (bench/blockdiag; "Block-diagonal layers") -- */
     CT__HALF_ROWS = 512,      /* of a tile of C, at most; its columns, too; bits */
