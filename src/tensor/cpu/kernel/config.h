@@ -10,9 +10,10 @@
  * bench/mll. */
 #define CT__TILE_ROWS(isa)    ((isa) == 2 ? 8 : 4)
 #define CT__TILE_VECTORS(isa) ((isa) == 0 ? 2 : 3)
-#define CT__TALL_MOST(isa)    ((isa) == 2 ? 256 : 128)
 /* Of grouped products, whose rows are 64 numbers wide more often than not: 6 rows at most; bench/gather. */
 #define CT__GROUP_VECTORS(isa) ((isa) == 2 ? 4 : 2)
+/* Rows and columns of a small B, above which BLAS is faster with AVX2 ("Many processes"). */
+#define CT__TALL_MOST(isa) ((isa) == 2 ? 256 : 128)
 
 enum {
     /* -- elementwise, reductions, copies; bench/overhead -- */
@@ -76,8 +77,9 @@ enum {
     CT__THIN_LEAST = 32,
     CT__THIN_DEEP = 256,
     CT__THIN_WORK = 1 << 20,
-    /* So does A B where A has at least TALL_ROWS rows for each thread, and B TALL_LEAST to TALL_MOST rows and
-     * columns; solutions of so many rows with a triangle of TALL_LEAST to TALL_SOLVED rows are substituted. */
+    /* So does A B where A has at least TALL_ROWS rows for each thread, and B at least TALL_LEAST rows and
+     * columns and at most TALL_MOST. So many rows to the left of a triangle of TALL_LEAST to TALL_SOLVED rows
+     * are substituted. */
     CT__TALL_ROWS = 64,
     CT__TALL_LEAST = 16,
     CT__TALL_SOLVED = 256,
