@@ -49,9 +49,21 @@ static void half_forward(ct_call *c)
 
 static ct_var half_solve(ct_var L, ct_var B, half h);
 
+/* A sweep has no meeting at its end: a process that failed in it would leave the others waiting in a
+ * solve. */
+static bool refused(ct_vjp *g, const ct__grid *grid)
+{
+    if (grid->group)
+        ct_tape_fail(ct_vjp_tape(g), CT_EUNSUPPORTED,
+                     "gp_posterior: over many processes neither the covariance's gradient nor second "
+                     "derivatives are there");
+    return grid->group != NULL;
+}
+
 static void half_vjp(ct_vjp *g)
 {
     half h = *(const half *)ct_vjp_attr(g);
+    if (refused(g, &h.grid)) return;
     h.trans = !h.trans;
     ct_in_bar(g, 1, half_solve(ct_in(g, 0), ct_out_bar(g), h));
 }
@@ -169,6 +181,7 @@ static void vjp_recorded(ct_vjp *g)
 {
     const ct_cov_program *program = ct_vjp_attr(g);
     const ct__grid grid = ct__cov_grid(program);
+    if (refused(g, &grid)) return;
     ct_var at = ct_scale(ct_in(g, POINTS), 1), bar;
     ct_var K = ct_apply(&ct_op_cov, (ct_var[]){ ct_in(g, THETA), at, ct_in(g, X) }, 3, program,
                         (size_t)program->bytes);
