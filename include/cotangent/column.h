@@ -1,0 +1,20 @@
+/* What the numbers of a table's column stand for. */
+#ifndef COTANGENT_COLUMN_H
+#define COTANGENT_COLUMN_H
+
+#include <stdint.h>
+
+typedef enum ct_column_kind {
+    CT_COLUMN_NUMBER = 0,
+    CT_COLUMN_CATEGORY, /* i stands for levels[i], -1 for a level that is not among them */
+    CT_COLUMN_TIME,     /* days since 1970-01-01T00:00:00Z [ISO 8601] */
+} ct_column_kind;
+
+typedef struct ct_column {
+    const char *name;
+    ct_column_kind kind;
+    const char *const *levels; /* of a category: different texts; else NULL */
+    int64_t n_levels;
+} ct_column;
+
+#endif
