@@ -47,7 +47,8 @@ typedef enum ct_gp_noise {
 } ct_gp_noise;
 
 typedef enum ct_gp_standardize {
-    /* Every column of X, and y: minus its mean, divided by its standard deviation (by 1 if that is 0). */
+    /* Every column of X, and y: minus its mean, divided by its standard deviation (by 1 if that is 0). The
+     * columns of codes, which the profile `category` reads, stay as they are. */
     CT_STANDARDIZE_BOTH = 0,
     CT_STANDARDIZE_NONE,
     CT_STANDARDIZE_INPUTS,

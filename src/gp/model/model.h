@@ -104,7 +104,8 @@ ct_status ct__gp_unload(ct_tensor *t, double *out);
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
 /* A table t in the units of the data as a model has it: (t - shift) / scale by column, of shape (rows, cols)
  * or (rows). With `spread`, t is the data themselves: first, spread is set to the standard deviations of its
- * columns, and shift and scale to their means and standard deviations, or without `standardize` to 0 and 1.
+ * columns, and shift and scale to their means and standard deviations, or without `standardize`, and for
+ * columns of codes, to 0 and 1.
  * The numbers must be finite. Those of a vector, which is always given noise, must not be negative. NULL with
  * the reason on the device; the message begins with `what`. */
 ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
