@@ -42,7 +42,7 @@ typedef struct option {
 
 typedef struct command {
     const char *name, *arguments, *summary, *details;
-    int n_positional;
+    int n_positional, n_optional; /* files; the optional ones follow, NULL where they are not given */
     const option *options;
     int n_options;
 } command;
@@ -106,10 +106,18 @@ void source_close(source *t);
 
 /* Whether a path is "-", which stands for standard input or output. */
 bool is_standard(const char *path);
-/* values (rows, cols) below a header of `names`, NaN as an empty field: to a file, or for "-" to standard
- * output. */
-int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
-                const char *out);
+
+/* Columns of text. */
+typedef struct text_columns {
+    int64_t n;
+    const char **names; /* [n]       */
+    char **texts;       /* (rows, n) */
+} text_columns;
+
+/* `texts` (may be NULL) and behind them values (rows, cols) below a header of names, NaN as an empty field: to
+ * a file, or for "-" to standard output. */
+int table_write(ct_device *device, const text_columns *texts, const double *values, int64_t rows,
+                int64_t cols, const char *const *names, const char *out);
 
 /* -- data.c: columns and rows of a CSV file -- */
 
@@ -118,6 +126,7 @@ typedef struct frame {
     ct_device *device;
     ct_table *table;
     int64_t *rows, n_rows; /* the rows that are chosen */
+    source text;           /* of frame_open */
 } frame;
 
 /* A text in memory, which stays the caller's and is not needed afterwards. Text is an error in the columns of
@@ -139,6 +148,12 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
 /* GO_ON where no two chosen rows agree in all of `cols`, else CODE_DATA with their lines in the message; or
  * CODE_MEMORY. */
 int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
+
+/* -- cells.c: fields as they are written -- */
+
+/* The texts of `cols` in all rows of what frame_open has read, (rows, n), without their quotes. The columns
+ * differ. Free *texts in any case. */
+int frame_texts(const frame *f, const ct_csv_options *how, const int64_t *cols, int64_t n, char ***texts);
 
 /* -- columns.c: columns by names and patterns -- */
 
@@ -184,6 +199,35 @@ score prediction_score(const prediction *p);
 
 /* 97.5 % quantile of the standard normal */
 #define Z95 1.959963984540054
+
+/* -- learned.c: the rows of a table that a model has learned -- */
+
+/* The model's targets, malloc'ed; free *y in any case. */
+int model_targets(ct_gp *gp, double **y);
+/* Opens a file and chooses the rows of the model, in the model's order, which is that of the table. CODE_DATA
+ * where the table does not have all of them. */
+int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *how);
+
+/* -- folds.c: which rows are left out together -- */
+
+/* fold[n]: numbers from 0, `count` of them, equally many of each but for one, drawn by the seed. */
+int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
+/* One for each text of the column in the chosen rows; *count: how many. */
+int folds_by(const frame *f, const ct_csv_options *how, const char *column, int64_t *fold, int64_t *count);
+
+/* -- loo.c -- */
+
+typedef struct left_out {
+    int64_t n;
+    double *rows; /* (n, 3): mean, standard deviation, log density */
+} left_out;
+
+/* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in any
+ * case. */
+int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold);
+/* (y - mean)² of row i: ½ log 2πs² + ½ z² is minus the log density. */
+double left_out_square(const left_out *l, int64_t i);
+void left_out_free(left_out *l);
 
 /* -- train.c: fitting with progress on stderr -- */
 

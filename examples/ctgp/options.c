@@ -61,12 +61,13 @@ static const option *find_option(const command *c, const char *name, size_t leng
 
 int parse_arguments(const command *c, int argc, char **argv, const char **positional)
 {
-    int found = 0;
+    int found = 0, most = c->n_positional + c->n_optional;
     bool only_files = false;
+    for (int i = 0; i < most; i++) positional[i] = NULL;
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (only_files || word[0] != '-' || !word[1]) {
-            if (found == c->n_positional)
+            if (found == most)
                 return fail(CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, c->name,
                             c->arguments);
             positional[found++] = word;

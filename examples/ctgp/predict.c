@@ -86,7 +86,7 @@ static int write_rows(const prediction *p, const band *bands, int64_t n, const c
     if (rows) {
         columns[0] = "mean", columns[1] = "std";
         for (int64_t i = 0; i < n; i++) columns[2 + i] = bands[i].name;
-        result = table_write(p->data.device, rows, all, 2 + n, columns, out);
+        result = table_write(p->data.device, NULL, rows, all, 2 + n, columns, out);
     } else {
         fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
     }

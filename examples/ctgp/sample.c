@@ -33,7 +33,7 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
         for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
         for (int64_t k = 0; k < m; k++)
             for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-        result = table_write(data->device, rows, all, draws, (const char *const *)names, out);
+        result = table_write(data->device, NULL, rows, all, draws, (const char *const *)names, out);
     }
     free(drawn);
     free(rows);

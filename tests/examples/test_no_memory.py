@@ -32,6 +32,8 @@ COMMANDS = {
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
     "predict to standard output": ["predict", "m.ctgp", "t.csv", "--json"],
     "loo": ["loo", "m.ctgp", "--out", "out.csv"],
+    "loo by groups": ["loo", "m.ctgp", "t.csv", "--by", "a", "--out", "out.csv"],
+    "loo in folds": ["loo", "m.ctgp", "--folds", "3"],
     "sample": ["sample", "m.ctgp", "t.csv", "--samples", "3", "--out", "out.csv"],
     "append": ["append", "m.ctgp", "t.csv", "--model", "out.ctgp"],
     "append in place": ["append", "out.ctgp", "t.csv", "--model", "out.ctgp"],
@@ -41,7 +43,7 @@ COMMANDS = {
     "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
     "help": ["help", "fit"],
 }
-QUICK = ["fit", "fit of one kernel", "predict", "loo", "sample", "append in place", "info", "plot", "help"]
+QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info", "plot", "help"]
 told = {}  # what `info` says of a model of these bytes
 
 

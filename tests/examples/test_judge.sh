@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# test_judge.sh CTGP: how ctgp judges models and how its tables are joined with others, in TAP.
+set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+# shellcheck source=tests/support/ctgp.sh
+. "$(dirname "$0")/../support/ctgp.sh"
+ctgp=$1
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+
+awk 'BEGIN { srand(7); print "site,a,b,y"
+    for (i = 0; i < 60; i++) { a = rand() * 4; b = rand() * 2 - 1
+        printf "\"No. %d, \"\"old\"\"\",%.6f,%.6f,%.6f\n", i % 5, a, b,
+            sin(2 * a) + b * b + 0.3 * (rand() - 0.5) } }' >train.csv
+fit=("$ctgp" fit --target y --max-iter 30 --kernel 'scale * rbf(ard)' --quiet)
+ok 'fit' '^n=60 ' "${fit[@]}" train.csv --features a,b
+
+# -- cross-validation ----------------------------------------------------------------------------------------
+
+score='rmse=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+ok 'of ten parts' "^n=60 folds=10 $score" "$ctgp" loo train.ctgp --folds 10 --out ten.csv
+that 'a row for each' test "$(wc -l <ten.csv)" -eq 61
+ok 'the same seed' . "$ctgp" loo train.ctgp --folds 10 --seed 0 --out again.csv
+that 'the same parts' cmp ten.csv again.csv
+ok 'another seed' . "$ctgp" loo train.ctgp --folds 10 --seed 1 --out again.csv
+that 'other parts' sh -c '! cmp -s ten.csv again.csv'
+ok 'of single rows' "^n=60 folds=60 $score" "$ctgp" loo train.ctgp --folds 60
+cp out single
+ok 'is leave-one-out' "^n=60 $score" "$ctgp" loo train.ctgp
+that 'with its score' test "$(sed 's/folds=60 //' single)" = "$(cat out)"
+ok 'by groups' "^n=60 folds=5 $score" "$ctgp" loo train.ctgp train.csv --by site --out by.csv
+that 'with the lines of the table' sh -c 'head -n 1 by.csv | grep -qx line,mean,std,log_density &&
+    test "$(sed -n 2p by.csv | cut -d, -f1) $(tail -n 1 by.csv | cut -d, -f1)" = "2 61"'
+that 'groups differ from single rows' sh -c '! cut -d, -f2- by.csv | cmp -s - again.csv'
+ok 'as JSON' '^\{"n": 60, "folds": 5, "rmse": ' "$ctgp" loo train.ctgp train.csv --by site --json
+that 'which it is' python3 -c 'import json; assert json.load(open("out"))["folds"] == 5'
+ok 'the lines alone' "^n=60 $score" "$ctgp" loo train.ctgp train.csv --out line.csv
+that 'are there' grep -q '^17,' line.csv
+sed '9s/,[^,]*$/,/' train.csv >holes.csv
+ok 'fit where a row is incomplete' '^n=59 ' "${fit[@]}" holes.csv --features a,b
+ok 'its lines' '^n=59 ' "$ctgp" loo holes.ctgp holes.csv --out line.csv
+that 'leave that row out' sh -c '! grep -q "^9," line.csv && grep -q "^10," line.csv'
+tr ',' ';' <train.csv | sed 's/No\. \([0-9]\);/No. \1,/' >semicolons.csv
+ok 'by groups of another dialect' "^n=60 folds=5 $score" "$ctgp" loo train.ctgp semicolons.csv --by site
+that 'the same' test "$(tail -n 1 out)" = "$("$ctgp" loo train.ctgp train.csv --by site)"
+bad 'no group' 2 "line 4: column 'site' has no value" \
+    "$ctgp" loo train.ctgp <(sed '4s/^"[^,]*, ""old"""//' train.csv) --by site
+bad 'a single group' 2 "'one' is the same in every row" \
+    "$ctgp" loo train.ctgp <(awk 'NR == 1 { print "one," $0; next } { print "x," $0 }' train.csv) --by one
+bad 'no such column' 2 "no column 'nowhere'" "$ctgp" loo train.ctgp train.csv --by nowhere
+bad 'another table' 2 "row 8 of the model's 60 is not in it" "$ctgp" loo train.ctgp holes.csv --by site
+bad 'no table' 1 'needs the table' "$ctgp" loo train.ctgp --by site
+bad 'groups and parts' 1 'leave --folds out' "$ctgp" loo train.ctgp train.csv --by site --folds 3
+bad 'one part' 1 "--folds: '1'" "$ctgp" loo train.ctgp --folds 1
+bad 'more parts than rows' 1 'the model has 60 rows' "$ctgp" loo train.ctgp --folds 61
+bad 'output over the table' 1 'is the file of TRAIN.csv' "$ctgp" loo train.ctgp train.csv --out train.csv
+
+plan
