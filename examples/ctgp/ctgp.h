@@ -54,6 +54,8 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
 
 /* `text` NULL leaves *out alone. GO_ON or CODE_USAGE. */
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
+/* A number between 0 and 1, neither included. */
+int parse_share(const char *name, const char *text, double *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
 
 /* Whether the path leads to a regular file, through links or not. */
@@ -187,6 +189,8 @@ typedef struct prediction {
 } prediction;
 
 int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how);
+/* Mean and standard deviation of the chosen rows, whose inputs are X. */
+int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X);
 void prediction_free(prediction *p);
 
 /* Over the rows with a target. */
@@ -210,6 +214,8 @@ int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *h
 
 /* -- folds.c: which rows are left out together -- */
 
+/* order[n]: 0, ..., n - 1 in an order that the seed draws; another stream gives an independent one. */
+int rows_shuffled(ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order);
 /* fold[n]: numbers from 0, `count` of them, equally many of each but for one, drawn by the seed. */
 int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
 /* One for each text of the column in the chosen rows; *count: how many. */
@@ -222,8 +228,8 @@ typedef struct left_out {
     double *rows; /* (n, 3): mean, standard deviation, log density */
 } left_out;
 
-/* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in any
- * case. */
+/* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in
+ * any case. */
 int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold);
 /* (y - mean)² of row i: ½ log 2πs² + ½ z² is minus the log density. */
 double left_out_square(const left_out *l, int64_t i);
@@ -268,6 +274,8 @@ void json_outliers(ct_gp *gp, const frame *f);
 
 void json_string(FILE *out, const char *text);
 void json_number(FILE *out, double value); /* null where it is not finite */
+/* "n": 20, "rmse": 0.1, ... */
+void json_score(FILE *out, score s);
 /* "parameters": { name: value, ... } */
 void json_parameters(FILE *out, const ct_gp *gp);
 

@@ -3,12 +3,13 @@
 
 #include <stdlib.h>
 
-static int save(const settings *s, const frame *f, ct_gp *gp, const char *const *names, const effort *e)
+static int save(const settings *s, const frame *f, ct_gp *gp, const char *const *names, const effort *e,
+                score test)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
-    fit_print_result(s, f, gp, e, ct_gp_nlml_value(gp));
+    fit_print_result(s, f, gp, e, ct_gp_nlml_value(gp), test);
     return CODE_OK;
 }
 
@@ -16,8 +17,12 @@ static int save(const settings *s, const frame *f, ct_gp *gp, const char *const 
 static int fit_frame(const settings *s, frame *f, const int64_t *cols, const char *const *names, int64_t d,
                      ct_kernel **kernel)
 {
-    int result = fit_choose_rows(s, f, cols, d);
-    if (result != GO_ON) return result;
+    held h = { 0 };
+    int result = fit_choose_rows(s, f, cols, d, &h);
+    if (result != GO_ON) {
+        free(h.rows);
+        return result;
+    }
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
     ct_gp *gp = NULL;
     effort e;
@@ -27,7 +32,10 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
         result = fail_device(f->device, NULL);
     ct_release(X);
     ct_release(y);
-    if (result == GO_ON) result = save(s, f, gp, names, &e);
+    score test = { 0 };
+    if (result == GO_ON) result = fit_score(f, &h, cols, gp, &test);
+    if (result == GO_ON) result = save(s, f, gp, names, &e, test);
+    free(h.rows);
     ct_gp_free(gp);
     return result;
 }

@@ -1,6 +1,7 @@
 /* ctgp fit: its command line. */
 #include "fit.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ int fit_read_settings(int argc, char **argv, settings *s)
 {
     const char *mean = NULL, *noise = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
                *precision = NULL, *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL,
-               *standardize = NULL, *quiet = NULL, *limit = NULL;
+               *standardize = NULL, *quiet = NULL, *limit = NULL, *fraction = NULL, *last = NULL,
+               *most = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
@@ -48,7 +50,11 @@ int fit_read_settings(int argc, char **argv, settings *s)
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
         { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
-        { "--seed", "S", "of the random starts (default 0)", &seed },
+        { "--seed", "S", "of the random starts and of drawn rows (default 0)", &seed },
+        { "--test-fraction", "F", "hold back this share of the rows, drawn, and score the model on them",
+          &fraction },
+        { "--test-last", "F", "hold back the last rows of the table instead", &last },
+        { "--max-rows", "N", "learn N drawn rows at most, and score the model on the rest", &most },
         { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept", &limit },
         { "--quiet", NULL, "no progress on standard error", &quiet },
         { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
@@ -94,7 +100,14 @@ int fit_read_settings(int argc, char **argv, settings *s)
     if (result == GO_ON) result = parse_whole("--max-iter", iterations, 1, 1000000, &n);
     if (result == GO_ON) result = parse_whole("--seed", seed, 0, 2147483647, &d);
     if (result == GO_ON) result = parse_whole("--time-limit", limit, 1, 100000000, &s->patience.seconds);
+    if (result == GO_ON) result = parse_share("--test-fraction", fraction, &s->test);
+    if (result == GO_ON) result = parse_share("--test-last", last, &s->test);
+    if (result == GO_ON) result = parse_whole("--max-rows", most, 2, LONG_MAX, &s->max_rows);
+    if (result == GO_ON && fraction && last)
+        result =
+            fail(CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
     if (result != GO_ON) return result;
+    s->test_last = last;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
     s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;

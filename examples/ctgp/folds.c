@@ -1,4 +1,4 @@
-/* Which rows are left out together. */
+/* Which rows are left out together, and rows in a drawn order. */
 #include "ctgp.h"
 
 #include <stdlib.h>
@@ -21,22 +21,30 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const keyed *)a)->text, ((const keyed *)b)->text);
 }
 
-int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold)
+int rows_shuffled(ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order)
 {
-    ct_tensor *u = ct_rand_uniform(device, CT_F64, ct_shape1(n), seed, 0);
+    ct_tensor *u = ct_rand_uniform(device, CT_F64, ct_shape1(n), seed, stream);
     double *keys = malloc((size_t)n * sizeof *keys);
     keyed *rows = malloc((size_t)n * sizeof *rows);
     int result = keys && rows ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
     if (result == GO_ON && (!u || ct_read(u, keys, (size_t)n * sizeof *keys)))
         result = fail_device(device, NULL);
     for (int64_t i = 0; i < n && result == GO_ON; i++) rows[i] = (keyed){ keys[i], NULL, i };
-    if (result == GO_ON) {
-        qsort(rows, (size_t)n, sizeof *rows, by_key);
-        for (int64_t i = 0; i < n; i++) fold[rows[i].row] = i % count;
-    }
+    if (result == GO_ON) qsort(rows, (size_t)n, sizeof *rows, by_key);
+    for (int64_t i = 0; i < n && result == GO_ON; i++) order[i] = rows[i].row;
     ct_release(u);
     free(keys);
     free(rows);
+    return result;
+}
+
+int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold)
+{
+    int64_t *order = malloc((size_t)n * sizeof *order);
+    int result = order ? rows_shuffled(device, n, seed, 0, order)
+                       : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    for (int64_t i = 0; i < n && result == GO_ON; i++) fold[order[i]] = i % count;
+    free(order);
     return result;
 }
 

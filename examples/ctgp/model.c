@@ -72,15 +72,12 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
     return result;
 }
 
-int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how)
+int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X)
 {
-    *p = (prediction){ .target = -1 };
-    ct_tensor *X = NULL, *mean = NULL, *variance = NULL;
-    int result = frame_inputs(&p->data, gp, path, how, &X, NULL);
-    if (result != GO_ON) return result;
+    ct_tensor *mean = NULL, *variance = NULL;
+    int result = GO_ON;
     int64_t m = p->data.n_rows;
     size_t bytes = (size_t)m * sizeof(double);
-    p->target = ct_table_find(p->data.table, ct_gp_output_name(gp));
     p->mean = malloc(bytes);
     p->std = malloc(bytes);
     if (!p->mean || !p->std) result = fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);
@@ -92,9 +89,20 @@ int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_opt
             result = fail_device(p->data.device, NULL);
     }
     for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i]);
-    ct_release(X);
     ct_release(mean);
     ct_release(variance);
+    return result;
+}
+
+int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how)
+{
+    *p = (prediction){ .target = -1 };
+    ct_tensor *X = NULL;
+    int result = frame_inputs(&p->data, gp, path, how, &X, NULL);
+    if (result != GO_ON) return result;
+    p->target = ct_table_find(p->data.table, ct_gp_output_name(gp));
+    result = prediction_fill(p, gp, X);
+    ct_release(X);
     return result;
 }
 

@@ -115,6 +115,12 @@ int parse_whole(const char *name, const char *text, long lowest, long highest, l
     return GO_ON;
 }
 
+int parse_share(const char *name, const char *text, double *out)
+{
+    if (!text || (ct_number_read(text, strlen(text), out) == CT_NUMBER && *out > 0 && *out < 1)) return GO_ON;
+    return fail(CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
+}
+
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out)
 {
     if (!text) return GO_ON;

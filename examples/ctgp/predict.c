@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* -- intervals and quantiles ----------------------------------------------------------------------------- */
 
@@ -29,8 +28,7 @@ static double normal_quantile(double p)
 static int add_bands(const char *name, const char *text, bool level, band *bands, int64_t *n)
 {
     double p;
-    if (ct_number_read(text, strlen(text), &p) != CT_NUMBER || !(p > 0 && p < 1))
-        return fail(CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
+    if (parse_share(name, text, &p) != GO_ON) return CODE_USAGE;
     if (!level) {
         bands[*n].z = normal_quantile(p);
         snprintf(bands[(*n)++].name, sizeof bands->name, "q%.12g", p);
@@ -101,15 +99,9 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
     score s = prediction_score(p);
     long long n = s.n, rows = p->data.n_rows;
     if (json) {
-        const char *name[] = { "rmse", "mae", "nlpd", "coverage95" };
-        const double value[] = { s.rmse, s.mae, s.nlpd, s.coverage95 };
-        fprintf(out, "{\"n\": %lld, ", n);
-        for (int k = 0; k < 4; k++) {
-            fprintf(out, "\"%s\": ", name[k]);
-            json_number(out, value[k]);
-            fputs(", ", out);
-        }
-        fprintf(out, "\"rows\": %lld, \"target\": ", rows);
+        fputc('{', out);
+        json_score(out, s);
+        fprintf(out, ", \"rows\": %lld, \"target\": ", rows);
         if (p->target < 0)
             fputs("null", out);
         else

@@ -72,8 +72,8 @@ static ct__packed from(const ct__packed *L, int64_t first)
                          .A21t = ct_view_block(L->A21t, skip, n1, skip2, n2) };
 }
 
-/* out = rows i, i + 1, ... of C⁻¹, columns from `first` on. Column j of B L⁻¹ depends on the columns from j on
- * alone. */
+/* out = rows i, i + 1, ... of C⁻¹, columns from `first` on. Column j of B L⁻¹ depends on the columns from j
+ * on alone. */
 static ct_status inverse_rows(ct_gp *gp, int64_t i, int64_t rows, int64_t first, double *out)
 {
     ct_tape_reset(gp->tape);

@@ -57,4 +57,48 @@ bad 'one part' 1 "--folds: '1'" "$ctgp" loo train.ctgp --folds 1
 bad 'more parts than rows' 1 'the model has 60 rows' "$ctgp" loo train.ctgp --folds 61
 bad 'output over the table' 1 'is the file of TRAIN.csv' "$ctgp" loo train.ctgp train.csv --out train.csv
 
+# -- rows that are held back ---------------------------------------------------------------------------------
+
+held='rows held back +n=15 rmse=[0-9.e-]+ mae=[0-9.e-]+ nlpd=-?[0-9.]+ coverage95=[0-9.]+$'
+ok 'a share of the rows' "$held" "${fit[@]}" train.csv --features a,b --test-fraction 0.25 --model part.ctgp
+that 'is told' grep -qx 'ctgp: 15 of 60 rows are held back, drawn; the model learns the other 45' err
+that 'with the result of the others' grep -q '^n=45 ' out
+ok 'the same rows again' "$(grep 'held back' out)" "${fit[@]}" train.csv --features a,b --test-fraction 0.25 \
+    --model part.ctgp
+ok 'rows of another seed' "$held" "${fit[@]}" train.csv --features a,b --test-fraction 0.25 --seed 3 \
+    --model other.ctgp
+ok 'the rows that were learned' '^n=45 ' "$ctgp" loo part.ctgp train.csv --out learned.csv
+ok 'those of the other seed' '^n=45 ' "$ctgp" loo other.ctgp train.csv --out other.csv
+that 'are others' sh -c 'cut -d, -f1 learned.csv >a; cut -d, -f1 other.csv >b; ! cmp -s a b'
+# The score is that of predict on the rows that are not among the learned.
+cut -d, -f1 learned.csv |
+    awk -F, 'NR == FNR { seen[$1]; next } FNR == 1 || !(FNR in seen)' - train.csv >rest.csv
+ok 'the score' . "${fit[@]}" train.csv --features a,b --test-fraction 0.25 --model part.ctgp
+grep 'held back' out | sed 's/.*\(n=.*\)/\1/' >said
+ok 'is that of predict' '^n=15 ' "$ctgp" predict part.ctgp rest.csv --out predicted.csv
+that 'to the digit' cmp out said
+ok 'the last rows' "$held" "${fit[@]}" train.csv --features a,b --test-last 0.25 --model last.ctgp
+grep 'held back' out | sed 's/.*\(n=.*\)/\1/' >said
+ok 'are those of the table' '^n=15 ' "$ctgp" predict last.ctgp <(sed '2,46d' train.csv) --out predicted.csv
+that 'too' cmp out said
+ok 'as JSON' '"test": \{"n": 15, "rmse": ' "${fit[@]}" train.csv --features a,b --test-last 0.25 --json
+that 'which it is' python3 -c 'import json; assert 0 < json.load(open("out"))["test"]["rmse"] < 2'
+ok 'few of many rows' '^n=20 ' "${fit[@]}" train.csv --features a,b --max-rows 20 --model few.ctgp
+that 'is told' grep -qx 'ctgp: the model learns 20 of 60 rows, drawn; the others are held back' err
+that 'and scored on the rest' grep -qE 'rows held back +n=40 ' out
+ok 'few of the others' '^n=20 ' "${fit[@]}" train.csv --features a,b --max-rows 20 --test-last 0.25 \
+    --model few.ctgp
+that 'scored on the last' grep -qE 'rows held back +n=15 ' out
+ok 'no more than there are' '^n=60 ' "${fit[@]}" train.csv --features a,b --max-rows 60
+that 'holds none back' sh -c '! grep -q held out err'
+ok 'a hundred thousand rows' '^n=50 ' "${fit[@]}" <(awk 'BEGIN { srand(1); print "a,y"
+    for (i = 0; i < 100000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }') --max-rows 50 \
+    --model many.ctgp
+that 'of which the rest is scored' grep -qE 'rows held back +n=99950 ' out
+bad 'a share of all' 1 "test-fraction: '1' is not a number between 0 and 1" "${fit[@]}" train.csv \
+    --test-fraction 1
+bad 'a share of no row' 2 'holds back 0 of 60 rows' "${fit[@]}" train.csv --features a,b --test-last 0.001
+bad 'two shares' 1 'one of them' "${fit[@]}" train.csv --test-last 0.1 --test-fraction 0.1
+bad 'a single row' 1 "--max-rows: '1'" "${fit[@]}" train.csv --max-rows 1
+
 plan

@@ -29,6 +29,7 @@ COMMANDS = {
     "fit of a choice with a checkpoint": FIT + ["--checkpoint", "out.log"],
     "fit without a factor": FIT + ["--no-factor", "--kernel", "scale * rbf"],
     "fit --json in f32": FIT + ["--dtype", "f32", "--kernel", "scale * rbf", "--json"],
+    "fit with a test": [*FIT, "--kernel", "rbf", "--test-fraction", "0.3", "--max-rows", "6"],
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
     "predict to standard output": ["predict", "m.ctgp", "t.csv", "--json"],
     "loo": ["loo", "m.ctgp", "--out", "out.csv"],
@@ -43,7 +44,8 @@ COMMANDS = {
     "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
     "help": ["help", "fit"],
 }
-QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info", "plot", "help"]
+QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info", "plot",
+         "help"]
 told = {}  # what `info` says of a model of these bytes
 
 
