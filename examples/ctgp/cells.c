@@ -70,7 +70,8 @@ static void go_to_line(walk *w, int64_t line)
             w->at++;
 }
 
-/* How many fields, with this separator, are the numbers of the table; -1 where its rows have another length. */
+/* How many fields, with this separator, are the numbers of the table; -1 where its rows have another
+ * length. */
 static int64_t agreement(const frame *f, char separator)
 {
     const int64_t rows = ct_table_rows(f->table), cols = ct_table_cols(f->table);

@@ -108,6 +108,8 @@ void source_close(source *t);
 
 /* Whether a path is "-", which stands for standard input or output. */
 bool is_standard(const char *path);
+/* Whether it is one, or a shell's <(...): it has no name and can be read once. */
+bool is_stream(const char *path);
 
 /* Columns of text. */
 typedef struct text_columns {
@@ -116,8 +118,8 @@ typedef struct text_columns {
     char **texts;       /* (rows, n) */
 } text_columns;
 
-/* `texts` (may be NULL) and behind them values (rows, cols) below a header of names, NaN as an empty field: to
- * a file, or for "-" to standard output. */
+/* `texts` (may be NULL) and behind them values (rows, cols) below a header of names, NaN as an empty field:
+ * to a file, or for "-" to standard output. */
 int table_write(ct_device *device, const text_columns *texts, const double *values, int64_t rows,
                 int64_t cols, const char *const *names, const char *out);
 
@@ -200,6 +202,8 @@ typedef struct score {
 } score;
 
 score prediction_score(const prediction *p);
+/* Squared error and minus the log density of each chosen row; NaN where the target has no value. */
+void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* 97.5 % quantile of the standard normal */
 #define Z95 1.959963984540054
@@ -286,6 +290,7 @@ int run_predict(int argc, char **argv);
 int run_info(int argc, char **argv);
 int run_plot(int argc, char **argv);
 int run_loo(int argc, char **argv);
+int run_compare(int argc, char **argv);
 int run_sample(int argc, char **argv);
 int run_append(int argc, char **argv);
 

@@ -25,8 +25,8 @@ int fit_read_settings(int argc, char **argv, settings *s);
 int fit_check_writable(const char *path);
 
 /* Names and indices of the features and the target, which comes last, of the table in *f; the names point
- * into *header. The text is parsed for its header, then for those columns' numbers. Close both frames and free
- * *names and *cols in any case. */
+ * into *header. The text is parsed for its header, then for those columns' numbers. Close both frames and
+ * free *names and *cols in any case. */
 int fit_read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
                      int64_t **cols, int64_t *d);
 

@@ -13,7 +13,7 @@
 static int name_model(settings *s)
 {
     const char *path = s->path;
-    if (is_standard(path) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6))
+    if (is_stream(path))
         return fail(CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
                     is_standard(path) ? "standard input" : path);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');

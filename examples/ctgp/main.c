@@ -15,6 +15,7 @@ static const entry entries[] = {
     { "fit", run_fit, true, "train a model on a CSV file" },
     { "predict", run_predict, true, "predict with it, and score the prediction where the target is known" },
     { "loo", run_loo, true, "leave-one-out: score the model on the rows it learned from" },
+    { "compare", run_compare, true, "say which of two models predicts better, and how certain that is" },
     { "sample", run_sample, true, "draw functions from it, jointly at all rows" },
     { "append", run_append, false, "add rows to it without fitting again" },
     { "info", run_info, true, "say what a model is" },
@@ -77,9 +78,10 @@ int main(int argc, char **argv)
     if (help) name = argv[2];
     const entry *e = find(name);
     if (!e)
-        return fail(CODE_USAGE,
-                    "there is no command '%s'; there are fit, predict, loo, sample, append, info and plot",
-                    name);
+        return fail(
+            CODE_USAGE,
+            "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info and plot",
+            name);
     char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
     return finish(help ? e->run(2, for_help) : run(e, argc - 1, argv + 1));
 }

@@ -130,21 +130,38 @@ static double spread(const prediction *p)
 /* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s. A variance is the
  * prior's less the data's part, so it is only known to a rounding error of the prior's; s counts as at least
  * that. */
+static bool losses_of(const prediction *p, int64_t i, double least, score *s)
+{
+    double y = p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
+    if (isnan(y)) return false;
+    double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
+    double error = y - p->mean[i], z = error / std;
+    s->n++;
+    s->rmse += error * error;
+    s->mae += fabs(error);
+    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
+    s->coverage95 += fabs(z) <= Z95;
+    return true;
+}
+
+static double least_std(const prediction *p) { return p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p); }
+
+void prediction_losses(const prediction *p, double *square, double *nlpd)
+{
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) {
+        score s = { 0 };
+        const bool known = losses_of(p, i, least, &s);
+        square[i] = known ? s.rmse : NAN;
+        nlpd[i] = known ? s.nlpd : NAN;
+    }
+}
+
 score prediction_score(const prediction *p)
 {
     score s = { 0 };
-    const double least = p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p);
-    for (int64_t i = 0; i < p->data.n_rows && p->target >= 0; i++) {
-        double y = ct_table_at(p->data.table, p->data.rows[i], p->target);
-        if (isnan(y)) continue;
-        double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
-        double error = y - p->mean[i], z = error / std;
-        s.n++;
-        s.rmse += error * error;
-        s.mae += fabs(error);
-        s.nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
-        s.coverage95 += fabs(z) <= Z95;
-    }
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) losses_of(p, i, least, &s);
     double n = (double)s.n;
     return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
 }

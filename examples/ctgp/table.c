@@ -7,6 +7,11 @@
 
 bool is_standard(const char *path) { return !strcmp(path, "-"); }
 
+bool is_stream(const char *path)
+{
+    return is_standard(path) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+}
+
 /* In quotes where it has to be [RFC 4180]. */
 static void print_text(FILE *to, const char *text)
 {

@@ -34,7 +34,7 @@ fit=("$ctgp" fit --target y --max-iter 30)
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
-for c in fit predict loo sample append info plot; do
+for c in fit predict loo compare sample append info plot; do
     ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
     ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
 done

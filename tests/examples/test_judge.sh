@@ -101,4 +101,58 @@ bad 'a share of no row' 2 'holds back 0 of 60 rows' "${fit[@]}" train.csv --feat
 bad 'two shares' 1 'one of them' "${fit[@]}" train.csv --test-last 0.1 --test-fraction 0.1
 bad 'a single row' 1 "--max-rows: '1'" "${fit[@]}" train.csv --max-rows 1
 
+# -- two models ----------------------------------------------------------------------------------------------
+
+awk 'BEGIN { srand(9); print "b,y,a"
+    for (i = 0; i < 200; i++) { a = rand() * 4; b = rand() * 2 - 1
+        printf "%.6f,%s,%.6f\n", b, i == 5 ? "" : sin(2 * a) + b * b + 0.3 * (rand() - 0.5), a } }' >new.csv
+ok 'fit of one column' '^n=60 ' "${fit[@]}" train.csv --features a --model a.ctgp
+ok 'compare' '^train.ctgp is better, in its means and in its densities$' "$ctgp" compare a.ctgp train.ctgp \
+    new.csv
+that 'both scores' sh -c 'grep -qE "^a\.ctgp +0\.[0-9]+ +-?[0-9.]+$" out &&
+    grep -qE "^train\.ctgp +0\.[0-9]+ " out'
+ok 'the other way round' '^train.ctgp is better' "$ctgp" compare train.ctgp a.ctgp new.csv
+ok 'with itself' '^these rows cannot tell' "$ctgp" compare train.ctgp train.ctgp new.csv
+ok 'by leave-one-out' '^leave-one-out +rmse +nlpd$' "$ctgp" compare a.ctgp train.ctgp
+that 'too' grep -q '^train.ctgp is better' out
+for data in new.csv ''; do
+    ok "as JSON ${data:-by leave-one-out}" '^\{"n": ' "$ctgp" compare a.ctgp train.ctgp $data --json
+    mv out compared.json
+    for m in a train; do
+        if [ -n "$data" ]; then "$ctgp" predict $m.ctgp $data --out $m.out >out 2>err
+        else "$ctgp" loo $m.ctgp --out $m.out >out; fi
+    done
+    that 'the numbers are those of the predictions' python3 - "${data:-train.csv}" <<'PYTHON'
+import csv, json, math, statistics, sys
+y = [float(r["y"] or "nan") for r in csv.DictReader(open(sys.argv[1]))]
+square, nlpd, said = [], [], json.load(open("compared.json"))
+for m in "a.out", "train.out":
+    rows = [(float(r["mean"]), float(r["std"])) for r in csv.DictReader(open(m))]
+    assert len(rows) == len(y)
+    pairs = [(t - mean, s) for t, (mean, s) in zip(y, rows) if t == t]
+    square.append([e * e for e, s in pairs])
+    nlpd.append([0.5 * math.log(2 * math.pi * s * s) + 0.5 * (e / s) ** 2 for e, s in pairs])
+n = len(square[0])
+def close(a, b): assert abs(a - b) < 1e-9 * max(abs(a), abs(b), 1), (a, b)
+assert said["n"] == n and n == sum(t == t for t in y)
+for k, name in enumerate("AB"):
+    close(said[name]["rmse"], math.sqrt(sum(square[k]) / n))
+    close(said[name]["nlpd"], sum(nlpd[k]) / n)
+for name, loss in ("squared_error", square), ("nlpd", nlpd):
+    d = [b - a for a, b in zip(*loss)]
+    close(said[name]["mean"], statistics.mean(d))
+    close(said[name]["standard_error"], statistics.stdev(d) / math.sqrt(n))
+    assert said[name]["better"] == "B"
+PYTHON
+done
+bad 'models of other rows' 2 'have not learned the same targets' "$ctgp" compare part.ctgp train.ctgp
+ok 'can be compared on a table' '^B less A' "$ctgp" compare part.ctgp train.ctgp new.csv
+ok 'fit of another target' '^n=60 ' "$ctgp" fit train.csv --target b --features a --kernel rbf --quiet \
+    --model b.ctgp
+bad 'which is nothing to compare with' 2 "predicts 'y' and b.ctgp 'b'" "$ctgp" compare train.ctgp b.ctgp
+cut -d, -f1,3 new.csv >untold.csv
+bad 'no target in the table' 2 "no column 'y'" "$ctgp" compare a.ctgp train.ctgp untold.csv
+bad 'a table that can be read once' 1 'standard input can be read once' "$ctgp" compare a.ctgp train.ctgp -
+bad 'no second model' 1 'a file is missing' "$ctgp" compare a.ctgp
+
 plan

@@ -35,6 +35,8 @@ COMMANDS = {
     "loo": ["loo", "m.ctgp", "--out", "out.csv"],
     "loo by groups": ["loo", "m.ctgp", "t.csv", "--by", "a", "--out", "out.csv"],
     "loo in folds": ["loo", "m.ctgp", "--folds", "3"],
+    "compare": ["compare", "m.ctgp", "line.ctgp"],
+    "compare on a table": ["compare", "m.ctgp", "line.ctgp", "t.csv", "--json"],
     "sample": ["sample", "m.ctgp", "t.csv", "--samples", "3", "--out", "out.csv"],
     "append": ["append", "m.ctgp", "t.csv", "--model", "out.ctgp"],
     "append in place": ["append", "out.ctgp", "t.csv", "--model", "out.ctgp"],
