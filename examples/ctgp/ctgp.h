@@ -274,6 +274,13 @@ void print_outliers(ct_gp *gp, const frame *f, int width);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
 void json_outliers(ct_gp *gp, const frame *f);
 
+/* -- sensitivity.c: what a model owes to each feature -- */
+
+/* Sobol indices of the mean, and what leave-one-out loses where a feature is held at its mean: a table. */
+void print_sensitivity(ct_gp *gp, uint64_t seed);
+/* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
+void json_sensitivity(ct_gp *gp, uint64_t seed);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);

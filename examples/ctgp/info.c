@@ -1,6 +1,8 @@
 /* ctgp info: describes a model and how far its numbers can be trusted. */
 #include "ctgp.h"
 
+#include <limits.h>
+
 static const char *noise_name(ct_gp_noise noise)
 {
     switch (noise) {
@@ -146,6 +148,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
+/* Without the bracket at its end. */
 static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
 {
     char text[1024];
@@ -185,13 +188,18 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
-    printf("}\n");
 }
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *path;
-    const option options[] = { { "--json", NULL, "as one line of JSON", &json } };
+    const char *json = NULL, *path, *sensitivity = NULL, *seed_text = NULL;
+    long seed = 0;
+    const option options[] = {
+        { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
+          &sensitivity },
+        { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
+        { "--json", NULL, "as one line of JSON", &json },
+    };
     const command c = {
         .name = "info",
         .arguments = "MODEL",
@@ -199,9 +207,10 @@ int run_info(int argc, char **argv)
                    "conditioned.",
         .n_positional = 1,
         .options = options,
-        .n_options = 1,
+        .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &path);
+    if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;
@@ -215,6 +224,13 @@ int run_info(int argc, char **argv)
             result = fail_device(device, NULL);
         else
             (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q);
+        if (result == GO_ON && sensitivity && json) {
+            printf(", ");
+            json_sensitivity(gp, (uint64_t)seed);
+        } else if (result == GO_ON && sensitivity) {
+            print_sensitivity(gp, (uint64_t)seed);
+        }
+        if (result == GO_ON && json) printf("}\n");
         if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);

@@ -420,6 +420,17 @@ CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t co
  * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
 CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
 
+/* -- sensitivity ----------------------------------------------------------------------------------------- */
+
+/* Sobol indices of the posterior mean f for each of the d input columns, with V = Var f:
+ *     first[j] = Var(E[f | x_j]) / V, the share that column j explains alone,
+ *     total[j] = E(Var[f | all but x_j]) / V, the share in which it takes part at all.
+ * The columns count as independent, each distributed as it is in the data. Estimated from `samples` drawn
+ * pairs of points, (d + 2) samples predicted means, to about 1/√samples; a small index may come out a little
+ * below 0. The same seed gives the same numbers. Takes 3 samples (d + 1) numbers. CT_ENUMERIC: f is the same
+ * everywhere. [Saltelli et al. 2010, "Variance based sensitivity analysis of model output"; Jansen 1999] */
+CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *first, double *total);
+
 /* -- choosing a covariance ------------------------------------------------------------------------------- */
 /* Fits several covariances to the data, keeps the one with the lowest
  *     AICc = 2 (objective + m n / (n - m - 1))        n rows, m free parameters

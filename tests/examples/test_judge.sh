@@ -155,4 +155,29 @@ bad 'no target in the table' 2 "no column 'y'" "$ctgp" compare a.ctgp train.ctgp
 bad 'a table that can be read once' 1 'standard input can be read once' "$ctgp" compare a.ctgp train.ctgp -
 bad 'no second model' 1 'a file is missing' "$ctgp" compare a.ctgp
 
+# -- sensitivity ---------------------------------------------------------------------------------------------
+
+# The Ishigami function: first-order indices 0.3139, 0.4424, 0, total ones 0.5576, 0.4424, 0.2437.
+# Each column has the middles of 500 equal parts of its range [-pi, pi], in a drawn order.
+awk 'function shuffle(c,    i, k) {
+        for (i = 0; i < 500; i++) { k = int(rand() * (i + 1)); x[c, i] = x[c, k]
+            x[c, k] = atan2(0, -1) * (2 * (i + 0.5) / 500 - 1) } }
+    BEGIN { srand(4); print "u,v,w,y"; for (c = 0; c < 3; c++) shuffle(c)
+    for (i = 0; i < 500; i++) { u = x[0, i]; v = x[1, i]; w = x[2, i]
+        printf "%.6f,%.6f,%.6f,%.6f\n", u, v, w, sin(u) + 7 * sin(v) ^ 2 + 0.1 * w ^ 4 * sin(u) } }' \
+    >ishigami.csv
+ok 'fit of the Ishigami function' '^n=500 ' "${fit[@]}" ishigami.csv
+ok 'its sensitivity' '^  u +0\.[0-9]+ +0\.[0-9]+ +\+[0-9.e+]+$' "$ctgp" info ishigami.ctgp --sensitivity
+ok 'as JSON' '"sensitivity": \[\{"feature": "u", "first": ' "$ctgp" info ishigami.ctgp --sensitivity --json
+that 'is as known' python3 -c 'import json
+found = json.load(open("out"))["sensitivity"]
+for f, first, total in zip(found, (0.3139, 0.4424, 0), (0.5576, 0.4424, 0.2437)):
+    assert abs(f["first"] - first) < 0.03 and abs(f["total"] - total) < 0.03, f
+    assert f["loo_nlpd_without"] > 0.5, f'
+ok 'again' . "$ctgp" info ishigami.ctgp --sensitivity --json --seed 0
+cp out again
+ok 'and again' . "$ctgp" info ishigami.ctgp --sensitivity --json
+that 'the same seed, the same numbers' cmp out again
+that 'none unless asked for' sh -c '! "$1" info train.ctgp --json | grep -q sensitivity' sh "$ctgp"
+
 plan

@@ -41,6 +41,7 @@ COMMANDS = {
     "append": ["append", "m.ctgp", "t.csv", "--model", "out.ctgp"],
     "append in place": ["append", "out.ctgp", "t.csv", "--model", "out.ctgp"],
     "info": ["info", "m.ctgp"],
+    "info --sensitivity": ["info", "m.ctgp", "--sensitivity"],
     "info --json": ["info", "m.ctgp", "--json"],
     "plot": ["plot", "line.ctgp", "t.csv", "--out", "out.svg"],
     "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],

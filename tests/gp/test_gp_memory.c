@@ -108,6 +108,12 @@ static ct_status cross_validate(job *j)
     return s ? s : ct_gp_cross_validate(j->gp, fold, j->mean, j->variance, NULL);
 }
 
+static ct_status sobol(job *j)
+{
+    double first[2], total[2];
+    return ct_gp_sobol(j->gp, 10, 0, first, total);
+}
+
 static ct_status data(job *j)
 {
     ct_tensor *X = ct_empty(j->device, CT_F64, ct_shape2(6, 2));
@@ -240,6 +246,7 @@ TEST(loo)
 TEST(loo_without)
 TEST(cross_validate)
 TEST(data)
+TEST(sobol)
 TEST(posterior)
 TEST(append)
 TEST(remove_rows)
@@ -271,13 +278,14 @@ int main(void)
         cmocka_unit_test(full_fails),           cmocka_unit_test(sample_fails),
         cmocka_unit_test(inspect_fails),        cmocka_unit_test(loo_fails),
         cmocka_unit_test(cross_validate_fails), cmocka_unit_test(data_fails),
-        cmocka_unit_test(posterior_fails),      cmocka_unit_test(append_fails),
-        cmocka_unit_test(remove_rows_fails),    cmocka_unit_test(copy_fails),
-        cmocka_unit_test(save_fails),           cmocka_unit_test(save_bare_fails),
-        cmocka_unit_test(load_fails),           cmocka_unit_test(mixed_fails),
-        cmocka_unit_test(noisy_fails),          cmocka_unit_test(jitter_fails),
-        cmocka_unit_test(nlml_op_fails),        cmocka_unit_test(loo_op_fails),
-        cmocka_unit_test(loo_without_fails),    cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(sobol_fails),          cmocka_unit_test(posterior_fails),
+        cmocka_unit_test(append_fails),         cmocka_unit_test(remove_rows_fails),
+        cmocka_unit_test(copy_fails),           cmocka_unit_test(save_fails),
+        cmocka_unit_test(save_bare_fails),      cmocka_unit_test(load_fails),
+        cmocka_unit_test(mixed_fails),          cmocka_unit_test(noisy_fails),
+        cmocka_unit_test(jitter_fails),         cmocka_unit_test(nlml_op_fails),
+        cmocka_unit_test(loo_op_fails),         cmocka_unit_test(loo_without_fails),
+        cmocka_unit_test(mixed_op_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }
