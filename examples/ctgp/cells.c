@@ -142,3 +142,32 @@ int frame_texts(const frame *f, const ct_csv_options *how, const int64_t *cols, 
     }
     return GO_ON;
 }
+
+int frame_keep(const frame *f, const ct_csv_options *how, const char *list, text_columns *k)
+{
+    pick *picks = NULL;
+    *k = (text_columns){ 0 };
+    int result = list ? frame_pick(f, list, &picks, &k->n) : GO_ON;
+    int64_t *cols = malloc((size_t)(k->n + 1) * sizeof *cols);
+    k->names = malloc((size_t)(k->n + 1) * sizeof *k->names);
+    if (result == GO_ON && (!cols || !k->names))
+        result = fail(CODE_MEMORY, "no memory for the columns to keep");
+    for (int64_t j = 0; j < k->n && result == GO_ON; j++) {
+        cols[j] = picks[j].col;
+        k->names[j] = ct_table_name(f->table, cols[j]);
+        for (int64_t i = 0; i < j && result == GO_ON; i++)
+            if (cols[i] == cols[j])
+                result = fail(CODE_USAGE, "--keep: column '%s' is there twice", k->names[j]);
+    }
+    if (result == GO_ON && k->n) result = frame_texts(f, how, cols, k->n, &k->texts);
+    free(picks);
+    free(cols);
+    return result;
+}
+
+void text_columns_free(text_columns *k)
+{
+    free(k->names);
+    free(k->texts);
+    *k = (text_columns){ 0 };
+}

@@ -159,6 +159,11 @@ int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
  * differ. Free *texts in any case. */
 int frame_texts(const frame *f, const ct_csv_options *how, const int64_t *cols, int64_t n, char ***texts);
 
+/* The texts of the columns that a list names, as frame_pick reads it; of none for NULL. Free *k in any case.
+ * The names are the table's. */
+int frame_keep(const frame *f, const ct_csv_options *how, const char *list, text_columns *k);
+void text_columns_free(text_columns *k);
+
 /* -- columns.c: columns by names and patterns -- */
 
 /* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks

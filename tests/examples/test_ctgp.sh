@@ -216,7 +216,8 @@ rmse = (sum((a - b) ** 2 for a, b in zip(y, m)) / len(y)) ** 0.5
 said = float(re.search(r"rmse=(\S+)", open("out").read()).group(1))
 assert abs(rmse - said) < 1e-5 * rmse, (rmse, said)
 PYTHON
-ok 'sample' '^samples=3 rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 \
+ok 'sample' '^samples=3 of=function rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv \
+    --samples 3 --seed 7 \
     --out drawn.csv
 that 'a column for each draw' grep -qx 'draw0,draw1,draw2' drawn.csv
 that 'a row for each row' test "$(wc -l <drawn.csv)" -eq 21
@@ -224,7 +225,8 @@ ok 'sample again' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --ou
 that 'the same seed, the same draws' cmp drawn.csv again.csv
 ok 'sample, another seed' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 8 --out again.csv
 that 'other draws' sh -c '! cmp -s drawn.csv again.csv'
-ok 'sample --noisy' 'samples=1 rows=20' "$ctgp" sample train.ctgp test.csv --noisy --out noisy.csv
+ok 'sample --noisy' 'samples=1 of=observations rows=20' "$ctgp" sample train.ctgp test.csv \
+    --noisy --out noisy.csv
 ok 'sample where inputs are missing' 'rows=19' "$ctgp" sample train.ctgp holes.csv --out again.csv
 that 'with a note' grep -q '1 rows have a missing input' err
 that 'and a row for each row' test "$(wc -l <again.csv)" -eq 21

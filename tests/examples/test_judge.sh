@@ -180,4 +180,49 @@ ok 'and again' . "$ctgp" info ishigami.ctgp --sensitivity --json
 that 'the same seed, the same numbers' cmp out again
 that 'none unless asked for' sh -c '! "$1" info train.ctgp --json | grep -q sensitivity' sh "$ctgp"
 
+# -- columns that are kept -----------------------------------------------------------------------------------
+
+cat >named.csv <<'TABLE'
+day,"the, id",a,b,y
+2024-01-05,"Ann ""A.""",0.5,0.1,
+2024-01-06 10:30, x ,,0.2,0.7
+# a remark
+2024-02-30,"two
+lines",1.50,-0.3,1
+,é,2,0.9,1e0
+TABLE
+ok 'predict with names' '^n=2 ' "$ctgp" predict train.ctgp named.csv --keep 'day,"the, id",y,a' \
+    --out joined.csv
+that 'has them as they are written' python3 - <<'PYTHON'
+import csv
+def rows(name): return list(csv.reader(line for line in open(name, newline="") if line[0] != "#"))
+was, now = rows("named.csv"), rows("joined.csv")
+assert now[0] == ["day", "the, id", "y", "a", "mean", "std", "lower95", "upper95"], now[0]
+assert [[r[0], r[1].strip(), r[4], r[2]] for r in was[1:]] == [r[:4] for r in now[1:]], now
+assert [r[4] != "" for r in now[1:]] == [True, False, True, True]
+PYTHON
+ok 'without' '^n=2 ' "$ctgp" predict train.ctgp named.csv --out plain.csv
+that 'the same numbers' sh -c 'python3 -c "import csv
+for r in csv.reader(open(\"joined.csv\", newline=\"\")): print(*r[4:], sep=\",\")" | cmp - plain.csv'
+python3 -c 'import csv, sys
+csv.writer(sys.stdout, delimiter=";").writerows([c.replace(".", ",") if i > 1 else c for i, c in enumerate(r)]
+    for r in csv.reader(open("named.csv", newline="")) if r[0][:1] != "#")' >semicolons.csv
+ok 'from another dialect' '^day,y$|^day,y,mean' "$ctgp" predict train.ctgp semicolons.csv --keep 'd*,y'
+that 'as written there' grep -q '^,"1e0",\|^,1e0,' out
+tr ';' '\t' <semicolons.csv >tabs.csv
+ok 'from tabs' '^day,mean' "$ctgp" predict train.ctgp tabs.csv --keep day
+that 'each row' test "$(cut -d, -f1 out | head -n 3 | tail -n 1)" = '2024-01-06 10:30'
+sed '1d' train.csv | cut -d, -f3- | tr ',' ' ' >bare.txt
+ok 'fit of a table of blanks without a header' '^n=60 ' "$ctgp" fit bare.txt --target c2 --kernel rbf \
+    --quiet --model bare.ctgp
+ok 'keep its columns' '^c0,c2,mean' "$ctgp" predict bare.ctgp bare.txt --keep 'c0,c2'
+that 'as they are' sh -c 'cut -d, -f1,2 out | tail -n +2 | tr , " " >kept
+    cut -d " " -f1,3 bare.txt | cmp - kept'
+bad 'no such column to keep' 2 "no column 'nowhere'" "$ctgp" predict train.ctgp named.csv --keep nowhere
+bad 'a column twice' 1 "'day' is there twice" "$ctgp" predict train.ctgp named.csv --keep day,day
+ok 'draws of the function' '^samples=1 of=function rows=60 ' "$ctgp" sample train.ctgp train.csv \
+    --out draw.csv
+ok 'or of observations' '^samples=1 of=observations ' "$ctgp" sample train.ctgp train.csv \
+    --noisy --out draw.csv
+
 plan

@@ -32,6 +32,7 @@ COMMANDS = {
     "fit with a test": [*FIT, "--kernel", "rbf", "--test-fraction", "0.3", "--max-rows", "6"],
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
     "predict to standard output": ["predict", "m.ctgp", "t.csv", "--json"],
+    "predict --keep": ["predict", "m.ctgp", "t.csv", "--keep", "y,a", "--out", "out.csv"],
     "loo": ["loo", "m.ctgp", "--out", "out.csv"],
     "loo by groups": ["loo", "m.ctgp", "t.csv", "--by", "a", "--out", "out.csv"],
     "loo in folds": ["loo", "m.ctgp", "--folds", "3"],
