@@ -244,6 +244,20 @@ int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold);
 double left_out_square(const left_out *l, int64_t i);
 void left_out_free(left_out *l);
 
+/* -- bounds.c -- */
+
+/* What --lower and --upper say, "NAME=VALUE,..."; NULL: nothing. */
+typedef struct bounds {
+    const char *lower, *upper;
+} bounds;
+
+/* GO_ON, or CODE_USAGE for what no parameter has. A value outside moves to its bound. */
+int set_bounds(ct_gp *gp, const bounds *b);
+
+/* -- kernels.c -- */
+
+void print_kernels(void);
+
 /* -- train.c: fitting with progress on stderr -- */
 
 /* Of all the searches that it took. */
@@ -258,10 +272,11 @@ typedef struct patience {
     long seconds; /* that all searches may take; 0: any time */
 } patience;
 
-/* Fits a model of `kernel`, which it takes over, or chooses a covariance where `kernel` is NULL. Ctrl-C,
+/* Fits a model of `kernel`, which it takes over, within the limits, or chooses a covariance where `kernel` is
+ * NULL. Ctrl-C,
  * SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with *gp, or the code
  * to exit with. */
-int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
+int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_fit_options *how, patience most, ct_gp **gp, effort *e);
 
 /* -- advice.c -- */

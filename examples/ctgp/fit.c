@@ -27,7 +27,7 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, const cha
     ct_gp *gp = NULL;
     effort e;
     if (X && y)
-        result = train(X, y, *kernel, &s->gp, &s->fit, s->patience, &gp, &e), *kernel = NULL;
+        result = train(X, y, *kernel, &s->limits, &s->gp, &s->fit, s->patience, &gp, &e), *kernel = NULL;
     else
         result = fail_device(f->device, NULL);
     ct_release(X);

@@ -12,6 +12,7 @@ typedef struct settings {
     ct_csv_options table;
     ct_dtype dtype;
     patience patience;
+    bounds limits;
     double test;    /* the share of the rows that is held back */
     bool test_last; /* they are the last ones */
     long max_rows;  /* 0: all */

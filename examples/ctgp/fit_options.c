@@ -35,6 +35,9 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--drop", "A,B*,...", "columns to leave out", &s->drop },
         DIALECT_OPTIONS(s->written),
         { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
+        { "--lower", "NAME=V,...", "least values of parameters of --kernel, of the mean and the noise",
+          &s->limits.lower },
+        { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
         { "--mean", "KIND", "zero, constant (default) or linear", &mean },
         { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
         { "--priors", "KIND",
@@ -78,6 +81,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
         .details =
             "Kernels: " KERNELS ", combined by\n"
             "+, *, scale and brackets: \"scale * rbf(ard) + scale * periodic(period=1!) * rbf + linear\".\n"
+            "'ctgp help kernels' tells what they are, with recipes.\n"
             "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.\n"
             "TRAIN.csv may be a pipe, or - for standard input; then --model FILE says where the model goes.",
         .n_positional = 1,
@@ -107,6 +111,9 @@ int fit_read_settings(int argc, char **argv, settings *s)
         result =
             fail(CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
     if (result != GO_ON) return result;
+    if ((s->limits.lower || s->limits.upper) && !s->kernel)
+        return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
+                    s->limits.lower ? "--lower" : "--upper");
     s->test_last = last;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;

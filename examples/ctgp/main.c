@@ -30,6 +30,7 @@ static void print_usage(FILE *out)
     for (int i = 0; i < N_ENTRIES; i++) fprintf(out, "  %-8s %s\n", entries[i].name, entries[i].summary);
     fputs("\n"
           "  ctgp help COMMAND    the options of a command\n"
+          "  ctgp help kernels    the covariances, with their formulas and recipes\n"
           "  ctgp --version       the version\n"
           "\n"
           "  ctgp fit train.csv --target y && ctgp predict train.ctgp test.csv --out predicted.csv\n",
@@ -76,6 +77,10 @@ int main(int argc, char **argv)
         return finish(CODE_OK);
     }
     if (help) name = argv[2];
+    if (help && !strcmp(name, "kernels")) {
+        print_kernels();
+        return finish(CODE_OK);
+    }
     const entry *e = find(name);
     if (!e)
         return fail(

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp)
 {
@@ -72,6 +73,38 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
     return result;
 }
 
+/* Points at a time. */
+enum { CHUNK = 2048 };
+
+/* On a terminal, how far it is. */
+static void show_share(int64_t done, int64_t all)
+{
+    if (all <= CHUNK || !isatty(STDERR_FILENO)) return;
+    if (done < all)
+        fprintf(stderr, "\r\033[Kctgp: predicted %lld of %lld rows (%.0f %%)", (long long)done,
+                (long long)all, 100 * (double)done / (double)all);
+    else
+        fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}
+
+/* Of all rows of X, chunk by chunk. */
+static ct_status predict_rows(ct_gp *gp, const ct_tensor *X, ct_tensor *mean, ct_tensor *variance)
+{
+    const int64_t m = ct_tensor_dim(X, 0);
+    ct_status s = CT_OK;
+    for (int64_t i = 0, end; i < m && !s; i = end) {
+        end = m - i > CHUNK ? i + CHUNK : m;
+        show_share(i, m);
+        ct_tensor *part[] = { ct_tensor_slice(X, 0, i, end, 1), ct_tensor_slice(mean, 0, i, end, 1),
+                              ct_tensor_slice(variance, 0, i, end, 1) };
+        s = part[0] && part[1] && part[2] ? ct_gp_predict_noisy(gp, part[0], part[1], part[2]) : CT_ENOMEM;
+        for (int k = 0; k < 3; k++) ct_release(part[k]);
+    }
+    show_share(m, m);
+    return s;
+}
+
 int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X)
 {
     ct_tensor *mean = NULL, *variance = NULL;
@@ -84,8 +117,8 @@ int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X)
     if (result == GO_ON) {
         mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
         variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
-        if (!mean || !variance || ct_gp_predict_noisy(gp, X, mean, variance) ||
-            ct_read(mean, p->mean, bytes) || ct_read(variance, p->std, bytes))
+        if (!mean || !variance || predict_rows(gp, X, mean, variance) || ct_read(mean, p->mean, bytes) ||
+            ct_read(variance, p->std, bytes))
             result = fail_device(p->data.device, NULL);
     }
     for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i]);

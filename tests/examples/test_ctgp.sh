@@ -472,7 +472,7 @@ that 'the table alone, too' cmp out left.csv
 that 'and the score on standard error' grep -qE '^n=40 rmse=' err
 ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
 that 'nothing but the table' cmp out drawn.csv
-that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
+that 'and its line on standard error' grep -qx 'samples=3 of=function rows=20 out=-' err
 ok 'append from standard input' '^n=60 appended=20 ' \
     sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
 that 'no file of that name' test ! -e ./-

@@ -91,10 +91,10 @@ ok 'few of the others' '^n=20 ' "${fit[@]}" train.csv --features a,b --max-rows 
 that 'scored on the last' grep -qE 'rows held back +n=15 ' out
 ok 'no more than there are' '^n=60 ' "${fit[@]}" train.csv --features a,b --max-rows 60
 that 'holds none back' sh -c '! grep -q held out err'
-ok 'a hundred thousand rows' '^n=50 ' "${fit[@]}" <(awk 'BEGIN { srand(1); print "a,y"
-    for (i = 0; i < 100000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }') --max-rows 50 \
+ok 'thousands of rows' '^n=50 ' "${fit[@]}" <(awk 'BEGIN { srand(1); print "a,y"
+    for (i = 0; i < 20000; i++) { a = rand(); print a "," sin(9 * a) + rand() } }') --max-rows 50 \
     --model many.ctgp
-that 'of which the rest is scored' grep -qE 'rows held back +n=99950 ' out
+that 'of which the rest is scored' grep -qE 'rows held back +n=19950 ' out
 bad 'a share of all' 1 "test-fraction: '1' is not a number between 0 and 1" "${fit[@]}" train.csv \
     --test-fraction 1
 bad 'a share of no row' 2 'holds back 0 of 60 rows' "${fit[@]}" train.csv --features a,b --test-last 0.001
@@ -224,5 +224,78 @@ ok 'draws of the function' '^samples=1 of=function rows=60 ' "$ctgp" sample trai
     --out draw.csv
 ok 'or of observations' '^samples=1 of=observations ' "$ctgp" sample train.ctgp train.csv \
     --noisy --out draw.csv
+
+# -- bounds of parameters ------------------------------------------------------------------------------------
+
+between() { python3 -c 'import json, sys
+p = json.load(open("out"))["parameters"]
+for name, low, high in zip(*[iter(sys.argv[1:])] * 3): assert float(low) <= p[name] <= float(high), p' "$@"; }
+own=("$ctgp" fit train.csv --target y --features a,b --kernel 'scale * rbf(ard)' --quiet --json
+    --model own.ctgp)
+ok 'fit without bounds' . "${own[@]}"
+that 'is elsewhere' between noise.variance 0 0.1 'rbf.lengthscale[0]' 0.5 9 'rbf.lengthscale[1]' 0.5 9
+ok 'fit with bounds' . "${own[@]}" --lower 'noise.variance=0.25' --upper 'noise.variance=0.3, rbf.length*=0.4'
+that 'is within' between noise.variance 0.25 0.3 'rbf.lengthscale[0]' 0 0.4 'rbf.lengthscale[1]' 0 0.4
+ok 'of the mean' . "${own[@]}" --lower mean.constant=2 --upper mean.constant=2.5
+that 'too' between mean.constant 2 2.5
+bad 'no such parameter' 1 "no parameter 'alpha'; it has scale.variance, rbf.lengthscale\[0\], " "${own[@]}" \
+    --lower alpha=1
+bad 'no number' 1 "'scale.variance=x' is not NAME=VALUE" "${own[@]}" --upper scale.variance=x
+bad 'no room' 1 'noise.variance would have to be at least 2 and at most 1' "${own[@]}" \
+    --lower noise.variance=2 --upper noise.variance=1
+bad 'below zero' 1 '^ctgp: --upper: scale.variance' "${own[@]}" --upper scale.variance=-1
+bad 'of what is held' 1 "rbf.lengthscale is held by the kernel's text" "$ctgp" fit train.csv --target y \
+    --features a --kernel 'scale * rbf(lengthscale=1!)' --upper rbf.lengthscale=3
+bad 'without a kernel' 1 'lower needs --kernel' "$ctgp" fit train.csv --target y --lower noise.variance=1
+
+# -- how long it takes ---------------------------------------------------------------------------------------
+
+awk 'BEGIN { srand(1); print "a,y"
+    for (i = 0; i < 1500; i++) { a = rand(); print a "," sin(9 * a) + rand() } }' >slow.csv
+slow=("$ctgp" fit slow.csv --target y --kernel 'scale * rbf' --optimizer adam --max-iter 100000
+    --time-limit 1)
+ok 'a long fit' '^n=1500 ' "${slow[@]}"
+that 'tells its time before' grep -qE \
+    '^ctgp: an evaluation takes [0-9.]+ s: the fit some [0-9.]+ (s|min|h), for 100000 evaluations' err
+that 'once' test "$(grep -c 'the fit some' err)" -eq 1
+ok 'quietly' '^n=1500 ' "${slow[@]}" --quiet
+that 'it does not' sh -c '! grep -q "the fit some" err'
+ok 'a short fit' '^n=60 ' "$ctgp" fit train.csv --target y --features a --kernel 'scale * rbf'
+that 'does not either' sh -c '! grep -q "the fit some" err'
+awk 'BEGIN { print "a"; for (i = 0; i < 5000; i++) print i / 1000 }' >grid.csv
+cat >terminal.py <<'PYTHON'
+import os, pty, sys
+program, said = sys.argv[1:], b""
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(program[0], program)
+try:
+    while True:
+        more = os.read(fd, 4096)
+        if not more: break
+        said += more
+except OSError: pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(said)
+PYTHON
+ok 'many rows on a terminal' 'predicted 4096 of 5000 rows \(82 %\)' python3 terminal.py "$ctgp" \
+    predict a.ctgp grid.csv --out grid.out
+that 'the line is cleared' grep -q "$(printf '\r\033\\[Kn=0')" out
+ok 'many rows elsewhere' . "$ctgp" predict a.ctgp grid.csv --out again.out
+that 'are the same' cmp grid.out again.out
+that 'without a bar' test ! -s err
+
+# -- help on kernels -----------------------------------------------------------------------------------------
+
+ok 'help kernels' '^  rbf +exp\(-r\^2 / 2\)$' "$ctgp" help kernels
+cp out kernels
+for name in $("$ctgp" help fit | sed -n 's/^Kernels: \(.*\), combined by/\1/p'); do
+    that "has $name" grep -qE "^  $name +[^ ]" kernels
+done
+awk 'BEGIN { srand(2); print "year,y"; for (i = 0; i < 120; i++) { t = i / 12
+    print t "," t / 5 + sin(6.283185307 * t) + 0.5 * cos(12.56637 * t) + 0.1 * rand() } }' >season.csv
+recipe=$(sed -n '/--kernel "/,/)"/p' kernels | tr -d '\n' | sed 's/.*--kernel "\(.*\)"/\1/')
+ok 'its recipe for a time series' 'rows held back +n=24 rmse=0\.0' "$ctgp" fit season.csv --target y \
+    --test-last 0.2 --kernel "$recipe" --quiet
 
 plan
