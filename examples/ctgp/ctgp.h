@@ -296,10 +296,19 @@ void json_outliers(ct_gp *gp, const frame *f);
 
 /* -- sensitivity.c: what a model owes to each feature -- */
 
-/* Sobol indices of the mean, and what leave-one-out loses where a feature is held at its mean: a table. */
-void print_sensitivity(ct_gp *gp, uint64_t seed);
+/* For each feature: Sobol indices of the mean, and how far the leave-one-out NLPD rises where it is held at
+ * its mean; NaN where there is no covariance then. */
+typedef struct sensitivity {
+    double *first, *total, *loss;
+    char why[256]; /* there are none; "" */
+} sensitivity;
+
+/* Free it in any case. */
+int sensitivity_make(sensitivity *s, ct_gp *gp, uint64_t seed);
+void sensitivity_free(sensitivity *s);
+void print_sensitivity(const sensitivity *s, const ct_gp *gp);
 /* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
-void json_sensitivity(ct_gp *gp, uint64_t seed);
+void json_sensitivity(const sensitivity *s, const ct_gp *gp);
 
 /* -- json.c -- */
 

@@ -91,7 +91,8 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 
 /* -- the model -- */
 
-static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+/* Without numerics q is NULL, without --sensitivity each. */
+static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -129,6 +130,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     }
     print_outliers(gp, NULL, 12);
     print_numerics(gp, q);
+    if (each) print_sensitivity(each, gp);
 }
 
 static void json_priors(const ct_gp *gp)
@@ -148,8 +150,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-/* Without the bracket at its end. */
-static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -188,15 +189,20 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
+    if (each) {
+        printf(", ");
+        json_sensitivity(each, gp);
+    }
+    printf("}\n");
 }
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *path, *sensitivity = NULL, *seed_text = NULL;
+    const char *json = NULL, *path, *features = NULL, *seed_text = NULL;
     long seed = 0;
     const option options[] = {
         { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
-          &sensitivity },
+          &features },
         { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
         { "--json", NULL, "as one line of JSON", &json },
     };
@@ -220,17 +226,13 @@ int run_info(int argc, char **argv)
         bool factor = ct_gp_has_factor(gp);
         double nlml = ct_gp_nlml_value(gp);
         ct_status inspected = ct_gp_inspect(gp, &q);
-        if (inspected == CT_ENOMEM)
-            result = fail_device(device, NULL);
-        else
-            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q);
-        if (result == GO_ON && sensitivity && json) {
-            printf(", ");
-            json_sensitivity(gp, (uint64_t)seed);
-        } else if (result == GO_ON && sensitivity) {
-            print_sensitivity(gp, (uint64_t)seed);
-        }
-        if (result == GO_ON && json) printf("}\n");
+        sensitivity each = { 0 };
+        if (inspected == CT_ENOMEM) result = fail_device(device, NULL);
+        if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
+        if (result == GO_ON)
+            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q,
+                                             features ? &each : NULL);
+        sensitivity_free(&each);
         if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);
