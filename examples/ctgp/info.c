@@ -1,6 +1,8 @@
 /* ctgp info: describes a model and how far its numbers can be trusted. */
 #include "ctgp.h"
 
+#include <limits.h>
+
 static const char *noise_name(ct_gp_noise noise)
 {
     switch (noise) {
@@ -89,7 +91,8 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 
 /* -- the model -- */
 
-static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+/* Without numerics q is NULL, without --sensitivity each. */
+static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -127,6 +130,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     }
     print_outliers(gp, NULL, 12);
     print_numerics(gp, q);
+    if (each) print_sensitivity(each, gp);
 }
 
 static void json_priors(const ct_gp *gp)
@@ -146,7 +150,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -185,13 +189,23 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
+    if (each) {
+        printf(", ");
+        json_sensitivity(each, gp);
+    }
     printf("}\n");
 }
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *path;
-    const option options[] = { { "--json", NULL, "as one line of JSON", &json } };
+    const char *json = NULL, *path, *features = NULL, *seed_text = NULL;
+    long seed = 0;
+    const option options[] = {
+        { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
+          &features },
+        { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
+        { "--json", NULL, "as one line of JSON", &json },
+    };
     const command c = {
         .name = "info",
         .arguments = "MODEL",
@@ -199,9 +213,10 @@ int run_info(int argc, char **argv)
                    "conditioned.",
         .n_positional = 1,
         .options = options,
-        .n_options = 1,
+        .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &path);
+    if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;
@@ -211,10 +226,13 @@ int run_info(int argc, char **argv)
         bool factor = ct_gp_has_factor(gp);
         double nlml = ct_gp_nlml_value(gp);
         ct_status inspected = ct_gp_inspect(gp, &q);
-        if (inspected == CT_ENOMEM)
-            result = fail_device(device, NULL);
-        else
-            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q);
+        sensitivity each = { 0 };
+        if (inspected == CT_ENOMEM) result = fail_device(device, NULL);
+        if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
+        if (result == GO_ON)
+            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q,
+                                             features ? &each : NULL);
+        sensitivity_free(&each);
         if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);

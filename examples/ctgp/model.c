@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp)
 {
@@ -72,29 +73,69 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
     return result;
 }
 
-int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how)
+/* Points at a time. */
+enum { CHUNK = 2048 };
+
+/* On a terminal, how far it is. */
+static void show_share(int64_t done, int64_t all)
 {
-    *p = (prediction){ .target = -1 };
-    ct_tensor *X = NULL, *mean = NULL, *variance = NULL;
-    int result = frame_inputs(&p->data, gp, path, how, &X, NULL);
-    if (result != GO_ON) return result;
+    if (all <= CHUNK || !isatty(STDERR_FILENO)) return;
+    if (done < all)
+        fprintf(stderr, "\r\033[Kctgp: predicted %lld of %lld rows (%.0f %%)", (long long)done,
+                (long long)all, 100 * (double)done / (double)all);
+    else
+        fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}
+
+/* Of all rows of X, chunk by chunk. */
+static ct_status predict_rows(ct_gp *gp, const ct_tensor *X, ct_tensor *mean, ct_tensor *variance)
+{
+    const int64_t m = ct_tensor_dim(X, 0);
+    ct_status s = CT_OK;
+    for (int64_t i = 0, end; i < m && !s; i = end) {
+        end = m - i > CHUNK ? i + CHUNK : m;
+        show_share(i, m);
+        ct_tensor *part[] = { ct_tensor_slice(X, 0, i, end, 1), ct_tensor_slice(mean, 0, i, end, 1),
+                              ct_tensor_slice(variance, 0, i, end, 1) };
+        s = part[0] && part[1] && part[2] ? ct_gp_predict_noisy(gp, part[0], part[1], part[2]) : CT_ENOMEM;
+        for (int k = 0; k < 3; k++) ct_release(part[k]);
+    }
+    show_share(m, m);
+    return s;
+}
+
+int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X)
+{
+    ct_tensor *mean = NULL, *variance = NULL;
+    int result = GO_ON;
     int64_t m = p->data.n_rows;
     size_t bytes = (size_t)m * sizeof(double);
-    p->target = ct_table_find(p->data.table, ct_gp_output_name(gp));
     p->mean = malloc(bytes);
     p->std = malloc(bytes);
     if (!p->mean || !p->std) result = fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);
     if (result == GO_ON) {
         mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
         variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
-        if (!mean || !variance || ct_gp_predict_noisy(gp, X, mean, variance) ||
-            ct_read(mean, p->mean, bytes) || ct_read(variance, p->std, bytes))
+        if (!mean || !variance || predict_rows(gp, X, mean, variance) || ct_read(mean, p->mean, bytes) ||
+            ct_read(variance, p->std, bytes))
             result = fail_device(p->data.device, NULL);
     }
     for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i]);
-    ct_release(X);
     ct_release(mean);
     ct_release(variance);
+    return result;
+}
+
+int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how)
+{
+    *p = (prediction){ .target = -1 };
+    ct_tensor *X = NULL;
+    int result = frame_inputs(&p->data, gp, path, how, &X, NULL);
+    if (result != GO_ON) return result;
+    p->target = ct_table_find(p->data.table, ct_gp_output_name(gp));
+    result = prediction_fill(p, gp, X);
+    ct_release(X);
     return result;
 }
 
@@ -122,21 +163,38 @@ static double spread(const prediction *p)
 /* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s. A variance is the
  * prior's less the data's part, so it is only known to a rounding error of the prior's; s counts as at least
  * that. */
+static bool losses_of(const prediction *p, int64_t i, double least, score *s)
+{
+    double y = p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
+    if (isnan(y)) return false;
+    double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
+    double error = y - p->mean[i], z = error / std;
+    s->n++;
+    s->rmse += error * error;
+    s->mae += fabs(error);
+    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
+    s->coverage95 += fabs(z) <= Z95;
+    return true;
+}
+
+static double least_std(const prediction *p) { return p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p); }
+
+void prediction_losses(const prediction *p, double *square, double *nlpd)
+{
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) {
+        score s = { 0 };
+        const bool known = losses_of(p, i, least, &s);
+        square[i] = known ? s.rmse : NAN;
+        nlpd[i] = known ? s.nlpd : NAN;
+    }
+}
+
 score prediction_score(const prediction *p)
 {
     score s = { 0 };
-    const double least = p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p);
-    for (int64_t i = 0; i < p->data.n_rows && p->target >= 0; i++) {
-        double y = ct_table_at(p->data.table, p->data.rows[i], p->target);
-        if (isnan(y)) continue;
-        double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
-        double error = y - p->mean[i], z = error / std;
-        s.n++;
-        s.rmse += error * error;
-        s.mae += fabs(error);
-        s.nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
-        s.coverage95 += fabs(z) <= Z95;
-    }
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) losses_of(p, i, least, &s);
     double n = (double)s.n;
     return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
 }

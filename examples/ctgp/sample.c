@@ -33,7 +33,7 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
         for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
         for (int64_t k = 0; k < m; k++)
             for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-        result = table_write(data->device, rows, all, draws, (const char *const *)names, out);
+        result = table_write(data->device, NULL, rows, all, draws, (const char *const *)names, out);
     }
     free(drawn);
     free(rows);
@@ -56,8 +56,8 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
     if (result == GO_ON) result = write_draws(&data, samples, out);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
-        fprintf(is_standard(out) ? stderr : stdout, "samples=%ld rows=%lld out=%s\n", count,
-                (long long)data.n_rows, out);
+        fprintf(is_standard(out) ? stderr : stdout, "samples=%ld of=%s rows=%lld out=%s\n", count,
+                noisy ? "observations" : "function", (long long)data.n_rows, out);
     }
     ct_release(X);
     ct_release(samples);
@@ -83,11 +83,17 @@ int run_sample(int argc, char **argv)
     const command c = {
         .name = "sample",
         .arguments = "MODEL DATA.csv",
-        .summary = "Draws the function at all rows jointly: a column for each draw, a row for each row.",
-        .details = "Rows are drawn together, so that differences between them mean something: that takes the "
-                   "square of "
-                   "their\n"
-                   "number in memory. A row with a missing input gets empty fields.",
+        .summary =
+            "Draws the function, without noise, at all rows jointly: a column for each draw, a row for each "
+            "row.",
+        .details =
+            "The draws scatter less than the intervals of predict, which are of new observations; with "
+            "--noisy they\n"
+            "are that, too. The line that is printed says which: of=function or of=observations.\n"
+            "Rows are drawn together, so that differences between them mean something: that takes the "
+            "square of "
+            "their\n"
+            "number in memory. A row with a missing input gets empty fields.",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],

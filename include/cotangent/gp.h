@@ -103,6 +103,10 @@ CT_API ct_dtype ct_gp_dtype(const ct_gp *gp);
 CT_API ct_device *ct_gp_device(const ct_gp *gp);
 CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp); /* noise_variances is NULL here */
 
+/* The rows that the model knows, in the units of the data, as given but for rounding: X (n, d), and y (n) or
+ * (n, 1). Both are f64 or f32, and either may be NULL. */
+CT_API ct_status ct_gp_data(ct_gp *gp, ct_tensor *X, ct_tensor *y);
+
 /* Sets the names of the d input columns and of the output, which are copied and saved in the model's file.
  * Until then they are x0, x1, ... and y. */
 CT_API ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const char *output);
@@ -392,6 +396,14 @@ CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64
  * f32, and may be NULL. Computed in closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers).
  * The transforms and parameters are those of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
+/* The same by folds: predicts every y_i by the model that has seen no row j with fold[j] == fold[i]. fold: n
+ * numbers of any value. The log density is each row's own, not the joint one of its fold. With a row to each
+ * fold it is ct_gp_loo, with all rows in one it is the prior. Computed in closed form from the factor: 2n³/3
+ * operations, over a group 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one number
+ * for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC: a fold without which nothing
+ * determines its rows. [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021] */
+CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
+                                      ct_tensor *log_density);
 /* *log_density = Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns set to
  * their means in every row, for the kernel and the mean alike. The difference to the value with no such
  * column (columns NULL, count 0) is what leave-one-out loses without these columns. Costs a factorisation and
@@ -408,6 +420,17 @@ CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t co
  * forbids it, CT_ENUMERIC if a residual is not finite. On failure the model is unchanged and *factor is NaN.
  * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
 CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
+
+/* -- sensitivity ----------------------------------------------------------------------------------------- */
+
+/* Sobol indices of the posterior mean f for each of the d input columns, with V = Var f:
+ *     first[j] = Var(E[f | x_j]) / V, the share that column j explains alone,
+ *     total[j] = E(Var[f | all but x_j]) / V, the share in which it takes part at all.
+ * The columns count as independent, each distributed as it is in the data. Estimated from `samples` drawn
+ * pairs of points, (d + 2) samples predicted means, to about 1/√samples; a small index may come out a little
+ * below 0. The same seed gives the same numbers. Takes 3 samples (d + 1) numbers. CT_ENUMERIC: f is the same
+ * everywhere. [Saltelli et al. 2010, "Variance based sensitivity analysis of model output"; Jansen 1999] */
+CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *first, double *total);
 
 /* -- choosing a covariance ------------------------------------------------------------------------------- */
 /* Fits several covariances to the data, keeps the one with the lowest

@@ -4,35 +4,12 @@
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
+# shellcheck source=tests/support/ctgp.sh
+. "$(dirname "$0")/../support/ctgp.sh"
 ctgp=$1 slow_stat=${2-}
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-
-# ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
-ok() {
-    local name=$1 pattern=$2 rc=0
-    shift 2
-    "$@" >out 2>err </dev/null || rc=$?
-    if [ $rc -ne 0 ]; then flunk "$name" "exit code $rc"
-    elif ! grep -qE -- "$pattern" out; then flunk "$name" "no '$pattern' on standard output"
-    else pass "$name"; fi
-}
-
-# bad NAME CODE PATTERN COMMAND...: that exit code, and one line "ctgp: ...PATTERN..." on standard error.
-# LINES_ALLOWED may allow more lines: those of a caret. `that` may look at out and err afterwards.
-bad() {
-    local name=$1 code=$2 pattern=$3 rc=0 lines
-    shift 3
-    "$@" >out 2>err </dev/null || rc=$?
-    lines=$(wc -l <err)
-    if [ $rc -ne "$code" ]; then flunk "$name" "exit code $rc instead of $code"
-    elif [ "$lines" -ne "${LINES_ALLOWED:-1}" ]; then flunk "$name" "$lines lines on standard error"
-    elif ! head -n 1 err | grep -q '^ctgp: '; then
-        flunk "$name" "the message does not begin with the program's name"
-    elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
-    else pass "$name"; fi
-}
 
 # -- data ----------------------------------------------------------------------------------------------------
 
@@ -57,7 +34,7 @@ fit=("$ctgp" fit --target y --max-iter 30)
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
-for c in fit predict loo sample append info plot; do
+for c in fit predict loo compare sample append info plot; do
     ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
     ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
 done
@@ -239,7 +216,8 @@ rmse = (sum((a - b) ** 2 for a, b in zip(y, m)) / len(y)) ** 0.5
 said = float(re.search(r"rmse=(\S+)", open("out").read()).group(1))
 assert abs(rmse - said) < 1e-5 * rmse, (rmse, said)
 PYTHON
-ok 'sample' '^samples=3 rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 \
+ok 'sample' '^samples=3 of=function rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv \
+    --samples 3 --seed 7 \
     --out drawn.csv
 that 'a column for each draw' grep -qx 'draw0,draw1,draw2' drawn.csv
 that 'a row for each row' test "$(wc -l <drawn.csv)" -eq 21
@@ -247,7 +225,8 @@ ok 'sample again' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --ou
 that 'the same seed, the same draws' cmp drawn.csv again.csv
 ok 'sample, another seed' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 8 --out again.csv
 that 'other draws' sh -c '! cmp -s drawn.csv again.csv'
-ok 'sample --noisy' 'samples=1 rows=20' "$ctgp" sample train.ctgp test.csv --noisy --out noisy.csv
+ok 'sample --noisy' 'samples=1 of=observations rows=20' "$ctgp" sample train.ctgp test.csv \
+    --noisy --out noisy.csv
 ok 'sample where inputs are missing' 'rows=19' "$ctgp" sample train.ctgp holes.csv --out again.csv
 that 'with a note' grep -q '1 rows have a missing input' err
 that 'and a row for each row' test "$(wc -l <again.csv)" -eq 21
@@ -493,7 +472,7 @@ that 'the table alone, too' cmp out left.csv
 that 'and the score on standard error' grep -qE '^n=40 rmse=' err
 ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
 that 'nothing but the table' cmp out drawn.csv
-that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
+that 'and its line on standard error' grep -qx 'samples=3 of=function rows=20 out=-' err
 ok 'append from standard input' '^n=60 appended=20 ' \
     sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
 that 'no file of that name' test ! -e ./-

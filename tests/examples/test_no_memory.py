@@ -29,19 +29,28 @@ COMMANDS = {
     "fit of a choice with a checkpoint": FIT + ["--checkpoint", "out.log"],
     "fit without a factor": FIT + ["--no-factor", "--kernel", "scale * rbf"],
     "fit --json in f32": FIT + ["--dtype", "f32", "--kernel", "scale * rbf", "--json"],
+    "fit within bounds": [*FIT, "--kernel", "rbf", "--lower", "noise.*=0.1", "--upper", "rbf.lengthscale=3"],
+    "fit with a test": [*FIT, "--kernel", "rbf", "--test-fraction", "0.3", "--max-rows", "6"],
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
     "predict to standard output": ["predict", "m.ctgp", "t.csv", "--json"],
+    "predict --keep": ["predict", "m.ctgp", "t.csv", "--keep", "y,a", "--out", "out.csv"],
     "loo": ["loo", "m.ctgp", "--out", "out.csv"],
+    "loo by groups": ["loo", "m.ctgp", "t.csv", "--by", "a", "--out", "out.csv"],
+    "loo in folds": ["loo", "m.ctgp", "--folds", "3"],
+    "compare": ["compare", "m.ctgp", "line.ctgp"],
+    "compare on a table": ["compare", "m.ctgp", "line.ctgp", "t.csv", "--json"],
     "sample": ["sample", "m.ctgp", "t.csv", "--samples", "3", "--out", "out.csv"],
     "append": ["append", "m.ctgp", "t.csv", "--model", "out.ctgp"],
     "append in place": ["append", "out.ctgp", "t.csv", "--model", "out.ctgp"],
     "info": ["info", "m.ctgp"],
+    "info --sensitivity": ["info", "m.ctgp", "--sensitivity"],
     "info --json": ["info", "m.ctgp", "--json"],
     "plot": ["plot", "line.ctgp", "t.csv", "--out", "out.svg"],
     "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
     "help": ["help", "fit"],
 }
-QUICK = ["fit", "fit of one kernel", "predict", "loo", "sample", "append in place", "info", "plot", "help"]
+QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info", "plot",
+         "help"]
 told = {}  # what `info` says of a model of these bytes
 
 

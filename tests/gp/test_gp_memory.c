@@ -101,6 +101,27 @@ static ct_status loo_without(job *j)
     return ct_gp_loo_without(j->gp, (const int64_t[]){ 1 }, 1, &sum);
 }
 
+static ct_status cross_validate(job *j)
+{
+    const int64_t fold[6] = { 0, 1, 0, 2, 1, 0 };
+    ct_status s = ct_gp_predict(j->gp, j->data.X, NULL, NULL);
+    return s ? s : ct_gp_cross_validate(j->gp, fold, j->mean, j->variance, NULL);
+}
+
+static ct_status sobol(job *j)
+{
+    double first[2], total[2];
+    return ct_gp_sobol(j->gp, 10, 0, first, total);
+}
+
+static ct_status data(job *j)
+{
+    ct_tensor *X = ct_empty(j->device, CT_F64, ct_shape2(6, 2));
+    ct_status s = X ? ct_gp_data(j->gp, X, j->mean) : CT_ENOMEM;
+    ct_release(X);
+    return s;
+}
+
 static ct_status posterior(job *j)
 {
     ct_tape *tape = ct_tape_new(j->device);
@@ -223,6 +244,9 @@ TEST(sample)
 TEST(inspect)
 TEST(loo)
 TEST(loo_without)
+TEST(cross_validate)
+TEST(data)
+TEST(sobol)
 TEST(posterior)
 TEST(append)
 TEST(remove_rows)
@@ -248,18 +272,20 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(make_fails),        cmocka_unit_test(rename_columns_fails),
-        cmocka_unit_test(objective_fails),   cmocka_unit_test(fit_fails),
-        cmocka_unit_test(adam_fails),        cmocka_unit_test(predict_fails),
-        cmocka_unit_test(full_fails),        cmocka_unit_test(sample_fails),
-        cmocka_unit_test(inspect_fails),     cmocka_unit_test(loo_fails),
-        cmocka_unit_test(posterior_fails),   cmocka_unit_test(append_fails),
-        cmocka_unit_test(remove_rows_fails), cmocka_unit_test(copy_fails),
-        cmocka_unit_test(save_fails),        cmocka_unit_test(save_bare_fails),
-        cmocka_unit_test(load_fails),        cmocka_unit_test(mixed_fails),
-        cmocka_unit_test(noisy_fails),       cmocka_unit_test(jitter_fails),
-        cmocka_unit_test(nlml_op_fails),     cmocka_unit_test(loo_op_fails),
-        cmocka_unit_test(loo_without_fails), cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(make_fails),           cmocka_unit_test(rename_columns_fails),
+        cmocka_unit_test(objective_fails),      cmocka_unit_test(fit_fails),
+        cmocka_unit_test(adam_fails),           cmocka_unit_test(predict_fails),
+        cmocka_unit_test(full_fails),           cmocka_unit_test(sample_fails),
+        cmocka_unit_test(inspect_fails),        cmocka_unit_test(loo_fails),
+        cmocka_unit_test(cross_validate_fails), cmocka_unit_test(data_fails),
+        cmocka_unit_test(sobol_fails),          cmocka_unit_test(posterior_fails),
+        cmocka_unit_test(append_fails),         cmocka_unit_test(remove_rows_fails),
+        cmocka_unit_test(copy_fails),           cmocka_unit_test(save_fails),
+        cmocka_unit_test(save_bare_fails),      cmocka_unit_test(load_fails),
+        cmocka_unit_test(mixed_fails),          cmocka_unit_test(noisy_fails),
+        cmocka_unit_test(jitter_fails),         cmocka_unit_test(nlml_op_fails),
+        cmocka_unit_test(loo_op_fails),         cmocka_unit_test(loo_without_fails),
+        cmocka_unit_test(mixed_op_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }
