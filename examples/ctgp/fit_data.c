@@ -1,0 +1,145 @@
+/* ctgp fit: the columns and rows that it learns. */
+#include "fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- columns -- */
+
+static bool named(const char *const *names, int64_t n, const char *name)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+static bool picked(const pick *picks, int64_t n, const frame *f, const char *name)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!strcmp(ct_table_name(f->table, picks[i].col), name)) return true;
+    return false;
+}
+
+/* Features in the order of --features, or all columns. The unnamed first column that counts the rows is
+ * one where there is no other. */
+static int list_features(const settings *s, const frame *f, int64_t target, const char **names, int64_t *n)
+{
+    pick *features = NULL, *drop = NULL;
+    int64_t wanted = ct_table_cols(f->table), dropped = 0;
+    bool counts = !s->features && target != 0 && ct_table_counts_rows(f->table, 0);
+    int result = s->features ? frame_pick(f, s->features, &features, &wanted) : GO_ON;
+    if (s->drop && result == GO_ON) result = frame_pick(f, s->drop, &drop, &dropped);
+    counts = counts && result == GO_ON && !picked(drop, dropped, f, ct_table_name(f->table, 0));
+    for (int64_t i = counts ? 1 : 0; i < wanted && result == GO_ON; i++) {
+        const pick p = features ? features[i] : (pick){ .col = i };
+        const char *name = ct_table_name(f->table, p.col);
+        if (p.col == target && p.exact)
+            result = fail(CODE_USAGE, "--features names the target '%s'", name);
+        else if (p.col == target || picked(drop, dropped, f, name))
+            continue;
+        else if (named(names, *n, name) || !strcmp(name, s->target))
+            result = fail(features ? CODE_USAGE : CODE_DATA, "%s: column '%s' is there twice",
+                          features ? "--features" : f->path, name);
+        else
+            names[(*n)++] = name;
+    }
+    if (counts && *n)
+        fprintf(stderr, "ctgp: %s: the first column has no name and counts the rows: it is left out\n",
+                f->path);
+    else if (counts)
+        names[(*n)++] = ct_table_name(f->table, 0);
+    free(features);
+    free(drop);
+    return result;
+}
+
+/* Names of the features, then of the target; they point into the table. */
+static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
+{
+    int64_t n = 0, target = frame_column(f, s->target);
+    int result = target < 0 ? CODE_DATA : list_features(s, f, target, names, &n);
+    if (result == GO_ON && n == 0)
+        result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+    names[n] = ct_table_name(f->table, target);
+    *n_features = n;
+    return result;
+}
+
+int fit_read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
+                     int64_t **cols, int64_t *d)
+{
+    source t;
+    const char *none = NULL;
+    int result = source_open(&t, device, s->path);
+    if (result == GO_ON) result = frame_parse(header, &t, &s->table, &none, 0);
+    size_t columns = (size_t)ct_table_cols(header->table) + 1;
+    *names = calloc(columns, sizeof **names);
+    *cols = calloc(columns, sizeof **cols);
+    if (result == GO_ON && (!*names || !*cols))
+        result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
+    if (result == GO_ON) result = choose_columns(s, header, *names, d);
+    if (result == GO_ON) result = frame_parse(f, &t, &s->table, *names, *d + 1);
+    for (int64_t j = 0; j <= *d && result == GO_ON; j++) {
+        (*cols)[j] = frame_column(f, (*names)[j]);
+        if ((*cols)[j] < 0) result = CODE_DATA;
+    }
+    if (result == GO_ON) frame_tell_notes(f);
+    source_close(&t);
+    return result;
+}
+
+/* -- rows -- */
+
+/* Refuses a column whose values are all the same, or all the same to the model. */
+static int check_values(const frame *f, int64_t col, bool target)
+{
+    const char *name = ct_table_name(f->table, col);
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < f->n_rows; i++) {
+        double value = ct_table_at(f->table, f->rows[i], col);
+        low = fmin(low, value), high = fmax(high, value);
+    }
+    double largest = fmax(fabs(low), fabs(high)), half = high / 2 - low / 2;
+    if (low == high && target)
+        return fail(CODE_DATA,
+                    "%s: the target '%s' has the same value in every row, there is nothing to learn", f->path,
+                    name);
+    if (low == high)
+        return fail(CODE_DATA, "%s: column '%s' has the same value in every row; leave it out: --drop %s",
+                    f->path, name, name);
+    if (largest > 1e150 || half < 1e-150)
+        return fail(
+            CODE_DATA,
+            "%s: column '%s' goes from %.3g to %.3g, whose squares are out of range: multiply it by a power "
+            "of ten",
+            f->path, name, low, high);
+    if (half < 1e-14 * largest)
+        return fail(
+            CODE_DATA,
+            "%s: column '%s' goes from %.17g to %.17g, equal but for rounding: subtract a constant from it",
+            f->path, name, low, high);
+    return GO_ON;
+}
+
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d)
+{
+    for (int64_t j = 0; j <= d; j++) {
+        int result = frame_complete(f, &cols[j], 1);
+        if (result != GO_ON) return result;
+        const char *name = ct_table_name(f->table, cols[j]);
+        if (f->n_rows == 0)
+            return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
+                        j < d ? "; leave it out: --drop " : "", j < d ? name : "");
+    }
+    int result = frame_complete(f, cols, d + 1);
+    if (result != GO_ON) return result;
+    long long kept = f->n_rows;
+    frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
+    if (kept < 2)
+        return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
+                    kept == 1 ? "" : "s");
+    for (int64_t j = d; j >= 0 && result == GO_ON; j--) result = check_values(f, cols[j], j == d);
+    if (result == GO_ON && s->gp.noise == CT_NOISE_NONE) result = frame_distinct(f, cols, d);
+    return result;
+}

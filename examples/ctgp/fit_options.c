@@ -1,0 +1,128 @@
+/* ctgp fit: its command line. */
+#include "fit.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEXT(CODE, name, text, ...) text " "
+#define KERNELS                     CT_PROFILES(TEXT) "constant white"
+
+/* train.csv -> train.ctgp in the working directory. Standard input and a shell's <(...) have no name. */
+static int name_model(settings *s)
+{
+    const char *path = s->path;
+    if (is_standard(path) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6))
+        return fail(CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
+                    is_standard(path) ? "standard input" : path);
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    int stem = dot && dot != base ? (int)(dot - base) : (int)strlen(base);
+    snprintf(s->default_model, sizeof s->default_model, "%.*s.ctgp", stem, base);
+    s->model = s->default_model;
+    return GO_ON;
+}
+
+int fit_read_settings(int argc, char **argv, settings *s)
+{
+    const char *mean = NULL, *noise = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
+               *precision = NULL, *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL,
+               *standardize = NULL, *quiet = NULL, *limit = NULL;
+    const option options[] = {
+        { "--target", "NAME", "column to learn (required)", &s->target },
+        { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
+        { "--drop", "A,B*,...", "columns to leave out", &s->drop },
+        DIALECT_OPTIONS(s->written),
+        { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
+        { "--mean", "KIND", "zero, constant (default) or linear", &mean },
+        { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
+        { "--priors", "KIND",
+          "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
+        { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
+        { "--no-factor", NULL, "write the model without its factor, which is computed anew when needed",
+          &s->no_factor },
+        { "--checkpoint", "FILE", "keep every evaluation there; the same command goes on from it",
+          &s->fit.checkpoint },
+        { "--optimizer", "NAME", "lbfgs (default) or adam", &optimizer },
+        { "--objective", "NAME", "likelihood (default), or loo: the leave-one-out density", &objective },
+        { "--precision", "NAME",
+          "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
+        { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
+        { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
+        { "--seed", "S", "of the random starts (default 0)", &seed },
+        { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept", &limit },
+        { "--quiet", NULL, "no progress on standard error", &quiet },
+        { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
+        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &s->device },
+        { "--standardize", "yes|no", "scale columns to mean 0, deviation 1 inside (default yes)",
+          &standardize },
+        { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
+    };
+    static const char *const means[] = { "constant", "zero", "linear" };
+    static const char *const noises[] = { "learned", "none" };
+    static const char *const kinds[] = { "weak", "none" };
+    static const char *const optimizers[] = { "lbfgs", "adam" };
+    static const char *const objectives[] = { "likelihood", "loo" };
+    static const char *const precisions[] = { "full", "mixed" };
+    static const char *const dtypes[] = { "f64", "f32" };
+    static const char *const yes_no[] = { "yes", "no" };
+    const command c = {
+        .name = "fit",
+        .arguments = "TRAIN.csv --target NAME",
+        .summary = "Trains an exact Gaussian process on the rows without missing values.",
+        .details =
+            "Kernels: " KERNELS ", combined by\n"
+            "+, *, scale and brackets: \"scale * rbf(ard) + scale * periodic(period=1!) * rbf + linear\".\n"
+            "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.\n"
+            "TRAIN.csv may be a pipe, or - for standard input; then --model FILE says where the model goes.",
+        .n_positional = 1,
+        .options = options,
+        .n_options = sizeof options / sizeof options[0],
+    };
+    int result = parse_arguments(&c, argc, argv, &s->path);
+    if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
+    int m = 0, v = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
+    long r = 0, n = 0, d = 0;
+    if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
+    if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
+    if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
+    if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
+    if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
+    if (result == GO_ON) result = parse_choice("--precision", precision, precisions, 2, &p);
+    if (result == GO_ON) result = parse_choice("--dtype", dtype, dtypes, 2, &t);
+    if (result == GO_ON) result = parse_choice("--standardize", standardize, yes_no, 2, &z);
+    if (result == GO_ON) result = parse_whole("--restarts", restarts, 0, 1000, &r);
+    if (result == GO_ON) result = parse_whole("--max-iter", iterations, 1, 1000000, &n);
+    if (result == GO_ON) result = parse_whole("--seed", seed, 0, 2147483647, &d);
+    if (result == GO_ON) result = parse_whole("--time-limit", limit, 1, 100000000, &s->patience.seconds);
+    if (result != GO_ON) return result;
+    if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
+    s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
+    s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
+    s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
+    s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
+    s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
+    s->fit.precision = p ? CT_PRECISION_MIXED : CT_PRECISION_FULL;
+    s->fit.optimizer = o == 0 ? CT_OPTIMIZER_LBFGS : o == 1 ? CT_OPTIMIZER_ADAM : CT_OPTIMIZER_DEFAULT;
+    s->fit.restarts = (int)r;
+    s->fit.max_iterations = (int)n;
+    s->fit.seed = (uint64_t)d;
+    s->patience.quiet = quiet;
+    s->dtype = t ? CT_F32 : CT_F64;
+    result = s->model ? GO_ON : name_model(s);
+    if (result == GO_ON) result = keep_apart("--model", s->model, "TRAIN.csv", s->path);
+    if (result == GO_ON && s->fit.checkpoint && !strcmp(s->fit.checkpoint, s->model))
+        result = fail(CODE_USAGE, "--checkpoint %s is the model's file, too: give it another name", s->model);
+    return result;
+}
+
+int fit_check_writable(const char *path)
+{
+    char folder[4096];
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    if (!folder[0]) strcpy(folder, "/");
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) return fail(CODE_IO, "--model: %s is a directory", path);
+    if (access(folder, W_OK)) return fail(CODE_IO, "--model: the folder %s cannot be written to", folder);
+    return GO_ON;
+}
