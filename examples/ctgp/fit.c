@@ -3,31 +3,36 @@
 
 #include <stdlib.h>
 
-static int save(const settings *s, const frame *f, ct_gp *gp, const char *const *names, const effort *e)
+static int save(const settings *s, const frame *f, ct_gp *gp, const effort *e)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
-    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
-        return fail_device(ct_gp_device(gp), NULL);
+    if (ct_gp_save_with(gp, s->model, &how)) return fail_device(ct_gp_device(gp), NULL);
     fit_print_result(s, f, gp, e, ct_gp_nlml_value(gp));
     return CODE_OK;
 }
 
 /* Model of the chosen rows of cols[0..d) and the target cols[d]. */
-static int fit_frame(const settings *s, frame *f, const int64_t *cols, const char *const *names, int64_t d,
-                     ct_kernel **kernel)
+static int fit_frame(const settings *s, frame *f, const int64_t *cols, int64_t d, ct_kernel **kernel)
 {
     int result = fit_choose_rows(s, f, cols, d);
     if (result != GO_ON) return result;
+    ct_gp_options options = s->gp;
+    ct_column *inputs = malloc((size_t)d * sizeof *inputs);
+    if (!inputs) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = 0; j < d; j++) inputs[j] = *ct_table_column(f->table, cols[j]);
+    options.inputs = inputs;
+    options.output = ct_table_column(f->table, cols[d]);
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
     ct_gp *gp = NULL;
     effort e;
     if (X && y)
-        result = train(X, y, *kernel, &s->gp, &s->fit, s->patience, &gp, &e), *kernel = NULL;
+        result = train(X, y, *kernel, &options, &s->fit, s->patience, &gp, &e), *kernel = NULL;
     else
         result = fail_device(f->device, NULL);
     ct_release(X);
     ct_release(y);
-    if (result == GO_ON) result = save(s, f, gp, names, &e);
+    free(inputs);
+    if (result == GO_ON) result = save(s, f, gp, &e);
     ct_gp_free(gp);
     return result;
 }
@@ -38,7 +43,7 @@ static int fit_file(const settings *s, ct_device *device, ct_kernel **kernel)
     const char **names = NULL;
     int64_t d = 0, *cols = NULL;
     int result = fit_read_columns(s, device, &header, &f, &names, &cols, &d);
-    if (result == GO_ON) result = fit_frame(s, &f, cols, names, d, kernel);
+    if (result == GO_ON) result = fit_frame(s, &f, cols, d, kernel);
     frame_close(&header);
     frame_close(&f);
     free(names);

@@ -94,8 +94,8 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
-    printf("target       %s\nfeatures     ", ct_gp_output_name(gp));
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++) printf("%s%s", j ? ", " : "", ct_gp_input_name(gp, j));
+    printf("target       %s\nfeatures     ", ct_gp_output(gp)->name);
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) printf("%s%s", j ? ", " : "", ct_gp_input(gp, j)->name);
     printf("\npoints       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text), mean_name(o.mean));
@@ -152,11 +152,11 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
     printf("{\"target\": ");
-    json_string(stdout, ct_gp_output_name(gp));
+    json_string(stdout, ct_gp_output(gp)->name);
     printf(", \"features\": [");
     for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
         if (j) printf(", ");
-        json_string(stdout, ct_gp_input_name(gp, j));
+        json_string(stdout, ct_gp_input(gp, j)->name);
     }
     printf("], \"n\": %lld, \"dtype\": \"%s\", \"kernel\": ", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));

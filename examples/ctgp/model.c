@@ -38,8 +38,8 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_option
     int64_t d = ct_gp_dims(gp);
     const char **names = malloc((size_t)(d + 1) * sizeof *names);
     if (!names) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = 0; j < d; j++) names[j] = ct_gp_input_name(gp, j);
-    names[d] = ct_gp_output_name(gp);
+    for (int64_t j = 0; j < d; j++) names[j] = ct_gp_input(gp, j)->name;
+    names[d] = ct_gp_output(gp)->name;
     int result = frame_open(f, ct_gp_device(gp), path, how, names, d + 1);
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         cols[j] = frame_column(f, names[j]);
@@ -58,7 +58,7 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
     int result = cols ? frame_model(f, gp, path, how, cols)
                       : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && y && cols[d] < 0) {
-        frame_column(f, ct_gp_output_name(gp));
+        frame_column(f, ct_gp_output(gp)->name);
         result = CODE_DATA;
     }
     if (result == GO_ON) result = frame_complete(f, cols, y ? d + 1 : d);
@@ -80,7 +80,7 @@ int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_opt
     if (result != GO_ON) return result;
     int64_t m = p->data.n_rows;
     size_t bytes = (size_t)m * sizeof(double);
-    p->target = ct_table_find(p->data.table, ct_gp_output_name(gp));
+    p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
     p->mean = malloc(bytes);
     p->std = malloc(bytes);
     if (!p->mean || !p->std) result = fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);

@@ -214,13 +214,13 @@ static void curve_write(FILE *script, const curve *c, const axis *x, const axis 
 
 static int write_curve(FILE *script, ct_gp *gp, const prediction *p)
 {
-    int64_t x_col = ct_table_find(p->data.table, ct_gp_input_name(gp, 0));
+    int64_t x_col = ct_table_find(p->data.table, ct_gp_input(gp, 0)->name);
     axis x = empty_axis, y = empty_axis;
     for (int64_t i = 0; i < p->data.n_rows; i++)
         cover(&x, ct_table_at(p->data.table, p->data.rows[i], x_col));
     widen(&x, 0.05, 0.05);
     curve c = { 0 };
-    int result = write_axis(script, 'x', &x, ct_gp_input_name(gp, 0), "");
+    int result = write_axis(script, 'x', &x, ct_gp_input(gp, 0)->name, "");
     if (result == GO_ON) result = curve_place(&c, gp, &x, p, x_col);
     if (result == GO_ON) result = curve_predict(&c, gp);
     for (int64_t i = 0; i < c.n && result == GO_ON; i++)
@@ -228,7 +228,7 @@ static int write_curve(FILE *script, ct_gp *gp, const prediction *p)
     for (int64_t i = 0; i < p->data.n_rows && p->target >= 0; i++)
         cover(&y, ct_table_at(p->data.table, p->data.rows[i], p->target));
     widen(&y, 0.03, 0.12); /* above is the key */
-    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output_name(gp), "");
+    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output(gp)->name, "");
     if (result == GO_ON) curve_write(script, &c, &x, &y);
     free(c.x);
     if (result != GO_ON) return result;
@@ -268,8 +268,8 @@ static int write_scatter(FILE *script, const ct_gp *gp, const prediction *p)
     y = x;
     widen(&x, 0.03, 0.03);
     widen(&y, 0.03, 0.12);
-    int result = write_axis(script, 'x', &x, ct_gp_output_name(gp), ", observed");
-    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output_name(gp), ", predicted");
+    int result = write_axis(script, 'x', &x, ct_gp_output(gp)->name, ", observed");
+    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output(gp)->name, ", predicted");
     if (result != GO_ON) return result;
     long points = 0;
     fputs("$data << EOD\n", script);

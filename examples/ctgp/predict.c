@@ -168,7 +168,7 @@ int run_predict(int argc, char **argv)
     if (result == GO_ON) result = write_rows(&p, bands, n, out);
     if (result == GO_ON) {
         frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");
-        print_score(&p, ct_gp_output_name(gp), json != NULL, is_standard(out) ? stderr : stdout);
+        print_score(&p, ct_gp_output(gp)->name, json != NULL, is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
     free(bands);

@@ -25,8 +25,6 @@ static ct_status make(job *j)
     return s;
 }
 
-static ct_status rename_columns(job *j) { return ct_gp_set_names(j->gp, (const char *[]){ "a", "b" }, "c"); }
-
 static ct_status objective(job *j)
 {
     double u[16] = { 0 }, value, gradient[16];
@@ -157,11 +155,14 @@ static ct_status load(job *j)
 
 static void run(ct_status (*call)(job *))
 {
+    const ct_column inputs[] = { { "s", CT_COLUMN_CATEGORY, (const char *const[]){ "a", "b" }, 2 },
+                                 { "t", CT_COLUMN_TIME, NULL, 0 } };
     for (int64_t k = 1; k < 4000; k++) {
         job j = { .device = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 }) };
         assert_ok(ct_device_status(j.device), ct_message(j.device));
         j.data = gp_data_new(j.device, CT_F64, 6, 2);
-        j.gp = ct_gp_new(j.data.X, j.data.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
+        j.gp = ct_gp_new(j.data.X, j.data.y, ct_kernel_parse("scale * rbf(ard)"),
+                         &(ct_gp_options){ .inputs = inputs });
         assert_gp(j.gp, j.device);
         j.mean = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
         j.variance = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
@@ -207,7 +208,6 @@ static void run(ct_status (*call)(job *))
         run(name);                         \
     }
 TEST(make)
-TEST(rename_columns)
 TEST(objective)
 TEST(fit)
 TEST(adam)
@@ -248,18 +248,18 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(make_fails),        cmocka_unit_test(rename_columns_fails),
-        cmocka_unit_test(objective_fails),   cmocka_unit_test(fit_fails),
-        cmocka_unit_test(adam_fails),        cmocka_unit_test(predict_fails),
-        cmocka_unit_test(full_fails),        cmocka_unit_test(sample_fails),
-        cmocka_unit_test(inspect_fails),     cmocka_unit_test(loo_fails),
-        cmocka_unit_test(posterior_fails),   cmocka_unit_test(append_fails),
-        cmocka_unit_test(remove_rows_fails), cmocka_unit_test(copy_fails),
-        cmocka_unit_test(save_fails),        cmocka_unit_test(save_bare_fails),
-        cmocka_unit_test(load_fails),        cmocka_unit_test(mixed_fails),
-        cmocka_unit_test(noisy_fails),       cmocka_unit_test(jitter_fails),
-        cmocka_unit_test(nlml_op_fails),     cmocka_unit_test(loo_op_fails),
-        cmocka_unit_test(loo_without_fails), cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(make_fails),      cmocka_unit_test(objective_fails),
+        cmocka_unit_test(fit_fails),       cmocka_unit_test(adam_fails),
+        cmocka_unit_test(predict_fails),   cmocka_unit_test(full_fails),
+        cmocka_unit_test(sample_fails),    cmocka_unit_test(inspect_fails),
+        cmocka_unit_test(loo_fails),       cmocka_unit_test(posterior_fails),
+        cmocka_unit_test(append_fails),    cmocka_unit_test(remove_rows_fails),
+        cmocka_unit_test(copy_fails),      cmocka_unit_test(save_fails),
+        cmocka_unit_test(save_bare_fails), cmocka_unit_test(load_fails),
+        cmocka_unit_test(mixed_fails),     cmocka_unit_test(noisy_fails),
+        cmocka_unit_test(jitter_fails),    cmocka_unit_test(nlml_op_fails),
+        cmocka_unit_test(loo_op_fails),    cmocka_unit_test(loo_without_fails),
+        cmocka_unit_test(mixed_op_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }
