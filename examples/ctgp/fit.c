@@ -39,14 +39,11 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, int64_t d
 
 static int fit_file(const settings *s, ct_device *device, ct_kernel **kernel)
 {
-    frame header = { 0 }, f = { 0 };
-    const char **names = NULL;
+    frame f = { 0 };
     int64_t d = 0, *cols = NULL;
-    int result = fit_read_columns(s, device, &header, &f, &names, &cols, &d);
+    int result = fit_read_columns(s, device, &f, &cols, &d);
     if (result == GO_ON) result = fit_frame(s, &f, cols, d, kernel);
-    frame_close(&header);
     frame_close(&f);
-    free(names);
     free(cols);
     return result;
 }

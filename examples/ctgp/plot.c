@@ -367,12 +367,13 @@ static bool ends_with(const char *text, const char *end)
 
 int run_plot(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *paths[2];
+    const char *out = NULL, *device_name = NULL, *unseen = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.svg|png", "the picture (required)", &out },
         DIALECT_OPTIONS(d),
+        UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
     const command c = {
@@ -387,6 +388,7 @@ int run_plot(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result != GO_ON) return result;
     if (!out) return fail(CODE_USAGE, "where to? --out FILE.svg or FILE.png");
     bool png = ends_with(out, ".png");

@@ -124,7 +124,8 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
 
 int run_predict(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL, *quantiles = NULL;
+    const char *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL,
+               *quantiles = NULL;
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -132,6 +133,7 @@ int run_predict(int argc, char **argv)
         { "--level", "P,...", "intervals to write: columns lower95, upper95 for 0.95, the default", &levels },
         { "--quantiles", "P,...", "quantiles to write: column q0.1 for 0.1", &quantiles },
         DIALECT_OPTIONS(d),
+        UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
         { "--json", NULL, "the score as JSON", &json },
     };
@@ -150,6 +152,7 @@ int run_predict(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     band *bands = NULL;

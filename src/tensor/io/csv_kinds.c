@@ -159,9 +159,9 @@ static ct_status read_time(reading *g, int64_t col, const ct__field *f, double *
     const ct_time time = ct_time_read(f->text, f->size, value);
     if (time == CT_TIME) return CT_OK;
     return ct__csv_refuse(g->r, g->t, col, f,
-                          time == CT_TIME_IMPOSSIBLE
-                              ? " is not in the calendar"
-                              : " is not a date as 2024-01-31 or 2024-01-31T12:30: state what the column is");
+                          time == CT_TIME_IMPOSSIBLE ? " is not in the calendar"
+                          : k->asked                 ? " is not a date as 2024-01-31 or 2024-01-31T12:30"
+                                     : " is not a date, as most of its column are: state what the column is");
 }
 
 static ct_status read_number(reading *g, int64_t col, const ct__field *f, double *value)
