@@ -46,6 +46,7 @@ seed kernel all \
     'scale(4!) * rbf(ard, dims=0:2, lengthscale=0.5:2) + poly(degree=3, offset=.5) * rq(alpha=1e-3)'
 seed kernel rest \
     '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
+seed kernel named 'rbf(dims=temp:"a ""b""") + linear(dims="") * cosine(dims=temp : 1)'
 # fit: sixteen bytes of options and scales before the text
 seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
 seed fit sum \
