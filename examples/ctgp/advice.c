@@ -49,7 +49,7 @@ static void print_drop(adviser *a, const int64_t *columns, int64_t count, double
 {
     printf("%s  --drop ", a->any ? "" : "advice:\n");
     a->any = true;
-    for (int64_t k = 0; k < count; k++) printf("%s%s", k ? "," : "", ct_gp_input_name(a->gp, columns[k]));
+    for (int64_t k = 0; k < count; k++) printf("%s%s", k ? "," : "", ct_gp_input(a->gp, columns[k])->name);
     printf(": leave-one-out loses %.2g nats without %s\n", loss > 0 ? loss : 0, count == 1 ? "it" : "them");
 }
 
@@ -62,7 +62,7 @@ static void advise_on_columns(adviser *a, int64_t *gone)
     bool judge = ct_gp_points(a->gp) <= MOST_ROWS && !ct_gp_loo_without(a->gp, NULL, 0, &all);
     for (int64_t j = 0; j < d; j++) {
         const ct_param *p = unseen_by(a->gp, j);
-        const char *column = ct_gp_input_name(a->gp, j);
+        const char *column = ct_gp_input(a->gp, j)->name;
         if (!p) continue;
         gone[count] = j;
         if (!judge) {
@@ -141,7 +141,7 @@ static void advise_on_bounds(adviser *a)
     for (int64_t i = 0; i < ct_gp_params(a->gp); i++) {
         const ct_param *p = ct_gp_param(a->gp, i);
         int side = ct_gp_at_bound(a->gp, i);
-        const char *column = p->column >= 0 ? ct_gp_input_name(a->gp, p->column) : "its columns";
+        const char *column = p->column >= 0 ? ct_gp_input(a->gp, p->column)->name : "its columns";
         if (!side) continue;
         if (!strcmp(p->name, "noise.variance"))
             advise_on_noise(a, p, side);

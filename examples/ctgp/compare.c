@@ -41,7 +41,7 @@ static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
 {
     int result = prediction_make(&s->p, s->gp, path, how);
     if (result == GO_ON && s->p.target < 0) {
-        frame_column(&s->p.data, ct_gp_output_name(s->gp));
+        frame_column(&s->p.data, ct_gp_output(s->gp)->name);
         result = CODE_DATA;
     }
     if (result == GO_ON) result = make_room(s, ct_table_rows(s->p.data.table));
@@ -180,9 +180,9 @@ static void json_verdict(const verdict *v, const side *a, const side *b, bool le
 static int compare(side *a, side *b, const char *table, const ct_csv_options *how, bool json)
 {
     int result = GO_ON;
-    if (strcmp(ct_gp_output_name(a->gp), ct_gp_output_name(b->gp)) != 0)
+    if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0)
         return fail(CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
-                    ct_gp_output_name(a->gp), b->path, ct_gp_output_name(b->gp));
+                    ct_gp_output(a->gp)->name, b->path, ct_gp_output(b->gp)->name);
     if (!table) result = check_targets(a, b);
     if (result == GO_ON) result = table ? losses_in_table(a, table, how) : losses_left_out(a);
     if (result == GO_ON) result = table ? losses_in_table(b, table, how) : losses_left_out(b);

@@ -86,6 +86,17 @@ typedef struct dialect {
 
 /* Into *how. GO_ON or CODE_USAGE. */
 int parse_dialect(const dialect *d, ct_csv_options *how);
+
+/* The option of every command that predicts at rows of a table. */
+#define UNSEEN_OPTION(text)                                                       \
+    {                                                                             \
+        "--unseen", "error|prior",                                                \
+            "a level that the model has not seen: an error unless given, or the " \
+            "prior",                                                              \
+            &(text)                                                               \
+    }
+
+int parse_unseen(const char *text, ct_csv_options *how);
 /* How the option is to be used that a message of the library asks for; "" for other messages. */
 const char *dialect_remedy(const char *message);
 
@@ -183,7 +194,8 @@ int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
 /* -- model.c: loading a model, predicting a table with it -- */
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
-/* Opens a file; cols[0..d): the model's inputs there, cols[d]: its target, or -1. */
+/* Opens a file, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
+ * or -1. */
 int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols);
 /* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least. */
 int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
@@ -332,6 +344,7 @@ int run_append(int argc, char **argv);
 
 /* "scale * rbf(ard)", ...; into `text`. */
 const char *kernel_text(const ct_gp *gp, char *text, size_t size);
+const char *kind_name(ct_column_kind kind);
 const char *mean_name(ct_gp_mean mean);
 const char *precision_name(ct_precision precision);
 

@@ -33,13 +33,25 @@ int parse_dialect(const dialect *d, ct_csv_options *how)
     return result;
 }
 
+int parse_unseen(const char *text, ct_csv_options *how)
+{
+    static const char *const choices[] = { "error", "prior" };
+    int choice = 0;
+    const int result = parse_choice("--unseen", text, choices, 2, &choice);
+    how->unseen = choice == 1;
+    return result;
+}
+
 /* The options by the words of the library's messages. */
 static const struct {
     const char *words, *option;
 } remedies[] = {
-    { "state the separator", " with --separator" },      { "is the separator ", " --separator says so" },
-    { "state the decimal sign", " with --decimal" },     { "is the decimal sign ", " --decimal says so" },
+    { "state the separator", " with --separator" },
+    { "is the separator ", " --separator says so" },
+    { "state the decimal sign", " with --decimal" },
+    { "is the decimal sign ", " --decimal says so" },
     { "state the header, yes or no", " with --header" },
+    { "state what the column is", " with --categorical" },
 };
 
 const char *dialect_remedy(const char *message)

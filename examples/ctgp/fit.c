@@ -3,53 +3,72 @@
 
 #include <stdlib.h>
 
-static int save(const settings *s, const frame *f, ct_gp *gp, const char *const *names, const effort *e,
-                score test)
+static int save(const settings *s, const frame *f, ct_gp *gp, const effort *e, score test)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
-    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
-        return fail_device(ct_gp_device(gp), NULL);
+    if (ct_gp_save_with(gp, s->model, &how)) return fail_device(ct_gp_device(gp), NULL);
     fit_print_result(s, f, gp, e, ct_gp_nlml_value(gp), test);
     return CODE_OK;
 }
 
-/* Model of the chosen rows of cols[0..d) and the target cols[d]. */
-static int fit_frame(const settings *s, frame *f, const int64_t *cols, const char *const *names, int64_t d,
-                     ct_kernel **kernel)
+/* *kernel: NULL where none is given. */
+static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, ct_kernel **kernel)
 {
-    held h = { 0 };
-    int result = fit_choose_rows(s, f, cols, d, &h);
-    if (result != GO_ON) {
-        free(h.rows);
-        return result;
-    }
+    *kernel = s->kernel ? ct_kernel_parse_named(s->kernel, inputs, d) : NULL;
+    if (!s->kernel || !ct_kernel_status(*kernel)) return GO_ON;
+    const int result = fail(ct_kernel_status(*kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, "%s",
+                            ct_kernel_message(*kernel));
+    ct_kernel_free(*kernel);
+    *kernel = NULL;
+    return result;
+}
+
+/* Model of the chosen rows of cols[0..d) and the target cols[d], scored on those held back; takes the kernel
+ * over. */
+static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *cols, int64_t d,
+                     ct_kernel *kernel, const ct_gp_options *options)
+{
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
     ct_gp *gp = NULL;
     effort e;
-    if (X && y)
-        result = train(X, y, *kernel, &s->limits, &s->gp, &s->fit, s->patience, &gp, &e), *kernel = NULL;
-    else
+    int result;
+    if (X && y) {
+        result = train(X, y, kernel, &s->limits, options, &s->fit, s->patience, &gp, &e);
+    } else {
         result = fail_device(f->device, NULL);
+        ct_kernel_free(kernel);
+    }
     ct_release(X);
     ct_release(y);
     score test = { 0 };
-    if (result == GO_ON) result = fit_score(f, &h, cols, gp, &test);
-    if (result == GO_ON) result = save(s, f, gp, names, &e, test);
-    free(h.rows);
+    if (result == GO_ON) result = fit_score(f, h, cols, gp, &test);
+    if (result == GO_ON) result = save(s, f, gp, &e, test);
     ct_gp_free(gp);
     return result;
 }
 
-static int fit_file(const settings *s, ct_device *device, ct_kernel **kernel)
+static int fit_file(const settings *s, ct_device *device)
 {
-    frame header = { 0 }, f = { 0 };
-    const char **names = NULL;
+    frame f = { 0 };
+    held h = { 0 };
     int64_t d = 0, *cols = NULL;
-    int result = fit_read_columns(s, device, &header, &f, &names, &cols, &d);
-    if (result == GO_ON) result = fit_frame(s, &f, cols, names, d, kernel);
-    frame_close(&header);
+    ct_gp_options options = s->gp;
+    ct_kernel *kernel = NULL;
+    int result = fit_read_columns(s, device, &f, &cols, &d);
+    ct_column *inputs = malloc((size_t)(d + 1) * sizeof *inputs);
+    if (result == GO_ON && !inputs) result = fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = 0; j <= d && result == GO_ON; j++) inputs[j] = *ct_table_column(f.table, cols[j]);
+    options.inputs = inputs;
+    options.output = inputs + d;
+    if (result == GO_ON) result = parse_kernel(s, inputs, d, &kernel);
+    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h);
+    if (result == GO_ON)
+        result = fit_frame(s, &f, &h, cols, d, kernel, &options);
+    else
+        ct_kernel_free(kernel);
+    free(inputs);
+    free(h.rows);
     frame_close(&f);
-    free(names);
     free(cols);
     return result;
 }
@@ -62,16 +81,8 @@ int run_fit(int argc, char **argv)
     if (result == GO_ON) result = many_device(&s.device);
     if (result != GO_ON) return result;
     s.gp.group = many();
-    ct_kernel *kernel = s.kernel ? ct_kernel_parse(s.kernel) : NULL;
-    if (s.kernel && ct_kernel_status(kernel)) {
-        result = fail(ct_kernel_status(kernel) == CT_ENOMEM ? CODE_MEMORY : CODE_USAGE, "%s",
-                      ct_kernel_message(kernel));
-        ct_kernel_free(kernel);
-        return result;
-    }
     ct_device *device = ct_device_open(s.device);
-    result = ct_device_status(device) ? fail_device(device, NULL) : fit_file(&s, device, &kernel);
-    ct_kernel_free(kernel);
+    result = ct_device_status(device) ? fail_device(device, NULL) : fit_file(&s, device);
     ct_device_close(device);
     return result;
 }

@@ -5,7 +5,7 @@
 #include "ctgp.h"
 
 typedef struct settings {
-    const char *path, *target, *features, *drop, *kernel, *model;
+    const char *path, *target, *features, *drop, *categorical, *time, *kernel, *model;
     ct_gp_options gp;
     ct_fit_options fit;
     dialect written;
@@ -25,11 +25,9 @@ int fit_read_settings(int argc, char **argv, settings *s);
 /* Checks before hours of work that the model can be written to its folder. */
 int fit_check_writable(const char *path);
 
-/* Names and indices of the features and the target, which comes last, of the table in *f; the names point
- * into *header. The text is parsed for its header, then for those columns' numbers. Close both frames and
- * free *names and *cols in any case. */
-int fit_read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
-                     int64_t **cols, int64_t *d);
+/* Indices of the features and the target, which comes last, of the table in *f. The text is parsed for its
+ * header, then for those columns' values. Close the frame and free *cols in any case. */
+int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
 
 /* Rows that the model does not learn and is scored on. */
 typedef struct held {

@@ -66,25 +66,97 @@ static int choose_columns(const settings *s, const frame *f, const char **names,
     return result;
 }
 
-int fit_read_columns(const settings *s, ct_device *device, frame *header, frame *f, const char ***names,
-                     int64_t **cols, int64_t *d)
+/* Adds the columns that an option names to `asked`, as that kind. */
+static int ask(const settings *s, const frame *f, const char *by, const char *text, ct_column_kind kind,
+               ct_column *asked, int64_t *n)
+{
+    pick *picks = NULL;
+    int64_t count = 0;
+    int result = text ? frame_pick(f, text, &picks, &count) : GO_ON;
+    for (int64_t i = 0; i < count && result == GO_ON; i++) {
+        const char *name = ct_table_name(f->table, picks[i].col);
+        if (!strcmp(name, s->target) && picks[i].exact)
+            result = fail(CODE_USAGE, "%s names the target '%s', which must be a number", by, name);
+        for (int64_t j = 1; j < *n && result == GO_ON; j++)
+            if (!strcmp(asked[j].name, name))
+                result = fail(CODE_USAGE, "%s names '%s', which is named before", by, name);
+        if (strcmp(name, s->target) != 0) asked[(*n)++] = (ct_column){ .name = name, .kind = kind };
+    }
+    free(picks);
+    return result;
+}
+
+/* The values of the columns `names`, of which the last is the target. */
+static int parse_values(const settings *s, const source *t, const frame *header, const char *const *names,
+                        int64_t n_names, frame *f)
+{
+    int64_t n = 0;
+    ct_column *asked = calloc((size_t)(2 * ct_table_cols(header->table) + 1), sizeof *asked);
+    if (!asked) return fail(CODE_MEMORY, "no memory for the names of the columns");
+    asked[n++].name = s->target;
+    int result = ask(s, header, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
+    if (result == GO_ON) result = ask(s, header, "--time", s->time, CT_COLUMN_TIME, asked, &n);
+    ct_csv_options how = s->table;
+    how.kinds = true;
+    how.columns = asked;
+    how.n_columns = n;
+    if (result == GO_ON) result = frame_parse(f, t, &how, names, n_names);
+    free(asked);
+    return result;
+}
+
+/* Leaves out columns that name their rows, unless --features or --categorical asks for them. */
+static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t *d)
+{
+    pick *asked = NULL;
+    int64_t kept = 0, n = 0;
+    const int result = s->categorical ? frame_pick(f, s->categorical, &asked, &n) : GO_ON;
+    for (int64_t j = 0; j < *d && result == GO_ON; j++) {
+        const ct_column *c = ct_table_column(f->table, cols[j]);
+        if (s->features || picked(asked, n, f, c->name) || !ct_table_names_rows(f->table, cols[j]))
+            cols[kept++] = cols[j];
+        else
+            fprintf(stderr,
+                    "ctgp: %s: column '%s' has %lld texts, nearly one a row: it is left out; --features or "
+                    "--categorical keeps it\n",
+                    f->path, c->name, (long long)c->n_levels);
+    }
+    free(asked);
+    cols[kept] = cols[*d];
+    *d = kept;
+    return result;
+}
+
+static int find_columns(const settings *s, const frame *f, const char *const *names, int64_t *cols,
+                        int64_t *d)
+{
+    for (int64_t j = 0; j <= *d; j++) {
+        cols[j] = frame_column(f, names[j]);
+        if (cols[j] < 0) return CODE_DATA;
+    }
+    frame_tell_notes(f);
+    const int result = drop_names(s, f, cols, d);
+    if (result != GO_ON) return result;
+    return *d ? GO_ON : fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
+}
+
+int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d)
 {
     source t;
+    frame header = { 0 };
     const char *none = NULL;
     int result = source_open(&t, device, s->path);
-    if (result == GO_ON) result = frame_parse(header, &t, &s->table, &none, 0);
-    size_t columns = (size_t)ct_table_cols(header->table) + 1;
-    *names = calloc(columns, sizeof **names);
+    if (result == GO_ON) result = frame_parse(&header, &t, &s->table, &none, 0);
+    size_t columns = (size_t)ct_table_cols(header.table) + 1;
+    const char **names = calloc(columns, sizeof *names);
     *cols = calloc(columns, sizeof **cols);
-    if (result == GO_ON && (!*names || !*cols))
+    if (result == GO_ON && (!names || !*cols))
         result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
-    if (result == GO_ON) result = choose_columns(s, header, *names, d);
-    if (result == GO_ON) result = frame_parse(f, &t, &s->table, *names, *d + 1);
-    for (int64_t j = 0; j <= *d && result == GO_ON; j++) {
-        (*cols)[j] = frame_column(f, (*names)[j]);
-        if ((*cols)[j] < 0) result = CODE_DATA;
-    }
-    if (result == GO_ON) frame_tell_notes(f);
+    if (result == GO_ON) result = choose_columns(s, &header, names, d);
+    if (result == GO_ON) result = parse_values(s, &t, &header, names, *d + 1, f);
+    if (result == GO_ON) result = find_columns(s, f, names, *cols, d);
+    free(names);
+    frame_close(&header);
     source_close(&t);
     return result;
 }

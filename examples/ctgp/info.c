@@ -91,15 +91,49 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 
 /* -- the model -- */
 
+/* What is not a number. */
+static void print_column(const ct_column *c)
+{
+    enum { SHOWN = 5 };
+    if (c->kind == CT_COLUMN_NUMBER) return;
+    printf("  %-28s %s", c->name, kind_name(c->kind));
+    if (c->kind == CT_COLUMN_TIME)
+        printf(", in days since 1970-01-01");
+    else
+        printf(" of %lld: ", (long long)c->n_levels);
+    for (int64_t i = 0; i < c->n_levels && i < SHOWN; i++) printf("%s%s", i ? ", " : "", c->levels[i]);
+    printf("%s\n", c->n_levels > SHOWN ? ", ..." : "");
+}
+
+/* "columns": [{"name": "x", "kind": "category", "levels": ["a", "b"]}, ...] */
+static void json_columns(const ct_gp *gp)
+{
+    printf("\"columns\": [");
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
+        const ct_column *c = ct_gp_input(gp, j);
+        printf("%s{\"name\": ", j ? ", " : "");
+        json_string(stdout, c->name);
+        printf(", \"kind\": \"%s\"", kind_name(c->kind));
+        for (int64_t i = 0; i < c->n_levels; i++) {
+            printf(i ? ", " : ", \"levels\": [");
+            json_string(stdout, c->levels[i]);
+        }
+        printf(c->n_levels ? "]}" : "}");
+    }
+    putchar(']');
+}
+
 /* Without numerics q is NULL, without --sensitivity each. */
 static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
-    printf("target       %s\nfeatures     ", ct_gp_output_name(gp));
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++) printf("%s%s", j ? ", " : "", ct_gp_input_name(gp, j));
-    printf("\npoints       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
+    printf("target       %s\nfeatures     ", ct_gp_output(gp)->name);
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) printf("%s%s", j ? ", " : "", ct_gp_input(gp, j)->name);
+    putchar('\n');
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) print_column(ct_gp_input(gp, j));
+    printf("points       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text), mean_name(o.mean));
     printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
@@ -156,13 +190,15 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
     printf("{\"target\": ");
-    json_string(stdout, ct_gp_output_name(gp));
+    json_string(stdout, ct_gp_output(gp)->name);
     printf(", \"features\": [");
     for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
         if (j) printf(", ");
-        json_string(stdout, ct_gp_input_name(gp, j));
+        json_string(stdout, ct_gp_input(gp, j)->name);
     }
-    printf("], \"n\": %lld, \"dtype\": \"%s\", \"kernel\": ", (long long)ct_gp_points(gp),
+    printf("], ");
+    json_columns(gp);
+    printf(", \"n\": %lld, \"dtype\": \"%s\", \"kernel\": ", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     json_string(stdout, kernel_text(gp, text, sizeof text));
     printf(", \"mean\": \"%s\", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"",

@@ -11,6 +11,7 @@
 #define FORMULA_COSINE             "cos(2 pi |x - z| / period)"
 #define FORMULA_LINEAR             "s"
 #define FORMULA_POLYNOMIAL         "(offset + s)^degree"
+#define FORMULA_CATEGORY           "exp(-sum_d [x_d != z_d] / l_d)"
 #define LOOKS_RBF                  "infinitely smooth"
 #define LOOKS_MATERN12             "continuous, with kinks everywhere"
 #define LOOKS_MATERN32             "differentiable once"
@@ -20,6 +21,7 @@
 #define LOOKS_COSINE               "a wave of this period; of one column: dims=0"
 #define LOOKS_LINEAR               "straight lines"
 #define LOOKS_POLYNOMIAL           "polynomials of a degree: poly(degree=2)"
+#define LOOKS_CATEGORY             "a level for each combination of codes"
 
 typedef struct profile {
     const char *text, *formula, *looks, *extra;

@@ -71,7 +71,7 @@ int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *h
     int result = largest && cols ? frame_model(f, gp, path, how, cols)
                                  : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && cols[d] < 0) {
-        frame_column(f, ct_gp_output_name(gp));
+        frame_column(f, ct_gp_output(gp)->name);
         result = CODE_DATA;
     }
     if (result == GO_ON) result = frame_complete(f, cols, d + 1);

@@ -29,6 +29,11 @@ const char *precision_name(ct_precision precision)
     return precision == CT_PRECISION_MIXED ? "mixed" : "full";
 }
 
+const char *kind_name(ct_column_kind kind)
+{
+    return kind == CT_COLUMN_CATEGORY ? "category" : kind == CT_COLUMN_TIME ? "time" : "number";
+}
+
 const char *mean_name(ct_gp_mean mean)
 {
     return mean == CT_MEAN_ZERO ? "zero" : mean == CT_MEAN_LINEAR ? "linear" : "constant";
@@ -38,15 +43,22 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_option
 {
     int64_t d = ct_gp_dims(gp);
     const char **names = malloc((size_t)(d + 1) * sizeof *names);
-    if (!names) return fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
-    for (int64_t j = 0; j < d; j++) names[j] = ct_gp_input_name(gp, j);
-    names[d] = ct_gp_output_name(gp);
-    int result = frame_open(f, ct_gp_device(gp), path, how, names, d + 1);
+    ct_column *columns = malloc((size_t)(d + 1) * sizeof *columns);
+    int result = names && columns ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    for (int64_t j = 0; j <= d && result == GO_ON; j++) {
+        columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
+        names[j] = columns[j].name;
+    }
+    ct_csv_options as_model = *how;
+    as_model.columns = columns;
+    as_model.n_columns = d + 1;
+    if (result == GO_ON) result = frame_open(f, ct_gp_device(gp), path, &as_model, names, d + 1);
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         cols[j] = frame_column(f, names[j]);
         if (cols[j] < 0) result = CODE_DATA;
     }
     if (result == GO_ON) cols[d] = ct_table_find(f->table, names[d]);
+    free(columns);
     free(names);
     return result;
 }
@@ -59,7 +71,7 @@ int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_optio
     int result = cols ? frame_model(f, gp, path, how, cols)
                       : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && y && cols[d] < 0) {
-        frame_column(f, ct_gp_output_name(gp));
+        frame_column(f, ct_gp_output(gp)->name);
         result = CODE_DATA;
     }
     if (result == GO_ON) result = frame_complete(f, cols, y ? d + 1 : d);
@@ -133,7 +145,7 @@ int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_opt
     ct_tensor *X = NULL;
     int result = frame_inputs(&p->data, gp, path, how, &X, NULL);
     if (result != GO_ON) return result;
-    p->target = ct_table_find(p->data.table, ct_gp_output_name(gp));
+    p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
     result = prediction_fill(p, gp, X);
     ct_release(X);
     return result;

@@ -214,13 +214,13 @@ static void curve_write(FILE *script, const curve *c, const axis *x, const axis 
 
 static int write_curve(FILE *script, ct_gp *gp, const prediction *p)
 {
-    int64_t x_col = ct_table_find(p->data.table, ct_gp_input_name(gp, 0));
+    int64_t x_col = ct_table_find(p->data.table, ct_gp_input(gp, 0)->name);
     axis x = empty_axis, y = empty_axis;
     for (int64_t i = 0; i < p->data.n_rows; i++)
         cover(&x, ct_table_at(p->data.table, p->data.rows[i], x_col));
     widen(&x, 0.05, 0.05);
     curve c = { 0 };
-    int result = write_axis(script, 'x', &x, ct_gp_input_name(gp, 0), "");
+    int result = write_axis(script, 'x', &x, ct_gp_input(gp, 0)->name, "");
     if (result == GO_ON) result = curve_place(&c, gp, &x, p, x_col);
     if (result == GO_ON) result = curve_predict(&c, gp);
     for (int64_t i = 0; i < c.n && result == GO_ON; i++)
@@ -228,7 +228,7 @@ static int write_curve(FILE *script, ct_gp *gp, const prediction *p)
     for (int64_t i = 0; i < p->data.n_rows && p->target >= 0; i++)
         cover(&y, ct_table_at(p->data.table, p->data.rows[i], p->target));
     widen(&y, 0.03, 0.12); /* above is the key */
-    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output_name(gp), "");
+    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output(gp)->name, "");
     if (result == GO_ON) curve_write(script, &c, &x, &y);
     free(c.x);
     if (result != GO_ON) return result;
@@ -268,8 +268,8 @@ static int write_scatter(FILE *script, const ct_gp *gp, const prediction *p)
     y = x;
     widen(&x, 0.03, 0.03);
     widen(&y, 0.03, 0.12);
-    int result = write_axis(script, 'x', &x, ct_gp_output_name(gp), ", observed");
-    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output_name(gp), ", predicted");
+    int result = write_axis(script, 'x', &x, ct_gp_output(gp)->name, ", observed");
+    if (result == GO_ON) result = write_axis(script, 'y', &y, ct_gp_output(gp)->name, ", predicted");
     if (result != GO_ON) return result;
     long points = 0;
     fputs("$data << EOD\n", script);
@@ -367,12 +367,13 @@ static bool ends_with(const char *text, const char *end)
 
 int run_plot(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *paths[2];
+    const char *out = NULL, *device_name = NULL, *unseen = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.svg|png", "the picture (required)", &out },
         DIALECT_OPTIONS(d),
+        UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
     const command c = {
@@ -387,6 +388,7 @@ int run_plot(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result != GO_ON) return result;
     if (!out) return fail(CODE_USAGE, "where to? --out FILE.svg or FILE.png");
     bool png = ends_with(out, ".png");

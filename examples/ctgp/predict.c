@@ -117,8 +117,8 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
 
 int run_predict(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL, *quantiles = NULL,
-               *keep = NULL;
+    const char *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL,
+               *quantiles = NULL, *keep = NULL;
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -128,6 +128,7 @@ int run_predict(int argc, char **argv)
         { "--keep", "A,B*,...", "columns of DATA.csv to write before them, as they are written there",
           &keep },
         DIALECT_OPTIONS(d),
+        UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
         { "--json", NULL, "the score as JSON", &json },
     };
@@ -147,6 +148,7 @@ int run_predict(int argc, char **argv)
     };
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result == GO_ON) result = keep_apart("--out", out, "MODEL", paths[0]);
     if (result == GO_ON) result = keep_apart("--out", out, "DATA.csv", paths[1]);
     band *bands = NULL;
@@ -167,7 +169,7 @@ int run_predict(int argc, char **argv)
     if (result == GO_ON) result = write_rows(&p, &kept, bands, n, out);
     if (result == GO_ON) {
         frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");
-        print_score(&p, ct_gp_output_name(gp), json != NULL, is_standard(out) ? stderr : stdout);
+        print_score(&p, ct_gp_output(gp)->name, json != NULL, is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
     free(bands);

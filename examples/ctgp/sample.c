@@ -67,8 +67,8 @@ static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long cou
 
 int run_sample(int argc, char **argv)
 {
-    const char *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL, *noisy = NULL,
-               *paths[2];
+    const char *unseen = NULL, *count_text = NULL, *seed_text = NULL, *out = NULL, *device_name = NULL,
+               *noisy = NULL, *paths[2];
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
@@ -78,6 +78,7 @@ int run_sample(int argc, char **argv)
           &out },
         { "--noisy", NULL, "of new observations, with noise, instead of the function", &noisy },
         DIALECT_OPTIONS(d),
+        UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
     };
     const command c = {
@@ -101,6 +102,7 @@ int run_sample(int argc, char **argv)
     long count = 1, seed = 0;
     int result = parse_arguments(&c, argc, argv, paths);
     if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON) result = parse_unseen(unseen, &how);
     if (result == GO_ON) result = parse_whole("--samples", count_text, 1, 1000000, &count);
     if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result == GO_ON && !out) result = fail(CODE_USAGE, "--out FILE.csv says where the draws go");

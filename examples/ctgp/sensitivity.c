@@ -40,7 +40,7 @@ void print_sensitivity(const sensitivity *s, const ct_gp *gp)
         "fit:\n  %-28s %-12s %-12s %s\n",
         1 / sqrt(SAMPLES), "", "first order", "total", "nlpd");
     for (int64_t j = 0; j < ct_gp_dims(gp); j++)
-        printf("  %-28s %-12.3f %-12.3f %+.4g\n", ct_gp_input_name(gp, j), s->first[j], s->total[j],
+        printf("  %-28s %-12.3f %-12.3f %+.4g\n", ct_gp_input(gp, j)->name, s->first[j], s->total[j],
                s->loss[j]);
 }
 
@@ -50,7 +50,7 @@ void json_sensitivity(const sensitivity *s, const ct_gp *gp)
     printf("\"sensitivity\": %s", known ? "[" : "null");
     for (int64_t j = 0; j < ct_gp_dims(gp) && known; j++) {
         printf("%s{\"feature\": ", j ? ", " : "");
-        json_string(stdout, ct_gp_input_name(gp, j));
+        json_string(stdout, ct_gp_input(gp, j)->name);
         printf(", \"first\": ");
         json_number(stdout, s->first[j]);
         printf(", \"total\": ");

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_H
 #define COTANGENT_H
 
+#include <cotangent/column.h>
 #include <cotangent/cov_program.h>
 #include <cotangent/device.h>
 #include <cotangent/gp.h>

@@ -23,6 +23,7 @@
 #ifndef COTANGENT_GP_H
 #define COTANGENT_GP_H
 
+#include <cotangent/column.h>
 #include <cotangent/kernel.h>
 
 CT_BEGIN_DECLS
@@ -72,6 +73,9 @@ typedef struct ct_gp_options {
     /* (n), not negative, in units of y²; copied. For CT_NOISE_GIVEN and CT_NOISE_GIVEN_PLUS. */
     const ct_tensor *noise_variances;
     ct_gp_standardize standardize;
+    /* What the d columns of X and y stand for: copied, and saved in the model's file. NULL: numbers named x0,
+     * x1, ..., and y. A table is read as these columns by ct_csv_options.columns (io.h). */
+    const ct_column *inputs, *output;
     /* The processes that hold the model together (group.h); NULL: this one alone. Borrowed: it outlives the
      * model and its copies. ct_gp_new and all functions that may need the factor, fit, evaluate, predict,
      * score, widen, inspect, save or choose are then collective, with the same data and options in all
@@ -101,17 +105,15 @@ CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
 CT_API int64_t ct_gp_dims(const ct_gp *gp);   /* d */
 CT_API ct_dtype ct_gp_dtype(const ct_gp *gp);
 CT_API ct_device *ct_gp_device(const ct_gp *gp);
-CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp); /* noise_variances is NULL here */
+/* inputs and output are the model's own; noise_variances is NULL here. */
+CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp);
+/* What an input column and the output stand for. Owned by the model; NULL out of range. */
+CT_API const ct_column *ct_gp_input(const ct_gp *gp, int64_t column);
+CT_API const ct_column *ct_gp_output(const ct_gp *gp);
 
 /* The rows that the model knows, in the units of the data, as given but for rounding: X (n, d), and y (n) or
  * (n, 1). Both are f64 or f32, and either may be NULL. */
 CT_API ct_status ct_gp_data(ct_gp *gp, ct_tensor *X, ct_tensor *y);
-
-/* Sets the names of the d input columns and of the output, which are copied and saved in the model's file.
- * Until then they are x0, x1, ... and y. */
-CT_API ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const char *output);
-CT_API const char *ct_gp_input_name(const ct_gp *gp, int64_t column); /* NULL out of range */
-CT_API const char *ct_gp_output_name(const ct_gp *gp);
 
 /* -- parameters ------------------------------------------------------------------------------------------ */
 /* First the kernel's parameters in their order, then "noise.variance" if learned, then the mean's. Values,

@@ -12,6 +12,7 @@
 #ifndef COTANGENT_KERNEL_H
 #define COTANGENT_KERNEL_H
 
+#include <cotangent/column.h>
 #include <cotangent/cov_program.h>
 #include <cotangent/tape.h>
 
@@ -66,6 +67,10 @@ CT_API void ct_kernel_free(ct_kernel *k);
  * every locale. Parentheses nest at most 64 deep. For a bad text the kernel carries CT_EFORMAT and a message
  * of three lines: the error, the text (or a part of it, if it is long), and a caret under the place. */
 CT_API ct_kernel *ct_kernel_parse(const char *text);
+/* The same, where dims may also name columns of the inputs, of which columns[0..n) tells the names:
+ *     i = a number | a name without ":", "," and ")" that begins with no digit | '"' a name '"'
+ * Quotes in quotes are doubled. The kernel keeps the numbers, and prints them. */
+CT_API ct_kernel *ct_kernel_parse_named(const char *text, const ct_column *columns, int64_t n);
 /* Writes the text that parses to the same kernel, at most `size` bytes with the final NUL. With `values` it
  * includes the parameters' present values, exactly, and whether they are fixed. It does not include bounds
  * and priors. Returns the length of the complete text. "" if k carries an error. */

@@ -27,15 +27,17 @@ seed()
 npy() { seed npy "$1" "\\223NUMPY\\001\\000\\$(printf %03o ${#2})\\000$2$3"; }
 
 # csv: the first byte is the delimiter + 128 (below: found), the second modulo 3 the header (1: detect), a
-# third of it modulo 3 the decimal sign (0: found)
-seed csv plain '\000\001x0,x1,y\n1,2,3\n4.5,-6e-3,NA\n'
-seed csv quoted '\000\001"a ""b""", "c\r\nd"\r\n"1",inf\r\n,?\r\n'
-seed csv semicolon '\273\0001;2\n\n3;nan\n'
-seed csv german '\000\001# r\nx;y\n0,5;1.000\n7;1.234,5\n'
-seed csv forms '\000\001,x,y\n0,50%%,"1,000"\n# z\n1,#N/A,"2,000.5"\n'
-seed csv blanks '\000\007"1" 2\n1.5 \t2,5\n'
-seed csv bom '\000\001\357\273\277y\n1\n\n0.1234567890123456789012345678901234567890e-5\n'
-seed csv ragged '\000\002a,b\n1\n'
+# third of it modulo 3 the decimal sign (0: found); bits of the third: kinds, columns, unseen
+seed csv plain '\000\001\000x0,x1,y\n1,2,3\n4.5,-6e-3,NA\n'
+seed csv quoted '\000\001\000"a ""b""", "c\r\nd"\r\n"1",inf\r\n,?\r\n'
+seed csv semicolon '\273\000\0001;2\n\n3;nan\n'
+seed csv german '\000\001\000# r\nx;y\n0,5;1.000\n7;1.234,5\n'
+seed csv forms '\000\001\000,x,y\n0,50%%,"1,000"\n# z\n1,#N/A,"2,000.5"\n'
+seed csv blanks '\000\007\000"1" 2\n1.5 \t2,5\n'
+seed csv bom '\000\001\000\357\273\277y\n1\n\n0.1234567890123456789012345678901234567890e-5\n'
+seed csv kinds '\000\001\001s,t,y\n"b",2024-01,1\nYes,1970-02-28T12:30:05.5+02:00,2\nyes,,3\n1a,0000-01-01 00:00,4\n'
+seed csv asked '\000\001\007c0,c1,c2,a\nYES,1e12,x,1\n1.0,5,y,?\nz,,x,3\n'
+seed csv ragged '\000\002\000a,b\n1\n'
 npy f8 "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\360\077'
 npy f4 "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 1), }" '\077\0\0\0\0\0\0\0'
 npy i2 "{'descr': '<i2', 'fortran_order': False, 'shape': (), }" '\001\002'
@@ -44,6 +46,7 @@ seed kernel all \
     'scale(4!) * rbf(ard, dims=0:2, lengthscale=0.5:2) + poly(degree=3, offset=.5) * rq(alpha=1e-3)'
 seed kernel rest \
     '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
+seed kernel named 'rbf(dims=temp:"a ""b""") + linear(dims="") * cosine(dims=temp : 1)'
 # fit: sixteen bytes of options and scales before the text
 seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
 seed fit sum \

@@ -1,25 +1,58 @@
-/* libFuzzer: any bytes as CSV. The first two bytes choose delimiter, header and decimal sign; a table
- * that comes out must be consistent, and a refusal must say why, in one line. */
+/* libFuzzer: any bytes as CSV. The first three bytes choose delimiter, header, decimal sign and what columns are;
+ * a table that comes out must be consistent, and a refusal must say why, in one line. */
 #include <cotangent/io.h>
 
+#include <math.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Levels are different, values are levels, and times are written and read as the same. */
+static void check_column(const ct_table *t, int64_t col, bool unseen)
+{
+    const ct_column *c = ct_table_column(t, col);
+    if (strcmp(c->name, ct_table_name(t, col)) || (c->levels != NULL) != (c->n_levels > 0)) __builtin_trap();
+    for (int64_t i = 1; i < c->n_levels; i++)
+        if (!strcmp(c->levels[i - 1], c->levels[i])) __builtin_trap();
+    for (int64_t i = 0; i < ct_table_rows(t); i++) {
+        const double x = ct_table_at(t, i, col);
+        if (isnan(x)) continue;
+        if (c->kind == CT_COLUMN_CATEGORY &&
+            !(x >= (unseen ? -1 : 0) && x < (double)c->n_levels && x == floor(x)))
+            __builtin_trap();
+        double back;
+        char text[CT_TIME_TEXT];
+        if (c->kind == CT_COLUMN_TIME && fabs(x) < 3e8 &&
+            (ct_time_read(text, ct_time_write(x, text), &back) != CT_TIME || fabs(back - x) > 1e-7))
+            __builtin_trap();
+    }
+    ct_table_names_rows(t, col);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 2) return 0;
+    static const char *const levels[] = { "a", "yes", "1" };
+    static const ct_column asked[] = { { "c0", CT_COLUMN_CATEGORY, levels, 3 },
+                                       { "c1", CT_COLUMN_TIME, NULL, 0 },
+                                       { "c2", CT_COLUMN_CATEGORY, NULL, 0 },
+                                       { "a", CT_COLUMN_NUMBER, NULL, 0 } };
+    if (size < 3) return 0;
     static ct_device *dev;
     if (!dev) dev = ct_device_open("cpu");
     ct_csv_options options = { .delimiter = data[0] < 128 ? 0 : (char)(data[0] & 127),
                                .header = data[1] % 3 - 1,
-                               .decimal = "\0.,"[data[1] / 3 % 3] };
-    ct_table *t = ct_csv_parse(dev, (const char *)data + 2, size - 2, &options);
+                               .decimal = "\0.,"[data[1] / 3 % 3],
+                               .kinds = data[2] & 1,
+                               .columns = asked,
+                               .n_columns = data[2] & 2 ? 4 : 0,
+                               .unseen = data[2] & 4 };
+    ct_table *t = ct_csv_parse(dev, (const char *)data + 3, size - 3, &options);
     if (!t) {
         if (!*ct_message(dev) || strchr(ct_message(dev), '\n') || !ct_last_status(dev)) __builtin_trap();
         return 0;
     }
     int64_t rows = ct_table_rows(t), cols = ct_table_cols(t), line = 0;
+    for (int64_t i = 0; i < cols; i++) check_column(t, i, options.unseen);
     if (cols < 1 || rows < 0 || rows > (int64_t)size || cols > (int64_t)size) __builtin_trap();
     for (int64_t i = 0; i < cols; i++)
         if (!ct_table_name(t, i) || ct_table_find(t, ct_table_name(t, i)) > i) __builtin_trap();

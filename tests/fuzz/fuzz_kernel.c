@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!text) return 0;
     memcpy(text, data, size);
     text[size] = 0;
-    ct_kernel *k = ct_kernel_parse(text);
+    static const ct_column columns[] = { { .name = "temp" }, { .name = "a \"b\"" }, { .name = "" } };
+    ct_kernel *k = ct_kernel_parse_named(text, columns, 3);
     if (ct_kernel_status(k) == CT_OK) {
         check_round_trip(k, false);
         check_round_trip(k, true);

@@ -67,7 +67,11 @@ static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
     ct_tensor *X = ct_rand_normal(device(), dtype, ct_shape2(n, d), seed, 0);
     ct_tensor *y = ct_rand_normal(device(), dtype, ct_shape1(n), seed, 1);
     ct_tensor *given = ct_rand_uniform(device(), dtype, ct_shape1(n), seed, 2);
-    const ct_gp_options options = { .mean = (ct_gp_mean)(seed / 20 % 3),
+    static const char *const levels[] = { "a", "", "level" };
+    static const ct_column inputs[] = { { "s", CT_COLUMN_CATEGORY, levels, 3 },
+                                        { "t", CT_COLUMN_TIME, NULL, 0 } };
+    const ct_gp_options options = { .inputs = seed / 3840 % 2 ? inputs : NULL,
+                                    .mean = (ct_gp_mean)(seed / 20 % 3),
                                     .noise = (ct_gp_noise)(seed / 60 % 4),
                                     .standardize = (ct_gp_standardize)(seed / 240 % 4),
                                     .priors = (ct_gp_priors)(seed / 960 % 2),
@@ -116,8 +120,12 @@ static void use(ct_gp *gp)
 {
     int64_t n = ct_gp_points(gp);
     MUST(n >= 1 && ct_gp_dims(gp) >= 1 && ct_kernel_status(ct_gp_kernel(gp)) == CT_OK &&
-         ct_gp_output_name(gp));
-    for (int64_t i = 0; i < ct_gp_dims(gp); i++) MUST(ct_gp_input_name(gp, i));
+         ct_gp_output(gp)->name);
+    for (int64_t i = 0; i < ct_gp_dims(gp); i++) {
+        const ct_column *c = ct_gp_input(gp, i);
+        MUST(c->name && c->kind <= CT_COLUMN_TIME && (c->kind == CT_COLUMN_CATEGORY || !c->n_levels));
+        for (int64_t k = 0; k < c->n_levels; k++) MUST(c->levels[k][strlen(c->levels[k])] == 0);
+    }
     for (int64_t i = 0; i < ct_gp_params(gp); i++) {
         const ct_param *p = ct_gp_param(gp, i);
         MUST(ct_gp_find(gp, p->name) == i && isfinite(p->value));

@@ -415,25 +415,46 @@ static void weak_priors_where_nothing_is_told(void **state)
     gp_data_free(&s);
 }
 
-static void names_are_kept(void **state)
+static void columns_are_kept(void **state)
 {
     (void)state;
     gp_data s = gp_data_new(device, CT_F64, 10, 2);
     ct_gp *gp = ct_gp_new(s.X, s.y, rbf(), NULL);
-    assert_string_equal(ct_gp_input_name(gp, 1), "x1");
-    assert_string_equal(ct_gp_output_name(gp), "y");
-    assert_ok(ct_gp_set_names(gp, (const char *[]){ "width", "height" }, "price"), ct_message(device));
-    assert_string_equal(ct_gp_input_name(gp, 0), "width");
-    assert_string_equal(ct_gp_output_name(gp), "price");
-    assert_ok(ct_gp_set_names(gp, NULL, "cost"), ct_message(device));
-    assert_string_equal(ct_gp_input_name(gp, 1), "height");
-    assert_string_equal(ct_gp_output_name(gp), "cost");
-    assert_status(ct_gp_set_names(gp, (const char *[]){ "a", NULL }, "b"), CT_EINVAL, "");
-    assert_string_equal(ct_gp_input_name(gp, 0), "width");
-    assert_null(ct_gp_input_name(gp, 2));
-    assert_null(ct_gp_input_name(gp, -1));
-    assert_null(ct_gp_output_name(NULL));
+    assert_string_equal(ct_gp_input(gp, 1)->name, "x1");
+    assert_string_equal(ct_gp_output(gp)->name, "y");
+    assert_int_equal(ct_gp_output(gp)->kind, CT_COLUMN_NUMBER);
+    assert_null(ct_gp_input(gp, 2));
+    assert_null(ct_gp_input(gp, -1));
+    assert_null(ct_gp_input(NULL, 0));
+    assert_null(ct_gp_output(NULL));
     ct_gp_free(gp);
+
+    const char *levels[] = { "oak", "pine" };
+    ct_column inputs[] = { { "date", CT_COLUMN_TIME, NULL, 0 }, { "wood", CT_COLUMN_CATEGORY, levels, 2 } };
+    const ct_column output = { .name = "price" };
+    const ct_gp_options options = { .inputs = inputs, .output = &output };
+    gp = ct_gp_new(s.X, s.y, rbf(), &options);
+    assert_gp(gp, device);
+    levels[0] = "";
+    inputs[0].name = NULL;
+    assert_string_equal(ct_gp_input(gp, 0)->name, "date");
+    assert_int_equal(ct_gp_input(gp, 0)->kind, CT_COLUMN_TIME);
+    assert_int_equal(ct_gp_input(gp, 1)->n_levels, 2);
+    assert_string_equal(ct_gp_input(gp, 1)->levels[0], "oak");
+    assert_string_equal(ct_gp_input(gp, 1)->levels[1], "pine");
+    assert_string_equal(ct_gp_output(gp)->name, "price");
+    assert_ptr_equal(ct_gp_get_options(gp).inputs, ct_gp_input(gp, 0));
+    assert_ptr_equal(ct_gp_get_options(gp).output, ct_gp_output(gp));
+    ct_gp_free(gp);
+
+    assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "column 0 of inputs has no name");
+    inputs[0].name = "date";
+    levels[1] = NULL;
+    assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "column 1 of inputs");
+    inputs[1] = (ct_column){ .name = "wood", .kind = (ct_column_kind)3 };
+    assert_refused(ct_gp_new(s.X, s.y, rbf(), &options), device, CT_EINVAL, "no such kind");
+    assert_refused(ct_gp_new(s.X, s.y, rbf(), &(ct_gp_options){ .output = &(ct_column){ .name = NULL } }),
+                   device, CT_EINVAL, "the output");
     gp_data_free(&s);
 }
 
@@ -472,7 +493,7 @@ int main(void)
         cmocka_unit_test(parameters_are_checked),
         cmocka_unit_test(weak_priors),
         cmocka_unit_test(weak_priors_where_nothing_is_told),
-        cmocka_unit_test(names_are_kept),
+        cmocka_unit_test(columns_are_kept),
         cmocka_unit_test(nothing_crashes_without_a_model),
     };
     return cmocka_run_group_tests(tests, open_check_device, close_device);

@@ -37,13 +37,16 @@ static void the_same_bits_come_back(void **state)
     for (int t = 0; t < 2; t++) {
         gp_data s = gp_data_new(device, dtypes[t], 30, 2);
         ct_tensor *given = assert_tensor(ct_rand_uniform(device, CT_F64, ct_shape1(30), 3, 0), device);
+        const char *const levels[] = { "", "a level, quoted" };
+        const ct_column inputs[] = { { "a column, quoted", CT_COLUMN_CATEGORY, levels, 2 },
+                                     { "b", CT_COLUMN_TIME, NULL, 0 } };
         ct_gp_options options = { .mean = CT_MEAN_LINEAR,
                                   .noise = CT_NOISE_GIVEN_PLUS,
-                                  .noise_variances = given };
+                                  .noise_variances = given,
+                                  .inputs = inputs,
+                                  .output = &(ct_column){ .name = "yield" } };
         ct_gp *gp = gp_of(&s, "scale * rbf(ard) + scale * periodic(dims=0, period=1.5!) * matern32(dims=1)",
                           &options);
-        assert_ok(ct_gp_set_names(gp, (const char *[]){ "a column, quoted", "b" }, "yield"),
-                  ct_message(device));
         ct_param p = *ct_gp_param(gp, 1);
         p.prior = (ct_prior){ CT_PRIOR_GAMMA, 2, 3 };
         p.upper = 50;
@@ -60,8 +63,13 @@ static void the_same_bits_come_back(void **state)
         assert_int_equal(ct_gp_dims(back), 2);
         assert_int_equal(ct_gp_dtype(back), dtypes[t]);
         assert_int_equal(ct_gp_params(back), ct_gp_params(gp));
-        assert_string_equal(ct_gp_input_name(back, 0), "a column, quoted");
-        assert_string_equal(ct_gp_output_name(back), "yield");
+        assert_string_equal(ct_gp_input(back, 0)->name, "a column, quoted");
+        assert_int_equal(ct_gp_input(back, 0)->n_levels, 2);
+        assert_string_equal(ct_gp_input(back, 0)->levels[0], "");
+        assert_string_equal(ct_gp_input(back, 0)->levels[1], "a level, quoted");
+        assert_int_equal(ct_gp_input(back, 1)->kind, CT_COLUMN_TIME);
+        assert_string_equal(ct_gp_output(back)->name, "yield");
+        assert_int_equal(ct_gp_output(back)->kind, CT_COLUMN_NUMBER);
         assert_true(ct_gp_nlml_value(back) == ct_gp_nlml_value(gp));
         assert_int_equal(ct_gp_report(back).evaluations, ct_gp_report(gp).evaluations);
         assert_int_equal(ct_gp_report(back).end, CT_FIT_ITERATIONS);
@@ -140,7 +148,9 @@ static void forge_all(bool no_factor)
 {
     const ct_gp_save_options how = { .no_factor = no_factor };
     gp_data s = gp_data_new(device, CT_F64, 3, 1);
-    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
+    const char *const levels[] = { "a", "b" };
+    const ct_column input = { "s", CT_COLUMN_CATEGORY, levels, 2 };
+    ct_gp *gp = gp_of(&s, "scale * rbf", &(ct_gp_options){ .inputs = &input });
     assert_ok(ct_gp_save_with(gp, path, &how), ct_message(device));
     ct_bytes file;
     assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
@@ -208,6 +218,42 @@ static void forged_numbers_are_refused(void **state)
     gp_data_free(&s);
 }
 
+/* Makes a file of version 5 with the columns x0 and y one of version 3, which does not tell their kinds. */
+static void drop_kinds(unsigned char *b, size_t *size)
+{
+    static const char names[] = "\2\0\0\0x0\1\0\0\0y";
+    unsigned char *kinds = b;
+    while (memcmp(kinds, names, sizeof names - 1) != 0) kinds++;
+    kinds += sizeof names - 1;
+    memmove(kinds, kinds + 8, *size - (size_t)(kinds - b) - 8);
+    *size -= 8;
+    assert_int_equal(b[8], 5);
+    b[8] = 3;
+    sign(b, *size);
+}
+
+static void a_file_of_version_3_is_read(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 3, 1);
+    ct_gp *gp = gp_of(&s, "scale * rbf", NULL);
+    assert_ok(ct_gp_save(gp, path), ct_message(device));
+    ct_bytes file;
+    assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
+    size_t size = file.size;
+    drop_kinds(file.data, &size);
+    assert_ok(ct_bytes_save(device, path, file.data, size), ct_message(device));
+    ct_gp *back = ct_gp_load(device, path);
+    assert_gp(back, device);
+    assert_same_predictions(gp, back, s.X);
+    assert_string_equal(ct_gp_input(back, 0)->name, "x0");
+    assert_int_equal(ct_gp_input(back, 0)->kind, CT_COLUMN_NUMBER);
+    ct_bytes_free(device, &file);
+    ct_gp_free(back);
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
 /* Version 2 ends its report before `end`, whose four bytes are the last that are not zero before the data. */
 static void a_file_of_version_2_is_read(void **state)
 {
@@ -220,12 +266,14 @@ static void a_file_of_version_2_is_read(void **state)
     ct_bytes file;
     assert_ok(ct_bytes_load(device, path, &file), ct_message(device));
     unsigned char *b = file.data;
-    size_t data = file.size - 8 * (NUMBERS + 1), end = data - 1;
+    size_t whole = file.size;
+    drop_kinds(b, &whole);
+    size_t data = whole - 8 * (NUMBERS + 1), end = data - 1;
     while (!b[end]) end--;
     assert_int_equal(b[end], CT_FIT_ITERATIONS);
-    size_t old = (end + 7) / 8 * 8, size = file.size - (data - old);
+    size_t old = (end + 7) / 8 * 8, size = whole - (data - old);
     memset(b + end, 0, old - end);
-    memmove(b + old, b + data, file.size - data);
+    memmove(b + old, b + data, whole - data);
     b[8] = 2;
     sign(b, size);
     assert_ok(ct_bytes_save(device, path, b, size), ct_message(device));
@@ -237,7 +285,7 @@ static void a_file_of_version_2_is_read(void **state)
     b[8] = 1;
     sign(b, size);
     assert_ok(ct_bytes_save(device, path, b, size), ct_message(device));
-    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "version 1, this library reads 2 to 4");
+    assert_refused(ct_gp_load(device, path), device, CT_EFORMAT, "version 1, this library reads 2 to 6");
     ct_bytes_free(device, &file);
     ct_gp_free(back);
     ct_gp_free(gp);
@@ -268,8 +316,8 @@ static void a_file_without_its_factor(void **state)
         assert_ok(ct_gp_save_with(gp, path, NULL), ct_message(device));
         assert_ok(ct_bytes_load(device, path, &whole), ct_message(device));
         assert_int_equal(whole.size - bare.size, (N + N * (N + 1) / 2) * (t ? 4 : 8));
-        assert_int_equal(((unsigned char *)whole.data)[8], 3); /* as read by libraries without this option */
-        assert_int_equal(((unsigned char *)bare.data)[8], 4);
+        assert_int_equal(((unsigned char *)whole.data)[8], 5);
+        assert_int_equal(((unsigned char *)bare.data)[8], 6);
         /* a model that has its factor may leave it out, too */
         assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = true }), ct_message(device));
         assert_true(ct_gp_has_factor(gp));
@@ -365,11 +413,11 @@ static int close_both(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bits_come_back),           cmocka_unit_test(every_flipped_bit_is_seen),
-        cmocka_unit_test(forged_files_do_no_harm),           cmocka_unit_test(forged_numbers_are_refused),
-        cmocka_unit_test(what_is_no_model_is_refused),       cmocka_unit_test(a_kill_leaves_a_whole_file),
-        cmocka_unit_test(a_file_of_version_2_is_read),       cmocka_unit_test(a_file_without_its_factor),
-        cmocka_unit_test(the_ladder_finds_the_jitter_again),
+        cmocka_unit_test(the_same_bits_come_back),     cmocka_unit_test(every_flipped_bit_is_seen),
+        cmocka_unit_test(forged_files_do_no_harm),     cmocka_unit_test(forged_numbers_are_refused),
+        cmocka_unit_test(what_is_no_model_is_refused), cmocka_unit_test(a_kill_leaves_a_whole_file),
+        cmocka_unit_test(a_file_of_version_2_is_read), cmocka_unit_test(a_file_of_version_3_is_read),
+        cmocka_unit_test(a_file_without_its_factor),   cmocka_unit_test(the_ladder_finds_the_jitter_again),
     };
     return cmocka_run_group_tests(tests, open_both, close_both);
 }

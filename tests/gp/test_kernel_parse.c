@@ -161,6 +161,43 @@ static void values_reach_parameters(void **state)
     ct_kernel_free(k);
 }
 
+static void check_named(const char *text, const char *printed)
+{
+    static const ct_column columns[] = { { .name = "temp" },
+                                         { .name = "wind speed" },
+                                         { .name = "a \"b\", c" } };
+    ct_kernel *k = ct_kernel_parse_named(text, columns, 3);
+    char out[200];
+    assert_ok(ct_kernel_status(k), ct_kernel_message(k));
+    ct_kernel_print(k, false, out, sizeof out);
+    assert_string_equal(out, printed);
+    ct_kernel_free(k);
+}
+
+static void refuse_named(const char *text, const ct_column *columns, const char *message)
+{
+    ct_kernel *k = ct_kernel_parse_named(text, columns, 2);
+    assert_int_equal(ct_kernel_status(k), CT_EFORMAT);
+    if (strncmp(ct_kernel_message(k), message, strlen(message)))
+        fail_msg("\"%s\" is not \"%s\"", ct_kernel_message(k), message);
+    ct_kernel_free(k);
+}
+
+static void columns_have_names(void **state)
+{
+    (void)state;
+    check_named("rbf(dims=temp:\"wind speed\")", "rbf(dims=0:1)");
+    check_named("rbf(dims= wind speed : 0, ard)", "rbf(ard, dims=1:0)");
+    check_named("rbf(dims=\"a \"\"b\"\", c\") + linear(dims=\"temp\")", "rbf(dims=2) + linear(dims=0)");
+    static const ct_column columns[] = { { .name = "temp" }, { .name = "wind speed" } };
+    refuse_named("rbf(dims=Temp)", columns,
+                 "kernel: no such column; there are temp, wind speed\n  rbf(dims=Temp)\n           ^");
+    refuse_named("rbf(dims=\"temp)", columns, "kernel: a quote is opened here and never closed");
+    refuse_named("rbf(dims=temp:0)", columns, "kernel: column 0 twice");
+    refuse_named("rbf(dims=)", columns, "kernel: no such column");
+    refuse_named("rbf(dims=temp)", NULL, "kernel: expected a column, a whole number");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +206,7 @@ int main(void)
         cmocka_unit_test(hostile_texts),
         cmocka_unit_test(print_truncates),
         cmocka_unit_test(values_reach_parameters),
+        cmocka_unit_test(columns_have_names),
         check_test_if(check_comma_locale(), cmocka_unit_test(decimal_comma)),
     };
     return cmocka_run_group_tests_name("kernel_parse", tests, NULL, NULL);

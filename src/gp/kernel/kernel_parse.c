@@ -12,7 +12,7 @@ static void dims(ct__scan *p, kernel_node *n)
     int list[CT__KERNEL_MAX_ACTIVE], count = 0;
     do {
         const char *place = ct__scan_space(p);
-        int d = ct__scan_integer(p, CT__KERNEL_MAX_DIMS - 1, "a column");
+        int d = ct__scan_column(p);
         for (int i = 0; i < count; i++)
             if (list[i] == d) ct__scan_fail(p, CT_EFORMAT, place, "column %d twice", d);
         if (count == CT__KERNEL_MAX_ACTIVE)
@@ -178,12 +178,14 @@ static void sum(ct__scan *p)
     }
 }
 
-ct_kernel *ct_kernel_parse(const char *text)
+ct_kernel *ct_kernel_parse(const char *text) { return ct_kernel_parse_named(text, NULL, 0); }
+
+ct_kernel *ct_kernel_parse_named(const char *text, const ct_column *columns, int64_t n)
 {
     ct_kernel *k = calloc(1, sizeof *k);
     if (!k) return NULL;
     if (!text) return ct__kernel_changed(k, ct__kernel_refuse(k, CT_EINVAL, "kernel: no text (NULL)"));
-    ct__scan p = { .kernel = k, .text = text, .at = text };
+    ct__scan p = { .kernel = k, .columns = columns, .n_columns = columns ? n : 0, .text = text, .at = text };
     sum(&p);
     if (*ct__scan_space(&p)) ct__scan_fail(&p, CT_EFORMAT, p.at, "expected \"+\", \"*\" or the end");
     return ct__kernel_changed(k, p.status ? ct__scan_describe(&p) : CT_OK);

@@ -5,7 +5,9 @@
 #include "kernel_tree.h"
 
 typedef struct ct__scan {
-    ct_kernel *kernel; /* what has been read */
+    ct_kernel *kernel;        /* what has been read */
+    const ct_column *columns; /* that may be named */
+    int64_t n_columns;
     const char *text, *at;
     int depth;
     ct_status status; /* the first error, at `place` */
@@ -26,6 +28,8 @@ void ct__scan_expect(ct__scan *p, char c);
 const char *ct__scan_name(ct__scan *p, char word[32]);
 /* A whole number of at most `limit`. */
 int ct__scan_integer(ct__scan *p, int limit, const char *what);
+/* A column of the inputs, by its number or its name (scan_column.c). */
+int ct__scan_column(ct__scan *p);
 /* A positive finite number, which param starts at, and whether "!" follows: it is then fixed. */
 void ct__scan_value(ct__scan *p, ct_param *param);
 /* The kernel's message: what is wrong; if that is the text, also an excerpt of it on one line, and a caret

@@ -3,7 +3,8 @@
  *     magic "\211CTGP\r\n\032", u32 version, u32 dtype
  *     i64 n, d;  u32 mean, noise, standardize
  *     f64 y_shift, y_scale, y_spread, given_mean;  f64 shift[d], scale[d], spread[d]
- *     text names[d + 1];  text kernel
+ *     text names[d + 1];  from version 5 on, for each of these columns: u32 kind, of a category i64 n_levels,
+ *             text levels[n_levels];  text kernel
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
@@ -11,10 +12,11 @@
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
  *     in dtype: X (n d), y (n), given noise (n, where options.noise says so);
- *             up to version 3: alpha (n), lower triangle of L by rows; version 4 is the file without a factor
+ *             alpha (n), lower triangle of L by rows; versions 4 and 6 are files without a factor
  *     u64 CRC-64 of all before */
 #include "layout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char magic[8] = { '\211', 'C', 'T', 'G', 'P', '\r', '\n', '\032' };
@@ -43,11 +45,68 @@ static void reals(ct__stream *s, double *const *v, int count)
     for (int i = 0; i < count; i++) ct__stream_numbers(s, v[i], 1, 8);
 }
 
+/* -- columns -- */
+
+static void text(ct__stream *s, const char **value)
+{
+    char *t = (char *)(uintptr_t)*value;
+    ct__stream_text(s, &t);
+    *value = t;
+}
+
+static void levels(ct__stream *s, ct_column *c)
+{
+    int64_t n = c->n_levels;
+    ct__stream_numbers(s, &n, 1, 8);
+    s->bad |= n < 0 || (s->reading && (uint64_t)n > ct__stream_left(s) / 4);
+    const char **level = (const char **)(uintptr_t)c->levels;
+    if (s->reading && !s->bad && n) {
+        level = ct__gp_alloc(s->device, (uint64_t)n, sizeof *level);
+        if (!level) ct__stream_lacks_memory(s);
+        c->levels = level;
+        c->n_levels = level ? n : 0;
+    }
+    for (int64_t i = 0; i < n && !s->bad; i++) text(s, &level[i]);
+}
+
+static void columns(ct__stream *s, int64_t d, ct_column *c)
+{
+    for (int64_t j = 0; j <= d && !s->bad; j++) text(s, &c[j].name);
+    for (int64_t j = 0; j <= d && !s->bad && s->version >= CT__WITH_FACTOR; j++) {
+        c[j].kind = (ct_column_kind)ct__stream_small(s, (int)c[j].kind, CT_COLUMN_TIME);
+        if (c[j].kind == CT_COLUMN_CATEGORY) levels(s, &c[j]);
+    }
+}
+
+/* Each text in memory of its own first, then all in the model's block. */
+static void read_columns(ct__stream *s, ct_gp *gp)
+{
+    ct_column *c = ct__gp_alloc(s->device, (uint64_t)gp->d + 1, sizeof *c), *copy = NULL;
+    if (!c) {
+        ct__stream_lacks_memory(s);
+        return;
+    }
+    columns(s, gp->d, c);
+    if (!s->bad)
+        copy = ct__gp_copy_columns(s->device, &(ct_gp_options){ .inputs = c, .output = c + gp->d }, gp->d);
+    if (!s->bad && !copy) ct__stream_lacks_memory(s);
+    if (copy) ct__gp_take_columns(gp, copy);
+    for (int64_t j = 0; j <= gp->d; j++) {
+        for (int64_t i = 0; i < c[j].n_levels; i++) free((void *)(uintptr_t)c[j].levels[i]);
+        free((void *)(uintptr_t)c[j].levels);
+        free((void *)(uintptr_t)c[j].name);
+    }
+    free(c);
+}
+
 void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
 {
     reals(s, (double *[]){ &gp->y_shift, &gp->y_scale, &gp->y_spread, &gp->given_mean }, 4);
     ct__stream_numbers(s, gp->shift, 3 * (size_t)gp->d, 8);
-    for (int64_t j = 0; j <= gp->d && !s->bad; j++) ct__stream_text(s, &gp->name[j]);
+    if (s->reading)
+        read_columns(s, gp);
+    else
+        columns(s, gp->d, gp->column);
     ct__stream_text(s, kernel);
 }
 
@@ -101,7 +160,7 @@ void ct__model_body(ct__stream *s, ct_gp *gp)
     ct__stream_bytes(s, zero,
                      (8 - (s->before + s->at) % 8) % 8); /* so that what follows lies aligned in memory */
     ct__model_data(s, gp);
-    if (s->version == CT__WITHOUT_FACTOR) return;
+    if (s->version == 4 || s->version == CT__WITHOUT_FACTOR) return;
     if (s->reading && !ct__group_is_one(gp->options.group)) return;
     ct__stream_tensor(s, &gp->factor.alpha, gp->dtype, ct_shape2(gp->n, 1));
     ct__stream_factor(s, gp);

@@ -5,7 +5,8 @@
 #include "model.h"
 #include "stream.h"
 
-enum { CT__OLDEST = 2, CT__WITH_FACTOR = 3, CT__WITHOUT_FACTOR = 4, CT__CHECKSUM = 8 };
+/* The versions that are read, and those that are written, from CT__WITH_FACTOR on. */
+enum { CT__OLDEST = 2, CT__WITH_FACTOR = 5, CT__WITHOUT_FACTOR = 6, CT__CHECKSUM = 8 };
 
 /* Magic and version; `bad` where it is not a model's file. */
 void ct__model_begin(ct__stream *s);

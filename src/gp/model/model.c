@@ -1,24 +1,9 @@
-/* A model as an object: its parts, its list of parameters, its names. */
+/* A model as an object: its parts, its list of parameters. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model.h"
-
-static char *copy_text(ct_device *device, const char *text)
-{
-    size_t length = strlen(text) + 1;
-    char *copy = ct__gp_alloc(device, length, 1);
-    if (copy) memcpy(copy, text, length);
-    return copy;
-}
-
-static void free_names(char **name, int64_t d)
-{
-    for (int64_t j = 0; name && j <= d; j++) free(name[j]);
-    free(name);
-}
 
 /* -- building -------------------------------------------------------------------------------------------- */
 
@@ -43,8 +28,9 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .noise_at = -1,
                    .mean_at = -1 };
     gp->options.noise_variances = NULL;
+    ct__gp_take_columns(gp, ct__gp_copy_columns(device, options, d));
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
-    if (!gp->tape || !gp->shift || ct_gp_set_names(gp, NULL, NULL)) {
+    if (!gp->tape || !gp->shift || !gp->column) {
         ct_gp_free(gp);
         return NULL;
     }
@@ -57,7 +43,7 @@ void ct_gp_free(ct_gp *gp)
 {
     if (!gp) return;
     ct__gp_drop_rows(gp);
-    free_names(gp->name, gp->d);
+    free(gp->column);
     free(gp->shift);
     free(gp->param);
     free(gp->s);
@@ -103,37 +89,6 @@ ct_device *ct_gp_device(const ct_gp *gp) { return gp ? gp->device : NULL; }
 ct_gp_options ct_gp_get_options(const ct_gp *gp) { return gp ? gp->options : (ct_gp_options){ 0 }; }
 const ct_kernel *ct_gp_kernel(const ct_gp *gp) { return gp ? gp->kernel : NULL; }
 ct_fit_report ct_gp_report(const ct_gp *gp) { return gp ? gp->report : (ct_fit_report){ 0 }; }
-
-ct_status ct_gp_set_names(ct_gp *gp, const char *const *inputs, const char *output)
-{
-    if (!gp) return CT_EINVAL;
-    char **name = ct__gp_alloc(gp->device, (uint64_t)gp->d + 1, sizeof *name), **unused = name;
-    if (!name) return CT_ENOMEM;
-    ct_status s = CT_OK;
-    for (int64_t j = 0; j <= gp->d && !s; j++) {
-        char first[32] = "y";
-        if (!gp->name && j < gp->d) snprintf(first, sizeof first, "x%lld", (long long)j);
-        const char *present = gp->name ? gp->name[j] : first;
-        const char *text = j < gp->d ? (inputs ? inputs[j] : present) : (output ? output : present);
-        if (!text)
-            s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_set_names: name %lld is NULL", (long long)j);
-        else if (!(name[j] = copy_text(gp->device, text)))
-            s = CT_ENOMEM;
-    }
-    if (!s) {
-        unused = gp->name;
-        gp->name = name;
-    }
-    free_names(unused, gp->d);
-    return s;
-}
-
-const char *ct_gp_input_name(const ct_gp *gp, int64_t column)
-{
-    return gp && column >= 0 && column < gp->d ? gp->name[column] : NULL;
-}
-
-const char *ct_gp_output_name(const ct_gp *gp) { return gp ? gp->name[gp->d] : NULL; }
 
 /* Whether the model has a factor now. */
 static bool factorised(ct_gp *gp)

@@ -34,7 +34,7 @@ struct ct_gp {
     ct_param *param;                               /* [n_params] */
     double *s;                                     /* [n_params], their values in s coordinates */
     int64_t n_params, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
-    char **name;                                   /* [d + 1]: the input columns, then the output */
+    ct_column *column; /* [d + 1]: the inputs, then the output; options has them */
     ct__gp_factor factor;
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
@@ -70,15 +70,26 @@ ct_status ct__gp_arrays(ct_device *device, uint64_t n, double **const array[], i
 
 /* -- model.c --------------------------------------------------------------------------------------------- */
 
-/* An empty model: device, tape, kernel (taken over), extents, options, room for transforms and names. */
+/* An empty model: device, tape, kernel (taken over), extents, options, columns, room for transforms. */
 ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, ct_dtype dtype,
                     const ct_gp_options *options);
 /* Lists the parameters once the kernel and the transforms are there. */
 ct_status ct__gp_list_params(ct_gp *gp);
 
+/* -- columns.c ------------------------------------------------------------------------------------------- */
+
+/* Whether the options' columns can be copied; CT_EINVAL. */
+ct_status ct__gp_check_columns(ct_device *device, const ct_gp_options *o, int64_t d);
+/* The options' inputs [d] and output in one block, to be freed with free; NULL with CT_ENOMEM. */
+ct_column *ct__gp_copy_columns(ct_device *device, const ct_gp_options *o, int64_t d);
+/* They become the model's. */
+void ct__gp_take_columns(ct_gp *gp, ct_column *columns);
+/* The length of the longest name or level. */
+size_t ct__gp_longest_text(const ct_gp *gp);
+
 /* -- copy.c ---------------------------------------------------------------------------------------------- */
 
-/* A model of the same data, kernel and parameters, without names, fit and factor. On a device other than
+/* A model of the same data, kernel and parameters, without fit and factor. On a device other than
  * gp's, for another thread (CPU only), it reads gp's data and must not outlive gp. NULL with the reason on
  * the device. */
 ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device);

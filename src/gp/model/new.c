@@ -24,7 +24,8 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, CT_ESHAPE, "ct_gp_new: X needs at least one row and one column");
     if (ct_kernel_status(kernel))
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
-    if (ct__group_usable(o->group, device)) return ct_last_status(device);
+    if (ct__group_usable(o->group, device) || ct__gp_check_columns(device, o, d))
+        return ct_last_status(device);
     bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
     if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_NONE ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)

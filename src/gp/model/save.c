@@ -1,6 +1,5 @@
 /* Models to files. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "layout.h"
 
@@ -25,10 +24,9 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
     s->data = ct__gp_alloc(gp->device, s->size, 1);
     ct_status status = kernel && s->data ? CT_OK : CT_ENOMEM;
     if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
-    for (int64_t j = 0; j <= gp->d && !status; j++)
-        if (gp->name[j] && strlen(gp->name[j]) > CT__STREAM_TEXT)
-            status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", what,
-                                    CT__STREAM_TEXT);
+    if (!status && ct__gp_longest_text(gp) > CT__STREAM_TEXT)
+        status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
+                                what, CT__STREAM_TEXT);
     if (!status) write(s, gp, kernel);
     free(kernel);
     free(s->data);

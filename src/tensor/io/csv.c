@@ -35,17 +35,21 @@ static bool check_dialect(ct_device *device, ct__dialect d)
 static ct_table *parse_text(ct_device *device, const char *label, const char *text, size_t bytes,
                             const ct_csv_options *options)
 {
-    const ct__dialect d = { options ? options->delimiter : 0, options ? options->decimal : 0 };
+    options = options ? options : &(ct_csv_options){ 0 };
+    const ct__dialect d = { options->delimiter, options->decimal };
     if (!check_dialect(device, d)) return NULL;
     ct_table *t = ct__host_alloc(device, sizeof *t);
     if (!t) return NULL;
     *t = (ct_table){ .device = ct__device_retain(device) };
-    ct__csv r = {
-        .device = device, .label = label, .at = text, .end = text + bytes, .dialect = d, .line = 1
-    };
-    if (options) r.only = options->only, r.n_only = options->n_only;
+    ct__csv r = { .device = device,
+                  .label = label,
+                  .at = text,
+                  .end = text + bytes,
+                  .dialect = d,
+                  .options = options,
+                  .line = 1 };
     ct_status s = check_text(&r);
-    if (!s) s = ct__csv_rows(&r, t, options ? options->header : 0);
+    if (!s) s = ct__csv_rows(&r, t);
     ct__host_free(device, r.scratch, r.scratch_bytes);
     if (!s) return t;
     ct_table_free(t);

@@ -105,7 +105,7 @@ static ct_status look_at_rows(ct__csv *first, ct__csv *second, ct_table *t, pair
         look_at_pair(first, p, &a, below ? &b : NULL);
         below = below && !b.last;
         t->cols++;
-        t->names_bytes += a.size + 24 + sizeof(char *) + 1;
+        t->columns_bytes += a.size + 24 + sizeof(ct_column) + 1;
     } while (!a.last);
     return CT_OK;
 }

@@ -1,4 +1,4 @@
-/* The rows of CSV text, and the names of its columns. */
+/* The rows of CSV text, and the names of its columns: all as numbers. */
 #include "csv.h"
 #include "path.h"
 #include "tensor/internal.h"
@@ -12,30 +12,13 @@ typedef ct__field field;
 
 /* -- errors ---------------------------------------------------------------------------------------------- */
 
-static const char *hint(const reader *r, const ct_table *t, int64_t col, const field *f, ct_number k)
-{
-    if (k == CT_NUMBER_TOO_LARGE) return " is too large for a double";
-    if (k == CT_NUMBER)
-        return t->forms[col] & CT__BARE ? " is a percentage below a number that is none"
-                                        : " is no percentage, as those above";
-    if (t->cols == 1 && memchr(f->text, ';', f->size))
-        return " is not a number: is the separator a semicolon?";
-    if (t->cols == 1 && memchr(f->text, '\t', f->size)) return " is not a number: is the separator a tab?";
-    field as_comma = *f;
-    double value;
-    int form;
-    if (r->dialect.decimal == '.' && ct__csv_number(&as_comma, ',', &form, &value) == CT_NUMBER)
-        return " is not a number: is the decimal sign a comma?";
-    return " is not a number";
-}
-
 static ct_status bad_number(reader *r, const ct_table *t, int64_t col, const field *f, ct_number k)
 {
-    char text[CT__SHOWN], name[CT__SHOWN];
-    return ct__fail(r->device, CT_EFORMAT, "%s:%lld: column %lld (\"%s\"): \"%s\"%s", r->label,
-                    (long long)f->line, (long long)col + 1,
-                    ct__show(t->names[col], strlen(t->names[col]), name), ct__show(f->text, f->size, text),
-                    hint(r, t, col, f, k));
+    return ct__csv_refuse(r, t, col, f,
+                          k == CT_NUMBER_TOO_LARGE   ? " is too large for a double"
+                          : k == CT_NUMBER_NONE      ? ct__csv_no_number(r, t, f)
+                          : t->forms[col] & CT__BARE ? " is a percentage below a number that is none"
+                                                     : " is no percentage, as those above");
 }
 
 /* `last` is the last field of the row. */
@@ -53,9 +36,10 @@ static ct_status ragged(reader *r, const ct_table *t, int64_t fields, const fiel
 /* Names from the header, which is passed, or "c0", "c1", ... */
 static ct_status name_columns(reader *r, ct_table *t)
 {
-    t->names = ct__host_alloc(t->device, t->names_bytes);
-    if (!t->names) return CT_ENOMEM;
-    t->forms = (unsigned char *)(t->names + t->cols);
+    t->columns = ct__host_alloc(t->device, t->columns_bytes);
+    if (!t->columns) return CT_ENOMEM;
+    memset(t->columns, 0, (size_t)t->cols * sizeof *t->columns);
+    t->forms = (unsigned char *)(t->columns + t->cols);
     char *to = (char *)t->forms + t->cols;
     for (int64_t i = 0; i < t->cols; i++) {
         field f = { .size = 0 };
@@ -63,7 +47,7 @@ static ct_status name_columns(reader *r, ct_table *t)
             ct_status s = ct__csv_field(r, &f);
             if (s) return s;
         }
-        t->names[i] = to;
+        t->columns[i].name = to;
         t->forms[i] = f.size ? 0 : CT__UNNAMED;
         if (f.size) {
             memcpy(to, f.text, f.size);
@@ -89,11 +73,33 @@ static ct_status reserve_rows(reader *r, ct_table *t)
     return t->values && t->lines ? CT_OK : CT_ENOMEM;
 }
 
-static bool must_be_number(const reader *r, const char *name)
+static bool wants(const reader *r, const char *name)
 {
-    for (int64_t i = 0; r->only && i < r->n_only; i++)
-        if (!strcmp(r->only[i], name)) return true;
-    return !r->only;
+    const ct_csv_options *o = r->options;
+    for (int64_t i = 0; o->only && i < o->n_only; i++)
+        if (!strcmp(o->only[i], name)) return true;
+    return !o->only;
+}
+
+/* Columns that are asked for as something else than numbers. */
+static void mark_text(const reader *r, ct_table *t)
+{
+    for (int64_t j = 0; r->options->n_columns && j < t->cols; j++) {
+        const ct_column *asked = ct__csv_asked(r, t->columns[j].name);
+        if (asked && asked->kind && wants(r, t->columns[j].name)) t->forms[j] |= CT__TEXT;
+    }
+}
+
+/* What is no number of column `col`: the value is missing for now, or the column is refused. */
+static ct_status take_text(reader *r, ct_table *t, int64_t col, const field *f, ct_number k, double *value)
+{
+    const char *name = t->columns[col].name;
+    *value = NAN;
+    if ((t->forms[col] & CT__TEXT) || !wants(r, name)) return CT_OK;
+    if (k != CT_NUMBER_NONE || !r->options->kinds || ct__csv_asked(r, name))
+        return bad_number(r, t, col, f, k);
+    t->forms[col] |= CT__TEXT;
+    return CT_OK;
 }
 
 /* Most fields are numbers with a point. */
@@ -125,10 +131,9 @@ static ct_status read_row(reader *r, ct_table *t, int64_t first_line)
         if (col < t->cols) {
             int form;
             ct_number k = read_number(r, &f, &form, row + col);
-            if (k > CT_NUMBER_MISSING || is_mixed(&t->forms[col], form)) {
-                if (must_be_number(r, t->names[col])) return bad_number(r, t, col, &f, k);
-                row[col] = NAN;
-            }
+            if (k > CT_NUMBER_MISSING || is_mixed(&t->forms[col], form))
+                s = take_text(r, t, col, &f, k, row + col);
+            if (s) return s;
         }
         col++;
     } while (!f.last);
@@ -173,9 +178,9 @@ static void note_columns(const reader *r, ct_table *t, int form, const char *wha
     int64_t n = 0, first = 0;
     char name[CT__SHOWN];
     for (int64_t j = t->cols; j-- > 0;)
-        if ((t->forms[j] & form) && must_be_number(r, t->names[j])) n++, first = j;
+        if ((t->forms[j] & form) && wants(r, t->columns[j].name)) n++, first = j;
     if (!n) return;
-    ct__show(t->names[first], strlen(t->names[first]), name);
+    ct__show(t->columns[first].name, strlen(t->columns[first].name), name);
     if (n == 1)
         ct__csv_note(t, "column '%s' %s", name, what);
     else
@@ -197,17 +202,23 @@ static void note_dialect(const reader *r, ct_table *t, ct__dialect given)
         ct__csv_note(t, "decimals are separated by a comma");
 }
 
-ct_status ct__csv_rows(reader *r, ct_table *t, int asked)
+ct_status ct__csv_rows(reader *r, ct_table *t)
 {
     if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3)) r->at += 3;
     ct__csv_pass_empty(r);
     if (r->at == r->end) return ct__fail(r->device, CT_EFORMAT, "%s: no rows and no header", r->label);
     const ct__dialect given = r->dialect;
     ct_status s = ct__csv_find_dialect(r);
-    if (!s) s = ct__csv_find_header(r, t, asked);
+    if (!s) s = ct__csv_find_header(r, t, r->options->header);
     const int64_t first_line = r->line;
     if (!s) s = name_columns(r, t);
+    if (!s) mark_text(r, t);
+    const char *rows = r->at;
+    const int64_t line = r->line;
     if (!s) s = read_rows(r, t, first_line);
+    r->at = rows;
+    r->line = line;
+    if (!s) s = ct__csv_kinds(r, t);
     if (s) return s;
     note_dialect(r, t, given);
     note_columns(r, t, CT__PERCENT, "is in percent: 50% is read as 50");

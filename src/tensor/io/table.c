@@ -13,7 +13,8 @@ void ct_table_free(ct_table *t)
     ct_device *device = t->device;
     ct__host_free(device, t->values, (size_t)(t->capacity * t->cols) * sizeof(double));
     ct__host_free(device, t->lines, (size_t)t->capacity * sizeof(int64_t));
-    ct__host_free(device, t->names, t->names_bytes);
+    for (int64_t j = 0; t->columns && j < t->cols; j++) ct__levels_free(device, &t->columns[j]);
+    ct__host_free(device, t->columns, t->columns_bytes);
     ct__host_free(device, t, sizeof *t);
     ct_device_close(device);
 }
@@ -23,13 +24,18 @@ int64_t ct_table_cols(const ct_table *t) { return t ? t->cols : 0; }
 
 const char *ct_table_name(const ct_table *t, int64_t col)
 {
-    return t && col >= 0 && col < t->cols ? t->names[col] : NULL;
+    return t && col >= 0 && col < t->cols ? t->columns[col].name : NULL;
+}
+
+const ct_column *ct_table_column(const ct_table *t, int64_t col)
+{
+    return t && col >= 0 && col < t->cols ? &t->columns[col] : NULL;
 }
 
 int64_t ct_table_find(const ct_table *t, const char *name)
 {
     for (int64_t i = 0; t && name && i < t->cols; i++)
-        if (!strcmp(t->names[i], name)) return i;
+        if (!strcmp(t->columns[i].name, name)) return i;
     return -1;
 }
 
@@ -42,6 +48,16 @@ bool ct_table_counts_rows(const ct_table *t, int64_t col)
     return t->values[col] == 0 || t->values[col] == 1;
 }
 
+bool ct_table_names_rows(const ct_table *t, int64_t col)
+{
+    enum { FEWEST = 20 };
+    const ct_column *c = ct_table_column(t, col);
+    if (!c || c->kind != CT_COLUMN_CATEGORY) return false;
+    int64_t cells = 0;
+    for (int64_t i = 0; i < t->rows; i++) cells += !isnan(ct_table_at(t, i, col));
+    return cells >= FEWEST && 2 * c->n_levels > cells;
+}
+
 const char *ct_table_note(const ct_table *t, int i)
 {
     return t && i >= 0 && i < t->n_notes ? t->notes[i] : NULL;
@@ -50,6 +66,7 @@ const char *ct_table_note(const ct_table *t, int i)
 void ct__csv_note(ct_table *t, const char *format, ...)
 {
     va_list arguments;
+    if (t->n_notes == CT__NOTES) return;
     va_start(arguments, format);
     vsnprintf(t->notes[t->n_notes++], CT__NOTE, format, arguments);
     va_end(arguments);

@@ -1,0 +1,179 @@
+/* The levels of a category: different texts in a hash table with open addressing. Texts with the same key are
+ * one level. */
+#include "csv.h"
+#include "tensor/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- keys ------------------------------------------------------------------------------------------------ */
+
+typedef struct key {
+    const char *text;
+    size_t size;
+    char of_number[CT_NUMBER_TEXT];
+} key;
+
+static bool is_word(const char *text, size_t size, const char *word)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!word[i] || (text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]) != word[i])
+            return false;
+    return word[size] == 0;
+}
+
+/* yes, no, true and false in lower case; a number's shortest text, below 2^53; any other text itself. */
+static void make_key(key *k, const char *text, size_t size)
+{
+    static const char *const words[] = { "yes", "no", "true", "false" };
+    double value;
+    k->text = text;
+    k->size = size;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (is_word(text, size, words[i])) k->text = words[i];
+    if (ct_number_read(text, size, &value) != CT_NUMBER || fabs(value) >= 9007199254740992.0) return;
+    k->size = ct_number_write(value + 0.0, 0, k->of_number); /* -0 + 0 = 0 */
+    k->text = k->of_number;
+}
+
+/* FNV-1a */
+static uint64_t hash_of(const key *k)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < k->size; i++) h = (h ^ (unsigned char)k->text[i]) * 1099511628211u;
+    return h;
+}
+
+static bool is_level(const ct__levels *l, int64_t i, const key *wanted)
+{
+    key k;
+    const char *text = l->text + l->at[i];
+    make_key(&k, text, strlen(text));
+    return k.size == wanted->size && !memcmp(k.text, wanted->text, k.size);
+}
+
+/* -- the table ------------------------------------------------------------------------------------------- */
+
+/* The slot of the key, or the free one where it belongs. */
+static size_t slot_of(const ct__levels *l, const key *k)
+{
+    size_t i = hash_of(k) & (l->slots - 1);
+    while (l->slot[i] >= 0 && !is_level(l, l->slot[i], k)) i = (i + 1) & (l->slots - 1);
+    return i;
+}
+
+int64_t ct__levels_find(const ct__levels *l, const char *text, size_t size)
+{
+    key k;
+    make_key(&k, text, size);
+    return l->slots ? l->slot[slot_of(l, &k)] : -1;
+}
+
+/* Room for one more, with at most half of the slots taken. */
+static bool grow_table(ct__levels *l)
+{
+    if (2 * (l->n + 1) <= l->slots) return true;
+    const size_t wanted = l->slots ? 2 * l->slots : 16;
+    int64_t *slot = ct__host_alloc(l->device, wanted * sizeof *slot);
+    if (!slot) return false;
+    ct__host_free(l->device, l->slot, l->slots * sizeof *slot);
+    l->slot = slot;
+    l->slots = wanted;
+    for (size_t i = 0; i < wanted; i++) slot[i] = -1;
+    for (size_t i = 0; i < l->n; i++) {
+        key k;
+        make_key(&k, l->text + l->at[i], strlen(l->text + l->at[i]));
+        slot[slot_of(l, &k)] = (int64_t)i;
+    }
+    return true;
+}
+
+static bool grow_texts(ct__levels *l, size_t bytes)
+{
+    if (l->room - l->used < bytes) {
+        char *text = ct__host_grow(l->device, l->text, &l->room, l->used, 2 * l->room + bytes + 64, 1);
+        if (!text) return false;
+        l->text = text;
+    }
+    if (l->n == l->capacity) {
+        size_t *at = ct__host_grow(l->device, l->at, &l->capacity, l->n, 2 * l->n + 16, sizeof *at);
+        if (!at) return false;
+        l->at = at;
+    }
+    return true;
+}
+
+int64_t ct__levels_add(ct__levels *l, const char *text, size_t size)
+{
+    key k;
+    make_key(&k, text, size);
+    if (!grow_table(l)) return -1;
+    int64_t *slot = &l->slot[slot_of(l, &k)];
+    if (*slot >= 0) return *slot;
+    if (!grow_texts(l, size + 1)) return -1;
+    l->at[l->n] = l->used;
+    memcpy(l->text + l->used, text, size);
+    l->text[l->used + size] = 0;
+    l->used += size + 1;
+    return *slot = (int64_t)l->n++;
+}
+
+void ct__levels_drop(ct__levels *l)
+{
+    ct__host_free(l->device, l->text, l->room);
+    ct__host_free(l->device, l->at, l->capacity * sizeof *l->at);
+    ct__host_free(l->device, l->slot, l->slots * sizeof *l->slot);
+    *l = (ct__levels){ .device = l->device };
+}
+
+/* -- a column's own levels ------------------------------------------------------------------------------- */
+
+typedef struct level {
+    const char *text;
+    int64_t number;
+} level;
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(((const level *)a)->text, ((const level *)b)->text);
+}
+
+/* One block: the pointers, then the texts, in this order. */
+static size_t block_bytes(const char *const *levels, int64_t n)
+{
+    const char *last = levels[n - 1];
+    return (size_t)(last - (const char *)levels) + strlen(last) + 1;
+}
+
+ct_status ct__levels_give(const ct__levels *l, ct_column *c, int64_t *number)
+{
+    if (!l->n) return CT_OK;
+    level *order = ct__host_alloc(l->device, l->n * sizeof *order);
+    const char **levels = ct__host_alloc(l->device, l->n * sizeof *levels + l->used);
+    if (!order || !levels) {
+        ct__host_free(l->device, order, l->n * sizeof *order);
+        ct__host_free(l->device, levels, l->n * sizeof *levels + l->used);
+        return CT_ENOMEM;
+    }
+    for (size_t i = 0; i < l->n; i++) order[i] = (level){ l->text + l->at[i], (int64_t)i };
+    if (number) qsort(order, l->n, sizeof *order, by_bytes);
+    char *to = (char *)(levels + l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        const size_t size = strlen(order[i].text) + 1;
+        levels[i] = memcpy(to, order[i].text, size);
+        to += size;
+        if (number) number[order[i].number] = (int64_t)i;
+    }
+    ct__host_free(l->device, order, l->n * sizeof *order);
+    c->levels = levels;
+    c->n_levels = (int64_t)l->n;
+    return CT_OK;
+}
+
+void ct__levels_free(ct_device *device, ct_column *c)
+{
+    if (!c->levels) return;
+    ct__host_free(device, (void *)(uintptr_t)c->levels, block_bytes(c->levels, c->n_levels));
+    c->levels = NULL;
+}
