@@ -4,35 +4,12 @@
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
+# shellcheck source=tests/support/commands.sh
+. "$(dirname "$0")/../support/commands.sh"
 ctgp=$1 slow_stat=${2-}
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
-
-# ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
-ok() {
-    local name=$1 pattern=$2 rc=0
-    shift 2
-    "$@" >out 2>err </dev/null || rc=$?
-    if [ $rc -ne 0 ]; then flunk "$name" "exit code $rc"
-    elif ! grep -qE -- "$pattern" out; then flunk "$name" "no '$pattern' on standard output"
-    else pass "$name"; fi
-}
-
-# bad NAME CODE PATTERN COMMAND...: that exit code, and one line "ctgp: ...PATTERN..." on standard error.
-# LINES_ALLOWED may allow more lines: those of a caret. `that` may look at out and err afterwards.
-bad() {
-    local name=$1 code=$2 pattern=$3 rc=0 lines
-    shift 3
-    "$@" >out 2>err </dev/null || rc=$?
-    lines=$(wc -l <err)
-    if [ $rc -ne "$code" ]; then flunk "$name" "exit code $rc instead of $code"
-    elif [ "$lines" -ne "${LINES_ALLOWED:-1}" ]; then flunk "$name" "$lines lines on standard error"
-    elif ! head -n 1 err | grep -q '^ctgp: '; then
-        flunk "$name" "the message does not begin with the program's name"
-    elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
-    else pass "$name"; fi
-}
 
 # -- data ----------------------------------------------------------------------------------------------------
 
