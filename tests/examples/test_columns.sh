@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# test_columns.sh CTGP: categories and times, from the table to the model and back. In TAP.
+set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+# shellcheck source=tests/support/ctgp.sh
+. "$(dirname "$0")/../support/ctgp.sh"
+ctgp=$1
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+
+told() { grep -qE -- "$1" err; }
+fit=("$ctgp" fit --target y --kernel 'scale * rbf(ard)' --max-iter 5 --quiet)
+
+# -- categories ----------------------------------------------------------------------------------------------
+
+awk 'BEGIN { srand(3); print "wood,x,y"; split("pine oak elm", w, " ")
+    for (i = 0; i < 40; i++) { k = i % 3 + 1
+        printf "%s,%.3f,%.4f\n", w[k], i / 10, sin(i / 6) + k + 0.05 * rand() } }' >wood.csv
+awk -F, -v OFS=, 'NR == 1 || NR > 31 { print $3, $2, $1 }' wood.csv >other.csv
+# elm 0, oak 1, pine 2
+awk -F, -v OFS=, 'NR > 1 { $1 = index("eop", substr($1, 1, 1)) - 1 } 1' wood.csv >codes.csv
+
+ok 'a column of text is a category' '^n=40 features=2 ' "${fit[@]}" wood.csv
+ok 'info tells its levels' '^  wood +category of 3: elm, oak, pine$' "$ctgp" info wood.ctgp
+ok 'so does its JSON' '"columns": \[{"name": "wood", "kind": "category", "levels": \["elm", "oak", "pine"\]}, {"name": "x", "kind": "number"}\]' \
+    "$ctgp" info --json wood.ctgp
+ok 'predict reads the same levels, in any order of columns' '^n=10 ' "$ctgp" predict wood.ctgp other.csv --out a.csv
+cp wood.ctgp text.ctgp
+ok 'loo, sample and append do, too' '^samples=1 rows=10 ' "$ctgp" sample wood.ctgp other.csv --out b.csv
+ok 'append' '^n=50 appended=10 ' "$ctgp" append wood.ctgp other.csv --model more.ctgp
+ok 'a longer model knows the levels' 'category of 3: elm, oak, pine' "$ctgp" info more.ctgp
+
+sed 's/oak/ash/' other.csv >ash.csv
+bad 'a level never seen is named' 2 \
+    '^ctgp: ash.csv:[0-9]+: column 3 \("wood"\): "ash" is none of its levels: elm, oak, pine$' \
+    "$ctgp" predict wood.ctgp ash.csv --out c.csv
+that 'and nothing is written' test ! -e c.csv
+ok 'the prior of a level never seen' '^n=10 ' "$ctgp" predict wood.ctgp ash.csv --unseen prior --out c.csv
+ok 'also of a draw' '^samples=1 rows=10 ' "$ctgp" sample wood.ctgp ash.csv --unseen prior --out c.csv
+bad 'append learns no level' 2 'none of its levels' "$ctgp" append wood.ctgp ash.csv --model c.ctgp
+bad 'no such choice' 1 "--unseen: 'no' is not " "$ctgp" predict wood.ctgp ash.csv --unseen no
+sed 's/oak//' other.csv >gap.csv
+ok 'a missing level' '^n=7 ' "$ctgp" predict wood.ctgp gap.csv --out c.csv
+that 'has an empty prediction' test "$(grep -c '^nan,nan,nan,nan$' c.csv)" -eq 3
+
+ok 'codes are levels where an option says so' '^n=40 ' "${fit[@]}" codes.csv --categorical wood
+ok 'by their text' '^  wood +category of 3: 0, 1, 2$' "$ctgp" info codes.ctgp
+sed 's/^0,/0.0,/; s/^1,/01,/' codes.csv >spelled.csv
+ok 'a code has several spellings' '^n=40 ' "$ctgp" predict codes.ctgp spelled.csv --out d.csv
+"$ctgp" predict codes.ctgp codes.csv --out e.csv >out
+that 'of one level' cmp d.csv e.csv
+awk -F, -v OFS=, 'NR == 1 { $1 = "flag" } NR > 1 { $1 = NR % 2 ? "True" : "False" } 1' wood.csv >flag.csv
+ok 'true and false are two levels' '^n=40 ' "${fit[@]}" flag.csv
+sed 's/True/TRUE/; s/False/false/' flag.csv >lower.csv
+ok 'in any case' '^n=40 ' "$ctgp" predict flag.ctgp lower.csv --out f.csv
+
+bad 'the target is a number' 2 'wood.csv:2: column 1 \("wood"\): "pine" is not a number$' \
+    "$ctgp" fit wood.csv --target wood
+bad 'also where an option wants it else' 1 "^ctgp: --categorical names the target 'y', which must be a number$" \
+    "${fit[@]}" wood.csv --categorical y
+bad 'one kind a column' 1 "^ctgp: --time names 'x', which is named before$" \
+    "${fit[@]}" wood.csv --categorical x --time x
+bad 'no such column' 2 "wood.csv has no column 'w'; it has wood, x, y$" "${fit[@]}" wood.csv --categorical w
+sed '5s/,[0-9.]*,/,oops,/' wood.csv >oops.csv
+bad 'a mistake among numbers is no text' 2 \
+    'oops.csv:5: column 2 \("x"\): "oops" is not a number, .*: state what the column is with --categorical$' \
+    "${fit[@]}" oops.csv
+sed 's/\./";"/' wood.csv | sed 's/\(.*\)";"\([0-9]*\),/\1;\2,/; s/,\([0-9]*\);\([0-9]*\),/,"\1,\2",/' >comma.csv
+bad 'nor are decimal commas' 2 'is the decimal sign a comma\?' "${fit[@]}" comma.csv
+
+awk -F, -v OFS=, '{ $1 = NR == 1 ? "id," $1 : "tree" NR "," $1 } 1' wood.csv >id.csv
+ok 'a name for each row is left out' '^n=40 features=2 ' "${fit[@]}" id.csv
+that 'with a note' told "id.csv: column 'id' has 40 texts, nearly one a row: it is left out"
+ok 'unless it is asked for' '^n=40 features=3 ' "${fit[@]}" id.csv --categorical id
+ok 'or named' '^n=40 features=1 ' "${fit[@]}" id.csv --features id
+LINES_ALLOWED=2 bad 'nothing else is left' 2 "no column is left to learn 'y' from$" "${fit[@]}" <(cut -d, -f1,4 id.csv) \
+    --model g.ctgp
+
+# -- times ---------------------------------------------------------------------------------------------------
+
+# from 2024-02-20 on, a day a row
+python3 - <<'PYTHON'
+import datetime as dt, math
+first = dt.datetime(2024, 2, 20, tzinfo=dt.timezone.utc)
+rows = [(first + dt.timedelta(days=i), math.sin(i / 6)) for i in range(40)]
+def write(name, column):
+    with open(name, "w") as f:
+        print("when,y", file=f)
+        for t, y in rows: print(f"{column(t)},{y:.6f}", file=f)
+write("dates.csv", lambda t: t.date().isoformat())
+write("stamps.csv", lambda t: t.strftime("%Y-%m-%d %H:%M"))
+write("days.csv", lambda t: int(t.timestamp()) // 86400)
+write("seconds.csv", lambda t: int(t.timestamp()))
+write("ms.csv", lambda t: int(t.timestamp()) * 1000)
+PYTHON
+ok 'dates are times' '^n=40 features=1 ' "${fit[@]}" dates.csv
+ok 'info says so' '^  when +time' "$ctgp" info dates.ctgp
+ok 'so does its JSON' '"columns": \[{"name": "when", "kind": "time"}\]' "$ctgp" info --json dates.ctgp
+ok 'the same as days in numbers' '^n=40 ' "${fit[@]}" days.csv
+that 'with the same likelihood' \
+    test "$("$ctgp" info dates.ctgp | grep ^nlml)" = "$("$ctgp" info days.ctgp | grep ^nlml)"
+ok 'dates and times of day' '^n=40 ' "$ctgp" predict dates.ctgp stamps.csv --out h.csv
+"$ctgp" predict dates.ctgp dates.csv --out i.csv >out
+that 'are the same days' cmp h.csv i.csv
+for unit in seconds ms; do
+    ok "$unit since 1970" '^n=40 ' "${fit[@]}" $unit.csv --time when
+    ok "are times, too" '^n=40 ' "$ctgp" predict $unit.ctgp dates.csv --out i.csv
+    that 'and the same days' cmp h.csv i.csv
+    ok 'also in predict' '^n=40 ' "$ctgp" predict dates.ctgp $unit.csv --out i.csv
+    that 'of a model of dates' cmp h.csv i.csv
+done
+that 'the unit is told' told "ms.csv: column 'when' is read as milliseconds since 1970$"
+sed '10s/2024-02-28/2024-02-30/' dates.csv >never.csv
+bad 'a day that is not in the calendar' 2 \
+    'never.csv:10: column 1 \("when"\): "2024-02-30" is not in the calendar$' "${fit[@]}" never.csv
+bad 'also in predict' 2 'never.csv:10: .* is not in the calendar$' "$ctgp" predict dates.ctgp never.csv
+sed '10s/2024-02-28/someday/' dates.csv >never.csv
+bad 'what is no date' 2 '"someday" is not a date, .*: state what the column is with --categorical$' \
+    "${fit[@]}" never.csv
+bad 'in predict' 2 '"someday" is not a date as 2024-01-31 or 2024-01-31T12:30$' \
+    "$ctgp" predict dates.ctgp never.csv
+
+# -- columns by name in a kernel -----------------------------------------------------------------------------
+
+ok 'dims by name' '^n=40 ' "$ctgp" fit wood.csv --target y --max-iter 5 --quiet \
+    --kernel 'scale * rbf(dims=x) + scale * matern32(dims="wood")'
+ok 'are numbers in the model' '^kernel +scale \* rbf\(dims=1\) \+ scale \* matern32\(dims=0\)$' "$ctgp" info wood.ctgp
+LINES_ALLOWED=3 bad 'no such column in a kernel' 1 '^ctgp: kernel: no such column; there are wood, x$' \
+    "$ctgp" fit wood.csv --target y --kernel 'rbf(dims=z)'
+
+plan
