@@ -29,6 +29,9 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
         if (gp->name[j] && strlen(gp->name[j]) > CT__STREAM_TEXT)
             status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name is longer than %d bytes", what,
                                     CT__STREAM_TEXT);
+    if (!status && strlen(ct_gp_noise_name(gp)) > CT__STREAM_TEXT)
+        status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: the noise's name is longer than %d bytes",
+                                what, CT__STREAM_TEXT);
     if (!status) write(s, gp, kernel);
     free(kernel);
     free(s->data);
@@ -72,6 +75,7 @@ ct_status ct_gp_save_with(ct_gp *gp, const char *path, const ct_gp_save_options 
     const bool bare = options && options->no_factor;
     ct__gp_enter(gp);
     ct__stream s = { .device = gp->device, .version = bare ? CT__WITHOUT_FACTOR : CT__WITH_FACTOR };
+    if (gp->options.noise > CT_NOISE_NONE || *ct_gp_noise_name(gp)) s.version += CT__PLUS_NOISE;
     ct_status status = bare ? CT_OK : ct__gp_factorise(gp);
     if (!status && ct_group_rank(gp->options.group) == 0 && !(s.to = ct_file_writer_open(gp->device, path)))
         status = ct_last_status(gp->device);
