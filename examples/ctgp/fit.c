@@ -19,7 +19,7 @@ typedef struct settings {
     ct_dtype dtype;
     patience patience;
     const char *device, *no_factor, *json;
-    char default_model[4096];
+    char default_model[4096], noise_name[4096];
 } settings;
 
 /* -- the command line -- */
@@ -42,7 +42,7 @@ static int read_settings(int argc, char **argv, settings *s)
 {
     const char *mean = NULL, *noise = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
                *precision = NULL, *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL,
-               *standardize = NULL, *quiet = NULL, *limit = NULL;
+               *standardize = NULL, *quiet = NULL, *limit = NULL, *noise_in = NULL, *noise_by = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
@@ -50,7 +50,12 @@ static int read_settings(int argc, char **argv, settings *s)
         DIALECT_OPTIONS(s->written),
         { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
         { "--mean", "KIND", "zero, constant (default) or linear", &mean },
-        { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
+        { "--noise", "KIND",
+          "learned (default), none: the model passes through the data, or inputs: it changes with them",
+          &noise },
+        { "--noise-column", "NAME", "column of standard deviations, or variance:NAME; no feature",
+          &noise_in },
+        { "--noise-by", "NAME", "a noise for each level (number) of this column; no feature", &noise_by },
         { "--priors", "KIND",
           "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
@@ -74,7 +79,6 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
     };
     static const char *const means[] = { "constant", "zero", "linear" };
-    static const char *const noises[] = { "learned", "none" };
     static const char *const kinds[] = { "weak", "none" };
     static const char *const optimizers[] = { "lbfgs", "adam" };
     static const char *const objectives[] = { "likelihood", "loo" };
@@ -96,10 +100,10 @@ static int read_settings(int argc, char **argv, settings *s)
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
     if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
-    int m = 0, v = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
+    int m = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
-    if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
+    if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
     if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
@@ -113,7 +117,6 @@ static int read_settings(int argc, char **argv, settings *s)
     if (result != GO_ON) return result;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
-    s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
     s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;
@@ -160,9 +163,10 @@ static bool picked(const pick *picks, int64_t n, const frame *f, const char *nam
     return false;
 }
 
-/* Features in the order of --features, or all columns. The unnamed first column that counts the rows is
- * one where there is no other. */
-static int list_features(const settings *s, const frame *f, int64_t target, const char **names, int64_t *n)
+/* Features in the order of --features, or all columns but that of the noise. The unnamed first column that counts
+ * the rows is one where there is no other. */
+static int list_features(const settings *s, const frame *f, int64_t target, int64_t noise, const char **names,
+                         int64_t *n)
 {
     pick *features = NULL, *drop = NULL;
     int64_t wanted = ct_table_cols(f->table), dropped = 0;
@@ -175,7 +179,7 @@ static int list_features(const settings *s, const frame *f, int64_t target, cons
         const char *name = ct_table_name(f->table, p.col);
         if (p.col == target && p.exact)
             result = fail(CODE_USAGE, "--features names the target '%s'", name);
-        else if (p.col == target || picked(drop, dropped, f, name))
+        else if (p.col == target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
             continue;
         else if (named(names, *n, name) || !strcmp(name, s->target))
             result = fail(features ? CODE_USAGE : CODE_DATA, "%s: column '%s' is there twice",
@@ -193,14 +197,21 @@ static int list_features(const settings *s, const frame *f, int64_t target, cons
     return result;
 }
 
-/* Names of the features, then of the target; they point into the table. */
+/* Names of the features, then of the target, then of the noise's column or NULL; they point into the table. */
 static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
 {
     int64_t n = 0, target = frame_column(f, s->target);
-    int result = target < 0 ? CODE_DATA : list_features(s, f, target, names, &n);
+    const char *told = noise_column(s->gp.noise, s->noise_name);
+    int64_t noise = told && target >= 0 ? frame_column(f, told) : -1;
+    int result = target < 0 || (told && noise < 0) ? CODE_DATA : GO_ON;
+    if (result == GO_ON && noise == target)
+        result = fail(CODE_USAGE, "--noise-%s names the target '%s'",
+                      s->gp.noise == CT_NOISE_BY_LEVEL ? "by" : "column", told);
+    if (result == GO_ON) result = list_features(s, f, target, noise, names, &n);
     if (result == GO_ON && n == 0)
         result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
     names[n] = ct_table_name(f->table, target);
+    names[n + 1] = noise < 0 ? NULL : ct_table_name(f->table, noise);
     *n_features = n;
     return result;
 }
@@ -247,7 +258,7 @@ static int choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t
             return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
                         j < d ? "; leave it out: --drop " : "", j < d ? name : "");
     }
-    int result = frame_complete(f, cols, d + 1);
+    int result = frame_complete(f, cols, noise_column(s->gp.noise, s->noise_name) ? d + 2 : d + 1);
     if (result != GO_ON) return result;
     long long kept = f->n_rows;
     frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
@@ -324,27 +335,34 @@ static void print_result(const settings *s, const frame *f, ct_gp *gp, const eff
 static int save(const settings *s, const frame *f, ct_gp *gp, const char *const *names, const effort *e)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
-    if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
+    if (ct_gp_set_names(gp, names, s->target) || ct_gp_set_noise_name(gp, s->noise_name) ||
+        ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
     print_result(s, f, gp, e, ct_gp_nlml_value(gp));
     return CODE_OK;
 }
 
-/* Model of the chosen rows of cols[0..d) and the target cols[d]. */
+/* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise. */
 static int fit_frame(const settings *s, frame *f, const int64_t *cols, const char *const *names, int64_t d,
                      ct_kernel **kernel)
 {
     int result = choose_rows(s, f, cols, d);
     if (result != GO_ON) return result;
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
+    ct_tensor *noise = NULL;
+    ct_gp_options options = s->gp;
     ct_gp *gp = NULL;
     effort e;
-    if (X && y)
-        result = train(X, y, *kernel, &s->gp, &s->fit, s->patience, &gp, &e), *kernel = NULL;
-    else
+    if (!X || !y)
         result = fail_device(f->device, NULL);
+    else if (noise_column(s->gp.noise, s->noise_name))
+        result = frame_noise(f, cols[d + 1], s->gp.noise, s->noise_name, NULL, &noise);
+    *(s->gp.noise == CT_NOISE_BY_LEVEL ? &options.noise_levels : &options.noise_variances) = noise;
+    if (result == GO_ON)
+        result = train(X, y, *kernel, &options, &s->fit, s->patience, &gp, &e), *kernel = NULL;
     ct_release(X);
     ct_release(y);
+    ct_release(noise);
     if (result == GO_ON) result = save(s, f, gp, names, &e);
     ct_gp_free(gp);
     return result;
@@ -359,14 +377,15 @@ static int read_columns(const settings *s, ct_device *device, frame *header, fra
     const char *none = NULL;
     int result = source_open(&t, device, s->path);
     if (result == GO_ON) result = frame_parse(header, &t, &s->table, &none, 0);
-    size_t columns = (size_t)ct_table_cols(header->table) + 1;
+    size_t columns = (size_t)ct_table_cols(header->table) + 2;
     *names = calloc(columns, sizeof **names);
     *cols = calloc(columns, sizeof **cols);
     if (result == GO_ON && (!*names || !*cols))
         result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
     if (result == GO_ON) result = choose_columns(s, header, *names, d);
-    if (result == GO_ON) result = frame_parse(f, &t, &s->table, *names, *d + 1);
-    for (int64_t j = 0; j <= *d && result == GO_ON; j++) {
+    const int64_t used = result != GO_ON ? 0 : (*names)[*d + 1] ? *d + 2 : *d + 1;
+    if (result == GO_ON) result = frame_parse(f, &t, &s->table, *names, used);
+    for (int64_t j = 0; j < used && result == GO_ON; j++) {
         (*cols)[j] = frame_column(f, (*names)[j]);
         if ((*cols)[j] < 0) result = CODE_DATA;
     }
