@@ -205,8 +205,8 @@ static int choose_columns(const settings *s, const frame *f, const char **names,
     int64_t noise = told && target >= 0 ? frame_column(f, told) : -1;
     int result = target < 0 || (told && noise < 0) ? CODE_DATA : GO_ON;
     if (result == GO_ON && noise == target)
-        result = fail(CODE_USAGE, "--noise-%s names the target '%s'",
-                      s->gp.noise == CT_NOISE_BY_LEVEL ? "by" : "column", told);
+        result = fail(CODE_USAGE, "%s names the target '%s'",
+                      s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", told);
     if (result == GO_ON) result = list_features(s, f, target, noise, names, &n);
     if (result == GO_ON && n == 0)
         result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);

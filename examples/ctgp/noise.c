@@ -23,8 +23,8 @@ int noise_settings(const char *noise, const char *column, const char *by, ct_gp_
     if (result != GO_ON) return result;
     if (column && by) return fail(CODE_USAGE, "--noise-column and --noise-by: give one of them");
     if ((column || by) && k)
-        return fail(CODE_USAGE, "--noise %s and --noise-%s: give one of them", noise,
-                    column ? "column" : "by");
+        return fail(CODE_USAGE, "--noise %s and %s: give one of them", noise,
+                    column ? "--noise-column" : "--noise-by");
     *kind = by ? CT_NOISE_BY_LEVEL : !column ? meant[k] : noise ? CT_NOISE_GIVEN_PLUS : CT_NOISE_GIVEN;
     const bool plain = column && !behind(column, deviations) && !behind(column, variances);
     if (column || by) snprintf(name, 4096, "%s%s", plain ? deviations : "", column ? column : by);
