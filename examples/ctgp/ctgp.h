@@ -158,27 +158,27 @@ int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
 
 /* -- noise.c: noise that a column of the table tells -- */
 
-/* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: what the
- * model keeps of the column, or unchanged. */
+/* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: what
+ * the model keeps of the column, or unchanged. */
 int noise_settings(const char *noise, const char *column, const char *by, ct_gp_noise *kind, char name[4096]);
 /* The column of such a name, or NULL. */
 const char *noise_column(ct_gp_noise kind, const char *name);
 /* What a model's noise is: "given, standard deviations in err", ... */
 void noise_text(const ct_gp *gp, char *text, size_t size);
-/* The variances, or levels, of the chosen rows in column `col`. Of a model that is there, gp, a level that it has
- * not is refused. */
+/* The variances, or levels, of the chosen rows in column `col`. Of a model that is there, gp, a level that it
+ * has not is refused. */
 int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
                 ct_tensor **noise);
 
 /* -- model.c: loading a model, predicting a table with it -- */
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
-/* Opens a file; cols[0..d): the model's inputs there, cols[d]: its target, cols[d + 1]: the column of its noise;
- * these two or -1. */
+/* Opens a file; cols[0..d): the model's inputs there, cols[d]: its target, cols[d + 1]: the column of its
+ * noise; these two or -1. */
 int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols);
-/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least. *noise
- * (may be NULL: not wanted) is of the model's noise column; without such a column it stays NULL, which is told, or
- * refused with `y`. */
+/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least.
+ * *noise (may be NULL: not wanted) is of the model's noise column; without such a column it stays NULL, which
+ * is told, or refused with `y`. */
 int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
                  ct_tensor **y, ct_tensor **noise);
 

@@ -163,8 +163,8 @@ static bool picked(const pick *picks, int64_t n, const frame *f, const char *nam
     return false;
 }
 
-/* Features in the order of --features, or all columns but that of the noise. The unnamed first column that counts
- * the rows is one where there is no other. */
+/* Features in the order of --features, or all columns but that of the noise. The unnamed first column that
+ * counts the rows is one where there is no other. */
 static int list_features(const settings *s, const frame *f, int64_t target, int64_t noise, const char **names,
                          int64_t *n)
 {
@@ -197,7 +197,8 @@ static int list_features(const settings *s, const frame *f, int64_t target, int6
     return result;
 }
 
-/* Names of the features, then of the target, then of the noise's column or NULL; they point into the table. */
+/* Names of the features, then of the target, then of the noise's column or NULL; they point into the table.
+ * */
 static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
 {
     int64_t n = 0, target = frame_column(f, s->target);
@@ -342,7 +343,8 @@ static int save(const settings *s, const frame *f, ct_gp *gp, const char *const 
     return CODE_OK;
 }
 
-/* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise. */
+/* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise.
+ * */
 static int fit_frame(const settings *s, frame *f, const int64_t *cols, const char *const *names, int64_t d,
                      ct_kernel **kernel)
 {

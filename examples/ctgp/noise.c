@@ -1,5 +1,5 @@
-/* Noise that a column of the table tells: standard deviations, variances, or a level with a noise of its own. The
- * model keeps the column as "sd:NAME", "variance:NAME" or, of levels, "NAME". */
+/* Noise that a column of the table tells: standard deviations, variances, or a level with a noise of its own.
+ * The model keeps the column as "sd:NAME", "variance:NAME" or, of levels, "NAME". */
 #include "ctgp.h"
 
 #include <math.h>

@@ -99,7 +99,8 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
 
 /* -- append ---------------------------------------------------------------------------------------------- */
 
-/* `old` with the rows of `fresh` below it; releases `fresh`. NULL with the reason on the device, or for NULL. */
+/* `old` with the rows of `fresh` below it; releases `fresh`. NULL with the reason on the device, or for NULL.
+ * */
 static ct_tensor *extended(ct_gp *gp, ct_tensor *old, ct_tensor *fresh, const char *what)
 {
     ct_tensor *all = NULL;

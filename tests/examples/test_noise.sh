@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_noise.sh CTGP: noise from a column, by level and as a function of the inputs, against closed forms. In TAP.
+# test_noise.sh CTGP: noise from a column, by level and of the inputs, against closed forms. In TAP.
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -32,8 +32,8 @@ parameter() { "$ctgp" info "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
 # std FILE ROW
 std() { awk -F, -v row="$2" 'NR == row + 1 { print $2 }' "$1"; }
 
-# Rows so far apart that they are independent: with k(x, x) = 1 a row with noise v leaves the variance v / (1 + v)
-# of f there.
+# Rows so far apart that they are independent: with k(x, x) = 1 a row with noise v leaves the variance
+# v / (1 + v) of f there.
 far=(--target y --mean zero --standardize no --quiet)
 fixed=("${far[@]}" --kernel 'scale(1!) * rbf(lengthscale=1!)')
 
@@ -58,7 +58,8 @@ says 'and variances' 'features=1 ' "$ctgp" fit given.csv "${fixed[@]}" --noise-c
     --drop err --model var.ctgp
 for m in sd var; do
     says "$m: predictions" 'missing input' "$ctgp" predict $m.ctgp new.csv --out $m.csv
-    near "$m: a row has its own noise, and so has a prediction" "$(std $m.csv 1)" 'sqrt(0.25 / 1.25 + 0.09)' 1e-9
+    near "$m: rows have their own noise, and so has a prediction" "$(std $m.csv 1)" \
+        'sqrt(0.25 / 1.25 + 0.09)' 1e-9
     near "$m: another row" "$(std $m.csv 2)" 'sqrt(4 / 5 + 1)' 1e-9
     that "$m: none without noise" sh -c "sed -n 4p $m.csv | grep -qxE '(nan)?(,(nan)?){3}'"
     says "$m: the average is said" 'without a column of the noise, (err|var), the noise is the average' \
@@ -81,18 +82,21 @@ refused 'none without it' 2 "has no column 'err'" "$ctgp" append sd.ctgp <(cut -
 sed 's/0.5/-0.5/' given.csv >negative.csv
 refused 'a negative deviation' 2 "negative.csv, line 2, column 'err': -0.5 is negative" \
     "$ctgp" fit negative.csv "${fixed[@]}" --noise-column err
-refused 'no such column' 2 "no column 'error'; it has" "$ctgp" fit given.csv "${fixed[@]}" --noise-column error
-refused 'not the target' 1 "--noise-column names the target 'y'" "$ctgp" fit given.csv "${fixed[@]}" \
-    --noise-column y
-refused 'given and none' 1 'give one of them' "$ctgp" fit given.csv "${fixed[@]}" --noise none --noise-column err
+refused 'no such column' 2 "no column 'error'; it has" \
+    "$ctgp" fit given.csv "${fixed[@]}" --noise-column error
+refused 'not the target' 1 "--noise-column names the target 'y'" \
+    "$ctgp" fit given.csv "${fixed[@]}" --noise-column y
+refused 'given and none' 1 'give one of them' \
+    "$ctgp" fit given.csv "${fixed[@]}" --noise none --noise-column err
 
 # -- by level ------------------------------------------------------------------------------------------------
 
 # y has variance 1 + v_l, so that the likelihood is highest at v_l = mean of y² - 1.
 awk 'BEGIN { srand(5); print "x,batch,y"; for (i = 0; i < 60; i++)
-    printf "%d,%g,%.6f\n", 100 * i, i % 3 ? -1.5 : 20, (i % 3 ? 2 : 9) * (i % 2 ? 1 : -1) * (1 + rand()) }' >levels.csv
-means=$(awk -F, 'NR > 1 { s[$2] += $3 * $3; n[$2]++ } END { print s["-1.5"] / n["-1.5"] - 1, s[20] / n[20] - 1 }' \
-    levels.csv)
+    printf "%d,%g,%.6f\n", 100 * i, i % 3 ? -1.5 : 20,
+        (i % 3 ? 2 : 9) * (i % 2 ? 1 : -1) * (1 + rand()) }' >levels.csv
+means=$(awk -F, 'NR > 1 { s[$2] += $3 * $3; n[$2]++ }
+    END { print s["-1.5"] / n["-1.5"] - 1, s[20] / n[20] - 1 }' levels.csv)
 says 'a noise for each level' 'features=1 ' "$ctgp" fit levels.csv "${fixed[@]}" --noise-by batch \
     --model levels.ctgp
 near 'the first level' "$(parameter levels.ctgp 'noise.variance[-1.5]')" "${means% *}" 1e-4
@@ -106,8 +110,8 @@ says 'an average over the rows' 'without a column of the noise, batch' "$ctgp" p
     <(cut -d, -f1 new.csv) --out average.csv
 near 'and its value' "$(std average.csv 1)" "sqrt(1 + (2 * ${means% *} + ${means#* }) / 3)" 1e-4
 says 'noisy draws' 'samples=4000 ' "$ctgp" sample levels.ctgp new.csv --noisy --samples 4000 --out draws.csv
-near 'have the noise of their level' "$(awk -F, 'NR == 2 { for (i = 1; i <= NF; i++) s += $i * $i; print s / NF }' \
-    draws.csv)" "1 + ${means#* }" 0.1
+square=$(awk -F, 'NR == 2 { for (i = 1; i <= NF; i++) s += $i * $i; print s / NF }' draws.csv)
+near 'have the noise of their level' "$square" "1 + ${means#* }" 0.1
 says 'draws of the function need none' 'samples=1 ' "$ctgp" sample levels.ctgp <(cut -d, -f1 new.csv) \
     --out draws.csv
 says 'a level that is there' 'appended=1 ' "$ctgp" append levels.ctgp <(printf 'x,batch,y\n-90,20,3\n') \
@@ -119,8 +123,8 @@ refused 'nor appended' 2 "$unknown" "$ctgp" append levels.ctgp new.csv --model n
 that 'and nothing is written' test ! -e no.ctgp
 refused 'a level for each row' 2 "column 'x' has 60 levels in 60 rows" "$ctgp" fit levels.csv "${far[@]}" \
     --features batch --noise-by x
-refused 'one way or the other' 1 '--noise-column and --noise-by: give one' "$ctgp" fit levels.csv "${far[@]}" \
-    --noise-by batch --noise-column x
+refused 'one way or the other' 1 '--noise-column and --noise-by: give one' \
+    "$ctgp" fit levels.csv "${far[@]}" --noise-by batch --noise-column x
 says 'a chosen covariance' 'noise.variance\[20\]' "$ctgp" fit levels.csv --target y --quiet --noise-by batch \
     --model chosen.ctgp
 if command -v gnuplot >/dev/null; then
@@ -142,6 +146,6 @@ says 'info says what it is' 'noise +learned, a function of the inputs$' "$ctgp" 
 says 'predictions with it' 'n=80 ' "$ctgp" predict inputs.ctgp inputs.csv --out inputs.out
 near 'at 0' "$(std inputs.out 1)" "sqrt(${means% *})" 1e-4
 near 'at 1' "$(std inputs.out 2)" "sqrt(${means#* })" 1e-4
-refused 'no other kind' 1 "--noise: 'input' is not learned, none or inputs" "$ctgp" fit inputs.csv "${far[@]}" \
-    --noise input
+refused 'no other kind' 1 "--noise: 'input' is not learned, none or inputs" \
+    "$ctgp" fit inputs.csv "${far[@]}" --noise input
 plan

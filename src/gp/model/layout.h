@@ -5,8 +5,8 @@
 #include "model.h"
 #include "stream.h"
 
-/* 5 and 6 are 3 and 4 with the noise's name and levels. A model that has neither is written without, for older
- * libraries to read. */
+/* 5 and 6 are 3 and 4 with the noise's name and levels. A model that has neither is written without, for
+ * older libraries to read. */
 enum { CT__OLDEST = 2, CT__WITH_FACTOR = 3, CT__WITHOUT_FACTOR = 4, CT__NEWEST = 6 };
 enum { CT__PLUS_NOISE = 2 };
 enum { CT__CHECKSUM = 8 };

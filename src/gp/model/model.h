@@ -133,8 +133,8 @@ static inline bool ct__gp_is_noise(const ct_gp *gp, int64_t i)
 {
     return gp->noise_at >= 0 && i >= gp->noise_at && i < gp->noise_at + ct__noise_params(gp);
 }
-/* The learned part of the variance, in s coordinates, from the noise's parameters s: (n) at rows X (n, d) of the
- * data, or (1). With CT_NOISE_INPUTS X may be any points. */
+/* The learned part of the variance, in s coordinates, from the noise's parameters s: (n) at rows X (n, d) of
+ * the data, or (1). With CT_NOISE_INPUTS X may be any points. */
 ct_var ct__noise_learned(const ct_gp *gp, ct_var s, ct_var X);
 /* The variance of a new observation, in units of y²: the average over the data; or at each row of Xs, by
  * `noise`, checked, or without it NULL by the inputs or that average. */

@@ -130,8 +130,8 @@ void ct__gp_first_values(ct_gp *gp)
     }
 }
 
-/* The same box for the log of the noise at the means of the columns. A standard deviation of a column changes it
- * by a factor of at most e¹⁰. */
+/* The same box for the log of the noise at the means of the columns. A standard deviation of a column changes
+ * it by a factor of at most e¹⁰. */
 static void hold_log_noise(const ct_gp *gp, int64_t i, double *lower, double *upper)
 {
     const bool level = i == gp->noise_at;

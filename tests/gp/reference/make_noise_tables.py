@@ -3,11 +3,11 @@
 
     python make_noise_tables.py > noise_tables.h          (needs numpy and scikit-learn)
 
-The kernel is scale * rbf(ard) of two columns, the mean zero, and nothing is standardised. The noise is given with
-or without a learned part, learned for each of three levels, or a log-linear function of the inputs. The negative
-log marginal likelihood is also scikit-learn's, with the noise as its alpha, and so are mean and variance. The
-gradient is ½ tr((C⁻¹ - ααᵀ) ∂C), in the logs of the kernel's parameters and of variances, and in the parameters
-of the log of the noise themselves. Leave-one-out removes each row in turn.
+The kernel is scale * rbf(ard) of two columns, the mean zero, and nothing is standardised. The noise is given
+with or without a learned part, learned for each of three levels, or a log-linear function of the inputs. The
+negative log marginal likelihood, mean and variance must also be scikit-learn's, with the noise as its alpha.
+The gradient is ½ tr((C⁻¹ - ααᵀ) ∂C), in the logs of the kernel's parameters and of variances, and in the
+parameters of the log of the noise themselves. Leave-one-out removes each row in turn.
 """
 import sys
 
@@ -68,8 +68,8 @@ def posterior(X, y, noise, Xs):
 
 
 def by_sklearn(noise):
-    gp = GaussianProcessRegressor(S.ConstantKernel(KERNEL[0]) * S.RBF(KERNEL[1:]), alpha=noise, optimizer=None)
-    gp.fit(X, y)
+    kernel = S.ConstantKernel(KERNEL[0]) * S.RBF(KERNEL[1:])
+    gp = GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(X, y)
     mean, std = gp.predict(Xs, return_std=True)
     return -gp.log_marginal_likelihood_value_, mean, std ** 2
 
@@ -97,7 +97,8 @@ def main():
                          ("level", LEVEL), ("level_new", NEW_LEVEL)]:
         print(fold("static const double noise_%s[] = { %s };" % (name, listing(values))))
     print("\ntypedef struct noise_row {\n    const char *name;\n    ct_gp_noise kind;\n    int n_noise;")
-    print("    double value[6], nlml, gradient[6], loo; /* the kernel's three parameters, then the noise's */")
+    print("    /* of value and gradient: the kernel's three parameters, then the noise's */")
+    print("    double value[6], nlml, gradient[6], loo;")
     print("    double mean[NOISE_NEW], variance[NOISE_NEW], noise[NOISE_NEW], average;\n} noise_row;\n")
     print("static const noise_row noise_table[] = {")
     for name, kind, values, noise, at_new, slopes in cases():
@@ -109,8 +110,8 @@ def main():
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11, err_msg=name)
         print('    { "%s", %s, %d,' % (name, kind, len(values)))
         print(fold("      { %s }, %r,\n      { %s }, %r,\n      { %s },\n      { %s },\n      { %s }, %r }," %
-                   (listing(KERNEL + values), float(nlml), listing(gradient), leave_one_out(noise), listing(mean),
-                    listing(variance), listing(at_new), float(noise.mean()))))
+                   (listing(KERNEL + values), float(nlml), listing(gradient), leave_one_out(noise),
+                    listing(mean), listing(variance), listing(at_new), float(noise.mean()))))
     print("};\n/* clang-format on */")
 
 

@@ -18,7 +18,8 @@ typedef struct noise_row {
     const char *name;
     ct_gp_noise kind;
     int n_noise;
-    double value[6], nlml, gradient[6], loo; /* the kernel's three parameters, then the noise's */
+    /* of value and gradient: the kernel's three parameters, then the noise's */
+    double value[6], nlml, gradient[6], loo;
     double mean[NOISE_NEW], variance[NOISE_NEW], noise[NOISE_NEW], average;
 } noise_row;
 
