@@ -99,8 +99,8 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
 
 /* -- append ---------------------------------------------------------------------------------------------- */
 
-/* `old` with the rows of `fresh` below it; releases `fresh`. NULL with the reason on the device, or for NULL.
- * */
+/* `old` with the rows of `fresh` below it, NULL for NULL; releases `fresh`. NULL with the reason on the
+ * device. */
 static ct_tensor *extended(ct_gp *gp, ct_tensor *old, ct_tensor *fresh, const char *what)
 {
     ct_tensor *all = NULL;
@@ -125,16 +125,15 @@ static ct_status check_alone(const ct_gp *gp, const char *who)
 static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
 {
     if (!X || !y) return ct_device_fail(gp->device, CT_EINVAL, "ct_gp_append: X or y is NULL");
-    const bool levels = gp->options.noise == CT_NOISE_BY_LEVEL;
     ct_status s = ct__gp_check_inputs(gp, X, "ct_gp_append: X");
     if (!s) s = ct__gp_check_out(gp, y, ct_tensor_dim(X, 0), "ct_gp_append: y");
     if (!s && (gp->given != NULL) != (noise != NULL))
         s = ct_device_fail(gp->device, CT_EINVAL,
                            "ct_gp_append: noise_variances belong with CT_NOISE_GIVEN and "
                            "CT_NOISE_GIVEN_PLUS, noise_levels with CT_NOISE_BY_LEVEL");
-    return s ? s
-             : ct__gp_check_out(gp, noise, ct_tensor_dim(X, 0),
-                                levels ? "ct_gp_append: noise_levels" : "ct_gp_append: noise_variances");
+    const char *what = gp->options.noise == CT_NOISE_BY_LEVEL ? "ct_gp_append: noise_levels"
+                                                              : "ct_gp_append: noise_variances";
+    return s ? s : ct__noise_check_rows(gp, noise, ct_tensor_dim(X, 0), what);
 }
 
 ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)

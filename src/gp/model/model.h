@@ -120,6 +120,8 @@ ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, con
 /* What the options give of each row's noise: variances, levels, or NULL. Whether it fits the n rows. */
 const ct_tensor *ct__noise_given(const ct_gp_options *options);
 ct_status ct__noise_check(ct_device *device, const ct_gp_options *options, int64_t n);
+/* Whether `noise` (may be NULL) is of that many rows more; if not, the message says `what`. */
+ct_status ct__noise_check_rows(ct_gp *gp, const ct_tensor *noise, int64_t rows, const char *what);
 /* The model's levels are those of its rows. */
 ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels);
 /* Variances or levels of rows as `given` has them. NULL with the reason on the device. */

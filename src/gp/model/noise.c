@@ -44,6 +44,14 @@ ct_status ct__noise_check(ct_device *device, const ct_gp_options *o, int64_t n)
                           levels ? "noise_levels" : "noise_variances");
 }
 
+/* Levels may be whole numbers, too. */
+ct_status ct__noise_check_rows(ct_gp *gp, const ct_tensor *noise, int64_t rows, const char *what)
+{
+    const bool whole = gp->options.noise == CT_NOISE_BY_LEVEL && noise && ct_tensor_dtype(noise) == CT_I64;
+    if (whole && ct_tensor_device(noise) == gp->device && ct_tensor_count(noise) == rows) return CT_OK;
+    return ct__gp_check_out(gp, noise, rows, what);
+}
+
 static int rising(const void *a, const void *b)
 {
     const double *x = a, *y = b;
@@ -241,7 +249,7 @@ static ct_status noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise
     if (!s) s = ct__gp_check_out(gp, variance, m, "variance");
     if (!s && noise && !gp->given)
         s = ct_device_fail(gp->device, CT_EINVAL, "ct_gp_noise_at: this model's noise is not given by row");
-    if (!s) s = ct__gp_check_out(gp, noise, m, "noise");
+    if (!s) s = ct__noise_check_rows(gp, noise, m, "noise");
     double *v = s ? NULL : ct__gp_alloc(gp->device, (uint64_t)m, sizeof *v);
     if (!s && !v) s = CT_ENOMEM;
     if (!s) s = ct__noise_at(gp, Xs, noise, v);
