@@ -191,15 +191,31 @@ typedef struct pick {
  * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
 int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
 
+/* -- noise.c: noise that a column of the table tells -- */
+
+/* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: what
+ * the model keeps of the column, or unchanged. */
+int noise_settings(const char *noise, const char *column, const char *by, ct_gp_noise *kind, char name[4096]);
+/* The column of such a name, or NULL. */
+const char *noise_column(ct_gp_noise kind, const char *name);
+/* What a model's noise is: "given, standard deviations in err", ... */
+void noise_text(const ct_gp *gp, char *text, size_t size);
+/* The variances, or levels, of the chosen rows in column `col`. Of a model that is there, gp, a level that it
+ * has not is refused. */
+int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
+                ct_tensor **noise);
+
 /* -- model.c: loading a model, predicting a table with it -- */
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
 /* Opens a file, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
- * or -1. */
+ * cols[d + 1]: the column of its noise; these two or -1. */
 int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols);
-/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least. */
+/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least.
+ * *noise (may be NULL: not wanted) is of the model's noise column; without such a column it stays NULL, which
+ * is told, or refused with `y`. */
 int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
-                 ct_tensor **y);
+                 ct_tensor **y, ct_tensor **noise);
 
 typedef struct prediction {
     frame data;         /* rows whose inputs are complete     */
@@ -209,7 +225,7 @@ typedef struct prediction {
 
 int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how);
 /* Mean and standard deviation of the chosen rows, whose inputs are X. */
-int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X);
+int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
 void prediction_free(prediction *p);
 
 /* Over the rows with a target. */

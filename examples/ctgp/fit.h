@@ -17,7 +17,7 @@ typedef struct settings {
     bool test_last; /* they are the last ones */
     long max_rows;  /* 0: all */
     const char *device, *no_factor, *json;
-    char default_model[4096];
+    char default_model[4096], noise_name[4096];
 } settings;
 
 /* GO_ON, or the code to exit with. */
@@ -25,8 +25,8 @@ int fit_read_settings(int argc, char **argv, settings *s);
 /* Checks before hours of work that the model can be written to its folder. */
 int fit_check_writable(const char *path);
 
-/* Indices of the features and the target, which comes last, of the table in *f. The text is parsed for its
- * header, then for those columns' values. Close the frame and free *cols in any case. */
+/* Indices of the features, of the target at *d, and of the noise's column behind it, if there is one, of the
+ * table in *f. The text is parsed for its header, then for those columns' values. Close the frame and free *cols in any case. */
 int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **cols, int64_t *d);
 
 /* Rows that the model does not learn and is scored on. */

@@ -25,7 +25,7 @@ static int name_model(settings *s)
 
 int fit_read_settings(int argc, char **argv, settings *s)
 {
-    const char *mean = NULL, *noise = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
+    const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
                *precision = NULL, *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL,
                *standardize = NULL, *quiet = NULL, *limit = NULL, *fraction = NULL, *last = NULL,
                *most = NULL;
@@ -43,7 +43,12 @@ int fit_read_settings(int argc, char **argv, settings *s)
           &s->limits.lower },
         { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
         { "--mean", "KIND", "zero, constant (default) or linear", &mean },
-        { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
+        { "--noise", "KIND",
+          "learned (default), none: the model passes through the data, or inputs: it changes with them",
+          &noise },
+        { "--noise-column", "NAME", "column of standard deviations, or variance:NAME; no feature",
+          &noise_in },
+        { "--noise-by", "NAME", "a noise for each level (number) of this column; no feature", &noise_by },
         { "--priors", "KIND",
           "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
@@ -71,7 +76,6 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
     };
     static const char *const means[] = { "constant", "zero", "linear" };
-    static const char *const noises[] = { "learned", "none" };
     static const char *const kinds[] = { "weak", "none" };
     static const char *const optimizers[] = { "lbfgs", "adam" };
     static const char *const objectives[] = { "likelihood", "loo" };
@@ -94,10 +98,10 @@ int fit_read_settings(int argc, char **argv, settings *s)
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
     if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
-    int m = 0, v = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
+    int m = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
-    if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
+    if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
     if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
@@ -121,7 +125,6 @@ int fit_read_settings(int argc, char **argv, settings *s)
     s->test_last = last;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
-    s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
     s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;

@@ -81,10 +81,14 @@ int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, sco
     if (!h->n) return GO_ON;
     prediction p = { .data = *f, .target = cols[d] };
     p.data.rows = h->rows, p.data.n_rows = h->n;
-    ct_tensor *X = frame_tensor(&p.data, cols, d, ct_gp_dtype(gp));
-    int result = X ? prediction_fill(&p, gp, X) : fail_device(f->device, NULL);
+    ct_tensor *X = frame_tensor(&p.data, cols, d, ct_gp_dtype(gp)), *noise = NULL;
+    int result = X ? GO_ON : fail_device(f->device, NULL);
+    if (result == GO_ON && cols[d + 1] >= 0)
+        result = frame_noise(&p.data, cols[d + 1], ct_gp_get_options(gp).noise, ct_gp_noise_name(gp), gp, &noise);
+    if (result == GO_ON) result = prediction_fill(&p, gp, X, noise);
     if (result == GO_ON) *found = prediction_score(&p);
     ct_release(X);
+    ct_release(noise);
     free(p.mean);
     free(p.std);
     return result;

@@ -9,8 +9,11 @@ static const char *noise_name(ct_gp_noise noise)
     case CT_NOISE_NONE: return "none";
     case CT_NOISE_GIVEN: return "given";
     case CT_NOISE_GIVEN_PLUS: return "given and learned";
-    default: return "learned";
+    case CT_NOISE_BY_LEVEL: return "by level";
+    case CT_NOISE_INPUTS: return "inputs";
+    case CT_NOISE_LEARNED: break;
     }
+    return "learned";
 }
 
 static const char *standardize_name(ct_gp_standardize standardize)
@@ -136,7 +139,8 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf("points       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text), mean_name(o.mean));
-    printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
+    noise_text(gp, text, sizeof text);
+    printf("noise        %s\nstandardize  %s\n", text, standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
     if (r.optimizer)
@@ -204,6 +208,12 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", \"mean\": \"%s\", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"",
            mean_name(o.mean), noise_name(o.noise), standardize_name(o.standardize),
            optimizer_name(r.optimizer));
+    printf(", \"noise_column\": ");
+    const char *column = noise_column(o.noise, ct_gp_noise_name(gp));
+    if (column)
+        json_string(stdout, column);
+    else
+        printf("null");
     printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\", \"seconds\": ",
            r.iterations, r.evaluations,
            r.end == CT_FIT_UNKNOWN   ? "null"

@@ -67,7 +67,7 @@ int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *h
 {
     const int64_t d = ct_gp_dims(gp);
     double *x = NULL, *y = NULL, *largest = malloc((size_t)(d + 1) * sizeof *largest);
-    int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
+    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
     int result = largest && cols ? frame_model(f, gp, path, how, cols)
                                  : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && cols[d] < 0) {

@@ -177,7 +177,9 @@ static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const 
     *e = (effort){ choice.iterations, choice.evaluations, choice.starts, choice.seconds };
     if (status && status != CT_ESTOPPED) return status;
     tell_criteria(w);
-    if (choice.widening)
+    if (options->noise_variances)
+        fprintf(stderr, "ctgp: variances are those of the likelihood: noise that is given is not widened\n");
+    else if (choice.widening)
         fprintf(stderr,
                 "ctgp: variances are those of the likelihood: there are no leave-one-out residuals (%s)\n",
                 ct_message(ct_tensor_device(X)));

@@ -77,6 +77,34 @@ static ct_status nlml_op(job *j) { return likelihood(j, 0); }
 static ct_status loo_op(job *j) { return likelihood(j, 1); }
 static ct_status mixed_op(job *j) { return likelihood(j, 2); }
 
+/* A model of the data with that noise, levels 1 for every row: made, copied, extended, asked, saved and
+ * loaded. */
+static ct_status with_noise(job *j, ct_gp_noise kind)
+{
+    ct_tensor *levels = ct_full(j->device, CT_F64, ct_shape1(6), 1);
+    const ct_gp_options options = { .noise = kind,
+                                    .noise_levels = kind == CT_NOISE_BY_LEVEL ? levels : NULL };
+    ct_gp *gp = NULL, *copy = NULL, *back = NULL;
+    double factor;
+    if (levels) gp = ct_gp_new(j->data.X, j->data.y, ct_kernel_parse("scale * rbf"), &options);
+    if (gp && !ct_gp_set_noise_name(gp, "batch") && !ct_gp_save(gp, path)) copy = ct_gp_copy(gp);
+    ct_status s = copy ? CT_OK : ct_last_status(j->device);
+    if (!s) s = ct_gp_append(copy, j->data.X, j->data.y, options.noise_levels);
+    if (!s) s = ct_gp_noise_at(copy, j->data.X, options.noise_levels, j->variance);
+    if (!s) s = ct_gp_predict_noisy(copy, j->data.X, j->mean, j->variance);
+    if (!s) s = ct_gp_sample(copy, j->data.X, true, 1, j->samples);
+    if (!s) s = ct_gp_widen(copy, &factor);
+    if (!s && !(back = ct_gp_load(j->device, path))) s = ct_last_status(j->device);
+    ct_gp_free(gp);
+    ct_gp_free(copy);
+    ct_gp_free(back);
+    ct_release(levels);
+    return s;
+}
+
+static ct_status by_level(job *j) { return with_noise(j, CT_NOISE_BY_LEVEL); }
+static ct_status by_inputs(job *j) { return with_noise(j, CT_NOISE_INPUTS); }
+
 static ct_status full(job *j) { return ct_gp_predict_full(j->gp, j->data.X, true, j->mean, j->covariance); }
 
 static ct_status sample(job *j) { return ct_gp_sample(j->gp, j->data.X, false, 3, j->samples); }
@@ -235,6 +263,8 @@ TEST(adam)
 TEST(mixed)
 TEST(noisy)
 TEST(jitter)
+TEST(by_level)
+TEST(by_inputs)
 TEST(nlml_op)
 TEST(loo_op)
 TEST(mixed_op)
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(jitter_fails),         cmocka_unit_test(nlml_op_fails),
         cmocka_unit_test(loo_op_fails),         cmocka_unit_test(loo_without_fails),
         cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(by_level_fails),       cmocka_unit_test(by_inputs_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }

@@ -132,7 +132,7 @@ static void check_model(const data *s, const char *kernel, ct_gp_options options
     const int64_t count = ct_gp_params(gp[1]);
     for (int64_t i = 0; i < count; i++) {
         const ct_param *p = ct_gp_param(gp[1], i);
-        u[i] = strncmp(p->name, "mean", 4) ? log(p->value) : p->value;
+        u[i] = p->lower < 0 ? p->value : log(p->value);
     }
     for (int i = 0; i < 2; i++)
         expect(!ct_gp_objective(gp[i], u, &value[i], gradient[i]), "objective: %s", ct_message(device));
@@ -224,6 +224,14 @@ static void every_kernel(void)
     check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = noise }, 1e-10);
     ct_release(noise);
     conclude("given noise");
+    int64_t level[150];
+    for (int i = 0; i < 150; i++) level[i] = i % 3;
+    ct_tensor *levels = ct_from(device, CT_I64, ct_shape1(s.n), level);
+    check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_BY_LEVEL, .noise_levels = levels }, 1e-10);
+    ct_release(levels);
+    conclude("noise by level");
+    check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_INPUTS }, 1e-10);
+    conclude("noise of the inputs");
     data_free(&s);
     s = data_of(CT_F32, 150);
     check_model(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, 2e-3);

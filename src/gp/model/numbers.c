@@ -106,14 +106,3 @@ ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, con
     free(x);
     return table;
 }
-
-ct_status ct__gp_average_given(ct_gp *gp)
-{
-    if (!gp->given) return CT_OK;
-    double *v = ct__gp_doubles(gp->given), sum = 0;
-    if (!v) return CT_ENOMEM;
-    for (int64_t i = 0; i < gp->n; i++) sum += v[i];
-    gp->given_mean = sum / (double)gp->n;
-    free(v);
-    return CT_OK;
-}
