@@ -9,7 +9,6 @@
 #define FORMULA_RATIONAL_QUADRATIC "(1 + r^2 / 2 alpha)^-alpha"
 #define FORMULA_PERIODIC           "exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / l_d^2)"
 #define FORMULA_COSINE             "cos(2 pi |x - z| / period)"
-#define FORMULA_CATEGORY           "exp(-sum_d [x_d != z_d] / l_d)"
 #define FORMULA_LINEAR             "s"
 #define FORMULA_POLYNOMIAL         "(offset + s)^degree"
 #define FORMULA_CATEGORY           "exp(-sum_d [x_d != z_d] / l_d)"
@@ -23,7 +22,6 @@
 #define LOOKS_CATEGORY             "a level for each combination of codes, as 0, 1, 2"
 #define LOOKS_LINEAR               "straight lines"
 #define LOOKS_POLYNOMIAL           "polynomials of a degree: poly(degree=2)"
-#define LOOKS_CATEGORY             "a level for each combination of codes"
 
 typedef struct profile {
     const char *text, *formula, *looks, *extra;

@@ -41,13 +41,13 @@ CT_API ct_status ct_npy_save(const ct_tensor *t, const char *path);
  * point. In a table separated by commas that takes quotes. 50% is read as 50; a column has a % in each
  * number or in none.
  *
- * With `kinds` a column may hold text or dates (ct_table_column). A column without options of its own is then
- * what more than half of its present cells are: numbers; dates, as ct_time_read reads them; else text. A cell
- * that does not fit is CT_EFORMAT, but all cells fit text.
+ * With `kinds` a column may hold text or dates (ct_table_column). It is then what more than half of its
+ * present cells are: numbers; times, as ct_time_read reads them; else text. Another cell among numbers or
+ * times is CT_EFORMAT.
  *
- * The levels of a column of text are its different texts, sorted by bytes. A level has one number in several
- * spellings: 1, 01 and 1.0 are one level, and so are Yes and YES, or true and True. It has the name that comes
- * first. A missing cell has no level: it is NaN.
+ * A column of text is a category: its levels are the different texts, sorted by bytes, and its values their
+ * indices. One level may be spelled in several ways: 1, 01 and 1.0 are one, and so are Yes and YES, or true
+ * and True; the first is its name. A missing cell has no level and is NaN.
  *
  * A line that begins with # is a comment, except for two: one with as many fields as a row of several
  * columns is a row; one above the first row, with as many fields as it, is the header if that row holds a
@@ -63,9 +63,9 @@ typedef struct ct_csv_options {
     const char *label; /* what ct_csv_parse's messages call the text; NULL: "csv" */
     char decimal;      /* '.' or ','; 0: find it */
     bool kinds;        /* columns of text are categories, and columns of dates times */
-    /* What the columns of these names are, whatever `kinds` says. A category with levels has no others: a cell
-     * with another one is CT_EFORMAT, or with `unseen` -1. Without levels (NULL), those of the text. A time
-     * may also be in whole or broken seconds since 1970, or in milliseconds if one is above 1e11 (year 5138). */
+    /* How the columns of these names are read, whatever `kinds` says. If a category has levels, a cell with
+     * another one is CT_EFORMAT, or -1 with `unseen`; without (NULL) it takes those of the text. A time may
+     * also be a number of seconds since 1970, or of milliseconds where one is above 1e11 (the year 5138). */
     const ct_column *columns;
     int64_t n_columns;
     bool unseen;
@@ -83,8 +83,8 @@ CT_API const char *ct_table_name(const ct_table *table, int64_t col);
 CT_API int64_t ct_table_find(const ct_table *table, const char *name);
 /* What the column's numbers stand for. Owned by the table; NULL if there is no such column. */
 CT_API const ct_column *ct_table_column(const ct_table *table, int64_t col);
-/* Whether the column is a category that names its rows, as an id does: it has 20 cells or more, and more levels
- * than half of them. */
+/* Whether the column is a category that names its rows, as an id does: it has 20 cells or more, and more
+ * levels than half of them. */
 CT_API bool ct_table_names_rows(const ct_table *table, int64_t col);
 /* Whether a header leaves the column without a name, and its values are 0, 1, 2, ... or 1, 2, 3, ..., as many
  * programs number their rows. False for a table of one row. */
@@ -129,7 +129,7 @@ enum { CT_NUMBER_TEXT = 32 };
 CT_API size_t ct_number_write(double value, int digits, char text[CT_NUMBER_TEXT]);
 
 /* -- times as text --------------------------------------------------------------------------------------- */
-/* In days since 1970-01-01T00:00:00Z, by the proleptic Gregorian calendar, without leap seconds [ISO 8601]. */
+/* In days since 1970-01-01T00:00:00Z, by the proleptic Gregorian calendar without leap seconds [ISO 8601]. */
 
 typedef enum ct_time {
     CT_TIME = 0,
@@ -144,9 +144,9 @@ typedef enum ct_time {
 CT_API ct_time ct_time_read(const char *text, size_t size, double *days);
 
 enum { CT_TIME_TEXT = 48 };
-/* Writes 2024-01-31, 2024-01-31T12:30:00Z or 2024-01-31T12:30:00.250Z, rounded to milliseconds, and a NUL. The
- * same milliseconds read as the same double. What is not finite, or a million years away, is written as a
- * number. Returns the length. */
+/* Writes 2024-01-31, 2024-01-31T12:30:00Z or 2024-01-31T12:30:00.250Z, rounded to milliseconds, and a NUL.
+ * The same milliseconds read as the same double. What is not finite, or a million years away, is written as
+ * a number. Returns the length. */
 CT_API size_t ct_time_write(double days, char text[CT_TIME_TEXT]);
 
 /* -- bytes ----------------------------------------------------------------------------------------------- */

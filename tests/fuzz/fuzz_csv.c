@@ -1,5 +1,5 @@
-/* libFuzzer: any bytes as CSV. The first three bytes choose delimiter, header, decimal sign and what columns are;
- * a table that comes out must be consistent, and a refusal must say why, in one line. */
+/* libFuzzer: any bytes as CSV. The first three bytes choose delimiter, header, decimal sign and what columns
+ * are; a table that comes out must be consistent, and a refusal must say why, in one line. */
 #include <cotangent/io.h>
 
 #include <math.h>

@@ -5,13 +5,14 @@
 #include "kernel_tree.h"
 #include "scan.h"
 
-/* A name that begins at p->at, which is moved behind it: in quotes, doubled inside, or up to ":", "," or ")". */
+/* A name: in quotes, doubled inside, or up to ":", "," or ")". */
 typedef struct name {
     const char *text;
     size_t size;
     bool quoted;
 } name;
 
+/* The name at p->at, which is moved behind it. */
 static name take_name(ct__scan *p)
 {
     name n = { .text = p->at, .quoted = *p->at == '"' };

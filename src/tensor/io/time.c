@@ -15,8 +15,8 @@ static int days_of_month(int64_t year, int month)
     return days[month - 1] + (month == 2 && leap);
 }
 
-/* Years begin in March, so that a leap day is the last day of its year. Month m from March on, 0 to 11, begins
- * on day (153 m + 2) / 5 of the year. */
+/* Years begin in March, so that a leap day is the last day of its year. Month m, 0 for March to 11, begins on
+ * day (153 m + 2) / 5 of the year. */
 static int64_t days_from_date(int64_t year, int month, int day)
 {
     year -= month <= 2;

@@ -27,6 +27,7 @@ for year, month, day in FIXED:
 for _ in range(40):
     zone = dt.timezone(dt.timedelta(minutes=random.randrange(-14 * 4, 14 * 4) * 15))
     t = dt.datetime(random.randrange(2, 9999), 1, 1, tzinfo=zone) + dt.timedelta(
-        days=random.randrange(366), seconds=random.randrange(86400), milliseconds=random.choice([0, 0, 250, 7]))
+        days=random.randrange(366), seconds=random.randrange(86400),
+        milliseconds=random.choice([0, 0, 250, 7]))
     print(f'    {{ "{t.isoformat()}", {days(t)!r} }},')
 print("};")
