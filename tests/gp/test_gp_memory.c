@@ -8,6 +8,7 @@
 #include <cotangent/ops.h>
 
 static char path[256];
+static const char *basis; /* of the job's model; NULL: a constant mean */
 
 typedef struct job {
     ct_device *device;
@@ -23,6 +24,26 @@ static ct_status make(job *j)
     ct_status s = gp ? CT_OK : ct_last_status(j->device);
     ct_gp_free(gp);
     return s;
+}
+
+static ct_gp *model_of(const gp_data *s)
+{
+    const ct_gp_options options = { .mean = basis ? CT_MEAN_BASIS : CT_MEAN_CONSTANT, .basis = basis };
+    return ct_gp_new(s->X, s->y, ct_kernel_parse("scale * rbf(ard)"), &options);
+}
+
+static ct_status make_usual(job *j)
+{
+    ct_gp *gp = model_of(&j->data);
+    ct_status s = gp ? CT_OK : ct_last_status(j->device);
+    ct_gp_free(gp);
+    return s;
+}
+
+static ct_status coefficients(job *j)
+{
+    double value[4], error[4];
+    return ct_gp_coefficients(j->gp, value, error);
 }
 
 static ct_status rename_columns(job *j) { return ct_gp_set_names(j->gp, (const char *[]){ "a", "b" }, "c"); }
@@ -161,7 +182,7 @@ static void run(ct_status (*call)(job *))
         job j = { .device = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 }) };
         assert_ok(ct_device_status(j.device), ct_message(j.device));
         j.data = gp_data_new(j.device, CT_F64, 6, 2);
-        j.gp = ct_gp_new(j.data.X, j.data.y, ct_kernel_parse("scale * rbf(ard)"), NULL);
+        j.gp = model_of(&j.data);
         assert_gp(j.gp, j.device);
         j.mean = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
         j.variance = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
@@ -231,6 +252,17 @@ TEST(save)
 TEST(save_bare)
 TEST(load)
 
+static void a_basis_fails(void **state)
+{
+    (void)state;
+    ct_status (*const calls[])(job *) = { make_usual, coefficients, objective, fit,         predict,   full,
+                                          sample,     inspect,      loo,       loo_without, posterior, append,
+                                          copy,       remove_rows,  save,      save_bare,   load };
+    basis = "1 + x0*x1";
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) run(calls[i]);
+    basis = NULL;
+}
+
 static int prepare(void **state)
 {
     (void)state;
@@ -260,6 +292,7 @@ int main(void)
         cmocka_unit_test(noisy_fails),       cmocka_unit_test(jitter_fails),
         cmocka_unit_test(nlml_op_fails),     cmocka_unit_test(loo_op_fails),
         cmocka_unit_test(loo_without_fails), cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(a_basis_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }

@@ -3,7 +3,7 @@
  *     magic "\211CTGP\r\n\032", u32 version, u32 dtype
  *     i64 n, d;  u32 mean, noise, standardize
  *     f64 y_shift, y_scale, y_spread, given_mean;  f64 shift[d], scale[d], spread[d]
- *     text names[d + 1];  text kernel
+ *     text names[d + 1];  text kernel;  text basis, where mean is CT_MEAN_BASIS
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
@@ -33,7 +33,7 @@ void ct__model_header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct
     *dtype = (ct_dtype)ct__stream_small(s, (int)*dtype, CT_F32);
     ct__stream_numbers(s, n, 1, 8);
     ct__stream_numbers(s, d, 1, 8);
-    o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_LINEAR);
+    o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_BASIS);
     o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_NONE);
     o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
 }
@@ -49,6 +49,7 @@ void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
     ct__stream_numbers(s, gp->shift, 3 * (size_t)gp->d, 8);
     for (int64_t j = 0; j <= gp->d && !s->bad; j++) ct__stream_text(s, &gp->name[j]);
     ct__stream_text(s, kernel);
+    if (gp->options.mean == CT_MEAN_BASIS) ct__stream_text(s, &gp->basis);
 }
 
 void ct__model_parameters(ct__stream *s, ct_gp *gp)

@@ -43,6 +43,8 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .noise_at = -1,
                    .mean_at = -1 };
     gp->options.noise_variances = NULL;
+    gp->options.basis = NULL;
+    gp->options.input_names = NULL;
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
     if (!gp->tape || !gp->shift || ct_gp_set_names(gp, NULL, NULL)) {
         ct_gp_free(gp);
@@ -58,6 +60,7 @@ void ct_gp_free(ct_gp *gp)
     if (!gp) return;
     ct__gp_drop_rows(gp);
     free_names(gp->name, gp->d);
+    free(gp->basis);
     free(gp->shift);
     free(gp->param);
     free(gp->s);
@@ -71,7 +74,7 @@ ct_status ct__gp_list_params(ct_gp *gp)
 {
     const ct_gp_options *o = &gp->options;
     bool noise = o->noise == CT_NOISE_LEARNED || o->noise == CT_NOISE_GIVEN_PLUS;
-    int64_t means = o->mean == CT_MEAN_ZERO ? 0 : o->mean == CT_MEAN_CONSTANT ? 1 : 1 + gp->d;
+    int64_t means = o->mean == CT_MEAN_CONSTANT ? 1 : o->mean == CT_MEAN_LINEAR ? 1 + gp->d : 0;
     gp->n_kernel = ct_kernel_params(gp->kernel);
     gp->n_params = gp->n_kernel + noise + means;
     gp->noise_at = noise ? gp->n_kernel : -1;

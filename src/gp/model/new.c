@@ -1,5 +1,5 @@
 /* A model from data: what is refused, standardisation, starts and priors. */
-#include "model.h"
+#include "trend.h"
 
 /* What can be refused before anything is allocated. */
 static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel,
@@ -26,9 +26,14 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
     if (ct__group_usable(o->group, device)) return ct_last_status(device);
     bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
-    if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_NONE ||
+    if ((unsigned)o->mean > CT_MEAN_BASIS || (unsigned)o->noise > CT_NOISE_NONE ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: an option has no such value");
+    if ((o->mean == CT_MEAN_BASIS) != (o->basis != NULL))
+        return ct_device_fail(device, CT_EINVAL, "ct_gp_new: a basis belongs with CT_MEAN_BASIS");
+    if (o->basis && !ct__group_is_one(o->group))
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_gp_new: over many processes there is no basis: take another mean");
     if (given != (o->noise_variances != NULL))
         return ct_device_fail(
             device, CT_EINVAL,
@@ -41,14 +46,22 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
-static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *variances)
+static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options)
 {
+    const ct_tensor *variances = options->noise_variances;
     ct_gp_standardize how = gp->options.standardize;
     bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
     bool outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
     ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1), of_noise = ct_shape1(gp->n);
     gp->X = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, gp->spread, inputs);
-    if (gp->X) gp->y = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread, outputs);
+    if (gp->X)
+        gp->y = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread,
+                             outputs && !options->basis);
+    if (gp->y && options->basis) {
+        ct_status s = ct__trend_read(gp, options->basis, options->input_names);
+        if (!s) s = ct__trend_standardize(gp, y, outputs);
+        if (s) return s;
+    }
     double zero = 0, unit = gp->y_scale * gp->y_scale;
     if (gp->y && variances)
         gp->given = ct__gp_table(gp, variances, of_noise, "noise_variances", &zero, &unit, NULL, false);
@@ -70,7 +83,8 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     if (!gp) return NULL;
     ct_status s = ct_kernel_bind(kernel, gp->d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
-    if (!s) s = take(gp, X, y, options->noise_variances);
+    if (!s && options->input_names) s = ct_gp_set_names(gp, options->input_names, NULL);
+    if (!s) s = take(gp, X, y, options);
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
     for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);
