@@ -220,6 +220,19 @@ void print_outliers(ct_gp *gp, const frame *f, int width);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
 void json_outliers(ct_gp *gp, const frame *f);
 
+/* -- trend.c: the mean -- */
+
+/* "constant" (NULL), "zero", "linear", or the text of a basis, which stays the caller's. */
+void read_mean(const char *text, ct_gp_options *options);
+/* CODE_USAGE for a single word that is neither one of these nor a column. */
+int check_mean(const ct_gp_options *options, const char *const *names, int64_t d);
+/* Such a text; into `text`. */
+const char *mean_text(const ct_gp *gp, char *text, size_t size);
+/* Lines for the coefficients of a basis, if there is one; "coefficients": { "x^2": {"value": ..., "error":
+ * ...}, ... } */
+void print_coefficients(ct_gp *gp);
+void json_coefficients(ct_gp *gp);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);
@@ -239,7 +252,6 @@ int run_append(int argc, char **argv);
 
 /* "scale * rbf(ard)", ...; into `text`. */
 const char *kernel_text(const ct_gp *gp, char *text, size_t size);
-const char *mean_name(ct_gp_mean mean);
 const char *precision_name(ct_precision precision);
 
 #endif

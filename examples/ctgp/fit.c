@@ -49,7 +49,7 @@ static int read_settings(int argc, char **argv, settings *s)
         { "--drop", "A,B*,...", "columns to leave out", &s->drop },
         DIALECT_OPTIONS(s->written),
         { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
-        { "--mean", "KIND", "zero, constant (default) or linear", &mean },
+        { "--mean", "KIND", "zero, constant (default), linear, or a trend such as \"1 + x + x^2\"", &mean },
         { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
         { "--priors", "KIND",
           "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
@@ -73,7 +73,6 @@ static int read_settings(int argc, char **argv, settings *s)
           &standardize },
         { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
     };
-    static const char *const means[] = { "constant", "zero", "linear" };
     static const char *const noises[] = { "learned", "none" };
     static const char *const kinds[] = { "weak", "none" };
     static const char *const optimizers[] = { "lbfgs", "adam" };
@@ -96,9 +95,8 @@ static int read_settings(int argc, char **argv, settings *s)
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
     if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
-    int m = 0, v = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
+    int v = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
-    if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
     if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
@@ -112,7 +110,7 @@ static int read_settings(int argc, char **argv, settings *s)
     if (result == GO_ON) result = parse_whole("--time-limit", limit, 1, 100000000, &s->patience.seconds);
     if (result != GO_ON) return result;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
-    s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
+    read_mean(mean, &s->gp);
     s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
     s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
@@ -282,8 +280,9 @@ static void print_result(const settings *s, const frame *f, ct_gp *gp, const eff
         json_string(stdout, s->model);
         printf(", \"kernel\": ");
         json_string(stdout, kernel_text(gp, text, sizeof text));
-        printf(", \"mean\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ", mean_name(s->gp.mean), n,
-               d);
+        printf(", \"mean\": ");
+        json_string(stdout, mean_text(gp, text, sizeof text));
+        printf(", \"n\": %lld, \"features\": %lld, \"nlml\": ", n, d);
         json_number(stdout, nlml);
         printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\"", r.iterations,
                r.evaluations, ct_fit_converged(r.end) ? "true" : "false", ct_fit_end_text(r.end));
@@ -298,6 +297,8 @@ static void print_result(const settings *s, const frame *f, ct_gp *gp, const eff
         printf(", ");
         json_outliers(gp, f);
         printf(", ");
+        json_coefficients(gp);
+        printf(", ");
         json_parameters(stdout, gp);
         printf("}\n");
         return;
@@ -306,6 +307,7 @@ static void print_result(const settings *s, const frame *f, ct_gp *gp, const eff
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
     }
+    print_coefficients(gp);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
            ct_fit_end_text(r.end));
     if (r.precision == CT_PRECISION_MIXED)
@@ -334,15 +336,19 @@ static int save(const settings *s, const frame *f, ct_gp *gp, const char *const 
 static int fit_frame(const settings *s, frame *f, const int64_t *cols, const char *const *names, int64_t d,
                      ct_kernel **kernel)
 {
-    int result = choose_rows(s, f, cols, d);
+    ct_gp_options options = s->gp;
+    if (options.basis) options.input_names = names;
+    int result = check_mean(&options, names, d);
+    if (result == GO_ON) result = choose_rows(s, f, cols, d);
     if (result != GO_ON) return result;
     ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
     ct_gp *gp = NULL;
     effort e;
     if (X && y)
-        result = train(X, y, *kernel, &s->gp, &s->fit, s->patience, &gp, &e), *kernel = NULL;
+        result = train(X, y, *kernel, &options, &s->fit, s->patience, &gp, &e), *kernel = NULL;
     else
         result = fail_device(f->device, NULL);
+    if (result == CODE_DATA && options.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
     ct_release(X);
     ct_release(y);
     if (result == GO_ON) result = save(s, f, gp, names, &e);

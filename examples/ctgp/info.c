@@ -91,14 +91,15 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 
 static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
 {
-    char text[1024];
+    char text[1024], mean[1024];
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
     printf("target       %s\nfeatures     ", ct_gp_output_name(gp));
     for (int64_t j = 0; j < ct_gp_dims(gp); j++) printf("%s%s", j ? ", " : "", ct_gp_input_name(gp, j));
     printf("\npoints       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
-    printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text), mean_name(o.mean));
+    printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text),
+           mean_text(gp, mean, sizeof mean));
     printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
@@ -125,6 +126,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
             printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         printf("\n");
     }
+    print_coefficients(gp);
     print_outliers(gp, NULL, 12);
     print_numerics(gp, q);
 }
@@ -161,9 +163,10 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf("], \"n\": %lld, \"dtype\": \"%s\", \"kernel\": ", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     json_string(stdout, kernel_text(gp, text, sizeof text));
-    printf(", \"mean\": \"%s\", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"",
-           mean_name(o.mean), noise_name(o.noise), standardize_name(o.standardize),
-           optimizer_name(r.optimizer));
+    printf(", \"mean\": ");
+    json_string(stdout, mean_text(gp, text, sizeof text));
+    printf(", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"", noise_name(o.noise),
+           standardize_name(o.standardize), optimizer_name(r.optimizer));
     printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\", \"seconds\": ",
            r.iterations, r.evaluations,
            r.end == CT_FIT_UNKNOWN   ? "null"
@@ -182,6 +185,8 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     json_numerics(gp, q);
     printf(", ");
     json_outliers(gp, NULL);
+    printf(", ");
+    json_coefficients(gp);
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);

@@ -28,11 +28,6 @@ const char *precision_name(ct_precision precision)
     return precision == CT_PRECISION_MIXED ? "mixed" : "full";
 }
 
-const char *mean_name(ct_gp_mean mean)
-{
-    return mean == CT_MEAN_ZERO ? "zero" : mean == CT_MEAN_LINEAR ? "linear" : "constant";
-}
-
 int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols)
 {
     int64_t d = ct_gp_dims(gp);
