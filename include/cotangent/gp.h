@@ -191,9 +191,9 @@ CT_API const struct ct_op *const *ct_gp_op_list(int *n);
  *     basis  = term { "+" term }        term  = factor { "*" factor }
  *     factor = "1" | column [ "^" power ]
  * A column is an input's name, in double quotes unless it consists of letters, digits, "_" and "."; or x0,
- * x1, ..., unless a column has that name. There are up to 64 functions, of a degree of up to 8, of the columns
- * in the units of the data. For a text that is wrong, CT_EFORMAT, the message has three lines: what is wrong,
- * the text, and a caret under the place.
+ * x1, ..., unless a column has that name. There are up to 64 functions, of a degree of up to 8, of the
+ * columns in the units of the data. For a text that is wrong, CT_EFORMAT, the message has three lines: what
+ * is wrong, the text, and a caret under the place.
  *
  * With C = k(X, X) + diag(noise), H (n, p) of the rows h(x_i)ᵀ, A = HᵀC⁻¹H and β̂ = A⁻¹HᵀC⁻¹y, the model has
  *     -log p(y) = ½ (y - Hβ̂)ᵀC⁻¹(y - Hβ̂) + ½ log det C + ½ log det A + (n-p)/2 log 2π
@@ -201,10 +201,10 @@ CT_API const struct ct_op *const *ct_gp_op_list(int *n);
  *     variance* = k(x*, x*) - k*ᵀC⁻¹k* + RᵀA⁻¹R,   R = h(x*) - HᵀC⁻¹k*
  * Adding a combination of the functions to y adds it to the predictions and changes nothing else.
  * Leave-one-out estimates β without the row. CT_EINVAL, when a model is made and when rows are appended or
- * removed: not more rows than functions, or a function that is a combination of those before it in these rows;
- * the message names it. CT_EUNSUPPORTED: the leave-one-out objective, mixed precision, and models over many
- * processes. The likelihoods of models with different functions cannot be compared. [O'Hagan 1978; Rasmussen &
- * Williams 2006, §2.7, eqs 2.41-2.45] */
+ * removed: not more rows than functions, or a function that is a combination of those before it in these
+ * rows; the message names it. CT_EUNSUPPORTED: the leave-one-out objective, mixed precision, and models over
+ * many processes. The likelihoods of models with different functions cannot be compared. [O'Hagan 1978;
+ * Rasmussen & Williams 2006, §2.7, eqs 2.41-2.45] */
 
 /* The number p of functions; 0 without a basis. */
 CT_API int64_t ct_gp_functions(const ct_gp *gp);

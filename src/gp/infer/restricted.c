@@ -1,7 +1,7 @@
 /* gp_restricted:  v = ½ rᵀα + ½ log det C + ½ log det A + (n-p)/2 log 2π,   A = HᵀC⁻¹H = M Mᵀ (p, p),
  *                 G = M⁻¹HᵀC⁻¹ (p, n),  P = C⁻¹ - GᵀG,  α = P r
- * adjoint:        C̄ = ½ v̄ (P - ααᵀ);  noise_bar = diag C̄,  r̄ = v̄ α;  theta_bar: C̄ against the derivatives
- *                 of k
+ * adjoint:        C̄ = ½ v̄ (P - ααᵀ);  noise_bar = diag C̄,  r̄ = v̄ α;  theta_bar: C̄ against the
+ *                 derivatives of k
  *
  * The density of y ~ N(Hβ, C) with β integrated out under a flat prior. Since P C P = P, dP = -P dC P, and
  * d log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in the packed array that

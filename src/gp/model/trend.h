@@ -26,8 +26,8 @@ int64_t ct__trend_size(const ct_gp *gp);
  * which stay the caller's. CT_EINVAL if there are not more rows than functions, or if a function is a
  * combination of those before it on these rows; if `lenient`, such functions are left out. */
 ct_status ct__trend_make(ct_gp *gp, bool lenient);
-/* For a new model, whose y is as given: standardises y by what the trend leaves of it, so that nothing changes
- * where a trend is added to y; then ct__trend_make. */
+/* For a new model, whose y is as given: standardises y by what the trend leaves of it, so that nothing
+ * changes where a trend is added to y; then ct__trend_make. */
 ct_status ct__trend_standardize(ct_gp *gp, const ct_tensor *y, bool outputs);
 /* Reads the model's basis from text with these names (NULL: x0, x1, ...), and keeps it. */
 ct_status ct__trend_read(ct_gp *gp, const char *text, const char *const *names);

@@ -28,14 +28,14 @@ def matern32(x, z, v):
 
 
 CASES = [
-    dict(name="years", kernel="scale * rbf(ard)", k=rbf, basis="1 + x0 + x0^2", values=[1.7, 3.1],
-         noise=0.05, h=lambda x: [1, x[0], x[0] ** 2], offset=[2001], spread=[12],
+    dict(name="years", kernel="scale * rbf(ard)", k=rbf, values=[1.7, 3.1], noise=0.05,
+         basis="1 + x0 + x0^2", h=lambda x: [1, x[0], x[0] ** 2], offset=[2001], spread=[12],
          f=lambda x: 300 + (x[0] - 2001) + (x[0] - 2001) ** 2 / 20),
-    dict(name="planes", kernel="scale * matern32(ard)", k=matern32, basis="x1 + x0*x1^2 + 1 + x0",
-         values=[0.8, 0.7, 1.9], noise=0.03, h=lambda x: [x[1], x[0] * x[1] ** 2, 1, x[0]], offset=[0.5, -3],
+    dict(name="planes", kernel="scale * matern32(ard)", k=matern32, values=[0.8, 0.7, 1.9], noise=0.03,
+         basis="x1 + x0*x1^2 + 1 + x0", h=lambda x: [x[1], x[0] * x[1] ** 2, 1, x[0]], offset=[0.5, -3],
          spread=[2, 1], f=lambda x: 2 - x[0] + x[1] * x[0]),
-    dict(name="through the origin", kernel="scale * rbf(ard)", k=rbf, basis="x0", values=[0.5, 1.1], noise=0.2,
-         h=lambda x: [x[0]], offset=[4], spread=[3], f=lambda x: 1.5 * x[0]),
+    dict(name="through the origin", kernel="scale * rbf(ard)", k=rbf, values=[0.5, 1.1], noise=0.2,
+         basis="x0", h=lambda x: [x[0]], offset=[4], spread=[3], f=lambda x: 1.5 * x[0]),
 ]
 
 
