@@ -228,10 +228,18 @@ void read_mean(const char *text, ct_gp_options *options);
 int check_mean(const ct_gp_options *options, const char *const *names, int64_t d);
 /* Such a text; into `text`. */
 const char *mean_text(const ct_gp *gp, char *text, size_t size);
-/* Lines for the coefficients of a basis, if there is one; "coefficients": { "x^2": {"value": ..., "error":
- * ...}, ... } */
-void print_coefficients(ct_gp *gp);
-void json_coefficients(ct_gp *gp);
+
+/* The coefficients of a basis. */
+typedef struct trend {
+    int64_t count; /* 0 without a basis, or a factor */
+    double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
+} trend;
+
+/* GO_ON or CODE_MEMORY. */
+int read_trend(ct_gp *gp, trend *t);
+/* A line for each; "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
+void print_trend(const ct_gp *gp, const trend *t);
+void json_trend(const ct_gp *gp, const trend *t);
 
 /* -- json.c -- */
 

@@ -270,7 +270,8 @@ static void print_rounding(ct_gp *gp)
            q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
-static void print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, double nlml)
+static void print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
+                         double nlml)
 {
     ct_fit_report r = ct_gp_report(gp);
     long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -297,7 +298,7 @@ static void print_result(const settings *s, const frame *f, ct_gp *gp, const eff
         printf(", ");
         json_outliers(gp, f);
         printf(", ");
-        json_coefficients(gp);
+        json_trend(gp, t);
         printf(", ");
         json_parameters(stdout, gp);
         printf("}\n");
@@ -307,7 +308,7 @@ static void print_result(const settings *s, const frame *f, ct_gp *gp, const eff
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
     }
-    print_coefficients(gp);
+    print_trend(gp, t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
            ct_fit_end_text(r.end));
     if (r.precision == CT_PRECISION_MIXED)
@@ -326,9 +327,12 @@ static void print_result(const settings *s, const frame *f, ct_gp *gp, const eff
 static int save(const settings *s, const frame *f, ct_gp *gp, const char *const *names, const effort *e)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
+    trend t;
+    int result = read_trend(gp, &t);
+    if (result != GO_ON) return result;
     if (ct_gp_set_names(gp, names, s->target) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
-    print_result(s, f, gp, e, ct_gp_nlml_value(gp));
+    print_result(s, f, gp, e, &t, ct_gp_nlml_value(gp));
     return CODE_OK;
 }
 

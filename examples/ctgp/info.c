@@ -89,7 +89,7 @@ static void json_numerics(ct_gp *gp, const ct_gp_numerics *q)
 
 /* -- the model -- */
 
-static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t)
 {
     char text[1024], mean[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -126,7 +126,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
             printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         printf("\n");
     }
-    print_coefficients(gp);
+    print_trend(gp, t);
     print_outliers(gp, NULL, 12);
     print_numerics(gp, q);
 }
@@ -148,7 +148,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -186,7 +186,7 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", ");
     json_outliers(gp, NULL);
     printf(", ");
-    json_coefficients(gp);
+    json_trend(gp, t);
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
@@ -216,10 +216,9 @@ int run_info(int argc, char **argv)
         bool factor = ct_gp_has_factor(gp);
         double nlml = ct_gp_nlml_value(gp);
         ct_status inspected = ct_gp_inspect(gp, &q);
-        if (inspected == CT_ENOMEM)
-            result = fail_device(device, NULL);
-        else
-            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q);
+        trend t;
+        result = inspected == CT_ENOMEM ? fail_device(device, NULL) : read_trend(gp, &t);
+        if (result == GO_ON) (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q, &t);
         if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);

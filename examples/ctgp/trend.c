@@ -1,7 +1,6 @@
 /* The mean of a model: a word, or a trend of basis functions, whose coefficients are told. */
 #include "ctgp.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const words[] = { "constant", "zero", "linear" };
@@ -37,43 +36,36 @@ const char *mean_text(const ct_gp *gp, char *text, size_t size)
     return text;
 }
 
-/* *value: malloc'ed, coefficients and then their errors; the number of functions, or 0. */
-static int64_t coefficients(ct_gp *gp, double **value)
+int read_trend(ct_gp *gp, trend *t)
 {
-    const int64_t p = ct_gp_functions(gp);
-    *value = p ? malloc(2 * (size_t)p * sizeof **value) : NULL;
-    return *value && !ct_gp_coefficients(gp, *value, *value + p) ? p : 0;
+    const ct_status s = ct_gp_functions(gp) ? ct_gp_coefficients(gp, t->value, t->error) : CT_OK;
+    t->count = s ? 0 : ct_gp_functions(gp);
+    return s == CT_ENOMEM ? fail_device(ct_gp_device(gp), NULL) : GO_ON;
 }
 
-void print_coefficients(ct_gp *gp)
+void print_trend(const ct_gp *gp, const trend *t)
 {
-    double *value;
     char name[256];
-    const int64_t p = coefficients(gp, &value);
-    if (p) printf("coefficients of the mean, integrated out, and their standard errors:\n");
-    for (int64_t i = 0; i < p; i++) {
+    if (t->count) printf("coefficients of the mean, integrated out, and their standard errors:\n");
+    for (int64_t i = 0; i < t->count; i++) {
         ct_gp_function(gp, i, name, sizeof name);
-        printf("  %-28s %-12.6g +- %.3g\n", name, value[i], value[p + i]);
+        printf("  %-28s %-12.6g +- %.3g\n", name, t->value[i], t->error[i]);
     }
-    free(value);
 }
 
-void json_coefficients(ct_gp *gp)
+void json_trend(const ct_gp *gp, const trend *t)
 {
-    double *value;
     char name[256];
-    const int64_t p = coefficients(gp, &value);
     printf("\"coefficients\": {");
-    for (int64_t i = 0; i < p; i++) {
+    for (int64_t i = 0; i < t->count; i++) {
         ct_gp_function(gp, i, name, sizeof name);
         printf("%s", i ? ", " : "");
         json_string(stdout, name);
         printf(": {\"value\": ");
-        json_number(stdout, value[i]);
+        json_number(stdout, t->value[i]);
         printf(", \"error\": ");
-        json_number(stdout, value[p + i]);
+        json_number(stdout, t->error[i]);
         printf("}");
     }
     printf("}");
-    free(value);
 }

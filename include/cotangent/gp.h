@@ -191,9 +191,9 @@ CT_API const struct ct_op *const *ct_gp_op_list(int *n);
  *     basis  = term { "+" term }        term  = factor { "*" factor }
  *     factor = "1" | column [ "^" power ]
  * A column is an input's name, in double quotes unless it consists of letters, digits, "_" and "."; or x0,
- * x1, ..., unless a column has that name. There are up to 64 functions, of a degree of up to 8, of the
- * columns in the units of the data. For a text that is wrong, CT_EFORMAT, the message has three lines: what
- * is wrong, the text, and a caret under the place.
+ * x1, ..., unless a column has that name. A function has a degree of up to 8 in the columns, which are in the
+ * units of the data. For a text that is wrong, CT_EFORMAT, the message has three lines: what is wrong, the
+ * text, and a caret under the place. A prediction takes some numbers more for each point and function.
  *
  * With C = k(X, X) + diag(noise), H (n, p) of the rows h(x_i)ᵀ, A = HᵀC⁻¹H and β̂ = A⁻¹HᵀC⁻¹y, the model has
  *     -log p(y) = ½ (y - Hβ̂)ᵀC⁻¹(y - Hβ̂) + ½ log det C + ½ log det A + (n-p)/2 log 2π
@@ -205,6 +205,8 @@ CT_API const struct ct_op *const *ct_gp_op_list(int *n);
  * rows; the message names it. CT_EUNSUPPORTED: the leave-one-out objective, mixed precision, and models over
  * many processes. The likelihoods of models with different functions cannot be compared. [O'Hagan 1978;
  * Rasmussen & Williams 2006, §2.7, eqs 2.41-2.45] */
+
+enum { CT_GP_FUNCTIONS = 64 }; /* the most functions */
 
 /* The number p of functions; 0 without a basis. */
 CT_API int64_t ct_gp_functions(const ct_gp *gp);

@@ -150,12 +150,13 @@ ct_var ct__trend_spread_at(const ct_gp *gp, ct_var theta, ct_var Xs)
 ct_status ct__trend_leave_out(ct_gp *gp, double *q)
 {
     const int64_t p = gp->trend->basis.count, n = gp->n, width = n + p + 1;
+    const double same = gp->dtype == CT_F32 ? 1e-5 : 1e-10;
     double *G = ct__gp_doubles(gp->factor.trend);
     ct_status s = G ? CT_OK : CT_ENOMEM;
     for (int64_t i = 0; i < n && !s; i++) {
         const double whole = q[i];
         for (int64_t k = 0; k < p; k++) q[i] -= G[k * width + i] * G[k * width + i];
-        if (!(q[i] > 1e-10 * whole))
+        if (!(q[i] > same * whole))
             s = ct_device_fail(gp->device, CT_ENUMERIC,
                                "row %lld cannot be left out: it alone tells a coefficient of the mean",
                                (long long)i);

@@ -23,6 +23,7 @@ COMMANDS = {
     "fit": FIT,
     "fit of one kernel": FIT + ONE,
     "fit without noise": FIT + ["--noise", "none", "--mean", "linear"],
+    "fit of a trend": FIT + ["--mean", "1 + a + a*b", "--kernel", "scale * rbf"],
     "fit in mixed precision": FIT + ["--precision", "mixed", "--kernel", "scale * rbf"],
     "fit by leave-one-out": FIT + LOO,
     "fit with a checkpoint": FIT + ["--checkpoint", "out.log", "--kernel", "scale * rbf"],

@@ -2,9 +2,9 @@
 #ifndef CT_GP_BASIS_H
 #define CT_GP_BASIS_H
 
-#include <cotangent/tensor.h>
+#include <cotangent/gp.h>
 
-enum { CT__BASIS_TERMS = 64, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
+enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
 
 /* Π_k x_column[k]^power[k], columns rising; no factors: 1. */
 typedef struct ct__term {
