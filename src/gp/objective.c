@@ -187,8 +187,8 @@ ct_status ct__gp_factorise(ct_gp *gp)
     status = climb(gp, (ct__goal){ .factor = true }, gp->s, &nlml, NULL, &jitter);
     ct_tape_reset(gp->tape);
     status = ct__group_meet(gp->options.group, gp->device, status, NULL);
-    gp->factor.jitter = jitter;
-    gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
+    if (!status) gp->factor.jitter = jitter;
+    if (!status) gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
     if (!status && gp->trend) status = ct__gp_restrict(gp, true);
     if (status) ct__gp_drop_factor(gp);
     if (status) return status;

@@ -4,6 +4,8 @@
 
 #include <cotangent/ops.h>
 
+#include "gp/model/trend.h"
+
 #include <unistd.h>
 
 static ct_gp_options with_basis(const char *basis)
@@ -192,6 +194,38 @@ static void gradients_equal_differences(void **state)
     }
 }
 
+/* The op's gradient is that of its composition, which a recorded sweep differentiates. */
+static void a_recorded_sweep_gives_the_same(void **state)
+{
+    (void)state;
+    gp_data s = gp_data_new(device, CT_F64, 9, 2);
+    ct_kernel *k = ct_kernel_parse("scale(1.3) * rbf(ard) + matern32");
+    assert_ok(ct_kernel_bind(k, 2), ct_kernel_message(k));
+    ct_tensor *noise = ct_full(device, CT_F64, ct_shape1(1), 0.1),
+              *y = ct_tensor_reshape(s.y, ct_shape2(9, 1));
+    double *bar[2][3];
+    for (int recorded = 0; recorded < 2; recorded++) {
+        ct_tape *tape = ct_tape_new(device);
+        ct_var X = ct_constant(tape, s.X), theta = ct_kernel_theta(k, tape, CT_F64), r = ct_leaf(tape, y);
+        ct_var at[] = { theta, r, ct_leaf(tape, noise) }, grad[3];
+        ct_var v = ct_scale(ct__gp_restricted(k, theta, X, r, at[2], X), -1.7);
+        assert_ok(ct_grad(v, (ct_var){ NULL, 0, 0 }, at, grad, 3, recorded ? CT_GRAD_RECORD : 0),
+                  ct_tape_message(tape));
+        for (int i = 0; i < 3; i++) bar[recorded][i] = gp_host(ct_value(grad[i]));
+        ct_tape_free(tape);
+    }
+    const int64_t count[] = { ct_kernel_params(k), 9, 1 };
+    for (int i = 0; i < 3; i++) {
+        for (int64_t j = 0; j < count[i]; j++) assert_close(bar[0][i][j], bar[1][i][j], 1e-9, 1e-10);
+        free(bar[0][i]);
+        free(bar[1][i]);
+    }
+    ct_release(noise);
+    ct_release(y);
+    ct_kernel_free(k);
+    gp_data_free(&s);
+}
+
 /* -- invariances ----------------------------------------------------------------------------------------- */
 
 enum { ROWS = 30 };
@@ -268,13 +302,15 @@ static void a_forecast_gets_wider(void **state)
     gp_set(gp, "scale.variance", 0.5, false);
     gp_set(gp, "rbf.lengthscale", 0.3, false);
     ct_tensor *Xs = ct_from(device, CT_F64, ct_shape2(2, 1), (double[]){ 20, 1e4 });
-    ct_tensor *v = ct_empty(device, CT_F64, ct_shape1(2));
+    ct_tensor *v = ct_empty(device, CT_F64, ct_shape1(2)), *none = ct_empty(device, CT_F64, ct_shape2(0, 1));
+    assert_ok(ct_gp_predict(gp, none, none, none), ct_message(device));
     assert_ok(ct_gp_predict(gp, Xs, NULL, v), ct_message(device));
     double *variance = gp_host(v), error[2];
     assert_ok(ct_gp_coefficients(gp, NULL, error), ct_message(device));
     assert_true(variance[0] > 0.5 + 100 * error[1] * error[1]);
     assert_close(variance[1], 1e8 * error[1] * error[1], 1e-3, 0);
     free(variance);
+    ct_release(none);
     ct_release(v);
     ct_release(Xs);
     ct_gp_free(gp);
@@ -589,6 +625,7 @@ int main(void)
         cmocka_unit_test(equals_the_dense_formulas),
         cmocka_unit_test(single_precision_is_near),
         cmocka_unit_test(gradients_equal_differences),
+        cmocka_unit_test(a_recorded_sweep_gives_the_same),
         cmocka_unit_test(a_trend_in_y_is_added_to_the_predictions),
         cmocka_unit_test(the_space_of_the_functions_matters),
         cmocka_unit_test(a_forecast_gets_wider),
