@@ -4,8 +4,10 @@
  *                 derivatives of k
  *
  * The density of y ~ N(Hβ, C) with β integrated out under a flat prior. Since P C P = P, dP = -P dC P, and
- * d log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in the packed array that
- * was the factor; p right-hand sides more, beside it. [O'Hagan 1978; Rasmussen & Williams 2006, eq. 2.45] */
+ * d log det A = -tr(Gᵀ G dC). As in nlml.c the forward pass computes the gradient, in one packed array. It
+ * holds C, then L, from which G comes with the accuracy of a solve, and then C and C⁻¹ in one pass: n³/3
+ * operations more, which take less time than a separate inversion of L. [O'Hagan 1978; Rasmussen & Williams
+ * 2006, eq. 2.45] */
 #include "density.h"
 #include "gp/factor/factor.h"
 #include "gp/kernel/prior.h"
@@ -102,18 +104,23 @@ static void forward(ct_call *c)
     ct_view alpha = ct_call_recorded(c) ? ct_view_reshape(ct_result_at(c, ct__bar(CT__RESIDUAL)), column)
                                         : ct_scratch(c, in[0].dtype, column);
     ct__system s = ct__system_of(c, ct_attr(c), in, alpha, true, (ct__grid){ 0 });
-    if (!ct__system_solve(c, &s, false)) {
+    const bool slopes = ct__nlml_wants_inverse(c);
+    bool solved = ct__system_solve(c, &s, false);
+    const parts t = restrict_by(c, &s.C, ct_arg(c, BASIS), in[CT__RESIDUAL]);
+    if (solved && slopes) {
+        ct_prim_copy(c, ct_view_reshape(in[CT__RESIDUAL], column), alpha);
+        solved = ct__system_solve(c, &s, true);
+    }
+    if (!solved) {
         ct__density_fail(c);
         return;
     }
-    const parts t = restrict_by(c, &s.C, ct_arg(c, BASIS), in[CT__RESIDUAL]);
     correct(c, &t, alpha);
     ct__nlml_value(c, in[CT__RESIDUAL], alpha, s.diagonal, ct_result(c));
     add_volume(c, &t, ct_result(c));
     ct__density_flag(c);
-    if (!ct__nlml_wants_inverse(c) || ct_failure_known(c)) return;
+    if (!slopes) return;
     ct_view noise_bar = ct_result_at(c, ct__bar(CT__NOISE));
-    ct_prim_invert_blocks(c, s.C.A11, s.C.A21, s.C.A22);
     subtract(c, &t, &s.C);
     ct__packed_diagonal(c, &s.C, noise_bar);
     ct__nlml_noise_bar(c, ct_view_squeeze(alpha, 1), s.diagonal, noise_bar);
