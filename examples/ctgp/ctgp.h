@@ -337,6 +337,27 @@ void print_sensitivity(const sensitivity *s, const ct_gp *gp);
 /* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
 void json_sensitivity(const sensitivity *s, const ct_gp *gp);
 
+/* -- trend.c: the mean -- */
+
+/* "constant" (NULL), "zero", "linear", or the text of a basis, which stays the caller's. */
+void read_mean(const char *text, ct_gp_options *options);
+/* CODE_USAGE for a single word that is neither one of these nor a column. */
+int check_mean(const ct_gp_options *options, const ct_column *inputs, int64_t d);
+/* Such a text; into `text`. */
+const char *mean_text(const ct_gp *gp, char *text, size_t size);
+
+/* The coefficients of a basis. */
+typedef struct trend {
+    int64_t count; /* 0 without a basis, or a factor */
+    double value[CT_GP_FUNCTIONS], error[CT_GP_FUNCTIONS];
+} trend;
+
+/* GO_ON or CODE_MEMORY. */
+int read_trend(ct_gp *gp, trend *t);
+/* A line for each; "coefficients": {"x^2": {"value": ..., "error": ...}, ...} */
+void print_trend(const ct_gp *gp, const trend *t);
+void json_trend(const ct_gp *gp, const trend *t);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);
@@ -360,7 +381,6 @@ int run_append(int argc, char **argv);
 /* "scale * rbf(ard)", ...; into `text`. */
 const char *kernel_text(const ct_gp *gp, char *text, size_t size);
 const char *kind_name(ct_column_kind kind);
-const char *mean_name(ct_gp_mean mean);
 const char *precision_name(ct_precision precision);
 
 #endif

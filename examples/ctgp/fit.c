@@ -6,9 +6,12 @@
 static int save(const settings *s, const frame *f, ct_gp *gp, const effort *e, score test)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
+    trend t;
+    const int result = read_trend(gp, &t);
+    if (result != GO_ON) return result;
     if (ct_gp_set_noise_name(gp, s->noise_name) || ct_gp_save_with(gp, s->model, &how))
         return fail_device(ct_gp_device(gp), NULL);
-    fit_print_result(s, f, gp, e, ct_gp_nlml_value(gp), test);
+    fit_print_result(s, f, gp, e, &t, ct_gp_nlml_value(gp), test);
     return CODE_OK;
 }
 
@@ -41,6 +44,7 @@ static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *
         result = train(X, y, kernel, &s->limits, &options, &s->fit, s->patience, &gp, &e);
     else
         ct_kernel_free(kernel);
+    if (result == CODE_DATA && options.basis && ct_last_status(f->device) == CT_EFORMAT) result = CODE_USAGE;
     ct_release(X);
     ct_release(y);
     ct_release(noise);
@@ -65,6 +69,7 @@ static int fit_file(const settings *s, ct_device *device)
     options.inputs = inputs;
     options.output = inputs + d;
     if (result == GO_ON) result = parse_kernel(s, inputs, d, &kernel);
+    if (result == GO_ON) result = check_mean(&options, inputs, d);
     if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h);
     if (result == GO_ON)
         result = fit_frame(s, &f, &h, cols, d, kernel, options);

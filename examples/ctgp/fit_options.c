@@ -42,7 +42,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--lower", "NAME=V,...", "least values of parameters of --kernel, of the mean and the noise",
           &s->limits.lower },
         { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
-        { "--mean", "KIND", "zero, constant (default) or linear", &mean },
+        { "--mean", "KIND", "zero, constant (default), linear, or a trend such as \"1 + x + x^2\"", &mean },
         { "--noise", "KIND",
           "learned (default), none: the model passes through the data, or inputs: it changes with them",
           &noise },
@@ -75,7 +75,6 @@ int fit_read_settings(int argc, char **argv, settings *s)
           &standardize },
         { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
     };
-    static const char *const means[] = { "constant", "zero", "linear" };
     static const char *const kinds[] = { "weak", "none" };
     static const char *const optimizers[] = { "lbfgs", "adam" };
     static const char *const objectives[] = { "likelihood", "loo" };
@@ -98,9 +97,8 @@ int fit_read_settings(int argc, char **argv, settings *s)
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
     if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
-    int m = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
+    int w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
-    if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
     if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
@@ -124,7 +122,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
                     s->limits.lower ? "--lower" : "--upper");
     s->test_last = last;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
-    s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
+    read_mean(mean, &s->gp);
     s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;

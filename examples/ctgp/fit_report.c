@@ -12,7 +12,8 @@ static void print_rounding(ct_gp *gp)
            q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
-void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, double nlml, score test)
+void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
+                      double nlml, score test)
 {
     ct_fit_report r = ct_gp_report(gp);
     long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -22,8 +23,9 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         json_string(stdout, s->model);
         printf(", \"kernel\": ");
         json_string(stdout, kernel_text(gp, text, sizeof text));
-        printf(", \"mean\": \"%s\", \"n\": %lld, \"features\": %lld, \"nlml\": ", mean_name(s->gp.mean), n,
-               d);
+        printf(", \"mean\": ");
+        json_string(stdout, mean_text(gp, text, sizeof text));
+        printf(", \"n\": %lld, \"features\": %lld, \"nlml\": ", n, d);
         json_number(stdout, nlml);
         printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\"", r.iterations,
                r.evaluations, ct_fit_converged(r.end) ? "true" : "false", ct_fit_end_text(r.end));
@@ -37,6 +39,8 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         json_number(stdout, r.jitter);
         printf(", ");
         json_outliers(gp, f);
+        printf(", ");
+        json_trend(gp, t);
         printf(", \"test\": %s", test.n ? "{" : "null");
         if (test.n) json_score(stdout, test);
         printf("%s, ", test.n ? "}" : "");
@@ -48,6 +52,7 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         const ct_param *p = ct_gp_param(gp, i);
         printf("  %-28s %.6g%s\n", p->name, p->value, p->fixed ? "  (fixed)" : "");
     }
+    print_trend(gp, t);
     printf("  %-28s %s: %s\n", "end of the search", ct_fit_converged(r.end) ? "converged" : "not converged",
            ct_fit_end_text(r.end));
     if (r.precision == CT_PRECISION_MIXED)

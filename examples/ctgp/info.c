@@ -127,9 +127,10 @@ static void json_columns(const ct_gp *gp)
 }
 
 /* Without numerics q is NULL, without --sensitivity each. */
-static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
+static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t,
+                       const sensitivity *each)
 {
-    char text[1024];
+    char text[1024], mean[1024];
     ct_gp_options o = ct_gp_get_options(gp);
     ct_fit_report r = ct_gp_report(gp);
     printf("target       %s\nfeatures     ", ct_gp_output(gp)->name);
@@ -138,7 +139,8 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     for (int64_t j = 0; j < ct_gp_dims(gp); j++) print_column(ct_gp_input(gp, j));
     printf("points       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
-    printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text), mean_name(o.mean));
+    printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text),
+           mean_text(gp, mean, sizeof mean));
     noise_text(gp, text, sizeof text);
     printf("noise        %s\nstandardize  %s\n", text, standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
@@ -166,6 +168,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
             printf("  prior: %s (%.4g, %.4g)", prior_name(p->prior.kind), p->prior.a, p->prior.b);
         printf("\n");
     }
+    print_trend(gp, t);
     print_outliers(gp, NULL, 12);
     print_numerics(gp, q);
     if (each) print_sensitivity(each, gp);
@@ -188,7 +191,8 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
+static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t,
+                       const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -205,9 +209,10 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", \"n\": %lld, \"dtype\": \"%s\", \"kernel\": ", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     json_string(stdout, kernel_text(gp, text, sizeof text));
-    printf(", \"mean\": \"%s\", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"",
-           mean_name(o.mean), noise_name(o.noise), standardize_name(o.standardize),
-           optimizer_name(r.optimizer));
+    printf(", \"mean\": ");
+    json_string(stdout, mean_text(gp, text, sizeof text));
+    printf(", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"", noise_name(o.noise),
+           standardize_name(o.standardize), optimizer_name(r.optimizer));
     printf(", \"noise_column\": ");
     const char *column = noise_column(o.noise, ct_gp_noise_name(gp));
     if (column)
@@ -232,6 +237,8 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     json_numerics(gp, q);
     printf(", ");
     json_outliers(gp, NULL);
+    printf(", ");
+    json_trend(gp, t);
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
@@ -273,10 +280,11 @@ int run_info(int argc, char **argv)
         double nlml = ct_gp_nlml_value(gp);
         ct_status inspected = ct_gp_inspect(gp, &q);
         sensitivity each = { 0 };
-        if (inspected == CT_ENOMEM) result = fail_device(device, NULL);
+        trend t;
+        result = inspected == CT_ENOMEM ? fail_device(device, NULL) : read_trend(gp, &t);
         if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
         if (result == GO_ON)
-            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q,
+            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q, &t,
                                              features ? &each : NULL);
         sensitivity_free(&each);
         if (result == GO_ON) result = CODE_OK;

@@ -34,11 +34,6 @@ const char *kind_name(ct_column_kind kind)
     return kind == CT_COLUMN_CATEGORY ? "category" : kind == CT_COLUMN_TIME ? "time" : "number";
 }
 
-const char *mean_name(ct_gp_mean mean)
-{
-    return mean == CT_MEAN_ZERO ? "zero" : mean == CT_MEAN_LINEAR ? "linear" : "constant";
-}
-
 int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols)
 {
     int64_t d = ct_gp_dims(gp);

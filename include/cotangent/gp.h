@@ -38,6 +38,9 @@ typedef enum ct_gp_mean {
     /* m(x) = c + Σ_j b_j (x_j - a_j), with further parameters "mean.slope[j]" for b_j. a_j is the average of
      * column j if inputs are standardised, else 0. */
     CT_MEAN_LINEAR,
+    /* m(x) = h(x)ᵀβ for the functions of options.basis. β has a flat prior and is integrated out, so that it
+     * is no parameter, and its uncertainty is in every variance: see "a trend" below. */
+    CT_MEAN_BASIS,
 } ct_gp_mean;
 
 typedef enum ct_gp_noise {
@@ -81,6 +84,9 @@ typedef struct ct_gp_options {
     /* (n), f64, f32 or i64: any numbers that tell the level of each row; copied. For CT_NOISE_BY_LEVEL. */
     const ct_tensor *noise_levels;
     ct_gp_standardize standardize;
+    /* For CT_MEAN_BASIS: the functions of the trend in the names of the inputs, such as "1 + x + x^2 + x*z".
+     * Copied. */
+    const char *basis;
     /* What the d columns of X and y stand for: copied, and saved in the model's file. NULL: numbers named x0,
      * x1, ..., and y. A table is read as these columns by ct_csv_options.columns (io.h). */
     const ct_column *inputs, *output;
@@ -113,7 +119,7 @@ CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
 CT_API int64_t ct_gp_dims(const ct_gp *gp);   /* d */
 CT_API ct_dtype ct_gp_dtype(const ct_gp *gp);
 CT_API ct_device *ct_gp_device(const ct_gp *gp);
-/* inputs and output are the model's own; without noise_variances and noise_levels. */
+/* inputs and output are the model's own; without noise_variances, noise_levels and basis. */
 CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp);
 /* What an input column and the output stand for. Owned by the model; NULL out of range. */
 CT_API const ct_column *ct_gp_input(const ct_gp *gp, int64_t column);
@@ -198,6 +204,36 @@ CT_API ct_var ct_gp_loo_nlpd(const ct_kernel *kernel, ct_var theta, ct_var X, ct
 /* The ops of Gaussian processes, which ct_op_list does not contain: cov, cov_diag, gp_nlml and gp_loo_nlpd.
  * Sets *n to their number. */
 CT_API const struct ct_op *const *ct_gp_op_list(int *n);
+
+/* -- a trend --------------------------------------------------------------------------------------------- */
+/* y = h(x)ᵀβ + f(x) + ε, with a flat prior of β: universal kriging. The text of a basis is
+ *     basis  = term { "+" term }        term  = factor { "*" factor }
+ *     factor = "1" | column [ "^" power ]
+ * A column is an input's name, in double quotes unless it consists of letters, digits, "_" and "."; or x0,
+ * x1, ..., unless a column has that name. A function has a degree of up to 8 in the columns, which are in the
+ * units of the data. For a text that is wrong, CT_EFORMAT, the message has three lines: what is wrong, the
+ * text, and a caret under the place. A prediction takes some numbers more for each point and function.
+ *
+ * With C = k(X, X) + diag(noise), H (n, p) of the rows h(x_i)ᵀ, A = HᵀC⁻¹H and β̂ = A⁻¹HᵀC⁻¹y, the model has
+ *     -log p(y) = ½ (y - Hβ̂)ᵀC⁻¹(y - Hβ̂) + ½ log det C + ½ log det A + (n-p)/2 log 2π
+ *     mean*     = h(x*)ᵀβ̂ + k*ᵀC⁻¹(y - Hβ̂)
+ *     variance* = k(x*, x*) - k*ᵀC⁻¹k* + RᵀA⁻¹R,   R = h(x*) - HᵀC⁻¹k*
+ * Adding a combination of the functions to y adds it to the predictions and changes nothing else.
+ * Leave-one-out estimates β without the row. CT_EINVAL, when a model is made and when rows are appended or
+ * removed: not more rows than functions, or a function that is a combination of those before it in these
+ * rows; the message names it. CT_EUNSUPPORTED: the leave-one-out objective, mixed precision, and models over
+ * many processes. The likelihoods of models with different functions cannot be compared. [O'Hagan 1978;
+ * Rasmussen & Williams 2006, §2.7, eqs 2.41-2.45] */
+
+enum { CT_GP_FUNCTIONS = 64 }; /* the most functions */
+
+/* The number p of functions; 0 without a basis. */
+CT_API int64_t ct_gp_functions(const ct_gp *gp);
+/* Writes function i, such as "x^2", with the names of the columns, as snprintf writes it. Returns its length;
+ * 0 out of range. */
+CT_API size_t ct_gp_function(const ct_gp *gp, int64_t i, char *text, size_t size);
+/* β̂ (p) and its standard errors (p), the roots of diag A⁻¹, in the units of the data. Either may be NULL. */
+CT_API ct_status ct_gp_coefficients(ct_gp *gp, double *value, double *error);
 
 /* -- fitting --------------------------------------------------------------------------------------------- */
 

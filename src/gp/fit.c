@@ -6,6 +6,7 @@
 
 #include "fit.h"
 #include "gp/kernel/cov.h"
+#include "gp/model/trend.h"
 
 /* -- one model ------------------------------------------------------------------------------------------- */
 
@@ -15,11 +16,11 @@ static ct_status check_model(const ct_gp *gp, const ct_fit_options *o)
         (gp->dtype != CT_F64 || o->objective != CT_OBJECTIVE_LIKELIHOOD))
         return ct_device_fail(gp->device, CT_EUNSUPPORTED,
                               "ct_gp_fit: mixed precision is for the likelihood of models in f64");
-    if (!ct__group_is_one(gp->options.group) &&
-        (o->precision == CT_PRECISION_MIXED || o->objective != CT_OBJECTIVE_LIKELIHOOD))
-        return ct_device_fail(
-            gp->device, CT_EUNSUPPORTED,
-            "ct_gp_fit: over many processes there is only the likelihood in full precision");
+    const bool other = o->precision == CT_PRECISION_MIXED || o->objective != CT_OBJECTIVE_LIKELIHOOD;
+    if (other && (gp->basis || !ct__group_is_one(gp->options.group)))
+        return ct_device_fail(gp->device, CT_EUNSUPPORTED,
+                              "ct_gp_fit: %s there is only the likelihood in full precision",
+                              gp->basis ? "with a basis" : "over many processes");
     if (gp->n < 2)
         return ct_device_fail(gp->device, CT_EINVAL,
                               "ct_gp_fit: one row cannot tell the parameters: give at least 2");
@@ -75,7 +76,7 @@ static uint64_t bytes_needed(const ct_gp *gp, const ct_fit_options *options, int
 {
     if (options->precision == CT_PRECISION_MIXED) return ct__gp_mixed_bytes(gp->n, gp->d);
     if (options->objective == CT_OBJECTIVE_LOO) return ct__gp_loo_bytes(gp->n, d, gp->dtype);
-    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true);
+    return ct__gp_bytes(gp->options.group, gp->n, d, gp->dtype, true) + ct__trend_bytes(gp);
 }
 
 /* Into *f; release with conclude. A failure is the fit's. */

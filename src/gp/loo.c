@@ -1,12 +1,13 @@
 /* Leave-one-out prediction from one factorisation: with r = y - m(X), α = C⁻¹r, q_i = (C⁻¹)_ii
  *     mean_i = y_i - α_i/q_i,   variance_i = 1/q_i,
  *     log p(y_i | X, y without i) = ½ log q_i - ½ α_i²/q_i - ½ log 2π
- * [Rasmussen & Williams 2006, eqs 5.10-5.12; Sundararajan & Keerthi 2001] */
+ * With a basis in the mean P (infer/restricted.c) is in place of C⁻¹: each row's β is estimated without it.
+ * [Rasmussen & Williams 2006, eqs 5.10-5.12; Sundararajan & Keerthi 2001; Dubrule 1983] */
 #include <math.h>
 #include <stdlib.h>
 
 #include "gp/factor/packed.h"
-#include "gp/model/model.h"
+#include "gp/model/trend.h"
 
 /* y, α and q, n numbers each, as part[0..3), freed as part[0]. */
 static ct_status parts_of(ct_gp *gp, double *part[3])
@@ -16,6 +17,7 @@ static ct_status parts_of(ct_gp *gp, double *part[3])
     if (!s) s = ct__gp_arrays(gp->device, (uint64_t)gp->n, (double **[]){ &part[0], &part[1], &part[2] }, 3);
     if (s) return s;
     s = ct__gp_fetch_line(gp, ct__packed_inverse_diagonal, "the leave-one-out prediction", part[2]);
+    if (!s && gp->trend) s = ct__trend_leave_out(gp, part[2]);
     if (!s) s = ct__gp_read(gp->y, part[0]);
     if (!s) s = ct__gp_read(gp->factor.alpha, part[1]);
     for (int64_t i = 0; i < gp->n && !s; i++)
@@ -107,7 +109,12 @@ ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, do
         ct_release(without->X);
         without->X = held(gp, columns, count);
     }
-    ct_status s = without->X ? ct__gp_loo_sum(without, true, log_density) : ct_last_status(gp->device);
+    ct_status s = without->X ? CT_OK : ct_last_status(gp->device);
+    if (!s && count && gp->basis) {
+        ct__trend_drop(without);
+        s = ct__trend_make(without, true);
+    }
+    if (!s) s = ct__gp_loo_sum(without, true, log_density);
     ct_gp_free(without);
     s = ct__gp_leave(gp, s);
     if (s) *log_density = NAN;

@@ -184,7 +184,9 @@ static ct_status inspect(inspection *q)
     int64_t at;
     q->report->condition = fmax(largest(q->sum, gp->n, &at) * inverse, 1);
     q->report->digits = fmax(-log10(epsilon * q->report->condition), 0);
-    double n = (double)gp->n, fit = 2 * (gp->factor.nlml - n * log(gp->y_scale) - q->logs) - n * CT__LOG_2PI;
+    double n = (double)gp->n,
+           fit = 2 * (gp->factor.nlml - gp->factor.restricted - n * log(gp->y_scale) - q->logs) -
+                 n * CT__LOG_2PI;
     q->report->gradient_error = (n + fmax(fit, 0)) * epsilon * q->report->condition;
     q->report->jitter = gp->factor.jitter * gp->y_scale * gp->y_scale;
     for (int64_t i = 0; i < gp->n_params; i++) q->report->at_bounds += ct_gp_at_bound(gp, i) != 0;

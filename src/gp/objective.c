@@ -5,7 +5,7 @@
 
 #include "gp/factor/factor.h"
 #include "gp/infer/density.h"
-#include "gp/model/model.h"
+#include "gp/model/trend.h"
 
 /* Jitter relative to the mean diagonal of k(X, X). */
 static const double ladder[] = { 0, 1e-10, 1e-8, 1e-6, 1e-4 };
@@ -38,7 +38,8 @@ static ct_var mean_of(const ct_gp *gp, ct_var mean, ct_var X)
 /* From s, with `jitter` on the diagonal. */
 static ct__graph build(const ct_gp *gp, const double *s, double jitter, bool leaves)
 {
-    ct__graph g = { .X = ct_constant(gp->tape, gp->X), .residual = ct_constant(gp->tape, gp->y) };
+    ct__graph g = { .X = ct_constant(gp->tape, gp->X),
+                    .residual = ct_constant(gp->tape, gp->trend ? gp->detrended : gp->y) };
     g.theta = vector(gp, gp->tape, s, gp->n_kernel, leaves);
     g.variance = vector(gp, gp->tape, &jitter, 1, false);
     if (gp->given && gp->options.noise != CT_NOISE_BY_LEVEL)
@@ -119,6 +120,8 @@ static ct_status attempt(ct_gp *gp, ct__goal goal, const double *s, double jitte
     bool loo = goal.objective == CT_OBJECTIVE_LOO, mixed = goal.precision == CT_PRECISION_MIXED;
     ct_var v =
         goal.factor ? (ct_var){ 0 }
+        : gp->trend ? ct__gp_restricted(gp->kernel, g.theta, g.X, g.residual, g.variance,
+                                        ct_constant(gp->tape, gp->H))
         : mixed ? ct__gp_nlml_mixed(gp->kernel, g.theta, g.X, g.residual, g.variance, goal.draw, &gp->mixed)
         : grid.group ? ct__gp_nlml_on(&grid, gp->kernel, g.theta, g.X, g.residual, g.variance)
         : loo        ? ct_gp_loo_nlpd(gp->kernel, g.theta, g.X, g.residual, g.variance)
@@ -177,17 +180,19 @@ ct_status ct__gp_factorise(ct_gp *gp)
 {
     ct_status status = agree(gp);
     if (status || gp->factor.ready) return status;
-    status = ct__gp_reserve(gp->device, ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, false),
+    status = ct__gp_reserve(gp->device,
+                            ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, false) + ct__trend_bytes(gp),
                             gp->dtype == CT_F64, "a factorisation", "use fewer rows");
     if (status) return status;
     double nlml, jitter;
     status = climb(gp, (ct__goal){ .factor = true }, gp->s, &nlml, NULL, &jitter);
     ct_tape_reset(gp->tape);
     status = ct__group_meet(gp->options.group, gp->device, status, NULL);
+    if (!status) gp->factor.jitter = jitter;
+    if (!status) gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
+    if (!status && gp->trend) status = ct__gp_restrict(gp, true);
     if (status) ct__gp_drop_factor(gp);
     if (status) return status;
-    gp->factor.jitter = jitter;
-    gp->factor.nlml = nlml + (double)gp->n * log(gp->y_scale);
     gp->factor.ready = true;
     return CT_OK;
 }
@@ -218,7 +223,7 @@ ct_status ct__gp_evaluate(ct_gp *gp, ct__goal goal, const double *z, double *val
         gradient[i] -= slope * unit;
         if (ct__gp_positive(gp, i)) gradient[i] *= s[i];
     }
-    *value += (double)gp->n * log(gp->y_scale);
+    *value += (double)gp->n * log(gp->y_scale) + ct__trend_constant(gp);
     free(s);
     status = as_process_0(gp, status, value, 1);
     if (!status) status = as_process_0(gp, CT_OK, jitter, 1);
@@ -238,9 +243,10 @@ ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gra
     if (!z) return ct__gp_leave(gp, CT_ENOMEM);
     for (int64_t i = 0; i < gp->n_params; i++)
         z[i] = ct__gp_positive(gp, i) ? u[i] - log(ct__gp_unit(gp, i)) : ct__gp_z_of(gp, i, u[i]);
-    ct_status status =
-        ct__gp_reserve(gp->device, ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, gradient != NULL),
-                       gp->dtype == CT_F64, "the likelihood", "use fewer rows");
+    ct_status status = ct__gp_reserve(gp->device,
+                                      ct__gp_bytes(gp->options.group, gp->n, 0, gp->dtype, gradient != NULL) +
+                                          ct__trend_bytes(gp),
+                                      gp->dtype == CT_F64, "the likelihood", "use fewer rows");
     if (!status) status = ct__gp_evaluate(gp, (ct__goal){ 0 }, z, value, gradient, &jitter);
     for (int64_t i = 0; gradient && i < gp->n_params; i++)
         if (!ct__gp_positive(gp, i)) gradient[i] /= ct__gp_unit(gp, i);

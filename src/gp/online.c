@@ -9,7 +9,7 @@
 
 #include "gp/factor/factor.h"
 #include "gp/infer/density.h"
-#include "gp/model/model.h"
+#include "gp/model/trend.h"
 
 /* -- other rows ------------------------------------------------------------------------------------------ */
 
@@ -63,6 +63,7 @@ static ct_status complete(ct_gp *gp)
     if (!s && !isfinite(gp->factor.nlml)) s = CT_ENUMERIC;
     if (s && s != CT_ENUMERIC) return ct__gp_tape_failed(gp, "the new factor");
     ct_tape_reset(gp->tape);
+    if (!s && gp->trend) s = ct__gp_restrict(gp, true);
     gp->factor.ready = !s;
     return s;
 }
@@ -83,6 +84,9 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
     ct_gp before = *gp;
     bool made = fresh.X && fresh.y && !fresh.given == !gp->given;
     ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
+    fresh.trend = NULL;
+    fresh.H = fresh.detrended = NULL;
+    if (!s && gp->basis) s = ct__trend_make(&fresh, false);
     fresh.factor = (ct__gp_factor){ .jitter = gp->factor.jitter };
     if (!s && gp->factor.ready && quicker(gp, gone, count)) s = update(gp, &fresh, gone, count);
     *gp = fresh;

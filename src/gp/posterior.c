@@ -7,6 +7,7 @@
 
 #include "gp/infer/density.h"
 #include "gp/kernel/cov.h"
+#include "gp/model/trend.h"
 
 ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
 {
@@ -18,6 +19,10 @@ ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
     ct_var added = ct__gp_posterior_at(ct_kernel_program(gp->kernel), &grid, in, variance);
     p.mean = ct_add(ct_unsqueeze(added, 1), ct__gp_mean_at(gp, tape, Xs));
     if (variance) p.taken = ct_output(added, 1);
+    if (!gp->trend) return p;
+    p.mean = ct_add(p.mean, ct__trend_mean_at(gp, Xs));
+    if (variance)
+        p.taken = ct_sub(p.taken, ct_sum(ct_square(ct__trend_spread_at(gp, p.theta, Xs)), 1, false));
     return p;
 }
 
@@ -85,6 +90,10 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
         ct_var K = ct_cov(gp->kernel, p.theta, at, ct_constant(Xs.tape, gp->X));
         ct_var V = ct__gp_half_solve(&grid, ct_constant(Xs.tape, gp->factor.L), K);
         ct_var C = ct_sub(ct_cov(gp->kernel, p.theta, at, at), ct_matmul(V, ct_t(V)));
+        if (gp->trend) {
+            ct_var U = ct__trend_spread_at(gp, p.theta, at);
+            C = ct_add(C, ct_matmul(U, ct_t(U)));
+        }
         C = ct_scale(ct_add(C, ct_t(C)), 0.5 * unit); /* a product is symmetric to rounding alone */
         ct_var diagonal = ct_diag(C), lost = ct_sub(ct_clamp(diagonal, 0, INFINITY), diagonal);
         *covariance = ct__finite(ct_add_diag(C, noisy ? add_noise(gp, lost, at) : lost),

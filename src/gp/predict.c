@@ -6,7 +6,7 @@
 #include <cotangent/op.h>
 
 #include "gp/factor/packed.h"
-#include "gp/model/model.h"
+#include "gp/model/trend.h"
 #include "posterior.h"
 
 /* A tape value as doubles; CT_ENUMERIC where one is not finite. */
@@ -65,6 +65,9 @@ static ct__posterior joint(const request *r)
     ct_tensor *covariance = ct_tensor_of(c, C);
     ct_scope_close(c);
     p.covariance = ct__gp_input(gp->tape, covariance, false);
+    if (!gp->trend) return p;
+    ct_var U = ct__trend_spread_at(gp, p.theta, p.Xs);
+    p.covariance = ct_add(p.covariance, ct_matmul(U, ct_t(U)));
     return p;
 }
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "fit without noise": FIT + ["--noise", "none", "--mean", "linear"],
     "fit with given noise": FIT + ["--noise-column", "a", "--kernel", "scale * rbf"],
     "fit with a noise for each level": FIT + ["--noise-by", "c", "--kernel", "scale * rbf"],
+    "fit of a trend": FIT + ["--mean", "1 + a + a*b", "--kernel", "scale * rbf"],
     "fit in mixed precision": FIT + ["--precision", "mixed", "--kernel", "scale * rbf"],
     "fit by leave-one-out": FIT + LOO,
     "fit with a checkpoint": FIT + ["--checkpoint", "out.log", "--kernel", "scale * rbf"],

@@ -47,6 +47,10 @@ seed kernel all \
 seed kernel rest \
     '(white(0.1) + constant) * periodic(period=2) * cosine * linear * matern12 + (matern32 * matern52)'
 seed kernel named 'rbf(dims=temp:"a ""b""") + linear(dims="") * cosine(dims=temp : 1)'
+# basis: a byte for the names before the text
+seed basis plain '01 + x0 + x0^2*x1 + x2'
+seed basis quoted '11 + "my col" + "a""b"^8 * 1 + x'
+seed basis odd '2"1" + x2*x0 + ""^2'
 # fit: sixteen bytes of options and scales before the text
 seed fit ard '\001\006\001\000\000\000\000\001\000\000\000\000\001\000\001\002scale * rbf(ard) + linear'
 seed fit sum \

@@ -8,6 +8,7 @@
 #include <cotangent/ops.h>
 
 static char path[256];
+static const char *basis; /* of the job's model; NULL: a constant mean */
 
 typedef struct job {
     ct_device *device;
@@ -23,6 +24,30 @@ static ct_status make(job *j)
     ct_status s = gp ? CT_OK : ct_last_status(j->device);
     ct_gp_free(gp);
     return s;
+}
+
+static ct_gp *model_of(const gp_data *s)
+{
+    const ct_column inputs[] = { { "s", CT_COLUMN_CATEGORY, (const char *const[]){ "a", "b" }, 2 },
+                                 { "t", CT_COLUMN_TIME, NULL, 0 } };
+    const ct_gp_options options = { .mean = basis ? CT_MEAN_BASIS : CT_MEAN_CONSTANT,
+                                    .basis = basis,
+                                    .inputs = basis ? NULL : inputs };
+    return ct_gp_new(s->X, s->y, ct_kernel_parse("scale * rbf(ard)"), &options);
+}
+
+static ct_status make_usual(job *j)
+{
+    ct_gp *gp = model_of(&j->data);
+    ct_status s = gp ? CT_OK : ct_last_status(j->device);
+    ct_gp_free(gp);
+    return s;
+}
+
+static ct_status coefficients(job *j)
+{
+    double value[4], error[4];
+    return ct_gp_coefficients(j->gp, value, error);
 }
 
 static ct_status objective(job *j)
@@ -204,14 +229,11 @@ static ct_status load(job *j)
 
 static void run(ct_status (*call)(job *))
 {
-    const ct_column inputs[] = { { "s", CT_COLUMN_CATEGORY, (const char *const[]){ "a", "b" }, 2 },
-                                 { "t", CT_COLUMN_TIME, NULL, 0 } };
     for (int64_t k = 1; k < 4000; k++) {
         job j = { .device = ct_device_open_with("cpu", &(ct_device_options){ .threads = 1 }) };
         assert_ok(ct_device_status(j.device), ct_message(j.device));
         j.data = gp_data_new(j.device, CT_F64, 6, 2);
-        j.gp = ct_gp_new(j.data.X, j.data.y, ct_kernel_parse("scale * rbf(ard)"),
-                         &(ct_gp_options){ .inputs = inputs });
+        j.gp = model_of(&j.data);
         assert_gp(j.gp, j.device);
         j.mean = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
         j.variance = assert_tensor(ct_empty(j.device, CT_F64, ct_shape1(6)), j.device);
@@ -285,6 +307,17 @@ TEST(save)
 TEST(save_bare)
 TEST(load)
 
+static void a_basis_fails(void **state)
+{
+    (void)state;
+    ct_status (*const calls[])(job *) = { make_usual, coefficients, objective, fit,         predict,   full,
+                                          sample,     inspect,      loo,       loo_without, posterior, append,
+                                          copy,       remove_rows,  save,      save_bare,   load };
+    basis = "1 + x0*x1";
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) run(calls[i]);
+    basis = NULL;
+}
+
 static int prepare(void **state)
 {
     (void)state;
@@ -316,6 +349,7 @@ int main(void)
         cmocka_unit_test(loo_op_fails),         cmocka_unit_test(loo_without_fails),
         cmocka_unit_test(mixed_op_fails),
         cmocka_unit_test(by_level_fails),       cmocka_unit_test(by_inputs_fails),
+        cmocka_unit_test(a_basis_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }

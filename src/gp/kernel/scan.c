@@ -104,9 +104,8 @@ void ct__scan_value(ct__scan *p, ct_param *param)
 
 /* -- the message ----------------------------------------------------------------------------------------- */
 
-ct_status ct__scan_describe(const ct__scan *p)
+void ct__scan_message(const ct__scan *p, const char *subject, char *text, size_t size)
 {
-    if (p->status == CT_ENOMEM) return ct__kernel_refuse(p->kernel, p->status, "kernel: %s", p->what);
     enum { BEFORE = 60, AFTER = 30 };
     size_t place = (size_t)(p->place - p->text);
     size_t from = place > BEFORE ? place - BEFORE : 0, n = 0;
@@ -117,6 +116,14 @@ ct_status ct__scan_describe(const ct__scan *p)
     for (; *s && s < p->place + AFTER; s++)
         excerpt[n++] = *s > ' ' && *s < 127 ? *s : strchr(" \t\n\r", *s) ? ' ' : '?';
     excerpt[n] = 0;
-    return ct__kernel_refuse(p->kernel, p->status, "kernel: %s\n  %s%s\n  %*s^", p->what, excerpt,
-                             *s ? "..." : "", (int)caret, "");
+    snprintf(text, size, "%s: %s\n  %s%s\n  %*s^", subject, p->what, excerpt, *s ? "..." : "", (int)caret,
+             "");
+}
+
+ct_status ct__scan_describe(const ct__scan *p)
+{
+    char text[512];
+    if (p->status == CT_ENOMEM) return ct__kernel_refuse(p->kernel, p->status, "kernel: %s", p->what);
+    ct__scan_message(p, "kernel", text, sizeof text);
+    return ct__kernel_refuse(p->kernel, p->status, "%s", text);
 }

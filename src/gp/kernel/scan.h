@@ -32,8 +32,9 @@ int ct__scan_integer(ct__scan *p, int limit, const char *what);
 int ct__scan_column(ct__scan *p);
 /* A positive finite number, which param starts at, and whether "!" follows: it is then fixed. */
 void ct__scan_value(ct__scan *p, ct_param *param);
-/* The kernel's message: what is wrong; if that is the text, also an excerpt of it on one line, and a caret
- * under the place. Returns the status. */
+/* Three lines: `subject` and what is wrong, an excerpt of the text, and a caret under the place. */
+void ct__scan_message(const ct__scan *p, const char *subject, char *text, size_t size);
+/* The kernel's message: these lines, or only what is wrong if that is not the text. Returns the status. */
 ct_status ct__scan_describe(const ct__scan *p);
 
 #endif

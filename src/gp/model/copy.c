@@ -1,7 +1,7 @@
 /* Copies of a model, which share its data. */
 #include <string.h>
 
-#include "model.h"
+#include "trend.h"
 
 /* t on that device: itself, or a view of its elements; NULL for NULL. */
 static ct_tensor *shared(ct_device *device, ct_tensor *t)
@@ -33,7 +33,8 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
     if (gp->level && (twin->level = ct__gp_alloc(device, (uint64_t)gp->n_levels, sizeof *gp->level)))
         memcpy(twin->level, gp->level, (size_t)gp->n_levels * sizeof *gp->level);
     if (!twin->X || !twin->y || !twin->given != !gp->given || !twin->level != !gp->level ||
-        ct__gp_list_params(twin)) {
+        ct__gp_list_params(twin) ||
+        (gp->basis && (ct__trend_read(twin, gp->basis, NULL) || ct__trend_make(twin, false)))) {
         ct_gp_free(twin);
         return NULL;
     }
@@ -60,5 +61,6 @@ ct_gp *ct_gp_copy(const ct_gp *gp)
     copy->factor = gp->factor;
     ct_retain(copy->factor.L);
     ct_retain(copy->factor.alpha);
+    ct_retain(copy->factor.trend);
     return copy;
 }

@@ -6,6 +6,7 @@
  *     text names[d + 1];  from version 5 on, for each of these columns: u32 kind, of a category i64 n_levels,
  *             text levels[n_levels];  text kernel
  *     from version 5 on: text noise_name, i64 n_levels, f64 levels[n_levels]
+ *     text basis, where mean is CT_MEAN_BASIS
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
@@ -37,7 +38,7 @@ void ct__model_header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct
     *dtype = (ct_dtype)ct__stream_small(s, (int)*dtype, CT_F32);
     ct__stream_numbers(s, n, 1, 8);
     ct__stream_numbers(s, d, 1, 8);
-    o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_LINEAR);
+    o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_BASIS);
     o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_INPUTS);
     o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
 }
@@ -130,6 +131,7 @@ void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
         columns(s, gp->d, gp->column);
     ct__stream_text(s, kernel);
     noise(s, gp);
+    if (gp->options.mean == CT_MEAN_BASIS) ct__stream_text(s, &gp->basis);
 }
 
 void ct__model_parameters(ct__stream *s, ct_gp *gp)

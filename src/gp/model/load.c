@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "layout.h"
+#include "trend.h"
 
 static bool finite_positive(const double *v, int64_t count, bool positive)
 {
@@ -37,6 +38,15 @@ static void check_levels(ct__stream *s, const ct_gp *gp)
     free(index);
 }
 
+/* The basis on the data, and what goes with the factor. */
+static void restore_trend(ct__stream *s, ct_gp *gp)
+{
+    ct_status status = ct__trend_make(gp, false);
+    if (!status && gp->factor.L) status = ct__gp_restrict(gp, false);
+    s->bad = status;
+    s->no_memory = status == CT_ENOMEM;
+}
+
 static void read_body(ct__stream *s, ct_gp *gp)
 {
     char *kernel = NULL;
@@ -51,6 +61,7 @@ static void read_body(ct__stream *s, ct_gp *gp)
     free(kernel);
     ct__model_body(s, gp);
     if (gp->level) check_levels(s, gp);
+    if (!s->bad && gp->basis) restore_trend(s, gp);
     gp->factor.ready = !s->bad;
     if (!gp->factor.L) ct__gp_drop_factor(gp);
     if (ct__stream_left(s) && ct__group_is_one(gp->options.group)) s->bad = true;
@@ -74,6 +85,11 @@ static ct_gp *read_model(ct__stream *s, const char *path, ct_group *group)
         return NULL;
     }
     ct__model_header(s, &dtype, &n, &d, &options);
+    if (options.mean == CT_MEAN_BASIS && !ct__group_is_one(group)) {
+        ct_device_fail(s->device, CT_EUNSUPPORTED,
+                       "%.200s: a model with a basis is not for many processes: load it in one", path);
+        return NULL;
+    }
     const uint64_t left = ct__stream_left(s);
     if (s->bad || n < 1 || d < 1 || (uint64_t)n > left / 4 || (uint64_t)d > left / 24)
         return bad_file(s, path, "the model's header makes no sense");

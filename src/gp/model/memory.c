@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "gp/factor/packed.h"
-#include "model.h"
+#include "trend.h"
 
 void *ct__gp_alloc(ct_device *device, uint64_t count, size_t size)
 {
@@ -87,6 +87,7 @@ void ct__gp_drop_factor(ct_gp *gp)
 {
     ct_release(gp->factor.L);
     ct_release(gp->factor.alpha);
+    ct_release(gp->factor.trend);
     gp->factor = (ct__gp_factor){ 0 };
 }
 
@@ -96,4 +97,5 @@ void ct__gp_drop_rows(ct_gp *gp)
     ct_release(gp->X);
     ct_release(gp->y);
     ct_release(gp->given);
+    ct__trend_drop(gp);
 }

@@ -28,6 +28,7 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .noise_at = -1,
                    .mean_at = -1 };
     gp->options.noise_variances = gp->options.noise_levels = NULL;
+    gp->options.basis = NULL;
     ct__gp_take_columns(gp, ct__gp_copy_columns(device, options, d));
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
     if (!gp->tape || !gp->shift || !gp->column) {
@@ -46,6 +47,7 @@ void ct_gp_free(ct_gp *gp)
     free(gp->column);
     free(gp->noise_name);
     free(gp->level);
+    free(gp->basis);
     free(gp->shift);
     free(gp->param);
     free(gp->s);
@@ -59,7 +61,7 @@ ct_status ct__gp_list_params(ct_gp *gp)
 {
     const ct_gp_options *o = &gp->options;
     int64_t noise = ct__noise_params(gp);
-    int64_t means = o->mean == CT_MEAN_ZERO ? 0 : o->mean == CT_MEAN_CONSTANT ? 1 : 1 + gp->d;
+    int64_t means = o->mean == CT_MEAN_CONSTANT ? 1 : o->mean == CT_MEAN_LINEAR ? 1 + gp->d : 0;
     gp->n_kernel = ct_kernel_params(gp->kernel);
     gp->n_params = gp->n_kernel + noise + means;
     gp->noise_at = noise ? gp->n_kernel : -1;

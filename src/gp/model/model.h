@@ -17,6 +17,9 @@ typedef struct ct__gp_factor {
     bool ready;
     ct_tensor *L, *alpha; /* L Lᵀ = k(X, X) + noise + jitter, packed or tiles (packed.h); (n, 1)  */
     double jitter, nlml;  /* in s coordinates; of y as given                             */
+    /* With a trend (trend.h): (p, n + p + 1), [G M w] with M Mᵀ = HᵀC⁻¹H, G = M⁻¹HᵀC⁻¹ and w = G r. */
+    ct_tensor *trend;
+    double restricted; /* what nlml has beside ½ rᵀα + Σ log L_ii + n/2 log 2π + n log y_scale */
 } ct__gp_factor;
 
 struct ct_gp {
@@ -32,6 +35,9 @@ struct ct_gp {
     double given_mean; /* of the variances */
     double *level;     /* [n_levels], rising; NULL without CT_NOISE_BY_LEVEL */
     int64_t n_levels;
+    char *basis; /* of the trend, in x0, x1, ...; NULL: none. What follows belongs to the rows. */
+    struct ct__trend *trend;
+    ct_tensor *H, *detrended; /* (n, p), the basis; (n, 1), y without its least squares in H */
     /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
     double *shift, *scale, *spread;
     double y_shift, y_scale, y_spread;

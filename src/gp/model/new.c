@@ -1,5 +1,5 @@
 /* A model from data: what is refused, standardisation, starts and priors. */
-#include "model.h"
+#include "trend.h"
 
 /* What can be refused before anything is allocated. */
 static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y, const ct_kernel *kernel,
@@ -26,22 +26,35 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
     if (ct__group_usable(o->group, device) || ct__gp_check_columns(device, o, d))
         return ct_last_status(device);
-    if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_INPUTS ||
+    if ((unsigned)o->mean > CT_MEAN_BASIS || (unsigned)o->noise > CT_NOISE_INPUTS ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: an option has no such value");
+    if ((o->mean == CT_MEAN_BASIS) != (o->basis != NULL))
+        return ct_device_fail(device, CT_EINVAL, "ct_gp_new: a basis belongs with CT_MEAN_BASIS");
+    if (o->basis && !ct__group_is_one(o->group))
+        return ct_device_fail(device, CT_EUNSUPPORTED,
+                              "ct_gp_new: over many processes there is no basis: take another mean");
     if (ct__noise_check(device, o, n)) return ct_last_status(device);
     return ct__gp_reserve(device, ct__gp_bytes(o->group, n, d, ct_tensor_dtype(X), false),
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
-static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
+static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_gp_options *options)
 {
+    const ct_tensor *noise = ct__noise_given(options);
     ct_gp_standardize how = gp->options.standardize;
     bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
     bool outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
     ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1);
     gp->X = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, gp->spread, inputs);
-    if (gp->X) gp->y = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread, outputs);
+    if (gp->X)
+        gp->y = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread,
+                             outputs && !options->basis);
+    if (gp->y && options->basis) {
+        ct_status s = ct__trend_read(gp, options->basis, gp->column);
+        if (!s) s = ct__trend_standardize(gp, y, outputs);
+        if (s) return s;
+    }
     bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
     if (gp->y && by_level && ct__noise_find_levels(gp, noise)) return ct_last_status(gp->device);
     if (gp->y && noise) gp->given = ct__noise_rows(gp, noise, gp->n);
@@ -63,7 +76,7 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     if (!gp) return NULL;
     ct_status s = ct_kernel_bind(kernel, gp->d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
-    if (!s) s = take(gp, X, y, ct__noise_given(options));
+    if (!s) s = take(gp, X, y, options);
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
     for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);

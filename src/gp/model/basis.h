@@ -1,0 +1,35 @@
+/* Basis functions of a trend: products of powers of the input columns. */
+#ifndef CT_GP_BASIS_H
+#define CT_GP_BASIS_H
+
+#include <cotangent/gp.h>
+
+enum { CT__BASIS_TERMS = CT_GP_FUNCTIONS, CT__BASIS_DEGREE = 8, CT__BASIS_MESSAGE = 512 };
+
+/* Π_k x_column[k]^power[k], columns rising; no factors: 1. */
+typedef struct ct__term {
+    int factors, column[CT__BASIS_DEGREE], power[CT__BASIS_DEGREE];
+} ct__term;
+
+typedef struct ct__basis {
+    int count;
+    ct__term term[CT__BASIS_TERMS];
+} ct__basis;
+
+/* Reads
+ *     basis  = term { "+" term }        term  = factor { "*" factor }
+ *     factor = "1" | column [ "^" power ]
+ * A column is one of columns[0..d) by its name, in double quotes unless it consists of letters, digits, "_" and "."; or x0,
+ * x1, ..., unless a column has that name. columns = NULL: only these. On CT_EFORMAT `message` has three lines:
+ * what is wrong, the text, and a caret under the place. */
+ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d, ct__basis *b,
+                          char message[CT__BASIS_MESSAGE]);
+/* Text that parses to the same, as snprintf writes it: of one term, of all with columns = NULL. */
+size_t ct__term_print(const ct__term *t, const ct_column *columns, char *text, size_t size);
+size_t ct__basis_print(const ct__basis *b, char *text, size_t size);
+
+/* Whether 1 is among the functions. */
+bool ct__basis_constant(const ct__basis *b);
+bool ct__term_equal(const ct__term *a, const ct__term *b);
+
+#endif

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# test_trend.sh CTGP: a mean of basis functions on a file with a trend, a season and rows beyond it, in TAP.
+set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+ctgp=$1
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+
+# ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.
+ok() {
+    local name=$1 pattern=$2 rc=0
+    shift 2
+    "$@" >out 2>err </dev/null || rc=$?
+    if [ $rc -ne 0 ]; then flunk "$name" "exit code $rc"
+    elif ! grep -qE -- "$pattern" out; then flunk "$name" "no '$pattern' on standard output"
+    else pass "$name"; fi
+}
+
+# bad NAME CODE LINES PATTERN COMMAND...: that exit code, so many lines on standard error, and the pattern.
+bad() {
+    local name=$1 code=$2 lines=$3 pattern=$4 rc=0
+    shift 4
+    "$@" >out 2>err </dev/null || rc=$?
+    if [ $rc -ne "$code" ]; then flunk "$name" "exit code $rc instead of $code"
+    elif [ "$(wc -l <err)" -ne "$lines" ]; then flunk "$name" "$(wc -l <err) lines on standard error"
+    elif ! grep -qE -- "$pattern" err; then flunk "$name" "no '$pattern' on standard error"
+    else pass "$name"; fi
+}
+
+# 120 months: 300 + 1.5 a month and a wave; the last 24 are kept for the forecast.
+awk 'BEGIN { srand(11); print "the month,kind,y"
+    for (i = 0; i < 144; i++)
+        printf "%d,%d,%.4f\n", 2000 + i, i % 2, 300 + 1.5 * i + 2 * sin(i / 3) + rand() - 0.5 }' >all.csv
+head -n 121 all.csv >train.csv
+{ head -n 1 all.csv; tail -n 24 all.csv; } >later.csv
+fit=("$ctgp" fit train.csv --target y --features 'the month' --kernel 'scale * matern32')
+
+ok 'fit' '^  "the month" +1\.[45][0-9]* +\+- 0\.0' "${fit[@]}" --mean '1 + "the month"' --model line.ctgp
+ok 'info tells the mean' '^mean +1 \+ "the month"$' "$ctgp" info line.ctgp
+that 'and the coefficients with their errors' grep -qE '^  "the month" +1\.[45][0-9]* +\+- 0\.0' out
+ok 'in JSON, too' '"mean": "1 \+ \\"the month\\""' "$ctgp" info line.ctgp --json
+that 'which is JSON' python3 -c 'import json; d = json.load(open("out"))
+c = d["coefficients"]["\"the month\""]
+assert abs(c["value"] - 1.5) < 3 * c["error"] < 0.5, c'
+ok 'fit --json' '"coefficients": \{"1": \{"value": ' \
+    "${fit[@]}" --mean '1 + "the month"' --model j.ctgp --json
+ok 'a forecast follows the trend' '^n=24 ' "$ctgp" predict line.ctgp later.csv --out line.csv
+that 'and its intervals hold' awk -F'[= ]' '{ exit !($4 < 6 && $10 >= 0.8) }' out
+ok 'fit of a level' . "${fit[@]}" --model level.ctgp
+ok 'its forecast does not' '^n=24 ' "$ctgp" predict level.ctgp later.csv --out level.csv
+that 'by far' awk -F'[= ]' '{ exit !($4 > 6) }' out
+ok 'fit of a bend' . "${fit[@]}" --mean '1 + "the month" + "the month"^2' --model bend.ctgp
+ok 'its forecast' '^n=24' "$ctgp" predict bend.ctgp later.csv --out bend.csv
+that 'has intervals that grow faster with the distance' sh -c 'paste -d, line.csv bend.csv |
+    awk -F, "NR == 25 { exit !(\$6 > 1.2 * \$2) }"'
+ok 'leave-one-out' '^n=120 rmse=0\.[0-9]+ ' "$ctgp" loo line.ctgp
+ok 'append' '^n=144 appended=24' "$ctgp" append line.ctgp later.csv --model longer.ctgp
+ok 'the coefficients follow' '^  "the month" +1\.[45][0-9]* ' "$ctgp" info longer.ctgp
+ok 'draws' . "$ctgp" sample line.ctgp later.csv --samples 2 --seed 1 --out -
+ok 'a model without its factor' . "${fit[@]}" --mean '1 + "the month"' --no-factor --model bare.ctgp
+ok 'predicts the same' '^n=24 ' "$ctgp" predict bare.ctgp later.csv --out bare.csv
+that 'to rounding' sh -c 'paste -d, line.csv bare.csv |
+    awk -F, "NR > 1 { d = \$1 - \$5; e = \$2 - \$6; if (d * d > 1e-12 || e * e > 1e-12) exit 1 }"'
+ok 'the choice of a covariance, too' '^n=120 features=2 ' "$ctgp" fit train.csv --target y \
+    --mean '1 + "the month" + kind' --model chosen.ctgp
+
+bad 'no such column' 1 3 'mean: no column q; there are the month' "${fit[@]}" --mean '1 + q'
+that 'with a caret under it' grep -qE '^      \^$' err
+bad 'no such word' 1 1 "'liner' is not constant, zero or linear" "${fit[@]}" --mean liner
+bad 'a coefficient' 1 3 'the only number is 1' "${fit[@]}" --mean '2 * "the month"'
+bad 'a function twice over' 2 1 'the function kind\^2 is, to rounding, a combination of those before' \
+    "$ctgp" fit train.csv --target y --mean '1 + kind + kind^2' --kernel 'scale * rbf'
+head -n 4 train.csv >few.csv
+bad 'more functions than rows' 2 1 '3 functions for 3 rows' "$ctgp" fit few.csv --target y \
+    --features 'the month' --kernel 'scale * rbf' --mean '1 + "the month" + "the month"^2'
+for other in '--objective loo' '--precision mixed'; do
+    # shellcheck disable=SC2086
+    bad "not with $other" 6 1 'with a basis there is only the likelihood' "${fit[@]}" --mean 1 $other
+done
+
+plan
