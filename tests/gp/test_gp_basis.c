@@ -598,6 +598,8 @@ static void bases_that_do_not_fit(void **state)
     ct_tensor *W = ct_from(device, CT_F64, ct_shape2(4, 2), wide);
     ct_gp_options o = with_basis("1 + x1^8");
     assert_refused(ct_gp_new(W, s.y, ct_kernel_parse("rbf"), &o), device, CT_EINVAL, "x1^8 leaves the range");
+    o.standardize = CT_STANDARDIZE_NONE;
+    assert_refused(ct_gp_new(W, s.y, ct_kernel_parse("rbf"), &o), device, CT_EINVAL, "leaves the range");
     o.basis = NULL;
     assert_refused(ct_gp_new(X, s.y, ct_kernel_parse("rbf"), &o), device, CT_EINVAL, "belongs with");
     o = (ct_gp_options){ .basis = "1" };

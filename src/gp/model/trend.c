@@ -54,27 +54,31 @@ static int64_t orthogonalize(double *Q, int64_t p, int64_t n, double length, dou
 
 /* -- on the data ----------------------------------------------------------------------------------------- */
 
-/* H (p, n) = Qᵀ mono, for Q (p, monomials) */
-static ct_status values(ct_gp *gp, const ct__trend *t, double *H)
-{
-    const int64_t p = t->basis.count;
-    double *s = ct__gp_doubles(gp->X), *mono = ct__gp_alloc(gp->device, (uint64_t)t->monomials, sizeof *mono);
-    for (int64_t i = 0; i < gp->n && s && mono; i++) {
-        ct__monomials_at(t, s + i * gp->d, mono);
-        for (int64_t k = 0; k < p; k++)
-            H[k * gp->n + i] = product(t->map + k * t->monomials, mono, t->monomials);
-    }
-    ct_status status = s && mono ? CT_OK : ct_last_status(gp->device);
-    free(s);
-    free(mono);
-    return status;
-}
+#define OUT_OF_RANGE "leaves the range of numbers: bring its columns to a scale near 1"
 
 static ct_status refuse(ct_gp *gp, const ct__term *h, const char *why)
 {
     char text[96];
     ct__term_print(h, gp->column, text, sizeof text);
     return ct_device_fail(gp->device, CT_EINVAL, "mean: the function %s %s", text, why);
+}
+
+/* H (p, n) = Qᵀ mono, for Q (p, monomials) */
+static ct_status values(ct_gp *gp, const ct__trend *t, double *H)
+{
+    const int64_t n = gp->n, M = t->monomials;
+    double *s = ct__gp_doubles(gp->X), *mono = ct__gp_alloc(gp->device, (uint64_t)M, sizeof *mono);
+    ct_status status = s && mono ? CT_OK : ct_last_status(gp->device);
+    for (int64_t i = 0; i < n && !status; i++) {
+        ct__monomials_at(t, s + i * gp->d, mono);
+        for (int64_t k = 0; k < t->basis.count && !status; k++) {
+            H[k * n + i] = product(t->map + k * M, mono, M);
+            if (!isfinite(H[k * n + i])) status = refuse(gp, &t->basis.term[k], OUT_OF_RANGE);
+        }
+    }
+    free(s);
+    free(mono);
+    return status;
 }
 
 /* Lists the monomials and makes the arrays. */
@@ -85,9 +89,7 @@ static ct_status prepare(ct_gp *gp, ct__trend *t)
     if (!t->monomial) return CT_ENOMEM;
     for (int64_t k = 0; k < p; k++) {
         const double size = ct__term_size(gp, &t->basis.term[k]);
-        if (!(size > 0 && isfinite(size)))
-            return refuse(gp, &t->basis.term[k],
-                          "leaves the range of numbers: bring its columns to a scale near 1");
+        if (!(size > 0 && isfinite(size))) return refuse(gp, &t->basis.term[k], OUT_OF_RANGE);
         if (!ct__term_expand(gp, t, k, NULL))
             return ct_device_fail(
                 gp->device, CT_EINVAL,
