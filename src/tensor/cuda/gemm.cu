@@ -39,16 +39,15 @@ ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const c
     const int64_t together = b.ndim ? b.dim[along] : 1;
     for (int64_t k = 0; k < b.members / together && !b.status; k++) {
         const int64_t i = k / apart * apart * together + k % apart;
-        b.status = ct__status(
-            b.dev, "gemm",
-            cublasGemmStridedBatchedEx_64(
-                cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
-                c.rows, c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
-                a.data + ct__member_at(b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
-                a.step[along], x.data + ct__member_at(b, x, i) * ct__bytes_of(b), type,
-                x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
-                c.data + ct__member_at(b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along], together,
-                compute, CUBLAS_GEMM_DEFAULT));
+        CT__ASK(b, "gemm",
+                cublasGemmStridedBatchedEx_64(
+                    cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
+                    c.rows, c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
+                    a.data + ct__member_at(b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
+                    a.step[along], x.data + ct__member_at(b, x, i) * ct__bytes_of(b), type,
+                    x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
+                    c.data + ct__member_at(b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along], together,
+                    compute, CUBLAS_GEMM_DEFAULT));
     }
     return b.status;
 }
