@@ -551,9 +551,9 @@ static ct_status writes(ct_tape *, void *context)
 
 static void kernels_are_loaded_before_a_recording(void **)
 {
+    cudasim_forget_kernels();
     ct_device *d = ct_device_open("cuda:0");
     ct_tensor *t = ct_zeros(d, CT_F64, ct_shape1(400));
-    cudasim_forget_kernels();
     ct_step *step = ct_step_capture(d, writes, t);
     assert_non_null(step);
     assert_ok(ct_step_replay(step), ct_message(d));

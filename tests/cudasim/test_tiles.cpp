@@ -176,7 +176,7 @@ static void large_triangles(void **)
         for (int turned = 0; turned < 2; turned++) {
             const numbers L = triangle(n, true, false);
             operand square(dev, CT_F64, turned, n, n, L), inverse(dev, CT_F64, turned, n, n, L);
-            const ct__job b = { { CT_F64, 0, 1, {} }, dev };
+            const ct__job b = { { CT_F64, 0, 1, {} }, dev, CT_OK };
             assert_ok(ct__change_lower(b, CT__SQUARE, square.m), ct_message(dev));
             assert_ok(ct__change_lower(b, CT__INVERT, inverse.m), ct_message(dev));
             const numbers P = square.read(turned), M = inverse.read(turned);
@@ -217,7 +217,7 @@ static void symmetric_products(void **)
                 for (size_t e = 0; e < C.size(); e++)
                     C[e] = (int64_t)e % n > (int64_t)e / n % n ? NAN : uniform();
                 operand a(dev, CT_F64, layout & 1, n, k, A), c(dev, CT_F64, layout & 2, n, n, C);
-                const ct__job one = { { CT_F64, 0, 1, {} }, dev }, b = members == 1 ? one : a.b;
+                const ct__job one = { { CT_F64, 0, 1, {} }, dev, CT_OK }, b = members == 1 ? one : a.b;
                 assert_ok(ct__syrk(b, 2, a.m, -1, c.m), ct_message(dev));
                 const numbers result = c.read(layout & 2);
                 for (int64_t e = 0; e < MEMBERS * n * n; e++) {

@@ -1,29 +1,24 @@
 /* Layouts that BLAS takes, triangles, and members that failed. */
 #include "batch.cuh"
 #include "block.cuh"
+#include "tensor/loop.h"
 
 #include <math.h>
 
 ct__job ct__make_job(ct_device *dev, int n, const ct_view *const *t, ct__matrix *m)
 {
-    ct__job b = { { t[0]->dtype, 0, 1, {} }, dev };
+    ct__job b = { { t[0]->dtype, 0, 1, {} }, dev, CT_OK };
     for (int k = 0; k < n; k++) {
         const int i = t[k]->ndim - 2, j = i + 1;
         m[k] = ct__matrix{
             (char *)t[k]->data, t[k]->dim[i], t[k]->dim[j], t[k]->stride[i], t[k]->stride[j], 0, {}
         };
     }
-    for (int d = 0; d < t[0]->ndim - 2; d++) {
-        int64_t extent = t[0]->dim[d];
-        if (extent == 1) continue;
-        b.members *= extent;
-        bool merge = b.ndim > 0;
-        for (int k = 0; k < n && merge; k++) merge = m[k].step[b.ndim - 1] == t[k]->stride[d] * extent;
-        if (merge)
-            b.dim[b.ndim - 1] *= extent;
-        else
-            b.dim[b.ndim++] = extent;
-        for (int k = 0; k < n; k++) m[k].step[b.ndim - 1] = t[k]->stride[d];
+    ct__axis axis[CT_MAX_DIMS];
+    b.ndim = (int)ct__axis_list(n, t, 0, t[0]->ndim - 2, false, axis);
+    for (int d = 0; d < b.ndim; d++) {
+        b.members *= b.dim[d] = axis[d].dim;
+        for (int k = 0; k < n; k++) m[k].step[d] = axis[d].stride[k];
     }
     return b;
 }
@@ -65,7 +60,7 @@ ct_status ct__copy_matrices(const ct__job &b, const ct__matrix &from, const ct__
 {
     const ct_view x = ct__as_view(b, from);
     ct_view out = ct__as_view(b, to);
-    return ct__cuda_copy(b.dev, &x, &out);
+    return CT__DO(b, ct__cuda_copy(b.dev, &x, &out));
 }
 
 ct_status ct__scale_columns(const ct__job &b, const ct__matrix &x, const ct__matrix &row,
@@ -75,7 +70,7 @@ ct_status ct__scale_columns(const ct__job &b, const ct__matrix &x, const ct__mat
     each_row.rows = x.rows, each_row.rs = 0;
     const ct_view from = ct__as_view(b, x), by = ct__as_view(b, each_row);
     ct_view to = ct__as_view(b, out);
-    return ct__cuda_map2(b.dev, CT_MAP_mul, &from, &by, &to);
+    return CT__DO(b, ct__cuda_map2(b.dev, CT_MAP_mul, &from, &by, &to));
 }
 
 static ct_status copy_part(const ct__job &b, ct__formed::part which, const ct__matrix &from,
@@ -84,13 +79,13 @@ static ct_status copy_part(const ct__job &b, ct__formed::part which, const ct__m
     return which == ct__formed::LOWER      ? ct__copy_lower(b, from, to)
            : which == ct__formed::ALL      ? ct__copy_matrices(b, from, to)
            : which == ct__formed::DIAGONAL ? ct__copy_matrices(b, ct__diagonal(from), to)
-                                           : CT_OK;
+                                           : b.status;
 }
 
 ct__formed::ct__formed(const ct__job &job, const ct__matrix &matrix, part in, part out)
-    : b(job), given(matrix), m(matrix), bytes(0), data(NULL), status(CT_OK), back(NOTHING)
+    : b(job), given(matrix), m(matrix), bytes(0), data(NULL), back(NOTHING)
 {
-    if (out != DIAGONAL && take_form(&m)) return;
+    if (b.status || (out != DIAGONAL && take_form(&m))) return;
     back = out;
     ct__job own = b; /* what is shared is copied once */
     own.members = 1;
@@ -102,10 +97,10 @@ ct__formed::ct__formed(const ct__job &job, const ct__matrix &matrix, part in, pa
     bytes = (size_t)(ct__entries(own, m) * ct__bytes_of(b));
     data = ct__pool_get(b.dev, &bytes);
     m.data = (char *)data;
-    status = data ? copy_part(own, in, given, m) : CT_ENOMEM;
+    b.status = data ? copy_part(own, in, given, m) : CT_ENOMEM;
 }
 
-ct_status ct__formed::finish() { return status ? status : copy_part(b, back, m, given); }
+ct_status ct__formed::finish() { return copy_part(b, back, m, given); }
 
 /* -- triangles ------------------------------------------------------------------------------------------- */
 
@@ -158,8 +153,7 @@ static __global__ void identity_kernel(ct__batch b, ct__matrix out, const int64_
 {
     CT__EACH_ENTRY(at, b, out)
     {
-        const int64_t i = order ? order[at.member * out.rows + at.i] : at.i;
-        ct__at_entry<T>(b, out, at) = (T)(i == at.j);
+        ct__at_entry<T>(b, out, at) = (T)(order[at.member * out.rows + at.i] == at.j);
     }
 }
 
@@ -180,14 +174,13 @@ static bool countable(const ct__job &b, const ct__matrix &m)
 }
 
 ct__addresses::ct__addresses(const ct__job &b, const ct__matrix &m)
-    : ct__scratch(b.dev, countable(b, m) ? b.members * (int64_t)sizeof(char *) : 0), status(CT_ENOMEM)
+    : ct__room(b, countable(b, m) ? b.members * (int64_t)sizeof(char *) : 0)
 {
-    if (!countable(b, m))
-        status =
+    if (!b.status && !countable(b, m))
+        b.status =
             ct__fail(dev, CT_EUNSUPPORTED, "%s: 2^31 matrices, rows or columns: split the batch", dev->name);
-    else if (data)
-        status =
-            CT__RUN_EACH(dev, "addresses", addresses_kernel, b.members, b, m, ct__bytes_of(b), (char **)data);
+    CT__DO(b,
+           CT__RUN_EACH(dev, "addresses", addresses_kernel, b.members, b, m, ct__bytes_of(b), (char **)data));
 }
 
 /* -- failures -------------------------------------------------------------------------------------------- */
@@ -206,14 +199,14 @@ static __global__ void note_kernel(const int64_t *failed, int64_t members, int64
 ct_status ct__note_failure(const ct__job &b, const int64_t *failed, int64_t first, const char *what,
                            const char *why, ct_failure *failure)
 {
-    if (!failure) return CT_OK;
+    if (!failure || b.status) return b.status;
     int64_t *note = ct__failure_note(b.dev, failure);
-    if (!note) return CT_ENOMEM;
+    if (!note) return b.status = CT_ENOMEM;
     if (!failure->set) {
         failure->suspected = true;
         failure->what = what;
         failure->why = why;
     }
-    return CT__RUN_BLOCKS(b.dev, "noting failures", note_kernel, 1, CT__BLOCK, failed, b.members, first,
-                          failure->call, failure->from, note);
+    return b.status = CT__RUN_BLOCKS(b.dev, "noting failures", note_kernel, 1, CT__BLOCK, failed, b.members,
+                                     first, failure->call, failure->from, note);
 }

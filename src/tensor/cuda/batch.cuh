@@ -19,19 +19,26 @@ typedef struct ct__matrix {
     int64_t step[CT_MAX_DIMS]; /* over the batch's dimensions; 0: shared */
 } ct__matrix;
 
-/* A batch on its device: what the functions of linear algebra work on. */
+/* A batch on its device: what the functions of linear algebra work on. They return its status, the first
+ * error; after that they do nothing. */
 struct ct__job : ct__batch {
     ct_device *dev;
+    mutable ct_status status;
 };
+
+/* The job's status after `call`, which is a ct_status; or one of CUDA's or its libraries', doing `what`. */
+#define CT__DO(b, call)        ((b).status = (b).status ? (b).status : (call))
+#define CT__ASK(b, what, call) CT__DO(b, ct__status((b).dev, what, call))
 
 /* kernel<double> or kernel<float>, as the dtype of the job is, on its batch and what follows: so many blocks,
  * or a thread for each of `count` things. */
-#define CT__BATCH_BLOCKS(what, b, kernel, blocks, threads, ...)                                           \
-    ((b).dtype == CT_F64 ? CT__RUN_BLOCKS((b).dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
-                         : CT__RUN_BLOCKS((b).dev, what, kernel<float>, blocks, threads, b, __VA_ARGS__))
-#define CT__BATCH_EACH(what, b, kernel, count, ...)                                           \
-    ((b).dtype == CT_F64 ? CT__RUN_EACH((b).dev, what, kernel<double>, count, b, __VA_ARGS__) \
-                         : CT__RUN_EACH((b).dev, what, kernel<float>, count, b, __VA_ARGS__))
+#define CT__BATCH_BLOCKS(what, b, kernel, blocks, threads, ...)                                    \
+    CT__DO(b, (b).dtype == CT_F64                                                                  \
+                  ? CT__RUN_BLOCKS((b).dev, what, kernel<double>, blocks, threads, b, __VA_ARGS__) \
+                  : CT__RUN_BLOCKS((b).dev, what, kernel<float>, blocks, threads, b, __VA_ARGS__))
+#define CT__BATCH_EACH(what, b, kernel, count, ...)                                                    \
+    CT__DO(b, (b).dtype == CT_F64 ? CT__RUN_EACH((b).dev, what, kernel<double>, count, b, __VA_ARGS__) \
+                                  : CT__RUN_EACH((b).dev, what, kernel<float>, count, b, __VA_ARGS__))
 
 /* The batch of the first of n tensors, coalesced, and the matrices of all. */
 ct__job ct__make_job(ct_device *dev, int n, const ct_view *const *t, ct__matrix *m);
@@ -117,11 +124,19 @@ static inline int64_t ct__entries(const ct__batch &b, const ct__matrix &m)
                             at##_e % (m).cols };                                                       \
         true)
 
-/* A contiguous row-major matrix per member in scratch memory; data NULL: there is none. */
-struct ct__temporary : ct__scratch {
+/* Scratch memory for a job. */
+struct ct__room : ct__scratch {
+    ct__room(const ct__job &b, int64_t size) : ct__scratch(b.dev, b.status ? -1 : size)
+    {
+        CT__DO(b, data ? CT_OK : CT_ENOMEM);
+    }
+};
+
+/* A contiguous row-major matrix per member in scratch memory. */
+struct ct__temporary : ct__room {
     const ct__matrix m;
     ct__temporary(const ct__job &b, int64_t rows, int64_t cols)
-        : ct__scratch(b.dev, b.members * rows * cols * ct__bytes_of(b)), m(ct__dense(b, data, rows, cols))
+        : ct__room(b, b.members * rows * cols * ct__bytes_of(b)), m(ct__dense(b, data, rows, cols))
     {
     }
 };
@@ -132,7 +147,6 @@ struct ct__formed {
     ct__matrix given, m;
     size_t bytes;
     void *data; /* of the copy */
-    ct_status status;
     enum part { NOTHING, LOWER, ALL, DIAGONAL } back;
     /* `in`: what of the given matrix is wanted; `out`: what finish() brings back, of a square matrix its
      * diagonal where the given one is a column for that. */
@@ -146,7 +160,7 @@ struct ct__formed {
 /* out = x with column j scaled by element j of the row. */
 ct_status ct__scale_columns(const ct__job &b, const ct__matrix &x, const ct__matrix &row,
                             const ct__matrix &out);
-/* The rows of the identity, in that order where it is given: order[member][row]. */
+/* The rows of the identity in that order: order[member][row]. */
 ct_status ct__identity(const ct__job &b, const ct__matrix &out, const int64_t *order);
 /* to = from */
 ct_status ct__copy_matrices(const ct__job &b, const ct__matrix &from, const ct__matrix &to);
@@ -204,8 +218,7 @@ static inline bool ct__one_by_one(const ct_device *dev, int64_t n)
 }
 
 /* The addresses of the members' matrices, as cuBLAS's batched routines want them. */
-struct ct__addresses : ct__scratch {
-    ct_status status;
+struct ct__addresses : ct__room {
     ct__addresses(const ct__job &b, const ct__matrix &m);
 };
 

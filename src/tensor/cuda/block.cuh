@@ -9,9 +9,6 @@
 struct ct__plus {
     template <typename V> __device__ V operator()(V a, V b) const { return a + b; }
 };
-struct ct__least {
-    template <typename V> __device__ V operator()(V a, V b) const { return b < a ? b : a; }
-};
 
 /* All of them as one, in every thread of a block of that many; add(a, b) is a and b together. */
 template <int THREADS, typename V, typename Add>
@@ -35,7 +32,7 @@ static __device__ __forceinline__ int64_t ct__first(int64_t n, Bad bad, int64_t 
     int64_t mine = n;
     for (int64_t i = share * THREADS + threadIdx.x; i < n; i += shares * THREADS)
         if (bad(i) && i < mine) mine = i;
-    return ct__over_block<THREADS>(mine, ct__least());
+    return ct__over_block<THREADS>(mine, [](int64_t a, int64_t b) { return a < b ? a : b; });
 }
 
 /* -- checks of indices -----------------------------------------------------------------------------------

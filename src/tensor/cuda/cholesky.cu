@@ -64,13 +64,12 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
 }
 
 /* As few threads and registers as the extent allows. */
+template <typename T>
 static ct_status factor_tile(const ct__job &b, const ct__matrix &A, int64_t first, int64_t *failed)
 {
-#define CHOLESKY(SIDE, EACH)                                                                                 \
-    (b.dtype == CT_F64 ? CT__RUN_BLOCKS(b.dev, "cholesky", (cholesky_kernel<double, SIDE, EACH>), b.members, \
-                                        SIDE * SIDE, b, A, first, failed)                                    \
-                       : CT__RUN_BLOCKS(b.dev, "cholesky", (cholesky_kernel<float, SIDE, EACH>), b.members,  \
-                                        SIDE * SIDE, b, A, first, failed))
+#define CHOLESKY(SIDE, EACH)                                                                                \
+    CT__RUN_BLOCKS(b.dev, "cholesky", (cholesky_kernel<T, SIDE, EACH>), b.members, SIDE *SIDE, b, A, first, \
+                   failed)
     return A.rows <= 16   ? CHOLESKY(8, 2)
            : A.rows <= 32 ? CHOLESKY(16, 2)
            : A.rows <= 64 ? CHOLESKY(16, 4)
@@ -82,21 +81,21 @@ static ct_status factor_tile(const ct__job &b, const ct__matrix &A, int64_t firs
 /* A11 = L11 L11ᵀ,  L21 = A21 L11⁻ᵀ,  A22 - L21 L21ᵀ = L22 L22ᵀ */
 static ct_status factor(const ct__job &b, const ct__matrix &A, int64_t first, int64_t *failed)
 {
-    const int64_t n = A.rows;
-    if (n <= CT__TILE) return factor_tile(b, A, first, failed);
-    const int64_t h = ct__half(n), r = n - h;
+    const int64_t n = A.rows, h = ct__half(n), r = n - h;
+    if (n <= CT__TILE)
+        return CT__DO(b, (b.dtype == CT_F64 ? factor_tile<double> : factor_tile<float>)(b, A, first, failed));
     const ct__matrix A11 = ct__block(b, A, 0, 0, h, h), A21 = ct__block(b, A, h, 0, r, h),
                      A22 = ct__block(b, A, h, h, r, r);
-    ct_status s = factor(b, A11, first, failed);
-    if (!s) s = ct__apply(b, CT__SOLVE, true, false, 1, A11, ct__turned(A21));
-    if (!s) s = ct__syrk(b, -1, A21, 1, A22);
-    return s ? s : factor(b, A22, first + h, failed);
+    factor(b, A11, first, failed);
+    ct__apply(b, CT__SOLVE, true, false, 1, A11, ct__turned(A21));
+    ct__syrk(b, -1, A21, 1, A22);
+    return factor(b, A22, first + h, failed);
 }
 
 ct_status ct__cholesky_blocked(const ct__job &b, const ct__matrix &A, int64_t *failed)
 {
-    ct_status s = ct__zero(b.dev, "cholesky", failed, b.members);
-    return s ? s : factor(b, A, 0, failed);
+    CT__DO(b, ct__zero(b.dev, "cholesky", failed, b.members));
+    return CT__DO(b, factor(b, A, 0, failed));
 }
 
 /* -- primitives ------------------------------------------------------------------------------------------ */
@@ -111,24 +110,22 @@ static ct_status factored(ct_device *dev, result wanted, int64_t first, const ct
 {
     const ct__matrices<2> b(dev, { a, out });
     if (!b.members || !b.m[0].rows) return CT_OK;
-    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
+    const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
     const int64_t n = b.m[0].rows;
-    if (!failed.data) return CT_ENOMEM;
     const bool lower = wanted == LOWER, looped = !lower && ct__one_by_one(dev, n);
     ct__formed f(b, b.m[1], a == out ? ct__formed::LOWER : ct__formed::NOTHING,
                  lower              ? ct__formed::LOWER
                  : b.m[1].cols == n ? ct__formed::ALL
                                     : ct__formed::DIAGONAL);
-    ct_status s = f.status;
-    if (!s && a != out) s = ct__copy_lower(b, b.m[0], f.m);
-    if (!s) s = (looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, f.m, failed);
-    if (!s && wanted == FACTOR) s = ct__triangle(b, f.m, false, 0, CT__ZEROS, f.m);
-    if (!s && wanted == INVERSE) s = ct__change_lower(b, CT__INVERT, f.m);
-    if (!s && wanted == INVERSE) s = ct__change_lower(b, CT__SQUARE, f.m);
-    if (!s && wanted == INVERSE) s = ct__mirror_lower(b, f.m);
-    if (!s) s = ct__poison(b, failed, lower, f.m);
-    if (!s) s = f.finish();
-    return s ? s : ct__note_failure(b, failed, first, "leading minor %lld", NULL, failure);
+    if (a != out) ct__copy_lower(b, b.m[0], f.m);
+    (looped ? ct__cholesky_looped : ct__cholesky_blocked)(b, f.m, failed);
+    if (wanted == FACTOR) ct__triangle(b, f.m, false, 0, CT__ZEROS, f.m);
+    if (wanted == INVERSE) ct__change_lower(b, CT__INVERT, f.m);
+    if (wanted == INVERSE) ct__change_lower(b, CT__SQUARE, f.m);
+    if (wanted == INVERSE) ct__mirror_lower(b, f.m);
+    ct__poison(b, failed, lower, f.m);
+    f.finish();
+    return ct__note_failure(b, failed, first, "leading minor %lld", NULL, failure);
 }
 
 ct_status ct__cuda_potrf(ct_device *dev, ct_view *a, ct_failure *failure)

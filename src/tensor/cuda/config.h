@@ -44,7 +44,6 @@ enum {
     CT__COV_LANES = 32,      /* rows of a task; bits                                                       */
     CT__COV_WARPS = 4,       /* which share its columns; bits                                              */
     CT__COV_ROOM = 40 << 10, /* bytes of shared memory, at most: five blocks on sm_90, two on sm_120; bits */
-    CT__COV_GRANULE = 16,    /* bytes to which places in shared memory are rounded                         */
     CT__COV_TASKS = 1024,    /* that give every processor something to do; bits                            */
     CT__COV_LEAST = 16,      /* columns of a task, at least; bits                                          */
     CT__COV_MOST = 256,      /* and at most, unless x_bar would have too many pieces; bits                 */

@@ -31,26 +31,22 @@ static __global__ void __launch_bounds__(CT__COV_THREADS, CT__COV_FILLING)
     ct__walk(p, v, w);
 }
 
-template <typename T>
-static ct_status covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
-                            const ct_view *x, const ct_view *z, bool lower, ct_view *out)
-{
-    const bool by_row = out->stride[1] < out->stride[0]; /* then the transposed problem, k being symmetric */
-    const ct_view *first = by_row && z ? z : x, *second = by_row && z ? x : z;
-    ct__plan<T> p;
-    ct__plan_make(program, theta, first, second, !lower ? CT__ALL : by_row ? CT__UPPER : CT__LOWER, 0, 0, &p);
-    ct__scratch room(dev, p.begin[CT__PARTS]);
-    if (!room.data) return CT_ENOMEM;
-    ct_status s = ct__plan_fill(dev, program, first, second, &p, room.data);
-    if (s) return s;
-    return CT__RUN_ROOM(dev, "covariance", covariance_kernel<T>, p.blocks, CT__COV_THREADS, p.shared, p,
-                        (T *)out->data, out->stride[by_row], out->stride[!by_row]);
-}
-
 ct_status ct__cuda_covariance(ct_device *dev, const ct_cov_program *program, const ct_view *theta,
                               const ct_view *x, const ct_view *z, bool lower, ct_view *out)
 {
     if (!out->dim[0] || !out->dim[1]) return CT_OK;
-    return out->dtype == CT_F64 ? covariance<double>(dev, program, theta, x, z, lower, out)
-                                : covariance<float>(dev, program, theta, x, z, lower, out);
+    const bool by_row = out->stride[1] < out->stride[0]; /* then the transposed problem, k being symmetric */
+    const ct_view *first = by_row && z ? z : x, *second = by_row && z ? x : z;
+    const int64_t part = !lower ? CT__ALL : by_row ? CT__UPPER : CT__LOWER;
+    const auto fill = [&](auto number) {
+        typedef decltype(number) T;
+        ct__plan<T> p;
+        ct__plan_make(program, theta, first, second, part, 0, 0, &p);
+        ct__scratch room(dev, p.begin[CT__PARTS]);
+        ct_status s = room.data ? ct__plan_fill(dev, program, first, second, &p, room.data) : CT_ENOMEM;
+        if (s) return s;
+        return CT__RUN_ROOM(dev, "covariance", covariance_kernel<T>, p.blocks, CT__COV_THREADS, p.shared, p,
+                            (T *)out->data, out->stride[by_row], out->stride[!by_row]);
+    };
+    return out->dtype == CT_F64 ? fill(0.0) : fill(0.f);
 }

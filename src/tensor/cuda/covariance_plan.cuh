@@ -4,11 +4,9 @@
 
 #include "covariance.cuh"
 
-static int64_t ct__rounded(int64_t bytes, int64_t to) { return ct__divide_up(bytes, to) * to; }
-
+/* So many bytes, a multiple of 16 for each thread of a block. */
 template <typename T> static ct__place ct__plan_take(ct__plan<T> *p, int64_t bytes)
 {
-    bytes = ct__rounded(bytes, CT__COV_GRANULE);
     const bool global = p->shared + bytes > CT__COV_ROOM;
     int64_t *used = global ? &p->global : &p->shared;
     const ct__place place = { *used, global };
@@ -55,7 +53,8 @@ static void ct__plan_make(const ct_cov_program *program, const ct_view *theta, c
     const int64_t bytes[CT__PARTS] = {
         program->bytes, numbers, p->n * p->d * size, z ? p->m * p->d * size : 0, p->global * p->blocks,
     };
-    for (int k = 0; k < CT__PARTS; k++) p->begin[k + 1] = p->begin[k] + ct__rounded(bytes[k], CT__ALIGNMENT);
+    for (int k = 0; k < CT__PARTS; k++)
+        p->begin[k + 1] = p->begin[k] + ct__divide_up(bytes[k], CT__ALIGNMENT) * CT__ALIGNMENT;
 }
 
 /* -- what is in global memory ---------------------------------------------------------------------------- */
@@ -108,7 +107,7 @@ static ct_status ct__plan_fill(ct_device *dev, const ct_cov_program *program, co
     ct_status s = ct__plan_move(dev, x, room + p->begin[CT__X], &p->x);
     p->z = p->x;
     if (!s && z) s = ct__plan_move(dev, z, room + p->begin[CT__Z], &p->z);
-    if (!s) s = ct__cuda_put(dev, of_program, program, (size_t)program->bytes);
+    if (!s) s = ct__cuda_put(dev, "covariance", of_program, program, (size_t)program->bytes);
     return s ? s : CT__RUN_EACH(dev, "covariance", ct__numbers_kernel<T>, CT__BLOCK, *p, numbers);
 }
 

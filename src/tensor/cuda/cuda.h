@@ -147,19 +147,16 @@ void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Queues that n integers become 0. */
 ct_status ct__zero(ct_device *dev, const char *what, int64_t *x, int64_t n);
 /* An upload by kernel arguments: in a graph, too, which keeps the bytes. */
-ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes);
-/* Launches its kernel on nothing: a kernel is loaded at its first launch, and that may wait. The step's own
- * have run before; this one may not have. */
-ct_status ct__cuda_load_put(ct_device *dev, const char *what);
+ct_status ct__cuda_put(ct_device *dev, const char *what, void *dst, const void *src, size_t bytes);
 
 /* Memory from the pool for the time of a call; it may go back before the work on it is done, since what gets
- * it next is queued behind. */
+ * it next is queued behind. Of a size below 0 there is none. */
 struct ct__scratch {
     ct_device *dev;
     size_t bytes;
     void *data;
     ct__scratch(ct_device *device, int64_t size)
-        : dev(device), bytes((size_t)size), data(ct__pool_get(dev, &bytes))
+        : dev(device), bytes((size_t)size), data(size < 0 ? NULL : ct__pool_get(dev, &bytes))
     {
     }
     ~ct__scratch() { ct__pool_put(dev, data, bytes); }

@@ -145,30 +145,20 @@ static ct_status find_driver(ct_device *dev, ct__driver *driver)
     return ct__status(dev, "asking the driver", error);
 }
 
-static ct_status find_context(ct_device *dev, ct__cuda *cuda)
-{
-    int error = cuda->driver.device_of(&cuda->gpu, cuda->ordinal);
-    if (!error) error = cuda->driver.retain(&cuda->context, cuda->gpu);
-    return ct__driver_status(dev, "choosing the GPU", error);
-}
-
-static __global__ void nothing_kernel(int) {}
-
-/* At last whether the module has code for this GPU, and the GPU runs it. */
+/* At last whether the module has code for this GPU, and the GPU runs it: the kernel of uploads, as a kernel
+ * is loaded at its first launch, which may wait, and a recording must not be what launches it first. */
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)
 {
     const ct__current now(cuda);
-    const size_t bytes = CT__CHECKERS * sizeof *cuda->bad;
+    static const char START[] = "starting a kernel (is this GPU among -Dgpu_capabilities?)";
+    const ct__bad none[CT__CHECKERS] = {};
     ct_status s =
         ct__status(dev, "making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
     if (!s) s = open_libraries(dev, cuda);
-    if (!s) s = ct__status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, bytes));
-    if (!s) s = ct__status(dev, "making room for errors", cudaMemsetAsync(cuda->bad, 0, bytes, cuda->stream));
-    if (!s)
-        s = CT__RUN_EACH(dev, "starting a kernel (is this GPU among -Dgpu_capabilities?)", nothing_kernel, 1,
-                         0);
+    if (!s) s = ct__status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, sizeof none));
+    if (!s) s = ct__cuda_put(dev, START, cuda->bad, none, sizeof none);
     return s ? s : ct__status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
@@ -190,7 +180,8 @@ ct_status ct__cuda_open(ct_device *dev, int ordinal)
     cuda->ordinal = ordinal;
     dev->backend_state = cuda;
     ct_status s = find_driver(dev, &cuda->driver);
-    if (!s) s = find_context(dev, cuda);
+    if (!s) s = ct__driver_status(dev, "finding the GPU", cuda->driver.device_of(&cuda->gpu, cuda->ordinal));
+    if (!s) s = ct__driver_status(dev, "choosing the GPU", cuda->driver.retain(&cuda->context, cuda->gpu));
     if (!s) s = open_all(dev, cuda);
     if (s) ct__cuda_close(dev);
     return s;

@@ -16,22 +16,16 @@ static ct_status not_recording(ct_device *dev, const char *what)
 /* Memory may have to come from the driver, which is refused to a thread that records, unless it says that it
  * need not be part of the graph. */
 struct unrecorded {
-    const bool recording;
-    cudaStreamCaptureMode mode;
-    explicit unrecorded(const ct__cuda *cuda) : recording(cuda->recording), mode(cudaStreamCaptureModeRelaxed)
-    {
-        if (recording) ct__done(cudaThreadExchangeStreamCaptureMode(&mode));
-    }
-    ~unrecorded()
-    {
-        if (recording) ct__done(cudaThreadExchangeStreamCaptureMode(&mode));
-    }
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    unrecorded() { exchange(); }
+    ~unrecorded() { exchange(); }
+    void exchange() { ct__done(cudaThreadExchangeStreamCaptureMode(&mode)); }
 };
 
 void *ct__cuda_allocate(ct_device *dev, size_t bytes)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    const unrecorded now(cuda);
+    const unrecorded now;
     cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
     void *data = NULL;
     return ct__done(cuda->pool ? cudaMallocFromPoolAsync(&data, bytes, cuda->pool, stream)
@@ -43,7 +37,7 @@ void *ct__cuda_allocate(ct_device *dev, size_t bytes)
 void ct__cuda_release(ct_device *dev, void *data, size_t)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
-    const unrecorded now(cuda);
+    const unrecorded now;
     cudaStream_t stream = cuda->recording ? cuda->aside : cuda->stream;
     ct__done(cuda->pool ? cudaFreeAsync(data, stream) : cudaFree(data));
 }
@@ -85,20 +79,14 @@ static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
     CT__EACH(i, n) to[i] = from.byte[i];
 }
 
-ct_status ct__cuda_load_put(ct_device *dev, const char *what)
-{
-    return CT__RUN_EACH(dev, what, put_kernel, 1, literal{}, 0, (unsigned char *)NULL);
-}
-
-ct_status ct__cuda_put(ct_device *dev, void *dst, const void *src, size_t bytes)
+ct_status ct__cuda_put(ct_device *dev, const char *what, void *dst, const void *src, size_t bytes)
 {
     literal from = {};
     ct_status s = CT_OK;
     for (size_t at = 0; at < bytes && !s; at += CT__LITERAL) {
         size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
         memcpy(from.byte, (const char *)src + at, n);
-        s = CT__RUN_EACH(dev, "uploading", put_kernel, (int64_t)n, from, (int64_t)n,
-                         (unsigned char *)dst + at);
+        s = CT__RUN_EACH(dev, what, put_kernel, (int64_t)n, from, (int64_t)n, (unsigned char *)dst + at);
     }
     return s;
 }
@@ -115,8 +103,9 @@ static const ct__bad *first_bad(const ct__bad *found)
 }
 
 /* Waits, and reports the index that a check found. */
-static ct_status wait(ct_device *dev, ct__cuda *cuda)
+ct_status ct__cuda_synchronize(ct_device *dev)
 {
+    ct__cuda *cuda = ct__cuda_of(dev);
     ct__bad found[CT__CHECKERS] = {};
     ct_status s = not_recording(dev, "waiting");
     if (!s && cuda->checked)
@@ -142,7 +131,7 @@ ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t byt
 {
     if (!bytes) return CT_OK;
     ct__cuda *cuda = ct__cuda_of(dev);
-    if (bytes <= CT__UPLOAD_BYTES) return ct__cuda_put(dev, dst, src, bytes);
+    if (bytes <= CT__UPLOAD_BYTES) return ct__cuda_put(dev, "uploading", dst, src, bytes);
     if (cuda->recording)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
@@ -159,10 +148,8 @@ ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t b
     if (!s && bytes)
         s = ct__status(dev, "downloading",
                        cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
-    return s ? s : wait(dev, cuda);
+    return s ? s : ct__cuda_synchronize(dev);
 }
-
-ct_status ct__cuda_synchronize(ct_device *dev) { return wait(dev, ct__cuda_of(dev)); }
 
 /* -- streams of others ----------------------------------------------------------------------------------- */
 

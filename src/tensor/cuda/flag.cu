@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-template <typename T> static __device__ __forceinline__ bool ct__within(ct_domain domain, T value)
-{
-    return domain == CT_FINITE ? value - value == 0 : (domain == CT_NONZERO ? (T)fabs(value) : value) > 0;
-}
-
 /* A block per member. failed[member]: the first place, from 1, of an x outside the domain; 0: none. Then its
  * matrix `out` becomes NaN. */
 template <typename T>
@@ -17,7 +12,9 @@ static __global__ void flag_kernel(ct__batch b, ct__matrix x, ct__matrix out, ct
 {
     const int64_t member = blockIdx.x, threads = blockDim.x, t = threadIdx.x;
     const int64_t first = ct__first<CT__BLOCK>(x.rows, [&](int64_t i) {
-        return !ct__within(domain, ct__at_entry<T>(b, x, ct__entry{ member, i, 0 }));
+        const T value = ct__at_entry<T>(b, x, ct__entry{ member, i, 0 });
+        return !(domain == CT_FINITE ? value - value == 0
+                                     : (domain == CT_NONZERO ? (T)fabs(value) : value) > 0);
     });
     if (!t) failed[member] = first < x.rows ? first + 1 : 0;
     if (first == x.rows) return;
@@ -31,9 +28,7 @@ ct_status ct__cuda_flag(ct_device *dev, ct_domain domain, const ct_view *x, cons
     ct__matrices<2> b(dev, { x, out ? out : x });
     if (!b.members || !b.m[0].rows) return CT_OK;
     if (!out) b.m[1].rows = 0;
-    ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
-    if (!failed.data) return CT_ENOMEM;
-    ct_status s =
-        CT__BATCH_BLOCKS("flag", b, flag_kernel, b.members, CT__BLOCK, b.m[0], b.m[1], domain, failed);
-    return s ? s : ct__note_failure(b, failed, 0, what, why, failure);
+    const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
+    CT__BATCH_BLOCKS("flag", b, flag_kernel, b.members, CT__BLOCK, b.m[0], b.m[1], domain, failed);
+    return ct__note_failure(b, failed, 0, what, why, failure);
 }

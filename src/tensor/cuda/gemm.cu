@@ -10,7 +10,8 @@ static ct_status scale(const ct__job &b, double beta, const ct__matrix &c)
 {
     const double p[2] = { beta, 0 };
     ct_view all = ct__as_view(b, c);
-    return beta == 0 ? ct__cuda_fill(b.dev, &all, 0) : ct__cuda_map1(b.dev, CT_MAP_scale, p, &all, &all);
+    return CT__DO(b, beta == 0 ? ct__cuda_fill(b.dev, &all, 0)
+                               : ct__cuda_map1(b.dev, CT_MAP_scale, p, &all, &all));
 }
 
 /* The largest dimension of the batch is one call's, the others are walked over. */
@@ -19,7 +20,7 @@ ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const c
 {
     ct__matrix a = C_.columns ? A_ : ct__turned(B_), x = C_.columns ? B_ : ct__turned(A_),
                c = C_.columns ? C_ : ct__turned(C_);
-    if (!b.members || !c.rows || !c.cols) return CT_OK;
+    if (!b.members || !c.rows || !c.cols) return b.status;
     if (a.cols == 0 || alpha == 0) return scale(b, beta, C_);
     ct__cuda *cuda = ct__cuda_of(b.dev);
     const float alpha32 = (float)alpha, beta32 = (float)beta;
@@ -36,21 +37,19 @@ ct_status ct__gemm(const ct__job &b, double alpha, const ct__matrix &A_, const c
         if (b.dim[d] >= b.dim[along]) along = d, apart = 1;
     }
     const int64_t together = b.ndim ? b.dim[along] : 1;
-    ct_status s = CT_OK;
-    for (int64_t k = 0; k < b.members / together && !s; k++) {
+    for (int64_t k = 0; k < b.members / together && !b.status; k++) {
         const int64_t i = k / apart * apart * together + k % apart;
-        s = ct__status(b.dev, "gemm",
-                       cublasGemmStridedBatchedEx_64(
-                           cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
-                           x.columns ? CUBLAS_OP_N : CUBLAS_OP_T, c.rows, c.cols, a.cols,
-                           f64 ? (const void *)&alpha : &alpha32,
-                           a.data + ct__member_at(b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
-                           a.step[along], x.data + ct__member_at(b, x, i) * ct__bytes_of(b), type,
-                           x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
-                           c.data + ct__member_at(b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along],
-                           together, compute, CUBLAS_GEMM_DEFAULT));
+        CT__ASK(b, "gemm",
+                cublasGemmStridedBatchedEx_64(
+                    cuda->blas, a.columns ? CUBLAS_OP_N : CUBLAS_OP_T, x.columns ? CUBLAS_OP_N : CUBLAS_OP_T,
+                    c.rows, c.cols, a.cols, f64 ? (const void *)&alpha : &alpha32,
+                    a.data + ct__member_at(b, a, i) * ct__bytes_of(b), type, a.columns ? a.cs : a.rs,
+                    a.step[along], x.data + ct__member_at(b, x, i) * ct__bytes_of(b), type,
+                    x.columns ? x.cs : x.rs, x.step[along], f64 ? (const void *)&beta : &beta32,
+                    c.data + ct__member_at(b, c, i) * ct__bytes_of(b), type, c.cs, c.step[along], together,
+                    compute, CUBLAS_GEMM_DEFAULT));
     }
-    return s;
+    return b.status;
 }
 
 /* Members with a shared B are one product of more rows where A and C have one row each, or continue from one
@@ -79,9 +78,8 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
         batch.members = 1, batch.ndim = 0;
     ct__formed fa(batch, m[A]), fb(batch, m[B]),
         fc(batch, m[C], beta == 0 ? ct__formed::NOTHING : ct__formed::ALL, ct__formed::ALL);
-    ct_status s = fa.status ? fa.status : fb.status ? fb.status : fc.status;
-    if (!s) s = ct__gemm(batch, alpha, fa.m, fb.m, beta, fc.m);
-    return s ? s : fc.finish();
+    ct__gemm(batch, alpha, fa.m, fb.m, beta, fc.m);
+    return fc.finish();
 }
 
 /* -- symmetric products ---------------------------------------------------------------------------------- */
@@ -91,20 +89,18 @@ ct_status ct__cuda_gemm(ct_device *dev, double alpha, const ct_view *a, const ct
 ct_status ct__syrk(const ct__job &b, double alpha, const ct__matrix &a, double beta, const ct__matrix &c)
 {
     const int64_t n = c.rows, k = a.cols, widest = ct__smaller(n, DIAGONAL);
-    if (!n || !b.members) return CT_OK;
-    const ct__scratch room(b.dev, b.members * widest * widest * ct__bytes_of(b));
-    if (!room.data) return CT_ENOMEM;
-    ct_status s = CT_OK;
-    for (int64_t i = 0; i < n && !s; i += widest) {
+    if (!n || !b.members) return b.status;
+    const ct__room room(b, b.members * widest * widest * ct__bytes_of(b));
+    for (int64_t i = 0; i < n && !b.status; i += widest) {
         const int64_t w = ct__smaller(n - i, widest), r = n - i - w;
         const ct__matrix strip = ct__block(b, a, i, 0, w, k), below = ct__block(b, a, i + w, 0, r, k),
                          whole = ct__dense(b, room, w, w), corner = ct__block(b, c, i, i, w, w);
-        s = ct__gemm(b, alpha, below, ct__turned(strip), beta, ct__block(b, c, i + w, i, r, w));
-        if (!s && beta != 0) s = ct__copy_lower(b, corner, whole);
-        if (!s) s = ct__gemm(b, alpha, strip, ct__turned(strip), beta, whole);
-        if (!s) s = ct__copy_lower(b, whole, corner);
+        ct__gemm(b, alpha, below, ct__turned(strip), beta, ct__block(b, c, i + w, i, r, w));
+        if (beta != 0) ct__copy_lower(b, corner, whole);
+        ct__gemm(b, alpha, strip, ct__turned(strip), beta, whole);
+        ct__copy_lower(b, whole, corner);
     }
-    return s;
+    return b.status;
 }
 
 ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double beta, ct_view *c)
@@ -112,7 +108,6 @@ ct_status ct__cuda_syrk(ct_device *dev, double alpha, const ct_view *a, double b
     const ct__matrices<2> b(dev, { a, c });
     ct__formed fa(b, b.m[0]),
         fc(b, b.m[1], beta == 0 ? ct__formed::NOTHING : ct__formed::LOWER, ct__formed::LOWER);
-    ct_status s = fa.status ? fa.status : fc.status;
-    if (!s) s = ct__syrk(b, alpha, fa.m, beta, fc.m);
-    return s ? s : fc.finish();
+    ct__syrk(b, alpha, fa.m, beta, fc.m);
+    return fc.finish();
 }

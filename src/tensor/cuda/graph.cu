@@ -16,8 +16,8 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: this GPU has no memory pools, which a graph needs: repeat the step itself",
                         dev->name);
-    ct_status s = ct__cuda_load_put(dev, "recording");
-    if (!s && !cuda->aside)
+    ct_status s = CT_OK;
+    if (!cuda->aside)
         s = ct__status(dev, "making a stream",
                        cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
     if (!s) s = ct__cuda_join(dev, cuda->aside, false); /* it continues where `stream` is now */

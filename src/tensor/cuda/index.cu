@@ -7,20 +7,22 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-static __global__ void check_kernel(ct__check check, const int64_t *index, int64_t n, int64_t step,
-                                    int64_t extent)
-{
-    const auto value = [=](int64_t i) { return index[i * step]; };
-    ct__check_places(check, n, extent, false, value,
-                     [=](int64_t i) { return value(i) < 0 || value(i) >= extent; });
-}
+/* n indices, `step` apart, which are to lie in [0, extent). */
+struct indices {
+    const int64_t *data;
+    int64_t n, step, extent;
+    indices(const ct_view *t, int64_t end)
+        : data((const int64_t *)t->data), n(t->dim[0]), step(t->stride[0]), extent(end)
+    {
+    }
+    __device__ __forceinline__ int64_t operator()(int64_t i) const { return data[i * step]; }
+    __device__ __forceinline__ bool has(int64_t k) const { return 0 <= k && k < extent; }
+};
 
-/* Queues the check that n indices, `step` apart, lie in [0, extent). A bad one is reported by the next call
- * that waits; `what` is a static string. */
-static ct_status check_index(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
-                             int64_t extent)
+static __global__ void check_kernel(ct__check check, indices index)
 {
-    return CT__RUN_CHECK(dev, what, check_kernel, n, index, n, step, extent);
+    ct__check_places(check, index.n, index.extent, false, index,
+                     [=](int64_t i) { return !index.has(index(i)); });
 }
 
 /* Rows of two tensors of the same trailing shape: what the first rows have, and the way to the next. */
@@ -37,13 +39,12 @@ static rows make_rows(const ct_view *x, const ct_view *out)
     return rows{ ct__make_span({ &of_out, &of_x }), x->stride[0], out->stride[0] };
 }
 
-static __global__ void gather_kernel(rows r, int bytes, const int64_t *index, int64_t k, int64_t step,
-                                     int64_t n)
+static __global__ void gather_kernel(rows r, int bytes, indices index)
 {
-    CT__EACH(e, k * r.first.count)
+    CT__EACH(e, index.n * r.first.count)
     {
-        const int64_t i = ct__quotient(e, r.first.count), row = index[i * step];
-        if (row < 0 || row >= n) continue;
+        const int64_t i = ct__quotient(e, r.first.count), row = index(i);
+        if (!index.has(row)) continue;
         const ct__located<2> at(r.first, e - i * r.first.count);
         ct__move(bytes, r.first.data[OUT], at[OUT] + i * r.to_row, r.first.data[X], at[X] + row * r.from_row);
     }
@@ -51,23 +52,21 @@ static __global__ void gather_kernel(rows r, int bytes, const int64_t *index, in
 
 ct_status ct__cuda_gather(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
-    const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0];
+    const indices q(index, x->dim[0]);
     const rows r = make_rows(x, out);
-    ct_status s = check_index(dev, "gather", q, k, step, x->dim[0]);
+    ct_status s = CT__RUN_CHECK(dev, "gather", check_kernel, q.n, q);
     return s ? s
-             : CT__RUN_EACH(dev, "gather", gather_kernel, k * r.first.count, r, (int)ct__size(x->dtype), q, k,
-                            step, x->dim[0]);
+             : CT__RUN_EACH(dev, "gather", gather_kernel, q.n * r.first.count, r, (int)ct__size(x->dtype), q);
 }
 
 /* -- groups ---------------------------------------------------------------------------------------------- */
 
-static __global__ void keys_kernel(const int64_t *index, int64_t n, int64_t step, int64_t groups,
-                                   int64_t *key, int64_t *position)
+static __global__ void keys_kernel(indices index, int64_t *key, int64_t *position)
 {
-    CT__EACH(i, n)
+    CT__EACH(i, index.n)
     {
-        const int64_t k = index[i * step];
-        key[i] = k < 0 || k >= groups ? 0 : k;
+        const int64_t k = index(i);
+        key[i] = index.has(k) ? k : 0;
         position[i] = i;
     }
 }
@@ -78,11 +77,12 @@ static __global__ void offsets_kernel(const int64_t *key, int64_t n, int64_t gro
     CT__EACH(m, groups + 1) offsets[m] = ct__first_not(0, n, [&](int64_t i) { return key[i] < m; });
 }
 
-/* n indices, `step` apart, in [0, groups), which is checked on the way: offsets[m] (groups + 1 of them) and
- * the positions sorted by index, stable, by CUB's radix sort. An index outside counts as 0. */
-static ct_status sort(ct_device *dev, const char *what, const int64_t *index, int64_t n, int64_t step,
-                      int64_t groups, int64_t *offsets, int64_t *positions)
+/* Groups of equal indices, which are checked on the way: offsets[m] (extent + 1 of them) and the positions
+ * sorted by index, stable, by CUB's radix sort. An index outside counts as 0. `what` is a static string. */
+static ct_status sort(ct_device *dev, const char *what, const indices &index, int64_t *offsets,
+                      int64_t *positions)
 {
+    const int64_t n = index.n, groups = index.extent;
     int bits = 1;
     while (bits < 62 && (int64_t)1 << bits < groups) bits++;
     ct__scratch lists(dev, 3 * n * (int64_t)sizeof(int64_t));
@@ -98,8 +98,8 @@ static ct_status sort(ct_device *dev, const char *what, const int64_t *index, in
     ct_status s = radix_sort(NULL);
     ct__scratch room(dev, s ? 0 : (int64_t)bytes);
     if (!s && !room.data) return CT_ENOMEM;
-    if (!s) s = check_index(dev, what, index, n, step, groups);
-    if (!s) s = CT__RUN_EACH(dev, what, keys_kernel, n, index, n, step, groups, given, position);
+    if (!s) s = CT__RUN_CHECK(dev, what, check_kernel, n, index);
+    if (!s) s = CT__RUN_EACH(dev, what, keys_kernel, n, index, given, position);
     if (!s) s = radix_sort(room);
     return s ? s : CT__RUN_EACH(dev, what, offsets_kernel, groups + 1, key, n, groups, offsets);
 }
@@ -110,8 +110,7 @@ enum { LENGTH = CT__GROUP_LENGTH };
 
 typedef struct scattered {
     ct__groups g;
-    const int64_t *index;
-    int64_t step;
+    indices index;
 } scattered;
 
 /* Σ of the element `from` of a piece's rows, added to `sum` in their order. Of those in group 0 some may have
@@ -123,7 +122,7 @@ static __device__ T sum_rows(const rows &r, const scattered &s, const ct__piece 
     const T *x = (const T *)r.first.data[X] + from;
     const int64_t *end = position + p.rows;
     for (; position < end; position++)
-        if (p.m || s.index[*position * s.step] == 0) sum += x[*position * r.from_row];
+        if (p.m || s.index(*position) == 0) sum += x[*position * r.from_row];
     return sum;
 }
 
@@ -168,16 +167,16 @@ template <typename T> static ct_status scatter(ct_device *dev, const rows &r, co
 
 ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *index, ct_view *out)
 {
-    const int64_t *q = (const int64_t *)index->data, k = index->dim[0], step = index->stride[0],
-                  n = out->dim[0];
+    const indices q(index, out->dim[0]);
+    const int64_t k = q.n, n = q.extent;
     const rows r = make_rows(x, out);
-    if (!k || !n || !r.first.count) return k ? check_index(dev, "scatter_add", q, k, step, n) : CT_OK;
+    if (!k || !n || !r.first.count) return CT__RUN_CHECK(dev, "scatter_add", check_kernel, k, q);
     ct__scratch groups(dev, (n + 1 + k) * (int64_t)sizeof(int64_t));
     if (!groups.data) return CT_ENOMEM;
     int64_t *offsets = groups, *positions = offsets + n + 1;
-    ct_status failed = sort(dev, "scatter_add", q, k, step, n, offsets, positions);
+    ct_status failed = sort(dev, "scatter_add", q, offsets, positions);
     if (failed) return failed;
-    const scattered s = { ct__groups{ k, n, 1, offsets, positions }, q, step };
+    const scattered s = { ct__groups{ k, n, 1, offsets, positions }, q };
     return x->dtype == CT_F64   ? scatter<double>(dev, r, s)
            : x->dtype == CT_F32 ? scatter<float>(dev, r, s)
                                 : scatter<int64_t>(dev, r, s);
@@ -185,9 +184,9 @@ ct_status ct__cuda_scatter_add(ct_device *dev, const ct_view *x, const ct_view *
 
 ct_status ct__cuda_group_by(ct_device *dev, const ct_view *index, ct_view *groups)
 {
-    const int64_t n = index->dim[0], m = groups->dim[0] - 1 - n;
-    return sort(dev, "group_by", (const int64_t *)index->data, n, index->stride[0], m,
-                (int64_t *)groups->data, (int64_t *)groups->data + m + 1);
+    const indices q(index, groups->dim[0] - 1 - index->dim[0]);
+    int64_t *offsets = (int64_t *)groups->data;
+    return sort(dev, "group_by", q, offsets, offsets + q.extent + 1);
 }
 
 /* -- rows in pivot order --------------------------------------------------------------------------------- */
@@ -234,11 +233,9 @@ ct_status ct__cuda_permute_rows(ct_device *dev, const ct_view *x, const ct_view 
     const ct__matrix *m = b.m;
     const int64_t count = ct__entries(b, m[2]), places = ct__entries(b, m[1]);
     if (!count) return CT_OK;
-    const ct__scratch place(dev, places * (int64_t)sizeof(int64_t));
-    if (!place.data) return CT_ENOMEM;
-    ct_status s = CT__RUN_EACH(dev, "pivot order", place_kernel, places, b, m[1], place);
-    if (!s) s = CT__RUN_CHECK(dev, "pivot order", orders_kernel, places, b, m[1], place);
-    return s ? s
-             : CT__RUN_EACH(dev, "permute_rows", permute_kernel, count, b, m[0], m[1], m[2],
-                            (int)ct__size(x->dtype), back);
+    const ct__room place(b, places * (int64_t)sizeof(int64_t));
+    CT__DO(b, CT__RUN_EACH(dev, "pivot order", place_kernel, places, b, m[1], place));
+    CT__DO(b, CT__RUN_CHECK(dev, "pivot order", orders_kernel, places, b, m[1], place));
+    return CT__DO(b, CT__RUN_EACH(dev, "permute_rows", permute_kernel, count, b, m[0], m[1], m[2],
+                                  (int)ct__size(x->dtype), back));
 }

@@ -11,17 +11,16 @@ ct_status ct__cuda_inverse_bar(ct_device *dev, bool symmetric, const ct_view *p,
     if (!ct__entries(b, b.m[0])) return CT_OK;
     const bool diagonal = b.m[1].cols != n, sums = symmetric && !diagonal;
     const ct__temporary sum(b, sums ? n : 0, n), h(b, n, n);
-    if (!sum.data || !h.data) return CT_ENOMEM;
     ct__formed fp(b, b.m[0]), fg(b, b.m[1]), fo(b, b.m[2], ct__formed::NOTHING, ct__formed::ALL);
     const ct__matrix Pt = ct__turned(fp.m), &G = fg.m;
     const ct_view upper = ct__as_view(b, G), lower = ct__as_view(b, ct__turned(G));
     ct_view both = ct__as_view(b, sum.m);
-    ct_status s = fp.status ? fp.status : fg.status ? fg.status : fo.status;
-    if (!s && sums) s = ct__cuda_map2(dev, CT_MAP_add, &upper, &lower, &both);
-    if (!s)
-        s = diagonal ? ct__scale_columns(b, Pt, ct__turned(G), h.m)
-                     : ct__gemm(b, sums ? 0.5 : 1, Pt, sums ? sum.m : G, 0, h.m);
-    if (!s) s = ct__gemm(b, -1, h.m, Pt, 0, fo.m);
-    if (!s && symmetric) s = ct__mirror_lower(b, fo.m);
-    return s ? s : fo.finish();
+    if (sums) CT__DO(b, ct__cuda_map2(dev, CT_MAP_add, &upper, &lower, &both));
+    if (diagonal)
+        ct__scale_columns(b, Pt, ct__turned(G), h.m);
+    else
+        ct__gemm(b, sums ? 0.5 : 1, Pt, sums ? sum.m : G, 0, h.m);
+    ct__gemm(b, -1, h.m, Pt, 0, fo.m);
+    if (symmetric) ct__mirror_lower(b, fo.m);
+    return fo.finish();
 }

@@ -29,37 +29,28 @@ static __global__ void order_kernel(int64_t n, const int64_t *pivots, const int6
     }
 }
 
-/* Of m in the order of memory: by wild_kernel. */
-static ct_status find_wild(const ct__job &b, const ct__matrix &m, int64_t *flags)
-{
-    return CT__BATCH_EACH("lu", b, wild_kernel, ct__entries(b, m), m, flags);
-}
-
 /* L and U in the place of a copy of A, column-major; the exchanges of rows, room for the order that they come
  * to, and failures. What is not finite counts as the last pivot's failure, wherever it is. */
 struct factors {
     const ct__job &b;
-    ct__scratch integers;
+    ct__room integers;
     ct__temporary work;
     int64_t *failed, *pivot, *order;
     ct__matrix m;
-    ct_status status;
     factors(const ct__job &job, const ct__matrix &A)
-        : b(job), integers(b.dev, b.members * (1 + 2 * A.rows) * (int64_t)sizeof(int64_t)),
-          work(b, A.rows, A.rows), m(ct__turned(work.m)), status(CT_ENOMEM)
+        : b(job), integers(b, b.members * (1 + 2 * A.rows) * (int64_t)sizeof(int64_t)),
+          work(b, A.rows, A.rows), failed(integers), pivot(NULL), order(NULL), m(ct__turned(work.m))
     {
-        if (!integers.data || !work.data) return;
-        failed = integers;
+        if (b.status) return;
         pivot = failed + b.members;
         order = pivot + b.members * m.rows;
-        status = ct__copy_matrices(b, A, m);
-        if (!status)
-            status = (ct__one_by_one(b.dev, m.rows) ? ct__lu_looped : ct__lu_batched)(b, m, pivot, failed);
-        if (!status) status = find_wild(b, ct__turned(m), failed);
+        ct__copy_matrices(b, A, m);
+        (ct__one_by_one(b.dev, m.rows) ? ct__lu_looped : ct__lu_batched)(b, m, pivot, failed);
+        CT__BATCH_EACH("lu", b, wild_kernel, ct__entries(b, m), ct__turned(m), failed);
     }
-    ct_status put_in_order(int64_t *to) const
+    void put_in_order(int64_t *to) const
     {
-        return CT__RUN_BLOCKS(b.dev, "lu", order_kernel, b.members, CT__WARP, m.rows, pivot, failed, to);
+        CT__DO(b, CT__RUN_BLOCKS(b.dev, "lu", order_kernel, b.members, CT__WARP, m.rows, pivot, failed, to));
     }
     ct_status note(ct_failure *failure) const
     {
@@ -74,10 +65,10 @@ ct_status ct__cuda_getrf(ct_device *dev, const ct_view *a, ct_view *lu, ct_view 
     const ct__matrices<2> b(dev, { a, lu });
     if (!b.members || !b.m[0].rows) return CT_OK;
     const factors f(b, b.m[0]);
-    ct_status s = f.status ? f.status : f.put_in_order((int64_t *)order->data);
-    if (!s) s = ct__poison(b, f.failed, false, f.m);
-    if (!s) s = ct__copy_matrices(b, f.m, b.m[1]);
-    return s ? s : f.note(failure);
+    f.put_in_order((int64_t *)order->data);
+    ct__poison(b, f.failed, false, f.m);
+    ct__copy_matrices(b, f.m, b.m[1]);
+    return f.note(failure);
 }
 
 /* -- inverses -------------------------------------------------------------------------------------------- */
@@ -90,13 +81,13 @@ ct_status ct__cuda_getri(ct_device *dev, const ct_view *a, ct_view *out, ct_fail
     const factors f(b, b.m[0]);
     ct__formed to(b, b.m[1], ct__formed::NOTHING,
                   b.m[1].cols == b.m[0].cols ? ct__formed::ALL : ct__formed::DIAGONAL);
-    ct_status s = f.status ? f.status : to.status ? to.status : f.put_in_order(f.order);
-    if (!s) s = ct__identity(b, to.m, f.order);
-    if (!s) s = ct__apply(b, CT__SOLVE, true, true, 1, f.m, to.m);
-    if (!s) s = ct__apply(b, CT__SOLVE, false, false, 1, f.m, to.m);
-    if (!s) s = ct__poison(b, f.failed, false, to.m);
-    if (!s) s = to.finish();
-    return s ? s : f.note(failure);
+    f.put_in_order(f.order);
+    ct__identity(b, to.m, f.order);
+    ct__apply(b, CT__SOLVE, true, true, 1, f.m, to.m);
+    ct__apply(b, CT__SOLVE, false, false, 1, f.m, to.m);
+    ct__poison(b, f.failed, false, to.m);
+    to.finish();
+    return f.note(failure);
 }
 
 /* -- determinants ---------------------------------------------------------------------------------------- */
@@ -135,14 +126,11 @@ ct_status ct__cuda_lu_det(ct_device *dev, const ct_view *a, ct_view *log_abs, ct
         ct_status s = ct__cuda_fill(dev, log_abs, 0);
         return s ? s : ct__cuda_fill(dev, sign, 1);
     }
-    ct__scratch wild(dev, b.members * (int64_t)sizeof(int64_t));
-    if (!wild.data) return CT_ENOMEM;
-    ct_status s = ct__zero(dev, "slogdet", wild, b.members);
-    if (!s) s = find_wild(b, b.m[0], wild);
-    if (s) return s;
+    const ct__room wild(b, b.members * (int64_t)sizeof(int64_t));
+    CT__DO(b, ct__zero(dev, "slogdet", wild, b.members));
+    CT__BATCH_EACH("slogdet", b, wild_kernel, ct__entries(b, b.m[0]), b.m[0], wild);
     const factors f(b, b.m[0]);
-    if (f.status) return f.status;
-    s = CT__BATCH_BLOCKS("slogdet", b, det_kernel, b.members, CT__WARP, f.m, f.pivot, wild, f.failed,
-                         log_abs->data, sign->data);
-    return s ? s : f.note(failure);
+    CT__BATCH_BLOCKS("slogdet", b, det_kernel, b.members, CT__WARP, f.m, f.pivot, wild, f.failed,
+                     log_abs->data, sign->data);
+    return f.note(failure);
 }

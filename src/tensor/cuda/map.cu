@@ -29,44 +29,33 @@ struct choice {
     double p[2];
 };
 
-/* f(x), or g f'(x) for y = f(x). */
-template <bool HEAVY, bool BAR, typename T>
-static __device__ __forceinline__ T of_one(const choice &c, T x, [[maybe_unused]] T y, T g)
+enum table { VALUE1, BAR1, VALUE2, BAR2 };
+
+/* f(x), or g f'(x) for y = f(x); f(a, b), or g ∂f/∂a or g ∂f/∂b. */
+template <table TABLE, bool HEAVY, typename T>
+static __device__ __forceinline__ T result(const choice &c, const T *v)
 {
     [[maybe_unused]] const double *p = c.p;
-    switch (c.f) {
+    [[maybe_unused]] const T x = v[1], y = v[2], a = x, b = y, g = v[3];
+    if constexpr (TABLE == VALUE1 || TABLE == BAR1) switch (c.f) {
 #define MAP(name, value, derivative, vjp) \
-    case CT_MAP_##name: return heavy(CT_MAP_##name) != HEAVY ? (T)0 : BAR ? g * (T)(derivative) : (T)(value);
-        CT_MAPS1(MAP)
+    case CT_MAP_##name:                   \
+        return heavy(CT_MAP_##name) != HEAVY ? (T)0 : TABLE == BAR1 ? g * (T)(derivative) : (T)(value);
+            CT_MAPS1(MAP)
 #undef MAP
-    }
-    return 0;
-}
-
-/* f(a, b), or g ∂f/∂a or g ∂f/∂b. */
-template <bool BAR, typename T> static __device__ __forceinline__ T of_two(const choice &c, T a, T b, T g)
-{
-    switch (c.f) {
+        }
+    else
+        switch (c.f) {
 #define MAP(name, value, derivative_a, derivative_b, vjp_a, vjp_b) \
-    case CT_MAP_##name: return !BAR ? (T)(value) : g * (c.side ? (T)(derivative_b) : (T)(derivative_a));
-        CT_MAPS2(MAP)
+    case CT_MAP_##name:                                            \
+        return TABLE == VALUE2 ? (T)(value) : g * (c.side ? (T)(derivative_b) : (T)(derivative_a));
+            CT_MAPS2(MAP)
 #undef MAP
-    }
+        }
     return 0;
 }
 
 /* -- the kernels ----------------------------------------------------------------------------------------- */
-
-enum table { VALUE1, BAR1, VALUE2, BAR2 };
-
-template <table TABLE, bool HEAVY, typename T>
-static __device__ __forceinline__ T result(const choice &c, const T *v)
-{
-    if constexpr (TABLE == VALUE1 || TABLE == BAR1)
-        return of_one<HEAVY, TABLE == BAR1>(c, v[1], v[2], v[3]);
-    else
-        return of_two<TABLE == BAR2>(c, v[1], v[2], v[3]);
-}
 
 /* A kernel serves a whole table: the choice is the same for all threads, and what it costs vanishes beside
  * the memory. N: operands, the output being number 0; S: what they are stored as. */

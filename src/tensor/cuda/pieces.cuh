@@ -95,9 +95,9 @@ static inline __host__ __device__ int64_t ct__kept(const ct__groups &g, int shif
 }
 
 /* Blocks of CT__BLOCK threads for ct__add_kept. */
-static inline unsigned ct__adders(const ct__groups &g, int shift)
+static inline int64_t ct__adders(const ct__groups &g, int shift)
 {
-    return ct__blocks(ct__divide_up(g.N * g.I, (int64_t)1 << shift));
+    return ct__divide_up(g.N * g.I, (int64_t)1 << shift);
 }
 
 /* A block for each multiple of the piece's length. Those that lie in a group of several pieces share its

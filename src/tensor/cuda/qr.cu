@@ -31,19 +31,18 @@ static ct_status reflect_panel(const ct__job &b, bool trans, const ct__matrix &p
                                const ct__matrix &C)
 {
     const int64_t w = panel.cols;
-    if (!C.cols) return CT_OK;
+    if (!C.cols) return b.status;
     const ct__temporary of_V(b, panel.rows, w), of_S(b, w, w), of_Y(b, w, C.cols);
-    if (!of_V.data || !of_S.data || !of_Y.data) return CT_ENOMEM;
     const ct__matrix &V = of_V.m, &S = of_S.m, &Y = of_Y.m, Vt = ct__turned(V), St = ct__turned(S),
                      Yt = ct__turned(Y);
-    ct_status s = ct__triangle(b, panel, false, 0, CT__ONES, V);
-    if (!s) s = ct__gemm(b, 1, Vt, V, 0, S);
-    if (!s) s = ct__scale_columns(b, St, tau, St);
-    if (!s) s = ct__gemm(b, 1, Vt, C, 0, Y);
-    if (!s && !trans) s = ct__scale_columns(b, Yt, tau, Yt);
-    if (!s) s = ct__apply(b, CT__SOLVE, trans, true, 1, trans ? St : S, Y);
-    if (!s && trans) s = ct__scale_columns(b, Yt, tau, Yt);
-    return s ? s : ct__gemm(b, -1, V, Y, 1, C);
+    ct__triangle(b, panel, false, 0, CT__ONES, V);
+    ct__gemm(b, 1, Vt, V, 0, S);
+    ct__scale_columns(b, St, tau, St);
+    ct__gemm(b, 1, Vt, C, 0, Y);
+    if (!trans) ct__scale_columns(b, Yt, tau, Yt);
+    ct__apply(b, CT__SOLVE, trans, true, 1, trans ? St : S, Y);
+    if (trans) ct__scale_columns(b, Yt, tau, Yt);
+    return ct__gemm(b, -1, V, Y, 1, C);
 }
 
 ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view *tau, ct_failure *failure)
@@ -52,22 +51,19 @@ ct_status ct__cuda_qr(ct_device *dev, double rank_tolerance, ct_view *a, ct_view
     const int64_t rows = b.m[0].rows, cols = b.m[0].cols, count = rows < cols ? rows : cols;
     if (!b.members || !count) return CT_OK;
     const ct__temporary At(b, cols, rows), taus(b, 1, count);
-    const ct__scratch failed(dev, b.members * (int64_t)sizeof(int64_t));
-    if (!At.data || !taus.data || !failed.data) return CT_ENOMEM;
+    const ct__room failed(b, b.members * (int64_t)sizeof(int64_t));
     const ct__matrix A = ct__turned(At.m);
-    ct_status s = ct__copy_matrices(b, b.m[0], A);
-    if (!s) s = (ct__one_by_one(dev, count) ? ct__qr_looped : ct__qr_batched)(b, A, taus.m);
-    if (!s) s = ct__copy_matrices(b, A, b.m[0]);
-    if (!s) s = ct__copy_matrices(b, taus.m, b.m[1]);
-    if (s || rank_tolerance < 0) return s;
-    s = CT__BATCH_EACH("qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
-    if (!s) s = ct__poison(b, failed, false, b.m[0]);
-    return s ? s
-             : ct__note_failure(
-                   b, failed, 0, "column %lld",
-                   "depends on those before it to working precision, or has NaN: leave it out, or solve "
-                   "with ct_ridge_solve",
-                   failure);
+    ct__copy_matrices(b, b.m[0], A);
+    (ct__one_by_one(dev, count) ? ct__qr_looped : ct__qr_batched)(b, A, taus.m);
+    ct__copy_matrices(b, A, b.m[0]);
+    ct__copy_matrices(b, taus.m, b.m[1]);
+    if (rank_tolerance < 0) return b.status;
+    CT__BATCH_EACH("qr", b, rank_kernel, b.members, b.m[0], rank_tolerance, failed);
+    ct__poison(b, failed, false, b.m[0]);
+    return ct__note_failure(b, failed, 0, "column %lld",
+                            "depends on those before it to working precision, or has NaN: leave it out, or "
+                            "solve with ct_ridge_solve",
+                            failure);
 }
 
 /* Qᵀ = ... H_2 H_1 begins with the first panel, Q with the last. */
@@ -77,29 +73,27 @@ ct_status ct__cuda_qr_mul(ct_device *dev, bool trans, const ct_view *a, const ct
     const int64_t rows = b.m[0].rows, count = rows < b.m[0].cols ? rows : b.m[0].cols;
     if (!b.members || !count || !b.m[2].cols) return CT_OK;
     ct__formed f(b, b.m[2], ct__formed::ALL, ct__formed::ALL);
-    ct_status s = f.status;
     const int64_t panels = ct__divide_up(count, PANEL);
-    for (int64_t i = 0; i < panels && !s; i++) {
+    for (int64_t i = 0; i < panels && !b.status; i++) {
         const int64_t j = (trans ? i : panels - 1 - i) * PANEL, w = ct__smaller(count - j, PANEL);
-        s = reflect_panel(b, trans, ct__block(b, b.m[0], j, j, rows - j, w), ct__block(b, b.m[1], 0, j, 1, w),
-                          ct__block(b, f.m, j, 0, rows - j, f.m.cols));
+        reflect_panel(b, trans, ct__block(b, b.m[0], j, j, rows - j, w), ct__block(b, b.m[1], 0, j, 1, w),
+                      ct__block(b, f.m, j, 0, rows - j, f.m.cols));
     }
-    return s ? s : f.finish();
+    return f.finish();
 }
 
 /* -- 1 / (|R| |R⁻¹|) ------------------------------------------------------------------------------------- */
 
 /* out = the largest sum of |r_ij| over a row i, or NaN; R upper triangular. `work` is of its size. */
-static ct_status row_norm(const ct__job &b, const ct__matrix &R, const ct__matrix &work,
-                          const ct__matrix &out)
+static void row_norm(const ct__job &b, const ct__matrix &R, const ct__matrix &work, const ct__matrix &out)
 {
     const ct__temporary sums(b, R.rows, 1);
     ct_view all = ct__as_view(b, work), of_rows = ct__as_view(b, sums.m), largest = ct__as_view(b, out);
     const double none[2] = { 0, 0 };
-    ct_status s = sums.data ? ct__triangle(b, R, true, 0, CT__ZEROS, work) : CT_ENOMEM;
-    if (!s) s = ct__cuda_map1(b.dev, CT_MAP_abs, none, &all, &all);
-    if (!s) s = ct__cuda_reduce(b.dev, CT_REDUCE_SUM, &all, &of_rows);
-    return s ? s : ct__cuda_reduce(b.dev, CT_REDUCE_MAX, &of_rows, &largest);
+    ct__triangle(b, R, true, 0, CT__ZEROS, work);
+    CT__DO(b, ct__cuda_map1(b.dev, CT_MAP_abs, none, &all, &all));
+    CT__DO(b, ct__cuda_reduce(b.dev, CT_REDUCE_SUM, &all, &of_rows));
+    CT__DO(b, ct__cuda_reduce(b.dev, CT_REDUCE_MAX, &of_rows, &largest));
 }
 
 template <typename T>
@@ -119,10 +113,9 @@ ct_status ct__cuda_tri_rcond(ct_device *dev, const ct_view *r, ct_view *out)
     if (!b.members) return CT_OK;
     if (!n) return ct__cuda_fill(dev, out, 1);
     const ct__temporary inverse(b, n, n), work(b, n, n), norm(b, 1, 1), other(b, 1, 1);
-    if (!inverse.data || !work.data || !norm.data || !other.data) return CT_ENOMEM;
-    ct_status s = ct__copy_lower(b, ct__turned(b.m[0]), inverse.m);
-    if (!s) s = ct__change_lower(b, CT__INVERT, inverse.m);
-    if (!s) s = row_norm(b, b.m[0], work.m, norm.m);
-    if (!s) s = row_norm(b, ct__turned(inverse.m), work.m, other.m);
-    return s ? s : CT__BATCH_EACH("tri_rcond", b, rcond_kernel, b.members, norm, other, b.m[1]);
+    ct__copy_lower(b, ct__turned(b.m[0]), inverse.m);
+    ct__change_lower(b, CT__INVERT, inverse.m);
+    row_norm(b, b.m[0], work.m, norm.m);
+    row_norm(b, ct__turned(inverse.m), work.m, other.m);
+    return CT__BATCH_EACH("tri_rcond", b, rcond_kernel, b.members, norm, other, b.m[1]);
 }

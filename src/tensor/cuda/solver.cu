@@ -24,12 +24,6 @@ static __global__ void verdict_kernel(ct__batch b, ct__matrix m, const int *info
     if (!threadIdx.x) failed[member] = info && info[member] > 0 ? info[member] : first < n ? first + 1 : 0;
 }
 
-static ct_status judge(const char *what, const ct__job &b, const ct__matrix &m, const int *info,
-                       const int *narrow, int64_t *pivots, int64_t *failed)
-{
-    return CT__BATCH_BLOCKS(what, b, verdict_kernel, b.members, CT__BLOCK, m, info, narrow, pivots, failed);
-}
-
 /* -- by cuBLAS, all members together: in a graph, too ---------------------------------------------------- */
 
 ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, int64_t *failed)
@@ -37,14 +31,13 @@ ct_status ct__lu_batched(const ct__job &b, const ct__matrix &m, int64_t *pivot, 
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int64_t n = m.rows, all = b.members;
     const ct__addresses of_m(b, m);
-    const ct__scratch integers(b.dev, all * (n + 1) * (int64_t)sizeof(int));
-    if (of_m.status || !integers.data) return of_m.status ? of_m.status : CT_ENOMEM;
+    const ct__room integers(b, all * (n + 1) * (int64_t)sizeof(int));
+    if (b.status) return b.status;
     int *rows = integers, *info = rows + all * n;
-    ct_status s = ct__status(b.dev, "lu",
-                             b.dtype == CT_F64
-                                 ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
-                                 : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
-    return s ? s : judge("lu", b, m, NULL, rows, pivot, failed);
+    CT__ASK(b, "lu",
+            b.dtype == CT_F64 ? cublasDgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all)
+                              : cublasSgetrfBatched(blas, (int)n, of_m, (int)m.cs, rows, info, (int)all));
+    return CT__BATCH_BLOCKS("lu", b, verdict_kernel, all, CT__BLOCK, m, nullptr, rows, pivot, failed);
 }
 
 ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix &tau)
@@ -52,12 +45,10 @@ ct_status ct__qr_batched(const ct__job &b, const ct__matrix &m, const ct__matrix
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
     const int rows = (int)m.rows, cols = (int)m.cols, ld = (int)m.cs, all = (int)b.members;
     const ct__addresses of_m(b, m), of_tau(b, tau);
-    if (of_m.status || of_tau.status) return of_m.status ? of_m.status : of_tau.status;
     int wrong = 0; /* an argument: the status says it, too */
-    return ct__status(b.dev, "qr",
-                      b.dtype == CT_F64
-                          ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
-                          : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
+    return CT__ASK(b, "qr",
+                   b.dtype == CT_F64 ? cublasDgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all)
+                                     : cublasSgeqrfBatched(blas, rows, cols, of_m, ld, of_tau, &wrong, all));
 }
 
 /* -- by cuSOLVER, one after the other --------------------------------------------------------------------
@@ -83,17 +74,18 @@ static ct_status looped(const char *what, const ct__job &b, const ct__matrix &m,
     const ct__cuda *cuda = ct__cuda_of(b.dev);
     const cudaDataType type = b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F;
     room r = { cuda->solver, cuda->params, type, 0, 0, NULL, NULL, NULL };
-    ct_status s = ct__status(b.dev, what, sizes(r));
-    if (s) return s;
-    const ct__scratch memory(b.dev, (int64_t)r.device_bytes), infos(b.dev, b.members * (int64_t)sizeof(int));
-    if (memory.data && r.host_bytes) r.host = ct__cuda_host_workspace(b.dev, r.host_bytes);
-    if (!memory.data || !infos.data || (r.host_bytes && !r.host)) return CT_ENOMEM;
+    CT__ASK(b, what, sizes(r));
+    const ct__room memory(b, (int64_t)r.device_bytes), infos(b, b.members * (int64_t)sizeof(int));
+    if (!b.status && r.host_bytes) r.host = ct__cuda_host_workspace(b.dev, r.host_bytes);
+    CT__DO(b, r.host_bytes && !r.host ? CT_ENOMEM : CT_OK);
     r.data = memory;
-    for (int64_t i = 0; i < b.members && !s; i++) {
+    for (int64_t i = 0; i < b.members && !b.status; i++) {
         r.info = (int *)infos + i;
-        s = ct__status(b.dev, what, factor(i, m.data + ct__member_at(b, m, i) * ct__bytes_of(b), r));
+        b.status = ct__status(b.dev, what, factor(i, m.data + ct__member_at(b, m, i) * ct__bytes_of(b), r));
     }
-    return s || !failed ? s : judge(what, b, m, pivot ? NULL : (int *)infos, NULL, pivot, failed);
+    if (!failed) return b.status;
+    return CT__BATCH_BLOCKS(what, b, verdict_kernel, b.members, CT__BLOCK, m, pivot ? NULL : (int *)infos,
+                            nullptr, pivot, failed);
 }
 
 ct_status ct__cholesky_looped(const ct__job &b, const ct__matrix &A, int64_t *failed)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # toolkit.sh CAPABILITIES ROOTS CC...: finds an nvcc of CUDA 12 or later with CUB, cuBLAS and cuSOLVER, and
-# proves it: nvcc compiles a kernel and calls of both, and CC links them. An nvcc names the folders of its
+# proves it: nvcc compiles a kernel and the use of both, and CC links them. An nvcc names the folders of its
 # own headers and libraries, whatever the layout (NVIDIA's, Debian's, conda's). What it lacks may be in ROOTS:
 # folders with include/ and lib/, or of such folders, as PyPI's packages are laid out. Lists have commas.
 #
-# Prints lines of a key and a value: nvcc, summary, flag (of nvcc), include (a folder), library (a file).
+# Prints lines of a key and a value: nvcc, summary, flag (of nvcc), include (-isystem, or a folder), library
+# (a file), folder (of libraries).
 # Fails where none will do, and prints one line that says why. $NVCC names the only nvcc to try.
 set -u
 capabilities=$(echo "$1" | tr , ' ') roots=$(echo "$2" | tr , ' ')
@@ -14,18 +15,12 @@ trap 'rm -rf "$scratch"' EXIT
 cat >"$scratch/probe.cu" <<'TEXT'
 #include <cub/version.cuh>
 #include <cublas_v2.h>
-#include <cuda_runtime.h>
 #include <cusolverDn.h>
 static __global__ void twice(double *x) { x[threadIdx.x] *= 2; }
-extern "C" int probe(cublasHandle_t b, cusolverDnHandle_t s, cusolverDnParams_t p, double *x, int64_t n)
+extern "C" void probe(double *x, void **routine)
 {
-    size_t device = 0, host = 0;
     twice<<<1, 1>>>(x);
-    return cudaGetLastError() != cudaSuccess ||
-           cublasDtrsm_64(b, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, n, x,
-                          x, n, x, n) != CUBLAS_STATUS_SUCCESS ||
-           cusolverDnXpotrf_bufferSize(s, p, CUBLAS_FILL_MODE_LOWER, n, CUDA_R_64F, x, n, CUDA_R_64F, &device,
-                                       &host) != CUSOLVER_STATUS_SUCCESS;
+    routine[0] = (void *)cublasDtrsm_64, routine[1] = (void *)cusolverDnXpotrf;
 }
 TEXT
 
@@ -104,8 +99,9 @@ try() (
 
     printf 'nvcc %s\nsummary CUDA %s for%s\n' "$nvcc" "$version" "$known"
     printf 'flag %s\n' $flags
-    printf 'include %s\n' $includes
+    printf 'include -isystem\ninclude %s\n' $includes
     printf 'library %s\n' $libraries
+    printf 'folder %s\n' $(dirname $libraries | sort -u)
 )
 
 reasons='' tried=''

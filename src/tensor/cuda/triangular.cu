@@ -10,7 +10,7 @@ enum { BLOCK = CT__TRIANGLE_BLOCK };
 static ct_status by_cublas(const ct__job &b, bool inverse, bool lower, bool unit, double alpha,
                            const ct__matrix &M, const ct__matrix &B)
 {
-    const bool columns = M.columns != 0, left = B.columns != 0, f64 = b.dtype == CT_F64;
+    const bool columns = M.columns != 0, left = B.columns != 0;
     const cublasSideMode_t side = left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
     const cublasFillMode_t fill = lower == columns ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const cublasOperation_t op = columns == left ? CUBLAS_OP_N : CUBLAS_OP_T;
@@ -18,28 +18,22 @@ static ct_status by_cublas(const ct__job &b, bool inverse, bool lower, bool unit
     const int64_t rows = left ? B.rows : B.cols, cols = left ? B.cols : B.rows, ldm = columns ? M.cs : M.rs,
                   ldb = left ? B.cs : B.rs;
     const cublasHandle_t blas = ct__cuda_of(b.dev)->blas;
-    const float alpha32 = (float)alpha;
-    if (b.members == 1) {
-        double *x = (double *)B.data;
-        float *x32 = (float *)B.data;
-        const double *m = (const double *)M.data;
-        const float *m32 = (const float *)M.data;
-        return ct__status(
-            b.dev, inverse ? "trsm" : "trmm",
-            inverse
-                ? f64 ? cublasDtrsm_64(blas, side, fill, op, diag, rows, cols, &alpha, m, ldm, x, ldb)
-                      : cublasStrsm_64(blas, side, fill, op, diag, rows, cols, &alpha32, m32, ldm, x32, ldb)
-            : f64 ? cublasDtrmm_64(blas, side, fill, op, diag, rows, cols, &alpha, m, ldm, x, ldb, x, ldb)
-                  : cublasStrmm_64(blas, side, fill, op, diag, rows, cols, &alpha32, m32, ldm, x32, ldb, x32,
-                                   ldb));
-    }
-    const ct__addresses of_M(b, M), of_B(b, B);
-    if (of_M.status || of_B.status) return of_M.status ? of_M.status : of_B.status;
-    return ct__status(b.dev, "tri_solve",
-                      f64 ? cublasDtrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha, of_M, ldm,
-                                                  of_B, ldb, b.members)
-                          : cublasStrsmBatched_64(blas, side, fill, op, diag, rows, cols, &alpha32, of_M, ldm,
-                                                  of_B, ldb, b.members));
+    const auto call = [&](auto trsm, auto trmm, auto trsm_batched, auto factor) {
+        typedef decltype(factor) T;
+        const T *m = (const T *)M.data;
+        T *x = (T *)B.data;
+        if (b.members == 1)
+            return CT__ASK(
+                b, inverse ? "trsm" : "trmm",
+                inverse ? trsm(blas, side, fill, op, diag, rows, cols, &factor, m, ldm, x, ldb)
+                        : trmm(blas, side, fill, op, diag, rows, cols, &factor, m, ldm, x, ldb, x, ldb));
+        const ct__addresses of_M(b, M), of_B(b, B);
+        return CT__ASK(
+            b, "tri_solve",
+            trsm_batched(blas, side, fill, op, diag, rows, cols, &factor, of_M, ldm, of_B, ldb, b.members));
+    };
+    return b.dtype == CT_F64 ? call(cublasDtrsm_64, cublasDtrmm_64, cublasDtrsmBatched_64, alpha)
+                             : call(cublasStrsm_64, cublasStrmm_64, cublasStrsmBatched_64, (float)alpha);
 }
 
 /* Of many matrices: a product with the whole of each, zeros beside the triangle. */
@@ -47,10 +41,9 @@ static ct_status multiply(const ct__job &b, bool lower, bool unit, double alpha,
                           const ct__matrix &B)
 {
     const ct__temporary T(b, M.rows, M.rows), X(b, B.rows, B.cols);
-    if (!T.data || !X.data) return CT_ENOMEM;
-    ct_status s = ct__triangle(b, M, !lower, 0, unit ? CT__ONES : CT__ZEROS, T.m);
-    if (!s) s = ct__copy_matrices(b, B, X.m);
-    return s ? s : ct__gemm(b, alpha, T.m, X.m, 0, B);
+    ct__triangle(b, M, !lower, 0, unit ? CT__ONES : CT__ZEROS, T.m);
+    ct__copy_matrices(b, B, X.m);
+    return ct__gemm(b, alpha, T.m, X.m, 0, B);
 }
 
 /* B = alpha M⁻¹ B or alpha M B, of many matrices by halves. Where M is lower:
@@ -62,7 +55,7 @@ ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, 
 {
     const bool inverse = action == CT__SOLVE;
     const int64_t n = M.rows, h = ct__half(n), r = n - h;
-    if (!n || !B.cols || !b.members) return CT_OK;
+    if (!n || !B.cols || !b.members || b.status) return b.status;
     if (b.members == 1 || (inverse && n <= CT__TILE)) return by_cublas(b, inverse, lower, unit, alpha, M, B);
     if (n <= CT__TILE) return multiply(b, lower, unit, alpha, M, B);
     const bool down = inverse == lower;
@@ -70,11 +63,12 @@ ct_status ct__apply(const ct__job &b, ct__action action, bool lower, bool unit, 
                      beside = lower ? ct__block(b, M, h, 0, r, h) : ct__block(b, M, 0, h, h, r),
                      B1 = ct__block(b, B, 0, 0, h, B.cols), B2 = ct__block(b, B, h, 0, r, B.cols),
                      &early = down ? B1 : B2, &late = down ? B2 : B1;
-    ct_status s = ct__apply(b, action, lower, unit, alpha, down ? M11 : M22, early);
-    if (!s)
-        s = inverse ? ct__gemm(b, -1, beside, early, alpha, late)
-                    : ct__gemm(b, alpha, beside, late, 1, early);
-    return s ? s : ct__apply(b, action, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
+    ct__apply(b, action, lower, unit, alpha, down ? M11 : M22, early);
+    if (inverse)
+        ct__gemm(b, -1, beside, early, alpha, late);
+    else
+        ct__gemm(b, alpha, beside, late, 1, early);
+    return ct__apply(b, action, lower, unit, inverse ? 1 : alpha, down ? M22 : M11, late);
 }
 
 /* X op(T) = B is op(T)ᵀ Xᵀ = Bᵀ: everything from the left, on turned views. */
@@ -84,11 +78,10 @@ static ct_status run(ct_device *dev, ct__action action, unsigned flags, double a
     const ct__matrices<2> b(dev, { t, x });
     if (!ct__entries(b, b.m[1])) return CT_OK;
     ct__formed ft(b, b.m[0]), fx(b, b.m[1], ct__formed::ALL, ct__formed::ALL);
-    if (ft.status || fx.status) return ft.status ? ft.status : fx.status;
     const bool right = flags & CT_RIGHT, turn = !(flags & CT_TRANS) == right, upper = flags & CT_UPPER;
-    ct_status s = ct__apply(b, action, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
-                            right ? ct__turned(fx.m) : fx.m);
-    return s ? s : fx.finish();
+    ct__apply(b, action, upper == turn, flags & CT_UNIT, alpha, turn ? ct__turned(ft.m) : ft.m,
+              right ? ct__turned(fx.m) : fx.m);
+    return fx.finish();
 }
 
 ct_status ct__cuda_trsm(ct_device *dev, unsigned flags, double alpha, const ct_view *t, ct_view *b)
@@ -107,16 +100,16 @@ ct_status ct__cuda_trmm(ct_device *dev, unsigned flags, double alpha, const ct_v
 static ct_status invert_block(const ct__job &b, const ct__matrix &L)
 {
     const ct__temporary M(b, L.rows, L.rows);
-    ct_status s = M.data ? ct__identity(b, M.m, NULL) : CT_ENOMEM;
-    if (!s) s = by_cublas(b, true, false, false, 1, ct__turned(L), ct__turned(M.m));
-    return s ? s : ct__copy_lower(b, M.m, L);
+    ct__triangle(b, M.m, true, L.rows, CT__ONES, M.m);
+    by_cublas(b, true, false, false, 1, ct__turned(L), ct__turned(M.m));
+    return ct__copy_lower(b, M.m, L);
 }
 
 static ct_status square_block(const ct__job &b, const ct__matrix &L)
 {
     const ct__temporary T(b, L.rows, L.rows);
-    ct_status s = T.data ? ct__triangle(b, L, false, 0, CT__ZEROS, T.m) : CT_ENOMEM;
-    return s ? s : ct__syrk(b, 1, ct__turned(T.m), 0, L);
+    ct__triangle(b, L, false, 0, CT__ZEROS, T.m);
+    return ct__syrk(b, 1, ct__turned(T.m), 0, L);
 }
 
 /* By halves, of which the one that the other needs as it was is the last:
@@ -128,18 +121,19 @@ ct_status ct__change_lower(const ct__job &b, ct__change change, const ct__matrix
 {
     const bool invert = change == CT__INVERT;
     const int64_t n = L.rows, h = ct__half(n), r = n - h;
-    if (!n || !b.members) return CT_OK;
+    if (!n || !b.members || b.status) return b.status;
     if (n <= CT__TILE || (b.members == 1 && n <= BLOCK)) return (invert ? invert_block : square_block)(b, L);
     const ct__matrix L11 = ct__block(b, L, 0, 0, h, h), L21 = ct__block(b, L, h, 0, r, h),
                      L22 = ct__block(b, L, h, h, r, r);
-    ct_status s = ct__change_lower(b, change, invert ? L22 : L11);
-    if (!s)
-        s = invert ? ct__apply(b, CT__MULTIPLY, true, false, -1, L22, L21)
-                   : ct__syrk(b, 1, ct__turned(L21), 1, L11);
-    if (!s)
-        s = invert ? ct__apply(b, CT__SOLVE, false, false, 1, ct__turned(L11), ct__turned(L21))
-                   : ct__apply(b, CT__MULTIPLY, false, false, 1, ct__turned(L22), L21);
-    return s ? s : ct__change_lower(b, change, invert ? L11 : L22);
+    ct__change_lower(b, change, invert ? L22 : L11);
+    if (invert) {
+        ct__apply(b, CT__MULTIPLY, true, false, -1, L22, L21);
+        ct__apply(b, CT__SOLVE, false, false, 1, ct__turned(L11), ct__turned(L21));
+    } else {
+        ct__syrk(b, 1, ct__turned(L21), 1, L11);
+        ct__apply(b, CT__MULTIPLY, false, false, 1, ct__turned(L22), L21);
+    }
+    return ct__change_lower(b, change, invert ? L11 : L22);
 }
 
 static ct_status in_place(ct_device *dev, ct__change change, ct_view *a)
@@ -147,8 +141,8 @@ static ct_status in_place(ct_device *dev, ct__change change, ct_view *a)
     const ct__matrices<1> b(dev, { a });
     if (!b.members || !b.m[0].rows) return CT_OK;
     ct__formed f(b, b.m[0], ct__formed::LOWER, ct__formed::LOWER);
-    ct_status s = f.status ? f.status : ct__change_lower(b, change, f.m);
-    return s ? s : f.finish();
+    ct__change_lower(b, change, f.m);
+    return f.finish();
 }
 
 ct_status ct__cuda_trtri(ct_device *dev, ct_view *a) { return in_place(dev, CT__INVERT, a); }
