@@ -432,6 +432,24 @@ static void rows_come_and_go(void **state)
     gp_data_free(&s);
 }
 
+static void what_a_basis_does_not_go_with(void **state)
+{
+    (void)state;
+    static const char *const levels[] = { "a", "b" };
+    const ct_column inputs[] = { { "wood", CT_COLUMN_CATEGORY, levels, 2 }, { .name = "x" } };
+    gp_data s = gp_data_new(device, CT_F64, ROWS, 2);
+    ct_gp_options o = with_basis("1 + x*wood");
+    o.inputs = inputs;
+    assert_refused(ct_gp_new(s.X, s.y, ct_kernel_parse("rbf"), &o), device, CT_EINVAL,
+                   "\"wood\" is a category");
+    o.basis = "1 + x";
+    ct_gp *gp = gp_of(&s, "rbf", &o);
+    int64_t fold[ROWS] = { 0 };
+    assert_failed(ct_gp_cross_validate(gp, fold, NULL, NULL, NULL), device, CT_EUNSUPPORTED, "trend");
+    ct_gp_free(gp);
+    gp_data_free(&s);
+}
+
 static void files_keep_the_basis(void **state)
 {
     (void)state;
@@ -634,6 +652,7 @@ int main(void)
         cmocka_unit_test(draws_have_the_covariance),
         cmocka_unit_test(the_posterior_has_gradients),
         cmocka_unit_test(rows_come_and_go),
+        cmocka_unit_test(what_a_basis_does_not_go_with),
         cmocka_unit_test(files_keep_the_basis),
         cmocka_unit_test(a_fit_and_a_choice_take_a_basis),
         cmocka_unit_test(a_column_is_left_out_with_its_functions),

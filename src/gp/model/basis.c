@@ -64,7 +64,7 @@ static void no_column(reader *r, const char *place, const char *end)
     for (int64_t j = 0; j < r->d && n < sizeof there; j++) {
         const int written =
             r->columns ? snprintf(there + n, sizeof there - n, "%s%s", j ? ", " : "", r->columns[j].name)
-                     : snprintf(there + n, sizeof there - n, "%sx%lld", j ? ", " : "", (long long)j);
+                       : snprintf(there + n, sizeof there - n, "%sx%lld", j ? ", " : "", (long long)j);
         n += (size_t)written;
     }
     ct__scan_fail(&r->scan, CT_EFORMAT, place, "no column %.*s; there are %s%s",

@@ -29,7 +29,8 @@ ct_status ct__trend_make(ct_gp *gp, bool lenient);
 /* For a new model, whose y is as given: standardises y by what the trend leaves of it, so that nothing
  * changes where a trend is added to y; then ct__trend_make. */
 ct_status ct__trend_standardize(ct_gp *gp, const ct_tensor *y, bool outputs);
-/* Reads the model's basis from text in the names of these columns (NULL: x0, x1, ...), and keeps it. */
+/* Reads the model's basis from text in the names of these columns (NULL: x0, x1, ...), and keeps it.
+ * CT_EINVAL for a column of a category. */
 ct_status ct__trend_read(ct_gp *gp, const char *text, const ct_column *columns);
 static inline void ct__trend_drop(ct_gp *gp)
 {
