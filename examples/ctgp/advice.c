@@ -119,8 +119,17 @@ static void advise_on_term(adviser *a, int64_t i)
 
 static void advise_on_noise(adviser *a, const ct_param *p, int side)
 {
-    if (side > 0)
-        advise(a, "noise.variance is at its upper bound: the inputs explain nothing; look for others");
+    const ct_gp_noise kind = ct_gp_get_options(a->gp).noise;
+    if (strstr(p->name, "slope"))
+        advise(a, "%s is at its bound: the noise vanishes at one end of this input; --noise learned",
+               p->name);
+    else if (side > 0)
+        advise(a, "%s is at its upper bound: the inputs explain nothing; look for others", p->name);
+    else if (kind == CT_NOISE_GIVEN_PLUS)
+        advise(a, "noise.variance is at its lower bound: the given noise suffices, without --noise learned");
+    else if (kind != CT_NOISE_LEARNED)
+        advise(a, "%s is at its lower bound: the model passes through its rows%s", p->name,
+               p->prior.kind ? "" : ", against which there is --priors weak");
     else
         advise(a,
                "noise.variance is at its lower bound: the model passes through the data; if they are exact, "
@@ -143,7 +152,7 @@ static void advise_on_bounds(adviser *a)
         int side = ct_gp_at_bound(a->gp, i);
         const char *column = p->column >= 0 ? ct_gp_input(a->gp, p->column)->name : "its columns";
         if (!side) continue;
-        if (!strcmp(p->name, "noise.variance"))
+        if (!strncmp(p->name, "noise.", 6))
             advise_on_noise(a, p, side);
         else if (is_length(p) && side < 0)
             advise(a, "%s is at its lower bound: the target jumps along %s; that may be noise%s", p->name,
@@ -159,19 +168,38 @@ static void advise_on_bounds(adviser *a)
 
 /* -- the covariance matrix -- */
 
+/* Parameter k of the noise; NULL where there is none. */
+static const ct_param *noise_param(const ct_gp *gp, int64_t k)
+{
+    for (int64_t i = 0; i < ct_gp_params(gp); i++)
+        if (!strncmp(ct_gp_param(gp, i)->name, "noise.", 6) && !k--) return ct_gp_param(gp, i);
+    return NULL;
+}
+
 const char *more_noise(const ct_gp *gp)
 {
-    int64_t noise = ct_gp_find(gp, "noise.variance");
-    if (noise < 0) return "--noise learned";
-    return ct_gp_param(gp, noise)->prior.kind ? NULL : "--priors weak";
+    const ct_gp_noise kind = ct_gp_get_options(gp).noise;
+    if (kind == CT_NOISE_NONE || kind == CT_NOISE_GIVEN) return "--noise learned";
+    if (kind == CT_NOISE_GIVEN_PLUS) return NULL; /* it has no prior */
+    return noise_param(gp, 0)->prior.kind ? NULL : "--priors weak";
+}
+
+/* Whether some rows have next to no noise, as far as it is learned. */
+static bool is_quiet(const ct_gp *gp)
+{
+    const ct_gp_noise kind = ct_gp_get_options(gp).noise;
+    const ct_param *p;
+    if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
+    for (int64_t k = 0; (p = noise_param(gp, k)) != NULL; k++)
+        if (!strstr(p->name, "slope") && ct_gp_at_bound(gp, ct_gp_find(gp, p->name)) < 0) return true;
+    return kind == CT_NOISE_NONE;
 }
 
 static void advise_on_matrix(adviser *a)
 {
     const ct_gp_numerics *q = a->numerics;
     const char *remedy = more_noise(a->gp), * or = remedy ? ", or " : "";
-    int64_t noise = ct_gp_find(a->gp, "noise.variance");
-    bool quiet = noise < 0 || ct_gp_at_bound(a->gp, noise) < 0, narrow = ct_gp_dtype(a->gp) == CT_F32;
+    const bool quiet = is_quiet(a->gp), narrow = ct_gp_dtype(a->gp) == CT_F32;
     if (!remedy) remedy = "";
     if (q->jitter > 0)
         advise(a, "the covariance is singular without the jitter of %.3g: %s%sleave out row %lld", q->jitter,

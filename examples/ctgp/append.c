@@ -7,10 +7,10 @@
 static int append(ct_gp *gp, const char *path, const ct_csv_options *how, const char *model)
 {
     frame data = { 0 };
-    ct_tensor *X = NULL, *y = NULL;
+    ct_tensor *X = NULL, *y = NULL, *noise = NULL;
     const ct_gp_save_options saving = { .no_factor = !ct_gp_has_factor(gp) };
-    int result = frame_inputs(&data, gp, path, how, &X, &y);
-    if (result == GO_ON && (ct_gp_append(gp, X, y, NULL) || ct_gp_save_with(gp, model, &saving)))
+    int result = frame_inputs(&data, gp, path, how, &X, &y, &noise);
+    if (result == GO_ON && (ct_gp_append(gp, X, y, noise) || ct_gp_save_with(gp, model, &saving)))
         result = fail_device(ct_gp_device(gp), NULL);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld of %lld rows are left out: a value is missing");
@@ -19,6 +19,7 @@ static int append(ct_gp *gp, const char *path, const ct_csv_options *how, const 
     }
     ct_release(X);
     ct_release(y);
+    ct_release(noise);
     frame_close(&data);
     return result;
 }

@@ -42,7 +42,7 @@ typedef struct option {
 
 typedef struct command {
     const char *name, *arguments, *summary, *details;
-    int n_positional;
+    int n_positional, n_optional; /* files; the optional ones follow, NULL where they are not given */
     const option *options;
     int n_options;
 } command;
@@ -54,6 +54,8 @@ int parse_arguments(const command *c, int argc, char **argv, const char **positi
 
 /* `text` NULL leaves *out alone. GO_ON or CODE_USAGE. */
 int parse_whole(const char *name, const char *text, long lowest, long highest, long *out);
+/* A number between 0 and 1, neither included. */
+int parse_share(const char *name, const char *text, double *out);
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out);
 
 /* Whether the path leads to a regular file, through links or not. */
@@ -117,10 +119,20 @@ void source_close(source *t);
 
 /* Whether a path is "-", which stands for standard input or output. */
 bool is_standard(const char *path);
-/* values (rows, cols) below a header of `names`, NaN as an empty field: to a file, or for "-" to standard
- * output. */
-int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
-                const char *out);
+/* Whether it is one, or a shell's <(...): it has no name and can be read once. */
+bool is_stream(const char *path);
+
+/* Columns of text. */
+typedef struct text_columns {
+    int64_t n;
+    const char **names; /* [n]       */
+    char **texts;       /* (rows, n) */
+} text_columns;
+
+/* `texts` (may be NULL) and behind them values (rows, cols) below a header of names, NaN as an empty field:
+ * to a file, or for "-" to standard output. */
+int table_write(ct_device *device, const text_columns *texts, const double *values, int64_t rows,
+                int64_t cols, const char *const *names, const char *out);
 
 /* -- data.c: columns and rows of a CSV file -- */
 
@@ -129,6 +141,7 @@ typedef struct frame {
     ct_device *device;
     ct_table *table;
     int64_t *rows, n_rows; /* the rows that are chosen */
+    source text;           /* of frame_open */
 } frame;
 
 /* A text in memory, which stays the caller's and is not needed afterwards. Text is an error in the columns of
@@ -151,6 +164,17 @@ ct_tensor *frame_tensor(const frame *f, const int64_t *cols, int64_t n, ct_dtype
  * CODE_MEMORY. */
 int frame_distinct(const frame *f, const int64_t *cols, int64_t n);
 
+/* -- cells.c: fields as they are written -- */
+
+/* The texts of `cols` in all rows of what frame_open has read, (rows, n), without their quotes. The columns
+ * differ. Free *texts in any case. */
+int frame_texts(const frame *f, const ct_csv_options *how, const int64_t *cols, int64_t n, char ***texts);
+
+/* The texts of the columns that a list names, as frame_pick reads it; of none for NULL. Free *k in any case.
+ * The names are the table's. */
+int frame_keep(const frame *f, const ct_csv_options *how, const char *list, text_columns *k);
+void text_columns_free(text_columns *k);
+
 /* -- columns.c: columns by names and patterns -- */
 
 /* Splits "a,b,c" at the commas into *list (free_names); the number of names, or -1: no memory. Blanks
@@ -167,15 +191,31 @@ typedef struct pick {
  * may be a pattern with *, ? and [...]; it stands for the columns that fit and are not named before it. */
 int frame_pick(const frame *f, const char *text, pick **picks, int64_t *n);
 
+/* -- noise.c: noise that a column of the table tells -- */
+
+/* The kind that --noise, --noise-column and --noise-by ask for, NULL where they are not given; `name`: what
+ * the model keeps of the column, or unchanged. */
+int noise_settings(const char *noise, const char *column, const char *by, ct_gp_noise *kind, char name[4096]);
+/* The column of such a name, or NULL. */
+const char *noise_column(ct_gp_noise kind, const char *name);
+/* What a model's noise is: "given, standard deviations in err", ... */
+void noise_text(const ct_gp *gp, char *text, size_t size);
+/* The variances, or levels, of the chosen rows in column `col`. Of a model that is there, gp, a level that it
+ * has not is refused. */
+int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
+                ct_tensor **noise);
+
 /* -- model.c: loading a model, predicting a table with it -- */
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp);
 /* Opens a file, whose columns are read as the model's; cols[0..d): its inputs there, cols[d]: its target,
- * or -1. */
+ * cols[d + 1]: the column of its noise; these two or -1. */
 int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols);
-/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least. */
+/* Opens a file and reads the rows whose inputs are complete, and with `y` the target, too: one at least.
+ * *noise (may be NULL: not wanted) is of the model's noise column; without such a column it stays NULL, which
+ * is told, or refused with `y`. */
 int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
-                 ct_tensor **y);
+                 ct_tensor **y, ct_tensor **noise);
 
 typedef struct prediction {
     frame data;         /* rows whose inputs are complete     */
@@ -184,6 +224,8 @@ typedef struct prediction {
 } prediction;
 
 int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how);
+/* Mean and standard deviation of the chosen rows, whose inputs are X. */
+int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *noise);
 void prediction_free(prediction *p);
 
 /* Over the rows with a target. */
@@ -193,9 +235,56 @@ typedef struct score {
 } score;
 
 score prediction_score(const prediction *p);
+/* Squared error and minus the log density of each chosen row; NaN where the target has no value. */
+void prediction_losses(const prediction *p, double *square, double *nlpd);
 
 /* 97.5 % quantile of the standard normal */
 #define Z95 1.959963984540054
+
+/* -- learned.c: the rows of a table that a model has learned -- */
+
+/* The model's targets, malloc'ed; free *y in any case. */
+int model_targets(ct_gp *gp, double **y);
+/* Opens a file and chooses the rows of the model, in the model's order, which is that of the table. CODE_DATA
+ * where the table does not have all of them. */
+int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *how);
+
+/* -- folds.c: which rows are left out together -- */
+
+/* order[n]: 0, ..., n - 1 in an order that the seed draws; another stream gives an independent one. */
+int rows_shuffled(ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order);
+/* fold[n]: numbers from 0, `count` of them, equally many of each but for one, drawn by the seed. */
+int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold);
+/* One for each text of the column in the chosen rows; *count: how many. */
+int folds_by(const frame *f, const ct_csv_options *how, const char *column, int64_t *fold, int64_t *count);
+
+/* -- loo.c -- */
+
+typedef struct left_out {
+    int64_t n;
+    double *rows; /* (n, 3): mean, standard deviation, log density */
+} left_out;
+
+/* Every row of the model as predicted from the rows of other folds; fold = NULL: from all others. Free it in
+ * any case. */
+int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold);
+/* (y - mean)² of row i: ½ log 2πs² + ½ z² is minus the log density. */
+double left_out_square(const left_out *l, int64_t i);
+void left_out_free(left_out *l);
+
+/* -- bounds.c -- */
+
+/* What --lower and --upper say, "NAME=VALUE,..."; NULL: nothing. */
+typedef struct bounds {
+    const char *lower, *upper;
+} bounds;
+
+/* GO_ON, or CODE_USAGE for what no parameter has. A value outside moves to its bound. */
+int set_bounds(ct_gp *gp, const bounds *b);
+
+/* -- kernels.c -- */
+
+void print_kernels(void);
 
 /* -- train.c: fitting with progress on stderr -- */
 
@@ -211,10 +300,11 @@ typedef struct patience {
     long seconds; /* that all searches may take; 0: any time */
 } patience;
 
-/* Fits a model of `kernel`, which it takes over, or chooses a covariance where `kernel` is NULL. Ctrl-C,
+/* Fits a model of `kernel`, which it takes over, within the limits, or chooses a covariance where `kernel` is
+ * NULL. Ctrl-C,
  * SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with *gp, or the code
  * to exit with. */
-int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
+int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_fit_options *how, patience most, ct_gp **gp, effort *e);
 
 /* -- advice.c -- */
@@ -232,10 +322,28 @@ void print_outliers(ct_gp *gp, const frame *f, int width);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
 void json_outliers(ct_gp *gp, const frame *f);
 
+/* -- sensitivity.c: what a model owes to each feature -- */
+
+/* For each feature: Sobol indices of the mean, and how far the leave-one-out NLPD rises where it is held at
+ * its mean; NaN where there is no covariance then. */
+typedef struct sensitivity {
+    double *first, *total, *loss;
+    char why[256]; /* there are none; "" */
+} sensitivity;
+
+/* Free it in any case. */
+int sensitivity_make(sensitivity *s, ct_gp *gp, uint64_t seed);
+void sensitivity_free(sensitivity *s);
+void print_sensitivity(const sensitivity *s, const ct_gp *gp);
+/* "sensitivity": [{"feature": "a", "first": 0.7, "total": 0.8, "loo_nlpd_without": 0.5}, ...] */
+void json_sensitivity(const sensitivity *s, const ct_gp *gp);
+
 /* -- json.c -- */
 
 void json_string(FILE *out, const char *text);
 void json_number(FILE *out, double value); /* null where it is not finite */
+/* "n": 20, "rmse": 0.1, ... */
+void json_score(FILE *out, score s);
 /* "parameters": { name: value, ... } */
 void json_parameters(FILE *out, const ct_gp *gp);
 
@@ -246,6 +354,7 @@ int run_predict(int argc, char **argv);
 int run_info(int argc, char **argv);
 int run_plot(int argc, char **argv);
 int run_loo(int argc, char **argv);
+int run_compare(int argc, char **argv);
 int run_sample(int argc, char **argv);
 int run_append(int argc, char **argv);
 

@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
-static int save(const settings *s, const frame *f, ct_gp *gp, const effort *e)
+static int save(const settings *s, const frame *f, ct_gp *gp, const effort *e, score test)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
-    if (ct_gp_save_with(gp, s->model, &how)) return fail_device(ct_gp_device(gp), NULL);
-    fit_print_result(s, f, gp, e, ct_gp_nlml_value(gp));
+    if (ct_gp_set_noise_name(gp, s->noise_name) || ct_gp_save_with(gp, s->model, &how))
+        return fail_device(ct_gp_device(gp), NULL);
+    fit_print_result(s, f, gp, e, ct_gp_nlml_value(gp), test);
     return CODE_OK;
 }
 
@@ -23,23 +24,29 @@ static int parse_kernel(const settings *s, const ct_column *inputs, int64_t d, c
     return result;
 }
 
-/* Model of the chosen rows of cols[0..d) and the target cols[d]; takes the kernel over. */
-static int fit_frame(const settings *s, frame *f, const int64_t *cols, int64_t d, ct_kernel *kernel,
-                     const ct_gp_options *options)
+/* Model of the chosen rows of cols[0..d), the target cols[d], and cols[d + 1] where a column tells the noise;
+ * scored on the rows that are held back. Takes the kernel over. */
+static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *cols, int64_t d,
+                     ct_kernel *kernel, ct_gp_options options)
 {
-    ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype);
+    ct_tensor *X = frame_tensor(f, cols, d, s->dtype), *y = frame_tensor(f, &cols[d], 1, s->dtype),
+              *noise = NULL;
     ct_gp *gp = NULL;
     effort e;
-    int result;
-    if (X && y) {
-        result = train(X, y, kernel, options, &s->fit, s->patience, &gp, &e);
-    } else {
-        result = fail_device(f->device, NULL);
+    int result = X && y ? GO_ON : fail_device(f->device, NULL);
+    if (result == GO_ON && noise_column(s->gp.noise, s->noise_name))
+        result = frame_noise(f, cols[d + 1], s->gp.noise, s->noise_name, NULL, &noise);
+    *(s->gp.noise == CT_NOISE_BY_LEVEL ? &options.noise_levels : &options.noise_variances) = noise;
+    if (result == GO_ON)
+        result = train(X, y, kernel, &s->limits, &options, &s->fit, s->patience, &gp, &e);
+    else
         ct_kernel_free(kernel);
-    }
     ct_release(X);
     ct_release(y);
-    if (result == GO_ON) result = save(s, f, gp, &e);
+    ct_release(noise);
+    score test = { 0 };
+    if (result == GO_ON) result = fit_score(f, h, cols, gp, &test);
+    if (result == GO_ON) result = save(s, f, gp, &e, test);
     ct_gp_free(gp);
     return result;
 }
@@ -47,6 +54,7 @@ static int fit_frame(const settings *s, frame *f, const int64_t *cols, int64_t d
 static int fit_file(const settings *s, ct_device *device)
 {
     frame f = { 0 };
+    held h = { 0 };
     int64_t d = 0, *cols = NULL;
     ct_gp_options options = s->gp;
     ct_kernel *kernel = NULL;
@@ -57,12 +65,13 @@ static int fit_file(const settings *s, ct_device *device)
     options.inputs = inputs;
     options.output = inputs + d;
     if (result == GO_ON) result = parse_kernel(s, inputs, d, &kernel);
-    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d);
+    if (result == GO_ON) result = fit_choose_rows(s, &f, cols, d, &h);
     if (result == GO_ON)
-        result = fit_frame(s, &f, cols, d, kernel, &options);
+        result = fit_frame(s, &f, &h, cols, d, kernel, options);
     else
         ct_kernel_free(kernel);
     free(inputs);
+    free(h.rows);
     frame_close(&f);
     free(cols);
     return result;

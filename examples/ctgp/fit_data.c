@@ -21,9 +21,10 @@ static bool picked(const pick *picks, int64_t n, const frame *f, const char *nam
     return false;
 }
 
-/* Features in the order of --features, or all columns. The unnamed first column that counts the rows is
- * one where there is no other. */
-static int list_features(const settings *s, const frame *f, int64_t target, const char **names, int64_t *n)
+/* Features in the order of --features, or all columns but that of the noise. The unnamed first column that
+ * counts the rows is one where there is no other. */
+static int list_features(const settings *s, const frame *f, int64_t target, int64_t noise, const char **names,
+                         int64_t *n)
 {
     pick *features = NULL, *drop = NULL;
     int64_t wanted = ct_table_cols(f->table), dropped = 0;
@@ -36,7 +37,7 @@ static int list_features(const settings *s, const frame *f, int64_t target, cons
         const char *name = ct_table_name(f->table, p.col);
         if (p.col == target && p.exact)
             result = fail(CODE_USAGE, "--features names the target '%s'", name);
-        else if (p.col == target || picked(drop, dropped, f, name))
+        else if (p.col == target || (p.col == noise && !p.exact) || picked(drop, dropped, f, name))
             continue;
         else if (named(names, *n, name) || !strcmp(name, s->target))
             result = fail(features ? CODE_USAGE : CODE_DATA, "%s: column '%s' is there twice",
@@ -54,14 +55,22 @@ static int list_features(const settings *s, const frame *f, int64_t target, cons
     return result;
 }
 
-/* Names of the features, then of the target; they point into the table. */
+/* Names of the features, then of the target, then of the noise's column or NULL; they point into the
+ * table. */
 static int choose_columns(const settings *s, const frame *f, const char **names, int64_t *n_features)
 {
     int64_t n = 0, target = frame_column(f, s->target);
-    int result = target < 0 ? CODE_DATA : list_features(s, f, target, names, &n);
+    const char *told = noise_column(s->gp.noise, s->noise_name);
+    int64_t noise = told && target >= 0 ? frame_column(f, told) : -1;
+    int result = target < 0 || (told && noise < 0) ? CODE_DATA : GO_ON;
+    if (result == GO_ON && noise == target)
+        result = fail(CODE_USAGE, "%s names the target '%s'",
+                      s->gp.noise == CT_NOISE_BY_LEVEL ? "--noise-by" : "--noise-column", told);
+    if (result == GO_ON) result = list_features(s, f, target, noise, names, &n);
     if (result == GO_ON && n == 0)
         result = fail(CODE_DATA, "%s: no column is left to learn '%s' from", f->path, s->target);
     names[n] = ct_table_name(f->table, target);
+    names[n + 1] = noise < 0 ? NULL : ct_table_name(f->table, noise);
     *n_features = n;
     return result;
 }
@@ -86,14 +95,15 @@ static int ask(const settings *s, const frame *f, const char *by, const char *te
     return result;
 }
 
-/* The values of the columns `names`, of which the last is the target. */
+/* The values of the columns `names`: features, the target, perhaps the noise's. */
 static int parse_values(const settings *s, const source *t, const frame *header, const char *const *names,
                         int64_t n_names, frame *f)
 {
     int64_t n = 0;
-    ct_column *asked = calloc((size_t)(2 * ct_table_cols(header->table) + 1), sizeof *asked);
+    ct_column *asked = calloc((size_t)(2 * ct_table_cols(header->table) + 2), sizeof *asked);
     if (!asked) return fail(CODE_MEMORY, "no memory for the names of the columns");
     asked[n++].name = s->target;
+    if (noise_column(s->gp.noise, s->noise_name)) asked[n++].name = noise_column(s->gp.noise, s->noise_name);
     int result = ask(s, header, "--categorical", s->categorical, CT_COLUMN_CATEGORY, asked, &n);
     if (result == GO_ON) result = ask(s, header, "--time", s->time, CT_COLUMN_TIME, asked, &n);
     ct_csv_options how = s->table;
@@ -122,7 +132,7 @@ static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t 
                     f->path, c->name, (long long)c->n_levels);
     }
     free(asked);
-    cols[kept] = cols[*d];
+    for (int64_t j = 0; j < 2; j++) cols[kept + j] = cols[*d + j]; /* the target, the noise */
     *d = kept;
     return result;
 }
@@ -130,9 +140,9 @@ static int drop_names(const settings *s, const frame *f, int64_t *cols, int64_t 
 static int find_columns(const settings *s, const frame *f, const char *const *names, int64_t *cols,
                         int64_t *d)
 {
-    for (int64_t j = 0; j <= *d; j++) {
-        cols[j] = frame_column(f, names[j]);
-        if (cols[j] < 0) return CODE_DATA;
+    for (int64_t j = 0; j <= *d + 1; j++) {
+        cols[j] = names[j] ? frame_column(f, names[j]) : -1;
+        if (names[j] && cols[j] < 0) return CODE_DATA;
     }
     frame_tell_notes(f);
     const int result = drop_names(s, f, cols, d);
@@ -147,13 +157,13 @@ int fit_read_columns(const settings *s, ct_device *device, frame *f, int64_t **c
     const char *none = NULL;
     int result = source_open(&t, device, s->path);
     if (result == GO_ON) result = frame_parse(&header, &t, &s->table, &none, 0);
-    size_t columns = (size_t)ct_table_cols(header.table) + 1;
+    size_t columns = (size_t)ct_table_cols(header.table) + 2;
     const char **names = calloc(columns, sizeof *names);
     *cols = calloc(columns, sizeof **cols);
     if (result == GO_ON && (!names || !*cols))
         result = fail(CODE_MEMORY, "no memory for %zu columns", columns);
     if (result == GO_ON) result = choose_columns(s, &header, names, d);
-    if (result == GO_ON) result = parse_values(s, &t, &header, names, *d + 1, f);
+    if (result == GO_ON) result = parse_values(s, &t, &header, names, names[*d + 1] ? *d + 2 : *d + 1, f);
     if (result == GO_ON) result = find_columns(s, f, names, *cols, d);
     free(names);
     frame_close(&header);
@@ -194,7 +204,7 @@ static int check_values(const frame *f, int64_t col, bool target)
     return GO_ON;
 }
 
-int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d)
+int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d, held *h)
 {
     for (int64_t j = 0; j <= d; j++) {
         int result = frame_complete(f, &cols[j], 1);
@@ -204,10 +214,12 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d)
             return fail(CODE_DATA, "%s: column '%s' has no value in any row%s%s", f->path, name,
                         j < d ? "; leave it out: --drop " : "", j < d ? name : "");
     }
-    int result = frame_complete(f, cols, d + 1);
+    int result = frame_complete(f, cols, cols[d + 1] < 0 ? d + 1 : d + 2);
+    if (result != GO_ON) return result;
+    frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
+    result = fit_hold_rows(s, f, h);
     if (result != GO_ON) return result;
     long long kept = f->n_rows;
-    frame_tell_missing(f, "%lld of %lld rows are left out: a value is missing");
     if (kept < 2)
         return fail(CODE_DATA, "%s: %lld complete row%s; it takes at least 2", f->path, kept,
                     kept == 1 ? "" : "s");

@@ -1,6 +1,7 @@
 /* ctgp fit: its command line. */
 #include "fit.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 static int name_model(settings *s)
 {
     const char *path = s->path;
-    if (is_standard(path) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6))
+    if (is_stream(path))
         return fail(CODE_USAGE, "%s gives the model no name: --model FILE says where it goes",
                     is_standard(path) ? "standard input" : path);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
@@ -24,9 +25,10 @@ static int name_model(settings *s)
 
 int fit_read_settings(int argc, char **argv, settings *s)
 {
-    const char *mean = NULL, *noise = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
+    const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
                *precision = NULL, *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL,
-               *standardize = NULL, *quiet = NULL, *limit = NULL;
+               *standardize = NULL, *quiet = NULL, *limit = NULL, *fraction = NULL, *last = NULL,
+               *most = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },
@@ -37,8 +39,16 @@ int fit_read_settings(int argc, char **argv, settings *s)
           "columns of seconds or milliseconds since 1970; dates are times by themselves", &s->time },
         DIALECT_OPTIONS(s->written),
         { "--kernel", "TEXT", "covariance; chosen for the data unless given", &s->kernel },
+        { "--lower", "NAME=V,...", "least values of parameters of --kernel, of the mean and the noise",
+          &s->limits.lower },
+        { "--upper", "NAME=V,...", "their largest values", &s->limits.upper },
         { "--mean", "KIND", "zero, constant (default) or linear", &mean },
-        { "--noise", "KIND", "learned (default), or none: the model passes through the data", &noise },
+        { "--noise", "KIND",
+          "learned (default), none: the model passes through the data, or inputs: it changes with them",
+          &noise },
+        { "--noise-column", "NAME", "column of standard deviations, or variance:NAME; no feature",
+          &noise_in },
+        { "--noise-by", "NAME", "a noise for each level (number) of this column; no feature", &noise_by },
         { "--priors", "KIND",
           "weak against tiny lengthscales and noise, or none; weak unless --kernel is given", &priors },
         { "--model", "FILE", "where to write the model; TRAIN.ctgp unless given", &s->model },
@@ -52,7 +62,11 @@ int fit_read_settings(int argc, char **argv, settings *s)
           "full (default), or mixed: evaluations from a factor in f32, corrected in f64", &precision },
         { "--restarts", "R", "further starts from random parameters (default 0)", &restarts },
         { "--max-iter", "I", "iterations a start (default 200 for lbfgs, 1000 for adam)", &iterations },
-        { "--seed", "S", "of the random starts (default 0)", &seed },
+        { "--seed", "S", "of the random starts and of drawn rows (default 0)", &seed },
+        { "--test-fraction", "F", "hold back this share of the rows, drawn, and score the model on them",
+          &fraction },
+        { "--test-last", "F", "hold back the last rows of the table instead", &last },
+        { "--max-rows", "N", "learn N drawn rows at most, and score the model on the rest", &most },
         { "--time-limit", "SECONDS", "then the search ends, and the best model so far is kept", &limit },
         { "--quiet", NULL, "no progress on standard error", &quiet },
         { "--dtype", "TYPE", "f64 (default) or f32", &dtype },
@@ -62,7 +76,6 @@ int fit_read_settings(int argc, char **argv, settings *s)
         { "--json", NULL, "the result as one line of JSON on standard output", &s->json },
     };
     static const char *const means[] = { "constant", "zero", "linear" };
-    static const char *const noises[] = { "learned", "none" };
     static const char *const kinds[] = { "weak", "none" };
     static const char *const optimizers[] = { "lbfgs", "adam" };
     static const char *const objectives[] = { "likelihood", "loo" };
@@ -76,6 +89,7 @@ int fit_read_settings(int argc, char **argv, settings *s)
         .details =
             "Kernels: " KERNELS ", combined by\n"
             "+, *, scale and brackets: \"scale * rbf(ard) + scale * periodic(period=1!) * rbf + linear\".\n"
+            "'ctgp help kernels' tells what they are, with recipes.\n"
             "Progress goes to standard error. Ctrl-C ends the search and keeps the best model so far.\n"
             "TRAIN.csv may be a pipe, or - for standard input; then --model FILE says where the model goes.",
         .n_positional = 1,
@@ -84,10 +98,10 @@ int fit_read_settings(int argc, char **argv, settings *s)
     };
     int result = parse_arguments(&c, argc, argv, &s->path);
     if (result == GO_ON) result = parse_dialect(&s->written, &s->table);
-    int m = 0, v = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
+    int m = 0, w = 0, o = -1, t = 0, z = 0, by = 0, p = 0;
     long r = 0, n = 0, d = 0;
     if (result == GO_ON) result = parse_choice("--mean", mean, means, 3, &m);
-    if (result == GO_ON) result = parse_choice("--noise", noise, noises, 2, &v);
+    if (result == GO_ON) result = noise_settings(noise, noise_in, noise_by, &s->gp.noise, s->noise_name);
     if (result == GO_ON) result = parse_choice("--priors", priors, kinds, 2, &w);
     if (result == GO_ON) result = parse_choice("--optimizer", optimizer, optimizers, 2, &o);
     if (result == GO_ON) result = parse_choice("--objective", objective, objectives, 2, &by);
@@ -98,10 +112,19 @@ int fit_read_settings(int argc, char **argv, settings *s)
     if (result == GO_ON) result = parse_whole("--max-iter", iterations, 1, 1000000, &n);
     if (result == GO_ON) result = parse_whole("--seed", seed, 0, 2147483647, &d);
     if (result == GO_ON) result = parse_whole("--time-limit", limit, 1, 100000000, &s->patience.seconds);
+    if (result == GO_ON) result = parse_share("--test-fraction", fraction, &s->test);
+    if (result == GO_ON) result = parse_share("--test-last", last, &s->test);
+    if (result == GO_ON) result = parse_whole("--max-rows", most, 2, LONG_MAX, &s->max_rows);
+    if (result == GO_ON && fraction && last)
+        result =
+            fail(CODE_USAGE, "--test-fraction draws the rows and --test-last takes the last: one of them");
     if (result != GO_ON) return result;
+    if ((s->limits.lower || s->limits.upper) && !s->kernel)
+        return fail(CODE_USAGE, "%s needs --kernel, which says what parameters there are",
+                    s->limits.lower ? "--lower" : "--upper");
+    s->test_last = last;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     s->gp.mean = m == 1 ? CT_MEAN_ZERO : m == 2 ? CT_MEAN_LINEAR : CT_MEAN_CONSTANT;
-    s->gp.noise = v ? CT_NOISE_NONE : CT_NOISE_LEARNED;
     s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;

@@ -12,7 +12,7 @@ static void print_rounding(ct_gp *gp)
            q.gradient_error, remedy ? remedy : "leave out rows that are alike, see ctgp info");
 }
 
-void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, double nlml)
+void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, double nlml, score test)
 {
     ct_fit_report r = ct_gp_report(gp);
     long long n = ct_gp_points(gp), d = ct_gp_dims(gp);
@@ -37,7 +37,9 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
         json_number(stdout, r.jitter);
         printf(", ");
         json_outliers(gp, f);
-        printf(", ");
+        printf(", \"test\": %s", test.n ? "{" : "null");
+        if (test.n) json_score(stdout, test);
+        printf("%s, ", test.n ? "}" : "");
         json_parameters(stdout, gp);
         printf("}\n");
         return;
@@ -57,6 +59,9 @@ void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort
     if (r.jitter > 0) printf("  %-28s %.3g\n", "jitter (added to the noise)", r.jitter);
     print_rounding(gp);
     print_outliers(gp, f, 30);
+    if (test.n)
+        printf("  %-28s n=%lld rmse=%.6g mae=%.6g nlpd=%.6g coverage95=%.4g\n", "rows held back",
+               (long long)test.n, test.rmse, test.mae, test.nlpd, test.coverage95);
     printf("n=%lld features=%lld nlml=%.6f iterations=%d evaluations=%d seconds=%.2f model=%s\n", n, d, nlml,
            r.iterations, r.evaluations, e->seconds, s->model);
 }

@@ -1,14 +1,19 @@
 /* ctgp info: describes a model and how far its numbers can be trusted. */
 #include "ctgp.h"
 
+#include <limits.h>
+
 static const char *noise_name(ct_gp_noise noise)
 {
     switch (noise) {
     case CT_NOISE_NONE: return "none";
     case CT_NOISE_GIVEN: return "given";
     case CT_NOISE_GIVEN_PLUS: return "given and learned";
-    default: return "learned";
+    case CT_NOISE_BY_LEVEL: return "by level";
+    case CT_NOISE_INPUTS: return "inputs";
+    case CT_NOISE_LEARNED: break;
     }
+    return "learned";
 }
 
 static const char *standardize_name(ct_gp_standardize standardize)
@@ -121,7 +126,8 @@ static void json_columns(const ct_gp *gp)
     putchar(']');
 }
 
-static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+/* Without numerics q is NULL, without --sensitivity each. */
+static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -133,7 +139,8 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf("points       %lld\ndtype        %s\n", (long long)ct_gp_points(gp),
            ct_dtype_name(ct_gp_dtype(gp)));
     printf("kernel       %s\nmean         %s\n", kernel_text(gp, text, sizeof text), mean_name(o.mean));
-    printf("noise        %s\nstandardize  %s\n", noise_name(o.noise), standardize_name(o.standardize));
+    noise_text(gp, text, sizeof text);
+    printf("noise        %s\nstandardize  %s\n", text, standardize_name(o.standardize));
     printf("optimizer    %s, %d iterations, %d evaluations, %.2f s\n", optimizer_name(r.optimizer),
            r.iterations, r.evaluations, r.seconds);
     if (r.optimizer)
@@ -161,6 +168,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     }
     print_outliers(gp, NULL, 12);
     print_numerics(gp, q);
+    if (each) print_sensitivity(each, gp);
 }
 
 static void json_priors(const ct_gp *gp)
@@ -180,7 +188,7 @@ static void json_priors(const ct_gp *gp)
     printf("}");
 }
 
-static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q)
+static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -200,6 +208,12 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", \"mean\": \"%s\", \"noise\": \"%s\", \"standardize\": \"%s\", \"optimizer\": \"%s\"",
            mean_name(o.mean), noise_name(o.noise), standardize_name(o.standardize),
            optimizer_name(r.optimizer));
+    printf(", \"noise_column\": ");
+    const char *column = noise_column(o.noise, ct_gp_noise_name(gp));
+    if (column)
+        json_string(stdout, column);
+    else
+        printf("null");
     printf(", \"iterations\": %d, \"evaluations\": %d, \"converged\": %s, \"end\": \"%s\", \"seconds\": ",
            r.iterations, r.evaluations,
            r.end == CT_FIT_UNKNOWN   ? "null"
@@ -221,13 +235,23 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", ");
     json_parameters(stdout, gp);
     json_priors(gp);
+    if (each) {
+        printf(", ");
+        json_sensitivity(each, gp);
+    }
     printf("}\n");
 }
 
 int run_info(int argc, char **argv)
 {
-    const char *json = NULL, *path;
-    const option options[] = { { "--json", NULL, "as one line of JSON", &json } };
+    const char *json = NULL, *path, *features = NULL, *seed_text = NULL;
+    long seed = 0;
+    const option options[] = {
+        { "--sensitivity", NULL, "Sobol indices of the features, and what leave-one-out loses without each",
+          &features },
+        { "--seed", "S", "of the indices' sample; 0 unless given", &seed_text },
+        { "--json", NULL, "as one line of JSON", &json },
+    };
     const command c = {
         .name = "info",
         .arguments = "MODEL",
@@ -235,9 +259,10 @@ int run_info(int argc, char **argv)
                    "conditioned.",
         .n_positional = 1,
         .options = options,
-        .n_options = 1,
+        .n_options = sizeof options / sizeof options[0],
     };
     int result = parse_arguments(&c, argc, argv, &path);
+    if (result == GO_ON) result = parse_whole("--seed", seed_text, 0, LONG_MAX, &seed);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;
@@ -247,10 +272,13 @@ int run_info(int argc, char **argv)
         bool factor = ct_gp_has_factor(gp);
         double nlml = ct_gp_nlml_value(gp);
         ct_status inspected = ct_gp_inspect(gp, &q);
-        if (inspected == CT_ENOMEM)
-            result = fail_device(device, NULL);
-        else
-            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q);
+        sensitivity each = { 0 };
+        if (inspected == CT_ENOMEM) result = fail_device(device, NULL);
+        if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
+        if (result == GO_ON)
+            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q,
+                                             features ? &each : NULL);
+        sensitivity_free(&each);
         if (result == GO_ON) result = CODE_OK;
     }
     ct_gp_free(gp);

@@ -24,6 +24,17 @@ void json_number(FILE *out, double value)
     fputs(isfinite(value) ? text : "null", out);
 }
 
+void json_score(FILE *out, score s)
+{
+    static const char *const name[] = { "rmse", "mae", "nlpd", "coverage95" };
+    const double value[] = { s.rmse, s.mae, s.nlpd, s.coverage95 };
+    fprintf(out, "\"n\": %lld", (long long)s.n);
+    for (int k = 0; k < 4; k++) {
+        fprintf(out, ", \"%s\": ", name[k]);
+        json_number(out, value[k]);
+    }
+}
+
 void json_parameters(FILE *out, const ct_gp *gp)
 {
     fputs("\"parameters\": {", out);

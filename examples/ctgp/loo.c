@@ -1,23 +1,16 @@
-/* ctgp loo: every row of the training data as predicted from the others. */
+/* ctgp loo: every row of the training data as predicted from the others, or from those of other folds. */
 #include "ctgp.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const columns[] = { "mean", "std", "log_density" };
-
-typedef struct left_out {
-    int64_t n;
-    ct_tensor *mean, *variance, *density;
-    double *rows; /* (n, 3): mean, standard deviation, log density */
-} left_out;
-
-static int leave_out(left_out *l, ct_gp *gp)
+int left_out_make(left_out *l, ct_gp *gp, const int64_t *fold)
 {
     ct_device *device = ct_gp_device(gp);
     *l = (left_out){ .n = ct_gp_points(gp) };
     size_t bytes = (size_t)l->n * sizeof(double);
-    ct_tensor **part[] = { &l->mean, &l->variance, &l->density };
+    ct_tensor *part[3] = { NULL };
     double *column = malloc(bytes);
     l->rows = malloc(3 * bytes);
     if (!column || !l->rows) {
@@ -25,86 +18,156 @@ static int leave_out(left_out *l, ct_gp *gp)
         return fail(CODE_MEMORY, "no memory for %lld predictions", (long long)l->n);
     }
     bool good = true;
-    for (int k = 0; k < 3; k++) good &= (*part[k] = ct_empty(device, CT_F64, ct_shape1(l->n))) != NULL;
-    good = good && !ct_gp_loo(gp, l->mean, l->variance, l->density);
+    for (int k = 0; k < 3; k++) good &= (part[k] = ct_empty(device, CT_F64, ct_shape1(l->n))) != NULL;
+    good = good && !(fold ? ct_gp_cross_validate(gp, fold, part[0], part[1], part[2])
+                          : ct_gp_loo(gp, part[0], part[1], part[2]));
     for (int k = 0; k < 3 && good; k++) {
-        good = !ct_read(*part[k], column, bytes);
+        good = !ct_read(part[k], column, bytes);
         for (int64_t i = 0; i < l->n && good; i++) l->rows[3 * i + k] = k == 1 ? sqrt(column[i]) : column[i];
     }
+    for (int k = 0; k < 3; k++) ct_release(part[k]);
     free(column);
     return good ? GO_ON : fail_device(device, NULL);
 }
 
-static void release(left_out *l)
+double left_out_square(const left_out *l, int64_t i)
 {
-    ct_release(l->mean);
-    ct_release(l->variance);
-    ct_release(l->density);
-    free(l->rows);
+    const double s = l->rows[3 * i + 1], density = l->rows[3 * i + 2];
+    return fmax(0, -2 * density - log(2 * acos(-1) * s * s)) * s * s;
 }
 
-/* ½ log 2πs² + ½ z² is minus the log density, which gives z, and with it y. */
-static void print_score(const left_out *l, bool optimised, bool json, FILE *to)
+void left_out_free(left_out *l) { free(l->rows); }
+
+typedef struct task {
+    const char *path, *table, *out, *by, *json;
+    long folds, seed;
+    ct_csv_options how;
+    frame data; /* the table's rows of the model, if it is given */
+    int64_t *fold, n_folds;
+} task;
+
+static int choose_folds(task *t, ct_gp *gp)
+{
+    const int64_t n = ct_gp_points(gp);
+    if (!t->folds && !t->by) return GO_ON;
+    if (t->folds > n) return fail(CODE_USAGE, "--folds %ld: the model has %lld rows", t->folds, (long long)n);
+    t->n_folds = t->folds;
+    t->fold = malloc((size_t)n * sizeof *t->fold);
+    if (!t->fold) return fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    return t->by ? folds_by(&t->data, &t->how, t->by, t->fold, &t->n_folds)
+                 : folds_drawn(ct_gp_device(gp), n, t->folds, (uint64_t)t->seed, t->fold);
+}
+
+/* With the table: its line before each row. */
+static int write_rows(const task *t, ct_device *device, const left_out *l)
+{
+    static const char *const columns[] = { "line", "mean", "std", "log_density" };
+    if (!t->table) return table_write(device, NULL, l->rows, l->n, 3, columns + 1, t->out);
+    double *rows = malloc(4 * (size_t)l->n * sizeof *rows);
+    if (!rows) return fail(CODE_MEMORY, "no memory for %lld rows", (long long)l->n);
+    for (int64_t i = 0; i < l->n; i++) {
+        rows[4 * i] = (double)ct_table_line(t->data.table, t->data.rows[i]);
+        for (int k = 0; k < 3; k++) rows[4 * i + 1 + k] = l->rows[3 * i + k];
+    }
+    int result = table_write(device, NULL, rows, l->n, 4, columns, t->out);
+    free(rows);
+    return result;
+}
+
+static void print_score(const task *t, const left_out *l, bool optimised, FILE *to)
 {
     double square = 0, nlpd = 0, inside = 0, n = (double)l->n;
+    char folds[48] = "";
     for (int64_t i = 0; i < l->n; i++) {
-        double s = l->rows[3 * i + 1], density = l->rows[3 * i + 2];
-        double z2 = fmax(0, -2 * density - log(2 * acos(-1) * s * s));
-        square += z2 * s * s;
-        nlpd -= density;
-        inside += z2 <= Z95 * Z95;
+        const double s = l->rows[3 * i + 1], e2 = left_out_square(l, i);
+        square += e2;
+        nlpd -= l->rows[3 * i + 2];
+        inside += e2 <= Z95 * Z95 * s * s;
     }
+    if (t->fold)
+        snprintf(folds, sizeof folds, t->json ? " \"folds\": %lld," : " folds=%lld", (long long)t->n_folds);
     fprintf(to,
-            json ? "{\"n\": %lld, \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
-                 : "n=%lld rmse=%.6g nlpd=%.6g coverage95=%.4g",
-            (long long)l->n, sqrt(square / n), nlpd / n, inside / n);
-    if (json)
+            t->json ? "{\"n\": %lld,%s \"rmse\": %.9g, \"nlpd\": %.9g, \"coverage95\": %.6g"
+                    : "n=%lld%s rmse=%.6g nlpd=%.6g coverage95=%.4g",
+            (long long)l->n, folds, sqrt(square / n), nlpd / n, inside / n);
+    if (t->json)
         fprintf(to, ", \"optimised_on\": %s}\n", optimised ? "true" : "false");
     else
         fprintf(to, optimised ? " (optimised on: new rows do worse)\n" : "\n");
 }
 
+static int leave_out(task *t, ct_gp *gp)
+{
+    left_out l = { 0 };
+    int result = t->table ? frame_learned(&t->data, gp, t->table, &t->how) : GO_ON;
+    if (result == GO_ON) result = choose_folds(t, gp);
+    if (result == GO_ON) result = left_out_make(&l, gp, t->fold);
+    if (result == GO_ON && t->out) result = write_rows(t, ct_gp_device(gp), &l);
+    if (result == GO_ON) {
+        print_score(t, &l, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO,
+                    t->out && is_standard(t->out) ? stderr : stdout);
+        result = CODE_OK;
+    }
+    left_out_free(&l);
+    frame_close(&t->data);
+    free(t->fold);
+    return result;
+}
+
 int run_loo(int argc, char **argv)
 {
-    const char *out = NULL, *device_name = NULL, *json = NULL, *path;
+    const char *device_name = NULL, *folds = NULL, *seed = NULL, *paths[2];
+    task t = { 0 };
+    dialect d = { 0 };
     const option options[] = {
+        { "--folds", "K", "leave out K parts in turn, drawn with --seed, instead of single rows", &folds },
+        { "--by", "GROUP", "leave out all rows of a group together: those alike in this column of TRAIN.csv",
+          &t.by },
+        { "--seed", "S", "of the folds; 0 unless given", &seed },
         { "--out", "FILE.csv",
-          "where to write columns mean, std, log_density, a row for each row; - is standard output", &out },
+          "where to write columns mean, std, log_density, a row for each row; - is standard output", &t.out },
+        DIALECT_OPTIONS(d),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
-        { "--json", NULL, "the score as JSON", &json },
+        { "--json", NULL, "the score as JSON", &t.json },
     };
     const command c = {
         .name = "loo",
-        .arguments = "MODEL",
-        .summary =
-            "Leave-one-out: predicts every row that the model learned from by all others, and scores that.",
+        .arguments = "MODEL [TRAIN.csv]",
+        .summary = "Leave-one-out: predicts every row that the model learned from by all others, and scores "
+                   "that. With --folds or --by: by the rows of all other folds.",
         .details =
             "The parameters are those of the fit to all rows. A line n=... rmse=... nlpd=... coverage95=... "
             "is printed,\n"
             "with --out - on standard error; rows of the training file that had a missing value are not in "
             "the model.\n"
+            "With TRAIN.csv, the table that the model learned, --out has the column line: that of each row "
+            "in "
+            "it.\n"
             "After fit --objective loo it ends in \"optimised on\": the parameters were chosen by this "
             "score, "
             "and new rows do worse.",
         .n_positional = 1,
+        .n_optional = 1,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
     };
-    int result = parse_arguments(&c, argc, argv, &path);
-    if (result == GO_ON) result = keep_apart("--out", out, "MODEL", path);
+    int result = parse_arguments(&c, argc, argv, paths);
+    t.path = paths[0], t.table = paths[1];
+    if (result == GO_ON) result = parse_dialect(&d, &t.how);
+    if (result == GO_ON) result = parse_whole("--folds", folds, 2, LONG_MAX, &t.folds);
+    if (result == GO_ON) result = parse_whole("--seed", seed, 0, LONG_MAX, &t.seed);
+    if (result == GO_ON) result = keep_apart("--out", t.out, "MODEL", t.path);
+    if (result == GO_ON && t.table) result = keep_apart("--out", t.out, "TRAIN.csv", t.table);
+    if (result == GO_ON && t.by && folds)
+        result = fail(CODE_USAGE, "--by says what the folds are: leave --folds out, or --by");
+    if (result == GO_ON && t.by && !t.table)
+        result = fail(CODE_USAGE,
+                      "--by needs the table that the model learned: ctgp loo MODEL TRAIN.csv --by %s", t.by);
     if (result != GO_ON) return result;
     ct_device *device;
     ct_gp *gp;
-    left_out l = { 0 };
-    result = model_load(device_name, path, &device, &gp);
-    if (result == GO_ON) result = leave_out(&l, gp);
-    if (result == GO_ON && out) result = table_write(device, l.rows, l.n, 3, columns, out);
-    if (result == GO_ON) {
-        print_score(&l, ct_gp_report(gp).objective_of == CT_OBJECTIVE_LOO, json != NULL,
-                    out && is_standard(out) ? stderr : stdout);
-        result = CODE_OK;
-    }
-    release(&l);
+    result = model_load(device_name, t.path, &device, &gp);
+    if (result == GO_ON) result = leave_out(&t, gp);
     ct_gp_free(gp);
     ct_device_close(device);
     return result;

@@ -15,6 +15,7 @@ static const entry entries[] = {
     { "fit", run_fit, true, "train a model on a CSV file" },
     { "predict", run_predict, true, "predict with it, and score the prediction where the target is known" },
     { "loo", run_loo, true, "leave-one-out: score the model on the rows it learned from" },
+    { "compare", run_compare, true, "say which of two models predicts better, and how certain that is" },
     { "sample", run_sample, true, "draw functions from it, jointly at all rows" },
     { "append", run_append, false, "add rows to it without fitting again" },
     { "info", run_info, true, "say what a model is" },
@@ -29,6 +30,7 @@ static void print_usage(FILE *out)
     for (int i = 0; i < N_ENTRIES; i++) fprintf(out, "  %-8s %s\n", entries[i].name, entries[i].summary);
     fputs("\n"
           "  ctgp help COMMAND    the options of a command\n"
+          "  ctgp help kernels    the covariances, with their formulas and recipes\n"
           "  ctgp --version       the version\n"
           "\n"
           "  ctgp fit train.csv --target y && ctgp predict train.ctgp test.csv --out predicted.csv\n",
@@ -75,11 +77,16 @@ int main(int argc, char **argv)
         return finish(CODE_OK);
     }
     if (help) name = argv[2];
+    if (help && !strcmp(name, "kernels")) {
+        print_kernels();
+        return finish(CODE_OK);
+    }
     const entry *e = find(name);
     if (!e)
-        return fail(CODE_USAGE,
-                    "there is no command '%s'; there are fit, predict, loo, sample, append, info and plot",
-                    name);
+        return fail(
+            CODE_USAGE,
+            "there is no command '%s'; there are fit, predict, loo, compare, sample, append, info and plot",
+            name);
     char option_help[] = "--help", *for_help[] = { argv[0], option_help, NULL };
     return finish(help ? e->run(2, for_help) : run(e, argc - 1, argv + 1));
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int model_load(const char *device_name, const char *path, ct_device **device, ct_gp **gp)
 {
@@ -41,72 +42,146 @@ const char *mean_name(ct_gp_mean mean)
 int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, int64_t *cols)
 {
     int64_t d = ct_gp_dims(gp);
-    const char **names = malloc((size_t)(d + 1) * sizeof *names);
-    ct_column *columns = malloc((size_t)(d + 1) * sizeof *columns);
+    const char **names = malloc((size_t)(d + 2) * sizeof *names);
+    ct_column *columns = malloc((size_t)(d + 2) * sizeof *columns);
     int result = names && columns ? GO_ON : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     for (int64_t j = 0; j <= d && result == GO_ON; j++) {
         columns[j] = *(j < d ? ct_gp_input(gp, j) : ct_gp_output(gp));
         names[j] = columns[j].name;
     }
+    const char *noise = noise_column(ct_gp_get_options(gp).noise, ct_gp_noise_name(gp));
+    if (result == GO_ON) columns[d + 1] = (ct_column){ .name = names[d + 1] = noise };
     ct_csv_options as_model = *how;
     as_model.columns = columns;
-    as_model.n_columns = d + 1;
-    if (result == GO_ON) result = frame_open(f, ct_gp_device(gp), path, &as_model, names, d + 1);
+    as_model.n_columns = noise ? d + 2 : d + 1;
+    if (result == GO_ON)
+        result = frame_open(f, ct_gp_device(gp), path, &as_model, names, as_model.n_columns);
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         cols[j] = frame_column(f, names[j]);
         if (cols[j] < 0) result = CODE_DATA;
     }
-    if (result == GO_ON) cols[d] = ct_table_find(f->table, names[d]);
+    for (int64_t j = d; j <= d + 1 && result == GO_ON; j++)
+        cols[j] = names[j] ? ct_table_find(f->table, names[j]) : -1;
     free(columns);
     free(names);
     return result;
 }
 
-int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
-                 ct_tensor **y)
+/* The rows of a model's noise. Without their column new observations have the average noise. */
+static int take_noise(const frame *f, const ct_gp *gp, int64_t col, bool required, ct_tensor **noise)
 {
-    int64_t d = ct_gp_dims(gp);
-    int64_t *cols = malloc((size_t)(d + 1) * sizeof *cols);
+    const ct_gp_noise kind = ct_gp_get_options(gp).noise;
+    const char *name = ct_gp_noise_name(gp), *column = noise_column(kind, name);
+    const bool by_row = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS || kind == CT_NOISE_BY_LEVEL;
+    if (by_row && column && col >= 0) return frame_noise(f, col, kind, name, gp, noise);
+    if (!by_row) return GO_ON;
+    if (!required) {
+        fprintf(
+            stderr,
+            "ctgp: %s: without a column of the noise%s%s, the noise is the average over the model's rows\n",
+            f->path, column ? ", " : "", column ? column : "");
+        return GO_ON;
+    }
+    if (column) frame_column(f, column);
+    return column ? CODE_DATA : fail(CODE_DATA, "the model does not say which column holds the noise");
+}
+
+int frame_inputs(frame *f, const ct_gp *gp, const char *path, const ct_csv_options *how, ct_tensor **X,
+                 ct_tensor **y, ct_tensor **noise)
+{
+    int64_t d = ct_gp_dims(gp), used = y ? d + 1 : d;
+    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
     int result = cols ? frame_model(f, gp, path, how, cols)
                       : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
     if (result == GO_ON && y && cols[d] < 0) {
         frame_column(f, ct_gp_output(gp)->name);
         result = CODE_DATA;
     }
-    if (result == GO_ON) result = frame_complete(f, cols, y ? d + 1 : d);
+    const int64_t target = result == GO_ON ? cols[d] : -1, told = result == GO_ON ? cols[d + 1] : -1;
+    if (noise && told >= 0) cols[used++] = told;
+    if (result == GO_ON) result = frame_complete(f, cols, used);
     if (result == GO_ON && f->n_rows == 0)
         result = fail(CODE_DATA, "%s: no row has a value in every %s", f->path,
                       y ? "column that the model uses" : "input column");
     if (result == GO_ON) *X = frame_tensor(f, cols, d, ct_gp_dtype(gp));
-    if (result == GO_ON && y) *y = frame_tensor(f, cols + d, 1, ct_gp_dtype(gp));
+    if (result == GO_ON && y) *y = frame_tensor(f, &target, 1, ct_gp_dtype(gp));
     if (result == GO_ON && (!*X || (y && !*y))) result = fail_device(f->device, NULL);
+    if (result == GO_ON && noise) result = take_noise(f, gp, told, y != NULL, noise);
     free(cols);
+    return result;
+}
+
+/* Points at a time. */
+enum { CHUNK = 2048 };
+
+/* On a terminal, how far it is. */
+static void show_share(int64_t done, int64_t all)
+{
+    if (all <= CHUNK || !isatty(STDERR_FILENO)) return;
+    if (done < all)
+        fprintf(stderr, "\r\033[Kctgp: predicted %lld of %lld rows (%.0f %%)", (long long)done,
+                (long long)all, 100 * (double)done / (double)all);
+    else
+        fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}
+
+/* Of all rows of X, chunk by chunk. */
+static ct_status predict_rows(ct_gp *gp, const ct_tensor *X, ct_tensor *mean, ct_tensor *variance)
+{
+    const int64_t m = ct_tensor_dim(X, 0);
+    ct_status s = CT_OK;
+    for (int64_t i = 0, end; i < m && !s; i = end) {
+        end = m - i > CHUNK ? i + CHUNK : m;
+        show_share(i, m);
+        ct_tensor *part[] = { ct_tensor_slice(X, 0, i, end, 1), ct_tensor_slice(mean, 0, i, end, 1),
+                              ct_tensor_slice(variance, 0, i, end, 1) };
+        s = part[0] && part[1] && part[2] ? ct_gp_predict(gp, part[0], part[1], part[2]) : CT_ENOMEM;
+        for (int k = 0; k < 3; k++) ct_release(part[k]);
+    }
+    show_share(m, m);
+    return s;
+}
+
+int prediction_fill(prediction *p, ct_gp *gp, const ct_tensor *X, const ct_tensor *given)
+{
+    ct_tensor *mean = NULL, *variance = NULL, *noise = NULL;
+    int result = GO_ON;
+    int64_t m = p->data.n_rows;
+    size_t bytes = (size_t)m * sizeof(double);
+    p->mean = malloc(bytes);
+    p->std = malloc(bytes);
+    double *added = malloc(bytes);
+    if (!p->mean || !p->std || !added)
+        result = fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);
+    if (result == GO_ON) {
+        mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
+        variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
+        noise = ct_empty(p->data.device, CT_F64, ct_shape1(m));
+        if (!mean || !variance || !noise || predict_rows(gp, X, mean, variance) ||
+            ct_gp_noise_at(gp, X, given, noise) || ct_read(mean, p->mean, bytes) ||
+            ct_read(variance, p->std, bytes) || ct_read(noise, added, bytes))
+            result = fail_device(p->data.device, NULL);
+    }
+    for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i] + added[i]);
+    free(added);
+    ct_release(mean);
+    ct_release(variance);
+    ct_release(noise);
     return result;
 }
 
 int prediction_make(prediction *p, ct_gp *gp, const char *path, const ct_csv_options *how)
 {
     *p = (prediction){ .target = -1 };
-    ct_tensor *X = NULL, *mean = NULL, *variance = NULL;
-    int result = frame_inputs(&p->data, gp, path, how, &X, NULL);
-    if (result != GO_ON) return result;
-    int64_t m = p->data.n_rows;
-    size_t bytes = (size_t)m * sizeof(double);
-    p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
-    p->mean = malloc(bytes);
-    p->std = malloc(bytes);
-    if (!p->mean || !p->std) result = fail(CODE_MEMORY, "no memory for %lld predictions", (long long)m);
+    ct_tensor *X = NULL, *noise = NULL;
+    int result = frame_inputs(&p->data, gp, path, how, &X, NULL, &noise);
     if (result == GO_ON) {
-        mean = ct_empty(p->data.device, CT_F64, ct_shape1(m));
-        variance = ct_empty(p->data.device, CT_F64, ct_shape1(m));
-        if (!mean || !variance || ct_gp_predict_noisy(gp, X, mean, variance) ||
-            ct_read(mean, p->mean, bytes) || ct_read(variance, p->std, bytes))
-            result = fail_device(p->data.device, NULL);
+        p->target = ct_table_find(p->data.table, ct_gp_output(gp)->name);
+        result = prediction_fill(p, gp, X, noise);
     }
-    for (int64_t i = 0; i < m && result == GO_ON; i++) p->std[i] = sqrt(p->std[i]);
     ct_release(X);
-    ct_release(mean);
-    ct_release(variance);
+    ct_release(noise);
     return result;
 }
 
@@ -134,21 +209,38 @@ static double spread(const prediction *p)
 /* nlpd: mean of ½ log 2πs² + ½ (y - m)² / s²; coverage: share of y within m ± 1.96 s. A variance is the
  * prior's less the data's part, so it is only known to a rounding error of the prior's; s counts as at least
  * that. */
+static bool losses_of(const prediction *p, int64_t i, double least, score *s)
+{
+    double y = p->target < 0 ? NAN : ct_table_at(p->data.table, p->data.rows[i], p->target);
+    if (isnan(y)) return false;
+    double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
+    double error = y - p->mean[i], z = error / std;
+    s->n++;
+    s->rmse += error * error;
+    s->mae += fabs(error);
+    s->nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
+    s->coverage95 += fabs(z) <= Z95;
+    return true;
+}
+
+static double least_std(const prediction *p) { return p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p); }
+
+void prediction_losses(const prediction *p, double *square, double *nlpd)
+{
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) {
+        score s = { 0 };
+        const bool known = losses_of(p, i, least, &s);
+        square[i] = known ? s.rmse : NAN;
+        nlpd[i] = known ? s.nlpd : NAN;
+    }
+}
+
 score prediction_score(const prediction *p)
 {
     score s = { 0 };
-    const double least = p->target < 0 ? 0 : sqrt(DBL_EPSILON) * spread(p);
-    for (int64_t i = 0; i < p->data.n_rows && p->target >= 0; i++) {
-        double y = ct_table_at(p->data.table, p->data.rows[i], p->target);
-        if (isnan(y)) continue;
-        double std = fmax(fmax(p->std[i], least), 4 * DBL_EPSILON * fabs(y) + DBL_MIN);
-        double error = y - p->mean[i], z = error / std;
-        s.n++;
-        s.rmse += error * error;
-        s.mae += fabs(error);
-        s.nlpd += 0.5 * log(2 * acos(-1)) + log(std) + 0.5 * z * z;
-        s.coverage95 += fabs(z) <= Z95;
-    }
+    const double least = least_std(p);
+    for (int64_t i = 0; i < p->data.n_rows; i++) losses_of(p, i, least, &s);
     double n = (double)s.n;
     return (score){ s.n, sqrt(s.rmse / n), s.mae / n, s.nlpd / n, s.coverage95 / n };
 }

@@ -61,12 +61,13 @@ static const option *find_option(const command *c, const char *name, size_t leng
 
 int parse_arguments(const command *c, int argc, char **argv, const char **positional)
 {
-    int found = 0;
+    int found = 0, most = c->n_positional + c->n_optional;
     bool only_files = false;
+    for (int i = 0; i < most; i++) positional[i] = NULL;
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (only_files || word[0] != '-' || !word[1]) {
-            if (found == c->n_positional)
+            if (found == most)
                 return fail(CODE_USAGE, "'%s' is one argument too many: ctgp %s %s", word, c->name,
                             c->arguments);
             positional[found++] = word;
@@ -112,6 +113,12 @@ int parse_whole(const char *name, const char *text, long lowest, long highest, l
         return fail(CODE_USAGE, "%s: '%s' is no whole number from %ld to %ld", name, text, lowest, highest);
     *out = value;
     return GO_ON;
+}
+
+int parse_share(const char *name, const char *text, double *out)
+{
+    if (!text || (ct_number_read(text, strlen(text), out) == CT_NUMBER && *out > 0 && *out < 1)) return GO_ON;
+    return fail(CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
 }
 
 int parse_choice(const char *name, const char *text, const char *const *choices, int n, int *out)

@@ -242,9 +242,13 @@ static int write_curve(FILE *script, ct_gp *gp, const prediction *p)
                 share(&y, value));
         points++;
     }
-    fputs("EOD\nplot $curve using 1:3:4 with filledcurves lc rgb '#bcd7ee' title '95 % interval', "
-          "$curve using 1:2 with lines lw 2 lc rgb '#1f5f99' title 'mean'",
-          script);
+    const ct_gp_noise noise = ct_gp_get_options(gp).noise;
+    const bool average =
+        noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS || noise == CT_NOISE_BY_LEVEL;
+    fprintf(script,
+            "EOD\nplot $curve using 1:3:4 with filledcurves lc rgb '#bcd7ee' title '95 %% interval%s', "
+            "$curve using 1:2 with lines lw 2 lc rgb '#1f5f99' title 'mean'",
+            average ? " with the average noise" : "");
     if (points)
         fprintf(script, ", $data with points pt 7 ps %s lc rgb '#202020' title 'data'",
                 points > 300 ? "0.25" : "0.5");

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* -- intervals and quantiles ----------------------------------------------------------------------------- */
 
@@ -29,8 +28,7 @@ static double normal_quantile(double p)
 static int add_bands(const char *name, const char *text, bool level, band *bands, int64_t *n)
 {
     double p;
-    if (ct_number_read(text, strlen(text), &p) != CT_NUMBER || !(p > 0 && p < 1))
-        return fail(CODE_USAGE, "%s: '%s' is not a number between 0 and 1", name, text);
+    if (parse_share(name, text, &p) != GO_ON) return CODE_USAGE;
     if (!level) {
         bands[*n].z = normal_quantile(p);
         snprintf(bands[(*n)++].name, sizeof bands->name, "q%.12g", p);
@@ -77,7 +75,8 @@ static double *output_rows(const prediction *p, const band *bands, int64_t n)
     return rows;
 }
 
-static int write_rows(const prediction *p, const band *bands, int64_t n, const char *out)
+static int write_rows(const prediction *p, const text_columns *kept, const band *bands, int64_t n,
+                      const char *out)
 {
     const int64_t all = ct_table_rows(p->data.table);
     const char **columns = malloc((size_t)(2 + n) * sizeof *columns);
@@ -86,7 +85,7 @@ static int write_rows(const prediction *p, const band *bands, int64_t n, const c
     if (rows) {
         columns[0] = "mean", columns[1] = "std";
         for (int64_t i = 0; i < n; i++) columns[2 + i] = bands[i].name;
-        result = table_write(p->data.device, rows, all, 2 + n, columns, out);
+        result = table_write(p->data.device, kept, rows, all, 2 + n, columns, out);
     } else {
         fail(CODE_MEMORY, "no memory for %lld predictions", (long long)all);
     }
@@ -101,15 +100,9 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
     score s = prediction_score(p);
     long long n = s.n, rows = p->data.n_rows;
     if (json) {
-        const char *name[] = { "rmse", "mae", "nlpd", "coverage95" };
-        const double value[] = { s.rmse, s.mae, s.nlpd, s.coverage95 };
-        fprintf(out, "{\"n\": %lld, ", n);
-        for (int k = 0; k < 4; k++) {
-            fprintf(out, "\"%s\": ", name[k]);
-            json_number(out, value[k]);
-            fputs(", ", out);
-        }
-        fprintf(out, "\"rows\": %lld, \"target\": ", rows);
+        fputc('{', out);
+        json_score(out, s);
+        fprintf(out, ", \"rows\": %lld, \"target\": ", rows);
         if (p->target < 0)
             fputs("null", out);
         else
@@ -125,13 +118,15 @@ static void print_score(const prediction *p, const char *target, bool json, FILE
 int run_predict(int argc, char **argv)
 {
     const char *unseen = NULL, *out = NULL, *device_name = NULL, *json = NULL, *paths[2], *levels = NULL,
-               *quantiles = NULL;
+               *quantiles = NULL, *keep = NULL;
     dialect d = { 0 };
     ct_csv_options how;
     const option options[] = {
         { "--out", "FILE.csv", "where to write; standard output unless given, or for -", &out },
         { "--level", "P,...", "intervals to write: columns lower95, upper95 for 0.95, the default", &levels },
         { "--quantiles", "P,...", "quantiles to write: column q0.1 for 0.1", &quantiles },
+        { "--keep", "A,B*,...", "columns of DATA.csv to write before them, as they are written there",
+          &keep },
         DIALECT_OPTIONS(d),
         UNSEEN_OPTION(unseen),
         { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device_name },
@@ -140,7 +135,8 @@ int run_predict(int argc, char **argv)
     const command c = {
         .name = "predict",
         .arguments = "MODEL DATA.csv",
-        .summary = "Predicts a new observation at each row: columns mean, std, lower95, upper95.",
+        .summary =
+            "Predicts a new observation, noise included, at each row: columns mean, std, lower95, upper95.",
         .details =
             "Columns are found by their names, in any order. A row with a missing input gets empty fields.\n"
             "DATA.csv may be a pipe, or - for standard input. Where the target's column is there, a line\n"
@@ -166,15 +162,18 @@ int run_predict(int argc, char **argv)
     ct_device *device;
     ct_gp *gp;
     prediction p = { 0 };
+    text_columns kept = { 0 };
     result = model_load(device_name, paths[0], &device, &gp);
     if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
-    if (result == GO_ON) result = write_rows(&p, bands, n, out);
+    if (result == GO_ON) result = frame_keep(&p.data, &how, keep, &kept);
+    if (result == GO_ON) result = write_rows(&p, &kept, bands, n, out);
     if (result == GO_ON) {
         frame_tell_missing(&p.data, "%lld rows have a missing input: their prediction is empty");
         print_score(&p, ct_gp_output(gp)->name, json != NULL, is_standard(out) ? stderr : stdout);
         result = CODE_OK;
     }
     free(bands);
+    text_columns_free(&kept);
     prediction_free(&p);
     ct_gp_free(gp);
     ct_device_close(device);

@@ -33,7 +33,7 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
         for (int64_t i = 0; i < draws * all; i++) rows[i] = NAN;
         for (int64_t k = 0; k < m; k++)
             for (int64_t j = 0; j < draws; j++) rows[data->rows[k] * draws + j] = drawn[j * m + k];
-        result = table_write(data->device, rows, all, draws, (const char *const *)names, out);
+        result = table_write(data->device, NULL, rows, all, draws, (const char *const *)names, out);
     }
     free(drawn);
     free(rows);
@@ -41,25 +41,57 @@ static int write_draws(const frame *data, const ct_tensor *samples, const char *
     return result;
 }
 
+/* Adds the noise of each row to the draws of the function. */
+static ct_status add_noise(ct_gp *gp, const ct_tensor *X, const ct_tensor *given, long seed,
+                           ct_tensor *samples)
+{
+    ct_device *device = ct_gp_device(gp);
+    const int64_t draws = ct_tensor_dim(samples, 0), m = ct_tensor_dim(samples, 1);
+    double *x = malloc((size_t)((draws + 2) * m + 1) * sizeof *x);
+    ct_tensor *noise = ct_empty(device, CT_F64, ct_shape1(m));
+    if (!x || !noise) {
+        free(x);
+        ct_release(noise);
+        return ct_device_fail(device, CT_ENOMEM, "no memory for %lld draws", (long long)draws);
+    }
+    double *variance = x + draws * m, *e = variance + m;
+    const size_t row = (size_t)m * sizeof *x;
+    ct_status s = ct_gp_noise_at(gp, X, given, noise);
+    if (!s) s = ct_read(noise, variance, row);
+    if (!s) s = ct_read(samples, x, (size_t)draws * row);
+    for (int64_t i = 0; i < draws && !s; i++) { /* ct_gp_sample counts its streams from 0 */
+        ct_tensor *normal = ct_rand_normal(device, CT_F64, ct_shape1(m), (uint64_t)seed, ~(uint64_t)i);
+        s = normal ? ct_read(normal, e, row) : ct_last_status(device);
+        for (int64_t j = 0; j < m && !s; j++) x[i * m + j] += sqrt(variance[j]) * e[j];
+        ct_release(normal);
+    }
+    if (!s) s = ct_write(samples, x, (size_t)draws * row);
+    free(x);
+    ct_release(noise);
+    return s;
+}
+
 static int draw(ct_gp *gp, const char *path, const ct_csv_options *how, long count, long seed, bool noisy,
                 const char *out)
 {
     ct_device *device = ct_gp_device(gp);
     frame data = { 0 };
-    ct_tensor *X = NULL, *samples = NULL;
-    int result = frame_inputs(&data, gp, path, how, &X, NULL);
+    ct_tensor *X = NULL, *given = NULL, *samples = NULL;
+    int result = frame_inputs(&data, gp, path, how, &X, NULL, noisy ? &given : NULL);
     if (result == GO_ON) {
         samples = ct_empty(device, CT_F64, ct_shape2(count, data.n_rows));
-        if (!samples || ct_gp_sample(gp, X, noisy, (uint64_t)seed, samples))
+        if (!samples || ct_gp_sample(gp, X, noisy && !given, (uint64_t)seed, samples) ||
+            (given && add_noise(gp, X, given, seed, samples)))
             result = fail_device(device, NULL);
     }
     if (result == GO_ON) result = write_draws(&data, samples, out);
     if (result == GO_ON) {
         frame_tell_missing(&data, "%lld rows have a missing input: their draws are empty");
-        fprintf(is_standard(out) ? stderr : stdout, "samples=%ld rows=%lld out=%s\n", count,
-                (long long)data.n_rows, out);
+        fprintf(is_standard(out) ? stderr : stdout, "samples=%ld of=%s rows=%lld out=%s\n", count,
+                noisy ? "observations" : "function", (long long)data.n_rows, out);
     }
     ct_release(X);
+    ct_release(given);
     ct_release(samples);
     frame_close(&data);
     return result;
@@ -84,11 +116,17 @@ int run_sample(int argc, char **argv)
     const command c = {
         .name = "sample",
         .arguments = "MODEL DATA.csv",
-        .summary = "Draws the function at all rows jointly: a column for each draw, a row for each row.",
-        .details = "Rows are drawn together, so that differences between them mean something: that takes the "
-                   "square of "
-                   "their\n"
-                   "number in memory. A row with a missing input gets empty fields.",
+        .summary =
+            "Draws the function, without noise, at all rows jointly: a column for each draw, a row for each "
+            "row.",
+        .details =
+            "The draws scatter less than the intervals of predict, which are of new observations; with "
+            "--noisy they\n"
+            "are that, too. The line that is printed says which: of=function or of=observations.\n"
+            "Rows are drawn together, so that differences between them mean something: that takes the "
+            "square of "
+            "their\n"
+            "number in memory. A row with a missing input gets empty fields.",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],

@@ -1,33 +1,71 @@
-/* Columns of numbers as CSV, to a file or to standard output. */
+/* Columns of numbers as CSV, behind columns of text, to a file or to standard output. */
 #include "ctgp.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool is_standard(const char *path) { return !strcmp(path, "-"); }
 
-static void print_table(const double *values, int64_t rows, int64_t cols, const char *const *names)
+bool is_stream(const char *path)
 {
-    for (int64_t j = 0; j < cols; j++) printf("%s%s", j ? "," : "", names[j]);
-    putchar('\n');
-    for (int64_t i = 0; i < rows * cols; i++) {
-        char text[CT_NUMBER_TEXT];
-        ct_number_write(values[i], 17, text);
-        if (!isnan(values[i])) fputs(text, stdout);
-        putchar((i + 1) % cols ? ',' : '\n');
+    return is_standard(path) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+}
+
+/* In quotes where it has to be [RFC 4180]. */
+static void print_text(FILE *to, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n") && text[0] != ' ') {
+        fputs(text, to);
+        return;
+    }
+    fputc('"', to);
+    for (; *text; text++) fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', to);
+}
+
+static void print_table(FILE *to, const text_columns *k, const double *values, int64_t rows, int64_t cols,
+                        const char *const *names)
+{
+    for (int64_t j = 0; j < k->n; j++) {
+        print_text(to, k->names[j]);
+        fputc(',', to);
+    }
+    for (int64_t j = 0; j < cols; j++) fprintf(to, "%s%s", j ? "," : "", names[j]);
+    fputc('\n', to);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < k->n; j++) {
+            print_text(to, k->texts[i * k->n + j]);
+            fputc(',', to);
+        }
+        for (int64_t j = 0; j < cols; j++) {
+            char text[CT_NUMBER_TEXT];
+            ct_number_write(values[i * cols + j], 17, text);
+            if (!isnan(values[i * cols + j])) fputs(text, to);
+            fputc(j + 1 < cols ? ',' : '\n', to);
+        }
     }
 }
 
-int table_write(ct_device *device, const double *values, int64_t rows, int64_t cols, const char *const *names,
-                const char *out)
+int table_write(ct_device *device, const text_columns *k, const double *values, int64_t rows, int64_t cols,
+                const char *const *names, const char *out)
 {
+    const text_columns none = { 0 };
     if (ct_group_rank(many())) return GO_ON; /* process 0 writes */
+    if (!k) k = &none;
     if (is_standard(out)) {
-        print_table(values, rows, cols, names);
+        print_table(stdout, k, values, rows, cols, names);
         return GO_ON;
     }
-    ct_tensor *t = ct_from(device, CT_F64, ct_shape2(rows, cols), values);
-    int result = t && !ct_csv_save(t, names, out) ? GO_ON : fail_device(device, NULL);
-    ct_release(t);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to) print_table(to, k, values, rows, cols, names);
+    bool whole = to && !ferror(to);
+    if (to && fclose(to)) whole = false;
+    int result = !whole ? fail(CODE_MEMORY, "no memory for the text of %lld rows", (long long)rows)
+                 : ct_bytes_save(device, out, text, size) ? fail_device(device, NULL)
+                                                          : GO_ON;
+    free(text);
     return result;
 }

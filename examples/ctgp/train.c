@@ -9,6 +9,9 @@
 
 /* -- progress -- */
 
+/* A search by L-BFGS seldom takes more evaluations. A fit of fewer seconds has no estimate. */
+enum { USUAL = 60, LONG = 10 };
+
 static volatile sig_atomic_t interrupted;
 
 /* Catches the first signal only; the next ends the program. */
@@ -30,13 +33,14 @@ static void watch_signals(void)
 }
 
 typedef struct watch {
-    bool quiet, terminal, shown, late;
+    bool quiet, terminal, shown, late, estimated;
     time_t end;                 /* 0: none */
     const char *checkpoint;     /* NULL: none, or said that the fit goes on from there */
     const ct_gp_choice *choice; /* NULL: one model of a kernel that is given */
     int64_t n, rows;            /* all rows; those of the choice once its candidates are printed */
     bool compared;              /* their criteria, too */
     ct_fit_objective objective;
+    int steps;              /* evaluations of a search, roughly */
     int starts, *iteration; /* [models][starts] last shown, plus 1: the starts may take turns */
 } watch;
 
@@ -78,12 +82,41 @@ static void tell_criteria(watch *w)
     }
 }
 
+/* 95 s, 12 min, 3.5 h */
+static void print_time(double seconds)
+{
+    if (seconds < 120)
+        fprintf(stderr, "%.0f s", seconds);
+    else if (seconds < 7200)
+        fprintf(stderr, "%.0f min", seconds / 60);
+    else
+        fprintf(stderr, "%.1f h", seconds / 3600);
+}
+
+/* From the time of the first evaluation. A choice on some of the rows ends with a search on all of them, an
+ * evaluation of which takes longer by the cube of the rows. */
+static void estimate(watch *w, const ct_fit_progress *p)
+{
+    const double rows = w->choice ? (double)w->choice->rows : (double)w->n, growth = (double)w->n / rows;
+    const int searches = w->starts * (w->choice ? w->choice->count : 1);
+    double steps = searches * (double)w->steps;
+    if (w->choice && growth > 1) steps += w->starts * (double)w->steps * growth * growth * growth;
+    const double seconds = steps * p->seconds;
+    w->estimated = true;
+    if (p->logged || seconds < LONG) return;
+    end_line(w);
+    fprintf(stderr, "ctgp: an evaluation takes %.2g s: the fit some ", p->seconds);
+    print_time(seconds);
+    fprintf(stderr, ", for %d evaluations of each search\n", w->steps);
+}
+
 static void show_step(watch *w, const ct_fit_progress *p)
 {
     const ct_gp_tried *t = w->choice && p->model < w->choice->count ? &w->choice->tried[p->model] : NULL;
     if (w->checkpoint && p->logged)
         fprintf(stderr, "ctgp: goes on from %s with %d evaluations\n", w->checkpoint, p->logged);
     w->checkpoint = NULL;
+    if (!w->estimated) estimate(w, p);
     int *last = &w->iteration[p->model * w->starts + p->start];
     if (w->choice) tell_candidates(w);
     if (w->choice && !t) tell_criteria(w);
@@ -144,7 +177,9 @@ static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const 
     *e = (effort){ choice.iterations, choice.evaluations, choice.starts, choice.seconds };
     if (status && status != CT_ESTOPPED) return status;
     tell_criteria(w);
-    if (choice.widening)
+    if (options->noise_variances)
+        fprintf(stderr, "ctgp: variances are those of the likelihood: noise that is given is not widened\n");
+    else if (choice.widening)
         fprintf(stderr,
                 "ctgp: variances are those of the likelihood: there are no leave-one-out residuals (%s)\n",
                 ct_message(ct_tensor_device(X)));
@@ -156,7 +191,13 @@ static ct_status choose(watch *w, const ct_tensor *X, const ct_tensor *y, const 
     return status;
 }
 
-int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *options,
+static int usual_steps(const ct_fit_options *how)
+{
+    if (how->optimizer == CT_OPTIMIZER_ADAM) return how->max_iterations ? how->max_iterations : 1000;
+    return how->max_iterations && how->max_iterations < USUAL ? how->max_iterations : USUAL;
+}
+
+int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_fit_options *how, patience most, ct_gp **gp, effort *e)
 {
     int starts = how->restarts + 1, models = kernel ? 1 : CT_GP_CANDIDATES + 1;
@@ -166,6 +207,7 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *op
                 .checkpoint = how->checkpoint,
                 .n = ct_tensor_dim(X, 0),
                 .objective = how->objective,
+                .steps = usual_steps(how),
                 .starts = starts,
                 .iteration = calloc((size_t)models * (size_t)starts, sizeof *w.iteration) };
     ct_fit_options shown = *how;
@@ -181,6 +223,11 @@ int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const ct_gp_options *op
     watch_signals();
     if (kernel) {
         *gp = ct_gp_new(X, y, kernel, options);
+        const int bounded = *gp ? set_bounds(*gp, limits) : GO_ON;
+        if (bounded != GO_ON) {
+            free(w.iteration);
+            return bounded;
+        }
         status = *gp ? fit(&w, *gp, &shown, e) : ct_last_status(ct_tensor_device(X));
     } else {
         status = choose(&w, X, y, options, &shown, gp, e);

@@ -53,6 +53,15 @@ static inline const int32_t *ct_cov_dims(const ct_cov_program *p)
     return (const int32_t *)(const void *)(ct_cov_nodes(p) + p->n_nodes);
 }
 
+/* Whether a profile of the program reads codes, not quantities, in this column. */
+static inline bool ct_cov_reads_codes(const ct_cov_program *p, int64_t column)
+{
+    for (const ct_cov_node *n = ct_cov_nodes(p), *end = n + p->n_nodes; n < end; n++)
+        for (int32_t k = 0; k < n->n_dims && n->geometry == CT_DIFFER; k++)
+            if (ct_cov_dims(p)[n->dims + k] == column) return true;
+    return false;
+}
+
 /* A cotangent that is never formed as a matrix: K_bar = alpha (M - u vᵀ). */
 typedef struct ct_cov_bar {
     ct_view M;    /* (n, m) */

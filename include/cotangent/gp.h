@@ -45,10 +45,16 @@ typedef enum ct_gp_noise {
     CT_NOISE_GIVEN,       /* options.noise_variances, one for each point */
     CT_NOISE_GIVEN_PLUS,  /* the given ones plus a learned "noise.variance" */
     CT_NOISE_NONE,        /* none: y is m(x) + f(x) */
+    /* One variance for each level of options.noise_levels: parameters "noise.variance[3]" for level 3, ... */
+    CT_NOISE_BY_LEVEL,
+    /* log σ²(x) = a + Σ_j b_j (x_j - m_j): parameters "noise.log_variance" for a and "noise.slope[j]" for
+     * b_j. m_j is the average of column j if inputs are standardised, else 0. */
+    CT_NOISE_INPUTS,
 } ct_gp_noise;
 
 typedef enum ct_gp_standardize {
-    /* Every column of X, and y: minus its mean, divided by its standard deviation (by 1 if that is 0). */
+    /* Every column of X, and y: minus its mean, divided by its standard deviation (by 1 if that is 0). The
+     * columns of codes, which the profile `category` reads, stay as they are. */
     CT_STANDARDIZE_BOTH = 0,
     CT_STANDARDIZE_NONE,
     CT_STANDARDIZE_INPUTS,
@@ -57,8 +63,9 @@ typedef enum ct_gp_standardize {
 
 /* Priors for the parameters that have no start value, bounds or prior of their own. Weak priors are
  * CT_PRIOR_SOFT_LOWER with b = 2. For a lengthscale over columns of X, a is √(number of columns) standard
- * deviations; for a learned noise, a is a hundredth of the variance of y. [Fuglstad et al. 2019; Hvarfner et
- * al. 2024] */
+ * deviations; for a learned noise, a is a hundredth of the variance of y. The parameters of CT_NOISE_INPUTS
+ * are normal: a with standard deviation 3 about the log of a tenth of the variance of y, b_j with one of 1
+ * over that of column j, about 0. [Fuglstad et al. 2019; Hvarfner et al. 2024] */
 typedef enum ct_gp_priors {
     CT_PRIORS_NONE = 0, /* the fit maximises the likelihood alone */
     CT_PRIORS_WEAK,
@@ -71,6 +78,8 @@ typedef struct ct_gp_options {
     ct_gp_priors priors;
     /* (n), not negative, in units of y²; copied. For CT_NOISE_GIVEN and CT_NOISE_GIVEN_PLUS. */
     const ct_tensor *noise_variances;
+    /* (n), f64, f32 or i64: any numbers that tell the level of each row; copied. For CT_NOISE_BY_LEVEL. */
+    const ct_tensor *noise_levels;
     ct_gp_standardize standardize;
     /* What the d columns of X and y stand for: copied, and saved in the model's file. NULL: numbers named x0,
      * x1, ..., and y. A table is read as these columns by ct_csv_options.columns (io.h). */
@@ -104,15 +113,24 @@ CT_API int64_t ct_gp_points(const ct_gp *gp); /* n */
 CT_API int64_t ct_gp_dims(const ct_gp *gp);   /* d */
 CT_API ct_dtype ct_gp_dtype(const ct_gp *gp);
 CT_API ct_device *ct_gp_device(const ct_gp *gp);
-/* inputs and output are the model's own; noise_variances is NULL here. */
+/* inputs and output are the model's own; without noise_variances and noise_levels. */
 CT_API ct_gp_options ct_gp_get_options(const ct_gp *gp);
 /* What an input column and the output stand for. Owned by the model; NULL out of range. */
 CT_API const ct_column *ct_gp_input(const ct_gp *gp, int64_t column);
 CT_API const ct_column *ct_gp_output(const ct_gp *gp);
+/* Sets a name for what the options gave of each row's noise, such as the column of a table. It is copied and
+ * saved; "" until then. */
+CT_API ct_status ct_gp_set_noise_name(ct_gp *gp, const char *name);
+CT_API const char *ct_gp_noise_name(const ct_gp *gp);
+
+/* The rows that the model knows, in the units of the data, as given but for rounding: X (n, d), and y (n) or
+ * (n, 1). Both are f64 or f32, and either may be NULL. */
+CT_API ct_status ct_gp_data(ct_gp *gp, ct_tensor *X, ct_tensor *y);
 
 /* -- parameters ------------------------------------------------------------------------------------------ */
-/* First the kernel's parameters in their order, then "noise.variance" if learned, then the mean's. Values,
- * bounds and priors are in the units of the data. All parameters but the mean's are positive. */
+/* First the kernel's parameters in their order, then the noise's if learned, then the mean's. Values, bounds
+ * and priors are in the units of the data. All parameters but the mean's and those of CT_NOISE_INPUTS are
+ * positive. */
 
 /* The kernel with the present parameter values, borrowed. ct_kernel_print gives it as text. */
 CT_API const ct_kernel *ct_gp_kernel(const ct_gp *gp);
@@ -124,7 +142,7 @@ CT_API int64_t ct_gp_find(const ct_gp *gp, const char *name);   /* -1 if there i
  * parameter and an infinite upper bound stand for the model's own choice. */
 CT_API ct_status ct_gp_set_param(ct_gp *gp, int64_t i, const ct_param *param);
 
-/* The learned "noise.variance", in units of y²; 0 if there is none. */
+/* The learned "noise.variance", in units of y²; 0 if there is no parameter of this name. */
 CT_API double ct_gp_noise_variance(const ct_gp *gp);
 /* The negative log marginal likelihood of y as given, at the present parameters; NaN, with a status on the
  * device, if the covariance matrix cannot be factorised. */
@@ -134,9 +152,9 @@ CT_API double ct_gp_nlml_value(ct_gp *gp);
 CT_API double ct_gp_jitter(ct_gp *gp);
 
 /* The objective of the fit, nlml - Σ log prior, and its gradient (NULL: not wanted) at a point u of
- * ct_gp_params numbers: u[i] is the log of parameter i, or the parameter itself for the mean's. For
- * optimisers of the application, and for tests. The model is not changed. The jitter ladder of ct_gp_fit
- * applies. */
+ * ct_gp_params numbers: u[i] is the log of parameter i, or the parameter itself where it need not be
+ * positive. For optimisers of the application, and for tests. The model is not changed. The jitter ladder of
+ * ct_gp_fit applies. */
 CT_API ct_status ct_gp_objective(ct_gp *gp, const double *u, double *value, double *gradient);
 
 /* ½ rᵀC⁻¹r + ½ log det C + n/2 log 2π with C = k(X, X) + diag(noise), as an op on the tape: theta (..., P),
@@ -366,8 +384,13 @@ CT_API int ct_gp_at_bound(const ct_gp *gp, int64_t i);
 /* Mean and variance of m(x) + f(x). */
 CT_API ct_status ct_gp_predict(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
 /* Mean and variance of a new observation y, whose variance includes the noise. If noise was given point by
- * point, that is its average over the data. */
+ * point, or learned by level, that is its average over the data. */
 CT_API ct_status ct_gp_predict_noisy(ct_gp *gp, const ct_tensor *Xs, ct_tensor *mean, ct_tensor *variance);
+/* The variance (m) of the noise of new observations at Xs, in units of y²: what ct_gp_predict leaves out.
+ * noise = NULL: as in ct_gp_predict_noisy. Else noise is (m) or (m, 1): the variances at Xs if noise was
+ * given point by point, to which a learned one is added, or the levels with CT_NOISE_BY_LEVEL, which may be
+ * i64. CT_EINVAL for a level that the data have not, and for noise with a model of another kind. */
+CT_API ct_status ct_gp_noise_at(ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, ct_tensor *variance);
 /* Mean (may be NULL) and the full covariance (m, m), symmetric, with the noise as above on its diagonal if
  * `noisy`. Takes about 5 m² numbers of working memory. */
 CT_API ct_status ct_gp_predict_full(ct_gp *gp, const ct_tensor *Xs, bool noisy, ct_tensor *mean,
@@ -393,10 +416,19 @@ CT_API ct_status ct_gp_sample(ct_gp *gp, const ct_tensor *Xs, bool noisy, uint64
  * f32, and may be NULL. Computed in closed form from the factor: n³/3 operations and 32 MB (or 16 n numbers).
  * The transforms and parameters are those of all rows. [Rasmussen & Williams 2006, eqs 5.10-5.12] */
 CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_tensor *log_density);
+/* The same by folds: predicts every y_i by the model that has seen no row j with fold[j] == fold[i]. fold: n
+ * numbers of any value. The log density is each row's own, not the joint one of its fold. With a row to each
+ * fold it is ct_gp_loo, with all rows in one it is the prior. Computed in closed form from the factor: 2n³/3
+ * operations, over a group 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one number
+ * for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC: a fold without which nothing
+ * determines its rows. [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021] */
+CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
+                                      ct_tensor *log_density);
 /* *log_density = Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns set to
- * their means in every row, for the kernel and the mean alike. The difference to the value with no such
- * column (columns NULL, count 0) is what leave-one-out loses without these columns. Costs a factorisation and
- * holds a second factor meanwhile. The model is not changed. A column that does not exist is CT_EINDEX. */
+ * their means in every row, for the kernel, the mean and the noise alike. The difference to the value with no
+ * such column (columns NULL, count 0) is what leave-one-out loses without these columns. Costs a
+ * factorisation and holds a second factor meanwhile. The model is not changed. A column that does not exist
+ * is CT_EINDEX. */
 CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t count, double *log_density);
 
 /* Widens the variances of a model that is too confident. c is the mean square of the standardised
@@ -409,6 +441,17 @@ CT_API ct_status ct_gp_loo_without(ct_gp *gp, const int64_t *columns, int64_t co
  * forbids it, CT_ENUMERIC if a residual is not finite. On failure the model is unchanged and *factor is NaN.
  * [Rasmussen & Williams 2006, §5.4.2; Bachoc 2013] */
 CT_API ct_status ct_gp_widen(ct_gp *gp, double *factor);
+
+/* -- sensitivity ----------------------------------------------------------------------------------------- */
+
+/* Sobol indices of the posterior mean f for each of the d input columns, with V = Var f:
+ *     first[j] = Var(E[f | x_j]) / V, the share that column j explains alone,
+ *     total[j] = E(Var[f | all but x_j]) / V, the share in which it takes part at all.
+ * The columns count as independent, each distributed as it is in the data. Estimated from `samples` drawn
+ * pairs of points, (d + 2) samples predicted means, to about 1/√samples; a small index may come out a little
+ * below 0. The same seed gives the same numbers. Takes 3 samples (d + 1) numbers. CT_ENUMERIC: f is the same
+ * everywhere. [Saltelli et al. 2010, "Variance based sensitivity analysis of model output"; Jansen 1999] */
+CT_API ct_status ct_gp_sobol(ct_gp *gp, int64_t samples, uint64_t seed, double *first, double *total);
 
 /* -- choosing a covariance ------------------------------------------------------------------------------- */
 /* Fits several covariances to the data, keeps the one with the lowest
@@ -494,11 +537,11 @@ CT_API ct_status ct_gp_choose(const ct_tensor *X, const ct_tensor *y, const ct_g
 /* A second model with the same data, parameters and factor, which the two share until one of them changes:
  * for "what if" questions. NULL with ct_message on failure. */
 CT_API ct_gp *ct_gp_copy(const ct_gp *gp);
-/* Adds k rows at the end: X (k, d), y (k) or (k, 1), and noise_variances (k) if noise is given point by
- * point, else NULL. Takes k n² operations, a second factor and k (n + k) numbers. If the new rows make the
- * matrix indefinite to rounding, all is factorised anew, with the jitter ladder. */
-CT_API ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y,
-                              const ct_tensor *noise_variances);
+/* Adds k rows at the end: X (k, d), y (k) or (k, 1), and noise: their variances (k) if noise is given point
+ * by point, their levels (k) with CT_NOISE_BY_LEVEL, which the model must have, else NULL. Takes k n²
+ * operations, a second factor and k (n + k) numbers. If the new rows make the matrix indefinite to rounding,
+ * all is factorised anew, with the jitter ladder. */
+CT_API ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise);
 /* Removes `count` rows, counted from 0; later rows move up. For up to 16 rows, the first of them row i, this
  * takes 35 to 70 (n - i)² operations and a second factor. For many rows, where Σ (n - i)² > n³/40, all is
  * factorised anew. CT_EINDEX for a row that does not exist or is named twice. At least one row must stay. */

@@ -9,7 +9,7 @@
  *     lengthscales  whether it has lengthscales: one, or with ard one for each active column
  *     extra, unit   the name of a, and its ct_unit; NULL, CT_UNIT_NONE: there is no a. A distance without
  *                   lengthscales is measured in units of a.
- *     geometry      what s is: a ct_cov_geometry. For CT_DISTANCE and CT_SINE k(0, a) = 1.
+ *     geometry      what s is: a ct_cov_geometry. But for CT_DOT, k(0, a) = 1.
  *     tail          CT_HEAVY: k falls like (s/a)^-a, so with a small a it is not yet 0 at the largest s that
  *                   the dtype holds; CT_LIGHT: it is 0 there, or k does not fall
  *     u             a common subexpression of value, ds and da
@@ -37,7 +37,11 @@ typedef enum ct_cov_geometry {
     CT_DISTANCE, /* s = Σ w_d (x_d - z_d)²           */
     CT_SINE,     /* s = Σ w_d sin²(π (x_d - z_d)/a)  */
     CT_DOT,      /* s = Σ w_d x_d z_d                */
+    CT_DIFFER,   /* s = Σ [x_d ≠ z_d] / l_d          */
 } ct_cov_geometry;
+
+/* s is proportional to l^-power of each lengthscale. */
+static inline int ct_cov_power(int geometry) { return geometry == CT_DIFFER ? 1 : 2; }
 
 enum { CT_LIGHT, CT_HEAVY };
 
@@ -72,7 +76,10 @@ enum { CT_LIGHT, CT_HEAVY };
       r, COS2PI(u), POSITIVE(DIV(SCALE(-CT__PI, SIN2PI(u)), r1), NUMBER(-2 * CT__PI * CT__PI)), NONE)       \
     /* s */                                                                                                 \
     M(LINEAR, linear, "linear", true, NULL, CT_UNIT_NONE, CT_DOT, CT_LIGHT,                                 \
-      s, u, NUMBER(1), NONE)
+      s, u, NUMBER(1), NONE)                                                                                \
+    /* exp(-s), of codes: the same level or another one */                                                  \
+    M(CATEGORY, category, "category", true, NULL, CT_UNIT_NONE, CT_DIFFER, CT_LIGHT,                        \
+      EXP(NEG(s)), u, NEG(u), NONE)
 
 /* Profiles with a degree: an argument of the constructor, degree= in the text. */
 #define CT_PROFILES_OF_DEGREE(M)                                                                            \

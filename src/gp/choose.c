@@ -219,19 +219,20 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
 /* search, on some rows. */
 static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
 {
-    const ct_tensor *all[] = { c->X, c->y, c->model.noise_variances };
-    ct_tensor *some[3] = { NULL };
+    const ct_tensor *all[] = { c->X, c->y, c->model.noise_variances, c->model.noise_levels };
+    ct_tensor *some[4] = { NULL };
     int64_t n = ct_tensor_dim(c->X, 0),
             *row = ct__gp_draw_rows(ct_tensor_device(c->X), n, rows, c->how.fit.seed);
     bool taken = row;
-    for (int k = 0; k < 3 && taken; k++)
+    for (int k = 0; k < 4 && taken; k++)
         taken = !all[k] || (some[k] = ct__gp_take_rows(all[k], n, row, rows));
     free(row);
     ct_gp_options model = c->model;
     model.noise_variances = some[2];
+    model.noise_levels = some[3];
     ct_status s =
         taken ? search(c, some[0], some[1], &model, winner) : ct_last_status(ct_tensor_device(c->X));
-    for (int k = 0; k < 3; k++) ct_release(some[k]);
+    for (int k = 0; k < 4; k++) ct_release(some[k]);
     return s;
 }
 

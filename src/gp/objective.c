@@ -41,10 +41,11 @@ static ct__graph build(const ct_gp *gp, const double *s, double jitter, bool lea
     ct__graph g = { .X = ct_constant(gp->tape, gp->X), .residual = ct_constant(gp->tape, gp->y) };
     g.theta = vector(gp, gp->tape, s, gp->n_kernel, leaves);
     g.variance = vector(gp, gp->tape, &jitter, 1, false);
-    if (gp->given) g.variance = ct_add(ct_constant(gp->tape, gp->given), g.variance);
+    if (gp->given && gp->options.noise != CT_NOISE_BY_LEVEL)
+        g.variance = ct_add(ct_constant(gp->tape, gp->given), g.variance);
     if (gp->noise_at >= 0) {
-        g.noise = vector(gp, gp->tape, s + gp->noise_at, 1, leaves);
-        g.variance = ct_add(g.variance, g.noise);
+        g.noise = vector(gp, gp->tape, s + gp->noise_at, ct__noise_params(gp), leaves);
+        g.variance = ct_add(g.variance, ct__noise_learned(gp, g.noise, g.X));
     }
     if (gp->mean_at >= 0) {
         g.mean = vector(gp, gp->tape, s + gp->mean_at, gp->n_params - gp->mean_at, leaves);

@@ -19,7 +19,8 @@ static ct_status update(ct_gp *gp, ct_gp *fresh, const int64_t *gone, int64_t co
 {
     ct_tape_reset(gp->tape);
     ct__graph g = count ? (ct__graph){ 0 } : ct__gp_present(fresh, fresh->factor.jitter);
-    ct_var noise = gp->given && !count ? ct_slice(g.variance, 0, gp->n, fresh->n, 1) : g.variance;
+    ct_var noise = g.variance;
+    if (!count && ct_tensor_count(ct_value(noise)) > 1) noise = ct_slice(noise, 0, gp->n, fresh->n, 1);
     ct_view theta = ct_view_of(ct_value(g.theta)), added = ct_view_of(ct_value(noise));
     ct_call *c = ct_scope_open(gp->tape, count ? "remove" : "append");
     ct_view all = ct_scratch(c, gp->dtype, ct__packed_shape(fresh->n));
@@ -81,7 +82,7 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
 {
     ct_gp before = *gp;
     bool made = fresh.X && fresh.y && !fresh.given == !gp->given;
-    ct_status s = made ? ct__gp_average_given(&fresh) : ct_last_status(gp->device);
+    ct_status s = made ? ct__noise_average_given(&fresh) : ct_last_status(gp->device);
     fresh.factor = (ct__gp_factor){ .jitter = gp->factor.jitter };
     if (!s && gp->factor.ready && quicker(gp, gone, count)) s = update(gp, &fresh, gone, count);
     *gp = fresh;
@@ -98,13 +99,11 @@ static ct_status adopt(ct_gp *gp, ct_gp fresh, const int64_t *gone, int64_t coun
 
 /* -- append ---------------------------------------------------------------------------------------------- */
 
-/* `old` with the rows of t, in the units of the data, below it. NULL with the reason on the device. */
-static ct_tensor *extended(ct_gp *gp, ct_tensor *old, const ct_tensor *t, double *shift, double *scale,
-                           const char *what)
+/* `old` with the rows of `fresh` below it, NULL for NULL; releases `fresh`. NULL with the reason on the
+ * device. */
+static ct_tensor *extended(ct_gp *gp, ct_tensor *old, ct_tensor *fresh, const char *what)
 {
-    ct_shape shape = ct_tensor_shape(old);
-    shape.dim[0] = ct_tensor_dim(t, 0);
-    ct_tensor *fresh = ct__gp_table(gp, t, shape, what, shift, scale, NULL, false), *all = NULL;
+    ct_tensor *all = NULL;
     ct_tape_reset(gp->tape);
     if (fresh) {
         ct_var both[] = { ct_constant(gp->tape, old), ct_constant(gp->tape, fresh) };
@@ -129,29 +128,36 @@ static ct_status check_new(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, co
     ct_status s = ct__gp_check_inputs(gp, X, "ct_gp_append: X");
     if (!s) s = ct__gp_check_out(gp, y, ct_tensor_dim(X, 0), "ct_gp_append: y");
     if (!s && (gp->given != NULL) != (noise != NULL))
-        s = ct_device_fail(
-            gp->device, CT_EINVAL,
-            "ct_gp_append: noise_variances belong with CT_NOISE_GIVEN and CT_NOISE_GIVEN_PLUS");
-    return s ? s : ct__gp_check_out(gp, noise, ct_tensor_dim(X, 0), "ct_gp_append: noise_variances");
+        s = ct_device_fail(gp->device, CT_EINVAL,
+                           "ct_gp_append: noise_variances belong with CT_NOISE_GIVEN and "
+                           "CT_NOISE_GIVEN_PLUS, noise_levels with CT_NOISE_BY_LEVEL");
+    const char *what = gp->options.noise == CT_NOISE_BY_LEVEL ? "ct_gp_append: noise_levels"
+                                                              : "ct_gp_append: noise_variances";
+    return s ? s : ct__noise_check_rows(gp, noise, ct_tensor_dim(X, 0), what);
 }
 
-ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise_variances)
+ct_status ct_gp_append(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
 {
     if (!gp) return CT_EINVAL;
     ct_status s = check_alone(gp, "ct_gp_append");
-    if (!s) s = check_new(gp, X, y, noise_variances);
-    if (s || !ct_tensor_dim(X, 0)) return s;
-    double zero = 0, unit = gp->y_scale * gp->y_scale;
+    if (!s) s = check_new(gp, X, y, noise);
+    const int64_t k = s ? 0 : ct_tensor_dim(X, 0);
+    if (s || !k) return s;
     ct_gp fresh = *gp;
-    fresh.n += ct_tensor_dim(X, 0);
+    fresh.n += k;
     s = ct__gp_reserve(gp->device, ct_gp_bytes_needed(fresh.n, gp->d, gp->dtype, false), false,
                        "ct_gp_append: the model", "append fewer rows");
     if (s) return s;
-    fresh.X = extended(gp, gp->X, X, gp->shift, gp->scale, "X");
-    fresh.y = fresh.X ? extended(gp, gp->y, y, &gp->y_shift, &gp->y_scale, "y") : NULL;
-    fresh.given = fresh.y && gp->given
-                      ? extended(gp, gp->given, noise_variances, &zero, &unit, "noise_variances")
-                      : NULL;
+    const ct_shape of_X = ct_shape2(k, gp->d), of_y = ct_shape2(k, 1);
+    fresh.y = fresh.given = NULL;
+    ct_tensor *more = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, NULL, false);
+    fresh.X = extended(gp, gp->X, more, "X");
+    if (fresh.X) {
+        more = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, NULL, false);
+        fresh.y = extended(gp, gp->y, more, "y");
+    }
+    if (fresh.y && gp->given)
+        fresh.given = extended(gp, gp->given, ct__noise_rows(gp, noise, k), "the noise");
     return adopt(gp, fresh, NULL, 0);
 }
 

@@ -21,9 +21,19 @@ ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance)
     return p;
 }
 
-double ct__gp_noise_at_new_points(const ct_gp *gp)
+/* v + the noise of new observations at standardised points, in units of y². */
+static ct_var add_noise(const ct_gp *gp, ct_var v, ct_var at)
 {
-    return ct_gp_noise_variance(gp) + gp->given_mean * gp->y_scale * gp->y_scale;
+    double average = 0;
+    if (gp->options.noise == CT_NOISE_INPUTS) {
+        const int64_t count = ct__noise_params(gp);
+        ct_tensor *s = ct__gp_tensor(gp->device, gp->dtype, ct_shape1(count), gp->s + gp->noise_at);
+        ct_var noise = ct__noise_learned(gp, ct__gp_input(v.tape, s, false), at);
+        return ct_add(v, ct_scale(noise, gp->y_scale * gp->y_scale));
+    }
+    if (ct__noise_average(gp, &average))
+        ct_tape_fail(v.tape, ct_last_status(gp->device), "ct_gp_posterior: %.400s", ct_message(gp->device));
+    return ct_shift(v, average);
 }
 
 /* x[0..d) as a constant, for broadcasting over rows. */
@@ -58,7 +68,7 @@ static ct_status usable(ct_gp *gp, ct_var Xs)
 static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *variance, ct_var *covariance)
 {
     if (usable(gp, Xs)) return;
-    const double unit = gp->y_scale * gp->y_scale, noise = noisy ? ct__gp_noise_at_new_points(gp) : 0;
+    const double unit = gp->y_scale * gp->y_scale;
     ct_var at = ct_div(ct_sub(Xs, row(gp, Xs.tape, gp->shift)), row(gp, Xs.tape, gp->scale));
     ct__posterior p = ct__posterior_of(gp, at, variance != NULL);
     if (mean)
@@ -66,8 +76,9 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
                            "element %lld of the posterior mean");
     if (variance) {
         ct_var left = ct_clamp(ct_sub(ct_cov_diag(gp->kernel, p.theta, at), p.taken), 0, INFINITY);
+        left = ct_scale(left, unit);
         *variance =
-            ct__finite(ct_shift(ct_scale(left, unit), noise), "element %lld of the posterior variance");
+            ct__finite(noisy ? add_noise(gp, left, at) : left, "element %lld of the posterior variance");
     }
     if (covariance) {
         const ct__grid grid = ct__gp_grid(gp);
@@ -76,8 +87,8 @@ static void on_tape(ct_gp *gp, ct_var Xs, bool noisy, ct_var *mean, ct_var *vari
         ct_var C = ct_sub(ct_cov(gp->kernel, p.theta, at, at), ct_matmul(V, ct_t(V)));
         C = ct_scale(ct_add(C, ct_t(C)), 0.5 * unit); /* a product is symmetric to rounding alone */
         ct_var diagonal = ct_diag(C), lost = ct_sub(ct_clamp(diagonal, 0, INFINITY), diagonal);
-        *covariance =
-            ct__finite(ct_add_diag(C, ct_shift(lost, noise)), "element %lld of the posterior covariance");
+        *covariance = ct__finite(ct_add_diag(C, noisy ? add_noise(gp, lost, at) : lost),
+                                 "element %lld of the posterior covariance");
     }
 }
 

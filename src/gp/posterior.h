@@ -15,7 +15,4 @@ typedef struct ct__posterior {
 /* At standardised points Xs; the model's factor is there. `taken` is set with `variance`, the covariance by
  * predict.c alone. */
 ct__posterior ct__posterior_of(ct_gp *gp, ct_var Xs, bool variance);
-/* The variance of the noise of a new observation, in units of y². */
-double ct__gp_noise_at_new_points(const ct_gp *gp);
-
 #endif

@@ -33,7 +33,7 @@ typedef struct request {
     uint64_t seed;
     ct_tensor *points; /* (m, d), standardised */
     int64_t m, rows;
-    double noise;        /* of a new observation, in units of y²; 0: left out */
+    double *noise;       /* [m], of new observations, in units of y², or zeros */
     double *mean, *more; /* NULL: not wanted. more (rows, m): variances, the covariance or draws */
 } request;
 
@@ -75,7 +75,7 @@ static ct_status predict_each(const request *r)
     if (s || !r->more) return s;
     s = fetch(r->gp, ct_sub(ct_cov_diag(r->gp->kernel, p.theta, p.Xs), p.taken), r->more, r->m);
     for (int64_t i = 0; i < r->m; i++)
-        r->more[i] = fmax(r->gp->y_scale * r->gp->y_scale * r->more[i], 0) + r->noise;
+        r->more[i] = fmax(r->gp->y_scale * r->gp->y_scale * r->more[i], 0) + r->noise[i];
     return s;
 }
 
@@ -88,7 +88,7 @@ static ct_status predict_jointly(const request *r)
     if (!s) s = fetch(r->gp, p.covariance, C, m * m);
     for (int64_t i = 0; i < m && !s; i++) {
         for (int64_t j = 0; j < i; j++) C[i * m + j] = C[j * m + i] = unit * C[i * m + j];
-        C[i * m + i] = fmax(unit * C[i * m + i], 0) + r->noise;
+        C[i * m + i] = fmax(unit * C[i * m + i], 0) + r->noise[i];
     }
     return s;
 }
@@ -103,15 +103,16 @@ static ct_status draw(const request *r)
                           r->more + i * r->m);
     if (s || r->rows * r->m == 0) return s;
     ct_var samples = { 0 };
-    double noise = r->noise / (gp->y_scale * gp->y_scale), first = gp->dtype == CT_F32 ? 1e-7 : 1e-14;
+    double unit = gp->y_scale * gp->y_scale, *added = r->mean, first = gp->dtype == CT_F32 ? 1e-7 : 1e-14;
     s = CT_ENUMERIC;
     for (double jitter = 0; s == CT_ENUMERIC && jitter <= 1e-3; jitter = jitter > 0 ? 10 * jitter : first) {
         ct__posterior p = joint(r);
         double size = ct_item(ct_mean(ct_cov_diag(gp->kernel, p.theta, p.Xs), CT_ALL, false));
         ct_tensor *normal = ct__gp_tensor(gp->device, gp->dtype, ct_shape2(r->rows, r->m), r->more);
         ct_var Z = ct__gp_input(gp->tape, normal, false);
-        ct_var L =
-            ct_cholesky(ct_add_diag(p.covariance, ct_scalar(gp->tape, gp->dtype, noise + jitter * size)));
+        for (int64_t i = 0; i < r->m; i++) added[i] = r->noise[i] / unit + jitter * size;
+        ct_tensor *diagonal = ct__gp_tensor(gp->device, gp->dtype, ct_shape1(r->m), added);
+        ct_var L = ct_cholesky(ct_add_diag(p.covariance, ct__gp_input(gp->tape, diagonal, false)));
         samples = ct_add(ct_matmul(Z, ct_t(L)), ct_t(p.mean));
         s = ct_tape_status(gp->tape);
     }
@@ -151,19 +152,20 @@ static ct_status run(request r, const ct_tensor *Xs, ct_tensor *mean, ct_tensor 
     ct_status s = ct__gp_check_inputs(gp, Xs, "Xs");
     if (s) return s;
     r.m = ct_tensor_dim(Xs, 0);
-    r.noise = r.noisy ? ct__gp_noise_at_new_points(gp) : 0;
     r.points = ct__gp_table(gp, Xs, ct_shape2(r.m, gp->d), "Xs", gp->shift, gp->scale, NULL, false);
     s = r.points ? ct__gp_check_out(gp, mean, r.m, "mean") : ct_last_status(gp->device);
     if (!s) s = r.kind == EACH ? ct__gp_check_out(gp, more, r.m, "variance") : check_joint(&r, more);
     r.rows = r.kind == EACH || s ? 1 : ct_tensor_dim(more, 0);
     if (!s) s = ct__gp_factorise(gp);
-    double *room = s ? NULL : ct__gp_alloc(gp->device, (uint64_t)(1 + r.rows) * (uint64_t)r.m, sizeof *room);
+    double *room = s ? NULL : ct__gp_alloc(gp->device, (uint64_t)(2 + r.rows) * (uint64_t)r.m, sizeof *room);
     if (!s && !room) s = CT_ENOMEM;
-    if (mean) r.mean = room;
-    if (more && room) r.more = room + r.m;
+    r.noise = room;
+    if ((mean || r.kind == DRAWS) && room) r.mean = room + r.m;
+    if (more && room) r.more = room + 2 * r.m;
+    if (!s && r.noisy) s = ct__noise_at(gp, Xs, NULL, r.noise);
     if (!s) s = of_kind[r.kind](&r);
     ct_tape_reset(gp->tape);
-    if (!s && mean) to_units_of_y(gp, room, r.m);
+    if (!s && mean) to_units_of_y(gp, r.mean, r.m);
     if (!s && mean) s = ct__gp_deliver(gp, r.mean, mean);
     if (!s && more) s = ct__gp_deliver(gp, r.more, more);
     ct_release(r.points);

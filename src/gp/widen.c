@@ -49,12 +49,25 @@ static void find_powers(const ct_gp *gp, int32_t i, double *power)
     }
 }
 
-/* v: room for n_params numbers. */
+/* The same for the noise: every variance times c, of a log the level alone. False where they cannot. */
+static bool noise_able(const ct_gp *gp, double *power)
+{
+    const ct_gp_noise kind = gp->options.noise;
+    const int64_t count = kind == CT_NOISE_INPUTS ? 1 : ct__noise_params(gp);
+    if (kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS) return false;
+    for (int64_t i = gp->noise_at; i < gp->noise_at + count; i++) {
+        if (gp->param[i].fixed) return false;
+        power[i] = 1;
+    }
+    return true;
+}
+
+/* v: room for n_params numbers. A parameter that is a log takes the log of its factor. */
 static ct_status multiply(ct_gp *gp, double c, const double *power, double *v)
 {
     for (int64_t i = 0; i < gp->n_params; i++) {
         ct_param p = gp->param[i];
-        v[i] = p.value *= pow(c, power[i]);
+        v[i] = p.value = ct__gp_positive(gp, i) ? p.value * pow(c, power[i]) : p.value + power[i] * log(c);
         ct_status s = power[i] != 0 ? ct__gp_check_param(gp, i, &p) : CT_OK;
         if (s) return s;
     }
@@ -68,14 +81,13 @@ static ct_status widen(ct_gp *gp, double *factor)
     double *power = ct__gp_alloc(gp->device, 2 * (uint64_t)gp->n_params, sizeof *power);
     if (!power) return CT_ENOMEM;
     ct_status s = CT_OK;
-    if (gp->given || (gp->noise_at >= 0 && gp->param[gp->noise_at].fixed) || !able(gp, root))
+    if (!noise_able(gp, power) || !able(gp, root))
         s = ct_device_fail(
             gp->device, CT_EUNSUPPORTED,
             "ct_gp_widen: the parameters cannot multiply the whole covariance: give each term a "
             "`scale`, and learn the noise");
     else
         find_powers(gp, root, power);
-    if (gp->noise_at >= 0) power[gp->noise_at] = 1;
     if (!s) s = ct__gp_loo_sum(gp, false, &c);
     if (!s) s = ct__group_take(gp->options.group, gp->device, CT_OK, &c, sizeof c);
     c /= (double)gp->n;

@@ -4,8 +4,8 @@
 set -u
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
-# shellcheck source=tests/support/commands.sh
-. "$(dirname "$0")/../support/commands.sh"
+# shellcheck source=tests/support/ctgp.sh
+. "$(dirname "$0")/../support/ctgp.sh"
 ctgp=$1 slow_stat=${2-}
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
@@ -34,7 +34,7 @@ fit=("$ctgp" fit --target y --max-iter 30)
 
 ok 'usage' 'ctgp fit train.csv' "$ctgp" --help
 ok 'version' '^ctgp [0-9]+\.[0-9]+\.[0-9]+$' "$ctgp" --version
-for c in fit predict loo sample append info plot; do
+for c in fit predict loo compare sample append info plot; do
     ok "help $c" "^usage: ctgp $c" "$ctgp" help $c
     ok "$c --help" "^usage: ctgp $c" "$ctgp" $c --help
 done
@@ -216,7 +216,8 @@ rmse = (sum((a - b) ** 2 for a, b in zip(y, m)) / len(y)) ** 0.5
 said = float(re.search(r"rmse=(\S+)", open("out").read()).group(1))
 assert abs(rmse - said) < 1e-5 * rmse, (rmse, said)
 PYTHON
-ok 'sample' '^samples=3 rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 \
+ok 'sample' '^samples=3 of=function rows=20 out=drawn.csv$' "$ctgp" sample train.ctgp test.csv \
+    --samples 3 --seed 7 \
     --out drawn.csv
 that 'a column for each draw' grep -qx 'draw0,draw1,draw2' drawn.csv
 that 'a row for each row' test "$(wc -l <drawn.csv)" -eq 21
@@ -224,7 +225,8 @@ ok 'sample again' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --ou
 that 'the same seed, the same draws' cmp drawn.csv again.csv
 ok 'sample, another seed' . "$ctgp" sample train.ctgp test.csv --samples 3 --seed 8 --out again.csv
 that 'other draws' sh -c '! cmp -s drawn.csv again.csv'
-ok 'sample --noisy' 'samples=1 rows=20' "$ctgp" sample train.ctgp test.csv --noisy --out noisy.csv
+ok 'sample --noisy' 'samples=1 of=observations rows=20' "$ctgp" sample train.ctgp test.csv \
+    --noisy --out noisy.csv
 ok 'sample where inputs are missing' 'rows=19' "$ctgp" sample train.ctgp holes.csv --out again.csv
 that 'with a note' grep -q '1 rows have a missing input' err
 that 'and a row for each row' test "$(wc -l <again.csv)" -eq 21
@@ -470,7 +472,7 @@ that 'the table alone, too' cmp out left.csv
 that 'and the score on standard error' grep -qE '^n=40 rmse=' err
 ok 'sample --out -' '^draw0,draw1,draw2$' "$ctgp" sample train.ctgp test.csv --samples 3 --seed 7 --out -
 that 'nothing but the table' cmp out drawn.csv
-that 'and its line on standard error' grep -qx 'samples=3 rows=20 out=-' err
+that 'and its line on standard error' grep -qx 'samples=3 of=function rows=20 out=-' err
 ok 'append from standard input' '^n=60 appended=20 ' \
     sh -c '"$1" append train.ctgp - --model piped.ctgp <test.csv' sh "$ctgp"
 that 'no file of that name' test ! -e ./-

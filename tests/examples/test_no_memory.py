@@ -23,25 +23,42 @@ COMMANDS = {
     "fit": FIT,
     "fit of one kernel": FIT + ONE,
     "fit without noise": FIT + ["--noise", "none", "--mean", "linear"],
+    "fit with given noise": FIT + ["--noise-column", "a", "--kernel", "scale * rbf"],
+    "fit with a noise for each level": FIT + ["--noise-by", "c", "--kernel", "scale * rbf"],
     "fit in mixed precision": FIT + ["--precision", "mixed", "--kernel", "scale * rbf"],
     "fit by leave-one-out": FIT + LOO,
     "fit with a checkpoint": FIT + ["--checkpoint", "out.log", "--kernel", "scale * rbf"],
     "fit of a choice with a checkpoint": FIT + ["--checkpoint", "out.log"],
     "fit without a factor": FIT + ["--no-factor", "--kernel", "scale * rbf"],
     "fit --json in f32": FIT + ["--dtype", "f32", "--kernel", "scale * rbf", "--json"],
+    "fit within bounds": [*FIT, "--kernel", "rbf", "--lower", "noise.*=0.1", "--upper", "rbf.lengthscale=3"],
+    "fit with a test": [*FIT, "--kernel", "rbf", "--test-fraction", "0.3", "--max-rows", "6"],
     "predict": ["predict", "m.ctgp", "t.csv", "--out", "out.csv"],
     "predict to standard output": ["predict", "m.ctgp", "t.csv", "--json"],
+    "predict --keep": ["predict", "m.ctgp", "t.csv", "--keep", "y,a", "--out", "out.csv"],
+    "predict with given noise": ["predict", "noise.ctgp", "t.csv", "--out", "out.csv"],
     "loo": ["loo", "m.ctgp", "--out", "out.csv"],
+    "loo by groups": ["loo", "m.ctgp", "t.csv", "--by", "a", "--out", "out.csv"],
+    "loo in folds": ["loo", "m.ctgp", "--folds", "3"],
+    "compare": ["compare", "m.ctgp", "line.ctgp"],
+    "compare on a table": ["compare", "m.ctgp", "line.ctgp", "t.csv", "--json"],
     "sample": ["sample", "m.ctgp", "t.csv", "--samples", "3", "--out", "out.csv"],
     "append": ["append", "m.ctgp", "t.csv", "--model", "out.ctgp"],
     "append in place": ["append", "out.ctgp", "t.csv", "--model", "out.ctgp"],
     "info": ["info", "m.ctgp"],
+    "info --sensitivity": ["info", "m.ctgp", "--sensitivity"],
     "info --json": ["info", "m.ctgp", "--json"],
     "plot": ["plot", "line.ctgp", "t.csv", "--out", "out.svg"],
     "plot of several inputs": ["plot", "m.ctgp", "t.csv", "--out", "out.svg"],
     "help": ["help", "fit"],
 }
-QUICK = ["fit", "fit of one kernel", "predict", "loo", "sample", "append in place", "info", "plot", "help"]
+MODELS = {
+    "m.ctgp": ["--features", "a,b"],
+    "line.ctgp": ["--features", "a"],
+    "noise.ctgp": ["--features", "b", "--noise-column", "a"],
+}
+QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info", "plot",
+         "help"]
 told = {}  # what `info` says of a model of these bytes
 
 
@@ -64,7 +81,7 @@ def outputs():
     """What is in the folder beside what was put there, by name; of a model what `info` says. A checkpoint may
     grow in any case."""
     found = {}
-    for name in sorted(set(os.listdir()) - {"t.csv", "m.ctgp", "line.ctgp", "count", "out.log"}):
+    for name in sorted(set(os.listdir()) - {"t.csv", *MODELS, "count", "out.log"}):
         found[name] = open(name, "rb").read()
         if name.endswith(".ctgp"):
             if found[name] not in told:
@@ -121,12 +138,12 @@ def sweep(name, arguments):
 
 def main():
     with open("t.csv", "w") as table:
-        table.write("a,b,y\n")
+        table.write("a,b,c,y\n")
         for i in range(12):
             a, b = 0.37 * i, math.cos(5.0 * i)
-            table.write(f"{a:.6f},{b:.6f},{math.sin(2 * a) + b * b + 0.1 * math.cos(17.0 * i):.6f}\n")
-    for model, columns in (("m.ctgp", "a,b"), ("line.ctgp", "a")):
-        made = plain([*FIT[:-1], model, "--features", columns])
+            table.write(f"{a:.6f},{b:.6f},{i % 3},{math.sin(2 * a) + b * b + 0.1 * math.cos(17.0 * i):.6f}\n")
+    for model, options in MODELS.items():
+        made = plain([*FIT[:-1], model, *options])
         if made.returncode:
             sys.exit(made.stderr)
     names = QUICK if quick else list(COMMANDS)

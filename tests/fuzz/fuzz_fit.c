@@ -75,14 +75,15 @@ static void likelihood(const problem *p, const ct_kernel *kernel, bool left_out)
 
 static void fit(const problem *p, ct_kernel *kernel, bytes *b)
 {
-    const ct_gp_noise noise = (ct_gp_noise)below(b, 4);
+    const ct_gp_noise noise = (ct_gp_noise)below(b, 6);
     const ct_gp_options options = { .mean = (ct_gp_mean)below(b, 3),
                                     .noise = noise,
                                     .standardize = (ct_gp_standardize)below(b, 4),
                                     .priors = (ct_gp_priors)below(b, 2),
                                     .noise_variances = noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS
                                                            ? p->noise
-                                                           : NULL };
+                                                           : NULL,
+                                    .noise_levels = noise == CT_NOISE_BY_LEVEL ? p->noise : NULL };
     const ct_fit_options how = { .optimizer = (ct_optimizer)below(b, 3),
                                  .objective = (ct_fit_objective)below(b, 2),
                                  .restarts = below(b, 2),

@@ -70,15 +70,17 @@ static size_t fresh(uint8_t *data, size_t limit, unsigned seed)
     static const char *const levels[] = { "a", "", "level" };
     static const ct_column inputs[] = { { "s", CT_COLUMN_CATEGORY, levels, 3 },
                                         { "t", CT_COLUMN_TIME, NULL, 0 } };
-    const ct_gp_options options = { .inputs = seed / 3840 % 2 ? inputs : NULL,
+    const ct_gp_noise noise = (ct_gp_noise)(seed / 60 % 6);
+    const bool variances = noise == CT_NOISE_GIVEN || noise == CT_NOISE_GIVEN_PLUS;
+    const ct_gp_options options = { .inputs = seed / 5760 % 2 ? inputs : NULL,
                                     .mean = (ct_gp_mean)(seed / 20 % 3),
-                                    .noise = (ct_gp_noise)(seed / 60 % 4),
-                                    .standardize = (ct_gp_standardize)(seed / 240 % 4),
-                                    .priors = (ct_gp_priors)(seed / 960 % 2),
-                                    .noise_variances =
-                                        seed / 60 % 4 == 1 || seed / 60 % 4 == 2 ? given : NULL };
+                                    .noise = noise,
+                                    .standardize = (ct_gp_standardize)(seed / 360 % 4),
+                                    .priors = (ct_gp_priors)(seed / 1440 % 2),
+                                    .noise_variances = variances ? given : NULL,
+                                    .noise_levels = noise == CT_NOISE_BY_LEVEL ? given : NULL };
     ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse(kernels[seed % 5]), &options);
-    size_t size = gp ? save(gp, seed / 1920 % 2, data, limit) : 0;
+    size_t size = gp ? save(gp, seed / 2880 % 2, data, limit) : 0;
     ct_gp_free(gp);
     ct_release(X), ct_release(y), ct_release(given);
     return size;

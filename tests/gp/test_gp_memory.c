@@ -77,6 +77,34 @@ static ct_status nlml_op(job *j) { return likelihood(j, 0); }
 static ct_status loo_op(job *j) { return likelihood(j, 1); }
 static ct_status mixed_op(job *j) { return likelihood(j, 2); }
 
+/* A model of the data with that noise, levels 1 for every row: made, copied, extended, asked, saved and
+ * loaded. */
+static ct_status with_noise(job *j, ct_gp_noise kind)
+{
+    ct_tensor *levels = ct_full(j->device, CT_F64, ct_shape1(6), 1);
+    const ct_gp_options options = { .noise = kind,
+                                    .noise_levels = kind == CT_NOISE_BY_LEVEL ? levels : NULL };
+    ct_gp *gp = NULL, *copy = NULL, *back = NULL;
+    double factor;
+    if (levels) gp = ct_gp_new(j->data.X, j->data.y, ct_kernel_parse("scale * rbf"), &options);
+    if (gp && !ct_gp_set_noise_name(gp, "batch") && !ct_gp_save(gp, path)) copy = ct_gp_copy(gp);
+    ct_status s = copy ? CT_OK : ct_last_status(j->device);
+    if (!s) s = ct_gp_append(copy, j->data.X, j->data.y, options.noise_levels);
+    if (!s) s = ct_gp_noise_at(copy, j->data.X, options.noise_levels, j->variance);
+    if (!s) s = ct_gp_predict_noisy(copy, j->data.X, j->mean, j->variance);
+    if (!s) s = ct_gp_sample(copy, j->data.X, true, 1, j->samples);
+    if (!s) s = ct_gp_widen(copy, &factor);
+    if (!s && !(back = ct_gp_load(j->device, path))) s = ct_last_status(j->device);
+    ct_gp_free(gp);
+    ct_gp_free(copy);
+    ct_gp_free(back);
+    ct_release(levels);
+    return s;
+}
+
+static ct_status by_level(job *j) { return with_noise(j, CT_NOISE_BY_LEVEL); }
+static ct_status by_inputs(job *j) { return with_noise(j, CT_NOISE_INPUTS); }
+
 static ct_status full(job *j) { return ct_gp_predict_full(j->gp, j->data.X, true, j->mean, j->covariance); }
 
 static ct_status sample(job *j) { return ct_gp_sample(j->gp, j->data.X, false, 3, j->samples); }
@@ -97,6 +125,27 @@ static ct_status loo_without(job *j)
 {
     double sum;
     return ct_gp_loo_without(j->gp, (const int64_t[]){ 1 }, 1, &sum);
+}
+
+static ct_status cross_validate(job *j)
+{
+    const int64_t fold[6] = { 0, 1, 0, 2, 1, 0 };
+    ct_status s = ct_gp_predict(j->gp, j->data.X, NULL, NULL);
+    return s ? s : ct_gp_cross_validate(j->gp, fold, j->mean, j->variance, NULL);
+}
+
+static ct_status sobol(job *j)
+{
+    double first[2], total[2];
+    return ct_gp_sobol(j->gp, 10, 0, first, total);
+}
+
+static ct_status data(job *j)
+{
+    ct_tensor *X = ct_empty(j->device, CT_F64, ct_shape2(6, 2));
+    ct_status s = X ? ct_gp_data(j->gp, X, j->mean) : CT_ENOMEM;
+    ct_release(X);
+    return s;
 }
 
 static ct_status posterior(job *j)
@@ -214,6 +263,8 @@ TEST(adam)
 TEST(mixed)
 TEST(noisy)
 TEST(jitter)
+TEST(by_level)
+TEST(by_inputs)
 TEST(nlml_op)
 TEST(loo_op)
 TEST(mixed_op)
@@ -223,6 +274,9 @@ TEST(sample)
 TEST(inspect)
 TEST(loo)
 TEST(loo_without)
+TEST(cross_validate)
+TEST(data)
+TEST(sobol)
 TEST(posterior)
 TEST(append)
 TEST(remove_rows)
@@ -248,18 +302,20 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(make_fails),      cmocka_unit_test(objective_fails),
-        cmocka_unit_test(fit_fails),       cmocka_unit_test(adam_fails),
-        cmocka_unit_test(predict_fails),   cmocka_unit_test(full_fails),
-        cmocka_unit_test(sample_fails),    cmocka_unit_test(inspect_fails),
-        cmocka_unit_test(loo_fails),       cmocka_unit_test(posterior_fails),
-        cmocka_unit_test(append_fails),    cmocka_unit_test(remove_rows_fails),
-        cmocka_unit_test(copy_fails),      cmocka_unit_test(save_fails),
-        cmocka_unit_test(save_bare_fails), cmocka_unit_test(load_fails),
-        cmocka_unit_test(mixed_fails),     cmocka_unit_test(noisy_fails),
-        cmocka_unit_test(jitter_fails),    cmocka_unit_test(nlml_op_fails),
-        cmocka_unit_test(loo_op_fails),    cmocka_unit_test(loo_without_fails),
+        cmocka_unit_test(make_fails),           cmocka_unit_test(objective_fails),      cmocka_unit_test(fit_fails),
+        cmocka_unit_test(adam_fails),           cmocka_unit_test(predict_fails),
+        cmocka_unit_test(full_fails),           cmocka_unit_test(sample_fails),
+        cmocka_unit_test(inspect_fails),        cmocka_unit_test(loo_fails),
+        cmocka_unit_test(cross_validate_fails), cmocka_unit_test(data_fails),
+        cmocka_unit_test(sobol_fails),          cmocka_unit_test(posterior_fails),
+        cmocka_unit_test(append_fails),         cmocka_unit_test(remove_rows_fails),
+        cmocka_unit_test(copy_fails),           cmocka_unit_test(save_fails),
+        cmocka_unit_test(save_bare_fails),      cmocka_unit_test(load_fails),
+        cmocka_unit_test(mixed_fails),          cmocka_unit_test(noisy_fails),
+        cmocka_unit_test(jitter_fails),         cmocka_unit_test(nlml_op_fails),
+        cmocka_unit_test(loo_op_fails),         cmocka_unit_test(loo_without_fails),
         cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(by_level_fails),       cmocka_unit_test(by_inputs_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }

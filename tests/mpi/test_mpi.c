@@ -132,7 +132,7 @@ static void check_model(const data *s, const char *kernel, ct_gp_options options
     const int64_t count = ct_gp_params(gp[1]);
     for (int64_t i = 0; i < count; i++) {
         const ct_param *p = ct_gp_param(gp[1], i);
-        u[i] = strncmp(p->name, "mean", 4) ? log(p->value) : p->value;
+        u[i] = p->lower < 0 ? p->value : log(p->value);
     }
     for (int i = 0; i < 2; i++)
         expect(!ct_gp_objective(gp[i], u, &value[i], gradient[i]), "objective: %s", ct_message(device));
@@ -169,6 +169,16 @@ static void check_model(const data *s, const char *kernel, ct_gp_options options
     compare("the left-out means", status, mean, tolerance);
     compare("the left-out variances", status, more, tolerance);
     compare("the left-out densities", status, third, tolerance);
+    int64_t *fold = calloc((size_t)s->n, sizeof *fold);
+    for (int64_t i = 0; i < s->n; i++) fold[i] = i * 7 % 4;
+    for (int i = 0; i < 2; i++) {
+        mean[i] = ct_zeros(device, dtype, ct_shape1(s->n));
+        more[i] = ct_zeros(device, dtype, ct_shape1(s->n));
+        status[i] = ct_gp_cross_validate(gp[i], fold, mean[i], more[i], NULL);
+    }
+    free(fold);
+    compare("the means of folds", status, mean, 10 * tolerance);
+    compare("the variances of folds", status, more, 10 * tolerance);
     ct_gp_numerics numerics[2];
     for (int i = 0; i < 2; i++)
         expect(!ct_gp_inspect(gp[i], &numerics[i]), "inspect: %s", ct_message(device));
@@ -214,6 +224,14 @@ static void every_kernel(void)
     check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_GIVEN_PLUS, .noise_variances = noise }, 1e-10);
     ct_release(noise);
     conclude("given noise");
+    int64_t level[150];
+    for (int i = 0; i < 150; i++) level[i] = i % 3;
+    ct_tensor *levels = ct_from(device, CT_I64, ct_shape1(s.n), level);
+    check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_BY_LEVEL, .noise_levels = levels }, 1e-10);
+    ct_release(levels);
+    conclude("noise by level");
+    check_model(&s, "rbf", (ct_gp_options){ .noise = CT_NOISE_INPUTS }, 1e-10);
+    conclude("noise of the inputs");
     data_free(&s);
     s = data_of(CT_F32, 150);
     check_model(&s, "scale * rbf(ard)", (ct_gp_options){ 0 }, 2e-3);
@@ -331,11 +349,15 @@ static void bad_data(void)
 static ct_status do_all(const data *s, ct_gp *const gp[2], ct_tensor *mean, ct_tensor *each)
 {
     double u[8] = { 0 }, value;
+    const int64_t fold[64] = { 1, 2, 1 };
     ct_gp_numerics numerics;
     ct_status status = ct_gp_fit_many(gp, 2, &(ct_fit_options){ .max_iterations = 1 }, NULL);
     if (!status) status = ct_gp_predict(gp[0], s->Xs, mean, mean);
     if (!status) status = ct_gp_objective(gp[0], u, &value, NULL);
     if (!status) status = ct_gp_loo(gp[0], each, NULL, NULL);
+    if (!status) status = ct_gp_cross_validate(gp[0], fold, each, NULL, NULL);
+    if (!status) status = ct_gp_sobol(gp[0], 10, 0, u, u + 3);
+    if (!status) status = ct_gp_data(gp[0], NULL, each);
     if (!status) status = ct_gp_inspect(gp[1], &numerics);
     return status ? status : ct_gp_widen(gp[1], NULL);
 }

@@ -69,6 +69,21 @@ static ct_var sines(const request *q, const ct_cov_node *n, ct_var Z)
     return s;
 }
 
+/* s of CT_DIFFER: Σ_d [x_d ≠ z_d] / l_d */
+static ct_var differences(const request *q, const ct_cov_node *n, ct_var Z)
+{
+    const int32_t *dims = ct_cov_dims(q->program) + n->dims;
+    ct_var s = { NULL, 0, 0 };
+    for (int32_t k = 0; k < n->n_dims; k++) {
+        ct_var x = ct_slice(q->X, -1, dims[k], dims[k] + 1, 1),
+               z = ct_t(ct_slice(Z, -1, dims[k], dims[k] + 1, 1)),
+               differ = ct_add(ct_less(x, z), ct_less(z, x)),
+               part = ct_div(differ, parameter(q, n->lengthscale + (n->ard ? k : 0)));
+        s = k ? ct_add(s, part) : part;
+    }
+    return s;
+}
+
 /* -- slopes: y = k(s, a), given with its derivatives ------------------------------------------------------
  * adjoint:   s̄ = ȳ ∂k/∂s,  ā = ȳ ∂k/∂a            inputs y, s, ∂k/∂s and, if k depends on a, a and ∂k/∂a */
 
@@ -135,6 +150,7 @@ static ct_var profile(const request *q, const ct_cov_node *n)
     if (q->diagonal && n->geometry != CT_DOT) return number(q, 1);
     if (q->diagonal) return profile_at(q, n, ct_sum(ct_square(scaled(q, n, q->X)), -1, false));
     if (n->geometry == CT_SINE) return profile_at(q, n, sines(q, n, Z));
+    if (n->geometry == CT_DIFFER) return profile_at(q, n, differences(q, n, Z));
     ct_var x = scaled(q, n, q->X), z = scaled(q, n, Z);
     return profile_at(q, n, n->geometry == CT_DOT ? ct_matmul(x, ct_t(z)) : ct_sqdist(x, z));
 }

@@ -98,7 +98,8 @@ static void set_units(const kernel_node *n, int input_dims, bool taken)
     for (int i = 0; i < n->n_param; i++) {
         ct_param *p = &n->param[i];
         const bool length = i < n->n_length;
-        p->unit = !length ? kind->unit : kind->geometry == CT_SINE ? CT_UNIT_NONE : CT_UNIT_INPUT;
+        const bool scaled = kind->geometry == CT_DISTANCE || kind->geometry == CT_DOT;
+        p->unit = !length ? kind->unit : scaled ? CT_UNIT_INPUT : CT_UNIT_NONE;
         if (taken && p->unit == CT_UNIT_VARIANCE) p->unit = CT_UNIT_NONE;
         p->column = -1;
         if (p->unit == CT_UNIT_INPUT && (columns == 1 || (length && n->ard))) {

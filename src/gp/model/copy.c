@@ -29,7 +29,11 @@ ct_gp *ct__gp_twin(const ct_gp *gp, ct_device *device)
     twin->y = shared(device, gp->y);
     twin->given = shared(device, gp->given);
     twin->given_mean = gp->given_mean;
-    if (!twin->X || !twin->y || !twin->given != !gp->given || ct__gp_list_params(twin)) {
+    twin->n_levels = gp->n_levels;
+    if (gp->level && (twin->level = ct__gp_alloc(device, (uint64_t)gp->n_levels, sizeof *gp->level)))
+        memcpy(twin->level, gp->level, (size_t)gp->n_levels * sizeof *gp->level);
+    if (!twin->X || !twin->y || !twin->given != !gp->given || !twin->level != !gp->level ||
+        ct__gp_list_params(twin)) {
         ct_gp_free(twin);
         return NULL;
     }
@@ -43,7 +47,10 @@ ct_gp *ct_gp_copy(const ct_gp *gp)
     ct_gp *copy = gp ? ct__gp_twin(gp, gp->device) : NULL;
     if (!copy) return NULL;
     size_t starts = gp->starts ? (size_t)gp->report.starts : 0;
-    if (starts && !(copy->starts = ct__gp_alloc(gp->device, starts, sizeof *copy->starts))) {
+    ct_status s = ct_gp_set_noise_name(copy, gp->noise_name);
+    if (!s && starts && !(copy->starts = ct__gp_alloc(gp->device, starts, sizeof *copy->starts)))
+        s = CT_ENOMEM;
+    if (s) {
         ct_gp_free(copy);
         return NULL;
     }

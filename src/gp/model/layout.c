@@ -5,17 +5,19 @@
  *     f64 y_shift, y_scale, y_spread, given_mean;  f64 shift[d], scale[d], spread[d]
  *     text names[d + 1];  from version 5 on, for each of these columns: u32 kind, of a category i64 n_levels,
  *             text levels[n_levels];  text kernel
+ *     from version 5 on: text noise_name, i64 n_levels, f64 levels[n_levels]
  *     i64 n_params, each: f64 value, lower, upper, u32 fixed, start_given, prior kind, f64 a, b
  *     f64 jitter, nlml
  *     report: u32 optimizer, f64 objective, gradient_norm, jitter, seconds, i64 jittered, failed, iterations,
  *             evaluations, best, starts, u32 precision, f64 objective_error;
  *             from version 3 on: u32 end, objective_of
  *     zero bytes up to a multiple of 8
- *     in dtype: X (n d), y (n), given noise (n, where options.noise says so);
+ *     in dtype: X (n d), y (n), given noise (n, where options.noise says so; of levels their i64 indices);
  *             alpha (n), lower triangle of L by rows; versions 4 and 6 are files without a factor
  *     u64 CRC-64 of all before */
 #include "layout.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,7 @@ void ct__model_header(ct__stream *s, ct_dtype *dtype, int64_t *n, int64_t *d, ct
     ct__stream_numbers(s, n, 1, 8);
     ct__stream_numbers(s, d, 1, 8);
     o->mean = (ct_gp_mean)ct__stream_small(s, (int)o->mean, CT_MEAN_LINEAR);
-    o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_NONE);
+    o->noise = (ct_gp_noise)ct__stream_small(s, (int)o->noise, CT_NOISE_INPUTS);
     o->standardize = (ct_gp_standardize)ct__stream_small(s, (int)o->standardize, CT_STANDARDIZE_OUTPUTS);
 }
 
@@ -99,6 +101,25 @@ static void read_columns(ct__stream *s, ct_gp *gp)
     free(c);
 }
 
+/* The levels rise. A fingerprint has no version, and needs none of this. */
+static void noise(ct__stream *s, ct_gp *gp)
+{
+    if (s->version < CT__WITH_FACTOR) return;
+    ct__stream_text(s, &gp->noise_name);
+    ct__stream_numbers(s, &gp->n_levels, 1, 8);
+    const bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
+    if (by_level ? gp->n_levels < 1 || gp->n_levels > gp->n : gp->n_levels != 0) s->bad = true;
+    if (s->bad || !by_level) return;
+    if (s->reading) gp->level = ct__gp_alloc(s->device, (uint64_t)gp->n_levels, sizeof *gp->level);
+    if (!gp->level) {
+        ct__stream_lacks_memory(s);
+        return;
+    }
+    ct__stream_numbers(s, gp->level, (size_t)gp->n_levels, 8);
+    for (int64_t k = 0; k < gp->n_levels && !s->bad; k++)
+        s->bad = !isfinite(gp->level[k]) || (k && !(gp->level[k - 1] < gp->level[k]));
+}
+
 void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
 {
     reals(s, (double *[]){ &gp->y_shift, &gp->y_scale, &gp->y_spread, &gp->given_mean }, 4);
@@ -108,6 +129,7 @@ void ct__model_middle(ct__stream *s, ct_gp *gp, char **kernel)
     else
         columns(s, gp->d, gp->column);
     ct__stream_text(s, kernel);
+    noise(s, gp);
 }
 
 void ct__model_parameters(ct__stream *s, ct_gp *gp)
@@ -147,10 +169,12 @@ static void results(ct__stream *s, ct_gp *gp)
 
 void ct__model_data(ct__stream *s, ct_gp *gp)
 {
-    bool given = gp->options.noise == CT_NOISE_GIVEN || gp->options.noise == CT_NOISE_GIVEN_PLUS;
+    const ct_gp_noise kind = gp->options.noise;
+    const bool given = kind == CT_NOISE_GIVEN || kind == CT_NOISE_GIVEN_PLUS;
     ct__stream_tensor(s, &gp->X, gp->dtype, ct_shape2(gp->n, gp->d));
     ct__stream_tensor(s, &gp->y, gp->dtype, ct_shape2(gp->n, 1));
     if (given) ct__stream_tensor(s, &gp->given, gp->dtype, ct_shape1(gp->n));
+    if (kind == CT_NOISE_BY_LEVEL) ct__stream_tensor(s, &gp->given, CT_I64, ct_shape1(gp->n));
 }
 
 void ct__model_body(ct__stream *s, ct_gp *gp)

@@ -27,6 +27,16 @@ static void restore_kernel(ct__stream *s, ct_gp *gp, const char *kernel)
         s->bad = ct__gp_check_param(gp, i, &gp->param[i]) || ct__gp_pass_on(gp, i);
 }
 
+/* The indices of levels lie in the list. */
+static void check_levels(ct__stream *s, const ct_gp *gp)
+{
+    double *index = s->bad ? NULL : ct__gp_doubles(gp->given);
+    if (!index && !s->bad) ct__stream_lacks_memory(s);
+    for (int64_t i = 0; i < gp->n && !s->bad; i++)
+        s->bad = !(index[i] >= 0 && index[i] < (double)gp->n_levels);
+    free(index);
+}
+
 static void read_body(ct__stream *s, ct_gp *gp)
 {
     char *kernel = NULL;
@@ -36,9 +46,11 @@ static void read_body(ct__stream *s, ct_gp *gp)
          !finite_positive(&gp->y_shift, 1, false) || !finite_positive(&gp->y_scale, 1, true) ||
          !finite_positive(&gp->y_spread, 1, true) || !(gp->given_mean >= 0)))
         s->bad = true;
+    if (gp->options.noise == CT_NOISE_BY_LEVEL && !gp->level) s->bad = true;
     if (!s->bad) restore_kernel(s, gp, kernel);
     free(kernel);
     ct__model_body(s, gp);
+    if (gp->level) check_levels(s, gp);
     gp->factor.ready = !s->bad;
     if (!gp->factor.L) ct__gp_drop_factor(gp);
     if (ct__stream_left(s) && ct__group_is_one(gp->options.group)) s->bad = true;

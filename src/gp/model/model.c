@@ -27,7 +27,7 @@ ct_gp *ct__gp_blank(ct_device *device, ct_kernel *kernel, int64_t n, int64_t d, 
                    .y_spread = 1,
                    .noise_at = -1,
                    .mean_at = -1 };
-    gp->options.noise_variances = NULL;
+    gp->options.noise_variances = gp->options.noise_levels = NULL;
     ct__gp_take_columns(gp, ct__gp_copy_columns(device, options, d));
     if (!gp->tape) ct_device_fail(device, CT_ENOMEM, "no memory for a tape");
     if (!gp->tape || !gp->shift || !gp->column) {
@@ -44,6 +44,8 @@ void ct_gp_free(ct_gp *gp)
     if (!gp) return;
     ct__gp_drop_rows(gp);
     free(gp->column);
+    free(gp->noise_name);
+    free(gp->level);
     free(gp->shift);
     free(gp->param);
     free(gp->s);
@@ -56,7 +58,7 @@ void ct_gp_free(ct_gp *gp)
 ct_status ct__gp_list_params(ct_gp *gp)
 {
     const ct_gp_options *o = &gp->options;
-    bool noise = o->noise == CT_NOISE_LEARNED || o->noise == CT_NOISE_GIVEN_PLUS;
+    int64_t noise = ct__noise_params(gp);
     int64_t means = o->mean == CT_MEAN_ZERO ? 0 : o->mean == CT_MEAN_CONSTANT ? 1 : 1 + gp->d;
     gp->n_kernel = ct_kernel_params(gp->kernel);
     gp->n_params = gp->n_kernel + noise + means;
@@ -66,14 +68,11 @@ ct_status ct__gp_list_params(ct_gp *gp)
     gp->s = ct__gp_alloc(gp->device, (uint64_t)gp->n_params, sizeof *gp->s);
     if (!gp->param || !gp->s) return CT_ENOMEM;
     for (int64_t i = 0; i < gp->n_kernel; i++) gp->param[i] = *ct_kernel_param(gp->kernel, i);
-    const ct_param of_noise = {
-        .name = "noise.variance", .unit = CT_UNIT_VARIANCE, .upper = INFINITY, .column = -1
-    };
     const ct_param of_mean = { .name = "mean.constant", .lower = -INFINITY, .upper = INFINITY, .column = -1 };
     for (int64_t i = gp->n_kernel; i < gp->n_params; i++) {
         ct_param *p = &gp->param[i];
-        *p = i == gp->noise_at ? of_noise : of_mean;
-        if (i != gp->noise_at && i > gp->mean_at)
+        *p = ct__gp_is_noise(gp, i) ? ct__noise_param(gp, i - gp->noise_at) : of_mean;
+        if (!ct__gp_is_noise(gp, i) && i > gp->mean_at)
             snprintf(p->name, sizeof p->name, "mean.slope[%lld]", (long long)(i - gp->mean_at - 1));
     }
     return CT_OK;

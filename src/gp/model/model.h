@@ -3,7 +3,7 @@
  * The parameters have three sets of coordinates:
  *     v   values in the units of the data: the public API and ct_param have these
  *     s   values of the standardised problem, which go on the tape: s = (v - origin) / unit
- *     z   the optimiser's values: log s for positive parameters, s for the mean's */
+ *     z   the optimiser's values: log s for positive parameters, s for the others */
 #ifndef CT_GP_MODEL_H
 #define CT_GP_MODEL_H
 
@@ -26,8 +26,12 @@ struct ct_gp {
     ct_gp_options options;
     int64_t n, d;
     ct_dtype dtype;
-    ct_tensor *X, *y, *given; /* standardised: (n, d); (n, 1); (n), noise variances, or NULL */
-    double given_mean;
+    ct_tensor *X, *y; /* standardised: (n, d); (n, 1) */
+    /* (n), or NULL: of each row its noise variance, standardised, or the index of its level, i64 */
+    ct_tensor *given;
+    double given_mean; /* of the variances */
+    double *level;     /* [n_levels], rising; NULL without CT_NOISE_BY_LEVEL */
+    int64_t n_levels;
     /* [d] for the columns of X: x = shift + scale s; spread: the standard deviation, or 1. */
     double *shift, *scale, *spread;
     double y_shift, y_scale, y_spread;
@@ -35,6 +39,7 @@ struct ct_gp {
     double *s;                                     /* [n_params], their values in s coordinates */
     int64_t n_params, n_kernel, noise_at, mean_at; /* the last two: -1 without such a parameter */
     ct_column *column; /* [d + 1]: the inputs, then the output; options has them */
+    char *noise_name;  /* or NULL */
     ct__gp_factor factor;
     ct_gp_mixed mixed; /* of the last evaluation in mixed precision */
     ct_fit_report report;
@@ -115,13 +120,40 @@ ct_status ct__gp_unload(ct_tensor *t, double *out);
 void ct__gp_column_moments(const double *x, int64_t n, int64_t stride, double *mean, double *deviation);
 /* A table t in the units of the data as a model has it: (t - shift) / scale by column, of shape (rows, cols)
  * or (rows). With `spread`, t is the data themselves: first, spread is set to the standard deviations of its
- * columns, and shift and scale to their means and standard deviations, or without `standardize` to 0 and 1.
+ * columns, and shift and scale to their means and standard deviations, or without `standardize`, and for
+ * columns of codes, to 0 and 1.
  * The numbers must be finite. Those of a vector, which is always given noise, must not be negative. NULL with
  * the reason on the device; the message begins with `what`. */
 ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, const char *what, double *shift,
                         double *scale, double *spread, bool standardize);
-/* Sets given_mean to the average of `given`, if there is one. */
-ct_status ct__gp_average_given(ct_gp *gp);
+
+/* -- noise.c --------------------------------------------------------------------------------------------- */
+
+/* What the options give of each row's noise: variances, levels, or NULL. Whether it fits the n rows. */
+const ct_tensor *ct__noise_given(const ct_gp_options *options);
+ct_status ct__noise_check(ct_device *device, const ct_gp_options *options, int64_t n);
+/* Whether `noise` (may be NULL) is of that many rows more; if not, the message says `what`. */
+ct_status ct__noise_check_rows(ct_gp *gp, const ct_tensor *noise, int64_t rows, const char *what);
+/* The model's levels are those of its rows. */
+ct_status ct__noise_find_levels(ct_gp *gp, const ct_tensor *levels);
+/* Variances or levels of rows as `given` has them. NULL with the reason on the device. */
+ct_tensor *ct__noise_rows(const ct_gp *gp, const ct_tensor *t, int64_t rows);
+/* Sets given_mean, where variances are given. */
+ct_status ct__noise_average_given(ct_gp *gp);
+/* The number of parameters; parameter k of them, as it is before the data are seen. */
+int64_t ct__noise_params(const ct_gp *gp);
+ct_param ct__noise_param(const ct_gp *gp, int64_t k);
+static inline bool ct__gp_is_noise(const ct_gp *gp, int64_t i)
+{
+    return gp->noise_at >= 0 && i >= gp->noise_at && i < gp->noise_at + ct__noise_params(gp);
+}
+/* The learned part of the variance, in s coordinates, from the noise's parameters s: (n) at rows X (n, d) of
+ * the data, or (1). With CT_NOISE_INPUTS X may be any points. */
+ct_var ct__noise_learned(const ct_gp *gp, ct_var s, ct_var X);
+/* The variance of a new observation, in units of y²: the average over the data; or at each row of Xs, by
+ * `noise`, checked, or without it NULL by the inputs or that average. */
+ct_status ct__noise_average(const ct_gp *gp, double *variance);
+ct_status ct__noise_at(const ct_gp *gp, const ct_tensor *Xs, const ct_tensor *noise, double *variance);
 
 /* -- transform.c ----------------------------------------------------------------------------------------- */
 

@@ -26,35 +26,27 @@ static ct_status check(ct_device *device, const ct_tensor *X, const ct_tensor *y
         return ct_device_fail(device, ct_kernel_status(kernel), "%s", ct_kernel_message(kernel));
     if (ct__group_usable(o->group, device) || ct__gp_check_columns(device, o, d))
         return ct_last_status(device);
-    bool given = o->noise == CT_NOISE_GIVEN || o->noise == CT_NOISE_GIVEN_PLUS;
-    if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_NONE ||
+    if ((unsigned)o->mean > CT_MEAN_LINEAR || (unsigned)o->noise > CT_NOISE_INPUTS ||
         (unsigned)o->standardize > CT_STANDARDIZE_OUTPUTS || (unsigned)o->priors > CT_PRIORS_WEAK)
         return ct_device_fail(device, CT_EINVAL, "ct_gp_new: an option has no such value");
-    if (given != (o->noise_variances != NULL))
-        return ct_device_fail(
-            device, CT_EINVAL,
-            "ct_gp_new: noise_variances belong with CT_NOISE_GIVEN and CT_NOISE_GIVEN_PLUS");
-    if (given && (ct_tensor_count(o->noise_variances) != n || ct_tensor_dtype(o->noise_variances) == CT_I64 ||
-                  ct_tensor_device(o->noise_variances) != device))
-        return ct_device_fail(device, CT_ESHAPE,
-                              "ct_gp_new: noise_variances must be n numbers on the device of X");
+    if (ct__noise_check(device, o, n)) return ct_last_status(device);
     return ct__gp_reserve(device, ct__gp_bytes(o->group, n, d, ct_tensor_dtype(X), false),
                           ct_tensor_dtype(X) == CT_F64, "ct_gp_new: the model", "use fewer rows");
 }
 
-static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *variances)
+static ct_status take(ct_gp *gp, const ct_tensor *X, const ct_tensor *y, const ct_tensor *noise)
 {
     ct_gp_standardize how = gp->options.standardize;
     bool inputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_INPUTS;
     bool outputs = how == CT_STANDARDIZE_BOTH || how == CT_STANDARDIZE_OUTPUTS;
-    ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1), of_noise = ct_shape1(gp->n);
+    ct_shape of_X = ct_shape2(gp->n, gp->d), of_y = ct_shape2(gp->n, 1);
     gp->X = ct__gp_table(gp, X, of_X, "X", gp->shift, gp->scale, gp->spread, inputs);
     if (gp->X) gp->y = ct__gp_table(gp, y, of_y, "y", &gp->y_shift, &gp->y_scale, &gp->y_spread, outputs);
-    double zero = 0, unit = gp->y_scale * gp->y_scale;
-    if (gp->y && variances)
-        gp->given = ct__gp_table(gp, variances, of_noise, "noise_variances", &zero, &unit, NULL, false);
-    bool taken = gp->y && !gp->given == !variances;
-    return taken ? ct__gp_average_given(gp) : ct_last_status(gp->device);
+    bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
+    if (gp->y && by_level && ct__noise_find_levels(gp, noise)) return ct_last_status(gp->device);
+    if (gp->y && noise) gp->given = ct__noise_rows(gp, noise, gp->n);
+    bool taken = gp->y && !gp->given == !noise;
+    return taken ? ct__noise_average_given(gp) : ct_last_status(gp->device);
 }
 
 static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kernel,
@@ -71,7 +63,7 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     if (!gp) return NULL;
     ct_status s = ct_kernel_bind(kernel, gp->d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
-    if (!s) s = take(gp, X, y, options->noise_variances);
+    if (!s) s = take(gp, X, y, ct__noise_given(options));
     if (!s) s = ct__gp_list_params(gp);
     if (!s) ct__gp_first_values(gp);
     for (int64_t i = 0; i < gp->n_params && !s; i++) s = ct__gp_pass_on(gp, i);

@@ -97,22 +97,12 @@ ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, con
     for (int64_t j = 0; j < cols && spread && !s; j++) {
         ct__gp_column_moments(x + j, rows, cols, &shift[j], &spread[j]);
         s = check_spread(gp->device, spread[j], what, spread == gp->spread ? j : -1);
-        scale[j] = standardize ? spread[j] : 1;
-        if (!standardize) shift[j] = 0;
+        const bool codes = spread == gp->spread && ct_cov_reads_codes(ct_kernel_program(gp->kernel), j);
+        scale[j] = standardize && !codes ? spread[j] : 1;
+        if (!standardize || codes) shift[j] = 0;
     }
     for (int64_t i = 0; i < rows * cols && !s; i++) x[i] = (x[i] - shift[i % cols]) / scale[i % cols];
     ct_tensor *table = s ? NULL : ct__gp_tensor(gp->device, gp->dtype, shape, x);
     free(x);
     return table;
-}
-
-ct_status ct__gp_average_given(ct_gp *gp)
-{
-    if (!gp->given) return CT_OK;
-    double *v = ct__gp_doubles(gp->given), sum = 0;
-    if (!v) return CT_ENOMEM;
-    for (int64_t i = 0; i < gp->n; i++) sum += v[i];
-    gp->given_mean = sum / (double)gp->n;
-    free(v);
-    return CT_OK;
 }

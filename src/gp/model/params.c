@@ -18,11 +18,6 @@ int64_t ct_gp_find(const ct_gp *gp, const char *name)
     return -1;
 }
 
-double ct_gp_noise_variance(const ct_gp *gp)
-{
-    return gp && gp->noise_at >= 0 ? gp->param[gp->noise_at].value : 0;
-}
-
 ct_status ct__gp_check_param(ct_gp *gp, int64_t i, const ct_param *p)
 {
     const char *name = gp->param[i].name;

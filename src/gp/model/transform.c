@@ -5,11 +5,21 @@
 
 #include "model.h"
 
-bool ct__gp_positive(const ct_gp *gp, int64_t i) { return gp->mean_at < 0 || i < gp->mean_at; }
+/* Whether parameter i is of the log of the noise. */
+static bool of_log_noise(const ct_gp *gp, int64_t i)
+{
+    return gp->options.noise == CT_NOISE_INPUTS && ct__gp_is_noise(gp, i);
+}
+
+bool ct__gp_positive(const ct_gp *gp, int64_t i)
+{
+    return (gp->mean_at < 0 || i < gp->mean_at) && !of_log_noise(gp, i);
+}
 
 double ct__gp_unit(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
+    if (of_log_noise(gp, i)) return i == gp->noise_at ? 1 : 1 / gp->scale[i - gp->noise_at - 1];
     if (!ct__gp_positive(gp, i))
         return i == gp->mean_at ? gp->y_scale : gp->y_scale / gp->scale[i - gp->mean_at - 1];
     if (p->unit == CT_UNIT_VARIANCE) return gp->y_scale * gp->y_scale;
@@ -17,7 +27,11 @@ double ct__gp_unit(const ct_gp *gp, int64_t i)
     return 1;
 }
 
-double ct__gp_origin(const ct_gp *gp, int64_t i) { return i == gp->mean_at ? gp->y_shift : 0; }
+double ct__gp_origin(const ct_gp *gp, int64_t i)
+{
+    if (i == gp->mean_at) return gp->y_shift;
+    return i == gp->noise_at && of_log_noise(gp, i) ? 2 * log(gp->y_scale) : 0;
+}
 
 double ct__gp_z_of(const ct_gp *gp, int64_t i, double v)
 {
@@ -78,8 +92,9 @@ static double start_value(const ct_gp *gp, int64_t i)
 {
     const ct_param *p = &gp->param[i];
     if (i == gp->mean_at) return gp->y_shift;
+    if (i == gp->noise_at && of_log_noise(gp, i)) return log(0.1) + 2 * log(gp->y_spread);
     if (!ct__gp_positive(gp, i)) return 0;
-    if (i == gp->noise_at || !strncmp(p->name, "white", 5)) return 0.1 * typical(gp, i);
+    if (ct__gp_is_noise(gp, i) || !strncmp(p->name, "white", 5)) return 0.1 * typical(gp, i);
     double start = 1;
     /* r² is about 2 between two typical points; profiles of one name start apart, or they would stay
      * together */
@@ -98,7 +113,10 @@ static ct_prior first_prior(const ct_gp *gp, int64_t i)
     if (told || gp->options.priors == CT_PRIORS_NONE) return p->prior;
     if (called(p, "lengthscale") && p->unit == CT_UNIT_INPUT)
         return (ct_prior){ CT_PRIOR_SOFT_LOWER, sqrt((double)columns_beside(gp, i)) * typical(gp, i), 2 };
-    if (i == gp->noise_at && gp->options.noise == CT_NOISE_LEARNED)
+    if (of_log_noise(gp, i))
+        return (ct_prior){ CT_PRIOR_NORMAL, start_value(gp, i),
+                           i == gp->noise_at ? 3 : 1 / gp->spread[i - gp->noise_at - 1] };
+    if (ct__gp_is_noise(gp, i) && gp->options.noise != CT_NOISE_GIVEN_PLUS)
         return (ct_prior){ CT_PRIOR_SOFT_LOWER, 0.01 * typical(gp, i), 2 };
     return p->prior;
 }
@@ -112,15 +130,29 @@ void ct__gp_first_values(ct_gp *gp)
     }
 }
 
+/* The same box for the log of the noise at the means of the columns. A standard deviation of a column changes
+ * it by a factor of at most e¹⁰. */
+static void hold_log_noise(const ct_gp *gp, int64_t i, double *lower, double *upper)
+{
+    const bool level = i == gp->noise_at;
+    const double z = ct__gp_z_of(gp, i, gp->param[i].value), spread = 2 * log(gp->y_spread / gp->y_scale);
+    const double reach = level ? 1 : gp->scale[i - gp->noise_at - 1] / gp->spread[i - gp->noise_at - 1];
+    const double least = level ? spread + log(gp->dtype == CT_F32 ? 1e-5 : 1e-6) : -10 * reach;
+    const double most = level ? spread + log(1e2) : 10 * reach;
+    if (isinf(*lower)) *lower = fmin(least, z);
+    if (isinf(*upper)) *upper = fmax(most, z);
+}
+
 void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 {
     const ct_param *p = &gp->param[i];
     if (!ct__gp_positive(gp, i)) {
         *lower = ct__gp_z_of(gp, i, p->lower);
         *upper = ct__gp_z_of(gp, i, p->upper);
+        if (of_log_noise(gp, i)) hold_log_noise(gp, i, lower, upper);
         return;
     }
-    bool noise = i == gp->noise_at, variance = p->unit == CT_UNIT_VARIANCE;
+    bool noise = ct__gp_is_noise(gp, i), variance = p->unit == CT_UNIT_VARIANCE;
     double least = !noise                ? (variance ? 1e-6 : 1e-4)
                    : gp->dtype == CT_F32 ? 1e-5
                    : p->prior.kind       ? 1e-8 /* a prior keeps it from running there */
@@ -135,5 +167,5 @@ void ct__gp_bounds(const ct_gp *gp, int64_t i, double *lower, double *upper)
 
 double ct__gp_draw_width(const ct_gp *gp, int64_t i)
 {
-    return !ct__gp_positive(gp, i) ? 0.3 : gp->param[i].start_given ? 0.5 : i == gp->noise_at ? 1.5 : 1;
+    return !ct__gp_positive(gp, i) ? 0.3 : gp->param[i].start_given ? 0.5 : ct__gp_is_noise(gp, i) ? 1.5 : 1;
 }

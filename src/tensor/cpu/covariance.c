@@ -202,7 +202,8 @@ bool ct__cpu_gaussians(ct_device *dev, const ct_cov_program *program, const ct_v
                             n * lanes > CT__COV_WIDTH };
     for (const ct_cov_node *k = ct_cov_nodes(program), *end = k + program->n_nodes; k < end; k++)
         if (k->code == CT_COV_WHITE || by_products(k, (size_t)size) ||
-            (k->code < CT_COV_PROFILES && (k->geometry != CT_DISTANCE || k->tail == CT_HEAVY)))
+            (k->code < CT_COV_PROFILES &&
+             (k->geometry == CT_SINE || k->geometry == CT_DOT || k->tail == CT_HEAVY)))
             q.failed = true;
     const int64_t groups = (q.members + lanes - 1) / lanes, work = q.members * n * n * program->n_nodes;
     const int threads = work < CT__COV_ALONE ? 1 : ct__team(dev, (int)ct__min(dev->threads, groups));

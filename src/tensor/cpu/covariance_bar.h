@@ -47,6 +47,8 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
             } else if (n->geometry == CT_DOT) {
                 by_x += g_j * (b / l) / l;
                 by_l -= 2 * g_j * (a / l) * (b / l) / l;
+            } else if (n->geometry == CT_DIFFER) {
+                by_l -= a != b ? g_j / l / l : 0;
             } else {
                 const double c = (a - b) / l, t = c > far ? far : c < -far ? -far : c;
                 by_x += 2 * g_j * t / l;
@@ -64,12 +66,13 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
  *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z
+ *     differ    ∂s/∂l = -w δ/l             ∂s/∂x = 0                       with δ = [x ≠ z], w = 1/l
  * length_bar: of the active columns, or NULL; x_bar: of the rows, or NULL. */
 
 /* Distances over `dims` active columns from number k on. */
-TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, const ct_cov_node *n,
-                                          int32_t k, const strip *t, const T *g, double *length_bar,
-                                          double *x_bar)
+TARGET CT__INLINE void NAME(distance_bar)(const int dims, const bool differ, const NAME(plan) * p,
+                                          const ct_cov_node *n, int32_t k, const strip *t, const T *g,
+                                          double *length_bar, double *x_bar)
 {
     const T *weight = p->weight + (n->dims + k) * p->lanes;
     const int32_t *d = p->dims + n->dims + k;
@@ -84,7 +87,8 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, 
         }
         for (int64_t j = 0; j < t->width; j += L) UNROLL for (int i = 0; i < dims; i++)
             {
-                const NAME(vec) difference = a[i] - LOAD(b[i] + j), h = LOAD(g + j) * difference;
+                const NAME(vec) difference = NAME(apart)(differ, a[i], LOAD(b[i] + j)),
+                                h = LOAD(g + j) * difference;
                 by_l[i] = MAD(h, difference, by_l[i]);
                 if (x_bar) by_x[i] += h;
             }
@@ -92,7 +96,7 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const NAME(plan) * p, 
             x_bar[r * p->q->d + d[i]] += weight[i] * (2 * NAME(total)(by_x[i]));
     }
     for (int i = 0; i < dims && length_bar; i++) NAME(add)
-    (length_bar + (k + i) * L, -2 * NAME(spread)(p, weight + i * p->lanes) /
+    (length_bar + (k + i) * L, -(T)ct_cov_power(n->geometry) * NAME(spread)(p, weight + i * p->lanes) /
                                    NAME(spread)(p, p->theta + (n->lengthscale + k + i) * p->lanes) * by_l[i]);
 }
 
@@ -140,14 +144,18 @@ TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n
     for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
     const bool scaled = theta_bar && n->lengthscale >= 0;
     if (scaled && !n->ard && !w->wild) NAME(add)
-    (theta_bar + n->lengthscale * L,
-     -2 / NAME(spread)(p, p->theta + n->lengthscale * p->lanes) * NAME(dot)(g, w->s, m));
+    (theta_bar + n->lengthscale * L, -(T)ct_cov_power(geometry) /
+                                         NAME(spread)(p, p->theta + n->lengthscale * p->lanes) *
+                                         NAME(dot)(g, w->s, m));
     double *length_bar = scaled && n->ard ? theta_bar + n->lengthscale * L : NULL;
     if (!w->wild && !length_bar && !x_bar && !(theta_bar && geometry == CT_SINE)) return;
-    if (!w->wild && geometry == CT_DISTANCE) {
+    if (!w->wild && (geometry == CT_DISTANCE || geometry == CT_DIFFER)) {
         int32_t k = 0;
-        for (; k + 4 <= n->n_dims; k += 4) NAME(distance_bar)(4, p, n, k, t, g, length_bar, x_bar);
-        for (; k < n->n_dims; k++) NAME(distance_bar)(1, p, n, k, t, g, length_bar, x_bar);
+        const bool differ = geometry == CT_DIFFER;
+        for (; k + 4 <= n->n_dims && !differ; k += 4)
+            NAME(distance_bar)(4, false, p, n, k, t, g, length_bar, x_bar);
+        for (; k < n->n_dims && !differ; k++) NAME(distance_bar)(1, false, p, n, k, t, g, length_bar, x_bar);
+        for (; k < n->n_dims && length_bar; k++) NAME(distance_bar)(1, true, p, n, k, t, g, length_bar, NULL);
         return;
     }
     for (int64_t r = 0; r < t->rows; r++, g += t->width) {

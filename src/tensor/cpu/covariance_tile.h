@@ -28,8 +28,8 @@ typedef struct NAME(plan) {
     bool symmetric;
     const T *x; /* x_id = x[i * x_row + d * x_col], z_jd = z[d * z_row + j * lanes] */
     int64_t x_row, x_col, z_row;
-    /* weight: 1/l² of each active column, in the order of the program's; 1 without a lengthscale, NaN where
-     * it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms` where distances come
+    /* weight: 1/l² of each active column, for CT_DIFFER 1/l, in the order of the program's; 1 without a
+     * lengthscale, NaN where it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms` where distances come
      * from products, else NULL. */
     T *theta, *weight, *z, *norms, **norm;
     T *u, *v; /* the vectors of K̄, or NULL */
@@ -50,9 +50,15 @@ TARGET CT__INLINE NAME(vec) NAME(spread)(const NAME(plan) * p, const T *x)
     return p->lanes == 1 ? (NAME(vec))(*x - zero) : LOAD(x);
 }
 
-/* s_j = Σ w (x - z_j)² over `dims` active columns from number k on, added to those before k */
-TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const ct_cov_node *n, int32_t k,
-                                     const T *x, const T *z, int64_t m, T *s)
+/* δ = x - z, or for CT_DIFFER [x ≠ z]; NaN if one of them is */
+TARGET CT__INLINE NAME(vec) NAME(apart)(const bool differ, NAME(vec) x, NAME(vec) z)
+{
+    return differ ? 0 * (x - z) - __builtin_convertvector(x != z, NAME(vec)) : x - z;
+}
+
+/* s_j = Σ w δ_j² over `dims` active columns from number k on, added to those before k */
+TARGET CT__INLINE void NAME(squares)(const int dims, const bool differ, const NAME(plan) * p,
+                                     const ct_cov_node *n, int32_t k, const T *x, const T *z, int64_t m, T *s)
 {
     const NAME(vec) zero = { 0 };
     NAME(vec) a[4], w[4];
@@ -68,20 +74,22 @@ TARGET CT__INLINE void NAME(squares)(const int dims, const NAME(plan) * p, const
         NAME(vec) sum = k ? LOAD(s + j) : zero;
         UNROLL for (int i = 0; i < dims; i++)
         {
-            const NAME(vec) difference = a[i] - LOAD(b[i] + j);
+            const NAME(vec) difference = NAME(apart)(differ, a[i], LOAD(b[i] + j));
             sum = MAD(difference * difference, w[i], sum);
         }
         VEC(s + j) = sum;
     }
 }
 
-/* Σ w (x - z_j)² from differences: zero for equal points, and with all its digits for near ones */
+/* Σ w δ_j² from differences: zero for equal points, and with all its digits for near ones */
 TARGET CT__INLINE void NAME(differences)(const NAME(plan) * p, const ct_cov_node *n, const T *x, const T *z,
                                          int64_t m, T *s)
 {
     int32_t k = 0;
-    for (; k + 4 <= n->n_dims; k += 4) NAME(squares)(4, p, n, k, x, z, m, s);
-    for (; k < n->n_dims; k++) NAME(squares)(1, p, n, k, x, z, m, s);
+    const bool differ = n->geometry == CT_DIFFER;
+    for (; k + 4 <= n->n_dims && !differ; k += 4) NAME(squares)(4, false, p, n, k, x, z, m, s);
+    for (; k < n->n_dims && !differ; k++) NAME(squares)(1, false, p, n, k, x, z, m, s);
+    for (; k < n->n_dims; k++) NAME(squares)(1, true, p, n, k, x, z, m, s);
 }
 
 /* The same as Σ w x² + Σ w z_j² - 2 Σ w x z_j where that is at least a quarter of the first two, so that it
@@ -152,6 +160,8 @@ static double NAME(careful)(const NAME(plan) * p, const ct_cov_node *n, const T 
         if (n->geometry == CT_SINE) {
             NAME(sines)((a - b) / p->theta[n->extra], &square, &slope);
             s += square / l / l;
+        } else if (n->geometry == CT_DIFFER) {
+            s += isunordered(a, b) ? NAN : (a != b) / l;
         } else {
             s += n->geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
         }
@@ -193,7 +203,7 @@ TARGET CT__INLINE bool NAME(geometry)(const NAME(plan) * p, const ct_cov_node *n
         T *to = s + r * t->width;
         if (norm)
             NAME(distances)(p, n, x, z, t->width, to, norm + t->j);
-        else if (n->geometry == CT_DISTANCE)
+        else if (n->geometry == CT_DISTANCE || n->geometry == CT_DIFFER)
             NAME(differences)(p, n, x, z, t->width, to);
         else
             NAME(turns)(p, n, x, z, t->width, to);

@@ -36,6 +36,12 @@ static __device__ __forceinline__ double ct__far(const ct__thread<T> &v, const c
     return n->tail == CT_HEAVY ? fmin(far, (double)v.theta[n->extra] * most) : far;
 }
 
+/* [x ≠ z]; NaN if one of them is */
+template <typename T> static __device__ __forceinline__ T ct__differ(T x, T z)
+{
+    return x == z ? (T)0 : x < z || x > z ? (T)1 : (T)NAN;
+}
+
 /* s of a pair whatever the range of its parts: differences, sines and coordinates are divided by the
  * lengthscales first. */
 template <typename T>
@@ -50,6 +56,8 @@ static __device__ double ct__careful(const ct__thread<T> &v, const ct_cov_node *
         if (geometry == CT_SINE) {
             ct__sines((a - b) / (double)v.theta[n->extra], &square, &slope);
             s += square / l / l;
+        } else if (geometry == CT_DIFFER) {
+            s += ct__differ(a, b) / l;
         } else {
             s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
         }
@@ -79,6 +87,8 @@ static __device__ __forceinline__ bool ct__distances(const ct__thread<T> &v, con
             add(k, [&](T a, T b) { return ct__sine_square((a - b) / period, &square, &unused), square; });
     } else if (geometry == CT_DOT) {
         for (int k = 0; k < count; k++) add(k, [](T a, T b) { return a * b; });
+    } else if (geometry == CT_DIFFER) {
+        for (int k = 0; k < count; k++) add(k, [](T a, T b) { return ct__differ(a, b); });
     } else {
         CT__BY_FOUR
         for (int k = 0; k < count; k++) add(k, [](T a, T b) { return (a - b) * (a - b); });

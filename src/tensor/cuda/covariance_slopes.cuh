@@ -33,6 +33,9 @@ static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node
         } else if (geometry == CT_DOT) {
             by_x = bar * (b / l) / l;
             by_l = -2 * bar * (a / l) * (b / l) / l;
+        } else if (geometry == CT_DIFFER) {
+            by_x = 0;
+            by_l = -bar * ct__differ(a, b) / l / l;
         } else {
             t = t > far ? far : t < -far ? -far : t;
             by_x = 2 * bar * t / l;
@@ -47,7 +50,8 @@ static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node
  * difference δ = x_d - z_d and weight w = 1/l²:
  *     distance  ∂s/∂l = -2 w δ²/l          ∂s/∂x = 2 w δ
  *     sine      ∂s/∂l = -2 w sin²(πδ/p)/l  ∂s/∂x = w (π/p) sin(2πδ/p)      ∂s/∂p = -w (πδ/p²) sin(2πδ/p)
- *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z */
+ *     dot       ∂s/∂l = -2 w x z/l         ∂s/∂x = w z
+ *     differ    ∂s/∂l = -w δ/l             ∂s/∂x = 0                       with δ = [x ≠ z], w = 1/l */
 template <typename T>
 static __device__ __forceinline__ void ct__leaf_bar(const ct__thread<T> &v, const ct_cov_node *n,
                                                     const ct__leaf<T> &leaf, const T *y_bar, double *sums,
@@ -97,6 +101,7 @@ static __device__ __forceinline__ void ct__leaf_bar(const ct__thread<T> &v, cons
                 const T b = v.z_at(d, p), difference = a - b;
                 by_x[p] = w * (geometry == CT_DOT ? g[p] * b : 2 * g[p] * difference);
                 by_l[p] = g[p] * (geometry == CT_DOT ? a * b : difference * difference);
+                if (geometry == CT_DIFFER) by_x[p] = 0, by_l[p] = g[p] * ct__differ(a, b);
             }
         }
         if (lengths) {

@@ -55,12 +55,13 @@ static long double by_row(const ct_cov_node *node, long double a, long double s)
 static long double profile(const pair *p, const ct_cov_node *node)
 {
     const int32_t *dims = ct_cov_dims(p->program) + node->dims;
-    long double a = node->extra < 0 ? 0 : p->theta[node->extra], distance = 0, sines = 0, dot = 0;
+    long double a = node->extra < 0 ? 0 : p->theta[node->extra], distance = 0, sines = 0, dot = 0, differ = 0;
     for (int k = 0; k < node->n_dims; k++) {
         long double l = lengthscale(p, node, k), x = p->x[dims[k]], z = p->z[dims[k]], d = x - z;
         distance += d * d / (l * l);
         sines += node->geometry == CT_SINE ? powl(sinl(PI * d / a) / l, 2) : 0;
         dot += x * z / (l * l);
+        differ += isunordered(x, z) ? NAN : (x != z) / l;
     }
     if (p->same && node->geometry != CT_DOT) return 1; /* whatever the point and the lengthscales are */
     long double r = sqrtl(distance), r3 = sqrtl(3) * r, r5 = sqrtl(5) * r;
@@ -74,6 +75,7 @@ static long double profile(const pair *p, const ct_cov_node *node)
     case CT_COV_COSINE: return cosl(2 * PI * sqrtl(distance));
     case CT_COV_LINEAR: return dot;
     case CT_COV_POLYNOMIAL: return powl(a + dot, node->degree);
+    case CT_COV_CATEGORY: return expl(-differ);
     default: /* not in the book */
         return by_row(node, a, node->geometry == CT_SINE ? sines : node->geometry == CT_DOT ? dot : distance);
     }

@@ -1,4 +1,4 @@
-# Checks of what a command prints, on top of tap.sh. Sourced.
+# Checks of ctgp. Sourced beside tap.sh.
 # shellcheck shell=bash
 
 # ok NAME PATTERN COMMAND...: exit code 0 and the pattern somewhere on standard output.

@@ -1,0 +1,249 @@
+/* ctgp compare: which of two models predicts better, by the paired differences of their losses. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A model, and its losses in n rows: squared error and minus the log density. */
+typedef struct side {
+    const char *path;
+    ct_device *device;
+    ct_gp *gp;
+    prediction p;
+    int64_t n;
+    double *square, *nlpd;
+} side;
+
+/* Of the pairs' differences B - A. */
+typedef struct difference {
+    double mean, error; /* the mean's standard error */
+} difference;
+
+typedef struct verdict {
+    int64_t n;
+    double rmse[2], nlpd[2];
+    difference square, density;
+} verdict;
+
+/* -- the losses ------------------------------------------------------------------------------------------ */
+
+static int make_room(side *s, int64_t n)
+{
+    s->n = n;
+    s->square = malloc((size_t)n * sizeof *s->square);
+    s->nlpd = malloc((size_t)n * sizeof *s->nlpd);
+    return s->square && s->nlpd ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+}
+
+/* In all rows of a table; NaN where an input or the target is missing. */
+static int losses_in_table(side *s, const char *path, const ct_csv_options *how)
+{
+    int result = prediction_make(&s->p, s->gp, path, how);
+    if (result == GO_ON && s->p.target < 0) {
+        frame_column(&s->p.data, ct_gp_output(s->gp)->name);
+        result = CODE_DATA;
+    }
+    if (result == GO_ON) result = make_room(s, ct_table_rows(s->p.data.table));
+    if (result != GO_ON) return result;
+    const int64_t m = s->p.data.n_rows;
+    prediction_losses(&s->p, s->square, s->nlpd);
+    /* From the last on: the chosen row k has the place rows[k] >= k. */
+    for (int64_t i = s->n - 1, k = m - 1; i >= 0; i--) {
+        const bool chosen = k >= 0 && s->p.data.rows[k] == i;
+        const double a = chosen ? s->square[k] : NAN, b = chosen ? s->nlpd[k] : NAN;
+        if (chosen) k--;
+        s->square[i] = a, s->nlpd[i] = b;
+    }
+    return GO_ON;
+}
+
+/* In the rows that it has learned, each from all others. */
+static int losses_left_out(side *s)
+{
+    left_out l = { 0 };
+    int result = make_room(s, ct_gp_points(s->gp));
+    if (result == GO_ON) result = left_out_make(&l, s->gp, NULL);
+    for (int64_t i = 0; i < s->n && result == GO_ON; i++) {
+        s->square[i] = left_out_square(&l, i);
+        s->nlpd[i] = -l.rows[3 * i + 2];
+    }
+    left_out_free(&l);
+    return result;
+}
+
+/* GO_ON where both models have learned the same targets, in the same order. */
+static int check_targets(const side *a, const side *b)
+{
+    const int64_t n = ct_gp_points(a->gp);
+    double *y[2] = { NULL, NULL }, largest = 0;
+    bool same = n == ct_gp_points(b->gp);
+    int result = same ? model_targets(a->gp, &y[0]) : GO_ON;
+    if (result == GO_ON && same) result = model_targets(b->gp, &y[1]);
+    for (int64_t i = 0; i < n && same && result == GO_ON; i++) largest = fmax(largest, fabs(y[0][i]));
+    for (int64_t i = 0; i < n && same && result == GO_ON; i++)
+        same = fabs(y[0][i] - y[1][i]) <= 1e-5 * largest;
+    free(y[0]);
+    free(y[1]);
+    if (result != GO_ON || same) return result;
+    return fail(
+        CODE_DATA,
+        "%s and %s have not learned the same targets, so that their leave-one-out scores say nothing: "
+        "give a table to compare them on, ctgp compare A B DATA.csv",
+        a->path, b->path);
+}
+
+/* -- the comparison -------------------------------------------------------------------------------------- */
+
+static difference difference_of(const double *a, const double *b, int64_t n)
+{
+    double count = 0, mean = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(a[i]) || isnan(b[i])) continue;
+        const double d = b[i] - a[i], step = d - mean;
+        mean += step / ++count;
+        squares += step * (d - mean);
+    }
+    return (difference){ mean, count > 1 ? sqrt(squares / (count - 1) / count) : NAN };
+}
+
+static verdict judge(const side *a, const side *b)
+{
+    verdict v = { .square = difference_of(a->square, b->square, a->n),
+                  .density = difference_of(a->nlpd, b->nlpd, a->n) };
+    for (int64_t i = 0; i < a->n; i++) {
+        if (isnan(a->square[i]) || isnan(b->square[i])) continue;
+        v.n++;
+        v.rmse[0] += a->square[i], v.rmse[1] += b->square[i];
+        v.nlpd[0] += a->nlpd[i], v.nlpd[1] += b->nlpd[i];
+    }
+    for (int k = 0; k < 2; k++) {
+        v.rmse[k] = sqrt(v.rmse[k] / (double)v.n);
+        v.nlpd[k] /= (double)v.n;
+    }
+    return v;
+}
+
+/* -1: A is better, 1: B is, by two standard errors; 0: that cannot be said. */
+static int better(difference d) { return fabs(d.mean) > 2 * d.error ? (d.mean > 0 ? -1 : 1) : 0; }
+
+static void print_verdict(const verdict *v, const side *a, const side *b, bool left_out_rows, FILE *to)
+{
+    const int by[2] = { better(v->square), better(v->density) };
+    const char *name[] = { a->path, b->path };
+    fprintf(to, "%-28s %-12s %s\n", left_out_rows ? "leave-one-out" : "", "rmse", "nlpd");
+    for (int k = 0; k < 2; k++) fprintf(to, "%-28s %-12.6g %.6g\n", name[k], v->rmse[k], v->nlpd[k]);
+    fprintf(to,
+            "B less A, a row: squared error %.4g +- %.2g, nlpd %.4g +- %.2g (standard errors of %lld rows)\n",
+            v->square.mean, v->square.error, v->density.mean, v->density.error, (long long)v->n);
+    if (by[0] && by[0] == by[1])
+        fprintf(to, "%s is better, in its means and in its densities\n", name[by[0] > 0]);
+    else if (by[0] && by[1])
+        fprintf(to, "%s has the better means, %s the better densities\n", name[by[0] > 0], name[by[1] > 0]);
+    else if (by[0])
+        fprintf(to, "%s has the better means; of the densities these rows cannot tell\n", name[by[0] > 0]);
+    else if (by[1])
+        fprintf(to, "%s has the better densities; of the means these rows cannot tell\n", name[by[1] > 0]);
+    else
+        fprintf(to, "these rows cannot tell which is better: no difference is beyond two standard errors\n");
+}
+
+static void json_difference(const char *name, difference d)
+{
+    static const char *const winner[] = { "\"A\"", "null", "\"B\"" };
+    printf("\"%s\": {\"mean\": ", name);
+    json_number(stdout, d.mean);
+    printf(", \"standard_error\": ");
+    json_number(stdout, d.error);
+    printf(", \"better\": %s}", winner[better(d) + 1]);
+}
+
+static void json_verdict(const verdict *v, const side *a, const side *b, bool left_out_rows)
+{
+    printf("{\"n\": %lld, \"leave_one_out\": %s", (long long)v->n, left_out_rows ? "true" : "false");
+    for (int k = 0; k < 2; k++) {
+        printf(", \"%c\": {\"model\": ", "AB"[k]);
+        json_string(stdout, k ? b->path : a->path);
+        printf(", \"rmse\": ");
+        json_number(stdout, v->rmse[k]);
+        printf(", \"nlpd\": ");
+        json_number(stdout, v->nlpd[k]);
+        printf("}");
+    }
+    printf(", ");
+    json_difference("squared_error", v->square);
+    printf(", ");
+    json_difference("nlpd", v->density);
+    printf("}\n");
+}
+
+static int compare(side *a, side *b, const char *table, const ct_csv_options *how, bool json)
+{
+    int result = GO_ON;
+    if (strcmp(ct_gp_output(a->gp)->name, ct_gp_output(b->gp)->name) != 0)
+        return fail(CODE_DATA, "%s predicts '%s' and %s '%s': there is nothing to compare", a->path,
+                    ct_gp_output(a->gp)->name, b->path, ct_gp_output(b->gp)->name);
+    if (!table) result = check_targets(a, b);
+    if (result == GO_ON) result = table ? losses_in_table(a, table, how) : losses_left_out(a);
+    if (result == GO_ON) result = table ? losses_in_table(b, table, how) : losses_left_out(b);
+    if (result != GO_ON) return result;
+    const verdict v = judge(a, b);
+    if (v.n < 2)
+        return fail(CODE_DATA,
+                    "%s: %lld rows have a target and all inputs of both models; it takes at least 2",
+                    table ? table : a->path, (long long)v.n);
+    if (json)
+        json_verdict(&v, a, b, !table);
+    else
+        print_verdict(&v, a, b, !table, stdout);
+    return CODE_OK;
+}
+
+static void release(side *s)
+{
+    prediction_free(&s->p);
+    free(s->square);
+    free(s->nlpd);
+    ct_gp_free(s->gp);
+    ct_device_close(s->device);
+}
+
+int run_compare(int argc, char **argv)
+{
+    const char *device = NULL, *json = NULL, *paths[3];
+    dialect d = { 0 };
+    ct_csv_options how;
+    const option options[] = {
+        DIALECT_OPTIONS(d),
+        { "--device", "NAME", "cpu, cuda:0, ...; the best there is unless given", &device },
+        { "--json", NULL, "the result as one line of JSON", &json },
+    };
+    const command c = {
+        .name = "compare",
+        .arguments = "A.ctgp B.ctgp [DATA.csv]",
+        .summary = "Says which of two models predicts better: on DATA.csv, or by leave-one-out.",
+        .details =
+            "Without DATA.csv both have to know the same targets, as two fits of one table do. Both are "
+            "scored in the\n"
+            "same rows. What is judged is the mean of the differences from row to row, beside its standard "
+            "error: a\n"
+            "model is called better where it is so by more than two of them.",
+        .n_positional = 2,
+        .n_optional = 1,
+        .options = options,
+        .n_options = sizeof options / sizeof options[0],
+    };
+    int result = parse_arguments(&c, argc, argv, paths);
+    if (result == GO_ON) result = parse_dialect(&d, &how);
+    if (result == GO_ON && paths[2] && is_stream(paths[2]))
+        result = fail(CODE_USAGE, "%s can be read once, and each model reads DATA.csv: make it a file",
+                      is_standard(paths[2]) ? "standard input" : paths[2]);
+    if (result != GO_ON) return result;
+    side a = { .path = paths[0], .p.target = -1 }, b = { .path = paths[1], .p.target = -1 };
+    result = model_load(device, a.path, &a.device, &a.gp);
+    if (result == GO_ON) result = model_load(device, b.path, &b.device, &b.gp);
+    if (result == GO_ON) result = compare(&a, &b, paths[2], &how, json != NULL);
+    release(&a);
+    release(&b);
+    return result;
+}

@@ -1,0 +1,95 @@
+/* ctgp fit: rows that are held back, and the model's score on them. */
+#include "fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The chosen rows k with held[k] move to *h; with drop they are gone. */
+static void move_rows(frame *f, const bool *held_back, held *h, bool drop)
+{
+    int64_t kept = 0;
+    for (int64_t k = 0; k < f->n_rows; k++) {
+        if (!held_back[k])
+            f->rows[kept++] = f->rows[k];
+        else if (!drop)
+            h->rows[h->n++] = f->rows[k];
+    }
+    f->n_rows = kept;
+}
+
+/* Marks `count` of n rows: the last ones, or drawn ones. */
+static int mark(ct_device *device, int64_t n, int64_t count, bool last, uint64_t seed, uint64_t stream,
+                bool *marked)
+{
+    int64_t *order = malloc((size_t)n * sizeof *order);
+    int result = !order ? fail(CODE_MEMORY, "no memory for %lld rows", (long long)n)
+                 : last ? GO_ON
+                        : rows_shuffled(device, n, seed, stream, order);
+    memset(marked, 0, (size_t)n * sizeof *marked);
+    for (int64_t i = 0; i < count && result == GO_ON; i++) marked[last ? n - 1 - i : order[i]] = true;
+    free(order);
+    return result;
+}
+
+/* Holds back the share --test-fraction or --test-last of the rows. */
+static int hold_share(const settings *s, frame *f, bool *marked, held *h)
+{
+    const long long n = f->n_rows, count = llround(s->test * (double)n);
+    if (count < 1 || n - count < 2)
+        return fail(CODE_DATA, "%s: %s of %.6g holds back %lld of %lld rows: one at least, and two must stay",
+                    f->path, s->test_last ? "--test-last" : "--test-fraction", s->test, count, n);
+    int result = mark(f->device, n, count, s->test_last, s->fit.seed, 0, marked);
+    if (result != GO_ON) return result;
+    move_rows(f, marked, h, false);
+    fprintf(stderr, "ctgp: %lld of %lld rows are held back, %s; the model learns the other %lld\n", count, n,
+            s->test_last ? "the last of the table" : "drawn", n - count);
+    return GO_ON;
+}
+
+/* Keeps --max-rows of the rows; the others are held back unless there are such rows already. */
+static int hold_rest(const settings *s, frame *f, bool *marked, held *h)
+{
+    const long long n = f->n_rows;
+    const bool drop = h->n > 0;
+    int result = mark(f->device, n, n - s->max_rows, false, s->fit.seed, 1, marked);
+    if (result != GO_ON) return result;
+    move_rows(f, marked, h, drop);
+    fprintf(stderr, "ctgp: the model learns %ld of %lld rows, drawn%s\n", s->max_rows, n,
+            drop ? "" : "; the others are held back");
+    return GO_ON;
+}
+
+int fit_hold_rows(const settings *s, frame *f, held *h)
+{
+    const bool some = s->max_rows && f->n_rows > s->max_rows;
+    if (!(s->test > 0) && !some) return GO_ON;
+    bool *marked = malloc((size_t)f->n_rows * sizeof *marked);
+    h->rows = malloc((size_t)f->n_rows * sizeof *h->rows);
+    int result =
+        marked && h->rows ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)f->n_rows);
+    if (result == GO_ON && s->test > 0) result = hold_share(s, f, marked, h);
+    if (result == GO_ON && s->max_rows && f->n_rows > s->max_rows) result = hold_rest(s, f, marked, h);
+    free(marked);
+    return result;
+}
+
+int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found)
+{
+    const int64_t d = ct_gp_dims(gp);
+    *found = (score){ 0 };
+    if (!h->n) return GO_ON;
+    prediction p = { .data = *f, .target = cols[d] };
+    p.data.rows = h->rows, p.data.n_rows = h->n;
+    ct_tensor *X = frame_tensor(&p.data, cols, d, ct_gp_dtype(gp)), *noise = NULL;
+    int result = X ? GO_ON : fail_device(f->device, NULL);
+    if (result == GO_ON && cols[d + 1] >= 0)
+        result = frame_noise(&p.data, cols[d + 1], ct_gp_get_options(gp).noise, ct_gp_noise_name(gp), gp, &noise);
+    if (result == GO_ON) result = prediction_fill(&p, gp, X, noise);
+    if (result == GO_ON) *found = prediction_score(&p);
+    ct_release(X);
+    ct_release(noise);
+    free(p.mean);
+    free(p.std);
+    return result;
+}

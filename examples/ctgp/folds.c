@@ -1,0 +1,78 @@
+/* Which rows are left out together, and rows in a drawn order. */
+#include "ctgp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct keyed {
+    double key;
+    const char *text;
+    int64_t row;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->row > y->row) - (x->row < y->row);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const keyed *)a)->text, ((const keyed *)b)->text);
+}
+
+int rows_shuffled(ct_device *device, int64_t n, uint64_t seed, uint64_t stream, int64_t *order)
+{
+    ct_tensor *u = ct_rand_uniform(device, CT_F64, ct_shape1(n), seed, stream);
+    double *keys = malloc((size_t)n * sizeof *keys);
+    keyed *rows = malloc((size_t)n * sizeof *rows);
+    int result = keys && rows ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    if (result == GO_ON && (!u || ct_read(u, keys, (size_t)n * sizeof *keys)))
+        result = fail_device(device, NULL);
+    for (int64_t i = 0; i < n && result == GO_ON; i++) rows[i] = (keyed){ keys[i], NULL, i };
+    if (result == GO_ON) qsort(rows, (size_t)n, sizeof *rows, by_key);
+    for (int64_t i = 0; i < n && result == GO_ON; i++) order[i] = rows[i].row;
+    ct_release(u);
+    free(keys);
+    free(rows);
+    return result;
+}
+
+int folds_drawn(ct_device *device, int64_t n, int64_t count, uint64_t seed, int64_t *fold)
+{
+    int64_t *order = malloc((size_t)n * sizeof *order);
+    int result = order ? rows_shuffled(device, n, seed, 0, order)
+                       : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    for (int64_t i = 0; i < n && result == GO_ON; i++) fold[order[i]] = i % count;
+    free(order);
+    return result;
+}
+
+int folds_by(const frame *f, const ct_csv_options *how, const char *column, int64_t *fold, int64_t *count)
+{
+    const int64_t col = frame_column(f, column), n = f->n_rows;
+    if (col < 0) return CODE_DATA;
+    char **texts = NULL;
+    keyed *rows = malloc((size_t)n * sizeof *rows);
+    int result = rows ? frame_texts(f, how, &col, 1, &texts)
+                      : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    *count = 0;
+    for (int64_t i = 0; i < n && result == GO_ON; i++) {
+        rows[i] = (keyed){ .text = texts[f->rows[i]], .row = i };
+        if (!rows[i].text[0])
+            result = fail(CODE_DATA, "%s, line %lld: column '%s' has no value, which group is that?", f->path,
+                          (long long)ct_table_line(f->table, f->rows[i]), column);
+    }
+    if (result == GO_ON) qsort(rows, (size_t)n, sizeof *rows, by_text);
+    for (int64_t i = 0; i < n && result == GO_ON; i++) {
+        if (i == 0 || strcmp(rows[i - 1].text, rows[i].text) != 0) ++*count;
+        fold[rows[i].row] = *count;
+    }
+    if (result == GO_ON && *count < 2)
+        result = fail(CODE_DATA,
+                      "%s: column '%s' is the same in every row: there is no other group to predict it from",
+                      f->path, column);
+    free(rows);
+    free(texts);
+    return result;
+}

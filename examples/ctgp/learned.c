@@ -1,0 +1,85 @@
+/* The rows of a table that a model has learned. */
+#include "ctgp.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What the model knows, (n, d) and (n). */
+static int model_rows(ct_gp *gp, double **x, double **y)
+{
+    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
+    ct_device *device = ct_gp_device(gp);
+    ct_tensor *X = ct_empty(device, CT_F64, ct_shape2(n, d)), *Y = ct_empty(device, CT_F64, ct_shape1(n));
+    *x = malloc((size_t)(n * d) * sizeof **x);
+    *y = malloc((size_t)n * sizeof **y);
+    int result = *x && *y ? GO_ON : fail(CODE_MEMORY, "no memory for the model's %lld rows", (long long)n);
+    if (result == GO_ON &&
+        (!X || !Y || ct_gp_data(gp, X, Y) || ct_read(X, *x, (size_t)(n * d) * sizeof **x) ||
+         ct_read(Y, *y, (size_t)n * sizeof **y)))
+        result = fail_device(device, NULL);
+    ct_release(X);
+    ct_release(Y);
+    return result;
+}
+
+int model_targets(ct_gp *gp, double **y)
+{
+    double *x = NULL;
+    int result = model_rows(gp, &x, y);
+    free(x);
+    return result;
+}
+
+/* Equal but for the rounding of the model's scales. */
+static bool is_near(const ct_gp *gp, double a, double b, double largest)
+{
+    return fabs(a - b) <= 64 * (ct_gp_dtype(gp) == CT_F32 ? FLT_EPSILON : DBL_EPSILON) * largest;
+}
+
+/* Keeps of the chosen rows those of the model, which are in the same order. */
+static int match(frame *f, const ct_gp *gp, const int64_t *cols, const double *x, const double *y,
+                 double *largest)
+{
+    const int64_t n = ct_gp_points(gp), d = ct_gp_dims(gp);
+    int64_t found = 0;
+    for (int64_t j = 0; j <= d; j++) {
+        largest[j] = 0;
+        for (int64_t i = 0; i < n; i++) largest[j] = fmax(largest[j], fabs(j < d ? x[i * d + j] : y[i]));
+    }
+    for (int64_t k = 0; k < f->n_rows && found < n; k++) {
+        bool same = true;
+        for (int64_t j = 0; j <= d && same; j++)
+            same = is_near(gp, ct_table_at(f->table, f->rows[k], cols[j]),
+                           j < d ? x[found * d + j] : y[found], largest[j]);
+        if (same) f->rows[found++] = f->rows[k];
+    }
+    f->n_rows = found;
+    if (found == n) return GO_ON;
+    return fail(
+        CODE_DATA,
+        "%s is not the table that the model learned: row %lld of the model's %lld is not in it, or not "
+        "in its place",
+        f->path, (long long)found + 1, (long long)n);
+}
+
+int frame_learned(frame *f, ct_gp *gp, const char *path, const ct_csv_options *how)
+{
+    const int64_t d = ct_gp_dims(gp);
+    double *x = NULL, *y = NULL, *largest = malloc((size_t)(d + 1) * sizeof *largest);
+    int64_t *cols = malloc((size_t)(d + 2) * sizeof *cols);
+    int result = largest && cols ? frame_model(f, gp, path, how, cols)
+                                 : fail(CODE_MEMORY, "no memory for %lld columns", (long long)d);
+    if (result == GO_ON && cols[d] < 0) {
+        frame_column(f, ct_gp_output(gp)->name);
+        result = CODE_DATA;
+    }
+    if (result == GO_ON) result = frame_complete(f, cols, d + 1);
+    if (result == GO_ON) result = model_rows(gp, &x, &y);
+    if (result == GO_ON) result = match(f, gp, cols, x, y, largest);
+    free(x);
+    free(y);
+    free(largest);
+    free(cols);
+    return result;
+}

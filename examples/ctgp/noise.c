@@ -1,0 +1,132 @@
+/* Noise that a column of the table tells: standard deviations, variances, or a level with a noise of its own.
+ * The model keeps the column as "sd:NAME", "variance:NAME" or, of levels, "NAME". */
+#include "ctgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char deviations[] = "sd:", variances[] = "variance:";
+
+static const char *behind(const char *text, const char *prefix)
+{
+    const size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) ? NULL : text + length;
+}
+
+int noise_settings(const char *noise, const char *column, const char *by, ct_gp_noise *kind, char name[4096])
+{
+    static const char *const kinds[] = { "learned", "none", "inputs" };
+    static const ct_gp_noise meant[] = { CT_NOISE_LEARNED, CT_NOISE_NONE, CT_NOISE_INPUTS };
+    int k = 0;
+    const int result = parse_choice("--noise", noise, kinds, 3, &k);
+    if (result != GO_ON) return result;
+    if (column && by) return fail(CODE_USAGE, "--noise-column and --noise-by: give one of them");
+    if ((column || by) && k)
+        return fail(CODE_USAGE, "--noise %s and %s: give one of them", noise,
+                    column ? "--noise-column" : "--noise-by");
+    *kind = by ? CT_NOISE_BY_LEVEL : !column ? meant[k] : noise ? CT_NOISE_GIVEN_PLUS : CT_NOISE_GIVEN;
+    const bool plain = column && !behind(column, deviations) && !behind(column, variances);
+    if (column || by) snprintf(name, 4096, "%s%s", plain ? deviations : "", column ? column : by);
+    return GO_ON;
+}
+
+const char *noise_column(ct_gp_noise kind, const char *name)
+{
+    if (!*name || kind == CT_NOISE_BY_LEVEL) return *name ? name : NULL;
+    const char *column = behind(name, deviations);
+    if (!column) column = behind(name, variances);
+    return column ? column : name;
+}
+
+void noise_text(const ct_gp *gp, char *text, size_t size)
+{
+    const char *name = ct_gp_noise_name(gp), *column = noise_column(ct_gp_get_options(gp).noise, name);
+    const char *what = behind(name, deviations) ? "standard deviations" : "variances";
+    *text = 0;
+    switch (ct_gp_get_options(gp).noise) {
+    case CT_NOISE_NONE: snprintf(text, size, "none"); break;
+    case CT_NOISE_LEARNED: snprintf(text, size, "learned"); break;
+    case CT_NOISE_INPUTS: snprintf(text, size, "learned, a function of the inputs"); break;
+    case CT_NOISE_BY_LEVEL:
+        snprintf(text, size, "learned for each level%s%s", column ? " of " : "", column ? column : "");
+        break;
+    case CT_NOISE_GIVEN:
+    case CT_NOISE_GIVEN_PLUS:
+        snprintf(text, size, "given%s%s%s%s",
+                 ct_gp_get_options(gp).noise == CT_NOISE_GIVEN_PLUS ? " and learned" : "", column ? ", " : "",
+                 column ? what : "", column ? " in " : "");
+        if (column) snprintf(text + strlen(text), size - strlen(text), "%s", column);
+    }
+}
+
+/* -- the column's numbers -------------------------------------------------------------------------------- */
+
+/* Where row k of the chosen ones is refused. */
+static int refuse(const frame *f, int64_t k, int64_t col, const char *format, const char *value)
+{
+    char why[256];
+    snprintf(why, sizeof why, format, value);
+    return fail(CODE_DATA, "%s, line %lld, column '%s': %s", f->path,
+                (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), why);
+}
+
+/* A level that no row of the model has is refused. */
+static int check_level(const frame *f, const ct_gp *gp, int64_t k, int64_t col, double level)
+{
+    char number[CT_NUMBER_TEXT], name[64];
+    ct_number_write(level, 0, number);
+    snprintf(name, sizeof name, "noise.variance[%s]", number);
+    if (ct_gp_find(gp, name) >= 0) return GO_ON;
+    return refuse(f, k, col, "the model has no noise for the level %s, which no row of its training had",
+                  number);
+}
+
+static int rising(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Levels of one row each are no levels. */
+static int check_levels(const frame *f, int64_t col, const double *levels)
+{
+    const int64_t n = f->n_rows;
+    int64_t count = n > 0;
+    double *x = malloc((size_t)(n + 1) * sizeof *x);
+    if (!x) return fail(CODE_MEMORY, "no memory for %lld levels", (long long)n);
+    memcpy(x, levels, (size_t)n * sizeof *x);
+    qsort(x, (size_t)n, sizeof *x, rising);
+    for (int64_t i = 1; i < n; i++) count += x[i] != x[i - 1];
+    free(x);
+    if (2 * count <= n) return GO_ON;
+    return fail(
+        CODE_DATA,
+        "%s: column '%s' has %lld levels in %lld rows: a noise for each takes two rows of it, at least",
+        f->path, ct_table_name(f->table, col), (long long)count, (long long)n);
+}
+
+int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
+                ct_tensor **noise)
+{
+    char number[CT_NUMBER_TEXT];
+    const bool levels = kind == CT_NOISE_BY_LEVEL, square = behind(name, deviations) && !levels;
+    double *x = malloc((size_t)(f->n_rows + 1) * sizeof *x);
+    int result = x ? GO_ON : fail(CODE_MEMORY, "no memory for the noise of %lld rows", (long long)f->n_rows);
+    for (int64_t k = 0; k < f->n_rows && result == GO_ON; k++) {
+        x[k] = ct_table_at(f->table, f->rows[k], col) + 0.0; /* no -0 */
+        ct_number_write(x[k], 0, number);
+        if (levels && gp)
+            result = check_level(f, gp, k, col, x[k]);
+        else if (!levels && x[k] < 0)
+            result = refuse(f, k, col, "%s is negative, and no spread is", number);
+        else if (square && fabs(x[k]) > 1e150)
+            result = refuse(f, k, col, "the square of %s is out of range", number);
+        if (square) x[k] *= x[k];
+    }
+    if (result == GO_ON && levels && !gp) result = check_levels(f, col, x);
+    if (result == GO_ON && !(*noise = ct_from(f->device, CT_F64, ct_shape1(f->n_rows), x)))
+        result = fail_device(f->device, NULL);
+    free(x);
+    return result;
+}

@@ -1,0 +1,63 @@
+/* What a model owes to each of its features. */
+#include "ctgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SAMPLES = 10000 };
+
+int sensitivity_make(sensitivity *s, ct_gp *gp, uint64_t seed)
+{
+    const int64_t d = ct_gp_dims(gp);
+    ct_device *device = ct_gp_device(gp);
+    double all;
+    *s = (sensitivity){ .first = malloc(3 * (size_t)d * sizeof *s->first) };
+    if (!s->first) return fail(CODE_MEMORY, "no memory for %lld features", (long long)d);
+    s->total = s->first + d, s->loss = s->total + d;
+    ct_status status = ct_gp_sobol(gp, SAMPLES, seed, s->first, s->total);
+    if (!status) status = ct_gp_loo_without(gp, NULL, 0, &all);
+    if (status) snprintf(s->why, sizeof s->why, "%s", ct_message(device));
+    for (int64_t j = 0; j < d && !status; j++) {
+        double sum; /* NaN where there is no covariance without the feature */
+        const ct_status without = ct_gp_loo_without(gp, &j, 1, &sum);
+        s->loss[j] = (all - sum) / (double)ct_gp_points(gp);
+        if (without == CT_ENOMEM) status = without;
+    }
+    return status == CT_ENOMEM ? fail_device(device, NULL) : GO_ON;
+}
+
+void sensitivity_free(sensitivity *s) { free(s->first); }
+
+void print_sensitivity(const sensitivity *s, const ct_gp *gp)
+{
+    if (s->why[0]) {
+        printf("sensitivity  %s\n", s->why);
+        return;
+    }
+    printf(
+        "sensitivity of the mean to features drawn independently from the data (Sobol indices, to about "
+        "%.2g), and\nhow far the leave-one-out nlpd rises where a feature is held at its mean, without a new "
+        "fit:\n  %-28s %-12s %-12s %s\n",
+        1 / sqrt(SAMPLES), "", "first order", "total", "nlpd");
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++)
+        printf("  %-28s %-12.3f %-12.3f %+.4g\n", ct_gp_input(gp, j)->name, s->first[j], s->total[j],
+               s->loss[j]);
+}
+
+void json_sensitivity(const sensitivity *s, const ct_gp *gp)
+{
+    const bool known = !s->why[0];
+    printf("\"sensitivity\": %s", known ? "[" : "null");
+    for (int64_t j = 0; j < ct_gp_dims(gp) && known; j++) {
+        printf("%s{\"feature\": ", j ? ", " : "");
+        json_string(stdout, ct_gp_input(gp, j)->name);
+        printf(", \"first\": ");
+        json_number(stdout, s->first[j]);
+        printf(", \"total\": ");
+        json_number(stdout, s->total[j]);
+        printf(", \"loo_nlpd_without\": ");
+        json_number(stdout, s->loss[j]);
+        printf("}");
+    }
+    if (known) printf("]");
+}
