@@ -301,9 +301,8 @@ typedef struct patience {
 } patience;
 
 /* Fits a model of `kernel`, which it takes over, within the limits, or chooses a covariance where `kernel` is
- * NULL. Ctrl-C,
- * SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with *gp, or the code
- * to exit with. */
+ * NULL. Ctrl-C, SIGTERM or the end of patience ends the fit with the best model so far. Returns GO_ON with
+ * *gp, or the code to exit with. */
 int train(ct_tensor *X, ct_tensor *y, ct_kernel *kernel, const bounds *limits, const ct_gp_options *options,
           const ct_fit_options *how, patience most, ct_gp **gp, effort *e);
 

@@ -19,9 +19,9 @@
 #define LOOKS_RATIONAL_QUADRATIC   "smooth on many scales at once"
 #define LOOKS_PERIODIC             "repeats with the period, in any shape"
 #define LOOKS_COSINE               "a wave of this period; of one column: dims=0"
+#define LOOKS_CATEGORY             "a level for each combination of codes, as 0, 1, 2"
 #define LOOKS_LINEAR               "straight lines"
 #define LOOKS_POLYNOMIAL           "polynomials of a degree: poly(degree=2)"
-#define LOOKS_CATEGORY             "a level for each combination of codes"
 
 typedef struct profile {
     const char *text, *formula, *looks, *extra;

@@ -39,9 +39,10 @@ void print_sensitivity(const sensitivity *s, const ct_gp *gp)
         "%.2g), and\nhow far the leave-one-out nlpd rises where a feature is held at its mean, without a new "
         "fit:\n  %-28s %-12s %-12s %s\n",
         1 / sqrt(SAMPLES), "", "first order", "total", "nlpd");
-    for (int64_t j = 0; j < ct_gp_dims(gp); j++)
-        printf("  %-28s %-12.3f %-12.3f %+.4g\n", ct_gp_input(gp, j)->name, s->first[j], s->total[j],
-               s->loss[j]);
+    for (int64_t j = 0; j < ct_gp_dims(gp); j++) {
+        printf("  %-28s %-12.3f %-12.3f ", ct_gp_input(gp, j)->name, s->first[j], s->total[j]);
+        printf(isnan(s->loss[j]) ? "no covariance without it\n" : "%+.4g\n", s->loss[j]);
+    }
 }
 
 void json_sensitivity(const sensitivity *s, const ct_gp *gp)
