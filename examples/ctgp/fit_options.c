@@ -25,10 +25,10 @@ static int name_model(settings *s)
 
 int fit_read_settings(int argc, char **argv, settings *s)
 {
-    const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL, *optimizer = NULL, *objective = NULL,
-               *precision = NULL, *restarts = NULL, *iterations = NULL, *seed = NULL, *dtype = NULL,
-               *standardize = NULL, *quiet = NULL, *limit = NULL, *fraction = NULL, *last = NULL,
-               *most = NULL;
+    const char *mean = NULL, *noise = NULL, *noise_in = NULL, *noise_by = NULL, *priors = NULL,
+               *optimizer = NULL, *objective = NULL, *precision = NULL, *restarts = NULL, *iterations = NULL,
+               *seed = NULL, *dtype = NULL, *standardize = NULL, *quiet = NULL, *limit = NULL,
+               *fraction = NULL, *last = NULL, *most = NULL;
     const option options[] = {
         { "--target", "NAME", "column to learn (required)", &s->target },
         { "--features", "A,B*,...", "columns to learn it from; all others unless given", &s->features },

@@ -54,8 +54,7 @@ int frame_model(frame *f, const ct_gp *gp, const char *path, const ct_csv_option
     ct_csv_options as_model = *how;
     as_model.columns = columns;
     as_model.n_columns = noise ? d + 2 : d + 1;
-    if (result == GO_ON)
-        result = frame_open(f, ct_gp_device(gp), path, &as_model, names, as_model.n_columns);
+    if (result == GO_ON) result = frame_open(f, ct_gp_device(gp), path, &as_model, names, as_model.n_columns);
     for (int64_t j = 0; j < d && result == GO_ON; j++) {
         cols[j] = frame_column(f, names[j]);
         if (cols[j] < 0) result = CODE_DATA;

@@ -302,20 +302,20 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(make_fails),           cmocka_unit_test(objective_fails),      cmocka_unit_test(fit_fails),
-        cmocka_unit_test(adam_fails),           cmocka_unit_test(predict_fails),
-        cmocka_unit_test(full_fails),           cmocka_unit_test(sample_fails),
-        cmocka_unit_test(inspect_fails),        cmocka_unit_test(loo_fails),
-        cmocka_unit_test(cross_validate_fails), cmocka_unit_test(data_fails),
-        cmocka_unit_test(sobol_fails),          cmocka_unit_test(posterior_fails),
-        cmocka_unit_test(append_fails),         cmocka_unit_test(remove_rows_fails),
-        cmocka_unit_test(copy_fails),           cmocka_unit_test(save_fails),
-        cmocka_unit_test(save_bare_fails),      cmocka_unit_test(load_fails),
-        cmocka_unit_test(mixed_fails),          cmocka_unit_test(noisy_fails),
-        cmocka_unit_test(jitter_fails),         cmocka_unit_test(nlml_op_fails),
-        cmocka_unit_test(loo_op_fails),         cmocka_unit_test(loo_without_fails),
-        cmocka_unit_test(mixed_op_fails),
-        cmocka_unit_test(by_level_fails),       cmocka_unit_test(by_inputs_fails),
+        cmocka_unit_test(make_fails),        cmocka_unit_test(objective_fails),
+        cmocka_unit_test(fit_fails),         cmocka_unit_test(adam_fails),
+        cmocka_unit_test(predict_fails),     cmocka_unit_test(full_fails),
+        cmocka_unit_test(sample_fails),      cmocka_unit_test(inspect_fails),
+        cmocka_unit_test(loo_fails),         cmocka_unit_test(cross_validate_fails),
+        cmocka_unit_test(data_fails),        cmocka_unit_test(sobol_fails),
+        cmocka_unit_test(posterior_fails),   cmocka_unit_test(append_fails),
+        cmocka_unit_test(remove_rows_fails), cmocka_unit_test(copy_fails),
+        cmocka_unit_test(save_fails),        cmocka_unit_test(save_bare_fails),
+        cmocka_unit_test(load_fails),        cmocka_unit_test(mixed_fails),
+        cmocka_unit_test(noisy_fails),       cmocka_unit_test(jitter_fails),
+        cmocka_unit_test(nlml_op_fails),     cmocka_unit_test(loo_op_fails),
+        cmocka_unit_test(loo_without_fails), cmocka_unit_test(mixed_op_fails),
+        cmocka_unit_test(by_level_fails),    cmocka_unit_test(by_inputs_fails),
     };
     return cmocka_run_group_tests(tests, prepare, clean);
 }

@@ -25,7 +25,8 @@ static ct_status serialise(ct__stream *s, ct_gp *gp, const char *what,
     s->data = ct__gp_alloc(gp->device, s->size, 1);
     ct_status status = kernel && s->data ? CT_OK : CT_ENOMEM;
     if (kernel) ct_kernel_print(gp->kernel, false, kernel, length);
-    if (!status && (ct__gp_longest_text(gp) > CT__STREAM_TEXT || strlen(ct_gp_noise_name(gp)) > CT__STREAM_TEXT))
+    if (!status &&
+        (ct__gp_longest_text(gp) > CT__STREAM_TEXT || strlen(ct_gp_noise_name(gp)) > CT__STREAM_TEXT))
         status = ct_device_fail(gp->device, CT_EINVAL, "%.200s: a name or a level is longer than %d bytes",
                                 what, CT__STREAM_TEXT);
     if (!status) write(s, gp, kernel);
