@@ -145,6 +145,28 @@ static ct_status find_driver(ct_device *dev, ct__driver *driver)
     return ct__status(dev, "asking the driver", error);
 }
 
+/* A kernel's arguments are part of the graph, as memory of the host is not. */
+struct literal {
+    unsigned char byte[CT__LITERAL];
+};
+
+static __global__ void put_kernel(literal from, int64_t n, unsigned char *to)
+{
+    CT__EACH(i, n) to[i] = from.byte[i];
+}
+
+ct_status ct__cuda_put(ct_device *dev, const char *what, void *dst, const void *src, size_t bytes)
+{
+    literal from = {};
+    ct_status s = CT_OK;
+    for (size_t at = 0; at < bytes && !s; at += CT__LITERAL) {
+        size_t n = bytes - at < CT__LITERAL ? bytes - at : (size_t)CT__LITERAL;
+        memcpy(from.byte, (const char *)src + at, n);
+        s = CT__RUN_EACH(dev, what, put_kernel, (int64_t)n, from, (int64_t)n, (unsigned char *)dst + at);
+    }
+    return s;
+}
+
 /* At last whether the module has code for this GPU, and the GPU runs it: the kernel of uploads, as a kernel
  * is loaded at its first launch, which may wait, and a recording must not be what launches it first. */
 static ct_status open_all(ct_device *dev, ct__cuda *cuda)
