@@ -88,7 +88,9 @@ typedef struct ct_gp_options {
      * Copied. */
     const char *basis;
     /* What the d columns of X and y stand for: copied, and saved in the model's file. NULL: numbers named x0,
-     * x1, ..., and y. A table is read as these columns by ct_csv_options.columns (io.h). */
+     * x1, ..., and y. A table is read as these columns by ct_csv_options.columns (io.h). If some of them are
+     * categories, a profile without active columns sees those of its kind: `category` the categories, any
+     * other the rest. */
     const ct_column *inputs, *output;
     /* The processes that hold the model together (group.h); NULL: this one alone. Borrowed: it outlives the
      * model and its copies. ct_gp_new and all functions that may need the factor, fit, evaluate, predict,
@@ -519,7 +521,13 @@ typedef struct ct_gp_choose_options {
      *        "scale * matern32", for more than one column
      *     2. "scale * matern32(ard)"
      *     3. "scale * matern32(ard) + scale * rbf(ard)"
-     *     4. the kernel of 3, from where 2 ended */
+     *     4. the kernel of 3, from where 2 ended
+     * With categories among the inputs:
+     *     1. "linear + scale * category(ard) + scale * matern32 * category", but for the leave-one-out density
+     *     2. "scale * category(ard) + scale * matern32(ard) * category(ard)"
+     *     3. "scale * category(ard) + (scale * matern32(ard) + scale * rbf(ard)) * category(ard)"
+     *     4. the kernel of 3, from where 2 ended
+     * and with nothing else "scale * category" and "scale * category(ard)". */
     const ct_gp_candidate *candidates;
     int n_candidates;
     ct_fit_options fit; /* of every search; a search from another's end has no restarts */

@@ -10,17 +10,6 @@
 
 #include "fit.h"
 
-#define ROUGH "scale * matern32(ard)"
-#define BOTH  ROUGH " + scale * rbf(ard)"
-
-static const ct_gp_candidate by_likelihood[] = {
-    { "linear + scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
-};
-/* Without a linear part: in as many centred columns as rows the others tell each row exactly. */
-static const ct_gp_candidate by_loo[] = {
-    { "scale * matern32", NULL }, { ROUGH, NULL }, { BOTH, NULL }, { BOTH, ROUGH }
-};
-
 enum { MANY = 2000, SOME = 1000 }; /* of more than MANY rows SOME make the choice */
 
 typedef struct choosing {
@@ -56,14 +45,10 @@ static ct_status check_options(const ct_gp_choose_options *o, ct_device *device)
 /* The candidates into the choice. */
 static ct_status list_candidates(choosing *c, ct_device *device)
 {
-    const ct_gp_candidate *candidate = c->how.candidates;
+    const bool loo = c->how.fit.objective == CT_OBJECTIVE_LOO;
     int count = c->how.n_candidates;
-    if (!count) {
-        bool loo = c->how.fit.objective == CT_OBJECTIVE_LOO;
-        bool saves = ct_tensor_dim(c->X, 1) > (loo ? 1 : 2); /* one lengthscale for all, any parameter */
-        candidate = (loo ? by_loo : by_likelihood) + !saves;
-        count = 3 + saves;
-    }
+    const ct_gp_candidate *candidate =
+        count ? c->how.candidates : ct__candidates(c->model.inputs, ct_tensor_dim(c->X, 1), loo, &count);
     for (int k = 0; k < count; k++) {
         const char *from = candidate[k].from;
         int j = from ? k - 1 : -1;

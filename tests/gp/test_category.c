@@ -2,6 +2,7 @@
 #include "gp_support.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { N = 60, D = 2, M = 4 };
 
@@ -94,11 +95,89 @@ static void a_short_lengthscale_separates_the_levels(void **state)
     ct_device_close(device);
 }
 
+static const char *const two[] = { "a", "b" };
+
+/* The text of the model's kernel on columns of these kinds; NULL where it is refused. */
+static const char *seen(ct_device *device, const ct_column *inputs, int64_t d, const char *kernel,
+                        char text[256])
+{
+    const double zeros[8] = { 0 }, y[] = { 1, 2 };
+    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(2, d), zeros),
+              *t = ct_from(device, CT_F64, ct_shape1(2), y);
+    ct_gp *gp = ct_gp_new(X, t, ct_kernel_parse(kernel), &(ct_gp_options){ .inputs = inputs });
+    if (gp) ct_kernel_print(ct_gp_kernel(gp), false, text, 256);
+    ct_release(X);
+    ct_release(t);
+    const bool there = gp;
+    ct_gp_free(gp);
+    return there ? text : NULL;
+}
+
+static void profiles_see_the_columns_of_their_kind(void **state)
+{
+    (void)state;
+    char text[256];
+    const ct_column mixed[] = { { .name = "x" },
+                                { "wood", CT_COLUMN_CATEGORY, two, 2 },
+                                { "t", CT_COLUMN_TIME, NULL, 0 } },
+                    numbers[] = { { .name = "x" }, { .name = "z" } };
+    ct_device *device = ct_device_open("cpu");
+    assert_string_equal(seen(device, mixed, 3, "scale * rbf(ard) * category + linear(dims=1)", text),
+                        "scale * rbf(ard, dims=0:2) * category(dims=1) + linear(dims=1)");
+    assert_string_equal(seen(device, numbers, 2, "rbf * category", text), "rbf * category");
+    assert_string_equal(seen(device, NULL, 2, "rbf * category", text), "rbf * category");
+    assert_null(seen(device, mixed + 1, 1, "category + rbf", text));
+    assert_non_null(strstr(ct_message(device), "rbf without dims="));
+    ct_device_close(device);
+}
+
+/* Rows of a code with three levels, and with `columns` 2 of a number: levels with functions of one shape. */
+static ct_status choose(ct_device *device, int columns, ct_fit_objective objective, ct_gp_choice *choice)
+{
+    static const char *const levels[] = { "a", "b", "c" };
+    const ct_column inputs[] = { { "wood", CT_COLUMN_CATEGORY, levels, 3 }, { .name = "x" } };
+    double x[N * D], y[N];
+    for (int i = 0; i < N; i++) {
+        const int code = (i + i / 7) % 3;
+        x[i * columns] = code;
+        if (columns > 1) x[i * columns + 1] = 0.1 * i;
+        y[i] = 3 * code + (columns > 1 ? sin(0.3 * i) : 0) + 0.05 * cos(7.0 * i);
+    }
+    ct_tensor *X = ct_from(device, CT_F64, ct_shape2(N, columns), x),
+              *t = ct_from(device, CT_F64, ct_shape1(N), y);
+    ct_gp *gp = NULL;
+    ct_status s = ct_gp_choose(X, t, &(ct_gp_options){ .priors = CT_PRIORS_WEAK, .inputs = inputs },
+                               &(ct_gp_choose_options){ .fit.objective = objective }, &gp, choice);
+    ct_gp_free(gp);
+    ct_release(X);
+    ct_release(t);
+    return s;
+}
+
+static void the_choice_knows_categories(void **state)
+{
+    (void)state;
+    ct_gp_choice c;
+    ct_device *device = ct_device_open("cpu");
+    assert_ok(choose(device, 2, CT_OBJECTIVE_LIKELIHOOD, &c), ct_message(device));
+    assert_int_equal(c.count, 4);
+    for (int k = 0; k < c.count; k++) assert_non_null(strstr(c.tried[k].kernel, "category"));
+    assert_non_null(strstr(c.tried[0].kernel, "linear"));
+    assert_ok(choose(device, 2, CT_OBJECTIVE_LOO, &c), ct_message(device));
+    assert_int_equal(c.count, 3);
+    assert_null(strstr(c.tried[0].kernel, "linear"));
+    assert_ok(choose(device, 1, CT_OBJECTIVE_LIKELIHOOD, &c), ct_message(device));
+    assert_int_equal(c.count, 2);
+    ct_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_are_names),
         cmocka_unit_test(a_short_lengthscale_separates_the_levels),
+        cmocka_unit_test(profiles_see_the_columns_of_their_kind),
+        cmocka_unit_test(the_choice_knows_categories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

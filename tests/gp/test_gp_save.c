@@ -150,7 +150,7 @@ static void forge_all(bool no_factor)
     gp_data s = gp_data_new(device, CT_F64, 3, 1);
     const char *const levels[] = { "a", "b" };
     const ct_column input = { "s", CT_COLUMN_CATEGORY, levels, 2 };
-    ct_gp *gp = gp_of(&s, "scale * rbf", &(ct_gp_options){ .inputs = &input });
+    ct_gp *gp = gp_of(&s, "scale * category", &(ct_gp_options){ .inputs = &input });
     assert_ok(ct_gp_save_with(gp, path, &how), ct_message(device));
     ct_bytes file;
     assert_ok(ct_bytes_load(device, path, &file), ct_message(device));

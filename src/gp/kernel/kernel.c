@@ -128,6 +128,38 @@ static ct_status set_dims(ct_kernel *k, const int *dims, int n)
     return CT_OK;
 }
 
+/* list[1]: the categories, list[0]: the other columns */
+static ct_status aim(ct_kernel *k, int *const list[2], const int count[2])
+{
+    for (int i = 0; i < k->nodes; i++) {
+        kernel_node *n = &k->node[i];
+        const bool codes = ct__kernel_kinds[n->code].geometry == CT_DIFFER;
+        if (!ct__kernel_looks(n) || n->dims) continue;
+        if (!count[codes] || count[codes] > CT__KERNEL_MAX_ACTIVE)
+            return ct__kernel_refuse(k, CT_EINVAL,
+                                     "%s without dims=: %d columns of its kind, must be 1 to %d",
+                                     ct__kernel_kinds[n->code].text, count[codes], CT__KERNEL_MAX_ACTIVE);
+        if (!ct__kernel_dims(n, list[codes], count[codes])) return no_memory(k);
+    }
+    return CT_OK;
+}
+
+ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d)
+{
+    int count[2] = { 0 };
+    if (ct_kernel_status(k)) return ct_kernel_status(k);
+    if (!columns || k->program || d > CT__KERNEL_MAX_DIMS) return CT_OK;
+    int *room = malloc((size_t)(2 * d + 1) * sizeof *room), *const list[2] = { room, room + d };
+    if (!room) return no_memory(k);
+    for (int j = 0; j < (int)d; j++) {
+        const bool codes = columns[j].kind == CT_COLUMN_CATEGORY;
+        list[codes][count[codes]++] = j;
+    }
+    const ct_status s = count[1] ? aim(k, list, count) : CT_OK;
+    free(room);
+    return s;
+}
+
 ct_kernel *ct_kernel_active(ct_kernel *k, const int *dims, int n)
 {
     return !k || k->status ? k : ct__kernel_changed(k, set_dims(k, dims, n));

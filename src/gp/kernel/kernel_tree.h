@@ -2,6 +2,7 @@
 #ifndef CT_GP_KERNEL_TREE_H
 #define CT_GP_KERNEL_TREE_H
 
+#include <cotangent/column.h>
 #include <cotangent/kernel.h>
 
 #include <stdarg.h>
@@ -53,6 +54,9 @@ kernel_node *ct__kernel_insert(ct_kernel *k, int at, ct_cov_code code);
 bool ct__kernel_lengthscales(kernel_node *n, int count);
 /* Gives n a copy of these active columns. False: no memory. */
 bool ct__kernel_dims(kernel_node *n, const int *dims, int count);
+/* Gives each profile without active columns those of its kind, where some of the d columns are categories:
+ * `category` gets the categories, any other the rest. Not of a kernel that is bound already. */
+ct_status ct__kernel_aim(ct_kernel *k, const ct_column *columns, int64_t d);
 /* Whether n uses the columns of the inputs. */
 static inline bool ct__kernel_looks(const kernel_node *n) { return n->code < CT_COV_PROFILES; }
 /* The last operand of an operator. */

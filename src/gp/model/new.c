@@ -1,4 +1,5 @@
 /* A model from data: what is refused, standardisation, starts and priors. */
+#include "gp/kernel/kernel_tree.h"
 #include "trend.h"
 
 /* What can be refused before anything is allocated. */
@@ -74,7 +75,8 @@ static ct_gp *new_model(const ct_tensor *X, const ct_tensor *y, ct_kernel *kerne
     ct_gp *gp =
         ct__gp_blank(device, kernel, ct_tensor_dim(X, 0), ct_tensor_dim(X, 1), ct_tensor_dtype(X), options);
     if (!gp) return NULL;
-    ct_status s = ct_kernel_bind(kernel, gp->d);
+    ct_status s = ct__kernel_aim(kernel, options->inputs, gp->d);
+    if (!s) s = ct_kernel_bind(kernel, gp->d);
     if (s) ct_device_fail(device, s, "%s", ct_kernel_message(kernel));
     if (!s) s = take(gp, X, y, options);
     if (!s) s = ct__gp_list_params(gp);

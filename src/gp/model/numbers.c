@@ -98,7 +98,8 @@ ct_tensor *ct__gp_table(const ct_gp *gp, const ct_tensor *t, ct_shape shape, con
         ct__gp_column_moments(x + j, rows, cols, &shift[j], &spread[j]);
         s = check_spread(gp->device, spread[j], what, spread == gp->spread ? j : -1);
         const bool codes = spread == gp->spread && ct_cov_reads_codes(ct_kernel_program(gp->kernel), j);
-        scale[j] = standardize && !codes ? spread[j] : 1;
+        if (codes) spread[j] = 1;
+        scale[j] = standardize ? spread[j] : 1;
         if (!standardize || codes) shift[j] = 0;
     }
     for (int64_t i = 0; i < rows * cols && !s; i++) x[i] = (x[i] - shift[i % cols]) / scale[i % cols];
