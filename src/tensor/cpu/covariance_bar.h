@@ -35,7 +35,7 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
         double by_x = 0, by_l = 0, by_p = 0;
         for (int64_t j = 0; j < m; j++) {
             const double b = z[d * p->z_row + j], g_j = g[j];
-            if (g_j == 0) continue; /* k is flat there */
+            if (g_j == 0 || n->geometry == CT_DIFFER) continue; /* flat; codes are equal, or l is huge */
             if (n->geometry == CT_SINE) {
                 const double period = p->theta[n->extra], turns = (a - b) / period;
                 double square, slope;
@@ -47,8 +47,6 @@ static void NAME(careful_bar)(const NAME(plan) * p, const ct_cov_node *n, const 
             } else if (n->geometry == CT_DOT) {
                 by_x += g_j * (b / l) / l;
                 by_l -= 2 * g_j * (a / l) * (b / l) / l;
-            } else if (n->geometry == CT_DIFFER) {
-                by_l -= a != b ? g_j / l / l : 0;
             } else {
                 const double c = (a - b) / l, t = c > far ? far : c < -far ? -far : c;
                 by_x += 2 * g_j * t / l;

@@ -56,10 +56,11 @@ static __device__ double ct__careful(const ct__thread<T> &v, const ct_cov_node *
         if (geometry == CT_SINE) {
             ct__sines((a - b) / (double)v.theta[n->extra], &square, &slope);
             s += square / l / l;
-        } else if (geometry == CT_DIFFER) {
-            s += ct__differ(a, b) / l;
         } else {
-            s += geometry == CT_DOT ? (a / l) * (b / l) : ((a - b) / l) * ((a - b) / l);
+            const double t = (a - b) / l;
+            s += geometry == CT_DIFFER ? ct__differ(a, b) / l
+                 : geometry == CT_DOT  ? (a / l) * (b / l)
+                                       : t * t;
         }
     }
     if (geometry == CT_DOT) return s;

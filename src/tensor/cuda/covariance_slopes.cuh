@@ -23,7 +23,7 @@ static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node
         const int k = e / ct__pairs<T>::COUNT, p = e % ct__pairs<T>::COUNT, d = v.dims[n->dims + k];
         const double a = v.x_at(d), b = v.z_at(d, p), l = ct__lengthscale(v, n, k), bar = g[p];
         double by_x, by_l, square, slope, t = (a - b) / l;
-        if (bar == 0) continue; /* k is flat there */
+        if (bar == 0 || geometry == CT_DIFFER) continue; /* k is flat there; codes are equal, or l is huge */
         if (geometry == CT_SINE) {
             const double period = v.theta[n->extra], turns = (a - b) / period;
             ct__sines(turns, &square, &slope);
@@ -33,9 +33,6 @@ static __device__ void ct__careful_bar(const ct__thread<T> &v, const ct_cov_node
         } else if (geometry == CT_DOT) {
             by_x = bar * (b / l) / l;
             by_l = -2 * bar * (a / l) * (b / l) / l;
-        } else if (geometry == CT_DIFFER) {
-            by_x = 0;
-            by_l = -bar * ct__differ(a, b) / l / l;
         } else {
             t = t > far ? far : t < -far ? -far : t;
             by_x = 2 * bar * t / l;

@@ -142,6 +142,8 @@ ct_status ct__status(ct_device *dev, const char *what, cudaError_t error);
 ct_status ct__status(ct_device *dev, const char *what, cublasStatus_t error);
 ct_status ct__status(ct_device *dev, const char *what, cusolverStatus_t error);
 ct_status ct__driver_status(ct_device *dev, const char *what, int error);
+/* s becomes the status of the call, which is made where s is CT_OK. */
+#define CT__TRY(what, call) (s = s ? s : ct__status(dev, what, call))
 /* At least so many bytes of host memory for cuSOLVER, kept while the device lives. NULL with a message. */
 void *ct__cuda_host_workspace(ct_device *dev, size_t bytes);
 /* Queues that n integers become 0. */

@@ -78,46 +78,40 @@ void ct__cuda_close(ct_device *dev)
 static ct_status open_pool(ct_device *dev, ct__cuda *cuda)
 {
     int supported = 0;
-    ct_status s = ct__status(
-        dev, "opening", cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->ordinal));
+    ct_status s = CT_OK;
+    CT__TRY("opening", cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->ordinal));
     if (s || !supported) return s;
     cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = cuda->ordinal;
-    s = ct__status(dev, "making a memory pool", cudaMemPoolCreate(&cuda->pool, &props));
     uint64_t threshold = UINT64_MAX;
-    if (!s)
-        s = ct__status(dev, "keeping freed memory",
-                       cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
-    return s;
+    CT__TRY("making a memory pool", cudaMemPoolCreate(&cuda->pool, &props));
+    return CT__TRY("keeping freed memory",
+                   cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
 }
 
 static ct_status open_libraries(ct_device *dev, ct__cuda *cuda)
 {
-    ct_status s = ct__status(dev, "opening", cublasCreate(&cuda->blas));
-    if (!s) s = ct__status(dev, "opening", cublasSetStream(cuda->blas, cuda->stream));
+    ct_status s = CT_OK;
+    CT__TRY("opening", cublasCreate(&cuda->blas));
+    CT__TRY("opening", cublasSetStream(cuda->blas, cuda->stream));
     /* Parts of a sum of bf16 or f16 products are added up in f32, too. */
-    if (!s)
-        s = ct__status(dev, "opening",
-                       cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-    if (!s) s = ct__status(dev, "opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
-    if (!s)
-        s = ct__status(dev, "opening",
-                       cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
-    if (!s) s = ct__status(dev, "opening", cusolverDnCreate(&cuda->solver));
-    if (!s) s = ct__status(dev, "opening", cusolverDnSetStream(cuda->solver, cuda->stream));
-    if (!s) s = ct__status(dev, "opening", cusolverDnCreateParams(&cuda->params));
-    return s;
+    CT__TRY("opening", cublasSetMathMode(cuda->blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+    CT__TRY("opening", cudaMalloc(&cuda->blas_workspace, CT__BLAS_WORKSPACE));
+    CT__TRY("opening", cublasSetWorkspace(cuda->blas, cuda->blas_workspace, CT__BLAS_WORKSPACE));
+    CT__TRY("opening", cusolverDnCreate(&cuda->solver));
+    CT__TRY("opening", cusolverDnSetStream(cuda->solver, cuda->stream));
+    return CT__TRY("opening", cusolverDnCreateParams(&cuda->params));
 }
 
 static ct_status describe(ct_device *dev, ct__cuda *cuda)
 {
     cudaDeviceProp props;
     size_t free_bytes = 0, total = 0;
-    ct_status s = ct__status(dev, "asking its name", cudaGetDeviceProperties(&props, cuda->ordinal));
-    if (!s) s = ct__status(dev, "asking its memory", cudaMemGetInfo(&free_bytes, &total));
-    if (s) return s;
+    ct_status s = CT_OK;
+    CT__TRY("asking its name", cudaGetDeviceProperties(&props, cuda->ordinal));
+    if (CT__TRY("asking its memory", cudaMemGetInfo(&free_bytes, &total))) return s;
     cuda->processors = props.multiProcessorCount;
     if (!dev->memory.limit) dev->memory.limit = total;
     dev->threads = 1;
@@ -174,14 +168,14 @@ static ct_status open_all(ct_device *dev, ct__cuda *cuda)
     const ct__current now(cuda);
     static const char START[] = "starting a kernel (is this GPU among -Dgpu_capabilities?)";
     const ct__bad none[CT__CHECKERS] = {};
-    ct_status s =
-        ct__status(dev, "making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    ct_status s = CT_OK;
+    CT__TRY("making a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     if (!s) s = describe(dev, cuda);
     if (!s) s = open_pool(dev, cuda);
     if (!s) s = open_libraries(dev, cuda);
-    if (!s) s = ct__status(dev, "making room for errors", cudaMalloc((void **)&cuda->bad, sizeof none));
+    CT__TRY("making room for errors", cudaMalloc((void **)&cuda->bad, sizeof none));
     if (!s) s = ct__cuda_put(dev, START, cuda->bad, none, sizeof none);
-    return s ? s : ct__status(dev, "running a kernel", cudaStreamSynchronize(cuda->stream));
+    return CT__TRY("running a kernel", cudaStreamSynchronize(cuda->stream));
 }
 
 ct_status ct__cuda_open(ct_device *dev, int ordinal)

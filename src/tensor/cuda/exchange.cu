@@ -86,15 +86,15 @@ ct_status ct__cuda_synchronize(ct_device *dev)
     ct__cuda *cuda = ct__cuda_of(dev);
     ct__bad found[CT__CHECKERS] = {};
     ct_status s = not_recording(dev, "waiting");
-    if (!s && cuda->checked)
-        s = ct__status(dev, "reading the errors",
-                       cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
-    if (!s) s = ct__status(dev, "computing", cudaStreamSynchronize(cuda->stream));
+    if (cuda->checked)
+        CT__TRY("reading the errors",
+                cudaMemcpyAsync(found, cuda->bad, sizeof found, cudaMemcpyDeviceToHost, cuda->stream));
+    CT__TRY("computing", cudaStreamSynchronize(cuda->stream));
     if (s) return s;
     cuda->checked = false;
     const ct__bad *bad = first_bad(found);
     if (!bad) return CT_OK;
-    s = ct__status(dev, "clearing the errors", cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
+    CT__TRY("clearing the errors", cudaMemsetAsync(cuda->bad, 0, sizeof found, cuda->stream));
     if (s) return s;
     const bool twice = bad->extent < 0;
     return ct__fail(dev, CT_EINDEX, "%s: index[%" PRId64 "] = %" PRId64 " is %s [0, %" PRId64 ")",
@@ -114,18 +114,16 @@ ct_status ct__cuda_upload(ct_device *dev, void *dst, const void *src, size_t byt
         return ct__fail(dev, CT_EUNSUPPORTED,
                         "%s: %zu bytes of the host's cannot be part of a graph: upload them before the step",
                         dev->name, bytes);
-    ct_status s =
-        ct__status(dev, "uploading", cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
-    return s ? s : ct__status(dev, "uploading", cudaStreamSynchronize(cuda->stream));
+    ct_status s = CT_OK;
+    CT__TRY("uploading", cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, cuda->stream));
+    return CT__TRY("uploading", cudaStreamSynchronize(cuda->stream));
 }
 
 ct_status ct__cuda_download(ct_device *dev, void *dst, const void *src, size_t bytes)
 {
     ct__cuda *cuda = ct__cuda_of(dev);
     ct_status s = not_recording(dev, "downloading");
-    if (!s && bytes)
-        s = ct__status(dev, "downloading",
-                       cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
+    if (bytes) CT__TRY("downloading", cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, cuda->stream));
     return s ? s : ct__cuda_synchronize(dev);
 }
 
@@ -144,10 +142,10 @@ ct_status ct__cuda_join(ct_device *dev, void *stream, bool ours)
     if (!s && ours && first)
         s = ct__driver_status(dev, "joining streams", cuda->driver.context_of(first, &context));
     const ct__current there(cuda, context); /* a stream is marked by events of its own GPU alone */
-    if (!s) s = ct__status(dev, "making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
+    CT__TRY("making an event", cudaEventCreateWithFlags(&now, cudaEventDisableTiming));
     if (s) return s;
-    s = ct__status(dev, "joining streams", cudaEventRecord(now, first));
-    if (!s) s = ct__status(dev, "joining streams", cudaStreamWaitEvent(second, now, 0));
+    CT__TRY("joining streams", cudaEventRecord(now, first));
+    CT__TRY("joining streams", cudaStreamWaitEvent(second, now, 0));
     ct_status destroyed = ct__status(dev, "joining streams", cudaEventDestroy(now));
     return s ? s : destroyed;
 }

@@ -18,12 +18,9 @@ ct_status ct__cuda_capture_begin(ct_device *dev)
                         dev->name);
     ct_status s = CT_OK;
     if (!cuda->aside)
-        s = ct__status(dev, "making a stream",
-                       cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
+        CT__TRY("making a stream", cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking));
     if (!s) s = ct__cuda_join(dev, cuda->aside, false); /* it continues where `stream` is now */
-    if (!s)
-        s = ct__status(dev, "recording",
-                       cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
+    CT__TRY("recording", cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal));
     cuda->recording = !s;
     return s;
 }
@@ -52,8 +49,8 @@ void *ct__cuda_capture_end(ct_device *dev, size_t *nodes)
     graph *made = s ? NULL : (graph *)ct__host_alloc(dev, sizeof *made);
     if (made) {
         *made = graph{ NULL, cuda->checked };
-        s = ct__status(dev, "making a graph", cudaGraphGetNodes(recorded, NULL, nodes));
-        if (!s) s = ct__status(dev, "making a graph", cudaGraphInstantiate(&made->exec, recorded, 0));
+        CT__TRY("making a graph", cudaGraphGetNodes(recorded, NULL, nodes));
+        CT__TRY("making a graph", cudaGraphInstantiate(&made->exec, recorded, 0));
         if (s) {
             ct__host_free(dev, made, sizeof *made);
             made = NULL;

@@ -60,9 +60,9 @@ struct room {
     cusolverDnHandle_t solver;
     cusolverDnParams_t params;
     cudaDataType type;
-    size_t device_bytes, host_bytes;
-    void *data, *host;
-    int *info;
+    size_t device_bytes = 0, host_bytes = 0;
+    void *data = NULL, *host = NULL;
+    int *info = NULL;
 };
 
 /* sizes(room) asks for the bytes, factor(i, a, room) does the work on member i. failed NULL: there is
@@ -72,8 +72,7 @@ static ct_status looped(const char *what, const ct__job &b, const ct__matrix &m,
                         int64_t *failed, Sizes sizes, Factor factor)
 {
     const ct__cuda *cuda = ct__cuda_of(b.dev);
-    const cudaDataType type = b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F;
-    room r = { cuda->solver, cuda->params, type, 0, 0, NULL, NULL, NULL };
+    room r = { cuda->solver, cuda->params, b.dtype == CT_F64 ? CUDA_R_64F : CUDA_R_32F };
     CT__ASK(b, what, sizes(r));
     const ct__room memory(b, (int64_t)r.device_bytes), infos(b, b.members * (int64_t)sizeof(int));
     if (!b.status && r.host_bytes) r.host = ct__cuda_host_workspace(b.dev, r.host_bytes);
