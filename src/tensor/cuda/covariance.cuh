@@ -55,9 +55,9 @@ template <typename T> struct ct__thread {
     enum { PAIRS = ct__pairs<T>::COUNT };
     const ct_cov_node *nodes;
     const int32_t *dims;
-    /* weight: 1/l² of each active column, for CT_DIFFER 1/l, in the order of the program's, NaN where it is
-     * not to be used: then s is NaN, too. slope: -∂s/∂l by what is summed up, 2/l³ of it (CT_DIFFER: 1/l²),
-     * or 2/l (1/l) where one lengthscale is for all of s. */
+    /* weight: 1/l² of each active column (CT_DIFFER: 1/l), in the order of the program's, NaN where it is not
+     * to be used: then s is NaN, too. slope: -∂s/∂l by what is summed up: 2/l (1/l) of the weight, or of 1
+     * where one lengthscale is for all of s. */
     const T *theta, *weight, *slope;
     T *value; /* of node k and pair p at [(k * PAIRS + p) * CT__COV_THREADS], but the last's */
     const T *x, *z;

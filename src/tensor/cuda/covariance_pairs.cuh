@@ -57,10 +57,8 @@ static __device__ double ct__careful(const ct__thread<T> &v, const ct_cov_node *
             ct__sines((a - b) / (double)v.theta[n->extra], &square, &slope);
             s += square / l / l;
         } else {
-            const double t = (a - b) / l;
-            s += geometry == CT_DIFFER ? ct__differ(a, b) / l
-                 : geometry == CT_DOT  ? (a / l) * (b / l)
-                                       : t * t;
+            const double t = geometry == CT_DIFFER ? sqrt(ct__differ(a, b) / l) : (a - b) / l;
+            s += geometry == CT_DOT ? (a / l) * (b / l) : t * t;
         }
     }
     if (geometry == CT_DOT) return s;
