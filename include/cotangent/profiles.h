@@ -41,7 +41,7 @@ typedef enum ct_cov_geometry {
 } ct_cov_geometry;
 
 /* s is proportional to l^-power of each lengthscale. */
-static inline int ct_cov_power(int geometry) { return geometry == CT_DIFFER ? 1 : 2; }
+#define CT_COV_POWER(geometry) ((geometry) == CT_DIFFER ? 1 : 2)
 
 enum { CT_LIGHT, CT_HEAVY };
 

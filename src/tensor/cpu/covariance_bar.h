@@ -94,7 +94,7 @@ TARGET CT__INLINE void NAME(distance_bar)(const int dims, const bool differ, con
             x_bar[r * p->q->d + d[i]] += weight[i] * (2 * NAME(total)(by_x[i]));
     }
     for (int i = 0; i < dims && length_bar; i++) NAME(add)
-    (length_bar + (k + i) * L, -(T)ct_cov_power(n->geometry) * NAME(spread)(p, weight + i * p->lanes) /
+    (length_bar + (k + i) * L, -(T)CT_COV_POWER(n->geometry) * NAME(spread)(p, weight + i * p->lanes) /
                                    NAME(spread)(p, p->theta + (n->lengthscale + k + i) * p->lanes) * by_l[i]);
 }
 
@@ -142,7 +142,7 @@ TARGET CT__INLINE void NAME(leaf_bar)(const NAME(plan) * p, const ct_cov_node *n
     for (int64_t j = 0; j < m; j++) g[j] *= y_bar[j];
     const bool scaled = theta_bar && n->lengthscale >= 0;
     if (scaled && !n->ard && !w->wild) NAME(add)
-    (theta_bar + n->lengthscale * L, -(T)ct_cov_power(geometry) /
+    (theta_bar + n->lengthscale * L, -(T)CT_COV_POWER(geometry) /
                                          NAME(spread)(p, p->theta + n->lengthscale * p->lanes) *
                                          NAME(dot)(g, w->s, m));
     double *length_bar = scaled && n->ard ? theta_bar + n->lengthscale * L : NULL;

@@ -92,7 +92,7 @@ TARGET static NAME(plan) NAME(prepare)(problem *q, char *block, int64_t first)
         const ct_cov_node *n = &p.nodes[k];
         for (int64_t i = 0; i < n->n_dims * q->lanes && n->code < CT_COV_PROFILES; i++) {
             const double l = NAME(lengthscale)(&p, n, (int32_t)(i / q->lanes), i % q->lanes),
-                         w = 1 / (ct_cov_power(n->geometry) == 2 ? l * l : l);
+                         w = 1 / (CT_COV_POWER(n->geometry) == 2 ? l * l : l);
             p.weight[n->dims * q->lanes + i] = (T)(w <= CT__STEEP(F64) && w >= 1 / CT__STEEP(F64) ? w : NAN);
         }
         p.norm[k] = by_products(n, sizeof(T)) ? norm : NULL;

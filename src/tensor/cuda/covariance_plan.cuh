@@ -71,7 +71,7 @@ template <typename T> static __global__ void ct__numbers_kernel(ct__plan<T> p, T
         for (int i = t; i < n->n_dims; i += step) {
             const T l =
                 n->lengthscale < 0 ? (T)1 : p.theta_from[(n->lengthscale + (n->ard ? i : 0)) * p.theta_step];
-            const int power = ct_cov_power(n->geometry);
+            const int power = CT_COV_POWER(n->geometry);
             const double exact = 1 / (power == 2 ? (double)l * (double)l : (double)l),
                          steep = CT__STEEP(sizeof(T) == 8);
             const T w = (T)(exact <= steep && exact >= 1 / steep ? exact : NAN);
