@@ -27,6 +27,7 @@ static const struct kernel_case {
       "scale(1.3) * rbf(ard, lengthscale=0.7) + scale(0.5) * matern32(ard, lengthscale=1.5) + "
       "scale(0.2) * linear",
       0 },
+    { "category", "scale(1.3) * rbf(ard, lengthscale=0.7) * category(dims=0)", 0 },
     { "batch64", "scale(1.3) * rbf(ard, lengthscale=0.7)", 64 },
 };
 
