@@ -35,8 +35,8 @@ typedef struct ct_gp ct_gp;
 typedef enum ct_gp_mean {
     CT_MEAN_CONSTANT = 0, /* m(x) = c, learned: parameter "mean.constant" */
     CT_MEAN_ZERO,         /* nothing to learn: 0, or the average of y if y is standardised */
-    /* m(x) = c + Σ_j b_j (x_j - a_j), with further parameters "mean.slope[j]" for b_j. a_j is the average of
-     * column j if inputs are standardised, else 0. */
+    /* m(x) = c + Σ_j b_j (x_j - a_j), with further parameters "mean.slope[j]" for b_j. a_j is what
+     * standardisation subtracts from column j: its average, or 0. */
     CT_MEAN_LINEAR,
     /* m(x) = h(x)ᵀβ for the functions of options.basis. β has a flat prior and is integrated out, so that it
      * is no parameter, and its uncertainty is in every variance: see "a trend" below. */
@@ -51,7 +51,7 @@ typedef enum ct_gp_noise {
     /* One variance for each level of options.noise_levels: parameters "noise.variance[3]" for level 3, ... */
     CT_NOISE_BY_LEVEL,
     /* log σ²(x) = a + Σ_j b_j (x_j - m_j): parameters "noise.log_variance" for a and "noise.slope[j]" for
-     * b_j. m_j is the average of column j if inputs are standardised, else 0. */
+     * b_j. m_j is what standardisation subtracts from column j: its average, or 0. */
     CT_NOISE_INPUTS,
 } ct_gp_noise;
 
@@ -459,7 +459,8 @@ CT_API ct_status ct_gp_loo(ct_gp *gp, ct_tensor *mean, ct_tensor *variance, ct_t
  * fold it is ct_gp_loo, with all rows in one it is the prior. Computed in closed form from the factor: 2n³/3
  * operations, over a group 2n³, and about 2b³ for a fold of b rows. Takes 64 MB (or 32 n numbers), one number
  * for each pair of rows in a fold, and 4b² for the largest. CT_ENUMERIC: a fold without which nothing
- * determines its rows. CT_EUNSUPPORTED: a mean of basis functions. [Rasmussen & Williams 2006, §5.4.2; Ginsbourger & Schärer 2021] */
+ * determines its rows. CT_EUNSUPPORTED: a mean of basis functions. [Rasmussen & Williams 2006, §5.4.2;
+ * Ginsbourger & Schärer 2021] */
 CT_API ct_status ct_gp_cross_validate(ct_gp *gp, const int64_t *fold, ct_tensor *mean, ct_tensor *variance,
                                       ct_tensor *log_density);
 /* *log_density = Σ_i log p(y_i | the other rows) at the present parameters, with `count` input columns set to

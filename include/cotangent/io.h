@@ -64,8 +64,9 @@ typedef struct ct_csv_options {
     char decimal;      /* '.' or ','; 0: find it */
     bool kinds;        /* columns of text are categories, and columns of dates times */
     /* How the columns of these names are read, whatever `kinds` says. If a category has levels, a cell with
-     * another one is CT_EFORMAT, or -1 with `unseen`; without (NULL) it takes those of the text. A time may
-     * also be a number of seconds since 1970, or of milliseconds where one is above 1e11 (the year 5138). */
+     * another one is CT_EFORMAT, or -1 with `unseen`; without (NULL) it takes those of the text. Two levels
+     * that are spellings of one are CT_EINVAL. A time may also be a number of seconds since 1970, or of
+     * milliseconds where one is above 1e11 (the year 5138). */
     const ct_column *columns;
     int64_t n_columns;
     bool unseen;

@@ -201,6 +201,17 @@ static ct_status search(choosing *c, const ct_tensor *X, const ct_tensor *y, con
 
 /* -- of many rows ---------------------------------------------------------------------------------------- */
 
+/* CT_ENUMERIC where the functions of a basis, which all rows tell apart, are not different in these. */
+static ct_status check_basis(const choosing *c, const ct_tensor *X, const ct_tensor *y,
+                             const ct_gp_options *model)
+{
+    if (!model->basis) return CT_OK;
+    ct_gp *gp = ct_gp_new(X, y, ct_kernel_parse(c->choice->tried[0].kernel), model);
+    const ct_status s = gp ? CT_OK : ct_last_status(ct_tensor_device(X));
+    ct_gp_free(gp);
+    return s == CT_EINVAL ? CT_ENUMERIC : s;
+}
+
 /* search, on some rows. */
 static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
 {
@@ -215,8 +226,8 @@ static ct_status search_some(choosing *c, int64_t rows, ct_gp **winner)
     ct_gp_options model = c->model;
     model.noise_variances = some[2];
     model.noise_levels = some[3];
-    ct_status s =
-        taken ? search(c, some[0], some[1], &model, winner) : ct_last_status(ct_tensor_device(c->X));
+    ct_status s = taken ? check_basis(c, some[0], some[1], &model) : ct_last_status(ct_tensor_device(c->X));
+    if (!s) s = search(c, some[0], some[1], &model, winner);
     for (int k = 0; k < 4; k++) ct_release(some[k]);
     return s;
 }

@@ -527,6 +527,34 @@ static void a_fit_and_a_choice_take_a_basis(void **state)
     gp_data_free(&s);
 }
 
+/* x1 is 1 in one row of a stretch of three, of which one row is drawn: without it the functions are one. */
+static void all_rows_choose_where_some_lack_a_function(void **state)
+{
+    (void)state;
+    const ct_gp_options o = with_basis("1 + x1");
+    const ct_gp_candidate only = { "scale * rbf(dims=0)", NULL };
+    const ct_gp_choose_options how = { .candidates = &only, .n_candidates = 1, .rows = 10 };
+    int by_all = 0;
+    for (int one = 0; one < 3; one++) {
+        double x[60], y[30];
+        for (int i = 0; i < 30; i++) {
+            x[2 * i] = 0.2 * i;
+            x[2 * i + 1] = i == one;
+            y[i] = sin(x[2 * i]) + 3 * (i == one) + 0.1 * cos(17. * i);
+        }
+        ct_tensor *X = ct_from(device, CT_F64, ct_shape2(30, 2), x),
+                  *t = ct_from(device, CT_F64, ct_shape1(30), y);
+        ct_gp *chosen;
+        ct_gp_choice choice;
+        assert_ok(ct_gp_choose(X, t, &o, &how, &chosen, &choice), ct_message(device));
+        assert_int_equal(ct_gp_points(chosen), 30);
+        by_all += choice.rows == 30;
+        ct_gp_free(chosen);
+        ct_release(X), ct_release(t);
+    }
+    assert_int_equal(by_all, 2);
+}
+
 /* A column at its mean takes its functions with it: what is left is the model without them. */
 static void a_column_is_left_out_with_its_functions(void **state)
 {
@@ -655,6 +683,7 @@ int main(void)
         cmocka_unit_test(what_a_basis_does_not_go_with),
         cmocka_unit_test(files_keep_the_basis),
         cmocka_unit_test(a_fit_and_a_choice_take_a_basis),
+        cmocka_unit_test(all_rows_choose_where_some_lack_a_function),
         cmocka_unit_test(a_column_is_left_out_with_its_functions),
         cmocka_unit_test(texts_that_are_wrong),
         cmocka_unit_test(bases_that_do_not_fit),

@@ -433,6 +433,25 @@ static void a_file_has_the_noise(void **state)
         }
 }
 
+/* Rows may go until some levels have none. */
+static void a_file_has_levels_without_rows(void **state)
+{
+    (void)state;
+    ct_gp *gp = model_of(CT_NOISE_BY_LEVEL, 10, CT_F64, (ct_gp_options){ .mean = CT_MEAN_ZERO });
+    ct_tensor *Xs = new_points();
+    assert_ok(ct_gp_remove(gp, (const int64_t[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8 }, 9), ct_message(device));
+    assert_true(ct_gp_params(gp) - 3 > ct_gp_points(gp));
+    for (int bare = 0; bare < 2; bare++) {
+        assert_ok(ct_gp_save_with(gp, path, &(ct_gp_save_options){ .no_factor = bare }), ct_message(device));
+        ct_gp *back = ct_gp_load(device, path);
+        assert_gp(back, device);
+        assert_equal_models(gp, back, Xs, 0);
+        ct_gp_free(back);
+    }
+    ct_gp_free(gp);
+    ct_release(Xs);
+}
+
 static void a_checkpoint_has_the_noise(void **state)
 {
     (void)state;
@@ -530,6 +549,7 @@ int main(void)
         cmocka_unit_test(a_choice_takes_the_noise_along),
         cmocka_unit_test(rows_come_and_go),
         cmocka_unit_test(a_file_has_the_noise),
+        cmocka_unit_test(a_file_has_levels_without_rows),
         cmocka_unit_test(a_checkpoint_has_the_noise),
         cmocka_unit_test(nonsense_is_refused),
     };

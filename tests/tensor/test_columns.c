@@ -102,6 +102,10 @@ static void asked(void **state)
             "csv:3: column 1 (\"s\"): \"west\" is none of its levels: south, north, 1");
     o.unseen = true;
     CHECK_LEVELS(parsed("s,y\nnorth,1\nwest,2\n", &o), 0, "south|north|1", 1, -1);
+    /* levels that a cell cannot tell apart */
+    site.levels = (const char *const[]){ "no", "Yes", "YES" };
+    assert_null(parse("s,y\nno,1\n", &o));
+    assert_says(CT_EINVAL, "csv: column \"s\": its levels 1 and 2, \"Yes\" and \"YES\", are one");
     /* a column that is asked for as numbers must be */
     site = (ct_column){ .name = "s" };
     o = (ct_csv_options){ .kinds = true, .columns = &site, .n_columns = 1 };
@@ -151,6 +155,8 @@ static void times(void **state)
     CHECK_TIMES(parsed("t,y\n1970-01-02,1\n", &o), NULL, 1);
     refused("t,y\nsoon,1\n", &o, "\"soon\" is not a date");
     refused("t,y\n5,1\nsoon,1\n", &o, "\"5\" is not a date");
+    refused("t,y\n5,1\n1e999,1\n", &o, "csv:3: column 1 (\"t\"): \"1e999\" is too large for a double");
+    refused("t,y\n5,1\n\"1,5\",1\n", &o, "\"1,5\" is not a number: is the decimal sign a comma?");
 }
 
 /* What is nearly a column of numbers is one with a mistake. */

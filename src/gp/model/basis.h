@@ -19,9 +19,9 @@ typedef struct ct__basis {
 /* Reads
  *     basis  = term { "+" term }        term  = factor { "*" factor }
  *     factor = "1" | column [ "^" power ]
- * A column is one of columns[0..d) by its name, in double quotes unless it consists of letters, digits, "_" and "."; or x0,
- * x1, ..., unless a column has that name. columns = NULL: only these. On CT_EFORMAT `message` has three lines:
- * what is wrong, the text, and a caret under the place. */
+ * A column is one of columns[0..d) by its name, in double quotes unless it consists of letters, digits, "_"
+ * and "."; or x0, x1, ..., unless a column has that name. columns = NULL: only these. On CT_EFORMAT `message`
+ * has three lines: what is wrong, the text, and a caret under the place. */
 ct_status ct__basis_parse(const char *text, const ct_column *columns, int64_t d, ct__basis *b,
                           char message[CT__BASIS_MESSAGE]);
 /* Text that parses to the same, as snprintf writes it: of one term, of all with columns = NULL. */

@@ -109,7 +109,8 @@ static void noise(ct__stream *s, ct_gp *gp)
     ct__stream_text(s, &gp->noise_name);
     ct__stream_numbers(s, &gp->n_levels, 1, 8);
     const bool by_level = gp->options.noise == CT_NOISE_BY_LEVEL;
-    if (by_level ? gp->n_levels < 1 || gp->n_levels > gp->n : gp->n_levels != 0) s->bad = true;
+    if (by_level ? gp->n_levels < 1 : gp->n_levels != 0) s->bad = true;
+    if (s->reading && (uint64_t)gp->n_levels > ct__stream_left(s) / sizeof *gp->level) s->bad = true;
     if (s->bad || !by_level) return;
     if (s->reading) gp->level = ct__gp_alloc(s->device, (uint64_t)gp->n_levels, sizeof *gp->level);
     if (!gp->level) {

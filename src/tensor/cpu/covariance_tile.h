@@ -29,8 +29,8 @@ typedef struct NAME(plan) {
     const T *x; /* x_id = x[i * x_row + d * x_col], z_jd = z[d * z_row + j * lanes] */
     int64_t x_row, x_col, z_row;
     /* weight: 1/l² of each active column, for CT_DIFFER 1/l, in the order of the program's; 1 without a
-     * lengthscale, NaN where it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms` where distances come
-     * from products, else NULL. */
+     * lengthscale, NaN where it is not to be used: then s is NaN, too. norm: of each node Σ w z_j² in `norms`
+     * where distances come from products, else NULL. */
     T *theta, *weight, *z, *norms, **norm;
     T *u, *v; /* the vectors of K̄, or NULL */
     /* Of each thread: space for the nodes, x_bar of a block's rows; of each block, L sums of theta_bar. */

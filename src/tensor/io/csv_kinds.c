@@ -72,6 +72,26 @@ static ct_status count_cell(reading *g, int64_t row, int64_t col, const ct__fiel
     return CT_OK;
 }
 
+/* The levels that are asked for, each of them another one. */
+static ct_status take_levels(reading *g, kind *k)
+{
+    const ct_column *c = k->asked;
+    k->closed = true;
+    for (int64_t i = 0; i < c->n_levels; i++) {
+        const int64_t at = ct__levels_add(&k->levels, c->levels[i], strlen(c->levels[i]));
+        char name[CT__SHOWN], first[CT__SHOWN], second[CT__SHOWN];
+        if (at == i) continue;
+        if (at < 0) return CT_ENOMEM;
+        return ct__fail(
+            g->r->device, CT_EINVAL,
+            "%s: column \"%s\": its levels %lld and %lld, \"%s\" and \"%s\", are one: rename them",
+            g->r->label, ct__show(c->name, strlen(c->name), name), (long long)at, (long long)i,
+            ct__show(c->levels[at], strlen(c->levels[at]), first),
+            ct__show(c->levels[i], strlen(c->levels[i]), second));
+    }
+    return CT_OK;
+}
+
 static ct_status begin_kind(reading *g, int64_t col)
 {
     kind *k = &g->kinds[col];
@@ -83,10 +103,7 @@ static ct_status begin_kind(reading *g, int64_t col)
               : times   ? CT_COLUMN_TIME
                         : CT_COLUMN_CATEGORY;
     c->kind = k->kind;
-    k->closed = k->asked && k->asked->levels;
-    for (int64_t i = 0; k->closed && i < k->asked->n_levels; i++)
-        if (ct__levels_add(&k->levels, k->asked->levels[i], strlen(k->asked->levels[i])) < 0)
-            return CT_ENOMEM;
+    if (k->kind == CT_COLUMN_CATEGORY && k->asked && k->asked->levels) return take_levels(g, k);
     if (k->kind == CT_COLUMN_TIME && k->numbers == cells && cells) {
         const bool ms = k->largest > 1e11;
         char name[CT__SHOWN];
@@ -155,7 +172,11 @@ static ct_status read_time(reading *g, int64_t col, const ct__field *f, double *
     const ct_number n = ct__csv_number(f, g->r->dialect.decimal, &form, &v);
     *value = NAN;
     if (n == CT_NUMBER_MISSING) return CT_OK;
-    if (k->per_day) return *value = v / k->per_day, CT_OK;
+    if (k->per_day && n == CT_NUMBER) return *value = v / k->per_day, CT_OK;
+    if (k->per_day)
+        return ct__csv_refuse(g->r, g->t, col, f,
+                              n == CT_NUMBER_TOO_LARGE ? " is too large for a double"
+                                                       : ct__csv_no_number(g->r, g->t, f));
     const ct_time time = ct_time_read(f->text, f->size, value);
     if (time == CT_TIME) return CT_OK;
     return ct__csv_refuse(g->r, g->t, col, f,
