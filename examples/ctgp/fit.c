@@ -7,12 +7,17 @@ static int save(const settings *s, const frame *f, ct_gp *gp, const effort *e, s
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     trend t;
-    const int result = read_trend(gp, &t);
-    if (result != GO_ON) return result;
-    if (ct_gp_set_noise_name(gp, s->noise_name) || ct_gp_save_with(gp, s->model, &how))
-        return fail_device(ct_gp_device(gp), NULL);
-    fit_print_result(s, f, gp, e, &t, ct_gp_nlml_value(gp), test);
-    return CODE_OK;
+    outliers far = { 0 };
+    int result = read_trend(gp, &t);
+    if (result == GO_ON && (ct_gp_set_noise_name(gp, s->noise_name) || ct_gp_save_with(gp, s->model, &how)))
+        result = fail_device(ct_gp_device(gp), NULL);
+    if (result == GO_ON) result = outliers_find(&far, gp);
+    if (result == GO_ON) {
+        fit_print_result(s, f, gp, e, &t, &far, ct_gp_nlml_value(gp), test);
+        result = CODE_OK;
+    }
+    outliers_free(&far);
+    return result;
 }
 
 /* *kernel: NULL where none is given. */

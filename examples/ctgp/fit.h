@@ -44,6 +44,6 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
 
 /* test.n = 0: no row is held back. */
 void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
-                      double nlml, score test);
+                      const outliers *far, double nlml, score test);
 
 #endif
