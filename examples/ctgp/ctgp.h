@@ -204,6 +204,8 @@ void noise_text(const ct_gp *gp, char *text, size_t size);
  * has not is refused. */
 int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
                 ct_tensor **noise);
+/* Refuses what frame_noise would of rows that are held back, before a model of the others is learned. */
+int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_noise kind, const char *name);
 
 /* -- model.c: loading a model, predicting a table with it -- */
 
