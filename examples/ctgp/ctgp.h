@@ -204,6 +204,8 @@ void noise_text(const ct_gp *gp, char *text, size_t size);
  * has not is refused. */
 int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name, const ct_gp *gp,
                 ct_tensor **noise);
+/* Refuses what frame_noise would of rows that are held back, before a model of the others is learned. */
+int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_noise kind, const char *name);
 
 /* -- model.c: loading a model, predicting a table with it -- */
 
@@ -315,11 +317,24 @@ void print_advice(ct_gp *gp, const ct_gp_numerics *numerics);
 
 /* -- outliers.c: rows more than 4 standard deviations from what all others predict -- */
 
+typedef struct outlier {
+    int64_t row;
+    double sigmas;
+} outlier;
+
+typedef struct outliers {
+    int64_t count; /* -1: the model cannot tell */
+    outlier *list; /* the farthest first        */
+} outliers;
+
+/* GO_ON or CODE_MEMORY. Free it in any case. */
+int outliers_find(outliers *o, ct_gp *gp);
+void outliers_free(outliers *o);
 /* One line, of which `width` columns are the heading, where there are such rows; with the lines of their
  * table, or for f = NULL the rows of the model. */
-void print_outliers(ct_gp *gp, const frame *f, int width);
+void print_outliers(const outliers *o, const frame *f, int width);
 /* "outliers": [{"line": 17, "sigmas": 4.5}, ...], or with "row" */
-void json_outliers(ct_gp *gp, const frame *f);
+void json_outliers(const outliers *o, const frame *f);
 
 /* -- sensitivity.c: what a model owes to each feature -- */
 

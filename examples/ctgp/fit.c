@@ -3,16 +3,25 @@
 
 #include <stdlib.h>
 
-static int save(const settings *s, const frame *f, ct_gp *gp, const effort *e, score test)
+/* The model is written before it is scored, so that a second Ctrl-C does not lose it. */
+static int save(const settings *s, const frame *f, const held *h, const int64_t *cols, ct_gp *gp,
+                const effort *e)
 {
     const ct_gp_save_options how = { .no_factor = s->no_factor };
     trend t;
-    const int result = read_trend(gp, &t);
-    if (result != GO_ON) return result;
-    if (ct_gp_set_noise_name(gp, s->noise_name) || ct_gp_save_with(gp, s->model, &how))
-        return fail_device(ct_gp_device(gp), NULL);
-    fit_print_result(s, f, gp, e, &t, ct_gp_nlml_value(gp), test);
-    return CODE_OK;
+    score test = { 0 };
+    outliers far = { 0 };
+    int result = read_trend(gp, &t);
+    if (result == GO_ON && (ct_gp_set_noise_name(gp, s->noise_name) || ct_gp_save_with(gp, s->model, &how)))
+        result = fail_device(ct_gp_device(gp), NULL);
+    if (result == GO_ON) result = fit_score(f, h, cols, gp, &test);
+    if (result == GO_ON) result = outliers_find(&far, gp);
+    if (result == GO_ON) {
+        fit_print_result(s, f, gp, e, &t, &far, ct_gp_nlml_value(gp), test);
+        result = CODE_OK;
+    }
+    outliers_free(&far);
+    return result;
 }
 
 /* *kernel: NULL where none is given. */
@@ -40,6 +49,7 @@ static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *
     if (result == GO_ON && noise_column(s->gp.noise, s->noise_name))
         result = frame_noise(f, cols[d + 1], s->gp.noise, s->noise_name, NULL, &noise);
     *(s->gp.noise == CT_NOISE_BY_LEVEL ? &options.noise_levels : &options.noise_variances) = noise;
+    if (result == GO_ON) result = fit_check_held(s, f, h, cols, d);
     if (result == GO_ON)
         result = train(X, y, kernel, &s->limits, &options, &s->fit, s->patience, &gp, &e);
     else
@@ -48,9 +58,7 @@ static int fit_frame(const settings *s, frame *f, const held *h, const int64_t *
     ct_release(X);
     ct_release(y);
     ct_release(noise);
-    score test = { 0 };
-    if (result == GO_ON) result = fit_score(f, h, cols, gp, &test);
-    if (result == GO_ON) result = save(s, f, gp, &e, test);
+    if (result == GO_ON) result = save(s, f, h, cols, gp, &e);
     ct_gp_free(gp);
     return result;
 }

@@ -36,6 +36,8 @@ typedef struct held {
 
 /* Moves rows of the frame to *h, which is freed by free(h->rows), and says so on standard error. */
 int fit_hold_rows(const settings *s, frame *f, held *h);
+/* GO_ON where a model of the frame's rows, whose columns are cols, can be scored on them. */
+int fit_check_held(const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d);
 /* The model's score on them. */
 int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found);
 
@@ -44,6 +46,6 @@ int fit_choose_rows(const settings *s, frame *f, const int64_t *cols, int64_t d,
 
 /* test.n = 0: no row is held back. */
 void fit_print_result(const settings *s, const frame *f, ct_gp *gp, const effort *e, const trend *t,
-                      double nlml, score test);
+                      const outliers *far, double nlml, score test);
 
 #endif

@@ -123,6 +123,10 @@ int fit_read_settings(int argc, char **argv, settings *s)
     s->test_last = last;
     if (!s->target) return fail(CODE_USAGE, "which column is to be learned? --target NAME");
     read_mean(mean, &s->gp);
+    if (s->gp.basis && (by || p))
+        return fail(CODE_USAGE,
+                    "--mean with a trend is fitted by the likelihood in full precision: leave %s out",
+                    by ? "--objective loo" : "--precision mixed");
     s->gp.priors = w || (s->kernel && !priors) ? CT_PRIORS_NONE : CT_PRIORS_WEAK;
     s->gp.standardize = z ? CT_STANDARDIZE_NONE : CT_STANDARDIZE_BOTH;
     s->fit.objective = by ? CT_OBJECTIVE_LOO : CT_OBJECTIVE_LIKELIHOOD;

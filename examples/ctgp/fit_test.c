@@ -74,6 +74,14 @@ int fit_hold_rows(const settings *s, frame *f, held *h)
     return result;
 }
 
+int fit_check_held(const settings *s, const frame *f, const held *h, const int64_t *cols, int64_t d)
+{
+    if (!h->n || cols[d + 1] < 0) return GO_ON;
+    frame held_back = *f;
+    held_back.rows = h->rows, held_back.n_rows = h->n;
+    return check_noise(&held_back, f, cols[d + 1], s->gp.noise, s->noise_name);
+}
+
 int fit_score(const frame *f, const held *h, const int64_t *cols, ct_gp *gp, score *found)
 {
     const int64_t d = ct_gp_dims(gp);

@@ -128,7 +128,7 @@ static void json_columns(const ct_gp *gp)
 
 /* Without numerics q is NULL, without --sensitivity each. */
 static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t,
-                       const sensitivity *each)
+                       const outliers *far, const sensitivity *each)
 {
     char text[1024], mean[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -169,7 +169,7 @@ static void print_text(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
         printf("\n");
     }
     print_trend(gp, t);
-    print_outliers(gp, NULL, 12);
+    print_outliers(far, NULL, 12);
     print_numerics(gp, q);
     if (each) print_sensitivity(each, gp);
 }
@@ -192,7 +192,7 @@ static void json_priors(const ct_gp *gp)
 }
 
 static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics *q, const trend *t,
-                       const sensitivity *each)
+                       const outliers *far, const sensitivity *each)
 {
     char text[1024];
     ct_gp_options o = ct_gp_get_options(gp);
@@ -236,7 +236,7 @@ static void print_json(ct_gp *gp, bool factor, double nlml, const ct_gp_numerics
     printf(", \"numerics\": ");
     json_numerics(gp, q);
     printf(", ");
-    json_outliers(gp, NULL);
+    json_outliers(far, NULL);
     printf(", ");
     json_trend(gp, t);
     printf(", ");
@@ -280,12 +280,15 @@ int run_info(int argc, char **argv)
         double nlml = ct_gp_nlml_value(gp);
         ct_status inspected = ct_gp_inspect(gp, &q);
         sensitivity each = { 0 };
+        outliers far = { 0 };
         trend t;
         result = inspected == CT_ENOMEM ? fail_device(device, NULL) : read_trend(gp, &t);
+        if (result == GO_ON) result = outliers_find(&far, gp);
         if (result == GO_ON && features) result = sensitivity_make(&each, gp, (uint64_t)seed);
         if (result == GO_ON)
-            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q, &t,
+            (json ? print_json : print_text)(gp, factor, nlml, inspected ? NULL : &q, &t, &far,
                                              features ? &each : NULL);
+        outliers_free(&far);
         sensitivity_free(&each);
         if (result == GO_ON) result = CODE_OK;
     }

@@ -71,15 +71,21 @@ static int refuse(const frame *f, int64_t k, int64_t col, const char *format, co
                 (long long)ct_table_line(f->table, f->rows[k]), ct_table_name(f->table, col), why);
 }
 
+static int unknown_level(const frame *f, int64_t k, int64_t col)
+{
+    char number[CT_NUMBER_TEXT];
+    ct_number_write(ct_table_at(f->table, f->rows[k], col) + 0.0, 0, number);
+    return refuse(f, k, col, "the model has no noise for the level %s, which no row of its training had",
+                  number);
+}
+
 /* A level that no row of the model has is refused. */
 static int check_level(const frame *f, const ct_gp *gp, int64_t k, int64_t col, double level)
 {
     char number[CT_NUMBER_TEXT], name[64];
     ct_number_write(level, 0, number);
     snprintf(name, sizeof name, "noise.variance[%s]", number);
-    if (ct_gp_find(gp, name) >= 0) return GO_ON;
-    return refuse(f, k, col, "the model has no noise for the level %s, which no row of its training had",
-                  number);
+    return ct_gp_find(gp, name) >= 0 ? GO_ON : unknown_level(f, k, col);
 }
 
 static int rising(const void *a, const void *b)
@@ -127,6 +133,28 @@ int frame_noise(const frame *f, int64_t col, ct_gp_noise kind, const char *name,
     if (result == GO_ON && levels && !gp) result = check_levels(f, col, x);
     if (result == GO_ON && !(*noise = ct_from(f->device, CT_F64, ct_shape1(f->n_rows), x)))
         result = fail_device(f->device, NULL);
+    free(x);
+    return result;
+}
+
+int check_noise(const frame *held, const frame *learned, int64_t col, ct_gp_noise kind, const char *name)
+{
+    ct_tensor *noise = NULL;
+    int result = GO_ON;
+    if (kind != CT_NOISE_BY_LEVEL) {
+        result = frame_noise(held, col, kind, name, NULL, &noise);
+        ct_release(noise);
+        return result;
+    }
+    const size_t n = (size_t)learned->n_rows;
+    double *x = malloc((n + 1) * sizeof *x);
+    if (!x) return fail(CODE_MEMORY, "no memory for %zu levels", n);
+    for (size_t k = 0; k < n; k++) x[k] = ct_table_at(learned->table, learned->rows[k], col);
+    qsort(x, n, sizeof *x, rising);
+    for (int64_t k = 0; k < held->n_rows && result == GO_ON; k++) {
+        const double level = ct_table_at(held->table, held->rows[k], col);
+        if (!bsearch(&level, x, n, sizeof *x, rising)) result = unknown_level(held, k, col);
+    }
     free(x);
     return result;
 }

@@ -7,11 +7,6 @@
 enum { SHOWN = 5 };
 #define FAR 4.0 /* standard deviations */
 
-typedef struct outlier {
-    int64_t row;
-    double sigmas;
-} outlier;
-
 static int by_size(const void *a, const void *b)
 {
     const outlier *x = a, *y = b;
@@ -19,31 +14,38 @@ static int by_size(const void *a, const void *b)
                                   : (x->row > y->row) - (x->row < y->row);
 }
 
-/* log p(y_i | the others) = -½ log 2πs² - ½ z². *found: malloc'ed, the farthest first. -1: not known. */
-static int64_t find(ct_gp *gp, outlier **found)
+/* log p(y_i | the others) = -½ log 2πs² - ½ z² */
+int outliers_find(outliers *o, ct_gp *gp)
 {
     const int64_t n = ct_gp_points(gp);
-    ct_tensor *variance = ct_empty(ct_gp_device(gp), CT_F64, ct_shape1(n)),
-              *density = ct_empty(ct_gp_device(gp), CT_F64, ct_shape1(n));
+    ct_device *device = ct_gp_device(gp);
+    ct_tensor *variance = ct_empty(device, CT_F64, ct_shape1(n)),
+              *density = ct_empty(device, CT_F64, ct_shape1(n));
     const size_t bytes = (size_t)n * sizeof(double);
     double *v = malloc(bytes), *p = malloc(bytes);
-    int64_t count = -1;
-    *found = malloc((size_t)n * sizeof **found);
-    if (variance && density && v && p && *found && !ct_gp_loo(gp, NULL, variance, density) &&
-        !ct_read(variance, v, bytes) && !ct_read(density, p, bytes)) {
-        count = 0;
+    *o = (outliers){ .count = -1, .list = malloc((size_t)n * sizeof *o->list) };
+    int result = v && p && o->list ? GO_ON : fail(CODE_MEMORY, "no memory for %lld rows", (long long)n);
+    ct_status known = variance && density ? CT_OK : CT_ENOMEM;
+    if (result == GO_ON && !known) known = ct_gp_loo(gp, NULL, variance, density);
+    if (result == GO_ON && !known) known = ct_read(variance, v, bytes);
+    if (result == GO_ON && !known) known = ct_read(density, p, bytes);
+    if (result == GO_ON && known == CT_ENOMEM) result = fail_device(device, NULL);
+    if (result == GO_ON && !known) {
+        o->count = 0;
         for (int64_t i = 0; i < n; i++) {
             const double z2 = -2 * p[i] - log(2 * acos(-1) * v[i]);
-            if (z2 > FAR * FAR) (*found)[count++] = (outlier){ i, sqrt(z2) };
+            if (z2 > FAR * FAR) o->list[o->count++] = (outlier){ i, sqrt(z2) };
         }
-        qsort(*found, (size_t)count, sizeof **found, by_size);
+        qsort(o->list, (size_t)o->count, sizeof *o->list, by_size);
     }
     ct_release(variance);
     ct_release(density);
     free(v);
     free(p);
-    return count;
+    return result;
 }
+
+void outliers_free(outliers *o) { free(o->list); }
 
 /* The line of the table, or without one the row of the model. */
 static long long place(const frame *f, int64_t row)
@@ -51,26 +53,22 @@ static long long place(const frame *f, int64_t row)
     return f ? ct_table_line(f->table, f->rows[row]) : row + 1;
 }
 
-void print_outliers(ct_gp *gp, const frame *f, int width)
+void print_outliers(const outliers *o, const frame *f, int width)
 {
-    outlier *o;
-    const int64_t count = find(gp, &o);
-    if (count > 0) printf("%-*s ", width, f ? "  outliers" : "outliers");
-    for (int64_t i = 0; i < count && i < SHOWN; i++)
-        printf("%s%s %lld (%.1f)", i ? ", " : "", f ? "line" : "row", place(f, o[i].row), o[i].sigmas);
-    if (count > SHOWN) printf(" and %lld more", (long long)count - SHOWN);
-    if (count > 0) printf(": standard deviations from what the other rows predict\n");
-    free(o);
+    if (o->count <= 0) return;
+    printf("%-*s ", width, f ? "  outliers" : "outliers");
+    for (int64_t i = 0; i < o->count && i < SHOWN; i++)
+        printf("%s%s %lld (%.1f)", i ? ", " : "", f ? "line" : "row", place(f, o->list[i].row),
+               o->list[i].sigmas);
+    if (o->count > SHOWN) printf(" and %lld more", (long long)o->count - SHOWN);
+    printf(": standard deviations from what the other rows predict\n");
 }
 
-void json_outliers(ct_gp *gp, const frame *f)
+void json_outliers(const outliers *o, const frame *f)
 {
-    outlier *o;
-    const int64_t count = find(gp, &o);
-    printf("\"outliers\": %s", count < 0 ? "null" : "[");
-    for (int64_t i = 0; i < count; i++)
-        printf("%s{\"%s\": %lld, \"sigmas\": %.3g}", i ? ", " : "", f ? "line" : "row", place(f, o[i].row),
-               o[i].sigmas);
-    if (count >= 0) printf("]");
-    free(o);
+    printf("\"outliers\": %s", o->count < 0 ? "null" : "[");
+    for (int64_t i = 0; i < o->count; i++)
+        printf("%s{\"%s\": %lld, \"sigmas\": %.3g}", i ? ", " : "", f ? "line" : "row",
+               place(f, o->list[i].row), o->list[i].sigmas);
+    if (o->count >= 0) printf("]");
 }

@@ -58,8 +58,8 @@ MODELS = {
     "line.ctgp": ["--features", "a"],
     "noise.ctgp": ["--features", "b", "--noise-column", "a"],
 }
-QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info", "plot",
-         "help"]
+QUICK = ["fit", "fit of one kernel", "predict", "loo by groups", "sample", "append in place", "info",
+         "info --json", "plot", "help"]
 told = {}  # what `info` says of a model of these bytes
 
 

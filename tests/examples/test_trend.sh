@@ -77,7 +77,9 @@ bad 'more functions than rows' 2 1 '3 functions for 3 rows' "$ctgp" fit few.csv 
     --features 'the month' --kernel 'scale * rbf' --mean '1 + "the month" + "the month"^2'
 for other in '--objective loo' '--precision mixed'; do
     # shellcheck disable=SC2086
-    bad "not with $other" 6 1 'with a basis there is only the likelihood' "${fit[@]}" --mean 1 $other
+    bad "not with $other" 1 1 "a trend .* leave $other out" "${fit[@]}" --mean 1 $other
 done
+bad 'no folds' 1 1 'with a trend .* one by one: leave --folds out' "$ctgp" loo line.ctgp --folds 3
+bad 'no groups' 1 1 'with a trend .* one by one: leave --by out' "$ctgp" loo line.ctgp train.csv --by kind
 
 plan
