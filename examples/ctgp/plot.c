@@ -6,10 +6,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */
-static int draw(ct_gp *gp, const prediction *p, const char *out, bool png)
+/* "model.ctgp: scale * rbf(ard)" */
+static void write_title(const ct_gp *gp, const char *model, char *title, size_t size)
 {
-    char script_path[4096], part[4096 + 16], title[256] = "";
+    char kernel[1024], name[256];
+    const char *slash = strrchr(model, '/');
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : model);
+    shorten(name, 40);
+    kernel_text(gp, kernel, sizeof kernel);
+    shorten(kernel, 80);
+    snprintf(title, size, "%s: %s", name, kernel);
+}
+
+/* Draws into a file beside `out` and renames it, so that `out` is the whole new picture or the old one. */
+static int draw(ct_gp *gp, const char *model, const prediction *p, const bool *learned, const char *out,
+                bool png)
+{
+    char script_path[4096], part[4096 + 16], title[512], scores[256] = "";
     const char *folder = getenv("TMPDIR");
     snprintf(script_path, sizeof script_path, "%.4000s/ctgp-XXXXXX", folder && *folder ? folder : "/tmp");
     /* "./" before a name that gnuplot would take for a pipe */
@@ -19,10 +32,12 @@ static int draw(ct_gp *gp, const prediction *p, const char *out, bool png)
     if (!script) return fail(CODE_IO, "%s: %s", script_path, strerror(errno));
     score s = prediction_score(p);
     if (s.n)
-        snprintf(title, sizeof title, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
+        snprintf(scores, sizeof scores, "n=%lld  rmse=%.4g  coverage95=%.3g", (long long)s.n, s.rmse,
                  s.coverage95);
-    write_header(script, part, png, title);
-    int result = ct_gp_dims(gp) == 1 ? write_curve(script, gp, p) : write_scatter(script, gp, p);
+    const int64_t d = ct_gp_dims(gp), effects = d < MOST_EFFECTS ? d : MOST_EFFECTS;
+    write_title(gp, model, title, sizeof title);
+    write_header(script, part, png, title, scores, d == 1 ? 1 : 2 + effects);
+    int result = (d == 1 ? write_curve : write_scatter)(script, gp, p, learned);
     bool written = !ferror(script);
     if ((fclose(script) || !written) && result == GO_ON)
         result = fail(CODE_IO, "%s: %s", script_path, strerror(errno));
@@ -55,7 +70,8 @@ int run_plot(int argc, char **argv)
         .arguments = "MODEL DATA.csv --out FILE.svg|png",
         .summary = "Draws a model and data with gnuplot.",
         .details =
-            "A model of one input: data, mean and 95 % interval. Of several: predicted against observed.",
+            "A model of one input: data, mean and 95 % interval. Of several: predicted against observed,\n"
+            "residuals, and the effect of each input. Rows that the model learned are told from others.",
         .n_positional = 2,
         .options = options,
         .n_options = sizeof options / sizeof options[0],
@@ -78,13 +94,16 @@ int run_plot(int argc, char **argv)
     ct_device *device;
     ct_gp *gp;
     prediction p = { 0 };
+    bool *learned = NULL;
     result = model_load(device_name, paths[0], &device, &gp);
     if (result == GO_ON) result = prediction_make(&p, gp, paths[1], &how);
-    if (result == GO_ON) result = draw(gp, &p, out, png);
+    if (result == GO_ON) result = frame_mark_learned(&p.data, gp, &learned);
+    if (result == GO_ON) result = draw(gp, paths[0], &p, learned, out, png);
     if (result == GO_ON) {
         printf("picture=%s\n", out);
         result = CODE_OK;
     }
+    free(learned);
     prediction_free(&p);
     ct_gp_free(gp);
     ct_device_close(device);

@@ -23,17 +23,31 @@ void quote(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-void write_header(FILE *script, const char *picture, bool png, const char *title)
+/* Panels lie in rows of three. */
+void write_header(FILE *script, const char *picture, bool png, const char *title, const char *below,
+                  int64_t panels)
 {
-    fprintf(script, "set encoding utf8\nset terminal %s\nset output ",
-            png ? "pngcairo size 1600,1000 font 'Sans,22' linewidth 2 pointscale 2 noenhanced"
-                : "svg size 800,500 font 'Sans,13' background rgb 'white' noenhanced");
+    const long rows = (long)(panels + 2) / 3, width = panels > 1 ? 1200 : 800,
+               height = panels > 1 ? 320 * rows + 60 : 500;
+    fputs("set encoding utf8\nset terminal ", script);
+    if (png)
+        fprintf(script, "pngcairo size %ld,%ld font 'Sans,22' linewidth 2 pointscale 2 noenhanced", 2 * width,
+                2 * height);
+    else
+        fprintf(script, "svg size %ld,%ld font 'Sans,13' background rgb 'white' noenhanced", width, height);
+    fputs("\nset output ", script);
     quote(script, picture);
     fputs("\nset border 3 lc rgb '#606060'\nset tics nomirror out scale 0.6 tc rgb '#303030'\n"
           "set grid lc rgb '#e4e4e4' lt 1 lw 0.6\nset style fill solid 1 noborder\n"
-          "set key top left horizontal Left reverse samplen 2 width 2 opaque nobox\nset title ",
+          "set key top left horizontal Left reverse samplen 2 width 2 opaque nobox\n",
           script);
+    if (panels > 1)
+        fprintf(script, "set multiplot layout %ld,3 title ", rows);
+    else
+        fputs("set title ", script);
     quote(script, title);
+    fputs(*below ? " . \"\\n\" . " : "", script);
+    if (*below) quote(script, below);
     fputs("\n", script);
 }
 
