@@ -148,16 +148,16 @@ axis column_axis(const ct_column *column, double lo, double hi)
 }
 
 /* Every level, or with more than 40 every second, third, ... one. */
-static void write_levels(FILE *script, const axis *a, const ct_column *c)
+static void write_levels(FILE *script, const axis *a, int most, const ct_column *c)
 {
     size_t characters = 0;
     const int64_t step = 1 + (c->n_levels - 1) / 40;
     for (int64_t i = 0; i < c->n_levels; i += step) characters += strlen(c->levels[i]) + 2;
-    fprintf(script, "set xrange [0:1]\nset xtics %s (", characters > 40 ? "rotate by -40" : "norotate");
+    fprintf(script, "set xrange [0:1]\nset xtics %s (", characters > 40 ? "rotate by 40 right" : "norotate");
     for (int64_t i = 0; i < c->n_levels; i += step) {
         char text[32];
         snprintf(text, sizeof text, "%s", c->levels[i]);
-        shorten(text, 24);
+        shorten(text, most < 5 ? 14 : 24);
         if (i) fputs(", ", script);
         quote(script, text);
         fprintf(script, " %.17g", share(a, (double)i));
@@ -169,7 +169,7 @@ int write_column_axis(FILE *script, const axis *a, int most, const ct_column *co
     const bool time = column->kind == CT_COLUMN_TIME && a->lo >= first_day && a->hi <= last_day &&
                       a->hi - a->lo > 4.0 / 86400;
     if (column->kind == CT_COLUMN_CATEGORY) {
-        write_levels(script, a, column);
+        write_levels(script, a, most, column);
     } else if (time) {
         fputs("set xrange [0:1]\nset xtics norotate (", script);
         write_times(script, a, most);

@@ -46,8 +46,8 @@ void points_plot(FILE *script, const points *q, bool bars, bool key)
     const char *clear = all <= 300 ? "00" : all <= 2000 ? "70" : "A0"; /* 00 is opaque, FF invisible */
     for (int k = 0; k < 2 && bars; k++)
         if (count[k])
-            fprintf(script, ", %s using 1:2:3:4 with yerrorbars pt 0 lw 0.7 lc rgb '#%s%s' notitle", block[k],
-                    clear, pale[k]);
+            fprintf(script, ", %s using 1:3:(0):($4-$3) with vectors nohead lw 0.7 lc rgb '#%s%s' notitle",
+                    block[k], clear, pale[k]);
     for (int k = 0; k < 2; k++) {
         if (!count[k]) continue;
         fprintf(script, ", %s using 1:2 with points pt 7 ps %s lc rgb '#%s%s' notitle", block[k], size, clear,

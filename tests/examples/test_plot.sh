@@ -166,12 +166,14 @@ effect = [[float(v) for v in line.split()] for line in block.splitlines()]
 axis = [line for line in text.splitlines() if line.startswith("set ytics")][-1]
 tics = re.findall(r"'([-0-9.e]+)' ([0-9.e-]+)", axis)
 (a, u), (b, v) = [(float(p), float(q)) for p, q in (tics[0], tics[-1])]
-for e, m in zip(effect, mean): assert abs(a + (e[1] - u) / (v - u) * (b - a) - m) < 1e-6 * max(1, abs(m)), (e, m)
+for e, m in zip(effect, mean):
+    assert abs(a + (e[1] - u) / (v - u) * (b - a) - m) < 1e-6 * max(1, abs(m)), (e, m)
 PYTHON
 tail -n 15 levels.csv | sed '1i when,colour,y' >rest.csv
 that 'rows never seen' "$ctgp" plot both.ctgp rest.csv --out rest.svg
 that 'are not learned' test "$(panel 1 learned | wc -l) $(panel 1 others | wc -l)" = '0 15'
-that 'nor in the key' sh -c '! grep -q "learned rows" script'awk "BEGIN { print \"x,y\"; $(rows 2500 'i / 100' 'sin(i)') }" >dense.csv
+that 'nor in the key' sh -c '! grep -q "learned rows" script'
+awk "BEGIN { print \"x,y\"; $(rows 2500 'i / 100' 'sin(i)') }" >dense.csv
 that 'few rows are opaque' grep -q "points pt 7 ps 0.5 lc rgb '#00" script
 that 'many rows' "$ctgp" plot plain.ctgp dense.csv --out dense.svg
 that 'are small and transparent' grep -q "points pt 7 ps 0.2 lc rgb '#A0" script
